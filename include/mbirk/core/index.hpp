@@ -1,0 +1,19 @@
+// Index type and index arithmetic. No arrays, no geometry.
+#pragma once
+
+#include <cstdint>
+
+#include "mbirk/core/config.hpp"
+
+namespace mbirk {
+
+/// Counts and offsets of elements: 64 bits, because 2^31 voxels are ordinary.
+using index_t = std::int64_t;
+
+/// ceil(a / b) for a >= 0, b > 0.
+MBIRK_HD constexpr index_t ceil_div(index_t a, index_t b) noexcept { return (a + b - 1) / b; }
+
+/// The smallest multiple of b that is >= a, for a >= 0, b > 0.
+MBIRK_HD constexpr index_t round_up(index_t a, index_t b) noexcept { return ceil_div(a, b) * b; }
+
+}  // namespace mbirk

@@ -1,0 +1,86 @@
+// The plain machine: runs a definition as ordinary loops. In double it is the oracle of every tuned kernel.
+// A definition names only what a machine offers, so that a recording, counting or fixed-point machine can run the same text.
+#pragma once
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "mbirk/core/view.hpp"
+#include "mbirk/definition/footprint.hpp"
+
+namespace mbirk::definition {
+
+/// A named loop: what a stage runs over.
+struct axis { char const* name; index_t extent; };
+
+/// An array that a definition reads: values are converted to the machine's scalar.
+template <class T, class E, int Rank> struct plain_input {
+  view<E const, Rank> data;
+  template <class... I> T at(I... i) const { return static_cast<T>(data(i...)); }
+  /// The element, with every index clamped into the array. The weight beside it decides; the load never leaves the array.
+  template <class... I> T clamped(I... i) const {
+    int d = 0;
+    auto const clamp = [&](index_t n) { index_t const last = data.extent(d++) - 1; return std::min(std::max<index_t>(n, 0), last); };
+    return static_cast<T>(std::apply([&](auto... c) { return data(c...); }, std::tuple<I...>{static_cast<index_t>(clamp(i))...}));
+  }
+};
+
+template <class T> class plain_machine {
+ public:
+  using real = T;
+  using index = index_t;
+
+  template <class E, int Rank> plain_input<T, E, Rank> input(view<E, Rank> v) const { return {v}; }
+
+  /// A stage: f(i...) for every index, in any order; stages run one after the other.
+  template <class F> void each(char const*, axis a, F const& f) const {
+    for (index_t i = 0; i < a.extent; ++i) f(i);
+  }
+  template <class F> void each(char const* stage, axis a, axis b, F const& f) const {
+    each(stage, a, [&](index_t i) { each(stage, b, [&](index_t j) { f(i, j); }); });
+  }
+  template <class F> void each(char const* stage, axis a, axis b, axis c, F const& f) const {
+    each(stage, a, [&](index_t i) { each(stage, b, c, [&](index_t j, index_t k) { f(i, j, k); }); });
+  }
+  /// f(0) + f(1) + ... ; 0 when the axis is empty.
+  template <class F> T sum(char const*, index_t extent, F const& f) const {
+    if (extent == 0) return T(0.0);
+    T total = f(index_t{0});
+    for (index_t i = 1; i < extent; ++i) total = total + f(i);
+    return total;
+  }
+  /// The same over a few footprint taps.
+  template <class F> T taps(char const* name, index_t extent, F const& f) const { return sum(name, extent, f); }
+  /// Statements repeated along a small axis.
+  template <class F> void loop(char const*, index_t extent, F const& f) const {
+    for (index_t i = 0; i < extent; ++i) f(i);
+  }
+  /// A named value: where an unfused form would make an array.
+  T let(char const*, T x) const { return x; }
+
+  template <class E, int Rank, class... I> void store(view<E, Rank> a, T x, I... i) const {
+    if (inside(a, i...)) a(i...) = static_cast<E>(x);
+  }
+  /// Adds; outside the array the contribution is dropped.
+  template <class E, int Rank, class... I> void add(view<E, Rank> a, T x, I... i) const {
+    if (inside(a, i...)) a(i...) += static_cast<E>(x);
+  }
+
+ private:
+  template <class E, int Rank, class... I> static bool inside(view<E, Rank> const& a, I... i) {
+    int d = 0;
+    bool ok = true;
+    ((ok = ok && i >= 0 && i < a.extent(d), ++d), ...);
+    return ok;
+  }
+};
+
+/// First cell of a footprint and the number of cells that any footprint of this width can hit.
+template <class T> index_t first_cell(T edge) { return static_cast<index_t>(floor(edge)); }
+inline index_t tap_count(double widest) { return static_cast<index_t>(std::ceil(widest)) + 1; }
+
+/// x^q for q = 1, 2.
+template <class T> T power(T x, int q) { return q == 2 ? x * x : x; }
+
+}  // namespace mbirk::definition

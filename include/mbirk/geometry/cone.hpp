@@ -1,0 +1,139 @@
+// Cone beam, circular and helical, flat and curved detector: parameters, geometry, automatic sizing.
+#pragma once
+
+#include <limits>
+
+#include "mbirk/geometry/parallel.hpp"
+
+namespace mbirk {
+
+/// Parameters with MBIRJAX's names and defaults. Lengths in one arbitrary unit, angles in radians. An empty optional is sized automatically.
+struct cone_parameters {
+  std::array<index_t, 3> sinogram_shape{};  ///< (views, rows, channels)
+  std::vector<float> angles;                ///< one per view
+  double source_detector_dist = 0;          ///< may be infinite (flat detector only): then a parallel beam with rows
+  double source_iso_dist = 0;
+  std::vector<float> helical_z_shifts = {};    ///< one per view, or empty for a circular scan
+  bool use_curved_detector = false;         ///< cylinder of radius source_detector_dist around the source
+  double delta_det_channel = 1, delta_det_row = 1;
+  double det_channel_offset = 0, det_row_offset = 0;
+  std::optional<double> delta_voxel = {};
+  double voxel_row_aspect = 1, voxel_slice_aspect = 1;
+  std::optional<std::array<index_t, 3>> recon_shape = {};  ///< (rows, cols, slices)
+  std::optional<double> recon_slice_offset = {};
+  std::vector<double> axial_pad_fraction = {0.0};     ///< one number, or (low slices, high slices); automatic sizing only
+  mask_setting use_ror_mask = true;
+};
+
+/// What the projector needs, trivially copyable, valid once made by make_geometry.
+struct cone_geometry {
+  static constexpr char const* name = "cone";
+  using parameters = cone_parameters;
+
+  index_t views, rows, channels;             // sinogram
+  index_t recon_rows, recon_cols, slices;    // reconstruction
+  double delta_det_channel, delta_det_row, det_channel_offset, det_row_offset;
+  double delta_x, delta_y, delta_z;          // column pitch, row pitch, slice pitch
+  double recon_slice_offset;
+  double inverse_magnification;              // D_0 / D; 1 when D is infinite
+  double inverse_detector_dist;              // 1 / D; 0 when D is infinite
+  bool curved;
+};
+
+namespace detail {
+
+inline double magnification(cone_parameters const& p) {
+  return std::isinf(p.source_detector_dist) ? 1.0 : p.source_detector_dist / p.source_iso_dist;
+}
+
+/// Half the width of the region that automatic sizing must cover: of the ellipse when the mask is on, else of the whole grid.
+inline double support_radius(mask_setting const& mask, double height, double width) {
+  auto const* flag = std::get_if<bool>(&mask);
+  return flag && *flag ? std::max(height, width) / 2 : std::hypot(height / 2, width / 2);
+}
+
+}  // namespace detail
+
+/// delta = delta_det_channel / M; rows, cols = rint of the detector width mapped to the axis; slices cover the detector height mapped to the
+/// axis plus the travel of the helix (and axial_pad_fraction of what the cone sees beyond); the offset is the middle of the helix. Quotients
+/// are rounded to float32 before the integer rounding, as in MBIRJAX.
+inline automatic_size auto_size(cone_parameters const& p) {
+  double const m = detail::magnification(p), delta = p.delta_det_channel / m;
+  double const delta_y = p.voxel_row_aspect * delta, delta_z = p.voxel_slice_aspect * delta;
+  double const rows = static_cast<double>(p.sinogram_shape[1]), channels = static_cast<double>(p.sinogram_shape[2]);
+  automatic_size size;
+  size.delta_voxel = delta;
+  size.recon_shape[0] = detail::rint_f32(channels * ((p.delta_det_channel / delta_y) / m));
+  size.recon_shape[1] = detail::rint_f32(channels * ((p.delta_det_channel / delta) / m));
+
+  float lowest = 0, highest = 0;
+  if (!p.helical_z_shifts.empty()) {
+    auto const [lo, hi] = std::minmax_element(p.helical_z_shifts.begin(), p.helical_z_shifts.end());
+    lowest = *lo, highest = *hi;
+  }
+  double const height = rows * (p.delta_det_row / m);
+  float const extent = static_cast<float>(height) + (highest - lowest);
+  index_t const slices = std::max<index_t>(1, static_cast<index_t>(std::ceil(extent / static_cast<float>(delta_z))));
+  size.recon_slice_offset = static_cast<double>((lowest + highest) / 2);
+
+  double const top = p.axial_pad_fraction.front(), bottom = p.axial_pad_fraction.back();
+  double const inverse_dist = std::isinf(p.source_detector_dist) ? 0 : 1 / p.source_detector_dist;
+  double const radius = detail::support_radius(p.use_ror_mask, static_cast<double>(size.recon_shape[0]) * delta_y,
+                                               static_cast<double>(size.recon_shape[1]) * delta);
+  double const reach = 1 / m + radius * inverse_dist;
+  auto const edge = [&](double row) {
+    return static_cast<double>(static_cast<float>((row - (rows - 1) / 2) * p.delta_det_row - p.det_row_offset));
+  };
+  double const low = edge(-0.5), high = edge(rows - 0.5);
+  double const beyond_bottom = std::max(0.0, std::max(low, high) * reach - height / 2);
+  double const beyond_top = std::max(0.0, -std::min(low, high) * reach - height / 2);
+  auto const pad_top = static_cast<index_t>(std::ceil(top * beyond_top / delta_z));
+  auto const pad_bottom = static_cast<index_t>(std::ceil(bottom * beyond_bottom / delta_z));
+  size.recon_shape[2] = slices + pad_top + pad_bottom;
+  size.recon_slice_offset += static_cast<double>(pad_bottom - pad_top) * delta_z / 2;
+  return size;
+}
+
+/// @throws parameter_error naming the parameter, its value and what was expected.
+inline cone_geometry make_geometry(cone_parameters const& p) {
+  detail::require_common(p);
+  require(p.source_detector_dist > 0, [&] {
+    return "source_detector_dist is " + detail::number_text(p.source_detector_dist) + ", expected a positive number or infinity";
+  });
+  bool const infinite = std::isinf(p.source_detector_dist);
+  require(!(infinite && p.use_curved_detector), [] { return "use_curved_detector is true, expected false when source_detector_dist is infinite"; });
+  if (!infinite) detail::require_positive(p.source_iso_dist, "source_iso_dist");
+  require(p.helical_z_shifts.empty() || p.helical_z_shifts.size() == p.angles.size(), [&] {
+    return "helical_z_shifts has " + std::to_string(p.helical_z_shifts.size()) + " values, expected one per angle = " +
+           std::to_string(p.angles.size());
+  });
+  for (auto const z : p.helical_z_shifts) detail::require_finite(z, "helical_z_shifts: a value");
+  require(p.axial_pad_fraction.size() == 1 || p.axial_pad_fraction.size() == 2, [&] {
+    return "axial_pad_fraction has " + std::to_string(p.axial_pad_fraction.size()) + " values, expected one or two";
+  });
+  for (auto const f : p.axial_pad_fraction)
+    require(f >= 0 && std::isfinite(f), [&] { return "axial_pad_fraction is " + detail::number_text(f) + ", expected numbers >= 0"; });
+  if (p.recon_slice_offset) detail::require_finite(*p.recon_slice_offset, "recon_slice_offset");
+
+  auto const automatic = auto_size(p);
+  double const delta = p.delta_voxel.value_or(automatic.delta_voxel), delta_y = p.voxel_row_aspect * delta;
+  auto const recon = p.recon_shape.value_or(automatic.recon_shape);
+  detail::require_addressable(p.sinogram_shape, recon);
+  // The grid corner is the point nearest to the source on its way round; MBIRJAX silently projects to zero when the source enters the grid.
+  double const half = std::max(static_cast<double>(recon[1]) * delta, static_cast<double>(recon[0]) * delta_y) / 2;
+  require(infinite || p.source_iso_dist > half, [&] {
+    return "source_iso_dist is " + detail::number_text(p.source_iso_dist) + ", expected more than half the width of the reconstruction = " +
+           detail::number_text(half);
+  });
+  return {.views = p.sinogram_shape[0], .rows = p.sinogram_shape[1], .channels = p.sinogram_shape[2],
+          .recon_rows = recon[0], .recon_cols = recon[1], .slices = recon[2],
+          .delta_det_channel = p.delta_det_channel, .delta_det_row = p.delta_det_row,
+          .det_channel_offset = p.det_channel_offset, .det_row_offset = p.det_row_offset,
+          .delta_x = delta, .delta_y = delta_y, .delta_z = p.voxel_slice_aspect * delta,
+          .recon_slice_offset = p.recon_slice_offset.value_or(automatic.recon_slice_offset),
+          .inverse_magnification = infinite ? 1.0 : p.source_iso_dist / p.source_detector_dist,
+          .inverse_detector_dist = infinite ? 0.0 : 1.0 / p.source_detector_dist,
+          .curved = p.use_curved_detector};
+}
+
+}  // namespace mbirk

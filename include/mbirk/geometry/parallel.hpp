@@ -1,0 +1,118 @@
+// Parallel beam: parameters (what a user gives), geometry (what kernels get), automatic sizing.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "mbirk/geometry/mask.hpp"
+
+namespace mbirk {
+
+/// Parameters with MBIRJAX's names and defaults. Lengths in one arbitrary unit, angles in radians. An empty optional is sized automatically.
+struct parallel_parameters {
+  std::array<index_t, 3> sinogram_shape{};  ///< (views, rows, channels)
+  std::vector<float> angles;                ///< one per view
+  double delta_det_channel = 1, delta_det_row = 1;
+  double det_channel_offset = 0, det_row_offset = 0;  ///< the row offset has no effect in parallel beam
+  std::optional<double> delta_voxel = {};
+  double voxel_row_aspect = 1, voxel_slice_aspect = 1;
+  std::optional<std::array<index_t, 3>> recon_shape = {};  ///< (rows, cols, slices); slices == detector rows
+  mask_setting use_ror_mask = true;
+};
+
+/// What the projector needs, trivially copyable, valid once made by make_geometry.
+struct parallel_geometry {
+  static constexpr char const* name = "parallel";
+  using parameters = parallel_parameters;
+
+  index_t views, rows, channels;             // sinogram
+  index_t recon_rows, recon_cols, slices;    // reconstruction
+  double delta_det_channel, det_channel_offset;
+  double delta_x, delta_y;                   // column pitch, row pitch
+};
+
+/// Size of the reconstruction that the detector sees.
+struct automatic_size {
+  double delta_voxel = 0;
+  std::array<index_t, 3> recon_shape{};
+  double recon_slice_offset = 0;
+};
+
+namespace detail {
+
+inline index_t ceil_f32(double x) { return static_cast<index_t>(std::ceil(static_cast<float>(x))); }
+inline index_t rint_f32(double x) { return static_cast<index_t>(std::nearbyint(static_cast<float>(x))); }
+
+inline void require_positive(double x, char const* name) {
+  require(x > 0 && std::isfinite(x), [&] { return std::string(name) + " is " + number_text(x) + ", expected a positive number"; });
+}
+inline void require_finite(double x, char const* name) {
+  require(std::isfinite(x), [&] { return std::string(name) + " is " + number_text(x) + ", expected a finite number"; });
+}
+
+/// The checks that both geometries share.
+template <class Parameters> void require_common(Parameters const& p) {
+  for (auto const n : p.sinogram_shape)
+    require(n >= 0, [&] { return "sinogram_shape is " + shape_text(p.sinogram_shape) + ", expected three sizes >= 0"; });
+  require(static_cast<index_t>(p.angles.size()) == p.sinogram_shape[0], [&] {
+    return "angles has " + std::to_string(p.angles.size()) + " values, expected one per view = " + std::to_string(p.sinogram_shape[0]);
+  });
+  for (auto const a : p.angles) require_finite(a, "angles: a value");
+  require_positive(p.delta_det_channel, "delta_det_channel");
+  require_positive(p.delta_det_row, "delta_det_row");
+  require_finite(p.det_channel_offset, "det_channel_offset");
+  require_finite(p.det_row_offset, "det_row_offset");
+  require_positive(p.voxel_row_aspect, "voxel_row_aspect");
+  require_positive(p.voxel_slice_aspect, "voxel_slice_aspect");
+  if (p.delta_voxel) require_positive(*p.delta_voxel, "delta_voxel");
+  if (p.recon_shape)
+    for (auto const n : *p.recon_shape)
+      require(n >= 0, [&] { return "recon_shape is " + shape_text(*p.recon_shape) + ", expected three sizes >= 0"; });
+}
+
+/// Pixel indices are 32 bits, detector and slice counts enter 32-bit vector arithmetic.
+inline void require_addressable(std::array<index_t, 3> const& sinogram, std::array<index_t, 3> const& recon) {
+  constexpr index_t limit = index_t{1} << 30;
+  require(recon[0] < limit && recon[1] < limit && recon[0] * recon[1] <= limit && recon[2] <= limit && sinogram[1] <= limit &&
+              sinogram[2] <= limit, [&] {
+    return "sinogram " + shape_text(sinogram) + " and recon " + shape_text(recon) +
+           ": pixels, slices, detector rows and channels must each be at most 2^30";
+  });
+}
+
+}  // namespace detail
+
+/// delta = delta_det_channel; rows = ceil(C delta_c / (a_r delta)), cols = C, slices = rint(R delta_r / delta); the quotients are rounded to
+/// float32 first, as MBIRJAX does, so that 13.000000000000002 is 13.
+inline automatic_size auto_size(parallel_parameters const& p) {
+  double const delta = p.delta_det_channel, channels = static_cast<double>(p.sinogram_shape[2]);
+  return {delta,
+          {detail::ceil_f32(channels * p.delta_det_channel / (p.voxel_row_aspect * delta)),
+           detail::ceil_f32(channels * p.delta_det_channel / delta),
+           detail::rint_f32(static_cast<double>(p.sinogram_shape[1]) * (p.delta_det_row / delta))},
+          0};
+}
+
+/// @throws parameter_error naming the parameter, its value and what was expected.
+inline parallel_geometry make_geometry(parallel_parameters const& p) {
+  detail::require_common(p);
+  require(p.voxel_slice_aspect == 1, [&] {
+    return "voxel_slice_aspect is " + detail::number_text(p.voxel_slice_aspect) + ", expected 1 in parallel beam";
+  });
+  auto const automatic = auto_size(p);
+  double const delta = p.delta_voxel.value_or(automatic.delta_voxel);
+  auto const recon = p.recon_shape.value_or(automatic.recon_shape);
+  require(recon[2] == p.sinogram_shape[1], [&] {
+    return "recon_shape " + detail::shape_text(recon) + " has " + std::to_string(recon[2]) +
+           " slices, expected the number of detector rows = " + std::to_string(p.sinogram_shape[1]) + " in parallel beam";
+  });
+  detail::require_addressable(p.sinogram_shape, recon);
+  return {.views = p.sinogram_shape[0], .rows = p.sinogram_shape[1], .channels = p.sinogram_shape[2],
+          .recon_rows = recon[0], .recon_cols = recon[1], .slices = recon[2],
+          .delta_det_channel = p.delta_det_channel, .det_channel_offset = p.det_channel_offset,
+          .delta_x = delta, .delta_y = p.voxel_row_aspect * delta};
+}
+
+}  // namespace mbirk

@@ -1,0 +1,82 @@
+// scan: a geometry with what changes from view to view, and its mask. The value that users make once and pass to every operation.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "mbirk/geometry/cone.hpp"
+#include "mbirk/geometry/parallel.hpp"
+
+namespace mbirk {
+
+/// Where the gantry is in one view.
+struct view_position {
+  double cosine, sine;  ///< of the view angle, in double from the float32 angle
+  double z_shift;       ///< helical travel along the axis; 0 in parallel beam
+};
+
+/// A validated scan. Copying copies the angles and the mask; kernels see only geometry() and positions().
+template <class Geometry> class scan {
+ public:
+  using geometry_type = Geometry;
+  using parameters = typename Geometry::parameters;
+
+  /// @throws parameter_error naming the parameter, its value and what was expected.
+  explicit scan(parameters const& p)
+      : geometry_(make_geometry(p)), mask_(make_mask(geometry_.recon_rows, geometry_.recon_cols, p.use_ror_mask)) {
+    if constexpr (requires { p.helical_z_shifts; }) {
+      place(p.angles, p.helical_z_shifts);
+      double const reach = static_cast<double>(p.sinogram_shape[1]) * p.delta_det_row / 2 + std::abs(p.det_row_offset);
+      if (reach > p.source_detector_dist)
+        warnings_.push_back("half the detector height plus |det_row_offset| is " + detail::number_text(reach) +
+                            ", more than source_detector_dist = " + detail::number_text(p.source_detector_dist) +
+                            ": the cone angle exceeds 45 degrees and the vertical footprint is not valid there");
+    } else {
+      place(p.angles, {});
+    }
+    indices_ = mbirk::full_indices(mask_);
+  }
+
+  Geometry const& geometry() const noexcept { return geometry_; }
+  std::array<index_t, 3> sinogram_shape() const noexcept { return {geometry_.views, geometry_.rows, geometry_.channels}; }
+  std::array<index_t, 3> recon_shape() const noexcept { return {geometry_.recon_rows, geometry_.recon_cols, geometry_.slices}; }
+  std::span<view_position const> positions() const noexcept { return positions_; }
+  std::vector<std::uint8_t> const& mask() const noexcept { return mask_; }
+  /// Pixels inside the mask, ascending.
+  std::span<std::int32_t const> full_indices() const noexcept { return indices_; }
+  /// What is allowed but probably not meant, in words; the library never prints.
+  std::vector<std::string> const& warnings() const noexcept { return warnings_; }
+
+  /// Replaces the view parameters; their number must stay the same.
+  void set_views(std::span<float const> angles, std::span<float const> z_shifts = {}) {
+    require(static_cast<index_t>(angles.size()) == geometry_.views, [&] {
+      return "set_views: " + std::to_string(angles.size()) + " angles, expected " + std::to_string(geometry_.views);
+    });
+    require(z_shifts.empty() || z_shifts.size() == angles.size(), [&] {
+      return "set_views: " + std::to_string(z_shifts.size()) + " z shifts, expected one per angle = " + std::to_string(angles.size());
+    });
+    for (auto const a : angles) detail::require_finite(a, "set_views: an angle");
+    for (auto const z : z_shifts) detail::require_finite(z, "set_views: a z shift");
+    place(angles, z_shifts);
+  }
+
+ private:
+  void place(std::span<float const> angles, std::span<float const> z_shifts) {
+    positions_.resize(angles.size());
+    for (std::size_t v = 0; v < angles.size(); ++v) {
+      double const angle = angles[v];  // stored as float32, used in double from there
+      positions_[v] = {std::cos(angle), std::sin(angle), z_shifts.empty() ? 0.0 : static_cast<double>(z_shifts[v])};
+    }
+  }
+
+  Geometry geometry_;
+  std::vector<std::uint8_t> mask_;
+  std::vector<std::int32_t> indices_;
+  std::vector<view_position> positions_;
+  std::vector<std::string> warnings_;
+};
+
+using parallel_scan = scan<parallel_geometry>;
+using cone_scan = scan<cone_geometry>;
+
+}  // namespace mbirk

@@ -1,0 +1,117 @@
+// Cone back projection, tuned: a task owns a group of pixels. Per view and pixel: channels are gathered into one column of rows (in L1), which
+// is resampled onto the slices and added, times the secant of the ray's elevation, to the pixel's cylinder.
+#pragma once
+
+#include <span>
+
+#include "mbirk/kernel/host/cone_view.hpp"
+#include "mbirk/kernel/host/layout.hpp"
+
+namespace mbirk::kernel {
+
+/// Power: of the weights. Unit: the sinogram is 1 everywhere and is not read (Hessian diagonal).
+template <class B, int Power, bool Unit> struct cone_back {
+  using G = typename B::geometry;
+  using pack = typename B::pack;
+
+  cone_view<B> view;
+  typename B::template cursor<float const> sinogram;      // channel-major, one chunk; not used when Unit
+  typename B::template cursor<float> cylinders;
+  typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
+  chunked_shape shape;
+  std::span<pixel_group const> groups;                    // a task each
+  scratch_layout layout{};
+  scratch_part tile{}, column{};
+
+  void plan_scratch() {
+    view.plan_scratch(layout);
+    tile = layout.add<float>("tile", group_pixels * view.padded_slices);
+    column = layout.add<float>("column", shape.width + 2 * resample_guard<B>);
+  }
+
+  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const& group = groups[static_cast<std::size_t>(task)];
+    auto const x = s.template at<float>(tile);
+    auto const u = s.template at<float>(column);
+    for (index_t k = 0; k < group.count * view.padded_slices; k += B::lanes) B::store(x + k, B::constant(0));
+    for (index_t k = 0; k < shape.width + 2 * resample_guard<B>; k += B::lanes) {
+      index_t const ones = Unit ? shape.rows - (k - resample_guard<B>) : 0;  // rows of the detector from here on
+      if (k < resample_guard<B> || ones <= 0) B::store(u + k, B::constant(0));
+      else B::store(u + k, B::first_lanes(ones));
+    }
+    for (index_t v = 0; v < view.geometry.views; ++v) add_view(group, v, s);
+
+    index_t const slices = view.geometry.slices;
+    for (int p = 0; p < group.count; ++p) {
+      auto const out = cylinders + G::load_value(offsets + (group.first + p));
+      for (index_t k = 0; k < slices; k += B::lanes) {
+        auto const value = B::load(x + (p * view.padded_slices + k));
+        if (k + B::lanes <= slices) B::store(out + k, value);
+        else B::store_partial(out + k, value, static_cast<int>(slices - k));
+      }
+    }
+  }
+
+ private:
+  template <class Scratch> void add_view(pixel_group const& group, index_t v, Scratch const& s) const noexcept {
+    auto const sum = view.prepare(group, v, false, Power == 1, s);
+    float const centre = Power == 1 ? view.prepare_secants(v, sum, s) : 0;
+    auto window = view.first_window(sum.widest);
+    do {
+      view.channel_weights(group, window, Power, Unit, s);
+      for (int p = 0; p < group.count; ++p) {
+        if constexpr (!Unit) {
+          auto const y = sinogram + (shape.offset(0, v) + index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width);
+          if (window.taps == 2) gather_channels<2>(y, p, s);
+          else gather_channels<3>(y, p, s);
+        }
+        double const step = G::load_value(s.template at<double>(view.step) + p);
+        switch (form_of<B>(step)) {
+          case resample_form::two: add_slices<resample_form::two>(v, p, step, centre, s); break;
+          case resample_form::three: add_slices<resample_form::three>(v, p, step, centre, s); break;
+          case resample_form::any: add_slices<resample_form::any>(v, p, step, centre, s); break;
+        }
+      }
+      B::note_lanes(group.count * view.geometry.slices, group.count * view.padded_slices);
+    } while (view.next_window(window, sum.widest));
+  }
+
+  template <int Taps, class Scratch>
+  MBIRK_INLINE void gather_channels(typename B::template cursor<float const> y, int p, Scratch const& s) const noexcept {
+    auto const u = s.template at<float>(column) + resample_guard<B>;
+    auto const w = s.template at<float>(view.weights);
+    pack weight[Taps];
+    simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
+    for (index_t r = 0; r < shape.width; r += B::lanes) {
+      pack sum = weight[0] * B::load(y + r);
+      simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT { sum = fma(weight[t + 1], B::load(y + ((t + 1) * shape.width + r)), sum); });
+      B::store(u + r, sum);
+    }
+  }
+
+  template <resample_form Form, class Scratch>
+  MBIRK_NOINLINE void add_slices(index_t v, int p, double step, float centre, Scratch const& s) const noexcept {
+    auto const x = s.template at<float>(tile) + p * view.padded_slices;
+    auto const u = s.template at<float>(column) + resample_guard<B>;
+    double const start = G::load_value(s.template at<double>(view.start) + p);
+    resampler<B, Form, Power> rows(u, shape.width, start, step);
+    pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
+    auto const elevation = view.elevations + v * view.elevation_stride;
+    if constexpr (Power == 2) {  // sec^2 = 1 + G t, times the sum over channels when the sinogram is 1
+      pack const one = Unit ? B::load_broadcast(s.template at<float>(view.weights) + p) : B::constant(1);
+      pack const slope = Unit ? square * one : square;
+      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+        B::store(x + k, fma(fma(slope, B::load(elevation + k), one), rows.next(), B::load(x + k)));
+    } else if (centre >= 0) {
+      auto const value = s.template at<float>(view.secants), slope = value + view.padded_slices;
+      pack const away = square - B::broadcast(centre);
+      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+        B::store(x + k, fma(fma(away, B::load(slope + k), B::load(value + k)), rows.next(), B::load(x + k)));
+    } else {
+      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+        B::store(x + k, fma(definition::elevation_secant(square, B::load(elevation + k)), rows.next(), B::load(x + k)));
+    }
+  }
+};
+
+}  // namespace mbirk::kernel

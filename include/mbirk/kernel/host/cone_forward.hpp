@@ -1,0 +1,120 @@
+// Cone forward projection, tuned: a task owns a few views. Per view and pixel: the cylinder is scaled by the secant of the ray's elevation (in L1),
+// resampled onto the rows, and added to the two or three channels of its footprint straight from the register.
+#pragma once
+
+#include <span>
+
+#include "mbirk/kernel/host/cone_view.hpp"
+#include "mbirk/kernel/host/layout.hpp"
+
+namespace mbirk::kernel {
+
+template <class B> struct cone_forward {
+  using G = typename B::geometry;
+  using pack = typename B::pack;
+
+  cone_view<B> view;
+  typename B::template cursor<float const> cylinders;
+  typename B::template cursor<float> sinogram;            // channel-major, one chunk
+  typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
+  chunked_shape shape;
+  std::span<pixel_group const> groups;
+  index_t views_per_task;
+  scratch_layout layout{};
+  scratch_part tile{}, cylinder{};
+
+  void plan_scratch() {
+    view.plan_scratch(layout);
+    tile = layout.add<float>("tile", group_pixels * view.padded_slices);
+    cylinder = layout.add<float>("cylinder", view.padded_slices + 2 * resample_guard<B>);
+  }
+
+  /// A task is a block of views.
+  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+    index_t const from = task * views_per_task, to = std::min(view.geometry.views, from + views_per_task);
+    auto const u = s.template at<float>(cylinder);
+    for (index_t k = 0; k < view.padded_slices + 2 * resample_guard<B>; k += B::lanes) B::store(u + k, B::constant(0));
+    for (index_t v = from; v < to; ++v)
+      for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(sinogram + (shape.offset(0, v) + k), B::constant(0));
+    for (auto const& group : groups) {
+      copy_tile(group, s);
+      for (index_t v = from; v < to; ++v) add_view(group, v, s);
+    }
+  }
+
+ private:
+  /// The group's cylinders, aligned and padded with zeros.
+  template <class Scratch> void copy_tile(pixel_group const& group, Scratch const& s) const noexcept {
+    auto const x = s.template at<float>(tile);
+    index_t const slices = view.geometry.slices;
+    for (int p = 0; p < group.count; ++p) {
+      auto const in = cylinders + G::load_value(offsets + (group.first + p));
+      for (index_t k = 0; k < view.padded_slices; k += B::lanes) {
+        index_t const left = slices - k;
+        B::store(x + (p * view.padded_slices + k),
+                 left >= B::lanes ? B::load(in + k) : left > 0 ? B::load_partial(in + k, static_cast<int>(left)) : B::constant(0));
+      }
+    }
+  }
+
+  template <class Scratch> void add_view(pixel_group const& group, index_t v, Scratch const& s) const noexcept {
+    auto const sum = view.prepare(group, v, true, false, s);
+    float const centre = view.prepare_secants(v, sum, s);
+    auto window = view.first_window(sum.widest);
+    do {
+      view.channel_weights(group, window, 1, false, s);
+      for (int p = 0; p < group.count; ++p) {
+        scale(v, p, centre, s);
+        double const step = G::load_value(s.template at<double>(view.step) + p);
+        auto const y = sinogram + (shape.offset(0, v) + index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width);
+        switch (form_of<B>(step)) {
+          case resample_form::two: add_rows<resample_form::two>(y, window.taps, p, step, s); break;
+          case resample_form::three: add_rows<resample_form::three>(y, window.taps, p, step, s); break;
+          case resample_form::any: add_rows<resample_form::any>(y, window.taps, p, step, s); break;
+        }
+      }
+      B::note_lanes(group.count * shape.rows, group.count * shape.width);
+    } while (view.next_window(window, sum.widest));
+  }
+
+  /// Cylinder of pixel p times sec phi.
+  template <class Scratch> MBIRK_INLINE void scale(index_t v, int p, float centre, Scratch const& s) const noexcept {
+    auto const x = s.template at<float>(tile) + p * view.padded_slices;
+    auto const u = s.template at<float>(cylinder) + resample_guard<B>;
+    pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
+    if (centre >= 0) {
+      auto const value = s.template at<float>(view.secants), slope = value + view.padded_slices;
+      pack const away = square - B::broadcast(centre);
+      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+        B::store(u + k, fma(away, B::load(slope + k), B::load(value + k)) * B::load(x + k));
+    } else {
+      auto const elevation = view.elevations + v * view.elevation_stride;
+      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+        B::store(u + k, definition::elevation_secant(square, B::load(elevation + k)) * B::load(x + k));
+    }
+  }
+
+  template <resample_form Form, class Scratch>
+  void add_rows(typename B::template cursor<float> y, int taps, int p, double step, Scratch const& s) const noexcept {
+    if (taps == 2) add_rows<Form, 2>(y, p, step, s);
+    else add_rows<Form, 3>(y, p, step, s);
+  }
+
+  template <resample_form Form, int Taps, class Scratch>
+  MBIRK_NOINLINE void add_rows(typename B::template cursor<float> y, int p, double step, Scratch const& s) const noexcept {
+    auto const w = s.template at<float>(view.weights);
+    pack weight[Taps];
+    simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
+    double const start = G::load_value(s.template at<double>(view.start) + p);
+    resampler<B, Form, 1> slices(s.template at<float>(cylinder) + resample_guard<B>, view.padded_slices, start, step);
+    for (index_t r = 0; r < shape.width; r += B::lanes) {
+      pack const value = slices.next();
+      simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+        auto const at = y + (t * shape.width + r);
+        B::store(at, fma(weight[t], value, B::load(at)));
+      });
+    }
+  }
+};
+
+}  // namespace mbirk::kernel

@@ -1,0 +1,163 @@
+// Cone beam, per view and group of pixels: footprints, weights and elevations, vectorised over the pixels in double.
+#pragma once
+
+#include <vector>
+
+#include "mbirk/kernel/host/plan.hpp"
+#include "mbirk/kernel/host/resample.hpp"
+#include "mbirk/kernel/host/scratch.hpp"
+
+namespace mbirk::kernel {
+
+/// t_k = (z_k / D)^2 of every slice, padded to whole packs: one row for a circular scan, one per view for a helical one.
+struct elevation_table {
+  std::vector<float> t;
+  std::vector<float> largest;  ///< per row
+  index_t stride = 0;          ///< 0 when all views share the row
+};
+
+inline elevation_table make_elevations(cone_scan const& s, index_t padded_slices) {
+  auto const& g = s.geometry();
+  auto const& at = s.positions();
+  bool const helical = std::any_of(at.begin(), at.end(), [&](auto const& p) { return p.z_shift != at[0].z_shift; });
+  elevation_table table;
+  table.stride = helical ? padded_slices : 0;
+  table.t.resize(static_cast<std::size_t>(padded_slices * (helical ? g.views : 1)));
+  for (index_t v = 0; v < (helical ? g.views : std::min<index_t>(1, g.views)); ++v) {
+    float largest = 0;
+    for (index_t k = 0; k < g.slices; ++k) {
+      double const ratio = definition::slice_z(g, static_cast<double>(k), at[static_cast<std::size_t>(v)].z_shift) * g.inverse_detector_dist;
+      float const t = static_cast<float>(ratio * ratio);
+      table.t[static_cast<std::size_t>(v * padded_slices + k)] = t;
+      largest = std::max(largest, t);
+    }
+    table.largest.push_back(largest);
+  }
+  return table;
+}
+
+/// What the cone kernels share: where arrays lie in scratch, and how one view of a group is prepared.
+template <class B> struct cone_view {
+  using G = typename B::geometry;
+
+  cone_geometry geometry;
+  typename G::template cursor<std::int32_t const> rows, cols;       // of the planned pixels
+  typename G::template cursor<view_position const> positions;
+  typename B::template cursor<float const> elevations;
+  float const* largest_elevation;
+  index_t elevation_stride, padded_slices;
+  scratch_part first, weights, fraction, width, chord, cell, start, step, spread, secants;
+
+  void plan_scratch(scratch_layout& layout) {
+    first = layout.add<std::int32_t>("first channel", group_pixels);
+    weights = layout.add<float>("weights", 3 * group_pixels);
+    fraction = layout.add<float>("fractions", group_pixels);
+    width = layout.add<float>("widths", group_pixels);
+    chord = layout.add<float>("chords", group_pixels);
+    cell = layout.add<double>("cells", group_pixels);
+    start = layout.add<double>("row starts", group_pixels);
+    step = layout.add<double>("row steps", group_pixels);
+    spread = layout.add<float>("squared magnifications", group_pixels);
+    secants = layout.add<float>("secants", 2 * padded_slices);
+  }
+
+  /// What the pixels of a group have in common in one view.
+  struct summary {
+    float widest;         ///< footprint in channels
+    float lowest, highest;  ///< squared magnification
+  };
+
+  /// Footprints of the group. towards_rows: the steps of a projection (rows from slices), else of a back projection (slices from rows).
+  /// fold_row_width: the chord is multiplied by W_r, which the means of a back projection leave out.
+  template <class Scratch>
+  MBIRK_INLINE summary prepare(pixel_group const& group, index_t view, bool towards_rows, bool fold_row_width, Scratch const& s) const noexcept {
+    using wide = typename G::wide;
+    using pack = typename G::pack;
+    auto const at = G::load_value(positions + view);
+    wide const cosine = G::broadcast(at.cosine), sine = G::broadcast(at.sine), zeta = G::broadcast(at.z_shift);
+    wide const z0 = definition::slice_z(geometry, G::broadcast(0.0), zeta);
+    pack widest = G::constant(0), lowest = G::constant(1e30), highest = G::constant(0);
+    for (int k = 0; k < group.count; k += G::lanes) {
+      wide const x = definition::column_x(geometry, G::to_wide(G::load_ints(cols + (group.first + k))));
+      wide const y = definition::row_y(geometry, G::to_wide(G::load_ints(rows + (group.first + k))));
+      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y);
+      wide const edge = definition::left_edge(f.channel.centre, f.channel.width), floor_edge = floor(edge);
+      wide const row_edge = definition::left_edge(definition::detector_row(geometry, f.magnification, z0), f.row_width);
+      wide const inverse = G::broadcast(1.0) / f.row_width;
+      G::store(s.template at<double>(cell) + k, floor_edge);
+      G::store(s.template at<float>(fraction) + k, G::to_pack(edge - floor_edge));
+      G::store(s.template at<float>(width) + k, G::to_pack(f.channel.width));
+      G::store(s.template at<float>(chord) + k, G::to_pack(fold_row_width ? f.channel.chord * f.row_width : f.channel.chord));
+      G::store(s.template at<double>(start) + k, towards_rows ? (G::broadcast(0.0) - row_edge) * inverse : row_edge);
+      G::store(s.template at<double>(step) + k, towards_rows ? inverse : f.row_width);
+      pack const square = G::to_pack(f.magnification * f.magnification), channels = G::to_pack(f.channel.width);
+      G::store(s.template at<float>(spread) + k, square);
+      widest = max(widest, channels), lowest = min(lowest, square), highest = max(highest, square);
+    }
+    return {G::reduce_max(widest), G::reduce_min(lowest), G::reduce_max(highest)};
+  }
+
+  /// Taps of one window: 2 or 3, the first of them tap0.
+  struct window { int taps, tap0; bool any_width; };
+  static window first_window(float widest) noexcept { return {widest <= 1 ? 2 : 3, 0, widest > 2}; }
+  static bool next_window(window& w, float widest) noexcept {
+    w.tap0 += 3;
+    return w.any_width && w.tap0 < static_cast<int>(std::ceil(widest)) + 1;
+  }
+
+  /// First channel (plus guard) and weights of the window's taps. power 2 squares them; clip_sum replaces the first by the sum of the squares of
+  /// those that hit the detector (unit weights).
+  template <class Scratch>
+  MBIRK_INLINE void channel_weights(pixel_group const& group, window const& win, int power, bool clip_sum, Scratch const& s) const noexcept {
+    using wide = typename G::wide;
+    using pack = typename G::pack;
+    auto const w = s.template at<float>(weights);
+    double const channels = static_cast<double>(geometry.channels);
+    wide const lowest = G::broadcast(-static_cast<double>(guard_channels)), highest = G::broadcast(channels), shift = G::broadcast(static_cast<double>(win.tap0));
+    for (int k = 0; k < group.count; k += G::lanes) {
+      wide const at = max(min(G::load_wide(s.template at<double>(cell) + k) + shift, highest), lowest);
+      G::store(s.template at<std::int32_t>(first) + k, G::to_ints(at + G::broadcast(static_cast<double>(guard_channels))));
+      pack const f = G::load(s.template at<float>(fraction) + k), channel_width = G::load(s.template at<float>(width) + k);
+      pack const length = G::load(s.template at<float>(chord) + k);
+      pack sum = G::constant(0);
+      auto const put = [&](int tap, pack overlap) MBIRK_FLAT {
+        pack const a = overlap * length, value = power == 2 ? a * a : a;
+        if (clip_sum) {
+          pack const n = G::to_pack(at + G::broadcast(static_cast<double>(tap)));
+          sum = sum + select(n < G::constant(0), G::constant(0), select(n < G::broadcast(static_cast<float>(channels)), value, G::constant(0)));
+        } else {
+          G::store(w + (tap * group_pixels + k), value);
+        }
+      };
+      if (win.any_width) {
+        for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, channel_width, G::constant(win.tap0 + t)));
+      } else if (win.taps == 2) {
+        auto const o = definition::overlap_two(f, channel_width);
+        put(0, o.first), put(1, o.second);
+      } else {
+        auto const o = definition::overlap_three(f, channel_width);
+        put(0, o.first), put(1, o.second), put(2, o.third);
+      }
+      if (clip_sum) G::store(w + k, sum);
+    }
+  }
+
+  /// sec phi_k = sqrt(1 + G t_k) of every slice to first order in G around the group's centre, when its remainder t^2 dG^2 / 8 is below float
+  /// rounding: c_k + (G - centre) c'_k. Returns the centre, or a negative number when the root has to be taken per pixel.
+  template <class Scratch> MBIRK_INLINE float prepare_secants(index_t view, summary const& sum, Scratch const& s) const noexcept {
+    float const centre = (sum.lowest + sum.highest) / 2, reach = (sum.highest - sum.lowest) / 2;
+    float const t = largest_elevation[elevation_stride == 0 ? 0 : view];
+    if (t * t * reach * reach > 8 * 1.2e-7f) return -1;
+    auto const value = s.template at<float>(secants), slope = value + padded_slices;
+    auto const row = elevations + view * elevation_stride;
+    auto const g = B::broadcast(centre);
+    for (index_t k = 0; k < padded_slices; k += B::lanes) {
+      auto const tk = B::load(row + k), c = sqrt(fma(g, tk, B::constant(1)));
+      B::store(value + k, c);
+      B::store(slope + k, tk * B::constant(0.5) / c);
+    }
+    return centre;
+  }
+};
+
+}  // namespace mbirk::kernel

@@ -1,0 +1,141 @@
+// Parallel forward projection, tuned: a task owns a few views and a chunk of slices; the pixels of a tile are walked in the order of their
+// channels, so the channels being summed stay in registers and are stored once per run of pixels. No write conflicts, fixed order of sums.
+#pragma once
+
+#include "mbirk/kernel/host/parallel_back.hpp"
+
+namespace mbirk::kernel {
+
+/// Passes first .. first + count - 1 belong to one task: whole views.
+struct pass_range { index_t first, count; };
+
+template <class B> struct parallel_forward {
+  using G = typename B::geometry;
+  static constexpr int most_packs = B::lanes == 16 ? 8 : (B::lanes == 8 ? 4 : 2);  // two or three channels must fit the registers
+
+  typename B::template cursor<float const> cylinders;
+  typename B::template cursor<float> sinogram;                    // channel-major
+  typename G::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
+  typename G::template cursor<index_t const> offsets;             // of their cylinders
+  typename G::template cursor<parallel_pass const> passes;        // in view order
+  typename G::template cursor<std::int32_t const> tile_order;     // per pass, for tiles
+  pass_range const* ranges;
+  chunked_shape shape;
+  std::span<pixel_group const> groups;
+  scratch_layout layout{};
+  scratch_part tile{}, first{}, weights{}, walk_order{};
+
+  void plan_scratch() {
+    tile = layout.add<float>("tile", group_pixels * shape.width);
+    first = layout.add<std::int32_t>("first channel", group_pixels);
+    weights = layout.add<float>("weights", 3 * group_pixels);
+    walk_order = layout.add<std::int32_t>("order", group_pixels);
+  }
+
+  /// Tasks: (range of views, chunk).
+  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const range = ranges[task / shape.chunks];
+    index_t const chunk = task % shape.chunks;
+    for (index_t p = range.first; p < range.first + range.count; ++p) {
+      auto const pass = G::load_value(passes + p);
+      if (pass.first_tap != 0) continue;
+      auto const y = sinogram + shape.offset(chunk, pass.view);
+      for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(y + k, B::constant(0));
+    }
+    for (auto const& group : groups) {
+      copy_tile(group, chunk, s);
+      for (index_t p = range.first; p < range.first + range.count; ++p) {
+        auto const pass = G::load_value(passes + p);
+        auto const w = s.template at<float>(weights);
+        footprint_weights<G>(pass, false, shape.channels, rows + group.first, cols + group.first, group.count, s.template at<std::int32_t>(first),
+                             [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + (tap * group_pixels + k), value); });
+        sort_group(group, p, s);
+        with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
+          if (pass.taps == 2) walk<packs, 2>(group.count, sinogram + shape.offset(chunk, pass.view), s);
+          else walk<packs, 3>(group.count, sinogram + shape.offset(chunk, pass.view), s);
+        });
+        B::note_lanes(group.count * shape.used(chunk), group.count * shape.width);
+      }
+    }
+  }
+
+ private:
+  /// The group's cylinders, aligned and padded with zeros.
+  template <class Scratch> void copy_tile(pixel_group const& group, index_t chunk, Scratch const& s) const noexcept {
+    auto const x = s.template at<float>(tile);
+    index_t const used = shape.used(chunk);
+    for (int p = 0; p < group.count; ++p) {
+      auto const in = cylinders + (G::load_value(offsets + (group.first + p)) + chunk * shape.width);
+      for (index_t k = 0; k < shape.width; k += B::lanes) {
+        index_t const left = used - k;
+        B::store(x + (p * shape.width + k), left >= B::lanes ? B::load(in + k) : left > 0 ? B::load_partial(in + k, static_cast<int>(left)) : B::constant(0));
+      }
+    }
+  }
+
+  /// Pixels of a tile by channel: the order of the full tile without the pixels that are masked out. Lists keep their own order.
+  template <class Scratch> void sort_group(pixel_group const& group, index_t pass, Scratch const& s) const noexcept {
+    auto const order = s.template at<std::int32_t>(walk_order);
+    int n = 0;
+    if (group.tile_mask == 0) {
+      for (; n < group.count; ++n) G::store_value(order + n, static_cast<std::int32_t>(n));
+      return;
+    }
+    auto const full = tile_order + pass * group_pixels;
+    if (group.count == group_pixels) {
+      for (; n < group_pixels; n += G::lanes) G::store(order + n, G::load_ints(full + n));
+      return;
+    }
+    for (int k = 0; k < group_pixels; ++k) {
+      auto const at = G::load_value(full + k);
+      std::uint64_t const bit = std::uint64_t{1} << at;
+      if (group.tile_mask & bit) G::store_value(order + n++, static_cast<std::int32_t>(std::popcount(group.tile_mask & (bit - 1))));
+    }
+  }
+
+  template <int Packs, int Taps, class Scratch>
+  MBIRK_NOINLINE void walk(int count, typename B::template cursor<float> view, Scratch const& s) const noexcept {
+    using pack = typename B::pack;
+    constexpr int width = Packs * B::lanes;
+    auto const x = s.template at<float>(tile);
+    auto const w = s.template at<float>(weights);
+    auto const l = s.template at<std::int32_t>(first);
+    auto const order = s.template at<std::int32_t>(walk_order);
+    pack sum[Taps][Packs];  // channels at .. at + Taps - 1
+    std::int32_t at = G::load_value(l + G::load_value(order + 0));
+    auto const load = [&](auto t) MBIRK_FLAT {
+      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = B::load(view + (index_t{at + t} * width + i * B::lanes)); });
+    };
+    auto const store = [&](auto t) MBIRK_FLAT {
+      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { B::store(view + (index_t{at + t} * width + i * B::lanes), sum[t][i]); });
+    };
+    simd::static_for<Taps>(load);
+    for (int k = 0; k < count; ++k) {
+      auto const p = G::load_value(order + k);
+      auto const channel = G::load_value(l + p);
+      if (channel != at) {
+        if (channel == at + 1) {
+          store(std::integral_constant<int, 0>{});
+          simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
+            simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = sum[t + 1][i]; });
+          });
+          at = channel;
+          load(std::integral_constant<int, Taps - 1>{});
+        } else {
+          simd::static_for<Taps>(store);
+          at = channel;
+          simd::static_for<Taps>(load);
+        }
+      }
+      pack weight[Taps];
+      simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
+      simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+        pack const value = B::load(x + (index_t{p} * width + i * B::lanes));
+        simd::static_for<Taps>([&](auto t) MBIRK_FLAT { sum[t][i] = fma(weight[t], value, sum[t][i]); });
+      });
+    }
+    simd::static_for<Taps>(store);
+  }
+};
+
+}  // namespace mbirk::kernel

@@ -1,0 +1,88 @@
+// Parallel beam, per view: where the footprint of a pixel lies (affine in the pixel) and how many taps it takes.
+// A footprint wider than two channels is worked off in several passes of three taps, so the inner loops know two and three taps only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "mbirk/definition/footprint.hpp"
+#include "mbirk/geometry/scan.hpp"
+#include "mbirk/kernel/host/pack.hpp"
+
+namespace mbirk::kernel {
+
+/// Channels of zeros on either side of the detector: taps that miss it land there, so the inner loops need no test.
+inline constexpr int guard_channels = 3;
+/// Pixels that a task holds at a time: an 8 x 8 tile of the grid, or as many listed pixels.
+inline constexpr int group_pixels = 64, tile_side = 8;
+
+/// One pass over the pixels for one view: left edge = edge + row_step i + col_step j, in channels.
+struct parallel_pass {
+  double edge, row_step, col_step;
+  float width, chord;
+  std::int32_t view, first_tap;
+  std::int32_t taps;     ///< 2 or 3
+  bool window;           ///< taps first_tap .. first_tap + 2 of a footprint wider than two channels
+};
+
+/// The passes of all views, in view order.
+inline std::vector<parallel_pass> make_passes(parallel_scan const& s) {
+  auto const& g = s.geometry();
+  std::vector<parallel_pass> passes;
+  for (index_t v = 0; v < g.views; ++v) {
+    auto const& at = s.positions()[static_cast<std::size_t>(v)];
+    auto const f = definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, 0.0), definition::row_y(g, 0.0));
+    parallel_pass p{.edge = definition::left_edge(f.centre, f.width),
+                    .row_step = -at.sine * g.delta_y / g.delta_det_channel,
+                    .col_step = at.cosine * g.delta_x / g.delta_det_channel,
+                    .width = static_cast<float>(f.width), .chord = static_cast<float>(f.chord),
+                    .view = static_cast<std::int32_t>(v), .first_tap = 0, .taps = f.width <= 1 ? 2 : 3, .window = f.width > 2};
+    for (auto const taps = static_cast<std::int32_t>(std::ceil(f.width)) + 1; p.first_tap < taps; p.first_tap += 3) {
+      passes.push_back(p);
+      if (!p.window) break;
+    }
+  }
+  return passes;
+}
+
+/// The order of a tile's 64 pixels by channel, ascending: the same for every tile, because the left edge is affine in the pixel.
+inline void sort_tile(parallel_pass const& p, std::int32_t* order) {
+  std::iota(order, order + group_pixels, 0);
+  auto const at = [&](std::int32_t k) { return p.row_step * (k / tile_side) + p.col_step * (k % tile_side); };
+  std::sort(order, order + group_pixels, [&](auto a, auto b) { return at(a) != at(b) ? at(a) < at(b) : a < b; });
+}
+
+/// First channel (plus guard) and weights (to the power 1 or 2) of `count` pixels of a group. Writes whole packs.
+template <class G, class Ints, class Store>
+MBIRK_INLINE void footprint_weights(parallel_pass const& pass, bool squared, index_t channels, Ints rows, Ints cols, int count,
+                                    typename G::template cursor<std::int32_t> first, Store const& store) {
+  using pack = typename G::pack;
+  using wide = typename G::wide;
+  wide const edge = G::broadcast(pass.edge), row_step = G::broadcast(pass.row_step), col_step = G::broadcast(pass.col_step);
+  wide const lowest = G::broadcast(-static_cast<double>(guard_channels)), highest = G::broadcast(static_cast<double>(channels));
+  wide const tap0 = G::broadcast(static_cast<double>(pass.first_tap)), guard = G::broadcast(static_cast<double>(guard_channels));
+  pack const width = G::broadcast(pass.width), chord = G::broadcast(pass.chord);
+  for (int k = 0; k < count; k += G::lanes) {
+    wide const e = fma(G::to_wide(G::load_ints(rows + k)), row_step, fma(G::to_wide(G::load_ints(cols + k)), col_step, edge));
+    wide const cell = floor(e);
+    G::store(first + k, G::to_ints(max(min(cell + tap0, highest), lowest) + guard));
+    pack const f = G::to_pack(e - cell);
+    auto const put = [&](int tap, pack overlap) MBIRK_FLAT {
+      pack const w = overlap * chord;
+      store(tap, k, squared ? w * w : w);
+    };
+    if (pass.window) {
+      for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, width, G::constant(pass.first_tap + t)));
+    } else if (pass.taps == 2) {
+      auto const w = definition::overlap_two(f, width);
+      put(0, w.first), put(1, w.second);
+    } else {
+      auto const w = definition::overlap_three(f, width);
+      put(0, w.first), put(1, w.second), put(2, w.third);
+    }
+  }
+}
+
+}  // namespace mbirk::kernel

@@ -1,0 +1,86 @@
+// The order in which pixels are worked on: groups of at most 64 neighbours, tiles of the grid or parts of a sorted list.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mbirk/core/index.hpp"
+#include "mbirk/kernel/host/passes.hpp"
+
+namespace mbirk::kernel {
+
+/// Pixels first .. first + count - 1 of a plan. tile_mask: which pixels of an 8 x 8 tile these are (bit 8 di + dj); 0 when they are no tile.
+struct pixel_group {
+  index_t first;
+  int count;
+  std::uint64_t tile_mask;
+};
+
+/// Planned pixels. Rows and columns are padded by repeating the last pixel, because kernels read whole packs.
+struct pixel_plan {
+  std::vector<std::int32_t> rows, cols;
+  std::vector<index_t> offsets;  ///< of the pixel's cylinder, in elements
+  std::vector<pixel_group> groups;
+  index_t pixels = 0;
+
+  void add(index_t row, index_t col, index_t offset) {
+    rows.push_back(static_cast<std::int32_t>(row));
+    cols.push_back(static_cast<std::int32_t>(col));
+    offsets.push_back(offset);
+  }
+  void finish() {
+    pixels = static_cast<index_t>(rows.size());
+    rows.resize(rows.size() + group_pixels, rows.empty() ? 0 : rows.back());
+    cols.resize(cols.size() + group_pixels, cols.empty() ? 0 : cols.back());
+  }
+};
+
+/// The pixels of a grid where mask is 1 (every pixel without a mask), by tiles. Pixel (i, j) lies at i row_stride + j col_stride.
+inline pixel_plan plan_grid(index_t rows, index_t cols, std::uint8_t const* mask, index_t row_stride, index_t col_stride) {
+  pixel_plan plan;
+  for (index_t i0 = 0; i0 < rows; i0 += tile_side)
+    for (index_t j0 = 0; j0 < cols; j0 += tile_side) {
+      pixel_group group{static_cast<index_t>(plan.rows.size()), 0, 0};
+      for (index_t k = 0; k < group_pixels; ++k) {
+        index_t const i = i0 + k / tile_side, j = j0 + k % tile_side;
+        if (i >= rows || j >= cols || (mask && !mask[i * cols + j])) continue;
+        plan.add(i, j, i * row_stride + j * col_stride);
+        ++group.count;
+        group.tile_mask |= std::uint64_t{1} << k;
+      }
+      if (group.count > 0) plan.groups.push_back(group);
+    }
+  plan.finish();
+  return plan;
+}
+
+/// A list of pixels, sorted by the square of the grid they lie in, so that a group shares its channels. The cylinder of entry p lies at
+/// p * stride. Squares hold about one group each; the sort is a counting sort, stable and linear.
+inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, index_t cols, index_t stride) {
+  index_t const count = static_cast<index_t>(pixels.size());
+  int shift = 3;
+  while ((index_t{1} << 2 * shift) * count < group_pixels * rows * cols && (index_t{1} << shift) < std::max(rows, cols)) ++shift;
+  index_t const across = (cols >> shift) + 1, squares = across * ((rows >> shift) + 1);
+  auto const square = [&](std::int32_t p) { return static_cast<std::size_t>(((p / cols) >> shift) * across + ((p % cols) >> shift)); };
+
+  std::vector<index_t> start(static_cast<std::size_t>(squares) + 1);
+  for (auto const p : pixels) ++start[square(p) + 1];
+  for (std::size_t s = 1; s < start.size(); ++s) start[s] += start[s - 1];
+  pixel_plan plan;
+  plan.rows.resize(pixels.size()), plan.cols.resize(pixels.size()), plan.offsets.resize(pixels.size());
+  for (index_t k = 0; k < count; ++k) {
+    auto const p = pixels[static_cast<std::size_t>(k)];
+    auto const at = static_cast<std::size_t>(start[square(p)]++);
+    plan.rows[at] = static_cast<std::int32_t>(p / cols);
+    plan.cols[at] = static_cast<std::int32_t>(p % cols);
+    plan.offsets[at] = k * stride;
+  }
+  for (index_t k = 0; k < count; k += group_pixels)
+    plan.groups.push_back({k, static_cast<int>(std::min<index_t>(group_pixels, count - k)), 0});
+  plan.finish();
+  return plan;
+}
+
+}  // namespace mbirk::kernel

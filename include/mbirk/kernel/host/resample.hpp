@@ -1,0 +1,122 @@
+// The vertical step of the cone projector in SIMD, both directions: means of a sequence over equal intervals.
+//
+// Source u has unit cells; destination cell k is the interval [start + s k, start + s (k + 1)). With l = floor(start + s k) and fraction f
+//   s <= 1      mean = u_l + w (u_{l+1} - u_l),                                   w  = max((f + s - 1)/s, 0)
+//   1 < s <= 2  mean = u_{l+1} + w0 (u_l - u_{l+1}) + w2 (u_{l+2} - u_{l+1}),     w0 = (1 - f)/s, w2 = max((f + s - 2)/s, 0)
+// Positions are fixed point, so one pack needs an add, a rotate and a convert for its fractions, and lookups in two registers for its values.
+// Weights are those of definition/footprint.hpp over s; a test holds them together.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "mbirk/definition/footprint.hpp"
+#include "mbirk/kernel/host/pack.hpp"
+
+namespace mbirk::kernel {
+
+enum class resample_form { two, three, any };
+
+/// The widest step whose pack of destinations finds its sources in two registers: floor(1 + s (L - 1)) + 2 < 2 L.
+template <class B> inline constexpr double widest_step = std::min(2.0, (2.0 * B::lanes - 3) / (B::lanes - 1));
+
+template <class B> constexpr resample_form form_of(double step) noexcept {
+  return step <= 1 ? resample_form::two : step <= widest_step<B> ? resample_form::three : resample_form::any;
+}
+
+/// Zeros that a source needs on either side.
+template <class B> inline constexpr index_t resample_guard = 2 * B::lanes;
+
+/// Walks over the destination packs of one pixel. Power 1 gives means; power 2 sums of squared overlaps times the source.
+template <class B, resample_form Form, int Power> class resampler {
+  using G = typename B::geometry;
+  using pack = typename B::pack;
+  using ints = typename B::ints;
+  static constexpr int index_bits = std::bit_width(2u * B::lanes) - 1;
+
+ public:
+  /// @param u       at cell 0 of `cells` cells with zeros around them
+  /// @param start   left edge of destination cell 0, in cells of the source
+  MBIRK_INLINE resampler(typename B::template cursor<float const> u, index_t cells, double start, double step) noexcept
+      : u_(u), cells_(cells), start_(start), step_(step) {
+    if constexpr (Form == resample_form::any) {
+      taps_ = static_cast<int>(std::ceil(step)) + 1;
+    } else {
+      constexpr double one = 4294967296.0;
+      position_ = static_cast<std::int64_t>(std::clamp(start, -1e9, 1e9) * one);
+      auto const s = static_cast<std::int64_t>(step * one);
+      advance_ = static_cast<std::int64_t>(step * (one * B::lanes));
+      lane_words_ = B::iota() * B::broadcast(static_cast<std::int32_t>(s >> index_bits));
+    }
+    if constexpr (Power == 1) {
+      double const inverse = 1 / step;
+      scale_ = B::broadcast(static_cast<float>(inverse / 4294967296.0));
+      low_ = B::broadcast(static_cast<float>(inverse));
+      high_ = B::broadcast(static_cast<float>(1 - (Form == resample_form::three ? 2 : 1) * inverse));
+    } else {
+      scale_ = B::constant(1 / 4294967296.0);
+      low_ = B::broadcast(static_cast<float>(step));
+      high_ = B::broadcast(static_cast<float>(step - (Form == resample_form::three ? 2 : 1)));
+    }
+  }
+
+  /// Destination cells n lanes .. (n + 1) lanes - 1 for n = 0, 1, ... in turn.
+  MBIRK_INLINE pack next() noexcept {
+    if constexpr (Form == resample_form::any) return next_any();
+    else return next_short();
+  }
+
+ private:
+  MBIRK_INLINE pack next_short() noexcept {
+    auto const base = std::clamp<index_t>(position_ >> 32, -resample_guard<B>, cells_);
+    auto const fraction = static_cast<std::uint32_t>(position_) >> index_bits;
+    ints const word = rotate_left(lane_words_ + B::broadcast(static_cast<std::int32_t>(fraction)), index_bits);
+    position_ += advance_;
+    pack const f = B::to_pack_unsigned(word);  // times 2^32; the index in the low bits is noise of 2^-27
+    pack const near = B::load(u_ + base), far = B::load(u_ + (base + B::lanes));
+    pack const u0 = lookup2(near, far, word), u1 = lookup2(near, far, word + B::broadcast(1));
+    if constexpr (Form == resample_form::two) {
+      pack const w1 = max(fma(f, scale_, high_), B::constant(0));
+      if constexpr (Power == 1) return fma(w1, u1 - u0, u0);
+      pack const w0 = low_ - w1;
+      return fma(w1 * w1, u1, w0 * w0 * u0);
+    } else {
+      pack const u2 = lookup2(near, far, word + B::broadcast(2));
+      pack const w2 = max(fma(f, scale_, high_), B::constant(0));
+      if constexpr (Power == 1) {
+        pack const w0 = fnma(f, scale_, low_);
+        return fma(w0, u0 - u1, fma(w2, u2 - u1, u1));
+      }
+      pack const w0 = fnma(f, scale_, B::constant(1)), w1 = low_ - w0 - w2;
+      return fma(w0 * w0, u0, fma(w1 * w1, u1, w2 * w2 * u2));
+    }
+  }
+
+  /// Any step: taps by gather. Rare (rows much taller than voxels, or the other way round), so it may be slow.
+  MBIRK_INLINE pack next_any() noexcept {
+    using wide = typename G::wide;
+    wide const k = G::to_wide(G::iota()) + G::broadcast(static_cast<double>(done_));
+    done_ += B::lanes;
+    wide const e = fma(k, G::broadcast(step_), G::broadcast(start_)), cell = floor(e);
+    auto const f = G::to_pack(e - cell), width = G::broadcast(static_cast<float>(step_));
+    pack sum = B::constant(0);
+    for (int t = 0; t < taps_; ++t) {
+      wide const at = max(min(cell + G::broadcast(static_cast<double>(t)), G::broadcast(static_cast<double>(cells_))), G::broadcast(-1.0));
+      auto const w = definition::overlap_tap(f, width, G::constant(t));
+      sum = fma(B::lift(Power == 1 ? w : w * w), B::gather(u_, G::to_ints(at)), sum);
+    }
+    return Power == 1 ? sum * low_ : sum;
+  }
+
+  typename B::template cursor<float const> u_;
+  index_t cells_;
+  double start_, step_;
+  std::int64_t position_ = 0, advance_ = 0;
+  index_t done_ = 0;
+  int taps_ = 0;
+  ints lane_words_;
+  pack scale_, low_, high_;
+};
+
+}  // namespace mbirk::kernel

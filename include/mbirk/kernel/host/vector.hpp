@@ -1,0 +1,188 @@
+// Compiler vectors and the handful of operations that no compiler derives from them. Everything with an intrinsic lives here.
+// The AVX-512 forms with a full mask avoid a false warning of g++ 12 about an undefined register; they compile to the plain instruction.
+// Lanes: 16 with AVX-512, 8 with AVX, else 4; where an instruction set lacks an operation a lane loop stands in (correct, slower).
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "mbirk/core/config.hpp"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace mbirk::simd {
+
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+inline constexpr int native_lanes = 16;
+#elif defined(__AVX__)
+inline constexpr int native_lanes = 8;
+#else
+inline constexpr int native_lanes = 4;
+#endif
+
+template <class T, int N> struct vector_of { using type [[gnu::vector_size(sizeof(T) * N)]] = T; };
+template <class T, int N> using vector = typename vector_of<T, N>::type;
+
+/// f(integral_constant<int, 0>), ..., f(N - 1), unrolled at any optimisation level, so that arrays indexed by it live in registers.
+template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT { (f(std::integral_constant<int, I>{}), ...); }(std::make_integer_sequence<int, N>{});
+}
+
+namespace detail {
+
+template <class V, class F> MBIRK_INLINE V per_lane(V a, F const& f) {
+  constexpr int n = sizeof(V) / sizeof(a[0]);
+  for (int k = 0; k < n; ++k) a[k] = f(k);
+  return a;
+}
+
+template <class V> MBIRK_INLINE V fma(V a, V b, V c) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
+  if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
+#endif
+#if defined(__FMA__)
+  if constexpr (std::is_same_v<V, vector<float, 8>>) return V(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
+  if constexpr (std::is_same_v<V, vector<double, 4>>) return V(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
+  if constexpr (std::is_same_v<V, vector<float, 4>>) return V(_mm_fmadd_ps(__m128(a), __m128(b), __m128(c)));
+  if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_fmadd_pd(__m128d(a), __m128d(b), __m128d(c)));
+#endif
+  return a * b + c;  // no fused instruction here: two roundings
+}
+
+template <class V> MBIRK_INLINE V max(V a, V b) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_max_ps(__mmask16(-1), __m512(a), __m512(b)));
+  if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_maskz_max_pd(__mmask8(-1), __m512d(a), __m512d(b)));
+#endif
+#if defined(__AVX__)
+  if constexpr (std::is_same_v<V, vector<float, 8>>) return V(_mm256_max_ps(__m256(a), __m256(b)));
+  if constexpr (std::is_same_v<V, vector<double, 4>>) return V(_mm256_max_pd(__m256d(a), __m256d(b)));
+#endif
+#if defined(__SSE2__)
+  if constexpr (std::is_same_v<V, vector<float, 4>>) return V(_mm_max_ps(__m128(a), __m128(b)));
+  if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_max_pd(__m128d(a), __m128d(b)));
+#endif
+  return a > b ? a : b;
+}
+
+template <class V> MBIRK_INLINE V min(V a, V b) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_min_ps(__mmask16(-1), __m512(a), __m512(b)));
+  if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_maskz_min_pd(__mmask8(-1), __m512d(a), __m512d(b)));
+#endif
+#if defined(__AVX__)
+  if constexpr (std::is_same_v<V, vector<float, 8>>) return V(_mm256_min_ps(__m256(a), __m256(b)));
+  if constexpr (std::is_same_v<V, vector<double, 4>>) return V(_mm256_min_pd(__m256d(a), __m256d(b)));
+#endif
+#if defined(__SSE2__)
+  if constexpr (std::is_same_v<V, vector<float, 4>>) return V(_mm_min_ps(__m128(a), __m128(b)));
+  if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_min_pd(__m128d(a), __m128d(b)));
+#endif
+  return a < b ? a : b;
+}
+
+template <class V> MBIRK_INLINE V sqrt(V a) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_sqrt_ps(__mmask16(-1), __m512(a)));
+  if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_maskz_sqrt_pd(__mmask8(-1), __m512d(a)));
+#endif
+#if defined(__AVX__)
+  if constexpr (std::is_same_v<V, vector<float, 8>>) return V(_mm256_sqrt_ps(__m256(a)));
+  if constexpr (std::is_same_v<V, vector<double, 4>>) return V(_mm256_sqrt_pd(__m256d(a)));
+#endif
+#if defined(__SSE2__)
+  if constexpr (std::is_same_v<V, vector<float, 4>>) return V(_mm_sqrt_ps(__m128(a)));
+  if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_sqrt_pd(__m128d(a)));
+#endif
+  return per_lane(a, [&](int k) MBIRK_FLAT { return std::sqrt(a[k]); });
+}
+
+template <class V> MBIRK_INLINE V floor(V a) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<V, vector<double, 8>>)
+    return V(_mm512_maskz_roundscale_pd(__mmask8(-1), __m512d(a), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+#endif
+#if defined(__AVX__)
+  if constexpr (std::is_same_v<V, vector<double, 4>>) return V(_mm256_floor_pd(__m256d(a)));
+#endif
+#if defined(__SSE4_1__)
+  if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_floor_pd(__m128d(a)));
+#endif
+  return per_lane(a, [&](int k) MBIRK_FLAT { return std::floor(a[k]); });
+}
+
+/// Integers read as unsigned, to float. Without AVX-512 the last bit is dropped before the conversion: a relative 2^-31.
+template <class I> MBIRK_INLINE auto to_float_unsigned(I a) {
+  constexpr int n = sizeof(I) / 4;
+  using F = vector<float, n>;
+#if defined(__AVX512F__)
+  if constexpr (n == 16) return F(_mm512_maskz_cvtepu32_ps(__mmask16(-1), __m512i(a)));
+#endif
+  using U = vector<std::uint32_t, n>;
+  F const half = __builtin_convertvector(I(U(a) >> 1), F);
+  return half + half;
+}
+
+/// Lane k of (a, b) seen as one table of 2N entries; only the low bits of an index count.
+template <class V, class I> MBIRK_INLINE V lookup2(V a, V b, I index) {
+  constexpr int n = sizeof(V) / 4;
+#if defined(__AVX512F__)
+  if constexpr (n == 16) return V(_mm512_permutex2var_ps(__m512(a), __m512i(index), __m512(b)));
+#endif
+#if defined(__AVX2__)
+  if constexpr (n == 8) {
+    __m256i const i = __m256i(index);
+    return V(_mm256_blendv_ps(_mm256_permutevar8x32_ps(__m256(a), i), _mm256_permutevar8x32_ps(__m256(b), i),
+                              _mm256_castsi256_ps(_mm256_slli_epi32(i, 28))));
+  }
+#endif
+  float table[2 * n];
+  std::memcpy(table, &a, sizeof a);
+  std::memcpy(table + n, &b, sizeof b);
+  return per_lane(a, [&](int k) MBIRK_FLAT { return table[index[k] & (2 * n - 1)]; });
+}
+
+/// The first n lanes from memory, the others 0.
+template <class V, class T> MBIRK_INLINE V load_partial(T const* p, int n) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
+#endif
+  V v{};
+  std::memcpy(&v, p, static_cast<std::size_t>(n) * sizeof(T));
+  return v;
+}
+
+template <class V, class T> MBIRK_INLINE void store_partial(T* p, V v, int n) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<V, vector<float, 16>>) return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), __m512(v));
+#endif
+  std::memcpy(p, &v, static_cast<std::size_t>(n) * sizeof(T));
+}
+
+template <class V, class I> MBIRK_INLINE V gather(float const* p, I index) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) return V(_mm512_mask_i32gather_ps(_mm512_setzero_ps(), __mmask16(-1), __m512i(index), p, 4));
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) return V(_mm256_i32gather_ps(p, __m256i(index), 4));
+#endif
+  return per_lane(V{}, [&](int k) MBIRK_FLAT { return p[index[k]]; });
+}
+
+/// Interleaves two vectors: (a0, b0, a1, b1, ...), first and second half of the result.
+template <class V> MBIRK_INLINE std::pair<V, V> zip(V a, V b) {
+  constexpr int n = sizeof(V) / 4;
+  return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
+    return std::pair<V, V>(__builtin_shufflevector(a, b, (I % 2 ? n + I / 2 : I / 2)...),
+                           __builtin_shufflevector(a, b, (I % 2 ? n + (n + I) / 2 : (n + I) / 2)...));
+  }(std::make_integer_sequence<int, n>{});
+}
+
+}  // namespace detail
+}  // namespace mbirk::simd

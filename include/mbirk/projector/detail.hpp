@@ -1,0 +1,87 @@
+// What the projector operations of all geometries share: checks of arrays, plans as observed arrays. Not for users.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mbirk/context.hpp"
+#include "mbirk/geometry/scan.hpp"
+#include "mbirk/kernel/host/layout.hpp"
+#include "mbirk/kernel/host/plan.hpp"
+
+namespace mbirk::detail {
+
+/// Shape and, unless the policy runs without data, presence of data with a contiguous last axis.
+template <class Exec, class Instr, class T, int Rank>
+void check(context<Exec, Instr> const&, view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation,
+           char const* name, char const* axes, site w = site::current()) {
+  if constexpr (Instr::dataless) require_extents(v, shape, operation, name, axes, w);
+  else require_shape(v, shape, operation, name, axes, w);
+}
+
+/// Every index must name a pixel.
+inline void check_pixels(std::span<std::int32_t const> pixels, index_t count, char const* operation) {
+  for (std::size_t k = 0; k < pixels.size(); ++k)
+    require<index_error>(pixels[k] >= 0 && pixels[k] < count, [&] {
+      return std::string(operation) + ": pixel_indices[" + std::to_string(k) + "] is " + std::to_string(pixels[k]) + ", expected 0 to " +
+             std::to_string(count - 1);
+    });
+}
+inline void check_power(int coeff_power) {
+  require(coeff_power == 1 || coeff_power == 2, [&] { return "sparse_back_project: coeff_power is " + std::to_string(coeff_power) + ", expected 1 or 2"; });
+}
+template <class View> std::span<std::int32_t const> as_span(View const& v) { return {v.data(), static_cast<std::size_t>(v.size())}; }
+
+/// A host-side table (plans, lines): its contents steer addresses, so it has data under every policy.
+template <class Exec, class Instr, class T>
+auto observe_table(context<Exec, Instr> const& ctx, std::vector<T> const& table, char const* name) {
+  return observe(ctx, table.data(), {name, array_role::temporary, static_cast<index_t>(table.size())});
+}
+
+template <class Context> struct observed_plan {
+  observed_plan(Context const& ctx, kernel::pixel_plan const& plan)
+      : rows(observe_table(ctx, plan.rows, "pixel rows")),
+        cols(observe_table(ctx, plan.cols, "pixel columns")),
+        offsets(observe_table(ctx, plan.offsets, "pixel offsets")) {}
+  typename Context::backend::geometry::template cursor<std::int32_t const> rows, cols;
+  typename Context::backend::geometry::template cursor<index_t const> offsets;
+};
+
+/// Offsets of the cylinders outside the mask.
+inline std::vector<index_t> masked_out(std::vector<std::uint8_t> const& mask, index_t cols, index_t row_stride, index_t col_stride) {
+  std::vector<index_t> offsets;
+  for (index_t p = 0; p < static_cast<index_t>(mask.size()); ++p)
+    if (!mask[static_cast<std::size_t>(p)]) offsets.push_back(p / cols * row_stride + p % cols * col_stride);
+  return offsets;
+}
+
+/// sinogram (views, rows, channels) -> channel-major temporary.
+template <class Context>
+void load_sinogram(Context const& ctx, view<float const, 3> sinogram, temporary<float, Context> const& inside, kernel::chunked_shape const& shape,
+                   char const* name = "sinogram") {
+  using B = typename Context::backend;
+  [[maybe_unused]] auto const guard = ctx.instr.stage("layout");
+  launch(ctx, shape.views, kernel::to_channel_major<B>{observe(ctx, sinogram, name, array_role::argument), observe(ctx, inside),
+                                                       sinogram.stride(0), sinogram.stride(1), shape});
+}
+
+/// channel-major temporary -> sinogram (views, rows, channels).
+template <class Context>
+void store_sinogram(Context const& ctx, temporary<float, Context> const& inside, view<float, 3> sinogram, kernel::chunked_shape const& shape) {
+  using B = typename Context::backend;
+  [[maybe_unused]] auto const guard = ctx.instr.stage("layout");
+  launch(ctx, shape.views, kernel::from_channel_major<B>{observe(ctx, inside), observe(ctx, sinogram, "sinogram", array_role::output),
+                                                         sinogram.stride(0), sinogram.stride(1), shape});
+}
+
+/// Zeros in the pixels outside the mask.
+template <class Context>
+void zero_outside(Context const& ctx, std::vector<std::uint8_t> const& mask, view<float, 3> recon) {
+  using B = typename Context::backend;
+  auto const offsets = masked_out(mask, recon.extent(1), recon.stride(0), recon.stride(1));
+  [[maybe_unused]] auto const guard = ctx.instr.stage("zero");
+  launch(ctx, static_cast<index_t>(offsets.size()),
+         kernel::zero_cylinders<B>{observe(ctx, recon, "recon", array_role::output), observe_table(ctx, offsets, "pixel offsets outside"), recon.extent(2)});
+}
+
+}  // namespace mbirk::detail

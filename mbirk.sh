@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# One door to everything: builds what is needed, installs the Debian packages that are missing, runs. See `./mbirk.sh help`.
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+
+CMAKE_BUILD_PARALLEL_LEVEL=$(nproc)
+export CMAKE_BUILD_PARALLEL_LEVEL CTEST_PARALLEL_LEVEL=$CMAKE_BUILD_PARALLEL_LEVEL
+program=build/release/bench/mbirk/mbirk
+
+build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev)
+bench_packages=("${build_packages[@]}" libbenchmark-dev python3 python3-venv)
+test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev clang-19 libomp-19-dev python3 python3-numpy)
+
+usage() {
+  cat <<'TEXT'
+./mbirk.sh profile [args...]   build the program and run `mbirk profile args...`
+./mbirk.sh test                run all tests: release build, address sanitizer, clang
+./mbirk.sh bench [args...]     run the micro-benchmarks (BENCHMARK_FILTER=<regex> selects), then bench/compare_mbirjax.py args...
+./mbirk.sh build               build the program and print where it lies
+./mbirk.sh help                this text
+
+Debian packages that are missing are installed with apt-get. Paths in args are relative to the folder of this script.
+MBIRK_TEST_PARTS="release asan clang" restricts `test` to some of its parts.
+TEXT
+}
+
+say() { echo "mbirk: $*"; }
+fail() { echo "mbirk: $*" >&2; exit 1; }
+
+# need <package>...: installs those that are not there.
+need() {
+  local package missing=() root=()
+  for package in "$@"; do
+    [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  command -v apt-get >/dev/null || fail "needs the Debian packages ${missing[*]}, and there is no apt-get to install them with"
+  if ((EUID)); then
+    command -v sudo >/dev/null || fail "needs the Debian packages ${missing[*]}; install them as root (there is no sudo here)"
+    root=(sudo)
+  fi
+  root+=(env DEBIAN_FRONTEND=noninteractive)
+  say "installing the Debian packages ${missing[*]}"
+  "${root[@]}" apt-get -qq update || fail "apt-get update failed (above), so these packages are still missing: ${missing[*]}"
+  "${root[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null ||
+    fail "apt-get could not install (above): ${missing[*]}"
+}
+
+say_cuda() {
+  PATH=$PATH:/usr/local/cuda/bin
+  if command -v nvcc >/dev/null; then
+    say "CUDA toolkit found: $(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
+  else
+    say "CUDA toolkit not found: CUDA parts are off"
+  fi
+}
+
+# configure <preset>: all of CMake's text only when it fails, else what it says about mbirk.
+configure() {
+  mkdir -p build
+  local log=build/$1-configure.log
+  cmake --preset "$1" >"$log" 2>&1 || { cat "$log" >&2; return 1; }
+  sed -n 's/^-- mbirk:/mbirk:/p' "$log"
+}
+
+build_target() {
+  if ! configure release || ! cmake --build --preset release --target "$1"; then fail "the build failed (above)"; fi
+}
+
+# test_part <preset>: adds to passed and failed. A part that cannot be built, or that finds no test, is one failure.
+test_part() {
+  local log=build/$1-ctest.log status=0
+  printf '\n==== mbirk test: %s ====\n' "$1"
+  if ! configure "$1" || ! cmake --build --preset "$1"; then
+    say "the part $1 could not be built"
+    failed=$((failed + 1))
+    return
+  fi
+  ctest --preset "$1" 2>&1 | tee "$log" || status=$?
+  if [[ $(grep -E 'tests? failed out of' "$log" | tail -n 1) =~ ([0-9]+)' '(test|tests)' failed out of '([0-9]+) ]]; then
+    passed=$((passed + BASH_REMATCH[3] - BASH_REMATCH[1]))
+    failed=$((failed + BASH_REMATCH[1]))
+    [[ $status == 0 || ${BASH_REMATCH[1]} != 0 ]] || failed=$((failed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+}
+
+run_tests() {
+  local part passed=0 failed=0
+  for part in ${MBIRK_TEST_PARTS:-release asan clang}; do test_part "$part"; done
+  printf '\n%d passed, %d failed\n' "$passed" "$failed"
+  ((failed == 0))
+}
+
+run_bench() {
+  build_target mbirk_program
+  if compgen -G 'bench/*.cpp' >/dev/null; then
+    build_target mbirk_bench
+    build/release/bench/mbirk_bench
+  fi
+  if [[ -f bench/compare_mbirjax.py ]]; then
+    python3 bench/compare_mbirjax.py --mbirk "$program" "$@"
+  fi
+}
+
+command=${1:-help}
+(($# == 0)) || shift
+case $command in
+  profile)
+    need "${build_packages[@]}"
+    say_cuda
+    build_target mbirk_program
+    exec "$program" profile "$@"
+    ;;
+  build)
+    need "${build_packages[@]}"
+    say_cuda
+    build_target mbirk_program
+    say "the program is $PWD/$program"
+    ;;
+  test)
+    need "${test_packages[@]}"
+    say_cuda
+    run_tests
+    ;;
+  bench)
+    need "${bench_packages[@]}"
+    say_cuda
+    run_bench "$@"
+    ;;
+  help | -h | --help) usage ;;
+  *)
+    usage >&2
+    exit 2
+    ;;
+esac

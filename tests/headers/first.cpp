@@ -1,0 +1,5 @@
+#include <mbirk/mbirk.hpp>
+
+int second();
+
+int main() { return second(); }

@@ -1,0 +1,4 @@
+#include <mbirk/mbirk.hpp>
+
+int second();
+int second() { return 0; }

@@ -1,0 +1,1 @@
+#include <mbirk/mbirk.hpp>
