@@ -2,8 +2,8 @@
 // No loops over arrays, no policy. `using std::...` lets plain numbers and user types (by ADL) share the text.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "mbirk/core/config.hpp"
 #include "mbirk/geometry/cone.hpp"
@@ -15,11 +15,16 @@ using std::abs;
 using std::atan;
 using std::ceil;
 using std::floor;
-using std::max;
-using std::min;
 using std::sqrt;
 
-/// c ? a : b for plain numbers; other arithmetic types bring their own by ADL.
+/// Of plain numbers; std's own are not callable on a device. Other arithmetic types bring theirs by ADL, as they do select.
+template <class T>
+  requires(std::is_arithmetic_v<T>)
+MBIRK_HD constexpr T max(T a, T b) noexcept { return a < b ? b : a; }
+template <class T>
+  requires(std::is_arithmetic_v<T>)
+MBIRK_HD constexpr T min(T a, T b) noexcept { return b < a ? b : a; }
+
 template <class T> MBIRK_HD constexpr T select(bool c, T a, T b) noexcept { return c ? a : b; }
 
 /// Overlap of a unit detector cell with a box of this width whose centre is `distance` away, all in cells:

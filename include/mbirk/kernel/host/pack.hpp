@@ -79,20 +79,19 @@ template <int L> struct doubles {
 
 namespace detail {
 
-/// Two half vectors of T from a pair of doubles (truncating for integers), and back.
+/// Doubles to T (truncating for integers), and back. Halves are joined through memory that the compiler keeps in registers.
 template <class To, int L> MBIRK_INLINE vector<To, L> narrow(doubles<L> a) {
-  constexpr int h = L / 2;
-  auto const lo = __builtin_convertvector(a.lo, vector<To, h>), hi = __builtin_convertvector(a.hi, vector<To, h>);
-  return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-    return __builtin_shufflevector(lo, hi, I...);
-  }(std::make_integer_sequence<int, L>{});
+  vector<To, L / 2> const lo = __builtin_convertvector(a.lo, vector<To, L / 2>), hi = __builtin_convertvector(a.hi, vector<To, L / 2>);
+  vector<To, L> joined;
+  std::memcpy(&joined, &lo, sizeof lo);
+  std::memcpy(reinterpret_cast<char*>(&joined) + sizeof lo, &hi, sizeof hi);
+  return joined;
 }
 template <class From, int L> MBIRK_INLINE doubles<L> widen(vector<From, L> a) {
-  constexpr int h = L / 2;
-  return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-    auto const lo = __builtin_shufflevector(a, a, I...), hi = __builtin_shufflevector(a, a, (I + h)...);
-    return doubles<L>(__builtin_convertvector(lo, vector<double, h>), __builtin_convertvector(hi, vector<double, h>));
-  }(std::make_integer_sequence<int, h>{});
+  vector<From, L / 2> lo, hi;
+  std::memcpy(&lo, &a, sizeof lo);
+  std::memcpy(&hi, reinterpret_cast<char const*>(&a) + sizeof lo, sizeof hi);
+  return {__builtin_convertvector(lo, vector<double, L / 2>), __builtin_convertvector(hi, vector<double, L / 2>)};
 }
 
 }  // namespace detail
@@ -188,7 +187,7 @@ template <int L> struct native {
       constexpr int step = 1 << round;
       pack other;
       [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-        other = pack(__builtin_shufflevector(a.v, a.v, (I ^ step)...));
+        other = pack(detail::shuffle<(I ^ step)...>(a.v, a.v));
       }(std::make_integer_sequence<int, L>{});
       a = f(a, other);
     });

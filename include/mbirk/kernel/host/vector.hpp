@@ -175,12 +175,20 @@ template <class V, class I> MBIRK_INLINE V gather(float const* p, I index) {
   return per_lane(V{}, [&](int k) MBIRK_FLAT { return p[index[k]]; });
 }
 
+/// Lanes I... of (a, b) seen as one table. g++'s own builtin, because nvcc's front end cannot expand a pack in the portable one.
+template <int... I, class V> MBIRK_INLINE V shuffle(V a, V b) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, I...);
+#else
+  return __builtin_shuffle(a, b, vector<std::int32_t, sizeof...(I)>{I...});
+#endif
+}
+
 /// Interleaves two vectors: (a0, b0, a1, b1, ...), first and second half of the result.
 template <class V> MBIRK_INLINE std::pair<V, V> zip(V a, V b) {
   constexpr int n = sizeof(V) / 4;
   return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-    return std::pair<V, V>(__builtin_shufflevector(a, b, (I % 2 ? n + I / 2 : I / 2)...),
-                           __builtin_shufflevector(a, b, (I % 2 ? n + (n + I) / 2 : (n + I) / 2)...));
+    return std::pair<V, V>(shuffle<(I % 2 ? n + I / 2 : I / 2)...>(a, b), shuffle<(I % 2 ? n + (n + I) / 2 : (n + I) / 2)...>(a, b));
   }(std::make_integer_sequence<int, n>{});
 }
 
