@@ -4,13 +4,13 @@
 Everything is placed by the formulas of that page, so the picture cannot disagree with them."""
 import math, pathlib, re, sys
 
-WIDTH, HEIGHT = 1180, 690
+WIDTH, HEIGHT = 1180, 645
 INK, BEAM, GRID, DETECTOR, HIT = "#222222", "#f3ead2", "#3b6ea8", "#2f7d4f", "#c4452d"
 out = []
 
 
 def shape(tag, **attributes):
-    out.append(f"<{tag} " + " ".join(f'{k.replace("_", "-")}="{v if isinstance(v, str) else round(v, 1):}"' for k, v in attributes.items()) + "/>")
+    out.append(f"<{tag} " + " ".join(f'{k.replace("_", "-")}="{v if isinstance(v, str) else round(v, 1)}"' for k, v in attributes.items()) + "/>")
 
 
 def line(a, b, color=INK, width=1.3, dash="none", start=False, end=False):
@@ -79,10 +79,9 @@ def plan():
     arc((cx, cy), 140, 0, theta - 0.04)
     text(cx + 148, cy + 34, "*θ*", halo=True)
     text(*[p + q for p, q in zip(grid(0, 0), (-12, -8))], "(0, 0)", "end", GRID, size=14)
-    shape("circle", cx=cx, cy=cy, r=6, fill="white", stroke=INK, stroke_width=1.5)
-    shape("circle", cx=cx, cy=cy, r=1.8, fill=INK)
-    text(cx - 14, cy - 66, "rotation axis", "end", size=14, halo=True)
-    line((cx - 34, cy - 60), (cx - 5, cy - 8), width=1)
+    shape("circle", cx=cx, cy=cy, r=4, fill=INK)
+    line((cx - 240, cy), (cx, cy), width=1)
+    text(cx - 238, cy - 7, "rotation axis", size=14)
 
     x, y = turn(pitch * (j - (n - 1) / 2), pitch * (i - (n - 1) / 2))           # the ray through the pixel
     g = d / (d0 - y)
@@ -149,14 +148,14 @@ def side():
     left = at(pitch * depth / 2 + 7, 0)[0]
     text(left, cz + slice_z(0) + 5, "0", "end", GRID, size=14)
     text(left, cz + slice_z(slices - 1) + 5, "*S*−1", "end", GRID, size=14)
-    k, y = 6, 1.5 * pitch
+    k, y = 5, 1.5 * pitch
     polygon([at(y + a * pitch / 2, slice_z(k) + b * delta_z / 2) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))], HIT, HIT)
     g = d / (d0 - y)
     v = g * slice_z(k)
     line(at(d0, 0), at(d0 - d, v), HIT, 1.5)
     phi = math.atan2(v, d)
     arc(at(d0, 0), 92, 0, phi, HIT, arrow=False)
-    text(sx + 76, cz + 19, "*φ*", "end", HIT, halo=True)
+    text(sx + 112, cz + 21, "*φ*", "end", HIT, halo=True)
 
     for m in range(rows):
         a, b = at(d0 - d, cell(m - 0.5)), at(d0 - d, cell(m + 0.5))
@@ -175,7 +174,7 @@ def side():
     line((x + 47, cz + 26), (x + 47, cz), end=True)
     text(x + 58, cz - o_r / 2 + 5, "*o*_r", halo=True)
 
-    x = at(-pitch * depth / 2 - 22, 0)[0]                                       # the middle of the grid and its offset
+    x = at(-pitch * depth / 2 - 44, 0)[0]                                       # the middle of the grid and its offset
     line(at(0, shift), (x + 8, cz + shift), GRID, 1.6, "3 3")
     line((x, cz - 26), (x, cz), end=True)
     line((x, cz + shift + 26), (x, cz + shift), end=True)
@@ -204,5 +203,6 @@ heads = "".join(f'<marker id="{c[1:]}" viewBox="0 0 10 10" refX="9" refY="5" mar
                 f'orient="auto-start-reverse"><path d="M0 1 L10 5 L0 9 Z" fill="{c}"/></marker>' for c in (INK, GRID, DETECTOR, HIT))
 target = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).with_name("geometry.svg")
 target.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-                  f'font-family="DejaVu Sans, Verdana, Arial, sans-serif">\n<title>Cone beam geometry: axes, indices, angles, distances and offsets</title>\n'
+                  'font-family="DejaVu Sans, Verdana, Arial, sans-serif">\n'
+                  "<title>Cone beam geometry: axes, indices, angles, distances and offsets</title>\n"
                   f'<defs>{heads}</defs>\n<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>\n' + "\n".join(out) + "\n</svg>\n", encoding="utf-8")

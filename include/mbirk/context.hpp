@@ -78,14 +78,16 @@ auto observe(context<Exec, Instr> const& ctx, temporary<T, context<Exec, Instr>>
 template <class Exec, class Instr, class Kernel>
 void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel) {
   int const workers = Instr::serial ? 1 : ctx.exec.workers(tasks);
+  if constexpr (requires { ctx.instr.launched(); }) ctx.instr.launched();
   if constexpr (requires { kernel.layout; }) {
     index_t const each = kernel.layout.bytes();
     temporary<std::byte, context<Exec, Instr>> memory(ctx, "scratch", workers * each, true);
-    ctx.exec.for_each(tasks, workers, [&](index_t task, int worker) {
-      std::byte* const base = memory.data() + worker * each;
-      if constexpr (requires { ctx.instr.scratch(kernel.layout, base); }) kernel(task, ctx.instr.scratch(kernel.layout, base));
-      else kernel(task, kernel::native_scratch{base});
-    });
+    if constexpr (requires { ctx.instr.observe_scratch(kernel.layout, memory.data()); }) {
+      auto const tallies = ctx.instr.observe_scratch(kernel.layout, memory.data());
+      ctx.exec.for_each(tasks, workers, [&](index_t task, int) { kernel(task, ctx.instr.scratch(memory.data(), tallies)); });
+    } else {
+      ctx.exec.for_each(tasks, workers, [&](index_t task, int worker) { kernel(task, kernel::native_scratch{memory.data() + worker * each}); });
+    }
   } else {
     ctx.exec.for_each(tasks, workers, [&](index_t task, int) { kernel(task); });
   }

@@ -1,0 +1,62 @@
+// The least arithmetic that the definitions ask for: two flops per nonzero weight, nothing for the weights themselves.
+// The price of a kernel's structure is its counted flops over these.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "mbirk/definition/footprint.hpp"
+#include "mbirk/geometry/scan.hpp"
+
+namespace mbirk::definition {
+
+/// Which sum over weights an operation is.
+enum class weight_use { projection, unit_hessian };
+
+namespace detail {
+
+/// Detector cells in [0, cells) that the interval [edge, edge + width) overlaps.
+inline std::uint64_t cells_hit(double edge, double width, double cells) {
+  double const low = std::max(std::floor(edge), 0.0), high = std::min(std::ceil(edge + width), cells);
+  return high > low ? static_cast<std::uint64_t>(high - low) : 0;
+}
+
+}  // namespace detail
+
+/// Parallel beam: 2 taps S per view and pixel; with unit weights 2 taps, because all slices share them.
+inline std::uint64_t minimal_flops(parallel_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
+  auto const& g = s.geometry();
+  std::uint64_t taps = 0;
+  for (auto const& at : s.positions())
+    for (auto const p : pixels) {
+      auto const f = parallel_footprint(g, at.cosine, at.sine, column_x(g, static_cast<double>(p % g.recon_cols)), row_y(g, static_cast<double>(p / g.recon_cols)));
+      taps += detail::cells_hit(left_edge(f.centre, f.width), f.width, static_cast<double>(g.channels));
+    }
+  return 2 * taps * (use == weight_use::projection ? static_cast<std::uint64_t>(g.slices) : 1);
+}
+
+/// Cone beam, rows and channels one after the other: 2 (channel taps x rows touched + row taps of all slices) per view and pixel; with unit
+/// weights 2 (channel taps + row taps + slices seen). Slices tile the column, so its row taps are the slices seen plus the row borders inside.
+inline std::uint64_t minimal_flops(cone_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
+  auto const& g = s.geometry();
+  double const rows = static_cast<double>(g.rows), slices = static_cast<double>(g.slices);
+  std::uint64_t total = 0;
+  for (auto const& at : s.positions())
+    for (auto const p : pixels) {
+      auto const f = make_cone_footprint(g, at.cosine, at.sine, column_x(g, static_cast<double>(p % g.recon_cols)), row_y(g, static_cast<double>(p / g.recon_cols)));
+      auto const channel_taps = f.channel.chord == 0 ? 0 : detail::cells_hit(left_edge(f.channel.centre, f.channel.width), f.channel.width, static_cast<double>(g.channels));
+      double const edge = left_edge(detector_row(g, f.magnification, slice_z(g, 0.0, at.z_shift)), f.row_width);
+      double const low = std::max(edge, 0.0), high = std::min(edge + f.row_width * slices, rows);
+      if (channel_taps == 0 || !(high > low)) continue;
+      auto const rows_touched = static_cast<std::uint64_t>(std::ceil(high) - std::floor(low));
+      double const first = std::floor((low - edge) / f.row_width), last = std::ceil((high - edge) / f.row_width);
+      auto const seen = static_cast<std::uint64_t>(std::min(last, slices) - std::max(first, 0.0));
+      auto const row_taps = seen + (rows_touched - 1);
+      total += use == weight_use::projection ? channel_taps * rows_touched + row_taps : channel_taps + row_taps + seen;
+    }
+  return 2 * total;
+}
+
+}  // namespace mbirk::definition

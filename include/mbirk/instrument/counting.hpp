@@ -1,0 +1,208 @@
+// The counting policy, and the cost model: the same policy over packs without data.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "mbirk/instrument/counting_pack.hpp"
+
+namespace mbirk::instrument {
+
+namespace detail {
+
+/// An operation while it is being counted.
+class open_operation {
+ public:
+  open_operation(op_info op, level what) : what_(what) {
+    record_.name = op.name, record_.items = op.items;
+    record_.unique = what.unique, record_.has_reuse = what.reuse, record_.has_ranges = what.ranges;
+    counts_now = {};
+  }
+  open_operation(open_operation const&) = delete;
+  open_operation& operator=(open_operation const&) = delete;
+
+  void begin_stage(char const* name) {
+    settle();
+    names_.push_back(name);
+  }
+  void end_stage() {
+    settle();
+    names_.pop_back();
+  }
+  op_record finish() {
+    settle();
+    for (auto& t : tallies_) record_.arrays.push_back(describe(t, t.total, true));
+    if (what_.reuse && !lines_.empty()) record_.reuse = lines_.result();
+    return std::move(record_);
+  }
+
+  /// What happened since the last boundary belongs to the innermost stage, if there is one.
+  void settle() {
+    char const* const stage = names_.empty() ? nullptr : names_.back();
+    record_.operations += counts_now;
+    stage_record s{stage ? stage : "", counts_now, {}};
+    counts_now = {};
+    for (auto& t : tallies_) {
+      access_counts now = t.now;
+      for (std::size_t k = 0; k < t.read.size(); ++k) {
+        auto const read = t.read[k], written = t.written[k];
+        if ((read | written) == 0) continue;
+        now.unique_read += 4 * static_cast<std::uint64_t>(std::popcount(read));
+        now.unique_written += 4 * static_cast<std::uint64_t>(std::popcount(written));
+        now.touched += 4 * static_cast<std::uint64_t>(std::popcount(read | written));
+        t.total_read[k] |= read & ~t.total_written[k];
+        t.total_written[k] |= written;
+        t.read[k] = t.written[k] = 0;
+      }
+      t.total.loads += now.loads, t.total.stores += now.stores;
+      t.total.bytes_loaded += now.bytes_loaded, t.total.bytes_stored += now.bytes_stored;
+      t.now = {};
+      if (now.loads + now.stores > 0) s.arrays.push_back(describe(t, now, false));
+    }
+    if (stage && (s.operations != op_counts{} || !s.arrays.empty())) record_.stages.push_back(std::move(s));
+  }
+
+  array_tally& tally(void const* base, array_info info, char const* type, int item_bytes) {
+    // Arguments and outputs that share memory share a tally, whatever their names; other addresses may be used again.
+    auto const outer = [](array_role r) { return r == array_role::argument || r == array_role::output; };
+    for (auto& t : tallies_)
+      if (!t.retired && t.base == base && ((base && outer(t.role) && outer(info.role)) || std::string_view(t.name) == info.name)) return t;
+    auto& t = tallies_.emplace_back(array_tally{.name = info.name, .role = info.role, .type = type, .item_bytes = item_bytes, .elements = info.elements,
+                                                .base = base, .now = {}, .read = {}, .written = {}, .total = {}, .total_read = {}, .total_written = {}, .reuse = {}});
+    index_t const bytes = info.elements * item_bytes;
+    if (what_.unique) {
+      auto const words = static_cast<std::size_t>(bytes / 256 + 2);
+      t.read.resize(words), t.written.resize(words), t.total_read.resize(words), t.total_written.resize(words);
+    }
+    if (what_.reuse) {
+      index_t const lines = ceil_div(bytes, reuse_engine::line_bytes) + 1;
+      t.reuse = reuse_engine(lines);
+      t.first_line = lines_.grow(lines);
+      t.all_lines = &lines_;
+    }
+    return t;
+  }
+  array_tally* const* scratch(kernel::scratch_layout const& layout, std::byte const* base) {
+    scratch_.clear();
+    for (int i = 0; i < layout.parts(); base += layout[i++].bytes)
+      scratch_.push_back(&tally(base, {layout[i].name, array_role::scratch, layout[i].bytes / 4}, "f32", 4));
+    return scratch_.data();
+  }
+  /// The memory of a temporary is gone (all parts of the scratch block, when it was that).
+  void released(char const* name) noexcept {
+    bool const scratch = std::string_view(name) == "scratch";
+    for (auto& t : tallies_)
+      if (scratch ? t.role == array_role::scratch : std::string_view(t.name) == name) t.retired = true;
+  }
+  void allocated() noexcept { ++record_.allocations; }
+  void launched() noexcept { ++record_.launches; }
+
+ private:
+  array_record describe(array_tally const& t, access_counts c, bool whole) const {
+    array_record r{t.name, t.role, t.type, t.elements, t.item_bytes, t.outside, c, {}, {}};
+    if (!whole) return r;
+    for (std::size_t k = 0; k < t.total_read.size(); ++k) {
+      r.counts.unique_read += 4 * static_cast<std::uint64_t>(std::popcount(t.total_read[k]));
+      r.counts.unique_written += 4 * static_cast<std::uint64_t>(std::popcount(t.total_written[k]));
+      r.counts.touched += 4 * static_cast<std::uint64_t>(std::popcount(t.total_read[k] | t.total_written[k]));
+    }
+    if (what_.reuse) r.reuse = t.reuse.result();
+    bool const outside = t.role == array_role::argument || t.role == array_role::output;
+    if (what_.ranges && outside && t.base && std::string_view(t.type) == "f32") r.values = scan_values(static_cast<float const*>(t.base), t.elements);
+    return r;
+  }
+
+  level what_;
+  std::vector<char const*> names_;
+  op_record record_;
+  std::deque<array_tally> tallies_;
+  std::vector<array_tally*> scratch_;
+  reuse_engine lines_;
+};
+
+template <class T> constexpr char const* type_name() {
+  using U = std::remove_const_t<T>;
+  if constexpr (std::is_same_v<U, float>) return "f32";
+  else if constexpr (std::is_same_v<U, double>) return "f64";
+  else if constexpr (std::is_same_v<U, std::int32_t>) return "i32";
+  else if constexpr (std::is_same_v<U, index_t>) return "i64";
+  else return "struct";
+}
+
+/// Ends an operation or a stage when it leaves its scope. Movable only by elision.
+class counting_guard {
+ public:
+  counting_guard(ledger& into, op_info op, level what) : into_(into) {
+    if (into.open) {  // an operation inside an algorithm is one of its stages
+      into.open->begin_stage(op.name);
+    } else {
+      owned_ = std::make_unique<open_operation>(op, what);
+      into.open = owned_.get();
+    }
+  }
+  counting_guard(ledger& into, char const* stage) : into_(into) {
+    if (into.open) into.open->begin_stage(stage);
+  }
+  ~counting_guard() {
+    if (!into_.open) return;
+    if (!owned_) { into_.open->end_stage(); return; }
+    into_.open = nullptr;
+    into_.add(owned_->finish());
+  }
+  counting_guard(counting_guard const&) = delete;
+  counting_guard& operator=(counting_guard const&) = delete;
+
+ private:
+  ledger& into_;
+  std::unique_ptr<open_operation> owned_;
+};
+
+template <class Native, level Level, bool Dataless> struct counting_backend { using type = counted<Native, Level>; };
+template <class Native, level Level> struct counting_backend<Native, Level, true> { using type = counted<dataless<Native>, Level, Native>; };
+
+template <level Level, bool Dataless> class counting_policy {
+ public:
+  using policy_category = instrumentation_policy_tag;
+  static constexpr std::string_view name = Dataless ? "model" : "counting";
+  static constexpr bool serial = true;  // tasks in index order on one thread: reuse has one meaning, and counters need no merging
+  static constexpr bool dataless = Dataless;
+  template <class Native> using backend = typename counting_backend<Native, Level, Dataless>::type;
+
+  /// Records go to `into`, which must outlive the policy. One operation at a time.
+  explicit counting_policy(ledger& into) noexcept : into_(&into) {}
+
+  [[nodiscard]] counting_guard scope(op_info op) const { return {*into_, op, Level}; }
+  [[nodiscard]] counting_guard stage(char const* stage_name) const { return {*into_, stage_name}; }
+  void allocated(char const*, index_t) const noexcept {
+    if (into_->open) into_->open->allocated();
+  }
+  void released(char const* array, index_t) const noexcept {
+    if (into_->open) into_->open->released(array);
+  }
+  void launched() const noexcept {
+    if (into_->open) into_->open->launched();
+  }
+  template <class T> counted_cursor<T> observe(T* data, array_info info) const {
+    require<error>(into_->open != nullptr, [] { return "counting: an array is observed outside of any operation"; });
+    return {data, 0, &into_->open->tally(data, info, type_name<T>(), static_cast<int>(sizeof(T)))};
+  }
+  /// Tallies of a kernel's scratch parts; kernels get them with the base of their worker.
+  array_tally* const* observe_scratch(kernel::scratch_layout const& layout, std::byte const* base) const { return into_->open->scratch(layout, base); }
+  static counted_scratch scratch(std::byte* base, array_tally* const* tallies) noexcept { return {base, tallies}; }
+
+ private:
+  ledger* into_;
+};
+
+}  // namespace detail
+
+/// Exact counts of what the instantiated kernels do, by stage and array. The same bits as without.
+template <level Level = level{}> using counting = detail::counting_policy<Level, false>;
+
+/// The cost model: the same kernels on packs without data, so arrays need no memory. Its records equal those of counting, reuse included.
+template <level Level = level{}> using model = detail::counting_policy<Level, true>;
+
+static_assert(instrumentation_policy<counting<>> && instrumentation_policy<model<>>);
+
+}  // namespace mbirk::instrument

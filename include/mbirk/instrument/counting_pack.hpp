@@ -1,0 +1,281 @@
+// The types that count: a backend that wraps another one pack by pack, and a backend without data for the cost model.
+// Values stay vectors and results keep their bits; counters are thread-local, so a pack carries no pointer.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "mbirk/instrument/ledger.hpp"
+#include "mbirk/kernel/host/pack.hpp"
+#include "mbirk/kernel/host/scratch.hpp"
+
+namespace mbirk::instrument {
+
+template <number T, operation O, int Lanes> MBIRK_INLINE void tick() noexcept {
+  counts_now.lanes[static_cast<int>(T)][static_cast<int>(O)] += Lanes;
+  counts_now.issued[static_cast<int>(T)][static_cast<int>(O)] += 1;
+}
+
+/// A pack without lanes: arithmetic on it is nothing. What the slices of the cost model are made of.
+struct no_pack {
+  no_pack() = default;
+  constexpr explicit no_pack(double) noexcept {}
+  friend constexpr no_pack operator+(no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack operator-(no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack operator*(no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack operator/(no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack fma(no_pack, no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack fnma(no_pack, no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack max(no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack min(no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack sqrt(no_pack) noexcept { return {}; }
+  friend constexpr no_pack rotate_left(no_pack, int) noexcept { return {}; }
+  friend constexpr no_pack lookup2(no_pack, no_pack, no_pack) noexcept { return {}; }
+};
+
+/// Native without data: loads and stores touch no memory. Only counted<dataless<...>> uses it.
+template <class Native> struct dataless {
+  static constexpr int lanes = Native::lanes;
+  static constexpr bool has_data = false;
+  using pack = no_pack;
+  using ints = no_pack;
+};
+
+/// Compared packs give masks of the wrapped backend; a backend without data has none.
+template <class Fast> struct mask_of { using type = decltype(typename Fast::pack() < typename Fast::pack()); };
+template <class Native> struct mask_of<dataless<Native>> { using type = no_pack; };
+
+template <class Fast> struct counted_ints {
+  static constexpr int L = Fast::lanes;
+  [[no_unique_address]] typename Fast::ints v;
+  friend MBIRK_INLINE counted_ints operator+(counted_ints a, counted_ints b) { return ticked(a.v + b.v); }
+  friend MBIRK_INLINE counted_ints operator*(counted_ints a, counted_ints b) { return ticked(a.v * b.v); }
+  friend MBIRK_INLINE counted_ints rotate_left(counted_ints a, int bits) { return ticked(rotate_left(a.v, bits)); }
+
+ private:
+  static MBIRK_INLINE counted_ints ticked(typename Fast::ints x) { return tick<number::i32, operation::integer, L>(), counted_ints{x}; }
+};
+
+/// Floats that count. Literals are free, everything that has an instruction is not.
+template <class Fast> struct counted_pack {
+  using P = typename Fast::pack;
+  using M = typename mask_of<Fast>::type;
+  [[no_unique_address]] P v;
+  counted_pack() = default;
+  MBIRK_INLINE explicit counted_pack(P x) : v(x) {}
+  MBIRK_INLINE explicit counted_pack(double constant) : v(constant) {}
+
+  friend MBIRK_INLINE counted_pack operator+(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v + b.v); }
+  friend MBIRK_INLINE counted_pack operator-(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v - b.v); }
+  friend MBIRK_INLINE counted_pack operator*(counted_pack a, counted_pack b) { return ticked<operation::mul>(a.v * b.v); }
+  friend MBIRK_INLINE counted_pack operator/(counted_pack a, counted_pack b) { return ticked<operation::div>(a.v / b.v); }
+  friend MBIRK_INLINE counted_pack fma(counted_pack a, counted_pack b, counted_pack c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
+  friend MBIRK_INLINE counted_pack fnma(counted_pack a, counted_pack b, counted_pack c) { return ticked<operation::fma>(fnma(a.v, b.v, c.v)); }
+  friend MBIRK_INLINE counted_pack max(counted_pack a, counted_pack b) { return ticked<operation::min_max>(max(a.v, b.v)); }
+  friend MBIRK_INLINE counted_pack min(counted_pack a, counted_pack b) { return ticked<operation::min_max>(min(a.v, b.v)); }
+  friend MBIRK_INLINE counted_pack sqrt(counted_pack a) { return ticked<operation::sqrt>(sqrt(a.v)); }
+  friend MBIRK_INLINE M operator<(counted_pack a, counted_pack b) { return tick<number::f32, operation::compare, Fast::lanes>(), a.v < b.v; }
+  friend MBIRK_INLINE counted_pack select(M c, counted_pack a, counted_pack b) { return ticked<operation::select>(select(c, a.v, b.v)); }
+  friend MBIRK_INLINE counted_pack lookup2(counted_pack a, counted_pack b, counted_ints<Fast> index) {
+    return ticked<operation::permute>(lookup2(a.v, b.v, index.v));
+  }
+
+ private:
+  template <operation O> static MBIRK_INLINE counted_pack ticked(P x) { return tick<number::f32, O, Fast::lanes>(), counted_pack(x); }
+};
+
+/// Doubles that count.
+template <class Fast> struct counted_wide {
+  using W = typename Fast::wide;
+  W v;
+  counted_wide() = default;
+  MBIRK_INLINE explicit counted_wide(W x) : v(x) {}
+  MBIRK_INLINE explicit counted_wide(double constant) : v(constant) {}
+
+  friend MBIRK_INLINE counted_wide operator+(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v + b.v); }
+  friend MBIRK_INLINE counted_wide operator-(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v - b.v); }
+  friend MBIRK_INLINE counted_wide operator*(counted_wide a, counted_wide b) { return ticked<operation::mul>(a.v * b.v); }
+  friend MBIRK_INLINE counted_wide operator/(counted_wide a, counted_wide b) { return ticked<operation::div>(a.v / b.v); }
+  friend MBIRK_INLINE counted_wide fma(counted_wide a, counted_wide b, counted_wide c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
+  friend MBIRK_INLINE counted_wide max(counted_wide a, counted_wide b) { return ticked<operation::min_max>(max(a.v, b.v)); }
+  friend MBIRK_INLINE counted_wide min(counted_wide a, counted_wide b) { return ticked<operation::min_max>(min(a.v, b.v)); }
+  friend MBIRK_INLINE counted_wide sqrt(counted_wide a) { return ticked<operation::sqrt>(sqrt(a.v)); }
+  friend MBIRK_INLINE counted_wide floor(counted_wide a) { return ticked<operation::round>(floor(a.v)); }
+  friend MBIRK_INLINE counted_wide abs(counted_wide a) { return ticked<operation::absolute>(abs(a.v)); }
+  friend MBIRK_INLINE counted_wide atan(counted_wide a) { return simd::atan_by_halving(a); }
+  friend MBIRK_INLINE typename W::condition operator<(counted_wide a, counted_wide b) {
+    return tick<number::f64, operation::compare, Fast::lanes>(), a.v < b.v;
+  }
+  friend MBIRK_INLINE counted_wide select(typename W::condition c, counted_wide a, counted_wide b) { return ticked<operation::select>(select(c, a.v, b.v)); }
+
+ private:
+  template <operation O> static MBIRK_INLINE counted_wide ticked(W x) { return tick<number::f64, O, Fast::lanes>(), counted_wide(x); }
+};
+
+/// A place in an array under watch. Moves like a pointer; without data the base is null and never followed.
+template <class T> struct counted_cursor {
+  T* base = nullptr;
+  index_t at = 0;
+  array_tally* tally = nullptr;
+
+  T* pointer() const noexcept { return base + at; }
+  friend MBIRK_INLINE counted_cursor operator+(counted_cursor c, index_t n) { return {c.base, c.at + n, c.tally}; }
+  operator counted_cursor<T const>() const
+    requires(!std::is_const_v<T>)
+  {
+    return {base, at, tally};
+  }
+};
+
+/// Wraps Fast: the same text, every operation and access counted. Geometry: the backend of weights and indices, which has data in the model too.
+template <class Fast, level Level, class Native = Fast> struct counted {
+  static constexpr int lanes = Fast::lanes;
+  static constexpr bool has_data = Fast::has_data;
+  using pack = counted_pack<Fast>;
+  using ints = counted_ints<Fast>;
+  using wide = counted_wide<Native>;
+  using geometry = counted<Native, Level>;
+  template <class T> using cursor = counted_cursor<T>;
+
+  template <class T> static MBIRK_INLINE void note_load(counted_cursor<T> const& c, int n) {
+    c.tally->now.loads += 1;
+    c.tally->now.bytes_loaded += static_cast<std::uint64_t>(n) * sizeof(T);
+    if constexpr (Level.unique || Level.reuse) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
+  }
+  template <class T> static MBIRK_INLINE void note_store(counted_cursor<T> const& c, int n) {
+    c.tally->now.stores += 1;
+    c.tally->now.bytes_stored += static_cast<std::uint64_t>(n) * sizeof(T);
+    if constexpr (Level.unique || Level.reuse) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
+  }
+
+  template <class T> static MBIRK_INLINE pack load(counted_cursor<T> c) {
+    note_load(c, lanes);
+    if constexpr (has_data) return pack(Fast::load(c.pointer()));
+    else return pack();
+  }
+  template <class T> static MBIRK_INLINE pack load_partial(counted_cursor<T> c, int n) {
+    note_load(c, n);
+    if constexpr (has_data) return pack(Fast::load_partial(c.pointer(), n));
+    else return pack();
+  }
+  template <class T> static MBIRK_INLINE pack load_broadcast(counted_cursor<T> c) {
+    note_load(c, 1);
+    if constexpr (has_data) return pack(Fast::load_broadcast(c.pointer()));
+    else return pack();
+  }
+  template <class T> static MBIRK_INLINE pack gather(counted_cursor<T> c, typename geometry::ints index) {
+    for (int k = 0; k < lanes; ++k) note_load(c + index.v.v[k], 1);
+    if constexpr (has_data) return pack(Fast::gather(c.pointer(), index.v));
+    else return pack();
+  }
+  static MBIRK_INLINE void store(counted_cursor<float> c, pack a) {
+    note_store(c, lanes);
+    if constexpr (has_data) Fast::store(c.pointer(), a.v);
+  }
+  static MBIRK_INLINE void store_partial(counted_cursor<float> c, pack a, int n) {
+    note_store(c, n);
+    if constexpr (has_data) Fast::store_partial(c.pointer(), a.v, n);
+  }
+
+  // Geometry only: these have data under every policy.
+  template <class T> static MBIRK_INLINE ints load_ints(counted_cursor<T> c) { return note_load(c, lanes), ints{Fast::load_ints(c.pointer())}; }
+  template <class T> static MBIRK_INLINE wide load_wide(counted_cursor<T> c) { return note_load(c, lanes), wide(Fast::load_wide(c.pointer())); }
+  template <class T> static MBIRK_INLINE std::remove_const_t<T> load_value(counted_cursor<T> c) { return note_load(c, 1), *c.pointer(); }
+  template <class T> static MBIRK_INLINE void store_value(counted_cursor<T> c, T x) { note_store(c, 1), *c.pointer() = x; }
+  static MBIRK_INLINE void store(counted_cursor<std::int32_t> c, ints a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
+  static MBIRK_INLINE void store(counted_cursor<double> c, wide a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
+  static MBIRK_INLINE wide to_wide(ints a) { return tick<number::f64, operation::convert, lanes>(), wide(Fast::to_wide(a.v)); }
+  static MBIRK_INLINE wide to_wide(pack a) { return tick<number::f64, operation::convert, lanes>(), wide(Fast::to_wide(a.v)); }
+  static MBIRK_INLINE ints to_ints(wide a) { return tick<number::i32, operation::convert, lanes>(), ints{Fast::to_ints(a.v)}; }
+  static MBIRK_INLINE pack to_pack(wide a) { return tick<number::f32, operation::convert, lanes>(), pack(Fast::to_pack(a.v)); }
+  static MBIRK_INLINE float reduce_max(pack a) { return count_reduction(), Fast::reduce_max(a.v); }
+  static MBIRK_INLINE float reduce_min(pack a) { return count_reduction(), Fast::reduce_min(a.v); }
+  static MBIRK_INLINE wide broadcast(double x) { return tick<number::f64, operation::broadcast, lanes>(), wide(Native::broadcast(x)); }
+
+  static MBIRK_INLINE pack constant(double x) { return pack(x); }
+  static MBIRK_INLINE pack broadcast(float x) {
+    tick<number::f32, operation::broadcast, lanes>();
+    if constexpr (has_data) return pack(Fast::broadcast(x));
+    else return pack();
+  }
+  static MBIRK_INLINE ints broadcast(std::int32_t x) {
+    tick<number::i32, operation::broadcast, lanes>();
+    if constexpr (has_data) return ints{Fast::broadcast(x)};
+    else return ints();
+  }
+  static MBIRK_INLINE ints iota() {
+    if constexpr (has_data) return ints{Fast::iota()};
+    else return ints();
+  }
+  static MBIRK_INLINE pack first_lanes(index_t n) {
+    if constexpr (has_data) return pack(Fast::first_lanes(n));
+    else return pack();
+  }
+  static MBIRK_INLINE pack to_pack_unsigned(ints a) {
+    tick<number::f32, operation::convert, lanes>();
+    if constexpr (has_data) return pack(Fast::to_pack_unsigned(a.v));
+    else return pack();
+  }
+  static MBIRK_INLINE pack lift(typename geometry::pack a) {
+    if constexpr (has_data) return a;
+    else return pack();
+  }
+  static MBIRK_INLINE void transpose(pack (&rows)[lanes]) {
+    constexpr int rounds = std::bit_width(static_cast<unsigned>(lanes)) - 1;
+    counts_now.lanes[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * lanes * rounds;
+    counts_now.issued[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * rounds;
+    if constexpr (has_data) {
+      typename Fast::pack plain[lanes];
+      for (int k = 0; k < lanes; ++k) plain[k] = rows[k].v;
+      Fast::transpose(plain);
+      for (int k = 0; k < lanes; ++k) rows[k] = pack(plain[k]);
+    }
+  }
+  static MBIRK_INLINE void note_lanes(index_t useful, index_t executed) {
+    counts_now.lanes_useful += static_cast<std::uint64_t>(useful);
+    counts_now.lanes_executed += static_cast<std::uint64_t>(executed);
+  }
+
+ private:
+  static MBIRK_INLINE void count_reduction() {
+    for (int n = lanes; n > 1; n /= 2) tick<number::f32, operation::permute, lanes>(), tick<number::f32, operation::min_max, lanes>();
+  }
+
+  /// The words, and lines, that an access covers.
+  static void touch(array_tally& t, index_t byte, int bytes, bool store) {
+    if (byte < 0 || byte + bytes > t.elements * t.item_bytes) [[unlikely]] {
+      ++t.outside;
+      return;
+    }
+    if constexpr (Level.unique) {
+      auto const word = static_cast<std::size_t>(byte / 4);
+      int const n = bytes / 4, shift = static_cast<int>(word % 64);
+      std::uint64_t const ones = n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+      mark(t, word / 64, ones << shift, store);
+      if (shift + n > 64) mark(t, word / 64 + 1, ones >> (64 - shift), store);
+    }
+    if constexpr (Level.reuse) {
+      for (index_t line = byte / reuse_engine::line_bytes; line <= (byte + bytes - 1) / reuse_engine::line_bytes; ++line) {
+        bool const full = byte <= line * reuse_engine::line_bytes && byte + bytes >= (line + 1) * reuse_engine::line_bytes;
+        t.reuse.touch(static_cast<std::uint32_t>(line), store, full);
+        t.all_lines->touch(t.first_line + static_cast<std::uint32_t>(line), store, full);
+      }
+    }
+  }
+  static MBIRK_INLINE void mark(array_tally& t, std::size_t at, std::uint64_t words, bool store) {
+    if (store) t.written[at] |= words;
+    else t.read[at] |= words & ~t.written[at];
+  }
+};
+
+/// Scratch parts as arrays under watch.
+struct counted_scratch {
+  std::byte* base;
+  array_tally* const* tallies;
+  template <class T> counted_cursor<T> at(kernel::scratch_part part) const noexcept {
+    return {reinterpret_cast<T*>(base + part.offset), 0, tallies[part.id]};
+  }
+};
+
+}  // namespace mbirk::instrument

@@ -1,0 +1,173 @@
+// Where counting writes: operation counts of the running thread, tallies of arrays, and the finished record of an operation.
+// Data structures only; the types that count are in counting_pack.hpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "mbirk/instrument/concepts.hpp"
+#include "mbirk/instrument/reuse.hpp"
+#include "mbirk/instrument/value_range.hpp"
+
+namespace mbirk::instrument {
+
+/// What is counted. Levels are constants of the policy's type, so a cheap one pays nothing for the others.
+struct level {
+  bool unique = true;   ///< unique bytes: a bit per 4-byte word
+  bool reuse = false;   ///< stack distances in 64-byte lines, of all arrays together and of each
+  bool ranges = false;  ///< values of arguments and outputs
+};
+
+enum class number { f32, f64, i32 };
+enum class operation { add, mul, fma, div, sqrt, min_max, compare, select, round, convert, permute, broadcast, integer, absolute };
+inline constexpr int numbers = 3, operations = 14;
+inline constexpr std::array<char const*, numbers> number_names{"f32", "f64", "i32"};
+inline constexpr std::array<char const*, operations> operation_names{"add",   "mul",     "fma",     "div",       "sqrt",    "min max", "compare",
+                                                                     "select", "round", "convert", "permute", "broadcast", "integer", "absolute"};
+
+/// Executed lanes and issued packs of every operation. 64-bit, no pointers: kernels reach it through thread-local storage.
+struct op_counts {
+  std::uint64_t lanes[numbers][operations] = {}, issued[numbers][operations] = {};
+  std::uint64_t lanes_useful = 0, lanes_executed = 0;
+
+  std::uint64_t of(operation o) const noexcept {
+    std::uint64_t n = 0;
+    for (auto const& row : lanes) n += row[static_cast<int>(o)];
+    return n;
+  }
+  std::uint64_t of(number t, operation o) const noexcept { return lanes[static_cast<int>(t)][static_cast<int>(o)]; }
+  /// add + sub + mul + 2 fma over executed lanes.
+  std::uint64_t flops(number t) const noexcept { return of(t, operation::add) + of(t, operation::mul) + 2 * of(t, operation::fma); }
+  std::uint64_t flops() const noexcept { return flops(number::f32) + flops(number::f64); }
+  std::uint64_t vector_operations() const noexcept {
+    std::uint64_t n = 0;
+    for (auto const& row : issued)
+      for (auto const i : row) n += i;
+    return n;
+  }
+  op_counts& operator+=(op_counts const& o) noexcept {
+    for (int t = 0; t < numbers; ++t)
+      for (int k = 0; k < operations; ++k) lanes[t][k] += o.lanes[t][k], issued[t][k] += o.issued[t][k];
+    lanes_useful += o.lanes_useful, lanes_executed += o.lanes_executed;
+    return *this;
+  }
+  friend bool operator==(op_counts const&, op_counts const&) = default;
+};
+inline constinit thread_local op_counts counts_now{};
+
+/// Loads, stores and the words they touched.
+struct access_counts {
+  std::uint64_t loads = 0, stores = 0, bytes_loaded = 0, bytes_stored = 0;
+  std::uint64_t unique_read = 0, unique_written = 0, touched = 0;  ///< bytes: read before written; written; either
+  friend bool operator==(access_counts const&, access_counts const&) = default;
+};
+
+/// One array under watch. Kernels hold pointers to it, so it never moves.
+struct array_tally {
+  char const* name;
+  array_role role;
+  char const* type;
+  int item_bytes;
+  index_t elements;
+  void const* base;
+  bool retired = false;       ///< its memory is gone; the address may come back as another array
+  std::uint64_t outside = 0;  ///< accesses beyond its ends: a bug of the kernel
+  access_counts now;          ///< since the last stage began
+  std::vector<std::uint64_t> read, written;
+  access_counts total;
+  std::vector<std::uint64_t> total_read, total_written;
+  reuse_engine reuse;
+  reuse_engine* all_lines = nullptr;  ///< the engine that sees all arrays
+  std::uint32_t first_line = 0;       ///< of this array in it
+};
+
+struct array_record {
+  std::string name;
+  array_role role;
+  std::string type;
+  index_t elements;
+  int item_bytes;
+  std::uint64_t outside;
+  access_counts counts;
+  reuse_result reuse;
+  value_range values;
+};
+struct stage_record {
+  std::string name;
+  op_counts operations;
+  std::vector<array_record> arrays;
+};
+
+/// All that was counted of one operation.
+struct op_record {
+  std::string name;
+  index_t items = 0;
+  op_counts operations;
+  std::vector<array_record> arrays;
+  std::vector<stage_record> stages;
+  std::uint64_t launches = 0, allocations = 0;
+  reuse_result reuse;  ///< of all arrays, scratch included
+  bool unique = false, has_reuse = false, has_ranges = false;
+};
+
+namespace detail {
+
+template <class F> std::uint64_t sum_arrays(std::vector<array_record> const& arrays, F const& f) {
+  std::uint64_t n = 0;
+  for (auto const& a : arrays) n += f(a);
+  return n;
+}
+
+}  // namespace detail
+
+/// Bytes of loads and stores, of all arrays except scratch.
+inline std::uint64_t bytes_accessed(std::vector<array_record> const& arrays) {
+  return detail::sum_arrays(arrays, [](auto const& a) { return a.role == array_role::scratch ? 0 : a.counts.bytes_loaded + a.counts.bytes_stored; });
+}
+inline std::uint64_t bytes_accessed_output(std::vector<array_record> const& arrays) {
+  return detail::sum_arrays(arrays, [](auto const& a) { return a.role == array_role::scratch ? 0 : a.counts.bytes_stored; });
+}
+inline std::uint64_t bytes_scratch(std::vector<array_record> const& arrays) {
+  return detail::sum_arrays(arrays, [](auto const& a) { return a.role != array_role::scratch ? 0 : a.counts.bytes_loaded + a.counts.bytes_stored; });
+}
+/// Unique bytes that enter or leave: of arguments and outputs of an operation, of everything but scratch for a stage.
+inline std::uint64_t bytes_compulsory(std::vector<array_record> const& arrays, bool stage) {
+  return detail::sum_arrays(arrays, [&](auto const& a) {
+    bool const crosses = a.role == array_role::argument || a.role == array_role::output || (stage && a.role == array_role::temporary);
+    return crosses ? a.counts.unique_read + a.counts.unique_written : 0;
+  });
+}
+inline std::uint64_t bytes_touched(std::vector<array_record> const& arrays) {
+  return detail::sum_arrays(arrays, [](auto const& a) { return a.role == array_role::scratch ? 0 : a.counts.touched; });
+}
+/// Sizes of the arrays of a role.
+inline std::uint64_t bytes_of(std::vector<array_record> const& arrays, array_role role) {
+  return detail::sum_arrays(arrays, [&](auto const& a) {
+    return a.role == role ? static_cast<std::uint64_t>(a.elements) * static_cast<std::uint64_t>(a.item_bytes) : 0;
+  });
+}
+
+namespace detail {
+class open_operation;
+}
+
+/// The finished records, in the order in which operations ended. Owned by the caller; a counting policy points to it.
+class ledger {
+ public:
+  std::vector<op_record> const& records() const noexcept { return records_; }
+  op_record const& last() const { return records_.back(); }
+  void clear() { records_.clear(); }
+  void add(op_record record) { records_.push_back(std::move(record)); }
+
+  detail::open_operation* open = nullptr;  ///< the operation that is being counted; the policy's business
+
+ private:
+  std::vector<op_record> records_;
+};
+
+}  // namespace mbirk::instrument

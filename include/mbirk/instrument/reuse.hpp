@@ -1,0 +1,132 @@
+// Reuse distances: for each access to a 64-byte line the number of other distinct lines touched since the last access to it. A fully associative
+// LRU memory of C lines misses exactly when the distance is >= C, or the line is cold; so one pass gives the traffic for every size.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "mbirk/core/index.hpp"
+
+namespace mbirk::instrument {
+
+/// Misses and write-backs of memories of 2^0, 2^(1/4), 2^(2/4) ... lines.
+struct reuse_result {
+  std::uint64_t accesses = 0, cold = 0;
+  std::vector<std::uint64_t> capacity_lines, read_misses, write_backs;
+};
+
+/// Exact stack distances by time-ordered bits: a live bit per slot of time, a Fenwick tree over blocks of 512 bits, renumbering when time runs out.
+/// Write-backs (dirty lines that leave a memory of C lines) come from the same distances. Cost: about 20 ns per access.
+class reuse_engine {
+ public:
+  static constexpr int line_bytes = 64;
+
+  reuse_engine() = default;
+  explicit reuse_engine(index_t lines) { grow(lines); }
+
+  /// Room for more lines; returns the number of the first of them.
+  std::uint32_t grow(index_t more) {
+    std::size_t const before = last_.size(), lines = before + static_cast<std::size_t>(more);
+    last_.resize(lines, never);
+    dirty_from_.resize(lines, clean);
+    std::size_t const slots = std::max<std::size_t>(4096, round_up_512(4 * lines));
+    bits_.resize(slots / 64);
+    tree_.resize(slots / block + 1);
+    distances_.resize(lines + 1);
+    write_backs_.resize(lines + 2);
+    compact();  // the tree's shape depends on its size
+    return static_cast<std::uint32_t>(before);
+  }
+
+  /// full: a store that covers the whole line needs no fetch.
+  void touch(std::uint32_t line, bool store, bool full) {
+    if (now_ == bits_.size() * 64) compact();
+    std::uint64_t const before = std::exchange(last_[line], now_);
+    ++accesses_;
+    bool const fetch = !(store && full);
+    std::uint64_t distance = 0;
+    if (before == never) {
+      ++live_;
+      cold_ += fetch;
+    } else {
+      distance = live_ - live_up_to(before);
+      flip(before, false);
+      distances_[distance] += fetch;
+    }
+    // dirty_from: the smallest size at which the line is still dirty here. A load from further away finds it written back in smaller memories.
+    auto& dirty = dirty_from_[line];
+    if (dirty != clean && before != never && distance > dirty) {
+      ++write_backs_[dirty + 1], --write_backs_[distance + 1];  // sizes dirty < C <= distance
+      dirty = distance;
+    }
+    if (store) dirty = 0;
+    flip(now_++, true);
+  }
+
+  /// Sizes: four per octave up to the number of lines.
+  reuse_result result() const {
+    reuse_result r{accesses_, cold_, {}, {}, {}};
+    std::uint64_t misses = 0;
+    std::vector<std::uint64_t> suffix(distances_.size() + 1);
+    for (std::size_t d = distances_.size(); d-- > 0;) suffix[d] = misses += distances_[d];
+    std::vector<std::int64_t> flushed(write_backs_.begin(), write_backs_.end());
+    for (auto const dirty : dirty_from_)
+      if (dirty != clean && dirty + 1 < flushed.size()) ++flushed[dirty + 1];  // the end: everything dirty leaves
+    for (std::size_t c = 1; c < flushed.size(); ++c) flushed[c] += flushed[c - 1];
+    std::size_t const lines = last_.size();
+    for (int step = 0;; ++step) {
+      auto const size = static_cast<std::size_t>(std::llround(std::exp2(step / 4.0)));
+      if (!r.capacity_lines.empty() && size == r.capacity_lines.back()) continue;
+      r.capacity_lines.push_back(size);
+      r.read_misses.push_back(cold_ + (size < suffix.size() ? suffix[size] : 0));
+      r.write_backs.push_back(static_cast<std::uint64_t>(size < flushed.size() ? flushed[size] : flushed.back()));
+      if (size >= lines) break;
+    }
+    return r;
+  }
+
+  bool empty() const noexcept { return last_.empty(); }
+
+ private:
+  static constexpr std::uint64_t never = ~std::uint64_t{0}, clean = ~std::uint64_t{0};
+  static constexpr std::size_t block = 512;
+  static std::size_t round_up_512(std::size_t n) { return (n + block - 1) / block * block; }
+
+  /// Live slots at or before `slot`.
+  std::uint64_t live_up_to(std::uint64_t slot) const {
+    std::uint64_t n = 0;
+    for (std::size_t b = slot / block; b > 0; b &= b - 1) n += tree_[b];
+    for (std::size_t w = slot / block * (block / 64); w < slot / 64; ++w) n += static_cast<std::uint64_t>(std::popcount(bits_[w]));
+    return n + static_cast<std::uint64_t>(std::popcount(bits_[slot / 64] << (63 - slot % 64)));
+  }
+  void flip(std::uint64_t slot, bool on) {
+    if (on) bits_[slot / 64] |= std::uint64_t{1} << slot % 64;
+    else bits_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
+    for (std::size_t b = slot / block + 1; b < tree_.size(); b += b & -b) tree_[b] += on ? 1 : -1;
+  }
+  /// Renumbers the live slots 0, 1, ... in their order.
+  void compact() {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
+    for (std::size_t line = 0; line < last_.size(); ++line)
+      if (last_[line] != never) order.push_back({last_[line], static_cast<std::uint32_t>(line)});
+    std::sort(order.begin(), order.end());
+    std::fill(bits_.begin(), bits_.end(), 0);
+    std::fill(tree_.begin(), tree_.end(), 0);
+    now_ = 0;
+    for (auto const& [slot, line] : order) {
+      last_[line] = now_;
+      flip(now_++, true);
+    }
+  }
+
+  std::vector<std::uint64_t> last_, dirty_from_, bits_;
+  std::vector<std::uint64_t> tree_;  // Fenwick over blocks; unsigned wrap-around makes -1 work
+  std::vector<std::uint64_t> distances_, write_backs_;
+  std::uint64_t now_ = 0, live_ = 0, accesses_ = 0, cold_ = 0;
+};
+
+}  // namespace mbirk::instrument

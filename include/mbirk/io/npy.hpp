@@ -1,0 +1,343 @@
+// NumPy's .npy files (format versions 1.0 to 3.0). C++ standard library only; nothing here knows what the arrays mean.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/io/output_file.hpp"
+
+namespace mbirk {
+
+static_assert(std::endian::native == std::endian::little, "npy.hpp reads and writes little-endian files without swapping");
+
+/// An array in C order that owns its elements.
+template <class T> struct npy_array {
+  std::vector<index_t> shape;
+  std::vector<T> data;
+};
+
+/// What stands in front of the data.
+struct npy_header {
+  std::string dtype;  ///< as numpy writes it: "<f4"
+  bool fortran_order = false;
+  std::vector<index_t> shape;
+  index_t elements = 1, element_bytes = 0;
+  index_t offset = 0;  ///< of the first element, in bytes
+};
+
+namespace detail {
+
+[[noreturn]] inline void npy_fail(std::filesystem::path const& path, std::string const& what, site w = site::current()) {
+  throw io_error(path.string() + ": " + what, w);
+}
+
+/// Bytes of an element, 0 when this dtype cannot be read.
+inline index_t npy_element_bytes(std::string_view dtype) {
+  constexpr std::string_view readable[] = {"<f4", "<f8", "<i4", "<i8", "|u1", "<u1", "|b1"};
+  for (auto const r : readable)
+    if (r == dtype) return r.back() - '0';
+  return 0;
+}
+
+/// Text from a file, fit for one line of a message.
+inline std::string npy_excerpt(std::string_view text) {
+  std::string s(text.substr(0, 40));
+  for (auto& c : s)
+    if (c < ' ' || c > '~') c = '?';
+  return '\'' + s + '\'';
+}
+
+/// Reads the Python dictionary of the header: three keys in any order, nothing else.
+class npy_dictionary {
+ public:
+  npy_dictionary(std::filesystem::path const& path, std::string_view text) : path_(path), text_(text) {}
+
+  void read(npy_header& header) {
+    bool has_dtype = false, has_order = false, has_shape = false;
+    expect('{');
+    while (!accept('}')) {
+      std::string const key = quoted();
+      expect(':');
+      if (key == "descr") header.dtype = dtype(), has_dtype = true;
+      else if (key == "fortran_order") header.fortran_order = boolean(), has_order = true;
+      else if (key == "shape") header.shape = shape(), has_shape = true;
+      else fail("the keys descr, fortran_order and shape");
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (!has_dtype || !has_order || !has_shape) npy_fail(path_, "the npy header lacks descr, fortran_order or shape: " + npy_excerpt(text_));
+  }
+
+ private:
+  [[noreturn]] void fail(char const* expected) const {
+    npy_fail(path_, std::string("malformed npy header: expected ") + expected + ", found " + npy_excerpt(text_.substr(at_)));
+  }
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  }
+  bool accept(std::string_view token) {
+    skip();
+    if (text_.substr(at_, token.size()) != token) return false;
+    at_ += token.size();
+    return true;
+  }
+  bool accept(char c) { return accept(std::string_view(&c, 1)); }
+  void expect(char c) {
+    char const name[] = {'\'', c, '\'', 0};
+    if (!accept(c)) fail(name);
+  }
+  std::string quoted() {
+    skip();
+    char const quote = at_ < text_.size() ? text_[at_] : 0;
+    auto const end = quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : text_.npos;
+    if (end == text_.npos) fail("a quoted string");
+    std::string s(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return s;
+  }
+  std::string dtype() {
+    skip();
+    if (at_ < text_.size() && text_[at_] == '[') npy_fail(path_, "is an array of records, expected one number per element");
+    return quoted();
+  }
+  bool boolean() {
+    if (accept("True")) return true;
+    if (!accept("False")) fail("True or False");
+    return false;
+  }
+  std::vector<index_t> shape() {
+    std::vector<index_t> sizes;
+    expect('(');
+    while (!accept(')')) {
+      skip();
+      if (at_ >= text_.size() || text_[at_] < '0' || text_[at_] > '9') fail("a size");
+      index_t n = 0;
+      for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+        if (n > (std::numeric_limits<index_t>::max() - 9) / 10) fail("sizes of at most 18 digits");
+        n = 10 * n + (text_[at_] - '0');
+      }
+      accept('L');  // Python 2 wrote (3L, 4L)
+      sizes.push_back(n);
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return sizes;
+  }
+
+  std::filesystem::path const& path_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// "(3, 4)", the index of element k of the file.
+inline std::string npy_index(npy_header const& header, index_t k) {
+  auto const rank = header.shape.size();
+  std::vector<index_t> index(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    auto const d = header.fortran_order ? i : rank - 1 - i;
+    index[d] = k % header.shape[d];
+    k /= header.shape[d];
+  }
+  return shape_text(index);
+}
+
+/// Not isfinite(), which a caller's -ffast-math turns into true.
+inline bool npy_finite(float x) noexcept { return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u; }
+inline bool npy_finite(double x) noexcept { return (std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u) != 0x7ff0000000000000u; }
+
+/// value as T; ok becomes false when T cannot hold it. Real numbers are rounded, whole numbers never change.
+template <class T, class S> T npy_convert(S value, bool& ok) noexcept {
+  if constexpr (std::is_same_v<T, S>) {
+    return value;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    T const t = static_cast<T>(value);
+    if constexpr (std::is_floating_point_v<S>) ok = ok && (npy_finite(t) || !npy_finite(value));
+    return t;
+  } else if constexpr (std::is_floating_point_v<S>) {
+    bool const fits = npy_finite(value) && value >= -2147483648.0 && value < 2147483648.0 && value == static_cast<S>(static_cast<std::int64_t>(value));
+    ok = ok && fits;
+    return fits ? static_cast<T>(value) : T{};
+  } else {
+    ok = ok && value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max();
+    return static_cast<T>(value);
+  }
+}
+
+/// Reads header.elements of type S in the order of the file.
+template <class T, class S>
+void npy_read_elements(std::filesystem::path const& path, std::istream& file, npy_header const& header, std::vector<T>& data) {
+  data.resize(static_cast<std::size_t>(header.elements));
+  auto const get = [&](void* to, std::size_t bytes) {
+    if (!file.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes))) npy_fail(path, "cannot be read to its end");
+  };
+  if constexpr (std::is_same_v<T, S>) {
+    if (!data.empty()) get(data.data(), data.size() * sizeof(T));
+  } else {
+    std::vector<S> part(std::min<std::size_t>(data.size(), 1 << 16));
+    for (std::size_t first = 0; first < data.size(); first += part.size()) {
+      auto const count = std::min(part.size(), data.size() - first);
+      get(part.data(), count * sizeof(S));
+      for (std::size_t i = 0; i < count; ++i) {
+        bool ok = true;
+        data[first + i] = npy_convert<T>(part[i], ok);
+        if (!ok)
+          npy_fail(path, "value " + npy_index(header, static_cast<index_t>(first + i)) + " is " +
+                             (std::is_integral_v<S> ? std::to_string(part[i]) : number_text(static_cast<double>(part[i]))) + ", expected " +
+                             (std::is_floating_point_v<T> ? "a number that fits into float32" : "a whole number that fits into int32"));
+      }
+    }
+  }
+}
+
+template <class T> std::vector<T> npy_c_order(std::vector<T> const& fortran, std::vector<index_t> const& shape) {
+  std::vector<T> c(fortran.size());
+  std::vector<index_t> index(shape.size(), 0), stride(shape.size(), 1);
+  for (std::size_t d = 1; d < shape.size(); ++d) stride[d] = stride[d - 1] * shape[d - 1];
+  index_t from = 0;
+  for (auto& element : c) {
+    element = fortran[static_cast<std::size_t>(from)];
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      from += stride[d];
+      if (++index[d] < shape[d]) break;
+      from -= stride[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+  return c;
+}
+
+template <class T> constexpr char const* npy_dtype() {
+  if constexpr (std::is_same_v<T, float>) return "<f4";
+  else if constexpr (std::is_same_v<T, double>) return "<f8";
+  else if constexpr (std::is_same_v<T, std::int32_t>) return "<i4";
+  else {
+    static_assert(std::is_same_v<T, std::uint8_t>, "write_npy writes float, double, int32 and uint8");
+    return "|u1";
+  }
+}
+
+}  // namespace detail
+
+/// Reads and checks the header; the file is then known to be long enough for its data.
+///
+/// @throws io_error: missing, not an npy file, malformed, a dtype that cannot be read, truncated (bytes expected and found).
+inline npy_header read_npy_header(std::filesystem::path const& path) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  auto const status = fs::status(path, code);
+  if (status.type() == fs::file_type::not_found) detail::npy_fail(path, "no such file");
+  if (code) detail::npy_fail(path, "cannot be read: " + code.message());
+  if (!fs::is_regular_file(status)) detail::npy_fail(path, "is not a file");
+  auto const file_bytes = static_cast<index_t>(fs::file_size(path, code));
+  std::ifstream file(path, std::ios::binary);
+  if (code || !file) detail::npy_fail(path, "cannot be read");
+
+  unsigned char start[12] = {};
+  file.read(reinterpret_cast<char*>(start), sizeof start);
+  if (file.gcount() < 10 || std::memcmp(start, "\x93NUMPY", 6) != 0) detail::npy_fail(path, "is not an npy file: it does not begin with \\x93NUMPY");
+  int const major = start[6], minor = start[7];
+  if (major < 1 || major > 3)
+    detail::npy_fail(path, "has npy version " + std::to_string(major) + '.' + std::to_string(minor) + ", expected 1.0, 2.0 or 3.0");
+  index_t const prefix = major == 1 ? 10 : 12;
+  index_t length = start[8] + 256 * start[9];
+  if (major > 1) length += (index_t{start[10]} << 16) + (index_t{start[11]} << 24);
+  if (prefix + length > file_bytes)
+    detail::npy_fail(path, "truncated: the header needs " + std::to_string(prefix + length) + " bytes, the file has " + std::to_string(file_bytes));
+
+  std::string text(static_cast<std::size_t>(length), ' ');
+  file.clear();
+  file.seekg(prefix);
+  if (!file.read(text.data(), length)) detail::npy_fail(path, "cannot be read");
+  npy_header header;
+  detail::npy_dictionary(path, text).read(header);
+  header.offset = prefix + length;
+  header.element_bytes = detail::npy_element_bytes(header.dtype);
+  if (header.element_bytes == 0)
+    detail::npy_fail(path, "has dtype " + detail::npy_excerpt(header.dtype) + ", expected little-endian f4, f8, i4, i8 or u1");
+
+  bool too_large = false;
+  for (auto const n : header.shape) {
+    too_large = too_large || (n > 0 && header.elements > std::numeric_limits<index_t>::max() / 16 / n);
+    header.elements *= too_large ? 0 : n;
+  }
+  for (auto const n : header.shape) too_large = too_large && n > 0;
+  index_t const found = file_bytes - header.offset;
+  if (too_large || header.elements * header.element_bytes > found)
+    detail::npy_fail(path, "truncated: shape " + detail::shape_text(header.shape) + " of " + header.dtype + " needs " +
+                               (too_large ? "more than 2^59" : std::to_string(header.elements * header.element_bytes)) +
+                               " bytes, the file has " + std::to_string(found));
+  return header;
+}
+
+/// Reads an array as T (float or int32) from f4, f8, i4, i8, u1 or bool, in C or Fortran order; the result is in C order.
+///
+/// Real numbers are rounded to float; for int32 every value must be a whole number that fits. Bytes behind the data are ignored.
+/// @throws io_error, one line: the file, what is wrong, what was expected.
+template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, std::int32_t>);
+  auto const header = read_npy_header(path);
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(header.offset);
+  npy_array<T> array{header.shape, {}};
+  auto const kind = header.dtype.substr(1);
+  try {
+    if (kind == "f4") detail::npy_read_elements<T, float>(path, file, header, array.data);
+    else if (kind == "f8") detail::npy_read_elements<T, double>(path, file, header, array.data);
+    else if (kind == "i4") detail::npy_read_elements<T, std::int32_t>(path, file, header, array.data);
+    else if (kind == "i8") detail::npy_read_elements<T, std::int64_t>(path, file, header, array.data);
+    else detail::npy_read_elements<T, std::uint8_t>(path, file, header, array.data);
+    if (header.fortran_order && header.shape.size() > 1) array.data = detail::npy_c_order(array.data, array.shape);
+  } catch (std::bad_alloc const&) {
+    throw allocation_error(path.string() + ": out of memory for " + detail::shape_text(header.shape) + " elements", site::current());
+  }
+  return array;
+}
+
+/// @throws io_error naming the file and the first element that is infinite or not a number.
+inline void require_finite(npy_array<float> const& array, std::filesystem::path const& path) {
+  for (std::size_t k = 0; k < array.data.size(); ++k)
+    if (!detail::npy_finite(array.data[k])) {
+      npy_header where;
+      where.shape = array.shape;
+      detail::npy_fail(path, "value " + detail::npy_index(where, static_cast<index_t>(k)) + " is " + detail::number_text(array.data[k]) +
+                                 ", expected finite numbers");
+    }
+}
+
+/// Writes a C-order array (float, double, int32, uint8), version 1.0. The file appears under its name when it is complete, or not at all.
+/// @throws io_error when it cannot be written.
+template <class T> void write_npy(std::filesystem::path const& path, T const* data, std::vector<index_t> const& shape) {
+  std::size_t elements = 1;
+  std::string sizes;
+  for (auto const n : shape) {
+    sizes += (sizes.empty() ? "" : " ") + std::to_string(n) + ',';
+    elements *= static_cast<std::size_t>(n);
+  }
+  if (shape.size() > 1) sizes.pop_back();  // (3,) but (3, 4)
+  std::string header = std::string("{'descr': '") + detail::npy_dtype<T>() + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
+  header.append(63 - (10 + header.size()) % 64, ' ');  // the data begin at a multiple of 64 bytes, as numpy has it
+  header += '\n';
+  char const start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+
+  output_file file(path);
+  file.write(start, sizeof start);
+  file.write(header);
+  file.write(data, elements * sizeof(T));
+  file.commit();
+}
+template <class T> void write_npy(std::filesystem::path const& path, npy_array<T> const& array) { write_npy(path, array.data.data(), array.shape); }
+
+}  // namespace mbirk

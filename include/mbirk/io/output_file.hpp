@@ -1,0 +1,73 @@
+// A file that appears under its name only when it is complete. C++ standard library only.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "mbirk/core/error.hpp"
+
+namespace mbirk {
+
+/// Writes under a temporary name in the folder of `path`; commit() gives the file its name. Destroyed without commit, it leaves nothing.
+///
+/// @throws io_error from every member, naming the file and what the system said.
+class output_file {
+ public:
+  explicit output_file(std::filesystem::path path) : path_(std::move(path)) {
+    std::random_device random;
+    // A fixed prefix, because the name plus a suffix could exceed what the file system allows; "x": never through somebody's link.
+    for (int attempt = 0; !file_ && attempt < 8; ++attempt) {
+      char name[64];
+      std::snprintf(name, sizeof name, ".mbirk-%08x%08x.tmp", static_cast<unsigned>(random()), static_cast<unsigned>(random()));
+      temporary_ = path_.parent_path() / name;
+      errno = 0;
+      file_ = std::fopen(temporary_.string().c_str(), "wbx");
+      if (!file_ && errno != EEXIST) break;
+    }
+    if (!file_) fail();
+  }
+  ~output_file() { discard(); }
+  output_file(output_file const&) = delete;
+  output_file& operator=(output_file const&) = delete;
+
+  void write(void const* data, std::size_t bytes) {
+    errno = 0;
+    if (bytes > 0 && std::fwrite(data, 1, bytes, file_) != bytes) fail();
+  }
+  void write(std::string_view text) { write(text.data(), text.size()); }
+
+  void commit() {
+    errno = 0;
+    if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
+    std::error_code code;
+    std::filesystem::rename(temporary_, path_, code);
+    if (code) fail(code);
+    temporary_.clear();
+  }
+
+ private:
+  [[noreturn]] void fail(std::error_code code = {}) {
+    if (!code) code = {errno ? errno : EIO, std::generic_category()};
+    discard();
+    throw io_error(path_.string() + ": cannot be written: " + code.message(), site::current());
+  }
+  void discard() noexcept {
+    if (file_) std::fclose(std::exchange(file_, nullptr));
+    std::error_code ignored;
+    if (!temporary_.empty()) std::filesystem::remove(temporary_, ignored);
+    temporary_.clear();
+  }
+
+  std::filesystem::path path_, temporary_;
+  std::FILE* file_ = nullptr;
+};
+
+}  // namespace mbirk
