@@ -38,7 +38,8 @@ inline std::uint64_t minimal_flops(parallel_scan const& s, std::span<std::int32_
 }
 
 /// Cone beam, rows and channels one after the other: 2 (channel taps x rows touched + row taps of all slices) per view and pixel; with unit
-/// weights 2 (channel taps + row taps + slices seen). Slices tile the column, so its row taps are the slices seen plus the row borders inside.
+/// weights 2 (channel taps + row taps + slices seen). Slices tile the column, so its row taps are the slices seen plus the row borders inside;
+/// a row border exactly on a slice border (the pixel on the axis, in special geometries) counts one tap too many.
 inline std::uint64_t minimal_flops(cone_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
   auto const& g = s.geometry();
   double const rows = static_cast<double>(g.rows), slices = static_cast<double>(g.slices);

@@ -22,10 +22,7 @@ template <instrumentation_policy A, instrumentation_policy B> struct both {
   [[no_unique_address]] A a{};
   [[no_unique_address]] B b{};
 
-  template <class GuardA, class GuardB> struct guard {
-    [[no_unique_address]] GuardA a;
-    [[no_unique_address]] GuardB b;
-  };
+  template <class GuardA, class GuardB> struct guard { GuardA a; GuardB b; };
   [[nodiscard]] auto scope(op_info op) const { return guard<decltype(a.scope(op)), decltype(b.scope(op))>{a.scope(op), b.scope(op)}; }
   [[nodiscard]] auto stage(char const* what) const { return guard<decltype(a.stage(what)), decltype(b.stage(what))>{a.stage(what), b.stage(what)}; }
   void allocated(char const* what, index_t bytes) const { a.allocated(what, bytes), b.allocated(what, bytes); }

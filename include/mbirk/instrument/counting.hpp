@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "mbirk/core/error.hpp"
 #include "mbirk/instrument/counting_pack.hpp"
 
 namespace mbirk::instrument {

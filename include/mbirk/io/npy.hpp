@@ -1,15 +1,18 @@
 // NumPy's .npy files (format versions 1.0 to 3.0). C++ standard library only; nothing here knows what the arrays mean.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mbirk/core/error.hpp"
@@ -171,7 +174,7 @@ template <class T, class S> T npy_convert(S value, bool& ok) noexcept {
     ok = ok && fits;
     return fits ? static_cast<T>(value) : T{};
   } else {
-    ok = ok && value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max();
+    ok = ok && std::in_range<T>(value);
     return static_cast<T>(value);
   }
 }
@@ -306,15 +309,21 @@ template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
   return array;
 }
 
+namespace detail {
+
+/// Says that element k is not finite.
+[[noreturn]] inline void npy_fail_finite(npy_array<float> const& array, std::size_t k, std::filesystem::path const& path) {
+  npy_header where;
+  where.shape = array.shape;
+  npy_fail(path, "value " + npy_index(where, static_cast<index_t>(k)) + " is " + number_text(array.data[k]) + ", expected finite numbers");
+}
+
+}  // namespace detail
+
 /// @throws io_error naming the file and the first element that is infinite or not a number.
 inline void require_finite(npy_array<float> const& array, std::filesystem::path const& path) {
   for (std::size_t k = 0; k < array.data.size(); ++k)
-    if (!detail::npy_finite(array.data[k])) {
-      npy_header where;
-      where.shape = array.shape;
-      detail::npy_fail(path, "value " + detail::npy_index(where, static_cast<index_t>(k)) + " is " + detail::number_text(array.data[k]) +
-                                 ", expected finite numbers");
-    }
+    if (!detail::npy_finite(array.data[k])) detail::npy_fail_finite(array, k, path);
 }
 
 /// Writes a C-order array (float, double, int32, uint8), version 1.0. The file appears under its name when it is complete, or not at all.
@@ -323,7 +332,9 @@ template <class T> void write_npy(std::filesystem::path const& path, T const* da
   std::size_t elements = 1;
   std::string sizes;
   for (auto const n : shape) {
-    sizes += (sizes.empty() ? "" : " ") + std::to_string(n) + ',';
+    if (!sizes.empty()) sizes += ' ';
+    sizes += std::to_string(n);
+    sizes += ',';
     elements *= static_cast<std::size_t>(n);
   }
   if (shape.size() > 1) sizes.pop_back();  // (3,) but (3, 4)

@@ -1,0 +1,48 @@
+// What the commands of the program share: how they are added, the options that all of them have, and their exit codes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "mbirk/core/error.hpp"
+
+namespace mbirk::program {
+
+/// done: 0. A check or comparison failed: 1. Bad usage or input: 2, said in one line. The policy is not available here: 3.
+enum exit_code { done = 0, check_failed = 1, bad_input = 2, not_available = 3 };
+
+/// Ends the program with exit code 3.
+struct unavailable_error : error { using error::error; };
+
+/// The options of every command.
+struct common_options {
+  std::string policy = "host";
+  int threads = 0;  ///< 0: as many as there are
+  bool quiet = false;
+};
+
+/// What the command line asked for; main runs it after parsing, so that a wrong command line starts nothing.
+using chosen_command = std::function<int()>;
+
+inline void add_common_options(CLI::App& command, common_options& options) {
+  command.add_option("--policy", options.policy, "Where operations run: host, cuda or emulated")
+      ->check(CLI::IsMember({"host", "cuda", "emulated"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--threads", options.threads, "How many threads at most, 1 to 4096 (default: all)")->check(CLI::Range(1, 4096))->type_name("N");
+  command.add_flag("--quiet", options.quiet, "No progress, no notes: errors and what was asked for only");
+}
+
+/// @throws unavailable_error unless this program can run the policy on this machine.
+inline void require_policy(common_options const& options) {
+  require<unavailable_error>(options.policy == "host",
+                             [&] { return "policy " + options.policy + " is not available here: this program was built without it"; });
+}
+
+void add_ops_command(CLI::App& app, chosen_command& chosen);
+void add_run_command(CLI::App& app, chosen_command& chosen);
+void add_profile_command(CLI::App& app, chosen_command& chosen);
+void add_compare_command(CLI::App& app, chosen_command& chosen);
+
+}  // namespace mbirk::program

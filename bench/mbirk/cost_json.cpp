@@ -1,0 +1,100 @@
+#include "cost_json.hpp"
+
+namespace mbirk::program {
+namespace {
+
+using json = nlohmann::json;
+using instrument::operation;
+
+json operations_json(instrument::op_counts const& c) {
+  json out = json::object();
+  for (int o = 0; o < instrument::operations; ++o)
+    if (auto const n = c.of(static_cast<operation>(o))) out[instrument::operation_names[static_cast<std::size_t>(o)]] = n;
+  return out;
+}
+
+/// What XLA's cost analysis would call flops: everything of the sort counts one, a fused multiply-add two.
+std::uint64_t flops_xla(instrument::op_counts const& c) {
+  std::uint64_t n = c.flops();
+  for (auto const o : {operation::div, operation::min_max, operation::compare, operation::select, operation::round, operation::convert, operation::integer,
+                       operation::absolute})
+    n += c.of(o);
+  return n;
+}
+
+json reuse_json(instrument::reuse_result const& r) {
+  return {{"line bytes", instrument::reuse_engine::line_bytes}, {"accesses", r.accesses}, {"cold", r.cold}, {"capacity lines", r.capacity_lines},
+          {"read misses", r.read_misses}, {"write backs", r.write_backs}, {"stream", "serial"}};
+}
+
+json values_json(instrument::value_range const& v) {
+  json exponents = json::object();
+  for (auto const& [e, n] : v.exponents) exponents[std::to_string(e)] = n;
+  return {{"min", v.min}, {"max", v.max}, {"min nonzero magnitude", v.min_nonzero_magnitude}, {"exponents", exponents}, {"zeros", v.zeros},
+          {"not finite", v.not_finite}};
+}
+
+json arrays_json(std::vector<instrument::array_record> const& arrays, instrument::op_record const& r, bool whole) {
+  json out = json::array();
+  for (auto const& a : arrays) {
+    json j{{"name", a.name}, {"role", role_name(a.role)}, {"type", a.type}, {"elements", a.elements},
+           {"bytes", static_cast<std::uint64_t>(a.elements) * static_cast<std::uint64_t>(a.item_bytes)}, {"loads", a.counts.loads},
+           {"stores", a.counts.stores}, {"bytes loaded", a.counts.bytes_loaded}, {"bytes stored", a.counts.bytes_stored}};
+    if (r.unique) j["bytes unique read"] = a.counts.unique_read, j["bytes unique written"] = a.counts.unique_written;
+    if (whole && r.has_reuse) j["reuse"] = reuse_json(a.reuse);
+    if (whole && a.values.valid) j["values"] = values_json(a.values);
+    out.push_back(j);
+  }
+  return out;
+}
+
+/// The counts that an operation and a stage share.
+json counts_json(instrument::op_counts const& c, std::vector<instrument::array_record> const& arrays, instrument::op_record const& r, bool stage) {
+  auto const accessed = bytes_accessed(arrays), compulsory = bytes_compulsory(arrays, stage);
+  auto const ratio = [](std::uint64_t a, std::uint64_t b) { return b ? static_cast<double>(a) / static_cast<double>(b) : 0.0; };
+  json j{{"flops", c.flops()},
+         {"flops by type", {{"f32", c.flops(instrument::number::f32)}, {"f64", c.flops(instrument::number::f64)}}},
+         {"flops xla", flops_xla(c)},
+         {"operations", operations_json(c)},
+         {"vector operations", c.vector_operations()},
+         {"transcendentals", c.of(operation::sqrt)},
+         {"bytes accessed", accessed},
+         {"bytes accessed output", bytes_accessed_output(arrays)},
+         {"bytes scratch", bytes_scratch(arrays)},
+         {"arithmetic intensity", ratio(c.flops(), accessed)}};
+  if (r.unique) {
+    j["bytes compulsory"] = compulsory;
+    j["bytes touched"] = bytes_touched(arrays);
+    j["arithmetic intensity compulsory"] = ratio(c.flops(), compulsory);
+  }
+  if (c.lanes_executed) j["lanes useful"] = ratio(c.lanes_useful, c.lanes_executed);
+  return j;
+}
+
+}  // namespace
+
+json cost_json(instrument::op_record const& r, char const* source, std::uint64_t minimal, int threads) {
+  json j = counts_json(r.operations, r.arrays, r, false);
+  j["source"] = source;
+  if (minimal) j["flops minimal"] = minimal;
+  auto const argument = bytes_of(r.arrays, array_role::argument), output = bytes_of(r.arrays, array_role::output);
+  auto const temporary = bytes_of(r.arrays, array_role::temporary) + bytes_of(r.arrays, array_role::scratch) * static_cast<std::uint64_t>(threads);
+  j["memory"] = {{"argument", argument}, {"output", output}, {"temporary", temporary}, {"peak", argument + output + temporary}};
+  j["items"] = r.items;
+  j["launches"] = r.launches;
+  j["allocations"] = r.allocations;
+  json const none{{"count", 0}, {"bytes", 0}};
+  j["transfers"] = {{"host to device", none}, {"device to host", none}, {"device to device", none}};
+  j["arrays"] = arrays_json(r.arrays, r, true);
+  j["stages"] = json::array();
+  for (auto const& s : r.stages) {
+    json stage = counts_json(s.operations, s.arrays, r, true);
+    stage["name"] = s.name;
+    stage["arrays"] = arrays_json(s.arrays, r, false);
+    j["stages"].push_back(stage);
+  }
+  if (r.has_reuse) j["reuse"] = reuse_json(r.reuse);
+  return j;
+}
+
+}  // namespace mbirk::program

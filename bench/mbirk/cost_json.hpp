@@ -1,0 +1,14 @@
+// A counted operation as JSON: the fields of cost_analysis.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "mbirk/instrument/ledger.hpp"
+
+namespace mbirk::program {
+
+/// @param source  "counted" or "model"
+/// @param minimal flops of the definition; 0 when not known
+nlohmann::json cost_json(instrument::op_record const& r, char const* source, std::uint64_t minimal, int threads);
+
+}  // namespace mbirk::program

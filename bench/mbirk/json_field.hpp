@@ -1,0 +1,135 @@
+// Reading JSON files strictly: every complaint is one line that names the file, the field, what was expected and what was found.
+#pragma once
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "mbirk/core/error.hpp"
+
+namespace mbirk::program {
+
+using json = nlohmann::json;
+
+/// Python writes Infinity and NaN, which are not JSON. They become the strings "inf", "-inf" and "nan", so that a field can accept or refuse them.
+inline std::string python_numbers_quoted(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size();) {
+    auto const replaced = [&](std::string_view token, std::string_view by) {
+      if (in_string || text.substr(i, token.size()) != token) return false;
+      out += by;
+      i += token.size();
+      return true;
+    };
+    if (replaced("-Infinity", "\"-inf\"") || replaced("Infinity", "\"inf\"") || replaced("NaN", "\"nan\"")) continue;
+    if (in_string && text[i] == '\\' && i + 1 < text.size()) out += text[i++];
+    else if (text[i] == '"') in_string = !in_string;
+    out += text[i++];
+  }
+  return out;
+}
+
+/// @throws io_error when the file is missing or is not JSON.
+inline json read_json(std::filesystem::path const& path) {
+  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": " + what, site::current()); };
+  std::error_code code;
+  auto const status = std::filesystem::status(path, code);
+  if (status.type() == std::filesystem::file_type::not_found) fail("no such file");
+  if (!std::filesystem::is_regular_file(status)) fail("is not a file");
+  std::ifstream file(path, std::ios::binary);
+  std::string const text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) fail("cannot be read");
+  try {
+    return json::parse(python_numbers_quoted(text));
+  } catch (json::exception const& e) {
+    std::string_view what = e.what();
+    if (auto const end = what.find("] "); what.starts_with('[') && end != what.npos) what.remove_prefix(end + 2);
+    fail("is not valid JSON: " + std::string(what));
+  }
+  return {};
+}
+
+/// A value and where it stands. Refers to the json and the file name of its caller.
+class json_field {
+ public:
+  json_field(json const& value, std::string const& file, std::string path = {}) : value_(&value), file_(&file), path_(std::move(path)) {}
+
+  json const& value() const noexcept { return *value_; }
+  std::string const& path() const noexcept { return path_; }
+
+  /// "cases/x/case.json: params.delta_voxel"
+  std::string place() const { return path_.empty() ? *file_ : *file_ + ": " + path_; }
+  [[noreturn]] void wrong(std::string const& expected, site w = site::current()) const {
+    throw io_error(place() + (path_.empty() ? " holds " : " is ") + found() + ", expected " + expected, w);
+  }
+
+  bool has(std::string const& key) const { return object().contains(key); }
+  /// The member, which must be there; `expected` says what it should be.
+  json_field at(std::string const& key, std::string const& expected) const {
+    auto const it = object().find(key);
+    require<io_error>(it != value_->end(), [&] { return *file_ + ": " + name(key) + " is missing, expected " + expected; });
+    return {*it, *file_, name(key)};
+  }
+  json_field at(std::size_t index) const { return {value_->at(index), *file_, path_ + '[' + std::to_string(index) + ']'}; }
+  std::vector<std::pair<std::string, json_field>> members() const {
+    std::vector<std::pair<std::string, json_field>> all;
+    for (auto const& [key, value] : object().items()) all.emplace_back(key, json_field{value, *file_, name(key)});
+    return all;
+  }
+
+  json const& object() const {
+    if (!value_->is_object()) wrong("an object");
+    return *value_;
+  }
+  std::vector<json_field> elements(std::string const& expected = "an array") const {
+    if (!value_->is_array()) wrong(expected);
+    std::vector<json_field> all;
+    for (std::size_t i = 0; i < value_->size(); ++i) all.push_back(at(i));
+    return all;
+  }
+  double number(std::string const& expected = "a number") const {
+    if (!value_->is_number()) wrong(expected);
+    return value_->get<double>();
+  }
+  index_t integer(std::string const& expected = "a whole number") const {
+    if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > INT64_MAX)) wrong(expected);
+    return value_->get<index_t>();
+  }
+  bool boolean(std::string const& expected = "true or false") const {
+    if (!value_->is_boolean()) wrong(expected);
+    return value_->get<bool>();
+  }
+  std::string text(std::string const& expected = "a string") const {
+    if (!value_->is_string()) wrong(expected);
+    return value_->get<std::string>();
+  }
+
+ private:
+  std::string name(std::string const& key) const { return path_.empty() ? key : path_ + '.' + key; }
+  /// The value, shortened; structures only when they are short and flat.
+  std::string found() const {
+    if (value_->is_object()) return "an object";
+    if (value_->is_array()) {
+      bool flat = value_->size() <= 8;
+      for (auto const& v : *value_) flat = flat && v.is_primitive();
+      if (!flat) return "an array of " + std::to_string(value_->size()) + " elements";
+    }
+    auto s = value_->dump();
+    return s.size() > 80 ? s.substr(0, 77) + "..." : s;
+  }
+
+  json const* value_;
+  std::string const* file_;
+  std::string path_;
+};
+
+}  // namespace mbirk::program

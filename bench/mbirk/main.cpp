@@ -1,0 +1,73 @@
+// The program mbirk: parses the command line, runs one command, turns every failure into one line and an exit code.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "mbirk/version.hpp"
+
+namespace {
+
+using namespace mbirk::program;
+
+int fail(std::string what, int code = bad_input) {
+  std::replace_if(what.begin(), what.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');  // one line, whatever a file name holds
+  std::fflush(stdout);
+  fmt::print(stderr, "mbirk: {}\n", what);
+  return code;
+}
+
+std::vector<std::string> command_names(CLI::App const& app) {
+  std::vector<std::string> names;
+  for (auto const* command : app.get_subcommands([](CLI::App const*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{"mbirk: model-based iterative reconstruction kernels, run, checked and measured", "mbirk"};
+  app.set_version_flag("--version", "mbirk " + std::string(mbirk::version_string));
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 done, 1 a check or comparison failed, 2 bad usage or input, 3 the policy is not available here.\n"
+             "`mbirk COMMAND --help` explains a command.");
+  chosen_command chosen;
+  add_ops_command(app, chosen);
+  add_run_command(app, chosen);
+  add_profile_command(app, chosen);
+  add_compare_command(app, chosen);
+
+  auto const names = command_names(app);
+  auto const expected = fmt::format("expected one of {} (see mbirk --help)", fmt::join(names, ", "));
+  if (argc < 2) return fail("no command given, " + expected);
+  if (argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end())
+    return fail(fmt::format("unknown command '{}', {}", argv[1], expected));
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::Success const& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (CLI::ParseError const& wrong) {
+    auto const parsed = app.get_subcommands();
+    return fail(std::string(wrong.what()) + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') + "--help)");
+  }
+  int const code = chosen();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) return fail("the standard output cannot be written");
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (unavailable_error const& e) {
+    return fail(e.what(), not_available);
+  } catch (std::bad_alloc const&) {
+    return fail("out of memory");
+  } catch (std::exception const& e) {
+    return fail(e.what());
+  }
+}

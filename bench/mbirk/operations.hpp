@@ -1,0 +1,92 @@
+// The one table of operations, used by ops, run and profile. To add an operation, add an entry in operations.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "mbirk/context.hpp"
+#include "mbirk/core/view.hpp"
+#include "mbirk/exec/host.hpp"
+#include "mbirk/geometry/scan.hpp"
+#include "mbirk/instrument/counting.hpp"
+#include "mbirk/instrument/none.hpp"
+#include "mbirk/instrument/tracing.hpp"
+#include "mbirk/io/npy.hpp"
+
+namespace mbirk::program {
+
+/// Where the program's operations run and what it can notice. Every operation is compiled for each of them.
+using full_counting = instrument::counting<instrument::level{.unique = true, .reuse = true, .ranges = true}>;
+using any_context = std::variant<context<exec::host, instrument::none>, context<exec::host, instrument::tracing>, context<exec::host, full_counting>>;
+
+/// The scan of a case; nothing for geometry none.
+using any_scan = std::variant<std::monostate, parallel_scan, cone_scan>;
+std::string geometry_name(any_scan const& scan);
+
+using any_array = std::variant<npy_array<float>, npy_array<std::int32_t>>;
+std::vector<index_t> const& shape_of(any_array const& array);
+
+/// What an array of an operation is, and so which shape it has.
+enum class array_kind { sinogram, recon, pixel_indices, cylinders };
+char const* axes_of(array_kind kind);                                                              ///< "(views, rows, channels)"
+std::vector<index_t> shape_of(array_kind kind, any_scan const& scan, index_t pixels);              ///< pixels: length of the list, if there is one
+inline bool is_index_array(array_kind kind) { return kind == array_kind::pixel_indices; }
+
+struct input_info {
+  std::string name;
+  array_kind kind;
+  bool required = true;
+  bool only_inside_mask = false;  ///< what lies outside is not read, so it need not be finite
+};
+enum class value_kind { integer, number, text, boolean };
+char const* name_of(value_kind kind);
+struct argument_info {
+  std::string name;
+  value_kind kind;
+  nlohmann::json fallback;
+};
+
+/// What an operation works on: its inputs by name, its arguments (all of them: given or fallback) and its result, already of the right shape.
+struct operands {
+  std::map<std::string, any_array, std::less<>> inputs;
+  std::map<std::string, nlohmann::json, std::less<>> arguments;
+  any_array output;
+
+  /// Views of the arrays; the caller knows their ranks. A missing optional input is an empty optional.
+  view<float const, 3> volume(std::string_view name) const;
+  view<float const, 2> cylinders(std::string_view name) const;
+  view<std::int32_t const, 1> list(std::string_view name) const;
+  std::optional<view<float const, 3>> optional_volume(std::string_view name) const;
+  view<float, 3> output_volume();
+  view<float, 2> output_cylinders();
+  int integer(std::string_view name) const;
+};
+
+struct operation {
+  std::string name;   ///< as case.json has it
+  std::string group;  ///< the folder of the library that it comes from
+  std::vector<std::string> geometries, policies;
+  std::vector<input_info> inputs;
+  std::vector<argument_info> arguments;
+  array_kind output;
+  std::function<void(any_context const&, any_scan const&, operands&)> run;
+};
+
+std::vector<operation> const& operations();
+/// Null when there is no such operation.
+operation const* find_operation(std::string_view name);
+
+/// Length of the operation's list of pixels; 0 when it has none.
+index_t listed_pixels(operation const& op, operands const& x);
+/// Gives operands.output its shape. @throws allocation_error
+void allocate_output(operation const& op, any_scan const& scan, operands& x);
+
+}  // namespace mbirk::program

@@ -1,0 +1,154 @@
+// mbirk profile: times, traces and counts every operation at several sizes, writes one JSON and prints a table.
+#include <fmt/chrono.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "cost_json.hpp"
+#include "mbirk/io/output_file.hpp"
+#include "profile_runs.hpp"
+#include "profile_summary.hpp"
+#include "progress.hpp"
+#include "trace_file.hpp"
+
+namespace mbirk::program {
+namespace {
+
+using json = nlohmann::json;
+using clock = std::chrono::steady_clock;
+
+struct profile_options {
+  common_options common;
+  std::vector<index_t> sizes{32, 64, 128, 256};
+  int runs = 3;
+  std::string ops = "*";
+  std::string out = "output";
+};
+
+// Larger sizes are modelled: an exact count of a cone projection takes seconds at 256 and grows with N^4. Reuse distances cost ten times more.
+constexpr index_t largest_counted = 256, largest_reuse = 128;
+
+double seconds_of(auto const& f) {
+  auto const begin = clock::now();
+  f();
+  return std::chrono::duration<double>(clock::now() - begin).count();
+}
+
+/// Run 1 is the warm-up, run 2 is traced, every later run is timing only: the median of as many calls as fit into 50 ms, at least 1, at most 25.
+json measure(any_problem& p, projector_op op, int run, int threads, instrument::trace_buffer& trace) {
+  if (run == 1) return {{"time", seconds_of([&] { run_plain(p, op, threads); })}, {"traced", false}, {"warm_up", true}};
+  if (run == 2) return {{"time", seconds_of([&] { run_traced(p, op, threads, trace); })}, {"traced", true}};
+  std::vector<double> times;
+  double total = 0;
+  while (times.empty() || (total < 0.05 && times.size() < 25)) total += times.emplace_back(seconds_of([&] { run_plain(p, op, threads); }));
+  std::sort(times.begin(), times.end());
+  return {{"time", times[times.size() / 2]}, {"traced", false}, {"calls", times.size()}, {"min", times.front()}, {"max", times.back()}};
+}
+
+json environment(int threads) {
+  std::string cpu = "unknown", line;
+  for (std::ifstream info("/proc/cpuinfo"); std::getline(info, line);)
+    if (line.starts_with("model name")) { cpu = line.substr(line.find(':') + 2); break; }
+  return {{"backend", "host"}, {"devices", {cpu}}, {"mbirk_version", version_string}, {"compiler",
+#if defined(__clang__)
+          "clang " __clang_version__
+#else
+          "g++ " __VERSION__
+#endif
+          }, {"cuda_version", nullptr}, {"threads", threads}, {"cpu", cpu}, {"vector_lanes", simd::native_lanes}};
+}
+
+std::string timestamp() {
+  auto const now = std::chrono::system_clock::now();
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  return fmt::format("{:%Y%m%d_%H%M%S}_{:03}", fmt::localtime(std::chrono::system_clock::to_time_t(now)), ms);
+}
+
+struct chosen_operation { bool cone; projector_op op; std::string name; };
+
+std::vector<chosen_operation> choose(std::string const& glob) {
+  std::vector<chosen_operation> chosen;
+  for (bool const cone : {false, true})
+    for (std::size_t k = 0; k < projector_op_names.size(); ++k) {
+      std::string const name = std::string(cone ? "cone_" : "parallel_") + projector_op_names[k];
+      if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) chosen.push_back({cone, static_cast<projector_op>(k), name});
+    }
+  return chosen;
+}
+
+int run_profile(profile_options const& options) {
+  require_policy(options.common);
+  auto const operations = choose(options.ops);
+  require(!operations.empty(), [&] { return "--ops " + options.ops + " matches no operation, expected a pattern such as 'parallel_*' (see mbirk ops)"; });
+  namespace fs = std::filesystem;
+  fs::path const out = options.out;
+  std::error_code code;
+  fs::create_directories(out, code);
+  require<io_error>(!code && fs::is_directory(out), [&] { return options.out + ": cannot be made as a folder: " + (code ? code.message() : "it is a file"); });
+  auto const when = timestamp();
+  fs::path const file = out / ("mbirk_profile_" + when + ".json");
+  output_file result(file);  // now, so that an unwritable folder is noticed before the work
+
+  int const threads = exec::host{options.common.threads}.threads();
+  json report{{"timestamp", when}, {"volume_sizes", options.sizes}, {"runs_per_size", options.runs}, {"environment", environment(threads)},
+              {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
+  progress bar(options.sizes.size() * operations.size(), options.common.quiet);
+  std::size_t done_steps = 0;
+  for (auto const n : options.sizes) {
+    instrument::trace_buffer trace(1 << 16);
+    auto& costs = report["cost_analysis"][std::to_string(n)] = json::object();
+    std::unique_ptr<any_problem> p;
+    for (std::size_t k = 0; k < operations.size(); ++k) {
+      auto const& [cone, op, name] = operations[k];
+      bar.at(done_steps++, fmt::format("{} at {}", name, n));
+      try {
+        if (!p || cone != (p->index() == 1))
+          p = std::make_unique<any_problem>(make_problem(cone, n, threads, true));
+        for (int run = 1; run <= options.runs; ++run) {
+          json m = measure(*p, op, run, threads, trace);
+          m["operation"] = name, m["volume_size"] = n, m["run"] = run;
+          report["measurements"].push_back(m);
+        }
+        bool const counted = n <= largest_counted;
+        auto const record = counted ? count_operation(*p, op, n <= largest_reuse) : model_operation(*p, op);
+        costs[name] = cost_json(record, counted ? "counted" : "model", minimal_flops(*p, op), threads);
+      } catch (std::exception const& e) {
+        report["errors"].push_back({{"operation", name}, {"volume_size", n}, {"error", e.what()}});
+      }
+    }
+    if (options.runs >= 2) {
+      auto const folder = out / "traces" / when / ("vol" + std::to_string(n));
+      fs::create_directories(folder, code);
+      require<io_error>(!code, [&] { return folder.string() + ": cannot be made: " + code.message(); });
+      write_trace(folder / "trace.perfetto.json.gz", trace);
+      report["dropped_trace_events"][std::to_string(n)] = trace.dropped();
+    }
+  }
+  bar.clear();
+  result.write(report.dump(1) + "\n");
+  result.commit();
+  print_summary(report);
+  fmt::print("\n{}\n", file.string());
+  return report["errors"].empty() ? done : check_failed;
+}
+
+}  // namespace
+
+void add_profile_command(CLI::App& app, chosen_command& chosen) {
+  auto* const command = app.add_subcommand("profile", "Times, traces and counts every operation at several sizes");
+  auto const options = std::make_shared<profile_options>();
+  add_common_options(*command, options->common);
+  command->add_option("--sizes", options->sizes, "Sizes N: recon N^3, N/2 views")->delimiter(',')->check(CLI::Range(2, 4096))->type_name("N,N,...")->capture_default_str();
+  command->add_option("--runs", options->runs, "Runs: 1 warm-up, 2 traced, later ones timing only")->check(CLI::Range(1, 1000))->type_name("N")->capture_default_str();
+  command->add_option("--ops", options->ops, "Which operations, as a shell pattern")->type_name("GLOB")->capture_default_str();
+  command->add_option("--out", options->out, "Output folder")->type_name("DIR")->capture_default_str();
+  command->callback([options, &chosen] { chosen = [options] { return run_profile(*options); }; });
+}
+
+}  // namespace mbirk::program

@@ -1,0 +1,21 @@
+// The instantiations of an operation that the profile needs, one file of code each, so that they compile side by side.
+#pragma once
+
+#include "mbirk/instrument/ledger.hpp"
+#include "mbirk/instrument/tracing.hpp"
+#include "profile_problem.hpp"
+
+namespace mbirk::program {
+
+void run_plain(any_problem& p, projector_op op, int threads);
+void run_traced(any_problem& p, projector_op op, int threads, instrument::trace_buffer& into);
+
+/// Exact counts with unique bytes and value ranges; reuse distances on request.
+instrument::op_record count_operation(any_problem& p, projector_op op, bool reuse);
+/// The same record (without values) from packs without data.
+instrument::op_record model_operation(any_problem& p, projector_op op);
+
+/// Flops of the definition, nonzero weights only.
+std::uint64_t minimal_flops(any_problem const& p, projector_op op);
+
+}  // namespace mbirk::program

@@ -1,0 +1,11 @@
+// The table at the end of `mbirk profile`.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace mbirk::program {
+
+/// Per size and operation: median time, share of the size, GUPS, GFLOP/s, GB/s, intensity, flops over minimal. And the errors.
+void print_summary(nlohmann::json const& report);
+
+}  // namespace mbirk::program

@@ -1,0 +1,54 @@
+// Progress of long work on the standard error: a bar on a terminal, now and then a line elsewhere, nothing with --quiet.
+#pragma once
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace mbirk::program {
+
+class progress {
+ public:
+  progress(std::size_t total, bool quiet) : total_(total), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+  ~progress() { clear(); }
+  progress(progress const&) = delete;
+  progress& operator=(progress const&) = delete;
+
+  /// `finished` of the steps are done, and `next` is what comes.
+  void at(std::size_t finished, std::string_view next) {
+    if (quiet_) return;
+    if (terminal_) {
+      constexpr std::size_t width = 24;
+      auto const full = total_ ? std::min(width, width * finished / total_) : width;
+      fmt::print(stderr, "\r[{}{}] {}/{} {}\x1b[K", std::string(full, '='), std::string(width - full, ' '), finished, total_, next);
+      std::fflush(stderr);
+      shown_ = true;
+    } else if (auto const now = clock::now(); now - last_ >= std::chrono::seconds(1)) {  // a log wants no line for what takes no time
+      fmt::print(stderr, "mbirk: {} of {} done, next {}\n", finished, total_, next);
+      last_ = now;
+    }
+  }
+
+  /// Takes the bar away, so that the next line of output starts at the margin.
+  void clear() {
+    if (!shown_) return;
+    fmt::print(stderr, "\r\x1b[K");
+    std::fflush(stderr);
+    shown_ = false;
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  std::size_t total_;
+  bool quiet_, terminal_, shown_ = false;
+  clock::time_point last_ = clock::now();
+};
+
+}  // namespace mbirk::program

@@ -1,0 +1,198 @@
+// mbirk run: the operations of a case, their results as files, and what they differ from the references.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "case_file.hpp"
+#include "check_result.hpp"
+#include "command.hpp"
+#include "cost_json.hpp"
+#include "progress.hpp"
+#include "trace_file.hpp"
+
+namespace mbirk::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct run_options : common_options {
+  std::string case_folder, out, glob = "*", instrument = "none";
+  bool check = false;
+};
+
+/// An entry that was asked for, with its operation.
+struct job {
+  case_entry const* entry;
+  operation const* op;
+};
+
+
+/// What is asked for, checked as far as it can be without reading data.
+std::vector<job> select(case_file const& c, run_options const& o) {
+  std::vector<job> jobs;
+  for (auto const& e : c.entries) {
+    if (fnmatch(o.glob.c_str(), e.op.c_str(), 0) != 0) continue;
+    auto const* op = find_operation(e.op);
+    require<io_error>(op != nullptr, [&] {
+      std::vector<std::string> names;
+      for (auto const& known : operations()) names.push_back(known.name);
+      return c.file + ": " + e.field + ".op is " + json(e.op).dump() + ", expected one of " + fmt::format("{}", fmt::join(names, ", ")) + " (or leave it out with --ops)";
+    });
+    jobs.push_back({&e, op});
+  }
+  require<io_error>(!jobs.empty(), [&] {
+    std::vector<std::string> names;
+    for (auto const& e : c.entries)
+      if (std::find(names.begin(), names.end(), e.op) == names.end()) names.push_back(e.op);
+    return "--ops '" + o.glob + "' matches no operation of " + c.file + ", expected one of " + fmt::format("{}", fmt::join(names, ", "));
+  });
+  for (auto const& j : jobs) {
+    check_entry(c, *j.entry, *j.op);
+    if (!o.check) continue;
+    require<io_error>(j.entry->rtol.has_value(), [&] { return c.file + ": " + j.entry->field + ".rtol is missing, expected a number >= 0 for --check"; });
+    read_npy_header(c.folder / j.entry->output);
+  }
+  return jobs;
+}
+
+/// The policy of a run, and what it has noticed.
+class recorder {
+ public:
+  explicit recorder(run_options const& o) : kind_(o.instrument), exec_(o.threads), trace_(kind_ == "tracing" ? 1 << 16 : 0) {
+    require<unavailable_error>(kind_ != "nvtx", [] { return "instrument nvtx is not available here: this program was built without CUDA"; });
+  }
+  any_context make_context() {
+    if (kind_ == "counting") return context{exec_, full_counting(counts_)};
+    if (kind_ == "tracing") return context{exec_, instrument::tracing(trace_)};
+    return context{exec_, instrument::none{}};
+  }
+  /// After an operation: counts become JSON at once, because they name the entry.
+  void finished(case_entry const& e) {
+    for (auto const& record : counts_.records()) {
+      json one = {{"operation", record.name}, {"output", e.output}};
+      one.update(cost_json(record, "counted", 0, exec_.threads()));
+      list_.push_back(std::move(one));
+    }
+    counts_.clear();
+  }
+  void write(case_file const& c, fs::path const& folder) const {
+    if (kind_ == "counting") {
+      output_file file(folder / "counts.json");
+      file.write(json{{"case", c.name}, {"geometry", geometry_name(c.scan)}, {"operations", list_}}.dump(1) + '\n');
+      file.commit();
+    } else if (kind_ == "tracing") {
+      write_trace(folder / "trace.json", trace_);
+    }
+  }
+
+ private:
+  std::string kind_;
+  exec::host exec_;
+  instrument::trace_buffer trace_;
+  instrument::ledger counts_;
+  json list_ = json::array();
+};
+
+/// One line per entry as it is done; with --check the lines are the table.
+class report {
+ public:
+  report(std::vector<job> const& jobs, run_options const& o) : check_(o.check), silent_(o.quiet && !o.check) {
+    for (auto const& j : jobs) op_width_ = std::max(op_width_, j.entry->op.size()), output_width_ = std::max(output_width_, j.entry->output.size());
+    if (check_) line("op", "output", fmt::format("{:>12}  {:>8}  ", "error", "allowed"));
+  }
+  void done(case_entry const& e, any_array const& result, double seconds) const {
+    if (!silent_) line(e.op, e.output, fmt::format("{:18} {:9.4f} s", mbirk::detail::shape_text(shape_of(result)), seconds));
+  }
+  bool checked(case_entry const& e, any_array const& result, fs::path const& reference) {
+    auto const outcome = std::visit([&]<class T>(npy_array<T> const& got) { return check_result(got, read_npy<T>(reference), *e.rtol, e.outliers); }, result);
+    auto const error = outcome.same_shape ? fmt::format("{:.2e}", outcome.error) : "shape";
+    line(e.op, e.output, fmt::format("{:>12}  {:>8g}  {}", error, *e.rtol, outcome.ok ? "ok" : "OUT"));
+    if (!outcome.same_shape)
+      fmt::print("  the result has shape {}, the reference {}\n", mbirk::detail::shape_text(shape_of(result)),
+                 mbirk::detail::shape_text(read_npy_header(reference).shape));
+    ++count_, passed_ += outcome.ok;
+    return outcome.ok;
+  }
+  /// Whether all are within tolerance.
+  bool end() const {
+    if (check_) fmt::print("{} of {} within tolerance\n", passed_, count_);
+    return passed_ == count_;
+  }
+
+ private:
+  void line(std::string const& op, std::string const& output, std::string const& rest) const {
+    auto text = fmt::format("{:{}}  {:{}}  {}", op, op_width_, output, output_width_, rest);
+    text.erase(text.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", text);
+    std::fflush(stdout);
+  }
+
+  bool check_, silent_;
+  std::size_t op_width_ = 2, output_width_ = 6, count_ = 0, passed_ = 0;
+};
+
+void make_folder(fs::path const& folder) {
+  std::error_code code;
+  fs::create_directories(folder, code);
+  require<io_error>(!code, [&] { return folder.string() + ": cannot be made: " + code.message(); });
+}
+
+int run(run_options const& o) {
+  require_policy(o);
+  recorder records(o);
+  auto const c = read_case(o.case_folder);
+  auto const jobs = select(c, o);
+  std::error_code ignored;
+  require<io_error>(!fs::equivalent(o.case_folder, o.out, ignored),
+                    [&] { return "--out " + o.out + " is the folder of the case, expected another one: results would replace references"; });
+  make_folder(o.out);
+
+  report table(jobs, o);
+  progress bar(jobs.size(), o.quiet);
+  for (std::size_t k = 0; k < jobs.size(); ++k) {
+    auto const& e = *jobs[k].entry;
+    bar.at(k, e.op);
+    auto x = load_operands(c, e, *jobs[k].op);
+    auto const start = std::chrono::steady_clock::now();
+    try {
+      jobs[k].op->run(records.make_context(), c.scan, x);
+    } catch (error const& failure) {
+      throw error(c.file + ": " + e.field + ": " + failure.what(), failure.where);
+    }
+    std::chrono::duration<double> const seconds = std::chrono::steady_clock::now() - start;
+    records.finished(e);
+    auto const path = fs::path(o.out) / e.output;
+    make_folder(path.parent_path());
+    std::visit([&](auto const& result) { write_npy(path, result); }, x.output);
+    bar.clear();
+    if (o.check) table.checked(e, x.output, c.folder / e.output);
+    else table.done(e, x.output, seconds.count());
+  }
+  records.write(c, o.out);
+  for (auto const& w : c.warnings)  // at the end, so that a failure is one line
+    if (!o.quiet) fmt::print(stderr, "mbirk: note: {}\n", w);
+  return table.end() ? done : check_failed;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, chosen_command& chosen) {
+  auto* const command = app.add_subcommand("run", "Run the operations of a case and write their results");
+  auto const o = std::make_shared<run_options>();
+  command->add_option("CASE_DIR", o->case_folder, "Folder with case.json")->required();
+  command->add_option("--out", o->out, "Folder for the results; made if it is missing")->required()->type_name("DIR");
+  command->add_option("--ops", o->glob, "Only operations whose name matches, e.g. '*project*'")->type_name("GLOB")->capture_default_str();
+  command->add_flag("--check", o->check, "Compare with the references of the case; exit code 1 if any is out of tolerance");
+  command->add_option("--instrument", o->instrument, "What is noticed: none, nvtx, counting (DIR/counts.json) or tracing (DIR/trace.json)")
+      ->check(CLI::IsMember({"none", "nvtx", "counting", "tracing"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_common_options(*command, *o);
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace mbirk::program

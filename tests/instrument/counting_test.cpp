@@ -1,0 +1,195 @@
+// Counting: the same bits as without, the same counts as the model, and counts that a formula by hand gives.
+#include "mbirk/instrument/counting.hpp"
+
+#include <gtest/gtest.h>
+
+#include "instrument/operations.hpp"
+
+namespace {
+
+using namespace mbirk;
+using namespace mbirk::testing;
+using instrument::number;
+using instrument::operation;
+
+/// Every integer of two records.
+void expect_equal(instrument::op_record const& a, instrument::op_record const& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.items, b.items);
+  EXPECT_EQ(a.operations, b.operations);
+  EXPECT_EQ(a.launches, b.launches);
+  EXPECT_EQ(a.allocations, b.allocations);
+  ASSERT_EQ(a.arrays.size(), b.arrays.size());
+  for (std::size_t k = 0; k < a.arrays.size(); ++k) {
+    SCOPED_TRACE(a.arrays[k].name);
+    EXPECT_EQ(a.arrays[k].name, b.arrays[k].name);
+    EXPECT_EQ(a.arrays[k].role, b.arrays[k].role);
+    EXPECT_EQ(a.arrays[k].elements, b.arrays[k].elements);
+    EXPECT_EQ(a.arrays[k].counts, b.arrays[k].counts);
+    EXPECT_EQ(a.arrays[k].outside, 0u);
+    EXPECT_EQ(b.arrays[k].outside, 0u);
+  }
+  ASSERT_EQ(a.stages.size(), b.stages.size());
+  for (std::size_t k = 0; k < a.stages.size(); ++k) {
+    EXPECT_EQ(a.stages[k].name, b.stages[k].name);
+    EXPECT_EQ(a.stages[k].operations, b.stages[k].operations);
+  }
+}
+
+template <class Scan> void compare(Scan const& s) {
+  for (auto const what : all_ops) {
+    SCOPED_TRACE(static_cast<int>(what));
+    instrument::ledger counted, modelled;
+    auto const result = run(context{exec::host{}, instrument::counting<>{counted}}, s, what);
+    run(context{exec::host{}, instrument::model<>{modelled}}, s, what);
+    ASSERT_EQ(counted.records().size(), 1u);
+    ASSERT_EQ(modelled.records().size(), 1u);
+    expect_equal(counted.last(), modelled.last());
+    EXPECT_EQ(result, run(context{exec::host{}, instrument::none{}}, s, what)) << "counting must not change a bit";
+    EXPECT_GT(counted.last().operations.flops(), 0u);
+  }
+}
+
+class EqualsModel : public ::testing::TestWithParam<int> {};
+TEST_P(EqualsModel, Parallel) { compare(square_parallel(GetParam())); }
+TEST_P(EqualsModel, Cone) { compare(square_cone(GetParam())); }
+INSTANTIATE_TEST_SUITE_P(Sizes, EqualsModel, ::testing::Values(8, 16, 17, 32, 33, 64));
+
+TEST(Counting, EqualsModelForOddParallel) {
+  for (double const voxel : {0.5, 0.8, 3.0}) compare(odd_parallel(voxel));
+}
+TEST(Counting, EqualsModelForOddCone) {
+  for (double const pitch : {1.1, 3.3, 0.2}) compare(odd_cone(pitch, false));
+  compare(odd_cone(1.1, true));
+}
+
+TEST(Counting, ReuseAndTrafficEqualTheModels) {
+  constexpr instrument::level all{.unique = true, .reuse = true, .ranges = false};
+  auto const s = odd_cone(1.1, false);
+  instrument::ledger counted, modelled;
+  run(context{exec::host{}, instrument::counting<all>{counted}}, s, op::back);
+  run(context{exec::host{}, instrument::model<all>{modelled}}, s, op::back);
+  EXPECT_GT(counted.last().reuse.accesses, 0u);
+  EXPECT_EQ(counted.last().reuse.accesses, modelled.last().reuse.accesses);
+  EXPECT_EQ(counted.last().reuse.read_misses, modelled.last().reuse.read_misses);
+  EXPECT_EQ(counted.last().reuse.write_backs, modelled.last().reuse.write_backs);
+}
+
+TEST(Counting, DoesNotDependOnThreads) {
+  auto const s = odd_cone(1.1, false);
+  instrument::ledger one, two, seven;
+  run(context{exec::host{1}, instrument::counting<>{one}}, s, op::forward);
+  run(context{exec::host{2}, instrument::counting<>{two}}, s, op::forward);
+  run(context{exec::host{7}, instrument::counting<>{seven}}, s, op::forward);
+  expect_equal(one.last(), two.last());
+  expect_equal(one.last(), seven.last());
+}
+
+TEST(Counting, StagesAddUpToTheOperation) {
+  instrument::ledger l;
+  run(context{exec::host{}, instrument::counting<>{l}}, square_cone(16), op::back);
+  auto const& r = l.last();
+  ASSERT_EQ(r.stages.size(), 3u);
+  EXPECT_EQ(r.stages[0].name, "zero");
+  EXPECT_EQ(r.stages[1].name, "layout");
+  EXPECT_EQ(r.stages[2].name, "project");
+  instrument::op_counts sum;
+  std::uint64_t bytes = 0;
+  for (auto const& s : r.stages) sum += s.operations, bytes += bytes_accessed(s.arrays);
+  EXPECT_EQ(sum, r.operations);
+  EXPECT_EQ(bytes, bytes_accessed(r.arrays));
+}
+
+/// Parallel back projection of n^3, every number by hand: P pixels in G groups of c_g, V views of two taps, S slices in packs of L.
+TEST(Counting, ParallelBackEqualsTheFormulaByHand) {
+  constexpr std::uint64_t L = simd::native_lanes;
+  for (std::uint64_t const n : {16u, 32u, 48u}) {
+    auto const s = square_parallel(static_cast<index_t>(n));
+    instrument::ledger l;
+    run(context{exec::host{}, instrument::counting<>{l}}, s, op::back);
+    auto const& c = l.last().operations;
+    std::uint64_t const v = n / 2, p = s.full_indices().size(), slices = (n + L - 1) / L * L;
+    std::uint64_t padded = 0;  // pixels in whole packs
+    for (auto const& g : kernel::plan_grid(s.recon_shape()[0], s.recon_shape()[1], s.mask().data(), 1, 1).groups)
+      padded += (static_cast<std::uint64_t>(g.count) + L - 1) / L * L;
+    // Views at exactly 0 and 90 degrees have W = 1 to rounding, which still takes two taps or, a hair above, three.
+    std::uint64_t taps = 0, three = 0;
+    for (auto const& pass : kernel::make_passes(s)) taps += static_cast<std::uint64_t>(pass.taps), three += pass.taps == 3;
+    ASSERT_EQ(three, 0u);
+    EXPECT_EQ(c.of(number::f32, operation::fma), p * taps * slices);
+    EXPECT_EQ(c.of(number::f32, operation::add), padded * v * 3);      // overlap_two
+    EXPECT_EQ(c.of(number::f32, operation::mul), padded * v * 2);      // chord
+    EXPECT_EQ(c.of(number::f32, operation::min_max), padded * v);
+    EXPECT_EQ(c.of(number::f64, operation::fma), padded * v * 2);      // left edge
+    EXPECT_EQ(c.of(number::f64, operation::add), padded * v * 3);      // fraction, first tap, guard
+    EXPECT_EQ(c.of(number::f64, operation::min_max), padded * v * 2);  // clamp to the guards
+    EXPECT_EQ(c.of(number::f64, operation::round), padded * v);
+    EXPECT_EQ(c.of(operation::div), 0u);
+    std::uint64_t const rounds = L == 16 ? 4 : L == 8 ? 3 : 2;
+    std::uint64_t const blocks = v * (slices / L) * ((n + L - 1) / L);  // transposed in the layout change
+    EXPECT_EQ(c.of(operation::permute), blocks * L * L * rounds);
+
+    auto const& arrays = l.last().arrays;
+    auto const array = [&](char const* name) {
+      for (auto const& a : arrays)
+        if (a.name == name) return a.counts;
+      ADD_FAILURE() << "no array " << name;
+      return instrument::access_counts{};
+    };
+    EXPECT_EQ(array("sinogram").bytes_loaded, 4 * v * n * n);
+    EXPECT_EQ(array("sinogram").unique_read, 4 * v * n * n);
+    EXPECT_EQ(array("recon").bytes_stored, 4 * n * n * n);
+    EXPECT_EQ(array("recon").unique_written, 4 * n * n * n);
+    auto const inside = array("channel-major sinogram");
+    EXPECT_EQ(inside.bytes_stored, 4 * v * (n + 6) * slices);
+    EXPECT_EQ(inside.bytes_loaded, 4 * p * taps * slices);
+    EXPECT_EQ(inside.unique_read, 0u) << "a temporary is written before it is read";
+    EXPECT_EQ(bytes_compulsory(arrays, false), 4 * (v * n * n + n * n * n));
+  }
+}
+
+TEST(Counting, UsefulLanesAreTheSlicesThatExist) {
+  auto const s = odd_parallel(0.5);
+  instrument::ledger l;
+  run(context{exec::host{}, instrument::counting<>{l}}, s, op::back);
+  auto const& c = l.last().operations;
+  std::uint64_t const padded = (19 + simd::native_lanes - 1) / simd::native_lanes * simd::native_lanes;
+  EXPECT_EQ(c.lanes_useful * padded, c.lanes_executed * 19);
+}
+
+TEST(Counting, RangesOfArgumentsAndOutputs) {
+  constexpr instrument::level ranges{.unique = false, .reuse = false, .ranges = true};
+  instrument::ledger l;
+  run(context{exec::host{}, instrument::counting<ranges>{l}}, square_parallel(8), op::forward);
+  int seen = 0;
+  for (auto const& a : l.last().arrays) {
+    if (a.role != array_role::argument && a.role != array_role::output) continue;
+    ++seen;
+    ASSERT_TRUE(a.values.valid) << a.name;
+    std::uint64_t n = a.values.zeros + a.values.not_finite;
+    for (auto const& [e, count] : a.values.exponents) n += count;
+    EXPECT_EQ(n, static_cast<std::uint64_t>(a.elements)) << a.name;
+    EXPECT_LE(a.values.min, a.values.max);
+  }
+  EXPECT_EQ(seen, 2);
+}
+
+TEST(Counting, ScanOfKnownValues) {
+  float const x[] = {0.0f, -0.0f, 1.0f, 1.5f, -4.0f, 0.25f, INFINITY, NAN};
+  auto const r = instrument::scan_values(x, 8);
+  EXPECT_EQ(r.min, -4);
+  EXPECT_EQ(r.max, 1.5);
+  EXPECT_EQ(r.min_nonzero_magnitude, 0.25);
+  EXPECT_EQ(r.zeros, 2u);
+  EXPECT_EQ(r.not_finite, 2u);
+  EXPECT_EQ(r.exponents, (std::map<int, std::uint64_t>{{-2, 1}, {0, 2}, {2, 1}}));
+}
+
+TEST(Counting, ObservingOutsideAnOperationIsAnError) {
+  instrument::ledger l;
+  instrument::counting<> const policy{l};
+  float x = 0;
+  EXPECT_THROW((void)policy.observe(&x, {"x", array_role::argument, 1}), error);
+}
+
+}  // namespace

@@ -1,0 +1,47 @@
+// A folder of its own for a test, removed with everything in it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+namespace mbirk::test {
+
+class scratch_folder {
+ public:
+  scratch_folder() : path_(std::filesystem::path(testing::TempDir()) / ("mbirk-test-" + std::to_string(std::random_device{}()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~scratch_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  scratch_folder(scratch_folder const&) = delete;
+  scratch_folder& operator=(scratch_folder const&) = delete;
+
+  std::filesystem::path const& path() const { return path_; }
+  std::filesystem::path operator/(std::filesystem::path const& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string file_text(std::filesystem::path const& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+inline void write_text(std::filesystem::path const& path, std::string const& text) { std::ofstream(path, std::ios::binary) << text; }
+
+/// How many files (not folders) lie below a folder, hidden ones too; 0 when it is not there.
+inline int file_count(std::filesystem::path const& folder) {
+  int n = 0;
+  if (std::filesystem::is_directory(folder))
+    for (auto const& entry : std::filesystem::recursive_directory_iterator(folder)) n += entry.is_regular_file();
+  return n;
+}
+
+}  // namespace mbirk::test
