@@ -41,12 +41,12 @@ double seconds_of(auto const& f) {
 }
 
 /// Run 1 is the warm-up, run 2 is traced, every later run is timing only: the median of as many calls as fit into 50 ms, at least 1, at most 25.
-json measure(any_problem& p, projector_op op, int run, int threads, instrument::trace_buffer& trace) {
-  if (run == 1) return {{"time", seconds_of([&] { run_plain(p, op, threads); })}, {"traced", false}, {"warm_up", true}};
-  if (run == 2) return {{"time", seconds_of([&] { run_traced(p, op, threads, trace); })}, {"traced", true}};
+json measure(any_problem& p, projector_op op, int run, int threads, exec::workspace& memory, instrument::trace_buffer& trace) {
+  if (run == 1) return {{"time", seconds_of([&] { run_plain(p, op, threads, memory); })}, {"traced", false}, {"warm_up", true}};
+  if (run == 2) return {{"time", seconds_of([&] { run_traced(p, op, threads, memory, trace); })}, {"traced", true}};
   std::vector<double> times;
   double total = 0;
-  while (times.empty() || (total < 0.05 && times.size() < 25)) total += times.emplace_back(seconds_of([&] { run_plain(p, op, threads); }));
+  while (times.empty() || (total < 0.05 && times.size() < 25)) total += times.emplace_back(seconds_of([&] { run_plain(p, op, threads, memory); }));
   std::sort(times.begin(), times.end());
   return {{"time", times[times.size() / 2]}, {"traced", false}, {"calls", times.size()}, {"min", times.front()}, {"max", times.back()}};
 }
@@ -102,6 +102,7 @@ int run_profile(profile_options const& options) {
   std::size_t done_steps = 0;
   for (auto const n : options.sizes) {
     instrument::trace_buffer trace(1 << 16);
+    exec::workspace memory;
     auto& costs = report["cost_analysis"][std::to_string(n)] = json::object();
     std::unique_ptr<any_problem> p;
     for (std::size_t k = 0; k < operations.size(); ++k) {
@@ -111,7 +112,7 @@ int run_profile(profile_options const& options) {
         if (!p || cone != (p->index() == 1))
           p = std::make_unique<any_problem>(make_problem(cone, n, threads, true));
         for (int run = 1; run <= options.runs; ++run) {
-          json m = measure(*p, op, run, threads, trace);
+          json m = measure(*p, op, run, threads, memory, trace);
           m["operation"] = name, m["volume_size"] = n, m["run"] = run;
           report["measurements"].push_back(m);
         }

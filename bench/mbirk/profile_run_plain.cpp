@@ -5,12 +5,12 @@
 
 namespace mbirk::program {
 
-void run_plain(any_problem& p, projector_op op, int threads) {
-  std::visit([&](auto& q) { run_operation(context{exec::host{threads}, instrument::none{}}, q, op); }, p);
+void run_plain(any_problem& p, projector_op op, int threads, exec::workspace& memory) {
+  std::visit([&](auto& q) { run_operation(context{exec::host{threads, &memory}, instrument::none{}}, q, op); }, p);
 }
 
-void run_traced(any_problem& p, projector_op op, int threads, instrument::trace_buffer& into) {
-  std::visit([&](auto& q) { run_operation(context{exec::host{threads}, instrument::tracing{into}}, q, op); }, p);
+void run_traced(any_problem& p, projector_op op, int threads, exec::workspace& memory, instrument::trace_buffer& into) {
+  std::visit([&](auto& q) { run_operation(context{exec::host{threads, &memory}, instrument::tracing{into}}, q, op); }, p);
 }
 
 std::uint64_t minimal_flops(any_problem const& p, projector_op op) {

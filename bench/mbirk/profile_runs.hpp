@@ -1,14 +1,16 @@
 // The instantiations of an operation that the profile needs, one file of code each, so that they compile side by side.
 #pragma once
 
+#include "mbirk/exec/workspace.hpp"
 #include "mbirk/instrument/ledger.hpp"
 #include "mbirk/instrument/tracing.hpp"
 #include "profile_problem.hpp"
 
 namespace mbirk::program {
 
-void run_plain(any_problem& p, projector_op op, int threads);
-void run_traced(any_problem& p, projector_op op, int threads, instrument::trace_buffer& into);
+/// Temporaries come from `memory`, so that repeated calls do not pay for fresh pages.
+void run_plain(any_problem& p, projector_op op, int threads, exec::workspace& memory);
+void run_traced(any_problem& p, projector_op op, int threads, exec::workspace& memory, instrument::trace_buffer& into);
 
 /// Exact counts with unique bytes and value ranges; reuse distances on request.
 instrument::op_record count_operation(any_problem& p, projector_op op, bool reuse);

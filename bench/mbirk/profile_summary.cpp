@@ -37,7 +37,7 @@ void print_summary(json const& report) {
     double total = 0;
     for (auto const& [name, cost] : costs.items()) total += std::max(0.0, median_time(report, name, size));
     if (costs.empty()) continue;
-    fmt::print("\n{0:>4}^3  {1:<33}{2:>10}{3:>8}{4:>8}{5:>9}{6:>8}{7:>9}{8:>10}  {9}\n", size.get<long>(), "operation", "median", "share", "GUPS", "GFLOP/s", "GB/s",
+    fmt::print("\n{0:>4}^3  {1:<33}{2:>10}{3:>8}{4:>9}{5:>9}{6:>9}{7:>11}{8:>11}  {9}\n", size.get<long>(), "operation", "median", "share", "GUPS", "GFLOP/s", "GB/s",
                "flop/byte", "x minimal", "cost");
     std::vector<std::string> order;
     for (auto const& m : report["measurements"])
@@ -45,7 +45,7 @@ void print_summary(json const& report) {
     for (auto const& name : order) {
       auto const& cost = costs[name];
       double const t = median_time(report, name, size), rate = 1e-9 / t, flops = cost["flops"], bytes = cost["bytes accessed"];
-      fmt::print("{:8}{:<33}{:>10}{:>7.1f}%{:>8.2f}{:>9.1f}{:>8.1f}{:>9.2f}{:>10.2f}  {}\n", "", name, time_text(t), 100 * t / total,
+      fmt::print("{:8}{:<33}{:>10}{:>7.1f}%{:>9.2f}{:>9.1f}{:>9.1f}{:>11.2f}{:>11.2f}  {}\n", "", name, time_text(t), 100 * t / total,
                  cost["items"].get<double>() * rate, flops * rate, bytes * rate, cost["arithmetic intensity"].get<double>(),
                  flops / std::max(1.0, cost.value("flops minimal", 0.0)), cost["source"].get<std::string>());
     }

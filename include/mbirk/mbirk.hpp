@@ -3,6 +3,7 @@
 
 #include "mbirk/context.hpp"
 #include "mbirk/exec/host.hpp"
+#include "mbirk/exec/workspace.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/projector/cone.hpp"

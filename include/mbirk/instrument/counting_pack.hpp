@@ -154,6 +154,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
     if constexpr (has_data) return pack(Fast::load(c.pointer()));
     else return pack();
   }
+  template <class T> static MBIRK_INLINE pack load_once(counted_cursor<T> c) { return load(c); }
   template <class T> static MBIRK_INLINE pack load_partial(counted_cursor<T> c, int n) {
     note_load(c, n);
     if constexpr (has_data) return pack(Fast::load_partial(c.pointer(), n));

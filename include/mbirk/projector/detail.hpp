@@ -80,8 +80,9 @@ void zero_outside(Context const& ctx, std::vector<std::uint8_t> const& mask, vie
   using B = typename Context::backend;
   auto const offsets = masked_out(mask, recon.extent(1), recon.stride(0), recon.stride(1));
   [[maybe_unused]] auto const guard = ctx.instr.stage("zero");
-  launch(ctx, static_cast<index_t>(offsets.size()),
-         kernel::zero_cylinders<B>{observe(ctx, recon, "recon", array_role::output), observe_table(ctx, offsets, "pixel offsets outside"), recon.extent(2)});
+  index_t const count = static_cast<index_t>(offsets.size());
+  launch(ctx, ceil_div(count, kernel::zero_cylinders<B>::batch),
+         kernel::zero_cylinders<B>{observe(ctx, recon, "recon", array_role::output), observe_table(ctx, offsets, "pixel offsets outside"), count, recon.extent(2)});
 }
 
 }  // namespace mbirk::detail

@@ -89,17 +89,20 @@ template <class B> struct from_channel_major {
   }
 };
 
-/// Sets cylinders of `length` elements to zero: the pixels that an operation does not compute. A task is a cylinder.
+/// Sets cylinders of `length` elements to zero: the pixels that an operation does not compute. A task is a batch of them.
 template <class B> struct zero_cylinders {
+  static constexpr index_t batch = 512;
   typename B::template cursor<float> out;
   typename B::geometry::template cursor<index_t const> offsets;
-  index_t length;
+  index_t count, length;
 
-  void operator()(index_t p) const noexcept {
-    auto const to = out + B::geometry::load_value(offsets + p);
-    for (index_t k = 0; k < length; k += B::lanes) {
-      if (k + B::lanes <= length) B::store(to + k, B::constant(0));
-      else B::store_partial(to + k, B::constant(0), static_cast<int>(length - k));
+  void operator()(index_t task) const noexcept {
+    for (index_t p = task * batch; p < std::min(count, (task + 1) * batch); ++p) {
+      auto const to = out + B::geometry::load_value(offsets + p);
+      for (index_t k = 0; k < length; k += B::lanes) {
+        if (k + B::lanes <= length) B::store(to + k, B::constant(0));
+        else B::store_partial(to + k, B::constant(0), static_cast<int>(length - k));
+      }
     }
   }
 };

@@ -119,6 +119,8 @@ template <int L> struct native {
   template <class T> using cursor = T*;
 
   static MBIRK_INLINE pack load(float const* p) { return pack(read<vector<float, L>>(p)); }
+  /// A load whose value is used several times.
+  static MBIRK_INLINE pack load_once(float const* p) { return pack(detail::hold(read<vector<float, L>>(p))); }
   static MBIRK_INLINE pack load_partial(float const* p, int n) { return pack(detail::load_partial<vector<float, L>>(p, n)); }
   static MBIRK_INLINE pack load_broadcast(float const* p) { return pack(static_cast<double>(*p)); }
   static MBIRK_INLINE ints load_ints(std::int32_t const* p) { return ints(read<vector<std::int32_t, L>>(p)); }

@@ -103,38 +103,46 @@ template <class B> struct parallel_forward {
     auto const order = s.template at<std::int32_t>(walk_order);
     pack sum[Taps][Packs];  // channels at .. at + Taps - 1
     std::int32_t at = G::load_value(l + G::load_value(order + 0));
+    auto row = view + index_t{at} * width;
     auto const load = [&](auto t) MBIRK_FLAT {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = B::load(view + (index_t{at + t} * width + i * B::lanes)); });
+      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = B::load(row + (t * width + i * B::lanes)); });
     };
     auto const store = [&](auto t) MBIRK_FLAT {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { B::store(view + (index_t{at + t} * width + i * B::lanes), sum[t][i]); });
+      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { B::store(row + (t * width + i * B::lanes), sum[t][i]); });
     };
     simd::static_for<Taps>(load);
-    for (int k = 0; k < count; ++k) {
-      auto const p = G::load_value(order + k);
-      auto const channel = G::load_value(l + p);
-      if (channel != at) {
-        if (channel == at + 1) {
-          store(std::integral_constant<int, 0>{});
-          simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
-            simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = sum[t + 1][i]; });
-          });
-          at = channel;
-          load(std::integral_constant<int, Taps - 1>{});
-        } else {
+    int k = 0;
+    while (true) {
+      std::int32_t channel, p = G::load_value(order + k);
+      do {  // a run of pixels that begin in the same channel
+        auto const value = x + index_t{p} * width;
+        pack weight[Taps];
+        simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
+        simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+          pack const v = B::load_once(value + i * B::lanes);
+          simd::static_for<Taps>([&](auto t) MBIRK_FLAT { sum[t][i] = fma(weight[t], v, sum[t][i]); });
+        });
+        if (++k == count) {
           simd::static_for<Taps>(store);
-          at = channel;
-          simd::static_for<Taps>(load);
+          return;
         }
+        p = G::load_value(order + k);
+        channel = G::load_value(l + p);
+      } while (channel == at);
+      if (channel == at + 1) {
+        store(std::integral_constant<int, 0>{});
+        simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
+          simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = sum[t + 1][i]; });
+        });
+        row = row + width;
+        load(std::integral_constant<int, Taps - 1>{});
+      } else {
+        simd::static_for<Taps>(store);
+        row = view + index_t{channel} * width;
+        simd::static_for<Taps>(load);
       }
-      pack weight[Taps];
-      simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
-        pack const value = B::load(x + (index_t{p} * width + i * B::lanes));
-        simd::static_for<Taps>([&](auto t) MBIRK_FLAT { sum[t][i] = fma(weight[t], value, sum[t][i]); });
-      });
+      at = channel;
     }
-    simd::static_for<Taps>(store);
   }
 };
 

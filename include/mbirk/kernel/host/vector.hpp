@@ -117,6 +117,16 @@ template <class V> MBIRK_INLINE V floor(V a) {
   return per_lane(a, [&](int k) MBIRK_FLAT { return std::floor(a[k]); });
 }
 
+/// Keeps a loaded vector in its register. g++ would fold the load into each of its uses and so issue it once per use.
+template <class V> MBIRK_INLINE V hold(V a) {
+#if defined(__AVX512F__)
+  __asm__("" : "+v"(a));
+#elif defined(__SSE2__)
+  __asm__("" : "+x"(a));
+#endif
+  return a;
+}
+
 /// Integers read as unsigned, to float. Without AVX-512 the last bit is dropped before the conversion: a relative 2^-31.
 template <class I> MBIRK_INLINE auto to_float_unsigned(I a) {
   constexpr int n = sizeof(I) / 4;

@@ -1,0 +1,90 @@
+// Running the program as its users do, and cases to run it on.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "io/scratch_folder.hpp"
+#include "mbirk/io/npy.hpp"
+
+namespace mbirk::test {
+
+using json = nlohmann::json;
+namespace fs = std::filesystem;
+
+struct outcome {
+  int code;
+  std::string out, err;
+  std::string command;
+};
+inline std::ostream& operator<<(std::ostream& to, outcome const& o) {
+  return to << o.command << "\nexit code " << o.code << "\nstdout: " << o.out << "\nstderr: " << o.err;
+}
+
+/// Runs a command line of words; every word is quoted.
+inline outcome run_words(std::vector<std::string> const& words) {
+  scratch_folder logs;
+  std::string line;
+  for (auto const& word : words) {
+    line += line.empty() ? "'" : " '";
+    for (char const c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  int const status = std::system((line + " >'" + (logs / "out").string() + "' 2>'" + (logs / "err").string() + "' </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(logs / "out"), file_text(logs / "err"), line};
+}
+inline outcome mbirk_program(std::vector<std::string> words) {
+  words.insert(words.begin(), MBIRK_PROGRAM);
+  return run_words(words);
+}
+
+/// A failure is the exit code and one line that begins with the program's name and holds `part`.
+inline void expect_failure(outcome const& o, int code, std::string const& part) {
+  EXPECT_EQ(o.code, code) << o;
+  EXPECT_EQ(o.err.find("mbirk: "), 0u) << o;
+  EXPECT_NE(o.err.find(part), std::string::npos) << "expected: " << part << '\n' << o;
+  EXPECT_EQ(o.err.find('\n'), o.err.size() - 1) << o;
+}
+
+inline fs::path golden(std::string const& name) { return fs::path(MBIRK_GOLDEN_DIR) / name; }
+inline std::vector<std::string> const geometry_cases{"parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved"};
+
+/// A copy of a reference case, to be changed and run.
+struct Case : testing::Test {
+  scratch_folder scratch;
+  fs::path const folder = scratch / "case", out = scratch / "out";
+
+  void copy(std::string const& name) { fs::copy(golden(name), folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing); }
+  json read() const { return json::parse(file_text(folder / "case.json")); }
+  void write(json const& j) const { write_text(folder / "case.json", j.dump(1)); }
+  void change(std::function<void(json&)> const& f) const {
+    auto j = read();
+    f(j);
+    write(j);
+  }
+  /// Leaves only the first entry of this operation, as entry 0.
+  void keep(std::string const& op) const {
+    change([&](json& j) {
+      json const all = j["ops"];
+      for (auto const& entry : all)
+        if (entry["op"] == op) {
+          j["ops"] = json::array({entry});
+          return;
+        }
+    });
+  }
+  outcome run(std::vector<std::string> const& more = {}) const {
+    std::vector<std::string> words{"run", folder.string(), "--out", out.string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return mbirk_program(words);
+  }
+};
+
+}  // namespace mbirk::test

@@ -1,0 +1,216 @@
+// The geometries that every property of the projectors is tested on, and how exact float32 can be on each.
+#pragma once
+
+#include <limits>
+
+#include "mbirk/kernel/host/pack.hpp"
+#include "projector/operations.hpp"
+
+namespace mbirk::test {
+
+struct geometry_case {
+  std::string name;
+  any_parameters parameters;
+};
+inline void PrintTo(geometry_case const& c, std::ostream* out) { *out << c.name; }
+inline std::string case_name(::testing::TestParamInfo<geometry_case> const& info) { return info.param.name; }
+
+/// Angles without symmetry, some beyond a full turn.
+inline std::vector<float> some_angles(index_t views) {
+  std::vector<float> a;
+  for (index_t v = 0; v < views; ++v) a.push_back(-1.1f + 0.83f * static_cast<float>(v));
+  return a;
+}
+
+inline std::vector<geometry_case> parallel_cases() {
+  auto const make = [](index_t views, index_t rows, index_t channels, shape_3 recon, double voxel) {
+    parallel_parameters p{.sinogram_shape = {views, rows, channels}, .angles = some_angles(views), .delta_voxel = voxel, .recon_shape = recon};
+    return p;
+  };
+  std::vector<geometry_case> cases;
+  auto const add = [&](char const* name, parallel_parameters const& p) { cases.push_back({std::string("parallel_") + name, p}); };
+  add("automatic", {.sinogram_shape = {9, 5, 16}, .angles = some_angles(9)});
+  {
+    auto p = make(7, 9, 13, {11, 12, 9}, 0.77);
+    p.delta_det_channel = 0.9, p.det_channel_offset = 0.25, p.voxel_row_aspect = 1.2;
+    add("odd", p);
+    p.voxel_row_aspect = 0.4, p.recon_shape = {29, 10, 9};
+    add("flat_voxels", p);
+  }
+  {
+    auto p = make(4, 3, 12, {12, 12, 3}, 1);
+    p.angles = {0.0f, 1.5707964f, 3.1415927f, -1.5707964f};  // footprints end on cell borders
+    add("ties", p);
+  }
+  add("narrow", make(6, 4, 12, {20, 21, 4}, 0.3));
+  add("wide", make(6, 4, 14, {9, 8, 4}, 1.6));
+  add("wider", make(6, 4, 24, {9, 8, 4}, 2.7));
+  add("widest", make(5, 4, 60, {9, 8, 4}, 7));
+  {
+    auto p = make(6, 4, 9, {18, 17, 4}, 1);  // most of the object is beside the detector
+    p.det_channel_offset = 3.7, p.use_ror_mask = false;
+    add("truncated", p);
+    p = make(6, 4, 3, {18, 17, 4}, 3.3);  // wide footprints that begin before the detector and end behind it
+    p.use_ror_mask = false;
+    add("wider_truncated", p);
+  }
+  add("one_row", make(5, 1, 10, {9, 10, 1}, 1));
+  add("seventeen_rows", make(5, 17, 10, {9, 10, 17}, 1));
+  add("many_rows", make(4, 130, 10, {9, 10, 130}, 1));
+  add("more_rows", make(3, 300, 8, {7, 6, 300}, 1));
+  add("one_channel", make(8, 3, 1, {9, 10, 3}, 1));
+  add("one_view", make(1, 6, 14, {13, 12, 6}, 1));
+  add("many_views", make(40, 3, 14, {13, 12, 3}, 0.9));
+  {
+    auto p = make(5, 4, 8, {1, 1, 4}, 1.3);
+    p.use_ror_mask = false;
+    add("one_pixel", p);
+    p = make(5, 6, 17, {3, 17, 6}, 1);
+    p.use_ror_mask = false;
+    add("three_grid_rows", p);
+    p = make(6, 5, 17, {16, 16, 5}, 1);
+    mask_array own{{16, 16}, std::vector<std::uint8_t>(256)};
+    for (std::size_t k = 0; k < 256; ++k) own.values[k] = k % 3 == 0 || k > 200;
+    p.use_ror_mask = own;
+    add("own_mask", p);
+  }
+  return cases;
+}
+
+inline std::vector<geometry_case> cone_cases() {
+  auto const make = [](index_t views, index_t rows, index_t channels, shape_3 recon, double voxel) {
+    cone_parameters p{.sinogram_shape = {views, rows, channels}, .angles = some_angles(views), .source_detector_dist = 60, .source_iso_dist = 33};
+    p.delta_voxel = voxel, p.recon_shape = recon;
+    return p;
+  };
+  std::vector<geometry_case> cases;
+  auto const add = [&](char const* name, cone_parameters const& p) { cases.push_back({std::string("cone_") + name, p}); };
+  add("automatic", {.sinogram_shape = {9, 7, 16}, .angles = some_angles(9), .source_detector_dist = 64, .source_iso_dist = 40});
+  {
+    auto p = make(7, 9, 13, {11, 12, 10}, 0.71);
+    p.delta_det_channel = 1.1, p.delta_det_row = 0.8, p.det_channel_offset = 0.37, p.det_row_offset = -0.55;
+    p.voxel_row_aspect = 1.2, p.voxel_slice_aspect = 0.9, p.recon_slice_offset = 0.63;
+    add("odd", p);
+    p.helical_z_shifts = {-1.5f, -1.0f, -0.4f, 0.1f, 0.7f, 1.2f, 1.8f};
+    add("helical", p);
+    p.use_curved_detector = true;
+    add("helical_curved", p);
+    p.helical_z_shifts.assign(7, 0.9f);  // a shift that all views share
+    add("shifted_curved", p);
+    p.use_curved_detector = false, p.source_detector_dist = std::numeric_limits<double>::infinity();
+    add("infinite", p);
+  }
+  {
+    auto p = make(6, 5, 13, {11, 12, 14}, 0.55);
+    p.delta_det_row = 3;
+    add("tall_rows", p);
+    p.delta_det_row = 9;
+    add("taller_rows", p);
+    p.delta_det_row = 0.2, p.sinogram_shape[1] = 40, p.recon_shape = {11, 12, 9};
+    add("short_rows", p);
+    p = make(6, 8, 13, {11, 12, 6}, 0.55);
+    p.voxel_slice_aspect = 2.3;
+    add("tall_slices", p);
+    p.voxel_slice_aspect = 0.4, p.recon_shape = {11, 12, 20};
+    add("flat_slices", p);
+  }
+  {
+    auto p = make(6, 13, 14, {12, 13, 11}, 0.9);
+    p.source_detector_dist = 20, p.source_iso_dist = 11, p.delta_det_channel = p.delta_det_row = 2;  // elevations to 33 degrees
+    add("strong", p);
+    p.use_curved_detector = true;
+    add("strong_curved", p);
+    p.source_iso_dist = 6.1, p.use_curved_detector = false, p.use_ror_mask = false, p.recon_shape = {13, 13, 5};
+    add("corners_behind_the_source", p);  // the grid reaches 5.85 along its axes, 8.3 in its corners
+  }
+  add("wide", make(6, 9, 14, {9, 8, 7}, 0.8));
+  add("wider", make(6, 9, 20, {9, 8, 5}, 1.4));
+  {
+    auto p = make(5, 12, 40, {9, 8, 4}, 3.6);
+    p.source_iso_dist = 40;
+    add("widest", p);
+    p = make(6, 4, 6, {14, 15, 11}, 0.55);
+    p.det_channel_offset = 2.2, p.det_row_offset = 1.4, p.use_ror_mask = false;
+    add("truncated", p);
+    p = make(6, 3, 2, {9, 8, 9}, 1.5);
+    p.use_ror_mask = false;
+    add("wider_truncated", p);
+    p = make(6, 5, 13, {11, 12, 4}, 0.55);
+    p.recon_slice_offset = 40;  // no slice is seen
+    add("unseen", p);
+  }
+  add("one_slice", make(5, 6, 10, {9, 10, 1}, 0.55));
+  add("many_slices", make(3, 70, 10, {7, 8, 130}, 0.55));
+  add("one_row", make(5, 1, 10, {9, 10, 7}, 0.55));
+  add("many_rows", make(3, 130, 10, {7, 8, 70}, 0.9));
+  add("one_channel", make(8, 5, 1, {9, 10, 5}, 0.55));
+  add("one_view", make(1, 7, 14, {13, 12, 6}, 0.55));
+  add("many_views", make(40, 6, 13, {11, 10, 5}, 0.55));
+  {
+    auto p = make(5, 6, 8, {1, 1, 5}, 0.8);
+    p.use_ror_mask = false;
+    add("one_pixel", p);
+    p = make(6, 5, 15, {16, 16, 5}, 0.55);
+    mask_array own{{16, 16}, std::vector<std::uint8_t>(256)};
+    for (std::size_t k = 0; k < 256; ++k) own.values[k] = k % 3 == 0 || k > 200;
+    p.use_ror_mask = own;
+    add("own_mask", p);
+  }
+  return cases;
+}
+
+inline std::vector<geometry_case> all_cases() {
+  auto cases = parallel_cases();
+  for (auto& c : cone_cases()) cases.push_back(c);
+  return cases;
+}
+
+/// The footprints of a geometry: the narrowest and the widest, in channels and in rows (1 in parallel beam), of pixels that are seen.
+struct footprint_range {
+  double narrowest = 1e30, widest = 0, lowest = 1e30, tallest = 0;
+  bool all_seen = true;
+};
+inline footprint_range footprints_of(any_scan const& s) {
+  footprint_range r;
+  auto const note = [&](double width, double height) {
+    r.narrowest = std::min(r.narrowest, width), r.widest = std::max(r.widest, width);
+    r.lowest = std::min(r.lowest, height), r.tallest = std::max(r.tallest, height);
+  };
+  if (auto const* parallel = std::get_if<parallel_scan>(&s)) {
+    for (auto const& at : parallel->positions()) note(definition::parallel_footprint(parallel->geometry(), at.cosine, at.sine, 0.0, 0.0).width, 1);
+  } else {
+    auto const& cone = std::get<cone_scan>(s);
+    for (index_t v = 0; v < cone.geometry().views; ++v)
+      for (auto const p : every_pixel(s)) {
+        auto const f = definition::cone_footprint_at<double>(cone, v, index_t{p});
+        if (f.channel.chord > 0) note(f.channel.width, f.row_width);
+        else r.all_seen = false;
+      }
+  }
+  return r;
+}
+
+/// What float32 may be off by, relative to the largest element, in the worst case: a count of roundings times 2^-24.
+///
+/// sums    a chain of n additions of positive numbers is off by at most n roundings. Forward, a channel is hit from a line of pixels along the
+///         wider projected edge (W + 1)/W + 1 times, and there are as many lines as the grid is long; back, every view adds ceil(W) + 1 taps.
+/// across  an overlap is a difference of numbers of size 1 + W (fraction, width, their sum and its complement: 1 + 3 W roundings) and at most
+///         min(1, W); the taps beside the peak have the same error and less weight, hence twice; and 3 for the chord, its product, its sum.
+/// along   the same in rows or slices of step s, plus the fixed-point position: lanes - 1 steps that are cut at 2^-(32 - log2(2 lanes)).
+/// sec     to first order in the squared magnification, with a remainder of two roundings, then two products.
+inline double tolerance(any_scan const& s, bool towards_sinogram, int power) {
+  auto const r = footprints_of(s);
+  auto const recon = recon_shape(s);
+  double const views = static_cast<double>(sinogram_shape(s)[0]), side = static_cast<double>(std::max(recon[0], recon[1]));
+  double const sums = towards_sinogram ? side * (2 + 1 / r.narrowest) : views * (std::ceil(r.widest) + 1);
+  double const across = 2 * (1 + 3 * r.widest) / std::min(1.0, r.narrowest) + 3;
+  double along = 0;
+  if (std::holds_alternative<cone_scan>(s)) {
+    double const low = towards_sinogram ? 1 / r.tallest : r.lowest, high = towards_sinogram ? 1 / r.lowest : r.tallest;
+    constexpr double lanes = simd::native_lanes, cut = (lanes - 1) * 2 * lanes / 256;  // in units of 2^-24
+    along = 2 * (1 + 3 * high + cut) / std::min(1.0, low) + 4;
+  }
+  return (sums + power * (across + along)) * 0x1p-24;
+}
+
+}  // namespace mbirk::test
