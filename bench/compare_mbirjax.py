@@ -79,7 +79,7 @@ class MbirJax:
         import mbirjax, numpy as np      # mbirjax before any other JAX user: it decides how many CPU devices JAX shows
         import jax.numpy as jnp
         self.geometry, self.shape = geometry, (n // 2, n, n)
-        self.angles = np.linspace(0, np.pi if geometry == "parallel" else 2 * np.pi, n // 2).astype(np.float32)
+        self.angles = np.linspace(0, np.pi if geometry == "parallel" else 2 * np.pi, n // 2, endpoint=False).astype(np.float32)
         self.model = (mbirjax.ParallelBeamModel(self.shape, self.angles) if geometry == "parallel" else
                       mbirjax.ConeBeamModel(self.shape, self.angles, source_detector_dist=4.0 * n, source_iso_dist=2.0 * n))
         self.names = ["delta_det_channel", "delta_det_row", "det_channel_offset", "det_row_offset", "delta_voxel", "voxel_row_aspect",

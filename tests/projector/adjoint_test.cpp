@@ -19,7 +19,7 @@ TEST_P(Operator, BackIsTheTransposeOfForward) {
   double const left = dot(forward(s, x).data, y.data), right = dot(x.data, back(s, y).data);
   EXPECT_LE(adjoint_error(left, right), 1e-6) << left << " " << right;
   RecordProperty("adjoint", std::to_string(adjoint_error(left, right) * 1e9) + "e-9");
-  if (GetParam().name != "cone_unseen") EXPECT_GT(left, 0);
+  EXPECT_TRUE(left > 0 || GetParam().name == "cone_unseen") << "nothing was compared";
 }
 
 TEST_P(Operator, SparseBackIsTheTransposeOfSparseForward) {
@@ -58,8 +58,8 @@ TEST_P(Operator, PowersOfTwoScaleExactly) {
   auto ax = forward(s, x), aty = back(s, y);
   for (auto* a : {&x, &y, &ax, &aty})
     for (auto& value : a->data) value *= -8;
-  EXPECT_TRUE(same_bits(forward(s, x).data, ax.data));
-  EXPECT_TRUE(same_bits(back(s, y).data, aty.data));
+  EXPECT_EQ(relative_error(forward(s, x).data, ax.data), 0);
+  EXPECT_EQ(relative_error(back(s, y).data, aty.data), 0);
 }
 
 TEST_P(Operator, OfNothingIsNothing) {

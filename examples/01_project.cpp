@@ -1,0 +1,27 @@
+// A cone-beam scan projected forth and back. Threads come with -fopenmp, speed with -O3 -march=native.
+#include <cstdio>
+#include <numbers>
+#include <vector>
+
+#include "mbirk/mbirk.hpp"
+#include "mbirk/util/phantom.hpp"
+
+int main() {
+  // example: begin
+  using namespace mbirk;
+  std::vector<float> angles;
+  for (int v = 0; v < 60; ++v) angles.push_back(static_cast<float>(2 * std::numbers::pi * v / 60));
+  cone_scan const scan(cone_parameters{.sinogram_shape = {60, 48, 64},  // views, detector rows, detector channels
+                                       .angles = angles,
+                                       .source_detector_dist = 256,
+                                       .source_iso_dist = 128});        // voxels and their number are sized to fit
+  std::vector<float> recon(48 * 64 * 64), sinogram(60 * 48 * 64);       // any memory will do: mbirk owns none of it
+  view<float, 3> const x(recon.data(), scan.recon_shape()), y(sinogram.data(), scan.sinogram_shape());
+  nested_ellipsoids(x);
+  context const ctx{exec::host{}, instrument::none{}};                  // all threads, nothing noticed
+  forward_project(ctx, scan, x, y);                                     // y = A x
+  back_project(ctx, scan, y, x);                                        // x = A' y, the exact transpose
+  // example: end
+  std::printf("centre of A'Ax: %g\n", static_cast<double>(x(32, 32, 24)));
+  return x(32, 32, 24) > 0 ? 0 : 1;
+}
