@@ -56,12 +56,11 @@ TEST(Commands, OpsListsEveryOperation) {
 
 struct Compare : testing::Test {
   scratch_folder scratch;
-  json measurements = json::array();
 
   static json row(std::string const& op, int size, int run, double time, bool traced = false) {
     return {{"operation", op}, {"volume_size", size}, {"run", run}, {"time", time}, {"traced", traced}};
   }
-  std::string file(std::string const& name, json const& rows) const {
+  std::string file(std::string const& name, std::vector<json> const& rows) const {
     write_text(scratch / name, json{{"measurements", rows}}.dump());
     return (scratch / name).string();
   }
@@ -105,7 +104,7 @@ TEST_F(Compare, BadFiles) {
   expect_failure(compare({good, (scratch / "none").string()}), 2, "none: no such file");
   write_text(scratch / "text", "hello");
   expect_failure(compare({(scratch / "text").string(), good}), 2, "is not valid JSON");
-  expect_failure(compare({file("empty", json::array()), good}), 2, "no untraced run");
+  expect_failure(compare({file("empty", {}), good}), 2, "no untraced run");
   expect_failure(compare({file("negative", {row("x", 32, 3, -1)}), good}), 2, "measurements[0].time is -1.0, expected seconds >= 0");
   auto wrong = row("x", 32, 3, 1);
   wrong["volume_size"] = "big";

@@ -120,7 +120,7 @@ inline std::vector<geometry_case> cone_cases() {
     add("strong", p);
     p.use_curved_detector = true;
     add("strong_curved", p);
-    p.source_iso_dist = 6.1, p.use_curved_detector = false, p.use_ror_mask = false, p.recon_shape = {13, 13, 5};
+    p.source_iso_dist = 7.26, p.use_curved_detector = false, p.use_ror_mask = false, p.recon_shape = {13, 13, 5};
     add("corners_behind_the_source", p);  // the grid reaches 5.85 along its axes, 8.3 in its corners
   }
   add("wide", make(6, 9, 14, {9, 8, 7}, 0.8));
@@ -172,8 +172,9 @@ struct footprint_range {
 };
 inline footprint_range footprints_of(any_scan const& s) {
   footprint_range r;
+  double const detector = static_cast<double>(sinogram_shape(s)[2]) + 2;  // a footprint is cut off a channel beyond either end
   auto const note = [&](double width, double height) {
-    r.narrowest = std::min(r.narrowest, width), r.widest = std::max(r.widest, width);
+    r.narrowest = std::min(r.narrowest, width), r.widest = std::max(r.widest, std::min(width, detector));
     r.lowest = std::min(r.lowest, height), r.tallest = std::max(r.tallest, height);
   };
   if (auto const* parallel = std::get_if<parallel_scan>(&s)) {

@@ -7,18 +7,41 @@
 
 namespace mbirk::definition {
 
+/// The footprint of pixel q at angle theta.
+template <class T, class I> cone_footprint<T> cone_footprint_of(cone_geometry const& g, T theta, I q) {
+  return make_cone_footprint(g, cos(theta), sin(theta), column_x(g, as<T>(q % I(g.recon_cols))), row_y(g, as<T>(q / I(g.recon_cols))));
+}
+
+/// The footprint of pixel q in view v of a scan, on the host.
+template <class T> cone_footprint<T> cone_footprint_at(cone_scan const& s, index_t v, index_t q) {
+  return cone_footprint_of(s.geometry(), static_cast<T>(s.angles()[static_cast<std::size_t>(v)]), q);
+}
+
+/// Taps that cover any footprint of a scan, counted on the host: channels of a pixel, rows of a slice, slices of a row.
+struct cone_taps { index_t channels = 1, rows = 1, slices = 1; };
+inline cone_taps count_taps(cone_scan const& s) {
+  auto const& g = s.geometry();
+  double widest = 0, tallest = 0, lowest = 1e300;
+  for (index_t v = 0; v < g.views; ++v)
+    for (index_t q = 0; q < g.recon_rows * g.recon_cols; ++q) {
+      auto const f = cone_footprint_at<double>(s, v, q);
+      if (f.channel.chord == 0) continue;  // not seen by the source
+      widest = std::max(widest, f.channel.width);
+      tallest = std::max(tallest, f.row_width), lowest = std::min(lowest, f.row_width);
+    }
+  if (widest == 0) return {};
+  return {tap_count(widest), tap_count(tallest), tap_count(1 / lowest)};
+}
+
+/// The left edge of slice 0 in rows.
+template <class T> T first_row_edge(cone_geometry const& g, cone_footprint<T> const& f, T z_shift) {
+  return left_edge(detector_row(g, f.magnification, slice_z(g, T(0.0), z_shift)), f.row_width);
+}
+
 /// The vertical factor b(m; k) = sec(phi_k) T(m_p(k) - m; W_r).
 template <class T, class I> T cone_row_weight(cone_geometry const& g, cone_footprint<T> const& f, T z, I row) {
   T const ratio = z * T(g.inverse_detector_dist);
-  return elevation_secant(f.magnification * f.magnification, ratio * ratio) *
-         overlap(detector_row(g, f.magnification, z) - T(row), f.row_width);
-}
-
-/// The footprint of listed pixel q in view v.
-template <class T, class I> cone_footprint<T> cone_footprint_at(cone_scan const& s, I v, I q) {
-  auto const& g = s.geometry();
-  auto const& at = s.positions()[static_cast<std::size_t>(v)];
-  return make_cone_footprint(g, T(at.cosine), T(at.sine), column_x(g, T(q % I(g.recon_cols))), row_y(g, T(q / I(g.recon_cols))));
+  return elevation_secant(f.magnification * f.magnification, ratio * ratio) * overlap(detector_row(g, f.magnification, z) - as<T>(row), f.row_width);
 }
 
 /// y[v, m, n] += sum over p of a(v, n; p) sum over k of b(v, m; p, k) x[p, k]; y must be zero before.
@@ -28,21 +51,25 @@ void cone_forward(M& m, cone_scan const& s, Cylinders x, Pixels pixels, index_t 
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();
+  scan_input<M, cone_scan> const views(m, s);
   auto const column = m.input(columns);
+  auto const taps = count_taps(s);
   m.loop("view", g.views, [&](I v) {
-    T const zeta = T(s.positions()[static_cast<std::size_t>(v)].z_shift);
     m.each("rows", {"pixel", count}, {"row", g.rows}, [&](I p, I r) {
-      auto const f = cone_footprint_at<T>(s, v, static_cast<I>(pixels.at(p)));
-      T const total = m.sum("slice", g.slices, [&](I k) {
-        return m.let("row weight", cone_row_weight(g, f, slice_z(g, T(k), zeta), r)) * x.at(p, k);
+      auto const f = cone_footprint_of(g, views.angles.at(v), pixels.at(p));
+      T const zeta = views.z_shifts.at(v);
+      I const first = first_cell((as<T>(r) - first_row_edge(g, f, zeta)) / f.row_width);
+      T const total = m.taps("slice", taps.slices, [&](I t) {
+        I const k = first + t;
+        return within(k, g.slices, m.let("row weight", cone_row_weight(g, f, slice_z(g, as<T>(k), zeta), r))) * x.clamped(p, k);
       });
       m.store(columns, total, p, r);
     });
     m.each("channels", {"pixel", count}, {"row", g.rows}, [&](I p, I r) {
-      auto const f = cone_footprint_at<T>(s, v, static_cast<I>(pixels.at(p)));
+      auto const f = cone_footprint_of(g, views.angles.at(v), pixels.at(p));
       I const first = first_cell(left_edge(f.channel.centre, f.channel.width));
-      m.loop("tap", tap_count(static_cast<double>(f.channel.width)), [&](I t) {
-        T const weight = m.let("channel weight", f.channel.chord * overlap(f.channel.centre - T(first + t), f.channel.width));
+      m.loop("tap", taps.channels, [&](I t) {
+        T const weight = m.let("channel weight", f.channel.chord * overlap(f.channel.centre - as<T>(first + t), f.channel.width));
         m.add(y, weight * column.at(p, r), v, r, first + t);
       });
     });
@@ -55,23 +82,27 @@ void cone_back(M& m, cone_scan const& s, Sinogram y, Pixels pixels, index_t coun
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();
+  scan_input<M, cone_scan> const views(m, s);
   auto const column = m.input(columns);
+  auto const taps = count_taps(s);
   m.loop("view", g.views, [&](I v) {
-    T const zeta = T(s.positions()[static_cast<std::size_t>(v)].z_shift);
     m.each("channels", {"pixel", count}, {"row", g.rows}, [&](I p, I r) {
-      auto const f = cone_footprint_at<T>(s, v, static_cast<I>(pixels.at(p)));
+      auto const f = cone_footprint_of(g, views.angles.at(v), pixels.at(p));
       I const first = first_cell(left_edge(f.channel.centre, f.channel.width));
-      T const total = m.taps("tap", tap_count(static_cast<double>(f.channel.width)), [&](I t) {
+      T const total = m.taps("tap", taps.channels, [&](I t) {
         I const n = first + t;
-        T const weight = m.let("channel weight", power(f.channel.chord * overlap(f.channel.centre - T(n), f.channel.width), coeff_power));
-        return select(n >= 0 && n < g.channels, weight, T(0.0)) * y.clamped(v, r, n);
+        T const weight = m.let("channel weight", power(f.channel.chord * overlap(f.channel.centre - as<T>(n), f.channel.width), coeff_power));
+        return within(n, g.channels, weight) * y.clamped(v, r, n);
       });
       m.store(columns, total, p, r);
     });
     m.each("rows", {"pixel", count}, {"slice", g.slices}, [&](I p, I k) {
-      auto const f = cone_footprint_at<T>(s, v, static_cast<I>(pixels.at(p)));
-      T const total = m.sum("row", g.rows, [&](I r) {
-        return m.let("row weight", power(cone_row_weight(g, f, slice_z(g, T(k), zeta), r), coeff_power)) * column.at(p, r);
+      auto const f = cone_footprint_of(g, views.angles.at(v), pixels.at(p));
+      T const zeta = views.z_shifts.at(v);
+      I const first = first_cell(first_row_edge(g, f, zeta) + as<T>(k) * f.row_width);
+      T const total = m.taps("row", taps.rows, [&](I t) {
+        I const r = first + t;
+        return within(r, g.rows, m.let("row weight", power(cone_row_weight(g, f, slice_z(g, as<T>(k), zeta), r), coeff_power))) * column.clamped(p, r);
       });
       m.add(x, total, p, k);
     });

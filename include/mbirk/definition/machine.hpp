@@ -1,28 +1,36 @@
 // The plain machine: runs a definition as ordinary loops. In double it is the oracle of every tuned kernel.
-// A definition names only what a machine offers, so that a recording, counting or fixed-point machine can run the same text.
+// A definition names only what a machine offers and never branches on a computed value, so that a recording, counting or fixed-point machine can run
+// the same text: trip counts are known beforehand, taps that do not exist have weight 0, and loads are clamped into their array.
 #pragma once
 
+#include <concepts>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "mbirk/core/view.hpp"
 #include "mbirk/definition/footprint.hpp"
 
 namespace mbirk::definition {
 
+using std::cos;
+using std::sin;
+
 /// A named loop: what a stage runs over.
 struct axis { char const* name; index_t extent; };
 
-/// An array that a definition reads: values are converted to the machine's scalar.
+/// A whole number as a T, and the whole number that a T holds (floor or ceil it first).
+template <std::floating_point T> T as(index_t n) { return static_cast<T>(n); }
+inline index_t as_index(double x) { return static_cast<index_t>(x); }
+
+/// An array that a definition reads. Reals come as the machine's scalar, whole numbers as its index.
 template <class T, class E, int Rank> struct plain_input {
+  using value = std::conditional_t<std::integral<E>, index_t, T>;
   view<E const, Rank> data;
-  template <class... I> T at(I... i) const { return static_cast<T>(data(i...)); }
+  template <class... I> value at(I... i) const { return static_cast<value>(data(i...)); }
   /// The element, with every index clamped into the array. The weight beside it decides; the load never leaves the array.
-  template <class... I> T clamped(I... i) const {
+  template <class... I> value clamped(I... i) const {
     int d = 0;
-    auto const clamp = [&](index_t n) { index_t const last = data.extent(d++) - 1; return std::min(std::max<index_t>(n, 0), last); };
-    return static_cast<T>(std::apply([&](auto... c) { return data(c...); }, std::tuple<I...>{static_cast<index_t>(clamp(i))...}));
+    auto const clamp = [&](index_t n) { return min(max(n, index_t{0}), data.extent(d++) - 1); };
+    return static_cast<value>(std::apply([&](auto... c) { return data(c...); }, std::tuple<decltype(index_t(i))...>{clamp(i)...}));
   }
 };
 
@@ -31,7 +39,7 @@ template <class T> class plain_machine {
   using real = T;
   using index = index_t;
 
-  template <class E, int Rank> plain_input<T, E, Rank> input(view<E, Rank> v) const { return {v}; }
+  template <class E, int Rank> plain_input<T, std::remove_const_t<E>, Rank> input(view<E, Rank> v) const { return {v}; }
 
   /// A stage: f(i...) for every index, in any order; stages run one after the other.
   template <class F> void each(char const*, axis a, F const& f) const {
@@ -76,11 +84,23 @@ template <class T> class plain_machine {
   }
 };
 
-/// First cell of a footprint and the number of cells that any footprint of this width can hit.
-template <class T> index_t first_cell(T edge) { return static_cast<index_t>(floor(edge)); }
+/// The cell that a left edge lies in: the first one that its footprint can hit.
+template <class T> auto first_cell(T edge) { return as_index(floor(edge)); }
+/// How many cells a footprint of this width can hit.
 inline index_t tap_count(double widest) { return static_cast<index_t>(std::ceil(widest)) + 1; }
+
+/// A weight where cell n exists, else 0.
+template <class T, class I> T within(I n, index_t cells, T weight) { return select((n >= I(0)) & (n < I(cells)), weight, T(0.0)); }
 
 /// x^q for q = 1, 2.
 template <class T> T power(T x, int q) { return q == 2 ? x * x : x; }
+
+/// The view parameters of a scan as a definition reads them.
+template <class M, class Scan> struct scan_input {
+  decltype(std::declval<M>().input(view<float const, 1>{})) angles, z_shifts;
+  scan_input(M& m, Scan const& s)
+      : angles(m.input(view<float const, 1>(s.angles().data(), {s.geometry().views}))),
+        z_shifts(m.input(view<float const, 1>(s.z_shifts().data(), {s.geometry().views}))) {}
+};
 
 }  // namespace mbirk::definition

@@ -41,6 +41,9 @@ template <class Geometry> class scan {
   std::array<index_t, 3> sinogram_shape() const noexcept { return {geometry_.views, geometry_.rows, geometry_.channels}; }
   std::array<index_t, 3> recon_shape() const noexcept { return {geometry_.recon_rows, geometry_.recon_cols, geometry_.slices}; }
   std::span<view_position const> positions() const noexcept { return positions_; }
+  /// The view parameters as they are stored; z_shifts are zeros where the scan is not helical.
+  std::span<float const> angles() const noexcept { return angles_; }
+  std::span<float const> z_shifts() const noexcept { return z_shifts_; }
   std::vector<std::uint8_t> const& mask() const noexcept { return mask_; }
   /// Pixels inside the mask, ascending.
   std::span<std::int32_t const> full_indices() const noexcept { return indices_; }
@@ -62,16 +65,20 @@ template <class Geometry> class scan {
 
  private:
   void place(std::span<float const> angles, std::span<float const> z_shifts) {
-    positions_.resize(angles.size());
-    for (std::size_t v = 0; v < angles.size(); ++v) {
-      double const angle = angles[v];  // stored as float32, used in double from there
-      positions_[v] = {std::cos(angle), std::sin(angle), z_shifts.empty() ? 0.0 : static_cast<double>(z_shifts[v])};
+    angles_.assign(angles.begin(), angles.end());
+    z_shifts_.assign(z_shifts.begin(), z_shifts.end());
+    z_shifts_.resize(angles_.size());
+    positions_.resize(angles_.size());
+    for (std::size_t v = 0; v < angles_.size(); ++v) {
+      double const angle = angles_[v];  // stored as float32, used in double from there
+      positions_[v] = {std::cos(angle), std::sin(angle), static_cast<double>(z_shifts_[v])};
     }
   }
 
   Geometry geometry_;
   std::vector<std::uint8_t> mask_;
   std::vector<std::int32_t> indices_;
+  std::vector<float> angles_, z_shifts_;
   std::vector<view_position> positions_;
   std::vector<std::string> warnings_;
 };

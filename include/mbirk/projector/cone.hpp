@@ -127,8 +127,8 @@ void sparse_forward_project(context<Exec, Instr> const& ctx, cone_scan const& s,
   auto const& g = s.geometry();
   detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_forward_project", "voxel_values", "(pixels, slices)");
   detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_forward_project", "sinogram", "(views, rows, channels)");
-  detail::check_pixels(detail::as_span(pixel_indices), g.recon_rows * g.recon_cols, "sparse_forward_project");
-  auto const plan = kernel::plan_list(detail::as_span(pixel_indices), g.recon_rows, g.recon_cols, voxel_values.stride(0));
+  auto const pixels = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_forward_project");
+  auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
   [[maybe_unused]] auto const guard = ctx.instr.scope({"cone_sparse_forward_project", detail::pairs(s, plan.pixels)});
   detail::cone_forward(ctx, s, observe(ctx, voxel_values, "voxel_values", array_role::argument), plan, sinogram);
 }
@@ -147,8 +147,8 @@ void sparse_back_project(context<Exec, Instr> const& ctx, cone_scan const& s, vi
   detail::check_power(coeff_power);
   detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_back_project", "sinogram", "(views, rows, channels)");
   detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_back_project", "voxel_values", "(pixels, slices)");
-  detail::check_pixels(detail::as_span(pixel_indices), g.recon_rows * g.recon_cols, "sparse_back_project");
-  auto const plan = kernel::plan_list(detail::as_span(pixel_indices), g.recon_rows, g.recon_cols, voxel_values.stride(0));
+  auto const pixels = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_back_project");
+  auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
   [[maybe_unused]] auto const guard = ctx.instr.scope({"cone_sparse_back_project", detail::pairs(s, plan.pixels)});
   detail::cone_back(ctx, s, sinogram, "sinogram", plan, coeff_power, observe(ctx, voxel_values, "voxel_values", array_role::output));
 }

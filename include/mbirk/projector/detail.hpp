@@ -19,18 +19,20 @@ void check(context<Exec, Instr> const&, view<T, Rank> const& v, typename view<T,
   else require_shape(v, shape, operation, name, axes, w);
 }
 
-/// Every index must name a pixel.
-inline void check_pixels(std::span<std::int32_t const> pixels, index_t count, char const* operation) {
+/// A list of pixels as a span: contiguous, with data under every policy (it steers addresses), every index inside the grid.
+inline std::span<std::int32_t const> check_pixels(view<std::int32_t const, 1> list, index_t count, char const* operation) {
+  require_shape(list, list.extents(), operation, "pixel_indices", "(pixels)");
+  std::span<std::int32_t const> const pixels{list.data(), static_cast<std::size_t>(list.size())};
   for (std::size_t k = 0; k < pixels.size(); ++k)
     require<index_error>(pixels[k] >= 0 && pixels[k] < count, [&] {
       return std::string(operation) + ": pixel_indices[" + std::to_string(k) + "] is " + std::to_string(pixels[k]) + ", expected 0 to " +
              std::to_string(count - 1);
     });
+  return pixels;
 }
 inline void check_power(int coeff_power) {
   require(coeff_power == 1 || coeff_power == 2, [&] { return "sparse_back_project: coeff_power is " + std::to_string(coeff_power) + ", expected 1 or 2"; });
 }
-template <class View> std::span<std::int32_t const> as_span(View const& v) { return {v.data(), static_cast<std::size_t>(v.size())}; }
 
 /// A host-side table (plans, lines): its contents steer addresses, so it has data under every policy.
 template <class Exec, class Instr, class T>

@@ -1,0 +1,156 @@
+// The order of work: every pixel exactly once, in groups that a task can hold.
+#include "mbirk/kernel/host/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <random>
+#include <set>
+
+#include "mbirk/geometry/mask.hpp"
+#include "mbirk/kernel/host/layout.hpp"
+#include "mbirk/kernel/host/parallel_back.hpp"
+
+namespace {
+
+using namespace mbirk;
+using kernel::pixel_plan;
+
+/// Groups follow one another without gaps, hold 1 to 64 pixels, and the arrays are padded for whole packs.
+void expect_groups(pixel_plan const& plan) {
+  index_t next = 0;
+  for (auto const& g : plan.groups) {
+    EXPECT_EQ(g.first, next);
+    EXPECT_TRUE(g.count >= 1 && g.count <= kernel::group_pixels) << g.count;
+    next += g.count;
+  }
+  EXPECT_EQ(next, plan.pixels);
+  EXPECT_EQ(static_cast<index_t>(plan.offsets.size()), plan.pixels);
+  EXPECT_GE(static_cast<index_t>(plan.rows.size()), plan.pixels + 15) << "a pack that begins at the last pixel is read as a whole";
+  EXPECT_EQ(plan.rows.size(), plan.cols.size());
+}
+
+std::array<index_t, 2> const grids[] = {{1, 1}, {8, 8}, {7, 9}, {16, 8}, {17, 31}, {1, 40}, {40, 1}, {64, 65}};
+
+TEST(PlanGrid, EveryPixelOnceInTilesOfTheGrid) {
+  for (auto const& [rows, cols] : grids) {
+    auto const plan = kernel::plan_grid(rows, cols, nullptr, 1000, 7);
+    expect_groups(plan);
+    std::set<std::pair<index_t, index_t>> seen;
+    for (auto const& g : plan.groups) {
+      EXPECT_EQ(std::popcount(g.tile_mask), g.count);
+      auto bits = g.tile_mask;
+      index_t const i0 = plan.rows[static_cast<std::size_t>(g.first)] / 8 * 8, j0 = plan.cols[static_cast<std::size_t>(g.first)] / 8 * 8;
+      for (int k = 0; k < g.count; ++k, bits &= bits - 1) {
+        auto const at = static_cast<std::size_t>(g.first + k);
+        index_t const i = plan.rows[at], j = plan.cols[at];
+        EXPECT_TRUE(i >= 0 && i < rows && j >= 0 && j < cols) << i << ", " << j;
+        EXPECT_EQ(8 * (i - i0) + (j - j0), std::countr_zero(bits)) << "the mask says which pixel of the tile this is";
+        EXPECT_EQ(plan.offsets[at], 1000 * i + 7 * j);
+        EXPECT_TRUE(seen.insert({i, j}).second) << "twice: " << i << ", " << j;
+      }
+    }
+    EXPECT_EQ(static_cast<index_t>(seen.size()), rows * cols);
+  }
+}
+
+TEST(PlanGrid, OnlyPixelsInsideTheMask) {
+  for (auto const& [rows, cols] : grids) {
+    auto const mask = ror_mask(rows, cols);
+    auto const plan = kernel::plan_grid(rows, cols, mask.data(), cols, 1);
+    expect_groups(plan);
+    std::set<std::int32_t> seen;
+    for (index_t p = 0; p < plan.pixels; ++p) seen.insert(static_cast<std::int32_t>(plan.offsets[static_cast<std::size_t>(p)]));
+    auto const inside = full_indices(mask);
+    EXPECT_EQ(seen, std::set<std::int32_t>(inside.begin(), inside.end())) << rows << " x " << cols;
+    EXPECT_EQ(plan.pixels, static_cast<index_t>(inside.size())) << "none twice";
+  }
+}
+
+TEST(PlanGrid, NothingInsideIsNoGroup) {
+  std::vector<std::uint8_t> const nothing(64);
+  EXPECT_TRUE(kernel::plan_grid(8, 8, nothing.data(), 8, 1).groups.empty());
+  EXPECT_TRUE(kernel::plan_grid(0, 5, nullptr, 5, 1).groups.empty());
+  EXPECT_TRUE(kernel::plan_grid(5, 0, nullptr, 0, 1).groups.empty());
+}
+
+TEST(PlanList, EveryEntryOnceWithItsOwnCylinder) {
+  std::mt19937 engine(5);
+  for (auto const& [rows, cols] : grids)
+    for (std::size_t const count : {1, 5, 63, 64, 65, 300}) {
+      std::vector<std::int32_t> list(count);
+      for (auto& p : list) p = static_cast<std::int32_t>(engine() % static_cast<unsigned>(rows * cols));  // in no order, some twice
+      auto const plan = kernel::plan_list(list, rows, cols, 13);
+      expect_groups(plan);
+      ASSERT_EQ(plan.pixels, static_cast<index_t>(count));
+      std::vector<bool> seen(count);
+      for (std::size_t k = 0; k < count; ++k) {
+        ASSERT_EQ(plan.offsets[k] % 13, 0);
+        auto const entry = static_cast<std::size_t>(plan.offsets[k] / 13);
+        ASSERT_LT(entry, count);
+        EXPECT_FALSE(seen[entry]) << "twice: " << entry;
+        seen[entry] = true;
+        EXPECT_EQ(plan.rows[k] * cols + plan.cols[k], list[entry]);
+      }
+      for (auto const& g : plan.groups) EXPECT_EQ(g.tile_mask, 0u) << "no tile";
+    }
+}
+
+TEST(PlanList, EmptyListAndEmptyGrid) {
+  EXPECT_TRUE(kernel::plan_list({}, 5, 7, 3).groups.empty());
+  EXPECT_TRUE(kernel::plan_list({}, 0, 0, 3).groups.empty());
+}
+
+// Neighbours in the grid end up in the same group: a task that takes 64 of the 4096 pixels of a shuffled grid spans a part of it only.
+TEST(PlanList, GroupsAreCompact) {
+  std::vector<std::int32_t> list(64 * 64);
+  for (std::size_t k = 0; k < list.size(); ++k) list[k] = static_cast<std::int32_t>(k);
+  std::shuffle(list.begin(), list.end(), std::mt19937(9));
+  auto const plan = kernel::plan_list(list, 64, 64, 1);
+  for (auto const& g : plan.groups) {
+    auto const row = plan.rows.begin() + g.first, col = plan.cols.begin() + g.first;
+    EXPECT_LE(*std::max_element(row, row + g.count) - *std::min_element(row, row + g.count), 8);
+    EXPECT_LE(*std::max_element(col, col + g.count) - *std::min_element(col, col + g.count), 24);
+  }
+}
+
+TEST(Chunks, CoverTheRows) {
+  for (index_t rows = 0; rows <= 300; ++rows)
+    for (int const lanes : {4, 8, 16})
+      for (index_t const most : {1, 2, 4, 8}) {
+        auto const s = kernel::make_chunks(3, 5, rows, lanes, most);
+        EXPECT_LE(s.packs, most);
+        EXPECT_EQ(s.width, s.packs * lanes);
+        EXPECT_GE(s.chunks * s.width, rows);
+        EXPECT_LT((s.chunks - 1) * s.width, std::max<index_t>(1, rows)) << "no chunk without rows";
+        index_t used = 0;
+        for (index_t c = 0; c < s.chunks; ++c) used += s.used(c);
+        EXPECT_EQ(used, rows);
+        EXPECT_EQ(s.view_size(), (5 + 2 * kernel::guard_channels) * s.width);
+        EXPECT_EQ(s.offset(s.chunks - 1, 2) + s.view_size(), s.size()) << "the last view ends the array";
+      }
+}
+
+TEST(Scratch, PartsAreAlignedAndDisjoint) {
+  kernel::scratch_layout layout;
+  auto const a = layout.add<float>("a", 3), b = layout.add<double>("b", 9), c = layout.add<std::int32_t>("c", 0), d = layout.add<char>("d", 65);
+  EXPECT_EQ(a.offset, 0);
+  EXPECT_EQ(b.offset, 64);
+  EXPECT_EQ(c.offset, 64 + 128);
+  EXPECT_EQ(d.offset, 64 + 128);
+  EXPECT_EQ(layout.bytes(), 64 + 128 + 128);
+  EXPECT_EQ(layout.parts(), 4);
+  EXPECT_STREQ(layout[1].name, "b");
+  EXPECT_EQ(b.id, 1);
+}
+
+TEST(WithConstant, CallsOnceWithTheNumber) {
+  for (int n = 1; n <= 4; ++n) {
+    int calls = 0, value = 0;
+    kernel::with_constant<4>(n, [&](auto constant) { ++calls, value = constant; });
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(value, n);
+  }
+}
+
+}  // namespace

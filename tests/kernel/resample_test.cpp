@@ -1,0 +1,145 @@
+// The vertical step against exact overlaps in double, for every form, power and pack width.
+#include "mbirk/kernel/host/resample.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace {
+
+using namespace mbirk;
+using kernel::resample_form;
+
+double const steps[] = {0.01, 0.1, 1.0 / 3, 0.5, 0.9, 0.9999999, 1.0, 1.0000001, 1.2, 1.5, 5.0 / 3, 1.7, 1.85, 13.0 / 7, 1.9, 29.0 / 15, 1.95, 2.0, 2.5, 7.0, 40.3};
+double const starts[] = {0.0, 0.25, 0.999999999, -0.000000001, -0.5, -1.0, -7.3, 3.0, 11.7, 30.99, 36.5, 37.0, 39.2, 60.0, -60.0, 1e4, -1e4, 1e12, -1e12, 1e300};
+constexpr index_t cells = 37;
+
+template <class B> struct Resampler : ::testing::Test {
+  static constexpr index_t guard = kernel::resample_guard<B>;
+  static constexpr int packs = 7;
+
+  /// cells values with exactly the guard that is promised: a sanitizer sees any access beyond it.
+  std::vector<float> source(unsigned seed) {
+    std::mt19937 engine(seed);
+    std::vector<float> u(static_cast<std::size_t>(cells + 2 * guard));
+    for (index_t k = 0; k < cells; ++k) u[static_cast<std::size_t>(guard + k)] = static_cast<float>(engine() >> 8) * 0x1p-24f;
+    return u;
+  }
+
+  template <resample_form Form, int Power> static std::vector<float> run(std::vector<float> const& u, double start, double step) {
+    std::vector<float> out(static_cast<std::size_t>(packs * B::lanes));
+    kernel::resampler<B, Form, Power> r(u.data() + guard, cells, start, step);
+    for (int n = 0; n < packs; ++n) B::store(out.data() + n * B::lanes, r.next());
+    return out;
+  }
+  template <int Power> static std::vector<float> run(std::vector<float> const& u, double start, double step) {
+    switch (kernel::form_of<B>(step)) {
+      case resample_form::two: return run<resample_form::two, Power>(u, start, step);
+      case resample_form::three: return run<resample_form::three, Power>(u, start, step);
+      default: return run<resample_form::any, Power>(u, start, step);
+    }
+  }
+
+  /// The mean over [start + s k, start + s (k + 1)), or with power 2 the sum of squared overlaps times the source.
+  static double exact(std::vector<float> const& u, double start, double step, index_t k, int power) {
+    double const centre = start + step * (static_cast<double>(k) + 0.5) - 0.5;  // in cells whose centres are whole numbers
+    double sum = 0;
+    for (index_t c = 0; c < cells; ++c) {
+      double const t = definition::overlap(centre - static_cast<double>(c), step);
+      sum += (power == 2 ? t * t : t / step) * static_cast<double>(u[static_cast<std::size_t>(guard + c)]);
+    }
+    return sum;
+  }
+
+  /// A position is cut at 2^-(32 - log2(2 lanes)) once and once per lane, drifts by 2^-32 a pack, and its fraction is rounded to 2^-25. The
+  /// two edges of the interval pass that on to weights that are 1/s as steep (power 2: twice the overlap). Then roundings of weights: 3 of
+  /// numbers up to 1 + s over s, and of 4 products and sums of at most 1 (power 2: 4); the gathering form adds its ceil(s) + 1 taps one by one.
+  static double tolerance(double step, int power) {
+    double const lanes = B::lanes, position = (2 * lanes * lanes + packs + 1) * 0x1p-32 + 0x1p-25;
+    double const steep = power == 1 ? 1 / step : 2 * std::min(1.0, step), weight = power == 1 ? (1 + step) / step : 2 * (1 + step);
+    double const sums = step > 1.6 ? std::ceil(step) + 1 : 4, size = power == 1 ? 1 : std::min(4.0, step + 1);
+    return 2 * steep * position + (3 * weight + sums * size) * 0x1p-24;
+  }
+
+  template <class F> void sweep(int power, F const& result) {
+    double worst = 0;
+    for (double const step : steps)
+      for (double const start : starts) {
+        auto const u = source(static_cast<unsigned>(step * 1000));
+        auto const found = result(u, start, step);
+        for (std::size_t k = 0; k < found.size(); ++k) {
+          double const error = std::abs(found[k] - exact(u, start, step, static_cast<index_t>(k), power));
+          worst = std::max(worst, error / tolerance(step, power));
+          ASSERT_LE(error, tolerance(step, power)) << "step " << step << ", start " << start << ", destination " << k;
+        }
+      }
+    ::testing::Test::RecordProperty("share_of_tolerance", std::to_string(worst));
+  }
+};
+
+struct names {
+  template <class B> static std::string GetName(int) { return "lanes_" + std::to_string(B::lanes); }
+};
+using backends = ::testing::Types<simd::native<4>, simd::native<8>, simd::native<16>>;
+TYPED_TEST_SUITE(Resampler, backends, names);
+
+TYPED_TEST(Resampler, Means) {
+  this->sweep(1, [](auto const& u, double start, double step) { return TestFixture::template run<1>(u, start, step); });
+}
+TYPED_TEST(Resampler, SquaredOverlaps) {
+  this->sweep(2, [](auto const& u, double start, double step) { return TestFixture::template run<2>(u, start, step); });
+}
+// The gathering form serves any step: what the short forms do, it does too.
+TYPED_TEST(Resampler, MeansByGathering) {
+  this->sweep(1, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::any, 1>(u, start, step); });
+}
+TYPED_TEST(Resampler, SquaredOverlapsByGathering) {
+  this->sweep(2, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::any, 2>(u, start, step); });
+}
+
+// One cell of 1 at a time: every weight by itself, as the definition has it.
+TYPED_TEST(Resampler, WeightsAreTheDefinedOverlaps) {
+  for (double const step : {0.37, 0.8, 1.0, 1.3, 1.6, 3.1})
+    for (index_t c = 0; c < cells; c += 4) {
+      std::vector<float> u(static_cast<std::size_t>(cells + 2 * TestFixture::guard));
+      u[static_cast<std::size_t>(TestFixture::guard + c)] = 1;
+      auto const found = TestFixture::template run<1>(u, -0.6, step);
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        double const centre = -0.6 + step * (static_cast<double>(k) + 0.5) - 0.5;
+        EXPECT_NEAR(found[k] * step, definition::overlap(centre - static_cast<double>(c), step), step * TestFixture::tolerance(step, 1)) << k;
+      }
+    }
+}
+
+// Many packs further the fixed-point position has drifted by 2^-32 a pack, and no more.
+TYPED_TEST(Resampler, DoesNotDriftOverManyPacks) {
+  constexpr index_t many = 4096;
+  std::vector<float> ramp(static_cast<std::size_t>(many + 2 * TestFixture::guard));
+  for (index_t k = 0; k < many; ++k) ramp[static_cast<std::size_t>(TestFixture::guard + k)] = static_cast<float>(k % 2);
+  double const step = 0.7310585786;
+  auto const packs = static_cast<index_t>(many / step) / TypeParam::lanes - 1;
+  kernel::resampler<TypeParam, resample_form::two, 1> r(ramp.data() + TestFixture::guard, many, 0.1, step);
+  std::vector<float> out(TypeParam::lanes);
+  for (index_t n = 0; n < packs; ++n) TypeParam::store(out.data(), r.next());
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    double const from = 0.1 + step * static_cast<double>((packs - 1) * TypeParam::lanes + static_cast<index_t>(k));
+    double sum = 0;
+    for (index_t c = 1; c < many; c += 2) sum += definition::overlap(from + step / 2 - 0.5 - static_cast<double>(c), step) / step;
+    EXPECT_NEAR(out[k], sum, TestFixture::tolerance(step, 1) + 2 / step * static_cast<double>(packs) * 0x1p-32) << k;
+  }
+}
+
+TYPED_TEST(Resampler, FormsCoverTheirSteps) {
+  using B = TypeParam;
+  EXPECT_EQ(kernel::form_of<B>(1.0), resample_form::two);
+  EXPECT_EQ(kernel::form_of<B>(1.0000001), resample_form::three);
+  EXPECT_EQ(kernel::form_of<B>(2.0000001), resample_form::any);
+  double const widest = kernel::widest_step<B>;
+  EXPECT_EQ(kernel::form_of<B>(widest), resample_form::three);
+  EXPECT_GT(widest, 1.6);
+  // The last lane's third tap, for the largest fraction, is the last entry of two packs.
+  EXPECT_LE(std::floor(0.9999999 + widest * (B::lanes - 1)) + 2, 2 * B::lanes - 1);
+}
+
+}  // namespace

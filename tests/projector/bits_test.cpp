@@ -1,0 +1,142 @@
+// The same bits: for any number of threads, for a repeated call, for arrays with padding between their rows. And padding stays as it was.
+#include "projector/cases.hpp"
+
+namespace {
+
+using namespace mbirk;
+using namespace mbirk::test;
+
+struct Bits : ::testing::TestWithParam<geometry_case> {
+  any_scan const s = make_scan(GetParam().parameters);
+  array<3> const recon = random_array<3>(recon_shape(s), 41), sinogram = random_array<3>(sinogram_shape(s), 42);
+  pixel_list const pixels = some_pixels(s, 150, 43);
+  array<2> const values = random_array<2>({150, slices_of(s)}, 44);
+
+  /// The results of all operations, one after the other.
+  std::vector<std::vector<float>> all(int threads) const {
+    return {forward(s, recon, threads).data,
+            back(s, sinogram, threads).data,
+            sparse_forward(s, values, pixels, threads).data,
+            sparse_back(s, sinogram, pixels, 1, threads).data,
+            sparse_back(s, sinogram, pixels, 2, threads).data,
+            hessian(s, sinogram, threads).data,
+            hessian(s, {}, threads).data};
+  }
+};
+
+TEST_P(Bits, DoNotDependOnTheNumberOfThreads) {
+  auto const one = all(1);
+  for (int const threads : {2, 3, 7}) {
+    auto const many = all(threads);
+    for (std::size_t op = 0; op < one.size(); ++op) EXPECT_TRUE(same_bits(one[op], many[op])) << "operation " << op << ", " << threads << " threads";
+  }
+}
+
+TEST_P(Bits, AreTheSameOnRepetition) {
+  auto const once = all(3), twice = all(3);
+  for (std::size_t op = 0; op < once.size(); ++op) EXPECT_TRUE(same_bits(once[op], twice[op])) << "operation " << op;
+}
+
+TEST_P(Bits, OfDenseAndSparseBackAreEqualWherePixelsAre) {
+  // A pixel sums its views in the same order whatever its neighbours are, unless their footprints choose another number of taps or another
+  // form of the secant for the group; then they differ by the rounding of the operator.
+  auto const inside = masked_in(s);
+  auto const dense = cylinders_of(back(s, sinogram), inside), sparse = sparse_back(s, sinogram, inside, 1);
+  bool const parallel = s.index() == 0;
+  EXPECT_TRUE(!parallel || same_bits(dense.data, sparse.data));
+  EXPECT_LE(relative_error(dense.data, sparse.data), 2 * tolerance(s, false, 1));
+}
+
+/// An array in memory that has gaps between its rows, columns and planes, filled with a mark.
+template <int Rank> class spread_array {
+ public:
+  static constexpr float mark = -12345.5f;
+
+  explicit spread_array(std::array<index_t, Rank> const& extents) : extents_(extents) {
+    index_t step = 1;
+    for (int d = Rank - 1; d >= 0; --d) {
+      strides_[static_cast<std::size_t>(d)] = step;
+      step = step * extents[static_cast<std::size_t>(d)] + 3 + d;  // odd gaps of at least three elements
+    }
+    data_.assign(static_cast<std::size_t>(step + 64), mark);
+  }
+  explicit spread_array(array<Rank> const& dense) : spread_array(dense.shape) {
+    for (std::size_t k = 0; k < dense.data.size(); ++k) data_[at(k)] = dense.data[k];
+  }
+  view<float, Rank> all() { return {data_.data(), extents_, strides_}; }
+  std::vector<float> dense() const {
+    std::vector<float> values;
+    for (std::size_t k = 0; k < elements(); ++k) values.push_back(data_[at(k)]);
+    return values;
+  }
+  /// Every float that is no element still has the mark.
+  bool gaps_untouched() const {
+    auto copy = data_;
+    for (std::size_t k = 0; k < elements(); ++k) copy[at(k)] = mark;
+    return std::all_of(copy.begin(), copy.end(), [](float x) { return x == mark; });
+  }
+
+ private:
+  std::size_t elements() const {
+    return static_cast<std::size_t>(std::accumulate(extents_.begin(), extents_.end(), index_t{1}, std::multiplies<>()));
+  }
+  std::size_t at(std::size_t k) const {
+    auto rest = static_cast<index_t>(k);
+    index_t offset = 0;
+    for (int d = Rank - 1; d >= 0; --d) {
+      auto const i = static_cast<std::size_t>(d);
+      offset += rest % extents_[i] * strides_[i];
+      rest /= extents_[i];
+    }
+    return static_cast<std::size_t>(offset);
+  }
+  std::array<index_t, Rank> extents_, strides_{};
+  std::vector<float> data_;
+};
+
+TEST_P(Bits, DoNotDependOnStrides) {
+  auto const expected = all(1);
+  spread_array<3> in_recon(recon), in_sinogram(sinogram), y(sinogram_shape(s)), x(recon_shape(s)), h(recon_shape(s)), unit(recon_shape(s));
+  spread_array<2> in_values(values), v1(values.shape), v2(values.shape);
+  spread_array<3> sparse_y(sinogram_shape(s));
+  run_forward(s, in_recon.all(), y.all());
+  run_back(s, in_sinogram.all(), x.all());
+  run_sparse_forward(s, in_values.all(), as_view(pixels), sparse_y.all());
+  run_sparse_back(s, in_sinogram.all(), as_view(pixels), v1.all(), 1);
+  run_sparse_back(s, in_sinogram.all(), as_view(pixels), v2.all(), 2);
+  run_hessian(s, view<float const, 3>(in_sinogram.all()), h.all());
+  run_hessian(s, {}, unit.all());
+  EXPECT_TRUE(same_bits(y.dense(), expected[0]) && y.gaps_untouched()) << "forward";
+  EXPECT_TRUE(same_bits(x.dense(), expected[1]) && x.gaps_untouched()) << "back";
+  EXPECT_TRUE(same_bits(sparse_y.dense(), expected[2]) && sparse_y.gaps_untouched()) << "sparse forward";
+  EXPECT_TRUE(same_bits(v1.dense(), expected[3]) && v1.gaps_untouched()) << "sparse back";
+  EXPECT_TRUE(same_bits(v2.dense(), expected[4]) && v2.gaps_untouched()) << "sparse back, power 2";
+  EXPECT_TRUE(same_bits(h.dense(), expected[5]) && h.gaps_untouched()) << "weighted hessian";
+  EXPECT_TRUE(same_bits(unit.dense(), expected[6]) && unit.gaps_untouched()) << "hessian";
+}
+
+// What the gaps of an input hold must not matter either, not even when it is no number.
+TEST_P(Bits, DoNotDependOnWhatLiesInTheGaps) {
+  auto const marked = [](auto const& dense) {
+    spread_array<3> a(dense.shape);
+    auto const all = a.all();
+    std::fill_n(all.data(), all.span(), std::numeric_limits<float>::quiet_NaN());
+    std::size_t k = 0;
+    for (index_t i = 0; i < all.extent(0); ++i)
+      for (index_t j = 0; j < all.extent(1); ++j)
+        for (index_t l = 0; l < all.extent(2); ++l) all(i, j, l) = dense.data[k++];
+    return a;
+  };
+  auto in_recon = marked(recon), in_sinogram = marked(sinogram);
+  array<3> y(sinogram_shape(s)), x(recon_shape(s)), h(recon_shape(s));
+  run_forward(s, in_recon.all(), y.all());
+  run_back(s, in_sinogram.all(), x.all());
+  run_hessian(s, view<float const, 3>(in_sinogram.all()), h.all());
+  EXPECT_TRUE(same_bits(y.data, forward(s, recon).data));
+  EXPECT_TRUE(same_bits(x.data, back(s, sinogram).data));
+  EXPECT_TRUE(same_bits(h.data, hessian(s, sinogram).data));
+}
+
+INSTANTIATE_TEST_SUITE_P(Projector, Bits, ::testing::ValuesIn(all_cases()), case_name);
+
+}  // namespace
