@@ -142,7 +142,8 @@ void allocate_output(operation const& op, any_scan const& scan, operands& x) {
     if (is_index_array(op.output)) x.output = npy_array<std::int32_t>{shape, std::vector<std::int32_t>(elements)};
     else x.output = npy_array<float>{shape, std::vector<float>(elements)};
   } catch (std::bad_alloc const&) {
-    throw allocation_error("out of memory: " + std::to_string(4 * elements) + " bytes for the result " + mbirk::detail::shape_text(shape), site::current());
+    throw allocation_error("out of memory: " + std::to_string(4 * elements) + " bytes for the result " + mbirk::detail::shape_text(shape),
+                           site::current());
   }
 }
 

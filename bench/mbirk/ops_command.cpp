@@ -31,7 +31,8 @@ std::string needs(operation const& op) {
 json as_json(operation const& op) {
   json inputs = json::array(), arguments = json::array();
   for (auto const& i : op.inputs)
-    inputs.push_back({{"name", i.name}, {"type", is_index_array(i.kind) ? "int32" : "float32"}, {"shape", axes_of(i.kind)}, {"required", i.required}});
+    inputs.push_back(
+        {{"name", i.name}, {"type", is_index_array(i.kind) ? "int32" : "float32"}, {"shape", axes_of(i.kind)}, {"required", i.required}});
   for (auto const& a : op.arguments) arguments.push_back({{"name", a.name}, {"type", name_of(a.kind)}, {"default", a.fallback}});
   return {{"name", op.name}, {"group", op.group}, {"needs", {{"geometry", op.geometries}, {"inputs", inputs}, {"args", arguments}}},
           {"output", {{"type", is_index_array(op.output) ? "int32" : "float32"}, {"shape", axes_of(op.output)}}}, {"policies", op.policies}};

@@ -40,7 +40,8 @@ std::vector<job> select(case_file const& c, run_options const& o) {
     require<io_error>(op != nullptr, [&] {
       std::vector<std::string> names;
       for (auto const& known : operations()) names.push_back(known.name);
-      return c.file + ": " + e.field + ".op is " + json(e.op).dump() + ", expected one of " + fmt::format("{}", fmt::join(names, ", ")) + " (or leave it out with --ops)";
+      return c.file + ": " + e.field + ".op is " + json(e.op).dump() + ", expected one of " + fmt::format("{}", fmt::join(names, ", ")) +
+             " (or leave it out with --ops)";
     });
     jobs.push_back({&e, op});
   }
@@ -53,7 +54,8 @@ std::vector<job> select(case_file const& c, run_options const& o) {
   for (auto const& j : jobs) {
     check_entry(c, *j.entry, *j.op);
     if (!o.check) continue;
-    require<io_error>(j.entry->rtol.has_value(), [&] { return c.file + ": " + j.entry->field + ".rtol is missing, expected a number >= 0 for --check"; });
+    require<io_error>(j.entry->rtol.has_value(),
+                      [&] { return c.file + ": " + j.entry->field + ".rtol is missing, expected a number >= 0 for --check"; });
     read_npy_header(c.folder / j.entry->output);
   }
   return jobs;
@@ -108,7 +110,8 @@ class report {
     if (!silent_) line(e.op, e.output, fmt::format("{:18} {:9.4f} s", mbirk::detail::shape_text(shape_of(result)), seconds));
   }
   bool checked(case_entry const& e, any_array const& result, fs::path const& reference) {
-    auto const outcome = std::visit([&]<class T>(npy_array<T> const& got) { return check_result(got, read_npy<T>(reference), *e.rtol, e.outliers); }, result);
+    auto const outcome =
+        std::visit([&]<class T>(npy_array<T> const& got) { return check_result(got, read_npy<T>(reference), *e.rtol, e.outliers); }, result);
     auto const error = outcome.same_shape ? fmt::format("{:.2e}", outcome.error) : "shape";
     line(e.op, e.output, fmt::format("{:>12}  {:>8g}  {}", error, *e.rtol, outcome.ok ? "ok" : "OUT"));
     if (!outcome.same_shape)

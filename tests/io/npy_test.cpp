@@ -128,7 +128,8 @@ TEST_F(Npy, LongerThanItsDataIsAccepted) {
 }
 
 TEST_F(Npy, TruncatedSaysHowManyBytes) {
-  expect_error<float>(npy_bytes(dictionary("<f4", "(2, 3)"), bytes_of<float>({1, 2, 3})), "truncated: shape (2, 3) of <f4 needs 24 bytes, the file has 12");
+  expect_error<float>(npy_bytes(dictionary("<f4", "(2, 3)"), bytes_of<float>({1, 2, 3})),
+                      "truncated: shape (2, 3) of <f4 needs 24 bytes, the file has 12");
   expect_error<float>(npy_bytes(dictionary("<f8", "(5000000000, 5000000000)"), "12345678"), "needs more than 2^59 bytes, the file has 8");
   expect_error<float>(npy_bytes(dictionary("<f4", "(2,)"), "").substr(0, 30), "truncated: the header needs");
   expect_error<float>(npy_bytes(dictionary("<f4", "(2,)"), "").substr(0, 8), "is not an npy file");
@@ -154,7 +155,8 @@ TEST_F(Npy, MalformedHeaders) {
 
 TEST_F(Npy, TypesThatAreNotRead) {
   for (std::string const dtype : {">f4", ">i8", "<f2", "<c8", "<u4", "|i1", "|O", "<U5", "<M8[ns]"})
-    expect_error<float>(npy_bytes(dictionary(dtype, "(1,)"), std::string(64, 'x')), "has dtype '" + dtype + "', expected little-endian f4, f8, i4, i8 or u1");
+    expect_error<float>(npy_bytes(dictionary(dtype, "(1,)"), std::string(64, 'x')),
+                        "has dtype '" + dtype + "', expected little-endian f4, f8, i4, i8 or u1");
 }
 
 TEST_F(Npy, ValuesThatDoNotFit) {
@@ -167,8 +169,10 @@ TEST_F(Npy, ValuesThatDoNotFit) {
   whole(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({2147483648.0})), "expected a whole number that fits into int32");
   // In Fortran order the index is still that of the array: element 1 of the file is (1, 0).
   whole(npy_bytes(dictionary("<i8", "(2, 2)", true), bytes_of<std::int64_t>({0, 1LL << 40, 2, 3})), "value (1, 0) is");
-  expect_error<float>(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({-1e39})), "value (0) is -1e+39, expected a number that fits into float32");
-  EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({-2147483648.0}))).data[0], std::numeric_limits<std::int32_t>::min());
+  expect_error<float>(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({-1e39})),
+                      "value (0) is -1e+39, expected a number that fits into float32");
+  EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({-2147483648.0}))).data[0],
+            std::numeric_limits<std::int32_t>::min());
 }
 
 TEST_F(Npy, InfinityAndNanAreReadAndFoundByRequireFinite) {
@@ -213,8 +217,9 @@ TEST_F(Npy, NumpyReadsWhatIsWrittenAndIsRead) {
   if (python.empty()) GTEST_SKIP() << "no Python with numpy";
   std::vector<float> const data{1, 2, 3, 4, 5, 6};
   write_npy(file, data.data(), {2, 3});
-  auto const script = "import numpy as np; a = np.load('" + file.string() + "'); assert a.dtype == np.float32 and a.tolist() == [[1, 2, 3], [4, 5, 6]]; " +
-                      "np.save('" + (folder / "f.npy").string() + "', np.asfortranarray(a.astype(np.float64)))";
+  auto const script = "import numpy as np; a = np.load('" + file.string() +
+                      "'); assert a.dtype == np.float32 and a.tolist() == [[1, 2, 3], [4, 5, 6]]; np.save('" +
+                      (folder / "f.npy").string() + "', np.asfortranarray(a.astype(np.float64)))";
   ASSERT_EQ(std::system((python + " -c \"" + script + '"').c_str()), 0);
   EXPECT_EQ(read_npy<float>(folder / "f.npy").data, data);
   EXPECT_TRUE(read_npy_header(folder / "f.npy").fortran_order);

@@ -25,7 +25,8 @@ TEST_F(BadInput, FieldsOfTheWrongType) {
   expect_bad_json([](json& j) { j["params"]["delta_voxel"] = "abc"; }, "case/case.json: params.delta_voxel is \"abc\", expected a number");
   expect_bad_json([](json& j) { j["params"]["use_curved_detector"] = 1; }, "params.use_curved_detector is 1, expected true or false");
   expect_bad_json([](json& j) { j["params"]["use_ror_mask"] = 3; }, "params.use_ror_mask is 3, expected true, false or the name of an npy file");
-  expect_bad_json([](json& j) { j["params"]["source_detector_dist"] = "far"; }, "params.source_detector_dist is \"far\", expected a number or \"inf\"");
+  expect_bad_json([](json& j) { j["params"]["source_detector_dist"] = "far"; },
+                  "params.source_detector_dist is \"far\", expected a number or \"inf\"");
   expect_bad_json([](json& j) { j["params"]["positivity_flag"] = "no"; }, "params.positivity_flag is \"no\", expected true or false");
   expect_bad_json([](json& j) { j["params"]["granularity"] = 4; }, "params.granularity is 4, expected an array of numbers");
   expect_bad_json([](json& j) { j["params"] = 4; }, "params is 4, expected an object");
@@ -54,10 +55,13 @@ TEST_F(BadInput, FieldsThatAreMissing) {
 
 TEST_F(BadInput, NamesThatAreNotKnown) {
   expect_bad_json([](json& j) { j["geometry"] = "fan"; }, "geometry is \"fan\", expected parallel, cone or none");
-  expect_bad_json([](json& j) { j["params"]["delta_voxels"] = 1; }, "params.delta_voxels is not a parameter of geometry cone, expected one of delta_det_channel, ");
-  expect_bad_json([](json& j) { j["ops"][0]["inputs"]["volume"] = "recon.npy"; }, "ops[0].inputs.volume is not an input of forward_project, expected one of recon");
+  expect_bad_json([](json& j) { j["params"]["delta_voxels"] = 1; },
+                  "params.delta_voxels is not a parameter of geometry cone, expected one of delta_det_channel, ");
+  expect_bad_json([](json& j) { j["ops"][0]["inputs"]["volume"] = "recon.npy"; },
+                  "ops[0].inputs.volume is not an input of forward_project, expected one of recon");
   expect_bad_json([](json& j) { j["ops"][0]["args"]["power"] = 2; }, "ops[0].args.power is not an argument of forward_project, expected one of none");
-  expect_bad_json([](json& j) { j["ops"][0]["op"] = "sideways_project"; }, "ops[0].op is \"sideways_project\", expected one of forward_project, back_project");
+  expect_bad_json([](json& j) { j["ops"][0]["op"] = "sideways_project"; },
+                  "ops[0].op is \"sideways_project\", expected one of forward_project, back_project");
   expect_bad("ops[7].op is \"direct_filter\", expected one of forward_project", {});
   expect_bad("--ops 'nothing*' matches no operation", {"--ops", "nothing*"});
 }
@@ -68,7 +72,8 @@ TEST_F(BadInput, ParametersWithoutMeaning) {
   expect_bad_json([](json& j) { j["sinogram_shape"] = {15, 17}; }, "sinogram_shape is [15,17], expected three whole numbers >= 0");
   expect_bad_json([](json& j) { j["sinogram_shape"] = {15, 17, -23}; }, "sinogram_shape is [15,17,-23], expected three whole numbers >= 0");
   expect_bad_json([](json& j) { j["recon_shape"] = {19.5, 21, 13}; }, "recon_shape[0] is 19.5, expected a whole number");
-  expect_bad_json([](json& j) { j["ops"][4]["args"]["coeff_power"] = 99999999999; }, "ops[4].args.coeff_power is 99999999999, expected a whole number of 32 bits");
+  expect_bad_json([](json& j) { j["ops"][4]["args"]["coeff_power"] = 99999999999; },
+                  "ops[4].args.coeff_power is 99999999999, expected a whole number of 32 bits");
   change([](json& j) { j["ops"] = json::array({j["ops"][4]}), j["ops"][0]["args"]["coeff_power"] = 3; });
   expect_bad("case.json: ops[0]: sparse_back_project: coeff_power is 3, expected 1 or 2");
 }
@@ -81,7 +86,8 @@ TEST_F(BadInput, ConeOnlyFieldsInParallelBeam) {
 }
 
 TEST_F(BadInput, OperationsThatNeedAGeometry) {
-  expect_bad_json([](json& j) { j["geometry"] = "none"; }, "ops[0].op is forward_project, which needs geometry parallel or cone, found geometry none");
+  expect_bad_json([](json& j) { j["geometry"] = "none"; },
+                  "ops[0].op is forward_project, which needs geometry parallel or cone, found geometry none");
 }
 
 TEST_F(BadInput, JsonThatIsNone) {
@@ -98,7 +104,8 @@ TEST_F(BadInput, JsonThatIsNone) {
 TEST_F(BadInput, FilesThatAreMissingOrTruncated) {
   auto const text = file_text(folder / "recon.npy");
   write_text(folder / "recon.npy", text.substr(0, 2000));
-  expect_bad("ops[0].inputs.recon: " + (folder / "recon.npy").string() + ": truncated: shape (19, 21, 13) of <f4 needs 20748 bytes, the file has 1872");
+  expect_bad("ops[0].inputs.recon: " + (folder / "recon.npy").string() +
+             ": truncated: shape (19, 21, 13) of <f4 needs 20748 bytes, the file has 1872");
   write_text(folder / "recon.npy", "not an array at all");
   expect_bad("recon.npy: is not an npy file");
   fs::remove(folder / "recon.npy");
@@ -172,7 +179,8 @@ TEST_F(BadInput, OutputNames) {
   auto const outside = "expected the name of a file inside the output folder";
   for (std::string const name : {"../escaped.npy", "/tmp/escaped.npy", "a/../../escaped.npy", "", "folder/"})
     expect_bad_json([&](json& j) { j["ops"][0]["output"] = name; }, outside);
-  expect_bad_json([](json& j) { j["ops"][1]["output"] = j["ops"][0]["output"]; }, "ops[1].output is \"out_forward_project.npy\", expected a name that ops[0] does not use");
+  expect_bad_json([](json& j) { j["ops"][1]["output"] = j["ops"][0]["output"]; },
+                  "ops[1].output is \"out_forward_project.npy\", expected a name that ops[0] does not use");
 }
 
 TEST_F(BadInput, OutputThatCannotBeWritten) {

@@ -7,7 +7,8 @@ namespace mbirk::test {
 namespace {
 
 TEST(Commands, HelpAndVersion) {
-  for (std::vector<std::string> const& words : {std::vector<std::string>{"--help"}, {"ops", "--help"}, {"run", "--help"}, {"profile", "--help"}, {"compare", "--help"}}) {
+  for (std::vector<std::string> const& words :
+       {std::vector<std::string>{"--help"}, {"ops", "--help"}, {"run", "--help"}, {"profile", "--help"}, {"compare", "--help"}}) {
     auto const o = mbirk_program(words);
     EXPECT_EQ(o.code, 0) << o;
     EXPECT_EQ(o.err, "") << o;
@@ -32,8 +33,9 @@ TEST(Commands, BadUsage) {
 
 TEST(Commands, PoliciesThatAreNotHere) {
   scratch_folder scratch;
-  expect_failure(mbirk_program({"run", golden("cone_odd").string(), "--out", (scratch / "out").string(), "--ops", "*project*", "--policy", "emulated"}), 3,
-                 "policy emulated is not available here");
+  expect_failure(
+      mbirk_program({"run", golden("cone_odd").string(), "--out", (scratch / "out").string(), "--ops", "*project*", "--policy", "emulated"}), 3,
+      "policy emulated is not available here");
   EXPECT_FALSE(fs::exists(scratch / "out"));
 }
 

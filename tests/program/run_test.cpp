@@ -47,7 +47,8 @@ TEST_F(Run, SameBitsForAnyNumberOfThreadsAndAnyInstrument) {
   std::string const one = "out_forward_project.npy", two = "out_sparse_back_project.npy";
   ASSERT_EQ(run({"--ops", "*project*", "--threads", "1"}).code, 0);
   auto const first = bytes(one), second = bytes(two);
-  for (std::vector<std::string> const& more : {std::vector<std::string>{"--threads", "3"}, {"--instrument", "counting"}, {"--instrument", "tracing"}}) {
+  for (std::vector<std::string> const& more :
+       {std::vector<std::string>{"--threads", "3"}, {"--instrument", "counting"}, {"--instrument", "tracing"}}) {
     std::vector<std::string> words{"--ops", "*project*"};
     words.insert(words.end(), more.begin(), more.end());
     auto const done = run(words);
@@ -95,7 +96,8 @@ TEST_F(Run, FortranOrderAndFloat64GiveTheSameBits) {
   for (index_t i = 0; i < n[0]; ++i)
     for (index_t j = 0; j < n[1]; ++j)
       for (index_t k = 0; k < n[2]; ++k)
-        stored[static_cast<std::size_t>((k * n[1] + j) * n[0] + i)] = static_cast<double>(recon.data[static_cast<std::size_t>((i * n[1] + j) * n[2] + k)]);
+        stored[static_cast<std::size_t>((k * n[1] + j) * n[0] + i)] =
+            static_cast<double>(recon.data[static_cast<std::size_t>((i * n[1] + j) * n[2] + k)]);
   write_npy(folder / "recon.npy", stored.data(), n);
   auto text = file_text(folder / "recon.npy");
   auto const at = text.find("False");

@@ -170,7 +170,8 @@ template <class T, class S> T npy_convert(S value, bool& ok) noexcept {
     if constexpr (std::is_floating_point_v<S>) ok = ok && (npy_finite(t) || !npy_finite(value));
     return t;
   } else if constexpr (std::is_floating_point_v<S>) {
-    bool const fits = npy_finite(value) && value >= -2147483648.0 && value < 2147483648.0 && value == static_cast<S>(static_cast<std::int64_t>(value));
+    bool const fits =
+        npy_finite(value) && value >= -2147483648.0 && value < 2147483648.0 && value == static_cast<S>(static_cast<std::int64_t>(value));
     ok = ok && fits;
     return fits ? static_cast<T>(value) : T{};
   } else {
