@@ -1,6 +1,7 @@
 // Micro-benchmarks of the projector operations: size x operation, voxel-view updates and compulsory bytes as counters.
 #include <benchmark/benchmark.h>
 
+#include "mbirk/exec/workspace.hpp"
 #include "mbirk/profile_problem.hpp"
 
 namespace {
@@ -8,27 +9,27 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::program;
 
-void run(benchmark::State& state, bool cone, projector_op op) {
-  auto const n = state.range(0);
-  auto p = make_problem(cone, n, 0, true);
+void run(benchmark::State& state, std::string const& geometry, operation const& op) {
+  profile_problem const problem(geometry, state.range(0), 0, true);
+  auto x = problem.make_operands(op);
   exec::workspace memory;
-  context const ctx{exec::host{0, &memory}, instrument::none{}};
-  std::visit([&](auto& q) {
-    for (auto _ : state) run_operation(ctx, q, op);
-    auto const pixels = op == projector_op::hessian_diagonal ? n * n : static_cast<index_t>(q.pixels(op).size());
-    double const updates = static_cast<double>(q.scan.geometry().views * pixels * n);
-    state.counters["GUPS"] = benchmark::Counter(updates * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
-    auto const moved = static_cast<double>(4 * (q.scan.geometry().views * n * n + pixels * n));
-    state.counters["bytes"] = benchmark::Counter(moved, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1024);
-  }, p);
+  any_context const ctx = context{exec::host{0, &memory}, instrument::none{}};
+  for (auto _ : state) op.run(ctx, problem.scan(), x);
+
+  instrument::ledger records;  // items and compulsory bytes as the model has them
+  profile_problem const shapes(geometry, state.range(0), 0, false);
+  auto no_data = shapes.make_operands(op);
+  op.run(context{exec::host{}, instrument::model<>{records}}, shapes.scan(), no_data);
+  auto const rate = [](double per_call) { return benchmark::Counter(per_call, benchmark::Counter::kIsIterationInvariantRate); };
+  state.counters["GUPS"] = rate(static_cast<double>(records.last().items) * 1e-9);
+  state.counters["compulsory_GB/s"] = rate(static_cast<double>(bytes_compulsory(records.last().arrays, false)) * 1e-9);
 }
 
 [[maybe_unused]] bool const registered = [] {
-  for (bool const cone : {false, true})
-    for (std::size_t k = 0; k < projector_op_names.size(); ++k) {
-      auto const name = std::string(cone ? "cone_" : "parallel_") + projector_op_names[k];
-      benchmark::RegisterBenchmark(name.c_str(), run, cone, static_cast<projector_op>(k))->Arg(64)->Arg(128)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
-    }
+  for (std::string const geometry : {"parallel", "cone"})
+    for (auto const& op : operations())
+      benchmark::RegisterBenchmark((geometry + "_" + op.name).c_str(), [geometry, &op](benchmark::State& state) { run(state, geometry, op); })
+          ->Arg(64)->Arg(128)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
   return true;
 }();
 

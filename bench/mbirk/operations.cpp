@@ -2,10 +2,12 @@
 #include "operations.hpp"
 
 #include <new>
+#include <numeric>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include "mbirk/definition/minimal.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 
@@ -22,29 +24,51 @@ template <class Body> auto on_scan(Body body) {
   };
 }
 
+/// Flops of the definition over the pixels that the operation works on.
+auto minimal(definition::weight_use use) {
+  return [use](any_scan const& any, operands const& x) {
+    return std::visit([&](auto const& scan) -> std::uint64_t {
+      if constexpr (requires { scan.geometry(); }) {
+        std::vector<std::int32_t> every;
+        auto pixels = scan.full_indices();
+        if (x.inputs.contains("pixel_indices")) pixels = std::get<1>(x.inputs.find("pixel_indices")->second).data;
+        if (use == definition::weight_use::unit_hessian) {  // all pixels; with weights it is a projection of them
+          every.resize(scan.mask().size());
+          std::iota(every.begin(), every.end(), 0);
+          pixels = every;
+        }
+        bool const unit = use == definition::weight_use::unit_hessian && !x.inputs.contains("weights");
+        return definition::minimal_flops(scan, pixels, unit ? use : definition::weight_use::projection);
+      }
+      return 0;
+    }, any);
+  };
+}
+
 std::vector<operation> make_operations() {
   std::vector<std::string> const both{"parallel", "cone"}, host{"host"};
+  auto const projection = minimal(definition::weight_use::projection), hessian = minimal(definition::weight_use::unit_hessian);
   using enum array_kind;
   return {
       {"forward_project", "projector", both, host, {{.name = "recon", .kind = recon, .only_inside_mask = true}}, {}, sinogram,
-       on_scan([](auto const& ctx, auto const& scan, operands& x) { forward_project(ctx, scan, x.volume("recon"), x.output_volume()); })},
+       on_scan([](auto const& ctx, auto const& scan, operands& x) { forward_project(ctx, scan, x.volume("recon"), x.output_volume()); }), projection},
       {"back_project", "projector", both, host, {{.name = "sinogram", .kind = sinogram}}, {}, recon,
-       on_scan([](auto const& ctx, auto const& scan, operands& x) { back_project(ctx, scan, x.volume("sinogram"), x.output_volume()); })},
+       on_scan([](auto const& ctx, auto const& scan, operands& x) { back_project(ctx, scan, x.volume("sinogram"), x.output_volume()); }), projection},
       {"sparse_forward_project", "projector", both, host,
        {{.name = "voxel_values", .kind = cylinders}, {.name = "pixel_indices", .kind = pixel_indices}}, {}, sinogram,
        on_scan([](auto const& ctx, auto const& scan, operands& x) {
          sparse_forward_project(ctx, scan, x.cylinders("voxel_values"), x.list("pixel_indices"), x.output_volume());
-       })},
+       }), projection},
       {"sparse_back_project", "projector", both, host,
        {{.name = "sinogram", .kind = sinogram}, {.name = "pixel_indices", .kind = pixel_indices}},
        {{"coeff_power", value_kind::integer, 1}}, cylinders,
        on_scan([](auto const& ctx, auto const& scan, operands& x) {
          sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(), x.integer("coeff_power"));
-       })},
+       }), projection},
       {"hessian_diagonal", "projector", both, host, {{.name = "weights", .kind = sinogram, .required = false}}, {}, recon,
        on_scan([](auto const& ctx, auto const& scan, operands& x) {
          hessian_diagonal(ctx, scan, x.optional_volume("weights"), x.output_volume());
-       })},
+       }), hessian},
   };
 }
 
@@ -135,9 +159,9 @@ index_t listed_pixels(operation const& op, operands const& x) {
   return 0;
 }
 
-void allocate_output(operation const& op, any_scan const& scan, operands& x) {
+void allocate_output(operation const& op, any_scan const& scan, operands& x, bool with_data) {
   auto const shape = shape_of(op.output, scan, listed_pixels(op, x));
-  auto const elements = elements_of(shape);
+  auto const elements = with_data ? elements_of(shape) : 0;
   try {
     if (is_index_array(op.output)) x.output = npy_array<std::int32_t>{shape, std::vector<std::int32_t>(elements)};
     else x.output = npy_array<float>{shape, std::vector<float>(elements)};

@@ -24,8 +24,10 @@
 namespace mbirk::program {
 
 /// Where the program's operations run and what it can notice. Every operation is compiled for each of them.
+using plain_counting = instrument::counting<instrument::level{.unique = true, .reuse = false, .ranges = true}>;
 using full_counting = instrument::counting<instrument::level{.unique = true, .reuse = true, .ranges = true}>;
-using any_context = std::variant<context<exec::host, instrument::none>, context<exec::host, instrument::tracing>, context<exec::host, full_counting>>;
+using any_context = std::variant<context<exec::host, instrument::none>, context<exec::host, instrument::tracing>, context<exec::host, plain_counting>,
+                                 context<exec::host, full_counting>, context<exec::host, instrument::model<>>>;
 
 /// The scan of a case; nothing for geometry none.
 using any_scan = std::variant<std::monostate, parallel_scan, cone_scan>;
@@ -54,7 +56,7 @@ struct argument_info {
   nlohmann::json fallback;
 };
 
-/// What an operation works on: its inputs by name, its arguments (all of them: given or fallback) and its result, already of the right shape.
+/// What an operation works on (without data for the cost model: shapes only, but for lists of pixels): its inputs by name, its arguments (all of them: given or fallback) and its result, already of the right shape.
 struct operands {
   std::map<std::string, any_array, std::less<>> inputs;
   std::map<std::string, nlohmann::json, std::less<>> arguments;
@@ -78,6 +80,7 @@ struct operation {
   std::vector<argument_info> arguments;
   array_kind output;
   std::function<void(any_context const&, any_scan const&, operands&)> run;
+  std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;  ///< of the definition, nonzero weights only
 };
 
 std::vector<operation> const& operations();
@@ -86,7 +89,7 @@ operation const* find_operation(std::string_view name);
 
 /// Length of the operation's list of pixels; 0 when it has none.
 index_t listed_pixels(operation const& op, operands const& x);
-/// Gives operands.output its shape. @throws allocation_error
-void allocate_output(operation const& op, any_scan const& scan, operands& x);
+/// Gives operands.output its shape, and memory. @throws allocation_error
+void allocate_output(operation const& op, any_scan const& scan, operands& x, bool with_data = true);
 
 }  // namespace mbirk::program

@@ -11,8 +11,10 @@
 
 #include "command.hpp"
 #include "cost_json.hpp"
+#include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
-#include "profile_runs.hpp"
+#include "mbirk/version.hpp"
+#include "profile_problem.hpp"
 #include "profile_summary.hpp"
 #include "progress.hpp"
 #include "trace_file.hpp"
@@ -40,15 +42,41 @@ double seconds_of(auto const& f) {
   return std::chrono::duration<double>(clock::now() - begin).count();
 }
 
+/// One operation at one size: its data, and how it is called.
+struct measured_operation {
+  operation const& op;
+  profile_problem const& problem;
+  operands data;
+  exec::host exec;
+
+  template <class Instr> void run(Instr const& instr) { op.run(context{exec, instr}, problem.scan(), data); }
+  double seconds() {
+    return seconds_of([&] { run(instrument::none{}); });
+  }
+};
+
 /// Run 1 is the warm-up, run 2 is traced, every later run is timing only: the median of as many calls as fit into 50 ms, at least 1, at most 25.
-json measure(any_problem& p, projector_op op, int run, int threads, exec::workspace& memory, instrument::trace_buffer& trace) {
-  if (run == 1) return {{"time", seconds_of([&] { run_plain(p, op, threads, memory); })}, {"traced", false}, {"warm_up", true}};
-  if (run == 2) return {{"time", seconds_of([&] { run_traced(p, op, threads, memory, trace); })}, {"traced", true}};
+json measure(measured_operation& m, int run, instrument::trace_buffer& trace) {
+  if (run == 1) return {{"time", m.seconds()}, {"traced", false}, {"warm_up", true}};
+  if (run == 2) return {{"time", seconds_of([&] { m.run(instrument::tracing{trace}); })}, {"traced", true}};
   std::vector<double> times;
   double total = 0;
-  while (times.empty() || (total < 0.05 && times.size() < 25)) total += times.emplace_back(seconds_of([&] { run_plain(p, op, threads, memory); }));
+  while (times.empty() || (total < 0.05 && times.size() < 25)) total += times.emplace_back(m.seconds());
   std::sort(times.begin(), times.end());
   return {{"time", times[times.size() / 2]}, {"traced", false}, {"calls", times.size()}, {"min", times.front()}, {"max", times.back()}};
+}
+
+/// Exact counts up to largest_counted, with reuse distances up to largest_reuse; above, the model on shapes alone.
+json count(measured_operation& m, std::string const& geometry, index_t n) {
+  instrument::ledger records;
+  bool const counted = n <= largest_counted;
+  if (n <= largest_reuse) m.run(full_counting{records});
+  else if (counted) m.run(plain_counting{records});
+  else {
+    profile_problem const shapes(geometry, n, 1, false);
+    measured_operation{m.op, shapes, shapes.make_operands(m.op), m.exec}.run(instrument::model<>{records});
+  }
+  return cost_json(records.last(), counted ? "counted" : "model", m.op.minimal_flops(m.problem.scan(), m.data), m.exec.threads());
 }
 
 json environment(int threads) {
@@ -70,22 +98,23 @@ std::string timestamp() {
   return fmt::format("{:%Y%m%d_%H%M%S}_{:03}", fmt::localtime(std::chrono::system_clock::to_time_t(now)), ms);
 }
 
-struct chosen_operation { bool cone; projector_op op; std::string name; };
+struct chosen_operation { std::string geometry; operation const* op; std::string name; };
 
 std::vector<chosen_operation> choose(std::string const& glob) {
   std::vector<chosen_operation> chosen;
-  for (bool const cone : {false, true})
-    for (std::size_t k = 0; k < projector_op_names.size(); ++k) {
-      std::string const name = std::string(cone ? "cone_" : "parallel_") + projector_op_names[k];
-      if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) chosen.push_back({cone, static_cast<projector_op>(k), name});
+  for (std::string const geometry : {"parallel", "cone"})
+    for (auto const& op : operations()) {
+      std::string const name = geometry + "_" + op.name;
+      bool const here = std::find(op.geometries.begin(), op.geometries.end(), geometry) != op.geometries.end();
+      if (here && fnmatch(glob.c_str(), name.c_str(), 0) == 0) chosen.push_back({geometry, &op, name});
     }
   return chosen;
 }
 
 int run_profile(profile_options const& options) {
   require_policy(options.common);
-  auto const operations = choose(options.ops);
-  require(!operations.empty(), [&] { return "--ops " + options.ops + " matches no operation, expected a pattern such as 'parallel_*' (see mbirk ops)"; });
+  auto const chosen = choose(options.ops);
+  require(!chosen.empty(), [&] { return "--ops " + options.ops + " matches no operation, expected a pattern such as 'parallel_*' (see mbirk ops)"; });
   namespace fs = std::filesystem;
   fs::path const out = options.out;
   std::error_code code;
@@ -98,27 +127,25 @@ int run_profile(profile_options const& options) {
   int const threads = exec::host{options.common.threads}.threads();
   json report{{"timestamp", when}, {"volume_sizes", options.sizes}, {"runs_per_size", options.runs}, {"environment", environment(threads)},
               {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
-  progress bar(options.sizes.size() * operations.size(), options.common.quiet);
+  progress bar(options.sizes.size() * chosen.size(), options.common.quiet);
   std::size_t done_steps = 0;
   for (auto const n : options.sizes) {
     instrument::trace_buffer trace(1 << 16);
-    exec::workspace memory;
+    exec::workspace memory;  // so that repeated calls do not pay for fresh pages
     auto& costs = report["cost_analysis"][std::to_string(n)] = json::object();
-    std::unique_ptr<any_problem> p;
-    for (std::size_t k = 0; k < operations.size(); ++k) {
-      auto const& [cone, op, name] = operations[k];
+    std::unique_ptr<profile_problem> problem;
+    std::string made_for;
+    for (auto const& [geometry, op, name] : chosen) {
       bar.at(done_steps++, fmt::format("{} at {}", name, n));
       try {
-        if (!p || cone != (p->index() == 1))
-          p = std::make_unique<any_problem>(make_problem(cone, n, threads, true));
+        if (made_for != geometry) problem = std::make_unique<profile_problem>(geometry, n, threads, true), made_for = geometry;
+        measured_operation m{*op, *problem, problem->make_operands(*op), exec::host{options.common.threads, &memory}};
         for (int run = 1; run <= options.runs; ++run) {
-          json m = measure(*p, op, run, threads, memory, trace);
-          m["operation"] = name, m["volume_size"] = n, m["run"] = run;
-          report["measurements"].push_back(m);
+          json one = measure(m, run, trace);
+          one["operation"] = name, one["volume_size"] = n, one["run"] = run;
+          report["measurements"].push_back(one);
         }
-        bool const counted = n <= largest_counted;
-        auto const record = counted ? count_operation(*p, op, n <= largest_reuse) : model_operation(*p, op);
-        costs[name] = cost_json(record, counted ? "counted" : "model", minimal_flops(*p, op), threads);
+        costs[name] = count(m, geometry, n);
       } catch (std::exception const& e) {
         report["errors"].push_back({{"operation", name}, {"volume_size", n}, {"error", e.what()}});
       }

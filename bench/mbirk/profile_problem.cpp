@@ -11,7 +11,7 @@
 namespace mbirk::program {
 namespace {
 
-template <class Scan> Scan profile_scan(index_t n) {
+template <class Scan> Scan make_scan(index_t n) {
   bool constexpr cone = std::is_same_v<Scan, cone_scan>;
   index_t const views = std::max<index_t>(1, n / 2);
   typename Scan::parameters p{};
@@ -22,40 +22,56 @@ template <class Scan> Scan profile_scan(index_t n) {
   return Scan(p);
 }
 
-template <class Scan> problem<Scan> fill_problem(index_t n, int threads, bool with_data) {
-  problem<Scan> p{profile_scan<Scan>(n), {}, {}, {}, {}, {}, {}, {}};
-  if (!p.scan.full_indices().empty()) {
-    legacy_random random(0);
-    auto const partition = gen_pixel_partition(p.scan.full_indices(), 4, random);
-    auto const subset = partition.subset(0);
-    p.subset.assign(subset.begin(), subset.end());
-  }
-  if (!with_data) return p;
-  auto const elements = [](std::array<index_t, 3> s) { return static_cast<std::size_t>(s[0] * s[1] * s[2]); };
-  auto const recon_shape = p.scan.recon_shape(), sinogram_shape = p.scan.sinogram_shape();
-  p.recon.resize(elements(recon_shape)), p.recon_out.resize(p.recon.size());
-  p.sinogram.resize(elements(sinogram_shape)), p.sinogram_out.resize(p.sinogram.size());
-  nested_ellipsoids({p.recon.data(), recon_shape});
-  forward_project(context{exec::host{threads}, instrument::none{}}, p.scan, view<float, 3>(p.recon.data(), recon_shape),
-                  view<float, 3>(p.sinogram.data(), sinogram_shape));
-  std::mt19937 noise(0);
+std::vector<float> noisy(std::vector<float> sinogram) {
+  std::mt19937 random(0);
   std::normal_distribution<float> gauss;
   float peak = 0;
-  for (auto const y : p.sinogram) peak = std::max(peak, y);
-  for (auto& y : p.sinogram) y += 0.01f * peak * gauss(noise);
-  for (auto const q : p.subset) {
-    auto const* const cylinder = p.recon.data() + q * recon_shape[2];
-    p.values.insert(p.values.end(), cylinder, cylinder + recon_shape[2]);
-  }
-  p.values_out.resize(p.values.size());
-  return p;
+  for (auto const y : sinogram) peak = std::max(peak, y);
+  for (auto& y : sinogram) y += 0.01f * peak * gauss(random);
+  return sinogram;
 }
 
 }  // namespace
 
-any_problem make_problem(bool cone, index_t n, int threads, bool with_data) {
-  if (cone) return fill_problem<cone_scan>(n, threads, with_data);
-  return fill_problem<parallel_scan>(n, threads, with_data);
+profile_problem::profile_problem(std::string const& geometry, index_t n, int threads, bool with_data) : with_data_(with_data) {
+  if (geometry == "cone") scan_ = make_scan<cone_scan>(n);
+  else scan_ = make_scan<parallel_scan>(n);
+  std::visit([&](auto const& scan) {
+    if constexpr (requires { scan.geometry(); }) {
+      legacy_random random(0);
+      auto const partition = gen_pixel_partition(scan.full_indices(), 4, random);
+      subset_.assign(partition.subset(0).begin(), partition.subset(0).end());
+      if (!with_data) return;
+      auto const shape = scan.recon_shape();
+      recon_.resize(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]));
+      nested_ellipsoids({recon_.data(), shape});
+      for (auto const q : subset_) cylinders_.insert(cylinders_.end(), recon_.begin() + q * shape[2], recon_.begin() + (q + 1) * shape[2]);
+    }
+  }, scan_);
+  if (!with_data) return;
+  auto const& project = *find_operation("forward_project");
+  auto x = make_operands(project);
+  project.run(context{exec::host{threads}, instrument::none{}}, scan_, x);
+  sinogram_ = noisy(std::get<0>(x.output).data);
+}
+
+any_array profile_problem::input(array_kind kind) const {
+  auto const shape = shape_of(kind, scan_, static_cast<index_t>(subset_.size()));
+  switch (kind) {
+    case array_kind::sinogram: return npy_array<float>{shape, sinogram_};
+    case array_kind::recon: return npy_array<float>{shape, recon_};
+    case array_kind::pixel_indices: return npy_array<std::int32_t>{shape, subset_};
+    default: return npy_array<float>{shape, cylinders_};
+  }
+}
+
+operands profile_problem::make_operands(operation const& op) const {
+  operands x;
+  for (auto const& i : op.inputs)
+    if (i.required) x.inputs.emplace(i.name, input(i.kind));
+  for (auto const& a : op.arguments) x.arguments.emplace(a.name, a.fallback);
+  allocate_output(op, scan_, x, with_data_);
+  return x;
 }
 
 }  // namespace mbirk::program

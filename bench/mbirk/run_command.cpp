@@ -30,7 +30,6 @@ struct job {
   operation const* op;
 };
 
-
 /// What is asked for, checked as far as it can be without reading data.
 std::vector<job> select(case_file const& c, run_options const& o) {
   std::vector<job> jobs;
@@ -73,10 +72,10 @@ class recorder {
     return context{exec_, instrument::none{}};
   }
   /// After an operation: counts become JSON at once, because they name the entry.
-  void finished(case_entry const& e) {
+  void finished(case_entry const& e, std::uint64_t minimal_flops) {
     for (auto const& record : counts_.records()) {
       json one = {{"operation", record.name}, {"output", e.output}};
-      one.update(cost_json(record, "counted", 0, exec_.threads()));
+      one.update(cost_json(record, "counted", minimal_flops, exec_.threads()));
       list_.push_back(std::move(one));
     }
     counts_.clear();
@@ -167,7 +166,7 @@ int run(run_options const& o) {
       throw error(c.file + ": " + e.field + ": " + failure.what(), failure.where);
     }
     std::chrono::duration<double> const seconds = std::chrono::steady_clock::now() - start;
-    records.finished(e);
+    records.finished(e, o.instrument == "counting" ? jobs[k].op->minimal_flops(c.scan, x) : 0);
     auto const path = fs::path(o.out) / e.output;
     make_folder(path.parent_path());
     std::visit([&](auto const& result) { write_npy(path, result); }, x.output);

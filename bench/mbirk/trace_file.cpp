@@ -1,5 +1,6 @@
 #include "trace_file.hpp"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <nlohmann/json.hpp>
@@ -26,27 +27,28 @@ std::string gzip(std::string const& text) {
   return out;
 }
 
+/// Nanoseconds as microseconds with three decimals, exactly: a double would print 2214.7690000000002.
+std::string microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
+
 }  // namespace
 
 void write_trace(std::filesystem::path const& path, instrument::trace_buffer const& trace) {
   using json = nlohmann::json;
-  json events = json::array();
-  events.push_back({{"ph", "M"}, {"pid", 1}, {"name", "process_name"}, {"args", {{"name", "mbirk"}}}});
-  events.push_back({{"ph", "M"}, {"pid", 1}, {"tid", 1}, {"name", "thread_name"}, {"args", {{"name", "operations"}}}});
+  std::string text = R"({"displayTimeUnit":"ms","otherData":{"dropped events":)" + std::to_string(trace.dropped()) + R"(},"traceEvents":[
+{"ph":"M","pid":1,"name":"process_name","args":{"name":"mbirk"}},
+{"ph":"M","pid":1,"tid":1,"name":"thread_name","args":{"name":"operations"}})";
   for (auto const& e : trace.events()) {
-    double const begin = static_cast<double>(e.begin) * 1e-3, length = static_cast<double>(e.end - e.begin) * 1e-3;  // microseconds
+    auto const name = json(e.name).dump(), begin = microseconds(e.begin);
     if (e.kind == instrument::event_kind::memory) {
-      events.push_back({{"ph", "C"}, {"pid", 1}, {"ts", begin}, {"name", "live bytes"}, {"args", {{"bytes", e.value}}}});
-    } else {
-      bool const operation = e.kind == instrument::event_kind::operation;
-      json event{{"ph", "X"}, {"pid", 1}, {"tid", 1}, {"ts", begin}, {"dur", length}, {"name", e.name}, {"cat", operation ? "operation" : "stage"}};
-      if (operation) event["args"] = {{"items", e.value}};
-      events.push_back(event);
+      text += fmt::format(",\n{{\"ph\":\"C\",\"pid\":1,\"ts\":{},\"name\":\"live bytes\",\"args\":{{\"bytes\":{}}}}}", begin, e.value);
+      continue;
     }
+    bool const operation = e.kind == instrument::event_kind::operation;
+    text += fmt::format(",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{},\"dur\":{},\"name\":{},\"cat\":\"{}\"{}}}", begin, microseconds(e.end - e.begin), name,
+                        operation ? "operation" : "stage", operation ? fmt::format(",\"args\":{{\"items\":{}}}", e.value) : "");
   }
-  json const whole{{"traceEvents", events}, {"displayTimeUnit", "ms"}, {"otherData", {{"dropped events", trace.dropped()}}}};
+  text += "]}\n";
   output_file out(path);
-  auto const text = whole.dump();
   out.write(path.extension() == ".gz" ? gzip(text) : text);
   out.commit();
 }

@@ -1,4 +1,6 @@
 // What the types say: without instrumentation a context is its execution policy, and a kernel reads and writes through plain pointers.
+#include <utility>
+
 #include "mbirk/context.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"
@@ -23,12 +25,5 @@ static_assert(std::is_same_v<plain::backend::cursor<float const>, float const*>)
 template <class Context> using cursor_of = decltype(observe(std::declval<Context const&>(), view<float, 3>{}, "", array_role::output));
 static_assert(std::is_same_v<cursor_of<plain>, float*>);
 static_assert(std::is_same_v<cursor_of<traced>, float*>);
-
-// Observing is the identity, at compile time too.
-constexpr bool same_pointer() {
-  float x = 0;
-  return observe(plain{}, &x, array_info{"x", array_role::argument, 1}) == &x;
-}
-[[maybe_unused]] bool const checked = same_pointer();
 
 }  // namespace

@@ -139,7 +139,8 @@ TYPED_TEST(Pack, LoadsAndStoresOfUnalignedMemory) {
   for (int at = 0; at < B::lanes; ++at) {
     auto const x = B::load(memory.data() + at);
     this->expect_lanes(this->values(x), [&](auto k) { return memory[static_cast<std::size_t>(at) + k]; }, "load");
-    this->expect_lanes(this->values(B::load_once(memory.data() + at)), [&](auto k) { return memory[static_cast<std::size_t>(at) + k]; }, "held");
+    if constexpr (B::lanes <= simd::native_lanes)  // wider packs are in no one register that could hold them
+      this->expect_lanes(this->values(B::load_once(memory.data() + at)), [&](auto k) { return memory[static_cast<std::size_t>(at) + k]; }, "held");
     std::vector<float> out(memory.size(), -1.0f);
     B::store(out.data() + at, x);
     for (int k = 0; k < 3 * B::lanes; ++k)
@@ -197,7 +198,7 @@ TYPED_TEST(Pack, IntegersWrapAndRotate) {
     this->expect_lanes(this->values(rotate_left(x, bits)), [&](auto k) { return static_cast<std::int32_t>(std::rotl(u(a[k]), bits)); }, "rotate");
 }
 
-// To the nearest float, or, without the instruction, of a number whose last bit was dropped: half a unit and a relative 2^-31 more.
+// To the nearest float, or, without the instruction, of a number whose last bit was dropped: half a unit and 1 more.
 TYPED_TEST(Pack, UnsignedToFloat) {
   using B = TypeParam;
   for (int round = 0; round < 30; ++round) {
@@ -206,7 +207,7 @@ TYPED_TEST(Pack, UnsignedToFloat) {
     auto const found = this->values(B::to_pack_unsigned(B::load_ints(words.data())));
     for (std::size_t k = 0; k < words.size(); ++k) {
       double const exact = static_cast<std::uint32_t>(words[k]);
-      EXPECT_NEAR(found[k], exact, exact * (0x1p-24 + 0x1p-30)) << words[k];
+      EXPECT_NEAR(found[k], exact, exact * 0x1p-24 + 1) << words[k];
     }
     EXPECT_EQ(found[0], 0.0f);
     EXPECT_EQ(found[2], 0x1p31f);

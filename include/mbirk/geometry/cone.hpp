@@ -73,7 +73,7 @@ inline automatic_size auto_size(cone_parameters const& p) {
   }
   double const height = rows * (p.delta_det_row / m);
   float const extent = static_cast<float>(height) + (highest - lowest);
-  index_t const slices = std::max<index_t>(1, static_cast<index_t>(std::ceil(extent / static_cast<float>(delta_z))));
+  index_t const slices = std::max<index_t>(1, detail::to_count(std::ceil(extent / static_cast<float>(delta_z))));
   size.recon_slice_offset = static_cast<double>((lowest + highest) / 2);
 
   double const top = p.axial_pad_fraction.front(), bottom = p.axial_pad_fraction.back();
@@ -87,8 +87,8 @@ inline automatic_size auto_size(cone_parameters const& p) {
   double const low = edge(-0.5), high = edge(rows - 0.5);
   double const beyond_bottom = std::max(0.0, std::max(low, high) * reach - height / 2);
   double const beyond_top = std::max(0.0, -std::min(low, high) * reach - height / 2);
-  auto const pad_top = static_cast<index_t>(std::ceil(top * beyond_top / delta_z));
-  auto const pad_bottom = static_cast<index_t>(std::ceil(bottom * beyond_bottom / delta_z));
+  auto const pad_top = detail::to_count(std::ceil(top * beyond_top / delta_z));
+  auto const pad_bottom = detail::to_count(std::ceil(bottom * beyond_bottom / delta_z));
   size.recon_shape[2] = slices + pad_top + pad_bottom;
   size.recon_slice_offset += static_cast<double>(pad_bottom - pad_top) * delta_z / 2;
   return size;

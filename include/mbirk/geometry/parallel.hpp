@@ -42,8 +42,10 @@ struct automatic_size {
 
 namespace detail {
 
-inline index_t ceil_f32(double x) { return static_cast<index_t>(std::ceil(static_cast<float>(x))); }
-inline index_t rint_f32(double x) { return static_cast<index_t>(std::nearbyint(static_cast<float>(x))); }
+/// A count from a whole number; what no memory could hold (or is no number) becomes 2^40, which the checks of size refuse.
+inline index_t to_count(double x) { return x >= 0 && x < 0x1p40 ? static_cast<index_t>(x) : x < 0 ? 0 : index_t{1} << 40; }
+inline index_t ceil_f32(double x) { return to_count(std::ceil(static_cast<float>(x))); }
+inline index_t rint_f32(double x) { return to_count(std::nearbyint(static_cast<float>(x))); }
 
 inline void require_positive(double x, char const* name) {
   require(x > 0 && std::isfinite(x), [&] { return std::string(name) + " is " + number_text(x) + ", expected a positive number"; });

@@ -1,7 +1,9 @@
 // Parallel-beam projector operations: check shapes, open a scope, lay out, launch. Nothing else.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/parallel_forward.hpp"
@@ -52,8 +54,11 @@ void parallel_back(Context const& ctx, parallel_scan const& s, view<float const,
   temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
   load_sinogram(ctx, sinogram, inside, shape, name);
 
-  auto passes = kernel::make_passes(s);
-  auto const three = std::stable_partition(passes.begin(), passes.end(), [](auto const& p) { return p.taps == 2; });
+  auto passes = kernel::make_passes(s);  // those of two taps first, so that a block of views has one kind
+  std::sort(passes.begin(), passes.end(), [](auto const& a, auto const& b) {
+    return std::tuple(a.taps, a.view, a.first_tap) < std::tuple(b.taps, b.view, b.first_tap);
+  });
+  auto const three = std::find_if(passes.begin(), passes.end(), [](auto const& p) { return p.taps == 3; });
   [[maybe_unused]] auto const guard = ctx.instr.stage("project");
   observed_plan<Context> const pixels(ctx, plan);
   kernel::parallel_back<B> kernel{observe(ctx, inside), cylinders, pixels.rows, pixels.cols, pixels.offsets, observe_table(ctx, passes, "passes"),
