@@ -180,6 +180,27 @@ TEST(PlainMachine, LoopsSumsAndStores) {
   EXPECT_EQ(data, (std::vector<double>{3, 1, 1, 1, 1, 5}));
 }
 
+// Where there is nothing to load, nothing is: the memory before the array is not its element.
+TEST(PlainMachine, InputsWithoutElementsLoadZero) {
+  definition::plain_machine<double> m;
+  std::vector<float> const data{7, 7, 7, 7};
+  EXPECT_EQ(m.input(view<float const, 2>(data.data() + 2, {2, 0})).clamped(index_t{1}, index_t{0}), 0);
+  EXPECT_EQ(m.input(view<float const, 2>(data.data() + 2, {0, 2})).clamped(index_t{0}, index_t{1}), 0);
+}
+TEST(DefinedCone, EmptyAxesAreZero) {
+  std::vector<float> const seven{7, 7};
+  ASSERT_EQ(definition::plain_machine<double>{}.input(view<float const, 1>(seven.data() + 1, {0})).clamped(index_t{0}), 0);
+  auto p = some_cone();
+  p.recon_shape = {7, 8, 0};
+  for (double const y : define_forward(cone_scan(p), std::vector<float>{}, {3, 4})) EXPECT_EQ(y, 0);
+  p = some_cone();
+  for (std::size_t const axis : {1, 2}) {
+    p.sinogram_shape = {5, 6, 40};
+    p.sinogram_shape[axis] = 0;
+    for (double const x : define_back(cone_scan(p), std::vector<float>{}, {3, 4}, 1)) EXPECT_EQ(x, 0);
+  }
+}
+
 TEST(PlainMachine, InputsConvertAndClamp) {
   definition::plain_machine<double> m;
   std::vector<float> const data{1, 2, 3, 4, 5, 6};

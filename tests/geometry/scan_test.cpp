@@ -49,6 +49,17 @@ TEST(Scan, ZShiftsPerView) {
   for (std::size_t v = 0; v < 3; ++v) EXPECT_EQ(s.positions()[v].z_shift, static_cast<double>(p.helical_z_shifts[v]));
 }
 
+TEST(Scan, ViewParametersAsTheyAreStored) {
+  auto p = good_cone();
+  cone_scan s(p);
+  ASSERT_EQ(s.z_shifts().size(), 3u);
+  EXPECT_TRUE(std::equal(s.angles().begin(), s.angles().end(), p.angles.begin(), p.angles.end()));
+  for (float const z : s.z_shifts()) EXPECT_EQ(z, 0) << "one per view, even where none was given";
+  std::vector<float> const shifts{1, 2, 3};
+  s.set_views(p.angles, shifts);
+  EXPECT_TRUE(std::equal(s.z_shifts().begin(), s.z_shifts().end(), shifts.begin(), shifts.end()));
+}
+
 TEST(Scan, SetViewsReplacesPositionsAndNothingElse) {
   auto p = good_cone();
   p.helical_z_shifts = {0, 1, 2};

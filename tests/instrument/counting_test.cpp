@@ -64,7 +64,7 @@ TEST(Counting, EqualsModelForOddCone) {
 }
 
 TEST(Counting, ReuseAndTrafficEqualTheModels) {
-  constexpr instrument::level all{.unique = true, .reuse = true, .ranges = false};
+  constexpr auto all = instrument::level::unique | instrument::level::reuse;
   auto const s = odd_cone(1.1, false);
   instrument::ledger counted, modelled;
   run(context{exec::host{}, instrument::counting<all>{counted}}, s, op::back);
@@ -158,7 +158,7 @@ TEST(Counting, UsefulLanesAreTheSlicesThatExist) {
 }
 
 TEST(Counting, RangesOfArgumentsAndOutputs) {
-  constexpr instrument::level ranges{.unique = false, .reuse = false, .ranges = true};
+  constexpr auto ranges = instrument::level::ranges;
   instrument::ledger l;
   run(context{exec::host{}, instrument::counting<ranges>{l}}, square_parallel(8), op::forward);
   int seen = 0;

@@ -24,21 +24,25 @@ template <class T, int Rank> class view {
 
   constexpr view() = default;
 
-  MBIRK_HD constexpr view(T* data, shape_type extents) noexcept : data_(data), extents_(extents) {
+  // Made on the host, used anywhere: std::array is not callable on a device, so extents are kept in plain arrays.
+  constexpr view(T* data, shape_type extents) noexcept : data_(data) {
     index_t step = 1;
     for (int d = Rank - 1; d >= 0; --d) {
+      extents_[d] = extents[static_cast<std::size_t>(d)];
       strides_[d] = step;
       step *= extents_[d];
     }
   }
-  MBIRK_HD constexpr view(T* data, shape_type extents, shape_type strides) noexcept
-      : data_(data), extents_(extents), strides_(strides) {}
+  constexpr view(T* data, shape_type extents, shape_type strides) noexcept : data_(data) {
+    for (int d = 0; d < Rank; ++d) extents_[d] = extents[static_cast<std::size_t>(d)], strides_[d] = strides[static_cast<std::size_t>(d)];
+  }
 
   /// A view of mutable elements is also one of constant elements.
   template <class U>
     requires(std::is_same_v<U const, T>)
-  MBIRK_HD constexpr view(view<U, Rank> const& other) noexcept
-      : data_(other.data()), extents_(other.extents()), strides_(other.strides()) {}
+  MBIRK_HD constexpr view(view<U, Rank> const& other) noexcept : data_(other.data()) {
+    for (int d = 0; d < Rank; ++d) extents_[d] = other.extent(d), strides_[d] = other.stride(d);
+  }
 
   template <class... I> MBIRK_HD constexpr T& operator()(I... i) const noexcept {
     static_assert(sizeof...(I) == Rank, "one index per dimension");
@@ -51,8 +55,8 @@ template <class T, int Rank> class view {
   MBIRK_HD constexpr T* data() const noexcept { return data_; }
   MBIRK_HD constexpr index_t extent(int d) const noexcept { return extents_[d]; }
   MBIRK_HD constexpr index_t stride(int d) const noexcept { return strides_[d]; }
-  MBIRK_HD constexpr shape_type extents() const noexcept { return extents_; }
-  MBIRK_HD constexpr shape_type strides() const noexcept { return strides_; }
+  constexpr shape_type extents() const noexcept { return as_array(extents_); }
+  constexpr shape_type strides() const noexcept { return as_array(strides_); }
   MBIRK_HD constexpr index_t size() const noexcept {
     index_t n = 1;
     for (auto const e : extents_) n *= e;
@@ -69,9 +73,15 @@ template <class T, int Rank> class view {
   }
 
  private:
+  static constexpr shape_type as_array(index_t const (&values)[Rank]) noexcept {
+    shape_type a{};
+    for (int d = 0; d < Rank; ++d) a[static_cast<std::size_t>(d)] = values[d];
+    return a;
+  }
+
   T* data_ = nullptr;
-  shape_type extents_{};
-  shape_type strides_{};
+  index_t extents_[Rank] = {};
+  index_t strides_[Rank] = {};
 };
 
 template <class T> view(T*, std::array<index_t, 1>) -> view<T, 1>;

@@ -3,6 +3,7 @@
 // the same text: trip counts are known beforehand, taps that do not exist have weight 0, and loads are clamped into their array.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <tuple>
 
@@ -26,11 +27,13 @@ template <class T, class E, int Rank> struct plain_input {
   using value = std::conditional_t<std::integral<E>, index_t, T>;
   view<E const, Rank> data;
   template <class... I> value at(I... i) const { return static_cast<value>(data(i...)); }
-  /// The element, with every index clamped into the array. The weight beside it decides; the load never leaves the array.
+  /// The element, with every index clamped into the array (0 where the array is empty). The weight beside it decides; the load never leaves the array.
   template <class... I> value clamped(I... i) const {
+    if (data.size() == 0) return value{};
     int d = 0;
     auto const clamp = [&](index_t n) { return min(max(n, index_t{0}), data.extent(d++) - 1); };
-    return static_cast<value>(std::apply([&](auto... c) { return data(c...); }, std::tuple<decltype(index_t(i))...>{clamp(i)...}));
+    std::array<index_t, Rank> const inside{clamp(i)...};  // braces: clamped in this order
+    return static_cast<value>(std::apply([&](auto... c) { return data(c...); }, inside));
   }
 };
 

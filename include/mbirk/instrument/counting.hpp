@@ -17,7 +17,7 @@ class open_operation {
  public:
   open_operation(op_info op, level what) : what_(what) {
     record_.name = op.name, record_.items = op.items;
-    record_.unique = what.unique, record_.has_reuse = what.reuse, record_.has_ranges = what.ranges;
+    record_.unique = has(what, level::unique), record_.has_reuse = has(what, level::reuse), record_.has_ranges = has(what, level::ranges);
     counts_now = {};
   }
   open_operation(open_operation const&) = delete;
@@ -34,7 +34,7 @@ class open_operation {
   op_record finish() {
     settle();
     for (auto& t : tallies_) record_.arrays.push_back(describe(t, t.total, true));
-    if (what_.reuse && !lines_.empty()) record_.reuse = lines_.result();
+    if (has(what_, level::reuse) && !lines_.empty()) record_.reuse = lines_.result();
     return std::move(record_);
   }
 
@@ -72,11 +72,11 @@ class open_operation {
     auto& t = tallies_.emplace_back(array_tally{.name = info.name, .role = info.role, .type = type, .item_bytes = item_bytes, .elements = info.elements,
                                                 .base = base, .now = {}, .read = {}, .written = {}, .total = {}, .total_read = {}, .total_written = {}, .reuse = {}});
     index_t const bytes = info.elements * item_bytes;
-    if (what_.unique) {
+    if (has(what_, level::unique)) {
       auto const words = static_cast<std::size_t>(bytes / 256 + 2);
       t.read.resize(words), t.written.resize(words), t.total_read.resize(words), t.total_written.resize(words);
     }
-    if (what_.reuse) {
+    if (has(what_, level::reuse)) {
       index_t const lines = ceil_div(bytes, reuse_engine::line_bytes) + 1;
       t.reuse = reuse_engine(lines);
       t.first_line = lines_.grow(lines);
@@ -108,9 +108,9 @@ class open_operation {
       r.counts.unique_written += 4 * static_cast<std::uint64_t>(std::popcount(t.total_written[k]));
       r.counts.touched += 4 * static_cast<std::uint64_t>(std::popcount(t.total_read[k] | t.total_written[k]));
     }
-    if (what_.reuse) r.reuse = t.reuse.result();
+    if (has(what_, level::reuse)) r.reuse = t.reuse.result();
     bool const outside = t.role == array_role::argument || t.role == array_role::output;
-    if (what_.ranges && outside && t.base && std::string_view(t.type) == "f32") r.values = scan_values(static_cast<float const*>(t.base), t.elements);
+    if (has(what_, level::ranges) && outside && t.base && std::string_view(t.type) == "f32") r.values = scan_values(static_cast<float const*>(t.base), t.elements);
     return r;
   }
 
@@ -199,10 +199,10 @@ template <level Level, bool Dataless> class counting_policy {
 }  // namespace detail
 
 /// Exact counts of what the instantiated kernels do, by stage and array. The same bits as without.
-template <level Level = level{}> using counting = detail::counting_policy<Level, false>;
+template <level Level = level::unique> using counting = detail::counting_policy<Level, false>;
 
 /// The cost model: the same kernels on packs without data, so arrays need no memory. Its records equal those of counting, reuse included.
-template <level Level = level{}> using model = detail::counting_policy<Level, true>;
+template <level Level = level::unique> using model = detail::counting_policy<Level, true>;
 
 static_assert(instrumentation_policy<counting<>> && instrumentation_policy<model<>>);
 

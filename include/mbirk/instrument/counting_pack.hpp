@@ -141,12 +141,12 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   template <class T> static MBIRK_INLINE void note_load(counted_cursor<T> const& c, int n) {
     c.tally->now.loads += 1;
     c.tally->now.bytes_loaded += static_cast<std::uint64_t>(n) * sizeof(T);
-    if constexpr (Level.unique || Level.reuse) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
+    if constexpr (has(Level, level::unique | level::reuse)) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
   }
   template <class T> static MBIRK_INLINE void note_store(counted_cursor<T> const& c, int n) {
     c.tally->now.stores += 1;
     c.tally->now.bytes_stored += static_cast<std::uint64_t>(n) * sizeof(T);
-    if constexpr (Level.unique || Level.reuse) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
+    if constexpr (has(Level, level::unique | level::reuse)) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
   }
 
   template <class T> static MBIRK_INLINE pack load(counted_cursor<T> c) {
@@ -249,14 +249,14 @@ template <class Fast, level Level, class Native = Fast> struct counted {
       ++t.outside;
       return;
     }
-    if constexpr (Level.unique) {
+    if constexpr (has(Level, level::unique)) {
       auto const word = static_cast<std::size_t>(byte / 4);
       int const n = bytes / 4, shift = static_cast<int>(word % 64);
       std::uint64_t const ones = n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
       mark(t, word / 64, ones << shift, store);
       if (shift + n > 64) mark(t, word / 64 + 1, ones >> (64 - shift), store);
     }
-    if constexpr (Level.reuse) {
+    if constexpr (has(Level, level::reuse)) {
       for (index_t line = byte / reuse_engine::line_bytes; line <= (byte + bytes - 1) / reuse_engine::line_bytes; ++line) {
         bool const full = byte <= line * reuse_engine::line_bytes && byte + bytes >= (line + 1) * reuse_engine::line_bytes;
         t.reuse.touch(static_cast<std::uint32_t>(line), store, full);

@@ -16,12 +16,15 @@
 
 namespace mbirk::instrument {
 
-/// What is counted. Levels are constants of the policy's type, so a cheap one pays nothing for the others.
-struct level {
-  bool unique = true;   ///< unique bytes: a bit per 4-byte word
-  bool reuse = false;   ///< stack distances in 64-byte lines, of all arrays together and of each
-  bool ranges = false;  ///< values of arguments and outputs
+/// What is counted beside operations and bytes. Levels are constants of the policy's type, so a cheap one pays nothing for the others.
+enum class level : unsigned {
+  operations = 0,
+  unique = 1,  ///< unique bytes: a bit per 4-byte word
+  reuse = 2,   ///< stack distances in 64-byte lines, of all arrays together and of each
+  ranges = 4,  ///< values of arguments and outputs
 };
+constexpr level operator|(level a, level b) noexcept { return level{static_cast<unsigned>(a) | static_cast<unsigned>(b)}; }
+constexpr bool has(level all, level one) noexcept { return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0; }
 
 enum class number { f32, f64, i32 };
 enum class operation { add, mul, fma, div, sqrt, min_max, compare, select, round, convert, permute, broadcast, integer, absolute };
