@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "mbirk/definition/footprint.hpp"
@@ -49,9 +49,10 @@ inline std::vector<parallel_pass> make_passes(parallel_scan const& s) {
 
 /// The order of a tile's 64 pixels by channel, ascending: the same for every tile, because the left edge is affine in the pixel.
 inline void sort_tile(parallel_pass const& p, std::int32_t* order) {
-  std::iota(order, order + group_pixels, 0);
-  auto const at = [&](std::int32_t k) { return p.row_step * (k / tile_side) + p.col_step * (k % tile_side); };
-  std::sort(order, order + group_pixels, [&](auto a, auto b) { return at(a) != at(b) ? at(a) < at(b) : a < b; });
+  std::pair<double, std::int32_t> pixels[group_pixels];
+  for (std::int32_t k = 0; k < group_pixels; ++k) pixels[k] = {p.row_step * (k / tile_side) + p.col_step * (k % tile_side), k};
+  std::sort(pixels, pixels + group_pixels);
+  for (int k = 0; k < group_pixels; ++k) order[k] = pixels[k].second;
 }
 
 /// First channel (plus guard) and weights (to the power 1 or 2) of `count` pixels of a group. Writes whole packs.

@@ -25,11 +25,6 @@ struct pixel_plan {
   std::vector<pixel_group> groups;
   index_t pixels = 0;
 
-  void add(index_t row, index_t col, index_t offset) {
-    rows.push_back(static_cast<std::int32_t>(row));
-    cols.push_back(static_cast<std::int32_t>(col));
-    offsets.push_back(offset);
-  }
   void finish() {
     pixels = static_cast<index_t>(rows.size());
     rows.resize(rows.size() + group_pixels, rows.empty() ? 0 : rows.back());
@@ -40,18 +35,23 @@ struct pixel_plan {
 /// The pixels of a grid where mask is 1 (every pixel without a mask), by tiles. Pixel (i, j) lies at i row_stride + j col_stride.
 inline pixel_plan plan_grid(index_t rows, index_t cols, std::uint8_t const* mask, index_t row_stride, index_t col_stride) {
   pixel_plan plan;
+  auto const most = static_cast<std::size_t>(rows * cols);
+  plan.rows.resize(most), plan.cols.resize(most), plan.offsets.resize(most);
+  std::size_t n = 0;
   for (index_t i0 = 0; i0 < rows; i0 += tile_side)
     for (index_t j0 = 0; j0 < cols; j0 += tile_side) {
-      pixel_group group{static_cast<index_t>(plan.rows.size()), 0, 0};
-      for (index_t k = 0; k < group_pixels; ++k) {
-        index_t const i = i0 + k / tile_side, j = j0 + k % tile_side;
-        if (i >= rows || j >= cols || (mask && !mask[i * cols + j])) continue;
-        plan.add(i, j, i * row_stride + j * col_stride);
-        ++group.count;
-        group.tile_mask |= std::uint64_t{1} << k;
-      }
+      pixel_group group{static_cast<index_t>(n), 0, 0};
+      for (index_t i = i0; i < std::min(rows, i0 + tile_side); ++i)
+        for (index_t j = j0; j < std::min(cols, j0 + tile_side); ++j) {
+          if (mask && !mask[i * cols + j]) continue;
+          plan.rows[n] = static_cast<std::int32_t>(i), plan.cols[n] = static_cast<std::int32_t>(j);
+          plan.offsets[n++] = i * row_stride + j * col_stride;
+          group.tile_mask |= std::uint64_t{1} << ((i - i0) * tile_side + (j - j0));
+        }
+      group.count = static_cast<int>(static_cast<index_t>(n) - group.first);
       if (group.count > 0) plan.groups.push_back(group);
     }
+  plan.rows.resize(n), plan.cols.resize(n), plan.offsets.resize(n);
   plan.finish();
   return plan;
 }
