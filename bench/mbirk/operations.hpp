@@ -56,7 +56,8 @@ struct argument_info {
   nlohmann::json fallback;
 };
 
-/// What an operation works on (without data for the cost model: shapes only, but for lists of pixels): its inputs by name, its arguments (all of them: given or fallback) and its result, already of the right shape.
+/// What an operation works on: its inputs by name, its arguments (all of them: given or fallback) and its result, already of the right shape.
+/// For the cost model arrays have shapes and no data, lists of pixels excepted.
 struct operands {
   std::map<std::string, any_array, std::less<>> inputs;
   std::map<std::string, nlohmann::json, std::less<>> arguments;

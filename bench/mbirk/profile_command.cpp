@@ -172,8 +172,10 @@ void add_profile_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("profile", "Times, traces and counts every operation at several sizes");
   auto const options = std::make_shared<profile_options>();
   add_common_options(*command, options->common);
-  command->add_option("--sizes", options->sizes, "Sizes N: recon N^3, N/2 views")->delimiter(',')->check(CLI::Range(2, 4096))->type_name("N,N,...")->capture_default_str();
-  command->add_option("--runs", options->runs, "Runs: 1 warm-up, 2 traced, later ones timing only")->check(CLI::Range(1, 1000))->type_name("N")->capture_default_str();
+  command->add_option("--sizes", options->sizes, "Sizes N: recon N^3, N/2 views")
+      ->delimiter(',')->check(CLI::Range(2, 4096))->type_name("N,N,...")->capture_default_str();
+  command->add_option("--runs", options->runs, "Runs: 1 warm-up, 2 traced, later ones timing only")
+      ->check(CLI::Range(1, 1000))->type_name("N")->capture_default_str();
   command->add_option("--ops", options->ops, "Which operations, as a shell pattern")->type_name("GLOB")->capture_default_str();
   command->add_option("--out", options->out, "Output folder")->type_name("DIR")->capture_default_str();
   command->callback([options, &chosen] { chosen = [options] { return run_profile(*options); }; });

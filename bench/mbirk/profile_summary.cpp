@@ -24,7 +24,10 @@ double median_time(json const& report, std::string const& operation, json const&
   return -1;
 }
 
-std::string time_text(double t) { return t < 1e-3 ? fmt::format("{:.1f} us", t * 1e6) : t < 1 ? fmt::format("{:.2f} ms", t * 1e3) : fmt::format("{:.3f} s", t); }
+std::string time_text(double t) {
+  if (t < 1e-3) return fmt::format("{:.1f} us", t * 1e6);
+  return t < 1 ? fmt::format("{:.2f} ms", t * 1e3) : fmt::format("{:.3f} s", t);
+}
 
 }  // namespace
 
@@ -37,8 +40,8 @@ void print_summary(json const& report) {
     double total = 0;
     for (auto const& [name, cost] : costs.items()) total += std::max(0.0, median_time(report, name, size));
     if (costs.empty()) continue;
-    fmt::print("\n{0:>4}^3  {1:<33}{2:>10}{3:>8}{4:>9}{5:>9}{6:>9}{7:>11}{8:>11}  {9}\n", size.get<long>(), "operation", "median", "share", "GUPS", "GFLOP/s", "GB/s",
-               "flop/byte", "x minimal", "cost");
+    fmt::print("\n{0:>4}^3  {1:<33}{2:>10}{3:>8}{4:>9}{5:>9}{6:>9}{7:>11}{8:>11}  {9}\n", size.get<long>(), "operation", "median", "share", "GUPS",
+               "GFLOP/s", "GB/s", "flop/byte", "x minimal", "cost");
     std::vector<std::string> order;
     for (auto const& m : report["measurements"])
       if (std::string const name = m["operation"]; costs.contains(name) && std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);

@@ -30,7 +30,8 @@ inline parallel_scan square_parallel(index_t n) {
   return parallel_scan(p);
 }
 inline cone_scan square_cone(index_t n) {
-  cone_parameters p{.sinogram_shape = {n / 2, n, n}, .angles = {}, .source_detector_dist = 4.0 * static_cast<double>(n), .source_iso_dist = 2.0 * static_cast<double>(n)};
+  double const size = static_cast<double>(n);
+  cone_parameters p{.sinogram_shape = {n / 2, n, n}, .angles = {}, .source_detector_dist = 4 * size, .source_iso_dist = 2 * size};
   for (index_t v = 0; v < n / 2; ++v) p.angles.push_back(static_cast<float>(2 * M_PI * static_cast<double>(v) / static_cast<double>(n / 2)));
   return cone_scan(p);
 }
@@ -41,8 +42,8 @@ inline parallel_scan odd_parallel(double voxel) {
 }
 inline cone_scan odd_cone(double row_pitch, bool curved) {
   return cone_scan(cone_parameters{.sinogram_shape = {5, 17, 23}, .angles = {0.1f, 1.3f, 2.9f, 4.4f, 6.0f}, .source_detector_dist = 60, .source_iso_dist = 41,
-                                   .helical_z_shifts = {-1.f, -.5f, 0.f, .5f, 1.f}, .use_curved_detector = curved, .delta_det_channel = 0.9, .delta_det_row = row_pitch,
-                                   .det_channel_offset = 0.7, .det_row_offset = -0.6, .delta_voxel = 0.75, .recon_shape = std::array<index_t, 3>{19, 21, 37},
+                                   .helical_z_shifts = {-1.f, -.5f, 0.f, .5f, 1.f}, .use_curved_detector = curved,
+                                   .delta_det_channel = 0.9, .delta_det_row = row_pitch, .det_channel_offset = 0.7, .det_row_offset = -0.6, .delta_voxel = 0.75, .recon_shape = std::array<index_t, 3>{19, 21, 37},
                                    .recon_slice_offset = 0.4});
 }
 

@@ -126,10 +126,10 @@ cone_parameters cone_with(double iso, double voxel) {
 // of the root, the slope, the difference of G, and the sum.
 TEST(ConeSecants, AreTheRootsWhicheverWayTheyAreTaken) {
   int linear = 0, roots = 0;
-  for (double const iso : {9.0, 40.0, 400.0}) {
+  for (double iso = 9; iso < 500; iso *= 1.17) {  // through the border between the two ways
     for (bool const helical : {false, true}) {
       auto p = cone_with(iso, 0.8);
-      if (helical) p.helical_z_shifts = {-1.0f, 0.0f, 2.0f};
+      if (helical) p.helical_z_shifts = {-1.0f, 4.0f, 9.0f};  // views of one scan on either side of it
       cone_group group(p);
       auto const s = group.scratch();
       for (index_t v = 0; v < 3; ++v) {

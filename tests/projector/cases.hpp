@@ -106,8 +106,12 @@ inline std::vector<geometry_case> cone_cases() {
     add("tall_rows", p);
     p.delta_det_row = 9;
     add("taller_rows", p);
+    p.delta_det_row = 2.2, p.sinogram_shape[1] = 20, p.recon_shape = {7, 8, 40};
+    add("many_tall_rows", p);
     p.delta_det_row = 0.2, p.sinogram_shape[1] = 40, p.recon_shape = {11, 12, 9};
     add("short_rows", p);
+    p.sinogram_shape[1] = 130, p.recon_shape = {7, 8, 36};
+    add("many_short_rows", p);
     p = make(6, 8, 13, {11, 12, 6}, 0.55);
     p.voxel_slice_aspect = 2.3;
     add("tall_slices", p);

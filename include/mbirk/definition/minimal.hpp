@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/geometry/scan.hpp"
@@ -16,6 +17,11 @@ namespace mbirk::definition {
 enum class weight_use { projection, unit_hessian };
 
 namespace detail {
+
+/// Column and row of pixel p, as the formulas take them.
+template <class Geometry> std::pair<double, double> place(Geometry const& g, std::int32_t p) {
+  return {column_x(g, static_cast<double>(p % g.recon_cols)), row_y(g, static_cast<double>(p / g.recon_cols))};
+}
 
 /// Detector cells in [0, cells) that the interval [edge, edge + width) overlaps.
 inline std::uint64_t cells_hit(double edge, double width, double cells) {
@@ -31,7 +37,8 @@ inline std::uint64_t minimal_flops(parallel_scan const& s, std::span<std::int32_
   std::uint64_t taps = 0;
   for (auto const& at : s.positions())
     for (auto const p : pixels) {
-      auto const f = parallel_footprint(g, at.cosine, at.sine, column_x(g, static_cast<double>(p % g.recon_cols)), row_y(g, static_cast<double>(p / g.recon_cols)));
+      auto const [x, y] = detail::place(g, p);
+      auto const f = parallel_footprint(g, at.cosine, at.sine, x, y);
       taps += detail::cells_hit(left_edge(f.centre, f.width), f.width, static_cast<double>(g.channels));
     }
   return 2 * taps * (use == weight_use::projection ? static_cast<std::uint64_t>(g.slices) : 1);
@@ -42,12 +49,14 @@ inline std::uint64_t minimal_flops(parallel_scan const& s, std::span<std::int32_
 /// a row border exactly on a slice border (the pixel on the axis, in special geometries) counts one tap too many.
 inline std::uint64_t minimal_flops(cone_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
   auto const& g = s.geometry();
-  double const rows = static_cast<double>(g.rows), slices = static_cast<double>(g.slices);
+  double const rows = static_cast<double>(g.rows), slices = static_cast<double>(g.slices), channels = static_cast<double>(g.channels);
   std::uint64_t total = 0;
   for (auto const& at : s.positions())
     for (auto const p : pixels) {
-      auto const f = make_cone_footprint(g, at.cosine, at.sine, column_x(g, static_cast<double>(p % g.recon_cols)), row_y(g, static_cast<double>(p / g.recon_cols)));
-      auto const channel_taps = f.channel.chord == 0 ? 0 : detail::cells_hit(left_edge(f.channel.centre, f.channel.width), f.channel.width, static_cast<double>(g.channels));
+      auto const [x, y] = detail::place(g, p);
+      auto const f = make_cone_footprint(g, at.cosine, at.sine, x, y);
+      if (f.channel.chord == 0) continue;  // not seen by the source
+      auto const channel_taps = detail::cells_hit(left_edge(f.channel.centre, f.channel.width), f.channel.width, channels);
       double const edge = left_edge(detector_row(g, f.magnification, slice_z(g, 0.0, at.z_shift)), f.row_width);
       double const low = std::max(edge, 0.0), high = std::min(edge + f.row_width * slices, rows);
       if (channel_taps == 0 || !(high > low)) continue;

@@ -69,8 +69,9 @@ class open_operation {
     auto const outer = [](array_role r) { return r == array_role::argument || r == array_role::output; };
     for (auto& t : tallies_)
       if (!t.retired && t.base == base && ((base && outer(t.role) && outer(info.role)) || std::string_view(t.name) == info.name)) return t;
-    auto& t = tallies_.emplace_back(array_tally{.name = info.name, .role = info.role, .type = type, .item_bytes = item_bytes, .elements = info.elements,
-                                                .base = base, .now = {}, .read = {}, .written = {}, .total = {}, .total_read = {}, .total_written = {}, .reuse = {}});
+    auto& t = tallies_.emplace_back();
+    t.name = info.name, t.role = info.role, t.elements = info.elements;
+    t.type = type, t.item_bytes = item_bytes, t.base = base;
     index_t const bytes = info.elements * item_bytes;
     if (has(what_, level::unique)) {
       auto const words = static_cast<std::size_t>(bytes / 256 + 2);
@@ -109,8 +110,9 @@ class open_operation {
       r.counts.touched += 4 * static_cast<std::uint64_t>(std::popcount(t.total_read[k] | t.total_written[k]));
     }
     if (has(what_, level::reuse)) r.reuse = t.reuse.result();
-    bool const outside = t.role == array_role::argument || t.role == array_role::output;
-    if (has(what_, level::ranges) && outside && t.base && std::string_view(t.type) == "f32") r.values = scan_values(static_cast<float const*>(t.base), t.elements);
+    bool const outer = t.role == array_role::argument || t.role == array_role::output;
+    if (has(what_, level::ranges) && outer && t.base && std::string_view(t.type) == "f32")
+      r.values = scan_values(static_cast<float const*>(t.base), t.elements);
     return r;
   }
 

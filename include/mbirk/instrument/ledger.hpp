@@ -72,12 +72,12 @@ struct access_counts {
 
 /// One array under watch. Kernels hold pointers to it, so it never moves.
 struct array_tally {
-  char const* name;
-  array_role role;
-  char const* type;
-  int item_bytes;
-  index_t elements;
-  void const* base;
+  char const* name = nullptr;
+  array_role role = array_role::temporary;
+  char const* type = nullptr;
+  int item_bytes = 0;
+  index_t elements = 0;
+  void const* base = nullptr;
   bool retired = false;       ///< its memory is gone; the address may come back as another array
   std::uint64_t outside = 0;  ///< accesses beyond its ends: a bug of the kernel
   access_counts now;          ///< since the last stage began

@@ -84,7 +84,8 @@ void zero_outside(Context const& ctx, std::vector<std::uint8_t> const& mask, vie
   [[maybe_unused]] auto const guard = ctx.instr.stage("zero");
   index_t const count = static_cast<index_t>(offsets.size());
   launch(ctx, ceil_div(count, kernel::zero_cylinders<B>::batch),
-         kernel::zero_cylinders<B>{observe(ctx, recon, "recon", array_role::output), observe_table(ctx, offsets, "pixel offsets outside"), count, recon.extent(2)});
+         kernel::zero_cylinders<B>{observe(ctx, recon, "recon", array_role::output), observe_table(ctx, offsets, "pixel offsets outside"), count,
+                                   recon.extent(2)});
 }
 
 }  // namespace mbirk::detail

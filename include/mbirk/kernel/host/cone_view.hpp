@@ -115,7 +115,8 @@ template <class B> struct cone_view {
     using pack = typename G::pack;
     auto const w = s.template at<float>(weights);
     double const channels = static_cast<double>(geometry.channels);
-    wide const lowest = G::broadcast(-static_cast<double>(guard_channels)), highest = G::broadcast(channels), shift = G::broadcast(static_cast<double>(win.tap0));
+    wide const lowest = G::broadcast(-static_cast<double>(guard_channels)), highest = G::broadcast(channels);
+    wide const shift = G::broadcast(static_cast<double>(win.tap0));
     for (int k = 0; k < group.count; k += G::lanes) {
       wide const at = max(min(G::load_wide(s.template at<double>(cell) + k) + shift, highest), lowest);
       G::store(s.template at<std::int32_t>(first) + k, G::to_ints(at + G::broadcast(static_cast<double>(guard_channels))));

@@ -1,0 +1,118 @@
+// The projector operations, once for every geometry: check shapes, open a scope, plan the pixels, run the geometry's kernels. Nothing else.
+// Users include projector/parallel.hpp or projector/cone.hpp, which bring the kernels.
+#pragma once
+
+#include <optional>
+
+#include "mbirk/projector/detail.hpp"
+
+namespace mbirk {
+namespace detail {
+
+/// How a geometry projects planned pixels; specialised beside its kernels. Static members:
+///   forward(ctx, scan, cylinders, plan, sinogram)                  y = A x
+///   back(ctx, scan, sinogram, name, plan, coeff_power, cylinders)  x = A' y, or with squared weights
+///   unit_hessian(ctx, scan, plan, cylinders)                       sum of the squared weights
+/// and the names of the operations: forward_name, back_name, sparse_forward_name, sparse_back_name, hessian_name.
+template <class Geometry> struct projector;
+
+template <class Geometry> index_t pairs(scan<Geometry> const& s, index_t pixels) { return s.geometry().views * pixels * s.geometry().slices; }
+
+template <class T> kernel::pixel_plan plan_mask(std::vector<std::uint8_t> const& mask, view<T, 3> const& recon) {
+  return kernel::plan_grid(recon.extent(0), recon.extent(1), mask.data(), recon.stride(0), recon.stride(1));
+}
+
+}  // namespace detail
+
+/// Forward projection y = A x over the pixels inside the mask; what lies outside is ignored, even if it is not finite.
+///
+/// @param ctx       where it runs and what is noticed; returns when done (host).
+/// @param recon     (rows, cols, slices), attenuation per ALU.
+/// @param sinogram  (views, rows, channels), line integrals, dimensionless; overwritten; may not alias recon.
+/// @throws shape_error before anything runs, allocation_error when the temporary does not fit.
+/// Cost: views x pixels x slices x (W + 1) FMAs in parallel beam, about 18 vector operations per view, pixel and pack of slices in cone beam;
+/// temporary: one channel-major sinogram. The same bits for any number of threads. Source: separable footprints with box profiles (Balke et al.
+/// 2018; MBIRJAX), in full support.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram) {
+  detail::check(ctx, recon, s.recon_shape(), "forward_project", "recon", "(rows, cols, slices)");
+  detail::check(ctx, sinogram, s.sinogram_shape(), "forward_project", "sinogram", "(views, rows, channels)");
+  auto const plan = detail::plan_mask(s.mask(), recon);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::forward_name, detail::pairs(s, plan.pixels)});
+  detail::projector<Geometry>::forward(ctx, s, observe(ctx, recon, "recon", array_role::argument), plan, sinogram);
+}
+
+/// Back projection x = A' y, the exact transpose of forward_project: computed inside the mask, 0 elsewhere.
+///
+/// @param sinogram  (views, rows, channels).
+/// @param recon     (rows, cols, slices); overwritten; may not alias sinogram.
+/// @throws shape_error before anything runs, allocation_error when the temporary does not fit.
+/// Cost: as forward_project. The same bits for any number of threads.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon) {
+  detail::check(ctx, sinogram, s.sinogram_shape(), "back_project", "sinogram", "(views, rows, channels)");
+  detail::check(ctx, recon, s.recon_shape(), "back_project", "recon", "(rows, cols, slices)");
+  auto const plan = detail::plan_mask(s.mask(), recon);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::back_name, detail::pairs(s, plan.pixels)});
+  detail::zero_outside(ctx, s.mask(), recon);
+  detail::projector<Geometry>::back(ctx, s, sinogram, "sinogram", plan, 1, observe(ctx, recon, "recon", array_role::output));
+}
+
+/// Forward projection of listed pixels, inside the mask or not, in any order; a pixel listed twice contributes twice.
+///
+/// @param voxel_values   (pixels, slices).
+/// @param pixel_indices  (pixels), i * cols + j.
+/// @param sinogram       (views, rows, channels); overwritten; zero when the list is empty.
+/// @throws shape_error, index_error before anything runs, allocation_error when the temporary does not fit.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values,
+                            view<std::int32_t const, 1> pixel_indices, view<float, 3> sinogram) {
+  auto const& g = s.geometry();
+  detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_forward_project", "voxel_values", "(pixels, slices)");
+  detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_forward_project", "sinogram", "(views, rows, channels)");
+  auto const pixels = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_forward_project");
+  auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_forward_name, detail::pairs(s, plan.pixels)});
+  detail::projector<Geometry>::forward(ctx, s, observe(ctx, voxel_values, "voxel_values", array_role::argument), plan, sinogram);
+}
+
+/// Back projection at listed pixels with the weights of A to the power 1 or 2.
+///
+/// @param sinogram       (views, rows, channels).
+/// @param pixel_indices  (pixels), i * cols + j, in any order.
+/// @param voxel_values   (pixels, slices); overwritten.
+/// @param coeff_power    1 for the transpose, 2 for the Hessian's weights.
+/// @throws shape_error, index_error, parameter_error before anything runs, allocation_error when the temporary does not fit.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                         view<std::int32_t const, 1> pixel_indices, view<float, 2> voxel_values, int coeff_power = 1) {
+  auto const& g = s.geometry();
+  detail::check_power(coeff_power);
+  detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_back_project", "sinogram", "(views, rows, channels)");
+  detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_back_project", "voxel_values", "(pixels, slices)");
+  auto const pixels = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_back_project");
+  auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_back_name, detail::pairs(s, plan.pixels)});
+  detail::projector<Geometry>::back(ctx, s, sinogram, "sinogram", plan, coeff_power, observe(ctx, voxel_values, "voxel_values", array_role::output));
+}
+
+/// Diagonal of A' diag(w) A at all rows x cols pixels; the mask is not applied. Without weights w = 1 and no sinogram is read.
+///
+/// @param weights  (views, rows, channels), or nothing.
+/// @param hessian  (rows, cols, slices); overwritten.
+/// @throws shape_error before anything runs, allocation_error when the temporary does not fit.
+/// Cost: with weights as back_project; without, no sinogram: in parallel beam views x pixels footprints, shared by all slices.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
+  auto const& g = s.geometry();
+  if (weights) detail::check(ctx, *weights, s.sinogram_shape(), "hessian_diagonal", "weights", "(views, rows, channels)");
+  detail::check(ctx, hessian, s.recon_shape(), "hessian_diagonal", "hessian", "(rows, cols, slices)");
+  auto const plan = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, hessian.stride(0), hessian.stride(1));
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::hessian_name, detail::pairs(s, plan.pixels)});
+  auto const out = observe(ctx, hessian, "hessian", array_role::output);
+  if (weights) return detail::projector<Geometry>::back(ctx, s, *weights, "weights", plan, 2, out);
+
+  detail::projector<Geometry>::unit_hessian(ctx, s, plan, out);
+}
+
+}  // namespace mbirk
