@@ -110,8 +110,8 @@ void probe(problem const& p, exec::host const& exec) {
 #else
 
 template <class Context> void project(problem const& p, Context const& ctx) {
-  kernel::parallel_back<typename Context::backend> kernel{p.sinogram, p.cylinders, p.rows, p.cols, p.offsets, p.passes, p.two_tap_passes, p.all_passes,
-                                                          p.shape, false, p.groups};
+  kernel::parallel_back<typename Context::backend> kernel{p.sinogram,       p.cylinders,  p.rows,  p.cols, p.offsets, p.passes,
+                                                          p.two_tap_passes, p.all_passes, p.shape, false,  p.groups};
   kernel.plan_scratch();
   [[maybe_unused]] auto const guard = ctx.instr.scope({"back", 0});
   launch(ctx, static_cast<index_t>(p.groups.size()), kernel);

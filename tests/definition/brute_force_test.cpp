@@ -30,7 +30,8 @@ double at(cone_parameters const& p, index_t v, index_t m, index_t n, index_t i, 
   double const dist = p.source_detector_dist, magnification = std::isinf(dist) ? 1 : dist / p.source_iso_dist;
   double const dx = *p.delta_voxel, dy = p.voxel_row_aspect * dx, dz = p.voxel_slice_aspect * dx, theta = p.angles[static_cast<std::size_t>(v)];
   double const zeta = p.helical_z_shifts.empty() ? 0 : p.helical_z_shifts[static_cast<std::size_t>(v)];
-  double const across = dx * (static_cast<double>(j) - middle((*p.recon_shape)[1])), down = dy * (static_cast<double>(i) - middle((*p.recon_shape)[0]));
+  double const across = dx * (static_cast<double>(j) - middle((*p.recon_shape)[1])),
+               down = dy * (static_cast<double>(i) - middle((*p.recon_shape)[0]));
   double const z = dz * (static_cast<double>(k) - middle((*p.recon_shape)[2])) + *p.recon_slice_offset - zeta;
   double const x = std::cos(theta) * across - std::sin(theta) * down, y = std::sin(theta) * across + std::cos(theta) * down;
   double const g = 1 / (1 / magnification - y / dist);
@@ -65,7 +66,8 @@ template <class Geometry> void expect_matrix(typename Geometry::parameters const
         for (index_t i = 0; i < recon_rows; ++i)
           for (index_t j = 0; j < recon_cols; ++j)
             for (index_t k = 0; k < slices; ++k) {
-              auto const cell = static_cast<std::size_t>((v * rows + m) * channels + n), voxel = static_cast<std::size_t>((i * recon_cols + j) * slices + k);
+              auto const cell = static_cast<std::size_t>((v * rows + m) * channels + n),
+                         voxel = static_cast<std::size_t>((i * recon_cols + j) * slices + k);
               double const a = at(p, v, m, n, i, j, k);
               ax[cell] += a * x[voxel], aty[voxel] += a * y[cell], squares[voxel] += a * a * y[cell];
             }
@@ -81,13 +83,28 @@ template <class Geometry> void expect_matrix(typename Geometry::parameters const
 }
 
 parallel_parameters some_parallel() {
-  return {.sinogram_shape = {5, 3, 11}, .angles = {0.1f, 0.9f, 2.2f, 3.3f, 5.0f}, .delta_det_channel = 0.9, .det_channel_offset = 0.3, .delta_voxel = 0.8,
-          .voxel_row_aspect = 1.3, .recon_shape = std::array<index_t, 3>{7, 8, 3}};
+  return {.sinogram_shape = {5, 3, 11},
+          .angles = {0.1f, 0.9f, 2.2f, 3.3f, 5.0f},
+          .delta_det_channel = 0.9,
+          .det_channel_offset = 0.3,
+          .delta_voxel = 0.8,
+          .voxel_row_aspect = 1.3,
+          .recon_shape = std::array<index_t, 3>{7, 8, 3}};
 }
 cone_parameters some_cone() {
-  return {.sinogram_shape = {4, 7, 11}, .angles = {0.1f, 0.9f, 2.2f, 5.0f}, .source_detector_dist = 24, .source_iso_dist = 14, .delta_det_channel = 1.1,
-          .delta_det_row = 0.8, .det_channel_offset = 0.37, .det_row_offset = -0.55, .delta_voxel = 0.71, .voxel_row_aspect = 1.2,
-          .voxel_slice_aspect = 0.9, .recon_shape = std::array<index_t, 3>{5, 6, 7}, .recon_slice_offset = 0.63};
+  return {.sinogram_shape = {4, 7, 11},
+          .angles = {0.1f, 0.9f, 2.2f, 5.0f},
+          .source_detector_dist = 24,
+          .source_iso_dist = 14,
+          .delta_det_channel = 1.1,
+          .delta_det_row = 0.8,
+          .det_channel_offset = 0.37,
+          .det_row_offset = -0.55,
+          .delta_voxel = 0.71,
+          .voxel_row_aspect = 1.2,
+          .voxel_slice_aspect = 0.9,
+          .recon_shape = std::array<index_t, 3>{5, 6, 7},
+          .recon_slice_offset = 0.63};
 }
 
 TEST(BruteForce, Parallel) { expect_matrix<parallel_geometry>(some_parallel()); }

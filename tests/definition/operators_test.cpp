@@ -34,7 +34,11 @@ cone_parameters some_cone() {
           .delta_det_row = 1.1, .det_row_offset = 0.2, .delta_voxel = 0.8, .recon_shape = std::array<index_t, 3>{7, 8, 5}};
 }
 parallel_parameters some_parallel() {
-  return {.sinogram_shape = {5, 4, 24}, .angles = {0.1f, 0.9f, 2.2f, 3.3f, 5.0f}, .det_channel_offset = 0.3, .delta_voxel = 1.2, .voxel_row_aspect = 1.3,
+  return {.sinogram_shape = {5, 4, 24},
+          .angles = {0.1f, 0.9f, 2.2f, 3.3f, 5.0f},
+          .det_channel_offset = 0.3,
+          .delta_voxel = 1.2,
+          .voxel_row_aspect = 1.3,
           .recon_shape = std::array<index_t, 3>{7, 8, 4}};
 }
 
@@ -61,7 +65,8 @@ TEST(DefinedCone, ChannelSumsAreTheMagnifiedArea) {
       for (index_t v = 0; v < g.views; ++v) {
         auto const f = definition::cone_footprint_at<double>(s, v, index_t{p});
         double sum = 0;
-        for (index_t n = 0; n < g.channels; ++n) sum += f.channel.chord * definition::overlap(f.channel.centre - static_cast<double>(n), f.channel.width);
+        for (index_t n = 0; n < g.channels; ++n)
+          sum += f.channel.chord * definition::overlap(f.channel.centre - static_cast<double>(n), f.channel.width);
         double const u = (f.channel.centre - 19.5) * g.delta_det_channel, secant = curved ? 1 : std::hypot(1.0, u * g.inverse_detector_dist);
         EXPECT_NEAR(sum, g.delta_x * g.delta_y * f.magnification * secant / g.delta_det_channel, 80 * 40 * eps) << p << ", " << v;
       }

@@ -36,8 +36,9 @@ template <class E> std::vector<double> define_back(parallel_scan const& s, std::
   definition::plain_machine<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   std::vector<double> x(static_cast<std::size_t>(count * s.geometry().slices));
-  definition::parallel_back(m, s, m.input(view<E const, 3>(y.data(), s.sinogram_shape())), m.input(view<std::int32_t const, 1>(pixels.data(), {count})),
-                            count, power, view<double, 2>(x.data(), {count, s.geometry().slices}));
+  definition::parallel_back(m, s, m.input(view<E const, 3>(y.data(), s.sinogram_shape())),
+                            m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count, power,
+                            view<double, 2>(x.data(), {count, s.geometry().slices}));
   return x;
 }
 template <class E> std::vector<double> define_back(cone_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
@@ -45,8 +46,8 @@ template <class E> std::vector<double> define_back(cone_scan const& s, std::vect
   auto const count = static_cast<index_t>(pixels.size());
   auto const& g = s.geometry();
   std::vector<double> x(static_cast<std::size_t>(count * g.slices)), columns(static_cast<std::size_t>(count * g.rows));
-  definition::cone_back(m, s, m.input(view<E const, 3>(y.data(), s.sinogram_shape())), m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count,
-                        power, view<double, 2>(columns.data(), {count, g.rows}), view<double, 2>(x.data(), {count, g.slices}));
+  definition::cone_back(m, s, m.input(view<E const, 3>(y.data(), s.sinogram_shape())), m.input(view<std::int32_t const, 1>(pixels.data(), {count})),
+                        count, power, view<double, 2>(columns.data(), {count, g.rows}), view<double, 2>(x.data(), {count, g.slices}));
   return x;
 }
 

@@ -16,7 +16,8 @@ TEST(ParallelSize, FollowsTheDetector) {
 
 TEST(ParallelSize, RowsAreRoundedUp) {
   EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {4, 6, 9}, .angles = {}, .voxel_row_aspect = 2}).recon_shape, (shape{5, 9, 6}));    // 4.5
-  EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {4, 6, 9}, .angles = {}, .voxel_row_aspect = 0.8}).recon_shape, (shape{12, 9, 6}));  // 11.25
+  EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {4, 6, 9}, .angles = {}, .voxel_row_aspect = 0.8}).recon_shape,
+            (shape{12, 9, 6}));  // 11.25
 }
 
 TEST(ParallelSize, SlicesAreRoundedHalfToEven) {
@@ -34,7 +35,9 @@ TEST(ParallelSize, QuotientsAreFloatBeforeTheyAreRoundedUp) {
   EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = pitch}).recon_shape[1], 13);
   EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = pitch}).recon_shape[0], 13);
   ASSERT_EQ(13 * 1.3 / (0.5 * 1.3), 26.000000000000004);
-  EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = 1.3, .voxel_row_aspect = 0.5}).recon_shape[0], 26);
+  EXPECT_EQ(
+      auto_size(parallel_parameters{.sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = 1.3, .voxel_row_aspect = 0.5}).recon_shape[0],
+      26);
 }
 
 /// M = 2, so pitches of 2 on the detector are 1 at the axis: 20 channels, 10 rows there.

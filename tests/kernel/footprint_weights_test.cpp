@@ -25,7 +25,8 @@ parallel_scan parallel_with(double voxel) {
 double defined_weight(parallel_scan const& s, index_t view, index_t i, index_t j, index_t channel) {
   auto const& g = s.geometry();
   auto const& at = s.positions()[static_cast<std::size_t>(view)];
-  auto const f = definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, static_cast<double>(j)), definition::row_y(g, static_cast<double>(i)));
+  auto const f = definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, static_cast<double>(j)),
+                                                definition::row_y(g, static_cast<double>(i)));
   return f.chord * definition::overlap(f.centre - static_cast<double>(channel), f.width);
 }
 
@@ -48,7 +49,8 @@ TEST(ParallelPasses, AddUpToTheFootprint) {
             index_t const channel = first[p] + t - kernel::guard_channels;
             ASSERT_TRUE(channel >= -kernel::guard_channels && channel < g.channels + kernel::guard_channels);
             if (channel >= 0 && channel < g.channels)
-              sum[static_cast<std::size_t>((pass.view * 64 + static_cast<index_t>(p)) * 11 + channel)] += weights[static_cast<std::size_t>(t) * 64 + p];
+              sum[static_cast<std::size_t>((pass.view * 64 + static_cast<index_t>(p)) * 11 + channel)] +=
+                  weights[static_cast<std::size_t>(t) * 64 + p];
           }
       }
       double const largest = g.delta_x * g.delta_y / std::min(g.delta_x, g.delta_y) * 1.5, width = 1.1 * voxel;
@@ -142,9 +144,11 @@ TEST(ConeSecants, AreTheRootsWhicheverWayTheyAreTaken) {
         for (std::size_t q = 0; q < 64; ++q)
           for (index_t k = 0; k < 21; ++k) {
             double const m = group.footprint(v, q).magnification;
-            double const z = definition::slice_z(group.s.geometry(), static_cast<double>(k), group.s.positions()[static_cast<std::size_t>(v)].z_shift);
+            double const z =
+                definition::slice_z(group.s.geometry(), static_cast<double>(k), group.s.positions()[static_cast<std::size_t>(v)].z_shift);
             double const sec = std::hypot(1.0, m * z * group.s.geometry().inverse_detector_dist);
-            double const found = value[k] + (static_cast<double>(spread[q]) - static_cast<double>(centre)) * static_cast<double>(value[group.padded + k]);
+            double const found =
+                value[k] + (static_cast<double>(spread[q]) - static_cast<double>(centre)) * static_cast<double>(value[group.padded + k]);
             EXPECT_NEAR(found, sec, 6 * 0x1p-24 * sec) << iso << ": " << v << ", " << q << ", " << k;
           }
       }

@@ -112,7 +112,8 @@ TYPED_TEST(Pack, WideArithmetic) {
 
 TYPED_TEST(Pack, Floor) {
   using B = TypeParam;
-  std::vector<double> const edges{0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.999999999, -2.000000001, 1e9 + 0.5, -1e9 - 0.5, 4e15, -4e15, 0x1p-60, -0x1p-60};
+  std::vector<double> const edges{0.0,         -0.0,         0.5,       -0.5,       1.0,  -1.0,  1.5,     -1.5,
+                                  2.999999999, -2.000000001, 1e9 + 0.5, -1e9 - 0.5, 4e15, -4e15, 0x1p-60, -0x1p-60};
   for (std::size_t from = 0; from < edges.size(); from += static_cast<std::size_t>(B::lanes)) {
     auto const found = this->values(floor(B::load_wide(edges.data() + from)));
     this->expect_lanes(found, [&](auto k) { return std::floor(edges[from + k]); }, "floor");

@@ -35,7 +35,8 @@ struct Golden : ::testing::TestWithParam<std::string> {
 
   template <class Parameters> Parameters common() const {
     auto const& p = file.at("params");
-    Parameters q{.sinogram_shape = file.at("sinogram_shape").get<shape_3>(), .angles = read_npy<float>(folder + file.at("angles").get<std::string>()).data};
+    Parameters q{.sinogram_shape = file.at("sinogram_shape").get<shape_3>(),
+                 .angles = read_npy<float>(folder + file.at("angles").get<std::string>()).data};
     q.delta_det_channel = p.at("delta_det_channel"), q.delta_det_row = p.at("delta_det_row");
     q.det_channel_offset = p.at("det_channel_offset"), q.det_row_offset = p.at("det_row_offset");
     q.delta_voxel = p.at("delta_voxel").get<double>();
