@@ -46,6 +46,13 @@ inline double magnification(cone_parameters const& p) {
   return std::isinf(p.source_detector_dist) ? 1.0 : p.source_detector_dist / p.source_iso_dist;
 }
 
+inline void require_pads(std::vector<double> const& fractions) {
+  require(fractions.size() == 1 || fractions.size() == 2,
+          [&] { return "axial_pad_fraction has " + std::to_string(fractions.size()) + " values, expected one or two"; });
+  for (auto const f : fractions)
+    require(f >= 0 && std::isfinite(f), [&] { return "axial_pad_fraction is " + number_text(f) + ", expected numbers >= 0"; });
+}
+
 /// Half the width of the region that automatic sizing must cover: of the ellipse when the mask is on, else of the whole grid.
 inline double support_radius(mask_setting const& mask, double height, double width) {
   auto const* flag = std::get_if<bool>(&mask);
@@ -57,7 +64,9 @@ inline double support_radius(mask_setting const& mask, double height, double wid
 /// delta = delta_det_channel / M; rows, cols = rint of the detector width mapped to the axis; slices cover the detector height mapped to the
 /// axis plus the travel of the helix (and axial_pad_fraction of what the cone sees beyond); the offset is the middle of the helix. Quotients
 /// are rounded to float32 before the integer rounding, as in MBIRJAX.
+/// @throws parameter_error when axial_pad_fraction is neither one number nor two, or negative.
 inline automatic_size auto_size(cone_parameters const& p) {
+  detail::require_pads(p.axial_pad_fraction);
   double const m = detail::magnification(p), delta = p.delta_det_channel / m;
   double const delta_y = p.voxel_row_aspect * delta, delta_z = p.voxel_slice_aspect * delta;
   double const rows = static_cast<double>(p.sinogram_shape[1]), channels = static_cast<double>(p.sinogram_shape[2]);
@@ -108,18 +117,13 @@ inline cone_geometry make_geometry(cone_parameters const& p) {
            std::to_string(p.angles.size());
   });
   for (auto const z : p.helical_z_shifts) detail::require_finite(z, "helical_z_shifts: a value");
-  require(p.axial_pad_fraction.size() == 1 || p.axial_pad_fraction.size() == 2, [&] {
-    return "axial_pad_fraction has " + std::to_string(p.axial_pad_fraction.size()) + " values, expected one or two";
-  });
-  for (auto const f : p.axial_pad_fraction)
-    require(f >= 0 && std::isfinite(f), [&] { return "axial_pad_fraction is " + detail::number_text(f) + ", expected numbers >= 0"; });
   if (p.recon_slice_offset) detail::require_finite(*p.recon_slice_offset, "recon_slice_offset");
 
   auto const automatic = auto_size(p);
   double const delta = p.delta_voxel.value_or(automatic.delta_voxel), delta_y = p.voxel_row_aspect * delta;
   auto const recon = p.recon_shape.value_or(automatic.recon_shape);
   detail::require_addressable(p.sinogram_shape, recon);
-  // The grid corner is the point nearest to the source on its way round; MBIRJAX silently projects to zero when the source enters the grid.
+  // MBIRJAX does not check and projects to zero. Corners of the grid may still lie beside the source: such pixels are not seen.
   double const half = std::max(static_cast<double>(recon[1]) * delta, static_cast<double>(recon[0]) * delta_y) / 2;
   require(infinite || p.source_iso_dist > half, [&] {
     return "source_iso_dist is " + detail::number_text(p.source_iso_dist) + ", expected more than half the width of the reconstruction = " +

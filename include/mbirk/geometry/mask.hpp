@@ -50,8 +50,10 @@ inline std::vector<std::uint8_t> ror_mask(index_t rows, index_t cols, mask_crop 
   auto const semi_axis = [&](double c) {
     return c - std::max({std::trunc(c * crop.fraction), static_cast<double>(crop.pixels), 0.0});
   };
-  double const semi_row = semi_axis(centre_row), semi_col = semi_axis(centre_col);
+  // Volatile for the same reason: with fast-math flags a division would become a product with a reciprocal.
+  double volatile const semi_row = semi_axis(centre_row), semi_col = semi_axis(centre_col);
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(rows * cols));
+  if (semi_row == 0 || semi_col == 0) return mask;
   for (index_t i = 0; i < rows; ++i) {
     double const down = (static_cast<double>(i) - centre_row) / semi_row;
     for (index_t j = 0; j < cols; ++j)
@@ -68,8 +70,10 @@ inline std::vector<std::uint8_t> make_mask(index_t rows, index_t cols, mask_sett
       return "use_ror_mask has shape " + detail::shape_text(array->shape) + ", expected (rows, cols) = " +
              detail::shape_text(std::array{rows, cols});
     });
-    require(std::all_of(array->values.begin(), array->values.end(), [](auto v) { return v <= 1; }),
-            [] { return "use_ror_mask has a value other than 0 and 1"; });
+    for (std::size_t p = 0; p < array->values.size(); ++p)
+      require(array->values[p] <= 1, [&] {
+        return "use_ror_mask: the value of pixel " + std::to_string(p) + " is " + std::to_string(array->values[p]) + ", expected 0 or 1";
+      });
     return array->values;
   }
   if (std::get<bool>(setting)) return ror_mask(rows, cols);

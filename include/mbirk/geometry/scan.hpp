@@ -52,6 +52,10 @@ template <class Geometry> class scan {
 
   /// Replaces the view parameters; their number must stay the same.
   void set_views(std::span<float const> angles, std::span<float const> z_shifts = {}) {
+    bool constexpr helical = requires(parameters const& p) { p.helical_z_shifts; };
+    require(helical || z_shifts.empty(), [&] {
+      return "set_views: " + std::to_string(z_shifts.size()) + " z shifts, expected none in parallel beam";
+    });
     require(static_cast<index_t>(angles.size()) == geometry_.views, [&] {
       return "set_views: " + std::to_string(angles.size()) + " angles, expected " + std::to_string(geometry_.views);
     });

@@ -20,8 +20,8 @@ inline constexpr int group_pixels = 64, tile_side = 8;
 
 /// One pass over the pixels for one view: left edge = edge + row_step i + col_step j, in channels.
 struct parallel_pass {
-  double edge, row_step, col_step;
-  float width, chord;
+  double edge, row_step, col_step, width;
+  float chord;
   std::int32_t view, first_tap;
   std::int32_t taps;     ///< 2 or 3
   bool window;           ///< taps first_tap .. first_tap + 2 of a footprint wider than two channels
@@ -37,9 +37,10 @@ inline std::vector<parallel_pass> make_passes(parallel_scan const& s) {
     parallel_pass p{.edge = definition::left_edge(f.centre, f.width),
                     .row_step = -at.sine * g.delta_y / g.delta_det_channel,
                     .col_step = at.cosine * g.delta_x / g.delta_det_channel,
-                    .width = static_cast<float>(f.width), .chord = static_cast<float>(f.chord),
+                    .width = f.width, .chord = static_cast<float>(f.chord),
                     .view = static_cast<std::int32_t>(v), .first_tap = 0, .taps = f.width <= 1 ? 2 : 3, .window = f.width > 2};
-    for (auto const taps = static_cast<std::int32_t>(std::ceil(f.width)) + 1; p.first_tap < taps; p.first_tap += 3) {
+    double const widest = std::min(f.width, static_cast<double>(g.channels + 2));  // windows are cut off one channel beyond the detector
+    for (auto const taps = static_cast<std::int32_t>(std::ceil(widest)) + 1; p.first_tap < taps; p.first_tap += 3) {
       passes.push_back(p);
       if (!p.window) break;
     }
@@ -64,9 +65,15 @@ MBIRK_INLINE void footprint_weights(parallel_pass const& pass, bool squared, ind
   wide const edge = G::broadcast(pass.edge), row_step = G::broadcast(pass.row_step), col_step = G::broadcast(pass.col_step);
   wide const lowest = G::broadcast(-static_cast<double>(guard_channels)), highest = G::broadcast(static_cast<double>(channels));
   wide const tap0 = G::broadcast(static_cast<double>(pass.first_tap)), guard = G::broadcast(static_cast<double>(guard_channels));
-  pack const width = G::broadcast(pass.width), chord = G::broadcast(pass.chord);
+  pack const chord = G::broadcast(pass.chord);
+  pack width = G::broadcast(static_cast<float>(pass.width));
   for (int k = 0; k < count; k += G::lanes) {
-    wide const e = fma(G::to_wide(G::load_ints(rows + k)), row_step, fma(G::to_wide(G::load_ints(cols + k)), col_step, edge));
+    wide e = fma(G::to_wide(G::load_ints(rows + k)), row_step, fma(G::to_wide(G::load_ints(cols + k)), col_step, edge));
+    if (pass.window) {
+      wide const left = max(e, G::broadcast(-1.0));
+      width = G::to_pack(max(min(e + G::broadcast(pass.width), highest + G::broadcast(1.0)) - left, G::broadcast(0.0)));
+      e = left;
+    }
     wide const cell = floor(e);
     G::store(first + k, G::to_ints(max(min(cell + tap0, highest), lowest) + guard));
     pack const f = G::to_pack(e - cell);

@@ -21,8 +21,11 @@ enum class resample_form { two, three, any };
 /// The widest step whose pack of destinations finds its sources in two registers: floor(1 + s (L - 1)) + 2 < 2 L.
 template <class B> inline constexpr double widest_step = std::min(2.0, (2.0 * B::lanes - 3) / (B::lanes - 1));
 
+/// Below it the fractions of the short forms have too few bits (rows thousands of voxels tall).
+inline constexpr double narrowest_step = 1.0 / 1024;
+
 template <class B> constexpr resample_form form_of(double step) noexcept {
-  return step <= 1 ? resample_form::two : step <= widest_step<B> ? resample_form::three : resample_form::any;
+  return step < narrowest_step ? resample_form::any : step <= 1 ? resample_form::two : step <= widest_step<B> ? resample_form::three : resample_form::any;
 }
 
 /// Zeros that a source needs on either side.
@@ -41,7 +44,7 @@ template <class B, resample_form Form, int Power> class resampler {
   MBIRK_INLINE resampler(typename B::template cursor<float const> u, index_t cells, double start, double step) noexcept
       : u_(u), cells_(cells), start_(start), step_(step) {
     if constexpr (Form == resample_form::any) {
-      taps_ = static_cast<int>(std::ceil(step)) + 1;
+      taps_ = static_cast<int>(std::ceil(std::min(step, static_cast<double>(cells + 2)))) + 1;
     } else {
       constexpr double one = 4294967296.0;
       position_ = static_cast<std::int64_t>(std::clamp(start, -1e9, 1e9) * one);
@@ -93,17 +96,19 @@ template <class B, resample_form Form, int Power> class resampler {
     }
   }
 
-  /// Any step: taps by gather. Rare (rows much taller than voxels, or the other way round), so it may be slow.
+  /// Any step: taps by gather, weights in double. Rare (rows much taller than voxels, or the other way round), so it may be slow. An interval ends
+  /// one cell beyond the source sequence: next to the X-ray source it may cover millions.
   MBIRK_INLINE pack next_any() noexcept {
     using wide = typename G::wide;
     wide const k = G::to_wide(G::iota()) + G::broadcast(static_cast<double>(done_));
     done_ += B::lanes;
-    wide const e = fma(k, G::broadcast(step_), G::broadcast(start_)), cell = floor(e);
-    auto const f = G::to_pack(e - cell), width = G::broadcast(static_cast<float>(step_));
+    wide const step = G::broadcast(step_), left = fma(k, step, G::broadcast(start_)), e = max(left, G::broadcast(-1.0));
+    wide const width = max(min(left + step, G::broadcast(static_cast<double>(cells_ + 1))) - e, G::broadcast(0.0));
+    wide const cell = floor(e), f = e - cell;
     pack sum = B::constant(0);
     for (int t = 0; t < taps_; ++t) {
       wide const at = max(min(cell + G::broadcast(static_cast<double>(t)), G::broadcast(static_cast<double>(cells_))), G::broadcast(-1.0));
-      auto const w = definition::overlap_tap(f, width, G::constant(t));
+      auto const w = G::to_pack(definition::overlap_tap(f, width, G::broadcast(static_cast<double>(t))));
       sum = fma(B::lift(Power == 1 ? w : w * w), B::gather(u_, G::to_ints(at)), sum);
     }
     return Power == 1 ? sum * low_ : sum;

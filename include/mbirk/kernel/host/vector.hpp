@@ -120,14 +120,16 @@ template <class V> MBIRK_INLINE V floor(V a) {
 /// Keeps a loaded vector in its register. g++ would fold the load into each of its uses and so issue it once per use.
 template <class V> MBIRK_INLINE V hold(V a) {
 #if defined(__AVX512F__)
-  __asm__("" : "+v"(a));
+  if constexpr (sizeof(V) == 64) __asm__("" : "+v"(a));
+#elif defined(__AVX__)
+  if constexpr (sizeof(V) == 32) __asm__("" : "+x"(a));
 #elif defined(__SSE2__)
-  __asm__("" : "+x"(a));
+  if constexpr (sizeof(V) == 16) __asm__("" : "+x"(a));
 #endif
   return a;
 }
 
-/// Integers read as unsigned, to float. Without AVX-512 the last bit is dropped before the conversion: a relative 2^-31.
+/// Integers read as unsigned, to float. Without AVX-512 the last bit is dropped before the conversion: an error of 1 in 2^32.
 template <class I> MBIRK_INLINE auto to_float_unsigned(I a) {
   constexpr int n = sizeof(I) / 4;
   using F = vector<float, n>;
