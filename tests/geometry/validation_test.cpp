@@ -146,7 +146,7 @@ TEST(Validation, CustomMaskShape) {
 
 TEST(Validation, CustomMaskValues) {
   expect_refused_in_both([](auto& p) { p.recon_shape = {2, 2, 4}, p.use_ror_mask = mask_array{{2, 2}, {1, 0, 2, 1}}; },
-                         {"use_ror_mask", "value other than 0 and 1"});
+                         {"use_ror_mask", "pixel 2 is 2", "expected 0 or 1"});
 }
 
 TEST(Validation, SizesThatIndicesCannotReach) {
