@@ -153,7 +153,9 @@ TEST(Counting, UsefulLanesAreTheSlicesThatExist) {
   instrument::ledger l;
   run(context{exec::host{}, instrument::counting<>{l}}, s, op::back);
   auto const& c = l.last().operations;
-  std::uint64_t const padded = (19 + simd::native_lanes - 1) / simd::native_lanes * simd::native_lanes;
+  // 19 slices in packs of L, in equal chunks of at most `most` packs.
+  std::uint64_t constexpr L = simd::native_lanes, most = kernel::parallel_back<simd::native_backend>::most_packs;
+  std::uint64_t const packs = (19 + L - 1) / L, chunks = (packs + most - 1) / most, padded = (packs + chunks - 1) / chunks * chunks * L;
   EXPECT_EQ(c.lanes_useful * padded, c.lanes_executed * 19);
 }
 
