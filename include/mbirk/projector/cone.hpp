@@ -49,8 +49,7 @@ template <> struct projector<cone_geometry> {
     using B = typename Context::backend;
     auto const& g = s.geometry();
     auto const shape = cone_shape<Context>(g);
-    // A task owns whole views; their number does not depend on the threads, so neither do the counts.
-    index_t const views_per_task = std::clamp<index_t>(g.views / 8, 1, 16);
+    index_t const views_per_task = views_of_a_task(g.views);
     temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
     {
       [[maybe_unused]] auto const guard = ctx.instr.stage("project");

@@ -1,6 +1,7 @@
 // What the projector operations of all geometries share: checks of arrays, plans as observed arrays. Not for users.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -56,6 +57,9 @@ inline std::vector<index_t> masked_out(std::vector<std::uint8_t> const& mask, in
     if (!mask[static_cast<std::size_t>(p)]) offsets.push_back(p / cols * row_stride + p % cols * col_stride);
   return offsets;
 }
+
+/// A forward task owns whole views. Their number does not depend on the threads, so neither do the counts.
+inline index_t views_of_a_task(index_t views) { return std::clamp<index_t>(views / 8, 1, 16); }
 
 /// sinogram (views, rows, channels) -> channel-major temporary.
 template <class Context>

@@ -26,8 +26,7 @@ template <> struct projector<parallel_geometry> {
     std::vector<std::int32_t> order(passes.size() * kernel::group_pixels);
     for (std::size_t p = 0; p < passes.size(); ++p) kernel::sort_tile(passes[p], order.data() + p * kernel::group_pixels);
 
-    // A task owns whole views; their number does not depend on the threads, so neither do the counts.
-    index_t const views_per_task = std::clamp<index_t>(g.views / 8, 1, 16);
+    index_t const views_per_task = views_of_a_task(g.views);
     std::vector<kernel::pass_range> ranges;
     for (std::size_t p = 0; p < passes.size(); ++p) {
       if (passes[p].first_tap == 0 && passes[p].view % views_per_task == 0) ranges.push_back({static_cast<index_t>(p), 0});
