@@ -57,7 +57,7 @@ json counts_json(instrument::op_counts const& c, std::vector<instrument::array_r
          {"flops xla", flops_xla(c)},
          {"operations", operations_json(c)},
          {"vector operations", c.vector_operations()},
-         {"transcendentals", c.of(operation::sqrt)},
+         {"transcendentals", c.of(operation::sqrt) + c.of(operation::exp) + c.of(operation::log)},
          {"bytes accessed", accessed},
          {"bytes accessed output", bytes_accessed_output(arrays)},
          {"bytes scratch", bytes_scratch(arrays)},

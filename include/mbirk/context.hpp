@@ -93,4 +93,13 @@ void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel
   }
 }
 
+/// Sum of entries first, first + step, ... of what the tasks of a kernel have written, in task order: every sum that decides something goes
+/// through here. 0 under a policy without data.
+template <class Context> double reduce(Context const&, temporary<double, Context> const& partial, index_t first = 0, index_t step = 1) {
+  double sum = 0;
+  if constexpr (Context::backend::has_data)
+    for (index_t k = first; k < partial.size(); k += step) sum += partial.data()[k];
+  return sum;
+}
+
 }  // namespace mbirk

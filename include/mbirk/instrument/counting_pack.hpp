@@ -30,6 +30,14 @@ struct no_pack {
   friend constexpr no_pack max(no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack min(no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack sqrt(no_pack) noexcept { return {}; }
+  friend constexpr no_pack abs(no_pack) noexcept { return {}; }
+  friend constexpr no_pack exp(no_pack) noexcept { return {}; }
+  friend constexpr no_pack exp2(no_pack) noexcept { return {}; }
+  friend constexpr no_pack log2(no_pack) noexcept { return {}; }
+  friend constexpr no_pack is_nan(no_pack) noexcept { return {}; }
+  friend constexpr no_pack operator<(no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack operator|(no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack select(no_pack, no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack rotate_left(no_pack, int) noexcept { return {}; }
   friend constexpr no_pack lookup2(no_pack, no_pack, no_pack) noexcept { return {}; }
 };
@@ -40,6 +48,7 @@ template <class Native> struct dataless {
   static constexpr bool has_data = false;
   using pack = no_pack;
   using ints = no_pack;
+  using sums = no_pack;
 };
 
 /// Compared packs give masks of the wrapped backend; a backend without data has none.
@@ -57,10 +66,20 @@ template <class Fast> struct counted_ints {
   static MBIRK_INLINE counted_ints ticked(typename Fast::ints x) { return tick<number::i32, operation::integer, L>(), counted_ints{x}; }
 };
 
+/// Masks that count what is done with them.
+template <class Fast> struct counted_mask {
+  using M = typename mask_of<Fast>::type;
+  [[no_unique_address]] M v;
+  friend MBIRK_INLINE counted_mask operator|(counted_mask a, counted_mask b) {
+    tick<number::i32, operation::integer, Fast::lanes>();
+    return {a.v | b.v};
+  }
+};
+
 /// Floats that count. Literals are free, everything that has an instruction is not.
 template <class Fast> struct counted_pack {
   using P = typename Fast::pack;
-  using M = typename mask_of<Fast>::type;
+  using M = counted_mask<Fast>;
   [[no_unique_address]] P v;
   counted_pack() = default;
   MBIRK_INLINE explicit counted_pack(P x) : v(x) {}
@@ -75,8 +94,13 @@ template <class Fast> struct counted_pack {
   friend MBIRK_INLINE counted_pack max(counted_pack a, counted_pack b) { return ticked<operation::min_max>(max(a.v, b.v)); }
   friend MBIRK_INLINE counted_pack min(counted_pack a, counted_pack b) { return ticked<operation::min_max>(min(a.v, b.v)); }
   friend MBIRK_INLINE counted_pack sqrt(counted_pack a) { return ticked<operation::sqrt>(sqrt(a.v)); }
-  friend MBIRK_INLINE M operator<(counted_pack a, counted_pack b) { return tick<number::f32, operation::compare, Fast::lanes>(), a.v < b.v; }
-  friend MBIRK_INLINE counted_pack select(M c, counted_pack a, counted_pack b) { return ticked<operation::select>(select(c, a.v, b.v)); }
+  friend MBIRK_INLINE counted_pack abs(counted_pack a) { return ticked<operation::absolute>(abs(a.v)); }
+  friend MBIRK_INLINE counted_pack exp(counted_pack a) { return ticked<operation::exp>(exp(a.v)); }
+  friend MBIRK_INLINE counted_pack exp2(counted_pack a) { return ticked<operation::exp>(exp2(a.v)); }
+  friend MBIRK_INLINE counted_pack log2(counted_pack a) { return ticked<operation::log>(log2(a.v)); }
+  friend MBIRK_INLINE M operator<(counted_pack a, counted_pack b) { return tick<number::f32, operation::compare, Fast::lanes>(), M{a.v < b.v}; }
+  friend MBIRK_INLINE M is_nan(counted_pack a) { return tick<number::f32, operation::compare, Fast::lanes>(), M{is_nan(a.v)}; }
+  friend MBIRK_INLINE counted_pack select(M c, counted_pack a, counted_pack b) { return ticked<operation::select>(select(c.v, a.v, b.v)); }
   friend MBIRK_INLINE counted_pack lookup2(counted_pack a, counted_pack b, counted_ints<Fast> index) {
     return ticked<operation::permute>(lookup2(a.v, b.v, index.v));
   }
@@ -113,6 +137,20 @@ template <class Fast> struct counted_wide {
   template <operation O> static MBIRK_INLINE counted_wide ticked(W x) { return tick<number::f64, O, Fast::lanes>(), counted_wide(x); }
 };
 
+/// Sums of data in double that count.
+template <class Fast> struct counted_sums {
+  using S = typename Fast::sums;
+  [[no_unique_address]] S v;
+  friend MBIRK_INLINE counted_sums operator+(counted_sums a, counted_sums b) { return ticked<operation::add>(a.v + b.v); }
+  friend MBIRK_INLINE counted_sums operator-(counted_sums a, counted_sums b) { return ticked<operation::add>(a.v - b.v); }
+  friend MBIRK_INLINE counted_sums operator*(counted_sums a, counted_sums b) { return ticked<operation::mul>(a.v * b.v); }
+  friend MBIRK_INLINE counted_sums operator/(counted_sums a, counted_sums b) { return ticked<operation::div>(a.v / b.v); }
+  friend MBIRK_INLINE counted_sums fma(counted_sums a, counted_sums b, counted_sums c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
+
+ private:
+  template <operation O> static MBIRK_INLINE counted_sums ticked(S x) { return tick<number::f64, O, Fast::lanes>(), counted_sums{x}; }
+};
+
 /// A place in an array under watch. Moves like a pointer; without data the base is null and never followed.
 template <class T> struct counted_cursor {
   T* base = nullptr;
@@ -135,6 +173,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   using pack = counted_pack<Fast>;
   using ints = counted_ints<Fast>;
   using wide = counted_wide<Native>;
+  using sums = counted_sums<Fast>;
   using geometry = counted<Native, Level>;
   template <class T> using cursor = counted_cursor<T>;
 
@@ -193,6 +232,46 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   static MBIRK_INLINE float reduce_max(pack a) { return count_reduction(), Fast::reduce_max(a.v); }
   static MBIRK_INLINE float reduce_min(pack a) { return count_reduction(), Fast::reduce_min(a.v); }
   static MBIRK_INLINE wide broadcast(double x) { return tick<number::f64, operation::broadcast, lanes>(), wide(Native::broadcast(x)); }
+
+  static MBIRK_INLINE sums no_sum() {
+    if constexpr (has_data) return sums{Fast::no_sum()};
+    else return sums();
+  }
+  static MBIRK_INLINE sums widen(pack a) {
+    tick<number::f64, operation::convert, lanes>();
+    if constexpr (has_data) return sums{Fast::widen(a.v)};
+    else return sums();
+  }
+  static MBIRK_INLINE pack narrow(sums a) {
+    tick<number::f32, operation::convert, lanes>();
+    if constexpr (has_data) return pack(Fast::narrow(a.v));
+    else return pack();
+  }
+  template <class T> static MBIRK_INLINE sums load_sums(counted_cursor<T> c) {
+    note_load(c, lanes);
+    if constexpr (has_data) return sums{Fast::load_sums(c.pointer())};
+    else return sums();
+  }
+  static MBIRK_INLINE void store_sums(counted_cursor<double> c, sums a) {
+    note_store(c, lanes);
+    if constexpr (has_data) Fast::store_sums(c.pointer(), a.v);
+  }
+  static MBIRK_INLINE void store_total(counted_cursor<double> c, sums a) {
+    note_scalar({.add = lanes - 1});
+    note_store(c, 1);
+    if constexpr (has_data) Fast::store_total(c.pointer(), a.v);
+  }
+  template <class F> static MBIRK_INLINE void each_lane(pack a, int n, F const& f) {
+    if constexpr (has_data) Fast::each_lane(a.v, n, f);
+  }
+  static MBIRK_INLINE void note_scalar(simd::scalar_work const& w) {
+    auto const note = [](number t, operation o, index_t n) MBIRK_FLAT {
+      counts_now.lanes[static_cast<int>(t)][static_cast<int>(o)] += static_cast<std::uint64_t>(n);
+      counts_now.issued[static_cast<int>(t)][static_cast<int>(o)] += static_cast<std::uint64_t>(n);
+    };
+    note(number::f64, operation::add, w.add), note(number::f64, operation::mul, w.mul), note(number::f64, operation::compare, w.compare);
+    note(number::f64, operation::convert, w.convert), note(number::i32, operation::integer, w.integer);
+  }
 
   static MBIRK_INLINE pack constant(double x) { return pack(x); }
   static MBIRK_INLINE pack broadcast(float x) {

@@ -27,11 +27,12 @@ constexpr level operator|(level a, level b) noexcept { return level{static_cast<
 constexpr bool has(level all, level one) noexcept { return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0; }
 
 enum class number { f32, f64, i32 };
-enum class operation { add, mul, fma, div, sqrt, min_max, compare, select, round, convert, permute, broadcast, integer, absolute };
-inline constexpr int numbers = 3, operations = 14;
+enum class operation { add, mul, fma, div, sqrt, min_max, compare, select, round, convert, permute, broadcast, integer, absolute, exp, log };
+inline constexpr int numbers = 3, operations = 16;
 inline constexpr std::array<char const*, numbers> number_names{"f32", "f64", "i32"};
 inline constexpr std::array<char const*, operations> operation_names{"add",   "mul",     "fma",     "div",       "sqrt",    "min max", "compare",
-                                                                     "select", "round", "convert", "permute", "broadcast", "integer", "absolute"};
+                                                                     "select", "round", "convert", "permute", "broadcast", "integer", "absolute",
+                                                                     "exp",    "log"};
 
 /// Executed lanes and issued packs of every operation. 64-bit, no pointers: kernels reach it through thread-local storage.
 struct op_counts {

@@ -6,10 +6,12 @@
 
 #include "mbirk/kernel/host/cone_view.hpp"
 #include "mbirk/kernel/host/layout.hpp"
+#include "mbirk/kernel/host/sink.hpp"
 
 namespace mbirk::kernel {
 
-template <class B> struct cone_forward {
+/// Sink: what happens to the views of a task once they are summed (sink.hpp).
+template <class B, class Sink = keep_views<B>> struct cone_forward {
   using G = typename B::geometry;
   using pack = typename B::pack;
 
@@ -20,6 +22,7 @@ template <class B> struct cone_forward {
   chunked_shape shape;
   std::span<pixel_group const> groups;
   index_t views_per_task;
+  Sink sink{};
   scratch_layout layout{};
   scratch_part tile{}, cylinder{};
 
@@ -40,6 +43,11 @@ template <class B> struct cone_forward {
       copy_tile(group, s);
       for (index_t v = from; v < to; ++v) add_view(group, v, s);
     }
+    static_assert(!Sink::in_scratch, "cone views are summed in the sinogram: two projections cost more than one array");
+    Sink out = sink;
+    out.begin();
+    for (index_t v = from; v < to; ++v) out.view(sinogram + shape.offset(0, v), 0, v);
+    out.end(task);
   }
 
  private:

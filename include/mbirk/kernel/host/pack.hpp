@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "mbirk/core/index.hpp"
+#include "mbirk/kernel/host/math.hpp"
 #include "mbirk/kernel/host/vector.hpp"
 
 namespace mbirk::simd {
@@ -29,7 +30,10 @@ template <int L> struct ints {
   }
 };
 
-template <int L> struct mask { vector<std::int32_t, L> v; };
+template <int L> struct mask {
+  vector<std::int32_t, L> v;
+  friend MBIRK_INLINE mask operator|(mask a, mask b) { return {a.v | b.v}; }
+};
 
 template <int L> struct floats {
   vector<float, L> v;
@@ -48,6 +52,11 @@ template <int L> struct floats {
   friend MBIRK_INLINE floats max(floats a, floats b) { return floats(detail::max(a.v, b.v)); }
   friend MBIRK_INLINE floats min(floats a, floats b) { return floats(detail::min(a.v, b.v)); }
   friend MBIRK_INLINE floats sqrt(floats a) { return floats(detail::sqrt(a.v)); }
+  friend MBIRK_INLINE floats abs(floats a) { return floats(detail::absolute(a.v)); }
+  friend MBIRK_INLINE floats exp(floats a) { return floats(detail::exp<L>(a.v)); }
+  friend MBIRK_INLINE floats exp2(floats a) { return floats(detail::exp2<L>(a.v)); }
+  friend MBIRK_INLINE floats log2(floats a) { return floats(detail::log2<L>(a.v)); }  ///< of positive normal numbers
+  friend MBIRK_INLINE mask<L> is_nan(floats a) { return {a.v != a.v}; }
   friend MBIRK_INLINE floats select(mask<L> c, floats a, floats b) { return floats(c.v ? a.v : b.v); }
   friend MBIRK_INLINE floats lookup2(floats a, floats b, ints<L> index) { return floats(detail::lookup2(a.v, b.v, index.v)); }
 };
@@ -107,6 +116,9 @@ template <class T> MBIRK_INLINE T atan_by_halving(T t) {
 }
 template <int L> MBIRK_INLINE doubles<L> atan(doubles<L> t) { return atan_by_halving(t); }
 
+/// Scalar operations that a kernel does outside of packs, as it declares them.
+struct scalar_work { index_t add = 0, mul = 0, compare = 0, convert = 0, integer = 0; };
+
 /// Runs kernels on this machine's vectors. A cursor is a plain pointer.
 template <int L> struct native {
   static constexpr int lanes = L;
@@ -114,6 +126,7 @@ template <int L> struct native {
   using pack = floats<L>;
   using ints = simd::ints<L>;
   using wide = doubles<L>;
+  using sums = doubles<L>;  ///< sums of data; differs from wide only in the model
   using real = double;
   using geometry = native;  ///< the backend of weights and indices; differs from the data's only in the model
   template <class T> using cursor = T*;
@@ -165,6 +178,24 @@ template <int L> struct native {
 
   static MBIRK_INLINE float reduce_max(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); }); }
   static MBIRK_INLINE float reduce_min(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); }); }
+  // Sums of data in double: of packs, kept in registers or in arrays, and all lanes of one as a single number.
+  static MBIRK_INLINE sums no_sum() { return sums(0.0); }
+  static MBIRK_INLINE sums widen(pack a) { return detail::widen<float, L>(a.v); }
+  static MBIRK_INLINE pack narrow(sums a) { return pack(detail::narrow<float, L>(a)); }
+  static MBIRK_INLINE sums load_sums(double const* p) { return load_wide(p); }
+  static MBIRK_INLINE void store_sums(double* p, sums a) { store(p, a); }
+  static MBIRK_INLINE void store_total(double* p, sums a) {
+    double total = 0;
+    for (int k = 0; k < L / 2; ++k) total += a.lo[k];
+    for (int k = 0; k < L / 2; ++k) total += a.hi[k];
+    *p = total;
+  }
+  /// f(value) for the first n lanes of a pack, where data steer what is done (histograms, order statistics): nothing in the model, and what f
+  /// does must be noted by the kernel.
+  template <class F> static MBIRK_INLINE void each_lane(pack a, int n, F const& f) {
+    for (int k = 0; k < n; ++k) f(static_cast<float>(a.v[k]));
+  }
+
   /// A pack of the geometry's backend as one of the data's: the same here, nothing in the model.
   static MBIRK_INLINE pack lift(pack a) { return a; }
 
@@ -182,6 +213,8 @@ template <int L> struct native {
 
   /// Says how many of the lanes that a step executed belong to a voxel or sample. Counting listens.
   static MBIRK_INLINE void note_lanes(index_t /*useful*/, index_t /*executed*/) {}
+  /// Says what scalar work beside the packs was done: counting listens. Compares, conversions and whole numbers of data-dependent code.
+  static MBIRK_INLINE void note_scalar(scalar_work const&) {}
 
  private:
   template <class F> static MBIRK_INLINE float reduce(pack a, F const& f) {

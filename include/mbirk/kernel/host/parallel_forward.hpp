@@ -3,18 +3,20 @@
 #pragma once
 
 #include "mbirk/kernel/host/parallel_back.hpp"
+#include "mbirk/kernel/host/sink.hpp"
 
 namespace mbirk::kernel {
 
 /// Passes first .. first + count - 1 belong to one task: whole views.
 struct pass_range { index_t first, count; };
 
-template <class B> struct parallel_forward {
+/// Sink: what happens to the views of a task once they are summed (sink.hpp).
+template <class B, class Sink = keep_views<B>> struct parallel_forward {
   using G = typename B::geometry;
   static constexpr int most_packs = B::lanes == 16 ? 8 : (B::lanes == 8 ? 4 : 2);  // two or three channels must fit the registers
 
   typename B::template cursor<float const> cylinders;
-  typename B::template cursor<float> sinogram;                    // channel-major
+  typename B::template cursor<float> sinogram;                    // channel-major; not used when the sink works on scratch
   typename G::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
   typename G::template cursor<index_t const> offsets;             // of their cylinders
   typename G::template cursor<parallel_pass const> passes;        // in view order
@@ -22,10 +24,13 @@ template <class B> struct parallel_forward {
   pass_range const* ranges;
   chunked_shape shape;
   std::span<pixel_group const> groups;
+  index_t views_per_task;
+  Sink sink{};
   scratch_layout layout{};
-  scratch_part tile{}, first{}, weights{}, walk_order{};
+  scratch_part tile{}, first{}, weights{}, walk_order{}, block{};
 
   void plan_scratch() {
+    if constexpr (Sink::in_scratch) block = layout.add<float>("view block", views_per_task * shape.view_size());
     tile = layout.add<float>("tile", group_pixels * shape.width);
     first = layout.add<std::int32_t>("first channel", group_pixels);
     weights = layout.add<float>("weights", 3 * group_pixels);
@@ -36,12 +41,15 @@ template <class B> struct parallel_forward {
   template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
     auto const range = ranges[task / shape.chunks];
     index_t const chunk = task % shape.chunks;
-    for (index_t p = range.first; p < range.first + range.count; ++p) {
-      auto const pass = G::load_value(passes + p);
-      if (pass.first_tap != 0) continue;
-      auto const y = sinogram + shape.offset(chunk, pass.view);
+    auto const each_view = [&](auto const& f) {
+      for (index_t p = range.first; p < range.first + range.count; ++p) {
+        auto const pass = G::load_value(passes + p);
+        if (pass.first_tap == 0) f(target(chunk, pass.view, s), pass.view);
+      }
+    };
+    each_view([&](auto y, index_t) {
       for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(y + k, B::constant(0));
-    }
+    });
     for (auto const& group : groups) {
       copy_tile(group, chunk, s);
       for (index_t p = range.first; p < range.first + range.count; ++p) {
@@ -51,15 +59,25 @@ template <class B> struct parallel_forward {
                              [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + (tap * group_pixels + k), value); });
         sort_group(group, p, s);
         with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-          if (pass.taps == 2) walk<packs, 2>(group.count, sinogram + shape.offset(chunk, pass.view), s);
-          else walk<packs, 3>(group.count, sinogram + shape.offset(chunk, pass.view), s);
+          if (pass.taps == 2) walk<packs, 2>(group.count, target(chunk, pass.view, s), s);
+          else walk<packs, 3>(group.count, target(chunk, pass.view, s), s);
         });
         B::note_lanes(group.count * shape.used(chunk), group.count * shape.width);
       }
     }
+    Sink out = sink;
+    out.begin();
+    each_view([&](auto y, index_t view) { out.view(y, chunk, view); });
+    out.end(task);
   }
 
  private:
+  /// Where a view is summed.
+  template <class Scratch> MBIRK_INLINE typename B::template cursor<float> target(index_t chunk, index_t view, Scratch const& s) const noexcept {
+    if constexpr (Sink::in_scratch) return s.template at<float>(block) + view % views_per_task * shape.view_size();
+    else return sinogram + shape.offset(chunk, view);
+  }
+
   /// The group's cylinders, aligned and padded with zeros.
   template <class Scratch> void copy_tile(pixel_group const& group, index_t chunk, Scratch const& s) const noexcept {
     auto const x = s.template at<float>(tile);

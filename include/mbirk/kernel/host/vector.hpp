@@ -87,6 +87,11 @@ template <class V> MBIRK_INLINE V min(V a, V b) {
   return a < b ? a : b;
 }
 
+template <class V> MBIRK_INLINE V absolute(V a) {
+  using I = vector<std::int32_t, sizeof(V) / 4>;
+  return std::bit_cast<V>(std::bit_cast<I>(a) & 0x7fffffff);
+}
+
 template <class V> MBIRK_INLINE V sqrt(V a) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_sqrt_ps(__mmask16(-1), __m512(a)));

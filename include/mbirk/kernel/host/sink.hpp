@@ -1,0 +1,75 @@
+// What a forward projection does with the views that a task has summed, while they are still in the cache: leave them where they are, measure
+// them for a line search, or take them from the error sinogram. A view block is channel-major, guards included (layout.hpp); what landed in the
+// guards or beyond the last row missed the detector and never counts.
+#pragma once
+
+#include "mbirk/kernel/host/layout.hpp"
+
+namespace mbirk::kernel {
+
+/// f(offset in the view block, r) for every pack of samples of the detector; rows from r on.
+template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape const& shape, F const& f) {
+  for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n)
+    for (index_t r = 0; r < shape.width; r += B::lanes) f(n * shape.width + r, r);
+}
+/// A pack of samples without those beyond the last row of the chunk.
+template <class B> MBIRK_INLINE typename B::pack only_rows(typename B::pack z, index_t rows_left) {
+  return rows_left >= B::lanes ? z : z * B::first_lanes(rows_left);
+}
+
+/// The views stay in the sinogram that they were summed in.
+template <class B> struct keep_views {
+  static constexpr bool in_scratch = false;
+  void begin() noexcept {}
+  template <class Block> void view(Block, index_t, index_t) noexcept {}
+  void end(index_t) noexcept {}
+};
+
+/// sum of w z^2 of every task, to be added in task order. Keep: the block is part of a sinogram and becomes w z there; else it is dropped.
+template <class B, bool Weighted, bool Keep> struct measure_views {
+  static constexpr bool in_scratch = !Keep;
+  typename B::template cursor<float const> weights;  // channel-major; not used unless Weighted
+  typename B::template cursor<double> partial;       // one per task
+  chunked_shape shape;
+  typename B::sums sum = {};
+
+  void begin() noexcept { sum = B::no_sum(); }
+  template <class Block> void view(Block block, index_t chunk, index_t view) noexcept {
+    index_t const used = shape.used(chunk), at = shape.offset(chunk, view);
+    for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
+      auto row = B::constant(0);  // one channel in float, channels in double
+      for (index_t r = 0; r < shape.width; r += B::lanes) {
+        index_t const k = n * shape.width + r;
+        auto const z = only_rows<B>(B::load(block + k), used - r);
+        auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
+        row = fma(wz, z, row);
+        if constexpr (Keep) B::store(block + k, wz);
+      }
+      sum = sum + B::widen(row);
+    }
+  }
+  void end(index_t task) noexcept { B::store_total(partial + task, sum); }
+};
+
+/// error -= step w z.
+template <class B, bool Weighted> struct subtract_views {
+  static constexpr bool in_scratch = true;
+  typename B::template cursor<float const> weights;  // channel-major; not used unless Weighted
+  typename B::template cursor<float> error;          // channel-major
+  float step;
+  chunked_shape shape;
+
+  void begin() noexcept {}
+  template <class Block> void view(Block block, index_t chunk, index_t view) noexcept {
+    index_t const used = shape.used(chunk), at = shape.offset(chunk, view);
+    auto const alpha = B::broadcast(step);
+    each_sample_pack<B>(shape, [&](index_t k, index_t r) MBIRK_FLAT {
+      auto const z = only_rows<B>(B::load(block + k), used - r);
+      auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
+      B::store(error + (at + k), fnma(alpha, wz, B::load(error + (at + k))));
+    });
+  }
+  void end(index_t) noexcept {}
+};
+
+}  // namespace mbirk::kernel
