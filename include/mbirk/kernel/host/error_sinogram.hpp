@@ -1,0 +1,167 @@
+// Passes over channel-major sinograms and over the volume that an iterative reconstruction makes outside of its projections. A task is one view of
+// one chunk, or a block of voxels. What lies beyond the detector is zero in every array but a fresh projection, and is made zero there.
+#pragma once
+
+#include "mbirk/kernel/host/sink.hpp"
+
+namespace mbirk::kernel {
+
+/// Partial sums of w z y and w z^2, two per task: how well a projection z explains the sinogram y.
+template <class B, bool Weighted> struct projection_products {
+  typename B::template cursor<float const> projection, sinogram, weights;
+  typename B::template cursor<double> partial;
+  chunked_shape shape;
+
+  void operator()(index_t task) const noexcept {
+    index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
+    auto with_data = B::no_sum(), with_itself = B::no_sum();
+    for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
+      auto a = B::constant(0), b = B::constant(0);  // one channel in float, channels in double
+      for (index_t r = 0; r < shape.width; r += B::lanes) {
+        index_t const k = at + n * shape.width + r;
+        auto const z = only_rows<B>(B::load(projection + k), used - r);
+        auto const wz = Weighted ? z * B::load(weights + k) : z;
+        a = fma(wz, B::load(sinogram + k), a), b = fma(wz, z, b);
+      }
+      with_data = with_data + B::widen(a), with_itself = with_itself + B::widen(b);
+    }
+    B::store_total(partial + 2 * task, with_data);
+    B::store_total(partial + (2 * task + 1), with_itself);
+  }
+};
+
+/// y becomes the weighted error w (y - scale z).
+template <class B, bool Weighted> struct make_error {
+  typename B::template cursor<float const> projection, weights;
+  typename B::template cursor<float> sinogram;
+  float scale;
+  chunked_shape shape;
+
+  void operator()(index_t task) const noexcept {
+    index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
+    auto const a = B::broadcast(scale);
+    each_sample_pack<B>(shape, [&](index_t k, index_t r) MBIRK_FLAT {
+      auto const e = fnma(a, only_rows<B>(B::load(projection + (at + k)), used - r), B::load(sinogram + (at + k)));
+      B::store(sinogram + (at + k), Weighted ? e * B::load(weights + (at + k)) : e);
+    });
+  }
+};
+
+/// error -= step wz, where wz has been kept by a measuring projection.
+template <class B> struct subtract_kept {
+  typename B::template cursor<float const> kept;
+  typename B::template cursor<float> error;
+  float step;
+  chunked_shape shape;
+
+  void operator()(index_t task) const noexcept {
+    index_t const at = task * shape.view_size();
+    auto const alpha = B::broadcast(step);
+    each_sample_pack<B>(shape, [&](index_t k, index_t) MBIRK_FLAT {
+      B::store(error + (at + k), fnma(alpha, B::load(kept + (at + k)), B::load(error + (at + k))));
+    });
+  }
+};
+
+/// Partial sums of w e^2 = (w e)^2 / w, one per task; samples of weight 0 do not count.
+template <class B, bool Weighted> struct weighted_squares {
+  typename B::template cursor<float const> error, weights;
+  typename B::template cursor<double> partial;
+  chunked_shape shape;
+
+  void operator()(index_t task) const noexcept {
+    index_t const at = task * shape.view_size();
+    auto sum = B::no_sum();
+    for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
+      auto row = B::constant(0);
+      for (index_t r = 0; r < shape.width; r += B::lanes) {
+        index_t const k = at + n * shape.width + r;
+        auto const e = B::load(error + k);
+        if constexpr (Weighted) {
+          auto const w = B::load(weights + k);
+          row = row + select(B::constant(0) < w, e * (e / w), B::constant(0));
+        } else {
+          row = fma(e, e, row);
+        }
+      }
+      sum = sum + B::widen(row);
+    }
+    B::store_total(partial + task, sum);
+  }
+};
+
+/// Partial sums of a channel-major sinogram, one per task.
+template <class B> struct sinogram_sum {
+  typename B::template cursor<float const> values;
+  typename B::template cursor<double> partial;
+  chunked_shape shape;
+
+  void operator()(index_t task) const noexcept {
+    index_t const at = task * shape.view_size();
+    auto sum = B::no_sum();
+    each_sample_pack<B>(shape, [&](index_t k, index_t) MBIRK_FLAT { sum = sum + B::widen(B::load(values + (at + k))); });
+    B::store_total(partial + task, sum);
+  }
+};
+
+/// Voxels that a task of the kernels below holds; not a multiple of anything: the last pack of a block may be partial.
+inline constexpr index_t voxel_block = index_t{1} << 14;
+
+/// Partial sums of |x|, one per block.
+template <class B> struct absolute_sum {
+  typename B::template cursor<float const> values;
+  typename B::template cursor<double> partial;
+  index_t count;
+
+  void operator()(index_t task) const noexcept {
+    auto sum = B::no_sum();
+    for (index_t k = task * voxel_block, end = std::min(count, k + voxel_block); k < end; k += B::lanes)
+      sum = sum + B::widen(abs(k + B::lanes <= end ? B::load(values + k) : B::load_partial(values + k, static_cast<int>(end - k))));
+    B::store_total(partial + task, sum);
+  }
+};
+
+/// x *= factor.
+template <class B> struct scale_values {
+  typename B::template cursor<float> values;
+  float factor;
+  index_t count;
+
+  void operator()(index_t task) const noexcept {
+    auto const a = B::broadcast(factor);
+    for (index_t k = task * voxel_block, end = std::min(count, k + voxel_block); k < end; k += B::lanes) {
+      if (k + B::lanes <= end) B::store(values + k, a * B::load(values + k));
+      else B::store_partial(values + k, a * B::load_partial(values + k, static_cast<int>(end - k)), static_cast<int>(end - k));
+    }
+  }
+};
+
+/// x = value.
+template <class B> struct fill_values {
+  typename B::template cursor<float> values;
+  float value;
+  index_t count;
+
+  void operator()(index_t task) const noexcept {
+    auto const a = B::broadcast(value);
+    for (index_t k = task * voxel_block, end = std::min(count, k + voxel_block); k < end; k += B::lanes) {
+      if (k + B::lanes <= end) B::store(values + k, a);
+      else B::store_partial(values + k, a, static_cast<int>(end - k));
+    }
+  }
+};
+/// to = from.
+template <class B> struct copy_values {
+  typename B::template cursor<float const> from;
+  typename B::template cursor<float> to;
+  index_t count;
+
+  void operator()(index_t task) const noexcept {
+    for (index_t k = task * voxel_block, end = std::min(count, k + voxel_block); k < end; k += B::lanes) {
+      if (k + B::lanes <= end) B::store(to + k, B::load(from + k));
+      else B::store_partial(to + k, B::load_partial(from + k, static_cast<int>(end - k)), static_cast<int>(end - k));
+    }
+  }
+};
+
+}  // namespace mbirk::kernel

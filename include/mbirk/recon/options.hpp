@@ -1,0 +1,81 @@
+// What an iterative reconstruction is asked for, what it reports, and the state that it can be resumed from. Values only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "mbirk/core/view.hpp"
+
+namespace mbirk {
+
+/// Where an iteration stands; handed to the progress callback when it is done.
+struct iteration_report {
+  int iteration = 0;   ///< 1 for the first
+  int iterations = 0;  ///< at most
+  double change = 0;   ///< sum of |alpha d| over all subsets / ||x||_1
+  double alpha = 0;    ///< mean over the subsets
+  double fm_rmse = 0;  ///< sqrt(sum w e^2 / (mean(w) V R C)) / sigma_y
+  double prior_loss = 0;
+};
+
+/// The record of a reconstruction, with MBIRJAX's names. One entry per iteration in each list.
+struct recon_record {
+  int num_iterations = 0;
+  std::vector<index_t> granularity;
+  std::vector<int> partition_sequence;               ///< the part that was used
+  std::vector<double> fm_rmse, prior_loss;           ///< prior_loss: 0 unless compute_prior_loss
+  double sigma_y = 0, sigma_x = 0, sigma_prox = 0;   ///< regularization_params
+  std::vector<double> stop_threshold_change_pct;     ///< 100 change
+  std::vector<double> alpha_values;
+  std::vector<std::vector<double>> delta_norm_per_slice;
+  std::vector<std::string> warnings;
+  bool cancelled = false;                            ///< the callback asked to stop
+};
+
+/// All that a reconstruction needs to go on, to the same bits: (views, rows, channels) and (rows, cols, slices), last axis contiguous.
+struct recon_state {
+  std::array<index_t, 3> sinogram_shape{}, recon_shape{};
+  std::uint32_t seed = 0;
+  std::vector<float> recon, weighted_error, hessian;  ///< x, w (y - A x), diagonal of A' diag(w) A
+  recon_record record;                                ///< of the iterations that are done
+};
+
+/// Parameters with MBIRJAX's names and defaults.
+struct recon_options {
+  int max_iterations = 15;                   ///< a total, first_iteration included
+  int first_iteration = 0;                   ///< entries of the partition sequence to leave out
+  double stop_threshold_change_pct = 0.2;    ///< stops when 100 change is below it; 0 never stops
+  bool compute_prior_loss = false;
+  std::uint32_t seed = 0;                    ///< partitions and orders are those that MBIRJAX draws after numpy.random.seed(seed)
+
+  std::optional<double> sigma_y = {}, sigma_x = {}, sigma_prox = {};  ///< empty: automatic, from snr_db and sharpness
+  double snr_db = 30, sharpness = 1;
+  double p = 2, q = 1.2, T = 1;
+  std::array<double, 3> qggmrf_nbr_wts = {1, 1, 1};
+  bool positivity_flag = false;
+  double max_alpha = 1.5;
+  std::vector<index_t> granularity = {1, 2, 4, 8, 16, 32, 64, 128, 128, 128, 128};
+  std::vector<int> partition_sequence = default_partition_sequence();
+  std::optional<bool> slice_damping = {};    ///< empty: on in cone beam, off in parallel beam
+
+  /// Nothing: a scaled direct reconstruction. A number: that constant everywhere. An array (rows, cols, slices): as it is.
+  std::variant<std::monostate, double, view<float const, 3>> init_recon = {};
+
+  std::function<bool(iteration_report const&)> progress = {};    ///< false stops after this iteration
+  std::function<void(recon_state const&)> checkpoint = {};       ///< called every checkpoint_every iterations, and when the callback stops
+  int checkpoint_every = 1;
+  recon_state const* resume = nullptr;                           ///< goes on from here; the sinogram is not read then
+
+  static std::vector<int> default_partition_sequence() {
+    std::vector<int> sequence{2, 4, 6};
+    for (int k = 0; k < 25; ++k) sequence.insert(sequence.end(), {7, 8, 9, 10});
+    return sequence;
+  }
+};
+
+}  // namespace mbirk
