@@ -7,7 +7,8 @@ CMAKE_BUILD_PARALLEL_LEVEL=$(nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL CTEST_PARALLEL_LEVEL=$CMAKE_BUILD_PARALLEL_LEVEL
 program=build/release/bench/mbirk/mbirk
 
-build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev)
+build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
+                libeigen3-dev libhdf5-dev libpng-dev)
 bench_packages=("${build_packages[@]}" libbenchmark-dev python3 python3-venv)
 test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev clang-19 libomp-19-dev python3 python3-numpy)
 

@@ -1,26 +1,58 @@
 #!/usr/bin/env python3
 """Times mbirk against MBIRJAX 0.7.3 (JAX on the CPU, its defaults) on this machine, in one run, the two sides alternating.
 
-    python3 bench/compare_mbirjax.py [--sizes 64,128] [--rounds 5] [--ops 'cone_*'] [--json out.json]
+    python3 bench/compare_mbirjax.py [--sizes 64,128] [--rounds 5] [--budget 40] [--ops 'cone_*'] [--json out.json]
     python3 bench/compare_mbirjax.py --check        # do both sides compute the same numbers? (smallest size)
 
 If this interpreter lacks MBIRJAX, a virtual environment is made once (--venv) and the script goes on there.
 
 A size N is the problem of `mbirk profile`: recon N^3, sinogram (N/2, N, N), mask on; parallel beam over half a turn, voxel
-pitch 1; cone beam over a full turn, source_detector_dist 4N, source_iso_dist 2N, voxel pitch 0.5.
+pitch 1; cone beam over a full turn, source_detector_dist 4N, source_iso_dist 2N, voxel pitch 0.5. mbir_recon, prox_map and
+qggmrf_denoise do 1 iteration with everything that such a call sets up; the utilities (no geometry in the name) have N^3 voxels.
 In each round either side is timed once, warm, through its public interface: mbirk in the third run of `mbirk profile`, MBIRJAX
-(compiled before) in the second of two calls, until its result is ready. In every other round the other side begins.
+(compiled before, on the devices it chooses itself) in the second of two calls, until its result is ready. In every other round
+the other side begins. There are --rounds rounds, fewer but at least 1 where a side would take longer than --budget seconds.
+What MBIRJAX lowers and compiles even in a warm call (median_filter3d does; --json has it) is taken off its time.
 Ratios are MBIRJAX time / mbirk time and hold for this run only. '*': other processes took more than 10 % of a core
 meanwhile; repeat on a quiet machine.
 
+--check draws the same pixel partitions on both sides (seed 0) and keeps MBIRJAX on one device: its iterative results depend on
+the number of devices, because slices at the border between two are refreshed once an iteration only.
+
 Exit code: 0 done; 1 an operation failed or --check found a difference; 2 bad usage."""
-import argparse, fnmatch, importlib.metadata, json, os, pathlib, platform, re, statistics, subprocess, sys, tempfile, time, venv
+import argparse, collections, contextlib, fnmatch, importlib.metadata, io, json, os, pathlib
+import platform, re, statistics, subprocess, sys, tempfile, time, venv
 
 VERSION = "0.7.3"
-GATE = 2e-5                              # --check: allowed max|a - b| / max|reference|
-INPUTS = {"forward_project": ["recon"], "back_project": ["sinogram"], "sparse_forward_project": ["voxel_values", "pixel_indices"],
-          "sparse_back_project": ["sinogram", "pixel_indices"], "hessian_diagonal": []}
-OPS = [f"{geometry}_{kind}" for geometry in ("parallel", "cone") for kind in INPUTS]
+COMPILE_EVENTS = ("/jax/core/compile/jaxpr_to_mlir_module_duration", "/jax/core/compile/backend_compile_duration")
+# An operation as cases name it; geometry: of the problem it is called on; gate: allowed max|a - b| / max|reference| in --check up to
+# 129 channels and beyond, where two float32 FFTs (and with them everything that starts from a filtered sinogram) differ by more.
+Operation = collections.namedtuple("Operation", "op geometry inputs args gate")
+
+
+def operations():
+    """{name in `mbirk profile`: Operation}"""
+    sino, seed, ops = ["sinogram"], {"seed": 0}, {}
+    once = {"max_iterations": 1} | seed
+    for geometry, direct in ("parallel", "fbp"), ("cone", "fdk"):
+        for kind, op, inputs, args, gate in (
+                ("forward_project", "", ["recon"], {}, (2e-5, 2e-5)), ("back_project", "", sino, {}, (2e-5, 2e-5)),
+                ("sparse_forward_project", "", ["voxel_values", "pixel_indices"], {}, (2e-5, 2e-5)),
+                ("sparse_back_project", "", ["sinogram", "pixel_indices"], {"coeff_power": 1}, (2e-5, 2e-5)),
+                ("hessian_diagonal", "", [], {}, (2e-5, 2e-5)), ("direct_filter", "", sino, {}, (5e-6, 3e-5)),
+                ("mbir_recon", "recon", sino, once, (2e-5, 1e-4)), ("prox_map", "", ["prox_input", "sinogram"], once, (2e-5, 1e-4)),
+                (direct + "_recon", "", sino, {}, (3e-5, 4e-4)), (direct + "_filter", "", sino, {}, (5e-6, 3e-5)),
+                ("direct_recon", "", sino, {}, (3e-5, 4e-4)), ("gen_weights_mar", "", sino, {}, (2e-6, 2e-6))):
+            ops[f"{geometry}_{kind}"] = Operation(op or kind, geometry, inputs, args, gate)
+    ops["gen_weights_transmission"] = Operation("gen_weights", "parallel", sino, {"weight_type": "transmission"}, (2e-6, 2e-6))
+    ops["qggmrf_denoise"] = Operation("qggmrf_denoise", "parallel", ["image"], once, (5e-6, 5e-6))
+    ops["median_filter3d"] = Operation("median_filter3d", "parallel", ["image"], {}, (0, 0))
+    for op in ("gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid"):
+        ops[op] = Operation(op, "parallel", [], {"num_subsets": 4} | seed, (0, 0))
+    return ops
+
+
+OPS = operations()
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -33,6 +65,7 @@ def arguments():
     ap.add_argument("--mbirk", type=pathlib.Path, default=ROOT / "build/release/bench/mbirk/mbirk", help="the program (default %(default)s)")
     ap.add_argument("--sizes", default="64,128", help="comma-separated, even (default %(default)s)")
     ap.add_argument("--rounds", type=int, default=5, help="timed calls of each side (default %(default)s)")
+    ap.add_argument("--budget", type=float, default=40, metavar="SECONDS", help="of one operation, size and side (default %(default)g)")
     ap.add_argument("--ops", default="*", metavar="GLOB", help="among " + " ".join(OPS))
     ap.add_argument("--check", action="store_true", help="compare results instead of times")
     ap.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write every single time here")
@@ -46,6 +79,8 @@ def arguments():
         ap.error("--sizes: expected even numbers, at least 8")
     if args.rounds < 1:
         ap.error("--rounds: expected at least 1")
+    if not args.budget > 0:
+        ap.error("--budget: expected more than 0 seconds")
     args.ops = [op for op in OPS if fnmatch.fnmatchcase(op, args.ops)]
     if not args.ops:
         ap.error("--ops: no operation has such a name; there are " + " ".join(OPS))
@@ -75,47 +110,75 @@ def need_mbirjax(folder):
 class MbirJax:
     """One geometry and size on the MBIRJAX side: the model, its inputs, and each operation as a call."""
 
-    def __init__(self, geometry, n, random):
-        import mbirjax, numpy as np      # mbirjax before any other JAX user: it decides how many CPU devices JAX shows
-        import jax.numpy as jnp
+    def __init__(self, geometry, n, check):
+        import mbirjax                                               # before jax: it decides how many CPU devices JAX shows
+        import jax, jax.numpy as jnp, numpy as np
         self.geometry, self.shape = geometry, (n // 2, n, n)
         self.angles = np.linspace(0, np.pi if geometry == "parallel" else 2 * np.pi, n // 2, endpoint=False).astype(np.float32)
         self.model = (mbirjax.ParallelBeamModel(self.shape, self.angles) if geometry == "parallel" else
                       mbirjax.ConeBeamModel(self.shape, self.angles, source_detector_dist=4.0 * n, source_iso_dist=2.0 * n))
+        self.denoiser = mbirjax.QGGMRFDenoiser((n, n, n))
+        for model in (self.model, self.denoiser):
+            model.set_params(verbose=0)
+            if check:
+                model.configure_devices(1)
         self.names = ["delta_det_channel", "delta_det_row", "det_channel_offset", "det_row_offset", "delta_voxel", "voxel_row_aspect",
                       "voxel_slice_aspect", "use_ror_mask"]          # of the parameters
         self.names += ["source_detector_dist", "source_iso_dist", "recon_slice_offset", "use_curved_detector"] if geometry == "cone" else []
         assert tuple(self.model.get_params("recon_shape")) == (n, n, n)
         assert self.model.get_params("delta_voxel") == (1.0 if geometry == "parallel" else 0.5)
         rng = np.random.default_rng(0)
-        if random:                                                   # positive noise: every cell of the result is tested
+        if check:                                                    # positive noise: every cell of the result is tested
             self.recon, self.sinogram = rng.random((n, n, n), np.float32), rng.random(self.shape, np.float32)
+            self.image = rng.random((n, n, n), np.float32)
         else:                                                        # two nested ellipsoids and their projection with 1 % noise
             z, y, x = np.meshgrid(*[np.linspace(-1, 1, n)] * 3, indexing="ij")
             inside = lambda a, b, c: ((x / a) ** 2 + (y / b) ** 2 + (z / c) ** 2 <= 1).transpose(1, 2, 0)
             self.recon = np.ascontiguousarray((0.01 * (inside(.8, .7, .8) + inside(.4, .3, .4))).astype(np.float32))
-            clean = self.model.forward_project(self.recon)
-            self.sinogram = (clean + rng.normal(0, 0.01 * clean.max(), self.shape)).astype(np.float32)
+            noisy = lambda clean: (clean + rng.normal(0, 0.01 * clean.max(), clean.shape)).astype(np.float32)
+            self.sinogram, self.image = noisy(self.model.forward_project(self.recon)), noisy(self.recon)
         np.random.seed(0)
         self.indices = mbirjax.gen_pixel_partition((n, n, n), 4)[0]     # subset 0: a quarter of the pixels inside the mask
         self.voxels = self.recon.reshape(-1, n)[np.asarray(self.indices)]
         self.on_device = {"voxels": jnp.asarray(self.voxels), "sinogram": jnp.asarray(self.sinogram)}    # what its own loops pass
+        self.compiling = compiling = []                              # seconds of each time
+        jax.monitoring.register_event_duration_secs_listener(
+            lambda event, seconds, **_: compiling.append(seconds) if event in COMPILE_EVENTS else None)
 
-    def call(self, kind):
-        """The operation; the dense ones return a host array, the sparse ones a device array that may not be ready yet."""
-        m = self.model
-        result = {"forward_project": lambda: m.forward_project(self.recon),
-                  "back_project": lambda: m.back_project(self.sinogram),
-                  "sparse_forward_project": lambda: m.sparse_forward_project(self.on_device["voxels"], self.indices),
-                  "sparse_back_project": lambda: m.sparse_back_project(self.on_device["sinogram"], self.indices),
-                  "hessian_diagonal": lambda: m.compute_hessian_diagonal()}[kind]()
-        return result.block_until_ready() if hasattr(result, "block_until_ready") else result
+    def call(self, op):
+        """The operation of that name in cases, from host arrays (the sparse ones: device arrays) to what it returns, once that is ready."""
+        import jax, mbirjax, numpy as np
+        m, y, shape = self.model, self.sinogram, self.recon.shape
+        once = {"max_iterations": 1, "stop_threshold_change_pct": 0, "logfile_path": None, "print_logs": False}
+        calls = {"forward_project": lambda: m.forward_project(self.recon),
+                 "back_project": lambda: m.back_project(y),
+                 "sparse_forward_project": lambda: m.sparse_forward_project(self.on_device["voxels"], self.indices),
+                 "sparse_back_project": lambda: m.sparse_back_project(self.on_device["sinogram"], self.indices),
+                 "hessian_diagonal": lambda: m.compute_hessian_diagonal(),
+                 "recon": lambda: m.recon(y, **once)[0],
+                 "prox_map": lambda: m.prox_map(self.recon, y, **once)[0],
+                 "gen_weights_mar": lambda: mbirjax.gen_weights_mar(m, y),
+                 "gen_weights": lambda: mbirjax.gen_weights(y, "transmission"),
+                 "qggmrf_denoise": lambda: self.denoiser.denoise(self.image, **once)[0],
+                 "median_filter3d": lambda: mbirjax.median_filter3d(self.image),
+                 "gen_pixel_partition": lambda: mbirjax.gen_pixel_partition(shape, 4),
+                 "gen_pixel_partition_blue_noise": lambda: mbirjax.gen_pixel_partition_blue_noise(shape, 4),
+                 "gen_pixel_partition_grid": lambda: mbirjax.gen_pixel_partition_grid(shape, 4)}
+        np.random.seed(0)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):          # gen_weights_mar says its thresholds
+                return jax.block_until_ready(calls[op]() if op in calls else getattr(m, op)(y))     # else: filters, direct reconstructions
+        except (ValueError, RuntimeError, MemoryError) as error:     # JAX's own are RuntimeErrors
+            raise Failure(f"MBIRJAX {op}: {error}")
 
-    def seconds(self, kind):
-        self.call(kind)                                              # mbirk is timed warm, so is this side
+    def seconds(self, op):
+        """(seconds of a warm call less those it compiled, the latter)"""
+        self.call(op)                                                # mbirk is timed warm, so is this side
+        self.compiling.clear()
         start = time.perf_counter()
-        self.call(kind)
-        return time.perf_counter() - start
+        self.call(op)
+        seconds, compiling = time.perf_counter() - start, sum(self.compiling)
+        return seconds - compiling, compiling
 
 
 def mbirk(program, *words):
@@ -145,37 +208,43 @@ def busy_seconds():
     return ticks / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
 
 
-def measure(args, op, n, jax_side):
+def measure(args, name, n, jax_side):
     """(all rounds of one operation and size as one record of the report, mbirk's environment)"""
-    kind = op.split("_", 1)[1]
-    jax_side.call(kind)                                                                 # compiles
-    ours, theirs, environment = [], [], None
+    op = OPS[name].op
+    jax_side.call(op)                                                                   # compiles
+    ours, theirs, compiling, environment, spent = [], [], [], None, {"mbirk": 0.0, "mbirjax": 0.0}
     wall, (machine, own) = time.perf_counter(), busy_seconds()
     for i in range(args.rounds):
+        if i and max(spent.values()) * (i + 1) / i > args.budget:
+            break
         for side in ("mbirk", "mbirjax") if i % 2 == 0 else ("mbirjax", "mbirk"):
+            start = time.perf_counter()
             if side == "mbirjax":
-                theirs.append(jax_side.seconds(kind))
+                seconds, compiled = jax_side.seconds(op)
+                theirs.append(seconds), compiling.append(compiled)
             else:
-                seconds, environment = mbirk_seconds(args.mbirk, op, n)
+                seconds, environment = mbirk_seconds(args.mbirk, name, n)
                 ours.append(seconds)
+            spent[side] += time.perf_counter() - start
     (machine_end, own_end), wall = busy_seconds(), time.perf_counter() - wall
     others = max(0.0, (machine_end - machine - (own_end - own) - 0.03) / wall)             # 0.03 s: resolution of the counters
     ratios = [b / a for a, b in zip(ours, theirs)]
-    return {"operation": op, "volume_size": n, "mbirk": ours, "mbirjax": theirs,
+    return {"operation": name, "volume_size": n, "mbirk": ours, "mbirjax": theirs, "mbirjax_compiling": compiling,
             "ratio_of_medians": statistics.median(theirs) / statistics.median(ours), "ratio_min": min(ratios), "ratio_max": max(ratios),
             "other_processes_cores": others}, environment
 
 
 def compare_times(args):
-    print(f"{'operation':34}{'N':>5}  {'mbirk ms: median':>17}{'min':>10}  {'MBIRJAX ms: median':>19}{'min':>10}  {'ratio':>8}  (over rounds)")
+    print(f"{'operation':34}{'N':>5}  {'mbirk ms: median':>17}{'min':>10}  {'MBIRJAX ms: median':>19}{'min':>10}  {'ratio':>8}  "
+          "(over rounds: how many)")
     load, rows, errors, environment = os.getloadavg(), [], [], None
     for n in args.sizes:
         jax_side = None
         for op in args.ops:
-            geometry = op.split("_", 1)[0]
+            geometry = OPS[op].geometry
             try:
                 if jax_side is None or jax_side.geometry != geometry:
-                    jax_side = MbirJax(geometry, n, random=False)
+                    jax_side = MbirJax(geometry, n, check=False)
                 row, environment = measure(args, op, n, jax_side)
             except Failure as failure:
                 errors.append({"operation": op, "volume_size": n, "error": str(failure)})
@@ -184,13 +253,13 @@ def compare_times(args):
             rows.append(row)
             ms = [1e3 * f(row[side]) for side in ("mbirk", "mbirjax") for f in (statistics.median, min)]
             mark = " *" if row["other_processes_cores"] > 0.1 else ""
-            print(f"{op:34}{n:5}  {ms[0]:17.3f}{ms[1]:10.3f}  {ms[2]:19.3f}{ms[3]:10.3f}  {row['ratio_of_medians']:8.1f}  "
-                  f"({row['ratio_min']:.1f} .. {row['ratio_max']:.1f}){mark}", flush=True)
+            print(f"{op:34}{n:5}  {ms[0]:17.3f}{ms[1]:10.3f}  {ms[2]:19.3f}{ms[3]:10.3f}  {row['ratio_of_medians']:8.2f}  "
+                  f"({row['ratio_min']:.2f} .. {row['ratio_max']:.2f}: {len(row['mbirk'])}){mark}", flush=True)
     cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     cpu, cores, load_after = cpu[1] if cpu else platform.machine(), len(os.sched_getaffinity(0)), os.getloadavg()
     versions = {"mbirjax": VERSION, "python": platform.python_version()} | {p: importlib.metadata.version(p) for p in ("jax", "jaxlib", "numpy")}
     versions["mbirjax devices"] = jax_side.model.device_summary if jax_side else None
-    print(f"\nmachine: {cpu}, {cores} cores; load average before {load[0]:.2f}, after {load_after[0]:.2f}; rounds: {args.rounds}")
+    print(f"\nmachine: {cpu}, {cores} cores; load average before {load[0]:.2f}, after {load_after[0]:.2f}; rounds: at most {args.rounds}")
     print("MBIRJAX: " + ", ".join(f"{k} {v}" for k, v in versions.items()))
     print("mbirk:   " + json.dumps(environment))
     if args.json:
@@ -204,38 +273,40 @@ def compare_results(args):
     """Writes one case folder per geometry, lets `mbirk run` compute it, and holds the results against MBIRJAX's."""
     import numpy as np
     n, bad = args.sizes[0], 0
-    print(f"{'operation':34}{'N':>5}  {'max error / max reference':>26}  (allowed {GATE:g})")
-    for geometry in sorted({op.split("_", 1)[0] for op in args.ops}, reverse=True):
-        side = MbirJax(geometry, n, random=True)
-        kinds = [op.split("_", 1)[1] for op in args.ops if op.startswith(geometry)]
+    print(f"{'operation':34}{'N':>5}  {'max error / max reference':>26}  {'allowed':>8}")
+    for geometry in ("parallel", "cone"):
+        ops = {name: OPS[name] for name in args.ops if OPS[name].geometry == geometry}
+        if not ops:
+            continue
+        side, allowed = MbirJax(geometry, n, check=True), {name: o.gate[n > 129] for name, o in ops.items()}
         with tempfile.TemporaryDirectory(prefix="mbirk-compare-") as folder:
             case, out = pathlib.Path(folder, "case"), pathlib.Path(folder, "out")
             case.mkdir(), out.mkdir()
-            arrays = {"angles": side.angles, "recon": side.recon, "sinogram": side.sinogram, "voxel_values": side.voxels,
-                      "pixel_indices": side.indices} | {f"out_{kind}": side.call(kind) for kind in kinds}
-            for name, array in arrays.items():
+            arrays = {"angles": side.angles, "recon": side.recon, "prox_input": side.recon, "image": side.image, "sinogram": side.sinogram,
+                      "voxel_values": side.voxels, "pixel_indices": side.indices}
+            references = {name: np.asarray(side.call(o.op)) for name, o in ops.items()}
+            for name, array in (arrays | references).items():
                 np.save(case / f"{name}.npy", np.ascontiguousarray(array))
             (case / "case.json").write_text(json.dumps({
                 "name": f"{geometry}_{n}", "geometry": geometry, "sinogram_shape": side.shape, "recon_shape": side.recon.shape,
                 "angles": "angles.npy", "params": {name: side.model.get_params(name) for name in side.names},
-                "ops": [{"op": kind, "inputs": {name: f"{name}.npy" for name in INPUTS[kind]}, "output": f"out_{kind}.npy", "rtol": GATE,
-                         "args": {"coeff_power": 1} if kind == "sparse_back_project" else {}} for kind in kinds]}, indent=1))
+                "ops": [{"op": o.op, "inputs": {i: f"{i}.npy" for i in o.inputs}, "output": f"{name}.npy", "rtol": allowed[name],
+                         "args": o.args} for name, o in ops.items()]}, indent=1))
             try:
                 mbirk(args.mbirk, "run", case, "--out", out, "--quiet")
             except Failure as failure:                                                  # the table says which results are missing
                 print(failure)
                 bad += 1
-            for kind in kinds:
-                result, reference = out / f"out_{kind}.npy", np.asarray(arrays[f"out_{kind}"], np.float64)
-                text, ok = "no result", False
+            for name, reference in references.items():
+                result, text, ok = out / f"{name}.npy", "no result", False
                 if result.exists():
                     got = np.load(result)
                     text = f"shape {got.shape}, not {reference.shape}"
                     if got.shape == reference.shape:
-                        error = np.abs(got - reference).max() / np.abs(reference).max()
-                        text, ok = f"{error:.2e}", bool(error <= GATE)                      # NaN is not ok
+                        error = np.abs(got - reference.astype(np.float64)).max() / np.abs(reference).max()
+                        text, ok = f"{error:.2e}", bool(error <= allowed[name])             # NaN is not ok
                 bad += not ok
-                print(f"{geometry + '_' + kind:34}{n:5}  {text:>26}  {'ok' if ok else 'OUT'}")
+                print(f"{name:34}{n:5}  {text:>26}  {allowed[name]:8g}  {'ok' if ok else 'OUT'}")
     return 1 if bad else 0
 
 

@@ -15,11 +15,55 @@ function(mbirk_own_target target)
   mbirk_warnings(${target})
 endfunction()
 
-# mbirk_output_libraries(<target>): the text and compression packages that the profiler's headers use, those that were found.
-function(mbirk_output_libraries target)
-  foreach(package IN ITEMS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB)
+# mbirk_optional_libraries(<target>): the packages that some of our headers use, those that were found; our own programs see what that means as
+# MBIRK_WITH_HDF5 and MBIRK_WITH_PNG.
+function(mbirk_optional_libraries target)
+  foreach(package IN ITEMS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB hdf5::hdf5 PNG::PNG Eigen3::Eigen)
     if(TARGET ${package})
       target_link_libraries(${target} PRIVATE ${package})
     endif()
   endforeach()
+  foreach(package IN ITEMS HDF5 PNG)
+    if(${package}_FOUND)
+      target_compile_definitions(${target} PRIVATE MBIRK_WITH_${package}=1)
+    endif()
+  endforeach()
+endfunction()
+
+# mbirk_files_with(<result> <regex> <file>...): those of these headers and sources (absolute paths) that include what matches, themselves or
+# through each other. Their names in includes begin below include/ and tests/.
+function(mbirk_files_with result regex)
+  set(found "")
+  set(more ON)
+  while(more)
+    set(more OFF)
+    foreach(file IN LISTS ARGN)
+      if(NOT file IN_LIST found)
+        file(STRINGS ${file} lines REGEX "^#include +(${regex})")
+        if(lines)
+          list(APPEND found ${file})
+          string(REGEX REPLACE "^.*/(include|tests)/" "" name ${file})
+          string(APPEND regex "|[<\"]${name}")
+          set(more ON)
+        endif()
+      endif()
+    endforeach()
+  endwhile()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# What the optional packages are included as.
+set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG Eigen3)
+set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<(unsupported/)?Eigen/")
+
+# mbirk_files_that_compile(<result> <file>...): these files without those that need a package which was not found.
+function(mbirk_files_that_compile result)
+  set(files ${ARGN})
+  foreach(package regex IN ZIP_LISTS mbirk_optional_packages mbirk_optional_includes)
+    if(NOT ${package}_FOUND)
+      mbirk_files_with(without "${regex}" ${files})
+      list(REMOVE_ITEM files ${without})
+    endif()
+  endforeach()
+  set(${result} ${files} PARENT_SCOPE)
 endfunction()

@@ -1,8 +1,15 @@
-# The packages of our own programs; the library itself uses none. Any of them may be missing: then what needs it is off and says so.
+# The packages of our own programs and of the library's optional headers. Any of them may be missing: then what needs it is off and says so.
 find_package(OpenMP QUIET COMPONENTS CXX)
-foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB GTest benchmark)
+foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB GTest benchmark PNG Eigen3)
   find_package(${package} QUIET)
 endforeach()
+# CMake looks for the C interface of HDF5 with a C compiler.
+include(CheckLanguage)
+check_language(C)
+if(CMAKE_C_COMPILER)
+  enable_language(C)
+  find_package(HDF5 QUIET COMPONENTS C)
+endif()
 if(NOT OpenMP_CXX_FOUND)
   message(STATUS "mbirk: threads are off because OpenMP was not found")
 endif()
@@ -23,6 +30,10 @@ function(mbirk_need result what)
   endif()
 endfunction()
 
+mbirk_need(mbirk_with_hdf5 "reading and writing HDF5 files" HDF5)
+mbirk_need(mbirk_with_png "writing PNG images" PNG)
+mbirk_need(mbirk_with_eigen "filtering by Fourier transforms" Eigen3)
+
 # Compiling .cu files needs a working nvcc besides the toolkit. It need not be on the PATH: the toolkit knows where it is.
 set(mbirk_with_cuda OFF)
 if(TARGET mbirk_cuda)
@@ -32,7 +43,6 @@ if(TARGET mbirk_cuda)
   if(NOT DEFINED ENV{CUDACXX} AND CUDAToolkit_NVCC_EXECUTABLE)
     set(ENV{CUDACXX} ${CUDAToolkit_NVCC_EXECUTABLE})
   endif()
-  include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)

@@ -24,6 +24,7 @@ template <class Infos> bool has_name(Infos const& infos, std::string const& name
 std::string place(case_file const& c, case_entry const& e, std::string const& member) { return c.file + ": " + e.field + '.' + member; }
 
 json check_argument(json_field const& field, argument_info const& info) {
+  if (field.value().is_null() && info.fallback.is_null()) return nullptr;
   switch (info.kind) {
     case value_kind::integer: {
       auto const n = field.integer();
@@ -86,18 +87,20 @@ void check_entry(case_file const& c, case_entry const& e, operation const& op) {
   }
   for (auto const& input : op.inputs)
     if (auto const it = headers.find(input.name); it != headers.end()) {
-      bool const list = input.kind == array_kind::pixel_indices;
-      auto const expected = shape_of(input.kind, c.scan, pixels);
-      require<shape_error>(list ? it->second.shape.size() == 1 : it->second.shape == expected, [&] {
+      bool const list = input.kind == array_kind::pixel_indices, image = input.kind == array_kind::image;
+      auto const expected = list || image ? it->second.shape : shape_of(input.kind, c.scan, pixels);
+      require<shape_error>(it->second.shape == expected && (!list || expected.size() == 1) && (!image || expected.size() == 3), [&] {
         return place(c, e, "inputs." + input.name) + ": " + (c.folder / e.inputs.at(input.name)).string() + " has shape " +
                mbirk::detail::shape_text(it->second.shape) + ", expected " + axes_of(input.kind) +
-               (list ? "" : " = " + mbirk::detail::shape_text(expected));
+               (list || image ? "" : " = " + mbirk::detail::shape_text(expected));
       });
     }
 }
 
 operands load_operands(case_file const& c, case_entry const& e, operation const& op) {
   operands x;
+  x.settings = c.settings;
+  x.recon_shape = c.recon_shape;
   json_field const arguments(e.arguments, c.file, e.field + ".args");
   for (auto const& info : op.arguments)
     x.arguments[info.name] = arguments.has(info.name) ? check_argument(arguments.at(info.name, ""), info) : info.fallback;
@@ -111,7 +114,7 @@ operands load_operands(case_file const& c, case_entry const& e, operation const&
       std::visit([&](auto const& scan) {
         if constexpr (requires { scan.mask(); })
           if (input.only_inside_mask) return require_finite_inside(array, scan.mask(), path);
-        require_finite(array, path);
+        if (!input.may_be_nan) require_finite(array, path);
       }, c.scan);
       return array;
     });

@@ -28,6 +28,7 @@ struct case_file {
   std::string name;
   any_scan scan;
   std::optional<std::array<index_t, 3>> recon_shape;
+  recon_options settings;  ///< the parameters of reconstruction among params
   std::vector<case_entry> entries;
   std::vector<std::string> warnings;
 };

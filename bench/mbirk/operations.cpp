@@ -2,75 +2,12 @@
 #include "operations.hpp"
 
 #include <new>
-#include <numeric>
-#include <stdexcept>
-#include <type_traits>
 #include <utility>
 
-#include "mbirk/definition/minimal.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "operation_groups.hpp"
 
 namespace mbirk::program {
 namespace {
-
-/// An operation on a scan, written once for every policy and geometry.
-template <class Body> auto on_scan(Body body) {
-  return [body](any_context const& any_ctx, any_scan const& any, operands& x) {
-    std::visit([&](auto const& ctx, auto const& scan) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(scan)>, std::monostate>) throw error("this operation needs a geometry", site::current());
-      else body(ctx, scan, x);
-    }, any_ctx, any);
-  };
-}
-
-/// Flops of the definition over the pixels that the operation works on.
-auto minimal(definition::weight_use use) {
-  return [use](any_scan const& any, operands const& x) {
-    return std::visit([&](auto const& scan) -> std::uint64_t {
-      if constexpr (requires { scan.geometry(); }) {
-        std::vector<std::int32_t> every;
-        auto pixels = scan.full_indices();
-        if (x.inputs.contains("pixel_indices")) pixels = std::get<1>(x.inputs.find("pixel_indices")->second).data;
-        if (use == definition::weight_use::unit_hessian) {  // all pixels; with weights it is a projection of them
-          every.resize(scan.mask().size());
-          std::iota(every.begin(), every.end(), 0);
-          pixels = every;
-        }
-        bool const unit = use == definition::weight_use::unit_hessian && !x.inputs.contains("weights");
-        return definition::minimal_flops(scan, pixels, unit ? use : definition::weight_use::projection);
-      }
-      return 0;
-    }, any);
-  };
-}
-
-std::vector<operation> make_operations() {
-  std::vector<std::string> const both{"parallel", "cone"}, host{"host"};
-  auto const projection = minimal(definition::weight_use::projection), hessian = minimal(definition::weight_use::unit_hessian);
-  using enum array_kind;
-  return {
-      {"forward_project", "projector", both, host, {{.name = "recon", .kind = recon, .only_inside_mask = true}}, {}, sinogram,
-       on_scan([](auto const& ctx, auto const& scan, operands& x) { forward_project(ctx, scan, x.volume("recon"), x.output_volume()); }), projection},
-      {"back_project", "projector", both, host, {{.name = "sinogram", .kind = sinogram}}, {}, recon,
-       on_scan([](auto const& ctx, auto const& scan, operands& x) { back_project(ctx, scan, x.volume("sinogram"), x.output_volume()); }), projection},
-      {"sparse_forward_project", "projector", both, host,
-       {{.name = "voxel_values", .kind = cylinders}, {.name = "pixel_indices", .kind = pixel_indices}}, {}, sinogram,
-       on_scan([](auto const& ctx, auto const& scan, operands& x) {
-         sparse_forward_project(ctx, scan, x.cylinders("voxel_values"), x.list("pixel_indices"), x.output_volume());
-       }), projection},
-      {"sparse_back_project", "projector", both, host,
-       {{.name = "sinogram", .kind = sinogram}, {.name = "pixel_indices", .kind = pixel_indices}},
-       {{"coeff_power", value_kind::integer, 1}}, cylinders,
-       on_scan([](auto const& ctx, auto const& scan, operands& x) {
-         sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(), x.integer("coeff_power"));
-       }), projection},
-      {"hessian_diagonal", "projector", both, host, {{.name = "weights", .kind = sinogram, .required = false}}, {}, recon,
-       on_scan([](auto const& ctx, auto const& scan, operands& x) {
-         hessian_diagonal(ctx, scan, x.optional_volume("weights"), x.output_volume());
-       }), hessian},
-  };
-}
 
 template <std::size_t Rank> std::array<index_t, Rank> fixed(std::vector<index_t> const& shape) {
   require<shape_error>(shape.size() == Rank, [&] {
@@ -97,7 +34,12 @@ std::size_t elements_of(std::vector<index_t> const& shape) {
 }  // namespace
 
 std::vector<operation> const& operations() {
-  static auto const table = make_operations();
+  static auto const table = [] {
+    std::vector<operation> all;
+    for (auto const& group : {projector_operations(), direct_operations(), recon_operations(), weight_operations(), prior_operations(), utility_operations()})
+      all.insert(all.end(), group.begin(), group.end());
+    return all;
+  }();
   return table;
 }
 
@@ -123,6 +65,8 @@ char const* axes_of(array_kind kind) {
     case array_kind::sinogram: return "(views, rows, channels)";
     case array_kind::recon: return "(rows, cols, slices)";
     case array_kind::pixel_indices: return "(pixels)";
+    case array_kind::image: return "(rows, cols, slices)";
+    case array_kind::partition: return "(subsets, pixels)";
     default: return "(pixels, slices)";
   }
 }
@@ -160,7 +104,8 @@ index_t listed_pixels(operation const& op, operands const& x) {
 }
 
 void allocate_output(operation const& op, any_scan const& scan, operands& x, bool with_data) {
-  auto const shape = shape_of(op.output, scan, listed_pixels(op, x));
+  if (op.output == array_kind::partition) return;  // the operation makes it
+  auto const shape = op.output == array_kind::image ? shape_of(x.inputs.find("image")->second) : shape_of(op.output, scan, listed_pixels(op, x));
   auto const elements = with_data ? elements_of(shape) : 0;
   try {
     if (is_index_array(op.output)) x.output = npy_array<std::int32_t>{shape, std::vector<std::int32_t>(elements)};
@@ -181,5 +126,12 @@ std::optional<view<float const, 3>> operands::optional_volume(std::string_view n
 view<float, 3> operands::output_volume() { return view_of<float, 3>(std::get<0>(output)); }
 view<float, 2> operands::output_cylinders() { return view_of<float, 2>(std::get<0>(output)); }
 int operands::integer(std::string_view name) const { return arguments.find(name)->second.get<int>(); }
+bool operands::boolean(std::string_view name) const { return arguments.find(name)->second.get<bool>(); }
+std::string operands::text(std::string_view name) const { return arguments.find(name)->second.get<std::string>(); }
+std::optional<double> operands::number(std::string_view name) const {
+  auto const& value = arguments.find(name)->second;
+  if (value.is_null()) return {};
+  return value.get<double>();
+}
 
 }  // namespace mbirk::program

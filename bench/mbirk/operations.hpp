@@ -20,6 +20,7 @@
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/instrument/tracing.hpp"
 #include "mbirk/io/npy.hpp"
+#include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
 
@@ -36,16 +37,17 @@ std::string geometry_name(any_scan const& scan);
 using any_array = std::variant<npy_array<float>, npy_array<std::int32_t>>;
 std::vector<index_t> const& shape_of(any_array const& array);
 
-/// What an array of an operation is, and so which shape it has.
-enum class array_kind { sinogram, recon, pixel_indices, cylinders };
+/// What an array of an operation is, and so which shape it has: an image is any volume, a partition comes in the shape that the operation gives it.
+enum class array_kind { sinogram, recon, pixel_indices, cylinders, image, partition };
 char const* axes_of(array_kind kind);                                                              ///< "(views, rows, channels)"
 std::vector<index_t> shape_of(array_kind kind, any_scan const& scan, index_t pixels);              ///< pixels: length of the list, if there is one
-inline bool is_index_array(array_kind kind) { return kind == array_kind::pixel_indices; }
+inline bool is_index_array(array_kind kind) { return kind == array_kind::pixel_indices || kind == array_kind::partition; }
 
 struct input_info {
   std::string name;
   array_kind kind;
   bool required = true;
+  bool may_be_nan = false;        ///< NaN in the input means NaN in the result, not an error
   bool only_inside_mask = false;  ///< what lies outside is not read, so it need not be finite
 };
 enum class value_kind { integer, number, text, boolean };
@@ -53,7 +55,7 @@ char const* name_of(value_kind kind);
 struct argument_info {
   std::string name;
   value_kind kind;
-  nlohmann::json fallback;
+  nlohmann::json fallback;  ///< null: may be left out, and then the operation finds a value
 };
 
 /// What an operation works on: its inputs by name, its arguments (all of them: given or fallback) and its result, already of the right shape.
@@ -61,7 +63,10 @@ struct argument_info {
 struct operands {
   std::map<std::string, any_array, std::less<>> inputs;
   std::map<std::string, nlohmann::json, std::less<>> arguments;
+  recon_options settings;                                     ///< the parameters of reconstruction that belong to the scan, not to the call
+  std::optional<std::array<index_t, 3>> recon_shape;          ///< of a case without geometry
   any_array output;
+  std::vector<std::string> warnings;                          ///< what the operation found worth saying
 
   /// Views of the arrays; the caller knows their ranks. A missing optional input is an empty optional.
   view<float const, 3> volume(std::string_view name) const;
@@ -71,10 +76,13 @@ struct operands {
   view<float, 3> output_volume();
   view<float, 2> output_cylinders();
   int integer(std::string_view name) const;
+  bool boolean(std::string_view name) const;
+  std::string text(std::string_view name) const;
+  std::optional<double> number(std::string_view name) const;
 };
 
 struct operation {
-  std::string name;   ///< as case.json has it
+  std::string name;   ///< as case.json has it; mbirk profile has names of its own (profile_problem.hpp)
   std::string group;  ///< the folder of the library that it comes from
   std::vector<std::string> geometries, policies;
   std::vector<input_info> inputs;

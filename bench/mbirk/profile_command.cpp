@@ -44,12 +44,12 @@ double seconds_of(auto const& f) {
 
 /// One operation at one size: its data, and how it is called.
 struct measured_operation {
-  operation const& op;
+  profile_entry const& entry;
   profile_problem const& problem;
   operands data;
   exec::host exec;
 
-  template <class Instr> void run(Instr const& instr) { op.run(context{exec, instr}, problem.scan(), data); }
+  template <class Instr> void run(Instr const& instr) { entry.op->run(context{exec, instr}, problem.scan(), data); }
   double seconds() {
     return seconds_of([&] { run(instrument::none{}); });
   }
@@ -67,16 +67,16 @@ json measure(measured_operation& m, int run, instrument::trace_buffer& trace) {
 }
 
 /// Exact counts up to largest_counted, with reuse distances up to largest_reuse; above, the model on shapes alone.
-json count(measured_operation& m, std::string const& geometry, index_t n) {
+json count(measured_operation& m, index_t n) {
   instrument::ledger records;
   bool const counted = n <= largest_counted;
   if (n <= largest_reuse) m.run(full_counting{records});
   else if (counted) m.run(plain_counting{records});
   else {
-    profile_problem const shapes(geometry, n, 1, false);
-    measured_operation{m.op, shapes, shapes.make_operands(m.op), m.exec}.run(instrument::model<>{records});
+    profile_problem const shapes(m.entry.geometry, n, 1, false);
+    measured_operation{m.entry, shapes, shapes.make_operands(*m.entry.op, m.entry.arguments), m.exec}.run(instrument::model<>{records});
   }
-  return cost_json(records.last(), counted ? "counted" : "model", m.op.minimal_flops(m.problem.scan(), m.data), m.exec.threads());
+  return cost_json(records.last(), counted ? "counted" : "model", m.entry.op->minimal_flops(m.problem.scan(), m.data), m.exec.threads());
 }
 
 json environment(int threads) {
@@ -98,23 +98,17 @@ std::string timestamp() {
   return fmt::format("{:%Y%m%d_%H%M%S}_{:03}", fmt::localtime(std::chrono::system_clock::to_time_t(now)), ms);
 }
 
-struct chosen_operation { std::string geometry; operation const* op; std::string name; };
-
-std::vector<chosen_operation> choose(std::string const& glob) {
-  std::vector<chosen_operation> chosen;
-  for (std::string const geometry : {"parallel", "cone"})
-    for (auto const& op : operations()) {
-      std::string const name = geometry + "_" + op.name;
-      bool const here = std::find(op.geometries.begin(), op.geometries.end(), geometry) != op.geometries.end();
-      if (here && fnmatch(glob.c_str(), name.c_str(), 0) == 0) chosen.push_back({geometry, &op, name});
-    }
+std::vector<profile_entry const*> choose(std::string const& glob) {
+  std::vector<profile_entry const*> chosen;
+  for (auto const& entry : profile_entries())
+    if (fnmatch(glob.c_str(), entry.name.c_str(), 0) == 0) chosen.push_back(&entry);
   return chosen;
 }
 
 int run_profile(profile_options const& options) {
   require_policy(options.common);
   auto const chosen = choose(options.ops);
-  require(!chosen.empty(), [&] { return "--ops " + options.ops + " matches no operation, expected a pattern such as 'parallel_*' (see mbirk ops)"; });
+  require(!chosen.empty(), [&] { return "--ops " + options.ops + " matches no operation, expected a pattern such as 'parallel_*' for names such as " + profile_entries().front().name; });
   namespace fs = std::filesystem;
   fs::path const out = options.out;
   std::error_code code;
@@ -135,17 +129,18 @@ int run_profile(profile_options const& options) {
     auto& costs = report["cost_analysis"][std::to_string(n)] = json::object();
     std::unique_ptr<profile_problem> problem;
     std::string made_for;
-    for (auto const& [geometry, op, name] : chosen) {
+    for (auto const* entry : chosen) {
+      auto const& [name, geometry, op, arguments] = *entry;
       bar.at(done_steps++, fmt::format("{} at {}", name, n));
       try {
         if (made_for != geometry) problem = std::make_unique<profile_problem>(geometry, n, threads, true), made_for = geometry;
-        measured_operation m{*op, *problem, problem->make_operands(*op), exec::host{options.common.threads, &memory}};
+        measured_operation m{*entry, *problem, problem->make_operands(*op, arguments), exec::host{options.common.threads, &memory}};
         for (int run = 1; run <= options.runs; ++run) {
           json one = measure(m, run, trace);
           one["operation"] = name, one["volume_size"] = n, one["run"] = run;
           report["measurements"].push_back(one);
         }
-        costs[name] = count(m, geometry, n);
+        costs[name] = count(m, n);
       } catch (std::exception const& e) {
         report["errors"].push_back({{"operation", name}, {"volume_size", n}, {"error", e.what()}});
       }

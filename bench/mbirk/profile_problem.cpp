@@ -22,16 +22,40 @@ template <class Scan> Scan make_scan(index_t n) {
   return Scan(p);
 }
 
-std::vector<float> noisy(std::vector<float> sinogram) {
+/// With 1 % noise of the peak.
+std::vector<float> noisy(std::vector<float> values) {
   std::mt19937 random(0);
   std::normal_distribution<float> gauss;
   float peak = 0;
-  for (auto const y : sinogram) peak = std::max(peak, y);
-  for (auto& y : sinogram) y += 0.01f * peak * gauss(random);
-  return sinogram;
+  for (auto const v : values) peak = std::max(peak, v);
+  for (auto& v : values) v += 0.01f * peak * gauss(random);
+  return values;
 }
 
 }  // namespace
+
+std::vector<profile_entry> const& profile_entries() {
+  static auto const entries = [] {
+    std::vector<profile_entry> all;
+    auto const add = [&](std::string const& name, std::string const& geometry, char const* op, std::map<std::string, nlohmann::json> arguments = {}) {
+      all.push_back({name, geometry, find_operation(op), std::move(arguments)});
+    };
+    for (std::string const geometry : {"parallel", "cone"}) {
+      auto const direct = [&](char const* what) { return (geometry == "cone" ? "fdk_" : "fbp_") + std::string(what); };
+      for (auto const* op : {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project", "hessian_diagonal", "direct_filter"})
+        add(geometry + '_' + op, geometry, op);
+      add(geometry + "_mbir_recon", geometry, "recon", {{"max_iterations", 1}});
+      add(geometry + "_prox_map", geometry, "prox_map", {{"max_iterations", 1}});
+      for (auto const& op : {direct("recon"), direct("filter"), std::string("direct_recon"), std::string("gen_weights_mar")})
+        add(geometry + '_' + op, geometry, op.c_str());
+    }
+    add("gen_weights_transmission", "parallel", "gen_weights", {{"weight_type", "transmission"}});
+    add("qggmrf_denoise", "parallel", "qggmrf_denoise", {{"max_iterations", 1}});
+    for (auto const* op : {"median_filter3d", "gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid"}) add(op, "parallel", op);
+    return all;
+  }();
+  return entries;
+}
 
 profile_problem::profile_problem(std::string const& geometry, index_t n, int threads, bool with_data) : with_data_(with_data) {
   if (geometry == "cone") scan_ = make_scan<cone_scan>(n);
@@ -45,6 +69,7 @@ profile_problem::profile_problem(std::string const& geometry, index_t n, int thr
       auto const shape = scan.recon_shape();
       recon_.resize(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]));
       nested_ellipsoids({recon_.data(), shape});
+      image_ = noisy(recon_);
       for (auto const q : subset_) cylinders_.insert(cylinders_.end(), recon_.begin() + q * shape[2], recon_.begin() + (q + 1) * shape[2]);
     }
   }, scan_);
@@ -56,8 +81,9 @@ profile_problem::profile_problem(std::string const& geometry, index_t n, int thr
 }
 
 any_array profile_problem::input(array_kind kind) const {
-  auto const shape = shape_of(kind, scan_, static_cast<index_t>(subset_.size()));
+  auto const shape = shape_of(kind == array_kind::image ? array_kind::recon : kind, scan_, static_cast<index_t>(subset_.size()));
   switch (kind) {
+    case array_kind::image: return npy_array<float>{shape, image_};
     case array_kind::sinogram: return npy_array<float>{shape, sinogram_};
     case array_kind::recon: return npy_array<float>{shape, recon_};
     case array_kind::pixel_indices: return npy_array<std::int32_t>{shape, subset_};
@@ -65,11 +91,11 @@ any_array profile_problem::input(array_kind kind) const {
   }
 }
 
-operands profile_problem::make_operands(operation const& op) const {
+operands profile_problem::make_operands(operation const& op, std::map<std::string, nlohmann::json> const& arguments) const {
   operands x;
   for (auto const& i : op.inputs)
     if (i.required) x.inputs.emplace(i.name, input(i.kind));
-  for (auto const& a : op.arguments) x.arguments.emplace(a.name, a.fallback);
+  for (auto const& a : op.arguments) x.arguments.emplace(a.name, arguments.contains(a.name) ? arguments.at(a.name) : a.fallback);
   allocate_output(op, scan_, x, with_data_);
   return x;
 }

@@ -9,16 +9,26 @@
 
 namespace mbirk::program {
 
+/// An operation under the name that the tables of this field use, and how the profile calls it.
+struct profile_entry {
+  std::string name, geometry;  ///< geometry: of the problem that its inputs come from
+  operation const* op;
+  std::map<std::string, nlohmann::json> arguments;  ///< other than the fallbacks
+};
+/// All of them, in the order of the report.
+std::vector<profile_entry> const& profile_entries();
+
 /// recon N^3, N/2 views, sinogram (N/2, N, N); angles evenly over [0, pi) in parallel beam and [0, 2 pi) in cone beam, source_detector_dist 4N,
-/// source_iso_dist 2N. Data: two nested ellipsoids, their projection with 1 % noise; subset 0 of a random partition into 4, and its cylinders.
+/// source_iso_dist 2N. Data: two nested ellipsoids, without and with 1 % noise, their projection with 1 % noise; subset 0 of a random partition into 4,
+/// and its cylinders.
 class profile_problem {
  public:
   /// Without data (the cost model) there are the scan and the subset only.
   profile_problem(std::string const& geometry, index_t n, int threads, bool with_data);
 
   any_scan const& scan() const noexcept { return scan_; }
-  /// Required inputs, default arguments and an output for an operation.
-  operands make_operands(operation const& op) const;
+  /// Required inputs, arguments and an output for an operation.
+  operands make_operands(operation const& op, std::map<std::string, nlohmann::json> const& arguments = {}) const;
 
  private:
   any_array input(array_kind kind) const;
@@ -26,7 +36,7 @@ class profile_problem {
   any_scan scan_;
   bool with_data_;
   std::vector<std::int32_t> subset_;
-  std::vector<float> recon_, sinogram_, cylinders_;
+  std::vector<float> recon_, image_, sinogram_, cylinders_;
 };
 
 }  // namespace mbirk::program

@@ -48,13 +48,14 @@ void print_summary(json const& report) {
     for (auto const& name : order) {
       auto const& cost = costs[name];
       double const t = median_time(report, name, size), rate = 1e-9 / t, flops = cost["flops"], bytes = cost["bytes accessed"];
-      fmt::print("{:8}{:<33}{:>10}{:>7.1f}%{:>9.2f}{:>9.1f}{:>9.1f}{:>11.2f}{:>11.2f}  {}\n", "", name, time_text(t), 100 * t / total,
+      double const minimal = cost.value("flops minimal", 0.0);
+      fmt::print("{:8}{:<33}{:>10}{:>7.1f}%{:>9.2f}{:>9.1f}{:>9.1f}{:>11.2f}{:>11}  {}\n", "", name, time_text(t), 100 * t / total,
                  cost["items"].get<double>() * rate, flops * rate, bytes * rate, cost["arithmetic intensity"].get<double>(),
-                 flops / std::max(1.0, cost.value("flops minimal", 0.0)), cost["source"].get<std::string>());
+                 minimal > 0 ? fmt::format("{:.2f}", flops / minimal) : "-", cost["source"].get<std::string>());
     }
   }
-  fmt::print("\nGUPS: 1e9 voxel-view updates a second. GB/s and flop/byte: loads and stores of all arrays but scratch, as the kernels issue them.\n"
-             "x minimal: flops over those of the nonzero weights alone.\n");
+  fmt::print("\nGUPS: 1e9 items a second: voxel-view updates of projections, else samples, voxels or pixels. GB/s and flop/byte: loads and stores of all arrays but scratch, as the kernels issue them.\n"
+             "x minimal: flops over the least that the formulas ask for; - where they ask for none.\n");
   for (auto const& e : report["errors"])
     fmt::print("failed: {} at {}: {}\n", e["operation"].get<std::string>(), e["volume_size"].get<long>(), e["error"].get<std::string>());
 }

@@ -155,6 +155,7 @@ int run(run_options const& o) {
 
   report table(jobs, o);
   progress bar(jobs.size(), o.quiet);
+  auto warnings = c.warnings;
   for (std::size_t k = 0; k < jobs.size(); ++k) {
     auto const& e = *jobs[k].entry;
     bar.at(k, e.op);
@@ -170,12 +171,13 @@ int run(run_options const& o) {
     auto const path = fs::path(o.out) / e.output;
     make_folder(path.parent_path());
     std::visit([&](auto const& result) { write_npy(path, result); }, x.output);
+    for (auto const& w : x.warnings) warnings.push_back(c.file + ": " + e.field + ": " + w);
     bar.clear();
     if (o.check) table.checked(e, x.output, c.folder / e.output);
     else table.done(e, x.output, seconds.count());
   }
   records.write(c, o.out);
-  for (auto const& w : c.warnings)  // at the end, so that a failure is one line
+  for (auto const& w : warnings)  // at the end, so that a failure is one line
     if (!o.quiet) fmt::print(stderr, "mbirk: note: {}\n", w);
   return table.end() ? done : check_failed;
 }

@@ -130,6 +130,7 @@ template <class T> constexpr char const* type_name() {
   else if constexpr (std::is_same_v<U, double>) return "f64";
   else if constexpr (std::is_same_v<U, std::int32_t>) return "i32";
   else if constexpr (std::is_same_v<U, index_t>) return "i64";
+  else if constexpr (std::is_same_v<U, std::uint8_t>) return "u8";
   else return "struct";
 }
 

@@ -330,7 +330,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
     }
     if constexpr (has(Level, level::unique)) {
       auto const word = static_cast<std::size_t>(byte / 4);
-      int const n = bytes / 4, shift = static_cast<int>(word % 64);
+      int const n = static_cast<int>((byte + bytes - 1) / 4 - byte / 4) + 1, shift = static_cast<int>(word % 64);
       std::uint64_t const ones = n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
       mark(t, word / 64, ones << shift, store);
       if (shift + n > 64) mark(t, word / 64 + 1, ones >> (64 - shift), store);

@@ -39,6 +39,9 @@ template <> struct projector<cone_geometry> {
                               *sparse_forward_name = "cone_sparse_forward_project", *sparse_back_name = "cone_sparse_back_project",
                               *hessian_name = "cone_hessian_diagonal";
   using tables = cone_tables;
+  /// In an iterative reconstruction the projection of a subset is kept for the update: a second one would cost more than an array.
+  static constexpr bool keeps_projection = true;
+  template <class Context> static tables make_full_tables(cone_scan const& s) { return {s, Context::backend::lanes}; }
   template <class Context> static tables make_tables(cone_scan const& s, kernel::chunked_shape const&) { return {s, Context::backend::lanes}; }
 
   /// One chunk of all rows: resampling needs a whole column.

@@ -37,6 +37,9 @@ template <> struct projector<parallel_geometry> {
     }
     explicit tables(parallel_scan const& s) : tables(s, views_of_a_task(s.geometry().views)) {}
   };
+  /// In an iterative reconstruction a subset is projected twice, for the line search and for the update: cheaper than keeping a sinogram.
+  static constexpr bool keeps_projection = false;
+  template <class Context> static tables make_full_tables(parallel_scan const& s) { return tables(s); }
   /// Tables for sinks that work on scratch: a task's views fit the second-level cache.
   template <class Context> static tables make_tables(parallel_scan const& s, kernel::chunked_shape const& shape) {
     constexpr index_t cache = index_t{1} << 20;  // bytes; half of what current server cores have

@@ -27,7 +27,7 @@ struct iteration_report {
 struct recon_record {
   int num_iterations = 0;
   std::vector<index_t> granularity;
-  std::vector<int> partition_sequence;               ///< the part that was used
+  std::vector<index_t> partition_sequence;           ///< the part that was used
   std::vector<double> fm_rmse, prior_loss;           ///< prior_loss: 0 unless compute_prior_loss
   double sigma_y = 0, sigma_x = 0, sigma_prox = 0;   ///< regularization_params
   std::vector<double> stop_threshold_change_pct;     ///< 100 change
@@ -60,7 +60,7 @@ struct recon_options {
   bool positivity_flag = false;
   double max_alpha = 1.5;
   std::vector<index_t> granularity = {1, 2, 4, 8, 16, 32, 64, 128, 128, 128, 128};
-  std::vector<int> partition_sequence = default_partition_sequence();
+  std::vector<index_t> partition_sequence = default_partition_sequence();
   std::optional<bool> slice_damping = {};    ///< empty: on in cone beam, off in parallel beam
 
   /// Nothing: a scaled direct reconstruction. A number: that constant everywhere. An array (rows, cols, slices): as it is.
@@ -71,8 +71,8 @@ struct recon_options {
   int checkpoint_every = 1;
   recon_state const* resume = nullptr;                           ///< goes on from here; the sinogram is not read then
 
-  static std::vector<int> default_partition_sequence() {
-    std::vector<int> sequence{2, 4, 6};
+  static std::vector<index_t> default_partition_sequence() {
+    std::vector<index_t> sequence{2, 4, 6};
     for (int k = 0; k < 25; ++k) sequence.insert(sequence.end(), {7, 8, 9, 10});
     return sequence;
   }

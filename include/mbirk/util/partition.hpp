@@ -1,36 +1,93 @@
 // Pixel partitions: subsets of the region of reconstruction that are updated together. Drawn on the host, bit for bit as MBIRJAX draws them.
+// The text runs over cursors, so counting counts its loads and stores; pixel lists have data under every policy, the cost model included.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
+#include <limits>
+#include <new>
 #include <numeric>
-#include <random>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "mbirk/context.hpp"
 #include "mbirk/core/error.hpp"
+#include "mbirk/exec/host.hpp"
+#include "mbirk/instrument/none.hpp"
 
 namespace mbirk {
+namespace detail {
+
+/// The numbers of std::mt19937 (Matsumoto and Nishimura 1998), made 624 at a time in loops without branches, which compilers turn into vectors.
+class mersenne_twister {
+ public:
+  explicit mersenne_twister(std::uint32_t seed) {
+    state_[0] = seed;
+    for (std::uint32_t i = 1; i < size; ++i) state_[i] = 1812433253u * (state_[i - 1] ^ (state_[i - 1] >> 30)) + i;
+  }
+  std::uint32_t operator()() {
+    if (next_ == size) refill();
+    return ready_[next_++];
+  }
+
+ private:
+  static constexpr std::uint32_t size = 624, shift = 397;
+  static std::uint32_t twist(std::uint32_t high, std::uint32_t low, std::uint32_t far) {
+    std::uint32_t const y = (high & 0x80000000u) | (low & 0x7fffffffu);
+    return far ^ (y >> 1) ^ ((0u - (low & 1u)) & 0x9908b0dfu);
+  }
+  MBIRK_NOINLINE void refill() {
+    for (std::uint32_t i = 0; i < size - shift; ++i) state_[i] = twist(state_[i], state_[i + 1], state_[i + shift]);
+    for (std::uint32_t i = size - shift; i < size - 1; ++i) state_[i] = twist(state_[i], state_[i + 1], state_[i + shift - size]);
+    state_[size - 1] = twist(state_[size - 1], state_[0], state_[shift - 1]);
+    for (std::uint32_t i = 0; i < size; ++i) {
+      std::uint32_t x = state_[i];
+      x ^= x >> 11, x ^= (x << 7) & 0x9d2c5680u, x ^= (x << 15) & 0xefc60000u, x ^= x >> 18;
+      ready_[i] = x;
+    }
+    next_ = 0;
+  }
+
+  std::array<std::uint32_t, size> state_{}, ready_{};
+  std::uint32_t next_ = size;
+};
+
+}  // namespace detail
 
 /// The draws of NumPy's legacy generator after numpy.random.seed(seed): the same numbers in the same order.
 class legacy_random {
  public:
   explicit legacy_random(std::uint32_t seed) : engine_(seed) {}
 
-  /// Uniform in [0, most]; draws nothing when most is 0.
+  /// Uniform in [0, most]; draws nothing when most is 0. A draw keeps the bits below the leading bit of `most` and is repeated while it exceeds it.
   std::uint32_t below(std::uint32_t most) {
     if (most == 0) return 0;
-    std::uint32_t mask = most;
-    for (int shift = 1; shift < 32; shift *= 2) mask |= mask >> shift;
+    std::uint32_t const mask = ~0u >> std::countl_zero(most);
     std::uint32_t x;
-    do x = static_cast<std::uint32_t>(engine_()) & mask;
+    do x = engine_() & mask;
     while (x > most);
     return x;
   }
+  /// swap(i, below(i)) for i = n - 1 ... 1: the draws of a shuffle. They are made a block ahead, where a rejected draw costs no branch.
+  template <class Swap> void each_swap(index_t n, Swap const& swap) {
+    std::uint32_t drawn[256];
+    for (auto i = static_cast<std::uint32_t>(std::max<index_t>(n - 1, 0)); i > 0;) {
+      std::uint32_t const mask = ~0u >> std::countl_zero(i), top = i;
+      std::uint32_t count = 0;
+      while (count < std::size(drawn) && i > mask / 2) {
+        std::uint32_t const x = engine_() & mask, accepted = x <= i;
+        drawn[count] = x;
+        count += accepted, i -= accepted;
+      }
+      for (std::uint32_t k = 0; k < count; ++k) swap(top - k, drawn[k]);
+    }
+  }
   template <class T> void shuffle(std::vector<T>& a) {
-    for (std::size_t i = a.size(); i-- > 1;) std::swap(a[i], a[below(static_cast<std::uint32_t>(i))]);
+    each_swap(static_cast<index_t>(a.size()), [&](std::uint32_t i, std::uint32_t j) { std::swap(a[i], a[j]); });
   }
   std::vector<std::int32_t> permutation(index_t n) {
     std::vector<std::int32_t> a(static_cast<std::size_t>(n));
@@ -40,33 +97,218 @@ class legacy_random {
   }
 
  private:
-  std::mt19937 engine_;
+  detail::mersenne_twister engine_;
 };
 
-/// Subsets of equal length, row after row.
+/// Subsets of equal length, row after row. `warnings` says what was not done as asked; usually it is empty.
 struct pixel_partition {
   index_t subsets = 0, length = 0;
   std::vector<std::int32_t> indices;
+  std::vector<std::string> warnings = {};
   std::span<std::int32_t const> subset(index_t s) const&& = delete;  // it would refer to indices that are gone
   std::span<std::int32_t const> subset(index_t s) const& {
     return std::span(indices).subspan(static_cast<std::size_t>(s * length), static_cast<std::size_t>(length));
   }
 };
 
-/// Random partition of `pixels` into num_subsets rows of ceil(P / K), each ascending. A few pixels are repeated so that all rows are equally long;
-/// one subset draws nothing. More subsets than pixels: as many as there are pixels.
-/// @throws parameter_error when there is no pixel or num_subsets < 1.
-inline pixel_partition gen_pixel_partition(std::span<std::int32_t const> pixels, index_t num_subsets, legacy_random& random) {
-  require(num_subsets >= 1, [&] { return "gen_pixel_partition: num_subsets is " + std::to_string(num_subsets) + ", expected at least 1"; });
-  require(!pixels.empty(), [] { return "gen_pixel_partition: no pixel is inside the mask, expected at least one"; });
-  index_t const count = static_cast<index_t>(pixels.size()), subsets = std::min(num_subsets, count), length = ceil_div(count, subsets);
-  pixel_partition p{subsets, length, {pixels.begin(), pixels.end()}};
-  if (subsets == 1) return p;
-  random.shuffle(p.indices);
-  auto const repeats = random.permutation(std::min(count, (subsets - 1) * length));  // drawn even when none is needed
-  for (index_t k = 0; k < subsets * length - count; ++k) p.indices.push_back(p.indices[static_cast<std::size_t>(repeats[static_cast<std::size_t>(k)])]);
-  for (index_t s = 0; s < subsets; ++s) std::sort(p.indices.begin() + s * length, p.indices.begin() + (s + 1) * length);
+namespace detail {
+
+template <class Context> using index_backend = typename Context::backend::geometry;
+template <class G> using index_list = typename G::template cursor<std::int32_t>;
+template <class G> using constant_list = typename G::template cursor<std::int32_t const>;
+template <class Context> using index_memory = temporary<std::int32_t, Context>;
+/// Pixel lists steer addresses: they need data under every policy.
+inline constexpr bool always = true;
+
+/// A partition with room for its pixels.
+inline pixel_partition make_partition(index_t subsets, index_t length) {
+  pixel_partition p{subsets, length, {}};
+  try {
+    p.indices.resize(static_cast<std::size_t>(subsets * length));
+  } catch (std::bad_alloc const&) {
+    throw allocation_error("out of memory for a pixel partition of " + std::to_string(subsets) + " x " + std::to_string(length) + " indices",
+                           site::current());
+  }
   return p;
+}
+inline void warn_of_subsets(pixel_partition& p, char const* operation, index_t asked, index_t pixels) {
+  if (asked <= pixels) return;
+  p.warnings.push_back(std::string(operation) + ": " + std::to_string(asked) + " subsets of " + std::to_string(pixels) +
+                       " pixels were asked for, made " + std::to_string(p.subsets));
+}
+template <class Context> auto observe_partition(Context const& ctx, pixel_partition& p) {
+  return observe(ctx, p.indices.data(), {"pixel_indices", array_role::output, static_cast<index_t>(p.indices.size())});
+}
+
+/// a = random permutation of 0 ... n - 1.
+template <class G> void permute(legacy_random& random, index_list<G> a, index_t n) {
+  for (index_t k = 0; k < n; ++k) G::store_value(a + k, static_cast<std::int32_t>(k));
+  random.each_swap(n, [&](std::uint32_t i, std::uint32_t j) {
+    std::int32_t const x = G::load_value(a + i), y = G::load_value(a + j);
+    G::store_value(a + i, y), G::store_value(a + j, x);
+  });
+}
+
+/// Sorts a row whose first `sorted` entries already ascend: the few others are sorted aside (in registers or first-level cache: one load each is
+/// counted, compares are not) and merged from the end.
+template <class G> void sort_tail(index_list<G> row, index_t sorted, index_t length, std::vector<std::int32_t>& tail) {
+  tail.clear();
+  for (index_t k = sorted; k < length; ++k) tail.push_back(G::load_value(row + k));
+  std::sort(tail.begin(), tail.end());
+  for (index_t at = length; !tail.empty();) {
+    if (sorted > 0) {
+      std::int32_t const before = G::load_value(row + (sorted - 1));
+      if (before > tail.back()) {
+        G::store_value(row + --at, before), --sorted;
+        continue;
+      }
+    }
+    G::store_value(row + --at, tail.back()), tail.pop_back();
+  }
+}
+
+/// The random partition. Instead of the pixels their ranks are shuffled; dealing out the ascending pixels to the subsets that the ranks were given
+/// leaves every row sorted, which is several times faster than sorting. Only the repeats at the end are merged in.
+template <class Context>
+pixel_partition random_partition(Context const& ctx, char const* operation, constant_list<index_backend<Context>> list, index_t count,
+                                 index_t num_subsets, legacy_random& random) {
+  using G = index_backend<Context>;
+  index_t const subsets = std::min(num_subsets, count), length = ceil_div(count, subsets), repeats = subsets * length - count;
+  auto p = make_partition(subsets, length);
+  warn_of_subsets(p, operation, num_subsets, count);
+  auto const out = observe_partition(ctx, p);
+  if (subsets == 1) {
+    for (index_t k = 0; k < count; ++k) G::store_value(out + k, G::load_value(list + k));
+    return p;
+  }
+  index_t const sources = std::min(count, (subsets - 1) * length);  // pixels that may be repeated: those outside the last row
+  index_memory<Context> const order_memory(ctx, "random order", count, always), subset_memory(ctx, "subset of a pixel", count, always),
+      repeats_memory(ctx, "random repeats", repeats > 0 ? sources : 0, always);
+  temporary<index_t, Context> const next_memory(ctx, "next of a subset", subsets, always);
+  auto const order = observe(ctx, order_memory), subset_of = observe(ctx, subset_memory), chosen = observe(ctx, repeats_memory);
+  auto const next = observe(ctx, next_memory);
+  {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("shuffle");
+    permute<G>(random, order, count);
+    if (repeats > 0) permute<G>(random, chosen, sources);
+    else random.each_swap(sources, [](std::uint32_t, std::uint32_t) {});  // MBIRJAX draws them even when none is needed
+  }
+  [[maybe_unused]] auto const guard = ctx.instr.stage("subsets");
+  for (index_t s = 0; s < subsets; ++s) {
+    G::store_value(next + s, s * length);
+    index_t const end = std::min(count, (s + 1) * length);
+    for (index_t t = s * length; t < end; ++t) G::store_value(subset_of + G::load_value(order + t), static_cast<std::int32_t>(s));
+  }
+  for (index_t k = 0; k < count; ++k) {
+    auto const to = next + G::load_value(subset_of + k);
+    index_t const at = G::load_value(to);
+    G::store_value(out + at, G::load_value(list + k));
+    G::store_value(to, at + 1);
+  }
+  for (index_t k = 0; k < repeats; ++k)
+    G::store_value(out + (count + k), G::load_value(list + G::load_value(order + G::load_value(chosen + k))));
+  std::vector<std::int32_t> tail;
+  for (index_t s = count / length; s < subsets; ++s) sort_tail<G>(out + s * length, std::max<index_t>(count - s * length, 0), length, tail);
+  return p;
+}
+
+/// A mask under watch.
+template <class G> struct watched_mask {
+  typename G::template cursor<std::uint8_t const> inside;
+  index_t rows, cols;
+};
+template <class Context>
+watched_mask<index_backend<Context>> observe_mask(Context const& ctx, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols) {
+  return {observe(ctx, mask.data(), {"mask", array_role::argument, static_cast<index_t>(mask.size())}), rows, cols};
+}
+
+template <class G> void list_pixels(watched_mask<G> const& mask, index_list<G> list) {
+  for (index_t p = 0, k = 0; p < mask.rows * mask.cols; ++p)
+    if (G::load_value(mask.inside + p)) G::store_value(list + k++, static_cast<std::int32_t>(p));
+}
+
+/// The random partition of the pixels inside a mask.
+template <class Context>
+pixel_partition random_partition(Context const& ctx, char const* operation, watched_mask<index_backend<Context>> const& mask, index_t count,
+                                 index_t num_subsets, legacy_random& random) {
+  using G = index_backend<Context>;
+  index_memory<Context> const memory(ctx, "pixel list", count, always);
+  auto const list = observe(ctx, memory);
+  {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("list");
+    list_pixels<G>(mask, list);
+  }
+  return random_partition(ctx, operation, constant_list<G>(list), count, num_subsets, random);
+}
+
+/// Bad input of the operations.
+inline void check_partition(char const* operation, index_t pixels, index_t num_subsets, site w = site::current()) {
+  constexpr index_t most = std::numeric_limits<std::int32_t>::max();
+  require(num_subsets >= 1 && num_subsets <= most, [&] {
+    return std::string(operation) + ": num_subsets is " + std::to_string(num_subsets) + ", expected 1 to " + std::to_string(most);
+  }, w);
+  require(pixels > 0, [&] { return std::string(operation) + ": no pixel is inside the mask, expected at least one"; }, w);
+}
+/// @return the number of pixels inside the mask.
+inline index_t check_partition(char const* operation, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t num_subsets,
+                               site w = site::current()) {
+  constexpr index_t most = std::numeric_limits<std::int32_t>::max();
+  require<shape_error>(rows >= 0 && cols >= 0 && rows <= most && cols <= most && rows * cols == static_cast<index_t>(mask.size()), [&] {
+    return std::string(operation) + ": the mask has " + std::to_string(mask.size()) + " pixels, expected rows * cols = " + std::to_string(rows) +
+           " * " + std::to_string(cols);
+  }, w);
+  require<shape_error>(rows * cols <= most, [&] {
+    return std::string(operation) + ": the grid has " + std::to_string(rows * cols) + " pixels, expected at most " + std::to_string(most) +
+           ", because pixel indices have 32 bits";
+  }, w);
+  index_t const pixels = static_cast<index_t>(mask.size()) - static_cast<index_t>(std::count(mask.begin(), mask.end(), std::uint8_t{0}));
+  check_partition(operation, pixels, num_subsets, w);
+  return pixels;
+}
+
+/// Where a function without a context runs.
+inline context<exec::host, instrument::none> plain_context() { return {exec::host{1}, instrument::none{}}; }
+
+}  // namespace detail
+
+/// Random partition of the pixels inside a mask: num_subsets rows of ceil(P / num_subsets) pixels, P pixels inside, each row ascending, together
+/// covering the pixels. A few pixels are repeated so that all rows are equally long. One subset draws nothing.
+///
+/// @param mask         (rows, cols), nonzero inside the region of reconstruction.
+/// @param num_subsets  more than there are pixels: as many as there are, and a warning in the result.
+/// @param random       `legacy_random random(seed)` for the partition that MBIRJAX draws after numpy.random.seed(seed); it moves on.
+/// @throws shape_error for a mask of another size, parameter_error for no pixel or num_subsets < 1, allocation_error.
+/// Cost: about 2 P draws, 4 passes over lists of P pixels; serial (the draws are one sequence). Source: MBIRJAX 0.7.3.
+template <execution_policy Exec, instrumentation_policy Instr>
+pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
+                                    index_t num_subsets, legacy_random& random) {
+  index_t const pixels = detail::check_partition("gen_pixel_partition", mask, rows, cols, num_subsets);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({"gen_pixel_partition", pixels});
+  return detail::random_partition(ctx, "gen_pixel_partition", detail::observe_mask(ctx, mask, rows, cols), pixels, num_subsets, random);
+}
+
+/// The same of a list of pixels, ascending, as `scan.full_indices()` is.
+/// @throws parameter_error when the list is empty or does not ascend, or num_subsets < 1.
+template <execution_policy Exec, instrumentation_policy Instr>
+pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::span<std::int32_t const> pixels, index_t num_subsets,
+                                    legacy_random& random) {
+  auto const count = static_cast<index_t>(pixels.size());
+  detail::check_partition("gen_pixel_partition", count, num_subsets);
+  auto const fall = std::is_sorted_until(pixels.begin(), pixels.end());
+  require(fall == pixels.end(), [&] {
+    return "gen_pixel_partition: pixel " + std::to_string(fall - pixels.begin()) + " of the list is " + std::to_string(*fall) +
+           ", expected at least its predecessor " + std::to_string(*(fall - 1));
+  });
+  [[maybe_unused]] auto const guard = ctx.instr.scope({"gen_pixel_partition", count});
+  return detail::random_partition(ctx, "gen_pixel_partition", observe(ctx, pixels.data(), {"pixels", array_role::argument, count}), count,
+                                  num_subsets, random);
+}
+inline pixel_partition gen_pixel_partition(std::span<std::int32_t const> pixels, index_t num_subsets, legacy_random& random) {
+  return gen_pixel_partition(detail::plain_context(), pixels, num_subsets, random);
+}
+inline pixel_partition gen_pixel_partition(std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t num_subsets,
+                                           legacy_random& random) {
+  return gen_pixel_partition(detail::plain_context(), mask, rows, cols, num_subsets, random);
 }
 
 }  // namespace mbirk

@@ -1,0 +1,21 @@
+// The state of an iterative reconstruction as an HDF5 file, and back. Only in programs that are built with HDF5.
+#pragma once
+
+#include <filesystem>
+
+#include "json_field.hpp"
+#include "mbirk/recon/options.hpp"
+
+namespace mbirk::program {
+
+/// The record as JSON with MBIRJAX's names, and back. Numbers that are not finite become null.
+json record_json(recon_record const& record);
+recon_record record_from(json_field const& field);
+
+/// @param parameters  what the reconstruction was started with; read_checkpoint compares.
+/// @throws io_error; the file appears when it is complete, or not at all
+void write_checkpoint(std::filesystem::path const& path, recon_state const& state, json const& parameters);
+/// @throws io_error naming the file, and the first parameter that differs
+recon_state read_checkpoint(std::filesystem::path const& path, json const& parameters);
+
+}  // namespace mbirk::program

@@ -1,0 +1,30 @@
+// The reconstructions that `mbirk recon` runs, over whichever scan there is. Declared here so that the templates of the library are compiled once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "mbirk/context.hpp"
+#include "mbirk/exec/host.hpp"
+#include "mbirk/geometry/scan.hpp"
+#include "mbirk/instrument/none.hpp"
+#include "mbirk/recon/options.hpp"
+
+namespace mbirk::program {
+
+using recon_scan = std::variant<parallel_scan, cone_scan>;
+using recon_context = context<exec::host, instrument::none>;
+
+/// Filtered back projection (parallel beam) or FDK (cone beam). Returns what is worth saying. @throws mbirk::error
+std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram, view<float, 3> recon);
+
+/// Iterative reconstruction, mbirk::recon. @throws mbirk::error
+recon_record vcd_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+                       view<float, 3> recon, recon_options const& options);
+
+/// Weights of a sinogram: unweighted, transmission, transmission_root, emission. @throws mbirk::error
+void sinogram_weights(recon_context const& ctx, std::string const& type, view<float const, 3> sinogram, view<float, 3> weights);
+
+}  // namespace mbirk::program

@@ -1,0 +1,136 @@
+// The ramp filter of direct reconstruction (FBP, FDK): the operations, and the same on channel-major sinograms for algorithms.
+#pragma once
+
+#include <string>
+
+#include "mbirk/kernel/host/ramp_filter.hpp"
+#include "mbirk/projector/detail.hpp"
+
+namespace mbirk {
+
+/// Which taps: the closed form, or the float32 values of MBIRJAX 0.7.3 (for comparisons: less accurate, and twice the work).
+enum class ramp_taps { closed, float32 };
+
+struct filter_options {
+  std::string name = "ramp";  ///< there is no other
+  ramp_taps taps = ramp_taps::closed;
+};
+
+namespace detail {
+
+template <class Geometry> inline constexpr char const* direct_filter_name = nullptr;
+template <> inline constexpr char const* direct_filter_name<parallel_geometry> = "parallel_direct_filter";
+template <> inline constexpr char const* direct_filter_name<cone_geometry> = "cone_direct_filter";
+
+inline void check_filter(filter_options const& options, char const* operation) {
+  require(options.name == "ramp", [&] { return std::string(operation) + ": filter_name is \"" + options.name + "\", expected ramp"; });
+}
+
+/// The scaled taps of a scan.
+template <class Geometry> kernel::ramp_table ramp_table_of(Geometry const& g, ramp_taps taps) {
+  double const scale = definition::ramp_scale(g);
+  if (taps == ramp_taps::float32)
+    return kernel::make_ramp_table(g.channels, true, [&](index_t d) { return scale * static_cast<double>(definition::ramp_tap_float32(d)); });
+  return kernel::make_ramp_table(g.channels, false, [&](index_t d) { return scale * definition::ramp_tap(static_cast<double>(d)); });
+}
+
+/// Filters `in` into `out`, which are kernel::sinogram_rows or kernel::sinogram_channels and may be the same array.
+template <class Context, class Geometry, class In, class Out>
+void run_ramp_filter(Context const& ctx, scan<Geometry> const& s, In in, Out out, kernel::chunked_shape const& shape, filter_options const& options) {
+  using B = typename Context::backend;
+  auto const& g = s.geometry();
+  bool const weighted = definition::ramp_weighted(g) && shape.views > 0;
+  temporary<float, Context> weights(ctx, "filter weights", weighted ? shape.chunks * shape.channels * shape.width : 0);
+  typename B::template cursor<float const> weights_at{};
+  if constexpr (std::is_same_v<Geometry, cone_geometry>) {
+    if (weighted) {
+      [[maybe_unused]] auto const guard = ctx.instr.stage("filter weights");
+      auto const at = observe(ctx, weights);
+      launch(ctx, shape.channels, kernel::ramp_weights<B>{at, g, shape});
+      weights_at = at;
+    }
+  }
+  auto const table = ramp_table_of(g, options.taps);
+  [[maybe_unused]] auto const guard = ctx.instr.stage("filter");
+  kernel::ramp_filter<B, In, Out> kernel{in, out, weights_at, observe_table(ctx, table.taps, "filter taps"), shape, table.half, table.even, weighted};
+  kernel.plan_scratch();
+  launch(ctx, kernel.tasks(), kernel);
+}
+
+/// Filters a channel-major sinogram; in and out may be the same temporary. The result has zero guards and zeros in rows beyond the last, so that it
+/// can be projected back as it is. shape.views must be the views of the scan. The caller has checked the options.
+template <class Context, class Geometry>
+void filter_channel_major(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& in, temporary<float, Context> const& out,
+                          kernel::chunked_shape const& shape, filter_options const& options = {}) {
+  using B = typename Context::backend;
+  using input = kernel::sinogram_channels<typename B::template cursor<float const>>;
+  using output = kernel::sinogram_channels<typename B::template cursor<float>>;
+  run_ramp_filter(ctx, s, input{observe(ctx, in)}, output{observe(ctx, out)}, shape, options);
+}
+
+/// Filters a sinogram (views, rows, channels) into a channel-major temporary.
+template <class Context, class Geometry>
+void filter_to_channel_major(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, temporary<float, Context> const& out,
+                             kernel::chunked_shape const& shape, filter_options const& options = {}) {
+  using B = typename Context::backend;
+  using input = kernel::sinogram_rows<typename B::template cursor<float const>>;
+  using output = kernel::sinogram_channels<typename B::template cursor<float>>;
+  run_ramp_filter(ctx, s, input{observe(ctx, sinogram, "sinogram", array_role::argument), sinogram.stride(0), sinogram.stride(1)},
+                  output{observe(ctx, out)}, shape, options);
+}
+
+/// direct_filter under one of its names.
+template <class Exec, class Instr, class Geometry>
+void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> filtered,
+                      filter_options const& options, char const* operation, char const* scope) {
+  using B = typename context<Exec, Instr>::backend;
+  using input = kernel::sinogram_rows<typename B::template cursor<float const>>;
+  using output = kernel::sinogram_rows<typename B::template cursor<float>>;
+  check_filter(options, operation);
+  check(ctx, sinogram, s.sinogram_shape(), operation, "sinogram", "(views, rows, channels)");
+  check(ctx, filtered, s.sinogram_shape(), operation, "filtered", "(views, rows, channels)");
+  auto const& g = s.geometry();
+  [[maybe_unused]] auto const guard = ctx.instr.scope({scope, g.views * g.rows * g.channels});
+  auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, std::max<index_t>(1, g.rows));
+  run_ramp_filter(ctx, s, input{observe(ctx, sinogram, "sinogram", array_role::argument), sinogram.stride(0), sinogram.stride(1)},
+                  output{observe(ctx, filtered, "filtered", array_role::output), filtered.stride(0), filtered.stride(1)}, shape, options);
+}
+
+}  // namespace detail
+
+/// The filter of direct reconstruction, along the channels of every row, cut to the detector:
+///
+///   q[v, m, n] = sum over n' of Gamma h(|n - n'|) W[m, n'] y[v, m, n'],   h(0) = 1/4, h(d) = -1/(pi d)^2 for odd d, else 0,
+///
+/// Gamma = (pi/V)/(delta_x delta_y), W = 1 in parallel beam; Gamma = (pi/V) delta_r/(delta_x delta_y delta_z M) and the cosine weight
+/// W = D/sqrt(D^2 + u^2 + v^2) in cone beam (1 when D is infinite), also for a curved detector. All scaling is in Gamma, so that the plain
+/// back projection of q is the reconstruction. Views are taken to be equally spaced over the full range: there is no weight of views.
+///
+/// @param ctx       where it runs and what is noticed; returns when done (host).
+/// @param sinogram  (views, rows, channels), line integrals, dimensionless.
+/// @param filtered  (views, rows, channels), per area of a pixel; overwritten. May be the sinogram itself (same memory, same strides), not overlap it otherwise.
+/// @param options   the filter's name, and which taps.
+/// @throws parameter_error for another filter than "ramp"; shape_error; both before anything runs. allocation_error when a temporary does not fit.
+/// Cost: a direct sum of C/2 + 1 FMAs per sample (filter/fft.hpp is for very wide detectors); memory traffic 8 bytes per sample; in cone beam a
+/// temporary of R C floats. The same bits for any number of threads. Source: Kak and Slaney 1988; Feldkamp, Davis, Kress 1984; MBIRJAX.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> filtered,
+                   filter_options const& options = {}) {
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "direct_filter", detail::direct_filter_name<Geometry>);
+}
+
+/// direct_filter in parallel beam, by its usual name.
+template <execution_policy Exec, instrumentation_policy Instr>
+void fbp_filter(context<Exec, Instr> const& ctx, parallel_scan const& s, view<float const, 3> sinogram, view<float, 3> filtered,
+                filter_options const& options = {}) {
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fbp_filter", "parallel_fbp_filter");
+}
+
+/// direct_filter in cone beam, by its usual name.
+template <execution_policy Exec, instrumentation_policy Instr>
+void fdk_filter(context<Exec, Instr> const& ctx, cone_scan const& s, view<float const, 3> sinogram, view<float, 3> filtered,
+                filter_options const& options = {}) {
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fdk_filter", "cone_fdk_filter");
+}
+
+}  // namespace mbirk

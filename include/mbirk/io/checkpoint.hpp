@@ -1,0 +1,336 @@
+// The state of an iterative reconstruction as one file, and back, to the same bits. C++ standard library only.
+//
+//   mbirk checkpoint                      text, a line each: what it is,
+//   version 1                             version of this format,
+//   byte_order little
+//   sinogram_shape 3 120 64 96            lists begin with their length,
+//   sigma_y 1.4p-3                        reals are hexadecimal (as C's %a without 0x), so that they are exact,
+//   ...
+//   data                                  filled with spaces, so that what follows begins at a multiple of 64 bytes:
+//   recon, weighted_error, hessian        float32 in C order, one after the other, of the shapes in the text
+//   crc32 89abcdef                        a line of text again: the CRC-32 (as in zip and png) of all bytes before it
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/io/output_file.hpp"
+#include "mbirk/recon/options.hpp"
+
+namespace mbirk {
+
+static_assert(std::endian::native == std::endian::little, "checkpoint.hpp reads and writes little-endian files without swapping");
+
+namespace detail {
+
+inline constexpr std::string_view checkpoint_magic = "mbirk checkpoint\n", checkpoint_version = "version 1\n", checkpoint_order = "byte_order little\n";
+inline constexpr std::size_t checkpoint_tail = 15;  // "crc32 89abcdef\n"
+
+/// CRC-32 of IEEE 802.3, eight bytes at a time (Kounavis and Berry 2008).
+class crc32 {
+ public:
+  void add(void const* data, std::size_t bytes) noexcept {
+    auto const* p = static_cast<unsigned char const*>(data);
+    for (; bytes >= 8; bytes -= 8, p += 8) {
+      std::uint32_t const low = state_ ^ word(p), high = word(p + 4);
+      state_ = tables[7][low & 255] ^ tables[6][low >> 8 & 255] ^ tables[5][low >> 16 & 255] ^ tables[4][low >> 24] ^ tables[3][high & 255] ^
+               tables[2][high >> 8 & 255] ^ tables[1][high >> 16 & 255] ^ tables[0][high >> 24];
+    }
+    for (; bytes > 0; --bytes, ++p) state_ = state_ >> 8 ^ tables[0][(state_ ^ *p) & 255];
+  }
+  std::uint32_t value() const noexcept { return ~state_; }
+  /// The last line of a checkpoint.
+  std::string line() const {
+    char text[checkpoint_tail + 1];
+    std::snprintf(text, sizeof text, "crc32 %08x\n", static_cast<unsigned>(value()));
+    return text;
+  }
+
+ private:
+  static std::uint32_t word(unsigned char const* p) noexcept {
+    return p[0] | static_cast<std::uint32_t>(p[1]) << 8 | static_cast<std::uint32_t>(p[2]) << 16 | static_cast<std::uint32_t>(p[3]) << 24;
+  }
+  static constexpr auto tables = [] {
+    std::array<std::array<std::uint32_t, 256>, 8> t{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+      std::uint32_t c = i;
+      for (int k = 0; k < 8; ++k) c = c >> 1 ^ (c & 1 ? 0xedb88320u : 0u);
+      t[0][i] = c;
+    }
+    for (std::size_t n = 1; n < 8; ++n)
+      for (std::size_t i = 0; i < 256; ++i) t[n][i] = t[n - 1][i] >> 8 ^ t[0][t[n - 1][i] & 255];
+    return t;
+  }();
+
+  std::uint32_t state_ = ~0u;
+};
+
+/// f(name, member) for everything in the text, in its order. The names of all members stand here, so that a new one does not compile until it is saved.
+template <class State, class F> void each_checkpoint_field(State& state, F const& f) {
+  auto& [sinogram_shape, recon_shape, seed, recon, weighted_error, hessian, record] = state;
+  auto& [num_iterations, granularity, partition_sequence, fm_rmse, prior_loss, sigma_y, sigma_x, sigma_prox, stop_threshold_change_pct, alpha_values,
+         delta_norm_per_slice, warnings, cancelled] = record;
+  f("sinogram_shape", sinogram_shape), f("recon_shape", recon_shape), f("seed", seed);
+  f("num_iterations", num_iterations), f("granularity", granularity), f("partition_sequence", partition_sequence);
+  f("fm_rmse", fm_rmse), f("prior_loss", prior_loss);
+  f("sigma_y", sigma_y), f("sigma_x", sigma_x), f("sigma_prox", sigma_prox);
+  f("stop_threshold_change_pct", stop_threshold_change_pct), f("alpha_values", alpha_values);
+  f("delta_norm_per_slice", delta_norm_per_slice), f("warnings", warnings), f("cancelled", cancelled);
+}
+/// The arrays behind the text, in their order, each with its shape.
+template <class State, class F> void each_checkpoint_array(State& state, F const& f) {
+  f("recon", state.recon, state.recon_shape);
+  f("weighted_error", state.weighted_error, state.sinogram_shape);
+  f("hessian", state.hessian, state.recon_shape);
+}
+
+/// Makes the text.
+class checkpoint_writer {
+ public:
+  template <class T> void operator()(char const* name, T const& value) {
+    text_ += name;
+    put(value);
+    if constexpr (!nested<T>) text_ += '\n';
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  template <class T> static constexpr bool nested = std::same_as<T, std::vector<std::vector<double>>> || std::same_as<T, std::vector<std::string>>;
+
+  void put(std::integral auto value) { text_ += ' ' + std::to_string(value); }
+  void put(double value) {
+    char buffer[40];
+    auto const end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::hex).ptr;
+    text_ += ' ', text_.append(buffer, end);
+  }
+  template <class List> void put_list(List const& list) {
+    put(list.size());
+    for (auto const& e : list) put(e);
+  }
+  void put(std::array<index_t, 3> const& shape) { put_list(shape); }
+  template <class T> void put(std::vector<T> const& list) { put_list(list); }
+  void put(std::vector<std::vector<double>> const& lists) {  // a line each
+    put(lists.size());
+    text_ += '\n';
+    for (auto const& list : lists) put(list), text_ += '\n';
+  }
+  void put(std::vector<std::string> const& texts) {  // a line each
+    put(texts.size());
+    text_ += '\n';
+    for (auto const& t : texts) {
+      text_ += ' ';
+      for (char const c : t) text_ += c == '\n' ? std::string("\\n") : c == '\\' ? std::string("\\\\") : std::string(1, c);
+      text_ += '\n';
+    }
+  }
+
+  std::string text_;
+};
+
+[[noreturn]] inline void checkpoint_fail(std::filesystem::path const& path, std::string const& what, site w = site::current()) {
+  throw io_error(path.string() + ": " + what, w);
+}
+
+/// Reads the text back, field by field in the same order; whatever is not as the writer makes it is damage.
+class checkpoint_reader {
+ public:
+  checkpoint_reader(std::filesystem::path const& path, std::string_view text) : path_(path), text_(text) {}
+
+  template <class T> void operator()(char const* name, T& value) {
+    name_ = name;
+    if (!accept(name)) fail();
+    get(value);
+    if constexpr (!nested<T>) end_line();
+  }
+
+ private:
+  template <class T> static constexpr bool nested = std::same_as<T, std::vector<std::vector<double>>> || std::same_as<T, std::vector<std::string>>;
+
+  [[noreturn]] void fail() const { checkpoint_fail(path_, std::string("is damaged: the field ") + name_ + " cannot be read"); }
+  bool accept(std::string_view token) {
+    if (!text_.starts_with(token)) return false;
+    text_.remove_prefix(token.size());
+    return true;
+  }
+  void end_line() {
+    if (!accept("\n")) fail();
+  }
+  template <class T, class... Format> void number(T& value, Format... format) {
+    if (!accept(" ")) fail();
+    auto const [end, code] = std::from_chars(text_.data(), text_.data() + text_.size(), value, format...);
+    if (code != std::errc{}) fail();
+    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+  }
+  void get(double& value) {
+    number(value, std::chars_format::hex);
+    if (value != value) value = std::numeric_limits<double>::quiet_NaN();  // from_chars makes one with other bits
+  }
+  void get(std::integral auto& value) { number(value); }
+  void get(bool& value) {
+    int n = 0;
+    number(n);
+    if (n != 0 && n != 1) fail();
+    value = n == 1;
+  }
+  /// A length: every element has at least two bytes of text, so a wrong one asks for no more memory than the file has.
+  std::size_t length() {
+    std::size_t n = 0;
+    number(n);
+    if (n > text_.size()) fail();
+    return n;
+  }
+  void get(std::array<index_t, 3>& shape) {
+    if (length() != shape.size()) fail();
+    for (auto& n : shape) get(n);
+  }
+  template <class T> void get(std::vector<T>& list) {
+    list.resize(length());
+    for (auto& e : list) get(e);
+  }
+  void get(std::vector<std::vector<double>>& lists) {
+    lists.resize(length());
+    end_line();
+    for (auto& list : lists) get<double>(list), end_line();
+  }
+  void get(std::vector<std::string>& texts) {
+    texts.resize(length());
+    end_line();
+    for (auto& t : texts) {
+      auto const end = text_.find('\n');
+      if (!accept(" ") || end == text_.npos) fail();
+      for (; !accept("\n"); text_.remove_prefix(1)) {
+        bool const escaped = accept("\\");
+        char const c = text_.front();
+        if (escaped && c != 'n' && c != '\\') fail();
+        t += escaped && c == 'n' ? '\n' : c;
+      }
+    }
+  }
+
+  std::filesystem::path const& path_;
+  std::string_view text_;
+  char const* name_ = "";
+};
+
+/// Bytes of a float array of this shape, or more than `most` when it has more (no overflow).
+inline std::uintmax_t float_bytes(std::array<index_t, 3> const& shape, std::uintmax_t most) {
+  std::uintmax_t bytes = 4;
+  for (auto const n : shape)
+    if (n == 0) return 0;
+  for (auto const n : shape) {
+    if (n < 0 || static_cast<std::uintmax_t>(n) > most / bytes) return most + 1;
+    bytes *= static_cast<std::uintmax_t>(n);
+  }
+  return bytes;
+}
+
+}  // namespace detail
+
+/// Writes a checkpoint; the file has its name only when it is complete. A file of that name is replaced.
+///
+/// @throws shape_error when an array does not fit the shapes in the state; io_error naming the file and what the system said.
+/// Cost: the arrays are written from where they are; the checksum takes about half a second a gigabyte.
+inline void save_checkpoint(std::filesystem::path const& path, recon_state const& state) {
+  detail::each_checkpoint_array(state, [](char const* name, std::vector<float> const& data, std::array<index_t, 3> const& shape) {
+    require<shape_error>(4 * static_cast<std::uintmax_t>(data.size()) == detail::float_bytes(shape, UINTMAX_MAX / 2), [&] {
+      return std::string("save_checkpoint: ") + name + " has " + std::to_string(data.size()) + " values, expected those of a shape " + detail::shape_text(shape);
+    });
+  });
+  detail::checkpoint_writer fields;
+  detail::each_checkpoint_field(state, [&](char const* name, auto const& value) { fields(name, value); });
+  std::string text;
+  text.append(detail::checkpoint_magic).append(detail::checkpoint_version).append(detail::checkpoint_order).append(fields.take()).append("data");
+  text.append(63 - text.size() % 64, ' ') += '\n';
+
+  detail::crc32 sum;
+  output_file file(path);
+  auto const write = [&](void const* data, std::size_t bytes) { sum.add(data, bytes), file.write(data, bytes); };
+  write(text.data(), text.size());
+  detail::each_checkpoint_array(state, [&](char const*, std::vector<float> const& data, auto const&) { write(data.data(), data.size() * sizeof(float)); });
+  file.write(sum.line());
+  file.commit();
+}
+
+/// Reads a checkpoint: the state that was saved, to the same bits.
+///
+/// @throws io_error of one line naming the file, when it cannot be read, is not a checkpoint, is of another version, or is truncated or damaged (the
+/// checksum and every length are checked); allocation_error when memory runs out.
+inline recon_state load_checkpoint(std::filesystem::path const& path) {
+  auto const fail = [&](std::string const& what, site w = site::current()) { detail::checkpoint_fail(path, what, w); };
+  std::error_code code;
+  auto const status = std::filesystem::status(path, code);
+  if (status.type() == std::filesystem::file_type::not_found) fail("no such file");
+  if (!std::filesystem::is_regular_file(status)) fail("is not a file");
+  std::uintmax_t const size = std::filesystem::file_size(path, code);
+  std::ifstream file(path, std::ios::binary);
+  if (code || !file) fail("cannot be read");
+
+  // The text, up to the line that begins with "data": read in pieces, so that something else of any size is not read as a whole.
+  std::string text;
+  std::size_t end = text.npos;
+  auto const is_ours = [&] { return std::string_view(text).substr(0, detail::checkpoint_magic.size()) == detail::checkpoint_magic.substr(0, text.size()); };
+  for (std::size_t searched = 0; end == text.npos; searched = text.size() < 5 ? 0 : text.size() - 5) {
+    auto const more = static_cast<std::size_t>(std::min<std::uintmax_t>(std::max<std::size_t>(4096, text.size()), size - text.size()));
+    auto const old = text.size();
+    text.resize(old + more);
+    if (more > 0 && !file.read(text.data() + old, static_cast<std::streamsize>(more))) fail("cannot be read to its end");
+    if (!is_ours()) fail("is not a checkpoint of mbirk");
+    if (auto const data = text.find("\ndata", searched); data != text.npos) end = text.find('\n', data + 1);
+    if (more == 0 && end == text.npos) fail("is truncated or damaged: its header has no end in " + std::to_string(size) + " bytes");
+  }
+  text.resize(end + 1);
+
+  std::string_view rest(text);
+  rest.remove_prefix(detail::checkpoint_magic.size());
+  if (!rest.starts_with(detail::checkpoint_version))
+    fail("has '" + std::string(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 40))) + "', expected 'version 1': it is damaged, or from a newer mbirk");
+  rest.remove_prefix(detail::checkpoint_version.size());
+  if (!rest.starts_with(detail::checkpoint_order)) fail("has another byte order than 'byte_order little', or is damaged");
+  rest.remove_prefix(detail::checkpoint_order.size());
+
+  recon_state state;
+  detail::checkpoint_reader fields(path, rest);
+  detail::each_checkpoint_field(state, [&](char const* name, auto& value) { fields(name, value); });
+  std::uintmax_t expected = text.size() + detail::checkpoint_tail;
+  detail::each_checkpoint_array(state, [&](char const*, auto const&, std::array<index_t, 3> const& shape) {
+    expected += std::min(detail::float_bytes(shape, size), size + 1);  // at most three times the size: no overflow
+  });
+  if (size != expected)
+    fail(size < expected ? "is truncated or damaged: it has " + std::to_string(size) + " bytes, expected more by its shapes"
+                         : "is damaged: it has " + std::to_string(size) + " bytes, expected " + std::to_string(expected) + " by its shapes");
+
+  detail::crc32 sum;
+  sum.add(text.data(), text.size());
+  file.seekg(static_cast<std::streamoff>(text.size()));
+  detail::each_checkpoint_array(state, [&](char const* name, std::vector<float>& data, std::array<index_t, 3> const& shape) {
+    auto const bytes = static_cast<std::size_t>(detail::float_bytes(shape, size));
+    try {
+      data.resize(bytes / sizeof(float));
+    } catch (std::bad_alloc const&) {
+      throw allocation_error(path.string() + ": out of memory: " + std::to_string(bytes) + " bytes for " + name, site::current());
+    }
+    if (bytes > 0 && !file.read(reinterpret_cast<char*>(data.data()), static_cast<std::streamsize>(bytes))) fail("cannot be read to its end");
+    sum.add(data.data(), bytes);
+  });
+  std::string tail(detail::checkpoint_tail, '\0');
+  if (!file.read(tail.data(), static_cast<std::streamsize>(tail.size()))) fail("cannot be read to its end");
+  if (tail != sum.line()) fail("is damaged: its content does not have the checksum at its end");
+  return state;
+}
+
+}  // namespace mbirk

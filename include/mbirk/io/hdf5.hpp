@@ -1,0 +1,358 @@
+// HDF5 files: data sets read and written in blocks, text attributes, reconstructions. Needs the HDF5 C library; nothing else of mbirk does.
+// That library has state of its own and is used by one thread at a time.
+#pragma once
+
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "mbirk/core/view.hpp"
+#include "mbirk/io/hdf5_sink.hpp"
+#include "mbirk/io/npy.hpp"
+
+namespace mbirk {
+
+/// Names and texts beside an array: parameters, log, notes.
+using text_record = std::vector<std::pair<std::string, std::string>>;
+
+namespace detail {
+
+[[noreturn]] inline void hdf5_fail(std::filesystem::path const& path, std::string const& what, site w = site::current()) {
+  throw io_error(path.string() + ": " + what, w);
+}
+
+/// Keeps the innermost of the library's messages: the one that says what happened; of a long one only what the system said.
+inline herr_t hdf5_reason(unsigned, H5E_error2_t const* e, void* to) {
+  auto* const text = static_cast<char*>(to);
+  if (text[0] != 0 || !e->desc) return 0;
+  char const* const system = std::strstr(e->desc, "error message = '");
+  if (!system || std::sscanf(system, "error message = '%199[^']", text) != 1) std::snprintf(text, 200, "%s", e->desc);
+  return 0;
+}
+
+/// call() without the library's own printing; the caller's handler is in place again afterwards. Negative results are failures.
+/// call must not throw.
+template <class Call> auto hdf5_quietly(Call const& call, std::string* reason = nullptr) {
+  decltype(call()) result{};
+  char text[200] = {};
+  H5E_BEGIN_TRY {
+    result = call();
+    if (result < 0 && reason) H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &hdf5_reason, text);
+  }
+  H5E_END_TRY
+  if (reason) *reason = text;
+  return result;
+}
+
+/// The result of call(), or an io_error "<path>: <what>: <the library's reason>".
+template <class Call> auto hdf5_call(std::filesystem::path const& path, std::string const& what, Call const& call, site w = site::current()) {
+  std::string reason;
+  auto const result = hdf5_quietly(call, &reason);
+  if (result < 0) hdf5_fail(path, what + (reason.empty() ? "" : ": " + reason), w);
+  return result;
+}
+
+/// Closes what it holds.
+class hdf5_handle {
+ public:
+  hdf5_handle() = default;
+  hdf5_handle(hid_t id, herr_t (*close)(hid_t)) noexcept : id_(id), close_(close) {}
+  hdf5_handle(hdf5_handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  hdf5_handle& operator=(hdf5_handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+  ~hdf5_handle() {
+    if (id_ >= 0) hdf5_quietly([&] { return close_(id_); });
+  }
+  hid_t get() const noexcept { return id_; }
+  hid_t release() noexcept { return std::exchange(id_, -1); }
+
+ private:
+  hid_t id_ = -1;
+  herr_t (*close_)(hid_t) = nullptr;
+};
+
+template <class T> hid_t hdf5_memory_type() noexcept {
+  if constexpr (std::is_same_v<T, float>) return H5T_NATIVE_FLOAT;
+  else if constexpr (std::is_same_v<T, double>) return H5T_NATIVE_DOUBLE;
+  else if constexpr (std::is_same_v<T, std::uint16_t>) return H5T_NATIVE_UINT16;
+  else {
+    static_assert(std::is_same_v<T, std::int64_t>, "HDF5 elements are float, double, uint16 or int64 here");
+    return H5T_NATIVE_INT64;
+  }
+}
+
+/// "uint16", "float32"; "" for what is not a plain number.
+inline std::string hdf5_type_name(hid_t type) {
+  auto const bits = std::to_string(8 * H5Tget_size(type));
+  auto const kind = H5Tget_class(type);
+  if (kind == H5T_FLOAT) return "float" + bits;
+  if (kind == H5T_INTEGER) return (H5Tget_sign(type) == H5T_SGN_NONE ? "uint" : "int") + bits;
+  return "";
+}
+
+inline std::vector<hsize_t> hdf5_sizes(std::vector<index_t> const& shape) { return {shape.begin(), shape.end()}; }
+
+/// Selects [first, first + count) of axis 0 in `space`.
+inline herr_t hdf5_select(hid_t space, std::vector<index_t> const& shape, index_t first, index_t count) {
+  std::vector<hsize_t> start(shape.size(), 0), size = hdf5_sizes(shape);
+  start[0] = static_cast<hsize_t>(first), size[0] = static_cast<hsize_t>(count);
+  return H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
+}
+
+/// Elements of `count` slices of this shape.
+inline index_t hdf5_block_elements(std::vector<index_t> const& shape, index_t count) {
+  for (std::size_t d = 1; d < shape.size(); ++d) count *= shape[d];
+  return count;
+}
+
+inline void hdf5_require_block(std::filesystem::path const& path, std::string const& name, std::vector<index_t> const& shape, index_t first, index_t count) {
+  if (shape.empty() || first < 0 || count < 0 || first + count > shape[0])
+    hdf5_fail(path, "data set " + name + " has shape " + shape_text(shape) + ", which has no block of " + std::to_string(count) + " from " + std::to_string(first));
+}
+
+inline void hdf5_set_text(std::filesystem::path const& path, hid_t object, std::string const& key, std::string const& text) {
+  auto const what = "attribute " + key + " cannot be written";
+  hdf5_handle const type(hdf5_call(path, what, [] { return H5Tcopy(H5T_C_S1); }), H5Tclose);
+  // Of variable length, because others are limited to 64 KiB.
+  hdf5_call(path, what, [&] { return std::min(H5Tset_size(type.get(), H5T_VARIABLE), H5Tset_cset(type.get(), H5T_CSET_UTF8)); });
+  hdf5_handle const space(hdf5_call(path, what, [] { return H5Screate(H5S_SCALAR); }), H5Sclose);
+  hdf5_handle const attribute(
+      hdf5_call(path, what, [&] { return H5Acreate2(object, key.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT); }), H5Aclose);
+  char const* const characters = text.c_str();
+  hdf5_call(path, what, [&] { return H5Awrite(attribute.get(), type.get(), &characters); });
+}
+
+/// A text as it is, a number in words, "" for anything else (arrays, records).
+inline std::string hdf5_get_text(std::filesystem::path const& path, hid_t object, std::string const& key) {
+  auto const what = "attribute " + key + " cannot be read";
+  hdf5_handle const attribute(hdf5_call(path, what, [&] { return H5Aopen(object, key.c_str(), H5P_DEFAULT); }), H5Aclose);
+  hdf5_handle const type(hdf5_call(path, what, [&] { return H5Aget_type(attribute.get()); }), H5Tclose);
+  hdf5_handle const space(hdf5_call(path, what, [&] { return H5Aget_space(attribute.get()); }), H5Sclose);
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) return {};
+  if (H5Tget_class(type.get()) != H5T_STRING) {
+    if (hdf5_type_name(type.get()).empty()) return {};
+    double x = 0;
+    hdf5_call(path, what, [&] { return H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &x); });
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.17g", x);
+    return buffer;
+  }
+  if (H5Tis_variable_str(type.get()) > 0) {
+    char* characters = nullptr;
+    hdf5_call(path, what, [&] { return H5Aread(attribute.get(), type.get(), &characters); });
+    std::string text = characters ? characters : "";
+    H5free_memory(characters);
+    return text;
+  }
+  std::string text(H5Tget_size(type.get()), '\0');
+  hdf5_call(path, what, [&] { return H5Aread(attribute.get(), type.get(), text.data()); });
+  return text.c_str();  // padded with zeros
+}
+
+}  // namespace detail
+
+/// A file that is read. Data sets have names such as "/exchange/data"; integers and reals of any size are converted to the type asked for.
+///
+/// @throws io_error from every member: file, data set, what was expected, and the reason that the HDF5 library gives.
+class hdf5_file {
+ public:
+  explicit hdf5_file(std::filesystem::path path) : path_(std::move(path)) {
+    std::error_code code;
+    auto const status = std::filesystem::status(path_, code);
+    if (status.type() == std::filesystem::file_type::not_found) detail::hdf5_fail(path_, "no such file");
+    if (!std::filesystem::is_regular_file(status)) detail::hdf5_fail(path_, "is not a file");
+    std::string const what = "cannot be read as HDF5";
+    detail::hdf5_handle const access(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_FILE_ACCESS); }), H5Pclose);
+#if H5_VERSION_GE(1, 10, 7)
+    // File systems without locks are common where measurements lie.
+    detail::hdf5_call(path_, what, [&] { return H5Pset_file_locking(access.get(), true, true); });
+#endif
+    file_ = {detail::hdf5_call(path_, what, [&] { return H5Fopen(path_.string().c_str(), H5F_ACC_RDONLY, access.get()); }), H5Fclose};
+  }
+
+  std::filesystem::path const& path() const noexcept { return path_; }
+
+  /// Whether something has this name.
+  bool has(std::string const& name) const {
+    for (auto end = name.find('/', 1);; end = name.find('/', end + 1)) {  // the library asks for one level at a time
+      auto const part = name.substr(0, end);
+      if (detail::hdf5_quietly([&] { return H5Lexists(file_.get(), part.c_str(), H5P_DEFAULT); }) <= 0) return false;
+      if (end == name.npos) return true;
+    }
+  }
+
+  std::vector<index_t> shape(std::string const& name) const { return shape_of(open(name), name); }
+  /// "uint16", "float32"
+  std::string type(std::string const& name) const {
+    auto const set = open(name);
+    detail::hdf5_handle const type(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_type(set.get()); }), H5Tclose);
+    return detail::hdf5_type_name(type.get());
+  }
+
+  /// Reads [first, first + count) of axis 0 as T (float or double), rounded; what is too large becomes infinite.
+  template <class T> void read(std::string const& name, index_t first, index_t count, T* to) const {
+    auto const set = open(name);
+    auto const shape = shape_of(set, name);
+    detail::hdf5_require_block(path_, name, shape, first, count);
+    if (detail::hdf5_block_elements(shape, count) == 0) return;
+    detail::hdf5_handle const space(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_space(set.get()); }), H5Sclose);
+    detail::hdf5_call(path_, unreadable(name), [&] { return detail::hdf5_select(space.get(), shape, first, count); });
+    auto const sizes = detail::hdf5_sizes({detail::hdf5_block_elements(shape, count)});
+    detail::hdf5_handle const memory(detail::hdf5_call(path_, unreadable(name), [&] { return H5Screate_simple(1, sizes.data(), nullptr); }), H5Sclose);
+    detail::hdf5_call(path_, unreadable(name),
+                      [&] { return H5Dread(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, to); });
+  }
+  /// The whole data set, of rank 1 at least. @throws allocation_error
+  template <class T> npy_array<T> read(std::string const& name) const {
+    npy_array<T> array{shape(name), {}};
+    double elements = 1;
+    for (auto const n : array.shape) elements *= static_cast<double>(n);
+    try {
+      if (elements > 0x1p59) throw std::bad_alloc();
+      array.data.resize(static_cast<std::size_t>(elements));
+    } catch (std::bad_alloc const&) {
+      throw allocation_error(path_.string() + ": out of memory for data set " + name + " of shape " + detail::shape_text(array.shape), site::current());
+    }
+    read(name, 0, array.shape.empty() ? 0 : array.shape[0], array.data.data());
+    return array;
+  }
+
+  /// All attributes of a data set or a group that are one text or one number, in the order of their names.
+  text_record attributes(std::string const& name) const {
+    detail::hdf5_handle const object(
+        detail::hdf5_call(path_, "has no object " + name, [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Oclose);
+    text_record record;
+    auto const collect = [](hid_t, char const* key, H5A_info_t const*, void* to) noexcept -> herr_t {
+      static_cast<text_record*>(to)->emplace_back(key, "");
+      return 0;
+    };
+    hsize_t at = 0;
+    detail::hdf5_call(path_, "attributes of " + name + " cannot be read",
+                      [&] { return H5Aiterate2(object.get(), H5_INDEX_NAME, H5_ITER_INC, &at, collect, &record); });
+    for (auto& [key, text] : record) text = detail::hdf5_get_text(path_, object.get(), key);
+    return record;
+  }
+
+ private:
+  static std::string unreadable(std::string const& name) { return "data set " + name + " cannot be read"; }
+  detail::hdf5_handle open(std::string const& name) const {
+    if (!has(name)) detail::hdf5_fail(path_, "has no data set " + name);
+    return {detail::hdf5_call(path_, name + " is not a data set", [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Dclose};
+  }
+  /// The shape of a data set of numbers.
+  std::vector<index_t> shape_of(detail::hdf5_handle const& set, std::string const& name) const {
+    detail::hdf5_handle const type(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_type(set.get()); }), H5Tclose);
+    if (detail::hdf5_type_name(type.get()).empty()) detail::hdf5_fail(path_, "data set " + name + " does not hold numbers, expected integers or reals");
+    detail::hdf5_handle const space(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_space(set.get()); }), H5Sclose);
+    auto const rank = detail::hdf5_call(path_, unreadable(name), [&] { return H5Sget_simple_extent_ndims(space.get()); });
+    std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
+    detail::hdf5_call(path_, unreadable(name), [&] { return H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr); });
+    return {sizes.begin(), sizes.end()};
+  }
+
+  std::filesystem::path path_;
+  detail::hdf5_handle file_;
+};
+
+/// A file that is written, under a temporary name in its folder; commit() gives it its name. Destroyed without commit, it leaves nothing.
+///
+/// @throws io_error from every member, naming the file, the data set and the reason.
+class hdf5_output {
+ public:
+  explicit hdf5_output(std::filesystem::path path) : path_(std::move(path)), sink_(std::make_unique<detail::hdf5_sink>(path_)) {
+    require_written();
+    std::string const what = "cannot be written as HDF5";
+    auto const table = detail::hdf5_sink_driver::table();
+    driver_ = {detail::hdf5_call(path_, what, [&] { return H5FDregister(&table); }), H5FDunregister};
+    detail::hdf5_handle const access(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_FILE_ACCESS); }), H5Pclose);
+    auto* const sink = sink_.get();
+    detail::hdf5_call(path_, what, [&] { return H5Pset_driver(access.get(), driver_.get(), &sink); });
+    file_ = {detail::hdf5_call(path_, what, [&] { return H5Fcreate(path_.string().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()); }), H5Fclose};
+  }
+  hdf5_output(hdf5_output const&) = delete;
+  hdf5_output& operator=(hdf5_output const&) = delete;
+
+  /// A data set of T (float, double, uint16, int64), with the groups in its name; filled by write().
+  template <class T> void create(std::string const& name, std::vector<index_t> const& shape) {
+    auto const what = "data set " + name + " cannot be made";
+    detail::hdf5_handle const links(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_LINK_CREATE); }), H5Pclose);
+    detail::hdf5_call(path_, what, [&] { return H5Pset_create_intermediate_group(links.get(), 1); });
+    auto const sizes = detail::hdf5_sizes(shape);
+    detail::hdf5_handle const space(
+        detail::hdf5_call(path_, what, [&] { return H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr); }), H5Sclose);
+    detail::hdf5_handle const set(detail::hdf5_call(path_, what, [&] {
+      return H5Dcreate2(file_.get(), name.c_str(), detail::hdf5_memory_type<T>(), space.get(), links.get(), H5P_DEFAULT, H5P_DEFAULT);
+    }), H5Dclose);
+    shapes_.emplace_back(name, shape);
+  }
+  /// Writes [first, first + count) of axis 0 of a data set made before.
+  template <class T> void write(std::string const& name, index_t first, index_t count, T const* from) {
+    auto const what = "data set " + name + " cannot be written";
+    auto const found = std::find_if(shapes_.begin(), shapes_.end(), [&](auto const& s) { return s.first == name; });
+    if (found == shapes_.end()) detail::hdf5_fail(path_, what + ": it was not made before");
+    detail::hdf5_require_block(path_, name, found->second, first, count);
+    index_t const elements = detail::hdf5_block_elements(found->second, count);
+    if (elements == 0) return;
+    detail::hdf5_handle const set(detail::hdf5_call(path_, what, [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Dclose);
+    detail::hdf5_handle const space(detail::hdf5_call(path_, what, [&] { return H5Dget_space(set.get()); }), H5Sclose);
+    detail::hdf5_call(path_, what, [&] { return detail::hdf5_select(space.get(), found->second, first, count); });
+    auto const sizes = detail::hdf5_sizes({elements});
+    detail::hdf5_handle const memory(detail::hdf5_call(path_, what, [&] { return H5Screate_simple(1, sizes.data(), nullptr); }), H5Sclose);
+    detail::hdf5_call(path_, what, [&] { return H5Dwrite(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, from); });
+    require_written();
+  }
+  /// A whole data set at once, of rank 1 at least.
+  template <class T> void write(std::string const& name, std::vector<index_t> const& shape, T const* from) {
+    create<T>(name, shape);
+    write(name, 0, shape.front(), from);
+  }
+  /// A text attribute of a data set or a group; "/" is the file's root.
+  void attribute(std::string const& name, std::string const& key, std::string const& text) {
+    detail::hdf5_handle const object(
+        detail::hdf5_call(path_, "has no object " + name, [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Oclose);
+    detail::hdf5_set_text(path_, object.get(), key, text);
+  }
+  void attribute(std::string const& name, std::string const& key, double number) {
+    auto const what = "attribute " + key + " cannot be written";
+    detail::hdf5_handle const object(
+        detail::hdf5_call(path_, "has no object " + name, [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Oclose);
+    detail::hdf5_handle const space(detail::hdf5_call(path_, what, [] { return H5Screate(H5S_SCALAR); }), H5Sclose);
+    detail::hdf5_handle const attribute(detail::hdf5_call(path_, what, [&] {
+      return H5Acreate2(object.get(), key.c_str(), H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, H5P_DEFAULT);
+    }), H5Aclose);
+    detail::hdf5_call(path_, what, [&] { return H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &number); });
+  }
+
+  void commit() {
+    detail::hdf5_call(path_, "cannot be written", [id = file_.release()] { return H5Fclose(id); });
+    sink_->commit();
+    require_written();
+  }
+
+ private:
+  void require_written() const {
+    if (auto const code = sink_->error()) detail::hdf5_fail(path_, "cannot be written: " + code.message());
+  }
+
+  std::filesystem::path path_;
+  std::unique_ptr<detail::hdf5_sink> sink_;  // the library keeps its address; closed last
+  detail::hdf5_handle driver_, file_;
+  std::vector<std::pair<std::string, std::vector<index_t>>> shapes_;
+};
+
+}  // namespace mbirk

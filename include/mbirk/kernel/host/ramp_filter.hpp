@@ -1,0 +1,219 @@
+// The ramp filter, tuned: rows are the SIMD axis, so filtering along the channels is a Toeplitz matrix times packs of rows. Taps at even distances
+// are 0, so a channel needs those of the other parity and itself. A block of outputs is summed in registers over all inputs; taps are broadcast.
+#pragma once
+
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "mbirk/definition/ramp.hpp"
+#include "mbirk/kernel/host/layout.hpp"
+#include "mbirk/kernel/host/parallel_back.hpp"
+
+namespace mbirk::kernel {
+
+/// Taps times the scale, as the kernel reads them: odd distances 2 x + 1 at [x + half], even ones 2 x at [2 half + x + half] except distance 0,
+/// which stands at the end. half = ceil(C / 2), -half <= x < half.
+struct ramp_table {
+  index_t half;
+  bool even;  ///< whether a tap at an even distance is not 0
+  std::vector<float> taps;
+};
+/// tap(d) for whole d >= 0, in double.
+template <class Tap> ramp_table make_ramp_table(index_t channels, bool even, Tap const& tap) {
+  index_t const half = ceil_div(channels, 2);
+  ramp_table t{half, even, {}};
+  for (index_t x = -half; x < half; ++x) t.taps.push_back(static_cast<float>(tap(std::abs(2 * x + 1))));
+  for (index_t x = -half; x < half; ++x) t.taps.push_back(even && x != 0 ? static_cast<float>(tap(std::abs(2 * x))) : 0.0f);
+  t.taps.push_back(static_cast<float>(tap(index_t{0})));
+  return t;
+}
+
+/// The cosine weights as the filter reads them: channel-major chunks without guards, [chunk][channel][width]. A task is a channel.
+template <class B> struct ramp_weights {
+  typename B::template cursor<float> out;
+  cone_geometry g;
+  chunked_shape shape;
+
+  void operator()(index_t channel) const noexcept {
+    auto const n = B::broadcast(static_cast<float>(channel));
+    for (index_t c = 0; c < shape.chunks; ++c)
+      for (index_t k = 0; k < shape.width; k += B::lanes) {
+        auto const m = B::to_pack_unsigned(B::iota() + B::broadcast(static_cast<std::int32_t>(c * shape.width + k)));
+        B::store(out + ((c * shape.channels + channel) * shape.width + k), definition::ramp_weight(g, m, n));
+      }
+  }
+};
+
+/// Asks for a line of memory that is soon read or written, where a cursor is memory; says nothing to a policy that watches.
+template <class T> MBIRK_INLINE void fetch_to_read(T const* p) noexcept { __builtin_prefetch(p, 0); }
+template <class T> MBIRK_INLINE void fetch_to_write(T* p) noexcept { __builtin_prefetch(p, 1); }
+template <class Cursor> MBIRK_INLINE void fetch_to_read(Cursor const&) noexcept {}
+template <class Cursor> MBIRK_INLINE void fetch_to_write(Cursor const&) noexcept {}
+
+/// One side of the filter: an array (views, rows, channels), which is transposed on the way, or a channel-major one.
+template <class Cursor> struct sinogram_rows {
+  static constexpr bool channel_major = false;
+  Cursor at;
+  index_t view_stride, row_stride;  // in elements
+};
+template <class Cursor> struct sinogram_channels {
+  static constexpr bool channel_major = true;
+  Cursor at;
+};
+
+/// Out may be the array that In is: a task reads all it needs first, and needs what it writes. A task is a block of packs of a view, in all channels.
+/// A channel-major output gets zero guards, and zeros in rows beyond the last.
+template <class B, class In, class Out> struct ramp_filter {
+  static constexpr int outputs = 4;
+  static constexpr int most_packs = B::lanes == 16 ? 4 : 2;  // outputs x packs accumulators; 4 x 2 leave room in 16 registers
+  static constexpr index_t inputs_at_once = 128;             // of a partial sum: the far taps of a wide detector would be lost in one long sum
+  static constexpr index_t rows_ahead = 2 * B::lanes;        // of a transposition: a pack is 16 short pieces of rows, too short for a hardware prefetcher
+
+  In in;
+  Out out;
+  typename B::template cursor<float const> weights, taps;  // weights: read when weighted
+  chunked_shape shape;
+  index_t half;
+  bool even, weighted;
+  scratch_layout layout{};
+  scratch_part input{}, output{};
+
+  /// Packs of a task, and how many tasks a chunk of a view makes: nearly equal ones.
+  static index_t packs_at_once(int packs) noexcept { return ceil_div(packs, ceil_div(packs, most_packs)); }
+  index_t tasks() const noexcept { return shape.views * shape.chunks * ceil_div(shape.packs, packs_at_once(shape.packs)); }
+
+  /// Reserves the scratch parts; called once before the launch.
+  void plan_scratch() {
+    index_t const each = packs_at_once(shape.packs) * B::lanes;
+    input = layout.add<float>("filter input", 2 * half * each);
+    if constexpr (!Out::channel_major) output = layout.add<float>("filter output", shape.channels * each);
+  }
+
+  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+    index_t const each = packs_at_once(shape.packs), blocks = ceil_div(shape.packs, each);
+    index_t const view = task / (blocks * shape.chunks), chunk = task / blocks % shape.chunks, first = task % blocks * each;
+    int const packs = static_cast<int>(std::min<index_t>(each, shape.packs - first));
+    with_constant<most_packs>(packs, [&](auto n) MBIRK_FLAT { filter<n>(view, chunk, first * B::lanes, s); });
+    index_t const rows = std::clamp<index_t>(shape.used(chunk) - first * B::lanes, 0, packs * B::lanes);
+    B::note_lanes(shape.channels * rows, shape.channels * packs * B::lanes);
+  }
+
+ private:
+  using cursor = typename B::template cursor<float>;
+  using pack = typename B::pack;
+
+  template <int Packs, class Scratch> void filter(index_t view, index_t chunk, index_t row, Scratch const& s) const noexcept {
+    auto const x = s.template at<float>(input);
+    read<Packs>(view, chunk, row, x);
+    if constexpr (Out::channel_major) {
+      auto const to = out.at + (shape.offset(chunk, view) + row);
+      convolve<Packs>(x, to + guard_channels * shape.width, shape.width);
+      for (index_t n = 0; n < guard_channels; ++n)
+        simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+          B::store(to + (n * shape.width + i * B::lanes), B::constant(0));
+          B::store(to + ((shape.channels + guard_channels + n) * shape.width + i * B::lanes), B::constant(0));
+        });
+    } else {
+      auto const q = s.template at<float>(output);
+      convolve<Packs>(x, q, Packs * B::lanes);
+      write_rows<Packs>(view, chunk, row, q);
+    }
+  }
+
+  /// The block with its weights, even channels first, then the odd ones: [parity][half][packs].
+  template <int Packs> void read(index_t view, index_t chunk, index_t row, cursor x) const noexcept {
+    auto const put = [&](index_t n, index_t i, pack value) MBIRK_FLAT {
+      if (weighted) value = value * B::load(weights + ((chunk * shape.channels + n) * shape.width + row + i * B::lanes));
+      B::store(x + (((n & 1) * half + (n >> 1)) * Packs + i) * B::lanes, value);
+    };
+    if constexpr (In::channel_major) {
+      auto const from = in.at + (shape.offset(chunk, view) + guard_channels * shape.width + row);
+      for (index_t n = 0; n < shape.channels; ++n)
+        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { put(n, i, B::load(from + (n * shape.width + i * B::lanes))); });
+    } else {
+      index_t const begin = chunk * shape.width + row;
+      for (index_t i = 0; i < Packs; ++i)
+        for (index_t n = 0; n < shape.channels; n += B::lanes) {
+          pack block[B::lanes];
+          index_t const have = std::min<index_t>(B::lanes, shape.rows - begin - i * B::lanes), wide = std::min<index_t>(B::lanes, shape.channels - n);
+          for (index_t k = 0; k < B::lanes; ++k) {
+            block[k] = B::constant(0);
+            if (k >= have) continue;
+            auto const from = in.at + (view * in.view_stride + (begin + i * B::lanes + k) * in.row_stride + n);
+            fetch_to_read(from + rows_ahead * in.row_stride);
+            block[k] = wide == B::lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
+          }
+          B::transpose(block);
+          for (index_t k = 0; k < wide; ++k) put(n + k, i, block[k]);
+        }
+    }
+  }
+
+  /// q, [channel][packs], to the rows that exist.
+  template <int Packs> void write_rows(index_t view, index_t chunk, index_t row, cursor q) const noexcept {
+    index_t const begin = chunk * shape.width + row;
+    for (index_t i = 0; i < Packs; ++i) {
+      index_t const have = std::min<index_t>(B::lanes, shape.rows - begin - i * B::lanes);
+      if (have <= 0) return;
+      for (index_t n = 0; n < shape.channels; n += B::lanes) {
+        pack block[B::lanes];
+        index_t const wide = std::min<index_t>(B::lanes, shape.channels - n);
+        for (index_t k = 0; k < B::lanes; ++k) block[k] = k < wide ? B::load(q + ((n + k) * Packs + i) * B::lanes) : B::constant(0);
+        B::transpose(block);
+        for (index_t k = 0; k < have; ++k) {
+          auto const to = out.at + (view * out.view_stride + (begin + i * B::lanes + k) * out.row_stride + n);
+          fetch_to_write(to + rows_ahead * out.row_stride);
+          if (wide == B::lanes) B::store(to, block[k]);
+          else B::store_partial(to, block[k], static_cast<int>(wide));
+        }
+      }
+    }
+  }
+
+  /// All channels of one parity after the other; output channel n to q + n stride.
+  template <int Packs> void convolve(cursor x, cursor q, index_t stride) const noexcept {
+    for (index_t parity = 0; parity < 2; ++parity) {
+      index_t const count = (shape.channels + 1 - parity) / 2, others = shape.channels - count;
+      auto const same = x + parity * half * Packs * B::lanes, other = x + (1 - parity) * half * Packs * B::lanes;
+      for (index_t i = 0; i < count;) {
+        // output i + r is channel 2 (i + r) + parity; input j of the other parity is 2 (i + r - j + parity - 1) + 1 channels away
+        auto const odd = taps + (half + i + parity - 1), evens = taps + (3 * half + i);
+        auto const to = q + (2 * i + parity) * stride;
+        if (count - i >= outputs) block<Packs, outputs>(same, i, other, others, count, odd, evens, to, 2 * stride), i += outputs;
+        else block<Packs, 1>(same, i, other, others, count, odd, evens, to, 2 * stride), i += 1;
+      }
+    }
+  }
+
+  template <int Packs, int Outputs>
+  MBIRK_NOINLINE void block(cursor same, index_t i, cursor other, index_t others, index_t count, typename B::template cursor<float const> odd,
+                            typename B::template cursor<float const> evens, cursor q, index_t step) const noexcept {
+    pack const centre = B::load_broadcast(taps + 4 * half);
+    auto const add = [&](cursor from, index_t inputs, typename B::template cursor<float const> tap, bool first) MBIRK_FLAT {
+      for (index_t begin = 0; begin == 0 || begin < inputs; begin += inputs_at_once) {
+        pack sum[Outputs][Packs];
+        simd::static_for<Outputs>([&](auto r) MBIRK_FLAT { simd::static_for<Packs>([&](auto p) MBIRK_FLAT { sum[r][p] = B::constant(0); }); });
+        for (index_t j = begin; j < std::min(inputs, begin + inputs_at_once); ++j) {
+          pack y[Packs];
+          simd::static_for<Packs>([&](auto p) MBIRK_FLAT { y[p] = B::load_once(from + (j * Packs + p) * B::lanes); });
+          simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
+            pack const h = B::load_broadcast(tap + (r - j));
+            simd::static_for<Packs>([&](auto p) MBIRK_FLAT { sum[r][p] = fma(h, y[p], sum[r][p]); });
+          });
+        }
+        simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
+          simd::static_for<Packs>([&](auto p) MBIRK_FLAT {
+            auto const at = q + (r * step + p * B::lanes);
+            if (first && begin == 0) B::store(at, fma(centre, B::load(same + ((i + r) * Packs + p) * B::lanes), sum[r][p]));
+            else B::store(at, B::load(at) + sum[r][p]);
+          });
+        });
+      }
+    };
+    add(other, others, odd, true);
+    if (even) add(same, count, evens, false);
+  }
+};
+
+}  // namespace mbirk::kernel

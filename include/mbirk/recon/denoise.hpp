@@ -1,0 +1,272 @@
+// qggmrf_denoise: an image without its noise, by the qGGMRF prior; and the estimates of noise level and scale that it starts from.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mbirk/geometry/mask.hpp"
+#include "mbirk/kernel/host/denoise.hpp"
+#include "mbirk/prior/parameters.hpp"
+#include "mbirk/projector/detail.hpp"
+#include "mbirk/recon/options.hpp"
+#include "mbirk/util/partition.hpp"
+
+namespace mbirk {
+
+/// Parameters with MBIRJAX's names and defaults.
+struct denoise_options {
+  std::optional<double> sigma_noise = {};  ///< standard deviation of the noise, as the image; empty: estimated
+  std::optional<double> sigma_x = {};      ///< scale of the prior; empty: estimated, and sharpness applies
+  double sharpness = 0;                    ///< sigma_x doubles with each unit
+  double p = 2, q = 1.2, T = 1;
+  std::array<double, 3> qggmrf_nbr_wts = {1, 1, 1};
+  mask_setting use_ror_mask = false;       ///< voxels outside keep their initial value
+  std::optional<view<float const, 3>> init_image = {};  ///< empty: the image
+  int max_iterations = 15;
+  double stop_threshold_change_pct = 0.2;  ///< stops when 100 change is below it; 0 never stops
+  index_t granularity = 16;                ///< subsets of pixels that are updated one after the other
+  std::uint32_t seed = 0;                  ///< the partition is the one that MBIRJAX draws after numpy.random.seed(seed)
+  std::function<bool(iteration_report const&)> progress = {};  ///< false stops after this iteration; fm_rmse and prior_loss stay 0
+};
+
+/// What was used, and one entry per iteration in each list.
+struct denoise_record {
+  int num_iterations = 0;
+  double sigma_noise = 0, sigma_x = 0;
+  index_t subsets = 0;
+  std::vector<double> stop_threshold_change_pct;  ///< 100 change, change = sum of |alpha d| over all subsets / ||x||_1
+  std::vector<double> alpha_values;               ///< mean over the subsets
+  std::vector<std::string> warnings;
+  bool cancelled = false;                         ///< the callback asked to stop
+};
+
+namespace detail {
+
+template <class Context> class denoiser {
+  using B = typename Context::backend;
+  using image = kernel::image_cylinders<B>;
+  struct measured { double sum = 0, largest = 0; };
+
+ public:
+  static constexpr double epsilon = 0x1p-23, most_alpha = 1.5;
+
+  denoiser(Context const& ctx, view<float const, 3> input, view<float, 3> output, denoise_options const& o)
+      : ctx_(ctx), input_(input), output_(output), o_(o) {}
+
+  denoise_record run() {
+    auto const pixels = full_indices(make_mask(input_.extent(0), input_.extent(1), o_.use_ror_mask));
+    legacy_random random(o_.seed);
+    auto const partition = gen_pixel_partition(std::span<std::int32_t const>(pixels), o_.granularity, random);
+    denoise_record record;
+    record.subsets = partition.subsets, record.warnings = partition.warnings;
+
+    auto const all = cylinders(input_, "image");
+    measured whole;
+    double norm = 0;
+    {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("check");
+      if (o_.init_image) {
+        whole = measure<false>(all);
+        require_finite(input_, whole, "image");
+        measured const start = measure<true>(cylinders(*o_.init_image, "init_image"));
+        require_finite(*o_.init_image, start, "init_image");
+        norm = start.sum;
+      } else {
+        whole = measure<true>(all);
+        require_finite(input_, whole, "image");
+        norm = whole.sum;
+      }
+    }
+    record.sigma_noise = o_.sigma_noise ? *o_.sigma_noise : noise_level(all, whole);
+    record.sigma_x = o_.sigma_x ? *o_.sigma_x : scale(all, whole, record.sigma_noise);
+    iterate(partition, record, norm);
+    return record;
+  }
+
+ private:
+  template <class T> image cylinders(view<T, 3> const& v, char const* name) const {
+    return {observe(ctx_, v, name, array_role::argument), v.extent(0), v.extent(1), v.extent(2), v.stride(0), v.stride(1)};
+  }
+
+  /// With Copy the output becomes the image.
+  template <bool Copy> measured measure(image const& im) const {
+    temporary<double, Context> sums(ctx_, "partial sums", im.tasks());
+    temporary<float, Context> largest(ctx_, "partial maxima", im.tasks() * B::lanes);
+    kernel::measure_image<B, Copy> kernel{im, observe(ctx_, sums), observe(ctx_, largest)};
+    if constexpr (Copy) {
+      kernel.copy = observe(ctx_, output_, "output", array_role::output);
+      kernel.copy_row_stride = output_.stride(0), kernel.copy_col_stride = output_.stride(1);
+    }
+    launch(ctx_, im.tasks(), kernel);
+    measured m{reduce(ctx_, sums), 0};
+    if constexpr (B::has_data) m.largest = *std::max_element(largest.data(), largest.data() + largest.size());
+    return m;
+  }
+  static void require_finite(view<float const, 3> const& v, measured const& m, char const* name) {
+    if (std::isfinite(m.sum)) return;
+    for (index_t i = 0; i < v.extent(0); ++i)
+      for (index_t j = 0; j < v.extent(1); ++j)
+        for (index_t k = 0; k < v.extent(2); ++k)
+          require<error>(std::isfinite(v(i, j, k)), [&] {
+            return std::string("qggmrf_denoise: ") + name + shape_text(std::array{i, j, k}) + " is " + number_text(v(i, j, k)) +
+                   ", expected finite values";
+          });
+  }
+
+  /// Mean local deviation over the voxels that are at least min(0.05 mean |x| + sigma, max x).
+  double deviation(image const& im, measured const& m, double sigma) const {
+    temporary<double, Context> partial(ctx_, "partial deviations", 2 * im.tasks());
+    double const level = std::min(0.05 * m.sum / static_cast<double>(im.voxels()) + sigma, m.largest);
+    launch(ctx_, im.tasks(), kernel::local_deviation<B>{im, static_cast<float>(level), observe(ctx_, partial)});
+    return B::has_data ? reduce(ctx_, partial, 0, 2) / reduce(ctx_, partial, 1, 2) : 1.0;  // the largest voxel is always a member
+  }
+  /// sigma as float32, which MBIRJAX has it in. @throws error when there is none to be found.
+  static double found(double sigma, char const* what) {
+    double const x = static_cast<float>(sigma);
+    require<error>(x > 0 && std::isfinite(x), [&] {
+      return std::string("qggmrf_denoise: the estimate of ") + what + " from the image is " + number_text(x) +
+             ", expected a positive number: a constant image has no noise to measure; give " + what;
+    });
+    return x;
+  }
+
+  /// From every s-th voxel on each axis, so that about five million are looked at.
+  double noise_level(image const& all, measured const& whole) const {
+    [[maybe_unused]] auto const guard = ctx_.instr.stage("noise level");
+    auto const estimate = [&](image const& im, measured const& m) { return found(deviation(im, m, deviation(im, m, 0)), "sigma_noise"); };
+    double const voxels = static_cast<double>(all.voxels());
+    auto const s = static_cast<index_t>(std::nearbyint(std::cbrt(voxels / std::min(5e6, voxels))));
+    if (s <= 1) return estimate(all, whole);
+
+    auto const taken = [&](index_t n) { return ceil_div(n, s); };
+    image const sparse{all.data, taken(all.rows), taken(all.cols), taken(all.slices), s * all.row_stride, s * all.col_stride};
+    std::vector<std::int32_t> slices(static_cast<std::size_t>(round_up(sparse.slices, B::lanes)));
+    for (std::size_t k = 0; k < slices.size(); ++k) slices[k] = static_cast<std::int32_t>(std::min(static_cast<index_t>(k), sparse.slices - 1) * s);
+    temporary<float, Context> const memory(ctx_, "image sample", sparse.voxels());
+    launch(ctx_, sparse.tasks(), kernel::take_slices<B>{sparse, observe_table(ctx_, slices, "slices taken"), observe(ctx_, memory)});
+    image const sample{observe(ctx_, memory), sparse.rows, sparse.cols, sparse.slices, sparse.cols * sparse.slices, sparse.slices};
+    return estimate(sample, measure<false>(sample));
+  }
+  /// From 20 to 39 rows, as the scale of a sinogram is from 20 to 39 views.
+  double scale(image const& all, measured const& whole, double sigma_noise) const {
+    [[maybe_unused]] auto const guard = ctx_.instr.stage("scale");
+    index_t const step = std::max<index_t>(1, all.rows / std::min<index_t>(20, all.rows));
+    image const rows{all.data, ceil_div(all.rows, step), all.cols, all.slices, step * all.row_stride, all.col_stride};
+    return found(0.2 * std::exp2(o_.sharpness) * deviation(rows, step > 1 ? measure<false>(rows) : whole, sigma_noise), "sigma_x");
+  }
+
+  void iterate(pixel_partition const& partition, denoise_record& record, double norm) const {
+    index_t const slices = input_.extent(2), padded = round_up(slices, B::lanes);
+    std::vector<std::vector<kernel::entry_range>> ranges;
+    std::size_t most = 0;
+    for (index_t s = 0; s < partition.subsets; ++s) {
+      ranges.push_back(kernel::cut_entries(partition.subset(s), kernel::prior_batch));
+      most = std::max(most, ranges.back().size());
+    }
+    temporary<float, Context> direction(ctx_, "direction", partition.length * padded);
+    auto const x = observe(ctx_, output_, "output", array_role::output);
+    auto const pixels = observe_table(ctx_, partition.indices, "pixel indices");
+    qggmrf_parameters const prior{record.sigma_x, o_.p, o_.q, o_.T, o_.qggmrf_nbr_wts};
+    double const precision = 1 / (record.sigma_noise * record.sigma_noise);
+    kernel::denoise_direction<B> find{
+        {x, input_.extent(0), input_.extent(1), slices, output_.stride(0), output_.stride(1), kernel::qggmrf_constants(prior)},
+        observe(ctx_, input_, "image", array_role::argument), input_.stride(0), input_.stride(1), static_cast<float>(precision), pixels,
+        observe(ctx_, direction), padded, {}, {}};
+    find.plan_scratch();
+    kernel::denoise_update<B> update{
+        x, input_.extent(1), slices, output_.stride(0), output_.stride(1), 0, pixels, observe(ctx_, direction), padded, {}, {}};
+
+    while (record.num_iterations < o_.max_iterations) {
+      double alphas = 0, moved = 0;
+      for (index_t s = 0; s < partition.subsets; ++s) {
+        auto const& tasks = ranges[static_cast<std::size_t>(s)];
+        auto const count = static_cast<index_t>(tasks.size());
+        temporary<double, Context> partial(ctx_, "partial sums", 2 * count);
+        find.partial = update.partial = observe(ctx_, partial);
+        find.ranges = update.ranges = tasks;
+        find.pixels = update.pixels = pixels + s * partition.length;
+        {
+          [[maybe_unused]] auto const guard = ctx_.instr.stage("direction");
+          launch(ctx_, count, find);
+        }
+        double const alpha = step(reduce(ctx_, partial, 0, 2), reduce(ctx_, partial, 1, 2));
+        update.alpha = static_cast<float>(alpha);
+        {
+          [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
+          launch(ctx_, count, update);
+        }
+        alphas += alpha, moved += reduce(ctx_, partial, 0, 2), norm += reduce(ctx_, partial, 1, 2);
+      }
+      double const change = B::has_data ? moved / norm : 1.0;
+      record.alpha_values.push_back(alphas / static_cast<double>(partition.subsets));
+      record.stop_threshold_change_pct.push_back(100 * change);
+      ++record.num_iterations;
+      record.cancelled = o_.progress && !o_.progress({record.num_iterations, o_.max_iterations, change, record.alpha_values.back(), 0, 0});
+      if (record.cancelled || !(change >= o_.stop_threshold_change_pct / 100)) break;  // an image of zeros has no change: stop
+    }
+  }
+  /// The length of a step, from the slope and the curvature along the direction.
+  static double step(double slope, double curve) {
+    if constexpr (!B::has_data) return 1;
+    double const alpha = slope / (curve + epsilon);
+    require<error>(std::isfinite(alpha), [] {
+      return std::string("qggmrf_denoise: the step length is not finite: the image, sigma_noise or sigma_x is out of the range of float32");
+    });
+    return std::min(std::max(alpha, epsilon), most_alpha);
+  }
+
+  Context const& ctx_;
+  view<float const, 3> input_;
+  view<float, 3> output_;
+  denoise_options const& o_;
+};
+
+}  // namespace detail
+
+/// Removes noise from an image: minimises ||x - image||^2 / (2 sigma_noise^2) + h(x), h the qGGMRF prior (prior/qggmrf.hpp), by vectorised
+/// coordinate descent over subsets of pixels. One iteration updates every subset along d = (c e - g) / (1 + h), e = image - x, c = 1 / sigma_noise^2,
+/// with the step alpha = (c <e, d> - <g, d>) / (c <d, d> + <h, d^2> + 2^-23), clipped to [2^-23, 1.5]. The 1 in d, where c would be the curvature,
+/// is MBIRJAX's choice of a preconditioner.
+///
+/// @param image    (rows, cols, slices), any unit; an image of two dimensions is (1, rows, cols).
+/// @param options  sigma_noise and sigma_x in the unit of the image.
+/// @param output   (rows, cols, slices); overwritten with x; may alias init_image as a whole, but not image.
+/// @return what was used, and step and change of every iteration.
+/// @throws shape_error, parameter_error before anything runs; error when a voxel is not finite, or when the image is constant and so has no noise
+///         level; allocation_error. On an error output holds something unspecified.
+/// A pixel that a subset lists twice (only when there are hardly more pixels than subsets) moves twice, and e with it; MBIRJAX forgets one of the
+/// moves in e. Cost: per iteration and voxel the prior's five pairs (see there) and about 18 flops more; before that about four passes over the image
+/// for the estimates. Memory: a direction of one subset. The same bits for any number of threads. Source: Bouman and Buzzard 2024; MBIRJAX.
+template <execution_policy Exec, instrumentation_policy Instr>
+denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, view<float const, 3> image, denoise_options const& options, view<float, 3> output) {
+  constexpr auto name = "qggmrf_denoise";
+  auto const need = [&](bool ok, char const* what, double value, char const* expected) {
+    require(ok, [&] { return std::string(name) + ": " + what + " is " + detail::number_text(value) + ", expected " + expected; });
+  };
+  for (auto const& [sigma, what] : {std::pair(options.sigma_noise, "sigma_noise"), std::pair(options.sigma_x, "sigma_x")})
+    if (sigma) need(*sigma > 0 && std::isfinite(*sigma), what, *sigma, "a positive number");
+  need(std::isfinite(options.sharpness), "sharpness", options.sharpness, "a finite number");
+  need(options.max_iterations >= 0, "max_iterations", options.max_iterations, "a number >= 0");
+  need(options.stop_threshold_change_pct >= 0, "stop_threshold_change_pct", options.stop_threshold_change_pct, "a number >= 0");
+  need(options.granularity >= 1, "granularity", static_cast<double>(options.granularity), "at least 1");
+  require_valid({options.sigma_x.value_or(1), options.p, options.q, options.T, options.qggmrf_nbr_wts}, name);
+  auto const shape = image.extents();
+  require<shape_error>(image.size() > 0, [&] {
+    return std::string(name) + ": image has shape " + detail::shape_text(shape) + ", expected at least one voxel";
+  });
+  detail::check(ctx, image, shape, name, "image", "(rows, cols, slices)");
+  detail::check(ctx, output, shape, name, "output", "(rows, cols, slices)");
+  if (options.init_image) detail::check(ctx, *options.init_image, shape, name, "init_image", "(rows, cols, slices)");
+  require(Instr::dataless || output.data() != image.data(), [&] {
+    return std::string(name) + ": output is the image itself, expected memory of its own";
+  });
+  [[maybe_unused]] auto const guard = ctx.instr.scope({name, image.size() * options.max_iterations});
+  return detail::denoiser(ctx, image, output, options).run();
+}
+
+}  // namespace mbirk

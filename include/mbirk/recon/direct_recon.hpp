@@ -1,0 +1,138 @@
+// Direct reconstruction: filtered back projection in parallel beam, the method of Feldkamp, Davis and Kress in cone beam, with slice weights for helical
+// scans. Users include projector/parallel.hpp or projector/cone.hpp as well, which bring the kernels.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "mbirk/filter/direct_filter.hpp"
+#include "mbirk/kernel/host/scale_slices.hpp"
+#include "mbirk/projector/operations.hpp"
+
+namespace mbirk {
+
+/// Whether the gantry travels along the axis: its z shifts are not all the same.
+inline bool is_helical(cone_scan const& s) {
+  auto const [low, high] = std::minmax_element(s.z_shifts().begin(), s.z_shifts().end());
+  return low != s.z_shifts().end() && *low < *high;
+}
+
+/// What every slice of a direct reconstruction of a helical scan is multiplied by: a slice is seen in some of the views only, but the filter is scaled
+/// for all of them.
+///
+///   V / n_k,  n_k = number of views with |z_k - zeta_v| <= R delta_r/(2 M),  z_k = delta_z (k - (S - 1)/2) + o_z;  0 where n_k = 0.
+///
+/// A count of views by the height of the detector on the axis, not a weight of rays: the image is a rough one, meant to start an iteration.
+/// @return one factor per slice; all 1 when the scan is circular and the slices are inside the detector's height. Source: MBIRJAX.
+inline std::vector<float> helical_slice_weights(cone_scan const& s) {
+  auto const& g = s.geometry();
+  double const reach = static_cast<double>(g.rows) * g.delta_det_row * g.inverse_magnification / 2;
+  std::vector<float> weights;
+  for (index_t k = 0; k < g.slices; ++k) {
+    double const z = definition::slice_z(g, static_cast<double>(k), 0.0);
+    auto const seen = std::count_if(s.z_shifts().begin(), s.z_shifts().end(), [&](float zeta) { return std::abs(z - static_cast<double>(zeta)) <= reach; });
+    weights.push_back(seen == 0 ? 0.0f : static_cast<float>(static_cast<double>(g.views) / static_cast<double>(seen)));
+  }
+  return weights;
+}
+
+namespace detail {
+
+template <class Geometry> inline constexpr char const* direct_recon_name = nullptr;
+template <> inline constexpr char const* direct_recon_name<parallel_geometry> = "parallel_direct_recon";
+template <> inline constexpr char const* direct_recon_name<cone_geometry> = "cone_direct_recon";
+
+/// Multiplies the slices of a helical scan; nothing else.
+template <class Context, class Cylinders>
+void weigh_slices(Context const& ctx, cone_scan const& s, kernel::pixel_plan const& plan, Cylinders cylinders, std::vector<std::string>* warnings) {
+  using B = typename Context::backend;
+  if (!is_helical(s)) return;
+  auto factors = helical_slice_weights(s);
+  auto const unseen = std::count(factors.begin(), factors.end(), 0.0f);
+  if (warnings)
+    warnings->push_back("direct reconstruction of a helical scan weighs slices by the number of views that see them: an approximation" +
+                        (unseen ? "; " + std::to_string(unseen) + " of " + std::to_string(factors.size()) + " slices are seen by no view and are 0" : ""));
+  factors.resize(static_cast<std::size_t>(round_up(s.geometry().slices, B::lanes)));
+  [[maybe_unused]] auto const guard = ctx.instr.stage("helical weights");
+  launch(ctx, ceil_div(plan.pixels, kernel::scale_slices<B>::batch),
+         kernel::scale_slices<B>{cylinders, observe_table(ctx, plan.offsets, "pixel offsets"), observe_table(ctx, factors, "slice weights"), plan.pixels,
+                                 s.geometry().slices});
+}
+template <class Context, class Cylinders>
+void weigh_slices(Context const&, parallel_scan const&, kernel::pixel_plan const&, Cylinders, std::vector<std::string>*) {}
+
+/// From a sinogram that is filtered already, channel-major in the layout of the projector. Zeros outside the mask.
+template <class Context, class Geometry>
+void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& filtered, kernel::chunked_shape const& shape,
+                          view<float, 3> recon, std::vector<std::string>* warnings) {
+  using P = projector<Geometry>;
+  auto const plan = plan_mask(s.mask(), recon);
+  zero_outside(ctx, s.mask(), recon);
+  auto const cylinders = observe(ctx, recon, "recon", array_role::output);
+  {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("project");
+    P::back_inside(ctx, s, P::template make_full_tables<Context>(s), observe(ctx, filtered), shape, plan, 1, cylinders);
+  }
+  weigh_slices(ctx, s, plan, cylinders, warnings);
+}
+
+/// direct_recon of a channel-major sinogram in the layout of the projector, P::inside_shape, which stays as it is. The caller has checked shapes and
+/// options and has opened a scope.
+template <class Context, class Geometry>
+void direct_recon_inside(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& sinogram, kernel::chunked_shape const& shape,
+                         view<float, 3> recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
+  temporary<float, Context> filtered(ctx, "filtered sinogram", shape.size());
+  filter_channel_major(ctx, s, sinogram, filtered, shape, options);
+  reconstruct_filtered(ctx, s, filtered, shape, recon, warnings);
+}
+
+/// direct_recon under one of its names.
+template <class Exec, class Instr, class Geometry>
+void direct_recon_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
+                     filter_options const& options, std::vector<std::string>* warnings, char const* operation, char const* scope) {
+  using Context = context<Exec, Instr>;
+  check_filter(options, operation);
+  check(ctx, sinogram, s.sinogram_shape(), operation, "sinogram", "(views, rows, channels)");
+  check(ctx, recon, s.recon_shape(), operation, "recon", "(rows, cols, slices)");
+  [[maybe_unused]] auto const guard = ctx.instr.scope({scope, pairs(s, static_cast<index_t>(s.full_indices().size()))});
+  auto const shape = projector<Geometry>::template inside_shape<Context>(s.geometry());
+  temporary<float, Context> filtered(ctx, "filtered sinogram", shape.size());
+  filter_to_channel_major(ctx, s, sinogram, filtered, shape, options);
+  reconstruct_filtered(ctx, s, filtered, shape, recon, warnings);
+}
+
+}  // namespace detail
+
+/// Direct reconstruction: the plain back projection of the filtered sinogram (direct_filter), x = A' q inside the mask, 0 elsewhere. Slices of a helical
+/// scan are multiplied by helical_slice_weights.
+///
+/// @param ctx       where it runs and what is noticed; returns when done (host).
+/// @param sinogram  (views, rows, channels), line integrals; views equally spaced over the full range (pi or 2 pi in parallel beam, 2 pi in cone beam).
+/// @param recon     (rows, cols, slices), attenuation per unit of length; overwritten; may not alias sinogram.
+/// @param options   the filter's name, and which taps.
+/// @param warnings  gets a text when the result is only approximate (helical scans); may be null.
+/// @throws parameter_error for another filter than "ramp", shape_error; both before anything runs. allocation_error when a temporary does not fit.
+/// Cost: direct_filter and back_project; temporary: one channel-major sinogram. The same bits for any number of threads.
+/// Source: Kak and Slaney 1988; Feldkamp, Davis, Kress 1984; MBIRJAX.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
+                  filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "direct_recon", detail::direct_recon_name<Geometry>);
+}
+
+/// direct_recon in parallel beam, by its usual name.
+template <execution_policy Exec, instrumentation_policy Instr>
+void fbp_recon(context<Exec, Instr> const& ctx, parallel_scan const& s, view<float const, 3> sinogram, view<float, 3> recon,
+               filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon", "parallel_fbp_recon");
+}
+
+/// direct_recon in cone beam, by its usual name.
+template <execution_policy Exec, instrumentation_policy Instr>
+void fdk_recon(context<Exec, Instr> const& ctx, cone_scan const& s, view<float const, 3> sinogram, view<float, 3> recon,
+               filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fdk_recon", "cone_fdk_recon");
+}
+
+}  // namespace mbirk

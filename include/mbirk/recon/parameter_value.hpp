@@ -1,0 +1,124 @@
+// A value of any parameter of a model, and what kinds of numbers, lists and text it can be made from and read as.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "mbirk/geometry/mask.hpp"
+
+namespace mbirk {
+namespace detail {
+
+template <class T> inline constexpr bool is_vector = false;
+template <class T> inline constexpr bool is_vector<std::vector<T>> = true;
+
+}  // namespace detail
+
+/// A value of any parameter. Made from numbers, lists ({1, 2, 4}, vectors, arrays), text, true and false, masks; what fits is decided when it is set.
+class parameter_value {
+ public:
+  using storage = std::variant<bool, index_t, double, std::vector<index_t>, std::vector<double>, mask_array, std::string>;
+
+  template <std::same_as<bool> T> parameter_value(T x) : value_(x) {}  // a template, because pointers become bool by themselves
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  parameter_value(T x) : value_(static_cast<index_t>(x)) {}
+  template <std::floating_point T> parameter_value(T x) : value_(static_cast<double>(x)) {}
+  parameter_value(char const* text) : value_(std::string(text)) {}
+  parameter_value(std::string text) : value_(std::move(text)) {}
+  parameter_value(std::string_view text) : value_(std::string(text)) {}
+  parameter_value(mask_array mask) : value_(std::move(mask)) {}
+  parameter_value(mask_setting const& mask) { std::visit([&](auto const& m) { value_ = m; }, mask); }
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+  parameter_value(std::initializer_list<T> list) : parameter_value(std::span<T const>(list.begin(), list.size())) {}
+  template <class T> parameter_value(std::vector<T> const& list) : parameter_value(std::span<T const>(list)) {}
+  template <class T, std::size_t N> parameter_value(std::array<T, N> const& list) : parameter_value(std::span<T const>(list)) {}
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+  parameter_value(std::span<T const> list) {
+    if constexpr (std::integral<T>) value_ = std::vector<index_t>(list.begin(), list.end());
+    else value_ = std::vector<double>(list.begin(), list.end());
+  }
+
+  storage const& value() const noexcept { return value_; }
+
+  /// As T; nothing where T cannot hold it without changing it. Whole numbers are numbers too, and a number is a list of one.
+  template <class T> std::optional<T> as() const {
+    return std::visit([](auto const& v) { return convert<T>(v); }, value_);
+  }
+
+  /// As it is written in messages and lists: 0.7, true, (1, 2, 4), "ALU"; long lists are shortened.
+  std::string text() const {
+    return std::visit([](auto const& v) -> std::string {
+      using V = std::decay_t<decltype(v)>;
+      if constexpr (std::same_as<V, std::string>) return '"' + v + '"';
+      else if constexpr (std::same_as<V, mask_array>) return "a mask of shape " + detail::shape_text(v.shape);
+      else if constexpr (std::is_arithmetic_v<V>) return number(v);
+      else {
+        std::string s;
+        for (std::size_t k = 0; k < std::min<std::size_t>(v.size(), 8); ++k) s += (k ? ", " : "") + number(v[k]);
+        return '(' + s + (v.size() > 8 ? ", ... " + std::to_string(v.size()) + " values)" : ")");
+      }
+    }, value_);
+  }
+
+  friend bool operator==(parameter_value const& a, parameter_value const& b) {
+    auto const* x = std::get_if<mask_array>(&a.value_);
+    auto const* y = std::get_if<mask_array>(&b.value_);
+    if (x && y) return x->shape == y->shape && x->values == y->values;
+    return std::visit([](auto const& v, auto const& w) {
+      if constexpr (std::same_as<decltype(v), decltype(w)> && requires { v == w; }) return v == w;
+      else return false;
+    }, a.value_, b.value_);
+  }
+
+ private:
+  template <class T, class V> static std::optional<T> convert(V const& v) {
+    if constexpr (std::same_as<T, V>) {
+      return v;
+    } else if constexpr (std::is_arithmetic_v<T> && !std::same_as<T, bool> && std::same_as<V, index_t>) {
+      if constexpr (std::floating_point<T>) return static_cast<T>(v);
+      else if (std::in_range<T>(v)) return static_cast<T>(v);
+    } else if constexpr (std::same_as<T, mask_setting> && (std::same_as<V, bool> || std::same_as<V, mask_array>)) {
+      return T{v};
+    } else if constexpr (std::same_as<T, std::vector<double>> && (std::same_as<V, double> || std::same_as<V, index_t>)) {
+      return T{static_cast<double>(v)};
+    } else if constexpr (detail::is_vector<T> && detail::is_vector<V>) {
+      using element = typename T::value_type;
+      T list;
+      if (std::integral<element> && !std::same_as<V, std::vector<index_t>> && !v.empty()) return {};
+      for (auto const x : v) list.push_back(static_cast<element>(x));
+      return list;
+    } else if constexpr (detail::is_vector<V> && requires(T t) { std::tuple_size<T>::value; t[0]; }) {
+      using element = typename T::value_type;
+      if (v.size() != std::tuple_size_v<T> || (std::integral<element> && !std::same_as<V, std::vector<index_t>>)) return {};
+      T list;
+      for (std::size_t k = 0; k < v.size(); ++k) list[k] = static_cast<element>(v[k]);
+      return list;
+    }
+    return {};
+  }
+  static std::string number(bool x) { return x ? "true" : "false"; }
+  static std::string number(index_t x) { return std::to_string(x); }
+  static std::string number(double x) {
+    char buffer[32];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr};
+  }
+
+  storage value_;
+};
+
+}  // namespace mbirk

@@ -1,0 +1,288 @@
+// recon and prox_map: model-based iterative reconstruction by vectorised coordinate descent.
+#pragma once
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "mbirk/kernel/host/qggmrf_cylinder.hpp"
+#include "mbirk/prior/qggmrf.hpp"
+#include "mbirk/recon/damping.hpp"
+#include "mbirk/recon/direct_recon.hpp"
+#include "mbirk/recon/options.hpp"
+#include "mbirk/recon/regularization.hpp"
+#include "mbirk/recon/vcd.hpp"
+#include "mbirk/util/partition_set.hpp"
+
+namespace mbirk {
+namespace detail {
+
+template <class Geometry> struct recon_names;
+template <> struct recon_names<parallel_geometry> {
+  static constexpr char const *recon = "parallel_mbir_recon", *prox_map = "parallel_prox_map";
+};
+template <> struct recon_names<cone_geometry> {
+  static constexpr char const *recon = "cone_mbir_recon", *prox_map = "cone_prox_map";
+};
+
+/// What recon and prox_map have in common. Prior: makes the cylinder kernel of the prior for the current image, and its loss.
+template <class Context, class Geometry> class vcd_run {
+  using B = typename Context::backend;
+
+ public:
+  vcd_run(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
+          recon_options const& o, char const* operation)
+      : ctx_(ctx), scan_(s), sinogram_(sinogram), weights_(weights), recon_(recon), o_(o), operation_(operation) {}
+
+  /// Everything that can be wrong with shapes and options, before any work.
+  void check() const {
+    detail::check(ctx_, sinogram_, scan_.sinogram_shape(), operation_, "sinogram", "(views, rows, channels)");
+    if (weights_) detail::check(ctx_, *weights_, scan_.sinogram_shape(), operation_, "weights", "(views, rows, channels)");
+    check_dense(recon_, "recon");
+    if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) check_dense(*image, "init_recon");
+    auto const need = [&](bool ok, char const* name, double value, char const* expected) {
+      require(ok, [&] { return std::string(operation_) + ": " + name + " is " + number_text(value) + ", expected " + expected; });
+    };
+    need(o_.max_iterations >= 0, "max_iterations", o_.max_iterations, "a number >= 0");
+    need(o_.first_iteration >= 0, "first_iteration", o_.first_iteration, "a number >= 0");
+    need(o_.stop_threshold_change_pct >= 0, "stop_threshold_change_pct", o_.stop_threshold_change_pct, "a number >= 0");
+    need(o_.max_alpha > 0 && std::isfinite(o_.max_alpha), "max_alpha", o_.max_alpha, "a positive number");
+    need(o_.checkpoint_every >= 1, "checkpoint_every", o_.checkpoint_every, "at least 1");
+    for (auto const& sigma : {std::pair(o_.sigma_y, "sigma_y"), std::pair(o_.sigma_x, "sigma_x"), std::pair(o_.sigma_prox, "sigma_prox")})
+      if (sigma.first) need(*sigma.first > 0 && std::isfinite(*sigma.first), sigma.second, *sigma.first, "a positive number");
+    if (auto const* c = std::get_if<double>(&o_.init_recon)) need(std::isfinite(*c), "init_recon", *c, "a finite number or an array");
+    for (auto const k : o_.partition_sequence)
+      require<index_error>(k >= 0 && k < std::ssize(o_.granularity), [&] {
+        return std::string(operation_) + ": partition_sequence has the entry " + std::to_string(k) + ", expected 0 to " +
+               std::to_string(o_.granularity.size() - 1) + " (granularity has " + std::to_string(o_.granularity.size()) + " entries)";
+      });
+    if (o_.resume) check_resume(*o_.resume);
+  }
+
+  /// The record of the run. make_prior(record) gives the cylinder kernel; loss() the prior loss per voxel.
+  template <class MakePrior, class Loss> recon_record run(MakePrior const& make_prior, Loss const& loss, bool needs_sigma_x, bool needs_sigma_prox) {
+    legacy_random random(o_.seed);
+    auto const partitions = gen_set_of_pixel_partitions(ctx_, scan_.full_indices(), o_.granularity, random);
+    auto sequence = gen_partition_sequence(o_.partition_sequence, o_.max_iterations);
+    sequence.erase(sequence.begin(), sequence.begin() + std::min<std::ptrdiff_t>(std::ssize(sequence), o_.first_iteration));
+
+    recon_record record;
+    if (o_.resume) record = o_.resume->record;
+    record.granularity = o_.granularity;
+    record.cancelled = false;
+    if (!o_.resume)
+      for (auto const& p : partitions) record.warnings.insert(record.warnings.end(), p.warnings.begin(), p.warnings.end());
+    std::size_t const done = record.partition_sequence.size();
+    for (std::size_t k = 0; k < std::min(done, sequence.size()); ++k)  // draws of the iterations that are done
+      random.permutation(partitions[static_cast<std::size_t>(sequence[k])].subsets);
+
+    if (!o_.resume) set_sigmas(record, needs_sigma_x, needs_sigma_prox);
+    vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
+    vcd_engine<Context, Geometry> engine(ctx_, scan_, recon_, weights_.has_value());
+    if (o_.resume) restore(engine, *o_.resume);
+    else initialize(engine, sequence.empty());
+    if (sequence.empty()) return record;
+    double const mean_weight = engine.mean_weight();
+
+    for (std::size_t k = done; k < sequence.size(); ++k) {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("iteration");
+      auto const& partition = partitions[static_cast<std::size_t>(sequence[k])];
+      auto const report = iterate(engine, make_prior(record), partition, random.permutation(partition.subsets), settings, mean_weight, record);
+      record.partition_sequence.push_back(sequence[k]);
+      record.num_iterations = static_cast<int>(k) + 1;
+      record.prior_loss.push_back(o_.compute_prior_loss ? loss(record) : 0.0);
+      bool const go_on = !o_.progress || o_.progress(iteration_report{record.num_iterations, static_cast<int>(sequence.size()), report.change, report.alpha,
+                                                                      record.fm_rmse.back(), record.prior_loss.back()});
+      record.cancelled = !go_on;
+      if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0)) o_.checkpoint(state(engine, record));
+      if (!go_on || report.change < o_.stop_threshold_change_pct / 100) break;
+    }
+    return record;
+  }
+
+ private:
+  template <class T> void check_dense(view<T, 3> const& v, char const* name) const {
+    detail::check(ctx_, v, scan_.recon_shape(), operation_, name, "(rows, cols, slices)");
+    require<shape_error>(v.size() == 0 || v.span() == v.size(), [&] {
+      return std::string(operation_) + ": " + name + " has gaps between its rows or columns, expected a dense array";
+    });
+  }
+  void check_resume(recon_state const& state) const {
+    require<shape_error>(state.sinogram_shape == scan_.sinogram_shape() && state.recon_shape == scan_.recon_shape(), [&] {
+      return std::string(operation_) + ": the state to resume is of a sinogram " + shape_text(state.sinogram_shape) + " and a recon " +
+             shape_text(state.recon_shape) + ", expected " + shape_text(scan_.sinogram_shape()) + " and " + shape_text(scan_.recon_shape());
+    });
+    require(state.seed == o_.seed && state.record.granularity == o_.granularity, [&] {
+      return std::string(operation_) + ": the state to resume has seed " + std::to_string(state.seed) + " and its granularity, expected the same seed (" +
+             std::to_string(o_.seed) + ") and granularity, so that the same subsets are drawn";
+    });
+    auto const size = [](std::array<index_t, 3> const& e) { return static_cast<std::size_t>(e[0] * e[1] * e[2]); };
+    require<shape_error>(state.recon.size() == size(state.recon_shape) && state.hessian.size() == state.recon.size() &&
+                             state.weighted_error.size() == size(state.sinogram_shape), [&] {
+      return std::string(operation_) + ": the state to resume has arrays that do not fit its shapes";
+    });
+  }
+
+  std::vector<float> damping() const {
+    if constexpr (std::is_same_v<Geometry, cone_geometry>) {
+      if (o_.slice_damping.value_or(true)) return slice_damping(scan_);
+    }
+    return {};
+  }
+
+  /// Given values stay; the others come from the data.
+  void set_sigmas(recon_record& record, bool needs_sigma_x, bool needs_sigma_prox) const {
+    if (!o_.sigma_y || (needs_sigma_x && !o_.sigma_x) || (needs_sigma_prox && !o_.sigma_prox)) {
+      auto const automatic = auto_regularization(ctx_, scan_, sinogram_, weights_, o_.snr_db, o_.sharpness);
+      record.sigma_y = automatic.sigma_y, record.sigma_x = automatic.sigma_x, record.sigma_prox = automatic.sigma_prox;
+      record.warnings.insert(record.warnings.end(), automatic.warnings.begin(), automatic.warnings.end());
+    } else {
+      require_finite_sinogram(ctx_, sinogram_, operation_);
+      if (weights_) require_weights(ctx_, *weights_, operation_);
+    }
+    record.sigma_y = o_.sigma_y.value_or(record.sigma_y);
+    record.sigma_x = o_.sigma_x.value_or(record.sigma_x);
+    record.sigma_prox = o_.sigma_prox.value_or(record.sigma_prox);
+  }
+
+  /// The first image, its error sinogram and the Hessian diagonal.
+  void initialize(vcd_engine<Context, Geometry>& engine, bool image_only) const {
+    engine.load(sinogram_, weights_);
+    bool fit = false, zero = false;
+    index_t const blocks = ceil_div(recon_.size(), kernel::voxel_block);
+    if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
+      if (image->data() != recon_.data() || !B::has_data)
+        launch(ctx_, blocks, kernel::copy_values<B>{observe(ctx_, *image, "init_recon", array_role::argument), engine.observe_recon(), recon_.size()});
+    } else if (auto const* constant = std::get_if<double>(&o_.init_recon)) {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
+      zero = *constant == 0;
+      launch(ctx_, blocks, kernel::fill_values<B>{engine.observe_recon(), static_cast<float>(*constant), recon_.size()});
+    } else {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
+      fit = true;
+      direct_recon_inside(ctx_, scan_, engine.error_sinogram(), engine.shape(), recon_);
+    }
+    if (image_only && !fit) return;
+    engine.make_error(fit, zero);
+    if (!image_only) engine.make_hessian();
+  }
+
+  struct outcome { double change, alpha; };
+  template <class Prior>
+  outcome iterate(vcd_engine<Context, Geometry>& engine, Prior const& prior, pixel_partition const& partition, std::vector<std::int32_t> const& order,
+                  vcd_settings const& settings, double mean_weight, recon_record& record) const {
+    index_t const entries = partition.length * scan_.geometry().slices;
+    temporary<float, Context> direction(ctx_, "direction", entries), curvature(ctx_, "curvature", settings.damping.empty() ? 0 : entries);
+    double moved = 0, alphas = 0;
+    engine.clear_slice_norms();
+    for (auto const k : order) {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("subset");
+      auto const [alpha, change] = engine.update(prior, partition.subset(k), direction, curvature, settings);
+      alphas += alpha, moved += change;
+    }
+    double const norm = engine.recon_norm(), change = B::has_data ? moved / norm : 1.0, alpha = alphas / static_cast<double>(order.size());
+    record.fm_rmse.push_back(engine.rmse(mean_weight) / settings.sigma_y);
+    record.alpha_values.push_back(alpha);
+    record.stop_threshold_change_pct.push_back(100 * change);
+    record.delta_norm_per_slice.push_back(engine.slice_norms());
+    return {change, alpha};
+  }
+
+  recon_state state(vcd_engine<Context, Geometry> const& engine, recon_record const& record) const {
+    recon_state out{scan_.sinogram_shape(), scan_.recon_shape(), o_.seed, {}, {}, {}, record};
+    if constexpr (B::has_data) {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("checkpoint");
+      out.recon.assign(recon_.data(), recon_.data() + recon_.size());
+      out.hessian.assign(engine.hessian().data(), engine.hessian().data() + recon_.size());
+      out.weighted_error.resize(static_cast<std::size_t>(sinogram_.size()));
+      store_sinogram(ctx_, engine.error_sinogram(), view<float, 3>(out.weighted_error.data(), out.sinogram_shape), engine.shape());
+    }
+    return out;
+  }
+  void restore(vcd_engine<Context, Geometry>& engine, recon_state const& state) const {
+    if constexpr (B::has_data) {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("resume");
+      engine.load(view<float const, 3>(state.weighted_error.data(), state.sinogram_shape), weights_);
+      std::copy(state.recon.begin(), state.recon.end(), recon_.data());
+      std::copy(state.hessian.begin(), state.hessian.end(), engine.hessian().data());
+    }
+  }
+
+  Context const& ctx_;
+  scan<Geometry> const& scan_;
+  view<float const, 3> sinogram_;
+  std::optional<view<float const, 3>> weights_;
+  view<float, 3> recon_;
+  recon_options const& o_;
+  char const* operation_;
+};
+
+}  // namespace detail
+
+/// Minimises (1 / (2 sigma_y^2)) sum w (y - A x)^2 + h(x) over the voxels inside the mask, h the qGGMRF prior (prior/qggmrf.hpp), by vectorised
+/// coordinate descent: in every iteration the pixels of a partition are updated subset by subset, along a preconditioned gradient with a line search.
+///
+/// @param sinogram  (views, rows, channels), line integrals.
+/// @param weights   (views, rows, channels), >= 0 and not all 0; nothing for 1.
+/// @param recon     (rows, cols, slices), dense; overwritten with x, attenuation per ALU. Voxels outside the mask keep their initial value (0 for
+///                  the direct image) and act on the prior.
+/// @param options   parameters, callbacks, the state to resume from.
+/// @return the record: what was used, and change, step and error of every iteration.
+/// @throws shape_error, index_error, parameter_error before anything runs; error when the data are not finite, or zero with automatic sigma_y;
+///         allocation_error. On an error recon holds something unspecified.
+/// Cost: set-up one filter, two projections and the Hessian diagonal; an iteration two projections of the pixels of its partition (three in parallel
+/// beam, where projecting again is cheaper than keeping a sinogram), and about 74 flops a voxel for the prior. Memory: one channel-major sinogram
+/// (two with weights, one more in cone beam), the Hessian diagonal, and a direction of the largest subset. The same bits for any number of threads.
+/// Source: Bouman and Buzzard, "Vectorized Coordinate Descent for Fast CT Reconstruction" (2024); MBIRJAX.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+recon_record recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+                   view<float, 3> recon, recon_options const& options = {}) {
+  using Context = context<Exec, Instr>;
+  using B = typename Context::backend;
+  auto const prior_of = [&](double sigma_x) { return qggmrf_parameters{sigma_x, options.p, options.q, options.T, options.qggmrf_nbr_wts}; };
+  require_valid(prior_of(options.sigma_x.value_or(1)), "recon");
+  detail::vcd_run<Context, Geometry> run(ctx, s, sinogram, weights, recon, options, "recon");
+  run.check();
+  auto const& g = s.geometry();
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::recon_names<Geometry>::recon, detail::pairs(s, std::ssize(s.full_indices()))});
+  return run.run(
+      [&](recon_record const& r) {
+        return kernel::qggmrf_cylinder<B>{observe(ctx, view<float const, 3>(recon), "recon", array_role::output), g.recon_rows, g.recon_cols, g.slices,
+                                          g.recon_cols * g.slices, g.slices, kernel::qggmrf_constants(prior_of(r.sigma_x))};
+      },
+      [&](recon_record const& r) { return qggmrf_loss(ctx, view<float const, 3>(recon), prior_of(r.sigma_x)) / static_cast<double>(recon.size()); }, true, false);
+}
+
+/// The proximal map of the data term at v: minimises (1 / (2 sigma_y^2)) sum w (y - A x)^2 + |x - v|^2 / (2 sigma_prox^2), for plug-and-play methods.
+///
+/// @param prox_input  v, (rows, cols, slices), dense; may not alias recon.
+/// @param options     as for recon; sigma_prox given here is used for this call only. MBIRJAX's default is max_iterations = 3.
+/// Everything else as recon.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+recon_record prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
+                      std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& options = {.max_iterations = 3}) {
+  using Context = context<Exec, Instr>;
+  using B = typename Context::backend;
+  detail::vcd_run<Context, Geometry> run(ctx, s, sinogram, weights, recon, options, "prox_map");
+  run.check();
+  detail::check(ctx, prox_input, s.recon_shape(), "prox_map", "prox_input", "(rows, cols, slices)");
+  require<shape_error>(prox_input.size() == 0 || prox_input.span() == prox_input.size(), [] {
+    return std::string("prox_map: prox_input has gaps between its rows or columns, expected a dense array");
+  });
+  auto const& g = s.geometry();
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::recon_names<Geometry>::prox_map, detail::pairs(s, std::ssize(s.full_indices()))});
+  return run.run(
+      [&](recon_record const& r) {
+        return kernel::proximal_cylinder<B>{observe(ctx, view<float const, 3>(recon), "recon", array_role::output),
+                                            observe(ctx, prox_input, "prox_input", array_role::argument), g.slices, g.recon_cols * g.slices, g.slices,
+                                            static_cast<float>(1 / (r.sigma_prox * r.sigma_prox))};
+      },
+      [](recon_record const&) { return 0.0; }, false, true);
+}
+
+}  // namespace mbirk

@@ -1,0 +1,155 @@
+// Statistical weights of a sinogram: how much each sample is to be trusted in an iterative reconstruction.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mbirk/kernel/host/sink.hpp"
+#include "mbirk/kernel/host/weights.hpp"
+#include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/parallel.hpp"
+#include "mbirk/util/otsu.hpp"
+
+namespace mbirk {
+
+/// unweighted: 1. transmission: exp(-y), the photons that arrive. transmission_root: exp(-y/2). emission: 1/(|y| + 0.1).
+enum class weight_type { unweighted, transmission, transmission_root, emission };
+
+inline constexpr std::array<std::string_view, 4> weight_type_names{"unweighted", "transmission", "transmission_root", "emission"};
+
+/// @throws parameter_error that lists the names there are.
+inline weight_type parse_weight_type(std::string_view name) {
+  for (std::size_t k = 0; k < weight_type_names.size(); ++k)
+    if (name == weight_type_names[k]) return static_cast<weight_type>(k);
+  std::string const found(name);
+  require(false, [&] { return "weight_type is \"" + found + "\", expected unweighted, transmission, transmission_root or emission"; });
+  return weight_type::unweighted;
+}
+
+/// What gen_weights_mar decided by.
+struct mar_record {
+  std::vector<float> otsu_thresholds;  ///< both of the three classes; empty when metal_threshold was given
+  float metal_threshold = 0;           ///< what lies above it is metal: of the sinogram, or of init_recon when there is one
+};
+
+namespace detail {
+
+inline constexpr std::array<char const*, 4> weight_operations{"gen_weights_unweighted", "gen_weights_transmission", "gen_weights_transmission_root",
+                                                              "gen_weights_emission"};
+template <class Geometry> inline constexpr char const* mar_name = nullptr;
+template <> inline constexpr char const* mar_name<parallel_geometry> = "parallel_gen_weights_mar";
+template <> inline constexpr char const* mar_name<cone_geometry> = "cone_gen_weights_mar";
+
+/// The sinogram of the voxels above a threshold, without the rest of the object.
+template <class Context, class Geometry>
+void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const, 3> image, float threshold, temporary<float, Context> const& projection) {
+  using B = typename Context::backend;
+  using P = projector<Geometry>;
+  temporary<float, Context> metal(ctx, "metal", image.size());
+  view<float, 3> const volume(metal.data(), image.extents());
+  {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("metal");
+    auto const w = kernel::make_walk(kernel::any_tasks, image, volume);
+    launch(ctx, w.tasks(), kernel::above_threshold<B>{kernel::walk_through(observe(ctx, image, "init_recon", array_role::argument), image),
+                                                      kernel::walk_through(observe(ctx, metal), volume), threshold, w});
+  }
+  auto const shape = P::template inside_shape<Context>(s.geometry());
+  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
+  {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("project");
+    typename B::template cursor<float const> const cylinders = observe(ctx, metal);
+    P::forward_inside(ctx, s, P::template make_full_tables<Context>(s), cylinders, plan_mask(s.mask(), volume), observe(ctx, inside), shape,
+                      kernel::keep_views<B>{});
+  }
+  [[maybe_unused]] auto const guard = ctx.instr.stage("layout");
+  launch(ctx, shape.views, kernel::from_channel_major<B>{observe(ctx, inside), observe(ctx, projection), shape.rows * shape.channels, shape.channels, shape});
+}
+
+}  // namespace detail
+
+/// Weights of a sinogram y, element by element; the formulas are at weight_type.
+///
+/// @param sinogram  any three axes, line integrals, dimensionless; not read for unweighted.
+/// @param weights   of the same shape; overwritten; may not alias the sinogram.
+/// @throws shape_error before anything runs.
+/// Cost: one pass, bound by memory. The same bits for any number of threads. A value that is not finite gives what exp or the quotient makes of it.
+template <execution_policy Exec, instrumentation_policy Instr>
+void gen_weights(context<Exec, Instr> const& ctx, view<float const, 3> sinogram, weight_type type, view<float, 3> weights) {
+  using B = typename context<Exec, Instr>::backend;
+  detail::check(ctx, sinogram, sinogram.extents(), "gen_weights", "sinogram", "(views, rows, channels)");
+  detail::check(ctx, weights, sinogram.extents(), "gen_weights", "weights", "(views, rows, channels)");
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::weight_operations[static_cast<std::size_t>(type)], sinogram.size()});
+  auto const w = kernel::make_walk(kernel::any_tasks, sinogram, weights);
+  if (type == weight_type::unweighted) {
+    auto const out = kernel::walk_through(observe(ctx, weights, "weights", array_role::output), weights);
+    return launch(ctx, w.tasks(), kernel::unit_weights<B>{out, w});
+  }
+  auto const in = kernel::walk_through(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram);
+  auto const out = kernel::walk_through(observe(ctx, weights, "weights", array_role::output), weights);
+  if (type == weight_type::emission) return launch(ctx, w.tasks(), kernel::emission_weights<B>{in, out, w});
+  launch(ctx, w.tasks(), kernel::transmission_weights<B>{in, out, type == weight_type::transmission ? -1.0f : -0.5f, w});
+}
+
+/// Weights that distrust rays through metal: w = exp(-y (1 + gamma mu)/beta), where mu is 1 on such rays and 0 elsewhere.
+///
+/// Without init_recon: mu = [y > t], t the upper of two Otsu thresholds of y. With it: mu = [A [init_recon > tau] > 0] with the mask applied, tau =
+/// metal_threshold or else the upper Otsu threshold of init_recon.
+///
+/// @param sinogram         (views, rows, channels), line integrals, dimensionless; finite.
+/// @param init_recon       (rows, cols, slices), attenuation per ALU, finite; or nothing.
+/// @param metal_threshold  used with init_recon only.
+/// @param beta, gamma      positive; finite.
+/// @param weights          (views, rows, channels); overwritten; may alias neither input.
+/// @param record           if given, is told the thresholds.
+/// @throws shape_error before anything runs; parameter_error for beta, gamma, metal_threshold, and when a value that a threshold is made from is
+/// not finite; allocation_error when a temporary does not fit.
+/// Cost: about five operations a sample and Otsu's thresholds; with init_recon a forward projection, one volume and two sinograms of temporaries.
+/// The same bits for any number of threads. Source: MBIRJAX 0.7.3.
+template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+void gen_weights_mar(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> init_recon,
+                     std::optional<double> metal_threshold, double beta, double gamma, view<float, 3> weights, mar_record* record = nullptr) {
+  using Context = context<Exec, Instr>;
+  using B = typename Context::backend;
+  constexpr char const* name = detail::mar_name<Geometry>;
+  detail::check(ctx, sinogram, s.sinogram_shape(), "gen_weights_mar", "sinogram", "(views, rows, channels)");
+  if (init_recon) detail::check(ctx, *init_recon, s.recon_shape(), "gen_weights_mar", "init_recon", "(rows, cols, slices)");
+  detail::check(ctx, weights, s.sinogram_shape(), "gen_weights_mar", "weights", "(views, rows, channels)");
+  require(beta > 0 && std::isfinite(beta), [&] { return "gen_weights_mar: beta is " + detail::number_text(beta) + ", expected a positive number"; });
+  require(std::isfinite(gamma), [&] { return "gen_weights_mar: gamma is " + detail::number_text(gamma) + ", expected a finite number"; });
+  require(!metal_threshold || std::isfinite(*metal_threshold), [&] {
+    return "gen_weights_mar: metal_threshold is " + detail::number_text(*metal_threshold) + ", expected a finite number";
+  });
+
+  [[maybe_unused]] auto const guard = ctx.instr.scope({name, sinogram.size()});
+  mar_record decided;
+  if (init_recon && metal_threshold) {
+    decided.metal_threshold = static_cast<float>(*metal_threshold);
+  } else {
+    decided.otsu_thresholds = init_recon ? detail::find_thresholds(ctx, *init_recon, "gen_weights_mar", "init_recon", 3, 1024)
+                                         : detail::find_thresholds(ctx, sinogram, "gen_weights_mar", "sinogram", 3, 1024);
+    decided.metal_threshold = decided.otsu_thresholds[1];
+  }
+  if (record) *record = decided;
+
+  temporary<float, Context> projection(ctx, "projection", init_recon ? sinogram.size() : 0);
+  if (init_recon) detail::project_metal(ctx, s, *init_recon, decided.metal_threshold, projection);
+  [[maybe_unused]] auto const stage = ctx.instr.stage("weights");
+  auto const in = kernel::walk_through(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram);
+  auto const out = kernel::walk_through(observe(ctx, weights, "weights", array_role::output), weights);
+  float const rest = static_cast<float>(-1 / beta), metal = static_cast<float>(-(1 + gamma) / beta);
+  if (init_recon) {
+    view<float const, 3> const evidence(projection.data(), sinogram.extents());
+    auto const w = kernel::make_walk(kernel::any_tasks, sinogram, weights, evidence);
+    launch(ctx, w.tasks(), kernel::metal_weights<B, false>{in, kernel::walk_through<typename B::template cursor<float const>>(observe(ctx, projection), evidence),
+                                                           out, 0.0f, rest, metal, w});
+  } else {
+    auto const w = kernel::make_walk(kernel::any_tasks, sinogram, weights);
+    launch(ctx, w.tasks(), kernel::metal_weights<B, true>{in, in, out, decided.metal_threshold, rest, metal, w});
+  }
+}
+
+}  // namespace mbirk

@@ -1,0 +1,128 @@
+// Range, histogram and middle values of an array: what thresholds and automatic parameters are made of. Not for users.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mbirk/context.hpp"
+#include "mbirk/kernel/host/histogram.hpp"
+
+namespace mbirk::detail {
+
+/// "sinogram(3, 0, 2) is nan" for the first element with the property: what a message says of an array that is known to have one.
+template <class Bad> std::string first_bad(view<float const, 3> const& v, char const* name, Bad const& bad) {
+  for (index_t i = 0; i < v.extent(0); ++i)
+    for (index_t j = 0; j < v.extent(1); ++j)
+      for (index_t k = 0; k < v.extent(2); ++k)
+        if (bad(v(i, j, k))) return name + shape_text(std::array{i, j, k}) + " is " + number_text(v(i, j, k));
+  return std::string(name) + " is bad";
+}
+
+/// Least and greatest number of an array; (inf, -inf) when there is none. Under a policy without data: (0, 1).
+struct number_range {
+  float least = 0, greatest = 1;
+  bool has_nan = false;
+  bool finite() const noexcept { return !has_nan && std::isfinite(least) && std::isfinite(greatest); }
+};
+
+template <class Context, class In> number_range find_range(Context const& ctx, In const& in, kernel::walk const& w) {
+  using B = typename Context::backend;
+  temporary<float, Context> partial(ctx, "ranges", w.tasks() * kernel::array_range<B>::packs * B::lanes);
+  launch(ctx, w.tasks(), kernel::array_range<B>{in, observe(ctx, partial), w});
+  number_range r;
+  if constexpr (B::has_data) {
+    r.least = std::numeric_limits<float>::infinity(), r.greatest = -r.least;
+    for (index_t k = 0; k < partial.size(); k += 3 * B::lanes)
+      for (index_t lane = k; lane < k + B::lanes; ++lane) {
+        r.least = std::min(r.least, partial.data()[lane]);
+        r.greatest = std::max(r.greatest, partial.data()[lane + B::lanes]);
+        r.has_nan |= partial.data()[lane + 2 * B::lanes] != 0;
+      }
+  }
+  return r;
+}
+
+/// At most so many tables of counts: they are added up by one thread.
+inline constexpr index_t most_tables = 32;
+
+struct histogram {
+  std::vector<index_t> counts;  ///< of edges[b] <= x < edges[b + 1], the last bin closed
+  std::vector<float> edges;
+};
+
+/// Edges float32(b (greatest - least)/bins + least), the last one exactly `greatest`. A range without width is widened by 1/2 on either side,
+/// an empty one is (0, 1).
+inline std::vector<float> equal_bins(number_range& r, int bins) {
+  if (!(r.least <= r.greatest)) r.least = 0, r.greatest = 1;
+  if (r.least == r.greatest) r.least -= 0.5f, r.greatest += 0.5f;
+  std::vector<float> edges(static_cast<std::size_t>(bins) + 1);
+  double const step = (static_cast<double>(r.greatest) - static_cast<double>(r.least)) / bins;
+  for (int b = 0; b < bins; ++b) {
+    double volatile const distance = b * step;  // volatile: not to be fused into the sum, which would round otherwise
+    edges[static_cast<std::size_t>(b)] = static_cast<float>(distance + static_cast<double>(r.least));
+  }
+  edges.back() = r.greatest;
+  return edges;
+}
+
+/// The tables of a launch, zero before it and added up after it.
+template <class Context> class count_tables {
+ public:
+  count_tables(Context const& ctx, char const* name, index_t tasks, index_t each) : memory_(ctx, name, tasks * each), each_(each) {}
+  std::int32_t* clear() {
+    if constexpr (Context::backend::has_data) std::fill_n(memory_.data(), memory_.size(), 0);
+    return memory_.data();
+  }
+  std::vector<index_t> total() const {
+    std::vector<index_t> sum(static_cast<std::size_t>(each_));
+    if constexpr (Context::backend::has_data)
+      for (index_t k = 0; k < memory_.size(); ++k) sum[static_cast<std::size_t>(k % each_)] += memory_.data()[k];
+    return sum;
+  }
+
+ private:
+  temporary<std::int32_t, Context> memory_;
+  index_t each_;
+};
+
+template <class Context, class In>
+histogram find_histogram(Context const& ctx, In const& in, kernel::walk const& w, number_range r, int bins) {
+  using B = typename Context::backend;
+  histogram h;
+  h.edges = equal_bins(r, bins);
+  count_tables<Context> tables(ctx, "histograms", w.tasks(), bins);
+  launch(ctx, w.tasks(), kernel::count_bins<B>{in, r.least, r.greatest - r.least, bins, h.edges.data(), tables.clear(), w});
+  h.counts = tables.total();
+  return h;
+}
+
+/// The two middle values of the elements >= limit: the same one twice when their number is odd. There must be one, and no NaN.
+/// Three passes whatever the data are.
+template <class Context, class In> std::pair<float, float> find_middle(Context const& ctx, In const& in, kernel::walk const& w, float limit) {
+  using B = typename Context::backend;
+  count_tables<Context> tables(ctx, "digit counts", w.tasks(), kernel::count_digits<B>::table_size);
+  std::uint32_t known[2] = {0, 0};
+  index_t rank[2] = {0, 0};
+  bool first_round = true;
+  for (auto const round : kernel::radix_rounds) {
+    launch(ctx, w.tasks(), kernel::count_digits<B>{in, round, {known[0], known[1]}, limit, tables.clear(), w});
+    auto const counts = tables.total();
+    if (std::exchange(first_round, false)) {
+      index_t const below = counts.back(), above = w.lines() * w.length - below;
+      rank[0] = below + (above - 1) / 2, rank[1] = below + above / 2;
+    }
+    for (int search = 0; search < 2; ++search) {
+      auto digit = std::uint32_t{0};
+      auto const count = [&] { return counts[static_cast<std::size_t>(search * kernel::radix_digits) + digit]; };
+      for (; digit + 1 < std::uint32_t{1} << round.bits && rank[search] >= count(); ++digit) rank[search] -= count();
+      known[search] = (known[search] << round.bits) | digit;
+    }
+  }
+  return {kernel::from_order_key(known[0]), kernel::from_order_key(known[1])};
+}
+
+}  // namespace mbirk::detail

@@ -1,0 +1,149 @@
+// From detector counts to line integrals: white and dark fields, logarithm, repair of dead pixels. Plain code, one task a view.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "mbirk/context.hpp"
+
+namespace mbirk {
+
+/// The mean of frames (white or dark fields), in double, of as many as are added.
+class frame_mean {
+ public:
+  frame_mean(index_t rows, index_t channels) : shape_{rows, channels}, sums_(static_cast<std::size_t>(rows * channels)) {}
+
+  /// @throws shape_error unless frames has shape (frames, rows, channels).
+  void add(view<float const, 3> frames) {
+    require_shape(frames, {frames.extent(0), shape_[0], shape_[1]}, "frame_mean", "frames", "(frames, rows, channels)");
+    for (index_t f = 0; f < frames.extent(0); ++f)
+      for (index_t m = 0; m < shape_[0]; ++m)
+        for (index_t n = 0; n < shape_[1]; ++n) sums_[static_cast<std::size_t>(m * shape_[1] + n)] += static_cast<double>(frames(f, m, n));
+    count_ += frames.extent(0);
+  }
+  /// rows * channels values. @throws parameter_error when no frame was added.
+  std::vector<float> values() const {
+    require(count_ > 0, [] { return "frame_mean: no frames, expected at least one"; });
+    std::vector<float> mean;
+    for (auto const sum : sums_) mean.push_back(static_cast<float>(sum / static_cast<double>(count_)));
+    return mean;
+  }
+
+ private:
+  std::array<index_t, 2> shape_;
+  std::vector<double> sums_;
+  index_t count_ = 0;
+};
+
+/// Pixels that had no meaning: those that got the mean of their neighbours, and those too far from any good one, which are 0.
+struct repair_count {
+  index_t repaired = 0, lost = 0;
+  repair_count& operator+=(repair_count const& other) noexcept {
+    repaired += other.repaired, lost += other.lost;
+    return *this;
+  }
+};
+
+namespace detail {
+
+/// Task v makes view v. A dead pixel is a NaN in the result until it is repaired; bits are compared because -ffast-math knows no NaN.
+struct line_integrals_of_view {
+  static constexpr int passes = 3;
+
+  view<float const, 3> counts;
+  view<float const, 2> white, dark;
+  view<float, 3> result;
+  float* lines;     // 2 * channels for each view
+  index_t* totals;  // (dead, lost) for each view
+
+  static bool finite(float x) noexcept { return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u; }
+
+  static float line_integral(float count, float white, float dark) noexcept {
+    if (!finite(count) || !finite(white) || !finite(dark) || count <= dark || white <= dark) return std::bit_cast<float>(0x7fc00000u);
+    double const d = dark;
+    return static_cast<float>(-std::log((count - d) / (white - d)));
+  }
+
+  void operator()(index_t v) const noexcept {
+    index_t dead = 0;
+    for (index_t m = 0; m < result.extent(1); ++m)
+      for (index_t n = 0; n < result.extent(2); ++n) {
+        float const y = line_integral(counts(v, m, n), white(m, n), dark(m, n));
+        result(v, m, n) = y;
+        dead += !finite(y);
+      }
+    totals[2 * v] = dead;
+    for (int pass = 0; pass < passes && dead > 0; ++pass) dead -= repair(v);
+    totals[2 * v + 1] = dead;
+    for (index_t m = 0; m < result.extent(1) && dead > 0; ++m)
+      for (index_t n = 0; n < result.extent(2); ++n)
+        if (!finite(result(v, m, n))) result(v, m, n) = 0;
+  }
+
+  /// One pass: every dead pixel with a good one among its eight neighbours gets their mean. What this pass has repaired counts as good in the next,
+  /// so the lines above and here are kept as they were.
+  index_t repair(index_t v) const noexcept {
+    index_t const rows = result.extent(1), channels = result.extent(2);
+    float *above = lines + 2 * v * channels, *here = above + channels;
+    index_t repaired = 0;
+    for (index_t m = 0; m < rows; ++m) {
+      for (index_t n = 0; n < channels; ++n) here[n] = result(v, m, n);
+      for (index_t n = 0; n < channels; ++n) {
+        if (finite(here[n])) continue;
+        double sum = 0;
+        int good = 0;
+        auto const take = [&](float y) {
+          if (finite(y)) sum += static_cast<double>(y), ++good;
+        };
+        for (index_t c = n > 0 ? n - 1 : 0; c < channels && c <= n + 1; ++c) {
+          if (m > 0) take(above[c]);
+          take(here[c]);
+          if (m + 1 < rows) take(result(v, m + 1, c));
+        }
+        if (good == 0) continue;
+        result(v, m, n) = static_cast<float>(sum / good);
+        ++repaired;
+      }
+      std::swap(above, here);
+    }
+    return repaired;
+  }
+};
+
+}  // namespace detail
+
+/// y = -log((counts - dark) / (white - dark)), with dead pixels repaired. A pixel is dead in a view where it is not finite or not above the dark
+/// field, and in all views where its white field is not. In three passes it gets the mean of the good ones among its eight neighbours in the view;
+/// what no pass reaches becomes 0.
+///
+/// Views do not depend on each other, so a sinogram may be made in blocks of views. Computed in double.
+/// @param counts          (views, rows, channels).
+/// @param white, dark     (rows, channels), e.g. from frame_mean; dark is zeros where there is no dark field.
+/// @param line_integrals  (views, rows, channels), overwritten; may be the memory of counts.
+/// @throws shape_error before anything runs, allocation_error.
+/// Cost: one logarithm a pixel. Same bits for any number of threads.
+template <class Exec, class Instr>
+repair_count counts_to_line_integrals(context<Exec, Instr> const& ctx, view<float const, 3> counts, view<float const, 2> white,
+                                      view<float const, 2> dark, view<float, 3> line_integrals) {
+  using Context = context<Exec, Instr>;
+  static_assert(Context::backend::has_data, "preprocessing has no cost model");
+  char const* const name = "counts_to_line_integrals";
+  index_t const views = counts.extent(0), rows = counts.extent(1), channels = counts.extent(2);
+  require_shape(counts, {views, rows, channels}, name, "counts", "(views, rows, channels)");
+  require_shape(white, {rows, channels}, name, "white", "(rows, channels)");
+  require_shape(dark, {rows, channels}, name, "dark", "(rows, channels)");
+  require_shape(line_integrals, {views, rows, channels}, name, "line_integrals", "(views, rows, channels)");
+
+  temporary<float, Context> const lines(ctx, "repair lines", 2 * views * channels);
+  temporary<index_t, Context> const totals(ctx, "repair totals", 2 * views);
+  launch(ctx, views, detail::line_integrals_of_view{counts, white, dark, line_integrals, lines.data(), totals.data()});
+  repair_count all;
+  for (index_t v = 0; v < views; ++v) all += {totals.data()[2 * v] - totals.data()[2 * v + 1], totals.data()[2 * v + 1]};
+  return all;
+}
+
+}  // namespace mbirk

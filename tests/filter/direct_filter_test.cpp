@@ -1,0 +1,302 @@
+// The ramp filter against its definition in double, MBIRJAX, and its own properties. Tolerances are derived in support.hpp.
+#include "mbirk/filter/direct_filter.hpp"
+
+#include <limits>
+
+#include "filter/support.hpp"
+
+namespace {
+
+using namespace mbirk;
+using namespace mbirk::test;
+
+array<3> filtered(any_scan const& s, array<3> const& y, filter_options const& options = {}, int threads = 1) {
+  array<3> q(y.shape, -1.0f);
+  std::visit([&](auto const& scan) { direct_filter(on_host(threads), scan, y.all(), q.all(), options); }, s);
+  return q;
+}
+
+/// The worst error over its bound.
+double worst_over_bound(any_scan const& s, array<3> const& y, array<3> const& q, std::vector<double> const& expected) {
+  return std::visit([&](auto const& scan) {
+    auto const magnitude = filter_magnitude(scan, y.data);
+    double const roundings = filter_roundings(scan.geometry());
+    double worst = 0;
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      worst = std::max(worst, std::abs(static_cast<double>(q.data[k]) - expected[k]) / (roundings * 0x1p-24 * magnitude[k]));
+    return worst;
+  }, s);
+}
+
+struct DirectFilter : ::testing::TestWithParam<geometry_case> {
+  any_scan const s = make_scan(GetParam().parameters);
+  array<3> const y = random_array<3>(sinogram_shape(s), 51);
+};
+
+TEST_P(DirectFilter, IsTheDefinition) {
+  auto const expected = std::visit([&](auto const& scan) { return define_filter(scan, y.data); }, s);
+  double const worst = worst_over_bound(s, y, filtered(s, y), expected);
+  EXPECT_LE(worst, 1);
+  RecordProperty("worst over bound", std::to_string(worst));
+}
+
+TEST_P(DirectFilter, DoesNotDependOnThreadsOrStrides) {
+  for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
+    auto const one = filtered(s, y, {.taps = taps});
+    for (int const threads : {2, 3, 7}) EXPECT_TRUE(same_bits(one.data, filtered(s, y, {.taps = taps}, threads).data)) << threads;
+    spread in(y), out(array<3>(y.shape, 0.0f));
+    std::visit([&](auto const& scan) { direct_filter(on_host(2), scan, in.all(), out.all(), {.taps = taps}); }, s);
+    EXPECT_TRUE(same_bits(out.dense(), one.data));
+    EXPECT_TRUE(in.gaps_untouched() && out.gaps_untouched());
+  }
+}
+
+TEST_P(DirectFilter, InPlace) {
+  auto copy = y;
+  std::visit([&](auto const& scan) { direct_filter(on_host(2), scan, copy.all(), copy.all()); }, s);
+  EXPECT_TRUE(same_bits(copy.data, filtered(s, y).data));
+}
+
+// The same kernel between channel-major arrays, in the chunks of the projectors: same bits, zero guards, zeros in rows beyond the last.
+TEST_P(DirectFilter, ChannelMajor) {
+  auto const expected = filtered(s, y);
+  std::visit([&](auto const& scan) {
+    auto const ctx = on_host(2);
+    using context_type = std::remove_const_t<decltype(ctx)>;
+    auto const& g = scan.geometry();
+    for (index_t const most : {index_t{1}, index_t{2}, index_t{4}, std::max<index_t>(1, g.rows)}) {
+      auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, simd::native_lanes, most);
+      temporary<float, context_type> in(ctx, "in", shape.size()), out(ctx, "out", shape.size()), direct(ctx, "direct", shape.size());
+      detail::load_sinogram(ctx, view<float const, 3>(y.all()), in, shape);
+      std::vector<float> const loaded(in.data(), in.data() + in.size());
+      std::fill_n(out.data(), out.size(), -1.0f);
+      std::fill_n(direct.data(), direct.size(), -1.0f);
+      detail::filter_channel_major(ctx, scan, in, out, shape);
+      detail::filter_to_channel_major(ctx, scan, view<float const, 3>(y.all()), direct, shape);
+      EXPECT_TRUE(std::equal(loaded.begin(), loaded.end(), in.data())) << "the input changed";
+      detail::filter_channel_major(ctx, scan, in, in, shape);
+      EXPECT_EQ(std::memcmp(in.data(), out.data(), static_cast<std::size_t>(out.size()) * 4), 0) << "in place";
+      EXPECT_EQ(std::memcmp(direct.data(), out.data(), static_cast<std::size_t>(out.size()) * 4), 0) << "from rows";
+      index_t wrong = 0;
+      for (index_t c = 0; c < shape.chunks; ++c)
+        for (index_t v = 0; v < g.views; ++v)
+          for (index_t n = -kernel::guard_channels; n < g.channels + kernel::guard_channels; ++n)
+            for (index_t r = 0; r < shape.width; ++r) {
+              float const found = out.data()[shape.offset(c, v) + (n + kernel::guard_channels) * shape.width + r];
+              bool const exists = n >= 0 && n < g.channels && r < shape.used(c);
+              wrong += found != (exists ? expected.all()(v, c * shape.width + r, n) : 0.0f);
+            }
+      EXPECT_EQ(wrong, 0) << "chunks of " << most;
+    }
+  }, s);
+}
+
+INSTANTIATE_TEST_SUITE_P(Filter, DirectFilter, ::testing::ValuesIn(all_cases()), case_name);
+
+// Every remainder of channels by parity and blocks, every remainder of rows by lanes and packs, partial sums, wide detectors.
+TEST(DirectFilterSizes, IsTheDefinition) {
+  auto const check = [](index_t rows, index_t channels) {
+    SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(channels) + " channels");
+    double const size = static_cast<double>(std::max(rows, channels));
+    parallel_scan const parallel(parallel_parameters{.sinogram_shape = {2, rows, channels}, .angles = {0.0f, 1.0f}});
+    cone_scan const cone(cone_parameters{.sinogram_shape = {2, rows, channels}, .angles = {0.0f, 1.0f}, .source_detector_dist = 3 * size,
+                                         .source_iso_dist = 2 * size, .det_channel_offset = 0.3, .det_row_offset = -0.2});
+    for (any_scan const& s : {any_scan(parallel), any_scan(cone)}) {
+      auto const y = random_array<3>(sinogram_shape(s), 52);
+      EXPECT_LE(worst_over_bound(s, y, filtered(s, y), std::visit([&](auto const& scan) { return define_filter(scan, y.data); }, s)), 1);
+    }
+  };
+  for (index_t channels = 1; channels <= 36; ++channels) check(3, channels);
+  for (index_t const channels : {63, 64, 65, 127, 255, 256, 257, 258, 511, 512, 515}) check(5, channels);
+  for (index_t const rows : {1, 15, 16, 17, 31, 33, 48, 63, 64, 65, 80, 96, 127, 129, 200}) check(rows, 21);
+}
+
+// A sum of thousands of small taps onto a large one would lose them, in every view alike.
+TEST(DirectFilterSizes, FarTapsAreNotLost) {
+  index_t const channels = 6001;
+  parallel_scan const s(parallel_parameters{.sinogram_shape = {1, 1, channels}, .angles = {0.0f}});
+  array<3> const ones({1, 1, channels}, 1.0f);
+  auto const q = filtered(s, ones);
+  auto const magnitude = filter_magnitude(s, ones.data);
+  auto const expected = define_filter(s, ones.data);
+  // A partial sum stays near its largest for up to 128 roundings, evenly spread over +- 1/2: sqrt(128 / 12) = 3.3 of them. Three such and the taps'.
+  // In one sum over all inputs it would be a hundred.
+  for (std::size_t n = 0; n < q.data.size(); n += 500)
+    EXPECT_NEAR(static_cast<double>(q.data[n]), expected[n], 8 * 0x1p-24 * magnitude[n]) << n;
+}
+
+TEST(DirectFilter, Float32TapsAreUsedAsTheyAre) {
+  for (any_scan const& s : {any_scan(known_parallel()), any_scan(known_cone())}) {
+    auto const y = random_array<3>(sinogram_shape(s), 53);
+    std::visit([&](auto const& scan) {
+      auto const& g = scan.geometry();
+      std::vector<double> expected;
+      for (index_t v = 0; v < g.views; ++v)
+        for (index_t m = 0; m < g.rows; ++m)
+          for (index_t n = 0; n < g.channels; ++n) {
+            double sum = 0;
+            for (index_t k = 0; k < g.channels; ++k)
+              sum += definition::ramp_scale(g) * static_cast<double>(definition::ramp_tap_float32(n - k)) *
+                     definition::ramp_weight(g, static_cast<double>(m), static_cast<double>(k)) * static_cast<double>(y.all()(v, m, k));
+            expected.push_back(sum);
+          }
+      EXPECT_LE(worst_over_bound(s, y, filtered(s, y, {.taps = ramp_taps::float32}), expected), 1);
+    }, s);
+  }
+}
+
+// The response to a single sample is the taps themselves, to the bit: every other product is 0.
+TEST(DirectFilter, ImpulseResponse) {
+  index_t const channels = 300, at = 41;
+  parallel_scan const s(parallel_parameters{.sinogram_shape = {1, 1, channels}, .angles = {0.0f}});
+  array<3> y({1, 1, channels});
+  y.data[at] = 1;
+  auto const closed = filtered(s, y), float32 = filtered(s, y, {.taps = ramp_taps::float32});
+  double const scale = definition::ramp_scale(s.geometry());
+  for (index_t n = 0; n < channels; ++n) {
+    index_t const d = std::abs(n - at);
+    EXPECT_EQ(closed.data[static_cast<std::size_t>(n)], static_cast<float>(scale * definition::ramp_tap(static_cast<double>(d)))) << n;
+    EXPECT_EQ(float32.data[static_cast<std::size_t>(n)], static_cast<float>(scale * static_cast<double>(definition::ramp_tap_float32(d)))) << n;
+  }
+}
+
+// Results of MBIRJAX 0.7.3, given to seven decimals; its transform in float32 adds an error of 1e-7.
+TEST(DirectFilter, KnownValues) {
+  auto const y = known_sinogram();
+  auto const check = [&](any_scan const& s, std::array<double, 4> const& expected) {
+    for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
+      auto const q = filtered(s, y, {.taps = taps});
+      for (std::size_t n = 0; n < 4; ++n) EXPECT_NEAR(static_cast<double>(q.data[n]), expected[n], 2e-6 * 1.2) << n;  // gate 5e-6 of the peak
+    }
+  };
+  check(known_parallel(), {.065292, .06146, .1128017, .3032566});
+  check(known_cone(), {.2559228, .2444451, .4516967, 1.2149904});
+}
+
+// With an infinite source the weights are 1, and the result is that of the parallel beam at another scale.
+TEST(DirectFilter, InfiniteSource) {
+  cone_parameters p{.sinogram_shape = {3, 5, 20}, .angles = {0.1f, 1.0f, 2.0f}, .source_detector_dist = std::numeric_limits<double>::infinity()};
+  p.source_iso_dist = 10;
+  cone_scan const cone(p);
+  parallel_scan const parallel(parallel_parameters{.sinogram_shape = p.sinogram_shape, .angles = p.angles});
+  auto const y = random_array<3>(p.sinogram_shape, 54);
+  EXPECT_TRUE(same_bits(filtered(cone, y).data, filtered(parallel, y).data));  // all pitches are 1, so the scales are equal
+}
+
+TEST(DirectFilter, NamesOfGeometries) {
+  auto const y = random_array<3>({6, 2, 7}, 55);
+  array<3> fbp(y.shape), fdk(y.shape);
+  fbp_filter(on_host(), known_parallel(), y.all(), fbp.all());
+  fdk_filter(on_host(), known_cone(), y.all(), fdk.all());
+  EXPECT_TRUE(same_bits(fbp.data, filtered(known_parallel(), y).data));
+  EXPECT_TRUE(same_bits(fdk.data, filtered(known_cone(), y).data));
+  auto const name = [&](auto const& run) {
+    instrument::ledger l;
+    run(context{exec::host{}, instrument::counting<>{l}});
+    return l.last().name;
+  };
+  EXPECT_EQ(name([&](auto const& ctx) { direct_filter(ctx, known_parallel(), y.all(), fbp.all()); }), "parallel_direct_filter");
+  EXPECT_EQ(name([&](auto const& ctx) { direct_filter(ctx, known_cone(), y.all(), fbp.all()); }), "cone_direct_filter");
+  EXPECT_EQ(name([&](auto const& ctx) { fbp_filter(ctx, known_parallel(), y.all(), fbp.all()); }), "parallel_fbp_filter");
+  EXPECT_EQ(name([&](auto const& ctx) { fdk_filter(ctx, known_cone(), y.all(), fbp.all()); }), "cone_fdk_filter");
+}
+template <class Scan>
+concept has_fbp_filter = requires(Scan const& s, view<float, 3> y) { fbp_filter(on_host(), s, y, y); };
+template <class Scan>
+concept has_fdk_filter = requires(Scan const& s, view<float, 3> y) { fdk_filter(on_host(), s, y, y); };
+static_assert(has_fbp_filter<parallel_scan> && !has_fbp_filter<cone_scan> && has_fdk_filter<cone_scan> && !has_fdk_filter<parallel_scan>);
+
+TEST(DirectFilter, RowsAreIndependent) {
+  auto y = random_array<3>({6, 2, 7}, 56);
+  auto const before = filtered(known_cone(), y);
+  y.all()(3, 1, 2) = std::numeric_limits<float>::quiet_NaN();
+  auto const after = filtered(known_cone(), y);
+  for (index_t v = 0; v < 6; ++v)
+    for (index_t m = 0; m < 2; ++m)
+      for (index_t n = 0; n < 7; ++n)
+        if (v != 3 || m != 1) { EXPECT_EQ(after.all()(v, m, n), before.all()(v, m, n)); }
+  EXPECT_TRUE(std::isnan(after.all()(3, 1, 2)));
+}
+
+TEST(DirectFilter, EmptySinograms) {
+  for (shape_3 const shape : {shape_3{0, 3, 8}, shape_3{4, 0, 8}, shape_3{4, 3, 0}, shape_3{0, 0, 0}}) {
+    auto const angles = std::vector<float>(static_cast<std::size_t>(shape[0]));
+    array<3> y(shape), q(shape);
+    parallel_parameters p{.sinogram_shape = shape, .angles = angles};
+    p.recon_shape = {{4, 4, shape[1]}};
+    EXPECT_NO_THROW(direct_filter(on_host(2), parallel_scan(p), y.all(), q.all()));
+    cone_parameters c{.sinogram_shape = shape, .angles = angles, .source_detector_dist = 40, .source_iso_dist = 20};
+    c.recon_shape = {{4, 4, 3}};
+    EXPECT_NO_THROW(direct_filter(on_host(2), cone_scan(c), y.all(), q.all()));
+    EXPECT_NO_THROW(direct_filter(on_host(2), cone_scan(c), y.all(), q.all(), {.taps = ramp_taps::float32}));
+  }
+}
+
+TEST(DirectFilter, RefusesBadInput) {
+  auto const s = known_parallel();
+  array<3> y({6, 2, 7}), q({6, 2, 7});
+  auto const message = [&](auto const& run) -> std::string {
+    try { run(); } catch (error const& e) { return e.what(); }
+    return "nothing was thrown";
+  };
+  auto const run = [&](shape_3 in, shape_3 out, char const* name) {
+    array<3> a(in), b(out);
+    direct_filter(on_host(), s, a.all(), b.all(), {.name = name});
+  };
+  EXPECT_THROW(run({6, 2, 7}, {6, 2, 7}, "shepp"), parameter_error);
+  EXPECT_THROW(run({6, 2, 8}, {6, 2, 7}, "ramp"), shape_error);   // MBIRJAX accepts these
+  EXPECT_THROW(run({6, 2, 7}, {6, 2, 6}, "ramp"), shape_error);
+  EXPECT_THROW(run({6, 3, 7}, {6, 2, 7}, "ramp"), shape_error);
+  EXPECT_THROW(run({5, 2, 7}, {6, 2, 7}, "ramp"), shape_error);
+  EXPECT_EQ(message([&] { run({6, 2, 7}, {6, 2, 7}, "hann"); }), "direct_filter: filter_name is \"hann\", expected ramp");
+  EXPECT_EQ(message([&] { run({6, 2, 8}, {6, 2, 7}, "ramp"); }),
+            "direct_filter: sinogram has shape (6, 2, 8), expected (views, rows, channels) = (6, 2, 7)");
+  EXPECT_EQ(message([&] { fbp_filter(on_host(), s, y.all(), q.all(), {.name = "hann"}); }), "fbp_filter: filter_name is \"hann\", expected ramp");
+}
+
+template <class Scan> void compare_counts(Scan const& s, filter_options const& options) {
+  auto const y = random_array<3>(s.sinogram_shape(), 57);
+  array<3> plain(y.shape), counted(y.shape);
+  instrument::ledger a, b;
+  direct_filter(on_host(), s, y.all(), plain.all(), options);
+  direct_filter(context{exec::host{}, instrument::counting<>{a}}, s, y.all(), counted.all(), options);
+  direct_filter(context{exec::host{}, instrument::model<>{b}}, s, view<float const, 3>(nullptr, y.shape), view<float, 3>(nullptr, y.shape), options);
+  EXPECT_TRUE(same_bits(plain.data, counted.data)) << "counting must not change a bit";
+  ASSERT_EQ(a.records().size(), 1u);
+  ASSERT_EQ(b.records().size(), 1u);
+  expect_same_counts(a.last(), b.last());
+}
+
+TEST(DirectFilterCounts, EqualTheModels) {
+  for (auto const& c : all_cases())
+    for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
+      SCOPED_TRACE(c.name);
+      std::visit([&](auto const& s) { compare_counts(s, {.taps = taps}); }, make_scan(c.parameters));
+    }
+}
+
+// 2 ceil(C/2) floor(C/2) products of taps and samples a row, and the centre; every sample is read and written once.
+TEST(DirectFilterCounts, ByHand) {
+  using instrument::number, instrument::operation;
+  constexpr std::uint64_t lanes = simd::native_lanes;
+  for (std::uint64_t const channels : {7u, 32u, 33u, 300u}) {
+    std::uint64_t const views = 3, rows = 37, packs = (rows + lanes - 1) / lanes, samples = views * rows * channels;
+    auto const shape = shape_3{3, 37, static_cast<index_t>(channels)};
+    parallel_scan const s(parallel_parameters{.sinogram_shape = shape, .angles = std::vector<float>(3)});
+    instrument::ledger l;
+    direct_filter(context{exec::host{}, instrument::model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape));
+    auto const& c = l.last().operations;
+    std::uint64_t const even = (channels + 1) / 2, odd = channels / 2, padded = views * packs * lanes;
+    auto const partial_sums = [](std::uint64_t inputs) { return std::max<std::uint64_t>(1, (inputs + 127) / 128); };
+    EXPECT_EQ(c.of(number::f32, operation::fma), padded * (2 * even * odd + channels));
+    EXPECT_EQ(c.of(number::f32, operation::add), padded * (even * (partial_sums(odd) - 1) + odd * (partial_sums(even) - 1)));
+    EXPECT_EQ(c.of(number::f32, operation::mul), 0u);
+    EXPECT_EQ(c.lanes_useful, samples);
+    EXPECT_EQ(c.lanes_executed, padded * channels);
+    EXPECT_EQ(bytes_compulsory(l.last().arrays, false), 8 * samples);
+    for (auto const& a : l.last().arrays)
+      if (a.role == array_role::argument || a.role == array_role::output) { EXPECT_EQ(a.counts.bytes_loaded + a.counts.bytes_stored, 4 * samples); }
+  }
+}
+
+}  // namespace

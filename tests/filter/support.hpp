@@ -1,0 +1,142 @@
+// What the tests of the filter and of direct reconstruction share: the filter's definition in double and its error bound, contexts, arrays with
+// gaps, comparison of counts.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "mbirk/context.hpp"
+#include "mbirk/definition/ramp.hpp"
+#include "mbirk/exec/host.hpp"
+#include "mbirk/instrument/counting.hpp"
+#include "mbirk/instrument/none.hpp"
+#include "projector/cases.hpp"
+
+namespace mbirk::test {
+
+using host_context = context<exec::host, instrument::none>;
+inline host_context on_host(int threads = 1) { return {exec::host{threads}, {}}; }
+
+/// The filtered sinogram in double.
+template <class Scan> std::vector<double> define_filter(Scan const& s, std::vector<float> const& y) {
+  definition::plain_machine<double> m;
+  std::vector<double> q(count_of(s.sinogram_shape()));
+  definition::direct_filter(m, s.geometry(), m.input(view<float const, 3>(y.data(), s.sinogram_shape())), view<double, 3>(q.data(), s.sinogram_shape()));
+  return q;
+}
+
+/// Sum over n' of |Gamma h W y|, for every sample: what rounding errors of the filter are relative to.
+template <class Scan> std::vector<double> filter_magnitude(Scan const& s, std::vector<float> const& y) {
+  auto const& g = s.geometry();
+  auto const C = static_cast<std::size_t>(g.channels);
+  std::vector<double> sums(y.size()), taps(C);
+  for (std::size_t d = 0; d < C; ++d) taps[d] = definition::ramp_scale(g) * std::abs(definition::ramp_tap(static_cast<double>(d)));
+  for (std::size_t row = 0; row * C < y.size(); ++row)
+    for (std::size_t n = 0; n < C; ++n)
+      for (std::size_t other = 0; other < C; ++other) {
+        double const w = definition::ramp_weight(g, static_cast<double>(row % static_cast<std::size_t>(g.rows)), static_cast<double>(other));
+        sums[row * C + n] += taps[n < other ? other - n : n - other] * w * std::abs(static_cast<double>(y[row * C + other]));
+      }
+  return sums;
+}
+
+/// How many roundings of 2^-24, relative to filter_magnitude, the kernel may be off by.
+///
+/// sum     a partial sum of at most 128 terms, one rounding each, then one for every partial sum and the centre (float32 taps: twice as many sums).
+/// terms   the scaled tap, its product with the sample's weight.
+/// weight  with A the squared tangent of the worst ray, |u|/D and |v|/D taken without cancellation of the offset: u and v are off by two roundings
+///         each (pitch, offset, one fused operation), so the argument by at most 4 A + 3 A, half of which is the root's, plus root and quotient.
+template <class Geometry> double filter_roundings(Geometry const& g) {
+  double const half = std::ceil(static_cast<double>(g.channels) / 2);
+  double roundings = std::min(half, 128.0) + 2 * std::ceil(half / 128) + 1 + 2;
+  if constexpr (std::is_same_v<Geometry, cone_geometry>) {
+    double const u = (static_cast<double>(g.channels) / 2 * g.delta_det_channel + std::abs(g.det_channel_offset)) * g.inverse_detector_dist;
+    double const v = (static_cast<double>(g.rows) / 2 * g.delta_det_row + std::abs(g.det_row_offset)) * g.inverse_detector_dist;
+    roundings += 3.5 * (u * u + v * v) + 3;
+  }
+  return roundings;
+}
+
+/// A dense copy of an array in memory with gaps, which hold a mark.
+class spread {
+ public:
+  static constexpr float mark = -12345.5f;
+  explicit spread(array<3> const& a) : extents_(a.shape), strides_{a.shape[1] * (a.shape[2] + 3) + 5, a.shape[2] + 3, 1} {
+    data_.assign(static_cast<std::size_t>(extents_[0] * strides_[0] + 64), mark);
+    std::size_t k = 0;
+    each([&](float& x) { x = a.data[k++]; });
+  }
+  view<float, 3> all() { return {data_.data(), extents_, strides_}; }
+  std::vector<float> dense() {
+    std::vector<float> values;
+    each([&](float& x) { values.push_back(x); });
+    return values;
+  }
+  bool gaps_untouched() {
+    auto const kept = data_;
+    each([](float& x) { x = mark; });
+    bool const ok = std::all_of(data_.begin(), data_.end(), [](float x) { return x == mark; });
+    data_ = kept;
+    return ok;
+  }
+
+ private:
+  template <class F> void each(F const& f) {
+    auto const v = all();
+    for (index_t i = 0; i < extents_[0]; ++i)
+      for (index_t j = 0; j < extents_[1]; ++j)
+        for (index_t k = 0; k < extents_[2]; ++k) f(v(i, j, k));
+  }
+  shape_3 extents_, strides_;
+  std::vector<float> data_;
+};
+
+/// Every integer of two records, and no access outside of an array.
+inline void expect_same_counts(instrument::op_record const& a, instrument::op_record const& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.items, b.items);
+  EXPECT_EQ(a.operations, b.operations);
+  EXPECT_EQ(a.launches, b.launches);
+  EXPECT_EQ(a.allocations, b.allocations);
+  ASSERT_EQ(a.arrays.size(), b.arrays.size());
+  for (std::size_t k = 0; k < a.arrays.size(); ++k) {
+    SCOPED_TRACE(a.arrays[k].name);
+    EXPECT_EQ(a.arrays[k].name, b.arrays[k].name);
+    EXPECT_EQ(a.arrays[k].role, b.arrays[k].role);
+    EXPECT_EQ(a.arrays[k].elements, b.arrays[k].elements);
+    EXPECT_EQ(a.arrays[k].counts, b.arrays[k].counts);
+    EXPECT_EQ(a.arrays[k].outside, 0u);
+    EXPECT_EQ(b.arrays[k].outside, 0u);
+  }
+  ASSERT_EQ(a.stages.size(), b.stages.size());
+  for (std::size_t k = 0; k < a.stages.size(); ++k) {
+    EXPECT_EQ(a.stages[k].name, b.stages[k].name);
+    EXPECT_EQ(a.stages[k].operations, b.stages[k].operations);
+  }
+}
+
+/// The test sinogram whose results are known: V = 6, R = 2, C = 7, y = max(0, 7 - 1.5 |n - 3 + sin(v)/2|) (1 + 0.1 m).
+inline array<3> known_sinogram() {
+  array<3> y({6, 2, 7});
+  for (index_t v = 0; v < 6; ++v)
+    for (index_t m = 0; m < 2; ++m)
+      for (index_t n = 0; n < 7; ++n)
+        y.all()(v, m, n) = static_cast<float>(std::max(0.0, 7 - 1.5 * std::abs(static_cast<double>(n) - 3 + 0.5 * std::sin(static_cast<double>(v)))) *
+                                              (1 + 0.1 * static_cast<double>(m)));
+  return y;
+}
+inline std::vector<float> equal_angles(index_t views, double range) {
+  std::vector<float> a;
+  for (index_t v = 0; v < views; ++v) a.push_back(static_cast<float>(range * static_cast<double>(v) / static_cast<double>(views)));
+  return a;
+}
+inline parallel_scan known_parallel() {
+  return parallel_scan(parallel_parameters{.sinogram_shape = {6, 2, 7}, .angles = equal_angles(6, definition::pi)});
+}
+inline cone_scan known_cone() {
+  return cone_scan(cone_parameters{.sinogram_shape = {6, 2, 7}, .angles = equal_angles(6, 2 * definition::pi), .source_detector_dist = 28,
+                                   .source_iso_dist = 14});
+}
+
+}  // namespace mbirk::test

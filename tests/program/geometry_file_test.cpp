@@ -1,0 +1,201 @@
+// G.json: every form of every field, what must be refused, and that what is written is read back.
+#include "geometry_file.hpp"
+
+#include <cmath>
+
+#include "program.hpp"
+
+namespace mbirk::test {
+namespace {
+
+using program::geometry_file;
+
+struct GeometryFile : testing::Test {
+  scratch_folder folder;
+  fs::path const file = folder / "g.json";
+  std::array<index_t, 3> const shape{6, 5, 8};
+
+  geometry_file read(json const& j, std::vector<float> const& theta = {}) const {
+    write_text(file, j.dump());
+    return program::read_geometry(file, shape, theta);
+  }
+  void expect_error(json const& j, std::string const& part, std::vector<float> const& theta = {}) const {
+    try {
+      read(j, theta);
+      ADD_FAILURE() << "nothing was thrown, expected: " << part;
+    } catch (error const& e) {
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << "expected: " << part << "\nfound: " << e.what();
+      EXPECT_EQ(std::string(e.what()).find(file.string()), 0u) << e.what();
+    }
+  }
+  static json parallel() { return {{"geometry", "parallel"}, {"angles", {0, 0.1, 0.2, 0.3, 0.4, 0.5}}}; }
+  static json cone() {
+    return {{"geometry", "cone"}, {"angles", {0, 1, 2, 3, 4, 5}}, {"params", {{"source_detector_dist", 40}, {"source_iso_dist", 20}}}};
+  }
+  static std::vector<float> angles(geometry_file const& g) {
+    return std::visit([](auto const& s) { return std::vector<float>(s.angles().begin(), s.angles().end()); }, g.scan);
+  }
+  static std::vector<float> floats(std::vector<double> const& a) { return {a.begin(), a.end()}; }
+};
+
+TEST_F(GeometryFile, AnglesInEveryForm) {
+  auto j = parallel();
+  EXPECT_EQ(angles(read(j)), floats({0, 0.1, 0.2, 0.3, 0.4, 0.5}));
+  j["angles"] = {{"start", 1}, {"stop", 4}, {"num", 6}};
+  EXPECT_EQ(angles(read(j)), floats({1, 1.5, 2, 2.5, 3, 3.5}));
+  j["angles"]["endpoint"] = true;
+  EXPECT_EQ(angles(read(j)), floats({1, 1.6, 2.2, 2.8, 3.4, 4}));
+  write_npy(folder / "a.npy", std::vector<double>{6, 5, 4, 3, 2, 1}.data(), {6});
+  j["angles"] = "a.npy";  // beside g.json
+  EXPECT_EQ(angles(read(j)), floats({6, 5, 4, 3, 2, 1}));
+  EXPECT_EQ(angles(read(j, {9, 9, 9, 9, 9, 9})), floats({6, 5, 4, 3, 2, 1}));  // what the file says counts
+  j.erase("angles");
+  EXPECT_EQ(angles(read(j, {1, 2, 3, 4, 5, 6})), floats({1, 2, 3, 4, 5, 6}));
+  expect_error(j, "g.json: angles is missing, expected angles in radians, because the data have none");
+  j["angles"] = 5;
+  expect_error(j, "angles is 5, expected an array of numbers, the name of an npy file, or {start, stop, num, endpoint}");
+  j["angles"] = {1, "two"};
+  expect_error(j, "angles[1] is \"two\", expected a number");
+  j["angles"] = {{"start", 0}, {"stop", 1}, {"number", 6}};
+  expect_error(j, "angles.number is not known, expected one of start, stop, num, endpoint");
+  j["angles"] = {{"start", 0}, {"stop", 1}, {"num", -1}};
+  expect_error(j, "angles.num is -1, expected a whole number from 0 to 2^30");
+  j["angles"] = {{"start", 0}, {"stop", 1}, {"num", 5}};
+  expect_error(j, "angles has 5 values, expected one per view = 6");
+  j["angles"] = "none.npy";
+  expect_error(j, "angles: " + (folder / "none.npy").string() + ": no such file");
+}
+
+TEST_F(GeometryFile, TheScan) {
+  auto j = cone();
+  j["helical_z_shifts"] = {{"start", -1}, {"stop", 1}, {"num", 6}, {"endpoint", true}};
+  j["sinogram_shape"] = {6, 5, 8};
+  j["recon_shape"] = {9, 10, 11};
+  j["params"].update({{"delta_det_channel", 2}, {"det_row_offset", -0.5}, {"delta_voxel", 0.75}, {"voxel_slice_aspect", 1.5}, {"recon_slice_offset", 0.25},
+                      {"use_curved_detector", true}, {"use_ror_mask", false}});
+  auto const g = read(j);
+  auto const& p = std::get<cone_parameters>(g.parameters);
+  EXPECT_EQ(p.delta_det_channel, 2);
+  EXPECT_EQ(p.det_row_offset, -0.5);
+  EXPECT_EQ(p.delta_det_row, 1);
+  auto const& scan = std::get<cone_scan>(g.scan);
+  EXPECT_EQ(scan.recon_shape(), (std::array<index_t, 3>{9, 10, 11}));
+  EXPECT_EQ(scan.geometry().delta_z, 0.75 * 1.5);
+  EXPECT_EQ(scan.geometry().recon_slice_offset, 0.25);
+  EXPECT_TRUE(scan.geometry().curved);
+  EXPECT_EQ(scan.full_indices().size(), 90u);
+  EXPECT_EQ(scan.z_shifts()[1], -0.6f);
+  j["params"]["source_detector_dist"] = "inf";
+  j["params"]["use_curved_detector"] = false;
+  EXPECT_EQ(std::get<cone_scan>(read(j).scan).geometry().inverse_detector_dist, 0);
+}
+
+TEST_F(GeometryFile, TheParametersOfReconstruction) {
+  auto j = parallel();
+  auto const defaults = read(j).model;
+  EXPECT_EQ(defaults.granularity, recon_options{}.granularity);
+  EXPECT_FALSE(defaults.sigma_y);
+  j["params"] = {{"p", 1.9}, {"q", 1.1}, {"T", 0.5}, {"sharpness", -1}, {"snr_db", 40}, {"sigma_y", 0.5}, {"max_alpha", 1.2}, {"positivity_flag", true},
+                 {"granularity", {1, 4}}, {"partition_sequence", {0, 1, 1}}, {"qggmrf_nbr_wts", {1, 2, 0.5}}, {"verbose", 0}, {"alu_unit", "mm"}, {"alu_value", 0.3}};
+  auto const o = read(j).model;
+  EXPECT_EQ(o.p, 1.9);
+  EXPECT_EQ(o.q, 1.1);
+  EXPECT_EQ(o.T, 0.5);
+  EXPECT_EQ(o.sharpness, -1);
+  EXPECT_EQ(o.snr_db, 40);
+  EXPECT_EQ(o.sigma_y, 0.5);
+  EXPECT_FALSE(o.sigma_x);
+  EXPECT_EQ(o.max_alpha, 1.2);
+  EXPECT_TRUE(o.positivity_flag);
+  EXPECT_EQ(o.granularity, (std::vector<index_t>{1, 4}));
+  EXPECT_EQ(std::vector<index_t>(o.partition_sequence.begin(), o.partition_sequence.end()), (std::vector<index_t>{0, 1, 1}));
+  EXPECT_EQ(o.qggmrf_nbr_wts, (std::array<double, 3>{1, 2, 0.5}));
+
+  j["params"] = {{"auto_regularize_flag", false}, {"sigma_x", 0.1}};
+  EXPECT_EQ(read(j).model.sigma_y, 1.0);  // MBIRJAX's stored value
+  EXPECT_EQ(read(j).model.sigma_x, 0.1);
+  j["params"] = {{"auto_regularize_flag", true}, {"sigma_x", 0.1}};
+  expect_error(j, "params.auto_regularize_flag is true, expected false, because a sigma is given");
+  j["params"] = {{"granularity", {1, 0}}};
+  expect_error(j, "params.granularity[1] is 0, expected a whole number of at least 1");
+  j["params"] = {{"granularity", {1, 2.5}}};
+  expect_error(j, "params.granularity[1] is 2.5, expected a whole number");
+  j["params"] = {{"partition_sequence", {-1}}};
+  expect_error(j, "params.partition_sequence[0] is -1, expected a whole number of at least 0");
+  j["params"] = {{"qggmrf_nbr_wts", {1, 1}}};
+  expect_error(j, "params.qggmrf_nbr_wts is [1,1], expected three numbers: row, column, slice");
+  j["params"] = {{"positivity_flag", 1}};
+  expect_error(j, "params.positivity_flag is 1, expected true or false");
+}
+
+TEST_F(GeometryFile, WhatIsNotKnownOrDoesNotFit) {
+  auto j = parallel();
+  j["angels"] = 1;
+  expect_error(j, "g.json: angels is not known, expected one of geometry, angles, helical_z_shifts, sinogram_shape, recon_shape, params");
+  j = parallel();
+  j["params"]["sharpnes"] = 1;
+  expect_error(j, "params.sharpnes is not a parameter of geometry parallel, expected one of delta_det_channel, ");
+  j["params"] = {{"sigma_noise", 1}};  // of the denoiser
+  expect_error(j, "params.sigma_noise is not a parameter of geometry parallel");
+  j["params"] = {{"source_iso_dist", 1}};
+  expect_error(j, "params.source_iso_dist is not a parameter of geometry parallel");
+  j = parallel();
+  j["helical_z_shifts"] = json::array();
+  expect_error(j, "helical_z_shifts is given, expected only with geometry cone");
+  j = parallel();
+  j["sinogram_shape"] = {6, 5, 9};
+  expect_error(j, "sinogram_shape is [6,5,9], expected that of the data, (6, 5, 8)");
+  j["geometry"] = "fan";
+  expect_error(j, "geometry is \"fan\", expected parallel or cone");
+  j.erase("geometry");
+  expect_error(j, "geometry is missing, expected parallel or cone");
+  j = cone();
+  j["params"].erase("source_iso_dist");
+  expect_error(j, "params.source_iso_dist is missing, expected a number");
+  j = cone();
+  j["params"]["delta_voxel"] = -1;
+  expect_error(j, "g.json: delta_voxel is -1, expected a positive number");
+  write_text(file, "{");
+  EXPECT_THROW(program::read_geometry(file, shape), io_error);
+  EXPECT_THROW(program::read_geometry(folder / "none.json", shape), io_error);
+}
+
+TEST_F(GeometryFile, WhatIsWrittenIsReadBack) {
+  std::vector<std::uint8_t> const mask(9 * 10, 1);
+  write_npy(folder / "mask.npy", mask.data(), {9, 10});
+  auto j = cone();
+  j["helical_z_shifts"] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
+  j["recon_shape"] = {9, 10, 11};
+  j["params"].update({{"use_ror_mask", "mask.npy"}, {"source_detector_dist", 40.7}, {"det_channel_offset", 0.1}, {"sigma_x", 0.3}, {"p", 1.7}, {"q", 1.3}});
+  auto infinite = cone();
+  infinite["params"] = {{"source_detector_dist", "inf"}, {"snr_db", 33}};
+  auto automatic = parallel();
+  automatic["params"] = {{"granularity", {2, 3}}, {"partition_sequence", {0}}, {"delta_det_channel", 0.3}, {"delta_det_row", 0.3}};
+  for (auto const& original : {j, infinite, automatic}) {
+    auto const g = read(original);
+    auto const written = program::geometry_json(g);
+    fs::create_directories(folder / "elsewhere");
+    write_text(folder / "elsewhere" / "w.json", written.dump());
+    auto const again = program::read_geometry(folder / "elsewhere" / "w.json", shape);
+    EXPECT_EQ(program::geometry_json(again), written);
+    EXPECT_EQ(angles(again), angles(g));
+    EXPECT_EQ(again.model.sigma_x, g.model.sigma_x);
+    EXPECT_EQ(again.model.p, g.model.p);
+    EXPECT_EQ(again.model.granularity, g.model.granularity);
+    std::visit([&]<class Scan>(Scan const& a) {
+      auto const& b = std::get<Scan>(again.scan);
+      EXPECT_EQ(a.recon_shape(), b.recon_shape());
+      EXPECT_EQ(a.mask(), b.mask());
+      EXPECT_EQ(a.geometry().delta_x, b.geometry().delta_x);
+      EXPECT_EQ(a.geometry().delta_y, b.geometry().delta_y);
+      EXPECT_TRUE(std::equal(a.z_shifts().begin(), a.z_shifts().end(), b.z_shifts().begin(), b.z_shifts().end()));
+      if constexpr (std::is_same_v<Scan, cone_scan>) {
+        EXPECT_EQ(a.geometry().inverse_detector_dist, b.geometry().inverse_detector_dist);
+        EXPECT_EQ(a.geometry().recon_slice_offset, b.geometry().recon_slice_offset);
+      }
+    }, g.scan);
+  }
+}
+
+}  // namespace
+}  // namespace mbirk::test

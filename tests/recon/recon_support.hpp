@@ -1,0 +1,88 @@
+// What the tests of recon and prox_map share: both behind plain functions on the host, compiled once for all files (in recon_test.cpp), small
+// problems, and comparisons of records.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "filter/support.hpp"
+#include "mbirk/recon/options.hpp"
+
+namespace mbirk::test {
+
+recon_record run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
+                       recon_options const& o, int threads = 1);
+recon_record run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
+                          std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o, int threads = 1);
+
+/// Everything that a run needs. The options say what to do; start is the initial image unless they name another.
+struct vcd_problem {
+  any_scan scan;
+  array<3> sinogram;
+  std::optional<array<3>> weights = {}, prox_input = {};
+  array<3> start;
+  recon_options options;
+
+  std::optional<view<float const, 3>> weights_view() const { return weights ? std::optional(weights->all()) : std::nullopt; }
+};
+
+struct vcd_outcome {
+  array<3> image;
+  recon_record record;
+};
+/// Runs it with these options; an initial image that is not said otherwise is the problem's.
+inline vcd_outcome solve(vcd_problem const& p, recon_options o, int threads = 1) {
+  if (std::holds_alternative<std::monostate>(o.init_recon)) o.init_recon = p.start.all();
+  vcd_outcome out{array<3>(recon_shape(p.scan), NAN), {}};
+  out.record = p.prox_input ? run_prox_map(p.scan, p.prox_input->all(), p.sinogram.all(), p.weights_view(), out.image.all(), o, threads)
+                            : run_recon(p.scan, p.sinogram.all(), p.weights_view(), out.image.all(), o, threads);
+  return out;
+}
+inline vcd_outcome solve(vcd_problem const& p, int threads = 1) { return solve(p, p.options, threads); }
+
+/// The projection of an object that is bright in the middle, with 2 % of noise.
+inline array<3> noisy_sinogram(any_scan const& s, unsigned seed) {
+  auto const shape = recon_shape(s);
+  array<3> object(shape);
+  std::mt19937 engine(seed);
+  auto const uniform = [&] { return static_cast<double>(engine() >> 8) * 0x1p-24; };
+  for (index_t i = 0; i < shape[0]; ++i)
+    for (index_t j = 0; j < shape[1]; ++j)
+      for (index_t k = 0; k < shape[2]; ++k) {
+        double const u = 2 * static_cast<double>(i) / static_cast<double>(shape[0]) - 1, v = 2 * static_cast<double>(j) / static_cast<double>(shape[1]) - 1;
+        object.all()(i, j, k) = static_cast<float>((u * u + v * v < 0.5 ? 1 : 0.2) + 0.2 * uniform());
+      }
+  auto const exact = std::visit([&](auto const& scan) { return define_forward(scan, cylinders_of(object, masked_in(s)).data, masked_in(s)); }, s);
+  array<3> y(sinogram_shape(s));
+  for (std::size_t n = 0; n < exact.size(); ++n) y.data[n] = static_cast<float>(exact[n] * (1 + 0.04 * (uniform() - 0.5)) + 0.01);
+  return y;
+}
+/// Weights between 0 and 1, every seventh of them 0.
+inline array<3> patchy_weights(any_scan const& s, unsigned seed) {
+  auto w = random_array<3>(sinogram_shape(s), seed);
+  for (std::size_t n = 0; n < w.data.size(); n += 7) w.data[n] = 0;
+  return w;
+}
+
+/// Every number of two records, to the bit.
+inline void expect_same_record(recon_record const& a, recon_record const& b) {
+  auto const same = [](std::vector<double> const& u, std::vector<double> const& v) {
+    return u.size() == v.size() && (u.empty() || std::memcmp(u.data(), v.data(), u.size() * sizeof(double)) == 0);
+  };
+  EXPECT_EQ(a.num_iterations, b.num_iterations);
+  EXPECT_EQ(a.granularity, b.granularity);
+  EXPECT_EQ(a.partition_sequence, b.partition_sequence);
+  EXPECT_TRUE(same(a.fm_rmse, b.fm_rmse));
+  EXPECT_TRUE(same(a.prior_loss, b.prior_loss));
+  EXPECT_TRUE(same({a.sigma_y, a.sigma_x, a.sigma_prox}, {b.sigma_y, b.sigma_x, b.sigma_prox}));
+  EXPECT_TRUE(same(a.stop_threshold_change_pct, b.stop_threshold_change_pct));
+  EXPECT_TRUE(same(a.alpha_values, b.alpha_values));
+  ASSERT_EQ(a.delta_norm_per_slice.size(), b.delta_norm_per_slice.size());
+  for (std::size_t k = 0; k < a.delta_norm_per_slice.size(); ++k) EXPECT_TRUE(same(a.delta_norm_per_slice[k], b.delta_norm_per_slice[k])) << k;
+  EXPECT_EQ(a.warnings, b.warnings);
+  EXPECT_EQ(a.cancelled, b.cancelled);
+}
+
+}  // namespace mbirk::test

@@ -1,0 +1,553 @@
+// recon and prox_map against an oracle in double, MBIRJAX's arrays and its printed numbers; and their properties.
+#include "mbirk/recon/recon.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+#include "mbirk/mbirk.hpp"
+#include "recon/recon_oracle.hpp"
+#include "recon/recon_support.hpp"
+
+namespace mbirk::test {
+
+recon_record run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
+                       recon_options const& o, int threads) {
+  return std::visit([&](auto const& scan) { return mbirk::recon(on_host(threads), scan, sinogram, weights, recon, o); }, s);
+}
+recon_record run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
+                          std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o, int threads) {
+  return std::visit([&](auto const& scan) { return prox_map(on_host(threads), scan, prox_input, sinogram, weights, recon, o); }, s);
+}
+
+}  // namespace mbirk::test
+
+namespace {
+
+using namespace mbirk;
+using namespace mbirk::test;
+
+recon_options small_options() {
+  recon_options o;
+  o.max_iterations = 3, o.stop_threshold_change_pct = 0, o.seed = 5;
+  o.granularity = {1, 2, 4, 7}, o.partition_sequence = {2, 1, 3};
+  o.sigma_y = 0.3, o.sigma_x = 0.2, o.sigma_prox = 0.3;
+  return o;
+}
+vcd_problem make_problem(any_parameters const& p, unsigned seed, recon_options const& o = small_options()) {
+  auto const s = make_scan(p);
+  return {.scan = s, .sinogram = noisy_sinogram(s, seed), .start = random_array<3>(recon_shape(s), seed + 1), .options = o};
+}
+
+parallel_parameters odd_parallel() {
+  return {.sinogram_shape = {7, 3, 11}, .angles = some_angles(7), .det_channel_offset = 0.25, .delta_voxel = 1, .recon_shape = shape_3{9, 11, 3}};
+}
+parallel_parameters tall_parallel() {  // more than one pack of slices, and more than one chunk on most machines
+  return {.sinogram_shape = {5, 35, 8}, .angles = some_angles(5), .delta_voxel = 1, .recon_shape = shape_3{7, 8, 35}};
+}
+parallel_parameters flat_parallel() {
+  return {.sinogram_shape = {6, 4, 11}, .angles = some_angles(6), .delta_det_channel = 0.9, .delta_voxel = 0.9, .voxel_row_aspect = 1.5,
+          .recon_shape = shape_3{7, 11, 4}, .use_ror_mask = false};
+}
+cone_parameters odd_cone() {
+  return {.sinogram_shape = {6, 5, 9}, .angles = some_angles(6), .source_detector_dist = 36, .source_iso_dist = 18, .det_channel_offset = 0.2,
+          .det_row_offset = -0.3, .delta_voxel = 0.55, .recon_shape = shape_3{7, 8, 5}, .recon_slice_offset = 0.15};
+}
+cone_parameters tall_cone() {
+  return {.sinogram_shape = {4, 21, 8}, .angles = some_angles(4), .source_detector_dist = 48, .source_iso_dist = 24, .delta_voxel = 0.5,
+          .recon_shape = shape_3{6, 7, 19}};
+}
+cone_parameters helical_cone() {
+  auto p = odd_cone();
+  p.sinogram_shape = {7, 5, 9}, p.angles = some_angles(7), p.helical_z_shifts = {-1.5f, -1.0f, -0.4f, 0.1f, 0.7f, 1.2f, 1.8f};
+  p.recon_shape = shape_3{7, 8, 9}, p.recon_slice_offset = 0.1;
+  return p;
+}
+
+// ---- the oracle -----------------------------------------------------------------------------------------------------------------------------
+
+struct oracle_case {
+  std::string name;
+  vcd_problem problem;
+};
+void PrintTo(oracle_case const& c, std::ostream* out) { *out << c.name; }
+
+std::vector<oracle_case> oracle_cases() {
+  std::vector<oracle_case> cases;
+  auto const add = [&](char const* name, any_parameters const& p, auto const& change) {
+    auto problem = make_problem(p, static_cast<unsigned>(cases.size()));
+    change(problem);
+    cases.push_back({name, std::move(problem)});
+  };
+  auto const weigh = [](vcd_problem& p) { p.weights = patchy_weights(p.scan, 77); };
+  auto const constrain = [](vcd_problem& p) { p.options.positivity_flag = true; };
+  auto const prox = [](vcd_problem& p) { p.prox_input = random_array<3>(recon_shape(p.scan), 78); };
+  auto const nothing = [](vcd_problem&) {};
+  add("parallel", odd_parallel(), nothing);
+  add("parallel_weighted", odd_parallel(), weigh);
+  add("parallel_tall_weighted", tall_parallel(), weigh);
+  add("parallel_positive", odd_parallel(), [&](auto& p) {
+    constrain(p), weigh(p);
+    for (std::size_t k = 0; k < p.start.data.size(); k += 3) p.start.data[k] = 0;
+  });
+  add("parallel_without_mask", flat_parallel(), [](auto& p) { p.options.qggmrf_nbr_wts = {1, 2, 0.5}; });
+  add("parallel_other_prior", odd_parallel(), [](auto& p) { p.options.p = 1.9, p.options.q = 1.1, p.options.T = 0.5; });
+  add("parallel_small_steps", odd_parallel(), [](auto& p) { p.options.max_alpha = 0.5; });
+  add("parallel_repeated_pixels", odd_parallel(), [](auto& p) { p.options.granularity = {12, 12, 12}, p.options.partition_sequence = {0, 1, 2}, p.options.seed = 1; });
+  add("parallel_later_iterations", odd_parallel(), [](auto& p) { p.options.first_iteration = 2, p.options.max_iterations = 5; });
+  add("parallel_prox", odd_parallel(), prox);
+  add("parallel_prox_weighted_positive", odd_parallel(), [&](auto& p) { prox(p), weigh(p), constrain(p); });
+  add("cone", odd_cone(), nothing);
+  add("cone_weighted", odd_cone(), weigh);
+  add("cone_tall_weighted", tall_cone(), weigh);
+  add("cone_undamped", odd_cone(), [](auto& p) { p.options.slice_damping = false; });
+  add("cone_positive", odd_cone(), [&](auto& p) {
+    constrain(p), weigh(p);
+    for (std::size_t k = 0; k < p.start.data.size(); k += 3) p.start.data[k] = 0;
+  });
+  add("cone_other_prior", odd_cone(), [](auto& p) { p.options.p = 1.9, p.options.q = 1.1, p.options.T = 0.5, p.options.qggmrf_nbr_wts = {1, 2, 0.5}; });
+  add("cone_small_steps", odd_cone(), [](auto& p) { p.options.max_alpha = 0.5; });
+  add("cone_repeated_pixels", odd_cone(), [](auto& p) { p.options.granularity = {12, 12, 12}, p.options.partition_sequence = {0, 1, 2}, p.options.seed = 17; });
+  add("cone_helical", helical_cone(), nothing);
+  add("cone_helical_curved_weighted", helical_cone(), [&](auto& p) {
+    auto q = helical_cone();
+    q.use_curved_detector = true;
+    p.scan = make_scan(q);
+    weigh(p);
+  });
+  add("cone_prox_weighted", odd_cone(), [&](auto& p) { prox(p), weigh(p); });
+  add("cone_prox_positive", helical_cone(), [&](auto& p) { prox(p), constrain(p); });
+  return cases;
+}
+
+struct Oracle : ::testing::TestWithParam<oracle_case> {};
+
+/// Float32 keeps the image, the error, the Hessian and the direction to 2^-24. A step of a voxel adds views x taps products, here up to 7 x 3 x 3
+/// whose roundings are independent, so it is off by 8 of them, and so is what later steps make of it: 24 after three iterations, 1.4e-6 of the
+/// largest voxel. The numbers of the record are sums over all of them. The error sinogram is what is left of y - A x, so its scale is that of w y.
+TEST_P(Oracle, EveryIteration) {
+  auto const& p = GetParam().problem;
+  constexpr double allowed = 2e-6;
+  system_matrix const a(p.scan);
+  vcd_oracle const expected(p.scan, a, p.sinogram.data, p.weights ? p.weights->data : std::vector<float>(), p.start.data, p.options,
+                            p.prox_input ? p.prox_input->data : std::vector<float>());
+  auto o = p.options;
+  std::vector<recon_state> states;
+  o.checkpoint = [&](recon_state const& state) { states.push_back(state); };
+  o.compute_prior_loss = true;
+  auto const found = solve(p, o);
+  ASSERT_EQ(expected.iterations.size(), 3u);
+  ASSERT_EQ(states.size(), 3u);
+  ASSERT_EQ(found.record.num_iterations, 3);
+  double const voxels = static_cast<double>(p.start.data.size());
+  for (std::size_t k = 0; k < 3; ++k) {
+    SCOPED_TRACE("iteration " + std::to_string(k + 1));
+    auto const& it = expected.iterations[k];
+    EXPECT_LE(relative_error(states[k].recon, it.image), allowed);
+    EXPECT_NEAR(found.record.alpha_values[k] / it.alpha, 1, allowed);
+    EXPECT_NEAR(found.record.stop_threshold_change_pct[k] / (100 * it.change), 1, allowed);
+    EXPECT_NEAR(found.record.fm_rmse[k] / it.rmse, 1, allowed);
+    EXPECT_LE(relative_error(found.record.delta_norm_per_slice[k], it.slice_norms), allowed);
+    if (!p.prox_input) EXPECT_NEAR(found.record.prior_loss[k] / (expected.prior_loss(it.image) / voxels), 1, allowed);
+  }
+  EXPECT_TRUE(same_bits(found.image.data, states[2].recon));
+  EXPECT_LE(relative_error(states[2].hessian, expected.hessian), allowed);
+  double worst = 0, largest = 0;
+  for (std::size_t n = 0; n < expected.e.size(); ++n) {
+    double const w = p.weights ? static_cast<double>(p.weights->data[n]) : 1;
+    worst = std::max(worst, std::abs(static_cast<double>(states[2].weighted_error[n]) - w * expected.e[n]));
+    largest = std::max(largest, w * std::abs(static_cast<double>(p.sinogram.data[n])));
+  }
+  EXPECT_LE(worst / largest, allowed);
+  if (GetParam().name.ends_with("repeated_pixels")) EXPECT_TRUE(expected.repeats_within_a_subset) << "the case misses its point";
+  if (GetParam().name.ends_with("small_steps")) EXPECT_EQ(found.record.alpha_values[2], p.options.max_alpha) << "the case misses its point";
+}
+INSTANTIATE_TEST_SUITE_P(Recon, Oracle, ::testing::ValuesIn(oracle_cases()), [](auto const& one) { return one.param.name; });
+
+// ---- MBIRJAX 0.7.3 --------------------------------------------------------------------------------------------------------------------------
+
+#if defined(MBIRK_TEST_GOLDEN)
+
+struct ReconGolden : ::testing::TestWithParam<char const*> {};
+/// The files say how far apart two float32 programs may be, each with its own direct image.
+TEST_P(ReconGolden, ReconAndProxMap) {
+  golden_case const c(GetParam());
+  auto const s = c.scan();
+  int compared = 0;
+  for (auto const& op : c.file.at("ops")) {
+    std::string const name = op.at("op"), output = op.at("output");
+    if (name != "recon" && name != "prox_map") continue;
+    auto const &in = op.at("inputs"), &args = op.at("args");
+    recon_options o;
+    o.max_iterations = args.at("max_iterations"), o.seed = args.at("seed").get<std::uint32_t>(), o.stop_threshold_change_pct = 0;
+    auto const y = c.floats(in.at("sinogram"));
+    std::optional<array<3>> weights;
+    if (in.contains("weights")) weights = c.floats(in.at("weights"));
+    auto const w = weights ? std::optional<view<float const, 3>>(weights->all()) : std::nullopt;
+    array<3> x(recon_shape(s), NAN);
+    if (name == "recon") run_recon(s, y.all(), w, x.all(), o);
+    else run_prox_map(s, c.floats(in.at("prox_input")).all(), y.all(), w, x.all(), o);
+    double const error = relative_error(x.data, c.floats(output).data);
+    EXPECT_LE(error, op.at("rtol").get<double>()) << output;
+    RecordProperty(output, std::to_string(error * 1e7) + "e-7");
+    ++compared;
+  }
+  EXPECT_EQ(compared, 4);
+}
+INSTANTIATE_TEST_SUITE_P(Recon, ReconGolden, ::testing::ValuesIn(golden_names), [](auto const& one) { return one.param; });
+
+#endif
+
+/// What MBIRJAX makes of known_sinogram(): row 3 of slice 0, and scalars.
+struct known_values {
+  any_scan scan;
+  double sigma_y, sigma_x;
+  std::vector<double> direct, one, three, prox;
+  double change, rmse, sum, prox_alpha;
+  std::vector<double> alphas;
+};
+std::vector<known_values> all_known_values() {
+  return {{known_parallel(), 0.15371744, 0.26184896,
+           {0.850782, 0.9710366, 1.2337654, 1.4653629, 0.920461, 0.6412202, 0.5384237},
+           {2.0212831, 0.8116156, 1.1443216, 1.3184603, 0.9297272, 0.4578196, 0.9442819},
+           {2.4312658, 0.3102637, 1.1108857, 1.3859688, 0.6130334, -0.0870916, 1.3615346},
+           {1.9256734, 0.9364171, 1.1070845, 1.2876184, 1.0056378, 0.4617029, 0.9152824},
+           0.2865234, 4.2711310, 64.418601, 0.792834, {0.88503182, 0.81091106, 0.89421368}},
+          {known_cone(), 0.15371744, 0.52369791,
+           {1.0117679, 1.3488292, 1.8723363, 2.9371982, 1.9415183, 1.4290615, 1.0898118},
+           {2.5958123, 1.0580413, 2.4301956, 2.5376472, 2.7598205, 1.5901833, 2.421489},
+           {3.1668875, 0.5849807, 3.215085, 3.1651056, 2.9045203, 1.0755961, 3.6559508},
+           {2.5295208, 1.0866299, 2.37644, 2.5086124, 2.7109146, 1.5863538, 2.3836827},
+           0.2754277, 3.3148446, 124.316123, 0.8565944, {0.86503237, 1.1711034, 1.1497813}}};
+}
+recon_options known_options(int iterations) {
+  recon_options o;
+  o.max_iterations = iterations, o.stop_threshold_change_pct = 0, o.granularity = {1, 2, 4}, o.partition_sequence = {1, 2};
+  return o;
+}
+double largest_of(array<3> const& x) { return *std::max_element(x.data.begin(), x.data.end()); }
+/// 5e-6 of the largest voxel: MBIRJAX is up to 3e-6 away from the oracle above, being float32 in its sums as well. Steps: its scalars are that, twice.
+void expect_row(array<3> const& x, std::vector<double> const& expected) {
+  for (std::size_t j = 0; j < 7; ++j) EXPECT_NEAR(static_cast<double>(x.all()(3, j, 0)), expected[j], 5e-6 * largest_of(x)) << "column " << j;
+}
+
+TEST(KnownRecon, ImagesAndRecords) {
+  auto const y = known_sinogram();
+  array<3> const v({7, 7, 2}, 0.5f);
+  for (auto const& k : all_known_values()) {
+    SCOPED_TRACE(std::holds_alternative<cone_scan>(k.scan) ? "cone" : "parallel");
+    array<3> x({7, 7, 2});
+    auto const one = run_recon(k.scan, y.all(), {}, x.all(), known_options(1));
+    expect_row(x, k.one);
+    double sum = 0;
+    for (auto const value : x.data) sum += static_cast<double>(value);
+    EXPECT_NEAR(sum, k.sum, 1e-6 * k.sum);
+    ASSERT_EQ(one.num_iterations, 1);
+    EXPECT_NEAR(one.sigma_y, k.sigma_y, 5e-7 * k.sigma_y);
+    EXPECT_NEAR(one.sigma_x, k.sigma_x, 5e-7 * k.sigma_x);
+    EXPECT_EQ(one.sigma_prox, one.sigma_x);
+    EXPECT_NEAR(one.alpha_values[0], k.alphas[0], 1e-5);
+    EXPECT_NEAR(one.stop_threshold_change_pct[0], 100 * k.change, 1e-3 * k.change);
+    EXPECT_NEAR(one.fm_rmse[0], k.rmse, 1e-5 * k.rmse);
+
+    auto const three = run_recon(k.scan, y.all(), {}, x.all(), known_options(3));
+    expect_row(x, k.three);
+    ASSERT_EQ(three.num_iterations, 3);
+    for (std::size_t n = 0; n < 3; ++n) EXPECT_NEAR(three.alpha_values[n], k.alphas[n], 1e-5);
+    EXPECT_EQ(three.partition_sequence, (std::vector<index_t>{1, 2, 2}));
+
+    auto const prox = run_prox_map(k.scan, v.all(), y.all(), {}, x.all(), known_options(1));
+    expect_row(x, k.prox);
+    EXPECT_NEAR(prox.alpha_values.at(0), k.prox_alpha, 1e-5);
+    EXPECT_EQ(prox.sigma_prox, one.sigma_prox);
+  }
+}
+
+/// No iteration: the direct image, scaled so that its projection is nearest to the sinogram in the weighted sense.
+TEST(KnownRecon, TheInitialImageIsTheScaledDirectImage) {
+  auto const y = known_sinogram();
+  for (auto const& k : all_known_values()) {
+    auto const& s = k.scan;
+    array<3> direct({7, 7, 2}), x({7, 7, 2}, NAN);
+    std::visit([&](auto const& scan) { direct_recon(on_host(), scan, y.all(), direct.all()); }, s);
+    expect_row(direct, k.direct);
+    auto const pixels = masked_in(s);
+    auto const z = std::visit([&](auto const& scan) { return define_forward(scan, cylinders_of(direct, pixels).data, pixels); }, s);
+    for (bool const weighted : {false, true}) {
+      auto const w = weighted ? patchy_weights(s, 3) : array<3>({6, 2, 7}, 1.0f);
+      double with_data = 0, with_itself = 0;
+      for (std::size_t n = 0; n < z.size(); ++n) {
+        auto const weight = static_cast<double>(w.data[n]);
+        with_data += weight * z[n] * static_cast<double>(y.data[n]), with_itself += weight * z[n] * z[n];
+      }
+      auto const record = run_recon(s, y.all(), weighted ? std::optional<view<float const, 3>>(w.all()) : std::nullopt, x.all(), known_options(0));
+      EXPECT_EQ(record.num_iterations, 0);
+      EXPECT_TRUE(record.alpha_values.empty());
+      auto expected = direct.data;
+      for (auto& value : expected) value = static_cast<float>(static_cast<double>(value) * with_data / with_itself);
+      EXPECT_LE(relative_error(x.data, expected), 1e-6);  // the weights of the projection, and three roundings
+    }
+  }
+}
+
+TEST(SliceDamping, KnownValues) {
+  cone_parameters p{.sinogram_shape = {4, 5, 8}, .angles = equal_angles(4, 2 * std::numbers::pi), .source_detector_dist = 32, .source_iso_dist = 16};
+  auto const found = slice_damping(cone_scan(p));
+  double const expected[] = {0.25598, 0.2537153, 0.25, 0.2537153, 0.25598};
+  ASSERT_EQ(found.size(), 5u);
+  for (std::size_t k = 0; k < 5; ++k) EXPECT_NEAR(static_cast<double>(found[k]), expected[k], 1e-7);
+  p.source_detector_dist = std::numeric_limits<double>::infinity();  // no slice is seen at an angle
+  for (auto const s : slice_damping(cone_scan(p))) EXPECT_EQ(s, 0.25f);
+}
+
+// ---- properties -----------------------------------------------------------------------------------------------------------------------------
+
+/// One of each geometry, with and without weights.
+std::vector<vcd_problem> both_geometries() {
+  std::vector<vcd_problem> problems;
+  for (any_parameters const& p : {any_parameters(odd_parallel()), any_parameters(helical_cone())})
+    for (bool const weighted : {false, true}) {
+      problems.push_back(make_problem(p, 31));
+      if (weighted) problems.back().weights = patchy_weights(problems.back().scan, 32);
+    }
+  return problems;
+}
+
+TEST(Recon, AnyNumberOfThreadsGivesTheSameBits) {
+  any_parameters const parallel = parallel_parameters{.sinogram_shape = {13, 9, 33}, .angles = some_angles(13)};
+  any_parameters const cone = cone_parameters{.sinogram_shape = {13, 11, 33}, .angles = some_angles(13), .source_detector_dist = 132, .source_iso_dist = 66};
+  for (auto const& parameters : {parallel, cone})
+    for (bool const prox : {false, true}) {
+      auto p = make_problem(parameters, 41);
+      p.weights = patchy_weights(p.scan, 42);
+      if (prox) p.prox_input = random_array<3>(recon_shape(p.scan), 43);
+      p.options.max_iterations = 2, p.options.compute_prior_loss = true, p.options.positivity_flag = prox;
+      auto const one = solve(p, 1);
+      for (int const threads : {2, 3, 7}) {
+        auto const several = solve(p, threads);
+        EXPECT_TRUE(same_bits(one.image.data, several.image.data)) << threads;
+        expect_same_record(one.record, several.record);
+      }
+      p.options.sigma_y.reset(), p.options.sigma_x.reset(), p.options.sigma_prox.reset();  // all automatic, from the direct image
+      array<3> a(recon_shape(p.scan)), b(recon_shape(p.scan));
+      auto const first = run_recon(p.scan, p.sinogram.all(), p.weights_view(), a.all(), p.options, 1);
+      auto const second = run_recon(p.scan, p.sinogram.all(), p.weights_view(), b.all(), p.options, 3);
+      EXPECT_TRUE(same_bits(a.data, b.data));
+      expect_same_record(first, second);
+    }
+}
+
+TEST(Recon, EveryIterationLowersTheObjective) {
+  for (auto p : both_geometries())
+    for (bool const prox : {false, true}) {
+      if (prox) p.prox_input = random_array<3>(recon_shape(p.scan), 44);
+      system_matrix const a(p.scan);
+      p.options.max_iterations = 8;
+      auto no_steps = p.options;
+      no_steps.max_iterations = 0;
+      auto const objective = [&](std::vector<float> const& image) {
+        return vcd_oracle(p.scan, a, p.sinogram.data, p.weights ? p.weights->data : std::vector<float>(), image, no_steps,
+                          p.prox_input ? p.prox_input->data : std::vector<float>()).objective();
+      };
+      std::vector<double> values{objective(p.start.data)};
+      p.options.checkpoint = [&](recon_state const& state) { values.push_back(objective(state.recon)); };
+      solve(p);
+      ASSERT_EQ(values.size(), 9u);
+      for (std::size_t k = 1; k < values.size(); ++k) EXPECT_LT(values[k], values[k - 1]) << "iteration " << k;
+      EXPECT_LT(values.back(), 0.2 * values.front());
+    }
+}
+
+/// A step of -x/(alpha + 2^-23) ends at x 2^-23/alpha or, rounded, up to two roundings below 0. Nothing else keeps x from being negative.
+TEST(Recon, PositivityKeepsTheImageFromBeingNegative) {
+  for (auto p : both_geometries()) {
+    p.options.max_iterations = 5;
+    for (std::size_t k = 0; k < p.start.data.size(); k += 2) p.start.data[k] = 0;
+    EXPECT_LT(*std::min_element(solve(p).image.data.begin(), solve(p).image.data.end()), -1e-3f) << "the problem has nothing to constrain";
+    p.options.positivity_flag = true;
+    p.options.checkpoint = [&](recon_state const& state) {
+      float const least = *std::min_element(state.recon.begin(), state.recon.end()), most = *std::max_element(state.recon.begin(), state.recon.end());
+      EXPECT_GE(least, -0x1p-22f * most);
+    };
+    solve(p);
+  }
+}
+
+TEST(Recon, VoxelsOutsideTheMaskStay) {
+  for (auto const& p : both_geometries()) {
+    auto const image = solve(p).image;
+    auto const& mask = mask_of(p.scan);
+    auto const slices = static_cast<std::size_t>(slices_of(p.scan));
+    std::size_t inside = 0, moved = 0;
+    for (std::size_t k = 0; k < image.data.size(); ++k) {
+      if (mask[k / slices]) ++inside, moved += image.data[k] != p.start.data[k];
+      else EXPECT_EQ(image.data[k], p.start.data[k]) << k;
+    }
+    EXPECT_LT(inside, image.data.size());
+    EXPECT_GT(moved, inside / 2);
+  }
+}
+
+TEST(Recon, AConstantIsTheArrayOfThatConstantEverywhere) {
+  for (auto p : both_geometries())
+    for (double const constant : {0.0, 0.3}) {
+      p.start = array<3>(recon_shape(p.scan), static_cast<float>(constant));
+      auto const as_array = solve(p);
+      auto o = p.options;
+      o.init_recon = constant;
+      auto const as_number = solve(p, o);
+      EXPECT_TRUE(same_bits(as_array.image.data, as_number.image.data));
+      expect_same_record(as_array.record, as_number.record);
+      o.max_iterations = 0;
+      EXPECT_TRUE(same_bits(solve(p, o).image.data, p.start.data));
+    }
+}
+
+TEST(Recon, TheInitialImageMayBeTheResultsArrayAndSinogramsMayHaveGaps) {
+  for (auto const& p : both_geometries()) {
+    auto const expected = solve(p);
+    auto image = p.start;
+    auto o = p.options;
+    o.init_recon = view<float const, 3>(image.all());
+    spread y(p.sinogram), w(p.weights ? *p.weights : p.sinogram);
+    auto const record = run_recon(p.scan, view<float const, 3>(y.all()), p.weights ? std::optional<view<float const, 3>>(w.all()) : std::nullopt, image.all(), o);
+    EXPECT_TRUE(same_bits(image.data, expected.image.data));
+    expect_same_record(record, expected.record);
+  }
+}
+
+TEST(Recon, NoIterationsReturnTheInitialImage) {
+  auto p = both_geometries()[1];
+  for (int const first : {0, 3, 7}) {
+    p.options.max_iterations = 3 * (first > 0), p.options.first_iteration = first;
+    auto const found = solve(p);
+    EXPECT_TRUE(same_bits(found.image.data, p.start.data));
+    EXPECT_EQ(found.record.num_iterations, 0);
+    EXPECT_TRUE(found.record.partition_sequence.empty());
+  }
+}
+
+TEST(Recon, StopsBelowTheThreshold) {
+  for (auto p : both_geometries()) {
+    p.options.max_iterations = 9;
+    auto const all = solve(p).record.stop_threshold_change_pct;
+    ASSERT_EQ(all.size(), 9u);
+    p.options.stop_threshold_change_pct = 1.001 * all[4];
+    auto const first = static_cast<std::size_t>(std::find_if(all.begin(), all.end(), [&](double c) { return c < p.options.stop_threshold_change_pct; }) - all.begin());
+    auto const record = solve(p).record;
+    EXPECT_EQ(record.stop_threshold_change_pct, (std::vector<double>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first) + 1)));
+    EXPECT_FALSE(record.cancelled);
+  }
+}
+
+TEST(Recon, TheRecordSaysWhatWasDone) {
+  auto p = both_geometries()[2];
+  auto const S = static_cast<std::size_t>(slices_of(p.scan));
+  p.options.max_iterations = 5, p.options.first_iteration = 1, p.options.partition_sequence = {2, 1, 3};
+  auto const r = solve(p).record;
+  EXPECT_EQ(r.num_iterations, 4);
+  EXPECT_EQ(r.granularity, p.options.granularity);
+  EXPECT_EQ(r.partition_sequence, (std::vector<index_t>{1, 3, 3, 3})) << "the last entry repeats";
+  EXPECT_EQ(r.sigma_y, 0.3);
+  EXPECT_EQ(r.sigma_x, 0.2);
+  EXPECT_EQ(r.prior_loss, std::vector<double>(4, 0.0));
+  for (auto const* list : {&r.fm_rmse, &r.alpha_values, &r.stop_threshold_change_pct}) {
+    ASSERT_EQ(list->size(), 4u);
+    for (auto const x : *list) EXPECT_GT(x, 0);
+  }
+  ASSERT_EQ(r.delta_norm_per_slice.size(), 4u);
+  for (auto const& norms : r.delta_norm_per_slice) EXPECT_EQ(norms.size(), S);
+  EXPECT_TRUE(r.warnings.empty());
+  EXPECT_FALSE(r.cancelled);
+}
+
+TEST(Recon, SigmasThatAreGivenAreUsedAndTheOthersAreAutomatic) {
+  auto p = both_geometries()[1];
+  p.options.max_iterations = 1;
+  p.options.sigma_y.reset(), p.options.sigma_x.reset(), p.options.sigma_prox.reset();
+  auto const automatic = solve(p);
+  EXPECT_NE(automatic.record.sigma_y, 0.3);
+  p.options.sigma_x = 0.2;
+  auto const mixed = solve(p);
+  EXPECT_EQ(mixed.record.sigma_x, 0.2);
+  EXPECT_EQ(mixed.record.sigma_y, automatic.record.sigma_y);
+  p.options.sigma_x = automatic.record.sigma_x, p.options.sigma_y = automatic.record.sigma_y;
+  EXPECT_TRUE(same_bits(solve(p).image.data, automatic.image.data));
+  p.options.sigma_y.reset(), p.options.sigma_x.reset(), p.options.sharpness = 2, p.options.snr_db = 40;
+  auto const sharper = solve(p).record;
+  EXPECT_NEAR(sharper.sigma_x, 2 * automatic.record.sigma_x, 1e-6 * sharper.sigma_x);
+  EXPECT_NEAR(sharper.sigma_y, automatic.record.sigma_y / std::sqrt(10.0), 1e-6 * sharper.sigma_y);
+}
+
+TEST(Recon, CallbacksSeeEveryIterationAndCanStop) {
+  auto p = both_geometries()[0];
+  p.options.max_iterations = 5, p.options.compute_prior_loss = true, p.options.checkpoint_every = 2;
+  auto const expected = solve(p).record;
+  std::vector<iteration_report> reports;
+  std::vector<int> saved;
+  p.options.progress = [&](iteration_report const& r) { return reports.push_back(r), true; };
+  p.options.checkpoint = [&](recon_state const& s) { saved.push_back(s.record.num_iterations); };
+  expect_same_record(solve(p).record, expected);
+  ASSERT_EQ(reports.size(), 5u);
+  EXPECT_EQ(saved, (std::vector<int>{2, 4}));
+  for (std::size_t k = 0; k < 5; ++k) {
+    EXPECT_EQ(reports[k].iteration, static_cast<int>(k) + 1);
+    EXPECT_EQ(reports[k].iterations, 5);
+    EXPECT_EQ(100 * reports[k].change, expected.stop_threshold_change_pct[k]);
+    EXPECT_EQ(reports[k].alpha, expected.alpha_values[k]);
+    EXPECT_EQ(reports[k].fm_rmse, expected.fm_rmse[k]);
+    EXPECT_EQ(reports[k].prior_loss, expected.prior_loss[k]);
+    EXPECT_GT(reports[k].prior_loss, 0);
+  }
+  saved.clear();
+  p.options.progress = [](iteration_report const& r) { return r.iteration < 3; };
+  auto const stopped = solve(p);
+  EXPECT_EQ(stopped.record.num_iterations, 3);
+  EXPECT_TRUE(stopped.record.cancelled);
+  EXPECT_EQ(saved, (std::vector<int>{2, 3})) << "a run that is stopped can be resumed";
+  p.options.progress = {}, p.options.max_iterations = 3;
+  EXPECT_TRUE(same_bits(stopped.image.data, solve(p).image.data));
+}
+
+/// Stops after two iterations, and goes on from the state: to the bit what an uninterrupted run gives. The sinogram is not needed any more.
+TEST(Recon, ResumesToTheSameBits) {
+  for (auto p : both_geometries())
+    for (bool const prox : {false, true}) {
+      if (prox) p.prox_input = random_array<3>(recon_shape(p.scan), 45);
+      p.options.max_iterations = 6, p.options.compute_prior_loss = true;
+      p.options.sigma_y.reset(), p.options.sigma_x.reset(), p.options.sigma_prox.reset();
+      auto const expected = solve(p);
+      auto o = p.options;
+      recon_state kept;
+      o.progress = [](iteration_report const& r) { return r.iteration < 2; };
+      o.checkpoint = [&](recon_state const& s) { kept = s; };
+      EXPECT_EQ(solve(p, o).record.num_iterations, 2);
+      EXPECT_TRUE(kept.record.cancelled);
+      o = p.options;
+      o.resume = &kept;
+      auto q = p;
+      std::fill(q.sinogram.data.begin(), q.sinogram.data.end(), NAN);
+      auto const resumed = solve(q, o);
+      EXPECT_TRUE(same_bits(resumed.image.data, expected.image.data));
+      expect_same_record(resumed.record, expected.record);
+    }
+}
+/// The state after the last iteration that a run makes: nothing is left to do.
+TEST(Recon, ResumingAFinishedRunReturnsItsResult) {
+  for (auto p : both_geometries())
+    for (bool const by_threshold : {false, true}) {
+      p.options.max_iterations = 6;
+      p.options.stop_threshold_change_pct = by_threshold ? 1.001 * solve(p).record.stop_threshold_change_pct[3] : 0;
+      recon_state kept;
+      p.options.checkpoint = [&](recon_state const& s) { kept = s; };
+      auto const expected = solve(p);
+      auto const resumable = kept;
+      auto o = p.options;
+      o.resume = &resumable;
+      auto const resumed = solve(p, o);
+      EXPECT_TRUE(same_bits(resumed.image.data, expected.image.data)) << by_threshold;
+      expect_same_record(resumed.record, expected.record);
+    }
+}
+
+}  // namespace
