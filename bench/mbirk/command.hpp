@@ -44,5 +44,6 @@ void add_ops_command(CLI::App& app, chosen_command& chosen);
 void add_run_command(CLI::App& app, chosen_command& chosen);
 void add_profile_command(CLI::App& app, chosen_command& chosen);
 void add_compare_command(CLI::App& app, chosen_command& chosen);
+void add_recon_command(CLI::App& app, chosen_command& chosen);
 
 }  // namespace mbirk::program

@@ -25,10 +25,9 @@
 namespace mbirk::program {
 
 /// Where the program's operations run and what it can notice. Every operation is compiled for each of them.
-using plain_counting = instrument::counting<instrument::level::unique | instrument::level::ranges>;
-using full_counting = instrument::counting<instrument::level::unique | instrument::level::reuse | instrument::level::ranges>;
-using any_context = std::variant<context<exec::host, instrument::none>, context<exec::host, instrument::tracing>, context<exec::host, plain_counting>,
-                                 context<exec::host, full_counting>, context<exec::host, instrument::model<>>>;
+using counting = instrument::counting<instrument::level::unique | instrument::level::reuse | instrument::level::ranges>;
+using any_context = std::variant<context<exec::host, instrument::none>, context<exec::host, instrument::tracing>, context<exec::host, counting>,
+                                 context<exec::host, instrument::model<>>>;
 
 /// The scan of a case; nothing for geometry none.
 using any_scan = std::variant<std::monostate, parallel_scan, cone_scan>;

@@ -12,6 +12,7 @@ recon_options options_of(operands const& x) {
   o.max_iterations = x.integer("max_iterations");
   o.stop_threshold_change_pct = *x.number("stop_threshold_change_pct");
   o.seed = static_cast<std::uint32_t>(x.integer("seed"));
+  o.mbirjax_rounding = x.boolean("mbirjax_rounding");
   if (auto const image = x.optional_volume("init_recon")) o.init_recon = *image;
   return o;
 }
@@ -29,7 +30,8 @@ std::uint64_t least_flops(any_scan const& any, operands const& x, std::uint64_t 
 }
 
 std::vector<argument_info> arguments(int iterations) {
-  return {{"max_iterations", value_kind::integer, iterations}, {"stop_threshold_change_pct", value_kind::number, 0.0}, {"seed", value_kind::integer, 0}};
+  return {{"max_iterations", value_kind::integer, iterations}, {"stop_threshold_change_pct", value_kind::number, 0.0}, {"seed", value_kind::integer, 0},
+          {"mbirjax_rounding", value_kind::boolean, true}};  // a case is there to be compared; the profile says false
 }
 
 }  // namespace

@@ -70,8 +70,7 @@ json measure(measured_operation& m, int run, instrument::trace_buffer& trace) {
 json count(measured_operation& m, index_t n) {
   instrument::ledger records;
   bool const counted = n <= largest_counted;
-  if (n <= largest_reuse) m.run(full_counting{records});
-  else if (counted) m.run(plain_counting{records});
+  if (counted) m.run(counting{records, n <= largest_reuse});
   else {
     profile_problem const shapes(m.entry.geometry, n, 1, false);
     measured_operation{m.entry, shapes, shapes.make_operands(*m.entry.op, m.entry.arguments), m.exec}.run(instrument::model<>{records});

@@ -44,8 +44,8 @@ std::vector<profile_entry> const& profile_entries() {
       auto const direct = [&](char const* what) { return (geometry == "cone" ? "fdk_" : "fbp_") + std::string(what); };
       for (auto const* op : {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project", "hessian_diagonal", "direct_filter"})
         add(geometry + '_' + op, geometry, op);
-      add(geometry + "_mbir_recon", geometry, "recon", {{"max_iterations", 1}});
-      add(geometry + "_prox_map", geometry, "prox_map", {{"max_iterations", 1}});
+      add(geometry + "_mbir_recon", geometry, "recon", {{"max_iterations", 1}, {"mbirjax_rounding", false}});
+      add(geometry + "_prox_map", geometry, "prox_map", {{"max_iterations", 1}, {"mbirjax_rounding", false}});
       for (auto const& op : {direct("recon"), direct("filter"), std::string("direct_recon"), std::string("gen_weights_mar")})
         add(geometry + '_' + op, geometry, op.c_str());
     }

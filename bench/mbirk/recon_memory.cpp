@@ -9,7 +9,9 @@
 #include <limits>
 #include <sstream>
 
+#include "mbirk/exec/host.hpp"
 #include "mbirk/kernel/host/layout.hpp"
+#include "mbirk/kernel/host/parallel_back.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -20,11 +22,12 @@ double product(std::array<index_t, 3> const& shape) {
   return static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]);
 }
 
-/// Bytes of a sinogram as the operations keep it: guards beside the channels, rows in equal chunks of whole packs (of at most 16 lanes).
-double inside_bytes(std::array<index_t, 3> const& s) {
-  constexpr double lanes = 16;
-  double const packs = std::max(1.0, std::ceil(static_cast<double>(s[1]) / lanes)), spare = packs > 4 ? std::ceil(packs / 4) : 0;
-  return 4 * static_cast<double>(s[0]) * static_cast<double>(s[2] + 2 * kernel::guard_channels) * (packs + spare) * lanes;
+/// Bytes of a sinogram as the operations keep it: guards beside the channels, rows padded to whole vectors in equal chunks.
+double inside_bytes(bool cone, std::array<index_t, 3> const& s) {
+  using B = exec::host::backend;
+  index_t const most = cone ? std::max<index_t>(1, s[1]) : kernel::parallel_back<B>::most_packs;
+  auto const one_view = kernel::make_chunks(1, s[2], s[1], B::lanes, most);
+  return 4 * static_cast<double>(s[0]) * static_cast<double>(one_view.size());
 }
 
 /// The number after `key` in a file of lines "key value ...".
@@ -84,7 +87,8 @@ index_t fewest_subsets(recon_options const& o) {
 std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> const& any, recon_options const& o, memory_question const& q) {
   return std::visit([&]<class Scan>(Scan const& scan) {
     bool const cone = std::is_same_v<Scan, cone_scan>;
-    double const samples = 4 * product(scan.sinogram_shape()), inside = inside_bytes(scan.sinogram_shape()), voxels = 4 * product(scan.recon_shape());
+    double const samples = 4 * product(scan.sinogram_shape()), one_view = cone ? samples / static_cast<double>(std::max<index_t>(scan.sinogram_shape()[0], 1)) : 0;
+    double const inside = inside_bytes(cone, scan.sinogram_shape()), voxels = 4 * product(scan.recon_shape());
     std::vector<memory_item> items{{"sinogram", samples}, {"reconstruction", voxels}};
     if (q.weighted) items.push_back({"weights", samples});
     if (q.vcd) {
@@ -95,21 +99,22 @@ std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> con
       double const pixels = static_cast<double>(scan.full_indices().size());
       items.push_back({"pixel partitions", 4 * pixels * static_cast<double>(o.granularity.size() + 2)});
       if (o.resume) items.push_back({"state to resume", 2 * voxels + samples});
-      // The first image needs a sinogram that is gone when the iterations begin.
+      // The first image needs a sinogram and, in cone beam, a view of filter weights, which are gone when the iterations begin.
       double const subset = 4 * std::ceil(pixels / static_cast<double>(fewest_subsets(o))) * static_cast<double>(round_up(scan.recon_shape()[2], 16));
-      double const direction = subset * (o.slice_damping.value_or(cone) ? 2 : 1), copy = q.checkpoint ? 2 * voxels + samples : 0;
-      if (!o.resume && inside > direction + copy) {
-        items.push_back({"sinogram for the first image", inside});
+      // One sum per slice in double for every 64 pixels, twice as many with damping, which also has a curvature.
+      double const direction = subset * (o.slice_damping.value_or(cone) ? 2 + 1 / 16.0 : 1 + 1 / 32.0), copy = q.checkpoint ? 2 * voxels + samples : 0;
+      if (!o.resume && inside + one_view > direction + copy) {
+        items.push_back({"sinogram for the first image", inside + one_view});
       } else {
         items.push_back({"direction of the largest subset", direction});
         if (q.checkpoint) items.push_back({"copy for a checkpoint", copy});
       }
     } else {
-      items.push_back({"filtered sinogram", inside});
+      items.push_back({"filtered sinogram", inside + one_view});
     }
-    // Rows of a few vectors per channel and slice, tables of a number a view and pixel; measured: below this.
+    // Tiles of 64 pixels or channels and some tables; half of this was measured.
     items.push_back({"work space of " + std::to_string(q.threads) + (q.threads == 1 ? " thread" : " threads"),
-                     q.threads * (4e6 + 64.0 * 16 * static_cast<double>(scan.sinogram_shape()[2] + scan.recon_shape()[2]))});
+                     q.threads * (1e6 + 512.0 * static_cast<double>(scan.sinogram_shape()[2] + scan.recon_shape()[2]))});
     std::stable_sort(items.begin(), items.end(), [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
     return items;
   }, any);

@@ -25,8 +25,8 @@ struct memory_question {
   int threads = 1;
 };
 
-/// The arrays at the moment when most are there, largest first. An upper bound: sinograms are padded to whole vectors, subsets are the largest of the
-/// partitions that are used.
+/// The arrays at the moment when most are there, largest first: an upper bound that is less than a tenth too high for large problems. Subsets are
+/// those of the partition with the largest ones, among those that will be used.
 std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> const& scan, recon_options const& options, memory_question const& question);
 double total_bytes(std::vector<memory_item> const& items);
 

@@ -67,7 +67,7 @@ class recorder {
     require<unavailable_error>(kind_ != "nvtx", [] { return "instrument nvtx is not available here: this program was built without CUDA"; });
   }
   any_context make_context() {
-    if (kind_ == "counting") return context{exec_, full_counting(counts_)};
+    if (kind_ == "counting") return context{exec_, counting(counts_)};
     if (kind_ == "tracing") return context{exec_, instrument::tracing(trace_)};
     return context{exec_, instrument::none{}};
   }

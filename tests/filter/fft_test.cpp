@@ -19,10 +19,10 @@ array<3> filtered(any_scan const& s, array<3> const& y, filter_options const& op
   return q;
 }
 
-/// The error of every pair of rows in the 2-norm, over its bound. A transform of L samples has log2(L) levels, each of which moves every sample by some
-/// two roundings (product with a twiddle, sum); they have no common sign, so those of all levels of both transforms add in squares. (In the worst
-/// case they would add up, to ten times that: Higham, Accuracy and Stability of Numerical Algorithms, 24.1.) Weights, spectrum, its product and the
-/// result add one each; the spectrum is at most Gamma/2.
+/// The error of every pair of rows in the 2-norm, over its bound. A transform of L samples has log2(L) levels, each of which moves every sample by
+/// some two roundings (product with a twiddle, sum); they have no common sign, so those of all levels of both transforms add in squares. (In the
+/// worst case they would add up, to ten times that: Higham, Accuracy and Stability of Numerical Algorithms, 24.1.) Weights, spectrum, its product
+/// and the result add one each; the spectrum is at most Gamma/2.
 double worst_over_bound(any_scan const& s, array<3> const& y, array<3> const& q) {
   return std::visit([&](auto const& scan) {
     auto const& g = scan.geometry();

@@ -36,7 +36,8 @@ TEST(RampTap, SumsToWhatIsCutOff) {
 TEST(RampTap, OverFloat) {
   for (int d = 0; d < 2000; ++d) {
     float const t = definition::ramp_tap(static_cast<float>(d));
-    EXPECT_NEAR(static_cast<double>(t), definition::ramp_tap(static_cast<double>(d)), 0x1p-22 * std::abs(static_cast<double>(t))) << d;  // 4 roundings
+    double const exact = definition::ramp_tap(static_cast<double>(d));
+    EXPECT_NEAR(static_cast<double>(t), exact, 0x1p-22 * std::abs(exact)) << d;  // 4 roundings
   }
 }
 
@@ -84,8 +85,8 @@ TEST(RampTap, TableHasEveryDistance) {
 }
 
 TEST(RampScale, OfBothGeometries) {
-  parallel_parameters p{.sinogram_shape = {10, 3, 8}, .angles = std::vector<float>(10), .delta_det_channel = 0.7, .delta_voxel = 0.5, .voxel_row_aspect = 1.5};
-  p.recon_shape = {{4, 4, 3}};
+  parallel_parameters p{.sinogram_shape = {10, 3, 8}, .angles = std::vector<float>(10), .delta_det_channel = 0.7, .delta_voxel = 0.5};
+  p.voxel_row_aspect = 1.5, p.recon_shape = {{4, 4, 3}};
   EXPECT_NEAR(definition::ramp_scale(make_geometry(p)), pi / 10 / (0.5 * 0.75), 1e-15);
   cone_parameters c{.sinogram_shape = {10, 3, 8}, .angles = std::vector<float>(10), .source_detector_dist = 60, .source_iso_dist = 40};
   c.delta_det_row = 1.3, c.delta_voxel = 0.5, c.voxel_row_aspect = 1.5, c.voxel_slice_aspect = 0.8;

@@ -22,7 +22,8 @@ inline host_context on_host(int threads = 1) { return {exec::host{threads}, {}};
 template <class Scan> std::vector<double> define_filter(Scan const& s, std::vector<float> const& y) {
   definition::plain_machine<double> m;
   std::vector<double> q(count_of(s.sinogram_shape()));
-  definition::direct_filter(m, s.geometry(), m.input(view<float const, 3>(y.data(), s.sinogram_shape())), view<double, 3>(q.data(), s.sinogram_shape()));
+  auto const input = m.input(view<float const, 3>(y.data(), s.sinogram_shape()));
+  definition::direct_filter(m, s.geometry(), input, view<double, 3>(q.data(), s.sinogram_shape()));
   return q;
 }
 

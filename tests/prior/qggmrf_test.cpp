@@ -163,6 +163,9 @@ TEST(Qggmrf, FlatImagesHaveNoGradientAndFullCurvature) {
   auto const found = run(plain, x, {3, 3, 19}, scattered({3, 3, 19}), spec_parameters);
   for (auto const g : found.gradient) EXPECT_EQ(g, 0);
   for (auto const h : found.hessian) EXPECT_NEAR(h, 11.111065, 11.2 * allowed);
+  // The floor of |d| leaves a tiny potential for every pair that exists, and for no other.
+  double const loss = qggmrf_loss(plain, view<float const, 3>(x.data(), {3, 3, 19}), spec_parameters), pairs = 2 * 6 * 19 + 9 * 18;
+  EXPECT_NEAR(loss / definition::qggmrf_potential(spec_parameters, 0.0), pairs / 6, allowed * pairs / 6);
 }
 
 /// |d| / (T sigma) overflows to infinity here; the gradient b |d|^(q - 1) T^(2 - q) / sigma^q q/p does not.

@@ -30,37 +30,44 @@ struct Recon : testing::Test {
     return "no attribute " + key;
   }
 
-  struct agreement { double scale, error; };
-  /// The factor by which the phantom is nearest to the volume, and what remains, relative to the phantom; inside the mask.
+  struct agreement { double mean, error; };
+  /// Where the phantom is flat (the same value, not 0, up to two pixels around): the mean of the volume over that of the phantom; and the root mean
+  /// square of their difference there, in the same unit.
   agreement with_phantom(std::vector<float> const& x) const {
     auto const phantom = hdf5_file(folder / "scan.h5").read<float>("/phantom");
-    auto const mask = ror_mask(phantom.shape[0], phantom.shape[1]);
-    auto const slices = static_cast<std::size_t>(phantom.shape[2]);
-    double pp = 0, px = 0, xx = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (!mask[i / slices]) continue;
-      double const a = static_cast<double>(phantom.data[i]), b = static_cast<double>(x[i]);
-      pp += a * a, px += a * b, xx += b * b;
-    }
-    return {px / pp, std::sqrt(std::max(0.0, xx - px * px / pp) / pp)};
+    view<float const, 3> const p(phantom.data.data(), {phantom.shape[0], phantom.shape[1], phantom.shape[2]}), v(x.data(), p.extents());
+    double sum_p = 0, sum_v = 0, squares = 0, count = 0;
+    for (index_t i = 2; i + 2 < p.extent(0); ++i)
+      for (index_t j = 2; j + 2 < p.extent(1); ++j)
+        for (index_t k = 1; k + 1 < p.extent(2); ++k) {
+          bool flat = p(i, j, k) != 0;
+          for (index_t a = -2; a <= 2; ++a)
+            for (index_t b = -2; b <= 2; ++b)
+              for (index_t c = -1; c <= 1; ++c) flat = flat && p(i + a, j + b, k + c) == p(i, j, k);
+          if (!flat) continue;
+          double const d = static_cast<double>(v(i, j, k)) - static_cast<double>(p(i, j, k));
+          sum_p += static_cast<double>(p(i, j, k)), sum_v += static_cast<double>(v(i, j, k)), squares += d * d, ++count;
+        }
+    EXPECT_GT(count, 100);
+    return {sum_v / sum_p, std::sqrt(squares / count) / (sum_p / count)};
   }
 };
 
 TEST_F(Recon, FindsThePhantom) {
-  // 20000 photons leave about 1 % of noise in a line integral, less than what 32 pixels across do to the edges of the phantom: a quarter of the
-  // volume's norm lies in a shell of one or two voxels. The absolute scale of direct reconstruction depends on those too; that of vcd, which fits
-  // the data, does not.
   for (std::string const geometry : {"parallel", "cone"}) {
-    make(geometry, 32);
+    make(geometry, 48);
+    
     std::string const direct = geometry == "cone" ? "fdk" : "fbp";
     auto const first = recon("direct.h5", {"--method", direct}), second = recon("vcd.h5");
     ASSERT_EQ(first.code, 0) << first;
     ASSERT_EQ(second.code, 0) << second;
     auto const a = with_phantom(volume("direct.h5")), b = with_phantom(volume("vcd.h5"));
-    EXPECT_NEAR(a.scale, 1, 0.2) << geometry;
-    EXPECT_LT(a.error, 0.5) << geometry;
-    EXPECT_NEAR(b.scale, 1, 0.05) << geometry;
-    EXPECT_LT(b.error, 0.3) << geometry;
+    // n photons behind a line y leave noise of sqrt(exp(y)/n): 1.9 % for the longest lines (y = 2 in parallel, 1 in cone beam, where voxels are
+    // half as large, 1.2 %). Filtered back projection of V = 72 views turns noise s of lines into s pi/sqrt(12 V) per voxel pitch: 6 % and 8 % of
+    // the flat parts, which are 0.2 of the phantom's largest value. Twice that is allowed, and for the mean of hundreds of voxels a quarter.
+    EXPECT_NEAR(a.mean, 1, 0.02) << geometry;
+    EXPECT_NEAR(b.mean, 1, 0.02) << geometry;
+    EXPECT_LT(a.error, 0.16) << geometry;
     EXPECT_LT(b.error, a.error) << geometry;
     EXPECT_NE(first.out.find("memory needed"), std::string::npos) << first;
     EXPECT_NE(second.out.find("15 iterations"), std::string::npos) << second;
@@ -108,18 +115,18 @@ TEST_F(Recon, NpyInAndOut) {
   geometry["angles"] = {{"start", 0}, {"stop", 2 * 3.14159265358979}, {"num", theta.data.size()}};
   write_text(folder / "g.json", geometry.dump());
   auto const run = [&](std::vector<std::string> const& more) {
-    std::vector<std::string> words{"recon", name("counts.npy"), "--geometry", name("g.json"), "--out", name("x.npy"), "--method", "fdk", "--no-png"};
+    std::vector<std::string> words{"recon", name("counts.npy"), "--geometry", name("g.json"), "--out", name("n.npy"), "--method", "fdk", "--no-png"};
     words.insert(words.end(), more.begin(), more.end());
     return mbirk_program(words);
   };
   auto const done = run({"--counts", "--white", name("white.npy"), "--dark", name("dark.npy"), "--save-parameters", name("saved.json")});
   ASSERT_EQ(done.code, 0) << done;
-  auto const x = read_npy<float>(folder / "x.npy"), reference = load_recon_hdf5(folder / "x.h5").recon;
+  auto const x = read_npy<float>(folder / "n.npy"), reference = load_recon_hdf5(folder / "x.h5").recon;
   EXPECT_EQ(x.shape, reference.shape);
   // Angles differ by the rounding of degrees to float32 and back.
   for (std::size_t i = 0; i < x.data.size(); ++i) ASSERT_NEAR(x.data[i], reference.data[i], 1e-4 * 0.5);
-  EXPECT_FALSE(fs::exists(folder / "x.png"));
-  EXPECT_EQ(json::parse(file_text(folder / "x.json"))["model_params"]["geometry"], "cone");
+  EXPECT_FALSE(fs::exists(folder / "n.png"));
+  EXPECT_EQ(json::parse(file_text(folder / "n.json"))["model_params"]["geometry"], "cone");
 
   auto const saved = mbirk_program({"recon", name("counts.npy"), "--geometry", name("saved.json"), "--out", name("y.npy"), "--method", "fdk", "--white",
                                     name("white.npy"), "--dark", name("dark.npy"), "--quiet"});
@@ -137,27 +144,29 @@ TEST_F(Recon, InterruptedAndResumedTheBitsAreTheSame) {
       more.insert(more.end(), weights.begin(), weights.end());
       return more;
     };
-    auto words = with({"timeout", "--preserve-status", "-s", "INT", "2", MBIRK_PROGRAM, "recon", name("scan.h5"), "--geometry", name("scan.json"), "--out",
+    bool const named = geometry == "cone";
+    std::string const state = name(named ? "state.h5" : "x.h5.checkpoint.h5");
+    auto words = with({"timeout", "--preserve-status", "-s", "INT", "1", MBIRK_PROGRAM, "recon", name("scan.h5"), "--geometry", name("scan.json"), "--out",
                        name("x.h5"), "--max-iterations", "100000"});
+    if (named) words.insert(words.end(), {"--checkpoint", state});
     auto const stopped = run_words(words);
     EXPECT_EQ(stopped.code, 1) << stopped;
     EXPECT_NE(stopped.err.find("interrupted after iteration "), std::string::npos) << stopped;
     EXPECT_FALSE(fs::exists(folder / "x.h5"));
-    ASSERT_TRUE(fs::exists(folder / "x.h5.checkpoint.h5")) << stopped;
+    ASSERT_TRUE(fs::exists(state)) << stopped;
     int const done = std::stoi(stopped.err.substr(stopped.err.find("after iteration ") + 16));
-    EXPECT_EQ(json::parse(hdf5_file(folder / "x.h5.checkpoint.h5").attributes("/")[2].second)["num_iterations"], done);
+    EXPECT_EQ(json::parse(hdf5_file(state).attributes("/")[2].second)["num_iterations"], done);
 
     auto const total = std::to_string(done + 3);
-    auto const resumed = recon("resumed.h5", with({"--max-iterations", total, "--resume", name("x.h5.checkpoint.h5")}));
+    auto const resumed = recon("resumed.h5", with({"--max-iterations", total, "--resume", state}));
     ASSERT_EQ(resumed.code, 0) << resumed;
     ASSERT_EQ(recon("straight.h5", with({"--max-iterations", total})).code, 0);
     EXPECT_EQ(volume("resumed.h5"), volume("straight.h5"));
     EXPECT_EQ(record("resumed.h5", "recon_log"), record("straight.h5", "recon_log"));
-    expect_failure(recon("y.h5", with({"--resume", name("x.h5.checkpoint.h5"), "--sharpness", "3"})), 2,
+    expect_failure(recon("y.h5", with({"--resume", state, "--sharpness", "3"})), 2,
                    "was made with other parameters: /geometry/params/sharpness is 1.0 there and 3.0 here");
-    expect_failure(recon("y.h5", {"--resume", name("x.h5.checkpoint.h5")}), 2, "/weights is \"transmission\" there and \"unweighted\" here");
-    expect_failure(recon("y.h5", with({"--resume", name("x.h5.checkpoint.h5"), "--seed", "1"})), 2, "seed");
-    fs::remove(folder / "x.h5.checkpoint.h5");
+    expect_failure(recon("y.h5", {"--resume", state}), 2, "/weights is \"transmission\" there and \"unweighted\" here");
+    expect_failure(recon("y.h5", with({"--resume", state, "--seed", "1"})), 2, "seed");
   }
 }
 
@@ -167,10 +176,10 @@ TEST_F(Recon, WhatDoesNotFitIsRefused) {
   expect_failure(refused, 2, "expected at most 1.00 MiB, --memory-limit");
   EXPECT_FALSE(fs::exists(folder / "x.h5"));
   auto geometry = json::parse(file_text(folder / "scan.json"));
-  geometry["recon_shape"] = {30000, 30000, 8};  // 29 GB for the volume alone, and twice that for vcd
+  geometry["recon_shape"] = {3000, 3000, 8};  // 275 MiB for the volume alone
   geometry["params"]["use_ror_mask"] = false;
   write_text(folder / "scan.json", geometry.dump());
-  auto const huge = recon("x.h5", {"--memory-limit", "50GiB"});
+  auto const huge = recon("x.h5", {"--memory-limit", "250MiB"});
   EXPECT_EQ(huge.code, 2) << huge;
   EXPECT_NE(huge.out.find("(--memory-limit)"), std::string::npos) << huge;
 }
@@ -247,11 +256,10 @@ TEST(ReconPeak, IsWhatIsAnnounced) {
             program::filtered_recon(ctx, scan, sinogram, view<float, 3>(x.data(), size));
           }
           double const announced = program::total_bytes(program::recon_memory(scan, options, {vcd, weighted, true, 2}));
-          double const workspace = 2 * 4e6 + 2 * 64.0 * 16 * static_cast<double>(85 + size[2]);
-          EXPECT_LE(caller + memory.peak() - 4.0 * 0, announced) << scan.index() << vcd << weighted << subsets;
-          EXPECT_GE(caller + memory.peak(), 0.75 * (announced - workspace)) << scan.index() << vcd << weighted << subsets;
-          RecordProperty("used", std::to_string(caller + memory.peak()));
-          if (std::getenv("SHOW")) std::printf("%zu %d %d %d used %.0f announced %.0f without work space %.0f\n", scan.index(), vcd, weighted, int(subsets), caller + memory.peak(), announced, announced - workspace);
+          double const workspace = 2 * (1e6 + 512.0 * static_cast<double>(85 + size[2]));
+          // All but the work space is known nearly to the byte; in large problems the work space is little.
+          EXPECT_LE(caller + memory.peak(), announced) << scan.index() << vcd << weighted << subsets;
+          EXPECT_GE(caller + memory.peak(), 0.9 * (announced - workspace)) << scan.index() << vcd << weighted << subsets;
         }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -35,8 +37,8 @@ TEST(Parameters, TableNamesEveryMemberOnce) {
     }
     EXPECT_EQ(names.size(), count);
   };
-  check(list_parameters<parallel_geometry>(), 27);
-  check(list_parameters<cone_geometry>(), 34);
+  check(list_parameters<parallel_geometry>(), 28);
+  check(list_parameters<cone_geometry>(), 35);
   check(list_parameters<image_geometry>(), 15);
 }
 
@@ -129,6 +131,21 @@ TEST(Parameters, SettingReachesTheStructs) {
   EXPECT_EQ(c.scan().angles, (std::vector<float>{0.5f, 1.5f, 2.5f}));
   EXPECT_EQ(c.get("use_ror_mask"), false);
   EXPECT_EQ(parallel().options().slice_damping, std::nullopt);
+}
+
+/// The table of docs/model.md is this one.
+TEST(Parameters, AreDocumented) {
+  std::ifstream file(std::string(MBIRK_GOLDEN_DIR) + "/../../docs/model.md");
+  std::string const page{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(page.empty());
+  std::set<std::string> parallel_names, image_names;
+  for (auto const& info : list_parameters<parallel_geometry>()) parallel_names.insert(info.name);
+  for (auto const& info : list_parameters<image_geometry>()) image_names.insert(info.name);
+  for (auto const& info : list_parameters<cone_geometry>()) {
+    auto const row = std::string("\n| `") + info.name + "` | " + info.default_text + " | " + (parallel_names.contains(info.name) ? "P C" : "C") +
+                     (image_names.contains(info.name) ? " D | " : " | ") + info.doc + " |\n";
+    EXPECT_TRUE(has(page, row)) << "expected in docs/model.md:" << row;
+  }
 }
 
 /// What get gives, set takes: for every parameter of every geometry.
@@ -246,6 +263,7 @@ TEST(Parameters, ValuesConvertWithoutLoss) {
   EXPECT_EQ(parameter_value(true).as<double>(), std::nullopt);
   EXPECT_EQ(parameter_value({1, 2}).as<std::vector<double>>(), (std::vector{1.0, 2.0}));
   EXPECT_EQ(parameter_value({1.0, 2.0}).as<std::vector<index_t>>(), std::nullopt);
+  EXPECT_EQ(parameter_value({1, 2.5}), parameter_value({1.0, 2.5}));
   EXPECT_EQ(parameter_value(std::vector<double>{}).as<std::vector<index_t>>(), std::vector<index_t>{});
   EXPECT_EQ(parameter_value(0.5).as<std::vector<double>>(), std::vector{0.5});
   EXPECT_EQ(parameter_value(std::string("x")).as<std::string>(), "x");

@@ -1,4 +1,4 @@
-// What the tests of recon and prox_map share: both behind plain functions on the host, compiled once for all files (in recon_test.cpp), small
+// What the tests of recon and prox_map share: both behind plain functions on the host, compiled once for all files (in recon_errors_test.cpp), small
 // problems, and comparisons of records.
 #pragma once
 

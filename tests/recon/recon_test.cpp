@@ -1,26 +1,13 @@
 // recon and prox_map against an oracle in double, MBIRJAX's arrays and its printed numbers; and their properties.
-#include "mbirk/recon/recon.hpp"
-
-#include <gtest/gtest.h>
-
 #include <numbers>
 
-#include "mbirk/mbirk.hpp"
+#include "filter/golden.hpp"
+#include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/parallel.hpp"
+#include "mbirk/recon/damping.hpp"
+#include "mbirk/recon/direct_recon.hpp"
 #include "recon/recon_oracle.hpp"
 #include "recon/recon_support.hpp"
-
-namespace mbirk::test {
-
-recon_record run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
-                       recon_options const& o, int threads) {
-  return std::visit([&](auto const& scan) { return mbirk::recon(on_host(threads), scan, sinogram, weights, recon, o); }, s);
-}
-recon_record run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
-                          std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o, int threads) {
-  return std::visit([&](auto const& scan) { return prox_map(on_host(threads), scan, prox_input, sinogram, weights, recon, o); }, s);
-}
-
-}  // namespace mbirk::test
 
 namespace {
 
@@ -148,7 +135,9 @@ TEST_P(Oracle, EveryIteration) {
     EXPECT_NEAR(found.record.stop_threshold_change_pct[k] / (100 * it.change), 1, allowed);
     EXPECT_NEAR(found.record.fm_rmse[k] / it.rmse, 1, allowed);
     EXPECT_LE(relative_error(found.record.delta_norm_per_slice[k], it.slice_norms), allowed);
-    if (!p.prox_input) EXPECT_NEAR(found.record.prior_loss[k] / (expected.prior_loss(it.image) / voxels), 1, allowed);
+    if (!p.prox_input) {
+      EXPECT_NEAR(found.record.prior_loss[k] / (expected.prior_loss(it.image) / voxels), 1, allowed);
+    }
   }
   EXPECT_TRUE(same_bits(found.image.data, states[2].recon));
   EXPECT_LE(relative_error(states[2].hessian, expected.hessian), allowed);
@@ -159,44 +148,72 @@ TEST_P(Oracle, EveryIteration) {
     largest = std::max(largest, w * std::abs(static_cast<double>(p.sinogram.data[n])));
   }
   EXPECT_LE(worst / largest, allowed);
-  if (GetParam().name.ends_with("repeated_pixels")) EXPECT_TRUE(expected.repeats_within_a_subset) << "the case misses its point";
-  if (GetParam().name.ends_with("small_steps")) EXPECT_EQ(found.record.alpha_values[2], p.options.max_alpha) << "the case misses its point";
+  auto const is_case = [](char const* end) { return GetParam().name.ends_with(end); };
+  EXPECT_EQ(expected.repeats_within_a_subset || !is_case("repeated_pixels"), true) << "the case misses its point";
+  EXPECT_EQ(found.record.alpha_values[2] == p.options.max_alpha || !is_case("small_steps"), true) << "the case misses its point";
 }
 INSTANTIATE_TEST_SUITE_P(Recon, Oracle, ::testing::ValuesIn(oracle_cases()), [](auto const& one) { return one.param.name; });
 
 // ---- MBIRJAX 0.7.3 --------------------------------------------------------------------------------------------------------------------------
 
-#if defined(MBIRK_TEST_GOLDEN)
+/// An entry of a case: its operation, run with these options besides.
+struct golden_entry {
+  golden_case const& file;
+  nlohmann::json const& op;
+  any_scan scan = file.scan();
+  array<3> sinogram = file.floats(op.at("inputs").at("sinogram"));
+  std::optional<array<3>> weights = op.at("inputs").contains("weights") ? std::optional(file.floats(op.at("inputs").at("weights"))) : std::nullopt;
 
-struct ReconGolden : ::testing::TestWithParam<char const*> {};
-/// The files say how far apart two float32 programs may be, each with its own direct image.
-TEST_P(ReconGolden, ReconAndProxMap) {
-  golden_case const c(GetParam());
-  auto const s = c.scan();
-  int compared = 0;
-  for (auto const& op : c.file.at("ops")) {
-    std::string const name = op.at("op"), output = op.at("output");
-    if (name != "recon" && name != "prox_map") continue;
-    auto const &in = op.at("inputs"), &args = op.at("args");
-    recon_options o;
-    o.max_iterations = args.at("max_iterations"), o.seed = args.at("seed").get<std::uint32_t>(), o.stop_threshold_change_pct = 0;
-    auto const y = c.floats(in.at("sinogram"));
-    std::optional<array<3>> weights;
-    if (in.contains("weights")) weights = c.floats(in.at("weights"));
+  std::vector<float> run(recon_options o) const {
+    o.max_iterations = op.at("args").at("max_iterations"), o.seed = op.at("args").at("seed").get<std::uint32_t>(), o.stop_threshold_change_pct = 0;
+    array<3> x(recon_shape(scan), NAN);
     auto const w = weights ? std::optional<view<float const, 3>>(weights->all()) : std::nullopt;
-    array<3> x(recon_shape(s), NAN);
-    if (name == "recon") run_recon(s, y.all(), w, x.all(), o);
-    else run_prox_map(s, c.floats(in.at("prox_input")).all(), y.all(), w, x.all(), o);
-    double const error = relative_error(x.data, c.floats(output).data);
-    EXPECT_LE(error, op.at("rtol").get<double>()) << output;
-    RecordProperty(output, std::to_string(error * 1e7) + "e-7");
-    ++compared;
+    if (op.at("op") == "recon") run_recon(scan, sinogram.all(), w, x.all(), o);
+    else run_prox_map(scan, file.floats(op.at("inputs").at("prox_input")).all(), sinogram.all(), w, x.all(), o);
+    return x.data;
   }
-  EXPECT_EQ(compared, 4);
-}
+  std::vector<float> expected() const { return file.floats(op.at("output")).data; }
+};
+
+struct ReconGolden : ::testing::TestWithParam<char const*> {
+  golden_case const file{GetParam()};
+  template <class F> void each_entry(F const& f) const {
+    int entries = 0;
+    for (auto const& op : file.file.at("ops"))
+      if (op.at("op") == "recon" || op.at("op") == "prox_map") {
+        SCOPED_TRACE(op.at("output").template get<std::string>());
+        f(golden_entry{file, op}), ++entries;
+      }
+    EXPECT_EQ(entries, 4);
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Recon, ReconGolden, ::testing::ValuesIn(golden_names), [](auto const& one) { return one.param; });
 
-#endif
+/// The files say how far apart two float32 programs may be, each with its own initial image.
+TEST_P(ReconGolden, ReconAndProxMap) {
+  each_entry([](golden_entry const& e) { EXPECT_LE(relative_error(e.run({}), e.expected()), e.op.at("rtol").get<double>()); });
+}
+
+/// From MBIRJAX's own initial image. Its direct image is scaled by a quotient of two sums that a processor adds up one by one in float32: they are
+/// off by up to 1.5e-5 here, and the first step of a reconstruction, which has to take that back from all pixels, moves 20 times as much. With the
+/// same sums the results are 2e-6 apart; whether the compiler fuses them moves a sum by 2e-7 and the image by 4e-6.
+TEST_P(ReconGolden, FromTheSameInitialImage) {
+  auto const direct = file.floats("out_direct_recon.npy");
+  each_entry([&](golden_entry const& e) {
+    auto const pixels = masked_in(e.scan);
+    auto const z = std::visit([&](auto const& scan) { return define_forward(scan, cylinders_of(direct, pixels).data, pixels); }, e.scan);
+    float with_data = 0, with_itself = 0;
+    for (std::size_t n = 0; n < z.size(); ++n) {
+      float const wz = (e.weights ? e.weights->data[n] : 1.0f) * static_cast<float>(z[n]);
+      with_data += wz * e.sinogram.data[n], with_itself += wz * static_cast<float>(z[n]);
+    }
+    auto image = direct;
+    for (auto& value : image.data) value *= with_data / with_itself;
+    recon_options o;
+    o.init_recon = view<float const, 3>(image.all());
+    EXPECT_LE(relative_error(e.run(o), e.expected()), 1e-5);
+  });
+}
 
 /// What MBIRJAX makes of known_sinogram(): row 3 of slice 0, and scalars.
 struct known_values {
@@ -354,7 +371,7 @@ TEST(Recon, EveryIterationLowersTheObjective) {
       solve(p);
       ASSERT_EQ(values.size(), 9u);
       for (std::size_t k = 1; k < values.size(); ++k) EXPECT_LT(values[k], values[k - 1]) << "iteration " << k;
-      EXPECT_LT(values.back(), 0.2 * values.front());
+      EXPECT_LT(values.back(), 0.5 * values.front());
     }
 }
 
@@ -363,7 +380,9 @@ TEST(Recon, PositivityKeepsTheImageFromBeingNegative) {
   for (auto p : both_geometries()) {
     p.options.max_iterations = 5;
     for (std::size_t k = 0; k < p.start.data.size(); k += 2) p.start.data[k] = 0;
-    EXPECT_LT(*std::min_element(solve(p).image.data.begin(), solve(p).image.data.end()), -1e-3f) << "the problem has nothing to constrain";
+    for (std::size_t n = 0; n < p.sinogram.data.size(); n += 5) p.sinogram.data[n] = 0;
+    auto const free = solve(p).image;
+    EXPECT_LT(*std::min_element(free.data.begin(), free.data.end()), -1e-3f) << "the problem has nothing to constrain";
     p.options.positivity_flag = true;
     p.options.checkpoint = [&](recon_state const& state) {
       float const least = *std::min_element(state.recon.begin(), state.recon.end()), most = *std::max_element(state.recon.begin(), state.recon.end());
@@ -538,12 +557,12 @@ TEST(Recon, ResumingAFinishedRunReturnsItsResult) {
     for (bool const by_threshold : {false, true}) {
       p.options.max_iterations = 6;
       p.options.stop_threshold_change_pct = by_threshold ? 1.001 * solve(p).record.stop_threshold_change_pct[3] : 0;
-      recon_state kept;
-      p.options.checkpoint = [&](recon_state const& s) { kept = s; };
-      auto const expected = solve(p);
-      auto const resumable = kept;
       auto o = p.options;
-      o.resume = &resumable;
+      recon_state kept;
+      o.checkpoint = [&](recon_state const& state) { kept = state; };
+      auto const expected = solve(p, o);
+      o = p.options;
+      o.resume = &kept;
       auto const resumed = solve(p, o);
       EXPECT_TRUE(same_bits(resumed.image.data, expected.image.data)) << by_threshold;
       expect_same_record(resumed.record, expected.record);

@@ -108,7 +108,8 @@ void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
 ///
 /// @param ctx       where it runs and what is noticed; returns when done (host).
 /// @param sinogram  (views, rows, channels), line integrals, dimensionless.
-/// @param filtered  (views, rows, channels), per area of a pixel; overwritten. May be the sinogram itself (same memory, same strides), not overlap it otherwise.
+/// @param filtered  (views, rows, channels), per area of a pixel; overwritten. May be the sinogram itself (same memory, same strides), but not
+///                  overlap it otherwise.
 /// @param options   the filter's name, and which taps.
 /// @throws parameter_error for another filter than "ramp"; shape_error; both before anything runs. allocation_error when a temporary does not fit.
 /// Cost: a direct sum of C/2 + 1 FMAs per sample (filter/fft.hpp is for very wide detectors); memory traffic 8 bytes per sample; in cone beam a

@@ -46,13 +46,14 @@ template <class Geometry> std::vector<float> ramp_spectrum(Geometry const& g, ra
 
 /// direct_filter by fast Fourier transforms: the same formula, arguments and errors; zero padded, so nothing wraps around.
 ///
-/// Two rows are packed into one complex transform in float32, of the smallest length 2^a 3^b 5^c >= 2 C - 1. Hence a row that is not finite also spoils
-/// the row that it is packed with, and errors are relative to the larger of both rows.
+/// Two rows are packed into one complex transform in float32, of the smallest length 2^a 3^b 5^c >= 2 C - 1. Hence a row that is not finite also
+/// spoils the row that it is packed with, and errors are relative to the larger of both rows.
 ///
-/// Not for counting policies and the cost model (does not compile with them): the arithmetic happens inside the library, where nothing can be counted.
-/// A filtered sinogram may be the sinogram itself.
-/// Cost: about 5 L log2 L + L flops per row, L the length; with Eigen's own transform, which uses no vectors, so that it overtakes the direct sum late:
-/// see the measurements below. The same bits for any number of threads.
+/// Not for counting policies and the cost model (does not compile with them): the arithmetic happens inside Eigen, where nothing can be counted.
+/// `filtered` may be the sinogram itself.
+/// Cost: about 5 L log2 L + L flops per row, L the length. The same bits for any number of threads.
+///
+/// @CROSS
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
   requires(std::same_as<typename context<Exec, Instr>::backend, typename Exec::backend>)
 void fft_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> filtered,
@@ -91,7 +92,9 @@ void fft_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<f
     auto* const waves = rows + length;
     for (index_t m = 0; m < g.rows; m += 2) {
       bool const two = m + 1 < g.rows;
-      auto const sample = [&](index_t row, index_t n) { return weights.data() ? weights.data()[row * g.channels + n] * sinogram(v, row, n) : sinogram(v, row, n); };
+      auto const sample = [&](index_t row, index_t n) {
+        return weights.data() ? weights.data()[row * g.channels + n] * sinogram(v, row, n) : sinogram(v, row, n);
+      };
       for (index_t n = 0; n < g.channels; ++n) rows[n] = {sample(m, n), two ? sample(m + 1, n) : 0.0f};
       std::fill(rows + g.channels, rows + length, complex{});
       transform.fwd(waves, rows, length);

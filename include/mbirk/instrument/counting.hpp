@@ -173,10 +173,12 @@ template <level Level, bool Dataless> class counting_policy {
   static constexpr bool dataless = Dataless;
   template <class Native> using backend = typename counting_backend<Native, Level, Dataless>::type;
 
-  /// Records go to `into`, which must outlive the policy. One operation at a time.
-  explicit counting_policy(ledger& into) noexcept : into_(&into) {}
+  /// Records go to `into`, which must outlive the policy. One operation at a time. @param reuse  false leaves out reuse distances, which cost
+  /// ten times the rest, where the level has them.
+  explicit counting_policy(ledger& into, bool reuse = true) noexcept
+      : into_(&into), level_(reuse ? Level : level{static_cast<unsigned>(Level) & ~static_cast<unsigned>(level::reuse)}) {}
 
-  [[nodiscard]] counting_guard scope(op_info op) const { return {*into_, op, Level}; }
+  [[nodiscard]] counting_guard scope(op_info op) const { return {*into_, op, level_}; }
   [[nodiscard]] counting_guard stage(char const* stage_name) const { return {*into_, stage_name}; }
   void allocated(char const*, index_t) const noexcept {
     if (into_->open) into_->open->allocated();
@@ -197,6 +199,7 @@ template <level Level, bool Dataless> class counting_policy {
 
  private:
   ledger* into_;
+  level level_;
 };
 
 }  // namespace detail

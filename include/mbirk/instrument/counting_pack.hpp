@@ -336,6 +336,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
       if (shift + n > 64) mark(t, word / 64 + 1, ones >> (64 - shift), store);
     }
     if constexpr (has(Level, level::reuse)) {
+      if (!t.all_lines) return;  // left out of this run
       for (index_t line = byte / reuse_engine::line_bytes; line <= (byte + bytes - 1) / reuse_engine::line_bytes; ++line) {
         bool const full = byte <= line * reuse_engine::line_bytes && byte + bytes >= (line + 1) * reuse_engine::line_bytes;
         t.reuse.touch(static_cast<std::uint32_t>(line), store, full);

@@ -55,7 +55,7 @@ template <> struct projector<cone_geometry> {
   static void forward_inside(Context const& ctx, cone_scan const& s, tables const& t, Cylinders cylinders, kernel::pixel_plan const& plan,
                              typename Context::backend::template cursor<float> inside, kernel::chunked_shape const& shape, Sink const& sink) {
     cone_setup<Context> const setup(ctx, s, t, plan);
-    kernel::cone_forward<typename Context::backend, Sink> kernel{setup.view, cylinders, inside, setup.pixels.offsets, shape, plan.groups, t.views_per_task, sink};
+    kernel::cone_forward<typename Context::backend, Sink> kernel{{setup.view, cylinders, inside, setup.pixels.offsets, shape, plan.groups, t.views_per_task}, sink};
     kernel.plan_scratch();
     launch(ctx, forward_tasks(t, shape), kernel);
   }

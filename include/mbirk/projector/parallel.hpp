@@ -60,8 +60,8 @@ template <> struct projector<parallel_geometry> {
                              typename Context::backend::template cursor<float> inside, kernel::chunked_shape const& shape, Sink const& sink) {
     using B = typename Context::backend;
     observed_plan<Context> const pixels(ctx, plan);
-    kernel::parallel_forward<B, Sink> kernel{cylinders, inside, pixels.rows, pixels.cols, pixels.offsets, observe_table(ctx, t.forward, "passes"),
-                                             observe_table(ctx, t.order, "tile order"), t.ranges.data(), shape, plan.groups, t.views_per_task, sink};
+    kernel::parallel_forward<B, Sink> kernel{{cylinders, inside, pixels.rows, pixels.cols, pixels.offsets, observe_table(ctx, t.forward, "passes"),
+                                              observe_table(ctx, t.order, "tile order"), t.ranges.data(), shape, plan.groups}, t.views_per_task, sink};
     kernel.plan_scratch();
     launch(ctx, forward_tasks(t, shape), kernel);
   }
@@ -82,7 +82,7 @@ template <> struct projector<parallel_geometry> {
   static void forward(Context const& ctx, parallel_scan const& s, Cylinders cylinders, kernel::pixel_plan const& plan, view<float, 3> sinogram) {
     using B = typename Context::backend;
     auto const& g = s.geometry();
-    auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, kernel::parallel_forward<B>::most_packs);
+    auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, kernel::parallel_views<B>::most_packs);
     temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
     {
       [[maybe_unused]] auto const guard = ctx.instr.stage("project");

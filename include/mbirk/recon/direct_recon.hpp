@@ -1,5 +1,5 @@
-// Direct reconstruction: filtered back projection in parallel beam, the method of Feldkamp, Davis and Kress in cone beam, with slice weights for helical
-// scans. Users include projector/parallel.hpp or projector/cone.hpp as well, which bring the kernels.
+// Direct reconstruction: filtered back projection in parallel beam, the method of Feldkamp, Davis and Kress in cone beam, with slice weights for
+// helical scans. Users include projector/parallel.hpp or projector/cone.hpp as well, which bring the kernels.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ inline bool is_helical(cone_scan const& s) {
   return low != s.z_shifts().end() && *low < *high;
 }
 
-/// What every slice of a direct reconstruction of a helical scan is multiplied by: a slice is seen in some of the views only, but the filter is scaled
-/// for all of them.
+/// What every slice of a direct reconstruction of a helical scan is multiplied by: a slice is seen in some of the views only, but the filter is
+/// scaled for all of them.
 ///
 ///   V / n_k,  n_k = number of views with |z_k - zeta_v| <= R delta_r/(2 M),  z_k = delta_z (k - (S - 1)/2) + o_z;  0 where n_k = 0.
 ///
@@ -31,7 +31,8 @@ inline std::vector<float> helical_slice_weights(cone_scan const& s) {
   std::vector<float> weights;
   for (index_t k = 0; k < g.slices; ++k) {
     double const z = definition::slice_z(g, static_cast<double>(k), 0.0);
-    auto const seen = std::count_if(s.z_shifts().begin(), s.z_shifts().end(), [&](float zeta) { return std::abs(z - static_cast<double>(zeta)) <= reach; });
+    auto const seen = std::count_if(s.z_shifts().begin(), s.z_shifts().end(),
+                                    [&](float zeta) { return std::abs(z - static_cast<double>(zeta)) <= reach; });
     weights.push_back(seen == 0 ? 0.0f : static_cast<float>(static_cast<double>(g.views) / static_cast<double>(seen)));
   }
   return weights;
@@ -52,12 +53,13 @@ void weigh_slices(Context const& ctx, cone_scan const& s, kernel::pixel_plan con
   auto const unseen = std::count(factors.begin(), factors.end(), 0.0f);
   if (warnings)
     warnings->push_back("direct reconstruction of a helical scan weighs slices by the number of views that see them: an approximation" +
-                        (unseen ? "; " + std::to_string(unseen) + " of " + std::to_string(factors.size()) + " slices are seen by no view and are 0" : ""));
+                        (unseen == 0 ? "" : "; " + std::to_string(unseen) + " of " + std::to_string(factors.size()) +
+                                                " slices are seen by no view and are 0"));
   factors.resize(static_cast<std::size_t>(round_up(s.geometry().slices, B::lanes)));
   [[maybe_unused]] auto const guard = ctx.instr.stage("helical weights");
   launch(ctx, ceil_div(plan.pixels, kernel::scale_slices<B>::batch),
-         kernel::scale_slices<B>{cylinders, observe_table(ctx, plan.offsets, "pixel offsets"), observe_table(ctx, factors, "slice weights"), plan.pixels,
-                                 s.geometry().slices});
+         kernel::scale_slices<B>{cylinders, observe_table(ctx, plan.offsets, "pixel offsets"), observe_table(ctx, factors, "slice weights"),
+                                 plan.pixels, s.geometry().slices});
 }
 template <class Context, class Cylinders>
 void weigh_slices(Context const&, parallel_scan const&, kernel::pixel_plan const&, Cylinders, std::vector<std::string>*) {}
@@ -104,11 +106,12 @@ void direct_recon_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
 
 }  // namespace detail
 
-/// Direct reconstruction: the plain back projection of the filtered sinogram (direct_filter), x = A' q inside the mask, 0 elsewhere. Slices of a helical
-/// scan are multiplied by helical_slice_weights.
+/// Direct reconstruction: the plain back projection of the filtered sinogram (direct_filter), x = A' q inside the mask, 0 elsewhere. Slices of a
+/// helical scan are multiplied by helical_slice_weights.
 ///
 /// @param ctx       where it runs and what is noticed; returns when done (host).
-/// @param sinogram  (views, rows, channels), line integrals; views equally spaced over the full range (pi or 2 pi in parallel beam, 2 pi in cone beam).
+/// @param sinogram  (views, rows, channels), line integrals; views equally spaced over the full range (a half or full turn in parallel beam, a full
+///                  turn in cone beam).
 /// @param recon     (rows, cols, slices), attenuation per unit of length; overwritten; may not alias sinogram.
 /// @param options   the filter's name, and which taps.
 /// @param warnings  gets a text when the result is only approximate (helical scans); may be null.

@@ -66,6 +66,10 @@ struct recon_options {
   /// Nothing: a scaled direct reconstruction. A number: that constant everywhere. An array (rows, cols, slices): as it is.
   std::variant<std::monostate, double, view<float const, 3>> init_recon = {};
 
+  /// For comparisons: the direct image from float32 taps, and its scale from sums in float32, sample after sample, as MBIRJAX has them on a CPU.
+  /// Such a scale is off by 1e-5 or so, which moves the first iterations by ten times as much. Its sums are not counted by counting policies.
+  bool mbirjax_rounding = false;
+
   std::function<bool(iteration_report const&)> progress = {};    ///< false stops after this iteration
   std::function<void(recon_state const&)> checkpoint = {};       ///< called every checkpoint_every iterations, and when the callback stops
   int checkpoint_every = 1;

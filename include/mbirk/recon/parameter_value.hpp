@@ -24,6 +24,17 @@ namespace detail {
 template <class T> inline constexpr bool is_vector = false;
 template <class T> inline constexpr bool is_vector<std::vector<T>> = true;
 
+/// An entry of {1, 2.5}: whole as long as all are.
+struct list_entry {
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  list_entry(T x) : whole(true), integer(static_cast<index_t>(x)), real(static_cast<double>(x)) {}
+  template <std::floating_point T> list_entry(T x) : whole(false), integer(0), real(static_cast<double>(x)) {}
+  bool whole;
+  index_t integer;
+  double real;
+};
+
 }  // namespace detail
 
 /// A value of any parameter. Made from numbers, lists ({1, 2, 4}, vectors, arrays), text, true and false, masks; what fits is decided when it is set.
@@ -41,9 +52,11 @@ class parameter_value {
   parameter_value(std::string_view text) : value_(std::string(text)) {}
   parameter_value(mask_array mask) : value_(std::move(mask)) {}
   parameter_value(mask_setting const& mask) { std::visit([&](auto const& m) { value_ = m; }, mask); }
-  template <class T>
-    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
-  parameter_value(std::initializer_list<T> list) : parameter_value(std::span<T const>(list.begin(), list.size())) {}
+  parameter_value(std::initializer_list<detail::list_entry> list) {
+    bool const whole = std::ranges::all_of(list, [](auto const& x) { return x.whole; });
+    if (whole) value_ = convert_list<index_t>(list, [](auto const& x) { return x.integer; });
+    else value_ = convert_list<double>(list, [](auto const& x) { return x.real; });
+  }
   template <class T> parameter_value(std::vector<T> const& list) : parameter_value(std::span<T const>(list)) {}
   template <class T, std::size_t N> parameter_value(std::array<T, N> const& list) : parameter_value(std::span<T const>(list)) {}
   template <class T>
@@ -110,6 +123,11 @@ class parameter_value {
       return list;
     }
     return {};
+  }
+  template <class T> static std::vector<T> convert_list(std::initializer_list<detail::list_entry> list, auto const& member) {
+    std::vector<T> v;
+    for (auto const& x : list) v.push_back(member(x));
+    return v;
   }
   static std::string number(bool x) { return x ? "true" : "false"; }
   static std::string number(index_t x) { return std::to_string(x); }

@@ -71,6 +71,8 @@ namespace detail {
 template <class Test> struct parameter_rule { char const* expected; Test test; };
 template <class Test> parameter_rule(char const*, Test) -> parameter_rule<Test>;
 
+namespace rules {
+
 inline constexpr parameter_rule flag{"true or false", [](bool) { return true; }};
 inline constexpr parameter_rule text{"text", [](std::string const&) { return true; }};
 inline constexpr parameter_rule finite_number{"a number", [](double x) { return std::isfinite(x); }};
@@ -98,8 +100,11 @@ inline constexpr parameter_rule mask{"true, false or an array of 0 and 1", [](ma
                 std::ranges::all_of(a->values, [](auto x) { return x <= 1; }));
 }};
 
+}  // namespace rules
+
 /// The table: row(info, rule, member) for every parameter of a geometry, in the order of lists and files.
 template <class Geometry, class Values, class Row> void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
+  using namespace rules;
   constexpr bool is_cone = std::same_as<Geometry, cone_geometry>, is_image = std::same_as<Geometry, image_geometry>;
   auto& s = v.scan;
   auto& o = v.options;

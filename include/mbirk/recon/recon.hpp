@@ -165,10 +165,11 @@ template <class Context, class Geometry> class vcd_run {
     } else {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       fit = true;
-      direct_recon_inside(ctx_, scan_, engine.error_sinogram(), engine.shape(), recon_);
+      direct_recon_inside(ctx_, scan_, engine.error_sinogram(), engine.shape(), recon_,
+                          {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
     }
     if (image_only && !fit) return;
-    engine.make_error(fit, zero);
+    engine.make_error(!fit ? initial_scale::one : o_.mbirjax_rounding ? initial_scale::float32_fit : initial_scale::fit, zero);
     if (!image_only) engine.make_hessian();
   }
 

@@ -135,7 +135,7 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   result.sigma_x = static_cast<float>(0.2 * std::exp2(sharpness) * (size / number) / length);
   result.sigma_prox = result.sigma_x;
   require(result.sigma_y > 0, [] {
-    return std::string("auto_regularization: sigma_y is 0, because the sinogram is zero wherever it has weight; expected some sample that is not");
+    return std::string("auto_regularization: sigma_y is 0, because the sinogram is zero, or too small for float32, wherever it has weight; expected some sample that is not");
   });
   require(std::isfinite(result.sigma_y) && result.sigma_x > 0 && std::isfinite(result.sigma_x), [&] {
     return "auto_regularization: sigma_y is " + number_text(result.sigma_y) + " and sigma_x is " + number_text(result.sigma_x) +

@@ -22,6 +22,9 @@ struct vcd_settings {
   std::vector<float> damping;  ///< s_k, or empty
 };
 
+/// What the initial image is multiplied by: 1, or what makes its projection fit best, from accurate sums or from those of MBIRJAX.
+enum class initial_scale { one, fit, float32_fit };
+
 template <class Context, class Geometry> class vcd_engine {
   using B = typename Context::backend;
   using P = projector<Geometry>;
@@ -56,25 +59,21 @@ template <class Context, class Geometry> class vcd_engine {
     if (weights_) P::back_inside(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2, observe(ctx_, hessian_));
     else P::unit_hessian(ctx_, scan_, plan, observe(ctx_, hessian_));
   }
-  /// Turns the loaded sinogram y into w (y - A x). With fit, x is scaled first so that a A x is nearest to y.
-  void make_error(bool fit, bool zero) {
+  /// Turns the loaded sinogram y into w (y - A x), after x has been scaled. @param zero  x is 0 everywhere.
+  void make_error(initial_scale scaling, bool zero) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
     temporary<float, Context> fresh(ctx_, "projection", kept_ ? 0 : shape_.size());
     auto const& z = kept_ ? *kept_ : fresh;
     if (zero) {
-      launch(ctx_, shape_.size() ? ceil_div(shape_.size(), kernel::voxel_block) : 0, kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
+      launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block), kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
     } else {
       auto const plan = kernel::plan_grid(recon_.extent(0), recon_.extent(1), scan_.mask().data(), recon_.stride(0), recon_.stride(1));
       typename P::tables const all(P::template make_full_tables<Context>(scan_));
       P::forward_inside(ctx_, scan_, all, observe_recon(), plan, observe(ctx_, z), shape_, kernel::keep_views<B>{});
     }
     double scale = 1;
-    if (fit) {
-      temporary<double, Context> sums(ctx_, "fit sums", 2 * blocks());
-      with_weights([&](auto weighted, auto w) {
-        launch(ctx_, blocks(), kernel::projection_products<B, weighted>{observe(ctx_, z), observe(ctx_, error_), w, observe(ctx_, sums), shape_});
-      });
-      double const with_data = reduce(ctx_, sums, 0, 2), with_itself = reduce(ctx_, sums, 1, 2);
+    if (scaling != initial_scale::one) {
+      auto const [with_data, with_itself] = scaling == initial_scale::fit ? fit_sums(z) : float32_fit_sums(z);
       if (B::has_data && with_itself != 0) scale = with_data / with_itself;
       launch(ctx_, ceil_div(recon_.size(), kernel::voxel_block), kernel::scale_values<B>{observe_recon(), static_cast<float>(scale), recon_.size()});
     }
@@ -173,6 +172,30 @@ template <class Context, class Geometry> class vcd_engine {
   template <class F> void with_weights(F const& f) {
     if (weights_) f(std::true_type{}, cursor(observe(ctx_, *weights_)));
     else f(std::false_type{}, cursor{});
+  }
+
+  struct products { double with_data, with_itself; };  ///< <w z, y> and <w z, z>
+  products fit_sums(temporary<float, Context> const& z) {
+    temporary<double, Context> sums(ctx_, "fit sums", 2 * blocks());
+    with_weights([&](auto weighted, auto w) {
+      launch(ctx_, blocks(), kernel::projection_products<B, weighted>{observe(ctx_, z), observe(ctx_, error_), w, observe(ctx_, sums), shape_});
+    });
+    return {reduce(ctx_, sums, 0, 2), reduce(ctx_, sums, 1, 2)};
+  }
+  /// The same in float32, in the order (views, rows, channels). Products by way of double: rounded to float32 once, and never fused with the sum.
+  products float32_fit_sums(temporary<float, Context> const& z) const {
+    float with_data = 0, with_itself = 0;
+    if constexpr (B::has_data) {
+      auto const product = [](float a, float b) { return static_cast<float>(static_cast<double>(a) * static_cast<double>(b)); };
+      for (index_t v = 0; v < shape_.views; ++v)
+        for (index_t m = 0; m < shape_.rows; ++m)
+          for (index_t n = 0; n < shape_.channels; ++n) {
+            index_t const k = shape_.offset(m / shape_.width, v) + (n + kernel::guard_channels) * shape_.width + m % shape_.width;
+            float const a = z.data()[k], wa = weights_ ? product(weights_->data()[k], a) : a;
+            with_data += product(wa, error_.data()[k]), with_itself += product(wa, a);
+          }
+    }
+    return {static_cast<double>(with_data), static_cast<double>(with_itself)};
   }
 
   struct slopes { double slope, curve; };  ///< of G d and of h_prior d^2

@@ -10,8 +10,8 @@
 
 namespace mbirk::kernel {
 
-/// Sink: what happens to the views of a task once they are summed (sink.hpp).
-template <class B, class Sink = keep_views<B>> struct cone_forward {
+/// All but what happens to a view once it is summed; that is compiled apart, because this is the large part.
+template <class B> struct cone_views {
   using G = typename B::geometry;
   using pack = typename B::pack;
 
@@ -22,7 +22,6 @@ template <class B, class Sink = keep_views<B>> struct cone_forward {
   chunked_shape shape;
   std::span<pixel_group const> groups;
   index_t views_per_task;
-  Sink sink{};
   scratch_layout layout{};
   scratch_part tile{}, cylinder{};
 
@@ -32,8 +31,8 @@ template <class B, class Sink = keep_views<B>> struct cone_forward {
     cylinder = layout.add<float>("cylinder", view.padded_slices + 2 * resample_guard<B>);
   }
 
-  /// A task is a block of views.
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+  /// Sums the views of a task: a block of them.
+  template <class Scratch> MBIRK_NOINLINE void project(index_t task, Scratch const& s) const noexcept {
     index_t const from = task * views_per_task, to = std::min(view.geometry.views, from + views_per_task);
     auto const u = s.template at<float>(cylinder);
     for (index_t k = 0; k < view.padded_slices + 2 * resample_guard<B>; k += B::lanes) B::store(u + k, B::constant(0));
@@ -43,11 +42,6 @@ template <class B, class Sink = keep_views<B>> struct cone_forward {
       copy_tile(group, s);
       for (index_t v = from; v < to; ++v) add_view(group, v, s);
     }
-    static_assert(!Sink::in_scratch, "cone views are summed in the sinogram: two projections cost more than one array");
-    Sink out = sink;
-    out.begin();
-    for (index_t v = from; v < to; ++v) out.view(sinogram + shape.offset(0, v), 0, v);
-    out.end(task);
   }
 
  private:
@@ -122,6 +116,21 @@ template <class B, class Sink = keep_views<B>> struct cone_forward {
         B::store(at, fma(weight[t], value, B::load(at)));
       });
     }
+  }
+};
+
+/// Sink: what happens to the views of a task once they are summed (sink.hpp).
+template <class B, class Sink = keep_views<B>> struct cone_forward : cone_views<B> {
+  static_assert(!Sink::in_scratch, "cone views are summed in the sinogram: two projections cost more than one array");
+  Sink sink{};
+
+  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+    this->project(task, s);
+    Sink out = sink;
+    out.begin();
+    index_t const from = task * this->views_per_task, to = std::min(this->view.geometry.views, from + this->views_per_task);
+    for (index_t v = from; v < to; ++v) out.view(this->sinogram + this->shape.offset(0, v), 0, v);
+    out.end(task);
   }
 };
 

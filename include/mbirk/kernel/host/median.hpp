@@ -29,7 +29,10 @@ template <class T> MBIRK_INLINE void sort_triple(T& a, T& b, T& c) {
 /// search over sequences that use what is known of the order (980 patterns of zeros and ones), for the fewest min and max.
 namespace median_network {
 
-struct step { std::int8_t low, high; bool keeps_low = true, keeps_high = true; };
+struct step {
+  std::int8_t low, high;
+  bool opens_triple, keeps_low = true, keeps_high = true;
+};
 inline constexpr int middle = 13;  ///< where the median ends up
 
 inline constexpr std::int8_t along_z[][2] = {
@@ -45,7 +48,7 @@ inline constexpr auto steps = [] {
   std::array<step, all> list{};
   for (int k = 0; k < all; ++k) {
     auto const& pair = k < first ? along_z[k] : selection[k - first];
-    list[static_cast<std::size_t>(k)] = {pair[0], pair[1]};
+    list[static_cast<std::size_t>(k)] = {pair[0], pair[1], k < first && (k == 0 || along_z[k - 1][0] / 3 != pair[0] / 3)};
   }
   bool needed[27] = {};
   needed[middle] = true;
@@ -68,10 +71,10 @@ template <class T, class Load> MBIRK_INLINE T median(Load const& load) {
   T w[27];
   simd::static_for<static_cast<int>(steps.size())>([&](auto k) MBIRK_FLAT {
     constexpr step s = steps[static_cast<std::size_t>(k.value)];
-    constexpr bool triple_begins = k.value == 0 || (s.low / 3 == s.high / 3 && s.low / 3 != steps[static_cast<std::size_t>(k.value > 0 ? k.value - 1 : 0)].low / 3 &&
-                                                    static_cast<std::size_t>(k.value) < sizeof along_z / sizeof along_z[0]);
-    if constexpr (triple_begins)
-      simd::static_for<3>([&](auto z) MBIRK_FLAT { w[s.low / 3 * 3 + z.value] = load(std::integral_constant<int, s.low / 3 * 3 + z.value>{}); });
+    if constexpr (s.opens_triple) {
+      constexpr int triple = s.low / 3 * 3;
+      simd::static_for<3>([&](auto z) MBIRK_FLAT { w[triple + z] = load(std::integral_constant<int, triple + z>{}); });
+    }
     T const low = w[s.low], high = w[s.high];
     if constexpr (s.keeps_low) w[s.low] = min(low, high);
     if constexpr (s.keeps_high) w[s.high] = max(high, low);

@@ -10,8 +10,8 @@ namespace mbirk::kernel {
 /// Passes first .. first + count - 1 belong to one task: whole views.
 struct pass_range { index_t first, count; };
 
-/// Sink: what happens to the views of a task once they are summed (sink.hpp).
-template <class B, class Sink = keep_views<B>> struct parallel_forward {
+/// All but what happens to a view once it is summed; that is compiled apart, because this is the large part.
+template <class B> struct parallel_views {
   using G = typename B::geometry;
   static constexpr int most_packs = B::lanes == 16 ? 8 : (B::lanes == 8 ? 4 : 2);  // two or three channels must fit the registers
 
@@ -24,62 +24,33 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward {
   pass_range const* ranges;
   chunked_shape shape;
   std::span<pixel_group const> groups;
-  index_t views_per_task;
-  Sink sink{};
   scratch_layout layout{};
-  scratch_part tile{}, first{}, weights{}, walk_order{}, block{};
+  scratch_part tile{}, first{}, weights{}, walk_order{};
 
   void plan_scratch() {
-    if constexpr (Sink::in_scratch) block = layout.add<float>("view block", views_per_task * shape.view_size());
     tile = layout.add<float>("tile", group_pixels * shape.width);
     first = layout.add<std::int32_t>("first channel", group_pixels);
     weights = layout.add<float>("weights", 3 * group_pixels);
     walk_order = layout.add<std::int32_t>("order", group_pixels);
   }
 
-  /// Tasks: (range of views, chunk).
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const range = ranges[task / shape.chunks];
-    index_t const chunk = task % shape.chunks;
-    auto const each_view = [&](auto const& f) {
-      for (index_t p = range.first; p < range.first + range.count; ++p) {
-        auto const pass = G::load_value(passes + p);
-        if (pass.first_tap == 0) f(target(chunk, pass.view, s), pass.view);
-      }
-    };
-    each_view([&](auto y, index_t) {
-      for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(y + k, B::constant(0));
+  /// Adds the projection of a group to the view of a pass; copy_tile has been called for its group and chunk.
+  template <class Scratch>
+  MBIRK_NOINLINE void add_pass(pixel_group const& group, index_t chunk, index_t p, parallel_pass const& pass, typename B::template cursor<float> view,
+                               Scratch const& s) const noexcept {
+    auto const w = s.template at<float>(weights);
+    footprint_weights<G>(pass, false, shape.channels, rows + group.first, cols + group.first, group.count, s.template at<std::int32_t>(first),
+                         [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + (tap * group_pixels + k), value); });
+    sort_group(group, p, s);
+    with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
+      if (pass.taps == 2) walk<packs, 2>(group.count, view, s);
+      else walk<packs, 3>(group.count, view, s);
     });
-    for (auto const& group : groups) {
-      copy_tile(group, chunk, s);
-      for (index_t p = range.first; p < range.first + range.count; ++p) {
-        auto const pass = G::load_value(passes + p);
-        auto const w = s.template at<float>(weights);
-        footprint_weights<G>(pass, false, shape.channels, rows + group.first, cols + group.first, group.count, s.template at<std::int32_t>(first),
-                             [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + (tap * group_pixels + k), value); });
-        sort_group(group, p, s);
-        with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-          if (pass.taps == 2) walk<packs, 2>(group.count, target(chunk, pass.view, s), s);
-          else walk<packs, 3>(group.count, target(chunk, pass.view, s), s);
-        });
-        B::note_lanes(group.count * shape.used(chunk), group.count * shape.width);
-      }
-    }
-    Sink out = sink;
-    out.begin();
-    each_view([&](auto y, index_t view) { out.view(y, chunk, view); });
-    out.end(task);
-  }
-
- private:
-  /// Where a view is summed.
-  template <class Scratch> MBIRK_INLINE typename B::template cursor<float> target(index_t chunk, index_t view, Scratch const& s) const noexcept {
-    if constexpr (Sink::in_scratch) return s.template at<float>(block) + view % views_per_task * shape.view_size();
-    else return sinogram + shape.offset(chunk, view);
+    B::note_lanes(group.count * shape.used(chunk), group.count * shape.width);
   }
 
   /// The group's cylinders, aligned and padded with zeros.
-  template <class Scratch> void copy_tile(pixel_group const& group, index_t chunk, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_NOINLINE void copy_tile(pixel_group const& group, index_t chunk, Scratch const& s) const noexcept {
     auto const x = s.template at<float>(tile);
     index_t const used = shape.used(chunk);
     for (int p = 0; p < group.count; ++p) {
@@ -161,6 +132,52 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward {
       }
       at = channel;
     }
+  }
+};
+
+/// Sink: what happens to the views of a task once they are summed (sink.hpp).
+template <class B, class Sink = keep_views<B>> struct parallel_forward : parallel_views<B> {
+  using G = typename B::geometry;
+  index_t views_per_task;
+  Sink sink{};
+  scratch_part block{};
+
+  void plan_scratch() {
+    if constexpr (Sink::in_scratch) block = this->layout.template add<float>("view block", views_per_task * this->shape.view_size());
+    parallel_views<B>::plan_scratch();
+  }
+
+  /// Tasks: (range of views, chunk).
+  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const& shape = this->shape;
+    auto const range = this->ranges[task / shape.chunks];
+    index_t const chunk = task % shape.chunks;
+    auto const each_pass = [&](auto const& f) {
+      for (index_t p = range.first; p < range.first + range.count; ++p) {
+        auto const pass = G::load_value(this->passes + p);
+        f(p, pass, target(chunk, pass.view, s));
+      }
+    };
+    each_pass([&](index_t, parallel_pass const& pass, auto y) {
+      for (index_t k = 0; pass.first_tap == 0 && k < shape.view_size(); k += B::lanes) B::store(y + k, B::constant(0));
+    });
+    for (auto const& group : this->groups) {
+      this->copy_tile(group, chunk, s);
+      each_pass([&](index_t p, parallel_pass const& pass, auto y) { this->add_pass(group, chunk, p, pass, y, s); });
+    }
+    Sink out = sink;
+    out.begin();
+    each_pass([&](index_t, parallel_pass const& pass, auto y) {
+      if (pass.first_tap == 0) out.view(y, chunk, pass.view);
+    });
+    out.end(task);
+  }
+
+ private:
+  /// Where a view is summed.
+  template <class Scratch> MBIRK_INLINE typename B::template cursor<float> target(index_t chunk, index_t view, Scratch const& s) const noexcept {
+    if constexpr (Sink::in_scratch) return s.template at<float>(block) + view % views_per_task * this->shape.view_size();
+    else return this->sinogram + this->shape.offset(chunk, view);
   }
 };
 

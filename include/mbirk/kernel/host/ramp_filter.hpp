@@ -31,16 +31,17 @@ template <class Tap> ramp_table make_ramp_table(index_t channels, bool even, Tap
 
 /// The cosine weights as the filter reads them: channel-major chunks without guards, [chunk][channel][width]. A task is a channel.
 template <class B> struct ramp_weights {
+  using G = typename B::geometry;
   typename B::template cursor<float> out;
   cone_geometry g;
   chunked_shape shape;
 
   void operator()(index_t channel) const noexcept {
-    auto const n = B::broadcast(static_cast<float>(channel));
+    auto const n = G::broadcast(static_cast<float>(channel));
     for (index_t c = 0; c < shape.chunks; ++c)
       for (index_t k = 0; k < shape.width; k += B::lanes) {
-        auto const m = B::to_pack_unsigned(B::iota() + B::broadcast(static_cast<std::int32_t>(c * shape.width + k)));
-        B::store(out + ((c * shape.channels + channel) * shape.width + k), definition::ramp_weight(g, m, n));
+        auto const m = G::to_pack(G::to_wide(G::iota() + G::broadcast(static_cast<std::int32_t>(c * shape.width + k))));
+        B::store(out + ((c * shape.channels + channel) * shape.width + k), B::lift(definition::ramp_weight(g, m, n)));
       }
   }
 };
@@ -68,7 +69,7 @@ template <class B, class In, class Out> struct ramp_filter {
   static constexpr int outputs = 4;
   static constexpr int most_packs = B::lanes == 16 ? 4 : 2;  // outputs x packs accumulators; 4 x 2 leave room in 16 registers
   static constexpr index_t inputs_at_once = 128;             // of a partial sum: the far taps of a wide detector would be lost in one long sum
-  static constexpr index_t rows_ahead = 2 * B::lanes;        // of a transposition: a pack is 16 short pieces of rows, too short for a hardware prefetcher
+  static constexpr index_t rows_ahead = 2 * B::lanes;        // of a transposition, whose pieces of rows are too short for hardware prefetching
 
   In in;
   Out out;
@@ -180,14 +181,14 @@ template <class B, class In, class Out> struct ramp_filter {
         // output i + r is channel 2 (i + r) + parity; input j of the other parity is 2 (i + r - j + parity - 1) + 1 channels away
         auto const odd = taps + (half + i + parity - 1), evens = taps + (3 * half + i);
         auto const to = q + (2 * i + parity) * stride;
-        if (count - i >= outputs) block<Packs, outputs>(same, i, other, others, count, odd, evens, to, 2 * stride), i += outputs;
-        else block<Packs, 1>(same, i, other, others, count, odd, evens, to, 2 * stride), i += 1;
+        if (count - i >= outputs) sum_block<Packs, outputs>(same, i, other, others, count, odd, evens, to, 2 * stride), i += outputs;
+        else sum_block<Packs, 1>(same, i, other, others, count, odd, evens, to, 2 * stride), i += 1;
       }
     }
   }
 
   template <int Packs, int Outputs>
-  MBIRK_NOINLINE void block(cursor same, index_t i, cursor other, index_t others, index_t count, typename B::template cursor<float const> odd,
+  MBIRK_NOINLINE void sum_block(cursor same, index_t i, cursor other, index_t others, index_t count, typename B::template cursor<float const> odd,
                             typename B::template cursor<float const> evens, cursor q, index_t step) const noexcept {
     pack const centre = B::load_broadcast(taps + 4 * half);
     auto const add = [&](cursor from, index_t inputs, typename B::template cursor<float const> tap, bool first) MBIRK_FLAT {
