@@ -100,6 +100,7 @@ void check_entry(case_file const& c, case_entry const& e, operation const& op) {
 operands load_operands(case_file const& c, case_entry const& e, operation const& op) {
   operands x;
   x.settings = c.settings;
+  x.denoiser = c.denoiser;
   x.recon_shape = c.recon_shape;
   json_field const arguments(e.arguments, c.file, e.field + ".args");
   for (auto const& info : op.arguments)

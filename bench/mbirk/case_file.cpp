@@ -71,16 +71,15 @@ case_file read_case(fs::path const& folder) {
   auto const geometry = geometry_field.text("parallel, cone or none");
   auto const params = root.has("params") ? root.at("params", "") : json_field(no_params, c.file, "params");
   try {
+    if (geometry != "parallel" && geometry != "cone" && geometry != "none") geometry_field.wrong("parallel, cone or none");
+    check_parameters(params, geometry, known_parameters::of_a_case);
     if (geometry == "parallel") {
-      check_parameters(params, geometry, known_parameters::of_a_case);
       c.scan = parallel_scan(read_scan<parallel_parameters>(root, params, folder));
     } else if (geometry == "cone") {
-      check_parameters(params, geometry, known_parameters::of_a_case);
       c.scan = cone_scan(read_scan<cone_parameters>(root, params, folder));
-    } else if (geometry != "none") {
-      geometry_field.wrong("parallel, cone or none");
-    } else if (root.has("recon_shape")) {
-      c.recon_shape = read_shape(root.at("recon_shape", ""));
+    } else {
+      if (root.has("recon_shape")) c.recon_shape = read_shape(root.at("recon_shape", ""));
+      c.denoiser = read_denoiser_parameters(params);
     }
     c.settings = read_model_parameters(params);
   } catch (parameter_error const& e) {

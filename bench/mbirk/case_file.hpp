@@ -28,7 +28,8 @@ struct case_file {
   std::string name;
   any_scan scan;
   std::optional<std::array<index_t, 3>> recon_shape;
-  recon_options settings;  ///< the parameters of reconstruction among params
+  recon_options settings;    ///< the parameters of reconstruction among params
+  denoise_options denoiser;  ///< those of the denoiser, when there is no geometry
   std::vector<case_entry> entries;
   std::vector<std::string> warnings;
 };

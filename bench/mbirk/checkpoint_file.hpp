@@ -1,4 +1,4 @@
-// The state of an iterative reconstruction as an HDF5 file, and back. Only in programs that are built with HDF5.
+// Records as JSON, and checkpoints that know what the reconstruction was started with.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,8 @@
 
 namespace mbirk::program {
 
-/// The record as JSON with MBIRJAX's names, and back. Numbers that are not finite become null.
+/// The record as JSON with MBIRJAX's names. Numbers that are not finite become null.
 json record_json(recon_record const& record);
-recon_record record_from(json_field const& field);
 
 /// @param parameters  what the reconstruction was started with; read_checkpoint compares.
 /// @throws io_error; the file appears when it is complete, or not at all

@@ -142,17 +142,27 @@ std::vector<index_t> read_integers(json_field const& field, index_t least) {
   return all;
 }
 
+void read_neighbour_weights(json_field const& params, std::array<double, 3>& to) {
+  if (!params.has("qggmrf_nbr_wts")) return;
+  auto const field = params.at("qggmrf_nbr_wts", "");
+  auto const weights = field.elements();
+  if (weights.size() != 3) field.wrong("three numbers: row, column, slice");
+  for (std::size_t k = 0; k < 3; ++k) to[k] = weights[k].number();
+}
+template <class T> void read_number(json_field const& params, char const* name, T& to) {
+  if (params.has(name)) to = params.at(name, "").number();
+}
+
 template <class Parameters> void read_common(json_field const& params, fs::path const& folder, Parameters& p) {
-  each_number(p, [&](char const* name, auto& value) {
-    if (params.has(name)) value = params.at(name, "").number();
-  });
+  each_number(p, [&](char const* name, auto& value) { read_number(params, name, value); });
   if (params.has("use_ror_mask")) p.use_ror_mask = read_mask(params.at("use_ror_mask", ""), folder);
 }
 
 }  // namespace
 
 void check_parameters(json_field const& params, std::string const& geometry, known_parameters allowed) {
-  std::vector<parameter> known(std::begin(common_parameters), std::end(common_parameters));
+  std::vector<parameter> known;
+  if (geometry != "none") known.assign(std::begin(common_parameters), std::end(common_parameters));
   if (geometry == "cone") known.insert(known.end(), std::begin(cone_only_parameters), std::end(cone_only_parameters));
   known.insert(known.end(), std::begin(reconstruction_parameters), std::end(reconstruction_parameters));
   if (allowed == known_parameters::of_a_case) known.insert(known.end(), std::begin(case_parameters), std::end(case_parameters));
@@ -188,27 +198,33 @@ std::vector<float> read_line_file(json_field const& field, fs::path const& folde
   });
 }
 
+denoise_options read_denoiser_parameters(json_field const& params) {
+  denoise_options o;
+  read_number(params, "sharpness", o.sharpness);
+  read_number(params, "p", o.p), read_number(params, "q", o.q), read_number(params, "T", o.T);
+  read_neighbour_weights(params, o.qggmrf_nbr_wts);
+  if (params.has("granularity")) {
+    auto const field = params.at("granularity", "");
+    auto const all = read_integers(field, 1);
+    if (all.size() != 1) field.wrong("one number of subsets, because the denoiser has one partition");
+    o.granularity = all[0];
+  }
+  bool const automatic = params.has("auto_regularize_flag") && params.at("auto_regularize_flag", "").boolean();
+  if (!automatic) read_number(params, "sigma_x", o.sigma_x), read_number(params, "sigma_noise", o.sigma_noise);
+  return o;
+}
+
 recon_options read_model_parameters(json_field const& params) {
   recon_options o;
-  each_model_number(o, [&](char const* name, auto& value) {
-    if (params.has(name)) value = params.at(name, "").number();
-  });
+  each_model_number(o, [&](char const* name, auto& value) { read_number(params, name, value); });
   if (params.has("positivity_flag")) o.positivity_flag = params.at("positivity_flag", "").boolean();
   if (params.has("granularity")) o.granularity = read_integers(params.at("granularity", ""), 1);
   if (params.has("partition_sequence")) o.partition_sequence = read_integers(params.at("partition_sequence", ""), 0);
-  if (params.has("qggmrf_nbr_wts")) {
-    auto const field = params.at("qggmrf_nbr_wts", "");
-    auto const weights = field.elements();
-    if (weights.size() != 3) field.wrong("three numbers: row, column, slice");
-    for (std::size_t k = 0; k < 3; ++k) o.qggmrf_nbr_wts[k] = weights[k].number();
-  }
+  read_neighbour_weights(params, o.qggmrf_nbr_wts);
   if (params.has("auto_regularize_flag")) {
     auto const field = params.at("auto_regularize_flag", "");
-    if (field.boolean()) {
-      if (o.sigma_y || o.sigma_x || o.sigma_prox) field.wrong("false, because a sigma is given");
-    } else {  // MBIRJAX's stored defaults
-      o.sigma_y = o.sigma_y.value_or(1), o.sigma_x = o.sigma_x.value_or(1), o.sigma_prox = o.sigma_prox.value_or(1);
-    }
+    if (field.boolean()) o.sigma_y = o.sigma_x = o.sigma_prox = {};  // what is given was found for other data
+    else o.sigma_y = o.sigma_y.value_or(1), o.sigma_x = o.sigma_x.value_or(1), o.sigma_prox = o.sigma_prox.value_or(1);  // MBIRJAX's stored defaults
   }
   return o;
 }

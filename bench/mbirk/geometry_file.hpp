@@ -31,8 +31,11 @@ void read_scan_parameters(json_field const& params, std::filesystem::path const&
 void read_scan_parameters(json_field const& params, std::filesystem::path const& folder, cone_parameters& p);
 
 /// The parameters of reconstruction among `params`: MBIRJAX's defaults where nothing is given. auto_regularize_flag false means that no sigma comes
-/// from the data: those not given are 1, as in MBIRJAX. @throws io_error
+/// from the data: those not given are 1, as in MBIRJAX; true, that all do: those given are what was found for other data. @throws io_error
 recon_options read_model_parameters(json_field const& params);
+
+/// Those of a denoiser, in the same way, with its defaults. @throws io_error
+denoise_options read_denoiser_parameters(json_field const& params);
 
 /// Three whole numbers >= 0. @throws io_error
 std::array<index_t, 3> read_shape(json_field const& field);

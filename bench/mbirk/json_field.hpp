@@ -38,6 +38,9 @@ inline std::string python_numbers_quoted(std::string_view text) {
   return out;
 }
 
+/// JSON as text; bytes that are not UTF-8, as names of files may have, are replaced.
+inline std::string dump_text(json const& j, int indent = -1) { return j.dump(indent, ' ', false, json::error_handler_t::replace); }
+
 /// @throws io_error when the file is missing or is not JSON.
 inline json read_json(std::filesystem::path const& path) {
   auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": " + what, site::current()); };

@@ -70,13 +70,7 @@ stored_array open_npy(fs::path const& path) {
     return a;
   }
   a.read = [path, header](index_t first, index_t count, float* to) {
-    auto const kind = header.dtype.substr(1);
-    if (kind == "f4") read_npy_block<float>(path, header, first, count, to);
-    else if (kind == "f8") read_npy_block<double>(path, header, first, count, to);
-    else if (kind == "i4") read_npy_block<std::int32_t>(path, header, first, count, to);
-    else if (kind == "i8") read_npy_block<std::int64_t>(path, header, first, count, to);
-    else if (kind == "u2") read_npy_block<std::uint16_t>(path, header, first, count, to);
-    else read_npy_block<std::uint8_t>(path, header, first, count, to);
+    mbirk::detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { read_npy_block<S>(path, header, first, count, to); });
   };
   return a;
 }

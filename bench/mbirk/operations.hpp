@@ -43,8 +43,8 @@ std::vector<index_t> shape_of(array_kind kind, any_scan const& scan, index_t pix
 inline bool is_index_array(array_kind kind) { return kind == array_kind::pixel_indices || kind == array_kind::partition; }
 
 struct input_info {
-  std::string name;
-  array_kind kind;
+  std::string name = {};
+  array_kind kind = array_kind::image;
   bool required = true;
   bool may_be_nan = false;        ///< NaN in the input means NaN in the result, not an error
   bool only_inside_mask = false;  ///< what lies outside is not read, so it need not be finite
@@ -52,9 +52,9 @@ struct input_info {
 enum class value_kind { integer, number, text, boolean };
 char const* name_of(value_kind kind);
 struct argument_info {
-  std::string name;
-  value_kind kind;
-  nlohmann::json fallback;  ///< null: may be left out, and then the operation finds a value
+  std::string name = {};
+  value_kind kind = value_kind::number;
+  nlohmann::json fallback = {};  ///< null: may be left out, and then the operation finds a value
 };
 
 /// What an operation works on: its inputs by name, its arguments (all of them: given or fallback) and its result, already of the right shape.
@@ -63,6 +63,7 @@ struct operands {
   std::map<std::string, any_array, std::less<>> inputs;
   std::map<std::string, nlohmann::json, std::less<>> arguments;
   recon_options settings;                                     ///< the parameters of reconstruction that belong to the scan, not to the call
+  denoise_options denoiser;                                   ///< the same for the denoiser, in a case without geometry
   std::optional<std::array<index_t, 3>> recon_shape;          ///< of a case without geometry
   any_array output;
   std::vector<std::string> warnings;                          ///< what the operation found worth saying
@@ -86,7 +87,7 @@ struct operation {
   std::vector<std::string> geometries, policies;
   std::vector<input_info> inputs;
   std::vector<argument_info> arguments;
-  array_kind output;
+  array_kind output = array_kind::image;
   std::function<void(any_context const&, any_scan const&, operands&)> run;
   std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;  ///< of the definition, nonzero weights only
 };

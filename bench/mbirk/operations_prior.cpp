@@ -11,11 +11,11 @@ std::vector<operation> prior_operations() {
        {{"max_iterations", value_kind::integer, 15}, {"stop_threshold_change_pct", value_kind::number, 0.0}, {"seed", value_kind::integer, 0},
         {"sigma_noise", value_kind::number, nullptr}, {"use_ror_mask", value_kind::boolean, false}}, image,
        on_policy([](auto const& ctx, any_scan const&, operands& x) {
-         denoise_options o;
+         auto o = x.denoiser;
          o.max_iterations = x.integer("max_iterations");
          o.stop_threshold_change_pct = *x.number("stop_threshold_change_pct");
          o.seed = static_cast<std::uint32_t>(x.integer("seed"));
-         o.sigma_noise = x.number("sigma_noise");
+         if (auto const sigma = x.number("sigma_noise")) o.sigma_noise = *sigma;
          o.use_ror_mask = x.boolean("use_ror_mask");
          x.warnings = qggmrf_denoise(ctx, x.volume("image"), o, x.output_volume()).warnings;
        }),

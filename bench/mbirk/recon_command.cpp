@@ -33,6 +33,7 @@ struct recon_command : common_options {
   measurement_files files;
   std::string geometry, out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
   std::optional<int> max_iterations;
+  int checkpoint_every = 1;
   std::optional<double> stop_threshold, sharpness, snr_db, sigma_y, sigma_x;
   std::optional<std::uint32_t> seed;
   std::optional<std::uint64_t> memory_limit;
@@ -77,20 +78,35 @@ std::string duration_text(double seconds) {
 
 bool is_npy(std::string const& name) { return name.ends_with(".npy"); }
 
-/// OUT must be writable before hours are spent.
+std::string beside(recon_command const& o, char const* extension) { return fs::path(o.out).replace_extension(extension).string(); }
+std::string checkpoint_name(recon_command const& o) { return o.checkpoint.empty() ? o.out + ".checkpoint" : o.checkpoint; }
+
+/// What will be written must be writable before hours are spent, and must be none of the files that are read.
 void check_out(recon_command const& o) {
 #if defined(MBIRK_WITH_HDF5)
-  require<io_error>(is_npy(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"), [&] { return "--out " + o.out + ": expected a name that ends in .npy, .h5 or .hdf5"; });
+  require<io_error>(is_npy(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"),
+                    [&] { return "--out " + o.out + ": expected a name that ends in .npy, .h5 or .hdf5"; });
 #else
   require<io_error>(is_npy(o.out), [&] { return "--out " + o.out + ": expected a name that ends in .npy: this program was built without HDF5"; });
-  require<io_error>(o.checkpoint.empty() && o.resume.empty(), [] { return "--checkpoint and --resume need HDF5, which this program was built without"; });
 #endif
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
-  for (auto const& name : {o.out, o.checkpoint}) {
-    if (name.empty()) continue;
+  std::vector<std::string> written{o.out}, read{o.files.input, o.geometry, o.files.white, o.files.dark};
+  if (is_npy(o.out)) written.push_back(beside(o, ".json"));
+#if defined(MBIRK_WITH_PNG)
+  if (!o.no_png) written.push_back(beside(o, ".png"));
+#endif
+  if (!o.save_parameters.empty()) written.push_back(o.save_parameters);
+  if (o.method == "vcd") written.push_back(checkpoint_name(o));
+  if (!o.resume.empty() && o.resume != checkpoint_name(o)) read.push_back(o.resume);  // a checkpoint may take the place of the one before
+  for (std::size_t k = 0; k < written.size(); ++k) {
+    auto const& name = written[k];
     std::error_code ignored;
-    require<io_error>(!fs::equivalent(o.files.input, name, ignored), [&] { return name + ": is the input, expected another file"; });
+    for (auto const& other : read)
+      require<io_error>(!fs::equivalent(other, name, ignored), [&] { return name + ": would be written over what is read, expected another file"; });
+    for (std::size_t i = 0; i < k; ++i)
+      require<io_error>(fs::path(written[i]).lexically_normal() != fs::path(name).lexically_normal(),
+                        [&] { return name + ": would be written twice, expected different files"; });
     require<io_error>(!fs::is_directory(name, ignored), [&] { return name + ": is a folder, expected the name of a file"; });
     output_file probe(name);
   }
@@ -118,9 +134,8 @@ recon_options merged(recon_options options, recon_command const& o) {
 }
 
 /// Says what is needed, and refuses what does not fit.
-void check_memory(recon_command const& o, std::vector<memory_item> const& items) {
+void check_memory(recon_command const& o, std::vector<memory_item> const& items, std::optional<available_memory> available) {
   double const total = total_bytes(items);
-  auto available = memory_available();
   if (o.memory_limit) available = {static_cast<double>(*o.memory_limit), "--memory-limit"};
   if (!o.quiet) {
     fmt::print("memory needed\n");
@@ -155,26 +170,6 @@ class iteration_progress {
   clock::time_point start_ = clock::now();
 };
 
-#if defined(MBIRK_WITH_HDF5)
-/// Writes the state when the run is interrupted and, where the user named a file, every ten minutes.
-class checkpoint_writer {
- public:
-  checkpoint_writer(recon_command const& o, json parameters)
-      : path_(o.checkpoint.empty() ? o.out + ".checkpoint.h5" : o.checkpoint), parameters_(std::move(parameters)) {}
-  std::string const& path() const noexcept { return path_; }
-  void write(recon_state const& state) {
-    if (!interrupt_asked && clock::now() - last_ < std::chrono::minutes(10)) return;
-    write_checkpoint(path_, state, parameters_);
-    last_ = clock::now();
-  }
-
- private:
-  std::string path_;
-  json parameters_;
-  clock::time_point last_ = clock::now();
-};
-#endif
-
 /// What is known about a finished reconstruction, as MBIRJAX keeps it: names and texts.
 std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o, geometry_file const& g, recon_record const& record, std::string const& data) {
   std::string log;
@@ -184,10 +179,10 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
   auto recon_params = record_json(record);
   recon_params["method"] = o.method;
   recon_params["weights"] = o.method == "vcd" ? o.weights : "unweighted";
-  return {{"model_params", geometry_json(g).dump()},
+  return {{"model_params", dump_text(geometry_json(g))},
           {"notes", "mbirk " + std::string(version_string) + ", " + o.files.input + ": " + data},
           {"recon_log", log},
-          {"recon_params", recon_params.dump()}};
+          {"recon_params", dump_text(recon_params)}};
 }
 
 /// OUT, and beside an npy file, which has room for an array only, the record as JSON.
@@ -200,15 +195,15 @@ void write_result(recon_command const& o, npy_array<float> const& recon, std::ve
       auto parsed = json::parse(text, nullptr, false);
       all[name] = parsed.is_discarded() ? json(text) : std::move(parsed);
     }
-    output_file file(fs::path(o.out).replace_extension(".json"));
-    file.write(all.dump(1) + '\n');
+    output_file file(beside(o, ".json"));
+    file.write(dump_text(all, 1) + '\n');
     file.commit();
   }
 #if defined(MBIRK_WITH_HDF5)
   else save_recon_hdf5(o.out, volume, record);
 #endif
 #if defined(MBIRK_WITH_PNG)
-  if (!o.no_png && volume.size() > 0) write_png(fs::path(o.out).replace_extension(".png"), three_slices(volume));
+  if (!o.no_png && volume.size() > 0) write_png(beside(o, ".png"), three_slices(volume));
 #endif
 }
 
@@ -234,24 +229,19 @@ int reconstruct(recon_command const& o) {
   json const parameters = {{"geometry", geometry_json(g)}, {"weights", o.weights}};
   if (!o.save_parameters.empty()) {
     output_file file(o.save_parameters);
-    file.write(parameters["geometry"].dump(1) + '\n');
+    file.write(dump_text(parameters["geometry"], 1) + '\n');
     file.commit();
   }
 
+  auto const available = memory_available();  // before the state is read, which is among what is needed
   recon_state resumed;
-#if defined(MBIRK_WITH_HDF5)
-  checkpoint_writer checkpoints(o, parameters);
-  bool const checkpoint = vcd;
   if (!o.resume.empty()) {
     resumed = read_checkpoint(o.resume, parameters);
     options.resume = &resumed;
     options.seed = o.seed.value_or(resumed.seed);
   }
-#else
-  bool const checkpoint = false;
-#endif
   recon_context const ctx{exec::host(o.threads), instrument::none{}};
-  check_memory(o, recon_memory(scan, options, {vcd, weighted, checkpoint, ctx.exec.threads()}));
+  check_memory(o, recon_memory(scan, options, {vcd, weighted, ctx.exec.threads()}), available);
   stop_if_asked();
 
   auto const [views, rows, channels] = source.shape();
@@ -287,20 +277,15 @@ int reconstruct(recon_command const& o) {
       bar.done(report);
       return !interrupt_asked;
     };
-#if defined(MBIRK_WITH_HDF5)
-    options.checkpoint = [&](recon_state const& state) { checkpoints.write(state); };
-    if (o.checkpoint.empty()) options.checkpoint_every = std::numeric_limits<int>::max();  // when interrupted only
-#endif
+    auto const checkpoint = checkpoint_name(o);
+    options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters); };
+    options.checkpoint_every = o.checkpoint.empty() ? std::numeric_limits<int>::max() : o.checkpoint_every;  // never, but when interrupted
     record = vcd_recon(ctx, scan, y, weights, x, options);
     bar.clear();
-    if (record.cancelled) {
+    if (record.cancelled && record.num_iterations < options.max_iterations) {
       std::fflush(stdout);
-#if defined(MBIRK_WITH_HDF5)
       fmt::print(stderr, "mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} goes on\n", record.num_iterations,
-                 options.max_iterations, checkpoints.path(), checkpoints.path());
-#else
-      fmt::print(stderr, "mbirk: interrupted after iteration {} of {} (exit code 1); nothing was written\n", record.num_iterations, options.max_iterations);
-#endif
+                 options.max_iterations, checkpoint, checkpoint);
       return check_failed;
     }
   } else {
@@ -362,7 +347,11 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--seed", o->seed, "Of the random pixel subsets (default 0)")->type_name("N");
-  command->add_option("--checkpoint", o->checkpoint, "Where the state is kept, every ten minutes and on ctrl-C (default on ctrl-C: OUT.checkpoint.h5)")->type_name("FILE");
+  command->add_option("--checkpoint", o->checkpoint, "Keep the state here, so that --resume can go on (without it on ctrl-C only, as OUT.checkpoint)")->type_name("FILE");
+  command->add_option("--checkpoint-every", o->checkpoint_every, "Iterations from one --checkpoint to the next")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N")
+      ->capture_default_str();
   command->add_option("--resume", o->resume, "Go on from a checkpoint")->type_name("FILE");
   command->add_option("--memory-limit", o->memory_limit, "Refuse to start beyond this, e.g. 8GiB (default: what is available)")
       ->transform(CLI::AsSizeValue(false))

@@ -102,12 +102,12 @@ std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> con
       // The first image needs a sinogram and, in cone beam, a view of filter weights, which are gone when the iterations begin.
       double const subset = 4 * std::ceil(pixels / static_cast<double>(fewest_subsets(o))) * static_cast<double>(round_up(scan.recon_shape()[2], 16));
       // One sum per slice in double for every 64 pixels, twice as many with damping, which also has a curvature.
-      double const direction = subset * (o.slice_damping.value_or(cone) ? 2 + 1 / 16.0 : 1 + 1 / 32.0), copy = q.checkpoint ? 2 * voxels + samples : 0;
+      double const direction = subset * (o.slice_damping.value_or(cone) ? 2 + 1 / 16.0 : 1 + 1 / 32.0), copy = 2 * voxels + samples;
       if (!o.resume && inside + one_view > direction + copy) {
         items.push_back({"sinogram for the first image", inside + one_view});
       } else {
         items.push_back({"direction of the largest subset", direction});
-        if (q.checkpoint) items.push_back({"copy for a checkpoint", copy});
+        items.push_back({"copy for a checkpoint", copy});
       }
     } else {
       items.push_back({"filtered sinogram", inside + one_view});

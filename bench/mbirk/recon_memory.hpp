@@ -19,9 +19,8 @@ struct memory_item {
 
 /// What is allocated besides the arrays of a reconstruction.
 struct memory_question {
-  bool vcd = true;         ///< iterative; otherwise direct
-  bool weighted = false;   ///< with weights
-  bool checkpoint = true;  ///< a copy of the state may be made
+  bool vcd = true;        ///< iterative, and interrupted at any time: that copies the state; otherwise direct
+  bool weighted = false;  ///< with weights
   int threads = 1;
 };
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <new>
+#include <string>
 #include <type_traits>
 
 #include "mbirk/core/view.hpp"

@@ -1,8 +1,6 @@
 // The filter by fast Fourier transforms against the direct sum's definition.
 #include <gtest/gtest.h>
 
-#if __has_include(<unsupported/Eigen/FFT>)
-
 #include "mbirk/filter/fft.hpp"
 
 #include "filter/support.hpp"
@@ -127,7 +125,3 @@ static_assert(has_fft_filter<context<exec::host, instrument::none>> && has_fft_f
 static_assert(!has_fft_filter<context<exec::host, instrument::counting<>>> && !has_fft_filter<context<exec::host, instrument::model<>>>);
 
 }  // namespace
-
-#else
-TEST(FftFilter, IsTheDefinition) { GTEST_SKIP() << "Eigen was not found when this was compiled"; }
-#endif

@@ -86,6 +86,15 @@ TEST_F(Checkpoint, IsReadBackToTheBit) {
   EXPECT_EQ(file_count(folder.path()), 1) << "temporary files are left";
 }
 
+TEST_F(Checkpoint, KeepsTheNote) {
+  for (std::string const note : {"", "{\"seed\": 3}", "two\nlines, \\n and \ndata"}) {
+    save_checkpoint(path, rich_state(), note);
+    std::string back = "something";
+    expect_same(load_checkpoint(path, &back), rich_state());
+    EXPECT_EQ(back, note);
+  }
+}
+
 TEST_F(Checkpoint, EmptyStateAndEmptyArrays) {
   save_checkpoint(path, {});
   expect_same(load_checkpoint(path), {});
@@ -122,7 +131,7 @@ TEST_F(Checkpoint, HasTheFormatItSays) {
   auto const s = rich_state();
   save_checkpoint(path, s);
   auto const file = file_text(path);
-  EXPECT_TRUE(file.starts_with("mbirk checkpoint\nversion 1\nbyte_order little\nsinogram_shape 3 2 3 5\nrecon_shape 3 3 1 7\nseed 4294967295\n")) << file.substr(0, 200);
+  EXPECT_TRUE(file.starts_with("mbirk checkpoint\nversion 1\nbyte_order little\nnote 1\n \nsinogram_shape 3 2 3 5\nrecon_shape 3 3 1 7\nseed 4294967295\n")) << file.substr(0, 200);
   auto const data = file.find("\ndata"), first = file.find('\n', data + 1) + 1;
   EXPECT_EQ(first % 64, 0u);
   ASSERT_EQ(file.size(), first + 4 * (21 + 30 + 21) + 15);

@@ -103,6 +103,14 @@ TEST_F(Npy, MoreElementsThanOneConversionBlock) {
   for (std::size_t i = 0; i < wide.size(); ++i) ASSERT_EQ(array.data[i], static_cast<float>(wide[i]));
 }
 
+TEST_F(Npy, WholeNumbersOfEverySize) {
+  EXPECT_EQ(read<float>(npy_bytes(dictionary("<i2", "(3,)"), bytes_of<std::int16_t>({-32768, -1, 32767}))).data, (std::vector<float>{-32768, -1, 32767}));
+  EXPECT_EQ(read<float>(npy_bytes(dictionary("<u2", "(2,)"), bytes_of<std::uint16_t>({1, 65535}))).data, (std::vector<float>{1, 65535}));
+  EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("<u2", "(2,)"), bytes_of<std::uint16_t>({1, 65535}))).data, (std::vector<std::int32_t>{1, 65535}));
+  EXPECT_EQ(read<float>(npy_bytes(dictionary("<u4", "(2,)"), bytes_of<std::uint32_t>({1, 1u << 31}))).data, (std::vector<float>{1, 2147483648.0f}));
+  expect_error<std::int32_t>(npy_bytes(dictionary("<u4", "(2,)"), bytes_of<std::uint32_t>({1, 1u << 31})), "value [1] is 2147483648");
+}
+
 TEST_F(Npy, FortranOrderBecomesCOrder) {
   // a[i][j][k] = 100 i + 10 j + k, first index fastest in the file
   std::vector<double> stored;
@@ -154,9 +162,9 @@ TEST_F(Npy, MalformedHeaders) {
 }
 
 TEST_F(Npy, TypesThatAreNotRead) {
-  for (std::string const dtype : {">f4", ">i8", "<f2", "<c8", "<u4", "|i1", "|O", "<U5", "<M8[ns]"})
+  for (std::string const dtype : {">f4", ">i8", "<f2", "<c8", "<u8", "|i1", "|O", "<U5", "<M8[ns]"})
     expect_error<float>(npy_bytes(dictionary(dtype, "(1,)"), std::string(64, 'x')),
-                        "has dtype '" + dtype + "', expected little-endian f4, f8, i4, i8 or u1");
+                        "has dtype '" + dtype + "', expected little-endian f4, f8, i2, i4, i8, u1, u2 or u4");
 }
 
 TEST_F(Npy, ValuesThatDoNotFit) {

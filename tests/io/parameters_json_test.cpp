@@ -1,7 +1,6 @@
 // Parameters as JSON: every value comes back to the bit; what is not as it should be is refused with the place, what was expected and what was found.
 #include <gtest/gtest.h>
 
-#if __has_include(<nlohmann/json.hpp>)
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -144,7 +143,3 @@ TEST(ParametersJson, ReadingIsStrict) {
 }
 
 }  // namespace
-
-#else
-TEST(ParametersJson, EveryValueComesBack) { GTEST_SKIP() << "nlohmann_json was not found when this was compiled"; }
-#endif

@@ -119,6 +119,26 @@ TEST_F(Measurement, CountsWithFieldsFromNpy) {
   EXPECT_FLOAT_EQ(all(bright)[0], -std::log(2 * counts[0] / (white[0] + white[rows * channels])));
 }
 
+/// As detectors write them.
+TEST_F(Measurement, CountsOf16Bits) {
+  auto const counts = random_values(views * rows * channels, 200, 900), white = random_values(rows * channels, 1000, 2000);
+  std::vector<float> whole(counts.size());
+  std::string bytes;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    auto const n = static_cast<std::uint16_t>(counts[i]);
+    whole[i] = n;
+    bytes += {static_cast<char>(n & 255), static_cast<char>(n >> 8)};
+  }
+  write_npy(folder / "f4.npy", whole.data(), {views, rows, channels});
+  write_npy(folder / "white.npy", white.data(), {rows, channels});
+  auto text = file_text(folder / "f4.npy");
+  text.replace(text.find("<f4"), 3, "<u2");
+  write_text(folder / "u2.npy", text.substr(0, text.size() - 4 * counts.size()) + bytes);
+  measurement_source const source({.input = name("u2.npy"), .white = name("white.npy")});
+  EXPECT_EQ(source.description(), "counts (<u2), 1 white and 0 dark frames");
+  EXPECT_EQ(all(source), all(measurement_source({.input = name("f4.npy"), .white = name("white.npy")})));
+}
+
 TEST_F(Measurement, DeadPixelsAreRepairedAndCounted) {
   auto counts = random_values(views * rows * channels, 200, 900);
   counts[2 * rows * channels + channels + 2] = std::nanf("");

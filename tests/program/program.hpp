@@ -40,11 +40,6 @@ inline outcome run_words(std::vector<std::string> const& words) {
   int const status = std::system((line + " >'" + (logs / "out").string() + "' 2>'" + (logs / "err").string() + "' </dev/null").c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(logs / "out"), file_text(logs / "err"), line};
 }
-inline outcome mbirk_program(std::vector<std::string> words) {
-  words.insert(words.begin(), MBIRK_PROGRAM);
-  return run_words(words);
-}
-
 /// A failure is the exit code and one line that begins with the program's name and holds `part`.
 inline void expect_failure(outcome const& o, int code, std::string const& part) {
   EXPECT_EQ(o.code, code) << o;
@@ -55,6 +50,12 @@ inline void expect_failure(outcome const& o, int code, std::string const& part) 
 
 inline fs::path golden(std::string const& name) { return fs::path(MBIRK_GOLDEN_DIR) / name; }
 inline std::vector<std::string> const geometry_cases{"parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved"};
+
+#if defined(MBIRK_PROGRAM)  // the parts that need no program are tested without one too
+inline outcome mbirk_program(std::vector<std::string> words) {
+  words.insert(words.begin(), MBIRK_PROGRAM);
+  return run_words(words);
+}
 
 /// A copy of a reference case, to be changed and run.
 struct Case : testing::Test {
@@ -86,5 +87,6 @@ struct Case : testing::Test {
     return mbirk_program(words);
   }
 };
+#endif
 
 }  // namespace mbirk::test

@@ -3,12 +3,10 @@
 // MBIRJAX has its coordinates in float32: on up to 32 channels each rounding moves a footprint by up to 2^-20 = 9.5e-7 of a channel, and so a
 // weight by that much; ours are in double (oracle_test.cpp: below 5e-7). The files allow 1e-5; 3e-6 are three such roundings.
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "mbirk/io/npy.hpp"
 #include "projector/cases.hpp"
-
-#if __has_include(<nlohmann/json.hpp>)
-#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -106,7 +104,3 @@ INSTANTIATE_TEST_SUITE_P(Projector, Golden, ::testing::Values("parallel_32", "pa
 INSTANTIATE_TEST_SUITE_P(Projector, GoldenSize, ::testing::Values("parallel_32", "cone_32"), case_folder);
 
 }  // namespace
-
-#else
-TEST(Golden, EveryProjectorOperation) { GTEST_SKIP() << "nlohmann_json was not found when this was compiled"; }
-#endif

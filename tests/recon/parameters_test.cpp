@@ -124,8 +124,7 @@ TEST(Parameters, SettingReachesTheStructs) {
   EXPECT_EQ(o.slice_damping, false);
   EXPECT_EQ(o.sharpness, -1);
   EXPECT_EQ(o.snr_db, 25);
-  EXPECT_EQ(c.prior().q, 1.1);
-  EXPECT_EQ(c.prior().nbr_wts, (std::array{1.0, 2.0, 3.0}));
+  EXPECT_EQ(o.q, 1.1);
   EXPECT_EQ(c.scan().helical_z_shifts, (std::vector<float>{0.5f, 1.5f, 2.5f}));
   EXPECT_EQ(c.scan().axial_pad_fraction, std::vector{0.25});
   EXPECT_EQ(c.scan().angles, (std::vector<float>{0.5f, 1.5f, 2.5f}));
@@ -266,6 +265,7 @@ TEST(Parameters, ValuesConvertWithoutLoss) {
   EXPECT_EQ(parameter_value({1, 2.5}), parameter_value({1.0, 2.5}));
   EXPECT_EQ(parameter_value(std::vector<double>{}).as<std::vector<index_t>>(), std::vector<index_t>{});
   EXPECT_EQ(parameter_value(0.5).as<std::vector<double>>(), std::vector{0.5});
+  EXPECT_EQ(parameter_value(16).as<std::vector<index_t>>(), std::vector<index_t>{16});
   EXPECT_EQ(parameter_value(std::string("x")).as<std::string>(), "x");
   EXPECT_EQ(parameter_value(0.1).text(), "0.1");
   EXPECT_NE(parameter_value(1), parameter_value(1.0));

@@ -106,6 +106,8 @@ TEST(ReconErrors, WrongShapes) {
     if (!c.prox) return;
     c.prox_input = wrong_image;
     expect_refused<shape_error>(c, {"prox_input has shape (7, 2, 7)", "(rows, cols, slices) = (7, 7, 2)"});
+    c.prox_input = const_view(c.x.all());
+    expect_refused<parameter_error>(c, {"prox_input and recon are the same array"});
   });
   for (auto const x : data) EXPECT_EQ(x, 0.0f);
 }

@@ -66,6 +66,33 @@ inline array<3> patchy_weights(any_scan const& s, unsigned seed) {
   return w;
 }
 
+/// Three iterations over different partitions, with sigmas that are given.
+inline recon_options small_options() {
+  recon_options o;
+  o.max_iterations = 3, o.stop_threshold_change_pct = 0, o.seed = 5;
+  o.granularity = {1, 2, 4, 7}, o.partition_sequence = {2, 1, 3};
+  o.sigma_y = 0.3, o.sigma_x = 0.2, o.sigma_prox = 0.3;
+  return o;
+}
+inline vcd_problem make_problem(any_parameters const& p, unsigned seed, recon_options const& o = small_options()) {
+  auto const s = make_scan(p);
+  return {.scan = s, .sinogram = noisy_sinogram(s, seed), .start = random_array<3>(recon_shape(s), seed + 1), .options = o};
+}
+
+inline parallel_parameters odd_parallel() {
+  return {.sinogram_shape = {7, 3, 11}, .angles = some_angles(7), .det_channel_offset = 0.25, .delta_voxel = 1, .recon_shape = shape_3{9, 11, 3}};
+}
+inline cone_parameters odd_cone() {
+  return {.sinogram_shape = {6, 5, 9}, .angles = some_angles(6), .source_detector_dist = 36, .source_iso_dist = 18, .det_channel_offset = 0.2,
+          .det_row_offset = -0.3, .delta_voxel = 0.55, .recon_shape = shape_3{7, 8, 5}, .recon_slice_offset = 0.15};
+}
+inline cone_parameters helical_cone() {
+  auto p = odd_cone();
+  p.sinogram_shape = {7, 5, 9}, p.angles = some_angles(7), p.helical_z_shifts = {-1.5f, -1.0f, -0.4f, 0.1f, 0.7f, 1.2f, 1.8f};
+  p.recon_shape = shape_3{7, 8, 9}, p.recon_slice_offset = 0.1;
+  return p;
+}
+
 /// Every number of two records, to the bit.
 inline void expect_same_record(recon_record const& a, recon_record const& b) {
   auto const same = [](std::vector<double> const& u, std::vector<double> const& v) {

@@ -12,7 +12,7 @@ using namespace mbirk::test;
 
 float const inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-/// An array as the helpers want it.
+/// An array as find_range and its neighbours take it.
 template <class Context> struct prepared {
   prepared(Context const& ctx, view<float const, 3> v, index_t tasks)
       : in(kernel::walk_through(observe(ctx, v, "array", array_role::argument), v)), w(kernel::make_walk(tasks, v)) {}

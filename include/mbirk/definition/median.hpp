@@ -1,13 +1,15 @@
 // The 3 x 3 x 3 median filter as a short text over a machine. Obviously right, slow; the tuned kernel is tested against it.
 #pragma once
 
+#include <array>
+
 #include "mbirk/definition/machine.hpp"
 
 namespace mbirk::definition {
 
 /// The 14th smallest of 27 values by forgetful selection: of the first 15, the least and the greatest cannot be it, so they go and the next
 /// value comes; 153 exchanges. The order of the values is lost.
-template <class T> T middle_of_27(T (&x)[27]) {
+template <class T> MBIRK_HD T middle_of_27(T (&x)[27]) {
   auto const exchange = [](T& low, T& high) {
     T const least = min(low, high), greatest = max(low, high);
     low = least, high = greatest;

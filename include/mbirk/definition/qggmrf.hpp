@@ -2,6 +2,9 @@
 // Source: Bouman, Foundations of Computational Imaging (2022), chapter 8; parameters as in MBIRJAX.
 #pragma once
 
+#include <array>
+#include <cmath>
+
 #include "mbirk/definition/machine.hpp"
 #include "mbirk/prior/parameters.hpp"
 
@@ -11,16 +14,16 @@ using std::exp2;
 using std::log2;
 
 /// |delta| in units of T sigma, not below 2^-23: a power of it stays finite.
-template <class T> T qggmrf_size(qggmrf_parameters const& v, T delta) { return max(abs(delta) * T(1 / (v.T * v.sigma_x)), T(0x1p-23)); }
+template <class T> MBIRK_HD T qggmrf_size(qggmrf_parameters const& v, T delta) { return max(abs(delta) * T(1 / (v.T * v.sigma_x)), T(0x1p-23)); }
 
 /// rho(delta) = a^p / (p sigma^p) u / (1 + u) with u = (a / (T sigma))^(q - p), a = |delta| but at least 2^-23 T sigma.
-template <class T> T qggmrf_potential(qggmrf_parameters const& v, T delta) {
+template <class T> MBIRK_HD T qggmrf_potential(qggmrf_parameters const& v, T delta) {
   T const size = qggmrf_size(v, delta), u = exp2(T(v.q - v.p) * log2(size));
   return exp2(T(v.p) * log2(size * T(v.T))) * T(1 / v.p) * (u / (T(1.0) + u));
 }
 
 /// kappa(delta) = rho'(delta) / delta = a^(p - 2) / sigma^p u (q/p + u) / (1 + u)^2: rho is below the parabola of this curvature that touches it.
-template <class T> T qggmrf_surrogate(qggmrf_parameters const& v, T delta) {
+template <class T> MBIRK_HD T qggmrf_surrogate(qggmrf_parameters const& v, T delta) {
   T const size = qggmrf_size(v, delta), u = exp2(T(v.q - v.p) * log2(size));
   T const power = exp2(T(v.p - 2) * log2(size * T(v.T))) * T(1 / (v.sigma_x * v.sigma_x));
   return power * u * (T(v.q / v.p) + u) / ((T(1.0) + u) * (T(1.0) + u));

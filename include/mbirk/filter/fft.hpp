@@ -1,6 +1,7 @@
 // The filter of direct reconstruction by fast Fourier transforms, for very wide detectors. The only header that includes Eigen (3.3 or later).
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <concepts>
 #include <deque>
@@ -52,8 +53,6 @@ template <class Geometry> std::vector<float> ramp_spectrum(Geometry const& g, ra
 /// Not for counting policies and the cost model (does not compile with them): the arithmetic happens inside Eigen, where nothing can be counted.
 /// `filtered` may be the sinogram itself.
 /// Cost: about 5 L log2 L + L flops per row, L the length. The same bits for any number of threads.
-///
-/// @CROSS
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
   requires(std::same_as<typename context<Exec, Instr>::backend, typename Exec::backend>)
 void fft_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> filtered,

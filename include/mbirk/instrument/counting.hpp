@@ -65,10 +65,16 @@ class open_operation {
   }
 
   array_tally& tally(void const* base, array_info info, char const* type, int item_bytes) {
-    // Arguments and outputs that share memory share a tally, whatever their names; other addresses may be used again.
+    // Arguments and outputs that share memory are one array, whatever their names. A temporary or table of the same name and size as an earlier one
+    // is that array again, in the same place: addresses must not decide, because a run and its model do not have the same ones.
     auto const outer = [](array_role r) { return r == array_role::argument || r == array_role::output; };
-    for (auto& t : tallies_)
-      if (!t.retired && t.base == base && ((base && outer(t.role) && outer(info.role)) || std::string_view(t.name) == info.name)) return t;
+    for (auto& t : tallies_) {
+      bool const same_name = std::string_view(t.name) == info.name && t.elements == info.elements;
+      if (outer(info.role) ? outer(t.role) && t.base == base && (base || same_name) : t.role == info.role && same_name && t.item_bytes == item_bytes) {
+        t.base = base;
+        return t;
+      }
+    }
     auto& t = tallies_.emplace_back();
     t.name = info.name, t.role = info.role, t.elements = info.elements;
     t.type = type, t.item_bytes = item_bytes, t.base = base;
@@ -90,12 +96,6 @@ class open_operation {
     for (int i = 0; i < layout.parts(); base += layout[i++].bytes)
       scratch_.push_back(&tally(base, {layout[i].name, array_role::scratch, layout[i].bytes / 4}, "f32", 4));
     return scratch_.data();
-  }
-  /// The memory of a temporary is gone (all parts of the scratch block, when it was that).
-  void released(char const* name) noexcept {
-    bool const scratch = std::string_view(name) == "scratch";
-    for (auto& t : tallies_)
-      if (scratch ? t.role == array_role::scratch : std::string_view(t.name) == name) t.retired = true;
   }
   void allocated() noexcept { ++record_.allocations; }
   void launched() noexcept { ++record_.launches; }
@@ -183,9 +183,7 @@ template <level Level, bool Dataless> class counting_policy {
   void allocated(char const*, index_t) const noexcept {
     if (into_->open) into_->open->allocated();
   }
-  void released(char const* array, index_t) const noexcept {
-    if (into_->open) into_->open->released(array);
-  }
+  void released(char const*, index_t) const noexcept {}
   void launched() const noexcept {
     if (into_->open) into_->open->launched();
   }

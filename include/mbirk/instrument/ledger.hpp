@@ -79,7 +79,6 @@ struct array_tally {
   int item_bytes = 0;
   index_t elements = 0;
   void const* base = nullptr;
-  bool retired = false;       ///< its memory is gone; the address may come back as another array
   std::uint64_t outside = 0;  ///< accesses beyond its ends: a bug of the kernel
   access_counts now;          ///< since the last stage began
   std::vector<std::uint64_t> read, written;

@@ -3,6 +3,7 @@
 //   mbirk checkpoint                      text, a line each: what it is,
 //   version 1                             version of this format,
 //   byte_order little
+//   note 1                                then a line of its own: the caller's text (line ends as \n)
 //   sinogram_shape 3 120 64 96            lists begin with their length,
 //   sigma_y 1.4p-3                        reals are hexadecimal (as C's %a without 0x), so that they are exact,
 //   ...
@@ -38,7 +39,8 @@ static_assert(std::endian::native == std::endian::little, "checkpoint.hpp reads 
 
 namespace detail {
 
-inline constexpr std::string_view checkpoint_magic = "mbirk checkpoint\n", checkpoint_version = "version 1\n", checkpoint_order = "byte_order little\n";
+inline constexpr std::string_view checkpoint_magic = "mbirk checkpoint\n", checkpoint_version = "version 1\n",
+                                  checkpoint_order = "byte_order little\n";
 inline constexpr std::size_t checkpoint_tail = 15;  // "crc32 89abcdef\n"
 
 /// CRC-32 of IEEE 802.3, eight bytes at a time (Kounavis and Berry 2008).
@@ -80,7 +82,8 @@ class crc32 {
   std::uint32_t state_ = ~0u;
 };
 
-/// f(name, member) for everything in the text, in its order. The names of all members stand here, so that a new one does not compile until it is saved.
+/// f(name, member) for everything in the text, in its order. The names of all members stand here, so that a new one does not compile until it is
+/// saved.
 template <class State, class F> void each_checkpoint_field(State& state, F const& f) {
   auto& [sinogram_shape, recon_shape, seed, recon, weighted_error, hessian, record] = state;
   auto& [num_iterations, granularity, partition_sequence, fm_rmse, prior_loss, sigma_y, sigma_x, sigma_prox, stop_threshold_change_pct, alpha_values,
@@ -99,19 +102,21 @@ template <class State, class F> void each_checkpoint_array(State& state, F const
   f("hessian", state.hessian, state.recon_shape);
 }
 
+/// Fields whose elements have a line each.
+template <class T>
+inline constexpr bool several_lines = std::same_as<T, std::vector<std::vector<double>>> || std::same_as<T, std::vector<std::string>>;
+
 /// Makes the text.
 class checkpoint_writer {
  public:
   template <class T> void operator()(char const* name, T const& value) {
     text_ += name;
     put(value);
-    if constexpr (!nested<T>) text_ += '\n';
+    if constexpr (!several_lines<T>) text_ += '\n';
   }
   std::string take() { return std::move(text_); }
 
  private:
-  template <class T> static constexpr bool nested = std::same_as<T, std::vector<std::vector<double>>> || std::same_as<T, std::vector<std::string>>;
-
   void put(std::integral auto value) { text_ += ' ' + std::to_string(value); }
   void put(double value) {
     char buffer[40];
@@ -155,12 +160,10 @@ class checkpoint_reader {
     name_ = name;
     if (!accept(name)) fail();
     get(value);
-    if constexpr (!nested<T>) end_line();
+    if constexpr (!several_lines<T>) end_line();
   }
 
  private:
-  template <class T> static constexpr bool nested = std::same_as<T, std::vector<std::vector<double>>> || std::same_as<T, std::vector<std::string>>;
-
   [[noreturn]] void fail() const { checkpoint_fail(path_, std::string("is damaged: the field ") + name_ + " cannot be read"); }
   bool accept(std::string_view token) {
     if (!text_.starts_with(token)) return false;
@@ -243,15 +246,18 @@ inline std::uintmax_t float_bytes(std::array<index_t, 3> const& shape, std::uint
 
 /// Writes a checkpoint; the file has its name only when it is complete. A file of that name is replaced.
 ///
+/// @param note  any text, kept with the state; for instance what the reconstruction was asked for, so that it goes on with the same.
 /// @throws shape_error when an array does not fit the shapes in the state; io_error naming the file and what the system said.
 /// Cost: the arrays are written from where they are; the checksum takes about half a second a gigabyte.
-inline void save_checkpoint(std::filesystem::path const& path, recon_state const& state) {
+inline void save_checkpoint(std::filesystem::path const& path, recon_state const& state, std::string const& note = {}) {
   detail::each_checkpoint_array(state, [](char const* name, std::vector<float> const& data, std::array<index_t, 3> const& shape) {
     require<shape_error>(4 * static_cast<std::uintmax_t>(data.size()) == detail::float_bytes(shape, UINTMAX_MAX / 2), [&] {
-      return std::string("save_checkpoint: ") + name + " has " + std::to_string(data.size()) + " values, expected those of a shape " + detail::shape_text(shape);
+      return std::string("save_checkpoint: ") + name + " has " + std::to_string(data.size()) + " values, expected those of a shape " +
+             detail::shape_text(shape);
     });
   });
   detail::checkpoint_writer fields;
+  fields("note", std::vector{note});
   detail::each_checkpoint_field(state, [&](char const* name, auto const& value) { fields(name, value); });
   std::string text;
   text.append(detail::checkpoint_magic).append(detail::checkpoint_version).append(detail::checkpoint_order).append(fields.take()).append("data");
@@ -261,16 +267,19 @@ inline void save_checkpoint(std::filesystem::path const& path, recon_state const
   output_file file(path);
   auto const write = [&](void const* data, std::size_t bytes) { sum.add(data, bytes), file.write(data, bytes); };
   write(text.data(), text.size());
-  detail::each_checkpoint_array(state, [&](char const*, std::vector<float> const& data, auto const&) { write(data.data(), data.size() * sizeof(float)); });
+  detail::each_checkpoint_array(state, [&](char const*, std::vector<float> const& data, auto const&) {
+    write(data.data(), data.size() * sizeof(float));
+  });
   file.write(sum.line());
   file.commit();
 }
 
 /// Reads a checkpoint: the state that was saved, to the same bits.
 ///
+/// @param note  where to put the text that was saved with it, if anywhere.
 /// @throws io_error of one line naming the file, when it cannot be read, is not a checkpoint, is of another version, or is truncated or damaged (the
 /// checksum and every length are checked); allocation_error when memory runs out.
-inline recon_state load_checkpoint(std::filesystem::path const& path) {
+inline recon_state load_checkpoint(std::filesystem::path const& path, std::string* note = nullptr) {
   auto const fail = [&](std::string const& what, site w = site::current()) { detail::checkpoint_fail(path, what, w); };
   std::error_code code;
   auto const status = std::filesystem::status(path, code);
@@ -283,7 +292,9 @@ inline recon_state load_checkpoint(std::filesystem::path const& path) {
   // The text, up to the line that begins with "data": read in pieces, so that something else of any size is not read as a whole.
   std::string text;
   std::size_t end = text.npos;
-  auto const is_ours = [&] { return std::string_view(text).substr(0, detail::checkpoint_magic.size()) == detail::checkpoint_magic.substr(0, text.size()); };
+  auto const is_ours = [&] {
+    return std::string_view(text).substr(0, detail::checkpoint_magic.size()) == detail::checkpoint_magic.substr(0, text.size());
+  };
   for (std::size_t searched = 0; end == text.npos; searched = text.size() < 5 ? 0 : text.size() - 5) {
     auto const more = static_cast<std::size_t>(std::min<std::uintmax_t>(std::max<std::size_t>(4096, text.size()), size - text.size()));
     auto const old = text.size();
@@ -298,13 +309,18 @@ inline recon_state load_checkpoint(std::filesystem::path const& path) {
   std::string_view rest(text);
   rest.remove_prefix(detail::checkpoint_magic.size());
   if (!rest.starts_with(detail::checkpoint_version))
-    fail("has '" + std::string(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 40))) + "', expected 'version 1': it is damaged, or from a newer mbirk");
+    fail("has '" + std::string(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 40))) +
+         "', expected 'version 1': it is damaged, or from a newer mbirk");
   rest.remove_prefix(detail::checkpoint_version.size());
   if (!rest.starts_with(detail::checkpoint_order)) fail("has another byte order than 'byte_order little', or is damaged");
   rest.remove_prefix(detail::checkpoint_order.size());
 
   recon_state state;
   detail::checkpoint_reader fields(path, rest);
+  std::vector<std::string> notes;
+  fields("note", notes);
+  if (notes.size() != 1) fail("is damaged: it has " + std::to_string(notes.size()) + " notes, expected 1");
+  if (note) *note = std::move(notes.front());
   detail::each_checkpoint_field(state, [&](char const* name, auto& value) { fields(name, value); });
   std::uintmax_t expected = text.size() + detail::checkpoint_tail;
   detail::each_checkpoint_array(state, [&](char const*, auto const&, std::array<index_t, 3> const& shape) {

@@ -1,4 +1,4 @@
-// HDF5 files: data sets read and written in blocks, text attributes, reconstructions. Needs the HDF5 C library; nothing else of mbirk does.
+// HDF5 files: data sets read and written in blocks, text attributes. Needs the HDF5 C library.
 // That library has state of its own and is used by one thread at a time.
 #pragma once
 
@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -120,9 +119,24 @@ inline index_t hdf5_block_elements(std::vector<index_t> const& shape, index_t co
   return count;
 }
 
-inline void hdf5_require_block(std::filesystem::path const& path, std::string const& name, std::vector<index_t> const& shape, index_t first, index_t count) {
+inline void hdf5_require_block(std::filesystem::path const& path, std::string const& name, std::vector<index_t> const& shape, index_t first,
+                               index_t count) {
   if (shape.empty() || first < 0 || count < 0 || first + count > shape[0])
-    hdf5_fail(path, "data set " + name + " has shape " + shape_text(shape) + ", which has no block of " + std::to_string(count) + " from " + std::to_string(first));
+    hdf5_fail(path, "data set " + name + " has shape " + shape_text(shape) + ", which has no block of " + std::to_string(count) + " from " +
+                        std::to_string(first));
+}
+
+/// Memory for an array of this shape, zeros. @throws allocation_error
+template <class T>
+std::vector<T> hdf5_buffer(std::filesystem::path const& path, std::string const& what, std::vector<index_t> const& shape, site w = site::current()) {
+  double elements = 1;
+  for (auto const n : shape) elements *= static_cast<double>(n);
+  try {
+    if (elements > 0x1p59) throw std::bad_alloc();
+    return std::vector<T>(static_cast<std::size_t>(elements));
+  } catch (std::bad_alloc const&) {
+    throw allocation_error(path.string() + ": out of memory for " + what + " of shape " + shape_text(shape), w);
+  }
 }
 
 inline void hdf5_set_text(std::filesystem::path const& path, hid_t object, std::string const& key, std::string const& text) {
@@ -204,7 +218,8 @@ class hdf5_file {
     return detail::hdf5_type_name(type.get());
   }
 
-  /// Reads [first, first + count) of axis 0 as T (float or double), rounded; what is too large becomes infinite.
+  /// Reads [first, first + count) of axis 0 as T (float, double, uint16, int64). Real T: rounded, what is too large becomes infinite. Whole T: the
+  /// fraction is cut off, what is too large becomes the nearest number there is.
   template <class T> void read(std::string const& name, index_t first, index_t count, T* to) const {
     auto const set = open(name);
     auto const shape = shape_of(set, name);
@@ -213,21 +228,15 @@ class hdf5_file {
     detail::hdf5_handle const space(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_space(set.get()); }), H5Sclose);
     detail::hdf5_call(path_, unreadable(name), [&] { return detail::hdf5_select(space.get(), shape, first, count); });
     auto const sizes = detail::hdf5_sizes({detail::hdf5_block_elements(shape, count)});
-    detail::hdf5_handle const memory(detail::hdf5_call(path_, unreadable(name), [&] { return H5Screate_simple(1, sizes.data(), nullptr); }), H5Sclose);
+    detail::hdf5_handle const memory(
+        detail::hdf5_call(path_, unreadable(name), [&] { return H5Screate_simple(1, sizes.data(), nullptr); }), H5Sclose);
     detail::hdf5_call(path_, unreadable(name),
                       [&] { return H5Dread(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, to); });
   }
   /// The whole data set, of rank 1 at least. @throws allocation_error
   template <class T> npy_array<T> read(std::string const& name) const {
     npy_array<T> array{shape(name), {}};
-    double elements = 1;
-    for (auto const n : array.shape) elements *= static_cast<double>(n);
-    try {
-      if (elements > 0x1p59) throw std::bad_alloc();
-      array.data.resize(static_cast<std::size_t>(elements));
-    } catch (std::bad_alloc const&) {
-      throw allocation_error(path_.string() + ": out of memory for data set " + name + " of shape " + detail::shape_text(array.shape), site::current());
-    }
+    array.data = detail::hdf5_buffer<T>(path_, "data set " + name, array.shape);
     read(name, 0, array.shape.empty() ? 0 : array.shape[0], array.data.data());
     return array;
   }
@@ -257,7 +266,8 @@ class hdf5_file {
   /// The shape of a data set of numbers.
   std::vector<index_t> shape_of(detail::hdf5_handle const& set, std::string const& name) const {
     detail::hdf5_handle const type(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_type(set.get()); }), H5Tclose);
-    if (detail::hdf5_type_name(type.get()).empty()) detail::hdf5_fail(path_, "data set " + name + " does not hold numbers, expected integers or reals");
+    if (detail::hdf5_type_name(type.get()).empty())
+      detail::hdf5_fail(path_, "data set " + name + " does not hold numbers, expected integers or reals");
     detail::hdf5_handle const space(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_space(set.get()); }), H5Sclose);
     auto const rank = detail::hdf5_call(path_, unreadable(name), [&] { return H5Sget_simple_extent_ndims(space.get()); });
     std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
@@ -326,16 +336,6 @@ class hdf5_output {
     detail::hdf5_handle const object(
         detail::hdf5_call(path_, "has no object " + name, [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Oclose);
     detail::hdf5_set_text(path_, object.get(), key, text);
-  }
-  void attribute(std::string const& name, std::string const& key, double number) {
-    auto const what = "attribute " + key + " cannot be written";
-    detail::hdf5_handle const object(
-        detail::hdf5_call(path_, "has no object " + name, [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Oclose);
-    detail::hdf5_handle const space(detail::hdf5_call(path_, what, [] { return H5Screate(H5S_SCALAR); }), H5Sclose);
-    detail::hdf5_handle const attribute(detail::hdf5_call(path_, what, [&] {
-      return H5Acreate2(object.get(), key.c_str(), H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, H5P_DEFAULT);
-    }), H5Aclose);
-    detail::hdf5_call(path_, what, [&] { return H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &number); });
   }
 
   void commit() {

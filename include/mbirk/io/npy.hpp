@@ -45,7 +45,7 @@ namespace detail {
 
 /// Bytes of an element, 0 when this dtype cannot be read.
 inline index_t npy_element_bytes(std::string_view dtype) {
-  constexpr std::string_view readable[] = {"<f4", "<f8", "<i4", "<i8", "|u1", "<u1", "|b1"};
+  constexpr std::string_view readable[] = {"<f4", "<f8", "<i2", "<i4", "<i8", "<u2", "<u4", "|u1", "<u1", "|b1"};
   for (auto const r : readable)
     if (r == dtype) return r.back() - '0';
   return 0;
@@ -206,6 +206,19 @@ void npy_read_elements(std::filesystem::path const& path, std::istream& file, np
   }
 }
 
+/// f(std::type_identity<S>{}) for the type S of the elements in the file.
+template <class F> void npy_with_stored_type(npy_header const& header, F const& f) {
+  auto const kind = header.dtype.substr(1);
+  if (kind == "f4") f(std::type_identity<float>{});
+  else if (kind == "f8") f(std::type_identity<double>{});
+  else if (kind == "i2") f(std::type_identity<std::int16_t>{});
+  else if (kind == "i4") f(std::type_identity<std::int32_t>{});
+  else if (kind == "i8") f(std::type_identity<std::int64_t>{});
+  else if (kind == "u2") f(std::type_identity<std::uint16_t>{});
+  else if (kind == "u4") f(std::type_identity<std::uint32_t>{});
+  else f(std::type_identity<std::uint8_t>{});
+}
+
 template <class T> std::vector<T> npy_c_order(std::vector<T> const& fortran, std::vector<index_t> const& shape) {
   std::vector<T> c(fortran.size());
   std::vector<index_t> index(shape.size(), 0), stride(shape.size(), 1);
@@ -270,7 +283,7 @@ inline npy_header read_npy_header(std::filesystem::path const& path) {
   header.offset = prefix + length;
   header.element_bytes = detail::npy_element_bytes(header.dtype);
   if (header.element_bytes == 0)
-    detail::npy_fail(path, "has dtype " + detail::npy_excerpt(header.dtype) + ", expected little-endian f4, f8, i4, i8 or u1");
+    detail::npy_fail(path, "has dtype " + detail::npy_excerpt(header.dtype) + ", expected little-endian f4, f8, i2, i4, i8, u1, u2 or u4");
 
   bool too_large = false;
   for (auto const n : header.shape) {
@@ -286,7 +299,7 @@ inline npy_header read_npy_header(std::filesystem::path const& path) {
   return header;
 }
 
-/// Reads an array as T (float or int32) from f4, f8, i4, i8, u1 or bool, in C or Fortran order; the result is in C order.
+/// Reads an array as T (float or int32) from f4, f8, i2, i4, i8, u1, u2, u4 or bool, in C or Fortran order; the result is in C order.
 ///
 /// Real numbers are rounded to float; for int32 every value must be a whole number that fits. Bytes behind the data are ignored.
 /// @throws io_error, one line: the file, what is wrong, what was expected.
@@ -296,13 +309,8 @@ template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
   std::ifstream file(path, std::ios::binary);
   file.seekg(header.offset);
   npy_array<T> array{header.shape, {}};
-  auto const kind = header.dtype.substr(1);
   try {
-    if (kind == "f4") detail::npy_read_elements<T, float>(path, file, header, array.data);
-    else if (kind == "f8") detail::npy_read_elements<T, double>(path, file, header, array.data);
-    else if (kind == "i4") detail::npy_read_elements<T, std::int32_t>(path, file, header, array.data);
-    else if (kind == "i8") detail::npy_read_elements<T, std::int64_t>(path, file, header, array.data);
-    else detail::npy_read_elements<T, std::uint8_t>(path, file, header, array.data);
+    detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { detail::npy_read_elements<T, S>(path, file, header, array.data); });
     if (header.fortran_order && header.shape.size() > 1) array.data = detail::npy_c_order(array.data, array.shape);
   } catch (std::bad_alloc const&) {
     throw allocation_error(path.string() + ": out of memory for " + detail::shape_text(header.shape) + " elements", site::current());

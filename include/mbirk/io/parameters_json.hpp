@@ -13,6 +13,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -64,7 +65,8 @@ class parameters_reader {
     auto const note_key = [&](int, json::parse_event_t event, json& parsed) {
       if (event == json::parse_event_t::object_start) open.emplace_back();
       if (event == json::parse_event_t::object_end) open.pop_back();
-      if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second) fail(parsed.dump() + " is there twice, expected once");
+      if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+        fail(parsed.dump() + " is there twice, expected once");
       return true;
     };
     try {
@@ -194,7 +196,8 @@ template <class Geometry> std::string parameters_to_json(parameter_set<Geometry>
          "\",\n  \"parameters\": {\n" + lines + "\n  }\n}\n";
 }
 
-/// Strict: every name must be a parameter, given once, with a value of its kind. Parameters are checked one by one; together, when a scan is made of them.
+/// Strict: every name must be a parameter, given once, with a value of its kind. Parameters are checked one by one; together, when a scan is made of
+/// them.
 ///
 /// @param name  what messages call the text.
 /// @throws io_error of one line: where, what was expected, what was found.

@@ -4,11 +4,13 @@
 #include <png.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "mbirk/core/finite.hpp"
 #include "mbirk/core/view.hpp"
 #include "mbirk/io/output_file.hpp"
 
@@ -26,8 +28,8 @@ inline void write_png(std::filesystem::path const& path, grey_image const& pictu
   index_t constexpr limit = index_t{1} << 20;
   auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": cannot be written: " + what, site::current()); };
   if (picture.width < 1 || picture.height < 1 || picture.width > limit || picture.height > limit)
-    fail("the image has " + std::to_string(picture.width) + " x " + std::to_string(picture.height) + " pixels, expected 1 to " + std::to_string(limit) +
-         " each way");
+    fail("the image has " + std::to_string(picture.width) + " x " + std::to_string(picture.height) + " pixels, expected 1 to " +
+         std::to_string(limit) + " each way");
   if (static_cast<index_t>(picture.pixels.size()) != picture.width * picture.height)
     fail("the image has " + std::to_string(picture.pixels.size()) + " values, expected width x height");
 
@@ -51,7 +53,7 @@ class grey_window {
  public:
   /// From the 1st to the 99th percentile of the finite values.
   explicit grey_window(std::vector<float> values) {
-    std::erase_if(values, [](float x) { return !finite(x); });
+    std::erase_if(values, [](float x) { return !is_finite(x); });
     if (values.empty()) return;
     auto const order = [&](std::size_t percent) {
       auto const k = static_cast<std::ptrdiff_t>((values.size() - 1) * percent / 100);
@@ -61,18 +63,13 @@ class grey_window {
     low_ = order(1);
     high_ = order(99);
   }
-  double low() const noexcept { return low_; }
-  double high() const noexcept { return high_; }
   std::uint8_t operator()(float x) const noexcept {
-    if (!finite(x)) return 0;
+    if (!is_finite(x)) return 0;
     if (high_ <= low_) return x > low_ ? 255 : 0;
     return static_cast<std::uint8_t>(255 * std::clamp((static_cast<double>(x) - low_) / (high_ - low_), 0.0, 1.0) + 0.5);
   }
 
  private:
-  // Not isfinite(), which a caller's -ffast-math turns into true.
-  static bool finite(float x) noexcept { return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u; }
-
   double low_ = 0, high_ = 0;
 };
 

@@ -2,6 +2,10 @@
 // Needs the HDF5 C library.
 #pragma once
 
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
 #include "mbirk/io/hdf5.hpp"
 
 namespace mbirk {
@@ -25,17 +29,6 @@ inline std::vector<index_t> hdf5_recon_shape(hdf5_file const& file, char const* 
   auto const shape = file.shape("recon");
   if (shape.size() != 3) hdf5_fail(file.path(), "data set recon has shape " + shape_text(shape) + ", expected " + axes);
   return shape;
-}
-
-inline std::vector<float> hdf5_buffer(std::filesystem::path const& path, std::vector<index_t> const& shape) {
-  double elements = 1;
-  for (auto const n : shape) elements *= static_cast<double>(n);
-  try {
-    if (elements > 0x1p59) throw std::bad_alloc();
-    return std::vector<float>(static_cast<std::size_t>(elements));
-  } catch (std::bad_alloc const&) {
-    throw allocation_error(path.string() + ": out of memory for a reconstruction of shape " + shape_text(shape), site::current());
-  }
 }
 
 }  // namespace detail
@@ -93,7 +86,7 @@ inline recon_file import_recon_hdf5(std::filesystem::path const& path) {
   hdf5_file const file(path);
   auto const shape = detail::hdf5_recon_shape(file, "(slices, cols, rows)");
   index_t const slices = shape[0], cols = shape[1], rows = shape[2], step = detail::hdf5_block(rows * cols);
-  recon_file result{{{rows, cols, slices}, detail::hdf5_buffer(path, shape)}, file.attributes("recon")};
+  recon_file result{{{rows, cols, slices}, detail::hdf5_buffer<float>(path, "a reconstruction", shape)}, file.attributes("recon")};
   std::vector<float> block(static_cast<std::size_t>(std::min(step, slices) * rows * cols));
   for (index_t first = 0; first < slices; first += step) {
     index_t const count = std::min(step, slices - first);
@@ -101,7 +94,8 @@ inline recon_file import_recon_hdf5(std::filesystem::path const& path) {
     for (index_t i = 0; i < rows; ++i)
       for (index_t j = 0; j < cols; ++j)
         for (index_t k = 0; k < count; ++k)
-          result.recon.data[static_cast<std::size_t>((i * cols + j) * slices + first + k)] = block[static_cast<std::size_t>((k * cols + j) * rows + i)];
+          result.recon.data[static_cast<std::size_t>((i * cols + j) * slices + first + k)] =
+              block[static_cast<std::size_t>((k * cols + j) * rows + i)];
   }
   return result;
 }

@@ -38,6 +38,9 @@ inline void require_valid(qggmrf_parameters const& v, char const* operation, sit
   }, w);
 }
 
+/// The automatic sigma_x for data of size 1: 0.2 2^sharpness.
+inline double sharpness_factor(double sharpness) { return 0.2 * std::exp2(sharpness); }
+
 /// The factor of rho for a pair of neighbours along an axis (0 row, 1 column, 2 slice): the six of an inner voxel add up to 1.
 inline double neighbour_weight(qggmrf_parameters const& v, int axis) {
   return v.nbr_wts[static_cast<std::size_t>(axis)] / (2 * (v.nbr_wts[0] + v.nbr_wts[1] + v.nbr_wts[2]));

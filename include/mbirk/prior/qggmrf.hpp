@@ -37,7 +37,6 @@ void qggmrf_gradient_and_hessian_at_indices(context<Exec, Instr> const& ctx, vie
        kernel::qggmrf_constants(params)},
       observe(ctx, pixel_indices, "pixel_indices", array_role::argument), count, observe(ctx, gradient, "gradient", array_role::output),
       observe(ctx, hessian, "hessian", array_role::output), gradient.stride(0), hessian.stride(0)};
-  kernel.plan_scratch();
   launch(ctx, ceil_div(count, kernel::prior_batch), kernel);
 }
 

@@ -12,7 +12,7 @@ namespace mbirk::detail {
 
 /// What depends on the scan only, made once for many projections.
 struct cone_tables {
-  index_t padded_slices, views_per_task;
+  index_t padded_slices = 0, views_per_task = 0;
   kernel::elevation_table elevations;
   std::vector<view_position> positions;
 
@@ -30,8 +30,9 @@ template <class Context> struct cone_setup {
 
   cone_setup(Context const& ctx, cone_scan const& s, cone_tables const& t, kernel::pixel_plan const& plan)
       : pixels(ctx, plan),
-        view{s.geometry(), pixels.rows, pixels.cols, observe_table(ctx, t.positions, "view positions"), observe_table(ctx, t.elevations.t, "elevations"),
-             t.elevations.largest.data(), t.elevations.stride, t.padded_slices, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}} {}
+        view{s.geometry(), pixels.rows, pixels.cols, observe_table(ctx, t.positions, "view positions"),
+             observe_table(ctx, t.elevations.t, "elevations"), t.elevations.largest.data(), t.elevations.stride, t.padded_slices,
+             {}, {}, {}, {}, {}, {}, {}, {}, {}, {}} {}
 };
 
 template <> struct projector<cone_geometry> {
@@ -55,7 +56,8 @@ template <> struct projector<cone_geometry> {
   static void forward_inside(Context const& ctx, cone_scan const& s, tables const& t, Cylinders cylinders, kernel::pixel_plan const& plan,
                              typename Context::backend::template cursor<float> inside, kernel::chunked_shape const& shape, Sink const& sink) {
     cone_setup<Context> const setup(ctx, s, t, plan);
-    kernel::cone_forward<typename Context::backend, Sink> kernel{{setup.view, cylinders, inside, setup.pixels.offsets, shape, plan.groups, t.views_per_task}, sink};
+    kernel::cone_forward<typename Context::backend, Sink> kernel{
+        {setup.view, cylinders, inside, setup.pixels.offsets, shape, plan.groups, t.views_per_task}, sink};
     kernel.plan_scratch();
     launch(ctx, forward_tasks(t, shape), kernel);
   }

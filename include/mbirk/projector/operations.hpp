@@ -27,7 +27,7 @@ template <class T> kernel::pixel_plan plan_mask(std::vector<std::uint8_t> const&
 /// Forward projection y = A x over the pixels inside the mask; what lies outside is ignored, even if it is not finite.
 ///
 /// @param ctx       where it runs and what is noticed; returns when done (host).
-/// @param recon     (rows, cols, slices), attenuation per ALU.
+/// @param recon     (rows, cols, slices), attenuation per unit of length.
 /// @param sinogram  (views, rows, channels), line integrals, dimensionless; overwritten; may not alias recon.
 /// @throws shape_error before anything runs, allocation_error when the temporary does not fit.
 /// Cost: views x pixels x slices x (W + 1) FMAs in parallel beam, about 18 vector operations per view, pixel and pack of slices in cone beam;

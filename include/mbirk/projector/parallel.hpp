@@ -21,9 +21,10 @@ template <> struct projector<parallel_geometry> {
     std::vector<kernel::parallel_pass> forward, back;  // in view order; those of two taps first, so that a block of views has one kind
     std::vector<std::int32_t> order;
     std::vector<kernel::pass_range> ranges;
-    index_t views_per_task, two_tap_passes;
+    index_t views_per_task = 0, two_tap_passes = 0;
 
-    tables(parallel_scan const& s, index_t views_of_forward_task) : forward(kernel::make_passes(s)), back(forward), views_per_task(views_of_forward_task) {
+    tables(parallel_scan const& s, index_t views_of_forward_task)
+        : forward(kernel::make_passes(s)), back(forward), views_per_task(views_of_forward_task) {
       order.resize(forward.size() * kernel::group_pixels);
       for (std::size_t p = 0; p < forward.size(); ++p) {
         kernel::sort_tile(forward[p], order.data() + p * kernel::group_pixels);
@@ -60,8 +61,9 @@ template <> struct projector<parallel_geometry> {
                              typename Context::backend::template cursor<float> inside, kernel::chunked_shape const& shape, Sink const& sink) {
     using B = typename Context::backend;
     observed_plan<Context> const pixels(ctx, plan);
-    kernel::parallel_forward<B, Sink> kernel{{cylinders, inside, pixels.rows, pixels.cols, pixels.offsets, observe_table(ctx, t.forward, "passes"),
-                                              observe_table(ctx, t.order, "tile order"), t.ranges.data(), shape, plan.groups}, t.views_per_task, sink};
+    kernel::parallel_forward<B, Sink> kernel{
+        {cylinders, inside, pixels.rows, pixels.cols, pixels.offsets, observe_table(ctx, t.forward, "passes"),
+         observe_table(ctx, t.order, "tile order"), t.ranges.data(), shape, plan.groups}, t.views_per_task, sink};
     kernel.plan_scratch();
     launch(ctx, forward_tasks(t, shape), kernel);
   }

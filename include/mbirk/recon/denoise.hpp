@@ -1,10 +1,10 @@
 // qggmrf_denoise: an image without its noise, by the qGGMRF prior; and the estimates of noise level and scale that it starts from.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,37 +14,10 @@
 #include "mbirk/prior/parameters.hpp"
 #include "mbirk/projector/detail.hpp"
 #include "mbirk/recon/options.hpp"
+#include "mbirk/util/histogram.hpp"
 #include "mbirk/util/partition.hpp"
 
 namespace mbirk {
-
-/// Parameters with MBIRJAX's names and defaults.
-struct denoise_options {
-  std::optional<double> sigma_noise = {};  ///< standard deviation of the noise, as the image; empty: estimated
-  std::optional<double> sigma_x = {};      ///< scale of the prior; empty: estimated, and sharpness applies
-  double sharpness = 0;                    ///< sigma_x doubles with each unit
-  double p = 2, q = 1.2, T = 1;
-  std::array<double, 3> qggmrf_nbr_wts = {1, 1, 1};
-  mask_setting use_ror_mask = false;       ///< voxels outside keep their initial value
-  std::optional<view<float const, 3>> init_image = {};  ///< empty: the image
-  int max_iterations = 15;
-  double stop_threshold_change_pct = 0.2;  ///< stops when 100 change is below it; 0 never stops
-  index_t granularity = 16;                ///< subsets of pixels that are updated one after the other
-  std::uint32_t seed = 0;                  ///< the partition is the one that MBIRJAX draws after numpy.random.seed(seed)
-  std::function<bool(iteration_report const&)> progress = {};  ///< false stops after this iteration; fm_rmse and prior_loss stay 0
-};
-
-/// What was used, and one entry per iteration in each list.
-struct denoise_record {
-  int num_iterations = 0;
-  double sigma_noise = 0, sigma_x = 0;
-  index_t subsets = 0;
-  std::vector<double> stop_threshold_change_pct;  ///< 100 change, change = sum of |alpha d| over all subsets / ||x||_1
-  std::vector<double> alpha_values;               ///< mean over the subsets
-  std::vector<std::string> warnings;
-  bool cancelled = false;                         ///< the callback asked to stop
-};
-
 namespace detail {
 
 template <class Context> class denoiser {
@@ -61,7 +34,7 @@ template <class Context> class denoiser {
   denoise_record run() {
     auto const pixels = full_indices(make_mask(input_.extent(0), input_.extent(1), o_.use_ror_mask));
     legacy_random random(o_.seed);
-    auto const partition = gen_pixel_partition(std::span<std::int32_t const>(pixels), o_.granularity, random);
+    auto const partition = list_partition(ctx_, pixels, o_.granularity, random, array_role::temporary, array_role::temporary);
     denoise_record record;
     record.subsets = partition.subsets, record.warnings = partition.warnings;
 
@@ -108,14 +81,9 @@ template <class Context> class denoiser {
     return m;
   }
   static void require_finite(view<float const, 3> const& v, measured const& m, char const* name) {
-    if (std::isfinite(m.sum)) return;
-    for (index_t i = 0; i < v.extent(0); ++i)
-      for (index_t j = 0; j < v.extent(1); ++j)
-        for (index_t k = 0; k < v.extent(2); ++k)
-          require<error>(std::isfinite(v(i, j, k)), [&] {
-            return std::string("qggmrf_denoise: ") + name + shape_text(std::array{i, j, k}) + " is " + number_text(v(i, j, k)) +
-                   ", expected finite values";
-          });
+    require(std::isfinite(m.sum), [&] {
+      return "qggmrf_denoise: " + first_bad(v, name, [](float x) { return !std::isfinite(x); }) + ", expected finite values";
+    });
   }
 
   /// Mean local deviation over the voxels that are at least min(0.05 mean |x| + sigma, max x).
@@ -155,19 +123,15 @@ template <class Context> class denoiser {
   /// From 20 to 39 rows, as the scale of a sinogram is from 20 to 39 views.
   double scale(image const& all, measured const& whole, double sigma_noise) const {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("scale");
-    index_t const step = std::max<index_t>(1, all.rows / std::min<index_t>(20, all.rows));
+    index_t const step = sampling_step(all.rows);
     image const rows{all.data, ceil_div(all.rows, step), all.cols, all.slices, step * all.row_stride, all.col_stride};
-    return found(0.2 * std::exp2(o_.sharpness) * deviation(rows, step > 1 ? measure<false>(rows) : whole, sigma_noise), "sigma_x");
+    return found(sharpness_factor(o_.sharpness) * deviation(rows, step > 1 ? measure<false>(rows) : whole, sigma_noise), "sigma_x");
   }
 
   void iterate(pixel_partition const& partition, denoise_record& record, double norm) const {
     index_t const slices = input_.extent(2), padded = round_up(slices, B::lanes);
     std::vector<std::vector<kernel::entry_range>> ranges;
-    std::size_t most = 0;
-    for (index_t s = 0; s < partition.subsets; ++s) {
-      ranges.push_back(kernel::cut_entries(partition.subset(s), kernel::prior_batch));
-      most = std::max(most, ranges.back().size());
-    }
+    for (index_t s = 0; s < partition.subsets; ++s) ranges.push_back(kernel::cut_entries(partition.subset(s), kernel::prior_batch));
     temporary<float, Context> direction(ctx_, "direction", partition.length * padded);
     auto const x = observe(ctx_, output_, "output", array_role::output);
     auto const pixels = observe_table(ctx_, partition.indices, "pixel indices");
@@ -177,7 +141,6 @@ template <class Context> class denoiser {
         {x, input_.extent(0), input_.extent(1), slices, output_.stride(0), output_.stride(1), kernel::qggmrf_constants(prior)},
         observe(ctx_, input_, "image", array_role::argument), input_.stride(0), input_.stride(1), static_cast<float>(precision), pixels,
         observe(ctx_, direction), padded, {}, {}};
-    find.plan_scratch();
     kernel::denoise_update<B> update{
         x, input_.extent(1), slices, output_.stride(0), output_.stride(1), 0, pixels, observe(ctx_, direction), padded, {}, {}};
 
@@ -237,8 +200,8 @@ template <class Context> class denoiser {
 /// @param options  sigma_noise and sigma_x in the unit of the image.
 /// @param output   (rows, cols, slices); overwritten with x; may alias init_image as a whole, but not image.
 /// @return what was used, and step and change of every iteration.
-/// @throws shape_error, parameter_error before anything runs; error when a voxel is not finite, or when the image is constant and so has no noise
-///         level; allocation_error. On an error output holds something unspecified.
+/// @throws shape_error, parameter_error before anything runs; parameter_error when a voxel is not finite; error when the image is constant and so
+///         has no noise level; allocation_error. On an error output holds something unspecified.
 /// A pixel that a subset lists twice (only when there are hardly more pixels than subsets) moves twice, and e with it; MBIRJAX forgets one of the
 /// moves in e. Cost: per iteration and voxel the prior's five pairs (see there) and about 18 flops more; before that about four passes over the image
 /// for the estimates. Memory: a direction of one subset. The same bits for any number of threads. Source: Bouman and Buzzard 2024; MBIRJAX.

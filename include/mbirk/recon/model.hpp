@@ -1,10 +1,13 @@
-// model: a scan with the parameters of its reconstruction, as MBIRJAX's ParallelBeamModel and ConeBeamModel, and a denoiser in the same spirit. Thin: a
-// method hands its parameters to the free function of the same name, where shapes, units, errors and costs are documented. docs/model.md compares.
+// model: a scan with the parameters of its reconstruction, as MBIRJAX's ParallelBeamModel and ConeBeamModel, and a denoiser in the same spirit.
+// Thin: a method hands its parameters to the free function of the same name, where shapes, units, errors and costs are documented. docs/model.md
+// compares.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,8 +86,8 @@ template <class Geometry> class with_parameters {
 
 }  // namespace detail
 
-/// A scan and its parameters. The scan is made when it is first needed and kept until a parameter of it changes: also const methods may make it, so one
-/// model must not be used by two threads at once. Copies share nothing.
+/// A scan and its parameters. The scan is made when it is first needed and kept until a parameter of it changes: also const methods may make it, so
+/// one model must not be used by two threads at once. Copies share nothing.
 ///
 ///   cone_beam_model model({720, 256, 256}, angles, 1000, 500);
 ///   model.set_params({{"sharpness", 1.5}, {"det_channel_offset", 0.3}});
@@ -98,13 +101,12 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   using output = view<float, 3>;
 
  public:
-  using geometry_type = Geometry;
-
   /// As MBIRJAX: sizes are automatic. @throws parameter_error
   model(shape const& sinogram_shape, std::vector<float> angles)
     requires(!is_cone)
       : model(parallel_parameters{.sinogram_shape = sinogram_shape, .angles = std::move(angles)}) {}
-  model(shape const& sinogram_shape, std::vector<float> angles, double source_detector_dist, double source_iso_dist, std::vector<float> helical_z_shifts = {})
+  model(shape const& sinogram_shape, std::vector<float> angles, double source_detector_dist, double source_iso_dist,
+        std::vector<float> helical_z_shifts = {})
     requires is_cone
       : model(cone_parameters{.sinogram_shape = sinogram_shape, .angles = std::move(angles), .source_detector_dist = source_detector_dist,
                               .source_iso_dist = source_iso_dist, .helical_z_shifts = std::move(helical_z_shifts)}) {}
@@ -155,13 +157,17 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   template <class Context> void forward_project(Context const& ctx, input recon, output sinogram) const {
     mbirk::forward_project(ctx, scan(), recon, sinogram);
   }
-  template <class Context> void back_project(Context const& ctx, input sinogram, output recon) const { mbirk::back_project(ctx, scan(), sinogram, recon); }
+  template <class Context> void back_project(Context const& ctx, input sinogram, output recon) const {
+    mbirk::back_project(ctx, scan(), sinogram, recon);
+  }
   template <class Context>
-  void sparse_forward_project(Context const& ctx, view<float const, 2> voxel_values, view<std::int32_t const, 1> pixel_indices, output sinogram) const {
+  void sparse_forward_project(Context const& ctx, view<float const, 2> voxel_values, view<std::int32_t const, 1> pixel_indices,
+                              output sinogram) const {
     mbirk::sparse_forward_project(ctx, scan(), voxel_values, pixel_indices, sinogram);
   }
   template <class Context>
-  void sparse_back_project(Context const& ctx, input sinogram, view<std::int32_t const, 1> pixel_indices, view<float, 2> voxel_values, int coeff_power = 1) const {
+  void sparse_back_project(Context const& ctx, input sinogram, view<std::int32_t const, 1> pixel_indices, view<float, 2> voxel_values,
+                           int coeff_power = 1) const {
     mbirk::sparse_back_project(ctx, scan(), sinogram, pixel_indices, voxel_values, coeff_power);
   }
   template <class Context> void compute_hessian_diagonal(Context const& ctx, std::optional<input> weights, output hessian) const {
@@ -183,17 +189,20 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     mbirk::fdk_filter(ctx, scan(), sinogram, filtered, options);
   }
   template <class Context>
-  void direct_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) const {
+  void direct_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {},
+                    std::vector<std::string>* warnings = nullptr) const {
     mbirk::direct_recon(ctx, scan(), sinogram, recon, options, warnings);
   }
   template <class Context>
     requires(!is_cone)
-  void fbp_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) const {
+  void fbp_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {},
+                 std::vector<std::string>* warnings = nullptr) const {
     mbirk::fbp_recon(ctx, scan(), sinogram, recon, options, warnings);
   }
   template <class Context>
     requires is_cone
-  void fdk_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) const {
+  void fdk_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {},
+                 std::vector<std::string>* warnings = nullptr) const {
     mbirk::fdk_recon(ctx, scan(), sinogram, recon, options, warnings);
   }
 
@@ -206,7 +215,8 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     mbirk::gen_weights_mar(ctx, scan(), sinogram, a.init_recon, a.metal_threshold, a.beta, a.gamma, weights, record);
   }
 
-  // Iterative reconstruction: recon/regularization.hpp, recon/recon.hpp, recon/split.hpp. What they found stands in sigma_y, sigma_x and sigma_prox then.
+  // Iterative reconstruction: recon/regularization.hpp, recon/recon.hpp, recon/split.hpp. What they found stands in sigma_y, sigma_x and sigma_prox
+  // then.
   template <class Context>
   regularization auto_set_regularization_params(Context const& ctx, input sinogram, std::optional<input> weights = {}) {
     auto const& o = parameters_.values().options;
@@ -226,7 +236,9 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
                         recon_arguments const& a = {.max_iterations = 3}, prox_arguments const& prox = {}) {
     auto o = options(a);
     if (!prox.do_initialization) {
-      require(proxed_, [] { return std::string("prox_map: do_initialization is false, expected true in the first call: there are no sigmas of an earlier one"); });
+      require(proxed_, [] {
+        return std::string("prox_map: do_initialization is false, expected true in the first call: there are no sigmas of an earlier one");
+      });
       auto const& v = parameters_.values();
       o.sigma_y = v.sigma_y, o.sigma_x = v.sigma_x, o.sigma_prox = v.sigma_prox;
     }
@@ -260,13 +272,15 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   static std::size_t count(shape const& s) { return static_cast<std::size_t>(s[0] * s[1] * s[2]); }
   template <class View, class T> static View as_view(T* data, std::size_t size, shape const& s, char const* name) {
     require<shape_error>(size == count(s), [&] {
-      return std::string(name) + " has " + std::to_string(size) + " values, expected " + std::to_string(count(s)) + " for a shape " + detail::shape_text(s);
+      return std::string(name) + " has " + std::to_string(size) + " values, expected " + std::to_string(count(s)) + " for a shape " +
+             detail::shape_text(s);
     });
     return View(data, s);
   }
   void forget_scan() { scan_.reset(), proxed_ = false; }
   template <class Context> void keep_sigmas(recon_record const& r, double sigma_prox) {
-    if (Context::backend::has_data && parameters_.values().auto_regularize_flag) parameters_.set_found_regularization(r.sigma_y, r.sigma_x, sigma_prox);
+    if (Context::backend::has_data && parameters_.values().auto_regularize_flag)
+      parameters_.set_found_regularization(r.sigma_y, r.sigma_x, sigma_prox);
   }
 
   mutable std::optional<mbirk::scan<Geometry>> scan_;
@@ -302,13 +316,13 @@ class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
     auto const& o = v.options;
     auto const first = o.partition_sequence.front();
     require<index_error>(first < std::ssize(o.granularity), [&] {
-      return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " + std::to_string(o.granularity.size() - 1) + " (granularity has " +
-             std::to_string(o.granularity.size()) + " entries)";
+      return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " + std::to_string(o.granularity.size() - 1) +
+             " (granularity has " + std::to_string(o.granularity.size()) + " entries)";
     });
     denoise_options d{.sigma_noise = a.sigma_noise, .sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T, .qggmrf_nbr_wts = o.qggmrf_nbr_wts,
                       .use_ror_mask = a.use_ror_mask.value_or(v.scan.use_ror_mask), .init_image = a.init_image, .max_iterations = a.max_iterations,
-                      .stop_threshold_change_pct = a.stop_threshold_change_pct, .granularity = o.granularity[static_cast<std::size_t>(first)], .seed = a.seed,
-                      .progress = a.progress};
+                      .stop_threshold_change_pct = a.stop_threshold_change_pct, .granularity = o.granularity[static_cast<std::size_t>(first)],
+                      .seed = a.seed, .progress = a.progress};
     if (!v.auto_regularize_flag) d.sigma_x = v.sigma_x, d.sigma_noise = a.sigma_noise.value_or(v.sigma_y);
     return d;
   }

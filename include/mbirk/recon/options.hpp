@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mbirk/core/view.hpp"
+#include "mbirk/geometry/mask.hpp"
 
 namespace mbirk {
 
@@ -80,6 +81,33 @@ struct recon_options {
     for (int k = 0; k < 25; ++k) sequence.insert(sequence.end(), {7, 8, 9, 10});
     return sequence;
   }
+};
+
+/// Parameters with MBIRJAX's names and defaults.
+struct denoise_options {
+  std::optional<double> sigma_noise = {};  ///< standard deviation of the noise, as the image; empty: estimated
+  std::optional<double> sigma_x = {};      ///< scale of the prior; empty: estimated, and sharpness applies
+  double sharpness = 0;                    ///< sigma_x doubles with each unit
+  double p = 2, q = 1.2, T = 1;
+  std::array<double, 3> qggmrf_nbr_wts = {1, 1, 1};
+  mask_setting use_ror_mask = false;       ///< voxels outside keep their initial value
+  std::optional<view<float const, 3>> init_image = {};  ///< empty: the image
+  int max_iterations = 15;
+  double stop_threshold_change_pct = 0.2;  ///< stops when 100 change is below it; 0 never stops
+  index_t granularity = 16;                ///< subsets of pixels that are updated one after the other
+  std::uint32_t seed = 0;                  ///< the partition is the one that MBIRJAX draws after numpy.random.seed(seed)
+  std::function<bool(iteration_report const&)> progress = {};  ///< false stops after this iteration; fm_rmse and prior_loss stay 0
+};
+
+/// What was used, and one entry per iteration in each list.
+struct denoise_record {
+  int num_iterations = 0;
+  double sigma_noise = 0, sigma_x = 0;
+  index_t subsets = 0;
+  std::vector<double> stop_threshold_change_pct;  ///< 100 change, change = sum of |alpha d| over all subsets / ||x||_1
+  std::vector<double> alpha_values;               ///< mean over the subsets
+  std::vector<std::string> warnings;
+  bool cancelled = false;                         ///< the callback asked to stop
 };
 
 }  // namespace mbirk

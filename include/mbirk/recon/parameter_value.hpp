@@ -30,9 +30,9 @@ struct list_entry {
     requires(!std::same_as<T, bool>)
   list_entry(T x) : whole(true), integer(static_cast<index_t>(x)), real(static_cast<double>(x)) {}
   template <std::floating_point T> list_entry(T x) : whole(false), integer(0), real(static_cast<double>(x)) {}
-  bool whole;
-  index_t integer;
-  double real;
+  bool whole = true;
+  index_t integer = 0;
+  double real = 0;
 };
 
 }  // namespace detail
@@ -109,6 +109,8 @@ class parameter_value {
       return T{v};
     } else if constexpr (std::same_as<T, std::vector<double>> && (std::same_as<V, double> || std::same_as<V, index_t>)) {
       return T{static_cast<double>(v)};
+    } else if constexpr (std::same_as<T, std::vector<index_t>> && std::same_as<V, index_t>) {
+      return T(1, v);
     } else if constexpr (detail::is_vector<T> && detail::is_vector<V>) {
       using element = typename T::value_type;
       T list;

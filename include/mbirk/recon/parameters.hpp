@@ -19,7 +19,6 @@
 
 #include "mbirk/geometry/cone.hpp"
 #include "mbirk/geometry/parallel.hpp"
-#include "mbirk/prior/parameters.hpp"
 #include "mbirk/recon/options.hpp"
 #include "mbirk/recon/parameter_value.hpp"
 
@@ -80,8 +79,12 @@ inline constexpr parameter_rule positive_number{"a positive number", [](double x
 inline constexpr parameter_rule distance{"a positive number or infinity", [](double x) { return x > 0; }};
 inline constexpr parameter_rule power{"a number from 1 to 2", [](double x) { return x >= 1 && x <= 2; }};
 inline constexpr parameter_rule level{"a whole number >= 0", [](index_t x) { return x >= 0; }};
-inline constexpr parameter_rule sizes{"three whole numbers >= 0", [](auto const& v) { return std::ranges::all_of(v, [](index_t n) { return n >= 0; }); }};
-inline constexpr parameter_rule numbers{"a list of numbers", [](auto const& v) { return std::ranges::all_of(v, [](double x) { return std::isfinite(x); }); }};
+inline constexpr parameter_rule sizes{"three whole numbers >= 0", [](auto const& v) {
+  return std::ranges::all_of(v, [](index_t n) { return n >= 0; });
+}};
+inline constexpr parameter_rule numbers{"a list of numbers", [](auto const& v) {
+  return std::ranges::all_of(v, [](double x) { return std::isfinite(x); });
+}};
 inline constexpr parameter_rule fractions{"one or two numbers >= 0", [](std::vector<double> const& v) {
   return (v.size() == 1 || v.size() == 2) && std::ranges::all_of(v, [](double x) { return x >= 0 && std::isfinite(x); });
 }};
@@ -118,7 +121,8 @@ template <class Geometry, class Values, class Row> void each_parameter(std::type
   }
   if constexpr (is_cone) {
     row("source_detector_dist", distance, s.source_detector_dist, "infinite: a parallel beam with rows", true);
-    row("source_iso_dist", finite_number, s.source_iso_dist, "from the source to the axis; without meaning when source_detector_dist is infinite", true);
+    row("source_iso_dist", finite_number, s.source_iso_dist, "from the source to the axis; without meaning when source_detector_dist is infinite",
+        true);
     row("helical_z_shifts", numbers, s.helical_z_shifts, "one per view, kept as float32; none for a circular scan");
     row("use_curved_detector", flag, s.use_curved_detector, "a cylinder around the source");
   }
@@ -137,7 +141,8 @@ template <class Geometry, class Values, class Row> void each_parameter(std::type
   }
   if constexpr (is_cone) {
     row("recon_slice_offset", finite_number, s.recon_slice_offset, "> 0: the grid lies at higher z; sized automatically when the model is made");
-    row("axial_pad_fraction", fractions, s.axial_pad_fraction, "slices added for what the cone sees beyond the detector, (low, high) end; automatic sizing only");
+    row("axial_pad_fraction", fractions, s.axial_pad_fraction,
+        "slices added for what the cone sees beyond the detector, (low, high) end; automatic sizing only");
   }
   row("use_ror_mask", mask, s.use_ror_mask, "true: the ellipse inscribed in the grid; false: all pixels");
   group = "regularization";
@@ -157,7 +162,8 @@ template <class Geometry, class Values, class Row> void each_parameter(std::type
   row("granularity", counts, o.granularity, "number of subsets of each partition");
   row("partition_sequence", positions, o.partition_sequence, "partition of each iteration; the last one repeats");
   if constexpr (!is_image) row("max_alpha", positive_number, o.max_alpha, "largest step");
-  if constexpr (is_cone) row("slice_damping", flag, v.slice_damping, "preconditioner of cone beam; not a parameter in MBIRJAX, which has it always on");
+  if constexpr (is_cone)
+    row("slice_damping", flag, v.slice_damping, "preconditioner of cone beam; not a parameter in MBIRJAX, which has it always on");
   group = "labels";
   row("verbose", level, v.verbose, "kept for scripts: mbirk prints nothing");
   row("alu_unit", text, v.alu_unit, "name of the unit of length");
@@ -197,8 +203,8 @@ template <class Geometry> std::vector<parameter_info> list_parameters() {
 
 /// The parameters of a model: valid one by one from the start; together they are checked when a scan is made of them.
 ///
-/// Rules of MBIRJAX: setting sigma_y, sigma_x or sigma_prox clears auto_regularize_flag; setting sharpness or snr_db afterwards sets it again. Automatic
-/// sizes are made once, by the constructor, and on request: changing a pitch later leaves them as they are. All three add a warning.
+/// Rules of MBIRJAX: setting sigma_y, sigma_x or sigma_prox clears auto_regularize_flag; setting sharpness or snr_db afterwards sets it again.
+/// Automatic sizes are made once, by the constructor, and on request: changing a pitch later leaves them as they are. All three add a warning.
 template <class Geometry> class parameter_set {
  public:
   using scan_parameters = typename Geometry::parameters;
@@ -282,9 +288,6 @@ template <class Geometry> class parameter_set {
     if (std::same_as<Geometry, cone_geometry>) o.slice_damping = values_.slice_damping;
     return o;
   }
-  qggmrf_parameters prior() const {
-    return {values_.sigma_x, values_.options.p, values_.options.q, values_.options.T, values_.options.qggmrf_nbr_wts};
-  }
   /// What automatic regularization found: the sigmas can be asked for, the flag stays.
   void set_found_regularization(double sigma_y, double sigma_x, double sigma_prox) {
     values_.sigma_y = sigma_y, values_.sigma_x = sigma_x, values_.sigma_prox = sigma_prox;
@@ -297,12 +300,16 @@ template <class Geometry> class parameter_set {
   /// "name = value" in the order of the table, a line each.
   std::string text() const {
     std::string s;
-    each(values_, [&](parameter_info const& info, auto const&, auto const& member) { s += std::string(info.name) + " = " + to_value(member).text() + '\n'; });
+    each(values_, [&](parameter_info const& info, auto const&, auto const& member) {
+      s += std::string(info.name) + " = " + to_value(member).text() + '\n';
+    });
     return s;
   }
 
  private:
-  template <class Values, class Row> static void each(Values& values, Row const& row) { detail::each_parameter(std::type_identity<Geometry>{}, values, row); }
+  template <class Values, class Row> static void each(Values& values, Row const& row) {
+    detail::each_parameter(std::type_identity<Geometry>{}, values, row);
+  }
   static parameter_value to_value(auto const& member) { return parameter_value(detail::plain_member(member)); }
 
   [[noreturn]] static void refuse(parameter_info const& info, parameter_value const& value) {
@@ -313,8 +320,8 @@ template <class Geometry> class parameter_set {
   }
   [[noreturn]] static void unknown(std::string_view name) {
     std::string what = "'" + std::string(name) + "' is not a parameter";
-    constexpr std::string_view of_a_call[] = {"max_iterations", "first_iteration", "stop_threshold_change_pct", "compute_prior_loss", "seed", "sigma_noise",
-                                              "init_recon", "weights", "logfile_path", "print_logs"};
+    constexpr std::string_view of_a_call[] = {"max_iterations", "first_iteration", "stop_threshold_change_pct", "compute_prior_loss", "seed",
+                                              "sigma_noise", "init_recon", "weights", "logfile_path", "print_logs"};
     if (std::ranges::find(of_a_call, name) != std::end(of_a_call)) throw parameter_error(what + ": it is an argument of a call", site::current());
     if constexpr (std::same_as<Geometry, parallel_geometry>)
       for (auto const& info : list_parameters<cone_geometry>())
@@ -349,10 +356,11 @@ template <class Geometry> class parameter_set {
   void warn_of_size(scan_parameters const& changed) {
     if constexpr (requires { auto_size(changed); }) {
       auto const before = auto_size(values_.scan), after = auto_size(changed);
-      if (before.delta_voxel == after.delta_voxel && before.recon_shape == after.recon_shape && before.recon_slice_offset == after.recon_slice_offset) return;
+      if (before.delta_voxel == after.delta_voxel && before.recon_shape == after.recon_shape && before.recon_slice_offset == after.recon_slice_offset)
+        return;
       warnings_.push_back("the scan has changed, but delta_voxel = " + detail::number_text(*changed.delta_voxel) + " and recon_shape = " +
-                          detail::shape_text(*changed.recon_shape) + " stay; automatic sizing would give " + detail::number_text(after.delta_voxel) + " and " +
-                          detail::shape_text(after.recon_shape) + " (auto_set_recon_geometry)");
+                          detail::shape_text(*changed.recon_shape) + " stay; automatic sizing would give " +
+                          detail::number_text(after.delta_voxel) + " and " + detail::shape_text(after.recon_shape) + " (auto_set_recon_geometry)");
     }
   }
 

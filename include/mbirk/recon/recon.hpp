@@ -29,7 +29,7 @@ template <> struct recon_names<cone_geometry> {
   static constexpr char const *recon = "cone_mbir_recon", *prox_map = "cone_prox_map";
 };
 
-/// What recon and prox_map have in common. Prior: makes the cylinder kernel of the prior for the current image, and its loss.
+/// What recon and prox_map have in common.
 template <class Context, class Geometry> class vcd_run {
   using B = typename Context::backend;
 
@@ -37,6 +37,14 @@ template <class Context, class Geometry> class vcd_run {
   vcd_run(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
           recon_options const& o, char const* operation)
       : ctx_(ctx), scan_(s), sinogram_(sinogram), weights_(weights), recon_(recon), o_(o), operation_(operation) {}
+
+  template <class T> void check_dense(view<T, 3> const& v, char const* name) const {
+    detail::check(ctx_, v, scan_.recon_shape(), operation_, name, "(rows, cols, slices)");
+    bool const dense = v.stride(1) == v.extent(2) && v.stride(0) == v.extent(1) * v.extent(2);
+    require<shape_error>(v.size() == 0 || dense, [&] {
+      return std::string(operation_) + ": " + name + " has gaps between its rows or columns, or axes in another order, expected a dense array";
+    });
+  }
 
   /// Everything that can be wrong with shapes and options, before any work.
   void check() const {
@@ -52,6 +60,7 @@ template <class Context, class Geometry> class vcd_run {
     need(o_.stop_threshold_change_pct >= 0, "stop_threshold_change_pct", o_.stop_threshold_change_pct, "a number >= 0");
     need(o_.max_alpha > 0 && std::isfinite(o_.max_alpha), "max_alpha", o_.max_alpha, "a positive number");
     need(o_.checkpoint_every >= 1, "checkpoint_every", o_.checkpoint_every, "at least 1");
+    require(!o_.granularity.empty(), [&] { return std::string(operation_) + ": granularity is empty, expected at least one number of subsets"; });
     for (auto const& sigma : {std::pair(o_.sigma_y, "sigma_y"), std::pair(o_.sigma_x, "sigma_x"), std::pair(o_.sigma_prox, "sigma_prox")})
       if (sigma.first) need(*sigma.first > 0 && std::isfinite(*sigma.first), sigma.second, *sigma.first, "a positive number");
     if (auto const* c = std::get_if<double>(&o_.init_recon)) need(std::isfinite(*c), "init_recon", *c, "a finite number or an array");
@@ -66,9 +75,8 @@ template <class Context, class Geometry> class vcd_run {
   /// The record of the run. make_prior(record) gives the cylinder kernel; loss() the prior loss per voxel.
   template <class MakePrior, class Loss> recon_record run(MakePrior const& make_prior, Loss const& loss, bool needs_sigma_x, bool needs_sigma_prox) {
     legacy_random random(o_.seed);
-    auto const partitions = gen_set_of_pixel_partitions(ctx_, scan_.full_indices(), o_.granularity, random);
-    auto sequence = gen_partition_sequence(o_.partition_sequence, o_.max_iterations);
-    sequence.erase(sequence.begin(), sequence.begin() + std::min<std::ptrdiff_t>(std::ssize(sequence), o_.first_iteration));
+    auto const partitions = partition_set(ctx_, scan_.full_indices(), o_.granularity, random, array_role::temporary, array_role::temporary);
+    auto const sequence = partition_sequence();
 
     recon_record record;
     if (o_.resume) record = o_.resume->record;
@@ -82,10 +90,11 @@ template <class Context, class Geometry> class vcd_run {
 
     if (!o_.resume) set_sigmas(record, needs_sigma_x, needs_sigma_prox);
     vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
-    vcd_engine<Context, Geometry> engine(ctx_, scan_, recon_, weights_.has_value());
+    vcd_engine<Context, Geometry> engine(ctx_, scan_, recon_, weights_.has_value(), operation_);
     if (o_.resume) restore(engine, *o_.resume);
     else initialize(engine, sequence.empty());
-    if (sequence.empty()) return record;
+    bool const finished = done > 0 && record.stop_threshold_change_pct.back() < o_.stop_threshold_change_pct;
+    if (sequence.empty() || finished) return record;
     double const mean_weight = engine.mean_weight();
 
     for (std::size_t k = done; k < sequence.size(); ++k) {
@@ -105,11 +114,11 @@ template <class Context, class Geometry> class vcd_run {
   }
 
  private:
-  template <class T> void check_dense(view<T, 3> const& v, char const* name) const {
-    detail::check(ctx_, v, scan_.recon_shape(), operation_, name, "(rows, cols, slices)");
-    require<shape_error>(v.size() == 0 || v.span() == v.size(), [&] {
-      return std::string(operation_) + ": " + name + " has gaps between its rows or columns, expected a dense array";
-    });
+  /// Those entries that are used.
+  std::vector<index_t> partition_sequence() const {
+    auto sequence = gen_partition_sequence(o_.partition_sequence, o_.max_iterations);
+    sequence.erase(sequence.begin(), sequence.begin() + std::min<std::ptrdiff_t>(std::ssize(sequence), o_.first_iteration));
+    return sequence;
   }
   void check_resume(recon_state const& state) const {
     require<shape_error>(state.sinogram_shape == scan_.sinogram_shape() && state.recon_shape == scan_.recon_shape(), [&] {
@@ -119,6 +128,15 @@ template <class Context, class Geometry> class vcd_run {
     require(state.seed == o_.seed && state.record.granularity == o_.granularity, [&] {
       return std::string(operation_) + ": the state to resume has seed " + std::to_string(state.seed) + " and its granularity, expected the same seed (" +
              std::to_string(o_.seed) + ") and granularity, so that the same subsets are drawn";
+    });
+    auto const sequence = partition_sequence();
+    auto const& done = state.record.partition_sequence;
+    auto const common = std::min(std::ssize(done), std::ssize(sequence));
+    require(std::equal(done.begin(), done.begin() + common, sequence.begin()), [&] {
+      return std::string(operation_) + ": the state to resume was made with another partition_sequence, expected the same one, so that the same subsets are drawn";
+    });
+    require(done.size() == state.record.stop_threshold_change_pct.size(), [&] {
+      return std::string(operation_) + ": the record in the state to resume has lists of unequal lengths";
     });
     auto const size = [](std::array<index_t, 3> const& e) { return static_cast<std::size_t>(e[0] * e[1] * e[2]); };
     require<shape_error>(state.recon.size() == size(state.recon_shape) && state.hessian.size() == state.recon.size() &&
@@ -230,7 +248,7 @@ template <class Context, class Geometry> class vcd_run {
 ///
 /// @param sinogram  (views, rows, channels), line integrals.
 /// @param weights   (views, rows, channels), >= 0 and not all 0; nothing for 1.
-/// @param recon     (rows, cols, slices), dense; overwritten with x, attenuation per ALU. Voxels outside the mask keep their initial value (0 for
+/// @param recon     (rows, cols, slices), dense; overwritten with x, attenuation per unit of length. Voxels outside the mask keep their initial value (0 for
 ///                  the direct image) and act on the prior.
 /// @param options   parameters, callbacks, the state to resume from.
 /// @return the record: what was used, and change, step and error of every iteration.
@@ -271,10 +289,8 @@ recon_record prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
   using B = typename Context::backend;
   detail::vcd_run<Context, Geometry> run(ctx, s, sinogram, weights, recon, options, "prox_map");
   run.check();
-  detail::check(ctx, prox_input, s.recon_shape(), "prox_map", "prox_input", "(rows, cols, slices)");
-  require<shape_error>(prox_input.size() == 0 || prox_input.span() == prox_input.size(), [] {
-    return std::string("prox_map: prox_input has gaps between its rows or columns, expected a dense array");
-  });
+  run.check_dense(prox_input, "prox_input");
+  require(!prox_input.data() || prox_input.data() != recon.data(), [] { return std::string("prox_map: prox_input and recon are the same array, expected two"); });
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::recon_names<Geometry>::prox_map, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(

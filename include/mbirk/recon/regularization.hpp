@@ -2,12 +2,16 @@
 // reconstruction starts with.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "mbirk/kernel/host/support.hpp"
+#include "mbirk/prior/parameters.hpp"
 #include "mbirk/projector/detail.hpp"
 #include "mbirk/util/histogram.hpp"
 
@@ -73,13 +77,13 @@ inline double inverse_magnification(cone_geometry const& g) { return g.inverse_m
 
 /// auto_regularization of arrays that are known to be good.
 template <class Context, class Geometry>
-regularization find_regularization(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
-                                   double snr_db, double sharpness) {
+regularization find_regularization(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                                   std::optional<view<float const, 3>> weights, double snr_db, double sharpness) {
   using B = typename Context::backend;
   [[maybe_unused]] auto const guard = ctx.instr.stage("regularization");
   auto const& g = s.geometry();
   // Every step-th view; the arrays are observed whole, as other steps of an algorithm see them.
-  index_t const step = std::max<index_t>(1, g.views / std::min<index_t>(20, g.views));
+  index_t const step = sampling_step(g.views);
   auto const some = [&](view<float const, 3> const& v) {
     return view<float const, 3>(v.data(), {ceil_div(g.views, step), g.rows, g.channels}, {step * v.stride(0), v.stride(1), v.stride(2)});
   };
@@ -97,7 +101,8 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   if constexpr (B::has_data) {
     end = background_end(h);
     if (!(range.greatest > 0)) {
-      result.warnings.push_back("the sinogram has no positive value, so all of it is taken as the support of the object; its sign or scale may be wrong");
+      result.warnings.push_back(
+          "the sinogram has no positive value, so all of it is taken as the support of the object; its sign or scale may be wrong");
       end = everything;
     } else if (range.greatest < end) {
       result.warnings.push_back("the background of the sinogram was not found, so all of it is taken as the support of the object");
@@ -112,12 +117,13 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   temporary<double, Context> edges(ctx, "edge counts", 2 * views);
   launch(ctx, views, kernel::edge_support<B>{cursor, y.stride(0), y.stride(1), g.rows, g.channels, observe(ctx, edges), threshold});
   kernel::walk w;
+  constexpr index_t numbers = kernel::support_sums<B, true>::numbers;
   auto const sum = [&](auto const& kernel, temporary<double, Context> const& partial) {
     launch(ctx, w.tasks(), kernel);
-    return std::array{reduce(ctx, partial, 0, 3), reduce(ctx, partial, 1, 3), reduce(ctx, partial, 2, 3)};
+    return std::array{reduce(ctx, partial, 0, numbers), reduce(ctx, partial, 1, numbers), reduce(ctx, partial, 2, numbers)};
   };
   w = weights ? kernel::make_walk(kernel::any_tasks, y, some(*weights)) : kernel::make_walk(kernel::any_tasks, y);
-  temporary<double, Context> partial(ctx, "support sums", 3 * w.tasks());
+  temporary<double, Context> partial(ctx, "support sums", numbers * w.tasks());
   auto const [square, number, size] =
       weights ? sum(kernel::support_sums<B, true>{in, kernel::walk_through(observe(ctx, *weights, "weights", array_role::argument), some(*weights)),
                                                   observe(ctx, partial), threshold, w}, partial)
@@ -127,15 +133,18 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   double const rays = static_cast<double>(views * g.rows), cut = std::max(reduce(ctx, edges, 0, 2), reduce(ctx, edges, 1, 2)) / rays;
   if (threshold != everything && cut > 0.02)
     result.warnings.push_back("the object reaches the edge of the detector in " + number_text(100 * cut) +
-                              " % of the rows: the projections are truncated, so a larger reconstruction is advisable (scale its rows and columns by 1.1 or more)");
+                              " % of the rows: the projections are truncated, so a larger reconstruction is advisable "
+                              "(scale its rows and columns by 1.1 or more)");
   double const cell = g.delta_det_channel * inverse_magnification(g);  // a channel, seen from the axis
   double const rows = static_cast<double>(g.recon_rows), cols = static_cast<double>(g.recon_cols);
   double const length = std::min(2 * rows * cols / (rows + cols) * g.delta_x, static_cast<double>(g.channels) * cell);
   result.sigma_y = static_cast<float>(std::pow(10.0, -snr_db / 20) * std::sqrt(square / number) * std::sqrt(g.delta_x / cell));
-  result.sigma_x = static_cast<float>(0.2 * std::exp2(sharpness) * (size / number) / length);
+  result.sigma_x = static_cast<float>(sharpness_factor(sharpness) * (size / number) / length);
   result.sigma_prox = result.sigma_x;
   require(result.sigma_y > 0, [] {
-    return std::string("auto_regularization: sigma_y is 0, because the sinogram is zero, or too small for float32, wherever it has weight; expected some sample that is not");
+    return std::string(
+        "auto_regularization: sigma_y is 0, because the sinogram is zero, or too small for float32, wherever it has weight; "
+        "expected some sample that is not");
   });
   require(std::isfinite(result.sigma_y) && result.sigma_x > 0 && std::isfinite(result.sigma_x), [&] {
     return "auto_regularization: sigma_y is " + number_text(result.sigma_y) + " and sigma_x is " + number_text(result.sigma_x) +
@@ -164,11 +173,17 @@ regularization auto_regularization(context<Exec, Instr> const& ctx, scan<Geometr
   constexpr char const* name = "auto_regularization";
   detail::check(ctx, sinogram, s.sinogram_shape(), name, "sinogram", "(views, rows, channels)");
   if (weights) detail::check(ctx, *weights, s.sinogram_shape(), name, "weights", "(views, rows, channels)");
-  require(sinogram.size() > 0, [&] { return "auto_regularization: sinogram has shape " + detail::shape_text(sinogram.extents()) + ", expected some samples"; });
+  require(sinogram.size() > 0, [&] {
+    return "auto_regularization: sinogram has shape " + detail::shape_text(sinogram.extents()) + ", expected some samples";
+  });
   auto const recon = s.recon_shape();
-  require(recon[0] > 0 && recon[1] > 0, [&] { return "auto_regularization: the reconstruction has shape " + detail::shape_text(recon) + ", expected some pixels"; });
+  require(recon[0] > 0 && recon[1] > 0, [&] {
+    return "auto_regularization: the reconstruction has shape " + detail::shape_text(recon) + ", expected some pixels";
+  });
   require(std::isfinite(snr_db), [&] { return "auto_regularization: snr_db is " + detail::number_text(snr_db) + ", expected a finite number"; });
-  require(std::isfinite(sharpness), [&] { return "auto_regularization: sharpness is " + detail::number_text(sharpness) + ", expected a finite number"; });
+  require(std::isfinite(sharpness), [&] {
+    return "auto_regularization: sharpness is " + detail::number_text(sharpness) + ", expected a finite number";
+  });
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, sinogram.size()});
   detail::require_finite_sinogram(ctx, sinogram, name);
   if (weights) detail::require_weights(ctx, *weights, name);

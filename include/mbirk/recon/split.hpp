@@ -169,6 +169,7 @@ split_record split_sino_recon(context<Exec, Instr> const& ctx, cone_parameters c
     auto const automatic = auto_regularization(ctx, whole, sinogram, std::nullopt, options.snr_db, options.sharpness);
     if (!options.sigma_y) options.sigma_y = automatic.sigma_y;
     if (!options.sigma_x) options.sigma_x = automatic.sigma_x;
+    if (!options.sigma_prox) options.sigma_prox = automatic.sigma_prox;
     record.warnings = automatic.warnings;
   }
   index_t const pixels = g.recon_rows * g.recon_cols;

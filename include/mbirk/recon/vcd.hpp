@@ -32,10 +32,10 @@ template <class Context, class Geometry> class vcd_engine {
 
  public:
   static constexpr double epsilon = 0x1p-23;
-  struct step { double alpha, change; };
+  struct step { double alpha = 0, change = 0; };
 
-  vcd_engine(Context const& ctx, scan<Geometry> const& s, view<float, 3> recon, bool weighted)
-      : ctx_(ctx), scan_(s), recon_(recon), shape_(P::template inside_shape<Context>(s.geometry())), tables_(P::template make_tables<Context>(s, shape_)),
+  vcd_engine(Context const& ctx, scan<Geometry> const& s, view<float, 3> recon, bool weighted, char const* operation)
+      : ctx_(ctx), scan_(s), recon_(recon), operation_(operation), shape_(P::template inside_shape<Context>(s.geometry())), tables_(P::template make_tables<Context>(s, shape_)),
         error_(ctx, "weighted error", shape_.size()), hessian_(ctx, "Hessian diagonal", recon.size()),
         slice_norms_(ctx, "slice norms", padded_slices()) {
     if (weighted) weights_.emplace(ctx, "weights", shape_.size());
@@ -43,12 +43,11 @@ template <class Context, class Geometry> class vcd_engine {
   }
 
   kernel::chunked_shape const& shape() const noexcept { return shape_; }
-  typename P::tables const& tables() const noexcept { return tables_; }
   temporary<float, Context> const& error_sinogram() const noexcept { return error_; }
   temporary<float, Context> const& hessian() const noexcept { return hessian_; }
 
-  void load(std::optional<view<float const, 3>> sinogram, std::optional<view<float const, 3>> weights) {
-    if (sinogram) load_sinogram(ctx_, *sinogram, error_, shape_, "sinogram");
+  void load(view<float const, 3> sinogram, std::optional<view<float const, 3>> weights) {
+    load_sinogram(ctx_, sinogram, error_, shape_, "sinogram");
     if (weights) load_sinogram(ctx_, *weights, *weights_, shape_, "weights");
   }
   /// Diagonal of A' diag(w) A at all pixels.
@@ -134,7 +133,9 @@ template <class Context, class Geometry> class vcd_engine {
     double alpha = 1;
     if constexpr (B::has_data) {
       double const best = -slope / (c * squares + curve + epsilon);
-      require<error>(std::isfinite(best), [] { return std::string("recon: the line search found no finite step: the data, weights or sigmas are out of range"); });
+      require<error>(std::isfinite(best), [&] {
+        return operation_ + std::string(": the line search found no finite step: the data, the first image, weights or sigmas are not finite or out of range");
+      });
       alpha = std::min(std::max(best, epsilon), o.max_alpha);
     }
     auto const ranges = kernel::cut_entries(ascending, kernel::group_pixels);
@@ -174,7 +175,7 @@ template <class Context, class Geometry> class vcd_engine {
     else f(std::false_type{}, cursor{});
   }
 
-  struct products { double with_data, with_itself; };  ///< <w z, y> and <w z, z>
+  struct products { double with_data = 0, with_itself = 0; };  ///< <w z, y> and <w z, z>
   products fit_sums(temporary<float, Context> const& z) {
     temporary<double, Context> sums(ctx_, "fit sums", 2 * blocks());
     with_weights([&](auto weighted, auto w) {
@@ -198,7 +199,7 @@ template <class Context, class Geometry> class vcd_engine {
     return {static_cast<double>(with_data), static_cast<double>(with_itself)};
   }
 
-  struct slopes { double slope, curve; };  ///< of G d and of h_prior d^2
+  struct slopes { double slope = 0, curve = 0; };  ///< of G d and of h_prior d^2
   template <class Prior>
   slopes find_direction(Prior const& prior, kernel::pixel_plan const& plan, temporary<float, Context> const& direction,
                       temporary<float, Context> const& curvature, vcd_settings const& o, double c) {
@@ -210,9 +211,7 @@ template <class Context, class Geometry> class vcd_engine {
     index_t const tasks = static_cast<index_t>(plan.groups.size()), padded = padded_slices();
     temporary<double, Context> partial(ctx_, "direction sums", 2 * tasks);
     if (o.damping.empty()) {
-      kernel::vcd_direction<B, Prior> kernel{prior, subset, static_cast<float>(c), observe(ctx_, partial)};
-      kernel.plan_scratch();
-      launch(ctx_, tasks, kernel);
+      launch(ctx_, tasks, kernel::vcd_direction<B, Prior>{prior, subset, static_cast<float>(c), observe(ctx_, partial)});
     } else {
       temporary<double, Context> columns(ctx_, "damping sums", 2 * tasks * padded);
       temporary<float, Context> shift(ctx_, "slice shifts", padded), undamped(ctx_, "undamped share", padded);
@@ -257,6 +256,7 @@ template <class Context, class Geometry> class vcd_engine {
   Context const& ctx_;
   scan<Geometry> const& scan_;
   view<float, 3> recon_;
+  char const* operation_;
   kernel::chunked_shape shape_;
   typename P::tables tables_;
   temporary<float, Context> error_, hessian_;

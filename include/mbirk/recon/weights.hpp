@@ -25,8 +25,12 @@ inline constexpr std::array<std::string_view, 4> weight_type_names{"unweighted",
 inline weight_type parse_weight_type(std::string_view name) {
   for (std::size_t k = 0; k < weight_type_names.size(); ++k)
     if (name == weight_type_names[k]) return static_cast<weight_type>(k);
-  std::string const found(name);
-  require(false, [&] { return "weight_type is \"" + found + "\", expected unweighted, transmission, transmission_root or emission"; });
+  require(false, [&] {
+    std::string names(weight_type_names[0]);
+    for (std::size_t k = 1; k < weight_type_names.size(); ++k)
+      names.append(k + 1 < weight_type_names.size() ? ", " : " or ").append(weight_type_names[k]);
+    return "weight_type is \"" + std::string(name) + "\", expected " + names;
+  });
   return weight_type::unweighted;
 }
 
@@ -46,7 +50,8 @@ template <> inline constexpr char const* mar_name<cone_geometry> = "cone_gen_wei
 
 /// The sinogram of the voxels above a threshold, without the rest of the object.
 template <class Context, class Geometry>
-void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const, 3> image, float threshold, temporary<float, Context> const& projection) {
+void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const, 3> image, float threshold,
+                   temporary<float, Context> const& projection) {
   using B = typename Context::backend;
   using P = projector<Geometry>;
   temporary<float, Context> metal(ctx, "metal", image.size());
@@ -66,7 +71,8 @@ void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const
                       kernel::keep_views<B>{});
   }
   [[maybe_unused]] auto const guard = ctx.instr.stage("layout");
-  launch(ctx, shape.views, kernel::from_channel_major<B>{observe(ctx, inside), observe(ctx, projection), shape.rows * shape.channels, shape.channels, shape});
+  launch(ctx, shape.views, kernel::from_channel_major<B>{observe(ctx, inside), observe(ctx, projection), shape.rows * shape.channels,
+                                                         shape.channels, shape});
 }
 
 }  // namespace detail
@@ -77,6 +83,7 @@ void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const
 /// @param weights   of the same shape; overwritten; may not alias the sinogram.
 /// @throws shape_error before anything runs.
 /// Cost: one pass, bound by memory. The same bits for any number of threads. A value that is not finite gives what exp or the quotient makes of it.
+/// Source: MBIRJAX 0.7.3.
 template <execution_policy Exec, instrumentation_policy Instr>
 void gen_weights(context<Exec, Instr> const& ctx, view<float const, 3> sinogram, weight_type type, view<float, 3> weights) {
   using B = typename context<Exec, Instr>::backend;
@@ -100,9 +107,10 @@ void gen_weights(context<Exec, Instr> const& ctx, view<float const, 3> sinogram,
 /// metal_threshold or else the upper Otsu threshold of init_recon.
 ///
 /// @param sinogram         (views, rows, channels), line integrals, dimensionless; finite.
-/// @param init_recon       (rows, cols, slices), attenuation per ALU, finite; or nothing.
+/// @param init_recon       (rows, cols, slices), attenuation per unit of length, finite; or nothing.
 /// @param metal_threshold  used with init_recon only.
-/// @param beta, gamma      positive; finite.
+/// @param beta             positive and finite.
+/// @param gamma            finite; negative values trust the rays through metal more than others.
 /// @param weights          (views, rows, channels); overwritten; may alias neither input.
 /// @param record           if given, is told the thresholds.
 /// @throws shape_error before anything runs; parameter_error for beta, gamma, metal_threshold, and when a value that a threshold is made from is
@@ -110,8 +118,9 @@ void gen_weights(context<Exec, Instr> const& ctx, view<float const, 3> sinogram,
 /// Cost: about five operations a sample and Otsu's thresholds; with init_recon a forward projection, one volume and two sinograms of temporaries.
 /// The same bits for any number of threads. Source: MBIRJAX 0.7.3.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
-void gen_weights_mar(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> init_recon,
-                     std::optional<double> metal_threshold, double beta, double gamma, view<float, 3> weights, mar_record* record = nullptr) {
+void gen_weights_mar(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                     std::optional<view<float const, 3>> init_recon, std::optional<double> metal_threshold, double beta, double gamma,
+                     view<float, 3> weights, mar_record* record = nullptr) {
   using Context = context<Exec, Instr>;
   using B = typename Context::backend;
   constexpr char const* name = detail::mar_name<Geometry>;
@@ -144,8 +153,8 @@ void gen_weights_mar(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
   if (init_recon) {
     view<float const, 3> const evidence(projection.data(), sinogram.extents());
     auto const w = kernel::make_walk(kernel::any_tasks, sinogram, weights, evidence);
-    launch(ctx, w.tasks(), kernel::metal_weights<B, false>{in, kernel::walk_through<typename B::template cursor<float const>>(observe(ctx, projection), evidence),
-                                                           out, 0.0f, rest, metal, w});
+    auto const traces = kernel::walk_through<typename B::template cursor<float const>>(observe(ctx, projection), evidence);
+    launch(ctx, w.tasks(), kernel::metal_weights<B, false>{in, traces, out, 0.0f, rest, metal, w});
   } else {
     auto const w = kernel::make_walk(kernel::any_tasks, sinogram, weights);
     launch(ctx, w.tasks(), kernel::metal_weights<B, true>{in, in, out, decided.metal_threshold, rest, metal, w});

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,12 +33,13 @@ struct number_range {
 
 template <class Context, class In> number_range find_range(Context const& ctx, In const& in, kernel::walk const& w) {
   using B = typename Context::backend;
-  temporary<float, Context> partial(ctx, "ranges", w.tasks() * kernel::array_range<B>::packs * B::lanes);
+  constexpr index_t packs = kernel::array_range<B>::packs;
+  temporary<float, Context> partial(ctx, "ranges", w.tasks() * packs * B::lanes);
   launch(ctx, w.tasks(), kernel::array_range<B>{in, observe(ctx, partial), w});
   number_range r;
   if constexpr (B::has_data) {
     r.least = std::numeric_limits<float>::infinity(), r.greatest = -r.least;
-    for (index_t k = 0; k < partial.size(); k += 3 * B::lanes)
+    for (index_t k = 0; k < partial.size(); k += packs * B::lanes)
       for (index_t lane = k; lane < k + B::lanes; ++lane) {
         r.least = std::min(r.least, partial.data()[lane]);
         r.greatest = std::max(r.greatest, partial.data()[lane + B::lanes]);
@@ -45,6 +48,9 @@ template <class Context, class In> number_range find_range(Context const& ctx, I
   }
   return r;
 }
+
+/// The step through so many rows or views of which 20 to 39 are looked at.
+inline index_t sampling_step(index_t extent) { return std::max<index_t>(1, extent / std::min<index_t>(20, extent)); }
 
 /// At most so many tables of counts: they are added up by one thread.
 inline constexpr index_t most_tables = 32;

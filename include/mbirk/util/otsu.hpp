@@ -1,6 +1,13 @@
 // Otsu's thresholds for several classes, with the bits of MBIRJAX 0.7.3 on arrays of the host.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "mbirk/projector/detail.hpp"
 #include "mbirk/util/histogram.hpp"
 
@@ -45,7 +52,8 @@ inline std::vector<int> otsu_boundaries(std::vector<index_t> const& counts, int 
 inline void check_otsu(int classes, int bins) {
   require(classes >= 2, [&] { return "multi_threshold_otsu: classes is " + std::to_string(classes) + ", expected at least 2"; });
   require(bins >= classes && bins <= 1 << 20, [&] {
-    return "multi_threshold_otsu: bins is " + std::to_string(bins) + ", expected from the number of classes, " + std::to_string(classes) + ", to 1048576";
+    return "multi_threshold_otsu: bins is " + std::to_string(bins) + ", expected from the number of classes, " + std::to_string(classes) +
+           ", to 1048576";
   });
 }
 
@@ -76,9 +84,11 @@ std::vector<float> find_thresholds(Context const& ctx, view<float const, 3> imag
 /// @param image    any three axes; read only.
 /// @param classes  at least 2.
 /// @param bins     at least as many, at most 2^20.
-/// @return         classes - 1 values, ascending; bins that are empty make ties, of which the lowest edge is taken. Zeros under a policy without data.
+/// @return         classes - 1 values, ascending; bins that are empty make ties, of which the lowest edge is taken. Zeros under a policy without
+///                 data.
 /// @throws parameter_error when classes or bins are out of range, or a value is not finite; shape_error when the last axis is not contiguous.
 /// Cost: two passes over the image; (classes - 2) bins^2/2 steps by one thread. The same bits for any number of threads.
+/// Source: Otsu 1979; MBIRJAX 0.7.3.
 template <execution_policy Exec, instrumentation_policy Instr>
 std::vector<float> multi_threshold_otsu(context<Exec, Instr> const& ctx, view<float const, 3> image, int classes, int bins = 1024) {
   detail::check_otsu(classes, bins);

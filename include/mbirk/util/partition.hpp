@@ -136,8 +136,8 @@ inline void warn_of_subsets(pixel_partition& p, char const* operation, index_t a
   p.warnings.push_back(std::string(operation) + ": " + std::to_string(asked) + " subsets of " + std::to_string(pixels) +
                        " pixels were asked for, made " + std::to_string(p.subsets));
 }
-template <class Context> auto observe_partition(Context const& ctx, pixel_partition& p) {
-  return observe(ctx, p.indices.data(), {"pixel_indices", array_role::output, static_cast<index_t>(p.indices.size())});
+template <class Context> auto observe_partition(Context const& ctx, pixel_partition& p, array_role role = array_role::output) {
+  return observe(ctx, p.indices.data(), {"pixel_indices", role, static_cast<index_t>(p.indices.size())});
 }
 
 /// a = random permutation of 0 ... n - 1.
@@ -171,12 +171,12 @@ template <class G> void sort_tail(index_list<G> row, index_t sorted, index_t len
 /// leaves every row sorted, which is several times faster than sorting. Only the repeats at the end are merged in.
 template <class Context>
 pixel_partition random_partition(Context const& ctx, char const* operation, constant_list<index_backend<Context>> list, index_t count,
-                                 index_t num_subsets, legacy_random& random) {
+                                 index_t num_subsets, legacy_random& random, array_role role = array_role::output) {
   using G = index_backend<Context>;
   index_t const subsets = std::min(num_subsets, count), length = ceil_div(count, subsets), repeats = subsets * length - count;
   auto p = make_partition(subsets, length);
   warn_of_subsets(p, operation, num_subsets, count);
-  auto const out = observe_partition(ctx, p);
+  auto const out = observe_partition(ctx, p, role);
   if (subsets == 1) {
     for (index_t k = 0; k < count; ++k) G::store_value(out + k, G::load_value(list + k));
     return p;
@@ -214,8 +214,8 @@ pixel_partition random_partition(Context const& ctx, char const* operation, cons
 
 /// A mask under watch.
 template <class G> struct watched_mask {
-  typename G::template cursor<std::uint8_t const> inside;
-  index_t rows, cols;
+  typename G::template cursor<std::uint8_t const> inside{};
+  index_t rows = 0, cols = 0;
 };
 template <class Context>
 watched_mask<index_backend<Context>> observe_mask(Context const& ctx, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols) {
@@ -267,6 +267,22 @@ inline index_t check_partition(char const* operation, std::vector<std::uint8_t> 
 }
 
 /// Where a function without a context runs.
+/// gen_pixel_partition of a list. Inside an algorithm neither the list nor the partition comes from outside: both roles are temporary then.
+template <class Context>
+pixel_partition list_partition(Context const& ctx, std::span<std::int32_t const> pixels, index_t num_subsets, legacy_random& random, array_role list_role,
+                               array_role role) {
+  constexpr char const* name = "gen_pixel_partition";
+  auto const count = static_cast<index_t>(pixels.size());
+  check_partition(name, count, num_subsets);
+  auto const fall = std::is_sorted_until(pixels.begin(), pixels.end());
+  require(fall == pixels.end(), [&] {
+    return std::string(name) + ": pixel " + std::to_string(fall - pixels.begin()) + " of the list is " + std::to_string(*fall) +
+           ", expected at least its predecessor " + std::to_string(*(fall - 1));
+  });
+  [[maybe_unused]] auto const guard = ctx.instr.scope({name, count});
+  return random_partition(ctx, name, observe(ctx, pixels.data(), {"pixels", list_role, count}), count, num_subsets, random, role);
+}
+
 inline context<exec::host, instrument::none> plain_context() { return {exec::host{1}, instrument::none{}}; }
 
 }  // namespace detail
@@ -292,16 +308,7 @@ pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::vector
 template <execution_policy Exec, instrumentation_policy Instr>
 pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::span<std::int32_t const> pixels, index_t num_subsets,
                                     legacy_random& random) {
-  auto const count = static_cast<index_t>(pixels.size());
-  detail::check_partition("gen_pixel_partition", count, num_subsets);
-  auto const fall = std::is_sorted_until(pixels.begin(), pixels.end());
-  require(fall == pixels.end(), [&] {
-    return "gen_pixel_partition: pixel " + std::to_string(fall - pixels.begin()) + " of the list is " + std::to_string(*fall) +
-           ", expected at least its predecessor " + std::to_string(*(fall - 1));
-  });
-  [[maybe_unused]] auto const guard = ctx.instr.scope({"gen_pixel_partition", count});
-  return detail::random_partition(ctx, "gen_pixel_partition", observe(ctx, pixels.data(), {"pixels", array_role::argument, count}), count,
-                                  num_subsets, random);
+  return detail::list_partition(ctx, pixels, num_subsets, random, array_role::argument, array_role::output);
 }
 inline pixel_partition gen_pixel_partition(std::span<std::int32_t const> pixels, index_t num_subsets, legacy_random& random) {
   return gen_pixel_partition(detail::plain_context(), pixels, num_subsets, random);

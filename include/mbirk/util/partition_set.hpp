@@ -19,8 +19,8 @@ namespace detail {
 
 /// Labels that repeat over the grid: pixel (i, j) has the label at (i mod rows, j mod cols).
 template <class G> struct label_tile {
-  constant_list<G> labels;
-  index_t rows, cols, count;  ///< labels are 0 ... count - 1
+  constant_list<G> labels{};
+  index_t rows = 0, cols = 0, count = 0;  ///< labels are 0 ... count - 1
 };
 
 /// f(pixel, label) for the pixels inside the mask, ascending.
@@ -177,17 +177,28 @@ inline pixel_partition gen_pixel_partition_grid(std::vector<std::uint8_t> const&
   return gen_pixel_partition_grid(detail::plain_context(), mask, rows, cols, num_subsets, random);
 }
 
+namespace detail {
+
+/// gen_set_of_pixel_partitions, with the roles of list_partition.
+template <class Context>
+std::vector<pixel_partition> partition_set(Context const& ctx, std::span<std::int32_t const> pixels, std::span<index_t const> granularity,
+                                           legacy_random& random, array_role list_role, array_role role) {
+  [[maybe_unused]] auto const guard = ctx.instr.scope({"gen_set_of_pixel_partitions", static_cast<index_t>(pixels.size())});
+  std::vector<pixel_partition> set;
+  set.reserve(granularity.size());
+  for (auto const num_subsets : granularity) set.push_back(list_partition(ctx, pixels, num_subsets, random, list_role, role));
+  return set;
+}
+
+}  // namespace detail
+
 /// One random partition for every entry of `granularity`, in order, used later or not: what a reconstruction draws before its first iteration.
 /// @param pixels  ascending, as `scan.full_indices()` is.
 /// @throws as `gen_pixel_partition`.
 template <execution_policy Exec, instrumentation_policy Instr>
 std::vector<pixel_partition> gen_set_of_pixel_partitions(context<Exec, Instr> const& ctx, std::span<std::int32_t const> pixels,
                                                          std::span<index_t const> granularity, legacy_random& random) {
-  [[maybe_unused]] auto const guard = ctx.instr.scope({"gen_set_of_pixel_partitions", static_cast<index_t>(pixels.size())});
-  std::vector<pixel_partition> set;
-  set.reserve(granularity.size());
-  for (auto const num_subsets : granularity) set.push_back(gen_pixel_partition(ctx, pixels, num_subsets, random));
-  return set;
+  return detail::partition_set(ctx, pixels, granularity, random, array_role::argument, array_role::output);
 }
 inline std::vector<pixel_partition> gen_set_of_pixel_partitions(std::span<std::int32_t const> pixels, std::span<index_t const> granularity,
                                                                 legacy_random& random) {

@@ -6,7 +6,6 @@
 #include <numbers>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "mbirk/core/error.hpp"
@@ -31,7 +30,7 @@ inline void nested_ellipsoids(view<float, 3> recon) {
 namespace detail {
 
 /// Adds `percent` / 100 where X'^2 / a^2 + Y'^2 / b^2 + (Z - z0)^2 / c^2 <= 1 with (X', Y') = (X - x0, Y - y0) turned by -degrees.
-struct ellipsoid { double x0, y0, z0, a, b, c, degrees, percent; };
+struct ellipsoid { double x0 = 0, y0 = 0, z0 = 0, a = 1, b = 1, c = 1, degrees = 0, percent = 0; };
 
 /// Sample k of n equally spaced ones from `first` to `last`; a single sample is the first.
 inline double evenly(double first, double last, index_t k, index_t n) {
@@ -102,8 +101,9 @@ inline constexpr ellipsoid shepp_logan_reference[] = {
 /// Shepp-Logan phantom of nine ellipsoids with contrasts that a display shows: x along rows, y along columns, z along slices, each from -1 to 1.
 ///
 /// @param recon                   (rows, cols, slices); overwritten.
-/// @param target_max_attenuation  scales the phantom so that its largest line integral is about this, at a voxel pitch of 1 ALU whatever the size:
-///                                by target / (0.28 max(0.69 rows, 0.92 cols, 0.9 slices)). Without it values are 0 to 1.
+/// @param target_max_attenuation  scales the phantom so that its largest line integral is about this, at a voxel pitch of one unit of length whatever
+///                                the size: by target / (0.28 max(0.69 rows, 0.92 cols, 0.9 slices)), values per unit of length. Without it values
+///                                are 0 to 1.
 /// @throws parameter_error when the target is not finite.
 /// Source: MBIRJAX 0.7.3, which evaluates in float32; here in double, so a voxel exactly on a surface may differ.
 inline void generate_3d_shepp_logan_low_dynamic_range(view<float, 3> recon, std::optional<double> target_max_attenuation = std::nullopt) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mbirk/context.hpp"
+#include "mbirk/core/finite.hpp"
 
 namespace mbirk {
 
@@ -60,10 +61,8 @@ struct line_integrals_of_view {
   float* lines;     // 2 * channels for each view
   index_t* totals;  // (dead, lost) for each view
 
-  static bool finite(float x) noexcept { return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u; }
-
   static float line_integral(float count, float white, float dark) noexcept {
-    if (!finite(count) || !finite(white) || !finite(dark) || count <= dark || white <= dark) return std::bit_cast<float>(0x7fc00000u);
+    if (!is_finite(count) || !is_finite(white) || !is_finite(dark) || count <= dark || white <= dark) return std::bit_cast<float>(0x7fc00000u);
     double const d = dark;
     return static_cast<float>(-std::log((count - d) / (white - d)));
   }
@@ -74,14 +73,14 @@ struct line_integrals_of_view {
       for (index_t n = 0; n < result.extent(2); ++n) {
         float const y = line_integral(counts(v, m, n), white(m, n), dark(m, n));
         result(v, m, n) = y;
-        dead += !finite(y);
+        dead += !is_finite(y);
       }
     totals[2 * v] = dead;
     for (int pass = 0; pass < passes && dead > 0; ++pass) dead -= repair(v);
     totals[2 * v + 1] = dead;
     for (index_t m = 0; m < result.extent(1) && dead > 0; ++m)
       for (index_t n = 0; n < result.extent(2); ++n)
-        if (!finite(result(v, m, n))) result(v, m, n) = 0;
+        if (!is_finite(result(v, m, n))) result(v, m, n) = 0;
   }
 
   /// One pass: every dead pixel with a good one among its eight neighbours gets their mean. What this pass has repaired counts as good in the next,
@@ -93,11 +92,11 @@ struct line_integrals_of_view {
     for (index_t m = 0; m < rows; ++m) {
       for (index_t n = 0; n < channels; ++n) here[n] = result(v, m, n);
       for (index_t n = 0; n < channels; ++n) {
-        if (finite(here[n])) continue;
+        if (is_finite(here[n])) continue;
         double sum = 0;
         int good = 0;
         auto const take = [&](float y) {
-          if (finite(y)) sum += static_cast<double>(y), ++good;
+          if (is_finite(y)) sum += static_cast<double>(y), ++good;
         };
         for (index_t c = n > 0 ? n - 1 : 0; c < channels && c <= n + 1; ++c) {
           if (m > 0) take(above[c]);
@@ -138,6 +137,7 @@ repair_count counts_to_line_integrals(context<Exec, Instr> const& ctx, view<floa
   require_shape(dark, {rows, channels}, name, "dark", "(rows, channels)");
   require_shape(line_integrals, {views, rows, channels}, name, "line_integrals", "(views, rows, channels)");
 
+  [[maybe_unused]] auto const guard = ctx.instr.scope({name, counts.size()});
   temporary<float, Context> const lines(ctx, "repair lines", 2 * views * channels);
   temporary<index_t, Context> const totals(ctx, "repair totals", 2 * views);
   launch(ctx, views, detail::line_integrals_of_view{counts, white, dark, line_integrals, lines.data(), totals.data()});

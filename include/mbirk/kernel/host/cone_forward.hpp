@@ -2,6 +2,7 @@
 // resampled onto the rows, and added to the two or three channels of its footprint straight from the register.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "mbirk/kernel/host/cone_view.hpp"

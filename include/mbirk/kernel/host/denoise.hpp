@@ -15,8 +15,8 @@ inline constexpr index_t image_batch = 64;
 
 /// An image or a part of it as a grid of cylinders.
 template <class B> struct image_cylinders {
-  typename B::template cursor<float const> data;
-  index_t rows, cols, slices, row_stride, col_stride;
+  typename B::template cursor<float const> data{};
+  index_t rows = 0, cols = 0, slices = 0, row_stride = 0, col_stride = 0;
 
   index_t pixels() const noexcept { return rows * cols; }
   index_t voxels() const noexcept { return pixels() * slices; }
@@ -40,7 +40,7 @@ template <class B> struct take_slices {
       auto const from = image.data + image.offset(i, j);
       auto const to = out + (i * image.cols + j) * image.slices;
       for (index_t k = 0; k < image.slices; k += B::lanes)
-        store_slices<B>(to + k, B::gather(from, G::load_ints(taken + k)), slices_at<B>(k, image.slices));
+        store_lanes<B>(to + k, B::gather(from, G::load_ints(taken + k)), lanes_at<B>(k, image.slices));
     });
   }
 };
@@ -60,11 +60,11 @@ template <class B, bool Copy> struct measure_image {
       auto const from = image.data + image.offset(i, j);
       auto const to = copy + (i * copy_row_stride + j * copy_col_stride);
       for (index_t k = 0; k < image.slices; k += B::lanes) {
-        index_t const n = slices_at<B>(k, image.slices);
-        auto const x = load_slices<B>(from + k, n);
+        index_t const n = lanes_at<B>(k, image.slices);
+        auto const x = load_lanes<B>(from + k, n);
         total = total + B::widen(abs(x));
         most = max(most, n == B::lanes ? x : x + (B::constant(1) - B::first_lanes(n)) * B::constant(-0x1.fffffep127));
-        if constexpr (Copy) store_slices<B>(to + k, x, n);
+        if constexpr (Copy) store_lanes<B>(to + k, x, n);
       }
     });
     B::store_total(partial + task, total);
@@ -91,15 +91,15 @@ template <class B> struct local_deviation {
       pack previous = B::load_broadcast(here + (image.slices - 1));
       pack sum = none, count = none;
       for (index_t k = 0; k < image.slices; k += B::lanes) {
-        index_t const n = slices_at<B>(k, image.slices);
-        pack const x = load_slices<B>(here + k, n), a = load_slices<B>(row + k, n), b = load_slices<B>(col + k, n);
+        index_t const n = lanes_at<B>(k, image.slices);
+        pack const x = load_lanes<B>(here + k, n), a = load_lanes<B>(row + k, n), b = load_lanes<B>(col + k, n);
         pack const c = lookup2(previous, x, before);
         pack const mean = ((x + a) + (b + c)) * quarter;
         pack const dx = x - mean, da = a - mean, db = b - mean, dc = c - mean;
         pack const deviation = sqrt(fma(dx, dx, fma(da, da, fma(db, db, dc * dc))) * quarter);
         auto const outside = x < level;
-        sum = sum + only_slices<B>(select(outside, none, deviation), n);
-        count = count + only_slices<B>(select(outside, none, B::constant(1)), n);
+        sum = sum + only_lanes<B>(select(outside, none, deviation), n);
+        count = count + only_lanes<B>(select(outside, none, B::constant(1)), n);
         previous = x;
       }
       total = total + B::widen(sum), members = members + B::widen(count);
@@ -116,16 +116,14 @@ template <class B> struct denoise_direction {
   qggmrf_cylinder<B> prior;
   typename B::template cursor<float const> image;
   index_t row_stride, col_stride;  // of the image
-  float precision;                 // c = 1 / sigma_y^2
+  float precision;                 // c = 1 / sigma_noise^2
   typename G::template cursor<std::int32_t const> pixels;
   typename B::template cursor<float> direction;  // (entries, padded_slices)
   index_t padded_slices;
   typename B::template cursor<double> partial;  // two per task
   std::span<entry_range const> ranges;          // a task each
-  scratch_layout layout{};
 
-  void plan_scratch() { prior.plan_scratch(layout); }
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+  void operator()(index_t task) const noexcept {
     auto const [first, last] = ranges[static_cast<std::size_t>(task)];
     auto const c = B::broadcast(precision);
     auto slope = B::no_sum(), curve = B::no_sum();
@@ -134,8 +132,8 @@ template <class B> struct denoise_direction {
       auto const y = image + (i * row_stride + j * col_stride);
       auto const out = direction + n * padded_slices;
       auto slope_here = B::constant(0), curve_here = B::constant(0);  // one cylinder in float, cylinders in double
-      prior(i, j, s, [&](index_t k, auto x, auto g, auto h, index_t valid) MBIRK_FLAT {
-        auto const downhill = fma(c, load_slices<B>(y + k, valid) - x, B::constant(0) - g), d = downhill / (B::constant(1) + h);
+      prior(i, j, [&](index_t k, auto x, auto g, auto h, index_t valid) MBIRK_FLAT {
+        auto const downhill = fma(c, load_lanes<B>(y + k, valid) - x, B::constant(0) - g), d = downhill / (B::constant(1) + h);
         B::store(out + k, d);
         slope_here = fma(downhill, d, slope_here);
         curve_here = fma((c + h) * d, d, curve_here);
@@ -170,9 +168,9 @@ template <class B> struct denoise_update {
       auto const d = direction + n * padded_slices;
       auto moved_here = B::constant(0), grown_here = B::constant(0);
       for (index_t k = 0; k < slices; k += B::lanes) {
-        index_t const valid = slices_at<B>(k, slices);
-        auto const old = load_slices<B>(x + k, valid), delta = step * B::load(d + k), now = old + delta;
-        store_slices<B>(x + k, now, valid);
+        index_t const valid = lanes_at<B>(k, slices);
+        auto const old = load_lanes<B>(x + k, valid), delta = step * B::load(d + k), now = old + delta;
+        store_lanes<B>(x + k, now, valid);
         moved_here = moved_here + abs(delta);
         grown_here = grown_here + (abs(now) - abs(old));
       }

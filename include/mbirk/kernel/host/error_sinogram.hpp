@@ -2,6 +2,9 @@
 // one chunk, or a block of voxels. What lies beyond the detector is zero in every array but a fresh projection, and is made zero there.
 #pragma once
 
+#include <algorithm>
+
+#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/sink.hpp"
 
 namespace mbirk::kernel {
@@ -25,6 +28,7 @@ template <class B, bool Weighted> struct projection_products {
       }
       with_data = with_data + B::widen(a), with_itself = with_itself + B::widen(b);
     }
+    note_samples<B>(shape, used);
     B::store_total(partial + 2 * task, with_data);
     B::store_total(partial + (2 * task + 1), with_itself);
   }
@@ -40,7 +44,7 @@ template <class B, bool Weighted> struct make_error {
   void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
     auto const a = B::broadcast(scale);
-    each_sample_pack<B>(shape, [&](index_t k, index_t r) MBIRK_FLAT {
+    each_sample_pack<B>(shape, used, [&](index_t k, index_t r) MBIRK_FLAT {
       auto const e = fnma(a, only_rows<B>(B::load(projection + (at + k)), used - r), B::load(sinogram + (at + k)));
       B::store(sinogram + (at + k), Weighted ? e * B::load(weights + (at + k)) : e);
     });
@@ -57,7 +61,7 @@ template <class B> struct subtract_kept {
   void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size();
     auto const alpha = B::broadcast(step);
-    each_sample_pack<B>(shape, [&](index_t k, index_t) MBIRK_FLAT {
+    each_sample_pack<B>(shape, shape.used(task / shape.views), [&](index_t k, index_t) MBIRK_FLAT {
       B::store(error + (at + k), fnma(alpha, B::load(kept + (at + k)), B::load(error + (at + k))));
     });
   }
@@ -86,6 +90,7 @@ template <class B, bool Weighted> struct weighted_squares {
       }
       sum = sum + B::widen(row);
     }
+    note_samples<B>(shape, shape.used(task / shape.views));
     B::store_total(partial + task, sum);
   }
 };
@@ -99,13 +104,19 @@ template <class B> struct sinogram_sum {
   void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size();
     auto sum = B::no_sum();
-    each_sample_pack<B>(shape, [&](index_t k, index_t) MBIRK_FLAT { sum = sum + B::widen(B::load(values + (at + k))); });
+    each_sample_pack<B>(shape, shape.used(task / shape.views), [&](index_t k, index_t) MBIRK_FLAT { sum = sum + B::widen(B::load(values + (at + k))); });
     B::store_total(partial + task, sum);
   }
 };
 
-/// Voxels that a task of the kernels below holds; not a multiple of anything: the last pack of a block may be partial.
+/// Voxels that a task of the kernels below holds: a multiple of the lanes, so only the last pack of the last block may be partial.
 inline constexpr index_t voxel_block = index_t{1} << 14;
+/// f(k, n) for every pack of the block, n of its lanes voxels.
+template <class B, class F> MBIRK_INLINE void each_voxel_pack(index_t task, index_t count, F const& f) {
+  index_t const first = task * voxel_block, end = std::min(count, first + voxel_block);
+  for (index_t k = first; k < end; k += B::lanes) f(k, lanes_at<B>(k, end));
+  B::note_lanes(end - first, round_up(end - first, B::lanes));
+}
 
 /// Partial sums of |x|, one per block.
 template <class B> struct absolute_sum {
@@ -115,8 +126,7 @@ template <class B> struct absolute_sum {
 
   void operator()(index_t task) const noexcept {
     auto sum = B::no_sum();
-    for (index_t k = task * voxel_block, end = std::min(count, k + voxel_block); k < end; k += B::lanes)
-      sum = sum + B::widen(abs(k + B::lanes <= end ? B::load(values + k) : B::load_partial(values + k, static_cast<int>(end - k))));
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { sum = sum + B::widen(abs(load_lanes<B>(values + k, n))); });
     B::store_total(partial + task, sum);
   }
 };
@@ -129,10 +139,7 @@ template <class B> struct scale_values {
 
   void operator()(index_t task) const noexcept {
     auto const a = B::broadcast(factor);
-    for (index_t k = task * voxel_block, end = std::min(count, k + voxel_block); k < end; k += B::lanes) {
-      if (k + B::lanes <= end) B::store(values + k, a * B::load(values + k));
-      else B::store_partial(values + k, a * B::load_partial(values + k, static_cast<int>(end - k)), static_cast<int>(end - k));
-    }
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(values + k, a * load_lanes<B>(values + k, n), n); });
   }
 };
 
@@ -144,10 +151,7 @@ template <class B> struct fill_values {
 
   void operator()(index_t task) const noexcept {
     auto const a = B::broadcast(value);
-    for (index_t k = task * voxel_block, end = std::min(count, k + voxel_block); k < end; k += B::lanes) {
-      if (k + B::lanes <= end) B::store(values + k, a);
-      else B::store_partial(values + k, a, static_cast<int>(end - k));
-    }
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(values + k, a, n); });
   }
 };
 /// to = from.
@@ -157,10 +161,7 @@ template <class B> struct copy_values {
   index_t count;
 
   void operator()(index_t task) const noexcept {
-    for (index_t k = task * voxel_block, end = std::min(count, k + voxel_block); k < end; k += B::lanes) {
-      if (k + B::lanes <= end) B::store(to + k, B::load(from + k));
-      else B::store_partial(to + k, B::load_partial(from + k, static_cast<int>(end - k)), static_cast<int>(end - k));
-    }
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(to + k, load_lanes<B>(from + k, n), n); });
   }
 };
 

@@ -80,7 +80,7 @@ inline float from_order_key(std::uint32_t key) noexcept {
 
 /// One round of finding order statistics digit by digit, from the top: for two searches at once, how many keys that begin with what is known
 /// have each next digit. Three rounds of 11, 11 and 10 bits find any two elements, whatever the data are.
-struct radix_round { int shift, bits; };
+struct radix_round { int shift = 0, bits = 0; };
 inline constexpr radix_round radix_rounds[] = {{21, 11}, {10, 11}, {0, 10}};
 inline constexpr std::int32_t radix_digits = 1 << 11;
 

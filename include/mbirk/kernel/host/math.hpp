@@ -2,6 +2,9 @@
 // Polynomials: least squares on Chebyshev nodes, relative error below 5e-9. No table, no branch, so all lanes cost the same.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+
 #include "mbirk/kernel/host/vector.hpp"
 
 namespace mbirk::simd::detail {
@@ -26,7 +29,8 @@ template <int L> struct nearest_whole {
 /// e^r 2^n for |r| <= ln 2 / 2 and |n| <= 160, in two factors, so that it underflows to 0 and overflows to infinity gradually.
 template <int L> MBIRK_INLINE vector<float, L> scaled_exp(vector<float, L> r, vector<std::int32_t, L> n) {
   using F = vector<float, L>;
-  static constexpr float c[] = {1.0f, 1.000000037954633f, 0.5000000108399092f, 0.16666414469487265f, 0.041666216472989105f, 0.00837521270648363f, 0.0013948700684255563f};
+  static constexpr float c[] = {1.0f, 1.000000037954633f, 0.5000000108399092f, 0.16666414469487265f, 0.041666216472989105f,
+                                0.00837521270648363f, 0.0013948700684255563f};
   auto const half = n >> 1, rest = n - half;
   return polynomial(r, c) * std::bit_cast<F>((half + 127) << 23) * std::bit_cast<F>((rest + 127) << 23);
 }

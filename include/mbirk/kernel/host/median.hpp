@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "mbirk/kernel/host/pack.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
@@ -24,14 +27,14 @@ template <class T> MBIRK_INLINE void sort_triple(T& a, T& b, T& c) {
   exchange(a, b);
 }
 
-/// The selection: exchanges between the 27 places 9 x + 3 y + z of a window that ascends along x and y. First along z, as far as needed: an element with
-/// (x + 1)(y + 1)(z + 1) > 14 has 14 others below it, so it cannot be the middle, nor can its mirror image; that leaves 19. The others were found by a
-/// search over sequences that use what is known of the order (980 patterns of zeros and ones), for the fewest min and max.
+/// The selection: exchanges between the 27 places 9 x + 3 y + z of a window that ascends along x and y. First along z, as far as needed: an element
+/// with (x + 1)(y + 1)(z + 1) > 14 has 14 others below it, so it cannot be the middle, nor can its mirror image; that leaves 19. The others were
+/// found by a search over sequences that use what is known of the order (980 patterns of zeros and ones), for the fewest min and max.
 namespace median_network {
 
 struct step {
-  std::int8_t low, high;
-  bool opens_triple, keeps_low = true, keeps_high = true;
+  std::int8_t low = 0, high = 0;
+  bool opens_triple = false, keeps_low = true, keeps_high = true;
 };
 inline constexpr int middle = 13;  ///< where the median ends up
 
@@ -84,7 +87,8 @@ template <class T, class Load> MBIRK_INLINE T median(Load const& load) {
 
 }  // namespace median_network
 
-/// A task is a run of columns of one row, for a chunk of slices. NaNs travel beside the values: a sum that is -0 without them and leaves all bits alone.
+/// A task is a run of columns of one row, for a chunk of slices. NaNs travel beside the values: a sum that is -0 without them and leaves all bits
+/// alone.
 template <class B> struct median_window {
   using pack = typename B::pack;
   static constexpr index_t cols_of_a_task = 32;
@@ -128,7 +132,7 @@ template <class B> struct median_window {
  private:
   using buffer = typename B::template cursor<float>;
   /// A chunk of n slices from k0 needs one more on either side, where there is one: slices [from, to).
-  struct reach { index_t from, to; };
+  struct reach { index_t from = 0, to = 0; };
   reach reach_of(index_t k0, index_t n) const noexcept { return {std::max<index_t>(k0 - 1, 0), std::min(k0 + n + 1, slices)}; }
   /// Slice k0 lies at B::lanes in a plane, and the one before it at lanes - 1.
   static index_t place(index_t slice, index_t k0) noexcept { return B::lanes + (slice - k0); }
@@ -140,7 +144,8 @@ template <class B> struct median_window {
     auto const none = B::constant(-0.0), nan = B::constant(std::numeric_limits<double>::quiet_NaN());
     for (index_t k = from; k < to; k += B::lanes) {
       int const lanes = static_cast<int>(std::min<index_t>(B::lanes, to - k));
-      pack a = load_lanes<B>(image({above, col, k}), lanes), b = load_lanes<B>(image({row, col, k}), lanes), c = load_lanes<B>(image({below, col, k}), lanes);
+      pack a = load_lanes<B>(image({above, col, k}), lanes), b = load_lanes<B>(image({row, col, k}), lanes);
+      pack c = load_lanes<B>(image({below, col, k}), lanes);
       auto const flag = select(is_nan(a) | is_nan(b) | is_nan(c), nan, none);
       sort_triple(a, b, c);
       auto const to_here = out + (k - from);

@@ -2,13 +2,17 @@
 // channels, so the channels being summed stay in registers and are stored once per run of pixels. No write conflicts, fixed order of sums.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+#include <span>
+
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/sink.hpp"
 
 namespace mbirk::kernel {
 
 /// Passes first .. first + count - 1 belong to one task: whole views.
-struct pass_range { index_t first, count; };
+struct pass_range { index_t first = 0, count = 0; };
 
 /// All but what happens to a view once it is summed; that is compiled apart, because this is the large part.
 template <class B> struct parallel_views {
@@ -57,7 +61,9 @@ template <class B> struct parallel_views {
       auto const in = cylinders + (G::load_value(offsets + (group.first + p)) + chunk * shape.width);
       for (index_t k = 0; k < shape.width; k += B::lanes) {
         index_t const left = used - k;
-        B::store(x + (p * shape.width + k), left >= B::lanes ? B::load(in + k) : left > 0 ? B::load_partial(in + k, static_cast<int>(left)) : B::constant(0));
+        B::store(x + (p * shape.width + k), left >= B::lanes ? B::load(in + k)
+                                            : left > 0       ? B::load_partial(in + k, static_cast<int>(left))
+                                                             : B::constant(0));
       }
     }
   }
@@ -149,9 +155,9 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward : paralle
 
   /// Tasks: (range of views, chunk).
   template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const& shape = this->shape;
-    auto const range = this->ranges[task / shape.chunks];
-    index_t const chunk = task % shape.chunks;
+    auto const& at = this->shape;
+    auto const range = this->ranges[task / at.chunks];
+    index_t const chunk = task % at.chunks;
     auto const each_pass = [&](auto const& f) {
       for (index_t p = range.first; p < range.first + range.count; ++p) {
         auto const pass = G::load_value(this->passes + p);
@@ -159,7 +165,7 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward : paralle
       }
     };
     each_pass([&](index_t, parallel_pass const& pass, auto y) {
-      for (index_t k = 0; pass.first_tap == 0 && k < shape.view_size(); k += B::lanes) B::store(y + k, B::constant(0));
+      for (index_t k = 0; pass.first_tap == 0 && k < at.view_size(); k += B::lanes) B::store(y + k, B::constant(0));
     });
     for (auto const& group : this->groups) {
       this->copy_tile(group, chunk, s);

@@ -18,17 +18,15 @@ template <class B> struct qggmrf_at_pixels {
   index_t count;
   typename B::template cursor<float> gradient, hessian;
   index_t gradient_stride, hessian_stride;  // from pixel to pixel
-  scratch_layout layout{};
 
-  void plan_scratch() { prior.plan_scratch(layout); }
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+  void operator()(index_t task) const noexcept {
     index_t const first = task * prior_batch, last = std::min(count, first + prior_batch);
     for (index_t n = first; n < last; ++n) {
       index_t const pixel = G::load_value(pixels + n);
       auto const to_gradient = gradient + n * gradient_stride, to_hessian = hessian + n * hessian_stride;
-      prior(pixel / prior.col_count, pixel % prior.col_count, s, [&](index_t k, auto, auto g, auto h, index_t valid) MBIRK_FLAT {
-        store_slices<B>(to_gradient + k, g, valid);
-        store_slices<B>(to_hessian + k, h, valid);
+      prior(pixel / prior.col_count, pixel % prior.col_count, [&](index_t k, auto, auto g, auto h, index_t valid) MBIRK_FLAT {
+        store_lanes<B>(to_gradient + k, g, valid);
+        store_lanes<B>(to_hessian + k, h, valid);
       });
     }
     B::note_lanes((last - first) * prior.slices, (last - first) * round_up(prior.slices, B::lanes));
@@ -72,17 +70,17 @@ template <class B> struct qggmrf_loss_sum {
     index_t const i = p / col_count, j = p % col_count;
     auto const centre = recon + (i * row_stride + j * col_stride);
     for (index_t k = 0; k < slices; k += B::lanes) {
-      index_t const n = slices_at<B>(k, slices), pairs = std::min<index_t>(n, slices - k - 1);
-      pack const x = load_slices<B>(centre + k, n);
+      index_t const n = lanes_at<B>(k, slices), pairs = std::min<index_t>(n, slices - k - 1);
+      pack const x = load_lanes<B>(centre + k, n);
       pack sum = B::constant(0);
       if (i + 1 < row_count)
-        sum = B::broadcast(row) * potential<Quadratic>(x - load_slices<B>(centre + (row_stride + k), n));
+        sum = B::broadcast(row) * potential<Quadratic>(x - load_lanes<B>(centre + (row_stride + k), n));
       if (j + 1 < col_count)
-        sum = fma(B::broadcast(col), potential<Quadratic>(x - load_slices<B>(centre + (col_stride + k), n)), sum);
-      sum = only_slices<B>(sum, n);
+        sum = fma(B::broadcast(col), potential<Quadratic>(x - load_lanes<B>(centre + (col_stride + k), n)), sum);
+      sum = only_lanes<B>(sum, n);
       if (pairs > 0) {
-        pack const along = potential<Quadratic>(x - load_slices<B>(centre + (k + 1), pairs));
-        sum = fma(B::broadcast(slice), only_slices<B>(along, pairs), sum);
+        pack const along = potential<Quadratic>(x - load_lanes<B>(centre + (k + 1), pairs));
+        sum = fma(B::broadcast(slice), only_lanes<B>(along, pairs), sum);
       }
       total = total + B::widen(sum);
     }

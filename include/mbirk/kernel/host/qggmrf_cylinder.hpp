@@ -3,11 +3,10 @@
 // to NaN: w only grows with |d|. A pair of slices is computed once; its second slice takes it from the pack before by a permutation.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "mbirk/kernel/host/pack.hpp"
-#include "mbirk/kernel/host/scratch.hpp"
 #include "mbirk/prior/parameters.hpp"
 
 namespace mbirk::kernel {
@@ -44,11 +43,8 @@ template <class B> struct qggmrf_cylinder {
   index_t row_count, col_count, slices, row_stride, col_stride;
   qggmrf_constants constants;
 
-  /// Everything stays in registers: no part is reserved. Kernels that have a layout call it all the same.
-  void plan_scratch(scratch_layout&) noexcept {}
-
   /// sink(k, x, g, h, valid) for k = 0, lanes, ...: voxels, gradient and curvature of `valid` slices from k on; the lanes beyond hold finite numbers.
-  template <class Scratch, class Sink> MBIRK_INLINE void operator()(index_t i, index_t j, Scratch const&, Sink const& sink) const noexcept {
+  template <class Sink> MBIRK_INLINE void operator()(index_t i, index_t j, Sink const& sink) const noexcept {
     if (constants.quadratic) run<true>(i, j, sink);
     else run<false>(i, j, sink);
   }

@@ -2,6 +2,7 @@
 // are 0, so a channel needs those of the other parity and itself. A block of outputs is summed in registers over all inputs; taps are broadcast.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <vector>
@@ -15,8 +16,8 @@ namespace mbirk::kernel {
 /// Taps times the scale, as the kernel reads them: odd distances 2 x + 1 at [x + half], even ones 2 x at [2 half + x + half] except distance 0,
 /// which stands at the end. half = ceil(C / 2), -half <= x < half.
 struct ramp_table {
-  index_t half;
-  bool even;  ///< whether a tap at an even distance is not 0
+  index_t half = 0;
+  bool even = false;  ///< whether a tap at an even distance is not 0
   std::vector<float> taps;
 };
 /// tap(d) for whole d >= 0, in double.
@@ -55,12 +56,12 @@ template <class Cursor> MBIRK_INLINE void fetch_to_write(Cursor const&) noexcept
 /// One side of the filter: an array (views, rows, channels), which is transposed on the way, or a channel-major one.
 template <class Cursor> struct sinogram_rows {
   static constexpr bool channel_major = false;
-  Cursor at;
-  index_t view_stride, row_stride;  // in elements
+  Cursor at{};
+  index_t view_stride = 0, row_stride = 0;  // in elements
 };
 template <class Cursor> struct sinogram_channels {
   static constexpr bool channel_major = true;
-  Cursor at;
+  Cursor at{};
 };
 
 /// Out may be the array that In is: a task reads all it needs first, and needs what it writes. A task is a block of packs of a view, in all channels.

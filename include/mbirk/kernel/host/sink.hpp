@@ -7,10 +7,15 @@
 
 namespace mbirk::kernel {
 
+/// Of a pass over the samples of a view block with `used` rows.
+template <class B> MBIRK_INLINE void note_samples(chunked_shape const& shape, index_t used) {
+  B::note_lanes(shape.channels * used, shape.channels * shape.width);
+}
 /// f(offset in the view block, r) for every pack of samples of the detector; rows from r on.
-template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape const& shape, F const& f) {
+template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape const& shape, index_t used, F const& f) {
   for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n)
     for (index_t r = 0; r < shape.width; r += B::lanes) f(n * shape.width + r, r);
+  note_samples<B>(shape, used);
 }
 /// A pack of samples without those beyond the last row of the chunk.
 template <class B> MBIRK_INLINE typename B::pack only_rows(typename B::pack z, index_t rows_left) {
@@ -47,6 +52,7 @@ template <class B, bool Weighted, bool Keep> struct measure_views {
       }
       sum = sum + B::widen(row);
     }
+    note_samples<B>(shape, used);
   }
   void end(index_t task) noexcept { B::store_total(partial + task, sum); }
 };
@@ -63,7 +69,7 @@ template <class B, bool Weighted> struct subtract_views {
   template <class Block> void view(Block block, index_t chunk, index_t view) noexcept {
     index_t const used = shape.used(chunk), at = shape.offset(chunk, view);
     auto const alpha = B::broadcast(step);
-    each_sample_pack<B>(shape, [&](index_t k, index_t r) MBIRK_FLAT {
+    each_sample_pack<B>(shape, used, [&](index_t k, index_t r) MBIRK_FLAT {
       auto const z = only_rows<B>(B::load(block + k), used - r);
       auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
       B::store(error + (at + k), fnma(alpha, wz, B::load(error + (at + k))));

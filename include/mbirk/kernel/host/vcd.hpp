@@ -2,27 +2,16 @@
 // of its list; the gradient of the data becomes the direction in place. Prior: a cylinder kernel as qggmrf_cylinder.hpp, called pixel by pixel.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/plan.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
 
 namespace mbirk::kernel {
-
-/// Loads and stores of the last, partial pack of a cylinder.
-template <class B> MBIRK_INLINE typename B::pack load_slices(typename B::template cursor<float const> p, index_t n) {
-  return n == B::lanes ? B::load(p) : B::load_partial(p, static_cast<int>(n));
-}
-template <class B> MBIRK_INLINE void store_slices(typename B::template cursor<float> p, typename B::pack a, index_t n) {
-  if (n == B::lanes) B::store(p, a);
-  else B::store_partial(p, a, static_cast<int>(n));
-}
-/// Slices of the pack that begins at slice k.
-template <class B> MBIRK_INLINE index_t slices_at(index_t k, index_t slices) { return slices - k < B::lanes ? slices - k : B::lanes; }
-/// Lanes beyond the last slice hold nothing that may be summed.
-template <class B> MBIRK_INLINE typename B::pack only_slices(typename B::pack a, index_t n) { return n == B::lanes ? a : a * B::first_lanes(n); }
 
 /// |x - v|^2 / (2 sigma_p^2): gradient (x - v) / sigma_p^2 and its constant curvature.
 template <class B> struct proximal_cylinder {
@@ -30,14 +19,13 @@ template <class B> struct proximal_cylinder {
   index_t slices, row_stride, col_stride;  // of both
   float curvature;                         // 1 / sigma_p^2
 
-  void plan_scratch(scratch_layout&) noexcept {}
-  template <class Scratch, class Sink> MBIRK_INLINE void operator()(index_t i, index_t j, Scratch const&, Sink const& sink) const noexcept {
+  template <class Sink> MBIRK_INLINE void operator()(index_t i, index_t j, Sink const& sink) const noexcept {
     auto const x = recon + (i * row_stride + j * col_stride), v = prox_input + (i * row_stride + j * col_stride);
     auto const h = B::broadcast(curvature);
     for (index_t k = 0; k < slices; k += B::lanes) {
-      index_t const n = slices_at<B>(k, slices);
-      auto const value = load_slices<B>(x + k, n);
-      sink(k, value, h * (value - load_slices<B>(v + k, n)), h, n);
+      index_t const n = lanes_at<B>(k, slices);
+      auto const value = load_lanes<B>(x + k, n);
+      sink(k, value, h * (value - load_lanes<B>(v + k, n)), h, n);
     }
   }
 };
@@ -53,17 +41,15 @@ template <class B> struct subset_arrays {
   std::span<pixel_group const> groups;                         // a task each
 };
 
-/// d = -G / B with G = g_prior - c g, B = c H + h_prior; partial sums of G d and of h_prior d^2.
+/// d = -G / K with G = g_prior - c g, K = c H + h_prior; partial sums of G d and of h_prior d^2.
 template <class B, class Prior> struct vcd_direction {
   using G = typename B::geometry;
   Prior prior;
   subset_arrays<B> subset;
   float precision;                              // c = 1 / sigma_y^2
   typename B::template cursor<double> partial;  // two per task
-  scratch_layout layout{};
 
-  void plan_scratch() { prior.plan_scratch(layout); }
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+  void operator()(index_t task) const noexcept {
     auto const& group = subset.groups[static_cast<std::size_t>(task)];
     auto const c = B::broadcast(precision);
     auto slope = B::no_sum(), curve = B::no_sum();
@@ -72,10 +58,10 @@ template <class B, class Prior> struct vcd_direction {
       auto const at = subset.direction + G::load_value(subset.offsets + p);
       auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
       auto slope_here = B::constant(0), curve_here = B::constant(0);  // one cylinder in float, cylinders in double
-      prior(i, j, s, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
-        auto const gradient = fnma(c, load_slices<B>(at + k, n), g);
-        auto const d = only_slices<B>((B::constant(0) - gradient) / fma(c, load_slices<B>(diagonal + k, n), h), n);
-        store_slices<B>(at + k, d, n);
+      prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
+        auto const gradient = fnma(c, load_lanes<B>(at + k, n), g);
+        auto const d = only_lanes<B>((B::constant(0) - gradient) / fma(c, load_lanes<B>(diagonal + k, n), h), n);
+        store_lanes<B>(at + k, d, n);
         slope_here = fma(gradient, d, slope_here);
         curve_here = fma(h * d, d, curve_here);
       });
@@ -83,25 +69,23 @@ template <class B, class Prior> struct vcd_direction {
     }
     B::store_total(partial + 2 * task, slope);
     B::store_total(partial + (2 * task + 1), curve);
+    B::note_lanes(group.count * prior.slices, group.count * round_up(prior.slices, B::lanes));
   }
 };
 
-/// The first half with slice damping: G in place, B beside it, and per slice the sums of G / B and 1 / B over the pixels of each task.
+/// The first half with slice damping: G in place, K beside it, and per slice the sums of G / K and 1 / K over the pixels of each task.
 template <class B, class Prior> struct vcd_damped_gradient {
   using G = typename B::geometry;
   Prior prior;
   subset_arrays<B> subset;
   float precision;
-  typename B::template cursor<float> curvature;  // B, as the direction
+  typename B::template cursor<float> curvature;  // K, as the direction
   typename B::template cursor<double> columns;   // (tasks, 2, padded_slices)
   index_t padded_slices;
   scratch_layout layout{};
   scratch_part sums{};
 
-  void plan_scratch() {
-    prior.plan_scratch(layout);
-    sums = layout.add<float>("slice sums", 2 * padded_slices);
-  }
+  void plan_scratch() { sums = layout.add<float>("slice sums", 2 * padded_slices); }
   template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
     auto const& group = subset.groups[static_cast<std::size_t>(task)];
     auto const c = B::broadcast(precision);
@@ -111,21 +95,22 @@ template <class B, class Prior> struct vcd_damped_gradient {
       index_t const i = G::load_value(subset.rows + p), j = G::load_value(subset.cols + p), entry = G::load_value(subset.offsets + p);
       auto const at = subset.direction + entry, beside = curvature + entry;
       auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
-      prior(i, j, s, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
-        auto const gradient = fnma(c, load_slices<B>(at + k, n), g), total = fma(c, load_slices<B>(diagonal + k, n), h);
+      prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
+        auto const gradient = fnma(c, load_lanes<B>(at + k, n), g), total = fma(c, load_lanes<B>(diagonal + k, n), h);
         auto const one_over = B::constant(1) / total;
-        store_slices<B>(at + k, gradient, n);
-        store_slices<B>(beside + k, total, n);
+        store_lanes<B>(at + k, gradient, n);
+        store_lanes<B>(beside + k, total, n);
         B::store(ratio + k, fma(gradient, one_over, B::load(ratio + k)));
         B::store(inverse + k, B::load(inverse + k) + one_over);
       });
     }
     auto const out = columns + 2 * task * padded_slices;
     for (index_t k = 0; k < 2 * padded_slices; k += B::lanes) B::store_sums(out + k, B::widen(B::load(ratio + k)));
+    B::note_lanes(group.count * prior.slices, group.count * round_up(prior.slices, B::lanes));
   }
 };
 
-/// (1 - s_k) times the mean of G over the subset, weighted by 1 / B. A task is a pack of slices.
+/// (1 - s_k) times the mean of G over the subset, weighted by 1 / K. A task is a pack of slices.
 template <class B> struct vcd_slice_means {
   typename B::template cursor<double const> columns;  // (tasks, 2, padded_slices)
   typename B::template cursor<float const> undamped;  // 1 - s_k
@@ -143,7 +128,7 @@ template <class B> struct vcd_slice_means {
   }
 };
 
-/// The second half: d = -(G - shift_k) / B, with the sums of vcd_direction; h_prior is what c H leaves of B.
+/// The second half: d = -(G - shift_k) / K, with the sums of vcd_direction; h_prior is what c H leaves of K.
 template <class B> struct vcd_damped_direction {
   using G = typename B::geometry;
   subset_arrays<B> subset;
@@ -161,25 +146,26 @@ template <class B> struct vcd_damped_direction {
       auto const diagonal = subset.hessian + (G::load_value(subset.rows + p) * subset.row_stride + G::load_value(subset.cols + p) * subset.col_stride);
       auto slope_here = B::constant(0), curve_here = B::constant(0);
       for (index_t k = 0; k < slices; k += B::lanes) {
-        index_t const n = slices_at<B>(k, slices);
+        index_t const n = lanes_at<B>(k, slices);
         auto const at = subset.direction + (entry + k);
-        auto const gradient = load_slices<B>(at, n);
-        auto total = load_slices<B>(curvature + (entry + k), n);
+        auto const gradient = load_lanes<B>(at, n);
+        auto total = load_lanes<B>(curvature + (entry + k), n);
         if (n < B::lanes) total = total + (B::constant(1) - B::first_lanes(n));  // no 0 / 0 beyond the last slice
-        auto const d = only_slices<B>((B::load(shift + k) - gradient) / total, n);
-        store_slices<B>(at, d, n);
+        auto const d = only_lanes<B>((B::load(shift + k) - gradient) / total, n);
+        store_lanes<B>(at, d, n);
         slope_here = fma(gradient, d, slope_here);
-        curve_here = fma(fnma(c, load_slices<B>(diagonal + k, n), total) * d, d, curve_here);
+        curve_here = fma(fnma(c, load_lanes<B>(diagonal + k, n), total) * d, d, curve_here);
       }
       slope = slope + B::widen(slope_here), curve = curve + B::widen(curve_here);
     }
     B::store_total(partial + 2 * task, slope);
     B::store_total(partial + (2 * task + 1), curve);
+    B::note_lanes(group.count * slices, group.count * round_up(slices, B::lanes));
   }
 };
 
 /// Entries [first, last) of an ascending list of pixels; equal pixels are never in two ranges, so ranges write different voxels.
-struct entry_range { index_t first, last; };
+struct entry_range { index_t first = 0, last = 0; };
 inline std::vector<entry_range> cut_entries(std::span<std::int32_t const> ascending, index_t most) {
   std::vector<entry_range> ranges;
   auto const count = static_cast<index_t>(ascending.size());
@@ -208,10 +194,11 @@ template <class B> struct vcd_keep_positive {
       auto const x = recon + (pixel / cols * row_stride + pixel % cols * col_stride);
       auto const d = direction + e * slices;
       for (index_t k = 0; k < slices; k += B::lanes) {
-        index_t const n = slices_at<B>(k, slices);
-        store_slices<B>(d + k, max((B::constant(0) - load_slices<B>(x + k, n)) / B::broadcast(step), load_slices<B>(d + k, n)), n);
+        index_t const n = lanes_at<B>(k, slices);
+        store_lanes<B>(d + k, max((B::constant(0) - load_lanes<B>(x + k, n)) / B::broadcast(step), load_lanes<B>(d + k, n)), n);
       }
     }
+    B::note_lanes((last - first) * slices, (last - first) * round_up(slices, B::lanes));
   }
 };
 
@@ -241,15 +228,16 @@ template <class B> struct vcd_update {
       auto const d = direction + e * slices;
       auto here = B::constant(0);
       for (index_t k = 0; k < slices; k += B::lanes) {
-        index_t const n = slices_at<B>(k, slices);
-        auto const delta = step * load_slices<B>(d + k, n);
-        store_slices<B>(x + k, load_slices<B>(x + k, n) + delta, n);
+        index_t const n = lanes_at<B>(k, slices);
+        auto const delta = step * load_lanes<B>(d + k, n);
+        store_lanes<B>(x + k, load_lanes<B>(x + k, n) + delta, n);
         here = here + abs(delta);
         B::store(square + k, fma(delta, delta, B::load(square + k)));
       }
       total = total + B::widen(here);
     }
     B::store_total(change + task, total);
+    B::note_lanes((last - first) * slices, (last - first) * padded_slices);
     for (index_t k = 0; k < padded_slices; k += B::lanes) B::store_sums(columns + (task * padded_slices + k), B::widen(B::load(square + k)));
   }
 };

@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "mbirk/core/view.hpp"
+#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
 
 namespace mbirk::kernel {
 
 /// Where the next pack is: line (i, j), element k.
-struct walk_position { index_t i, j, k; };
+struct walk_position { index_t i = 0, j = 0, k = 0; };
 
 /// (outer, inner) lines of `length` elements. A line longer than a segment is shared by several tasks, shorter ones come many to a task. The
 /// number of tasks depends on the shape alone.
@@ -24,7 +25,7 @@ struct walk {
 
 /// An array as a walk sees it.
 template <class Cursor> struct walked {
-  Cursor data;
+  Cursor data{};
   index_t outer = 0, inner = 0;  // strides
   MBIRK_INLINE Cursor operator()(walk_position p) const noexcept { return data + (p.i * outer + p.j * inner + p.k); }
 };
@@ -58,18 +59,6 @@ template <class B, class F> MBIRK_INLINE void walk_packs(walk const& w, index_t 
     if (p.k < to) f(p, static_cast<int>(to - p.k));
     B::note_lanes(to - from, round_up(to - from, B::lanes));
   }
-}
-
-template <class B, class Cursor> MBIRK_INLINE typename B::pack load_lanes(Cursor at, int n) {
-  return n == B::lanes ? B::load(at) : B::load_partial(at, n);
-}
-template <class B, class Cursor> MBIRK_INLINE void store_lanes(Cursor at, typename B::pack x, int n) {
-  if (n == B::lanes) B::store(at, x);
-  else B::store_partial(at, x, n);
-}
-/// x in the first n lanes, `other` in those that are no elements.
-template <class B> MBIRK_INLINE typename B::pack only_lanes(typename B::pack x, typename B::pack other, int n) {
-  return n == B::lanes ? x : select(B::constant(0) < B::first_lanes(n), x, other);
 }
 
 }  // namespace mbirk::kernel

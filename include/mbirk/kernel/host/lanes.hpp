@@ -1,0 +1,25 @@
+// Packs at the end of a line, where only the first n lanes are elements.
+#pragma once
+
+#include "mbirk/core/index.hpp"
+
+namespace mbirk::kernel {
+
+/// Elements of the pack that begins at element k of a line.
+template <class B> MBIRK_INLINE index_t lanes_at(index_t k, index_t length) { return length - k < B::lanes ? length - k : B::lanes; }
+
+template <class B, class Cursor> MBIRK_INLINE typename B::pack load_lanes(Cursor at, index_t n) {
+  return n == B::lanes ? B::load(at) : B::load_partial(at, static_cast<int>(n));
+}
+template <class B, class Cursor> MBIRK_INLINE void store_lanes(Cursor at, typename B::pack x, index_t n) {
+  if (n == B::lanes) B::store(at, x);
+  else B::store_partial(at, x, static_cast<int>(n));
+}
+/// x in the first n lanes, 0 in those that are no elements and may not be summed. They must be finite.
+template <class B> MBIRK_INLINE typename B::pack only_lanes(typename B::pack x, index_t n) { return n == B::lanes ? x : x * B::first_lanes(n); }
+/// x in the first n lanes, `other` in those that are no elements.
+template <class B> MBIRK_INLINE typename B::pack only_lanes(typename B::pack x, typename B::pack other, index_t n) {
+  return n == B::lanes ? x : select(B::constant(0) < B::first_lanes(n), x, other);
+}
+
+}  // namespace mbirk::kernel
