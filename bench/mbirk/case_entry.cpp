@@ -51,7 +51,7 @@ void require_finite_inside(npy_array<float> const& recon, std::vector<std::uint8
   auto const slices = static_cast<std::size_t>(recon.shape[2]);
   for (std::size_t p = 0; p < mask.size(); ++p)
     for (std::size_t k = p * slices; mask[p] && k < (p + 1) * slices; ++k)
-      if (!mbirk::detail::npy_finite(recon.data[k])) mbirk::detail::npy_fail_finite(recon, k, path);
+      if (!mbirk::detail::is_finite(recon.data[k])) mbirk::detail::npy_fail_finite(recon, k, path);
 }
 
 }  // namespace

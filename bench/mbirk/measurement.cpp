@@ -174,7 +174,7 @@ repair_count measurement_source::read(context<exec::host, instrument::none> cons
   if (counts())
     return counts_to_line_integrals(ctx, views, view<float const, 2>(white_.data(), {rows, channels}), view<float const, 2>(dark_.data(), {rows, channels}), views);
   for (index_t i = 0; i < views.size(); ++i)
-    if (!mbirk::detail::npy_finite(to[i])) {
+    if (!mbirk::detail::is_finite(to[i])) {
       std::array const at{first + i / (rows * channels), i / channels % rows, i % channels};
       fail(data_.name, "value " + shape_text(at) + " is " + mbirk::detail::number_text(to[i]) + ", expected finite line integrals (counts need a white field)");
     }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <limits>
 #include <memory>
 
@@ -41,7 +42,19 @@ struct recon_command : common_options {
 };
 
 std::atomic<bool> interrupt_asked{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<std::int64_t> interrupt_time{0};  // nanoseconds of the monotonic clock
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
+
+/// One wish may come as two signals, to the process and to its group; what comes later than that is a second wish.
+void note_interrupt(int signal) {
+  auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch()).count();
+  if (!interrupt_asked) {
+    interrupt_time = now, interrupt_asked = true;
+  } else if (now - interrupt_time > 500'000'000) {
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+  }
+}
 
 /// While it lives, the first ctrl-C asks the reconstruction to stop; the second one ends the program at once.
 class interrupt_watch {
@@ -49,8 +62,7 @@ class interrupt_watch {
   interrupt_watch() {
     interrupt_asked = false;
     struct sigaction action = {};
-    action.sa_handler = [](int) { interrupt_asked = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    action.sa_handler = note_interrupt;
     for (std::size_t k = 0; k < 2; ++k) sigaction(signals[k], &action, &before_[k]);
   }
   ~interrupt_watch() {

@@ -108,7 +108,7 @@ TEST_F(Npy, WholeNumbersOfEverySize) {
   EXPECT_EQ(read<float>(npy_bytes(dictionary("<u2", "(2,)"), bytes_of<std::uint16_t>({1, 65535}))).data, (std::vector<float>{1, 65535}));
   EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("<u2", "(2,)"), bytes_of<std::uint16_t>({1, 65535}))).data, (std::vector<std::int32_t>{1, 65535}));
   EXPECT_EQ(read<float>(npy_bytes(dictionary("<u4", "(2,)"), bytes_of<std::uint32_t>({1, 1u << 31}))).data, (std::vector<float>{1, 2147483648.0f}));
-  expect_error<std::int32_t>(npy_bytes(dictionary("<u4", "(2,)"), bytes_of<std::uint32_t>({1, 1u << 31})), "value [1] is 2147483648");
+  expect_error<std::int32_t>(npy_bytes(dictionary("<u4", "(2,)"), bytes_of<std::uint32_t>({1, 1u << 31})), "value (1) is 2147483648");
 }
 
 TEST_F(Npy, FortranOrderBecomesCOrder) {

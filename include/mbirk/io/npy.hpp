@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "mbirk/core/error.hpp"
+#include "mbirk/core/finite.hpp"
 #include "mbirk/io/output_file.hpp"
 
 namespace mbirk {
@@ -157,21 +157,17 @@ inline std::string npy_index(npy_header const& header, index_t k) {
   return shape_text(index);
 }
 
-/// Not isfinite(), which a caller's -ffast-math turns into true.
-inline bool npy_finite(float x) noexcept { return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u; }
-inline bool npy_finite(double x) noexcept { return (std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u) != 0x7ff0000000000000u; }
-
 /// value as T; ok becomes false when T cannot hold it. Real numbers are rounded, whole numbers never change.
 template <class T, class S> T npy_convert(S value, bool& ok) noexcept {
   if constexpr (std::is_same_v<T, S>) {
     return value;
   } else if constexpr (std::is_floating_point_v<T>) {
     T const t = static_cast<T>(value);
-    if constexpr (std::is_floating_point_v<S>) ok = ok && (npy_finite(t) || !npy_finite(value));
+    if constexpr (std::is_floating_point_v<S>) ok = ok && (is_finite(t) || !is_finite(value));
     return t;
   } else if constexpr (std::is_floating_point_v<S>) {
     bool const fits =
-        npy_finite(value) && value >= -2147483648.0 && value < 2147483648.0 && value == static_cast<S>(static_cast<std::int64_t>(value));
+        is_finite(value) && value >= -2147483648.0 && value < 2147483648.0 && value == static_cast<S>(static_cast<std::int64_t>(value));
     ok = ok && fits;
     return fits ? static_cast<T>(value) : T{};
   } else {
@@ -332,7 +328,7 @@ namespace detail {
 /// @throws io_error naming the file and the first element that is infinite or not a number.
 inline void require_finite(npy_array<float> const& array, std::filesystem::path const& path) {
   for (std::size_t k = 0; k < array.data.size(); ++k)
-    if (!detail::npy_finite(array.data[k])) detail::npy_fail_finite(array, k, path);
+    if (!detail::is_finite(array.data[k])) detail::npy_fail_finite(array, k, path);
 }
 
 /// Writes a C-order array (float, double, int32, uint8), version 1.0. The file appears under its name when it is complete, or not at all.
