@@ -12,6 +12,8 @@ qggmrf_denoise do 1 iteration with everything that such a call sets up; the util
 In each round either side is timed once, warm, through its public interface: mbirk in the third run of `mbirk profile`, MBIRJAX
 (compiled before, on the devices it chooses itself) in the second of two calls, until its result is ready. In every other round
 the other side begins. There are --rounds rounds, fewer but at least 1 where a side would take longer than --budget seconds.
+When MBIRJAX ends its process (XLA does so when its CPU devices lock each other out), the operation is tried once more in a new one, and then on one
+device.
 What MBIRJAX lowers and compiles even in a warm call (median_filter3d does; --json has it) is taken off its time.
 Ratios are MBIRJAX time / mbirk time and hold for this run only. '*': other processes took more than 10 % of a core
 meanwhile; repeat on a quiet machine.
@@ -20,7 +22,7 @@ meanwhile; repeat on a quiet machine.
 the number of devices, because slices at the border between two are refreshed once an iteration only.
 
 Exit code: 0 done; 1 an operation failed or --check found a difference; 2 bad usage."""
-import argparse, collections, contextlib, fnmatch, importlib.metadata, io, json, os, pathlib
+import argparse, collections, contextlib, fnmatch, importlib.metadata, io, itertools, json, multiprocessing, os, pathlib
 import platform, re, statistics, subprocess, sys, tempfile, time, venv
 
 VERSION = "0.7.3"
@@ -107,10 +109,15 @@ def need_mbirjax(folder):
     os.execv(python, [str(python), *sys.argv])
 
 
+def quiet():
+    import warnings
+    warnings.filterwarnings("ignore", message="TkAgg not available")                    # MBIRJAX's viewer, not used here
+
+
 class MbirJax:
     """One geometry and size on the MBIRJAX side: the model, its inputs, and each operation as a call."""
 
-    def __init__(self, geometry, n, check):
+    def __init__(self, geometry, n, check, one_device=False):
         import mbirjax                                               # before jax: it decides how many CPU devices JAX shows
         import jax, jax.numpy as jnp, numpy as np
         self.geometry, self.shape = geometry, (n // 2, n, n)
@@ -120,7 +127,7 @@ class MbirJax:
         self.denoiser = mbirjax.QGGMRFDenoiser((n, n, n))
         for model in (self.model, self.denoiser):
             model.set_params(verbose=0)
-            if check:
+            if check or one_device:
                 model.configure_devices(1)
         self.names = ["delta_det_channel", "delta_det_row", "det_channel_offset", "det_row_offset", "delta_voxel", "voxel_row_aspect",
                       "voxel_slice_aspect", "use_ror_mask"]          # of the parameters
@@ -234,31 +241,73 @@ def measure(args, name, n, jax_side):
             "other_processes_cores": others}, environment
 
 
+def worker(pipe, args, geometry, n, ops, one_device):
+    """Process of its own, because XLA aborts its process when the collectives of two CPU devices lock each other out: measures ops in turn."""
+    log = tempfile.TemporaryFile()
+    os.dup2(log.fileno(), 2)                                                            # XLA's last words are long
+    quiet()
+    side = MbirJax(geometry, n, check=False, one_device=one_device)
+    for op in ops[:1] if one_device else ops:
+        pipe.send(("begin", op))
+        try:
+            row, environment = measure(args, op, n, side)
+            pipe.send(("row", row | {"one_device": one_device}, environment))
+        except Failure as failure:
+            pipe.send(("failed", op, str(failure)))
+    if not one_device:
+        pipe.send(("end", side.model.device_summary))
+
+
+def measured(args, geometry, n, ops):
+    """What the workers send: ("row", record, environment), ("failed", op, why) for every op, ("end", devices)."""
+    spawn, tries = multiprocessing.get_context("spawn"), collections.Counter()
+    while ops:
+        here, there = spawn.Pipe(duplex=False)
+        process = spawn.Process(target=worker, args=(there, args, geometry, n, ops, tries[ops[0]] == 2))
+        process.start()
+        there.close()
+        current = ops[0]
+        try:
+            while True:
+                message = here.recv()
+                if message[0] == "begin":
+                    current = message[1]
+                    continue
+                yield message
+                if message[0] != "end":
+                    ops = ops[ops.index(current) + 1:]
+        except EOFError:
+            process.join()
+        if current in ops:                                                              # it died with this one
+            tries[current] += 1
+            if tries[current] == 3:
+                yield "failed", current, f"MBIRJAX ended its process three times, exit code {process.exitcode}"
+                ops = ops[ops.index(current) + 1:]
+
+
 def compare_times(args):
     print(f"{'operation':34}{'N':>5}  {'mbirk ms: median':>17}{'min':>10}  {'MBIRJAX ms: median':>19}{'min':>10}  {'ratio':>8}  "
           "(over rounds: how many)")
-    load, rows, errors, environment = os.getloadavg(), [], [], None
+    load, rows, errors, environment, devices = os.getloadavg(), [], [], None, None
     for n in args.sizes:
-        jax_side = None
-        for op in args.ops:
-            geometry = OPS[op].geometry
-            try:
-                if jax_side is None or jax_side.geometry != geometry:
-                    jax_side = MbirJax(geometry, n, check=False)
-                row, environment = measure(args, op, n, jax_side)
-            except Failure as failure:
-                errors.append({"operation": op, "volume_size": n, "error": str(failure)})
-                print(f"{op:34}{n:5}  failed: {failure}", flush=True)
-                continue
-            rows.append(row)
-            ms = [1e3 * f(row[side]) for side in ("mbirk", "mbirjax") for f in (statistics.median, min)]
-            mark = " *" if row["other_processes_cores"] > 0.1 else ""
-            print(f"{op:34}{n:5}  {ms[0]:17.3f}{ms[1]:10.3f}  {ms[2]:19.3f}{ms[3]:10.3f}  {row['ratio_of_medians']:8.2f}  "
-                  f"({row['ratio_min']:.2f} .. {row['ratio_max']:.2f}: {len(row['mbirk'])}){mark}", flush=True)
+        for geometry, group in itertools.groupby(args.ops, lambda op: OPS[op].geometry):
+            for kind, *message in measured(args, geometry, n, list(group)):
+                if kind == "end":
+                    devices = message[0]
+                elif kind == "failed":
+                    errors.append({"operation": message[0], "volume_size": n, "error": message[1]})
+                    print(f"{message[0]:34}{n:5}  failed: {message[1]}", flush=True)
+                else:
+                    row, environment = message
+                    rows.append(row)
+                    ms = [1e3 * f(row[side]) for side in ("mbirk", "mbirjax") for f in (statistics.median, min)]
+                    mark = (" *" if row["other_processes_cores"] > 0.1 else "") + (" (MBIRJAX on 1 device)" if row["one_device"] else "")
+                    print(f"{row['operation']:34}{n:5}  {ms[0]:17.3f}{ms[1]:10.3f}  {ms[2]:19.3f}{ms[3]:10.3f}  {row['ratio_of_medians']:8.2f}  "
+                          f"({row['ratio_min']:.2f} .. {row['ratio_max']:.2f}: {len(row['mbirk'])}){mark}", flush=True)
     cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     cpu, cores, load_after = cpu[1] if cpu else platform.machine(), len(os.sched_getaffinity(0)), os.getloadavg()
     versions = {"mbirjax": VERSION, "python": platform.python_version()} | {p: importlib.metadata.version(p) for p in ("jax", "jaxlib", "numpy")}
-    versions["mbirjax devices"] = jax_side.model.device_summary if jax_side else None
+    versions["mbirjax devices"] = devices
     print(f"\nmachine: {cpu}, {cores} cores; load average before {load[0]:.2f}, after {load_after[0]:.2f}; rounds: at most {args.rounds}")
     print("MBIRJAX: " + ", ".join(f"{k} {v}" for k, v in versions.items()))
     print("mbirk:   " + json.dumps(environment))
@@ -315,6 +364,5 @@ if __name__ == "__main__":
     need_mbirjax(args.venv)
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")               # loading from its compile cache logs long, harmless notes
-    import warnings
-    warnings.filterwarnings("ignore", message="TkAgg not available")                     # MBIRJAX's viewer, not used here
+    quiet()
     sys.exit(compare_results(args) if args.check else compare_times(args))

@@ -9,7 +9,7 @@
 
 namespace mbirk::program {
 
-/// done: 0. A check or comparison failed: 1. Bad usage or input: 2, said in one line. The policy is not available here: 3.
+/// done: 0. A check or comparison failed, or a reconstruction was interrupted: 1. Bad usage or input: 2, said in one line. The policy is not available here: 3.
 enum exit_code { done = 0, check_failed = 1, bad_input = 2, not_available = 3 };
 
 /// Ends the program with exit code 3.

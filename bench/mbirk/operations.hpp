@@ -1,4 +1,4 @@
-// The one table of operations, used by ops, run and profile. To add an operation, add an entry in operations.cpp.
+// The one table of operations, used by ops, run and profile. An operation is an entry in one of operations_*.cpp.
 #pragma once
 
 #include <array>

@@ -79,7 +79,7 @@ class interrupt_watch {
 /// The user asked to stop; main would call it bad input, so it is caught here.
 struct interrupted : error { using error::error; };
 void stop_if_asked() {
-  require<interrupted>(!interrupt_asked, [] { return "interrupted before the first iteration was done; nothing was written"; });
+  require<interrupted>(!interrupt_asked, [] { return "interrupted; nothing was written"; });
 }
 
 std::string duration_text(double seconds) {
