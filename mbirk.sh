@@ -15,7 +15,7 @@ test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev clang-19 lib
 usage() {
   cat <<'TEXT'
 ./mbirk.sh profile [args...]   build the program and run `mbirk profile args...`
-./mbirk.sh test                run all tests: release build, address sanitizer, clang
+./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang
 ./mbirk.sh bench [args...]     run the micro-benchmarks (BENCHMARK_FILTER=<regex> selects), then bench/compare_mbirjax.py args...
 ./mbirk.sh build               build the program and print where it lies
 ./mbirk.sh help                this text

@@ -23,14 +23,14 @@ constexpr parameter common_parameters[] = {
     {"delta_voxel", number},       {"voxel_row_aspect", number}, {"voxel_slice_aspect", number}, {"use_ror_mask", any}};
 constexpr parameter cone_only_parameters[] = {
     {"source_detector_dist", any}, {"source_iso_dist", number}, {"use_curved_detector", flag}, {"recon_slice_offset", number},
-    {"axial_pad_fraction", any}};
+    {"axial_pad_fraction", any}, {"slice_damping", flag}};
 // What a reconstruction is given. verbose and the unit of length change no result.
 constexpr parameter reconstruction_parameters[] = {
     {"p", number},           {"q", number},           {"T", number},       {"qggmrf_nbr_wts", numbers},
     {"sharpness", number},   {"snr_db", number},      {"sigma_y", number}, {"sigma_x", number},
     {"sigma_prox", number},  {"auto_regularize_flag", flag}, {"positivity_flag", flag}, {"max_alpha", number},
     {"granularity", numbers}, {"partition_sequence", numbers}, {"verbose", any}, {"alu_unit", any}, {"alu_value", any}};
-// What else a case may hold: nothing here reads it.
+// What else a case may hold. sigma_noise is for the denoiser; nothing reads the others.
 constexpr parameter case_parameters[] = {{"b", any}, {"sigma_noise", number}, {"max_resolutions", any}};
 
 std::string list(std::vector<std::string> const& words) {
@@ -217,6 +217,7 @@ denoise_options read_denoiser_parameters(json_field const& params) {
 recon_options read_model_parameters(json_field const& params) {
   recon_options o;
   each_model_number(o, [&](char const* name, auto& value) { read_number(params, name, value); });
+  if (params.has("slice_damping")) o.slice_damping = params.at("slice_damping", "").boolean();
   if (params.has("positivity_flag")) o.positivity_flag = params.at("positivity_flag", "").boolean();
   if (params.has("granularity")) o.granularity = read_integers(params.at("granularity", ""), 1);
   if (params.has("partition_sequence")) o.partition_sequence = read_integers(params.at("partition_sequence", ""), 0);
@@ -323,6 +324,7 @@ json geometry_json(geometry_file const& g) {
   each_model_number(g.model, put);
   params["qggmrf_nbr_wts"] = g.model.qggmrf_nbr_wts;
   params["positivity_flag"] = g.model.positivity_flag;
+  put("slice_damping", g.model.slice_damping);
   params["granularity"] = g.model.granularity;
   params["partition_sequence"] = g.model.partition_sequence;
   root["params"] = std::move(params);

@@ -32,7 +32,8 @@ int parse_and_run(int argc, char** argv) {
   CLI::App app{"mbirk: model-based iterative reconstruction kernels, run, checked and measured", "mbirk"};
   app.set_version_flag("--version", "mbirk " + std::string(mbirk::version_string));
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 a check or comparison failed or a reconstruction was interrupted, 2 bad usage or input, 3 the policy is not available here.\n"
+  app.footer("Exit codes: 0 done, 1 a check or comparison failed or a reconstruction was interrupted, 2 bad usage or input,\n"
+             "3 the policy is not available here.\n"
              "`mbirk COMMAND --help` explains a command.");
   chosen_command chosen;
   add_ops_command(app, chosen);

@@ -144,7 +144,8 @@ measurement_source::measurement_source(measurement_files const& files) {
 #endif
   if (is == format::npy) data_ = open_npy(files.input);
   auto const& s = data_.shape;
-  if (s.size() != 3 || s[0] < 1 || s[1] < 1 || s[2] < 1) fail(data_.name, "has shape " + shape_text(s) + ", expected (views, rows, channels), at least one of each");
+  if (s.size() != 3 || s[0] < 1 || s[1] < 1 || s[2] < 1)
+    fail(data_.name, "has shape " + shape_text(s) + ", expected (views, rows, channels), at least one of each");
   std::copy(s.begin(), s.end(), shape_.begin());
 #if defined(MBIRK_WITH_HDF5)
   if (file && file->has("/exchange/theta")) theta_ = read_theta(*file, "/exchange/theta", shape_[0]);
@@ -171,8 +172,10 @@ repair_count measurement_source::read(context<exec::host, instrument::none> cons
   index_t const rows = shape_[1], channels = shape_[2];
   data_.read(first, count, to);
   view<float, 3> const views(to, {count, rows, channels});
-  if (counts())
-    return counts_to_line_integrals(ctx, views, view<float const, 2>(white_.data(), {rows, channels}), view<float const, 2>(dark_.data(), {rows, channels}), views);
+  if (counts()) {
+    view<float const, 2> const white(white_.data(), {rows, channels}), dark(dark_.data(), {rows, channels});
+    return counts_to_line_integrals(ctx, views, white, dark, views);
+  }
   for (index_t i = 0; i < views.size(); ++i)
     if (!mbirk::detail::is_finite(to[i])) {
       std::array const at{first + i / (rows * channels), i / channels % rows, i % channels};

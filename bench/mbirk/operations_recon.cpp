@@ -47,7 +47,8 @@ std::vector<operation> recon_operations() {
        on_scan([](auto const& ctx, auto const& scan, operands& x) {
          x.warnings = mbirk::recon(ctx, scan, x.volume("sinogram"), x.optional_volume("weights"), x.output_volume(), options_of(x)).warnings;
        }), [](any_scan const& any, operands const& x) { return least_flops(any, x, 74); }},
-      {"prox_map", "recon", scans, on_host, {{.name = "prox_input", .kind = array_kind::recon}, sinogram_input, weights, init}, prox_arguments, array_kind::recon,
+      {"prox_map", "recon", scans, on_host, {{.name = "prox_input", .kind = array_kind::recon}, sinogram_input, weights, init}, prox_arguments,
+       array_kind::recon,
        on_scan([](auto const& ctx, auto const& scan, operands& x) {
          auto o = options_of(x);
          if (auto const sigma = x.number("sigma_prox")) o.sigma_prox = sigma;

@@ -107,7 +107,9 @@ std::vector<profile_entry const*> choose(std::string const& glob) {
 int run_profile(profile_options const& options) {
   require_policy(options.common);
   auto const chosen = choose(options.ops);
-  require(!chosen.empty(), [&] { return "--ops " + options.ops + " matches no operation, expected a pattern such as 'parallel_*' for names such as " + profile_entries().front().name; });
+  require(!chosen.empty(), [&] {
+    return "--ops " + options.ops + " matches no operation, expected a pattern such as 'parallel_*' for names such as " + profile_entries().front().name;
+  });
   namespace fs = std::filesystem;
   fs::path const out = options.out;
   std::error_code code;

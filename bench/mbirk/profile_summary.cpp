@@ -54,7 +54,8 @@ void print_summary(json const& report) {
                  minimal > 0 ? fmt::format("{:.2f}", flops / minimal) : "-", cost["source"].get<std::string>());
     }
   }
-  fmt::print("\nGUPS: 1e9 items a second: voxel-view updates of projections, else samples, voxels or pixels. GB/s and flop/byte: loads and stores of all arrays but scratch, as the kernels issue them.\n"
+  fmt::print("\nGUPS: 1e9 items a second: voxel-view updates of projections, else samples, voxels or pixels. GB/s and flop/byte: loads\n"
+             "and stores of all arrays but scratch, as the kernels issue them.\n"
              "x minimal: flops over the least that the formulas ask for; - where they ask for none.\n");
   for (auto const& e : report["errors"])
     fmt::print("failed: {} at {}: {}\n", e["operation"].get<std::string>(), e["volume_size"].get<long>(), e["error"].get<std::string>());

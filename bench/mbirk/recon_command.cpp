@@ -359,7 +359,8 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--seed", o->seed, "Of the random pixel subsets (default 0)")->type_name("N");
-  command->add_option("--checkpoint", o->checkpoint, "Keep the state here, so that --resume can go on (without it on ctrl-C only, as OUT.checkpoint)")->type_name("FILE");
+  command->add_option("--checkpoint", o->checkpoint, "Keep the state here, so that --resume can go on (without it on ctrl-C only, as OUT.checkpoint)")
+      ->type_name("FILE");
   command->add_option("--checkpoint-every", o->checkpoint_every, "Iterations from one --checkpoint to the next")
       ->check(CLI::Range(1, 100000))
       ->type_name("N")
@@ -368,7 +369,8 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--memory-limit", o->memory_limit, "Refuse to start beyond this, e.g. 8GiB (default: what is available)")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
-  command->add_option("--save-parameters", o->save_parameters, "Write all parameters, automatic sizes included, as JSON that --geometry reads")->type_name("FILE");
+  command->add_option("--save-parameters", o->save_parameters, "Write all parameters, automatic sizes included, as JSON that --geometry reads")
+      ->type_name("FILE");
   command->add_flag("--no-png", o->no_png, "No picture of three slices beside OUT");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });

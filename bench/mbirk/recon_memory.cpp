@@ -87,7 +87,8 @@ index_t fewest_subsets(recon_options const& o) {
 std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> const& any, recon_options const& o, memory_question const& q) {
   return std::visit([&]<class Scan>(Scan const& scan) {
     bool const cone = std::is_same_v<Scan, cone_scan>;
-    double const samples = 4 * product(scan.sinogram_shape()), one_view = cone ? samples / static_cast<double>(std::max<index_t>(scan.sinogram_shape()[0], 1)) : 0;
+    double const samples = 4 * product(scan.sinogram_shape()), views = static_cast<double>(std::max<index_t>(scan.sinogram_shape()[0], 1));
+    double const one_view = cone ? samples / views : 0;
     double const inside = inside_bytes(cone, scan.sinogram_shape()), voxels = 4 * product(scan.recon_shape());
     std::vector<memory_item> items{{"sinogram", samples}, {"reconstruction", voxels}};
     if (q.weighted) items.push_back({"weights", samples});
@@ -115,7 +116,7 @@ std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> con
     // Tiles of 64 pixels or channels and some tables; half of this was measured.
     items.push_back({"work space of " + std::to_string(q.threads) + (q.threads == 1 ? " thread" : " threads"),
                      q.threads * (1e6 + 512.0 * static_cast<double>(scan.sinogram_shape()[2] + scan.recon_shape()[2]))});
-    std::stable_sort(items.begin(), items.end(), [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+    std::sort(items.begin(), items.end(), [](auto const& a, auto const& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name; });
     return items;
   }, any);
 }

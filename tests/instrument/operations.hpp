@@ -43,7 +43,8 @@ inline parallel_scan odd_parallel(double voxel) {
 inline cone_scan odd_cone(double row_pitch, bool curved) {
   return cone_scan(cone_parameters{.sinogram_shape = {5, 17, 23}, .angles = {0.1f, 1.3f, 2.9f, 4.4f, 6.0f}, .source_detector_dist = 60, .source_iso_dist = 41,
                                    .helical_z_shifts = {-1.f, -.5f, 0.f, .5f, 1.f}, .use_curved_detector = curved,
-                                   .delta_det_channel = 0.9, .delta_det_row = row_pitch, .det_channel_offset = 0.7, .det_row_offset = -0.6, .delta_voxel = 0.75, .recon_shape = std::array<index_t, 3>{19, 21, 37},
+                                   .delta_det_channel = 0.9, .delta_det_row = row_pitch, .det_channel_offset = 0.7,
+                                   .det_row_offset = -0.6, .delta_voxel = 0.75, .recon_shape = std::array<index_t, 3>{19, 21, 37},
                                    .recon_slice_offset = 0.4});
 }
 

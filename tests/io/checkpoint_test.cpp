@@ -131,7 +131,9 @@ TEST_F(Checkpoint, HasTheFormatItSays) {
   auto const s = rich_state();
   save_checkpoint(path, s);
   auto const file = file_text(path);
-  EXPECT_TRUE(file.starts_with("mbirk checkpoint\nversion 1\nbyte_order little\nnote 1\n \nsinogram_shape 3 2 3 5\nrecon_shape 3 3 1 7\nseed 4294967295\n")) << file.substr(0, 200);
+  EXPECT_TRUE(
+      file.starts_with("mbirk checkpoint\nversion 1\nbyte_order little\nnote 1\n \nsinogram_shape 3 2 3 5\nrecon_shape 3 3 1 7\nseed 4294967295\n"))
+      << file.substr(0, 200);
   auto const data = file.find("\ndata"), first = file.find('\n', data + 1) + 1;
   EXPECT_EQ(first % 64, 0u);
   ASSERT_EQ(file.size(), first + 4 * (21 + 30 + 21) + 15);

@@ -50,8 +50,10 @@ struct Hdf5 : testing::Test {
     EXPECT_NE(text.find(part), std::string::npos) << "expected: " << part << "\nfound: " << text;
   }
   /// A data set of any type, by the C interface, so that the reader is not only tested with our own writer.
-  template <class T> void raw(char const* name, hid_t file_type, hid_t memory_type, std::vector<hsize_t> const& shape, T const* data, bool packed = false) const {
-    hid_t const f = std::filesystem::exists(file) ? H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT) : H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
+  template <class T>
+  void raw(char const* name, hid_t file_type, hid_t memory_type, std::vector<hsize_t> const& shape, T const* data, bool packed = false) const {
+    hid_t const f = std::filesystem::exists(file) ? H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
+                                                  : H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
     hid_t const space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), layout = H5Pcreate(H5P_DATASET_CREATE);
     if (packed) {
       std::vector<hsize_t> const chunk(shape.size(), 2);
@@ -99,7 +101,8 @@ TEST_F(Hdf5, EveryNumberTypeIsConverted) {
     EXPECT_EQ(hdf5_file(file).read<float>(name).data, (std::vector<float>{0, 1, 127, 2.5f}));
     EXPECT_EQ(hdf5_file(file).read<double>(name).data, values);
   }
-  for (auto const type : {H5T_STD_I8LE, H5T_STD_U8LE, H5T_STD_I16LE, H5T_STD_U16LE, H5T_STD_U16BE, H5T_STD_I32LE, H5T_STD_U32LE, H5T_STD_I64LE, H5T_STD_U64BE}) {
+  for (auto const type :
+       {H5T_STD_I8LE, H5T_STD_U8LE, H5T_STD_I16LE, H5T_STD_U16LE, H5T_STD_U16BE, H5T_STD_I32LE, H5T_STD_U32LE, H5T_STD_I64LE, H5T_STD_U64BE}) {
     auto const name = "whole" + std::to_string(static_cast<long long>(type));
     raw(name.c_str(), type, H5T_NATIVE_DOUBLE, shape, std::vector<double>{0, 1, 127, 2}.data());
     EXPECT_EQ(hdf5_file(file).read<float>(name).data, (std::vector<float>{0, 1, 127, 2})) << hdf5_file(file).type(name);

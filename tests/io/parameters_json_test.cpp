@@ -81,7 +81,10 @@ TEST(ParametersJson, FoundSigmasComeBackWithTheFlagSet) {
 
 TEST(ParametersJson, IsOneLineAParameter) {
   auto const text = parameters_to_json(cone());
-  EXPECT_TRUE(text.starts_with("{\n  \"format\": \"mbirk parameters\",\n  \"version\": 1,\n  \"geometry\": \"cone\",\n  \"parameters\": {\n    \"sinogram_shape\": [3,4,6],\n")) << text;
+  EXPECT_TRUE(
+      text.starts_with("{\n  \"format\": \"mbirk parameters\",\n  \"version\": 1,\n  \"geometry\": \"cone\",\n  \"parameters\": {\n    "
+                       "\"sinogram_shape\": [3,4,6],\n"))
+      << text;
   EXPECT_NE(text.find("\n    \"delta_voxel\": 0.5,\n"), std::string::npos) << text;
   EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), 5 + list_parameters<cone_geometry>().size() + 2);
 }
@@ -105,7 +108,8 @@ TEST(ParametersJson, FilesAndGeometries) {
   EXPECT_EQ(refusal([&] { load_any_parameters(folder.path()); }), folder.path().string() + ": is not a file");
   EXPECT_TRUE(std::holds_alternative<parallel_parameter_set>(any_parameters_from_json(document(least))));
   EXPECT_TRUE(std::holds_alternative<image_parameter_set>(any_parameters_from_json(document("\"recon_shape\": [1, 2, 3]", "image"))));
-  EXPECT_EQ(refusal([&] { any_parameters_from_json(document(least, "fan")); }), "parameters: geometry is \"fan\", expected \"parallel\", \"cone\" or \"image\"");
+  EXPECT_EQ(refusal([&] { any_parameters_from_json(document(least, "fan")); }),
+            "parameters: geometry is \"fan\", expected \"parallel\", \"cone\" or \"image\"");
   EXPECT_THROW(save_parameters(folder / "no/such", rich()), io_error);
   auto latin = cone();
   latin.set("alu_unit", "\xb5m");
@@ -135,9 +139,10 @@ TEST(ParametersJson, ReadingIsStrict) {
   EXPECT_EQ(refused_parameter("\"granularity\": [1, 18446744073709551615]"),
             "p.json: parameters.granularity is [1,18446744073709551615], expected one or more whole numbers >= 1");
   EXPECT_EQ(refused_parameter("\"qggmrf_nbr_wts\": [[1], 2, 3]"), "p.json: parameters.qggmrf_nbr_wts is [[1],2,3], expected three numbers >= 0, not all 0");
-  for (std::string const mask : {"[[0, 1]]", "{}", "{\"shape\": [1, 2]}", "{\"shape\": [1, 2], \"rows\": [\"01\", \"01\"]}", "{\"shape\": [1, 2], \"rows\": [\"012\"]}",
-                                 "{\"shape\": [1, 2], \"rows\": [\"02\"]}", "{\"shape\": [1], \"rows\": [\"01\"]}", "{\"shape\": [1, 2], \"rows\": [3]}",
-                                 "{\"shape\": [1, 2], \"rows\": [\"01\"], \"x\": 1}"})
+  for (std::string const mask :
+       {"[[0, 1]]", "{}", "{\"shape\": [1, 2]}", "{\"shape\": [1, 2], \"rows\": [\"01\", \"01\"]}", "{\"shape\": [1, 2], \"rows\": [\"012\"]}",
+        "{\"shape\": [1, 2], \"rows\": [\"02\"]}", "{\"shape\": [1], \"rows\": [\"01\"]}", "{\"shape\": [1, 2], \"rows\": [3]}",
+        "{\"shape\": [1, 2], \"rows\": [\"01\"], \"x\": 1}"})
     EXPECT_TRUE(refused_parameter("\"use_ror_mask\": " + mask).ends_with("expected true, false or an array of 0 and 1")) << mask;
   EXPECT_LT(refused_parameter("\"alu_value\": \"" + std::string(1000, 'x') + "\"").size(), 200u);
 }

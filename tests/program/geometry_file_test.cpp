@@ -87,6 +87,10 @@ TEST_F(GeometryFile, TheScan) {
   EXPECT_EQ(scan.z_shifts()[1], -0.6f);
   j["params"]["source_detector_dist"] = "inf";
   j["params"]["use_curved_detector"] = false;
+  EXPECT_FALSE(read(j).model.slice_damping);
+  j["params"]["slice_damping"] = false;
+  EXPECT_EQ(read(j).model.slice_damping, false);
+  EXPECT_EQ(geometry_json(read(j))["params"]["slice_damping"], false);
   EXPECT_EQ(std::get<cone_scan>(read(j).scan).geometry().inverse_detector_dist, 0);
 }
 
@@ -95,8 +99,20 @@ TEST_F(GeometryFile, TheParametersOfReconstruction) {
   auto const defaults = read(j).model;
   EXPECT_EQ(defaults.granularity, recon_options{}.granularity);
   EXPECT_FALSE(defaults.sigma_y);
-  j["params"] = {{"p", 1.9}, {"q", 1.1}, {"T", 0.5}, {"sharpness", -1}, {"snr_db", 40}, {"sigma_y", 0.5}, {"max_alpha", 1.2}, {"positivity_flag", true},
-                 {"granularity", {1, 4}}, {"partition_sequence", {0, 1, 1}}, {"qggmrf_nbr_wts", {1, 2, 0.5}}, {"verbose", 0}, {"alu_unit", "mm"}, {"alu_value", 0.3}};
+  j["params"] = {{"p", 1.9},
+                 {"q", 1.1},
+                 {"T", 0.5},
+                 {"sharpness", -1},
+                 {"snr_db", 40},
+                 {"sigma_y", 0.5},
+                 {"max_alpha", 1.2},
+                 {"positivity_flag", true},
+                 {"granularity", {1, 4}},
+                 {"partition_sequence", {0, 1, 1}},
+                 {"qggmrf_nbr_wts", {1, 2, 0.5}},
+                 {"verbose", 0},
+                 {"alu_unit", "mm"},
+                 {"alu_value", 0.3}};
   auto const o = read(j).model;
   EXPECT_EQ(o.p, 1.9);
   EXPECT_EQ(o.q, 1.1);

@@ -178,8 +178,8 @@ TEST_F(Recon, KilledAndResumedTheBitsAreTheSame) {
     more.insert(more.end(), same.begin(), same.end());
     return more;
   };
-  auto const killed = run_words(with({"timeout", "-s", "KILL", "1", MBIRK_PROGRAM, "recon", name("scan.h5"), "--geometry", name("scan.json"), "--out", name("x.h5"),
-                                      "--max-iterations", "100000", "--checkpoint", name("state"), "--checkpoint-every", "3"}));
+  auto const killed = run_words(with({"timeout", "-s", "KILL", "1", MBIRK_PROGRAM, "recon", name("scan.h5"), "--geometry", name("scan.json"), "--out",
+                                      name("x.h5"), "--max-iterations", "100000", "--checkpoint", name("state"), "--checkpoint-every", "3"}));
   EXPECT_NE(killed.code, 0) << killed;
   ASSERT_TRUE(fs::exists(name("state"))) << killed;
   int const done = load_checkpoint(name("state")).record.num_iterations;

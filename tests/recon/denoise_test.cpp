@@ -323,7 +323,8 @@ TEST(Denoise, TracingShowsTheStages) {
       EXPECT_EQ(e.value, 9 * 7 * 5 * 2);
     }
   }
-  EXPECT_EQ(stages, (std::map<std::string, int>{{"shuffle", 1}, {"subsets", 1}, {"check", 1}, {"noise level", 1}, {"scale", 1}, {"direction", 32}, {"update", 32}}));
+  EXPECT_EQ(stages, (std::map<std::string, int>{
+                        {"shuffle", 1}, {"subsets", 1}, {"check", 1}, {"noise level", 1}, {"scale", 1}, {"direction", 32}, {"update", 32}}));
   EXPECT_EQ(buffer.live_bytes.load(), 0);
 }
 

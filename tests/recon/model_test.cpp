@@ -203,13 +203,27 @@ TYPED_TEST(Methods, AreTheFreeFunctions) {
   same_sinogram("sparse_forward_project", [&](auto out) { model.sparse_forward_project(ctx, cylinders, list, out); },
                 [&](auto out) { sparse_forward_project(ctx, s, cylinders, list, out); });
   for (int const power : {1, 2})
-    same_recon("sparse_back_project", [&](auto out) { model.sparse_back_project(ctx, sinogram, list, view<float, 2>(out.data(), {3, 2}), power); std::fill(out.data() + 6, out.data() + 98, 0.0f); },
-               [&](auto out) { sparse_back_project(ctx, s, sinogram, list, view<float, 2>(out.data(), {3, 2}), power); std::fill(out.data() + 6, out.data() + 98, 0.0f); });
-  same_recon("hessian", [&](auto out) { model.compute_hessian_diagonal(ctx, weights, out); }, [&](auto out) { hessian_diagonal(ctx, s, std::optional(weights), out); });
-  same_recon("hessian without weights", [&](auto out) { model.compute_hessian_diagonal(ctx, {}, out); }, [&](auto out) { hessian_diagonal(ctx, s, std::nullopt, out); });
+    same_recon(
+        "sparse_back_project",
+        [&](auto out) {
+          model.sparse_back_project(ctx, sinogram, list, view<float, 2>(out.data(), {3, 2}), power);
+          std::fill(out.data() + 6, out.data() + 98, 0.0f);
+        },
+        [&](auto out) {
+          sparse_back_project(ctx, s, sinogram, list, view<float, 2>(out.data(), {3, 2}), power);
+          std::fill(out.data() + 6, out.data() + 98, 0.0f);
+        });
+  same_recon(
+      "hessian", [&](auto out) { model.compute_hessian_diagonal(ctx, weights, out); },
+      [&](auto out) { hessian_diagonal(ctx, s, std::optional(weights), out); });
+  same_recon(
+      "hessian without weights", [&](auto out) { model.compute_hessian_diagonal(ctx, {}, out); },
+      [&](auto out) { hessian_diagonal(ctx, s, std::nullopt, out); });
 
   filter_options const taps{.taps = ramp_taps::float32};
-  same_sinogram("direct_filter", [&](auto out) { model.direct_filter(ctx, sinogram, out, taps); }, [&](auto out) { direct_filter(ctx, s, sinogram, out, taps); });
+  same_sinogram(
+      "direct_filter", [&](auto out) { model.direct_filter(ctx, sinogram, out, taps); },
+      [&](auto out) { direct_filter(ctx, s, sinogram, out, taps); });
   same_recon("direct_recon", [&](auto out) { model.direct_recon(ctx, sinogram, out, taps); }, [&](auto out) { direct_recon(ctx, s, sinogram, out, taps); });
   if constexpr (std::is_same_v<TypeParam, cone_beam_model>) {
     same_sinogram("fdk_filter", [&](auto out) { model.fdk_filter(ctx, sinogram, out); }, [&](auto out) { fdk_filter(ctx, s, sinogram, out); });
@@ -220,8 +234,10 @@ TYPED_TEST(Methods, AreTheFreeFunctions) {
   }
   same_sinogram("gen_weights", [&](auto out) { model.gen_weights(ctx, sinogram, "emission", out); },
                 [&](auto out) { gen_weights(ctx, sinogram, weight_type::emission, out); });
-  same_sinogram("gen_weights_mar", [&](auto out) { model.gen_weights_mar(ctx, sinogram, out, {.init_recon = volume, .metal_threshold = 0.5, .beta = 2, .gamma = 1}); },
-                [&](auto out) { gen_weights_mar(ctx, s, sinogram, volume, 0.5, 2, 1, out); });
+  same_sinogram(
+      "gen_weights_mar",
+      [&](auto out) { model.gen_weights_mar(ctx, sinogram, out, {.init_recon = volume, .metal_threshold = 0.5, .beta = 2, .gamma = 1}); },
+      [&](auto out) { gen_weights_mar(ctx, s, sinogram, volume, 0.5, 2, 1, out); });
 
   recon_options const o{.max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 5, .sharpness = 0.5, .positivity_flag = true, .max_alpha = 1.2,
                         .granularity = {1, 2, 4}, .partition_sequence = {1, 2}, .init_recon = 0.5};

@@ -238,6 +238,16 @@ TEST(ReconErrors, Options) {
   });
 }
 
+TEST(ReconErrors, SliceDampingIsForConeBeam) {
+  each_call([](call& c) {
+    c.options.slice_damping = false;
+    EXPECT_EQ(c().num_iterations, 1);
+    c.options.slice_damping = true;
+    if (std::holds_alternative<cone_scan>(c.scan)) EXPECT_EQ(c().num_iterations, 1);
+    else expect_error<parameter_error>(c, {c.name() + std::string(": slice_damping is true"), "cone beam"});
+  });
+}
+
 TEST(ReconErrors, Partitions) {
   each_call([](call c) {
     c.options.partition_sequence = {0, 2};
@@ -320,6 +330,12 @@ TEST(ReconResume, RefusesStatesThatDoNotFit) {
     for (auto const array : {&recon_state::recon, &recon_state::weighted_error, &recon_state::hessian}) {
       state = good, (state.*array).pop_back();
       expect_refused<shape_error>(c, {"do not fit"});
+    }
+    state = good, state.record.stop_threshold_change_pct.clear();
+    expect_refused<parameter_error>(c, {"unequal lengths"});
+    for (auto const sigma : {&recon_record::sigma_y, c.prox ? &recon_record::sigma_prox : &recon_record::sigma_x}) {
+      state = good, state.record.*sigma = 0;
+      expect_refused<parameter_error>(c, {"of another operation"});
     }
     state = good;
     EXPECT_EQ(c().num_iterations, 3);

@@ -55,7 +55,9 @@ std::vector<oracle_case> oracle_cases() {
   add("parallel_without_mask", flat_parallel(), [](auto& p) { p.options.qggmrf_nbr_wts = {1, 2, 0.5}; });
   add("parallel_other_prior", odd_parallel(), [](auto& p) { p.options.p = 1.9, p.options.q = 1.1, p.options.T = 0.5; });
   add("parallel_small_steps", odd_parallel(), [](auto& p) { p.options.max_alpha = 0.5; });
-  add("parallel_repeated_pixels", odd_parallel(), [](auto& p) { p.options.granularity = {12, 12, 12}, p.options.partition_sequence = {0, 1, 2}, p.options.seed = 1; });
+  add("parallel_repeated_pixels", odd_parallel(), [](auto& p) {
+    p.options.granularity = {12, 12, 12}, p.options.partition_sequence = {0, 1, 2}, p.options.seed = 1;
+  });
   add("parallel_later_iterations", odd_parallel(), [](auto& p) { p.options.first_iteration = 2, p.options.max_iterations = 5; });
   add("parallel_prox", odd_parallel(), prox);
   add("parallel_prox_weighted_positive", odd_parallel(), [&](auto& p) { prox(p), weigh(p), constrain(p); });

@@ -119,7 +119,8 @@ TEST(Recon, TheInitialImageMayBeTheResultsArrayAndSinogramsMayHaveGaps) {
     auto o = p.options;
     o.init_recon = view<float const, 3>(image.all());
     spread y(p.sinogram), w(p.weights ? *p.weights : p.sinogram);
-    auto const record = run_recon(p.scan, view<float const, 3>(y.all()), p.weights ? std::optional<view<float const, 3>>(w.all()) : std::nullopt, image.all(), o);
+    auto const record =
+        run_recon(p.scan, view<float const, 3>(y.all()), p.weights ? std::optional<view<float const, 3>>(w.all()) : std::nullopt, image.all(), o);
     EXPECT_TRUE(same_bits(image.data, expected.image.data));
     expect_same_record(record, expected.record);
   }
@@ -142,7 +143,8 @@ TEST(Recon, StopsBelowTheThreshold) {
     auto const all = solve(p).record.stop_threshold_change_pct;
     ASSERT_EQ(all.size(), 9u);
     p.options.stop_threshold_change_pct = 1.001 * all[4];
-    auto const first = static_cast<std::size_t>(std::find_if(all.begin(), all.end(), [&](double c) { return c < p.options.stop_threshold_change_pct; }) - all.begin());
+    auto const first = static_cast<std::size_t>(
+        std::find_if(all.begin(), all.end(), [&](double c) { return c < p.options.stop_threshold_change_pct; }) - all.begin());
     auto const record = solve(p).record;
     EXPECT_EQ(record.stop_threshold_change_pct, (std::vector<double>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first) + 1)));
     EXPECT_FALSE(record.cancelled);

@@ -44,7 +44,8 @@ float background(std::vector<float> const& y, outcome& how) {
     edges.push_back(static_cast<float>(b * ((static_cast<double>(high) - static_cast<double>(low)) / bins) + static_cast<double>(low)));
   edges.push_back(high);
   std::vector<int> h(bins);
-  for (float const x : y) ++h[static_cast<std::size_t>(std::min<std::ptrdiff_t>(bins - 1, std::upper_bound(edges.begin(), edges.end(), x) - edges.begin() - 1))];
+  for (float const x : y)
+    ++h[static_cast<std::size_t>(std::min<std::ptrdiff_t>(bins - 1, std::upper_bound(edges.begin(), edges.end(), x) - edges.begin() - 1))];
   auto const centre = [&](int b) { return (edges[static_cast<std::size_t>(b)] + edges[static_cast<std::size_t>(b + 1)]) / 2; };
   auto const count = [&](int b) { return h[static_cast<std::size_t>(b)]; };
   int peak = -1;
@@ -266,7 +267,8 @@ TEST(Regularization, RefusesBadInput) {
   expect_refused([&] { regularize(s, y, {}, 30, 1000); }, {"sigma_x is inf"});
   expect_refused([&] { regularize(s, array<3>({23, 20, 3})); }, {"sinogram", "(23, 20, 3)", "(23, 3, 20)"});
   expect_refused([&] { regularize(s, y, array<3>({1, 3, 20})); }, {"weights", "(1, 3, 20)"});
-  for (shape_3 const empty : {shape_3{0, 3, 5}, shape_3{4, 0, 5}}) expect_refused([&] { regularize(parallel_of(empty), array<3>(empty)); }, {"sinogram has shape", "some samples"});
+  for (shape_3 const empty : {shape_3{0, 3, 5}, shape_3{4, 0, 5}})
+    expect_refused([&] { regularize(parallel_of(empty), array<3>(empty)); }, {"sinogram has shape", "some samples"});
   parallel_parameters p{.sinogram_shape = {2, 1, 3}, .angles = {0, 1}};
   p.recon_shape = shape_3{0, 4, 1};
   expect_refused([&] { regularize(parallel_scan(p), array<3>({2, 1, 3}, 1)); }, {"reconstruction has shape", "(0, 4, 1)"});

@@ -113,9 +113,11 @@ TEST(SplitPlan, FollowsTheFormulas) {
       EXPECT_NEAR(plan.top.recon_slice_offset, (overlap - static_cast<double>(plan.top.slices - 1) / 2 + eta) * g.delta_z, tolerance);
       EXPECT_NEAR(plan.bottom.recon_slice_offset, (-overlap + static_cast<double>(plan.bottom.slices - 1) / 2 + 1 + eta) * g.delta_z, tolerance);
       for (auto const& h : {plan.top, plan.bottom})
-        EXPECT_NEAR(h.det_row_offset,
-                    p.det_row_offset + (static_cast<double>(g.rows - 1) / 2 - (static_cast<double>(h.rows - 1) / 2 + static_cast<double>(h.first_row))) * p.delta_det_row,
-                    tolerance);
+        EXPECT_NEAR(
+            h.det_row_offset,
+            p.det_row_offset +
+                (static_cast<double>(g.rows - 1) / 2 - (static_cast<double>(h.rows - 1) / 2 + static_cast<double>(h.first_row))) * p.delta_det_row,
+            tolerance);
       EXPECT_LE(std::abs(plan.mismatch), 0.5);
       EXPECT_EQ(plan.grid_shift, 0);
     }
@@ -217,7 +219,8 @@ TEST_F(Split, IsTwoReconstructionsStitched) {
       auto& x = halves.emplace_back(count(half.recon_shape()), NAN);
       recon(ctx, half, see(rows, hy), weighted ? std::optional(see(weights, hy)) : std::nullopt, see(x, half.recon_shape()), o);
     }
-    views.push_back(see(std::as_const(halves[0]), {r[0], r[1], plan.top.slices})), views.push_back(see(std::as_const(halves[1]), {r[0], r[1], plan.bottom.slices}));
+    views.push_back(see(std::as_const(halves[0]), {r[0], r[1], plan.top.slices})),
+        views.push_back(see(std::as_const(halves[1]), {r[0], r[1], plan.bottom.slices}));
     values expected(count(r));
     stitch_arrays(views, see(expected, r), 2 * plan.slice_overlap, 2, 4);
     EXPECT_EQ(run(options, {}, weighted), expected);
@@ -299,7 +302,9 @@ TEST_F(Split, RefusesBadInput) {
   EXPECT_TRUE(refusal<shape_error>([&] { call(wrong, y_shape, r); }).starts_with("split_sino_recon: sinogram has shape (2, 3, 4)"));
   EXPECT_TRUE(refusal<shape_error>([&] { call(y_shape, wrong, r); }).starts_with("split_sino_recon: weights has shape"));
   EXPECT_TRUE(refusal<shape_error>([&] { call(y_shape, y_shape, wrong); }).starts_with("split_sino_recon: recon has shape"));
-  EXPECT_TRUE(refusal<shape_error>([&] { call(y_shape, y_shape, r, {.init_recon = see(std::as_const(x), wrong)}); }).starts_with("split_sino_recon: init_recon has"));
+  EXPECT_TRUE(refusal<shape_error>([&] {
+                call(y_shape, y_shape, r, {.init_recon = see(std::as_const(x), wrong)});
+              }).starts_with("split_sino_recon: init_recon has"));
   recon_state const state;
   EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {.resume = &state}); }).find("checkpoint or resume"), std::string::npos);
   EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {.checkpoint = [](recon_state const&) {}}); }).find("checkpoint or resume"), std::string::npos);

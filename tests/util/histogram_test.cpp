@@ -137,7 +137,8 @@ TEST(Histogram, EdgesAreRoundedFromDouble) {
   detail::number_range r{-0.3f, 1.7f};
   auto const edges = detail::equal_bins(r, 10);
   for (int b = 0; b <= 10; ++b)  // exact to double; the float nearest to it but for ties, which these are not
-    EXPECT_EQ(edges[static_cast<std::size_t>(b)], static_cast<float>(static_cast<double>(-0.3f) + b * ((static_cast<double>(1.7f) - static_cast<double>(-0.3f)) / 10)));
+    EXPECT_EQ(edges[static_cast<std::size_t>(b)],
+              static_cast<float>(static_cast<double>(-0.3f) + b * ((static_cast<double>(1.7f) - static_cast<double>(-0.3f)) / 10)));
   EXPECT_EQ(histogram_of(view<float const, 3>(nullptr, {0, 1, 1}), 4).edges, (std::vector<float>{0, 0.25f, 0.5f, 0.75f, 1}));
 }
 TEST(Histogram, SurvivesRangesThatFloat32CannotHold) {
@@ -183,7 +184,8 @@ TEST(Histogram, CountsEqualTheModel) {
     run(context{exec::host{}, instrument::counting<>{counted}}, a.data.data());
     run(context{exec::host{}, instrument::model<>{modelled}}, nullptr);
     expect_same_counts(counted.last(), modelled.last());
-    EXPECT_EQ(counted.last().operations.of(instrument::number::f32, instrument::operation::div), round_up(static_cast<index_t>(a.data.size()), simd::native_lanes));
+    EXPECT_EQ(counted.last().operations.of(instrument::number::f32, instrument::operation::div),
+              round_up(static_cast<index_t>(a.data.size()), simd::native_lanes));
     EXPECT_EQ(counted.last().operations.of(instrument::number::f64, instrument::operation::convert), a.data.size());
   }
 }

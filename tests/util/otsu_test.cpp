@@ -1,6 +1,8 @@
 // Otsu's thresholds: reference values, every split tried, ties, bad input.
 #include "mbirk/util/otsu.hpp"
 
+#include <algorithm>
+
 #include "filter/support.hpp"
 
 namespace {
@@ -92,7 +94,7 @@ TEST(Otsu, OfAConstantAndOfNothing) {
 
 TEST(Otsu, AxesAndGapsDoNotMatter) {
   array<3> a({10, 20, 25});
-  a.data = residues;
+  std::copy(residues.begin(), residues.end(), a.data.begin());
   spread with_gaps(a);
   EXPECT_EQ(multi_threshold_otsu(on_host(), with_gaps.all(), 3), thresholds(residues, 3));
   EXPECT_EQ(multi_threshold_otsu(on_host(2), a.all(), 3), thresholds(residues, 3));

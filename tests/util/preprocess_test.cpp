@@ -36,7 +36,8 @@ scan_data random_scan(index_t views, index_t rows, index_t channels, double spoi
     s.white.push_back(bad() ? s.dark.back() : bad() ? inf : 20000 + 10000 * uniform(random));
   }
   for (index_t v = 0; v < views; ++v)
-    for (std::size_t i = 0; i < s.dark.size(); ++i) s.counts.push_back(bad() ? nan : bad() ? inf : bad() ? s.dark[i] : bad() ? 0 : 120 + 25000 * uniform(random));
+    for (std::size_t i = 0; i < s.dark.size(); ++i)
+      s.counts.push_back(bad() ? nan : bad() ? inf : bad() ? s.dark[i] : bad() ? 0 : 120 + 25000 * uniform(random));
   return s;
 }
 
@@ -72,7 +73,8 @@ std::vector<double> oracle(scan_data const& s, repair_count& count) {
 
 std::vector<float> run(scan_data const& s, repair_count& count, int threads = 0) {
   std::vector<float> y(s.counts.size(), nan);
-  count = counts_to_line_integrals(context{exec::host{threads}, instrument::none{}}, s.c(), s.w(), s.d(), view<float, 3>(y.data(), {s.views, s.rows, s.channels}));
+  count = counts_to_line_integrals(context{exec::host{threads}, instrument::none{}}, s.c(), s.w(), s.d(),
+                                   view<float, 3>(y.data(), {s.views, s.rows, s.channels}));
   return y;
 }
 

@@ -62,7 +62,7 @@ struct recon_options {
   double max_alpha = 1.5;
   std::vector<index_t> granularity = {1, 2, 4, 8, 16, 32, 64, 128, 128, 128, 128};
   std::vector<index_t> partition_sequence = default_partition_sequence();
-  std::optional<bool> slice_damping = {};    ///< empty: on in cone beam, off in parallel beam
+  std::optional<bool> slice_damping = {};    ///< empty: on in cone beam; parallel beam has none
 
   /// Nothing: a scaled direct reconstruction. A number: that constant everywhere. An array (rows, cols, slices): as it is.
   std::variant<std::monostate, double, view<float const, 3>> init_recon = {};

@@ -32,6 +32,7 @@ template <> struct recon_names<cone_geometry> {
 /// What recon and prox_map have in common.
 template <class Context, class Geometry> class vcd_run {
   using B = typename Context::backend;
+  static constexpr bool is_cone = std::is_same_v<Geometry, cone_geometry>;
 
  public:
   vcd_run(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
@@ -69,6 +70,8 @@ template <class Context, class Geometry> class vcd_run {
         return std::string(operation_) + ": partition_sequence has the entry " + std::to_string(k) + ", expected 0 to " +
                std::to_string(o_.granularity.size() - 1) + " (granularity has " + std::to_string(o_.granularity.size()) + " entries)";
       });
+    require(is_cone || !o_.slice_damping.value_or(false),
+            [&] { return std::string(operation_) + ": slice_damping is true, expected false: it is for cone beam"; });
     if (o_.resume) check_resume(*o_.resume);
   }
 
@@ -89,6 +92,10 @@ template <class Context, class Geometry> class vcd_run {
       random.permutation(partitions[static_cast<std::size_t>(sequence[k])].subsets);
 
     if (!o_.resume) set_sigmas(record, needs_sigma_x, needs_sigma_prox);
+    require(!o_.resume || (record.sigma_y > 0 && (!needs_sigma_x || record.sigma_x > 0) && (!needs_sigma_prox || record.sigma_prox > 0)), [&] {
+      return std::string(operation_) + ": the state to resume has sigma_y " + number_text(record.sigma_y) + ", sigma_x " + number_text(record.sigma_x) +
+             " and sigma_prox " + number_text(record.sigma_prox) + ", expected positive ones: it is of another operation";
+    });
     vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
     vcd_engine<Context, Geometry> engine(ctx_, scan_, recon_, weights_.has_value(), operation_);
     if (o_.resume) restore(engine, *o_.resume);
@@ -133,7 +140,8 @@ template <class Context, class Geometry> class vcd_run {
     auto const& done = state.record.partition_sequence;
     auto const common = std::min(std::ssize(done), std::ssize(sequence));
     require(std::equal(done.begin(), done.begin() + common, sequence.begin()), [&] {
-      return std::string(operation_) + ": the state to resume was made with another partition_sequence, expected the same one, so that the same subsets are drawn";
+      return std::string(operation_) + ": the state to resume was made with another partition_sequence, expected the same one, so that the same subsets" +
+             " are drawn";
     });
     require(done.size() == state.record.stop_threshold_change_pct.size(), [&] {
       return std::string(operation_) + ": the record in the state to resume has lists of unequal lengths";
@@ -146,7 +154,7 @@ template <class Context, class Geometry> class vcd_run {
   }
 
   std::vector<float> damping() const {
-    if constexpr (std::is_same_v<Geometry, cone_geometry>) {
+    if constexpr (is_cone) {
       if (o_.slice_damping.value_or(true)) return slice_damping(scan_);
     }
     return {};
@@ -191,7 +199,7 @@ template <class Context, class Geometry> class vcd_run {
     if (!image_only) engine.make_hessian();
   }
 
-  struct outcome { double change, alpha; };
+  struct outcome { double change = 0, alpha = 0; };
   template <class Prior>
   outcome iterate(vcd_engine<Context, Geometry>& engine, Prior const& prior, pixel_partition const& partition, std::vector<std::int32_t> const& order,
                   vcd_settings const& settings, double mean_weight, recon_record& record) const {
@@ -274,7 +282,8 @@ recon_record recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, vie
         return kernel::qggmrf_cylinder<B>{observe(ctx, view<float const, 3>(recon), "recon", array_role::output), g.recon_rows, g.recon_cols, g.slices,
                                           g.recon_cols * g.slices, g.slices, kernel::qggmrf_constants(prior_of(r.sigma_x))};
       },
-      [&](recon_record const& r) { return qggmrf_loss(ctx, view<float const, 3>(recon), prior_of(r.sigma_x)) / static_cast<double>(recon.size()); }, true, false);
+      [&](recon_record const& r) { return qggmrf_loss(ctx, view<float const, 3>(recon), prior_of(r.sigma_x)) / static_cast<double>(recon.size()); },
+      true, false);
 }
 
 /// The proximal map of the data term at v: minimises (1 / (2 sigma_y^2)) sum w (y - A x)^2 + |x - v|^2 / (2 sigma_prox^2), for plug-and-play methods.
@@ -290,7 +299,9 @@ recon_record prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
   detail::vcd_run<Context, Geometry> run(ctx, s, sinogram, weights, recon, options, "prox_map");
   run.check();
   run.check_dense(prox_input, "prox_input");
-  require(!prox_input.data() || prox_input.data() != recon.data(), [] { return std::string("prox_map: prox_input and recon are the same array, expected two"); });
+  require(!prox_input.data() || prox_input.data() != recon.data(), [] {
+    return std::string("prox_map: prox_input and recon are the same array, expected two");
+  });
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::recon_names<Geometry>::prox_map, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(

@@ -35,7 +35,8 @@ template <class Context, class Geometry> class vcd_engine {
   struct step { double alpha = 0, change = 0; };
 
   vcd_engine(Context const& ctx, scan<Geometry> const& s, view<float, 3> recon, bool weighted, char const* operation)
-      : ctx_(ctx), scan_(s), recon_(recon), operation_(operation), shape_(P::template inside_shape<Context>(s.geometry())), tables_(P::template make_tables<Context>(s, shape_)),
+      : ctx_(ctx), scan_(s), recon_(recon), operation_(operation), shape_(P::template inside_shape<Context>(s.geometry())),
+        tables_(P::template make_tables<Context>(s, shape_)),
         error_(ctx, "weighted error", shape_.size()), hessian_(ctx, "Hessian diagonal", recon.size()),
         slice_norms_(ctx, "slice norms", padded_slices()) {
     if (weighted) weights_.emplace(ctx, "weights", shape_.size());

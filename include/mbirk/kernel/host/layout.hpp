@@ -50,8 +50,10 @@ template <class B> struct to_channel_major {
           typename B::pack block[lanes];
           index_t const have = std::min<index_t>(lanes, shape.rows - c * shape.width - r), wide = std::min<index_t>(lanes, shape.channels - n);
           for (index_t k = 0; k < lanes; ++k) {
+            block[k] = B::constant(0);
+            if (k >= have) continue;
             auto const from = in + (view * view_stride + (c * shape.width + r + k) * row_stride + n);
-            block[k] = k >= have ? B::constant(0) : wide == lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
+            block[k] = wide == lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
           }
           B::transpose(block);
           for (index_t k = 0; k < wide; ++k) B::store(to + ((n + k + guard_channels) * shape.width + r), block[k]);
