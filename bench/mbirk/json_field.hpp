@@ -3,16 +3,14 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "mbirk/core/error.hpp"
+#include "mbirk/io/input_file.hpp"
 
 namespace mbirk::program {
 
@@ -44,13 +42,7 @@ inline std::string dump_text(json const& j, int indent = -1) { return j.dump(ind
 /// @throws io_error when the file is missing or is not JSON.
 inline json read_json(std::filesystem::path const& path) {
   auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": " + what, site::current()); };
-  std::error_code code;
-  auto const status = std::filesystem::status(path, code);
-  if (status.type() == std::filesystem::file_type::not_found) fail("no such file");
-  if (!std::filesystem::is_regular_file(status)) fail("is not a file");
-  std::ifstream file(path, std::ios::binary);
-  std::string const text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) fail("cannot be read");
+  auto const text = mbirk::detail::read_text(path);
   try {
     return json::parse(python_numbers_quoted(text));
   } catch (json::exception const& e) {

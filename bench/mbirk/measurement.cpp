@@ -9,6 +9,7 @@
 #include <numbers>
 #include <optional>
 
+#include "mbirk/io/input_file.hpp"
 #include "mbirk/io/npy.hpp"
 #if defined(MBIRK_WITH_HDF5)
 #include "mbirk/io/hdf5.hpp"
@@ -26,10 +27,7 @@ enum class format { npy, hdf5 };
 
 /// By what the file holds, not by its name.
 format format_of(fs::path const& path) {
-  std::error_code code;
-  auto const status = fs::status(path, code);
-  if (status.type() == fs::file_type::not_found) fail(path.string(), "no such file");
-  if (!fs::is_regular_file(status)) fail(path.string(), "is not a file");
+  mbirk::detail::require_file(path);
   std::ifstream file(path, std::ios::binary);
   char start[8] = {};
   file.read(start, sizeof start);

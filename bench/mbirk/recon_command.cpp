@@ -355,7 +355,7 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--sigma-x", o->sigma_x, "Scale of the prior (default: from the data)")->check(CLI::PositiveNumber)->type_name("X");
   command->add_flag("--positivity", o->positivity, "No value below 0");
   command->add_option("--weights", o->weights, "How much each measurement counts")
-      ->check(CLI::IsMember({"unweighted", "transmission", "transmission_root", "emission"}))
+      ->check(CLI::IsMember(weight_names()))
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--seed", o->seed, "Of the random pixel subsets (default 0)")->type_name("N");

@@ -8,10 +8,12 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include "mbirk/exec/host.hpp"
-#include "mbirk/kernel/host/layout.hpp"
-#include "mbirk/kernel/host/parallel_back.hpp"
+#include "mbirk/instrument/none.hpp"
+#include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/parallel.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -23,11 +25,9 @@ double product(std::array<index_t, 3> const& shape) {
 }
 
 /// Bytes of a sinogram as the operations keep it: guards beside the channels, rows padded to whole vectors in equal chunks.
-double inside_bytes(bool cone, std::array<index_t, 3> const& s) {
-  using B = exec::host::backend;
-  index_t const most = cone ? std::max<index_t>(1, s[1]) : kernel::parallel_back<B>::most_packs;
-  auto const one_view = kernel::make_chunks(1, s[2], s[1], B::lanes, most);
-  return 4 * static_cast<double>(s[0]) * static_cast<double>(one_view.size());
+template <class Geometry> double inside_bytes(Geometry g) {
+  auto const views = static_cast<double>(std::exchange(g.views, 1));
+  return 4 * views * static_cast<double>(mbirk::detail::projector<Geometry>::template inside_shape<context<exec::host, instrument::none>>(g).size());
 }
 
 /// The number after `key` in a file of lines "key value ...".
@@ -89,7 +89,7 @@ std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> con
     bool const cone = std::is_same_v<Scan, cone_scan>;
     double const samples = 4 * product(scan.sinogram_shape()), views = static_cast<double>(std::max<index_t>(scan.sinogram_shape()[0], 1));
     double const one_view = cone ? samples / views : 0;
-    double const inside = inside_bytes(cone, scan.sinogram_shape()), voxels = 4 * product(scan.recon_shape());
+    double const inside = inside_bytes(scan.geometry()), voxels = 4 * product(scan.recon_shape());
     std::vector<memory_item> items{{"sinogram", samples}, {"reconstruction", voxels}};
     if (q.weighted) items.push_back({"weights", samples});
     if (q.vcd) {

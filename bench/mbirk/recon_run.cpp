@@ -19,6 +19,8 @@ recon_record vcd_recon(recon_context const& ctx, recon_scan const& any, view<flo
   return std::visit([&](auto const& scan) { return mbirk::recon(ctx, scan, sinogram, weights, recon, options); }, any);
 }
 
+std::vector<std::string> weight_names() { return {weight_type_names.begin(), weight_type_names.end()}; }
+
 void sinogram_weights(recon_context const& ctx, std::string const& type, view<float const, 3> sinogram, view<float, 3> weights) {
   gen_weights(ctx, sinogram, parse_weight_type(type), weights);
 }

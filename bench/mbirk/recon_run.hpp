@@ -24,7 +24,9 @@ std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan con
 recon_record vcd_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
                        view<float, 3> recon, recon_options const& options);
 
-/// Weights of a sinogram: unweighted, transmission, transmission_root, emission. @throws mbirk::error
+/// The weights that sinogram_weights knows.
+std::vector<std::string> weight_names();
+/// Weights of a sinogram, by a name of weight_names. @throws mbirk::error
 void sinogram_weights(recon_context const& ctx, std::string const& type, view<float const, 3> sinogram, view<float, 3> weights);
 
 }  // namespace mbirk::program

@@ -4,20 +4,13 @@
 
 #include <vector>
 
+#include "core/messages.hpp"
 #include "mbirk/core/view.hpp"
 
 namespace {
 
 using namespace mbirk;
-
-template <class Error, class F> std::string message_of(F const& f) {
-  try {
-    f();
-  } catch (Error const& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
+using mbirk::test::message_of;
 
 TEST(Error, EveryTypeIsAnErrorWithItsTextAndPlace) {
   auto const check = []<class E>(E const& thrown) {

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "core/messages.hpp"
 #include "filter/support.hpp"
 
 namespace {
@@ -235,10 +236,6 @@ TEST(DirectFilter, EmptySinograms) {
 TEST(DirectFilter, RefusesBadInput) {
   auto const s = known_parallel();
   array<3> y({6, 2, 7}), q({6, 2, 7});
-  auto const message = [&](auto const& run) -> std::string {
-    try { run(); } catch (error const& e) { return e.what(); }
-    return "nothing was thrown";
-  };
   auto const run = [&](shape_3 in, shape_3 out, char const* name) {
     array<3> a(in), b(out);
     direct_filter(on_host(), s, a.all(), b.all(), {.name = name});
@@ -248,10 +245,10 @@ TEST(DirectFilter, RefusesBadInput) {
   EXPECT_THROW(run({6, 2, 7}, {6, 2, 6}, "ramp"), shape_error);
   EXPECT_THROW(run({6, 3, 7}, {6, 2, 7}, "ramp"), shape_error);
   EXPECT_THROW(run({5, 2, 7}, {6, 2, 7}, "ramp"), shape_error);
-  EXPECT_EQ(message([&] { run({6, 2, 7}, {6, 2, 7}, "hann"); }), "direct_filter: filter_name is \"hann\", expected ramp");
-  EXPECT_EQ(message([&] { run({6, 2, 8}, {6, 2, 7}, "ramp"); }),
+  EXPECT_EQ(message_of<error>([&] { run({6, 2, 7}, {6, 2, 7}, "hann"); }), "direct_filter: filter_name is \"hann\", expected ramp");
+  EXPECT_EQ(message_of<error>([&] { run({6, 2, 8}, {6, 2, 7}, "ramp"); }),
             "direct_filter: sinogram has shape (6, 2, 8), expected (views, rows, channels) = (6, 2, 7)");
-  EXPECT_EQ(message([&] { fbp_filter(on_host(), s, y.all(), q.all(), {.name = "hann"}); }), "fbp_filter: filter_name is \"hann\", expected ramp");
+  EXPECT_EQ(message_of<error>([&] { fbp_filter(on_host(), s, y.all(), q.all(), {.name = "hann"}); }), "fbp_filter: filter_name is \"hann\", expected ramp");
 }
 
 template <class Scan> void compare_counts(Scan const& s, filter_options const& options) {

@@ -1,5 +1,5 @@
 // The filter against arrays of MBIRJAX 0.7.3.
-#include "filter/golden.hpp"
+#include "projector/golden.hpp"
 
 #include "filter/support.hpp"
 #include "mbirk/filter/direct_filter.hpp"

@@ -1,11 +1,12 @@
 // What the tests of the filter and of direct reconstruction share: the filter's definition in double and its error bound, contexts, arrays with
-// gaps, comparison of counts.
+// gaps.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "instrument/same_counts.hpp"
 #include "mbirk/context.hpp"
 #include "mbirk/definition/ramp.hpp"
 #include "mbirk/exec/host.hpp"
@@ -92,30 +93,6 @@ class spread {
   shape_3 extents_, strides_;
   std::vector<float> data_;
 };
-
-/// Every integer of two records, and no access outside of an array.
-inline void expect_same_counts(instrument::op_record const& a, instrument::op_record const& b) {
-  EXPECT_EQ(a.name, b.name);
-  EXPECT_EQ(a.items, b.items);
-  EXPECT_EQ(a.operations, b.operations);
-  EXPECT_EQ(a.launches, b.launches);
-  EXPECT_EQ(a.allocations, b.allocations);
-  ASSERT_EQ(a.arrays.size(), b.arrays.size());
-  for (std::size_t k = 0; k < a.arrays.size(); ++k) {
-    SCOPED_TRACE(a.arrays[k].name);
-    EXPECT_EQ(a.arrays[k].name, b.arrays[k].name);
-    EXPECT_EQ(a.arrays[k].role, b.arrays[k].role);
-    EXPECT_EQ(a.arrays[k].elements, b.arrays[k].elements);
-    EXPECT_EQ(a.arrays[k].counts, b.arrays[k].counts);
-    EXPECT_EQ(a.arrays[k].outside, 0u);
-    EXPECT_EQ(b.arrays[k].outside, 0u);
-  }
-  ASSERT_EQ(a.stages.size(), b.stages.size());
-  for (std::size_t k = 0; k < a.stages.size(); ++k) {
-    EXPECT_EQ(a.stages[k].name, b.stages[k].name);
-    EXPECT_EQ(a.stages[k].operations, b.stages[k].operations);
-  }
-}
 
 /// The test sinogram whose results are known: V = 6, R = 2, C = 7, y = max(0, 7 - 1.5 |n - 3 + sin(v)/2|) (1 + 0.1 m).
 inline array<3> known_sinogram() {

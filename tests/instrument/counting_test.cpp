@@ -4,37 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "instrument/operations.hpp"
+#include "instrument/same_counts.hpp"
 
 namespace {
 
 using namespace mbirk;
 using namespace mbirk::testing;
+using mbirk::test::expect_same_counts;
 using instrument::number;
 using instrument::operation;
-
-/// Every integer of two records.
-void expect_equal(instrument::op_record const& a, instrument::op_record const& b) {
-  EXPECT_EQ(a.name, b.name);
-  EXPECT_EQ(a.items, b.items);
-  EXPECT_EQ(a.operations, b.operations);
-  EXPECT_EQ(a.launches, b.launches);
-  EXPECT_EQ(a.allocations, b.allocations);
-  ASSERT_EQ(a.arrays.size(), b.arrays.size());
-  for (std::size_t k = 0; k < a.arrays.size(); ++k) {
-    SCOPED_TRACE(a.arrays[k].name);
-    EXPECT_EQ(a.arrays[k].name, b.arrays[k].name);
-    EXPECT_EQ(a.arrays[k].role, b.arrays[k].role);
-    EXPECT_EQ(a.arrays[k].elements, b.arrays[k].elements);
-    EXPECT_EQ(a.arrays[k].counts, b.arrays[k].counts);
-    EXPECT_EQ(a.arrays[k].outside, 0u);
-    EXPECT_EQ(b.arrays[k].outside, 0u);
-  }
-  ASSERT_EQ(a.stages.size(), b.stages.size());
-  for (std::size_t k = 0; k < a.stages.size(); ++k) {
-    EXPECT_EQ(a.stages[k].name, b.stages[k].name);
-    EXPECT_EQ(a.stages[k].operations, b.stages[k].operations);
-  }
-}
 
 template <class Scan> void compare(Scan const& s) {
   for (auto const what : all_ops) {
@@ -44,7 +22,7 @@ template <class Scan> void compare(Scan const& s) {
     run(context{exec::host{}, instrument::model<>{modelled}}, s, what);
     ASSERT_EQ(counted.records().size(), 1u);
     ASSERT_EQ(modelled.records().size(), 1u);
-    expect_equal(counted.last(), modelled.last());
+    expect_same_counts(counted.last(), modelled.last());
     EXPECT_EQ(result, run(context{exec::host{}, instrument::none{}}, s, what)) << "counting must not change a bit";
     EXPECT_GT(counted.last().operations.flops(), 0u);
   }
@@ -81,8 +59,8 @@ TEST(Counting, DoesNotDependOnThreads) {
   run(context{exec::host{1}, instrument::counting<>{one}}, s, op::forward);
   run(context{exec::host{2}, instrument::counting<>{two}}, s, op::forward);
   run(context{exec::host{7}, instrument::counting<>{seven}}, s, op::forward);
-  expect_equal(one.last(), two.last());
-  expect_equal(one.last(), seven.last());
+  expect_same_counts(one.last(), two.last());
+  expect_same_counts(one.last(), seven.last());
 }
 
 TEST(Counting, StagesAddUpToTheOperation) {

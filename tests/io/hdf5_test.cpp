@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 
+#include "core/messages.hpp"
 #include "io/scratch_folder.hpp"
 #include "mbirk/io/recon_hdf5.hpp"
 
@@ -21,14 +22,6 @@ std::vector<float> ramp(std::size_t n) {
   std::vector<float> a(n);
   for (std::size_t i = 0; i < n; ++i) a[i] = 0.25f * static_cast<float>(i) - 3;
   return a;
-}
-std::string message(auto const& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 struct Hdf5 : testing::Test {
@@ -278,8 +271,8 @@ TEST_F(Hdf5, ADiskThatIsFull) {
   rlimit const small{1 << 16, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   auto const a = ramp(1 << 16);
-  auto const array = message([&] { save_recon_hdf5(file, view<float const, 3>(a.data(), {64, 32, 32})); });
-  auto const text = message([&] { save_recon_hdf5(file, view<float const, 3>(a.data(), {8, 8, 8}), {{"long", std::string(1 << 17, 'x')}}); });
+  auto const array = test::message_of<error>([&] { save_recon_hdf5(file, view<float const, 3>(a.data(), {64, 32, 32})); });
+  auto const text = test::message_of<error>([&] { save_recon_hdf5(file, view<float const, 3>(a.data(), {8, 8, 8}), {{"long", std::string(1 << 17, 'x')}}); });
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_NE(array.find("a.h5: cannot be written: File too large"), std::string::npos) << array;

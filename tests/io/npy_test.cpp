@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "core/messages.hpp"
 #include "io/scratch_folder.hpp"
 
 namespace mbirk {
@@ -28,16 +29,6 @@ template <class T> std::string bytes_of(std::vector<T> const& values) {
   return {reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// The message of what f throws; empty when it does not throw.
-template <class F> std::string message(F const& f) {
-  try {
-    f();
-  } catch (io_error const& e) {
-    return e.what();
-  }
-  return {};
-}
-
 struct Npy : testing::Test {
   test::scratch_folder folder;
   std::filesystem::path const file = folder / "x.npy";
@@ -48,7 +39,7 @@ struct Npy : testing::Test {
   }
   /// Reading these bytes must fail with one line that names the file and holds `part`.
   template <class T> void expect_error(std::string const& bytes, std::string const& part) const {
-    auto const text = message([&] { read<T>(bytes); });
+    auto const text = test::message_of<io_error>([&] { read<T>(bytes); });
     EXPECT_NE(text.find(part), text.npos) << text;
     EXPECT_EQ(text.find(file.string()), 0u) << text;
     EXPECT_EQ(text.find('\n'), text.npos) << text;
@@ -146,8 +137,8 @@ TEST_F(Npy, TruncatedSaysHowManyBytes) {
 TEST_F(Npy, NotAnNpyFile) {
   expect_error<float>("", "is not an npy file");
   expect_error<float>("{\"json\": true, \"longer than the magic number\": 1}", "is not an npy file");
-  EXPECT_NE(message([&] { read_npy<float>(folder / "missing.npy"); }).find("missing.npy: no such file"), std::string::npos);
-  EXPECT_NE(message([&] { read_npy<float>(folder.path()); }).find("is not a file"), std::string::npos);
+  EXPECT_NE(test::message_of<io_error>([&] { read_npy<float>(folder / "missing.npy"); }).find("missing.npy: no such file"), std::string::npos);
+  EXPECT_NE(test::message_of<io_error>([&] { read_npy<float>(folder.path()); }).find("is not a file"), std::string::npos);
 }
 
 TEST_F(Npy, MalformedHeaders) {
@@ -187,19 +178,19 @@ TEST_F(Npy, InfinityAndNanAreReadAndFoundByRequireFinite) {
   float const inf = std::numeric_limits<float>::infinity();
   auto const array = read<float>(npy_bytes(dictionary("<f8", "(2, 2)"), bytes_of<double>({0, 1, -HUGE_VAL, 3})));
   EXPECT_EQ(array.data[2], -inf);
-  auto const text = message([&] { require_finite(array, "folder/name.npy"); });
+  auto const text = test::message_of<io_error>([&] { require_finite(array, "folder/name.npy"); });
   EXPECT_EQ(text, "folder/name.npy: value (1, 0) is -inf, expected finite numbers");
-  EXPECT_NE(message([&] { require_finite({{3}, {0, 1, std::nanf("")}}, "x"); }).find("value (2) is nan"), std::string::npos);
+  EXPECT_NE(test::message_of<io_error>([&] { require_finite({{3}, {0, 1, std::nanf("")}}, "x"); }).find("value (2) is nan"), std::string::npos);
   EXPECT_NO_THROW(require_finite({{3}, {0, std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min()}}, "x"));
 }
 
 TEST_F(Npy, UnwritableOutputLeavesNothing) {
   float const x = 1;
-  EXPECT_NE(message([&] { write_npy(folder / "no" / "such" / "x.npy", &x, {1}); }).find("x.npy: cannot be written: "), std::string::npos);
+  EXPECT_NE(test::message_of<io_error>([&] { write_npy(folder / "no" / "such" / "x.npy", &x, {1}); }).find("x.npy: cannot be written: "), std::string::npos);
   write_text(folder / "plain", "text");
-  EXPECT_NE(message([&] { write_npy(folder / "plain" / "x.npy", &x, {1}); }).find("cannot be written: "), std::string::npos);
+  EXPECT_NE(test::message_of<io_error>([&] { write_npy(folder / "plain" / "x.npy", &x, {1}); }).find("cannot be written: "), std::string::npos);
   std::filesystem::create_directories(folder / "taken.npy" / "inside");
-  EXPECT_NE(message([&] { write_npy(folder / "taken.npy", &x, {1}); }).find("cannot be written: "), std::string::npos);
+  EXPECT_NE(test::message_of<io_error>([&] { write_npy(folder / "taken.npy", &x, {1}); }).find("cannot be written: "), std::string::npos);
   EXPECT_EQ(test::file_count(folder.path()), 1);
   EXPECT_EQ(file_text(folder / "plain"), "text");
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/messages.hpp"
 #include "io/scratch_folder.hpp"
 #include "mbirk/io/parameters_json.hpp"
 
@@ -39,14 +40,7 @@ template <class Geometry> void expect_same(parameter_set<Geometry> const& a, par
   }
 }
 
-template <class F> std::string refusal(F const& f) {
-  try {
-    f();
-  } catch (io_error const& e) {
-    return e.what();
-  }
-  return "accepted";
-}
+template <class F> std::string refusal(F const& f) { return test::message_of<io_error>(f); }
 /// A document whose parameters are this text.
 std::string document(std::string const& parameters, std::string const& geometry = "parallel") {
   return "{\"format\": \"mbirk parameters\", \"version\": 1, \"geometry\": \"" + geometry + "\", \"parameters\": {" + parameters + "}}";

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "instrument/same_counts.hpp"
 #include "mbirk/definition/qggmrf.hpp"
 #include "mbirk/instrument/counting.hpp"
 #include "mbirk/mbirk.hpp"
@@ -263,21 +264,6 @@ TEST(Qggmrf, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
-/// Everything that counting and the model must agree on.
-void expect_equal(instrument::op_record const& a, instrument::op_record const& b) {
-  EXPECT_EQ(a.name, b.name);
-  EXPECT_EQ(a.items, b.items);
-  EXPECT_EQ(a.operations, b.operations);
-  EXPECT_EQ(a.launches, b.launches);
-  EXPECT_EQ(a.allocations, b.allocations);
-  ASSERT_EQ(a.arrays.size(), b.arrays.size());
-  for (std::size_t k = 0; k < a.arrays.size(); ++k) {
-    EXPECT_EQ(a.arrays[k].name, b.arrays[k].name);
-    EXPECT_EQ(a.arrays[k].counts, b.arrays[k].counts) << a.arrays[k].name;
-    EXPECT_EQ(a.arrays[k].outside, 0u) << a.arrays[k].name;
-  }
-}
-
 TEST_P(Shapes, CountingEqualsTheModelAndChangesNoBit) {
   for (shape_3 const& s : {shape_3{1, 1, 1}, {5, 6, 16}, {4, 7, 37}}) {
     auto const x = random_image(s, 11);
@@ -289,14 +275,14 @@ TEST_P(Shapes, CountingEqualsTheModelAndChangesNoBit) {
     run(model, x, s, pixels, GetParam());
     EXPECT_EQ(watched.gradient, bare.gradient);
     EXPECT_EQ(watched.hessian, bare.hessian);
-    expect_equal(counted.last(), modelled.last());
+    test::expect_same_counts(counted.last(), modelled.last());
     EXPECT_EQ(counted.last().name, name);
     EXPECT_GT(counted.last().operations.flops(), 0u);
 
     view<float const, 3> const image(x.data(), s), nothing(nullptr, s);
     EXPECT_EQ(qggmrf_loss(counting, image, GetParam()), qggmrf_loss(plain, image, GetParam()));
     EXPECT_EQ(qggmrf_loss(model, nothing, GetParam()), 0);
-    expect_equal(counted.last(), modelled.last());
+    test::expect_same_counts(counted.last(), modelled.last());
     EXPECT_EQ(counted.last().name, "qggmrf_loss");
   }
 }

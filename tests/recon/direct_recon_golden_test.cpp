@@ -1,5 +1,5 @@
 // Direct reconstruction against arrays of MBIRJAX 0.7.3.
-#include "filter/golden.hpp"
+#include "projector/golden.hpp"
 #include "filter/support.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"

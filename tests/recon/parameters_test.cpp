@@ -8,6 +8,8 @@
 #include <limits>
 #include <set>
 
+#include "core/messages.hpp"
+
 namespace {
 
 using namespace mbirk;
@@ -18,14 +20,7 @@ cone_parameter_set cone() {
   return cone_parameter_set({.sinogram_shape = {3, 4, 6}, .angles = {0, 1, 2}, .source_detector_dist = 40, .source_iso_dist = 20});
 }
 
-template <class F> std::string refusal(F const& f) {
-  try {
-    f();
-  } catch (parameter_error const& e) {
-    return e.what();
-  }
-  return "accepted";
-}
+template <class F> std::string refusal(F const& f) { return test::message_of<parameter_error>(f); }
 bool has(std::string const& text, std::string const& part) { return text.find(part) != text.npos; }
 
 TEST(Parameters, TableNamesEveryMemberOnce) {

@@ -1,6 +1,7 @@
 // recon and prox_map: what is refused, in which words, and what is only warned of. And the two operations for the other files of this folder.
 #include <gtest/gtest.h>
 
+#include "core/messages.hpp"
 #include "mbirk/mbirk.hpp"
 #include "mbirk/recon/recon.hpp"
 #include "recon/recon_support.hpp"
@@ -45,19 +46,6 @@ struct call {
     return prox ? run_prox_map(scan, prox_input.value_or(v.all()), in, weights, out, options) : run_recon(scan, in, weights, out, options);
   }
 };
-
-/// f() throws an E whose message has all these parts.
-template <class E, class F> void expect_error(F&& f, std::vector<std::string> const& parts) {
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown, expected: " << parts.at(0);
-  } catch (E const& e) {
-    EXPECT_EQ(typeid(e), typeid(E)) << e.what();
-    for (auto const& part : parts) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << "'" << part << "' is not in: " << e.what();
-  } catch (std::exception const& e) {
-    ADD_FAILURE() << "another type of error: " << e.what();
-  }
-}
 
 /// Both operations in both geometries; recon (7, 7, 2), sinogram (6, 2, 7).
 template <class F> void each_call(F const& f) {

@@ -1,7 +1,7 @@
 // recon and prox_map against an oracle in double, MBIRJAX's arrays and its printed numbers.
 #include <numbers>
 
-#include "filter/golden.hpp"
+#include "projector/golden.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/damping.hpp"

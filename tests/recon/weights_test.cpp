@@ -1,14 +1,9 @@
 // Weights against their formulas in double and against MBIRJAX.
 #include "mbirk/recon/weights.hpp"
 
-#include <fstream>
-
+#include "core/messages.hpp"
 #include "filter/support.hpp"
-#include "mbirk/io/npy.hpp"
-
-#if __has_include(<nlohmann/json.hpp>)
-#include <nlohmann/json.hpp>
-#endif
+#include "projector/golden.hpp"
 
 namespace {
 
@@ -83,25 +78,16 @@ TEST(Weights, CountsEqualTheModel) {
     }
 }
 
-template <class Error, class F> void expect_message(F const& f, std::vector<std::string> const& parts) {
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (Error const& e) {
-    for (auto const& part : parts) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-  }
-}
-
 TEST(Weights, TypesHaveNames) {
   for (auto const type : every_type) EXPECT_EQ(parse_weight_type(weight_type_names[static_cast<std::size_t>(type)]), type);
   for (std::string const name : {"Emission", "", "transmission_", "root"})
-    expect_message<parameter_error>([&] { parse_weight_type(name); },
+    expect_error<parameter_error>([&] { parse_weight_type(name); },
                                     {"weight_type", "\"" + name + "\"", "unweighted", "transmission,", "transmission_root", "emission"});
 }
 TEST(Weights, RefuseOtherShapes) {
   array<3> const y({2, 3, 4});
   array<3> w({2, 4, 3});
-  expect_message<shape_error>([&] { gen_weights(on_host(), y.all(), weight_type::emission, w.all()); }, {"gen_weights", "weights", "(2, 4, 3)", "(2, 3, 4)"});
+  expect_error<shape_error>([&] { gen_weights(on_host(), y.all(), weight_type::emission, w.all()); }, {"gen_weights", "weights", "(2, 4, 3)", "(2, 3, 4)"});
 }
 
 struct mar_outcome {
@@ -222,72 +208,38 @@ TEST(MarWeights, RefuseBadInput) {
   auto const s = known_cone();
   auto const y = known_sinogram();
   array<3> const x(s.recon_shape());
-  expect_message<shape_error>([&] { mar(s, array<3>({6, 7, 2})); }, {"gen_weights_mar", "sinogram", "(6, 7, 2)", "(6, 2, 7)"});
-  expect_message<shape_error>([&] { mar(s, y, array<3>({1, 2, 3})); }, {"gen_weights_mar", "init_recon", "(1, 2, 3)"});
-  expect_message<parameter_error>([&] { mar(s, y, {}, {}, 0); }, {"beta is 0", "positive"});
-  expect_message<parameter_error>([&] { mar(s, y, {}, {}, -1); }, {"beta is -1"});
-  expect_message<parameter_error>([&] { mar(s, y, {}, {}, NAN); }, {"beta is nan"});
-  expect_message<parameter_error>([&] { mar(s, y, {}, {}, 1, INFINITY); }, {"gamma is inf"});
-  expect_message<parameter_error>([&] { mar(s, y, x, NAN); }, {"metal_threshold is nan"});
+  expect_error<shape_error>([&] { mar(s, array<3>({6, 7, 2})); }, {"gen_weights_mar", "sinogram", "(6, 7, 2)", "(6, 2, 7)"});
+  expect_error<shape_error>([&] { mar(s, y, array<3>({1, 2, 3})); }, {"gen_weights_mar", "init_recon", "(1, 2, 3)"});
+  expect_error<parameter_error>([&] { mar(s, y, {}, {}, 0); }, {"beta is 0", "positive"});
+  expect_error<parameter_error>([&] { mar(s, y, {}, {}, -1); }, {"beta is -1"});
+  expect_error<parameter_error>([&] { mar(s, y, {}, {}, NAN); }, {"beta is nan"});
+  expect_error<parameter_error>([&] { mar(s, y, {}, {}, 1, INFINITY); }, {"gamma is inf"});
+  expect_error<parameter_error>([&] { mar(s, y, x, NAN); }, {"metal_threshold is nan"});
   auto bad = y;
   bad.all()(2, 1, 3) = NAN;
-  expect_message<parameter_error>([&] { mar(s, bad); }, {"gen_weights_mar", "sinogram(2, 1, 3) is nan", "finite"});
+  expect_error<parameter_error>([&] { mar(s, bad); }, {"gen_weights_mar", "sinogram(2, 1, 3) is nan", "finite"});
   auto bad_recon = x;
   bad_recon.all()(1, 0, 1) = INFINITY;
-  expect_message<parameter_error>([&] { mar(s, y, bad_recon); }, {"init_recon(1, 0, 1) is inf"});
+  expect_error<parameter_error>([&] { mar(s, y, bad_recon); }, {"init_recon(1, 0, 1) is inf"});
 }
 
-#if __has_include(<nlohmann/json.hpp>)
-using json = nlohmann::json;
-
-struct GoldenWeights : ::testing::TestWithParam<std::string> {
-  std::string const folder = std::string(MBIRK_GOLDEN_DIR) + "/" + GetParam() + "/";
-  json const file = json::parse(std::ifstream(folder + "case.json"));
-
-  array<3> read(std::string const& name) const {
-    auto const in = read_npy<float>(folder + name);
-    array<3> a({in.shape.at(0), in.shape.at(1), in.shape.at(2)});
-    a.data = in.data;
-    return a;
-  }
-  template <class Parameters> Parameters common() const {
-    auto const& p = file.at("params");
-    Parameters q{.sinogram_shape = file.at("sinogram_shape").get<shape_3>(), .angles = read_npy<float>(folder + file.at("angles").get<std::string>()).data};
-    q.delta_det_channel = p.at("delta_det_channel"), q.delta_det_row = p.at("delta_det_row");
-    q.det_channel_offset = p.at("det_channel_offset"), q.det_row_offset = p.at("det_row_offset");
-    q.delta_voxel = p.at("delta_voxel").get<double>();
-    q.voxel_row_aspect = p.at("voxel_row_aspect"), q.voxel_slice_aspect = p.at("voxel_slice_aspect");
-    q.recon_shape = file.at("recon_shape").get<shape_3>();
-    q.use_ror_mask = p.at("use_ror_mask").get<bool>();
-    return q;
-  }
-  any_scan scan_of_case() const {
-    if (file.at("geometry") == "parallel") return make_scan(common<parallel_parameters>());
-    auto q = common<cone_parameters>();
-    auto const& p = file.at("params");
-    q.source_detector_dist = p.at("source_detector_dist"), q.source_iso_dist = p.at("source_iso_dist");
-    q.recon_slice_offset = p.at("recon_slice_offset").get<double>();
-    q.use_curved_detector = p.at("use_curved_detector");
-    if (file.contains("helical_z_shifts")) q.helical_z_shifts = read_npy<float>(folder + file.at("helical_z_shifts").get<std::string>()).data;
-    return make_scan(q);
-  }
-};
+struct GoldenWeights : golden_test {};
 
 // Both programs are off by two units of the exponential, and by two roundings of the exponent, |e| exp(-|e|) <= 0.37 of the largest weight.
 TEST_P(GoldenWeights, EqualMbirjax) {
-  auto const s = scan_of_case();
+  auto const s = scan();
   constexpr double allowed = 2 * (4 + 2 * 0.37) * 0x1p-24;
   int compared = 0;
   for (auto const& op : file.at("ops")) {
     std::string const name = op.at("op"), output = op.at("output");
     if (!name.starts_with("gen_weights")) continue;
-    auto const y = read(op.at("inputs").at("sinogram")), expected = read(output);
+    auto const y = floats(op.at("inputs").at("sinogram")), expected = floats(output);
     auto const& args = op.at("args");
     array<3> found(y.shape);
     if (name == "gen_weights") {
       found = weights_of(y, parse_weight_type(args.at("weight_type").get<std::string>()));
     } else {
-      auto const init = op.at("inputs").contains("init_recon") ? std::optional(read(op.at("inputs").at("init_recon"))) : std::nullopt;
+      auto const init = op.at("inputs").contains("init_recon") ? std::optional(floats(op.at("inputs").at("init_recon"))) : std::nullopt;
       auto const threshold = args.contains("metal_threshold") ? std::optional(args.at("metal_threshold").get<double>()) : std::nullopt;
       found = std::visit([&](auto const& scan) { return mar(scan, y, init, threshold).weights; }, s);
     }
@@ -302,8 +254,6 @@ TEST_P(GoldenWeights, EqualMbirjax) {
   }
   EXPECT_EQ(compared, 5);
 }
-std::string case_of(::testing::TestParamInfo<std::string> const& info) { return info.param; }
-INSTANTIATE_TEST_SUITE_P(Recon, GoldenWeights, ::testing::Values("parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved"), case_of);
-#endif
+INSTANTIATE_TEST_SUITE_P(Recon, GoldenWeights, ::testing::ValuesIn(golden_names), golden_name);
 
 }  // namespace

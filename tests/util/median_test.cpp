@@ -4,6 +4,7 @@
 #include <bit>
 #include <functional>
 
+#include "core/messages.hpp"
 #include "filter/support.hpp"
 #include "mbirk/definition/median.hpp"
 #include "mbirk/io/npy.hpp"
@@ -230,20 +231,12 @@ TEST(MedianFilter, OfNothing) {
 TEST(MedianFilter, RefusesOtherShapes) {
   array<3> const a({3, 4, 5});
   array<3> good({3, 4, 5}), bad({3, 5, 4});
-  auto const message = [&](auto const& f) {
-    try {
-      f();
-    } catch (shape_error const& e) {
-      return std::string(e.what());
-    }
-    return std::string("no shape_error");
-  };
   auto const expect_names = [](std::string const& text, char const* name) {
     for (std::string const part : {"median_filter3d", name, "(3, 5, 4)", "(3, 4, 5)"}) EXPECT_NE(text.find(part), std::string::npos) << text;
   };
-  expect_names(message([&] { median_filter3d(on_host(), a.all(), bad.all()); }), "median");
-  expect_names(message([&] { median_filter3d(on_host(), a.all(), good.all(), bad.all()); }), "minimum");
-  expect_names(message([&] { median_filter3d(on_host(), a.all(), good.all(), good.all(), bad.all()); }), "maximum");
+  expect_names(message_of<shape_error>([&] { median_filter3d(on_host(), a.all(), bad.all()); }), "median");
+  expect_names(message_of<shape_error>([&] { median_filter3d(on_host(), a.all(), good.all(), bad.all()); }), "minimum");
+  expect_names(message_of<shape_error>([&] { median_filter3d(on_host(), a.all(), good.all(), good.all(), bad.all()); }), "maximum");
   view<float const, 3> const strided(a.data.data(), {3, 4, 2}, {20, 5, 2});
   EXPECT_THROW(median_filter3d(on_host(), strided, view<float, 3>(good.data.data(), {3, 4, 2})), shape_error);
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "instrument/same_counts.hpp"
 #include "mbirk/instrument/counting.hpp"
 #include "mbirk/io/npy.hpp"
 #include "util/partition_reference.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 using namespace mbirk;
 using namespace mbirk::testing;
+using mbirk::test::expect_same_counts;
 using rows = std::vector<std::vector<std::int32_t>>;
 
 TEST(Partitions, ReferenceCases) {
@@ -170,28 +172,6 @@ TEST(Partitions, DoNotDependOnPolicies) {
     }
 }
 
-void expect_equal(instrument::op_record const& a, instrument::op_record const& b) {
-  EXPECT_EQ(a.name, b.name);
-  EXPECT_EQ(a.items, b.items);
-  EXPECT_EQ(a.operations, b.operations);
-  EXPECT_EQ(a.allocations, b.allocations);
-  ASSERT_EQ(a.arrays.size(), b.arrays.size());
-  for (std::size_t k = 0; k < a.arrays.size(); ++k) {
-    SCOPED_TRACE(a.arrays[k].name);
-    EXPECT_EQ(a.arrays[k].name, b.arrays[k].name);
-    EXPECT_EQ(a.arrays[k].role, b.arrays[k].role);
-    EXPECT_EQ(a.arrays[k].elements, b.arrays[k].elements);
-    EXPECT_EQ(a.arrays[k].counts, b.arrays[k].counts);
-    EXPECT_EQ(a.arrays[k].outside, 0u);
-  }
-  ASSERT_EQ(a.stages.size(), b.stages.size());
-  for (std::size_t k = 0; k < a.stages.size(); ++k) {
-    EXPECT_EQ(a.stages[k].name, b.stages[k].name);
-    ASSERT_EQ(a.stages[k].arrays.size(), b.stages[k].arrays.size());
-    for (std::size_t i = 0; i < a.stages[k].arrays.size(); ++i) EXPECT_EQ(a.stages[k].arrays[i].counts, b.stages[k].arrays[i].counts);
-  }
-}
-
 TEST(PartitionCounts, EqualTheModelsAndLeaveEveryIndexAlone) {
   for (auto const& m : {disc(5, 5), disc(33, 31), disc(300, 270)})
     for (auto const k : all_kinds)
@@ -202,7 +182,7 @@ TEST(PartitionCounts, EqualTheModelsAndLeaveEveryIndexAlone) {
         EXPECT_EQ(partition(context{exec::host{}, instrument::model<>{modelled}}, k, m, subsets).indices, p.indices);
         EXPECT_EQ(p.indices, partition(k, m, subsets).indices);
         ASSERT_EQ(counted.records().size(), 1u);
-        expect_equal(counted.last(), modelled.last());
+        expect_same_counts(counted.last(), modelled.last());
         EXPECT_EQ(counted.last().name, name_of(k));
         EXPECT_EQ(counted.last().items, static_cast<index_t>(m.pixels().size()));
       }

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "core/messages.hpp"
 #include "util/partition_reference.hpp"
 #include "util/partition_support.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 
 using namespace mbirk;
 using namespace mbirk::testing;
+using mbirk::test::message_of;
 using rows = std::vector<std::vector<std::int32_t>>;
 
 TEST(LegacyRandom, EngineIsTheStandardOne) {
@@ -91,16 +93,6 @@ TEST(Partition, MoreSubsetsThanPixelsWarns) {
   ASSERT_EQ(p.warnings.size(), 1u);
   EXPECT_EQ(p.warnings[0], "gen_pixel_partition: 20 subsets of 13 pixels were asked for, made 13");
   EXPECT_TRUE(partition(kind::random, disc(5, 5), 13).warnings.empty());
-}
-
-template <class Error, class F> std::string message_of(F const& f) {
-  try {
-    f();
-  } catch (Error const& e) {
-    return e.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
 }
 
 TEST(Partition, BadInput) {

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "mbirk/core/error.hpp"
+#include "mbirk/io/input_file.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/recon/options.hpp"
 
@@ -281,10 +282,8 @@ inline void save_checkpoint(std::filesystem::path const& path, recon_state const
 /// checksum and every length are checked); allocation_error when memory runs out.
 inline recon_state load_checkpoint(std::filesystem::path const& path, std::string* note = nullptr) {
   auto const fail = [&](std::string const& what, site w = site::current()) { detail::checkpoint_fail(path, what, w); };
+  detail::require_file(path);
   std::error_code code;
-  auto const status = std::filesystem::status(path, code);
-  if (status.type() == std::filesystem::file_type::not_found) fail("no such file");
-  if (!std::filesystem::is_regular_file(status)) fail("is not a file");
   std::uintmax_t const size = std::filesystem::file_size(path, code);
   std::ifstream file(path, std::ios::binary);
   if (code || !file) fail("cannot be read");

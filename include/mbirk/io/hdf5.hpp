@@ -19,6 +19,7 @@
 
 #include "mbirk/core/view.hpp"
 #include "mbirk/io/hdf5_sink.hpp"
+#include "mbirk/io/input_file.hpp"
 #include "mbirk/io/npy.hpp"
 
 namespace mbirk {
@@ -186,10 +187,7 @@ inline std::string hdf5_get_text(std::filesystem::path const& path, hid_t object
 class hdf5_file {
  public:
   explicit hdf5_file(std::filesystem::path path) : path_(std::move(path)) {
-    std::error_code code;
-    auto const status = std::filesystem::status(path_, code);
-    if (status.type() == std::filesystem::file_type::not_found) detail::hdf5_fail(path_, "no such file");
-    if (!std::filesystem::is_regular_file(status)) detail::hdf5_fail(path_, "is not a file");
+    detail::require_file(path_);
     std::string const what = "cannot be read as HDF5";
     detail::hdf5_handle const access(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_FILE_ACCESS); }), H5Pclose);
 #if H5_VERSION_GE(1, 10, 7)

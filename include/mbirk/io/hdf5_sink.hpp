@@ -13,27 +13,19 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
-#include <random>
 #include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
+
+#include "mbirk/io/output_file.hpp"
 
 namespace mbirk::detail {
 
 /// A file under a temporary name in the folder of `path`, written anywhere; commit() gives it its name. Never throws: error() is what the system said.
 class hdf5_sink {
  public:
-  explicit hdf5_sink(std::filesystem::path path) : path_(std::move(path)) {
-    std::random_device random;
-    for (int attempt = 0; !file_ && attempt < 8; ++attempt) {  // as output_file: a short name, never through somebody's link
-      char name[64];
-      std::snprintf(name, sizeof name, ".mbirk-%08x%08x.tmp", static_cast<unsigned>(random()), static_cast<unsigned>(random()));
-      temporary_ = path_.parent_path() / name;
-      errno = 0;
-      file_ = std::fopen(temporary_.string().c_str(), "wb+x");
-      if (!file_ && errno != EEXIST) break;
-    }
+  explicit hdf5_sink(std::filesystem::path path) : path_(std::move(path)), file_(open_temporary(path_, "wb+x", temporary_)) {
     if (!file_) fail();
   }
   ~hdf5_sink() {

@@ -16,6 +16,7 @@
 
 #include "mbirk/core/error.hpp"
 #include "mbirk/core/finite.hpp"
+#include "mbirk/io/input_file.hpp"
 #include "mbirk/io/output_file.hpp"
 
 namespace mbirk {
@@ -248,13 +249,9 @@ template <class T> constexpr char const* npy_dtype() {
 ///
 /// @throws io_error: missing, not an npy file, malformed, a dtype that cannot be read, truncated (bytes expected and found).
 inline npy_header read_npy_header(std::filesystem::path const& path) {
-  namespace fs = std::filesystem;
+  detail::require_file(path);
   std::error_code code;
-  auto const status = fs::status(path, code);
-  if (status.type() == fs::file_type::not_found) detail::npy_fail(path, "no such file");
-  if (code) detail::npy_fail(path, "cannot be read: " + code.message());
-  if (!fs::is_regular_file(status)) detail::npy_fail(path, "is not a file");
-  auto const file_bytes = static_cast<index_t>(fs::file_size(path, code));
+  auto const file_bytes = static_cast<index_t>(std::filesystem::file_size(path, code));
   std::ifstream file(path, std::ios::binary);
   if (code || !file) detail::npy_fail(path, "cannot be read");
 

@@ -15,23 +15,33 @@
 #include "mbirk/core/error.hpp"
 
 namespace mbirk {
+namespace detail {
+
+/// Opens a new file in the folder of `path`, under a name of its own, which `name` is set to. Null when that fails; errno says why.
+/// The name has a fixed prefix, because that of the file plus a suffix could exceed what the file system allows.
+/// @param mode  of fopen, with "x": never through somebody's link.
+inline std::FILE* open_temporary(std::filesystem::path const& path, char const* mode, std::filesystem::path& name) {
+  std::random_device random;
+  std::FILE* file = nullptr;
+  for (int attempt = 0; !file && attempt < 8; ++attempt) {
+    char text[64];
+    std::snprintf(text, sizeof text, ".mbirk-%08x%08x.tmp", static_cast<unsigned>(random()), static_cast<unsigned>(random()));
+    name = path.parent_path() / text;
+    errno = 0;
+    file = std::fopen(name.string().c_str(), mode);
+    if (!file && errno != EEXIST) break;
+  }
+  return file;
+}
+
+}  // namespace detail
 
 /// Writes under a temporary name in the folder of `path`; commit() gives the file its name. Destroyed without commit, it leaves nothing.
 ///
 /// @throws io_error from every member, naming the file and what the system said.
 class output_file {
  public:
-  explicit output_file(std::filesystem::path path) : path_(std::move(path)) {
-    std::random_device random;
-    // A fixed prefix, because the name plus a suffix could exceed what the file system allows; "x": never through somebody's link.
-    for (int attempt = 0; !file_ && attempt < 8; ++attempt) {
-      char name[64];
-      std::snprintf(name, sizeof name, ".mbirk-%08x%08x.tmp", static_cast<unsigned>(random()), static_cast<unsigned>(random()));
-      temporary_ = path_.parent_path() / name;
-      errno = 0;
-      file_ = std::fopen(temporary_.string().c_str(), "wbx");
-      if (!file_ && errno != EEXIST) break;
-    }
+  explicit output_file(std::filesystem::path path) : path_(std::move(path)), file_(detail::open_temporary(path_, "wbx", temporary_)) {
     if (!file_) fail();
   }
   ~output_file() { discard(); }

@@ -9,21 +9,19 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "mbirk/core/error.hpp"
+#include "mbirk/io/input_file.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/recon/parameters.hpp"
 
@@ -167,18 +165,6 @@ class parameters_reader {
   json document_;
 };
 
-inline std::string parameters_file_text(std::filesystem::path const& path) {
-  auto const fail = [&](char const* what) { throw io_error(path.string() + ": " + what, site::current()); };
-  std::error_code code;
-  auto const status = std::filesystem::status(path, code);
-  if (status.type() == std::filesystem::file_type::not_found) fail("no such file");
-  if (!std::filesystem::is_regular_file(status)) fail("is not a file");
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) fail("cannot be read");
-  return text;
-}
-
 }  // namespace detail
 
 /// All parameters, a line each, in the order of the table. Warnings are not among them.
@@ -223,10 +209,10 @@ template <class Geometry> void save_parameters(std::filesystem::path const& path
   file.commit();
 }
 template <class Geometry> parameter_set<Geometry> load_parameters(std::filesystem::path const& path) {
-  return parameters_from_json<Geometry>(detail::parameters_file_text(path), path.string());
+  return parameters_from_json<Geometry>(detail::read_text(path), path.string());
 }
 inline any_parameter_set load_any_parameters(std::filesystem::path const& path) {
-  return any_parameters_from_json(detail::parameters_file_text(path), path.string());
+  return any_parameters_from_json(detail::read_text(path), path.string());
 }
 
 }  // namespace mbirk

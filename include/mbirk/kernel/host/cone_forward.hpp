@@ -6,6 +6,7 @@
 #include <span>
 
 #include "mbirk/kernel/host/cone_view.hpp"
+#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/sink.hpp"
 
@@ -49,15 +50,8 @@ template <class B> struct cone_views {
   /// The group's cylinders, aligned and padded with zeros.
   template <class Scratch> void copy_tile(pixel_group const& group, Scratch const& s) const noexcept {
     auto const x = s.template at<float>(tile);
-    index_t const slices = view.geometry.slices;
-    for (int p = 0; p < group.count; ++p) {
-      auto const in = cylinders + G::load_value(offsets + (group.first + p));
-      for (index_t k = 0; k < view.padded_slices; k += B::lanes) {
-        index_t const left = slices - k;
-        B::store(x + (p * view.padded_slices + k),
-                 left >= B::lanes ? B::load(in + k) : left > 0 ? B::load_partial(in + k, static_cast<int>(left)) : B::constant(0));
-      }
-    }
+    for (int p = 0; p < group.count; ++p)
+      copy_padded<B>(cylinders + G::load_value(offsets + (group.first + p)), view.geometry.slices, x + p * view.padded_slices, view.padded_slices);
   }
 
   template <class Scratch> void add_view(pixel_group const& group, index_t v, Scratch const& s) const noexcept {

@@ -22,7 +22,7 @@ template <class B, bool Weighted> struct projection_products {
       auto a = B::constant(0), b = B::constant(0);  // one channel in float, channels in double
       for (index_t r = 0; r < shape.width; r += B::lanes) {
         index_t const k = at + n * shape.width + r;
-        auto const z = only_rows<B>(B::load(projection + k), used - r);
+        auto const z = only_lanes<B>(B::load(projection + k), used - r);
         auto const wz = Weighted ? z * B::load(weights + k) : z;
         a = fma(wz, B::load(sinogram + k), a), b = fma(wz, z, b);
       }
@@ -45,7 +45,7 @@ template <class B, bool Weighted> struct make_error {
     index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
     auto const a = B::broadcast(scale);
     each_sample_pack<B>(shape, used, [&](index_t k, index_t r) MBIRK_FLAT {
-      auto const e = fnma(a, only_rows<B>(B::load(projection + (at + k)), used - r), B::load(sinogram + (at + k)));
+      auto const e = fnma(a, only_lanes<B>(B::load(projection + (at + k)), used - r), B::load(sinogram + (at + k)));
       B::store(sinogram + (at + k), Weighted ? e * B::load(weights + (at + k)) : e);
     });
   }

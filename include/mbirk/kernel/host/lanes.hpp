@@ -15,11 +15,19 @@ template <class B, class Cursor> MBIRK_INLINE void store_lanes(Cursor at, typena
   if (n == B::lanes) B::store(at, x);
   else B::store_partial(at, x, static_cast<int>(n));
 }
-/// x in the first n lanes, 0 in those that are no elements and may not be summed. They must be finite.
-template <class B> MBIRK_INLINE typename B::pack only_lanes(typename B::pack x, index_t n) { return n == B::lanes ? x : x * B::first_lanes(n); }
+/// x in the first n lanes (all of them for n beyond), 0 in those that are no elements and may not be summed. They must be finite.
+template <class B> MBIRK_INLINE typename B::pack only_lanes(typename B::pack x, index_t n) { return n >= B::lanes ? x : x * B::first_lanes(n); }
 /// x in the first n lanes, `other` in those that are no elements.
 template <class B> MBIRK_INLINE typename B::pack only_lanes(typename B::pack x, typename B::pack other, index_t n) {
   return n == B::lanes ? x : select(B::constant(0) < B::first_lanes(n), x, other);
+}
+
+/// `length` elements of a line, then zeros up to `width`, a multiple of the lanes.
+template <class B, class From, class To> MBIRK_INLINE void copy_padded(From from, index_t length, To to, index_t width) {
+  for (index_t k = 0; k < width; k += B::lanes) {
+    index_t const left = length - k;
+    B::store(to + k, left >= B::lanes ? B::load(from + k) : left > 0 ? B::load_partial(from + k, static_cast<int>(left)) : B::constant(0));
+  }
 }
 
 }  // namespace mbirk::kernel

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/sink.hpp"
 
@@ -56,16 +57,8 @@ template <class B> struct parallel_views {
   /// The group's cylinders, aligned and padded with zeros.
   template <class Scratch> MBIRK_NOINLINE void copy_tile(pixel_group const& group, index_t chunk, Scratch const& s) const noexcept {
     auto const x = s.template at<float>(tile);
-    index_t const used = shape.used(chunk);
-    for (int p = 0; p < group.count; ++p) {
-      auto const in = cylinders + (G::load_value(offsets + (group.first + p)) + chunk * shape.width);
-      for (index_t k = 0; k < shape.width; k += B::lanes) {
-        index_t const left = used - k;
-        B::store(x + (p * shape.width + k), left >= B::lanes ? B::load(in + k)
-                                            : left > 0       ? B::load_partial(in + k, static_cast<int>(left))
-                                                             : B::constant(0));
-      }
-    }
+    for (int p = 0; p < group.count; ++p)
+      copy_padded<B>(cylinders + (G::load_value(offsets + (group.first + p)) + chunk * shape.width), shape.used(chunk), x + p * shape.width, shape.width);
   }
 
   /// Pixels of a tile by channel: the order of the full tile without the pixels that are masked out. Lists keep their own order.

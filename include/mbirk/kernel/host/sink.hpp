@@ -3,6 +3,7 @@
 // guards or beyond the last row missed the detector and never counts.
 #pragma once
 
+#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 
 namespace mbirk::kernel {
@@ -17,11 +18,6 @@ template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape con
     for (index_t r = 0; r < shape.width; r += B::lanes) f(n * shape.width + r, r);
   note_samples<B>(shape, used);
 }
-/// A pack of samples without those beyond the last row of the chunk.
-template <class B> MBIRK_INLINE typename B::pack only_rows(typename B::pack z, index_t rows_left) {
-  return rows_left >= B::lanes ? z : z * B::first_lanes(rows_left);
-}
-
 /// The views stay in the sinogram that they were summed in.
 template <class B> struct keep_views {
   static constexpr bool in_scratch = false;
@@ -45,7 +41,7 @@ template <class B, bool Weighted, bool Keep> struct measure_views {
       auto row = B::constant(0);  // one channel in float, channels in double
       for (index_t r = 0; r < shape.width; r += B::lanes) {
         index_t const k = n * shape.width + r;
-        auto const z = only_rows<B>(B::load(block + k), used - r);
+        auto const z = only_lanes<B>(B::load(block + k), used - r);
         auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
         row = fma(wz, z, row);
         if constexpr (Keep) B::store(block + k, wz);
@@ -70,7 +66,7 @@ template <class B, bool Weighted> struct subtract_views {
     index_t const used = shape.used(chunk), at = shape.offset(chunk, view);
     auto const alpha = B::broadcast(step);
     each_sample_pack<B>(shape, used, [&](index_t k, index_t r) MBIRK_FLAT {
-      auto const z = only_rows<B>(B::load(block + k), used - r);
+      auto const z = only_lanes<B>(B::load(block + k), used - r);
       auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
       B::store(error + (at + k), fnma(alpha, wz, B::load(error + (at + k))));
     });
