@@ -17,7 +17,7 @@ struct problem {
   kernel::parallel_pass const* passes;
   index_t two_tap_passes, all_passes;
   kernel::chunked_shape shape;
-  std::span<kernel::pixel_group const> groups;
+  list<kernel::pixel_group> groups;
 };
 
 #if defined(MBIRK_BY_HAND)
@@ -69,7 +69,7 @@ template <int Taps> void run(problem const& p, kernel::pixel_group const& group,
 }
 
 void project(problem const& p, index_t task, scratch const& s) {
-  auto const& group = p.groups[static_cast<std::size_t>(task)];
+  auto const& group = p.groups[task];
   index_t const length = p.shape.chunks * p.shape.width;
   for (index_t k = 0; k < group.count * length; k += lanes) _mm256_storeu_ps(s.tile + k, _mm256_setzero_ps());
   run<2>(p, group, 0, p.two_tap_passes, s);
@@ -88,7 +88,7 @@ void project(problem const& p, index_t task, scratch const& s) {
 
 void probe(problem const& p, exec::host const& exec) {
   using namespace by_hand;
-  auto const tasks = static_cast<index_t>(p.groups.size());
+  auto const tasks = p.groups.size();
   int const workers = exec.workers(tasks);
   index_t const tile = round_up(pixels * p.shape.chunks * p.shape.width * 4, 64), first = views_at_once * pixels * 4, weights = 3 * first;
   index_t const each = tile + first + weights;
@@ -114,7 +114,7 @@ template <class Context> void project(problem const& p, Context const& ctx) {
                                                           p.two_tap_passes, p.all_passes, p.shape, false,  p.groups};
   kernel.plan_scratch();
   [[maybe_unused]] auto const guard = ctx.instr.scope({"back", 0});
-  launch(ctx, static_cast<index_t>(p.groups.size()), kernel);
+  launch(ctx, p.groups.size(), kernel);
 }
 
 #if defined(MBIRK_TRACING)

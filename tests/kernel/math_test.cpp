@@ -101,7 +101,7 @@ TYPED_TEST(Math, SumsInDouble) {
   B::store(back.data(), B::narrow(B::widen(pack)));
   EXPECT_EQ(back, x);
   float largest = 0;
-  B::each_lane(pack, 3, [&](float v) { largest = std::max(largest, v); });
+  B::each_lane(pack, pack, 3, [&](float v, float) { largest = std::max(largest, v); });
   EXPECT_EQ(largest, x[2]);
 }
 

@@ -84,12 +84,12 @@ std::vector<oracle_case> oracle_cases() {
   return cases;
 }
 
-struct Oracle : ::testing::TestWithParam<oracle_case> {};
+struct ReconOracle : ::testing::TestWithParam<oracle_case> {};
 
 /// Float32 keeps the image, the error, the Hessian and the direction to 2^-24. A step of a voxel adds views x taps products, here up to 7 x 3 x 3
 /// whose roundings are independent, so it is off by 8 of them, and so is what later steps make of it: 24 after three iterations, 1.4e-6 of the
 /// largest voxel. The numbers of the record are sums over all of them. The error sinogram is what is left of y - A x, so its scale is that of w y.
-TEST_P(Oracle, EveryIteration) {
+TEST_P(ReconOracle, EveryIteration) {
   auto const& p = GetParam().problem;
   constexpr double allowed = 2e-6;
   system_matrix const a(p.scan);
@@ -129,7 +129,7 @@ TEST_P(Oracle, EveryIteration) {
   EXPECT_EQ(expected.repeats_within_a_subset || !is_case("repeated_pixels"), true) << "the case misses its point";
   EXPECT_EQ(found.record.alpha_values[2] == p.options.max_alpha || !is_case("small_steps"), true) << "the case misses its point";
 }
-INSTANTIATE_TEST_SUITE_P(Recon, Oracle, ::testing::ValuesIn(oracle_cases()), [](auto const& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(Recon, ReconOracle, ::testing::ValuesIn(oracle_cases()), [](auto const& one) { return one.param.name; });
 
 // ---- MBIRJAX 0.7.3 --------------------------------------------------------------------------------------------------------------------------
 

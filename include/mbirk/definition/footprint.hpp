@@ -9,6 +9,8 @@
 #include "mbirk/geometry/cone.hpp"
 #include "mbirk/geometry/parallel.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::definition {
 
 using std::abs;
@@ -121,3 +123,5 @@ template <class T> MBIRK_HD MBIRK_INLINE T elevation_secant(T squared_magnificat
 }
 
 }  // namespace mbirk::definition
+
+MBIRK_KERNELS_END

@@ -5,6 +5,8 @@
 
 #include "mbirk/definition/machine.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::definition {
 
 /// The 14th smallest of 27 values by forgetful selection: of the first 15, the least and the greatest cannot be it, so they go and the next
@@ -46,3 +48,5 @@ void median_filter3d(M& m, Image image, std::array<index_t, 3> shape, Output med
 }
 
 }  // namespace mbirk::definition
+
+MBIRK_KERNELS_END

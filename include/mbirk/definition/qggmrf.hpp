@@ -8,6 +8,8 @@
 #include "mbirk/definition/machine.hpp"
 #include "mbirk/prior/parameters.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::definition {
 
 using std::exp2;
@@ -69,3 +71,5 @@ void qggmrf_loss(M& m, std::array<index_t, 3> const& shape, qggmrf_parameters co
 }
 
 }  // namespace mbirk::definition
+
+MBIRK_KERNELS_END

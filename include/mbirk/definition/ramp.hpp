@@ -10,6 +10,8 @@
 #include "mbirk/definition/machine.hpp"
 #include "mbirk/geometry/scan.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::definition {
 
 using std::fma;
@@ -70,3 +72,5 @@ template <class M, class Geometry, class Input, class Output> void direct_filter
 }
 
 }  // namespace mbirk::definition
+
+MBIRK_KERNELS_END

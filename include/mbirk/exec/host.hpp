@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory_resource>
+#include <string>
 #include <string_view>
 
 #if defined(_OPENMP)
@@ -36,6 +37,9 @@ class host {
 #endif
   }
   std::pmr::memory_resource* resource() const noexcept { return resource_ ? resource_ : std::pmr::get_default_resource(); }
+  void* allocate(std::size_t bytes) const { return resource()->allocate(bytes, 64); }
+  void deallocate(void* p, std::size_t bytes) const noexcept { resource()->deallocate(p, bytes, 64); }
+  std::string memory_text() const { return {}; }
 
   int workers(index_t tasks) const noexcept {
     index_t const most = threads();

@@ -50,9 +50,10 @@ void run_ramp_filter(Context const& ctx, scan<Geometry> const& s, In in, Out out
       weights_at = at;
     }
   }
-  auto const table = ramp_table_of(g, options.taps);
+  auto const ramp = ramp_table_of(g, options.taps);
+  table const taps(ctx, ramp.taps, "filter taps");
   [[maybe_unused]] auto const guard = ctx.instr.stage("filter");
-  kernel::ramp_filter<B, In, Out> kernel{in, out, weights_at, observe_table(ctx, table.taps, "filter taps"), shape, table.half, table.even, weighted};
+  kernel::ramp_filter<B, In, Out> kernel{in, out, weights_at, observe(ctx, taps), shape, ramp.half, ramp.even, weighted};
   kernel.plan_scratch();
   launch(ctx, kernel.tasks(), kernel);
 }

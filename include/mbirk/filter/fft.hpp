@@ -54,7 +54,7 @@ template <class Geometry> std::vector<float> ramp_spectrum(Geometry const& g, ra
 /// `filtered` may be the sinogram itself.
 /// Cost: about 5 L log2 L + L flops per row, L the length. The same bits for any number of threads.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
-  requires(std::same_as<typename context<Exec, Instr>::backend, typename Exec::backend>)
+  requires(task_policy<Exec> && std::same_as<typename context<Exec, Instr>::backend, typename Exec::backend>)
 void fft_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> filtered,
                 filter_options const& options = {}) {
   detail::check_filter(options, "fft_filter");

@@ -12,7 +12,7 @@
 
 namespace mbirk::instrument {
 
-template <number T, operation O, int Lanes> MBIRK_INLINE void tick() noexcept {
+template <number T, operation O, int Lanes> MBIRK_HOST_INLINE void tick() noexcept {
   counts_now.lanes[static_cast<int>(T)][static_cast<int>(O)] += Lanes;
   counts_now.issued[static_cast<int>(T)][static_cast<int>(O)] += 1;
 }
@@ -58,19 +58,19 @@ template <class Native> struct mask_of<dataless<Native>> { using type = no_pack;
 template <class Fast> struct counted_ints {
   static constexpr int L = Fast::lanes;
   [[no_unique_address]] typename Fast::ints v;
-  friend MBIRK_INLINE counted_ints operator+(counted_ints a, counted_ints b) { return ticked(a.v + b.v); }
-  friend MBIRK_INLINE counted_ints operator*(counted_ints a, counted_ints b) { return ticked(a.v * b.v); }
-  friend MBIRK_INLINE counted_ints rotate_left(counted_ints a, int bits) { return ticked(rotate_left(a.v, bits)); }
+  friend MBIRK_HOST_INLINE counted_ints operator+(counted_ints a, counted_ints b) { return ticked(a.v + b.v); }
+  friend MBIRK_HOST_INLINE counted_ints operator*(counted_ints a, counted_ints b) { return ticked(a.v * b.v); }
+  friend MBIRK_HOST_INLINE counted_ints rotate_left(counted_ints a, int bits) { return ticked(rotate_left(a.v, bits)); }
 
  private:
-  static MBIRK_INLINE counted_ints ticked(typename Fast::ints x) { return tick<number::i32, operation::integer, L>(), counted_ints{x}; }
+  static MBIRK_HOST_INLINE counted_ints ticked(typename Fast::ints x) { return tick<number::i32, operation::integer, L>(), counted_ints{x}; }
 };
 
 /// Masks that count what is done with them.
 template <class Fast> struct counted_mask {
   using M = typename mask_of<Fast>::type;
   [[no_unique_address]] M v;
-  friend MBIRK_INLINE counted_mask operator|(counted_mask a, counted_mask b) {
+  friend MBIRK_HOST_INLINE counted_mask operator|(counted_mask a, counted_mask b) {
     tick<number::i32, operation::integer, Fast::lanes>();
     return {a.v | b.v};
   }
@@ -82,31 +82,31 @@ template <class Fast> struct counted_pack {
   using M = counted_mask<Fast>;
   [[no_unique_address]] P v;
   counted_pack() = default;
-  MBIRK_INLINE explicit counted_pack(P x) : v(x) {}
-  MBIRK_INLINE explicit counted_pack(double constant) : v(constant) {}
+  MBIRK_HOST_INLINE explicit counted_pack(P x) : v(x) {}
+  MBIRK_HOST_INLINE explicit counted_pack(double constant) : v(constant) {}
 
-  friend MBIRK_INLINE counted_pack operator+(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v + b.v); }
-  friend MBIRK_INLINE counted_pack operator-(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v - b.v); }
-  friend MBIRK_INLINE counted_pack operator*(counted_pack a, counted_pack b) { return ticked<operation::mul>(a.v * b.v); }
-  friend MBIRK_INLINE counted_pack operator/(counted_pack a, counted_pack b) { return ticked<operation::div>(a.v / b.v); }
-  friend MBIRK_INLINE counted_pack fma(counted_pack a, counted_pack b, counted_pack c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
-  friend MBIRK_INLINE counted_pack fnma(counted_pack a, counted_pack b, counted_pack c) { return ticked<operation::fma>(fnma(a.v, b.v, c.v)); }
-  friend MBIRK_INLINE counted_pack max(counted_pack a, counted_pack b) { return ticked<operation::min_max>(max(a.v, b.v)); }
-  friend MBIRK_INLINE counted_pack min(counted_pack a, counted_pack b) { return ticked<operation::min_max>(min(a.v, b.v)); }
-  friend MBIRK_INLINE counted_pack sqrt(counted_pack a) { return ticked<operation::sqrt>(sqrt(a.v)); }
-  friend MBIRK_INLINE counted_pack abs(counted_pack a) { return ticked<operation::absolute>(abs(a.v)); }
-  friend MBIRK_INLINE counted_pack exp(counted_pack a) { return ticked<operation::exp>(exp(a.v)); }
-  friend MBIRK_INLINE counted_pack exp2(counted_pack a) { return ticked<operation::exp>(exp2(a.v)); }
-  friend MBIRK_INLINE counted_pack log2(counted_pack a) { return ticked<operation::log>(log2(a.v)); }
-  friend MBIRK_INLINE M operator<(counted_pack a, counted_pack b) { return tick<number::f32, operation::compare, Fast::lanes>(), M{a.v < b.v}; }
-  friend MBIRK_INLINE M is_nan(counted_pack a) { return tick<number::f32, operation::compare, Fast::lanes>(), M{is_nan(a.v)}; }
-  friend MBIRK_INLINE counted_pack select(M c, counted_pack a, counted_pack b) { return ticked<operation::select>(select(c.v, a.v, b.v)); }
-  friend MBIRK_INLINE counted_pack lookup2(counted_pack a, counted_pack b, counted_ints<Fast> index) {
+  friend MBIRK_HOST_INLINE counted_pack operator+(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v + b.v); }
+  friend MBIRK_HOST_INLINE counted_pack operator-(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v - b.v); }
+  friend MBIRK_HOST_INLINE counted_pack operator*(counted_pack a, counted_pack b) { return ticked<operation::mul>(a.v * b.v); }
+  friend MBIRK_HOST_INLINE counted_pack operator/(counted_pack a, counted_pack b) { return ticked<operation::div>(a.v / b.v); }
+  friend MBIRK_HOST_INLINE counted_pack fma(counted_pack a, counted_pack b, counted_pack c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
+  friend MBIRK_HOST_INLINE counted_pack fnma(counted_pack a, counted_pack b, counted_pack c) { return ticked<operation::fma>(fnma(a.v, b.v, c.v)); }
+  friend MBIRK_HOST_INLINE counted_pack max(counted_pack a, counted_pack b) { return ticked<operation::min_max>(max(a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_pack min(counted_pack a, counted_pack b) { return ticked<operation::min_max>(min(a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_pack sqrt(counted_pack a) { return ticked<operation::sqrt>(sqrt(a.v)); }
+  friend MBIRK_HOST_INLINE counted_pack abs(counted_pack a) { return ticked<operation::absolute>(abs(a.v)); }
+  friend MBIRK_HOST_INLINE counted_pack exp(counted_pack a) { return ticked<operation::exp>(exp(a.v)); }
+  friend MBIRK_HOST_INLINE counted_pack exp2(counted_pack a) { return ticked<operation::exp>(exp2(a.v)); }
+  friend MBIRK_HOST_INLINE counted_pack log2(counted_pack a) { return ticked<operation::log>(log2(a.v)); }
+  friend MBIRK_HOST_INLINE M operator<(counted_pack a, counted_pack b) { return tick<number::f32, operation::compare, Fast::lanes>(), M{a.v < b.v}; }
+  friend MBIRK_HOST_INLINE M is_nan(counted_pack a) { return tick<number::f32, operation::compare, Fast::lanes>(), M{is_nan(a.v)}; }
+  friend MBIRK_HOST_INLINE counted_pack select(M c, counted_pack a, counted_pack b) { return ticked<operation::select>(select(c.v, a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_pack lookup2(counted_pack a, counted_pack b, counted_ints<Fast> index) {
     return ticked<operation::permute>(lookup2(a.v, b.v, index.v));
   }
 
  private:
-  template <operation O> static MBIRK_INLINE counted_pack ticked(P x) { return tick<number::f32, O, Fast::lanes>(), counted_pack(x); }
+  template <operation O> static MBIRK_HOST_INLINE counted_pack ticked(P x) { return tick<number::f32, O, Fast::lanes>(), counted_pack(x); }
 };
 
 /// Doubles that count.
@@ -114,41 +114,41 @@ template <class Fast> struct counted_wide {
   using W = typename Fast::wide;
   W v;
   counted_wide() = default;
-  MBIRK_INLINE explicit counted_wide(W x) : v(x) {}
-  MBIRK_INLINE explicit counted_wide(double constant) : v(constant) {}
+  MBIRK_HOST_INLINE explicit counted_wide(W x) : v(x) {}
+  MBIRK_HOST_INLINE explicit counted_wide(double constant) : v(constant) {}
 
-  friend MBIRK_INLINE counted_wide operator+(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v + b.v); }
-  friend MBIRK_INLINE counted_wide operator-(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v - b.v); }
-  friend MBIRK_INLINE counted_wide operator*(counted_wide a, counted_wide b) { return ticked<operation::mul>(a.v * b.v); }
-  friend MBIRK_INLINE counted_wide operator/(counted_wide a, counted_wide b) { return ticked<operation::div>(a.v / b.v); }
-  friend MBIRK_INLINE counted_wide fma(counted_wide a, counted_wide b, counted_wide c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
-  friend MBIRK_INLINE counted_wide max(counted_wide a, counted_wide b) { return ticked<operation::min_max>(max(a.v, b.v)); }
-  friend MBIRK_INLINE counted_wide min(counted_wide a, counted_wide b) { return ticked<operation::min_max>(min(a.v, b.v)); }
-  friend MBIRK_INLINE counted_wide sqrt(counted_wide a) { return ticked<operation::sqrt>(sqrt(a.v)); }
-  friend MBIRK_INLINE counted_wide floor(counted_wide a) { return ticked<operation::round>(floor(a.v)); }
-  friend MBIRK_INLINE counted_wide abs(counted_wide a) { return ticked<operation::absolute>(abs(a.v)); }
-  friend MBIRK_INLINE counted_wide atan(counted_wide a) { return simd::atan_by_halving(a); }
-  friend MBIRK_INLINE typename W::condition operator<(counted_wide a, counted_wide b) {
+  friend MBIRK_HOST_INLINE counted_wide operator+(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v + b.v); }
+  friend MBIRK_HOST_INLINE counted_wide operator-(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v - b.v); }
+  friend MBIRK_HOST_INLINE counted_wide operator*(counted_wide a, counted_wide b) { return ticked<operation::mul>(a.v * b.v); }
+  friend MBIRK_HOST_INLINE counted_wide operator/(counted_wide a, counted_wide b) { return ticked<operation::div>(a.v / b.v); }
+  friend MBIRK_HOST_INLINE counted_wide fma(counted_wide a, counted_wide b, counted_wide c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
+  friend MBIRK_HOST_INLINE counted_wide max(counted_wide a, counted_wide b) { return ticked<operation::min_max>(max(a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_wide min(counted_wide a, counted_wide b) { return ticked<operation::min_max>(min(a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_wide sqrt(counted_wide a) { return ticked<operation::sqrt>(sqrt(a.v)); }
+  friend MBIRK_HOST_INLINE counted_wide floor(counted_wide a) { return ticked<operation::round>(floor(a.v)); }
+  friend MBIRK_HOST_INLINE counted_wide abs(counted_wide a) { return ticked<operation::absolute>(abs(a.v)); }
+  friend MBIRK_HOST_INLINE counted_wide atan(counted_wide a) { return simd::atan_by_halving(a); }
+  friend MBIRK_HOST_INLINE typename W::condition operator<(counted_wide a, counted_wide b) {
     return tick<number::f64, operation::compare, Fast::lanes>(), a.v < b.v;
   }
-  friend MBIRK_INLINE counted_wide select(typename W::condition c, counted_wide a, counted_wide b) { return ticked<operation::select>(select(c, a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_wide select(typename W::condition c, counted_wide a, counted_wide b) { return ticked<operation::select>(select(c, a.v, b.v)); }
 
  private:
-  template <operation O> static MBIRK_INLINE counted_wide ticked(W x) { return tick<number::f64, O, Fast::lanes>(), counted_wide(x); }
+  template <operation O> static MBIRK_HOST_INLINE counted_wide ticked(W x) { return tick<number::f64, O, Fast::lanes>(), counted_wide(x); }
 };
 
 /// Sums of data in double that count.
 template <class Fast> struct counted_sums {
   using S = typename Fast::sums;
   [[no_unique_address]] S v;
-  friend MBIRK_INLINE counted_sums operator+(counted_sums a, counted_sums b) { return ticked<operation::add>(a.v + b.v); }
-  friend MBIRK_INLINE counted_sums operator-(counted_sums a, counted_sums b) { return ticked<operation::add>(a.v - b.v); }
-  friend MBIRK_INLINE counted_sums operator*(counted_sums a, counted_sums b) { return ticked<operation::mul>(a.v * b.v); }
-  friend MBIRK_INLINE counted_sums operator/(counted_sums a, counted_sums b) { return ticked<operation::div>(a.v / b.v); }
-  friend MBIRK_INLINE counted_sums fma(counted_sums a, counted_sums b, counted_sums c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
+  friend MBIRK_HOST_INLINE counted_sums operator+(counted_sums a, counted_sums b) { return ticked<operation::add>(a.v + b.v); }
+  friend MBIRK_HOST_INLINE counted_sums operator-(counted_sums a, counted_sums b) { return ticked<operation::add>(a.v - b.v); }
+  friend MBIRK_HOST_INLINE counted_sums operator*(counted_sums a, counted_sums b) { return ticked<operation::mul>(a.v * b.v); }
+  friend MBIRK_HOST_INLINE counted_sums operator/(counted_sums a, counted_sums b) { return ticked<operation::div>(a.v / b.v); }
+  friend MBIRK_HOST_INLINE counted_sums fma(counted_sums a, counted_sums b, counted_sums c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
 
  private:
-  template <operation O> static MBIRK_INLINE counted_sums ticked(S x) { return tick<number::f64, O, Fast::lanes>(), counted_sums{x}; }
+  template <operation O> static MBIRK_HOST_INLINE counted_sums ticked(S x) { return tick<number::f64, O, Fast::lanes>(), counted_sums{x}; }
 };
 
 /// A place in an array under watch. Moves like a pointer; without data the base is null and never followed.
@@ -158,7 +158,7 @@ template <class T> struct counted_cursor {
   array_tally* tally = nullptr;
 
   T* pointer() const noexcept { return base + at; }
-  friend MBIRK_INLINE counted_cursor operator+(counted_cursor c, index_t n) { return {c.base, c.at + n, c.tally}; }
+  friend MBIRK_HOST_INLINE counted_cursor operator+(counted_cursor c, index_t n) { return {c.base, c.at + n, c.tally}; }
   operator counted_cursor<T const>() const
     requires(!std::is_const_v<T>)
   {
@@ -177,94 +177,97 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   using geometry = counted<Native, Level>;
   template <class T> using cursor = counted_cursor<T>;
 
-  template <class T> static MBIRK_INLINE void note_load(counted_cursor<T> const& c, int n) {
+  template <class T> static MBIRK_HOST_INLINE void note_load(counted_cursor<T> const& c, int n) {
     c.tally->now.loads += 1;
     c.tally->now.bytes_loaded += static_cast<std::uint64_t>(n) * sizeof(T);
     if constexpr (has(Level, level::unique | level::reuse)) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
   }
-  template <class T> static MBIRK_INLINE void note_store(counted_cursor<T> const& c, int n) {
+  template <class T> static MBIRK_HOST_INLINE void note_store(counted_cursor<T> const& c, int n) {
     c.tally->now.stores += 1;
     c.tally->now.bytes_stored += static_cast<std::uint64_t>(n) * sizeof(T);
     if constexpr (has(Level, level::unique | level::reuse)) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
   }
 
-  template <class T> static MBIRK_INLINE pack load(counted_cursor<T> c) {
+  template <class T> static MBIRK_HOST_INLINE pack load(counted_cursor<T> c) {
     note_load(c, lanes);
     if constexpr (has_data) return pack(Fast::load(c.pointer()));
     else return pack();
   }
-  template <class T> static MBIRK_INLINE pack load_once(counted_cursor<T> c) { return load(c); }
-  template <class T> static MBIRK_INLINE pack load_partial(counted_cursor<T> c, int n) {
+  template <class T> static MBIRK_HOST_INLINE pack load_once(counted_cursor<T> c) { return load(c); }
+  template <class T> static MBIRK_HOST_INLINE pack load_partial(counted_cursor<T> c, int n) {
     note_load(c, n);
     if constexpr (has_data) return pack(Fast::load_partial(c.pointer(), n));
     else return pack();
   }
-  template <class T> static MBIRK_INLINE pack load_broadcast(counted_cursor<T> c) {
+  template <class T> static MBIRK_HOST_INLINE pack load_broadcast(counted_cursor<T> c) {
     note_load(c, 1);
     if constexpr (has_data) return pack(Fast::load_broadcast(c.pointer()));
     else return pack();
   }
-  template <class T> static MBIRK_INLINE pack gather(counted_cursor<T> c, typename geometry::ints index) {
+  template <class T> static MBIRK_HOST_INLINE pack gather(counted_cursor<T> c, typename geometry::ints index) {
     for (int k = 0; k < lanes; ++k) note_load(c + index.v.v[k], 1);
     if constexpr (has_data) return pack(Fast::gather(c.pointer(), index.v));
     else return pack();
   }
-  static MBIRK_INLINE void store(counted_cursor<float> c, pack a) {
+  static MBIRK_HOST_INLINE void store(counted_cursor<float> c, pack a) {
     note_store(c, lanes);
     if constexpr (has_data) Fast::store(c.pointer(), a.v);
   }
-  static MBIRK_INLINE void store_partial(counted_cursor<float> c, pack a, int n) {
+  static MBIRK_HOST_INLINE void store_partial(counted_cursor<float> c, pack a, int n) {
     note_store(c, n);
     if constexpr (has_data) Fast::store_partial(c.pointer(), a.v, n);
   }
 
   // Geometry only: these have data under every policy.
-  template <class T> static MBIRK_INLINE ints load_ints(counted_cursor<T> c) { return note_load(c, lanes), ints{Fast::load_ints(c.pointer())}; }
-  template <class T> static MBIRK_INLINE wide load_wide(counted_cursor<T> c) { return note_load(c, lanes), wide(Fast::load_wide(c.pointer())); }
-  template <class T> static MBIRK_INLINE std::remove_const_t<T> load_value(counted_cursor<T> c) { return note_load(c, 1), *c.pointer(); }
-  template <class T> static MBIRK_INLINE void store_value(counted_cursor<T> c, T x) { note_store(c, 1), *c.pointer() = x; }
-  static MBIRK_INLINE void store(counted_cursor<std::int32_t> c, ints a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
-  static MBIRK_INLINE void store(counted_cursor<double> c, wide a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
-  static MBIRK_INLINE wide to_wide(ints a) { return tick<number::f64, operation::convert, lanes>(), wide(Fast::to_wide(a.v)); }
-  static MBIRK_INLINE wide to_wide(pack a) { return tick<number::f64, operation::convert, lanes>(), wide(Fast::to_wide(a.v)); }
-  static MBIRK_INLINE ints to_ints(wide a) { return tick<number::i32, operation::convert, lanes>(), ints{Fast::to_ints(a.v)}; }
-  static MBIRK_INLINE pack to_pack(wide a) { return tick<number::f32, operation::convert, lanes>(), pack(Fast::to_pack(a.v)); }
-  static MBIRK_INLINE float reduce_max(pack a) { return count_reduction(), Fast::reduce_max(a.v); }
-  static MBIRK_INLINE float reduce_min(pack a) { return count_reduction(), Fast::reduce_min(a.v); }
-  static MBIRK_INLINE wide broadcast(double x) { return tick<number::f64, operation::broadcast, lanes>(), wide(Native::broadcast(x)); }
+  template <class T> static MBIRK_HOST_INLINE ints load_ints(counted_cursor<T> c) { return note_load(c, lanes), ints{Fast::load_ints(c.pointer())}; }
+  template <class T> static MBIRK_HOST_INLINE wide load_wide(counted_cursor<T> c) { return note_load(c, lanes), wide(Fast::load_wide(c.pointer())); }
+  template <class T> static MBIRK_HOST_INLINE std::remove_const_t<T> load_value(counted_cursor<T> c) { return note_load(c, 1), *c.pointer(); }
+  template <class T> static MBIRK_HOST_INLINE void store_value(counted_cursor<T> c, T x) { note_store(c, 1), *c.pointer() = x; }
+  static MBIRK_HOST_INLINE void store(counted_cursor<std::int32_t> c, ints a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
+  static MBIRK_HOST_INLINE void store(counted_cursor<double> c, wide a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
+  static MBIRK_HOST_INLINE wide to_wide(ints a) { return tick<number::f64, operation::convert, lanes>(), wide(Fast::to_wide(a.v)); }
+  static MBIRK_HOST_INLINE wide to_wide(pack a) { return tick<number::f64, operation::convert, lanes>(), wide(Fast::to_wide(a.v)); }
+  static MBIRK_HOST_INLINE ints to_ints(wide a) { return tick<number::i32, operation::convert, lanes>(), ints{Fast::to_ints(a.v)}; }
+  static MBIRK_HOST_INLINE pack to_pack(wide a) { return tick<number::f32, operation::convert, lanes>(), pack(Fast::to_pack(a.v)); }
+  static MBIRK_HOST_INLINE float reduce_max(pack a) { return count_reduction(), Fast::reduce_max(a.v); }
+  static MBIRK_HOST_INLINE float reduce_min(pack a) { return count_reduction(), Fast::reduce_min(a.v); }
+  static MBIRK_HOST_INLINE wide broadcast(double x) { return tick<number::f64, operation::broadcast, lanes>(), wide(Native::broadcast(x)); }
 
-  static MBIRK_INLINE sums no_sum() {
+  static MBIRK_HOST_INLINE sums no_sum() {
     if constexpr (has_data) return sums{Fast::no_sum()};
     else return sums();
   }
-  static MBIRK_INLINE sums widen(pack a) {
+  static MBIRK_HOST_INLINE sums widen(pack a) {
     tick<number::f64, operation::convert, lanes>();
     if constexpr (has_data) return sums{Fast::widen(a.v)};
     else return sums();
   }
-  static MBIRK_INLINE pack narrow(sums a) {
+  static MBIRK_HOST_INLINE pack narrow(sums a) {
     tick<number::f32, operation::convert, lanes>();
     if constexpr (has_data) return pack(Fast::narrow(a.v));
     else return pack();
   }
-  template <class T> static MBIRK_INLINE sums load_sums(counted_cursor<T> c) {
+  template <class T> static MBIRK_HOST_INLINE sums load_sums(counted_cursor<T> c) {
     note_load(c, lanes);
     if constexpr (has_data) return sums{Fast::load_sums(c.pointer())};
     else return sums();
   }
-  static MBIRK_INLINE void store_sums(counted_cursor<double> c, sums a) {
+  static MBIRK_HOST_INLINE void store_sums(counted_cursor<double> c, sums a) {
     note_store(c, lanes);
     if constexpr (has_data) Fast::store_sums(c.pointer(), a.v);
   }
-  static MBIRK_INLINE void store_total(counted_cursor<double> c, sums a) {
+  static MBIRK_HOST_INLINE void store_total(counted_cursor<double> c, sums a) {
     note_scalar({.add = lanes - 1});
     note_store(c, 1);
     if constexpr (has_data) Fast::store_total(c.pointer(), a.v);
   }
-  template <class F> static MBIRK_INLINE void each_lane(pack a, int n, F const& f) {
-    if constexpr (has_data) Fast::each_lane(a.v, n, f);
+  template <class F> static MBIRK_HOST_INLINE void each_lane(pack a, pack other, int n, F const& f) {
+    if constexpr (has_data) Fast::each_lane(a.v, other.v, n, f);
   }
-  static MBIRK_INLINE void note_scalar(simd::scalar_work const& w) {
+  static MBIRK_HOST_INLINE void count(std::int32_t* place, bool one) {
+    if constexpr (has_data) Fast::count(place, one);
+  }
+  static MBIRK_HOST_INLINE void note_scalar(simd::scalar_work const& w) {
     auto const note = [](number t, operation o, index_t n) MBIRK_FLAT {
       counts_now.lanes[static_cast<int>(t)][static_cast<int>(o)] += static_cast<std::uint64_t>(n);
       counts_now.issued[static_cast<int>(t)][static_cast<int>(o)] += static_cast<std::uint64_t>(n);
@@ -273,35 +276,35 @@ template <class Fast, level Level, class Native = Fast> struct counted {
     note(number::f64, operation::convert, w.convert), note(number::i32, operation::integer, w.integer);
   }
 
-  static MBIRK_INLINE pack constant(double x) { return pack(x); }
-  static MBIRK_INLINE pack broadcast(float x) {
+  static MBIRK_HOST_INLINE pack constant(double x) { return pack(x); }
+  static MBIRK_HOST_INLINE pack broadcast(float x) {
     tick<number::f32, operation::broadcast, lanes>();
     if constexpr (has_data) return pack(Fast::broadcast(x));
     else return pack();
   }
-  static MBIRK_INLINE ints broadcast(std::int32_t x) {
+  static MBIRK_HOST_INLINE ints broadcast(std::int32_t x) {
     tick<number::i32, operation::broadcast, lanes>();
     if constexpr (has_data) return ints{Fast::broadcast(x)};
     else return ints();
   }
-  static MBIRK_INLINE ints iota() {
+  static MBIRK_HOST_INLINE ints iota() {
     if constexpr (has_data) return ints{Fast::iota()};
     else return ints();
   }
-  static MBIRK_INLINE pack first_lanes(index_t n) {
+  static MBIRK_HOST_INLINE pack first_lanes(index_t n) {
     if constexpr (has_data) return pack(Fast::first_lanes(n));
     else return pack();
   }
-  static MBIRK_INLINE pack to_pack_unsigned(ints a) {
+  static MBIRK_HOST_INLINE pack to_pack_unsigned(ints a) {
     tick<number::f32, operation::convert, lanes>();
     if constexpr (has_data) return pack(Fast::to_pack_unsigned(a.v));
     else return pack();
   }
-  static MBIRK_INLINE pack lift(typename geometry::pack a) {
+  static MBIRK_HOST_INLINE pack lift(typename geometry::pack a) {
     if constexpr (has_data) return a;
     else return pack();
   }
-  static MBIRK_INLINE void transpose(pack (&rows)[lanes]) {
+  static MBIRK_HOST_INLINE void transpose(pack (&rows)[lanes]) {
     constexpr int rounds = std::bit_width(static_cast<unsigned>(lanes)) - 1;
     counts_now.lanes[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * lanes * rounds;
     counts_now.issued[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * rounds;
@@ -312,13 +315,13 @@ template <class Fast, level Level, class Native = Fast> struct counted {
       for (int k = 0; k < lanes; ++k) rows[k] = pack(plain[k]);
     }
   }
-  static MBIRK_INLINE void note_lanes(index_t useful, index_t executed) {
+  static MBIRK_HOST_INLINE void note_lanes(index_t useful, index_t executed) {
     counts_now.lanes_useful += static_cast<std::uint64_t>(useful);
     counts_now.lanes_executed += static_cast<std::uint64_t>(executed);
   }
 
  private:
-  static MBIRK_INLINE void count_reduction() {
+  static MBIRK_HOST_INLINE void count_reduction() {
     for (int n = lanes; n > 1; n /= 2) tick<number::f32, operation::permute, lanes>(), tick<number::f32, operation::min_max, lanes>();
   }
 
@@ -344,7 +347,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
       }
     }
   }
-  static MBIRK_INLINE void mark(array_tally& t, std::size_t at, std::uint64_t words, bool store) {
+  static MBIRK_HOST_INLINE void mark(array_tally& t, std::size_t at, std::uint64_t words, bool store) {
     if (store) t.written[at] |= words;
     else t.read[at] |= words & ~t.written[at];
   }

@@ -13,7 +13,7 @@ namespace mbirk {
 /// curvature of rho from above on the way to the minimum, so -g/h is a descent step.
 ///
 /// @param recon          (rows, cols, slices), x; all its voxels act as neighbours.
-/// @param pixel_indices  (pixels), i * cols + j, in any order, repeated or not.
+/// @param pixel_indices  (pixels), i * cols + j, in any order, repeated or not; in memory of the host under every policy.
 /// @param params         sigma_x in the unit of recon.
 /// @param gradient       (pixels, slices), 1 / unit of recon; overwritten; may not alias recon.
 /// @param hessian        (pixels, slices), 1 / unit of recon squared; overwritten; may not alias recon.
@@ -32,10 +32,11 @@ void qggmrf_gradient_and_hessian_at_indices(context<Exec, Instr> const& ctx, vie
   detail::check(ctx, gradient, {count, slices}, name, "gradient", "(pixels, slices)");
   detail::check(ctx, hessian, {count, slices}, name, "hessian", "(pixels, slices)");
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, count * slices});
+  table const indices(ctx, pixel_indices.data(), count, "pixel_indices");
   kernel::qggmrf_at_pixels<B> kernel{
       {observe(ctx, recon, "recon", array_role::argument), recon.extent(0), recon.extent(1), slices, recon.stride(0), recon.stride(1),
        kernel::qggmrf_constants(params)},
-      observe(ctx, pixel_indices, "pixel_indices", array_role::argument), count, observe(ctx, gradient, "gradient", array_role::output),
+      observe(ctx, indices.data(), {"pixel_indices", array_role::argument, count}), count, observe(ctx, gradient, "gradient", array_role::output),
       observe(ctx, hessian, "hessian", array_role::output), gradient.stride(0), hessian.stride(0)};
   launch(ctx, ceil_div(count, kernel::prior_batch), kernel);
 }

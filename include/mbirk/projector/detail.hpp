@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "mbirk/context.hpp"
 #include "mbirk/geometry/scan.hpp"
+#include "mbirk/kernel/device/hits.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/plan.hpp"
+#include "mbirk/kernel/host/sink.hpp"
 
 namespace mbirk::detail {
 
@@ -35,19 +38,37 @@ inline void check_power(int coeff_power) {
   require(coeff_power == 1 || coeff_power == 2, [&] { return "sparse_back_project: coeff_power is " + std::to_string(coeff_power) + ", expected 1 or 2"; });
 }
 
-/// A host-side table (plans, lines): its contents steer addresses, so it has data under every policy.
-template <class Exec, class Instr, class T>
-auto observe_table(context<Exec, Instr> const& ctx, std::vector<T> const& table, char const* name) {
-  return observe(ctx, table.data(), {name, array_role::temporary, static_cast<index_t>(table.size())});
-}
+/// Where groups of pixels lie, for gathering projections.
+template <class Context> struct placed_boxes {
+  placed_boxes(Context const& ctx, kernel::pixel_plan const& plan) : placed_boxes(ctx, kernel::group_boxes(plan)) {}
+  placed_boxes(Context const& ctx, kernel::group_boxes const& boxes)  // a copy of each on the device
+      : row_middle(ctx, boxes.row_middle, "rows of groups"),
+        row_reach(ctx, boxes.row_reach, "heights of groups"),
+        col_middle(ctx, boxes.col_middle, "columns of groups"),
+        col_reach(ctx, boxes.col_reach, "widths of groups") {}
 
-template <class Context> struct observed_plan {
-  observed_plan(Context const& ctx, kernel::pixel_plan const& plan)
-      : rows(observe_table(ctx, plan.rows, "pixel rows")),
-        cols(observe_table(ctx, plan.cols, "pixel columns")),
-        offsets(observe_table(ctx, plan.offsets, "pixel offsets")) {}
-  typename Context::backend::geometry::template cursor<std::int32_t const> rows, cols;
-  typename Context::backend::geometry::template cursor<index_t const> offsets;
+  table<std::int32_t, Context> row_middle, row_reach, col_middle, col_reach;
+};
+struct no_boxes {
+  template <class Context> no_boxes(Context const&, kernel::pixel_plan const&) {}
+};
+
+/// A plan of pixels where the kernels read it: made once for as many projections as there are.
+template <class Context> struct placed_plan {
+  placed_plan(Context const& ctx, kernel::pixel_plan const& plan)
+      : pixels(plan.pixels),
+        rows(ctx, plan.rows, "pixel rows"),
+        cols(ctx, plan.cols, "pixel columns"),
+        offsets(ctx, plan.offsets, "pixel offsets"),
+        groups(ctx, plan.groups, "pixel groups"),
+        boxes(ctx, plan) {}
+  placed_plan(Context const&, kernel::pixel_plan const&&) = delete;  // on the host it reads the plan where it lies
+
+  index_t pixels;
+  table<std::int32_t, Context> rows, cols;
+  table<index_t, Context> offsets;
+  table<kernel::pixel_group, Context> groups;
+  [[no_unique_address]] std::conditional_t<on_device<Context>, placed_boxes<Context>, no_boxes> boxes;
 };
 
 /// Offsets of the cylinders outside the mask.
@@ -58,8 +79,24 @@ inline std::vector<index_t> masked_out(std::vector<std::uint8_t> const& mask, in
   return offsets;
 }
 
-/// A forward task owns whole views. Their number does not depend on the threads, so neither do the counts.
-inline index_t views_of_a_task(index_t views) { return std::clamp<index_t>(views / 8, 1, 16); }
+/// A forward task owns whole views. Their number does not depend on the threads, so neither do the counts. A device has more warps than views.
+template <class Context> index_t views_of_a_task(index_t views) {
+  return on_device<Context> ? 1 : std::clamp<index_t>(views / 8, 1, 16);
+}
+
+/// A kernel of blocks, on as many as it says; none when it has no work.
+template <class Context, class Kernel> void launch_blocks(Context const& ctx, Kernel const& kernel) {
+  if constexpr (requires { ctx.instr.launched(); }) ctx.instr.launched();
+  index3 const grid = kernel.grid();
+  if (grid.x > 0 && grid.y > 0 && grid.z > 0) ctx.exec.launch(kernel, grid, 0);
+}
+
+/// Lets a sink see the views of a sinogram, where the projection itself has not.
+template <class Context, class Sink>
+void show_views(Context const& ctx, typename Context::backend::template cursor<float> inside, kernel::chunked_shape const& shape, Sink const& sink) {
+  using B = typename Context::backend;
+  if constexpr (!std::is_same_v<Sink, kernel::keep_views<B>>) launch(ctx, shape.chunks * shape.views, kernel::each_view<B, Sink>{inside, shape, sink});
+}
 
 /// sinogram (views, rows, channels) -> channel-major temporary.
 template <class Context>
@@ -86,10 +123,9 @@ void zero_outside(Context const& ctx, std::vector<std::uint8_t> const& mask, vie
   using B = typename Context::backend;
   auto const offsets = masked_out(mask, recon.extent(1), recon.stride(0), recon.stride(1));
   [[maybe_unused]] auto const guard = ctx.instr.stage("zero");
-  index_t const count = static_cast<index_t>(offsets.size());
-  launch(ctx, ceil_div(count, kernel::zero_cylinders<B>::batch),
-         kernel::zero_cylinders<B>{observe(ctx, recon, "recon", array_role::output), observe_table(ctx, offsets, "pixel offsets outside"), count,
-                                   recon.extent(2)});
+  table const outside(ctx, offsets, "pixel offsets outside");
+  launch(ctx, ceil_div(outside.size(), kernel::zero_cylinders<B>::batch),
+         kernel::zero_cylinders<B>{observe(ctx, recon, "recon", array_role::output), observe(ctx, outside), outside.size(), recon.extent(2)});
 }
 
 }  // namespace mbirk::detail

@@ -10,9 +10,11 @@ namespace mbirk {
 namespace detail {
 
 /// How a geometry projects planned pixels; specialised beside its kernels. Static members:
-///   forward(ctx, scan, cylinders, plan, sinogram)                  y = A x
-///   back(ctx, scan, sinogram, name, plan, coeff_power, cylinders)  x = A' y, or with squared weights
-///   unit_hessian(ctx, scan, plan, cylinders)                       sum of the squared weights
+///   tables<Context>{ctx, scan}                                                         what kernels read of the scan
+///   inside_shape<Context>(geometry), forward_shape<Context>(geometry)                  layouts of channel-major sinograms
+///   forward_inside(ctx, scan, tables, cylinders, plan, inside, shape, sink)            y = A x
+///   back_inside(ctx, scan, tables, inside, shape, plan, coeff_power, cylinders)        x = A' y, or with squared weights
+///   unit_hessian(ctx, scan, plan, cylinders)                                           sum of the squared weights
 /// and the names of the operations: forward_name, back_name, sparse_forward_name, sparse_back_name, hessian_name.
 template <class Geometry> struct projector;
 
@@ -20,6 +22,41 @@ template <class Geometry> index_t pairs(scan<Geometry> const& s, index_t pixels)
 
 template <class T> kernel::pixel_plan plan_mask(std::vector<std::uint8_t> const& mask, view<T, 3> const& recon) {
   return kernel::plan_grid(recon.extent(0), recon.extent(1), mask.data(), recon.stride(0), recon.stride(1));
+}
+
+/// y = A x over planned pixels, into the caller's sinogram.
+template <class Context, class Geometry, class Cylinders>
+void project(Context const& ctx, scan<Geometry> const& s, Cylinders cylinders, kernel::pixel_plan const& plan, view<float, 3> sinogram) {
+  using B = typename Context::backend;
+  using P = projector<Geometry>;
+  auto const shape = P::template forward_shape<Context>(s.geometry());
+  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
+  {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("project");
+    typename P::template tables<Context> const tables(ctx, s);
+    P::forward_inside(ctx, s, tables, cylinders, placed_plan<Context>(ctx, plan), observe(ctx, inside), shape, kernel::keep_views<B>{});
+  }
+  store_sinogram(ctx, inside, sinogram, shape);
+}
+
+/// x = A' y (or the elementwise square of A) over planned pixels, into the caller's cylinders.
+template <class Context, class Geometry, class Cylinders>
+void project_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, char const* name, kernel::pixel_plan const& plan,
+                  int coeff_power, Cylinders cylinders) {
+  using P = projector<Geometry>;
+  auto const shape = P::template inside_shape<Context>(s.geometry());
+  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
+  load_sinogram(ctx, sinogram, inside, shape, name);
+  [[maybe_unused]] auto const guard = ctx.instr.stage("project");
+  typename P::template tables<Context> const tables(ctx, s);
+  P::back_inside(ctx, s, tables, observe(ctx, inside), shape, placed_plan<Context>(ctx, plan), coeff_power, cylinders);
+}
+
+/// The squared weights over planned pixels added up, into the caller's cylinders.
+template <class Context, class Geometry, class Cylinders>
+void square_weights(Context const& ctx, scan<Geometry> const& s, kernel::pixel_plan const& plan, Cylinders cylinders) {
+  [[maybe_unused]] auto const guard = ctx.instr.stage("project");
+  projector<Geometry>::unit_hessian(ctx, s, placed_plan<Context>(ctx, plan), cylinders);
 }
 
 }  // namespace detail
@@ -39,7 +76,7 @@ void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
   detail::check(ctx, sinogram, s.sinogram_shape(), "forward_project", "sinogram", "(views, rows, channels)");
   auto const plan = detail::plan_mask(s.mask(), recon);
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::forward_name, detail::pairs(s, plan.pixels)});
-  detail::projector<Geometry>::forward(ctx, s, observe(ctx, recon, "recon", array_role::argument), plan, sinogram);
+  detail::project(ctx, s, observe(ctx, recon, "recon", array_role::argument), plan, sinogram);
 }
 
 /// Back projection x = A' y, the exact transpose of forward_project: computed inside the mask, 0 elsewhere.
@@ -55,13 +92,13 @@ void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view
   auto const plan = detail::plan_mask(s.mask(), recon);
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::back_name, detail::pairs(s, plan.pixels)});
   detail::zero_outside(ctx, s.mask(), recon);
-  detail::projector<Geometry>::back(ctx, s, sinogram, "sinogram", plan, 1, observe(ctx, recon, "recon", array_role::output));
+  detail::project_back(ctx, s, sinogram, "sinogram", plan, 1, observe(ctx, recon, "recon", array_role::output));
 }
 
 /// Forward projection of listed pixels, inside the mask or not, in any order; a pixel listed twice contributes twice.
 ///
 /// @param voxel_values   (pixels, slices).
-/// @param pixel_indices  (pixels), i * cols + j.
+/// @param pixel_indices  (pixels), i * cols + j; in memory of the host under every policy.
 /// @param sinogram       (views, rows, channels); overwritten; zero when the list is empty.
 /// @throws shape_error, index_error before anything runs, allocation_error when the temporary does not fit.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
@@ -73,13 +110,13 @@ void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> cons
   auto const pixels = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_forward_project");
   auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_forward_name, detail::pairs(s, plan.pixels)});
-  detail::projector<Geometry>::forward(ctx, s, observe(ctx, voxel_values, "voxel_values", array_role::argument), plan, sinogram);
+  detail::project(ctx, s, observe(ctx, voxel_values, "voxel_values", array_role::argument), plan, sinogram);
 }
 
 /// Back projection at listed pixels with the weights of A to the power 1 or 2.
 ///
 /// @param sinogram       (views, rows, channels).
-/// @param pixel_indices  (pixels), i * cols + j, in any order.
+/// @param pixel_indices  (pixels), i * cols + j, in any order; in memory of the host under every policy.
 /// @param voxel_values   (pixels, slices); overwritten.
 /// @param coeff_power    1 for the transpose, 2 for the Hessian's weights.
 /// @throws shape_error, index_error, parameter_error before anything runs, allocation_error when the temporary does not fit.
@@ -93,7 +130,7 @@ void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& 
   auto const pixels = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_back_project");
   auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_back_name, detail::pairs(s, plan.pixels)});
-  detail::projector<Geometry>::back(ctx, s, sinogram, "sinogram", plan, coeff_power, observe(ctx, voxel_values, "voxel_values", array_role::output));
+  detail::project_back(ctx, s, sinogram, "sinogram", plan, coeff_power, observe(ctx, voxel_values, "voxel_values", array_role::output));
 }
 
 /// Diagonal of A' diag(w) A at all rows x cols pixels; the mask is not applied. Without weights w = 1 and no sinogram is read.
@@ -110,9 +147,9 @@ void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
   auto const plan = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, hessian.stride(0), hessian.stride(1));
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::hessian_name, detail::pairs(s, plan.pixels)});
   auto const out = observe(ctx, hessian, "hessian", array_role::output);
-  if (weights) return detail::projector<Geometry>::back(ctx, s, *weights, "weights", plan, 2, out);
+  if (weights) return detail::project_back(ctx, s, *weights, "weights", plan, 2, out);
 
-  detail::projector<Geometry>::unit_hessian(ctx, s, plan, out);
+  detail::square_weights(ctx, s, plan, out);
 }
 
 }  // namespace mbirk

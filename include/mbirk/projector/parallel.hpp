@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "mbirk/kernel/device/parallel_block_back.hpp"
+#include "mbirk/kernel/device/parallel_gather.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/parallel_forward.hpp"
 #include "mbirk/kernel/host/parallel_hessian.hpp"
@@ -17,16 +19,18 @@ template <> struct projector<parallel_geometry> {
                               *hessian_name = "parallel_hessian_diagonal";
 
   /// What depends on the scan only, made once for many projections.
-  struct tables {
+  struct host_tables {
     std::vector<kernel::parallel_pass> forward, back;  // in view order; those of two taps first, so that a block of views has one kind
     std::vector<std::int32_t> order;
     std::vector<kernel::pass_range> ranges;
+    std::vector<kernel::parallel_pass> views;  // the first pass of every view
     index_t views_per_task = 0, two_tap_passes = 0;
 
-    tables(parallel_scan const& s, index_t views_of_forward_task)
+    host_tables(parallel_scan const& s, index_t views_of_forward_task)
         : forward(kernel::make_passes(s)), back(forward), views_per_task(views_of_forward_task) {
       order.resize(forward.size() * kernel::group_pixels);
       for (std::size_t p = 0; p < forward.size(); ++p) {
+        if (forward[p].first_tap == 0) views.push_back(forward[p]);
         kernel::sort_tile(forward[p], order.data() + p * kernel::group_pixels);
         if (forward[p].first_tap == 0 && forward[p].view % views_per_task == 0) ranges.push_back({static_cast<index_t>(p), 0});
         ++ranges.back().count;
@@ -36,84 +40,97 @@ template <> struct projector<parallel_geometry> {
       });
       two_tap_passes = std::find_if(back.begin(), back.end(), [](auto const& p) { return p.taps == 3; }) - back.begin();
     }
-    explicit tables(parallel_scan const& s) : tables(s, views_of_a_task(s.geometry().views)) {}
   };
-  /// In an iterative reconstruction a subset is projected twice, for the line search and for the update: cheaper than keeping a sinogram.
-  static constexpr bool keeps_projection = false;
-  template <class Context> static tables make_full_tables(parallel_scan const& s) { return tables(s); }
-  /// Tables for sinks that work on scratch: a task's views fit the second-level cache.
-  template <class Context> static tables make_tables(parallel_scan const& s, kernel::chunked_shape const& shape) {
+  template <class Context> struct tables : host_tables {
+    table<kernel::parallel_pass, Context> placed_forward, placed_back, placed_views;
+    table<std::int32_t, Context> placed_order;
+    table<kernel::pass_range, Context> placed_ranges;
+
+    tables(Context const& ctx, parallel_scan const& s, index_t views_of_forward_task)
+        : host_tables(s, views_of_forward_task),
+          placed_forward(ctx, this->forward, "passes"),
+          placed_back(ctx, this->back, "passes"),
+          placed_views(ctx, this->views, "views"),
+          placed_order(ctx, this->order, "tile order"),
+          placed_ranges(ctx, this->ranges, "views of a task") {}
+    tables(Context const& ctx, parallel_scan const& s) : tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {}
+    /// For sinks that work on scratch: a task's views fit the second-level cache.
+    tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const& shape) : tables(ctx, s, fitting_views<Context>(s, shape)) {}
+    tables(tables const&) = delete;
+    tables& operator=(tables const&) = delete;
+  };
+  /// In an iterative reconstruction a subset is projected twice on the host, for the line search and for the update: cheaper than keeping a sinogram.
+  template <class Context> static constexpr bool keeps_projection = on_device<Context>;
+  template <class Context> static index_t fitting_views(parallel_scan const& s, kernel::chunked_shape const& shape) {
     constexpr index_t cache = index_t{1} << 20;  // bytes; half of what current server cores have
     index_t const fitting = std::max<index_t>(1, cache / (4 * shape.view_size()));
-    return {s, std::min(views_of_a_task(s.geometry().views), fitting)};
+    return std::min(views_of_a_task<Context>(s.geometry().views), fitting);
   }
 
   /// The layout of sinograms that are both projected from and back projected: chunks that suit the registers of the back projection.
   template <class Context> static kernel::chunked_shape inside_shape(parallel_geometry const& g) {
     using B = typename Context::backend;
-    return kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, kernel::parallel_back<B>::most_packs);
+    constexpr int most = on_device<Context> ? kernel::parallel_block_back<B>::most_packs : kernel::parallel_back<B>::most_packs;
+    return kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, most);
   }
-  static index_t forward_tasks(tables const& t, kernel::chunked_shape const& shape) { return static_cast<index_t>(t.ranges.size()) * shape.chunks; }
+  /// Tasks that a sink sees.
+  template <class Context> static index_t forward_tasks(host_tables const& t, kernel::chunked_shape const& shape) {
+    return (on_device<Context> ? shape.views : static_cast<index_t>(t.ranges.size())) * shape.chunks;
+  }
 
   /// y = A x over planned pixels; the sink gets the views. `inside` is a channel-major sinogram, or nothing when the sink works on scratch.
   template <class Context, class Cylinders, class Sink>
-  static void forward_inside(Context const& ctx, parallel_scan const&, tables const& t, Cylinders cylinders, kernel::pixel_plan const& plan,
+  static void forward_inside(Context const& ctx, parallel_scan const&, tables<Context> const& t, Cylinders cylinders, placed_plan<Context> const& plan,
                              typename Context::backend::template cursor<float> inside, kernel::chunked_shape const& shape, Sink const& sink) {
     using B = typename Context::backend;
-    observed_plan<Context> const pixels(ctx, plan);
-    kernel::parallel_forward<B, Sink> kernel{
-        {cylinders, inside, pixels.rows, pixels.cols, pixels.offsets, observe_table(ctx, t.forward, "passes"),
-         observe_table(ctx, t.order, "tile order"), t.ranges.data(), shape, plan.groups}, t.views_per_task, sink};
-    kernel.plan_scratch();
-    launch(ctx, forward_tasks(t, shape), kernel);
+    if constexpr (on_device<Context>) {
+      auto const& boxes = plan.boxes;
+      kernel::parallel_gather<B> const kernel{cylinders, inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
+                                              observe(ctx, boxes.row_middle), observe(ctx, boxes.row_reach), observe(ctx, boxes.col_middle),
+                                              observe(ctx, boxes.col_reach), observe(ctx, t.placed_views), shape, plan.groups.all()};
+      launch(ctx, kernel.tasks(), kernel);
+      show_views(ctx, inside, shape, sink);
+    } else {
+      kernel::parallel_forward<B, Sink> kernel{
+          {cylinders, inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets), observe(ctx, t.placed_forward),
+           observe(ctx, t.placed_order), t.placed_ranges.data(), shape, plan.groups.all()}, t.views_per_task, sink};
+      kernel.plan_scratch();
+      launch(ctx, forward_tasks<Context>(t, shape), kernel);
+    }
   }
   /// x = A' y (or the elementwise square of A) over planned pixels, from a channel-major sinogram.
   template <class Context, class Cylinders>
-  static void back_inside(Context const& ctx, parallel_scan const&, tables const& t, typename Context::backend::template cursor<float const> inside,
-                          kernel::chunked_shape const& shape, kernel::pixel_plan const& plan, int coeff_power, Cylinders cylinders) {
+  static void back_inside(Context const& ctx, parallel_scan const&, tables<Context> const& t, typename Context::backend::template cursor<float const> inside,
+                          kernel::chunked_shape const& shape, placed_plan<Context> const& plan, int coeff_power, Cylinders cylinders) {
     using B = typename Context::backend;
-    observed_plan<Context> const pixels(ctx, plan);
-    kernel::parallel_back<B> kernel{inside, cylinders, pixels.rows, pixels.cols, pixels.offsets, observe_table(ctx, t.back, "passes"),
-                                    t.two_tap_passes, static_cast<index_t>(t.back.size()), shape, coeff_power == 2, plan.groups};
-    kernel.plan_scratch();
-    launch(ctx, static_cast<index_t>(plan.groups.size()), kernel);
-  }
-
-  /// y = A x over planned pixels, into the caller's sinogram.
-  template <class Context, class Cylinders>
-  static void forward(Context const& ctx, parallel_scan const& s, Cylinders cylinders, kernel::pixel_plan const& plan, view<float, 3> sinogram) {
-    using B = typename Context::backend;
-    auto const& g = s.geometry();
-    auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, kernel::parallel_views<B>::most_packs);
-    temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
-    {
-      [[maybe_unused]] auto const guard = ctx.instr.stage("project");
-      forward_inside(ctx, s, tables(s), cylinders, plan, observe(ctx, inside), shape, kernel::keep_views<B>{});
+    if constexpr (on_device<Context>) {
+      launch_blocks(ctx, kernel::parallel_block_back<B>{inside, cylinders, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
+                                                        observe(ctx, t.placed_back), t.placed_back.size(), shape, coeff_power == 2, plan.groups.all()});
+    } else {
+      kernel::parallel_back<B> kernel{inside, cylinders, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
+                                      observe(ctx, t.placed_back), t.two_tap_passes, t.placed_back.size(), shape, coeff_power == 2, plan.groups.all()};
+      kernel.plan_scratch();
+      launch(ctx, plan.groups.size(), kernel);
     }
-    store_sinogram(ctx, inside, sinogram, shape);
   }
 
-  /// x = A' y (or the elementwise square of A) over planned pixels, into the caller's cylinders.
-  template <class Context, class Cylinders>
-  static void back(Context const& ctx, parallel_scan const& s, view<float const, 3> sinogram, char const* name, kernel::pixel_plan const& plan,
-                   int coeff_power, Cylinders cylinders) {
-    auto const shape = inside_shape<Context>(s.geometry());
-    temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
-    load_sinogram(ctx, sinogram, inside, shape, name);
-    [[maybe_unused]] auto const guard = ctx.instr.stage("project");
-    back_inside(ctx, s, tables(s), observe(ctx, inside), shape, plan, coeff_power, cylinders);
-  }
-
-  template <class Context, class Cylinders>
-  static void unit_hessian(Context const& ctx, parallel_scan const& s, kernel::pixel_plan const& plan, Cylinders cylinders) {
+  /// The layout of a projection that nothing is projected back from.
+  template <class Context> static kernel::chunked_shape forward_shape(parallel_geometry const& g) {
     using B = typename Context::backend;
+    constexpr int most = on_device<Context> ? kernel::parallel_gather<B>::most_packs : kernel::parallel_views<B>::most_packs;
+    return kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, most);
+  }
+
+  template <class Context, class Cylinders>
+  static void unit_hessian(Context const& ctx, parallel_scan const& s, placed_plan<Context> const& plan, Cylinders cylinders) {
+    auto const& g = s.geometry();
     auto const passes = kernel::make_passes(s);
-    [[maybe_unused]] auto const stage = ctx.instr.stage("project");
-    observed_plan<Context> const pixels(ctx, plan);
-    kernel::parallel_unit_hessian<B> kernel{cylinders, pixels.rows, pixels.cols, pixels.offsets, observe_table(ctx, passes, "passes"),
-                                            static_cast<index_t>(passes.size()), s.geometry().channels, s.geometry().slices, plan.groups};
+    table const placed(ctx, passes, "passes");
+    kernel::parallel_unit_hessian<typename Context::backend> kernel{cylinders, observe(ctx, plan.rows), observe(ctx, plan.cols),
+                                                                    observe(ctx, plan.offsets), observe(ctx, placed), placed.size(), g.channels,
+                                                                    g.slices, plan.groups.all()};
     kernel.plan_scratch();
-    launch(ctx, static_cast<index_t>(plan.groups.size()), kernel);
+    launch(ctx, plan.groups.size(), kernel);
   }
 };
 

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "mbirk/geometry/mask.hpp"
+#include "mbirk/kernel/device/add_up.hpp"
 #include "mbirk/kernel/host/denoise.hpp"
 #include "mbirk/prior/parameters.hpp"
 #include "mbirk/projector/detail.hpp"
@@ -24,17 +26,16 @@ template <class Context> class denoiser {
   using B = typename Context::backend;
   using image = kernel::image_cylinders<B>;
   struct measured { double sum = 0, largest = 0; };
+  struct subset_step { double alpha = 0, moved = 0, grown = 0; };
 
  public:
-  static constexpr double epsilon = 0x1p-23, most_alpha = 1.5;
-
   denoiser(Context const& ctx, view<float const, 3> input, view<float, 3> output, denoise_options const& o)
       : ctx_(ctx), input_(input), output_(output), o_(o) {}
 
   denoise_record run() {
     auto const pixels = full_indices(make_mask(input_.extent(0), input_.extent(1), o_.use_ror_mask));
     legacy_random random(o_.seed);
-    auto const partition = list_partition(ctx_, pixels, o_.granularity, random, array_role::temporary, array_role::temporary);
+    auto const partition = list_partition(host_beside(ctx_), pixels, o_.granularity, random, array_role::temporary, array_role::temporary);
     denoise_record record;
     record.subsets = partition.subsets, record.warnings = partition.warnings;
 
@@ -77,12 +78,15 @@ template <class Context> class denoiser {
     }
     launch(ctx_, im.tasks(), kernel);
     measured m{reduce(ctx_, sums), 0};
-    if constexpr (B::has_data) m.largest = *std::max_element(largest.data(), largest.data() + largest.size());
+    if constexpr (B::has_data) {
+      fetched const found(ctx_, largest);
+      m.largest = *std::max_element(found.begin(), found.end());
+    }
     return m;
   }
-  static void require_finite(view<float const, 3> const& v, measured const& m, char const* name) {
+  void require_finite(view<float const, 3> const& v, measured const& m, char const* name) const {
     require(std::isfinite(m.sum), [&] {
-      return "qggmrf_denoise: " + first_bad(v, name, [](float x) { return !std::isfinite(x); }) + ", expected finite values";
+      return "qggmrf_denoise: " + first_bad(ctx_, v, name, [](float x) { return !std::isfinite(x); }) + ", expected finite values";
     });
   }
 
@@ -91,7 +95,9 @@ template <class Context> class denoiser {
     temporary<double, Context> partial(ctx_, "partial deviations", 2 * im.tasks());
     double const level = std::min(0.05 * m.sum / static_cast<double>(im.voxels()) + sigma, m.largest);
     launch(ctx_, im.tasks(), kernel::local_deviation<B>{im, static_cast<float>(level), observe(ctx_, partial)});
-    return B::has_data ? reduce(ctx_, partial, 0, 2) / reduce(ctx_, partial, 1, 2) : 1.0;  // the largest voxel is always a member
+    if constexpr (!B::has_data) return 1;
+    auto const [deviations, members] = sums(partial);
+    return deviations / members;  // the largest voxel is always a member
   }
   /// sigma as float32, which MBIRJAX has it in. @throws error when there is none to be found.
   static double found(double sigma, char const* what) {
@@ -116,7 +122,8 @@ template <class Context> class denoiser {
     std::vector<std::int32_t> slices(static_cast<std::size_t>(round_up(sparse.slices, B::lanes)));
     for (std::size_t k = 0; k < slices.size(); ++k) slices[k] = static_cast<std::int32_t>(std::min(static_cast<index_t>(k), sparse.slices - 1) * s);
     temporary<float, Context> const memory(ctx_, "image sample", sparse.voxels());
-    launch(ctx_, sparse.tasks(), kernel::take_slices<B>{sparse, observe_table(ctx_, slices, "slices taken"), observe(ctx_, memory)});
+    table const taken_slices(ctx_, slices, "slices taken");
+    launch(ctx_, sparse.tasks(), kernel::take_slices<B>{sparse, observe(ctx_, taken_slices), observe(ctx_, memory)});
     image const sample{observe(ctx_, memory), sparse.rows, sparse.cols, sparse.slices, sparse.cols * sparse.slices, sparse.slices};
     return estimate(sample, measure<false>(sample));
   }
@@ -130,11 +137,12 @@ template <class Context> class denoiser {
 
   void iterate(pixel_partition const& partition, denoise_record& record, double norm) const {
     index_t const slices = input_.extent(2), padded = round_up(slices, B::lanes);
-    std::vector<std::vector<kernel::entry_range>> ranges;
-    for (index_t s = 0; s < partition.subsets; ++s) ranges.push_back(kernel::cut_entries(partition.subset(s), kernel::prior_batch));
+    kernel::subset_ranges const ranges(partition.subsets, [&](index_t s) { return kernel::cut_entries(partition.subset(s), kernel::prior_batch); });
+    table const placed_ranges(ctx_, ranges.all, "ranges of pixels");
+    table const indices(ctx_, partition.indices, "pixel indices");
     temporary<float, Context> direction(ctx_, "direction", partition.length * padded);
     auto const x = observe(ctx_, output_, "output", array_role::output);
-    auto const pixels = observe_table(ctx_, partition.indices, "pixel indices");
+    auto const pixels = observe(ctx_, indices);
     qggmrf_parameters const prior{record.sigma_x, o_.p, o_.q, o_.T, o_.qggmrf_nbr_wts};
     double const precision = 1 / (record.sigma_noise * record.sigma_noise);
     kernel::denoise_direction<B> find{
@@ -142,13 +150,15 @@ template <class Context> class denoiser {
         observe(ctx_, input_, "image", array_role::argument), input_.stride(0), input_.stride(1), static_cast<float>(precision), pixels,
         observe(ctx_, direction), padded, {}, {}};
     kernel::denoise_update<B> update{
-        x, input_.extent(1), slices, output_.stride(0), output_.stride(1), 0, pixels, observe(ctx_, direction), padded, {}, {}};
+        x, input_.extent(1), slices, output_.stride(0), output_.stride(1), {}, pixels, observe(ctx_, direction), padded, {}, {}};
 
+    std::vector<subset_step> steps(static_cast<std::size_t>(partition.subsets));
+    temporary<double, Context> const placed_steps(ctx_, "steps", on_device<Context> ? 3 * partition.subsets : 0);
     while (record.num_iterations < o_.max_iterations) {
       double alphas = 0, moved = 0;
       for (index_t s = 0; s < partition.subsets; ++s) {
-        auto const& tasks = ranges[static_cast<std::size_t>(s)];
-        auto const count = static_cast<index_t>(tasks.size());
+        auto const tasks = ranges.of(s, placed_ranges.data());
+        index_t const count = tasks.size();
         temporary<double, Context> partial(ctx_, "partial sums", 2 * count);
         find.partial = update.partial = observe(ctx_, partial);
         find.ranges = update.ranges = tasks;
@@ -157,14 +167,19 @@ template <class Context> class denoiser {
           [[maybe_unused]] auto const guard = ctx_.instr.stage("direction");
           launch(ctx_, count, find);
         }
-        double const alpha = step(reduce(ctx_, partial, 0, 2), reduce(ctx_, partial, 1, 2));
-        update.alpha = static_cast<float>(alpha);
+        auto& here = steps[static_cast<std::size_t>(s)];
+        update.alpha = step(partial, placed_steps.data() + 3 * s, here);
         {
           [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
           launch(ctx_, count, update);
         }
-        alphas += alpha, moved += reduce(ctx_, partial, 0, 2), norm += reduce(ctx_, partial, 1, 2);
+        if constexpr (on_device<Context>)
+          launch(ctx_, 1, kernel::add_up<B, kernel::plain_sums<2>>{partial.data(), count, 2, nullptr, 0, {}, placed_steps.data() + 3 * s + 1});
+        else
+          std::tie(here.moved, here.grown) = sums(partial);
       }
+      if constexpr (on_device<Context>) fetch_steps(placed_steps, steps);
+      for (auto const& [alpha, distance, growth] : steps) alphas += alpha, moved += distance, norm += growth;
       double const change = B::has_data ? moved / norm : 1.0;
       record.alpha_values.push_back(alphas / static_cast<double>(partition.subsets));
       record.stop_threshold_change_pct.push_back(100 * change);
@@ -173,14 +188,42 @@ template <class Context> class denoiser {
       if (record.cancelled || !(change >= o_.stop_threshold_change_pct / 100)) break;  // an image of zeros has no change: stop
     }
   }
-  /// The length of a step, from the slope and the curvature along the direction.
-  static double step(double slope, double curve) {
-    if constexpr (!B::has_data) return 1;
-    double const alpha = slope / (curve + epsilon);
-    require<error>(std::isfinite(alpha), [] {
+  /// Of the two numbers that every task has left.
+  std::pair<double, double> sums(temporary<double, Context> const& partial) const {
+    if constexpr (!B::has_data) return {0, 0};
+    fetched const values(ctx_, partial);
+    return {ordered_sum(values, 0, 2), ordered_sum(values, 1, 2)};
+  }
+  /// The length of a step along the direction, from the slopes and curvatures of the tasks.
+  kernel::step_length step(temporary<double, Context> const& partial, [[maybe_unused]] double* placed, [[maybe_unused]] subset_step& here) const {
+    if constexpr (on_device<Context>) {
+      launch(ctx_, 1, kernel::add_up<B, kernel::denoise_line_search>{partial.data(), partial.size() / 2, 2, nullptr, 0, {}, placed});
+      return {0, placed};
+    } else {
+      here.alpha = 1;
+      auto const [slope, curve] = sums(partial);
+      if constexpr (B::has_data) {
+        double found[1];
+        kernel::denoise_line_search{}({slope, curve, 0}, found);
+        here.alpha = found[0];
+        require_step(here);
+      }
+      return {here.alpha};
+    }
+  }
+  static void require_step(subset_step const& s) {
+    require<error>(std::isfinite(s.alpha), [] {
       return std::string("qggmrf_denoise: the step length is not finite: the image, sigma_noise or sigma_x is out of the range of float32");
     });
-    return std::min(std::max(alpha, epsilon), most_alpha);
+  }
+  /// The one moment of an iteration that waits for the device.
+  void fetch_steps(temporary<double, Context> const& placed, std::vector<subset_step>& steps) const {
+    fetched const found(ctx_, placed);
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      auto const at = 3 * static_cast<index_t>(k);
+      steps[k] = {found[at], found[at + 1], found[at + 2]};
+      require_step(steps[k]);
+    }
   }
 
   Context const& ctx_;

@@ -46,7 +46,7 @@ template <> inline constexpr char const* direct_recon_name<cone_geometry> = "con
 
 /// Multiplies the slices of a helical scan; nothing else.
 template <class Context, class Cylinders>
-void weigh_slices(Context const& ctx, cone_scan const& s, kernel::pixel_plan const& plan, Cylinders cylinders, std::vector<std::string>* warnings) {
+void weigh_slices(Context const& ctx, cone_scan const& s, placed_plan<Context> const& plan, Cylinders cylinders, std::vector<std::string>* warnings) {
   using B = typename Context::backend;
   if (!is_helical(s)) return;
   auto factors = helical_slice_weights(s);
@@ -57,24 +57,25 @@ void weigh_slices(Context const& ctx, cone_scan const& s, kernel::pixel_plan con
                                                 " slices are seen by no view and are 0"));
   factors.resize(static_cast<std::size_t>(round_up(s.geometry().slices, B::lanes)));
   [[maybe_unused]] auto const guard = ctx.instr.stage("helical weights");
+  table const placed(ctx, factors, "slice weights");
   launch(ctx, ceil_div(plan.pixels, kernel::scale_slices<B>::batch),
-         kernel::scale_slices<B>{cylinders, observe_table(ctx, plan.offsets, "pixel offsets"), observe_table(ctx, factors, "slice weights"),
-                                 plan.pixels, s.geometry().slices});
+         kernel::scale_slices<B>{cylinders, observe(ctx, plan.offsets), observe(ctx, placed), plan.pixels, s.geometry().slices});
 }
 template <class Context, class Cylinders>
-void weigh_slices(Context const&, parallel_scan const&, kernel::pixel_plan const&, Cylinders, std::vector<std::string>*) {}
+void weigh_slices(Context const&, parallel_scan const&, placed_plan<Context> const&, Cylinders, std::vector<std::string>*) {}
 
 /// From a sinogram that is filtered already, channel-major in the layout of the projector. Zeros outside the mask.
 template <class Context, class Geometry>
 void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& filtered, kernel::chunked_shape const& shape,
                           view<float, 3> recon, std::vector<std::string>* warnings) {
   using P = projector<Geometry>;
-  auto const plan = plan_mask(s.mask(), recon);
+  auto const pixels = plan_mask(s.mask(), recon);
+  placed_plan<Context> const plan(ctx, pixels);
   zero_outside(ctx, s.mask(), recon);
   auto const cylinders = observe(ctx, recon, "recon", array_role::output);
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
-    P::back_inside(ctx, s, P::template make_full_tables<Context>(s), observe(ctx, filtered), shape, plan, 1, cylinders);
+    P::back_inside(ctx, s, typename P::template tables<Context>(ctx, s), observe(ctx, filtered), shape, plan, 1, cylinders);
   }
   weigh_slices(ctx, s, plan, cylinders, warnings);
 }

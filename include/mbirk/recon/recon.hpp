@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cmath>
-#include <span>
+#include <deque>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -78,7 +78,7 @@ template <class Context, class Geometry> class vcd_run {
   /// The record of the run. make_prior(record) gives the cylinder kernel; loss() the prior loss per voxel.
   template <class MakePrior, class Loss> recon_record run(MakePrior const& make_prior, Loss const& loss, bool needs_sigma_x, bool needs_sigma_prox) {
     legacy_random random(o_.seed);
-    auto const partitions = partition_set(ctx_, scan_.full_indices(), o_.granularity, random, array_role::temporary, array_role::temporary);
+    auto const partitions = partition_set(host_beside(ctx_), scan_.full_indices(), o_.granularity, random, array_role::temporary, array_role::temporary);
     auto const sequence = partition_sequence();
 
     recon_record record;
@@ -103,11 +103,17 @@ template <class Context, class Geometry> class vcd_run {
     bool const finished = done > 0 && record.stop_threshold_change_pct.back() < o_.stop_threshold_change_pct;
     if (sequence.empty() || finished) return record;
     double const mean_weight = engine.mean_weight();
+    std::vector<std::deque<vcd_subset<Context>>> subsets(partitions.size());  // planned when first used
 
     for (std::size_t k = done; k < sequence.size(); ++k) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("iteration");
       auto const& partition = partitions[static_cast<std::size_t>(sequence[k])];
-      auto const report = iterate(engine, make_prior(record), partition, random.permutation(partition.subsets), settings, mean_weight, record);
+      auto& planned = subsets[static_cast<std::size_t>(sequence[k])];
+      if (planned.empty()) {
+        auto const& g = scan_.geometry();
+        for (index_t s = 0; s < partition.subsets; ++s) planned.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices);
+      }
+      auto const report = iterate(engine, make_prior(record), planned, partition.length, random.permutation(partition.subsets), settings, mean_weight, record);
       record.partition_sequence.push_back(sequence[k]);
       record.num_iterations = static_cast<int>(k) + 1;
       record.prior_loss.push_back(o_.compute_prior_loss ? loss(record) : 0.0);
@@ -201,17 +207,18 @@ template <class Context, class Geometry> class vcd_run {
 
   struct outcome { double change = 0, alpha = 0; };
   template <class Prior>
-  outcome iterate(vcd_engine<Context, Geometry>& engine, Prior const& prior, pixel_partition const& partition, std::vector<std::int32_t> const& order,
-                  vcd_settings const& settings, double mean_weight, recon_record& record) const {
-    index_t const entries = partition.length * scan_.geometry().slices;
+  outcome iterate(vcd_engine<Context, Geometry>& engine, Prior const& prior, std::deque<vcd_subset<Context>> const& subsets, index_t pixels,
+                  std::vector<std::int32_t> const& order, vcd_settings const& settings, double mean_weight, recon_record& record) const {
+    index_t const entries = pixels * scan_.geometry().slices;
     temporary<float, Context> direction(ctx_, "direction", entries), curvature(ctx_, "curvature", settings.damping.empty() ? 0 : entries);
     double moved = 0, alphas = 0;
     engine.clear_slice_norms();
-    for (auto const k : order) {
+    engine.begin(std::ssize(order));
+    for (std::size_t n = 0; n < order.size(); ++n) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("subset");
-      auto const [alpha, change] = engine.update(prior, partition.subset(k), direction, curvature, settings);
-      alphas += alpha, moved += change;
+      engine.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), direction, curvature, settings);
     }
+    for (auto const& [alpha, change] : engine.steps()) alphas += alpha, moved += change;
     double const norm = engine.recon_norm(), change = B::has_data ? moved / norm : 1.0, alpha = alphas / static_cast<double>(order.size());
     record.fm_rmse.push_back(engine.rmse(mean_weight) / settings.sigma_y);
     record.alpha_values.push_back(alpha);
@@ -224,19 +231,23 @@ template <class Context, class Geometry> class vcd_run {
     recon_state out{scan_.sinogram_shape(), scan_.recon_shape(), o_.seed, {}, {}, {}, record};
     if constexpr (B::has_data) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("checkpoint");
-      out.recon.assign(recon_.data(), recon_.data() + recon_.size());
-      out.hessian.assign(engine.hessian().data(), engine.hessian().data() + recon_.size());
-      out.weighted_error.resize(static_cast<std::size_t>(sinogram_.size()));
-      store_sinogram(ctx_, engine.error_sinogram(), view<float, 3>(out.weighted_error.data(), out.sinogram_shape), engine.shape());
+      fetched const image(ctx_, recon_.data(), recon_.size()), hessian(ctx_, engine.hessian());
+      out.recon.assign(image.begin(), image.end());
+      out.hessian.assign(hessian.begin(), hessian.end());
+      temporary<float, Context> error(ctx_, "weighted error in rows", sinogram_.size());
+      store_sinogram(ctx_, engine.error_sinogram(), view<float, 3>(error.data(), out.sinogram_shape), engine.shape());
+      fetched const rows(ctx_, error);
+      out.weighted_error.assign(rows.begin(), rows.end());
     }
     return out;
   }
   void restore(vcd_engine<Context, Geometry>& engine, recon_state const& state) const {
     if constexpr (B::has_data) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("resume");
-      engine.load(view<float const, 3>(state.weighted_error.data(), state.sinogram_shape), weights_);
-      std::copy(state.recon.begin(), state.recon.end(), recon_.data());
-      std::copy(state.hessian.begin(), state.hessian.end(), engine.hessian().data());
+      table const error(ctx_, state.weighted_error, "weighted error in rows");
+      engine.load(view<float const, 3>(error.data(), state.sinogram_shape), weights_);
+      put(ctx_, state.recon.data(), recon_.size(), recon_.data());
+      put(ctx_, state.hessian.data(), recon_.size(), engine.hessian().data());
     }
   }
 

@@ -32,7 +32,7 @@ template <class Context> void require_finite_sinogram(Context const& ctx, view<f
   auto const range = find_range(ctx, kernel::walk_through(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram),
                                 kernel::make_walk(kernel::any_tasks, sinogram));
   require(range.finite() || sinogram.size() == 0, [&] {
-    return std::string(operation) + ": " + first_bad(sinogram, "sinogram", [](float x) { return !std::isfinite(x); }) + ", expected finite values";
+    return std::string(operation) + ": " + first_bad(ctx, sinogram, "sinogram", [](float x) { return !std::isfinite(x); }) + ", expected finite values";
   });
 }
 
@@ -43,7 +43,7 @@ template <class Context> void require_weights(Context const& ctx, view<float con
                                 kernel::make_walk(kernel::any_tasks, weights));
   if (weights.size() == 0) return;
   require(range.finite() && range.least >= 0, [&] {
-    return std::string(operation) + ": " + first_bad(weights, "weights", [](float x) { return !(std::isfinite(x) && x >= 0); }) +
+    return std::string(operation) + ": " + first_bad(ctx, weights, "weights", [](float x) { return !(std::isfinite(x) && x >= 0); }) +
            ", expected finite values >= 0";
   });
   require(range.greatest > 0, [&] { return std::string(operation) + ": every one of the weights is 0, expected at least one that is positive"; });

@@ -117,9 +117,14 @@ recon_record recon_of_half(Context const& ctx, cone_parameters p, split_half con
   p.helical_z_shifts.clear();
   view<float, 3> const half(memory.data(), *p.recon_shape);
   if (auto const* image = std::get_if<view<float const, 3>>(&options.init_recon)) {
-    if constexpr (Context::backend::has_data)
+    if constexpr (Context::backend::has_data) {
+      fetched_view const whole(ctx, *image);
+      std::vector<float> part;
       for (index_t i = 0; i < half.extent(0); ++i)
-        for (index_t j = 0; j < half.extent(1); ++j) std::copy_n(&(*image)(i, j, h.first_slice), h.slices, &half(i, j, 0));
+        for (index_t j = 0; j < half.extent(1); ++j)
+          for (index_t k = 0; k < h.slices; ++k) part.push_back(whole(i, j, h.first_slice + k));
+      put(ctx, part.data(), half.size(), half.data());
+    }
     options.init_recon = view<float const, 3>(half);
   }
   std::optional<view<float const, 3>> weights_of_half;
@@ -183,9 +188,13 @@ split_record split_sino_recon(context<Exec, Instr> const& ctx, cone_parameters c
   if constexpr (Context::backend::has_data) {
     [[maybe_unused]] auto const stage = ctx.instr.stage("stitch");
     index_t const ramp = std::min<index_t>(4, record.plan.slice_overlap);
-    std::array<view<float const, 3>, 2> const halves{view<float const, 3>(top.data(), {g.recon_rows, g.recon_cols, first.slices}),
-                                                     view<float const, 3>(bottom.data(), {g.recon_rows, g.recon_cols, second.slices})};
-    stitch_arrays(halves, recon, 2 * record.plan.slice_overlap, 2, ramp - ramp % 2);
+    fetched const upper(ctx, top), lower(ctx, bottom);
+    std::array<view<float const, 3>, 2> const halves{view<float const, 3>(upper.data(), {g.recon_rows, g.recon_cols, first.slices}),
+                                                     view<float const, 3>(lower.data(), {g.recon_rows, g.recon_cols, second.slices})};
+    std::vector<float> joined(block_policy<Exec> ? static_cast<std::size_t>(recon.size()) : 0);
+    view<float, 3> const whole_image = block_policy<Exec> ? view<float, 3>(joined.data(), recon.extents()) : recon;
+    stitch_arrays(halves, whole_image, 2 * record.plan.slice_overlap, 2, ramp - ramp % 2);
+    if (block_policy<Exec>) put(ctx, joined.data(), recon.size(), recon.data());
   }
   return record;
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "mbirk/kernel/device/add_up.hpp"
 #include "mbirk/kernel/host/error_sinogram.hpp"
 #include "mbirk/kernel/host/vcd.hpp"
 #include "mbirk/projector/operations.hpp"
@@ -25,9 +26,29 @@ struct vcd_settings {
 /// What the initial image is multiplied by: 1, or what makes its projection fit best, from accurate sums or from those of MBIRJAX.
 enum class initial_scale { one, fit, float32_fit };
 
+/// A subset of a partition, planned once for all its updates. The partition must outlive it.
+template <class Context> struct vcd_subset {
+  kernel::pixel_plan plan;
+  placed_plan<Context> placed;
+  std::vector<kernel::entry_range> cuts;
+  table<kernel::entry_range, Context> ranges;
+  table<std::int32_t, Context> pixels;  // ascending
+
+  vcd_subset(Context const& ctx, std::span<std::int32_t const> ascending, index_t rows, index_t cols, index_t slices)
+      : plan(kernel::plan_list(ascending, rows, cols, slices)),
+        placed(ctx, plan),
+        cuts(kernel::cut_entries(ascending, kernel::group_pixels)),
+        ranges(ctx, cuts, "ranges of pixels"),
+        pixels(ctx, ascending.data(), static_cast<index_t>(ascending.size()), "subset") {}
+  vcd_subset(vcd_subset const&) = delete;
+  vcd_subset& operator=(vcd_subset const&) = delete;
+};
+
 template <class Context, class Geometry> class vcd_engine {
   using B = typename Context::backend;
   using P = projector<Geometry>;
+  using tables = typename P::template tables<Context>;
+  static constexpr bool keeps_projection = P::template keeps_projection<Context>;
   using cursor = typename B::template cursor<float const>;
 
  public:
@@ -36,11 +57,11 @@ template <class Context, class Geometry> class vcd_engine {
 
   vcd_engine(Context const& ctx, scan<Geometry> const& s, view<float, 3> recon, bool weighted, char const* operation)
       : ctx_(ctx), scan_(s), recon_(recon), operation_(operation), shape_(P::template inside_shape<Context>(s.geometry())),
-        tables_(P::template make_tables<Context>(s, shape_)),
+        tables_(ctx, s, shape_),
         error_(ctx, "weighted error", shape_.size()), hessian_(ctx, "Hessian diagonal", recon.size()),
         slice_norms_(ctx, "slice norms", padded_slices()) {
     if (weighted) weights_.emplace(ctx, "weights", shape_.size());
-    if (P::keeps_projection) kept_.emplace(ctx, "weighted projection", shape_.size());
+    if (keeps_projection) kept_.emplace(ctx, "weighted projection", shape_.size());
   }
 
   kernel::chunked_shape const& shape() const noexcept { return shape_; }
@@ -54,8 +75,9 @@ template <class Context, class Geometry> class vcd_engine {
   /// Diagonal of A' diag(w) A at all pixels.
   void make_hessian() {
     auto const& g = scan_.geometry();
-    auto const plan = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, g.recon_cols * g.slices, g.slices);
+    auto const pixels = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, g.recon_cols * g.slices, g.slices);
     [[maybe_unused]] auto const guard = ctx_.instr.stage("Hessian");
+    placed_plan<Context> const plan(ctx_, pixels);
     if (weights_) P::back_inside(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2, observe(ctx_, hessian_));
     else P::unit_hessian(ctx_, scan_, plan, observe(ctx_, hessian_));
   }
@@ -67,9 +89,9 @@ template <class Context, class Geometry> class vcd_engine {
     if (zero) {
       launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block), kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
     } else {
-      auto const plan = kernel::plan_grid(recon_.extent(0), recon_.extent(1), scan_.mask().data(), recon_.stride(0), recon_.stride(1));
-      typename P::tables const all(P::template make_full_tables<Context>(scan_));
-      P::forward_inside(ctx_, scan_, all, observe_recon(), plan, observe(ctx_, z), shape_, kernel::keep_views<B>{});
+      auto const pixels = kernel::plan_grid(recon_.extent(0), recon_.extent(1), scan_.mask().data(), recon_.stride(0), recon_.stride(1));
+      tables const all(ctx_, scan_);
+      P::forward_inside(ctx_, scan_, all, observe_recon(), placed_plan<Context>(ctx_, pixels), observe(ctx_, z), shape_, kernel::keep_views<B>{});
     }
     double scale = 1;
     if (scaling != initial_scale::one) {
@@ -107,60 +129,77 @@ template <class Context, class Geometry> class vcd_engine {
     launch(ctx_, tasks, kernel::absolute_sum<B>{observe_recon(), observe(ctx_, sums), recon_.size()});
     return reduce(ctx_, sums);
   }
-  void clear_slice_norms() {
-    if constexpr (B::has_data) std::fill_n(slice_norms_.data(), slice_norms_.size(), 0.0);
-  }
+  void clear_slice_norms() { clear(ctx_, slice_norms_); }
   /// sqrt of the sum of (alpha d)^2 since the last clear, per slice.
   std::vector<double> slice_norms() const {
     std::vector<double> norms(static_cast<std::size_t>(recon_.extent(2)));
-    if constexpr (B::has_data)
-      for (std::size_t k = 0; k < norms.size(); ++k) norms[k] = std::sqrt(slice_norms_.data()[k]);
+    if constexpr (B::has_data) {
+      fetched const squares(ctx_, slice_norms_);
+      for (std::size_t k = 0; k < norms.size(); ++k) norms[k] = std::sqrt(squares[static_cast<index_t>(k)]);
+    }
     return norms;
   }
 
-  /// One subset: direction, line search, updates. `direction` and `curvature` have room for (pixels, slices); curvature only with damping.
+  /// One subset: direction, line search, updates; `place` is its turn in the iteration. `direction` and `curvature` have room for (pixels, slices);
+  /// curvature only with damping. On a device nothing waits.
   template <class Prior>
-  step update(Prior const& prior, std::span<std::int32_t const> ascending, temporary<float, Context> const& direction,
+  void update(Prior const& prior, vcd_subset<Context> const& subset, index_t place, temporary<float, Context> const& direction,
               temporary<float, Context> const& curvature, vcd_settings const& o) {
     auto const& g = scan_.geometry();
-    auto const plan = kernel::plan_list(ascending, g.recon_rows, g.recon_cols, g.slices);
+    auto const& plan = subset.placed;
     {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
       P::back_inside(ctx_, scan_, tables_, observe(ctx_, error_), shape_, plan, 1, observe(ctx_, direction));
     }
     double const c = 1 / (o.sigma_y * o.sigma_y);
-    auto const [slope, curve] = find_direction(prior, plan, direction, curvature, o, c);
-    double const squares = measure(plan, direction);
-    double alpha = 1;
-    if constexpr (B::has_data) {
-      double const best = -slope / (c * squares + curve + epsilon);
-      require<error>(std::isfinite(best), [&] {
-        return operation_ + std::string(": the line search found no finite step: the data, the first image, weights or sigmas are not finite or out of range");
-      });
-      alpha = std::min(std::max(best, epsilon), o.max_alpha);
-    }
-    auto const ranges = kernel::cut_entries(ascending, kernel::group_pixels);
-    auto const pixels = observe(ctx_, ascending.data(), {"subset", array_role::temporary, static_cast<index_t>(ascending.size())});
+    temporary<double, Context> slopes(ctx_, "direction sums", 2 * plan.groups.size());
+    temporary<double, Context> squares(ctx_, "line search sums", P::template forward_tasks<Context>(tables_, shape_));
+    find_direction(prior, plan, direction, curvature, o, c, slopes);
+    measure(plan, direction, squares);
+    auto const alpha = search({c, o.max_alpha}, slopes, squares, place);
+
+    auto const ranges = subset.ranges.all();
+    auto const pixels = observe(ctx_, subset.pixels);
     if (o.positivity) {
       {
         [[maybe_unused]] auto const guard = ctx_.instr.stage("positivity");
-        launch(ctx_, static_cast<index_t>(ranges.size()),
+        launch(ctx_, ranges.size(),
                kernel::vcd_keep_positive<B>{pixels, observe_recon(), observe(ctx_, direction), g.recon_cols, g.slices, recon_.stride(0), recon_.stride(1),
-                                            static_cast<float>(alpha + epsilon), ranges});
+                                            alpha, epsilon, ranges});
       }
-      if (P::keeps_projection) measure(plan, direction);  // the kept projection must be that of the clipped direction
+      if (keeps_projection) measure(plan, direction, squares);  // the kept projection must be that of the clipped direction
     }
     subtract(plan, direction, alpha);
 
     [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
-    index_t const tasks = static_cast<index_t>(ranges.size());
+    index_t const tasks = ranges.size();
     temporary<double, Context> change(ctx_, "change sums", tasks), columns(ctx_, "slice sums", tasks * padded_slices());
     kernel::vcd_update<B> kernel{pixels, observe(ctx_, direction), observe_recon(), g.recon_cols, g.slices, padded_slices(), recon_.stride(0), recon_.stride(1),
-                                 static_cast<float>(alpha), observe(ctx_, change), observe(ctx_, columns), ranges};
+                                 alpha, observe(ctx_, change), observe(ctx_, columns), ranges};
     kernel.plan_scratch();
     launch(ctx_, tasks, kernel);
     launch(ctx_, padded_slices() / B::lanes, kernel::add_columns<B>{observe(ctx_, columns), observe(ctx_, slice_norms_), tasks, padded_slices()});
-    return {alpha, reduce(ctx_, change)};
+    if constexpr (on_device<Context>)
+      launch(ctx_, 1, kernel::add_up<B, kernel::plain_sums<1>>{change.data(), tasks, 1, nullptr, 0, {}, placed_steps_->data() + 2 * place + 1});
+    else
+      steps_[static_cast<std::size_t>(place)].change = reduce(ctx_, change);
+  }
+
+  /// Makes room for the steps of an iteration.
+  void begin(index_t subsets) {
+    steps_.assign(static_cast<std::size_t>(subsets), {});
+    if constexpr (on_device<Context>) placed_steps_.emplace(ctx_, "steps", 2 * subsets);
+  }
+  /// What the subsets since then did. @throws error when a line search found no finite step.
+  std::vector<step> const& steps() {
+    if constexpr (on_device<Context>) {
+      fetched const found(ctx_, *placed_steps_);
+      for (std::size_t k = 0; k < steps_.size(); ++k) {
+        steps_[k] = {found[2 * static_cast<index_t>(k)], found[2 * static_cast<index_t>(k) + 1]};
+        require_step(steps_[k].alpha);
+      }
+    }
+    return steps_;
   }
 
   auto observe_recon() const { return observe(ctx_, recon_, "recon", array_role::output); }
@@ -182,42 +221,52 @@ template <class Context, class Geometry> class vcd_engine {
     with_weights([&](auto weighted, auto w) {
       launch(ctx_, blocks(), kernel::projection_products<B, weighted>{observe(ctx_, z), observe(ctx_, error_), w, observe(ctx_, sums), shape_});
     });
-    return {reduce(ctx_, sums, 0, 2), reduce(ctx_, sums, 1, 2)};
+    auto const [with_data, with_itself] = both_sums(sums);
+    return {with_data, with_itself};
   }
   /// The same in float32, in the order (views, rows, channels). Products by way of double: rounded to float32 once, and never fused with the sum.
   products float32_fit_sums(temporary<float, Context> const& z) const {
     float with_data = 0, with_itself = 0;
     if constexpr (B::has_data) {
       auto const product = [](float a, float b) { return static_cast<float>(static_cast<double>(a) * static_cast<double>(b)); };
+      fetched const projection(ctx_, z), data(ctx_, error_);
+      std::optional<fetched<float, Context>> weights;
+      if (weights_) weights.emplace(ctx_, *weights_);
       for (index_t v = 0; v < shape_.views; ++v)
         for (index_t m = 0; m < shape_.rows; ++m)
           for (index_t n = 0; n < shape_.channels; ++n) {
             index_t const k = shape_.offset(m / shape_.width, v) + (n + kernel::guard_channels) * shape_.width + m % shape_.width;
-            float const a = z.data()[k], wa = weights_ ? product(weights_->data()[k], a) : a;
-            with_data += product(wa, error_.data()[k]), with_itself += product(wa, a);
+            float const a = projection[k], wa = weights ? product((*weights)[k], a) : a;
+            with_data += product(wa, data[k]), with_itself += product(wa, a);
           }
     }
     return {static_cast<double>(with_data), static_cast<double>(with_itself)};
   }
 
   struct slopes { double slope = 0, curve = 0; };  ///< of G d and of h_prior d^2
+  /// Of the two numbers that every task has left.
+  slopes both_sums(temporary<double, Context> const& partial) const {
+    if constexpr (!B::has_data) return {};
+    fetched const values(ctx_, partial);
+    return {ordered_sum(values, 0, 2), ordered_sum(values, 1, 2)};
+  }
+  /// Leaves the two sums of every task in `partial`.
   template <class Prior>
-  slopes find_direction(Prior const& prior, kernel::pixel_plan const& plan, temporary<float, Context> const& direction,
-                      temporary<float, Context> const& curvature, vcd_settings const& o, double c) {
+  void find_direction(Prior const& prior, placed_plan<Context> const& plan, temporary<float, Context> const& direction,
+                      temporary<float, Context> const& curvature, vcd_settings const& o, double c, temporary<double, Context> const& partial) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("direction");
     auto const& g = scan_.geometry();
-    observed_plan<Context> const pixels(ctx_, plan);
-    kernel::subset_arrays<B> const subset{pixels.rows, pixels.cols, pixels.offsets, observe(ctx_, direction), observe(ctx_, hessian_),
-                                          g.recon_cols * g.slices, g.slices, plan.groups};
-    index_t const tasks = static_cast<index_t>(plan.groups.size()), padded = padded_slices();
-    temporary<double, Context> partial(ctx_, "direction sums", 2 * tasks);
+    kernel::subset_arrays<B> const subset{observe(ctx_, plan.rows), observe(ctx_, plan.cols), observe(ctx_, plan.offsets), observe(ctx_, direction),
+                                          observe(ctx_, hessian_), g.recon_cols * g.slices, g.slices, plan.groups.all()};
+    index_t const tasks = plan.groups.size(), padded = padded_slices();
     if (o.damping.empty()) {
       launch(ctx_, tasks, kernel::vcd_direction<B, Prior>{prior, subset, static_cast<float>(c), observe(ctx_, partial)});
     } else {
       temporary<double, Context> columns(ctx_, "damping sums", 2 * tasks * padded);
-      temporary<float, Context> shift(ctx_, "slice shifts", padded), undamped(ctx_, "undamped share", padded);
-      if constexpr (B::has_data)
-        for (index_t k = 0; k < padded; ++k) undamped.data()[k] = k < g.slices ? 1 - o.damping[static_cast<std::size_t>(k)] : 0.0f;
+      temporary<float, Context> shift(ctx_, "slice shifts", padded);
+      std::vector<float> shares(static_cast<std::size_t>(padded));
+      std::transform(o.damping.begin(), o.damping.end(), shares.begin(), [](float damping) { return 1 - damping; });
+      table const undamped(ctx_, shares, "undamped share");
       kernel::vcd_damped_gradient<B, Prior> first{prior, subset, static_cast<float>(c), observe(ctx_, curvature), observe(ctx_, columns), padded};
       first.plan_scratch();
       launch(ctx_, tasks, first);
@@ -225,30 +274,53 @@ template <class Context, class Geometry> class vcd_engine {
       launch(ctx_, tasks, kernel::vcd_damped_direction<B>{subset, static_cast<float>(c), observe(ctx_, curvature), observe(ctx_, shift),
                                                           observe(ctx_, partial), g.slices});
     }
-    return {reduce(ctx_, partial, 0, 2), reduce(ctx_, partial, 1, 2)};
   }
 
-  /// sum of w (A d)^2; w A d is kept where the geometry does so.
-  double measure(kernel::pixel_plan const& plan, temporary<float, Context> const& direction) {
+  /// w (A d)^2, a sum for every task; w A d is kept where the geometry does so.
+  void measure(placed_plan<Context> const& plan, temporary<float, Context> const& direction, temporary<double, Context> const& partial) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("line search");
-    temporary<double, Context> partial(ctx_, "line search sums", P::forward_tasks(tables_, shape_));
     typename B::template cursor<float> target{};
     if (kept_) target = observe(ctx_, *kept_);
     with_weights([&](auto weighted, auto w) {
-      kernel::measure_views<B, weighted, P::keeps_projection> sink{w, observe(ctx_, partial), shape_};
+      kernel::measure_views<B, weighted, keeps_projection> sink{w, observe(ctx_, partial), shape_};
       P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), plan, target, shape_, sink);
     });
-    return reduce(ctx_, partial);
+  }
+  /// The step that minimises the parabola along the direction.
+  kernel::step_length search(kernel::vcd_line_search const& formula, temporary<double, Context> const& slopes, temporary<double, Context> const& squares,
+                             index_t place) {
+    if constexpr (on_device<Context>) {
+      double* const out = placed_steps_->data() + 2 * place;
+      launch(ctx_, 1, kernel::add_up<B, kernel::vcd_line_search>{slopes.data(), slopes.size() / 2, 2, squares.data(), squares.size(), formula, out});
+      return {0, out};
+    } else {
+      double alpha = 1;
+      auto const [slope, curve] = both_sums(slopes);
+      double const square = reduce(ctx_, squares);
+      if constexpr (B::has_data) {
+        double found[1];
+        formula({slope, curve, square}, found);
+        require_step(found[0]);
+        alpha = found[0];
+      }
+      steps_[static_cast<std::size_t>(place)].alpha = alpha;
+      return {alpha};
+    }
+  }
+  void require_step(double alpha) const {
+    require<error>(std::isfinite(alpha), [&] {
+      return operation_ + std::string(": the line search found no finite step: the data, the first image, weights or sigmas are not finite or out of range");
+    });
   }
   /// w e -= alpha w A d.
-  void subtract(kernel::pixel_plan const& plan, temporary<float, Context> const& direction, double alpha) {
+  void subtract(placed_plan<Context> const& plan, temporary<float, Context> const& direction, kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
-    if constexpr (P::keeps_projection) {
+    if constexpr (keeps_projection) {
       (void)plan, (void)direction;
-      launch(ctx_, blocks(), kernel::subtract_kept<B>{observe(ctx_, *kept_), observe(ctx_, error_), static_cast<float>(alpha), shape_});
+      launch(ctx_, blocks(), kernel::subtract_kept<B>{observe(ctx_, *kept_), observe(ctx_, error_), alpha, shape_});
     } else {
       with_weights([&](auto weighted, auto w) {
-        kernel::subtract_views<B, weighted> sink{w, observe(ctx_, error_), static_cast<float>(alpha), shape_};
+        kernel::subtract_views<B, weighted> sink{w, observe(ctx_, error_), alpha.get(), shape_};
         P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), plan, {}, shape_, sink);
       });
     }
@@ -259,9 +331,11 @@ template <class Context, class Geometry> class vcd_engine {
   view<float, 3> recon_;
   char const* operation_;
   kernel::chunked_shape shape_;
-  typename P::tables tables_;
+  tables tables_;
   temporary<float, Context> error_, hessian_;
   temporary<double, Context> slice_norms_;
+  std::vector<step> steps_;
+  std::optional<temporary<double, Context>> placed_steps_;  // (subsets, 2): alpha, change
   std::optional<temporary<float, Context>> weights_, kept_;  // w; w A d of the last line search
 };
 

@@ -67,7 +67,8 @@ void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
     typename B::template cursor<float const> const cylinders = observe(ctx, metal);
-    P::forward_inside(ctx, s, P::template make_full_tables<Context>(s), cylinders, plan_mask(s.mask(), volume), observe(ctx, inside), shape,
+    auto const plan = plan_mask(s.mask(), volume);
+    P::forward_inside(ctx, s, typename P::template tables<Context>(ctx, s), cylinders, placed_plan<Context>(ctx, plan), observe(ctx, inside), shape,
                       kernel::keep_views<B>{});
   }
   [[maybe_unused]] auto const guard = ctx.instr.stage("layout");

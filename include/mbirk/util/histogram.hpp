@@ -16,7 +16,9 @@
 namespace mbirk::detail {
 
 /// "sinogram(3, 0, 2) is nan" for the first element with the property: what a message says of an array that is known to have one.
-template <class Bad> std::string first_bad(view<float const, 3> const& v, char const* name, Bad const& bad) {
+template <class Context, class Bad>
+std::string first_bad(Context const& ctx, view<float const, 3> const& array, char const* name, Bad const& bad) {
+  fetched_view const v(ctx, array);
   for (index_t i = 0; i < v.extent(0); ++i)
     for (index_t j = 0; j < v.extent(1); ++j)
       for (index_t k = 0; k < v.extent(2); ++k)
@@ -39,11 +41,12 @@ template <class Context, class In> number_range find_range(Context const& ctx, I
   number_range r;
   if constexpr (B::has_data) {
     r.least = std::numeric_limits<float>::infinity(), r.greatest = -r.least;
-    for (index_t k = 0; k < partial.size(); k += packs * B::lanes)
+    fetched const found(ctx, partial);
+    for (index_t k = 0; k < found.size(); k += packs * B::lanes)
       for (index_t lane = k; lane < k + B::lanes; ++lane) {
-        r.least = std::min(r.least, partial.data()[lane]);
-        r.greatest = std::max(r.greatest, partial.data()[lane + B::lanes]);
-        r.has_nan |= partial.data()[lane + 2 * B::lanes] != 0;
+        r.least = std::min(r.least, found[lane]);
+        r.greatest = std::max(r.greatest, found[lane + B::lanes]);
+        r.has_nan |= found[lane + 2 * B::lanes] != 0;
       }
   }
   return r;
@@ -78,19 +81,22 @@ inline std::vector<float> equal_bins(number_range& r, int bins) {
 /// The tables of a launch, zero before it and added up after it.
 template <class Context> class count_tables {
  public:
-  count_tables(Context const& ctx, char const* name, index_t tasks, index_t each) : memory_(ctx, name, tasks * each), each_(each) {}
+  count_tables(Context const& ctx, char const* name, index_t tasks, index_t each) : ctx_(ctx), memory_(ctx, name, tasks * each), each_(each) {}
   std::int32_t* clear() {
-    if constexpr (Context::backend::has_data) std::fill_n(memory_.data(), memory_.size(), 0);
+    mbirk::clear(ctx_, memory_);
     return memory_.data();
   }
   std::vector<index_t> total() const {
     std::vector<index_t> sum(static_cast<std::size_t>(each_));
-    if constexpr (Context::backend::has_data)
-      for (index_t k = 0; k < memory_.size(); ++k) sum[static_cast<std::size_t>(k % each_)] += memory_.data()[k];
+    if constexpr (Context::backend::has_data) {
+      fetched const counts(ctx_, memory_);
+      for (index_t k = 0; k < counts.size(); ++k) sum[static_cast<std::size_t>(k % each_)] += counts[k];
+    }
     return sum;
   }
 
  private:
+  Context const& ctx_;
   temporary<std::int32_t, Context> memory_;
   index_t each_;
 };
@@ -101,7 +107,8 @@ histogram find_histogram(Context const& ctx, In const& in, kernel::walk const& w
   histogram h;
   h.edges = equal_bins(r, bins);
   count_tables<Context> tables(ctx, "histograms", w.tasks(), bins);
-  launch(ctx, w.tasks(), kernel::count_bins<B>{in, r.least, r.greatest - r.least, bins, h.edges.data(), tables.clear(), w});
+  table const edges(ctx, h.edges, "edges");
+  launch(ctx, w.tasks(), kernel::count_bins<B>{in, r.least, r.greatest - r.least, bins, edges.data(), tables.clear(), w});
   h.counts = tables.total();
   return h;
 }

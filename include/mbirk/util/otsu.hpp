@@ -65,7 +65,7 @@ std::vector<float> find_thresholds(Context const& ctx, view<float const, 3> imag
   auto const w = kernel::make_walk(most_tables, image);
   auto const range = find_range(ctx, in, w);
   require(range.finite() || image.size() == 0, [&] {
-    return std::string(operation) + ": " + first_bad(image, name, [](float x) { return !std::isfinite(x); }) + ", expected finite values";
+    return std::string(operation) + ": " + first_bad(ctx, image, name, [](float x) { return !std::isfinite(x); }) + ", expected finite values";
   });
   auto const h = find_histogram(ctx, in, w, range, bins);
   std::vector<float> thresholds(static_cast<std::size_t>(classes) - 1);

@@ -40,7 +40,7 @@ class mersenne_twister {
     std::uint32_t const y = (high & 0x80000000u) | (low & 0x7fffffffu);
     return far ^ (y >> 1) ^ ((0u - (low & 1u)) & 0x9908b0dfu);
   }
-  MBIRK_NOINLINE void refill() {
+  MBIRK_HOST_NOINLINE void refill() {
     for (std::uint32_t i = 0; i < size - shift; ++i) state_[i] = twist(state_[i], state_[i + 1], state_[i + shift]);
     for (std::uint32_t i = size - shift; i < size - 1; ++i) state_[i] = twist(state_[i], state_[i + 1], state_[i + shift - size]);
     state_[size - 1] = twist(state_[size - 1], state_[0], state_[shift - 1]);

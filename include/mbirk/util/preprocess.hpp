@@ -125,7 +125,7 @@ struct line_integrals_of_view {
 /// @param line_integrals  (views, rows, channels), overwritten; may be the memory of counts.
 /// @throws shape_error before anything runs, allocation_error.
 /// Cost: one logarithm a pixel. Same bits for any number of threads.
-template <class Exec, class Instr>
+template <task_policy Exec, class Instr>
 repair_count counts_to_line_integrals(context<Exec, Instr> const& ctx, view<float const, 3> counts, view<float const, 2> white,
                                       view<float const, 2> dark, view<float, 3> line_integrals) {
   using Context = context<Exec, Instr>;

@@ -2,10 +2,12 @@
 // is resampled onto the slices and added, times the secant of the ray's elevation, to the pixel's cylinder.
 #pragma once
 
-#include <span>
 
+#include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/cone_view.hpp"
 #include "mbirk/kernel/host/layout.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -19,7 +21,7 @@ template <class B, int Power, bool Unit> struct cone_back {
   typename B::template cursor<float> cylinders;
   typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
   chunked_shape shape;
-  std::span<pixel_group const> groups;                    // a task each
+  list<pixel_group> groups;                               // a task each
   scratch_layout layout{};
   scratch_part tile{}, column{};
 
@@ -29,8 +31,8 @@ template <class B, int Power, bool Unit> struct cone_back {
     column = layout.add<float>("column", shape.width + 2 * resample_guard<B>);
   }
 
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const& group = groups[static_cast<std::size_t>(task)];
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const& group = groups[task];
     auto const x = s.template at<float>(tile);
     auto const u = s.template at<float>(column);
     for (index_t k = 0; k < group.count * view.padded_slices; k += B::lanes) B::store(x + k, B::constant(0));
@@ -53,7 +55,7 @@ template <class B, int Power, bool Unit> struct cone_back {
   }
 
  private:
-  template <class Scratch> void add_view(pixel_group const& group, index_t v, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_HD void add_view(pixel_group const& group, index_t v, Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, false, Power == 1, s);
     float const centre = Power == 1 ? view.prepare_secants(v, sum, s) : 0;
     auto window = view.first_window(sum.widest);
@@ -115,3 +117,5 @@ template <class B, int Power, bool Unit> struct cone_back {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

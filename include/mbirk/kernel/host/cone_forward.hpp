@@ -2,13 +2,14 @@
 // resampled onto the rows, and added to the two or three channels of its footprint straight from the register.
 #pragma once
 
-#include <algorithm>
-#include <span>
 
+#include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/cone_view.hpp"
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/sink.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -22,7 +23,7 @@ template <class B> struct cone_views {
   typename B::template cursor<float> sinogram;            // channel-major, one chunk
   typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
   chunked_shape shape;
-  std::span<pixel_group const> groups;
+  list<pixel_group> groups;
   index_t views_per_task;
   scratch_layout layout{};
   scratch_part tile{}, cylinder{};
@@ -35,7 +36,7 @@ template <class B> struct cone_views {
 
   /// Sums the views of a task: a block of them.
   template <class Scratch> MBIRK_NOINLINE void project(index_t task, Scratch const& s) const noexcept {
-    index_t const from = task * views_per_task, to = std::min(view.geometry.views, from + views_per_task);
+    index_t const from = task * views_per_task, to = least(view.geometry.views, from + views_per_task);
     auto const u = s.template at<float>(cylinder);
     for (index_t k = 0; k < view.padded_slices + 2 * resample_guard<B>; k += B::lanes) B::store(u + k, B::constant(0));
     for (index_t v = from; v < to; ++v)
@@ -48,13 +49,13 @@ template <class B> struct cone_views {
 
  private:
   /// The group's cylinders, aligned and padded with zeros.
-  template <class Scratch> void copy_tile(pixel_group const& group, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_HD void copy_tile(pixel_group const& group, Scratch const& s) const noexcept {
     auto const x = s.template at<float>(tile);
     for (int p = 0; p < group.count; ++p)
       copy_padded<B>(cylinders + G::load_value(offsets + (group.first + p)), view.geometry.slices, x + p * view.padded_slices, view.padded_slices);
   }
 
-  template <class Scratch> void add_view(pixel_group const& group, index_t v, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_HD void add_view(pixel_group const& group, index_t v, Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, true, false, s);
     float const centre = view.prepare_secants(v, sum, s);
     auto window = view.first_window(sum.widest);
@@ -92,7 +93,7 @@ template <class B> struct cone_views {
   }
 
   template <resample_form Form, class Scratch>
-  void add_rows(typename B::template cursor<float> y, int taps, int p, double step, Scratch const& s) const noexcept {
+  MBIRK_HD void add_rows(typename B::template cursor<float> y, int taps, int p, double step, Scratch const& s) const noexcept {
     if (taps == 2) add_rows<Form, 2>(y, p, step, s);
     else add_rows<Form, 3>(y, p, step, s);
   }
@@ -119,14 +120,16 @@ template <class B, class Sink = keep_views<B>> struct cone_forward : cone_views<
   static_assert(!Sink::in_scratch, "cone views are summed in the sinogram: two projections cost more than one array");
   Sink sink{};
 
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
     this->project(task, s);
     Sink out = sink;
     out.begin();
-    index_t const from = task * this->views_per_task, to = std::min(this->view.geometry.views, from + this->views_per_task);
+    index_t const from = task * this->views_per_task, to = least(this->view.geometry.views, from + this->views_per_task);
     for (index_t v = from; v < to; ++v) out.view(this->sinogram + this->shape.offset(0, v), 0, v);
     out.end(task);
   }
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,11 +1,15 @@
 // Cone beam, per view and group of pixels: footprints, weights and elevations, vectorised over the pixels in double.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "mbirk/kernel/host/plan.hpp"
 #include "mbirk/kernel/host/resample.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -101,8 +105,8 @@ template <class B> struct cone_view {
 
   /// Taps of one window: 2 or 3, the first of them tap0.
   struct window { int taps, tap0; bool any_width; };
-  static window first_window(float widest) noexcept { return {widest <= 1 ? 2 : 3, 0, widest > 2}; }
-  static bool next_window(window& w, float widest) noexcept {
+  MBIRK_HD static window first_window(float widest) noexcept { return {widest <= 1 ? 2 : 3, 0, widest > 2}; }
+  MBIRK_HD static bool next_window(window& w, float widest) noexcept {
     w.tap0 += 3;
     return w.any_width && w.tap0 < static_cast<int>(std::ceil(widest)) + 1;
   }
@@ -164,3 +168,5 @@ template <class B> struct cone_view {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,12 +1,13 @@
 // The steps of the denoiser: sums and local deviations of an image, the direction of a subset, its update.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <span>
 
+#include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/qggmrf_cylinder.hpp"
 #include "mbirk/kernel/host/vcd.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -18,13 +19,13 @@ template <class B> struct image_cylinders {
   typename B::template cursor<float const> data{};
   index_t rows = 0, cols = 0, slices = 0, row_stride = 0, col_stride = 0;
 
-  index_t pixels() const noexcept { return rows * cols; }
-  index_t voxels() const noexcept { return pixels() * slices; }
-  index_t tasks() const noexcept { return ceil_div(pixels(), image_batch); }
-  index_t offset(index_t i, index_t j) const noexcept { return i * row_stride + j * col_stride; }
+  MBIRK_HD index_t pixels() const noexcept { return rows * cols; }
+  MBIRK_HD index_t voxels() const noexcept { return pixels() * slices; }
+  MBIRK_HD index_t tasks() const noexcept { return ceil_div(pixels(), image_batch); }
+  MBIRK_HD index_t offset(index_t i, index_t j) const noexcept { return i * row_stride + j * col_stride; }
   /// f(i, j) for the pixels of a task.
   template <class F> MBIRK_INLINE void each_pixel(index_t task, F const& f) const {
-    for (index_t p = task * image_batch; p < std::min(pixels(), (task + 1) * image_batch); ++p) f(p / cols, p % cols);
+    for (index_t p = task * image_batch; p < least(pixels(), (task + 1) * image_batch); ++p) f(p / cols, p % cols);
   }
 };
 
@@ -35,7 +36,7 @@ template <class B> struct take_slices {
   typename G::template cursor<std::int32_t const> taken;  // padded to whole packs
   typename B::template cursor<float> out;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     image.each_pixel(task, [&](index_t i, index_t j) MBIRK_FLAT {
       auto const from = image.data + image.offset(i, j);
       auto const to = out + (i * image.cols + j) * image.slices;
@@ -53,7 +54,7 @@ template <class B, bool Copy> struct measure_image {
   typename B::template cursor<float> copy = {};
   index_t copy_row_stride = 0, copy_col_stride = 0;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto total = B::no_sum();
     auto most = B::constant(-0x1.fffffep127);
     image.each_pixel(task, [&](index_t i, index_t j) MBIRK_FLAT {
@@ -80,7 +81,7 @@ template <class B> struct local_deviation {
   float threshold;
   typename B::template cursor<double> partial;  // two per task
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto total = B::no_sum(), members = B::no_sum();
     pack const level = B::broadcast(threshold), quarter = B::constant(0.25), none = B::constant(0);
     auto const before = B::iota() + B::broadcast(std::int32_t{B::lanes - 1});  // lane k - 1 of two packs
@@ -121,10 +122,10 @@ template <class B> struct denoise_direction {
   typename B::template cursor<float> direction;  // (entries, padded_slices)
   index_t padded_slices;
   typename B::template cursor<double> partial;  // two per task
-  std::span<entry_range const> ranges;          // a task each
+  list<entry_range> ranges;                     // a task each
 
-  void operator()(index_t task) const noexcept {
-    auto const [first, last] = ranges[static_cast<std::size_t>(task)];
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const [first, last] = ranges[task];
     auto const c = B::broadcast(precision);
     auto slope = B::no_sum(), curve = B::no_sum();
     for (index_t n = first; n < last; ++n) {
@@ -146,21 +147,28 @@ template <class B> struct denoise_direction {
   }
 };
 
+/// alpha = <c e - g, d> / (<(c + h) d, d> + 2^-23), at most 1.5.
+struct denoise_line_search {
+  static constexpr int size = 1;
+
+  MBIRK_HD void operator()(double const (&sums)[3], double (&alpha)[1]) const noexcept { alpha[0] = clipped_step(sums[0], sums[1] + 0x1p-23, 1.5); }
+};
+
 /// x += alpha d entry by entry; partial sums of |alpha d| and of the change of |x|.
 template <class B> struct denoise_update {
   using G = typename B::geometry;
   typename B::template cursor<float> recon;
   index_t cols, slices, row_stride, col_stride;
-  float alpha;
+  step_length alpha;
   typename G::template cursor<std::int32_t const> pixels;
   typename B::template cursor<float const> direction;  // (entries, padded_slices)
   index_t padded_slices;
   typename B::template cursor<double> partial;  // two per task
-  std::span<entry_range const> ranges;          // a task each
+  list<entry_range> ranges;                     // a task each
 
-  void operator()(index_t task) const noexcept {
-    auto const [first, last] = ranges[static_cast<std::size_t>(task)];
-    auto const step = B::broadcast(alpha);
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const [first, last] = ranges[task];
+    auto const step = B::broadcast(alpha.get());
     auto moved = B::no_sum(), grown = B::no_sum();
     for (index_t n = first; n < last; ++n) {
       index_t const pixel = G::load_value(pixels + n);
@@ -183,3 +191,5 @@ template <class B> struct denoise_update {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

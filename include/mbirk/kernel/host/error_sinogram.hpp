@@ -2,10 +2,12 @@
 // one chunk, or a block of voxels. What lies beyond the detector is zero in every array but a fresh projection, and is made zero there.
 #pragma once
 
-#include <algorithm>
 
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/sink.hpp"
+#include "mbirk/kernel/host/step.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -15,7 +17,7 @@ template <class B, bool Weighted> struct projection_products {
   typename B::template cursor<double> partial;
   chunked_shape shape;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
     auto with_data = B::no_sum(), with_itself = B::no_sum();
     for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
@@ -41,7 +43,7 @@ template <class B, bool Weighted> struct make_error {
   float scale;
   chunked_shape shape;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
     auto const a = B::broadcast(scale);
     each_sample_pack<B>(shape, used, [&](index_t k, index_t r) MBIRK_FLAT {
@@ -55,12 +57,12 @@ template <class B, bool Weighted> struct make_error {
 template <class B> struct subtract_kept {
   typename B::template cursor<float const> kept;
   typename B::template cursor<float> error;
-  float step;
+  step_length step;
   chunked_shape shape;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size();
-    auto const alpha = B::broadcast(step);
+    auto const alpha = B::broadcast(step.get());
     each_sample_pack<B>(shape, shape.used(task / shape.views), [&](index_t k, index_t) MBIRK_FLAT {
       B::store(error + (at + k), fnma(alpha, B::load(kept + (at + k)), B::load(error + (at + k))));
     });
@@ -73,7 +75,7 @@ template <class B, bool Weighted> struct weighted_squares {
   typename B::template cursor<double> partial;
   chunked_shape shape;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size();
     auto sum = B::no_sum();
     for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
@@ -101,7 +103,7 @@ template <class B> struct sinogram_sum {
   typename B::template cursor<double> partial;
   chunked_shape shape;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size();
     auto sum = B::no_sum();
     each_sample_pack<B>(shape, shape.used(task / shape.views), [&](index_t k, index_t) MBIRK_FLAT { sum = sum + B::widen(B::load(values + (at + k))); });
@@ -113,7 +115,7 @@ template <class B> struct sinogram_sum {
 inline constexpr index_t voxel_block = index_t{1} << 14;
 /// f(k, n) for every pack of the block, n of its lanes voxels.
 template <class B, class F> MBIRK_INLINE void each_voxel_pack(index_t task, index_t count, F const& f) {
-  index_t const first = task * voxel_block, end = std::min(count, first + voxel_block);
+  index_t const first = task * voxel_block, end = least(count, first + voxel_block);
   for (index_t k = first; k < end; k += B::lanes) f(k, lanes_at<B>(k, end));
   B::note_lanes(end - first, round_up(end - first, B::lanes));
 }
@@ -124,7 +126,7 @@ template <class B> struct absolute_sum {
   typename B::template cursor<double> partial;
   index_t count;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto sum = B::no_sum();
     each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { sum = sum + B::widen(abs(load_lanes<B>(values + k, n))); });
     B::store_total(partial + task, sum);
@@ -137,7 +139,7 @@ template <class B> struct scale_values {
   float factor;
   index_t count;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto const a = B::broadcast(factor);
     each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(values + k, a * load_lanes<B>(values + k, n), n); });
   }
@@ -149,7 +151,7 @@ template <class B> struct fill_values {
   float value;
   index_t count;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto const a = B::broadcast(value);
     each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(values + k, a, n); });
   }
@@ -160,9 +162,11 @@ template <class B> struct copy_values {
   typename B::template cursor<float> to;
   index_t count;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(to + k, load_lanes<B>(from + k, n), n); });
   }
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

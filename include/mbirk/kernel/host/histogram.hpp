@@ -2,24 +2,27 @@
 // Where a value steers an address, packs are taken apart by each_lane, and the scalar work is declared: the same for every element.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <limits>
 
+#include "mbirk/core/bits.hpp"
 #include "mbirk/kernel/host/pack.hpp"
 #include "mbirk/kernel/host/walk.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
 /// Least, greatest and whether there is a NaN: three packs a task. NaNs are left out of the first two.
 template <class B> struct array_range {
   static constexpr index_t packs = 3;
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
   walked<typename B::template cursor<float const>> in;
   typename B::template cursor<float> partial;
   walk w;
 
-  void operator()(index_t task) const noexcept {
-    auto least = B::constant(std::numeric_limits<double>::infinity()), greatest = B::constant(-std::numeric_limits<double>::infinity());
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto least = B::constant(infinity), greatest = B::constant(-infinity);
     auto bad = B::constant(0);
     auto const one = B::constant(1);
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
@@ -45,37 +48,32 @@ template <class B> struct count_bins {
   std::int32_t* counts;  // (tasks, bins), zero; null without data
   walk w;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto const low = B::broadcast(least), range = B::broadcast(width), number = B::broadcast(static_cast<float>(bins));
     auto* const table = B::has_data ? counts + task * bins : nullptr;
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
       auto const x = load_lanes<B>(in(p), n);
-      float values[B::lanes];
-      int lane = 0;
-      B::each_lane(x, n, [&](float value) MBIRK_FLAT { values[lane++] = value; });
-      lane = 0;
-      B::each_lane((x - low) / range * number, n, [&](float guess) MBIRK_FLAT {
-        float const value = values[lane++];
+      B::each_lane(x, (x - low) / range * number, n, [&](float value, float guess) MBIRK_FLAT {
         std::int32_t b = guess < number_of_bins() ? static_cast<std::int32_t>(guess) : bins - 1;
         b -= value < edges[b];
         b += (value >= edges[b + 1]) & (b < bins - 1);
-        ++table[b];
+        B::count(table + b, true);
       });
       B::note_scalar({.compare = 3 * n, .convert = n, .integer = 4 * n});
     });
   }
 
  private:
-  float number_of_bins() const noexcept { return static_cast<float>(bins); }
+  MBIRK_HD float number_of_bins() const noexcept { return static_cast<float>(bins); }
 };
 
 /// Floats as unsigned numbers in the same order.
-inline std::uint32_t order_key(float x) noexcept {
-  auto const bits = std::bit_cast<std::uint32_t>(x);
+MBIRK_HD inline std::uint32_t order_key(float x) noexcept {
+  auto const bits = mbirk::detail::bits_as<std::uint32_t>(x);
   return bits ^ (bits >> 31 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
 }
-inline float from_order_key(std::uint32_t key) noexcept {
-  return std::bit_cast<float>(key ^ (key >> 31 ? std::uint32_t{1} << 31 : ~std::uint32_t{0}));
+MBIRK_HD inline float from_order_key(std::uint32_t key) noexcept {
+  return mbirk::detail::bits_as<float>(key ^ (key >> 31 ? std::uint32_t{1} << 31 : ~std::uint32_t{0}));
 }
 
 /// One round of finding order statistics digit by digit, from the top: for two searches at once, how many keys that begin with what is known
@@ -93,16 +91,17 @@ template <class B> struct count_digits {
   std::int32_t* counts;  // (tasks, table_size), zero; null without data
   walk w;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto* const table = B::has_data ? counts + task * table_size : nullptr;
     std::uint32_t const mask = (std::uint32_t{1} << round.bits) - 1;
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
-      B::each_lane(load_lanes<B>(in(p), n), n, [&](float x) MBIRK_FLAT {
+      auto const values = load_lanes<B>(in(p), n);
+      B::each_lane(values, values, n, [&](float x, float) MBIRK_FLAT {
         std::uint32_t const key = order_key(x), digit = (key >> round.shift) & mask;
         std::uint64_t const prefix = std::uint64_t{key} >> (round.shift + round.bits);
-        table[digit] += prefix == known[0];
-        table[radix_digits + digit] += prefix == known[1];
-        table[2 * radix_digits] += x < limit;
+        B::count(table + digit, prefix == known[0]);
+        B::count(table + radix_digits + digit, prefix == known[1]);
+        B::count(table + 2 * radix_digits, x < limit);
       });
       B::note_scalar({.compare = 3 * n, .integer = 9 * n});
     });
@@ -110,3 +109,5 @@ template <class B> struct count_digits {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -3,6 +3,8 @@
 
 #include "mbirk/core/index.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
 /// Elements of the pack that begins at element k of a line.
@@ -31,3 +33,5 @@ template <class B, class From, class To> MBIRK_INLINE void copy_padded(From from
 }
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -7,6 +7,8 @@
 #include "mbirk/kernel/host/passes.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
 /// Shape of the channel-major sinogram: [chunk][view][channel + 2 guards][width], width slices (or rows) at a time.
@@ -15,11 +17,11 @@ struct chunked_shape {
   int packs;  ///< packs in a chunk
   index_t chunks, width;
 
-  index_t view_size() const noexcept { return (channels + 2 * guard_channels) * width; }
-  index_t size() const noexcept { return chunks * views * view_size(); }
-  index_t offset(index_t chunk, index_t view) const noexcept { return (chunk * views + view) * view_size(); }
+  MBIRK_HD index_t view_size() const noexcept { return (channels + 2 * guard_channels) * width; }
+  MBIRK_HD index_t size() const noexcept { return chunks * views * view_size(); }
+  MBIRK_HD index_t offset(index_t chunk, index_t view) const noexcept { return (chunk * views + view) * view_size(); }
   /// Rows of this chunk that exist.
-  index_t used(index_t chunk) const noexcept { return std::min(width, rows - chunk * width); }
+  MBIRK_HD index_t used(index_t chunk) const noexcept { return least(width, rows - chunk * width); }
 };
 
 /// Equal chunks of at most `most` packs.
@@ -36,7 +38,7 @@ template <class B> struct to_channel_major {
   index_t view_stride, row_stride;  // of `in`, in elements
   chunked_shape shape;
 
-  void operator()(index_t view) const noexcept {
+  MBIRK_HD void operator()(index_t view) const noexcept {
     constexpr int lanes = B::lanes;
     for (index_t c = 0; c < shape.chunks; ++c) {
       auto const to = out + shape.offset(c, view);
@@ -48,7 +50,7 @@ template <class B> struct to_channel_major {
       for (index_t r = 0; r < shape.width; r += lanes)
         for (index_t n = 0; n < shape.channels; n += lanes) {
           typename B::pack block[lanes];
-          index_t const have = std::min<index_t>(lanes, shape.rows - c * shape.width - r), wide = std::min<index_t>(lanes, shape.channels - n);
+          index_t const have = least<index_t>(lanes, shape.rows - c * shape.width - r), wide = least<index_t>(lanes, shape.channels - n);
           for (index_t k = 0; k < lanes; ++k) {
             block[k] = B::constant(0);
             if (k >= have) continue;
@@ -69,7 +71,7 @@ template <class B> struct from_channel_major {
   index_t view_stride, row_stride;  // of `out`, in elements
   chunked_shape shape;
 
-  void operator()(index_t view) const noexcept {
+  MBIRK_HD void operator()(index_t view) const noexcept {
     constexpr int lanes = B::lanes;
     for (index_t c = 0; c < shape.chunks; ++c) {
       auto const from = in + shape.offset(c, view);
@@ -77,7 +79,7 @@ template <class B> struct from_channel_major {
       for (index_t r = 0; r < used; r += lanes)
         for (index_t n = 0; n < shape.channels; n += lanes) {
           typename B::pack block[lanes];
-          index_t const have = std::min<index_t>(lanes, used - r), wide = std::min<index_t>(lanes, shape.channels - n);
+          index_t const have = least<index_t>(lanes, used - r), wide = least<index_t>(lanes, shape.channels - n);
           for (index_t k = 0; k < lanes; ++k)
             block[k] = k < wide ? B::load(from + ((n + k + guard_channels) * shape.width + r)) : B::constant(0);
           B::transpose(block);
@@ -98,8 +100,8 @@ template <class B> struct zero_cylinders {
   typename B::geometry::template cursor<index_t const> offsets;
   index_t count, length;
 
-  void operator()(index_t task) const noexcept {
-    for (index_t p = task * batch; p < std::min(count, (task + 1) * batch); ++p) {
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    for (index_t p = task * batch; p < least(count, (task + 1) * batch); ++p) {
       auto const to = out + B::geometry::load_value(offsets + p);
       for (index_t k = 0; k < length; k += B::lanes) {
         if (k + B::lanes <= length) B::store(to + k, B::constant(0));
@@ -110,3 +112,5 @@ template <class B> struct zero_cylinders {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -9,7 +9,7 @@
 
 namespace mbirk::simd::detail {
 
-template <int N, class V> MBIRK_INLINE V polynomial(V x, float const (&c)[N]) {
+template <int N, class V> MBIRK_HOST_INLINE V polynomial(V x, float const (&c)[N]) {
   V sum = c[N - 1] - V{};
   for (int k = N - 2; k >= 0; --k) sum = fma(sum, x, c[k] - V{});
   return sum;
@@ -19,7 +19,7 @@ template <int N, class V> MBIRK_INLINE V polynomial(V x, float const (&c)[N]) {
 template <int L> struct nearest_whole {
   vector<float, L> real;
   vector<std::int32_t, L> whole;
-  MBIRK_INLINE explicit nearest_whole(vector<float, L> x) {
+  MBIRK_HOST_INLINE explicit nearest_whole(vector<float, L> x) {
     vector<float, L> const magic = 0x1.8p23f - vector<float, L>{}, moved = x + magic;
     real = moved - magic;
     whole = std::bit_cast<vector<std::int32_t, L>>(moved) - std::bit_cast<vector<std::int32_t, L>>(magic);
@@ -27,7 +27,7 @@ template <int L> struct nearest_whole {
 };
 
 /// e^r 2^n for |r| <= ln 2 / 2 and |n| <= 160, in two factors, so that it underflows to 0 and overflows to infinity gradually.
-template <int L> MBIRK_INLINE vector<float, L> scaled_exp(vector<float, L> r, vector<std::int32_t, L> n) {
+template <int L> MBIRK_HOST_INLINE vector<float, L> scaled_exp(vector<float, L> r, vector<std::int32_t, L> n) {
   using F = vector<float, L>;
   static constexpr float c[] = {1.0f, 1.000000037954633f, 0.5000000108399092f, 0.16666414469487265f, 0.041666216472989105f,
                                 0.00837521270648363f, 0.0013948700684255563f};
@@ -36,7 +36,7 @@ template <int L> MBIRK_INLINE vector<float, L> scaled_exp(vector<float, L> r, ve
 }
 
 /// e^x. NaN stays NaN: max and min return their second operand then.
-template <int L> MBIRK_INLINE vector<float, L> exp(vector<float, L> x) {
+template <int L> MBIRK_HOST_INLINE vector<float, L> exp(vector<float, L> x) {
   using F = vector<float, L>;
   x = max(-105.0f - F{}, min(89.0f - F{}, x));
   nearest_whole<L> const n(x * 1.44269504f);
@@ -46,7 +46,7 @@ template <int L> MBIRK_INLINE vector<float, L> exp(vector<float, L> x) {
 }
 
 /// 2^x.
-template <int L> MBIRK_INLINE vector<float, L> exp2(vector<float, L> x) {
+template <int L> MBIRK_HOST_INLINE vector<float, L> exp2(vector<float, L> x) {
   using F = vector<float, L>;
   x = max(-150.0f - F{}, min(129.0f - F{}, x));
   nearest_whole<L> const n(x);
@@ -54,7 +54,7 @@ template <int L> MBIRK_INLINE vector<float, L> exp2(vector<float, L> x) {
 }
 
 /// log2(x) for positive normal x; what it gives for others means nothing.
-template <int L> MBIRK_INLINE vector<float, L> log2(vector<float, L> x) {
+template <int L> MBIRK_HOST_INLINE vector<float, L> log2(vector<float, L> x) {
   using F = vector<float, L>;
   using I = vector<std::int32_t, L>;
   static constexpr float c[] = {1.4426950409152568f, -0.7213473515646296f, 0.4808982126527625f,  -0.36069662871603525f, 0.2885688961110034f,

@@ -3,8 +3,6 @@
 // After an element comes a fixed sequence of min and max, so all lanes cost the same and data decide nothing.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -12,6 +10,8 @@
 #include "mbirk/kernel/host/pack.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
 #include "mbirk/kernel/host/walk.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -45,18 +45,20 @@ inline constexpr std::int8_t selection[][2] = {{4, 6},   {8, 20},  {8, 24},  {2,
                                                {7, 18},  {8, 22},  {5, 15},  {11, 21}, {11, 18}, {11, 12}, {8, 21},  {18, 19}, {15, 19},
                                                {5, 18},  {8, 13},  {15, 18}, {8, 15},  {13, 18}, {12, 15}, {13, 15}, {12, 13}};
 
+inline constexpr int steps_along_z = sizeof along_z / sizeof along_z[0], all_steps = steps_along_z + sizeof selection / sizeof selection[0];
+struct step_list { step at[all_steps]; };
 /// Both lists, with the results that nothing needs taken out.
 inline constexpr auto steps = [] {
-  constexpr int first = sizeof along_z / sizeof along_z[0], all = first + sizeof selection / sizeof selection[0];
-  std::array<step, all> list{};
-  for (int k = 0; k < all; ++k) {
+  constexpr int first = steps_along_z;
+  step_list list{};
+  for (int k = 0; k < all_steps; ++k) {
     auto const& pair = k < first ? along_z[k] : selection[k - first];
-    list[static_cast<std::size_t>(k)] = {pair[0], pair[1], k < first && (k == 0 || along_z[k - 1][0] / 3 != pair[0] / 3)};
+    list.at[k] = {pair[0], pair[1], k < first && (k == 0 || along_z[k - 1][0] / 3 != pair[0] / 3)};
   }
   bool needed[27] = {};
   needed[middle] = true;
-  for (std::size_t k = list.size(); k-- > 0;) {
-    auto& s = list[k];
+  for (int k = all_steps; k-- > 0;) {
+    auto& s = list.at[k];
     s.keeps_low = needed[s.low], s.keeps_high = needed[s.high];
     needed[s.low] = needed[s.high] = s.keeps_low || s.keeps_high;
   }
@@ -65,18 +67,18 @@ inline constexpr auto steps = [] {
 /// min and max that are left.
 inline constexpr int operations = [] {
   int n = 0;
-  for (auto const& s : steps) n += s.keeps_low + s.keeps_high;
+  for (auto const& s : steps.at) n += s.keeps_low + s.keeps_high;
   return n;
 }();
 
 /// The median of a window that ascends along x and y. load(place) is called once for each of the 27 places, each triple along z when its turn comes.
 template <class T, class Load> MBIRK_INLINE T median(Load const& load) {
   T w[27];
-  simd::static_for<static_cast<int>(steps.size())>([&](auto k) MBIRK_FLAT {
-    constexpr step s = steps[static_cast<std::size_t>(k.value)];
+  simd::static_for<all_steps>([&](auto k) MBIRK_FLAT {
+    constexpr step s = steps.at[k];
     if constexpr (s.opens_triple) {
       constexpr int triple = s.low / 3 * 3;
-      simd::static_for<3>([&](auto z) MBIRK_FLAT { w[triple + z] = load(std::integral_constant<int, triple + z>{}); });
+      simd::static_for<3>([&](auto z) MBIRK_FLAT { w[triple + z] = load(simd::constant<triple + z>{}); });
     }
     T const low = w[s.low], high = w[s.high];
     if constexpr (s.keeps_low) w[s.low] = min(low, high);
@@ -93,6 +95,7 @@ template <class B> struct median_window {
   using pack = typename B::pack;
   static constexpr index_t cols_of_a_task = 32;
   static constexpr index_t most_slices = 256;                ///< at once: what is sorted stays in the first-level cache
+  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
   static constexpr int sorted = 4, planes = 10, flags = 9;   // low, middle, high, NaN; the same after columns: nine and NaN
 
   walked<typename B::template cursor<float const>> image;
@@ -113,17 +116,17 @@ template <class B> struct median_window {
     by_row = layout.add<float>("sorted along rows", 3 * sorted * width);
     by_column = layout.add<float>("sorted along columns", planes * width);
   }
-  index_t tasks() const noexcept { return rows * col_blocks * chunks; }
+  MBIRK_HD index_t tasks() const noexcept { return rows * col_blocks * chunks; }
 
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
     auto const triples = s.template at<float>(by_row);
     auto const squares = s.template at<float>(by_column);
     index_t const row = task / (col_blocks * chunks), block = task / chunks % col_blocks, k0 = task % chunks * chunk;
-    index_t const n = std::min(chunk, slices - k0), first = block * cols_of_a_task, last = std::min(cols, first + cols_of_a_task);
-    index_t next = std::max<index_t>(first - 1, 0);
+    index_t const n = least(chunk, slices - k0), first = block * cols_of_a_task, last = least(cols, first + cols_of_a_task);
+    index_t next = greatest<index_t>(first - 1, 0);
     for (index_t col = first; col < last; ++col) {
-      for (; next <= std::min(col + 1, cols - 1); ++next) sort_rows(row, next, k0, n, triples + next % 3 * (sorted * width));
-      auto const of = [&](index_t c) { return triples + std::clamp<index_t>(c, 0, cols - 1) % 3 * (sorted * width); };
+      for (; next <= least(col + 1, cols - 1); ++next) sort_rows(row, next, k0, n, triples + next % 3 * (sorted * width));
+      auto const of = [&](index_t c) { return triples + limited<index_t>(c, 0, cols - 1) % 3 * (sorted * width); };
       sort_columns(of(col - 1), of(col), of(col + 1), k0, n, squares);
       select_middle(squares, {row, col, k0}, n);
     }
@@ -133,17 +136,17 @@ template <class B> struct median_window {
   using buffer = typename B::template cursor<float>;
   /// A chunk of n slices from k0 needs one more on either side, where there is one: slices [from, to).
   struct reach { index_t from = 0, to = 0; };
-  reach reach_of(index_t k0, index_t n) const noexcept { return {std::max<index_t>(k0 - 1, 0), std::min(k0 + n + 1, slices)}; }
+  MBIRK_HD reach reach_of(index_t k0, index_t n) const noexcept { return {greatest<index_t>(k0 - 1, 0), least(k0 + n + 1, slices)}; }
   /// Slice k0 lies at B::lanes in a plane, and the one before it at lanes - 1.
-  static index_t place(index_t slice, index_t k0) noexcept { return B::lanes + (slice - k0); }
+  MBIRK_HD static index_t place(index_t slice, index_t k0) noexcept { return B::lanes + (slice - k0); }
 
   /// (low, middle, high, NaN) of rows row - 1, row, row + 1 of one column.
-  void sort_rows(index_t row, index_t col, index_t k0, index_t n, buffer out) const noexcept {
-    auto const above = std::max<index_t>(row - 1, 0), below = std::min(row + 1, rows - 1);
+  MBIRK_HD void sort_rows(index_t row, index_t col, index_t k0, index_t n, buffer out) const noexcept {
+    auto const above = greatest<index_t>(row - 1, 0), below = least(row + 1, rows - 1);
     auto const [from, to] = reach_of(k0, n);
-    auto const none = B::constant(-0.0), nan = B::constant(std::numeric_limits<double>::quiet_NaN());
+    auto const none = B::constant(-0.0), nan = B::constant(not_a_number);
     for (index_t k = from; k < to; k += B::lanes) {
-      int const lanes = static_cast<int>(std::min<index_t>(B::lanes, to - k));
+      int const lanes = static_cast<int>(least<index_t>(B::lanes, to - k));
       pack a = load_lanes<B>(image({above, col, k}), lanes), b = load_lanes<B>(image({row, col, k}), lanes);
       pack c = load_lanes<B>(image({below, col, k}), lanes);
       auto const flag = select(is_nan(a) | is_nan(b) | is_nan(c), nan, none);
@@ -157,7 +160,7 @@ template <class B> struct median_window {
   }
 
   /// Plane 3 x + y: the y-th of the x-th smallest of three columns. Slices beyond the array repeat the last one.
-  void sort_columns(buffer left, buffer here, buffer right, index_t k0, index_t n, buffer out) const noexcept {
+  MBIRK_HD void sort_columns(buffer left, buffer here, buffer right, index_t k0, index_t n, buffer out) const noexcept {
     auto const [from, to] = reach_of(k0, n);
     for (index_t k = from; k < to; k += B::lanes) {
       index_t const at = k - from;
@@ -178,9 +181,9 @@ template <class B> struct median_window {
     }
   }
 
-  void select_middle(buffer squares, walk_position p, index_t n) const noexcept {
+  MBIRK_HD void select_middle(buffer squares, walk_position p, index_t n) const noexcept {
     for (index_t k = 0; k < n; k += B::lanes) {
-      int const lanes = static_cast<int>(std::min<index_t>(B::lanes, n - k));
+      int const lanes = static_cast<int>(least<index_t>(B::lanes, n - k));
       auto const window = [&](int plane, int z) MBIRK_FLAT { return B::load(squares + (plane * width + (place(k, 0) + z - 1))); };
       auto const at = walk_position{p.i, p.j, p.k + k};
       auto const nan = window(flags, 0) + window(flags, 1) + window(flags, 2);
@@ -194,3 +197,5 @@ template <class B> struct median_window {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

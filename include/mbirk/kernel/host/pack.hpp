@@ -6,9 +6,27 @@
 
 #include "mbirk/core/index.hpp"
 #include "mbirk/kernel/host/math.hpp"
+#include "mbirk/kernel/host/pack_names.hpp"
 #include "mbirk/kernel/host/vector.hpp"
 
 namespace mbirk::simd {
+
+/// Scalar operations that a kernel does outside of packs, as it declares them.
+struct scalar_work { index_t add = 0, mul = 0, compare = 0, convert = 0, integer = 0; };
+
+MBIRK_KERNELS_BEGIN
+/// atan by two halvings of the angle, atan t = 2 atan(t / (1 + sqrt(1 + t^2))), and the series to t^19: below 1e-10 for every t,
+/// far less within a fan beam. Written over + - * / sqrt so that counting counts it.
+template <class T> MBIRK_INLINE T atan_by_halving(T t) {
+  auto const halve = [](T x) MBIRK_FLAT { return x / (T(1.0) + sqrt(fma(x, x, T(1.0)))); };
+  T const x = halve(halve(t)), square = x * x;
+  T sum = T(-1.0 / 23);
+  for (int n = 21; n >= 1; n -= 2) sum = fma(sum, square, T((n % 4 == 1 ? 1.0 : -1.0) / n));
+  return T(4.0) * (x * sum);
+}
+MBIRK_KERNELS_END
+
+#if !defined(__CUDA_ARCH__)  // else pack_names.hpp
 
 template <int L> struct ints {
   vector<std::int32_t, L> v;
@@ -16,15 +34,15 @@ template <int L> struct ints {
   MBIRK_INLINE explicit ints(vector<std::int32_t, L> x) : v(x) {}
   MBIRK_INLINE explicit ints(std::int32_t x) : v(x - vector<std::int32_t, L>{}) {}
 
-  friend MBIRK_INLINE ints operator+(ints a, ints b) {
+  friend MBIRK_HOST_INLINE ints operator+(ints a, ints b) {
     using U = vector<std::uint32_t, L>;  // wraps: fixed-point words are unsigned
     return ints(vector<std::int32_t, L>(U(a.v) + U(b.v)));
   }
-  friend MBIRK_INLINE ints operator*(ints a, ints b) {
+  friend MBIRK_HOST_INLINE ints operator*(ints a, ints b) {
     using U = vector<std::uint32_t, L>;
     return ints(vector<std::int32_t, L>(U(a.v) * U(b.v)));
   }
-  friend MBIRK_INLINE ints rotate_left(ints a, int bits) {
+  friend MBIRK_HOST_INLINE ints rotate_left(ints a, int bits) {
     using U = vector<std::uint32_t, L>;
     return ints(vector<std::int32_t, L>((U(a.v) << bits) | (U(a.v) >> (32 - bits))));
   }
@@ -32,7 +50,7 @@ template <int L> struct ints {
 
 template <int L> struct mask {
   vector<std::int32_t, L> v;
-  friend MBIRK_INLINE mask operator|(mask a, mask b) { return {a.v | b.v}; }
+  friend MBIRK_HOST_INLINE mask operator|(mask a, mask b) { return {a.v | b.v}; }
 };
 
 template <int L> struct floats {
@@ -41,24 +59,24 @@ template <int L> struct floats {
   MBIRK_INLINE explicit floats(vector<float, L> x) : v(x) {}
   MBIRK_INLINE explicit floats(double constant) : v(static_cast<float>(constant) - vector<float, L>{}) {}  // not {} + x: -0 must survive
 
-  friend MBIRK_INLINE floats operator+(floats a, floats b) { return floats(a.v + b.v); }
-  friend MBIRK_INLINE floats operator-(floats a, floats b) { return floats(a.v - b.v); }
-  friend MBIRK_INLINE floats operator*(floats a, floats b) { return floats(a.v * b.v); }
-  friend MBIRK_INLINE floats operator/(floats a, floats b) { return floats(a.v / b.v); }
-  friend MBIRK_INLINE mask<L> operator<(floats a, floats b) { return {a.v < b.v}; }
-  friend MBIRK_INLINE floats fma(floats a, floats b, floats c) { return floats(detail::fma(a.v, b.v, c.v)); }
+  friend MBIRK_HOST_INLINE floats operator+(floats a, floats b) { return floats(a.v + b.v); }
+  friend MBIRK_HOST_INLINE floats operator-(floats a, floats b) { return floats(a.v - b.v); }
+  friend MBIRK_HOST_INLINE floats operator*(floats a, floats b) { return floats(a.v * b.v); }
+  friend MBIRK_HOST_INLINE floats operator/(floats a, floats b) { return floats(a.v / b.v); }
+  friend MBIRK_HOST_INLINE mask<L> operator<(floats a, floats b) { return {a.v < b.v}; }
+  friend MBIRK_HOST_INLINE floats fma(floats a, floats b, floats c) { return floats(detail::fma(a.v, b.v, c.v)); }
   /// c - a b
-  friend MBIRK_INLINE floats fnma(floats a, floats b, floats c) { return floats(detail::fma(-a.v, b.v, c.v)); }
-  friend MBIRK_INLINE floats max(floats a, floats b) { return floats(detail::max(a.v, b.v)); }
-  friend MBIRK_INLINE floats min(floats a, floats b) { return floats(detail::min(a.v, b.v)); }
-  friend MBIRK_INLINE floats sqrt(floats a) { return floats(detail::sqrt(a.v)); }
-  friend MBIRK_INLINE floats abs(floats a) { return floats(detail::absolute(a.v)); }
-  friend MBIRK_INLINE floats exp(floats a) { return floats(detail::exp<L>(a.v)); }
-  friend MBIRK_INLINE floats exp2(floats a) { return floats(detail::exp2<L>(a.v)); }
-  friend MBIRK_INLINE floats log2(floats a) { return floats(detail::log2<L>(a.v)); }  ///< of positive normal numbers
-  friend MBIRK_INLINE mask<L> is_nan(floats a) { return {a.v != a.v}; }
-  friend MBIRK_INLINE floats select(mask<L> c, floats a, floats b) { return floats(c.v ? a.v : b.v); }
-  friend MBIRK_INLINE floats lookup2(floats a, floats b, ints<L> index) { return floats(detail::lookup2(a.v, b.v, index.v)); }
+  friend MBIRK_HOST_INLINE floats fnma(floats a, floats b, floats c) { return floats(detail::fma(-a.v, b.v, c.v)); }
+  friend MBIRK_HOST_INLINE floats max(floats a, floats b) { return floats(detail::max(a.v, b.v)); }
+  friend MBIRK_HOST_INLINE floats min(floats a, floats b) { return floats(detail::min(a.v, b.v)); }
+  friend MBIRK_HOST_INLINE floats sqrt(floats a) { return floats(detail::sqrt(a.v)); }
+  friend MBIRK_HOST_INLINE floats abs(floats a) { return floats(detail::absolute(a.v)); }
+  friend MBIRK_HOST_INLINE floats exp(floats a) { return floats(detail::exp<L>(a.v)); }
+  friend MBIRK_HOST_INLINE floats exp2(floats a) { return floats(detail::exp2<L>(a.v)); }
+  friend MBIRK_HOST_INLINE floats log2(floats a) { return floats(detail::log2<L>(a.v)); }  ///< of positive normal numbers
+  friend MBIRK_HOST_INLINE mask<L> is_nan(floats a) { return {a.v != a.v}; }
+  friend MBIRK_HOST_INLINE floats select(mask<L> c, floats a, floats b) { return floats(c.v ? a.v : b.v); }
+  friend MBIRK_HOST_INLINE floats lookup2(floats a, floats b, ints<L> index) { return floats(detail::lookup2(a.v, b.v, index.v)); }
 };
 
 /// Doubles come as two half packs, so that a pack of coordinates matches a pack of pixels.
@@ -70,33 +88,33 @@ template <int L> struct doubles {
   MBIRK_INLINE doubles(V a, V b) : lo(a), hi(b) {}
   MBIRK_INLINE explicit doubles(double constant) : lo(constant - V{}), hi(constant - V{}) {}
 
-  friend MBIRK_INLINE doubles operator+(doubles a, doubles b) { return {a.lo + b.lo, a.hi + b.hi}; }
-  friend MBIRK_INLINE doubles operator-(doubles a, doubles b) { return {a.lo - b.lo, a.hi - b.hi}; }
-  friend MBIRK_INLINE doubles operator*(doubles a, doubles b) { return {a.lo * b.lo, a.hi * b.hi}; }
-  friend MBIRK_INLINE doubles operator/(doubles a, doubles b) { return {a.lo / b.lo, a.hi / b.hi}; }
-  friend MBIRK_INLINE doubles fma(doubles a, doubles b, doubles c) { return {detail::fma(a.lo, b.lo, c.lo), detail::fma(a.hi, b.hi, c.hi)}; }
-  friend MBIRK_INLINE doubles max(doubles a, doubles b) { return {detail::max(a.lo, b.lo), detail::max(a.hi, b.hi)}; }
-  friend MBIRK_INLINE doubles min(doubles a, doubles b) { return {detail::min(a.lo, b.lo), detail::min(a.hi, b.hi)}; }
-  friend MBIRK_INLINE doubles sqrt(doubles a) { return {detail::sqrt(a.lo), detail::sqrt(a.hi)}; }
-  friend MBIRK_INLINE doubles floor(doubles a) { return {detail::floor(a.lo), detail::floor(a.hi)}; }
-  friend MBIRK_INLINE doubles abs(doubles a) { return {detail::max(a.lo, -a.lo), detail::max(a.hi, -a.hi)}; }
+  friend MBIRK_HOST_INLINE doubles operator+(doubles a, doubles b) { return {a.lo + b.lo, a.hi + b.hi}; }
+  friend MBIRK_HOST_INLINE doubles operator-(doubles a, doubles b) { return {a.lo - b.lo, a.hi - b.hi}; }
+  friend MBIRK_HOST_INLINE doubles operator*(doubles a, doubles b) { return {a.lo * b.lo, a.hi * b.hi}; }
+  friend MBIRK_HOST_INLINE doubles operator/(doubles a, doubles b) { return {a.lo / b.lo, a.hi / b.hi}; }
+  friend MBIRK_HOST_INLINE doubles fma(doubles a, doubles b, doubles c) { return {detail::fma(a.lo, b.lo, c.lo), detail::fma(a.hi, b.hi, c.hi)}; }
+  friend MBIRK_HOST_INLINE doubles max(doubles a, doubles b) { return {detail::max(a.lo, b.lo), detail::max(a.hi, b.hi)}; }
+  friend MBIRK_HOST_INLINE doubles min(doubles a, doubles b) { return {detail::min(a.lo, b.lo), detail::min(a.hi, b.hi)}; }
+  friend MBIRK_HOST_INLINE doubles sqrt(doubles a) { return {detail::sqrt(a.lo), detail::sqrt(a.hi)}; }
+  friend MBIRK_HOST_INLINE doubles floor(doubles a) { return {detail::floor(a.lo), detail::floor(a.hi)}; }
+  friend MBIRK_HOST_INLINE doubles abs(doubles a) { return {detail::max(a.lo, -a.lo), detail::max(a.hi, -a.hi)}; }
 
   struct condition { vector<std::int64_t, half> lo, hi; };
-  friend MBIRK_INLINE condition operator<(doubles a, doubles b) { return {a.lo < b.lo, a.hi < b.hi}; }
-  friend MBIRK_INLINE doubles select(condition c, doubles a, doubles b) { return {c.lo ? a.lo : b.lo, c.hi ? a.hi : b.hi}; }
+  friend MBIRK_HOST_INLINE condition operator<(doubles a, doubles b) { return {a.lo < b.lo, a.hi < b.hi}; }
+  friend MBIRK_HOST_INLINE doubles select(condition c, doubles a, doubles b) { return {c.lo ? a.lo : b.lo, c.hi ? a.hi : b.hi}; }
 };
 
 namespace detail {
 
 /// Doubles to T (truncating for integers), and back. Halves are joined through memory that the compiler keeps in registers.
-template <class To, int L> MBIRK_INLINE vector<To, L> narrow(doubles<L> a) {
+template <class To, int L> MBIRK_HOST_INLINE vector<To, L> narrow(doubles<L> a) {
   vector<To, L / 2> const lo = __builtin_convertvector(a.lo, vector<To, L / 2>), hi = __builtin_convertvector(a.hi, vector<To, L / 2>);
   vector<To, L> joined;
   std::memcpy(&joined, &lo, sizeof lo);
   std::memcpy(reinterpret_cast<char*>(&joined) + sizeof lo, &hi, sizeof hi);
   return joined;
 }
-template <class From, int L> MBIRK_INLINE doubles<L> widen(vector<From, L> a) {
+template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> a) {
   vector<From, L / 2> lo, hi;
   std::memcpy(&lo, &a, sizeof lo);
   std::memcpy(&hi, reinterpret_cast<char const*>(&a) + sizeof lo, sizeof hi);
@@ -105,19 +123,7 @@ template <class From, int L> MBIRK_INLINE doubles<L> widen(vector<From, L> a) {
 
 }  // namespace detail
 
-/// atan by two halvings of the angle, atan t = 2 atan(t / (1 + sqrt(1 + t^2))), and the series to t^19: below 1e-10 for every t,
-/// far less within a fan beam. Written over + - * / sqrt so that counting counts it.
-template <class T> MBIRK_INLINE T atan_by_halving(T t) {
-  auto const halve = [](T x) MBIRK_FLAT { return x / (T(1.0) + sqrt(fma(x, x, T(1.0)))); };
-  T const x = halve(halve(t)), square = x * x;
-  T sum = T(-1.0 / 23);
-  for (int n = 21; n >= 1; n -= 2) sum = fma(sum, square, T((n % 4 == 1 ? 1.0 : -1.0) / n));
-  return T(4.0) * (x * sum);
-}
-template <int L> MBIRK_INLINE doubles<L> atan(doubles<L> t) { return atan_by_halving(t); }
-
-/// Scalar operations that a kernel does outside of packs, as it declares them.
-struct scalar_work { index_t add = 0, mul = 0, compare = 0, convert = 0, integer = 0; };
+template <int L> MBIRK_HOST_INLINE doubles<L> atan(doubles<L> t) { return atan_by_halving(t); }
 
 /// Runs kernels on this machine's vectors. A cursor is a plain pointer.
 template <int L> struct native {
@@ -131,76 +137,78 @@ template <int L> struct native {
   using geometry = native;  ///< the backend of weights and indices; differs from the data's only in the model
   template <class T> using cursor = T*;
 
-  static MBIRK_INLINE pack load(float const* p) { return pack(read<vector<float, L>>(p)); }
+  static MBIRK_HOST_INLINE pack load(float const* p) { return pack(read<vector<float, L>>(p)); }
   /// A load whose value is used several times.
-  static MBIRK_INLINE pack load_once(float const* p) { return pack(detail::hold(read<vector<float, L>>(p))); }
-  static MBIRK_INLINE pack load_partial(float const* p, int n) { return pack(detail::load_partial<vector<float, L>>(p, n)); }
-  static MBIRK_INLINE pack load_broadcast(float const* p) { return pack(static_cast<double>(*p)); }
-  static MBIRK_INLINE ints load_ints(std::int32_t const* p) { return ints(read<vector<std::int32_t, L>>(p)); }
-  static MBIRK_INLINE pack gather(float const* p, ints index) { return pack(detail::gather<vector<float, L>>(p, index.v)); }
-  static MBIRK_INLINE wide load_wide(double const* p) {
+  static MBIRK_HOST_INLINE pack load_once(float const* p) { return pack(detail::hold(read<vector<float, L>>(p))); }
+  static MBIRK_HOST_INLINE pack load_partial(float const* p, int n) { return pack(detail::load_partial<vector<float, L>>(p, n)); }
+  static MBIRK_HOST_INLINE pack load_broadcast(float const* p) { return pack(static_cast<double>(*p)); }
+  static MBIRK_HOST_INLINE ints load_ints(std::int32_t const* p) { return ints(read<vector<std::int32_t, L>>(p)); }
+  static MBIRK_HOST_INLINE pack gather(float const* p, ints index) { return pack(detail::gather<vector<float, L>>(p, index.v)); }
+  static MBIRK_HOST_INLINE wide load_wide(double const* p) {
     return {read<typename wide::V>(p), read<typename wide::V>(p + L / 2)};
   }
   /// One value of any trivial type: indices, offsets, lines.
-  template <class T> static MBIRK_INLINE T load_value(T const* p) { return *p; }
-  template <class T> static MBIRK_INLINE void store_value(T* p, T x) { *p = x; }
+  template <class T> static MBIRK_HOST_INLINE T load_value(T const* p) { return *p; }
+  template <class T> static MBIRK_HOST_INLINE void store_value(T* p, T x) { *p = x; }
 
-  static MBIRK_INLINE void store(float* p, pack a) { std::memcpy(p, &a.v, sizeof a.v); }
-  static MBIRK_INLINE void store_partial(float* p, pack a, int n) { detail::store_partial(p, a.v, n); }
-  static MBIRK_INLINE void store(std::int32_t* p, ints a) { std::memcpy(p, &a.v, sizeof a.v); }
-  static MBIRK_INLINE void store(double* p, wide a) {
+  static MBIRK_HOST_INLINE void store(float* p, pack a) { std::memcpy(p, &a.v, sizeof a.v); }
+  static MBIRK_HOST_INLINE void store_partial(float* p, pack a, int n) { detail::store_partial(p, a.v, n); }
+  static MBIRK_HOST_INLINE void store(std::int32_t* p, ints a) { std::memcpy(p, &a.v, sizeof a.v); }
+  static MBIRK_HOST_INLINE void store(double* p, wide a) {
     std::memcpy(p, &a.lo, sizeof a.lo);
     std::memcpy(p + L / 2, &a.hi, sizeof a.hi);
   }
 
-  static MBIRK_INLINE pack constant(double x) { return pack(x); }
-  static MBIRK_INLINE pack broadcast(float x) { return pack(static_cast<double>(x)); }
-  static MBIRK_INLINE wide broadcast(double x) { return wide(x); }
-  static MBIRK_INLINE ints broadcast(std::int32_t x) { return ints(x); }
-  static MBIRK_INLINE ints iota() {
+  static MBIRK_HOST_INLINE pack constant(double x) { return pack(x); }
+  static MBIRK_HOST_INLINE pack broadcast(float x) { return pack(static_cast<double>(x)); }
+  static MBIRK_HOST_INLINE wide broadcast(double x) { return wide(x); }
+  static MBIRK_HOST_INLINE ints broadcast(std::int32_t x) { return ints(x); }
+  static MBIRK_HOST_INLINE ints iota() {
     return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
       return ints(vector<std::int32_t, L>{I...});
     }(std::make_integer_sequence<int, L>{});
   }
 
   /// 1 in the first n lanes, 0 in the others.
-  static MBIRK_INLINE pack first_lanes(index_t n) {
+  static MBIRK_HOST_INLINE pack first_lanes(index_t n) {
     pack a;
     for (int k = 0; k < L; ++k) a.v[k] = k < n ? 1.0f : 0.0f;
     return a;
   }
 
-  static MBIRK_INLINE wide to_wide(ints a) { return detail::widen<std::int32_t, L>(a.v); }
-  static MBIRK_INLINE wide to_wide(pack a) { return detail::widen<float, L>(a.v); }
-  static MBIRK_INLINE ints to_ints(wide a) { return ints(detail::narrow<std::int32_t, L>(a)); }  ///< truncates: floor first
-  static MBIRK_INLINE pack to_pack(wide a) { return pack(detail::narrow<float, L>(a)); }
-  static MBIRK_INLINE pack to_pack_unsigned(ints a) { return pack(detail::to_float_unsigned(a.v)); }
+  static MBIRK_HOST_INLINE wide to_wide(ints a) { return detail::widen<std::int32_t, L>(a.v); }
+  static MBIRK_HOST_INLINE wide to_wide(pack a) { return detail::widen<float, L>(a.v); }
+  static MBIRK_HOST_INLINE ints to_ints(wide a) { return ints(detail::narrow<std::int32_t, L>(a)); }  ///< truncates: floor first
+  static MBIRK_HOST_INLINE pack to_pack(wide a) { return pack(detail::narrow<float, L>(a)); }
+  static MBIRK_HOST_INLINE pack to_pack_unsigned(ints a) { return pack(detail::to_float_unsigned(a.v)); }
 
-  static MBIRK_INLINE float reduce_max(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); }); }
-  static MBIRK_INLINE float reduce_min(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); }); }
+  static MBIRK_HOST_INLINE float reduce_max(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); }); }
+  static MBIRK_HOST_INLINE float reduce_min(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); }); }
   // Sums of data in double: of packs, kept in registers or in arrays, and all lanes of one as a single number.
-  static MBIRK_INLINE sums no_sum() { return sums(0.0); }
-  static MBIRK_INLINE sums widen(pack a) { return detail::widen<float, L>(a.v); }
-  static MBIRK_INLINE pack narrow(sums a) { return pack(detail::narrow<float, L>(a)); }
-  static MBIRK_INLINE sums load_sums(double const* p) { return load_wide(p); }
-  static MBIRK_INLINE void store_sums(double* p, sums a) { store(p, a); }
-  static MBIRK_INLINE void store_total(double* p, sums a) {
+  static MBIRK_HOST_INLINE sums no_sum() { return sums(0.0); }
+  static MBIRK_HOST_INLINE sums widen(pack a) { return detail::widen<float, L>(a.v); }
+  static MBIRK_HOST_INLINE pack narrow(sums a) { return pack(detail::narrow<float, L>(a)); }
+  static MBIRK_HOST_INLINE sums load_sums(double const* p) { return load_wide(p); }
+  static MBIRK_HOST_INLINE void store_sums(double* p, sums a) { store(p, a); }
+  static MBIRK_HOST_INLINE void store_total(double* p, sums a) {
     double total = 0;
     for (int k = 0; k < L / 2; ++k) total += a.lo[k];
     for (int k = 0; k < L / 2; ++k) total += a.hi[k];
     *p = total;
   }
-  /// f(value) for the first n lanes of a pack, where data steer what is done (histograms, order statistics): nothing in the model, and what f
-  /// does must be noted by the kernel.
-  template <class F> static MBIRK_INLINE void each_lane(pack a, int n, F const& f) {
-    for (int k = 0; k < n; ++k) f(static_cast<float>(a.v[k]));
+  /// f(value, value of other) for the first n lanes, where data steer what is done (histograms, order statistics): nothing in the model, and what f
+  /// does must be noted by the kernel. On a warp the lanes run side by side.
+  template <class F> static MBIRK_HOST_INLINE void each_lane(pack a, pack other, int n, F const& f) {
+    for (int k = 0; k < n; ++k) f(static_cast<float>(a.v[k]), static_cast<float>(other.v[k]));
   }
+  /// Inside each_lane: one more, if so. The lanes of a warp may count in the same place.
+  static MBIRK_HOST_INLINE void count(std::int32_t* place, bool one) { *place += one; }
 
   /// A pack of the geometry's backend as one of the data's: the same here, nothing in the model.
-  static MBIRK_INLINE pack lift(pack a) { return a; }
+  static MBIRK_HOST_INLINE pack lift(pack a) { return a; }
 
   /// Rows become columns: log2(lanes) rounds of interleaving.
-  static MBIRK_INLINE void transpose(pack (&rows)[L]) {
+  static MBIRK_HOST_INLINE void transpose(pack (&rows)[L]) {
     static_for<std::bit_width(static_cast<unsigned>(L)) - 1>([&](auto) MBIRK_FLAT {
       pack next[L];
       static_for<L / 2>([&](auto k) MBIRK_FLAT {
@@ -212,12 +220,12 @@ template <int L> struct native {
   }
 
   /// Says how many of the lanes that a step executed belong to a voxel or sample. Counting listens.
-  static MBIRK_INLINE void note_lanes(index_t /*useful*/, index_t /*executed*/) {}
+  static MBIRK_HOST_INLINE void note_lanes(index_t /*useful*/, index_t /*executed*/) {}
   /// Says what scalar work beside the packs was done: counting listens. Compares, conversions and whole numbers of data-dependent code.
-  static MBIRK_INLINE void note_scalar(scalar_work const&) {}
+  static MBIRK_HOST_INLINE void note_scalar(scalar_work const&) {}
 
  private:
-  template <class F> static MBIRK_INLINE float reduce(pack a, F const& f) {
+  template <class F> static MBIRK_HOST_INLINE float reduce(pack a, F const& f) {
     simd::static_for<std::bit_width(static_cast<unsigned>(L)) - 1>([&](auto round) MBIRK_FLAT {
       constexpr int step = 1 << round;
       pack other;
@@ -228,12 +236,14 @@ template <int L> struct native {
     });
     return a.v[0];
   }
-  template <class V, class T> static MBIRK_INLINE V read(T const* p) {
+  template <class V, class T> static MBIRK_HOST_INLINE V read(T const* p) {
     V v;
     std::memcpy(&v, p, sizeof v);
     return v;
   }
 };
+
+#endif
 
 using native_backend = native<native_lanes>;
 

@@ -2,15 +2,18 @@
 // Source of the structure: register accumulators over views as in the MBIRJAX notes of 2026; guards and tap classes are ours.
 #pragma once
 
+#include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/plan.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
-/// f(integral_constant<int, n>) for a run-time 1 <= n <= Most.
+/// f(constant<n>) for a run-time 1 <= n <= Most.
 template <int Most, class F> MBIRK_INLINE void with_constant(int n, F const& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-    (void)((n == I + 1 && (f(std::integral_constant<int, I + 1>{}), true)) || ...);
+    (void)((n == I + 1 && (f(simd::constant<I + 1>{}), true)) || ...);
   }(std::make_integer_sequence<int, Most>{});
 }
 
@@ -27,7 +30,7 @@ template <class B> struct parallel_back {
   index_t two_tap_passes, all_passes;
   chunked_shape shape;
   bool squared;
-  std::span<pixel_group const> groups;                             // a task each
+  list<pixel_group> groups;                                        // a task each
   scratch_layout layout{};
   scratch_part tile{}, first{}, weights{};
 
@@ -38,8 +41,8 @@ template <class B> struct parallel_back {
     weights = layout.add<float>("weights", 3 * views_at_once * group_pixels);
   }
 
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const& group = groups[static_cast<std::size_t>(task)];
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const& group = groups[task];
     auto const x = s.template at<float>(tile);
     for (index_t k = 0; k < group.count * shape.chunks * shape.width; k += B::lanes) B::store(x + k, B::constant(0));
     run<2>(group, 0, two_tap_passes, s);
@@ -55,12 +58,12 @@ template <class B> struct parallel_back {
   }
 
  private:
-  template <int Taps, class Scratch> void run(pixel_group const& group, index_t from, index_t to, Scratch const& s) const noexcept {
+  template <int Taps, class Scratch> MBIRK_HD void run(pixel_group const& group, index_t from, index_t to, Scratch const& s) const noexcept {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights);
     auto const x = s.template at<float>(tile);
     for (index_t block = from; block < to; block += views_at_once) {
-      int const n = static_cast<int>(std::min<index_t>(views_at_once, to - block));
+      int const n = static_cast<int>(least<index_t>(views_at_once, to - block));
       index_t view_offset[views_at_once];
       for (int v = 0; v < n; ++v) {
         auto const pass = G::load_value(passes + (block + v));
@@ -100,3 +103,5 @@ template <class B> struct parallel_back {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

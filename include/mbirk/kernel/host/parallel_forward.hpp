@@ -2,13 +2,15 @@
 // channels, so the channels being summed stay in registers and are stored once per run of pixels. No write conflicts, fixed order of sums.
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <span>
 
+#include "mbirk/core/bits.hpp"
+#include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/sink.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -28,7 +30,7 @@ template <class B> struct parallel_views {
   typename G::template cursor<std::int32_t const> tile_order;     // per pass, for tiles
   pass_range const* ranges;
   chunked_shape shape;
-  std::span<pixel_group const> groups;
+  list<pixel_group> groups;
   scratch_layout layout{};
   scratch_part tile{}, first{}, weights{}, walk_order{};
 
@@ -62,7 +64,7 @@ template <class B> struct parallel_views {
   }
 
   /// Pixels of a tile by channel: the order of the full tile without the pixels that are masked out. Lists keep their own order.
-  template <class Scratch> void sort_group(pixel_group const& group, index_t pass, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_HD void sort_group(pixel_group const& group, index_t pass, Scratch const& s) const noexcept {
     auto const order = s.template at<std::int32_t>(walk_order);
     int n = 0;
     if (group.tile_mask == 0) {
@@ -77,7 +79,7 @@ template <class B> struct parallel_views {
     for (int k = 0; k < group_pixels; ++k) {
       auto const at = G::load_value(full + k);
       std::uint64_t const bit = std::uint64_t{1} << at;
-      if (group.tile_mask & bit) G::store_value(order + n++, static_cast<std::int32_t>(std::popcount(group.tile_mask & (bit - 1))));
+      if (group.tile_mask & bit) G::store_value(order + n++, static_cast<std::int32_t>(mbirk::detail::bit_count(group.tile_mask & (bit - 1))));
     }
   }
 
@@ -118,12 +120,12 @@ template <class B> struct parallel_views {
         channel = G::load_value(l + p);
       } while (channel == at);
       if (channel == at + 1) {
-        store(std::integral_constant<int, 0>{});
+        store(simd::constant<0>{});
         simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
           simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = sum[t + 1][i]; });
         });
         row = row + width;
-        load(std::integral_constant<int, Taps - 1>{});
+        load(simd::constant<Taps - 1>{});
       } else {
         simd::static_for<Taps>(store);
         row = view + index_t{channel} * width;
@@ -147,7 +149,7 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward : paralle
   }
 
   /// Tasks: (range of views, chunk).
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
     auto const& at = this->shape;
     auto const range = this->ranges[task / at.chunks];
     index_t const chunk = task % at.chunks;
@@ -181,3 +183,5 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward : paralle
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

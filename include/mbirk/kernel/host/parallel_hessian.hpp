@@ -1,8 +1,11 @@
 // Hessian diagonal of the parallel projector with unit weights: sum over views and channels of a^2, the same for all slices, no sinogram.
 #pragma once
 
+#include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/plan.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -14,7 +17,7 @@ template <class B> struct parallel_unit_hessian {
   typename G::template cursor<index_t const> offsets;          // of their cylinders
   typename G::template cursor<parallel_pass const> passes;
   index_t all_passes, channels, slices;
-  std::span<pixel_group const> groups;                             // a task each
+  list<pixel_group> groups;                                        // a task each
   scratch_layout layout{};
   scratch_part first{}, weights{}, sums{};
 
@@ -24,8 +27,8 @@ template <class B> struct parallel_unit_hessian {
     sums = layout.add<double>("sums", group_pixels);
   }
 
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const& group = groups[static_cast<std::size_t>(task)];
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const& group = groups[task];
     using wide = typename G::wide;
     auto const w = s.template at<float>(weights);
     auto const l = s.template at<std::int32_t>(first);
@@ -58,3 +61,5 @@ template <class B> struct parallel_unit_hessian {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -11,6 +11,8 @@
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/host/pack.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
 /// Channels of zeros on either side of the detector: taps that miss it land there, so the inner loops need no test.
@@ -56,41 +58,60 @@ inline void sort_tile(parallel_pass const& p, std::int32_t* order) {
   for (int k = 0; k < group_pixels; ++k) order[k] = pixels[k].second;
 }
 
-/// First channel (plus guard) and weights (to the power 1 or 2) of `count` pixels of a group. Writes whole packs.
-template <class G, class Ints, class Store>
-MBIRK_INLINE void footprint_weights(parallel_pass const& pass, bool squared, index_t channels, Ints rows, Ints cols, int count,
-                                    typename G::template cursor<std::int32_t> first, Store const& store) {
+/// First channel (plus guard) and weights of a pack of pixels; the third is 0 where the pass has two taps.
+template <class G> struct pixel_taps {
+  typename G::ints first;
+  typename G::pack weight[3];
+};
+
+/// The taps of pixels (i, j), to the power 1 or 2.
+template <class G>
+MBIRK_INLINE pixel_taps<G> find_taps(parallel_pass const& pass, bool squared, index_t channels, typename G::ints i, typename G::ints j) {
   using pack = typename G::pack;
   using wide = typename G::wide;
-  wide const edge = G::broadcast(pass.edge), row_step = G::broadcast(pass.row_step), col_step = G::broadcast(pass.col_step);
   wide const lowest = G::broadcast(-static_cast<double>(guard_channels)), highest = G::broadcast(static_cast<double>(channels));
   wide const tap0 = G::broadcast(static_cast<double>(pass.first_tap)), guard = G::broadcast(static_cast<double>(guard_channels));
   pack const chord = G::broadcast(pass.chord);
   pack width = G::broadcast(static_cast<float>(pass.width));
+  wide e = fma(G::to_wide(i), G::broadcast(pass.row_step), fma(G::to_wide(j), G::broadcast(pass.col_step), G::broadcast(pass.edge)));
+  if (pass.window) {
+    wide const left = max(e, G::broadcast(-1.0));
+    width = G::to_pack(max(min(e + G::broadcast(pass.width), highest + G::broadcast(1.0)) - left, G::broadcast(0.0)));
+    e = left;
+  }
+  wide const cell = floor(e);
+  pixel_taps<G> taps;
+  taps.first = G::to_ints(max(min(cell + tap0, highest), lowest) + guard);
+  pack const f = G::to_pack(e - cell);
+  auto const put = [&](int tap, pack overlap) MBIRK_FLAT {
+    pack const w = overlap * chord;
+    taps.weight[tap] = squared ? w * w : w;
+  };
+  if (pass.window) {
+    for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, width, G::constant(pass.first_tap + t)));
+  } else if (pass.taps == 2) {
+    auto const w = definition::overlap_two(f, width);
+    put(0, w.first), put(1, w.second);
+    taps.weight[2] = G::constant(0);
+  } else {
+    auto const w = definition::overlap_three(f, width);
+    put(0, w.first), put(1, w.second), put(2, w.third);
+  }
+  return taps;
+}
+
+/// The taps of `count` pixels of a group, in memory: first channels, and store(tap, k, weights). Writes whole packs.
+template <class G, class Ints, class Store>
+MBIRK_INLINE void footprint_weights(parallel_pass const& pass, bool squared, index_t channels, Ints rows, Ints cols, int count,
+                                    typename G::template cursor<std::int32_t> first, Store const& store) {
   for (int k = 0; k < count; k += G::lanes) {
-    wide e = fma(G::to_wide(G::load_ints(rows + k)), row_step, fma(G::to_wide(G::load_ints(cols + k)), col_step, edge));
-    if (pass.window) {
-      wide const left = max(e, G::broadcast(-1.0));
-      width = G::to_pack(max(min(e + G::broadcast(pass.width), highest + G::broadcast(1.0)) - left, G::broadcast(0.0)));
-      e = left;
-    }
-    wide const cell = floor(e);
-    G::store(first + k, G::to_ints(max(min(cell + tap0, highest), lowest) + guard));
-    pack const f = G::to_pack(e - cell);
-    auto const put = [&](int tap, pack overlap) MBIRK_FLAT {
-      pack const w = overlap * chord;
-      store(tap, k, squared ? w * w : w);
-    };
-    if (pass.window) {
-      for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, width, G::constant(pass.first_tap + t)));
-    } else if (pass.taps == 2) {
-      auto const w = definition::overlap_two(f, width);
-      put(0, w.first), put(1, w.second);
-    } else {
-      auto const w = definition::overlap_three(f, width);
-      put(0, w.first), put(1, w.second), put(2, w.third);
-    }
+    auto const taps = find_taps<G>(pass, squared, channels, G::load_ints(rows + k), G::load_ints(cols + k));
+    G::store(first + k, taps.first);
+    store(0, k, taps.weight[0]), store(1, k, taps.weight[1]);
+    if (pass.taps == 3) store(2, k, taps.weight[2]);
   }
 }
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

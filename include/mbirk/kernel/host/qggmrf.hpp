@@ -1,12 +1,13 @@
 // The qGGMRF prior as operations of their own: gradient and curvature of listed pixels, and the loss of an image.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "mbirk/kernel/host/qggmrf_cylinder.hpp"
 #include "mbirk/kernel/host/vcd.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -19,8 +20,8 @@ template <class B> struct qggmrf_at_pixels {
   typename B::template cursor<float> gradient, hessian;
   index_t gradient_stride, hessian_stride;  // from pixel to pixel
 
-  void operator()(index_t task) const noexcept {
-    index_t const first = task * prior_batch, last = std::min(count, first + prior_batch);
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const first = task * prior_batch, last = least(count, first + prior_batch);
     for (index_t n = first; n < last; ++n) {
       index_t const pixel = G::load_value(pixels + n);
       auto const to_gradient = gradient + n * gradient_stride, to_hessian = hessian + n * hessian_stride;
@@ -51,8 +52,8 @@ template <class B> struct qggmrf_loss_sum {
     row = scale(0), col = scale(1), slice = scale(2), quadratic = v.p == 2;
   }
 
-  void operator()(index_t task) const noexcept {
-    index_t const first = task * prior_batch, last = std::min(row_count * col_count, first + prior_batch);
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const first = task * prior_batch, last = least(row_count * col_count, first + prior_batch);
     auto total = B::no_sum();
     for (index_t p = first; p < last; ++p) total = quadratic ? cylinder<true>(p, total) : cylinder<false>(p, total);
     B::store_total(partial + task, total);
@@ -70,7 +71,7 @@ template <class B> struct qggmrf_loss_sum {
     index_t const i = p / col_count, j = p % col_count;
     auto const centre = recon + (i * row_stride + j * col_stride);
     for (index_t k = 0; k < slices; k += B::lanes) {
-      index_t const n = lanes_at<B>(k, slices), pairs = std::min<index_t>(n, slices - k - 1);
+      index_t const n = lanes_at<B>(k, slices), pairs = least<index_t>(n, slices - k - 1);
       pack const x = load_lanes<B>(centre + k, n);
       pack sum = B::constant(0);
       if (i + 1 < row_count)
@@ -89,3 +90,5 @@ template <class B> struct qggmrf_loss_sum {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -9,6 +9,8 @@
 #include "mbirk/kernel/host/pack.hpp"
 #include "mbirk/prior/parameters.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
 /// Pixels that a task takes where a kernel is little more than the prior: about 20 microseconds of 128 slices.
@@ -106,3 +108,5 @@ template <class B> struct qggmrf_cylinder {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -2,7 +2,6 @@
 // are 0, so a channel needs those of the other parity and itself. A block of outputs is summed in registers over all inputs; taps are broadcast.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <vector>
@@ -10,6 +9,8 @@
 #include "mbirk/definition/ramp.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -37,7 +38,7 @@ template <class B> struct ramp_weights {
   cone_geometry g;
   chunked_shape shape;
 
-  void operator()(index_t channel) const noexcept {
+  MBIRK_HD void operator()(index_t channel) const noexcept {
     auto const n = G::broadcast(static_cast<float>(channel));
     for (index_t c = 0; c < shape.chunks; ++c)
       for (index_t k = 0; k < shape.width; k += B::lanes) {
@@ -47,9 +48,18 @@ template <class B> struct ramp_weights {
   }
 };
 
-/// Asks for a line of memory that is soon read or written, where a cursor is memory; says nothing to a policy that watches.
-template <class T> MBIRK_INLINE void fetch_to_read(T const* p) noexcept { __builtin_prefetch(p, 0); }
-template <class T> MBIRK_INLINE void fetch_to_write(T* p) noexcept { __builtin_prefetch(p, 1); }
+/// Asks for a line of memory that is soon read or written, where a cursor is memory; says nothing to a policy that watches, nor on a device, where
+/// other warps hide the wait.
+template <class T> MBIRK_INLINE void fetch_to_read([[maybe_unused]] T const* p) noexcept {
+#if !defined(__CUDA_ARCH__)
+  __builtin_prefetch(p, 0);
+#endif
+}
+template <class T> MBIRK_INLINE void fetch_to_write([[maybe_unused]] T* p) noexcept {
+#if !defined(__CUDA_ARCH__)
+  __builtin_prefetch(p, 1);
+#endif
+}
 template <class Cursor> MBIRK_INLINE void fetch_to_read(Cursor const&) noexcept {}
 template <class Cursor> MBIRK_INLINE void fetch_to_write(Cursor const&) noexcept {}
 
@@ -82,8 +92,8 @@ template <class B, class In, class Out> struct ramp_filter {
   scratch_part input{}, output{};
 
   /// Packs of a task, and how many tasks a chunk of a view makes: nearly equal ones.
-  static index_t packs_at_once(int packs) noexcept { return ceil_div(packs, ceil_div(packs, most_packs)); }
-  index_t tasks() const noexcept { return shape.views * shape.chunks * ceil_div(shape.packs, packs_at_once(shape.packs)); }
+  MBIRK_HD static index_t packs_at_once(int packs) noexcept { return ceil_div(packs, ceil_div(packs, most_packs)); }
+  MBIRK_HD index_t tasks() const noexcept { return shape.views * shape.chunks * ceil_div(shape.packs, packs_at_once(shape.packs)); }
 
   /// Reserves the scratch parts; called once before the launch.
   void plan_scratch() {
@@ -92,12 +102,12 @@ template <class B, class In, class Out> struct ramp_filter {
     if constexpr (!Out::channel_major) output = layout.add<float>("filter output", shape.channels * each);
   }
 
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
     index_t const each = packs_at_once(shape.packs), blocks = ceil_div(shape.packs, each);
     index_t const view = task / (blocks * shape.chunks), chunk = task / blocks % shape.chunks, first = task % blocks * each;
-    int const packs = static_cast<int>(std::min<index_t>(each, shape.packs - first));
+    int const packs = static_cast<int>(least<index_t>(each, shape.packs - first));
     with_constant<most_packs>(packs, [&](auto n) MBIRK_FLAT { filter<n>(view, chunk, first * B::lanes, s); });
-    index_t const rows = std::clamp<index_t>(shape.used(chunk) - first * B::lanes, 0, packs * B::lanes);
+    index_t const rows = limited<index_t>(shape.used(chunk) - first * B::lanes, 0, packs * B::lanes);
     B::note_lanes(shape.channels * rows, shape.channels * packs * B::lanes);
   }
 
@@ -105,7 +115,7 @@ template <class B, class In, class Out> struct ramp_filter {
   using cursor = typename B::template cursor<float>;
   using pack = typename B::pack;
 
-  template <int Packs, class Scratch> void filter(index_t view, index_t chunk, index_t row, Scratch const& s) const noexcept {
+  template <int Packs, class Scratch> MBIRK_HD void filter(index_t view, index_t chunk, index_t row, Scratch const& s) const noexcept {
     auto const x = s.template at<float>(input);
     read<Packs>(view, chunk, row, x);
     if constexpr (Out::channel_major) {
@@ -124,7 +134,7 @@ template <class B, class In, class Out> struct ramp_filter {
   }
 
   /// The block with its weights, even channels first, then the odd ones: [parity][half][packs].
-  template <int Packs> void read(index_t view, index_t chunk, index_t row, cursor x) const noexcept {
+  template <int Packs> MBIRK_HD void read(index_t view, index_t chunk, index_t row, cursor x) const noexcept {
     auto const put = [&](index_t n, index_t i, pack value) MBIRK_FLAT {
       if (weighted) value = value * B::load(weights + ((chunk * shape.channels + n) * shape.width + row + i * B::lanes));
       B::store(x + (((n & 1) * half + (n >> 1)) * Packs + i) * B::lanes, value);
@@ -138,7 +148,7 @@ template <class B, class In, class Out> struct ramp_filter {
       for (index_t i = 0; i < Packs; ++i)
         for (index_t n = 0; n < shape.channels; n += B::lanes) {
           pack block[B::lanes];
-          index_t const have = std::min<index_t>(B::lanes, shape.rows - begin - i * B::lanes), wide = std::min<index_t>(B::lanes, shape.channels - n);
+          index_t const have = least<index_t>(B::lanes, shape.rows - begin - i * B::lanes), wide = least<index_t>(B::lanes, shape.channels - n);
           for (index_t k = 0; k < B::lanes; ++k) {
             block[k] = B::constant(0);
             if (k >= have) continue;
@@ -153,14 +163,14 @@ template <class B, class In, class Out> struct ramp_filter {
   }
 
   /// q, [channel][packs], to the rows that exist.
-  template <int Packs> void write_rows(index_t view, index_t chunk, index_t row, cursor q) const noexcept {
+  template <int Packs> MBIRK_HD void write_rows(index_t view, index_t chunk, index_t row, cursor q) const noexcept {
     index_t const begin = chunk * shape.width + row;
     for (index_t i = 0; i < Packs; ++i) {
-      index_t const have = std::min<index_t>(B::lanes, shape.rows - begin - i * B::lanes);
+      index_t const have = least<index_t>(B::lanes, shape.rows - begin - i * B::lanes);
       if (have <= 0) return;
       for (index_t n = 0; n < shape.channels; n += B::lanes) {
         pack block[B::lanes];
-        index_t const wide = std::min<index_t>(B::lanes, shape.channels - n);
+        index_t const wide = least<index_t>(B::lanes, shape.channels - n);
         for (index_t k = 0; k < B::lanes; ++k) block[k] = k < wide ? B::load(q + ((n + k) * Packs + i) * B::lanes) : B::constant(0);
         B::transpose(block);
         for (index_t k = 0; k < have; ++k) {
@@ -174,7 +184,7 @@ template <class B, class In, class Out> struct ramp_filter {
   }
 
   /// All channels of one parity after the other; output channel n to q + n stride.
-  template <int Packs> void convolve(cursor x, cursor q, index_t stride) const noexcept {
+  template <int Packs> MBIRK_HD void convolve(cursor x, cursor q, index_t stride) const noexcept {
     for (index_t parity = 0; parity < 2; ++parity) {
       index_t const count = (shape.channels + 1 - parity) / 2, others = shape.channels - count;
       auto const same = x + parity * half * Packs * B::lanes, other = x + (1 - parity) * half * Packs * B::lanes;
@@ -196,7 +206,7 @@ template <class B, class In, class Out> struct ramp_filter {
       for (index_t begin = 0; begin == 0 || begin < inputs; begin += inputs_at_once) {
         pack sum[Outputs][Packs];
         simd::static_for<Outputs>([&](auto r) MBIRK_FLAT { simd::static_for<Packs>([&](auto p) MBIRK_FLAT { sum[r][p] = B::constant(0); }); });
-        for (index_t j = begin; j < std::min(inputs, begin + inputs_at_once); ++j) {
+        for (index_t j = begin; j < least(inputs, begin + inputs_at_once); ++j) {
           pack y[Packs];
           simd::static_for<Packs>([&](auto p) MBIRK_FLAT { y[p] = B::load_once(from + (j * Packs + p) * B::lanes); });
           simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
@@ -219,3 +229,5 @@ template <class B, class In, class Out> struct ramp_filter {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -7,24 +7,26 @@
 // Weights are those of definition/footprint.hpp over s; a test holds them together.
 #pragma once
 
-#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/kernel/host/pack.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
 enum class resample_form { two, three, any };
 
 /// The widest step whose pack of destinations finds its sources in two registers: floor(1 + s (L - 1)) + 2 < 2 L.
-template <class B> inline constexpr double widest_step = std::min(2.0, (2.0 * B::lanes - 3) / (B::lanes - 1));
+template <class B> inline constexpr double widest_step = least(2.0, (2.0 * B::lanes - 3) / (B::lanes - 1));
 
 /// Below it the fractions of the short forms have too few bits (rows thousands of voxels tall).
 inline constexpr double narrowest_step = 1.0 / 1024;
 
-template <class B> constexpr resample_form form_of(double step) noexcept {
+template <class B> MBIRK_HD constexpr resample_form form_of(double step) noexcept {
   return step < narrowest_step ? resample_form::any : step <= 1 ? resample_form::two : step <= widest_step<B> ? resample_form::three : resample_form::any;
 }
 
@@ -44,10 +46,10 @@ template <class B, resample_form Form, int Power> class resampler {
   MBIRK_INLINE resampler(typename B::template cursor<float const> u, index_t cells, double start, double step) noexcept
       : u_(u), cells_(cells), start_(start), step_(step) {
     if constexpr (Form == resample_form::any) {
-      taps_ = static_cast<int>(std::ceil(std::min(step, static_cast<double>(cells + 2)))) + 1;
+      taps_ = static_cast<int>(std::ceil(least(step, static_cast<double>(cells + 2)))) + 1;
     } else {
       constexpr double one = 4294967296.0;
-      position_ = static_cast<std::int64_t>(std::clamp(start, -1e9, 1e9) * one);
+      position_ = static_cast<std::int64_t>(limited(start, -1e9, 1e9) * one);
       auto const s = static_cast<std::int64_t>(step * one);
       advance_ = static_cast<std::int64_t>(step * (one * B::lanes));
       lane_words_ = B::iota() * B::broadcast(static_cast<std::int32_t>(s >> index_bits));
@@ -72,7 +74,7 @@ template <class B, resample_form Form, int Power> class resampler {
 
  private:
   MBIRK_INLINE pack next_short() noexcept {
-    auto const base = std::clamp<index_t>(position_ >> 32, -resample_guard<B>, cells_);
+    auto const base = limited<index_t>(position_ >> 32, -resample_guard<B>, cells_);
     auto const fraction = static_cast<std::uint32_t>(position_) >> index_bits;
     ints const word = rotate_left(lane_words_ + B::broadcast(static_cast<std::int32_t>(fraction)), index_bits);
     position_ += advance_;
@@ -125,3 +127,5 @@ template <class B, resample_form Form, int Power> class resampler {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

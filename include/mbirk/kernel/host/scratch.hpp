@@ -1,7 +1,6 @@
 // Per-worker scratch memory of a kernel, named part by part, so that counting can tell the buffers apart.
 #pragma once
 
-#include <array>
 #include <cstddef>
 
 #include "mbirk/core/index.hpp"
@@ -22,17 +21,17 @@ class scratch_layout {
 
   template <class T> scratch_part add(char const* name, index_t count) {
     index_t const size = round_up(count * static_cast<index_t>(sizeof(T)), 64);
-    entries_[static_cast<std::size_t>(count_)] = {name, size};
+    entries_[count_] = {name, size};
     scratch_part const part{count_++, bytes_};
     bytes_ += size;
     return part;
   }
-  index_t bytes() const noexcept { return bytes_; }
-  int parts() const noexcept { return count_; }
-  entry const& operator[](int i) const noexcept { return entries_[static_cast<std::size_t>(i)]; }
+  MBIRK_HD index_t bytes() const noexcept { return bytes_; }
+  MBIRK_HD int parts() const noexcept { return count_; }
+  MBIRK_HD entry const& operator[](int i) const noexcept { return entries_[i]; }
 
  private:
-  std::array<entry, most> entries_{};
+  entry entries_[most] = {};
   int count_ = 0;
   index_t bytes_ = 0;
 };
@@ -40,7 +39,7 @@ class scratch_layout {
 /// The scratch of one worker on the native backend: a base and constant offsets.
 struct native_scratch {
   std::byte* base;
-  template <class T> T* at(scratch_part part) const noexcept { return reinterpret_cast<T*>(base + part.offset); }
+  template <class T> MBIRK_HD T* at(scratch_part part) const noexcept { return reinterpret_cast<T*>(base + part.offset); }
 };
 
 }  // namespace mbirk::kernel

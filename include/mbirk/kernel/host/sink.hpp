@@ -6,6 +6,8 @@
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
 /// Of a pass over the samples of a view block with `used` rows.
@@ -21,9 +23,23 @@ template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape con
 /// The views stay in the sinogram that they were summed in.
 template <class B> struct keep_views {
   static constexpr bool in_scratch = false;
-  void begin() noexcept {}
-  template <class Block> void view(Block, index_t, index_t) noexcept {}
-  void end(index_t) noexcept {}
+  MBIRK_HD void begin() noexcept {}
+  template <class Block> MBIRK_HD void view(Block, index_t, index_t) noexcept {}
+  MBIRK_HD void end(index_t) noexcept {}
+};
+
+/// Lets a sink work on views that lie in a sinogram. A task is a view of a chunk.
+template <class B, class Sink> struct each_view {
+  typename B::template cursor<float> sinogram;  // channel-major
+  chunked_shape shape;
+  Sink sink;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    Sink out = sink;
+    out.begin();
+    out.view(sinogram + task * shape.view_size(), task / shape.views, task % shape.views);
+    out.end(task);
+  }
 };
 
 /// sum of w z^2 of every task, to be added in task order. Keep: the block is part of a sinogram and becomes w z there; else it is dropped.
@@ -34,8 +50,8 @@ template <class B, bool Weighted, bool Keep> struct measure_views {
   chunked_shape shape;
   typename B::sums sum = {};
 
-  void begin() noexcept { sum = B::no_sum(); }
-  template <class Block> void view(Block block, index_t chunk, index_t view) noexcept {
+  MBIRK_HD void begin() noexcept { sum = B::no_sum(); }
+  template <class Block> MBIRK_HD void view(Block block, index_t chunk, index_t view) noexcept {
     index_t const used = shape.used(chunk), at = shape.offset(chunk, view);
     for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
       auto row = B::constant(0);  // one channel in float, channels in double
@@ -50,7 +66,7 @@ template <class B, bool Weighted, bool Keep> struct measure_views {
     }
     note_samples<B>(shape, used);
   }
-  void end(index_t task) noexcept { B::store_total(partial + task, sum); }
+  MBIRK_HD void end(index_t task) noexcept { B::store_total(partial + task, sum); }
 };
 
 /// error -= step w z.
@@ -61,8 +77,8 @@ template <class B, bool Weighted> struct subtract_views {
   float step;
   chunked_shape shape;
 
-  void begin() noexcept {}
-  template <class Block> void view(Block block, index_t chunk, index_t view) noexcept {
+  MBIRK_HD void begin() noexcept {}
+  template <class Block> MBIRK_HD void view(Block block, index_t chunk, index_t view) noexcept {
     index_t const used = shape.used(chunk), at = shape.offset(chunk, view);
     auto const alpha = B::broadcast(step);
     each_sample_pack<B>(shape, used, [&](index_t k, index_t r) MBIRK_FLAT {
@@ -71,7 +87,9 @@ template <class B, bool Weighted> struct subtract_views {
       B::store(error + (at + k), fnma(alpha, wz, B::load(error + (at + k))));
     });
   }
-  void end(index_t) noexcept {}
+  MBIRK_HD void end(index_t) noexcept {}
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

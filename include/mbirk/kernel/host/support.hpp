@@ -4,6 +4,8 @@
 #include "mbirk/kernel/host/pack.hpp"
 #include "mbirk/kernel/host/walk.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
 /// Of the samples y >= threshold: sum w y^2, their number, sum |y|. Three numbers a task, in double.
@@ -14,7 +16,7 @@ template <class B, bool Weighted> struct support_sums {
   float threshold;
   walk w;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto const limit = B::broadcast(threshold), zero = B::constant(0), one = B::constant(1);
     auto square = B::no_sum(), number = B::no_sum(), size = B::no_sum();
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
@@ -40,7 +42,7 @@ template <class B> struct edge_support {
   typename B::template cursor<double> partial;
   float threshold;
 
-  void operator()(index_t view) const noexcept {
+  MBIRK_HD void operator()(index_t view) const noexcept {
     auto const limit = B::broadcast(threshold), zero = B::constant(0), one = B::first_lanes(1);
     auto first = B::no_sum(), last = B::no_sum();
     for (index_t m = 0; m < rows; ++m) {
@@ -54,3 +56,5 @@ template <class B> struct edge_support {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -7,9 +7,13 @@
 #include <span>
 #include <vector>
 
+#include "mbirk/core/list.hpp"
+#include "mbirk/kernel/host/step.hpp"
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/plan.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
+
+MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
@@ -30,6 +34,16 @@ template <class B> struct proximal_cylinder {
   }
 };
 
+/// alpha = -<G, d> / (c <d, A' w A d> + <h_prior d, d> + 2^-23), from the sums of G d, of h_prior d^2 and of w (A d)^2.
+struct vcd_line_search {
+  static constexpr int size = 1;
+  double precision, max_alpha;
+
+  MBIRK_HD void operator()(double const (&sums)[3], double (&alpha)[1]) const noexcept {
+    alpha[0] = clipped_step(-sums[0], precision * sums[2] + sums[1] + 0x1p-23, max_alpha);
+  }
+};
+
 /// What the kernels of a subset share.
 template <class B> struct subset_arrays {
   using G = typename B::geometry;
@@ -38,7 +52,7 @@ template <class B> struct subset_arrays {
   typename B::template cursor<float> direction;                // comes as A' (w e)
   typename B::template cursor<float const> hessian;            // (rows, cols, slices)
   index_t row_stride, col_stride;                              // of the volume
-  std::span<pixel_group const> groups;                         // a task each
+  list<pixel_group> groups;                                    // a task each
 };
 
 /// d = -G / K with G = g_prior - c g, K = c H + h_prior; partial sums of G d and of h_prior d^2.
@@ -49,8 +63,8 @@ template <class B, class Prior> struct vcd_direction {
   float precision;                              // c = 1 / sigma_y^2
   typename B::template cursor<double> partial;  // two per task
 
-  void operator()(index_t task) const noexcept {
-    auto const& group = subset.groups[static_cast<std::size_t>(task)];
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const& group = subset.groups[task];
     auto const c = B::broadcast(precision);
     auto slope = B::no_sum(), curve = B::no_sum();
     for (index_t p = group.first; p < group.first + group.count; ++p) {
@@ -86,8 +100,8 @@ template <class B, class Prior> struct vcd_damped_gradient {
   scratch_part sums{};
 
   void plan_scratch() { sums = layout.add<float>("slice sums", 2 * padded_slices); }
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const& group = subset.groups[static_cast<std::size_t>(task)];
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const& group = subset.groups[task];
     auto const c = B::broadcast(precision);
     auto const ratio = s.template at<float>(sums), inverse = ratio + padded_slices;
     for (index_t k = 0; k < 2 * padded_slices; k += B::lanes) B::store(ratio + k, B::constant(0));
@@ -117,7 +131,7 @@ template <class B> struct vcd_slice_means {
   typename B::template cursor<float> shift;
   index_t tasks, padded_slices;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const k = task * B::lanes;
     auto ratio = B::no_sum(), inverse = B::no_sum();
     for (index_t t = 0; t < tasks; ++t) {
@@ -137,8 +151,8 @@ template <class B> struct vcd_damped_direction {
   typename B::template cursor<double> partial;  // two per task
   index_t slices;
 
-  void operator()(index_t task) const noexcept {
-    auto const& group = subset.groups[static_cast<std::size_t>(task)];
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const& group = subset.groups[task];
     auto const c = B::broadcast(precision);
     auto slope = B::no_sum(), curve = B::no_sum();
     for (index_t p = group.first; p < group.first + group.count; ++p) {
@@ -178,17 +192,38 @@ inline std::vector<entry_range> cut_entries(std::span<std::int32_t const> ascend
   return ranges;
 }
 
-/// d <- max(-x / step, d), so that x + alpha d is not negative; step = alpha + epsilon.
+/// The ranges of all subsets in one table.
+struct subset_ranges {
+  std::vector<entry_range> all;
+  std::vector<index_t> begin{0};
+
+  template <class Cut> subset_ranges(index_t subsets, Cut const& cut) {
+    for (index_t s = 0; s < subsets; ++s) {
+      auto const ranges = cut(s);
+      all.insert(all.end(), ranges.begin(), ranges.end());
+      begin.push_back(static_cast<index_t>(all.size()));
+    }
+  }
+  /// Those of subset s; placed: where the table lies.
+  list<entry_range> of(index_t s, entry_range const* placed) const {
+    auto const k = static_cast<std::size_t>(s);
+    return {placed + begin[k], begin[k + 1] - begin[k]};
+  }
+};
+
+/// d <- max(-x / (alpha + epsilon), d), so that x + alpha d is not negative.
 template <class B> struct vcd_keep_positive {
   typename B::geometry::template cursor<std::int32_t const> pixels;
   typename B::template cursor<float const> recon;
   typename B::template cursor<float> direction;
   index_t cols, slices, row_stride, col_stride;
-  float step;
-  std::span<entry_range const> ranges;  // a task each
+  step_length alpha;
+  double epsilon;
+  list<entry_range> ranges;             // a task each
 
-  void operator()(index_t task) const noexcept {
-    auto const [first, last] = ranges[static_cast<std::size_t>(task)];
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const [first, last] = ranges[task];
+    float const step = alpha.get(epsilon);
     for (index_t e = first; e < last; ++e) {
       index_t const pixel = B::geometry::load_value(pixels + e);
       auto const x = recon + (pixel / cols * row_stride + pixel % cols * col_stride);
@@ -208,18 +243,18 @@ template <class B> struct vcd_update {
   typename B::template cursor<float const> direction;
   typename B::template cursor<float> recon;
   index_t cols, slices, padded_slices, row_stride, col_stride;
-  float alpha;
+  step_length alpha;
   typename B::template cursor<double> change;   // one per task
   typename B::template cursor<double> columns;  // (tasks, padded_slices)
-  std::span<entry_range const> ranges;          // a task each
+  list<entry_range> ranges;                     // a task each
   scratch_layout layout{};
   scratch_part squares{};
 
   void plan_scratch() { squares = layout.add<float>("slice squares", padded_slices); }
-  template <class Scratch> void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const [first, last] = ranges[static_cast<std::size_t>(task)];
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const [first, last] = ranges[task];
     auto const square = s.template at<float>(squares);
-    auto const step = B::broadcast(alpha);
+    auto const step = B::broadcast(alpha.get());
     auto total = B::no_sum();
     for (index_t k = 0; k < padded_slices; k += B::lanes) B::store(square + k, B::constant(0));
     for (index_t e = first; e < last; ++e) {
@@ -248,7 +283,7 @@ template <class B> struct add_columns {
   typename B::template cursor<double> total;
   index_t tasks, padded_slices;
 
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const k = task * B::lanes;
     auto sum = B::load_sums(total + k);
     for (index_t t = 0; t < tasks; ++t) sum = sum + B::load_sums(columns + (t * padded_slices + k));
@@ -257,3 +292,5 @@ template <class B> struct add_columns {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

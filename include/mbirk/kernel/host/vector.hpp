@@ -28,20 +28,26 @@ inline constexpr int native_lanes = 4;
 template <class T, int N> struct vector_of { using type [[gnu::vector_size(sizeof(T) * N)]] = T; };
 template <class T, int N> using vector = typename vector_of<T, N>::type;
 
-/// f(integral_constant<int, 0>), ..., f(N - 1), unrolled at any optimisation level, so that arrays indexed by it live in registers.
+/// std::integral_constant for both sides: that one's conversion to a number is no function of a device.
+template <int N> struct constant {
+  static constexpr int value = N;
+  MBIRK_HD constexpr operator int() const noexcept { return N; }
+};
+
+/// f(constant<0>), ..., f(constant<N - 1>), unrolled at any optimisation level, so that arrays indexed by it live in registers.
 template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT { (f(std::integral_constant<int, I>{}), ...); }(std::make_integer_sequence<int, N>{});
+  [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT { (f(constant<I>{}), ...); }(std::make_integer_sequence<int, N>{});
 }
 
 namespace detail {
 
-template <class V, class F> MBIRK_INLINE V per_lane(V a, F const& f) {
+template <class V, class F> MBIRK_HOST_INLINE V per_lane(V a, F const& f) {
   constexpr int n = sizeof(V) / sizeof(a[0]);
   for (int k = 0; k < n; ++k) a[k] = f(k);
   return a;
 }
 
-template <class V> MBIRK_INLINE V fma(V a, V b, V c) {
+template <class V> MBIRK_HOST_INLINE V fma(V a, V b, V c) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
   if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
@@ -55,7 +61,7 @@ template <class V> MBIRK_INLINE V fma(V a, V b, V c) {
   return a * b + c;  // no fused instruction here: two roundings
 }
 
-template <class V> MBIRK_INLINE V max(V a, V b) {
+template <class V> MBIRK_HOST_INLINE V max(V a, V b) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_max_ps(__mmask16(-1), __m512(a), __m512(b)));
   if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_maskz_max_pd(__mmask8(-1), __m512d(a), __m512d(b)));
@@ -71,7 +77,7 @@ template <class V> MBIRK_INLINE V max(V a, V b) {
   return a > b ? a : b;
 }
 
-template <class V> MBIRK_INLINE V min(V a, V b) {
+template <class V> MBIRK_HOST_INLINE V min(V a, V b) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_min_ps(__mmask16(-1), __m512(a), __m512(b)));
   if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_maskz_min_pd(__mmask8(-1), __m512d(a), __m512d(b)));
@@ -87,12 +93,12 @@ template <class V> MBIRK_INLINE V min(V a, V b) {
   return a < b ? a : b;
 }
 
-template <class V> MBIRK_INLINE V absolute(V a) {
+template <class V> MBIRK_HOST_INLINE V absolute(V a) {
   using I = vector<std::int32_t, sizeof(V) / 4>;
   return std::bit_cast<V>(std::bit_cast<I>(a) & 0x7fffffff);
 }
 
-template <class V> MBIRK_INLINE V sqrt(V a) {
+template <class V> MBIRK_HOST_INLINE V sqrt(V a) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_sqrt_ps(__mmask16(-1), __m512(a)));
   if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_maskz_sqrt_pd(__mmask8(-1), __m512d(a)));
@@ -108,7 +114,7 @@ template <class V> MBIRK_INLINE V sqrt(V a) {
   return per_lane(a, [&](int k) MBIRK_FLAT { return std::sqrt(a[k]); });
 }
 
-template <class V> MBIRK_INLINE V floor(V a) {
+template <class V> MBIRK_HOST_INLINE V floor(V a) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<V, vector<double, 8>>)
     return V(_mm512_maskz_roundscale_pd(__mmask8(-1), __m512d(a), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
@@ -123,7 +129,7 @@ template <class V> MBIRK_INLINE V floor(V a) {
 }
 
 /// Keeps a loaded vector in its register. g++ would fold the load into each of its uses and so issue it once per use.
-template <class V> MBIRK_INLINE V hold(V a) {
+template <class V> MBIRK_HOST_INLINE V hold(V a) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) __asm__("" : "+v"(a));
 #elif defined(__AVX__)
@@ -135,7 +141,7 @@ template <class V> MBIRK_INLINE V hold(V a) {
 }
 
 /// Integers read as unsigned, to float. Without AVX-512 the last bit is dropped before the conversion: an error of 1 in 2^32.
-template <class I> MBIRK_INLINE auto to_float_unsigned(I a) {
+template <class I> MBIRK_HOST_INLINE auto to_float_unsigned(I a) {
   constexpr int n = sizeof(I) / 4;
   using F = vector<float, n>;
 #if defined(__AVX512F__)
@@ -147,7 +153,7 @@ template <class I> MBIRK_INLINE auto to_float_unsigned(I a) {
 }
 
 /// Lane k of (a, b) seen as one table of 2N entries; only the low bits of an index count.
-template <class V, class I> MBIRK_INLINE V lookup2(V a, V b, I index) {
+template <class V, class I> MBIRK_HOST_INLINE V lookup2(V a, V b, I index) {
   constexpr int n = sizeof(V) / 4;
 #if defined(__AVX512F__)
   if constexpr (n == 16) return V(_mm512_permutex2var_ps(__m512(a), __m512i(index), __m512(b)));
@@ -166,7 +172,7 @@ template <class V, class I> MBIRK_INLINE V lookup2(V a, V b, I index) {
 }
 
 /// The first n lanes from memory, the others 0.
-template <class V, class T> MBIRK_INLINE V load_partial(T const* p, int n) {
+template <class V, class T> MBIRK_HOST_INLINE V load_partial(T const* p, int n) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
 #endif
@@ -175,14 +181,14 @@ template <class V, class T> MBIRK_INLINE V load_partial(T const* p, int n) {
   return v;
 }
 
-template <class V, class T> MBIRK_INLINE void store_partial(T* p, V v, int n) {
+template <class V, class T> MBIRK_HOST_INLINE void store_partial(T* p, V v, int n) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<V, vector<float, 16>>) return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), __m512(v));
 #endif
   std::memcpy(p, &v, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-template <class V, class I> MBIRK_INLINE V gather(float const* p, I index) {
+template <class V, class I> MBIRK_HOST_INLINE V gather(float const* p, I index) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) return V(_mm512_mask_i32gather_ps(_mm512_setzero_ps(), __mmask16(-1), __m512i(index), p, 4));
 #endif
@@ -193,7 +199,7 @@ template <class V, class I> MBIRK_INLINE V gather(float const* p, I index) {
 }
 
 /// Lanes I... of (a, b) seen as one table. g++'s own builtin, because nvcc's front end cannot expand a pack in the portable one.
-template <int... I, class V> MBIRK_INLINE V shuffle(V a, V b) {
+template <int... I, class V> MBIRK_HOST_INLINE V shuffle(V a, V b) {
 #if defined(__clang__)
   return __builtin_shufflevector(a, b, I...);
 #else
@@ -202,7 +208,7 @@ template <int... I, class V> MBIRK_INLINE V shuffle(V a, V b) {
 }
 
 /// Interleaves two vectors: (a0, b0, a1, b1, ...), first and second half of the result.
-template <class V> MBIRK_INLINE std::pair<V, V> zip(V a, V b) {
+template <class V> MBIRK_HOST_INLINE std::pair<V, V> zip(V a, V b) {
   constexpr int n = sizeof(V) / 4;
   return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
     return std::pair<V, V>(shuffle<(I % 2 ? n + I / 2 : I / 2)...>(a, b), shuffle<(I % 2 ? n + (n + I) / 2 : (n + I) / 2)...>(a, b));

@@ -7,6 +7,8 @@
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
 /// Where the next pack is: line (i, j), element k.
@@ -19,8 +21,8 @@ struct walk {
   index_t segment = 1, segments = 0;        ///< elements of a line in one task; tasks that share a line
   index_t lines_of_a_task = 1;
 
-  index_t lines() const noexcept { return outer * inner; }
-  index_t tasks() const noexcept { return ceil_div(lines(), lines_of_a_task) * segments; }
+  MBIRK_HD index_t lines() const noexcept { return outer * inner; }
+  MBIRK_HD index_t tasks() const noexcept { return ceil_div(lines(), lines_of_a_task) * segments; }
 };
 
 /// An array as a walk sees it.
@@ -51,8 +53,8 @@ inline constexpr index_t any_tasks = index_t{1} << 40;
 
 /// f(position, n) for every pack of the task; n of its lanes are elements.
 template <class B, class F> MBIRK_INLINE void walk_packs(walk const& w, index_t task, F const& f) {
-  index_t const first_line = task / w.segments * w.lines_of_a_task, last_line = std::min(w.lines(), first_line + w.lines_of_a_task);
-  index_t const from = task % w.segments * w.segment, to = std::min(w.length, from + w.segment);
+  index_t const first_line = task / w.segments * w.lines_of_a_task, last_line = least(w.lines(), first_line + w.lines_of_a_task);
+  index_t const from = task % w.segments * w.segment, to = least(w.length, from + w.segment);
   for (index_t line = first_line; line < last_line; ++line) {
     walk_position p{line / w.inner, line % w.inner, from};
     for (; p.k + B::lanes <= to; p.k += B::lanes) f(p, B::lanes);
@@ -62,3 +64,5 @@ template <class B, class F> MBIRK_INLINE void walk_packs(walk const& w, index_t 
 }
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -4,13 +4,15 @@
 #include "mbirk/kernel/host/pack.hpp"
 #include "mbirk/kernel/host/walk.hpp"
 
+MBIRK_KERNELS_BEGIN
+
 namespace mbirk::kernel {
 
 /// out = 1.
 template <class B> struct unit_weights {
   walked<typename B::template cursor<float>> out;
   walk w;
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT { store_lanes<B>(out(p), B::constant(1), n); });
   }
 };
@@ -21,7 +23,7 @@ template <class B> struct transmission_weights {
   walked<typename B::template cursor<float>> out;
   float scale;
   walk w;
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto const factor = B::broadcast(scale);
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
       store_lanes<B>(out(p), exp(load_lanes<B>(sinogram(p), n) * factor), n);
@@ -34,7 +36,7 @@ template <class B> struct emission_weights {
   walked<typename B::template cursor<float const>> sinogram;
   walked<typename B::template cursor<float>> out;
   walk w;
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto const one = B::constant(1), least = B::constant(0.1);
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
       store_lanes<B>(out(p), one / (abs(load_lanes<B>(sinogram(p), n)) + least), n);
@@ -48,7 +50,7 @@ template <class B, bool Self> struct metal_weights {
   walked<typename B::template cursor<float>> out;
   float threshold, rest, metal;
   walk w;
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto const limit = B::broadcast(threshold), factor = B::broadcast(rest), metal_factor = B::broadcast(metal);
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
       auto const y = load_lanes<B>(sinogram(p), n);
@@ -64,7 +66,7 @@ template <class B> struct above_threshold {
   walked<typename B::template cursor<float>> out;
   float threshold;
   walk w;
-  void operator()(index_t task) const noexcept {
+  MBIRK_HD void operator()(index_t task) const noexcept {
     auto const limit = B::broadcast(threshold), zero = B::constant(0), one = B::constant(1);
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
       store_lanes<B>(out(p), select(limit < load_lanes<B>(in(p), n), one, zero), n);
@@ -73,3 +75,5 @@ template <class B> struct above_threshold {
 };
 
 }  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,0 +1,103 @@
+// The block of exec::cuda: what block.hpp asks for, in CUDA's words. One of two headers that name CUDA's built-in variables and intrinsics.
+#pragma once
+
+#include <cuda_pipeline.h>
+
+#include <cstdint>
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/exec/block.hpp"
+
+namespace mbirk::exec {
+
+/// The 32 threads of a warp, which always act together.
+struct cuda_warp {
+  static constexpr unsigned all = 0xffffffffu;
+
+  static __device__ int lane() { return static_cast<int>(threadIdx.x) & (warp_lanes - 1); }
+  static __device__ void sync() { __syncwarp(); }
+  template <class T> static __device__ T shfl(T x, int from) { return __shfl_sync(all, x, from); }
+  template <class T> static __device__ T shfl_xor(T x, int mask) { return __shfl_xor_sync(all, x, mask); }
+  static __device__ unsigned ballot(bool p) { return __ballot_sync(all, p); }
+  template <class T> static __device__ T uniform(T x) { return x; }
+  // Butterflies: all lanes have the result, and the order is that of the emulation.
+  template <class T> static __device__ T sum(T x) {
+    for (int step = warp_lanes / 2; step > 0; step /= 2) x += shfl_xor(x, step);
+    return x;
+  }
+  template <class T> static __device__ T min(T x) {
+    for (int step = warp_lanes / 2; step > 0; step /= 2) {
+      T const other = shfl_xor(x, step);
+      x = other < x ? other : x;
+    }
+    return x;
+  }
+  template <class T> static __device__ T max(T x) {
+    for (int step = warp_lanes / 2; step > 0; step /= 2) {
+      T const other = shfl_xor(x, step);
+      x = x < other ? other : x;
+    }
+    return x;
+  }
+  static __device__ void count(std::int32_t* place) { atomicAdd(place, 1); }
+};
+
+/// Shared memory with constant extents, one index per dimension.
+template <class T, int... N> struct cuda_tile {
+  T data[(N * ...)];
+
+  template <class... I> __device__ T& operator()(I... i) { return data[offset(i...)]; }
+  template <class... I> __device__ T const& operator()(I... i) const { return data[offset(i...)]; }
+  template <class... I> __device__ T* from(I... i) { return data + offset(i...); }
+
+ private:
+  template <class... I> static __device__ int offset(I... i) {
+    static_assert(sizeof...(I) == sizeof...(N), "one index per dimension");
+    int at = 0;
+    ((at = at * N + static_cast<int>(i)), ...);
+    return at;
+  }
+};
+
+/// Asynchronous copies into shared memory, first in first out. All threads fetch and wait with equal arguments; what has been waited for is visible
+/// to the thread itself, to the others after the next barrier of the block.
+template <int Stages, int Threads> struct cuda_pipe {
+  /// `count` elements; source, place and size are multiples of 16 bytes.
+  template <class T> __device__ void fetch(T* place, T const* source, int count) const {
+    int const pieces = count * static_cast<int>(sizeof(T)) / 16;
+    for (int k = static_cast<int>(threadIdx.x); k < pieces; k += Threads)
+      __pipeline_memcpy_async(reinterpret_cast<char*>(place) + 16 * k, reinterpret_cast<char const*>(source) + 16 * k, 16);
+    __pipeline_commit();
+    ++outstanding;
+  }
+  __device__ void wait() const {
+    // keeps the younger fetches under way
+    if (outstanding >= Stages && Stages > 1) __pipeline_wait_prior(Stages - 1);
+    else __pipeline_wait_prior(0);
+    --outstanding;
+  }
+  mutable int outstanding = 0;
+};
+
+template <int Threads> struct cuda_block {
+  static_assert(Threads % warp_lanes == 0, "a block is whole warps");
+  template <class T, int... N> using tile = cuda_tile<T, N...>;
+  template <int Stages> struct pipe_storage {};
+
+  unsigned char* dynamic_memory = nullptr;
+  int dynamic_bytes = 0;
+
+  static constexpr MBIRK_HD int size() { return Threads; }
+  __device__ int rank() const { return static_cast<int>(threadIdx.x); }
+  __device__ int warp_rank() const { return static_cast<int>(threadIdx.x) / warp_lanes; }
+  __device__ index3 index() const { return {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y), static_cast<int>(blockIdx.z)}; }
+  __device__ cuda_warp warp() const { return {}; }
+  __device__ void sync() const { __syncthreads(); }
+  template <class T> __device__ void atomic_add(T& at, T x) const { atomicAdd(&at, x); }
+  template <class T> __device__ T load(T const& at) const { return __ldg(&at); }
+  template <class T> __device__ T uniform(T x) const { return x; }
+  template <class T> __device__ T* dynamic(int offset, int) const { return reinterpret_cast<T*>(dynamic_memory + offset); }  // in bytes
+  template <int Stages> __device__ cuda_pipe<Stages, Threads> open(pipe_storage<Stages>&) const { return {}; }
+};
+
+}  // namespace mbirk::exec

@@ -1,0 +1,249 @@
+// The CUDA policy: a stream, memory from a pool, kernels of blocks. A .cuh needs nvcc. Nothing here waits but download(), wait() and seconds().
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <list>
+#include <memory>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/exec/block_cuda.cuh"
+#include "mbirk/exec/concepts.hpp"
+#include "mbirk/exec/host.hpp"
+#include "mbirk/kernel/device/warp.hpp"
+
+namespace mbirk::exec {
+
+/// @throws device_error "cudaX: name of the error: what it means" unless the call went well. The error does not stay for the next, innocent call.
+inline void check_cuda(cudaError_t status, char const* call, site w = site::current()) {
+  if (status == cudaSuccess) [[likely]] return;
+  (void)cudaGetLastError();
+  throw device_error(std::string(call) + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status), w);
+}
+
+namespace detail {
+
+/// Shared memory up to this size is static; more has to be asked for at launch.
+inline constexpr std::size_t most_static_shared = 48 * 1024;
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::bounds.threads, Kernel::bounds.min_blocks) run_block(__grid_constant__ Kernel const kernel, int dynamic_bytes) {
+  using B = cuda_block<Kernel::bounds.threads>;
+  using shared = typename Kernel::template shared<B>;
+  extern __shared__ __align__(128) unsigned char dynamic[];
+  if constexpr (sizeof(shared) <= most_static_shared) {
+    __shared__ __align__(128) unsigned char raw[sizeof(shared)];
+    kernel(B{dynamic, dynamic_bytes}, *reinterpret_cast<shared*>(raw));
+  } else {
+    constexpr int size = static_cast<int>(round_up(sizeof(shared), 128));
+    kernel(B{dynamic + size, dynamic_bytes - size}, *reinterpret_cast<shared*>(dynamic));
+  }
+}
+
+/// What the copies of a policy share: the pool, pinned memory for uploads, counters.
+class cuda_state {
+ public:
+  explicit cuda_state(cudaStream_t given) {
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    int major = 0, minor = 0;
+    check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+    check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+    capability = 10 * major + minor;
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, device};
+    check_cuda(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();  // freed memory stays in the pool: repeated operations allocate once
+    cudaError_t const kept = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    cudaError_t const made = kept == cudaSuccess && !given ? cudaStreamCreateWithFlags(&own_stream, cudaStreamNonBlocking) : kept;
+    if (made != cudaSuccess) {
+      cudaMemPoolDestroy(pool);
+      check_cuda(made, kept == cudaSuccess ? "cudaStreamCreateWithFlags" : "cudaMemPoolSetAttribute");
+    }
+    stream = given ? given : own_stream;
+  }
+  ~cuda_state() {
+    cudaStreamSynchronize(stream);
+    for (auto& b : pinned_) cudaEventDestroy(b.done), cudaFreeHost(b.memory);
+    cudaMemPoolDestroy(pool);
+    if (own_stream) cudaStreamDestroy(own_stream);
+  }
+  cuda_state(cuda_state const&) = delete;
+  cuda_state& operator=(cuda_state const&) = delete;
+
+  /// By way of pinned memory: a copy from any other would wait for the stream. Memory that a graph has captured is not used again.
+  void upload(void* to, void const* from, std::size_t bytes) {
+    std::lock_guard const lock(mutex_);
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    check_cuda(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
+    bool const in_graph = capture != cudaStreamCaptureStatusNone;
+    auto& block = find_pinned(bytes, in_graph);
+    std::memcpy(block.memory, from, bytes);
+    check_cuda(cudaMemcpyAsync(to, block.memory, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+    if (!in_graph) check_cuda(cudaEventRecord(block.done, stream), "cudaEventRecord");
+    uploads += 1, bytes_up += static_cast<index_t>(bytes);
+  }
+
+  int device = 0, multiprocessors = 0, capability = 0;
+  cudaMemPool_t pool = nullptr;
+  cudaStream_t own_stream = nullptr, stream = nullptr;
+  std::atomic<index_t> uploads = 0, bytes_up = 0, downloads = 0, bytes_down = 0;
+
+ private:
+  struct pinned_block {
+    void* memory;
+    std::size_t bytes;
+    cudaEvent_t done;
+    bool in_graph;
+  };
+
+  pinned_block& find_pinned(std::size_t bytes, bool in_graph) {
+    if (!in_graph)
+      for (auto& b : pinned_) {
+        if (b.in_graph || b.bytes < bytes || b.bytes > 4 * bytes + 4096) continue;
+        cudaError_t const state = cudaEventQuery(b.done);
+        if (state == cudaSuccess) return b;
+        if (state != cudaErrorNotReady) check_cuda(state, "cudaEventQuery");
+      }
+    // allocations are not allowed while a stream of this thread captures, unless one says that it knows
+    auto mode = cudaStreamCaptureModeRelaxed;
+    check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+    pinned_block block{nullptr, bytes, nullptr, in_graph};
+    cudaError_t status = cudaMallocHost(&block.memory, bytes);
+    if (status == cudaSuccess) status = cudaEventCreateWithFlags(&block.done, cudaEventDisableTiming);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    if (status != cudaSuccess) {
+      if (block.memory) cudaFreeHost(block.memory);
+      check_cuda(status, "cudaMallocHost");
+    }
+    return pinned_.emplace_back(block);
+  }
+
+  std::mutex mutex_;
+  std::list<pinned_block> pinned_;
+};
+
+}  // namespace detail
+
+/// Runs operations on a CUDA device. Copies of a policy share its stream and pool. Arrays of operations are in device memory; lists of pixels and
+/// parameters are on the host. An operation queues its work and returns; one that gives numbers back to the host (a record, a threshold) waits.
+class cuda {
+ public:
+  using policy_category = execution_policy_tag;
+  using backend = simd::warp_backend<cuda_warp>;
+  using host_side = host;
+  static constexpr std::string_view name = "cuda";
+
+  /// A point in the stream's time.
+  class mark {
+   public:
+    explicit mark(cudaStream_t stream) {
+      cudaEvent_t made = nullptr;
+      check_cuda(cudaEventCreate(&made), "cudaEventCreate");
+      event_.reset(made, [](cudaEvent_t e) { cudaEventDestroy(e); });
+      check_cuda(cudaEventRecord(made, stream), "cudaEventRecord");
+    }
+    cudaEvent_t event() const noexcept { return event_.get(); }
+
+   private:
+    std::shared_ptr<CUevent_st> event_;
+  };
+
+  static bool available() noexcept {
+    int count = 0;
+    bool const found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+    if (!found) (void)cudaGetLastError();
+    return found;
+  }
+
+  /// On the current device. @param stream  the caller's, which must outlive the policy; null for one of its own, never the default stream.
+  /// @param resource  where temporaries come from: device memory that is safe to use in the order of the stream; null for a pool of the policy's own.
+  /// @throws device_error when there is no device.
+  explicit cuda(cudaStream_t stream = nullptr, std::pmr::memory_resource* resource = nullptr)
+      : state_(std::make_shared<detail::cuda_state>(stream)), resource_(resource) {}
+
+  cudaStream_t stream() const noexcept { return state_->stream; }
+  /// Compute capability, 90 for 9.0.
+  int capability() const noexcept { return state_->capability; }
+  transfer_counts transfers() const noexcept { return {state_->uploads, state_->bytes_up, state_->downloads, state_->bytes_down}; }
+
+  /// Warps that run at the same time on a full device.
+  int workers(index_t tasks) const noexcept {
+    index_t const most = index_t{state_->multiprocessors} * 32;
+    return static_cast<int>(tasks < most ? (tasks < 1 ? 1 : tasks) : most);
+  }
+  host beside() const noexcept { return host{}; }
+
+  template <class Kernel> void launch(Kernel const& kernel, index3 grid, int dynamic_bytes) const {
+    static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is passed by value: views, not owners");
+    using shared = typename Kernel::template shared<cuda_block<Kernel::bounds.threads>>;
+    constexpr int extra = sizeof(shared) > detail::most_static_shared ? static_cast<int>(round_up(sizeof(shared), 128)) : 0;
+    constexpr std::size_t fixed = extra > 0 ? 0 : sizeof(shared);
+    int const bytes = dynamic_bytes + extra;
+    if (fixed + static_cast<std::size_t>(bytes) > detail::most_static_shared)
+      check_cuda(cudaFuncSetAttribute(detail::run_block<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute");
+    dim3 const blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
+    detail::run_block<Kernel><<<blocks, Kernel::bounds.threads, static_cast<std::size_t>(bytes), stream()>>>(kernel, bytes);
+    check_cuda(cudaGetLastError(), "launch of a kernel");
+  }
+
+  void upload(void* to, void const* from, std::size_t bytes) const { state_->upload(to, from, bytes); }
+  void download(void* to, void const* from, std::size_t bytes) const {
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
+    check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+    state_->downloads += 1, state_->bytes_down += static_cast<index_t>(bytes);
+  }
+  void copy(void* to, void const* from, std::size_t bytes) const {
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
+  }
+  void clear(void* to, std::size_t bytes) const { check_cuda(cudaMemsetAsync(to, 0, bytes, stream()), "cudaMemsetAsync"); }
+
+  void* allocate(std::size_t bytes) const {
+    if (resource_) return resource_->allocate(bytes, 64);
+    void* p = nullptr;
+    cudaError_t const status = cudaMallocFromPoolAsync(&p, bytes, state_->pool, stream());
+    if (status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();
+      throw std::bad_alloc();
+    }
+    check_cuda(status, "cudaMallocFromPoolAsync");
+    return p;
+  }
+  void deallocate(void* p, std::size_t bytes) const noexcept {
+    if (resource_) resource_->deallocate(p, bytes, 64);
+    else (void)cudaFreeAsync(p, stream());
+  }
+  std::string memory_text() const {
+    std::size_t free = 0, total = 0;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) return (void)cudaGetLastError(), std::string();
+    return " on the device: " + std::to_string(free) + " bytes of " + std::to_string(total) + " are free";
+  }
+
+  mark record() const { return mark(stream()); }
+  /// Waits for `to`.
+  double seconds(mark const& from, mark const& to) const {
+    float milliseconds = 0;
+    check_cuda(cudaEventSynchronize(to.event()), "cudaEventSynchronize");
+    check_cuda(cudaEventElapsedTime(&milliseconds, from.event(), to.event()), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
+  void wait() const { check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+
+ private:
+  std::shared_ptr<detail::cuda_state> state_;
+  std::pmr::memory_resource* resource_;
+};
+
+static_assert(execution_policy<cuda> && block_policy<cuda>);
+
+}  // namespace mbirk::exec

@@ -1,0 +1,117 @@
+// The block that kernels see when they are emulated. See mbirk::block for what its members mean.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "mbirk/exec/emulation/element.hpp"
+#include "mbirk/exec/emulation/machine.hpp"
+#include "mbirk/exec/emulation/warp.hpp"
+
+namespace mbirk::exec::emulation {
+
+/// N elements that one instruction of a device loads.
+template <class T, int N> struct alignas(sizeof(T) * N) vec {
+  static_assert(N == 1 || N == 2 || N == 4, "a load takes one, two or four elements");
+  T element[N];
+  T const& operator[](int i) const noexcept { return element[i]; }
+  T& operator[](int i) noexcept { return element[i]; }
+};
+
+/// Names the copies of one pipe; lies in shared memory.
+template <int Stages> struct alignas(16) pipe_storage {
+  static_assert(Stages >= 1 && Stages <= 8, "a pipe has one to eight stages");
+  static constexpr int stages = Stages;
+  unsigned char bytes[16];
+};
+
+/// Copies from global to shared memory, first in first out. All threads call every member, with equal arguments.
+class pipe {
+ public:
+  explicit pipe(int id) noexcept : id_(id) {}
+  /// n elements. Places and sizes are multiples of 16 bytes. The place is refilled only after a sync that follows its last use.
+  template <class T> void fetch(place<T> to, T const* source, int n, site where = site::current()) const {
+    if (n < 0) running->fail(where, "copies %d elements", n);
+    running->fetch(id_, {reinterpret_cast<std::byte*>(to.at), reinterpret_cast<std::byte const*>(source), static_cast<std::size_t>(n) * sizeof(T),
+                         shadow::step(sizeof(T)), where}, to.room * sizeof(T));
+  }
+  /// Until the oldest copy is there for this thread; a sync after it makes it visible to all.
+  void wait(site where = site::current()) const { running->wait(id_, where); }
+
+ private:
+  int id_;
+};
+
+/// A block of `Threads` threads.
+template <int Threads> class block {
+  static_assert(Threads > 0 && Threads % warp_lanes == 0 && Threads <= ready_queue::most, "a block has a multiple of 32 threads, up to 1024");
+
+ public:
+  template <class T, int... N> using tile = emulation::tile<T, N...>;
+  template <int Stages> using pipe_storage = emulation::pipe_storage<Stages>;
+
+  explicit block(machine& m) : rank_(m.rank()), index_(m.index()) {}
+
+  int rank() const noexcept { return rank_; }
+  static constexpr int size() noexcept { return Threads; }
+  index3 index() const noexcept { return index_; }
+  int warp_rank() const noexcept { return rank_ / warp_lanes; }
+  emulation::warp warp() const noexcept { return {}; }
+
+  void sync(site where = site::current()) const { running->sync(where); }
+
+  /// Adds x and returns what was there before.
+  template <class T> T atomic_add(T& global, std::type_identity_t<T> x) const { return std::atomic_ref<T>(global).fetch_add(x, std::memory_order_relaxed); }
+  template <class T> T atomic_add(element<T> shared, std::type_identity_t<T> x) const {
+    machine::hidden const h(*running);
+    return atomic_add(shared.atomically(), x);
+  }
+
+  /// Of memory that nobody writes during the launch.
+  template <class T> T load(T const& global) const noexcept { return global; }
+  /// N elements at once, from an address that is a multiple of their size.
+  template <int N, class T> vec<std::remove_const_t<T>, N> load_vec(T* global, site where = site::current()) const {
+    using vector = vec<std::remove_const_t<T>, N>;
+    if (reinterpret_cast<std::uintptr_t>(global) % alignof(vector) != 0) [[unlikely]] {
+      running->fail(where, "load_vec<%d> from an address that is not a multiple of %zu", N, alignof(vector));
+    }
+    vector v;
+    for (int i = 0; i < N; ++i) v[i] = global[i];
+    return v;
+  }
+
+  template <class T> T uniform(T x, site where = site::current()) const { return warp().uniform(x, where); }
+
+  /// n elements at `offset` bytes into the shared memory whose size was given at launch.
+  template <class T> dynamic_tile<T> dynamic(int offset, int n, site where = site::current()) const {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>, "shared memory holds plain values");
+    auto const [memory, bytes] = dynamic_memory();
+    if (offset < 0 || n < 0 || static_cast<std::size_t>(offset) + static_cast<std::size_t>(n) * sizeof(T) > bytes) [[unlikely]] {
+      running->fail(where, "%d elements of %zu bytes at byte %d of dynamic shared memory, of which the launch gave %zu bytes", n, sizeof(T), offset, bytes);
+    }
+    if (static_cast<std::size_t>(offset) % alignof(T) != 0) [[unlikely]] {
+      running->fail(where, "byte %d of dynamic shared memory is not aligned to the %zu bytes that the elements need", offset, alignof(T));
+    }
+    return {reinterpret_cast<T*>(memory + offset), n};
+  }
+
+  template <int Stages> pipe open(pipe_storage<Stages>& storage) const {
+    machine::hidden const h(*running);
+    return pipe(running->open_pipe(&storage, Stages));
+  }
+
+ private:
+  struct memory_range { std::byte* memory; std::size_t bytes; };
+  static memory_range dynamic_memory() {
+    machine::hidden const h(*running);
+    return {running->dynamic_memory(), running->dynamic_bytes()};
+  }
+  int rank_;
+  index3 index_;
+};
+
+static_assert(mbirk::block<block<32>> && mbirk::block<block<1024>>);
+
+}  // namespace mbirk::exec::emulation

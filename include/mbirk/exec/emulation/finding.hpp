@@ -1,0 +1,71 @@
+// What an emulated launch found wrong with a kernel.
+#pragma once
+
+#include <cstring>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/core/index.hpp"
+
+namespace mbirk::exec {
+
+/// One mistake of a kernel: its place, and a text without it that names the block, the threads and other places.
+struct finding {
+  site where;
+  std::string text;
+};
+
+/// Thrown by a launch after its last block. what() is one line per finding, each "file:line: text".
+struct emulation_error : error {
+  explicit emulation_error(std::vector<finding> found) : error(lines(found), found.empty() ? site{"", 0} : found.front().where), findings(std::move(found)) {}
+  std::vector<finding> findings;
+
+ private:
+  static std::string lines(std::vector<finding> const& found) {
+    std::string text = "emulated launch: " + std::to_string(found.size()) + (found.size() == 1 ? " finding" : " findings");
+    for (finding const& f : found) text.append(1, '\n').append(f.where.file).append(1, ':').append(std::to_string(f.where.line)).append(": ").append(f.text);
+    return text;
+  }
+};
+
+namespace emulation {
+
+/// Files compare by name: a header has as many copies of it as there are source files.
+inline bool same_site(site a, site b) noexcept { return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0); }
+
+/// Findings of one worker, in the order of its blocks. A mistake on lines that were reported before is no news.
+class notebook {
+ public:
+  static constexpr std::size_t most = 20;
+  struct entry {
+    index_t turn;  // of the block in the launch
+    site other;    // the second line of a race
+    finding what;
+  };
+
+  bool full() const noexcept { return entries_.size() >= most; }
+  bool knows(site where, site other) const noexcept {
+    for (entry const& e : entries_) {
+      if (same_site(e.what.where, where) && same_site(e.other, other)) return true;
+      if (same_site(e.what.where, other) && same_site(e.other, where)) return true;
+    }
+    return false;
+  }
+  void add(index_t turn, site where, site other, char const* text) {
+    if (!full() && !knows(where, other)) entries_.push_back({turn, other, {where, text}});
+  }
+  void add(entry const& e) {
+    if (!full() && !knows(e.what.where, e.other)) entries_.push_back(e);
+  }
+  std::vector<entry> const& entries() const noexcept { return entries_; }
+  void clear() noexcept { entries_.clear(); }
+
+ private:
+  std::vector<entry> entries_;
+};
+
+}  // namespace emulation
+}  // namespace mbirk::exec

@@ -1,0 +1,177 @@
+// A launch of a block kernel on the host.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <limits>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "mbirk/exec/emulation/block.hpp"
+#include "mbirk/exec/emulation/machine.hpp"
+
+namespace mbirk::exec::emulation {
+
+/// Machines that no launch uses now. Making the fibers of a block costs as much as running it, so whoever launches often keeps one of these.
+/// Safe to use by several threads.
+class machines {
+ public:
+  std::unique_ptr<machine> take() {
+    std::lock_guard const lock(mutex_);
+    if (free_.empty()) return std::make_unique<machine>();
+    auto m = std::move(free_.back());
+    free_.pop_back();
+    return m;
+  }
+  void give(std::unique_ptr<machine> m) {
+    std::lock_guard const lock(mutex_);
+    free_.push_back(std::move(m));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<machine>> free_;
+};
+
+/// Blocks in the order of the seed, given to workers one by one. A launch ends at its first failed block; earlier ones still run to their
+/// end, so that what is found does not depend on the number of workers.
+class launch {
+ public:
+  explicit launch(job const& j) : job_(j), count_(static_cast<index_t>(j.grid.x) * j.grid.y * j.grid.z), failed_(count_) {
+    if (j.options.seed == 0) return;
+    order_.resize(static_cast<std::size_t>(count_));
+    std::iota(order_.begin(), order_.end(), index_t{0});
+    random_numbers random(j.options.seed, ~std::uint64_t{0});
+    for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(static_cast<std::uint32_t>(i))]);
+  }
+
+  index_t blocks() const noexcept { return count_; }
+
+  /// Runs blocks until there are no more.
+  void work(machine& m) {
+    struct restore {
+      machine* before = running;
+      ~restore() { running = before; }
+    } const restored;
+    m.prepare(job_);
+    running = &m;
+    for (index_t turn = next_++; turn < failed_.load(); turn = next_++) {
+      if (m.run_block(turn, place(turn))) continue;
+      index_t first = failed_.load();
+      while (turn < first && !failed_.compare_exchange_weak(first, turn)) {}
+      std::lock_guard const lock(mutex_);
+      if (m.thrown() && turn < thrown_at_) thrown_ = m.thrown(), thrown_at_ = turn;
+      break;
+    }
+    std::lock_guard const lock(mutex_);
+    for (auto const& e : m.found().entries()) found_.push_back(e);
+    m.forget();
+  }
+
+  /// Throws what the blocks up to the first failure threw or found.
+  void finish() {
+    index_t const failed = failed_.load();
+    if (thrown_ && thrown_at_ == failed) std::rethrow_exception(thrown_);
+    std::erase_if(found_, [&](auto const& e) { return e.turn > failed; });
+    found_.sort([](auto const& a, auto const& b) { return a.turn < b.turn; });
+    notebook all;
+    for (auto const& e : found_) all.add(e);
+    if (all.entries().empty()) return;
+    std::vector<finding> findings;
+    for (auto const& e : all.entries()) findings.push_back(e.what);
+    throw emulation_error(std::move(findings));
+  }
+
+ private:
+  index3 place(index_t turn) const noexcept {
+    index_t const i = order_.empty() ? turn : order_[static_cast<std::size_t>(turn)], row = i / job_.grid.x;
+    return {static_cast<int>(i % job_.grid.x), static_cast<int>(row % job_.grid.y), static_cast<int>(row / job_.grid.y)};
+  }
+
+  job job_;
+  index_t count_;
+  std::vector<index_t> order_;
+  std::atomic<index_t> next_ = 0, failed_;
+  std::mutex mutex_;
+  std::list<notebook::entry> found_;  // its sort is stable
+  std::exception_ptr thrown_;
+  index_t thrown_at_ = std::numeric_limits<index_t>::max();
+};
+
+/// The kernel, by the running thread.
+template <class Kernel> void call_kernel(void const* kernel, machine& m) {
+  using block_type = block<Kernel::bounds.threads>;
+  using shared = typename Kernel::template shared<block_type>;
+  static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is trivially copyable: it goes to the device as a parameter");
+  static_assert(std::is_trivially_destructible_v<shared> && alignof(shared) <= machine::alignment, "shared memory is an aggregate of tiles");
+  block_type const b(m);
+  (*static_cast<Kernel const*>(kernel))(b, *reinterpret_cast<shared*>(m.fixed_memory()));
+}
+
+/// The part of a launch that is the same for all kernels.
+inline void run_job(job const& j, machines& pool) {
+  index3 const grid = j.grid;
+  require(grid.x >= 0 && grid.y >= 0 && grid.z >= 0, [&] {
+    return "the extents of a grid are not negative; found (" + std::to_string(grid.x) + ", " + std::to_string(grid.y) + ", " + std::to_string(grid.z) + ")";
+  });
+  require(j.options.preempt >= 0, [&] { return "preempt is not negative; found " + std::to_string(j.options.preempt); });
+  require(j.options.workers >= 1, [&] { return "a launch has at least 1 worker; found " + std::to_string(j.options.workers); });
+  launch all(j);
+  if (all.blocks() == 0) return;
+
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  auto const work = [&] {
+    try {
+      auto m = pool.take();
+      all.work(*m);
+      pool.give(std::move(m));
+    } catch (...) {  // no memory for stacks, say
+      std::lock_guard const lock(failure_mutex);
+      failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  index_t const workers = std::min<index_t>(j.options.workers, all.blocks());
+  for (index_t w = 1; w < workers; ++w) {
+    try {
+      others.emplace_back(work);
+    } catch (std::system_error const&) {
+      break;  // those that there are do the work
+    }
+  }
+  work();
+  for (auto& t : others) t.join();
+  if (failure) std::rethrow_exception(failure);
+  all.finish();
+}
+
+/// kernel(block, shared) by Kernel::bounds.threads threads for every block of the grid, with `dynamic_bytes` more of shared memory.
+///
+/// @throws parameter_error  negative extents, bytes or preempt, or no worker
+/// @throws emulation_error  findings, at the end of the launch
+/// @throws whatever the kernel threw in the first block, in the order of the seed, that failed
+template <class Kernel> void run(Kernel const& kernel, index3 grid, int dynamic_bytes, emulation_options const& options, machines& pool) {
+  using shared = typename Kernel::template shared<block<Kernel::bounds.threads>>;
+  require(dynamic_bytes >= 0, [&] { return "dynamic shared memory has at least 0 bytes; found " + std::to_string(dynamic_bytes); });
+  constexpr std::size_t fixed = std::is_empty_v<shared> ? 0 : sizeof(shared);
+  run_job({&call_kernel<Kernel>, &kernel, Kernel::bounds.threads, fixed, static_cast<std::size_t>(dynamic_bytes), grid, options}, pool);
+}
+
+/// The same with machines of its own.
+template <class Kernel> void run(Kernel const& kernel, index3 grid, int dynamic_bytes, emulation_options const& options) {
+  machines pool;
+  run(kernel, grid, dynamic_bytes, options, pool);
+}
+
+}  // namespace mbirk::exec::emulation

@@ -1,0 +1,136 @@
+// The vertical step of the cone projector on a warp: a lane computes the mean of a sequence over its own interval. As kernel/host/resample.hpp, whose
+// text says what the forms are; here a lane reads what it needs by index, so one form reaches to steps of two and nothing has to lie around the source.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "mbirk/definition/footprint.hpp"
+#include "mbirk/exec/block.hpp"
+#include "mbirk/kernel/host/resample.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// Lines of packs cut into equal pieces of at most `most` packs; the last may have fewer.
+struct pack_pieces {
+  index_t packs, each;
+  pack_pieces(index_t packs_of_a_line, index_t most) : packs(packs_of_a_line), each(ceil_div(packs, ceil_div(packs, most))) {}
+
+  MBIRK_HD index_t count() const noexcept { return ceil_div(packs, each); }
+  MBIRK_HD index_t first(index_t piece) const noexcept { return piece * each * warp_lanes; }
+  MBIRK_HD int packs_of(index_t piece) const noexcept { return static_cast<int>(least(each, packs - piece * each)); }
+};
+
+MBIRK_HD constexpr resample_form lane_form_of(double step) noexcept {
+  return step < narrowest_step ? resample_form::any : step <= 1 ? resample_form::two : step <= 2 ? resample_form::three : resample_form::any;
+}
+
+/// Destination cell k is [start + step k, start + step (k + 1)) in cells of the source.
+struct lane_line {
+  struct words { std::int64_t start, advance; };  // in 2^-32 cells; 32 steps
+  struct reals { double start, step; };
+  union { words fixed; reals exact; };  // exact where the form is any
+  float scale;                          // 1/step for means, step for squares
+  resample_form form;
+};
+template <resample_form Form> MBIRK_INLINE lane_line make_line(double start, double step, float scale) {
+  lane_line line;
+  if constexpr (Form == resample_form::any) {
+    line.exact = {start, step};
+  } else {
+    constexpr double one = 4294967296.0;
+    line.fixed = {static_cast<std::int64_t>(limited(start, -1e9, 1e9) * one), static_cast<std::int64_t>(step * (one * warp_lanes))};
+  }
+  line.scale = scale, line.form = Form;
+  return line;
+}
+
+/// Walks over packs of destinations. Power 1 gives means; power 2 sums of squared overlaps times the source. Positions are off by less than 2^-31
+/// cells in a pack and 2^-32 more in each that follows.
+template <class B, resample_form Form, int Power> class lane_resampler {
+  using G = typename B::geometry;
+  using pack = typename B::pack;
+
+ public:
+  MBIRK_INLINE lane_resampler(lane_line const& line, std::int32_t cells) : cells_(cells) {
+    if constexpr (Form == resample_form::any) {
+      exact_ = line.exact, scale_ = line.scale;
+      taps_ = static_cast<int>(std::ceil(least(exact_.step, static_cast<double>(cells + 2)))) + 1;
+    } else {
+      static_assert(warp_lanes == 1 << 5);
+      position_ = line.fixed.start + ((B::element(B::iota()) * line.fixed.advance) >> 5);
+      advance_ = line.fixed.advance;
+      constexpr float apart = Form == resample_form::three ? 2 : 1;
+      scale_ = Power == 1 ? line.scale * 0x1p-32f : 0x1p-32f;
+      low_ = line.scale;
+      high_ = Power == 1 ? 1 - apart * line.scale : line.scale - apart;
+    }
+  }
+
+  /// Of the first packs of destinations. source(cell) is what a lane finds in one of the cells.
+  template <int Packs, class Source> MBIRK_INLINE void run(Source const& source, pack (&value)[Packs]) {
+    if constexpr (Form == resample_form::any) {
+      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { value[i] = B::constant(0); });
+      for (int n = 0; n < Packs; ++n) {  // not unrolled: it is rare and long
+        pack const next = next_any(source);
+        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { value[i] = i == n ? next : value[i]; });
+      }
+    } else {
+      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { value[i] = next_short(source); });
+    }
+  }
+
+ private:
+  /// 0 beside the cells, where a lane reads the nearest one.
+  template <class Source> MBIRK_INLINE pack at(std::int32_t cell, Source const& source) const {
+    pack const value = source(B::broadcast(greatest(least(cell, cells_ - 1), 0)));
+    return static_cast<std::uint32_t>(cell) < static_cast<std::uint32_t>(cells_) ? value : B::constant(0);
+  }
+
+  template <class Source> MBIRK_INLINE pack next_short(Source const& source) {
+    auto const cell = static_cast<std::int32_t>(position_ >> 32);
+    pack const f = B::to_pack_unsigned(B::broadcast(static_cast<std::int32_t>(position_)));  // times 2^32
+    position_ += advance_;
+    pack const scale = B::broadcast(scale_), low = B::broadcast(low_), last = max(fma(f, scale, B::broadcast(high_)), B::constant(0));
+    pack const u0 = at(cell, source), u1 = at(cell + 1, source);
+    if constexpr (Form == resample_form::two) {
+      if constexpr (Power == 1) return fma(last, u1 - u0, u0);
+      pack const first = low - last;
+      return fma(last * last, u1, first * first * u0);
+    } else {
+      pack const u2 = at(cell + 2, source);
+      if constexpr (Power == 1) return fma(fnma(f, scale, low), u0 - u1, fma(last, u2 - u1, u1));
+      pack const first = fnma(f, scale, B::constant(1)), middle = low - first - last;
+      return fma(first * first, u0, fma(middle * middle, u1, last * last * u2));
+    }
+  }
+
+  /// Any step, in double. An interval ends one cell beyond the source: next to the X-ray source it may cover millions.
+  template <class Source> MBIRK_INLINE pack next_any(Source const& source) {
+    using wide = typename G::wide;
+    wide const k = G::to_wide(G::iota()) + G::broadcast(static_cast<double>(done_));
+    done_ += B::lanes;
+    wide const step = G::broadcast(exact_.step), left = fma(k, step, G::broadcast(exact_.start)), e = max(left, G::broadcast(-1.0));
+    wide const end = G::broadcast(static_cast<double>(cells_)), width = max(min(left + step, end + G::broadcast(1.0)) - e, G::broadcast(0.0));
+    wide const cell = floor(e), f = e - cell;
+    std::int32_t const first = G::element(G::to_ints(min(cell, end)));
+    pack sum = B::constant(0);
+    for (int t = 0; t < taps_; ++t) {
+      auto const w = G::to_pack(definition::overlap_tap(f, width, G::broadcast(static_cast<double>(t))));
+      sum = fma(Power == 1 ? w : w * w, at(first + t, source), sum);
+    }
+    return Power == 1 ? sum * B::broadcast(scale_) : sum;
+  }
+
+  std::int32_t cells_;
+  std::int64_t position_ = 0, advance_ = 0;
+  float scale_, low_ = 0, high_ = 0;
+  lane_line::reals exact_ = {};
+  int taps_ = 0, done_ = 0;
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,0 +1,104 @@
+// Parallel back projection on a device: a block owns a group of pixels over a chunk of slices, a warp 16 of the pixels, with sums in registers over
+// all views. The taps of four views at a time lie in shared memory, made by a warp each: one barrier for four views.
+#pragma once
+
+#include "mbirk/exec/block.hpp"
+#include "mbirk/kernel/host/lanes.hpp"
+#include "mbirk/kernel/host/layout.hpp"
+#include "mbirk/kernel/host/parallel_back.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// The taps of a pixel in a view, read as one word of 128 bits.
+struct alignas(16) shared_taps {
+  float weight[3];
+  std::int32_t first;
+};
+
+template <class B> struct parallel_block_back {
+  using G = typename B::geometry;
+  using pack = typename B::pack;
+  static constexpr int warps = 4, pixels_of_warp = group_pixels / warps, most_packs = 4;
+  static constexpr launch_bounds bounds{warps * warp_lanes, 3};
+  template <class Block> struct shared {
+    typename Block::template tile<shared_taps, 2, warps, group_pixels> taps;
+  };
+
+  typename B::template cursor<float const> sinogram;           // channel-major
+  typename B::template cursor<float> cylinders;
+  typename G::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
+  typename G::template cursor<index_t const> offsets;          // of their cylinders
+  typename G::template cursor<parallel_pass const> passes;
+  index_t all_passes;
+  chunked_shape shape;
+  bool squared;
+  list<pixel_group> groups;
+
+  index3 grid() const noexcept { return {static_cast<int>(groups.size()), static_cast<int>(shape.chunks), 1}; }
+
+  /// Blocks: (group, chunk).
+  template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
+    with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { project<packs>(block, sh); });
+  }
+
+ private:
+  template <int Packs, class Block> MBIRK_HD void project(Block const& block, shared<Block>& sh) const noexcept {
+    pixel_group const group = groups[block.index().x];
+    index_t const chunk = block.index().y;
+    int const warp = block.warp_rank(), lane = block.warp().lane(), own = warp * pixels_of_warp;
+
+    pack sum[pixels_of_warp][Packs];
+    simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
+      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
+    });
+    int stage = 0;
+    for (index_t base = 0; base < all_passes; base += warps, stage ^= 1) {
+      if (base + warp < all_passes) {
+        auto const pass = G::load_value(passes + (base + warp));
+        simd::static_for<group_pixels / warp_lanes>([&](auto half) MBIRK_FLAT {
+          index_t const at = group.first + half * warp_lanes;
+          auto const taps = find_taps<G>(pass, squared, shape.channels, G::load_ints(rows + at), G::load_ints(cols + at));
+          sh.taps(stage, warp, half * warp_lanes + lane) =
+              shared_taps{{G::element(taps.weight[0]), G::element(taps.weight[1]), G::element(taps.weight[2])}, G::element(taps.first)};
+        });
+      }
+      // The taps are there; and nobody still reads those of the stage that is written next, because all have been here since.
+      block.sync();
+      int const views = static_cast<int>(least<index_t>(warps, all_passes - base));
+      for (int v = 0; v < views; ++v) {
+        auto const pass = G::load_value(passes + (base + v));
+        auto const y = sinogram + shape.offset(chunk, pass.view);
+        if (pass.taps == 2) add_view<2, Packs>(sh, stage, v, own, y, sum);
+        else add_view<3, Packs>(sh, stage, v, own, y, sum);
+      }
+    }
+    index_t const used = shape.used(chunk);
+    simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
+      if (own + q >= group.count) return;
+      auto const out = cylinders + (G::load_value(offsets + (group.first + own + q)) + chunk * shape.width);
+      simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+        index_t const left = used - i * B::lanes;
+        if (left > 0) store_lanes<B>(out + i * B::lanes, sum[q][i], least<index_t>(left, B::lanes));
+      });
+    });
+  }
+
+  template <int Taps, int Packs, class Shared>
+  MBIRK_INLINE void add_view(Shared& sh, int stage, int v, int own, typename B::template cursor<float const> y,
+                             pack (&sum)[pixels_of_warp][Packs]) const noexcept {
+    simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
+      shared_taps const taps = sh.taps(stage, v, own + q);
+      auto const row = y + index_t{taps.first} * (Packs * B::lanes);
+      simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+        pack const weight = B::broadcast(taps.weight[t]);
+        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[q][i] = fma(weight, B::load(row + (t * Packs + i) * B::lanes), sum[q][i]); });
+      });
+    });
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

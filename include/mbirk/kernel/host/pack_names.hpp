@@ -1,0 +1,101 @@
+// The native backend as the device's half of nvcc reads it: names without bodies. That half goes through host code too, and then drops it; but it
+// refuses vector types in functions that are for both sides, as the kernels are. The host's half reads pack.hpp. Nothing here is ever called.
+#pragma once
+
+#if defined(__CUDA_ARCH__)
+
+#include <cstdint>
+
+#include "mbirk/core/index.hpp"
+
+namespace mbirk::simd {
+
+struct scalar_work;
+
+/// A pack of any kind.
+template <class T, int L> struct named_pack {
+  struct condition {
+    bool v[L];
+    friend condition operator|(condition a, condition) { return a; }
+  };
+  T v[L];
+  named_pack() = default;
+  MBIRK_HD explicit named_pack(double);
+};
+template <class T, int L> named_pack<T, L> operator+(named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> named_pack<T, L> operator-(named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> named_pack<T, L> operator*(named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> named_pack<T, L> operator/(named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> typename named_pack<T, L>::condition operator<(named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> typename named_pack<T, L>::condition is_nan(named_pack<T, L>);
+template <class T, int L> named_pack<T, L> select(typename named_pack<T, L>::condition, named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> named_pack<T, L> fma(named_pack<T, L>, named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> named_pack<T, L> fnma(named_pack<T, L>, named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> named_pack<T, L> max(named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> named_pack<T, L> min(named_pack<T, L>, named_pack<T, L>);
+template <class T, int L> named_pack<T, L> sqrt(named_pack<T, L>);
+template <class T, int L> named_pack<T, L> floor(named_pack<T, L>);
+template <class T, int L> named_pack<T, L> abs(named_pack<T, L>);
+template <class T, int L> named_pack<T, L> atan(named_pack<T, L>);
+template <class T, int L> named_pack<T, L> exp(named_pack<T, L>);
+template <class T, int L> named_pack<T, L> exp2(named_pack<T, L>);
+template <class T, int L> named_pack<T, L> log2(named_pack<T, L>);
+template <class T, int L> named_pack<T, L> rotate_left(named_pack<T, L>, int);
+template <class T, int L> named_pack<T, L> lookup2(named_pack<T, L>, named_pack<T, L>, named_pack<std::int32_t, L>);
+
+template <int L> struct native {
+  static constexpr int lanes = L;
+  static constexpr bool has_data = true;
+  using pack = named_pack<float, L>;
+  using ints = named_pack<std::int32_t, L>;
+  using wide = named_pack<double, L>;
+  using sums = wide;
+  using real = double;
+  using geometry = native;
+  template <class T> using cursor = T*;
+
+  static pack load(float const*);
+  static pack load_once(float const*);
+  static pack load_partial(float const*, int);
+  static pack load_broadcast(float const*);
+  static ints load_ints(std::int32_t const*);
+  static pack gather(float const*, ints);
+  static wide load_wide(double const*);
+  template <class T> static T load_value(T const*);
+  template <class T> static void store_value(T*, T);
+  static void store(float*, pack);
+  static void store_partial(float*, pack, int);
+  static void store(std::int32_t*, ints);
+  static void store(double*, wide);
+
+  static pack constant(double);
+  static pack broadcast(float);
+  static wide broadcast(double);
+  static ints broadcast(std::int32_t);
+  static ints iota();
+  static pack first_lanes(index_t);
+  static wide to_wide(ints);
+  static wide to_wide(pack);
+  static ints to_ints(wide);
+  static pack to_pack(wide);
+  static pack to_pack_unsigned(ints);
+
+  static float reduce_max(pack);
+  static float reduce_min(pack);
+  static sums no_sum();
+  static sums widen(pack);
+  static pack narrow(sums);
+  static sums load_sums(double const*);
+  static void store_sums(double*, sums);
+  static void store_total(double*, sums);
+  template <class F> static void each_lane(pack, pack, int, F const&);
+  static void count(std::int32_t*, bool);
+  static pack lift(pack);
+  static void transpose(pack (&)[L]);
+  static void note_lanes(index_t, index_t);
+  static void note_scalar(scalar_work const&);
+};
+
+}  // namespace mbirk::simd
+
+#endif

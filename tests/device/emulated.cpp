@@ -1,0 +1,21 @@
+// The operations on the emulated policy. MBIRK_EMULATION_SEED = 1, 2, 3 are the ways in which everything is tested: orders of blocks and threads, with the
+// race check, with late copies, with threads that take turns at every few accesses on two workers.
+#include <cstdlib>
+
+#include "mbirk/exec/emulated.hpp"
+
+namespace mbirk::test {
+
+inline exec::emulated device(int threads) {
+  char const* const text = std::getenv("MBIRK_EMULATION_SEED");
+  int const seed = text ? std::atoi(text) : 1;
+  exec::emulation_options o{.seed = static_cast<std::uint64_t>(1000 * seed + threads)};
+  o.check_races = seed == 1;
+  o.late_copies = seed == 2;
+  if (seed == 3) o.preempt = 7, o.workers = 2;
+  return exec::emulated(o);
+}
+
+}  // namespace mbirk::test
+
+#include "device/implementation.hpp"

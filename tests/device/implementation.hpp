@@ -1,0 +1,169 @@
+// What operations.hpp, projector/operations.hpp and recon/recon_support.hpp promise, for the policy that `device(threads)` makes.
+#pragma once
+
+#include "device/operations.hpp"
+#include "device/placed.hpp"
+#include "mbirk/instrument/none.hpp"
+#include "mbirk/prior/qggmrf.hpp"
+#include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/parallel.hpp"
+#include "mbirk/recon/direct_recon.hpp"
+#include "mbirk/recon/recon.hpp"
+#include "mbirk/recon/split.hpp"
+#include "mbirk/util/median.hpp"
+#include "mbirk/util/otsu.hpp"
+
+namespace mbirk::test {
+
+/// Tests ask for threads; here the number shuffles the order of blocks, which must matter as little.
+inline auto on_device(int threads = 1) { return context{device(threads), instrument::none{}}; }
+
+void run_forward(any_scan const& s, view<float const, 3> recon, view<float, 3> sinogram, int threads) {
+  auto const ctx = on_device(threads);
+  auto const x = place(ctx.exec, recon);
+  auto const y = place(ctx.exec, sinogram);
+  std::visit([&](auto const& scan) { forward_project(ctx, scan, x.in(), y.all()); }, s);
+  y.fetch(sinogram);
+}
+void run_back(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon, int threads) {
+  auto const ctx = on_device(threads);
+  auto const y = place(ctx.exec, sinogram);
+  auto const x = place(ctx.exec, recon);
+  std::visit([&](auto const& scan) { back_project(ctx, scan, y.in(), x.all()); }, s);
+  x.fetch(recon);
+}
+void run_sparse_forward(any_scan const& s, view<float const, 2> values, view<std::int32_t const, 1> pixels, view<float, 3> sinogram, int threads) {
+  auto const ctx = on_device(threads);
+  auto const x = place(ctx.exec, values);
+  auto const y = place(ctx.exec, sinogram);
+  std::visit([&](auto const& scan) { sparse_forward_project(ctx, scan, x.in(), pixels, y.all()); }, s);
+  y.fetch(sinogram);
+}
+void run_sparse_back(any_scan const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixels, view<float, 2> values, int power, int threads) {
+  auto const ctx = on_device(threads);
+  auto const y = place(ctx.exec, sinogram);
+  auto const x = place(ctx.exec, values);
+  std::visit([&](auto const& scan) { sparse_back_project(ctx, scan, y.in(), pixels, x.all(), power); }, s);
+  x.fetch(values);
+}
+void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian, int threads) {
+  auto const ctx = on_device(threads);
+  auto const h = place(ctx.exec, hessian);
+  auto const w = place(ctx.exec, weights.value_or(view<float const, 3>()));
+  std::visit([&](auto const& scan) { hessian_diagonal(ctx, scan, weights ? std::optional(w.in()) : std::nullopt, h.all()); }, s);
+  h.fetch(hessian);
+}
+
+/// An initial image that options name lies where the kernels read it.
+template <class Run>
+recon_record with_arrays(view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options o, int threads,
+                         Run const& run) {
+  auto const ctx = on_device(threads);
+  auto const y = place(ctx.exec, sinogram);
+  auto const w = place(ctx.exec, weights.value_or(view<float const, 3>()));
+  auto const x = place(ctx.exec, recon);
+  auto const* image = std::get_if<view<float const, 3>>(&o.init_recon);
+  auto const init = place(ctx.exec, image ? *image : view<float const, 3>());
+  if (image) o.init_recon = init.in();
+  auto const record = run(ctx, y.in(), weights ? std::optional(w.in()) : std::nullopt, x.all(), o);
+  x.fetch(recon);
+  return record;
+}
+recon_record run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
+                       recon_options const& o, int threads) {
+  return with_arrays(sinogram, weights, recon, o, threads, [&](auto const& ctx, auto y, auto w, auto x, recon_options const& options) {
+    return std::visit([&](auto const& scan) { return mbirk::recon(ctx, scan, y, w, x, options); }, s);
+  });
+}
+recon_record run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+                          view<float, 3> recon, recon_options const& o, int threads) {
+  return with_arrays(sinogram, weights, recon, o, threads, [&](auto const& ctx, auto y, auto w, auto x, recon_options const& options) {
+    auto const input = place(ctx.exec, prox_input);
+    return std::visit([&](auto const& scan) { return prox_map(ctx, scan, input.in(), y, w, x, options); }, s);
+  });
+}
+
+void device_filter(any_scan const& s, view<float const, 3> sinogram, view<float, 3> filtered, filter_options const& o) {
+  auto const ctx = on_device();
+  auto const y = place(ctx.exec, sinogram);
+  auto const q = place(ctx.exec, filtered);
+  std::visit([&](auto const& scan) { direct_filter(ctx, scan, y.in(), q.all(), o); }, s);
+  q.fetch(filtered);
+}
+std::vector<std::string> device_direct_recon(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon) {
+  auto const ctx = on_device();
+  auto const y = place(ctx.exec, sinogram);
+  auto const x = place(ctx.exec, recon);
+  std::vector<std::string> warnings;
+  std::visit([&](auto const& scan) { direct_recon(ctx, scan, y.in(), x.all(), {}, &warnings); }, s);
+  x.fetch(recon);
+  return warnings;
+}
+regularization device_regularization(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights) {
+  auto const ctx = on_device();
+  auto const y = place(ctx.exec, sinogram);
+  auto const w = place(ctx.exec, weights.value_or(view<float const, 3>()));
+  return std::visit([&](auto const& scan) { return auto_regularization(ctx, scan, y.in(), weights ? std::optional(w.in()) : std::nullopt); }, s);
+}
+void device_weights(view<float const, 3> sinogram, weight_type type, view<float, 3> weights) {
+  auto const ctx = on_device();
+  auto const y = place(ctx.exec, sinogram);
+  auto const w = place(ctx.exec, weights);
+  gen_weights(ctx, y.in(), type, w.all());
+  w.fetch(weights);
+}
+mar_record device_weights_mar(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> init_recon, view<float, 3> weights) {
+  auto const ctx = on_device();
+  auto const y = place(ctx.exec, sinogram);
+  auto const x = place(ctx.exec, init_recon.value_or(view<float const, 3>()));
+  auto const w = place(ctx.exec, weights);
+  mar_record record;
+  std::visit([&](auto const& scan) {
+    gen_weights_mar(ctx, scan, y.in(), init_recon ? std::optional(x.in()) : std::nullopt, std::nullopt, 1.0, 3.0, w.all(), &record);
+  }, s);
+  w.fetch(weights);
+  return record;
+}
+void device_qggmrf(view<float const, 3> recon, view<std::int32_t const, 1> pixels, qggmrf_parameters const& p, view<float, 2> gradient,
+                   view<float, 2> hessian) {
+  auto const ctx = on_device();
+  auto const x = place(ctx.exec, recon);
+  auto const g = place(ctx.exec, gradient), h = place(ctx.exec, hessian);
+  qggmrf_gradient_and_hessian_at_indices(ctx, x.in(), pixels, p, g.all(), h.all());
+  g.fetch(gradient), h.fetch(hessian);
+}
+double device_qggmrf_loss(view<float const, 3> recon, qggmrf_parameters const& p) {
+  auto const ctx = on_device();
+  auto const x = place(ctx.exec, recon);
+  return qggmrf_loss(ctx, x.in(), p);
+}
+denoise_record device_denoise(view<float const, 3> image, denoise_options const& o, view<float, 3> output) {
+  auto const ctx = on_device();
+  auto const x = place(ctx.exec, image);
+  auto const out = place(ctx.exec, output);
+  auto const record = qggmrf_denoise(ctx, x.in(), o, out.all());
+  out.fetch(output);
+  return record;
+}
+void device_median(view<float const, 3> image, view<float, 3> median, view<float, 3> least, view<float, 3> greatest) {
+  auto const ctx = on_device();
+  auto const x = place(ctx.exec, image);
+  auto const m = place(ctx.exec, median), low = place(ctx.exec, least), high = place(ctx.exec, greatest);
+  median_filter3d(ctx, x.in(), m.all(), low.all(), high.all());
+  m.fetch(median), low.fetch(least), high.fetch(greatest);
+}
+std::vector<float> device_otsu(view<float const, 3> image, int classes, int bins) {
+  auto const ctx = on_device();
+  auto const x = place(ctx.exec, image);
+  return multi_threshold_otsu(ctx, x.in(), classes, bins);
+}
+recon_record device_split(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon, recon_options const& o) {
+  auto const ctx = on_device();
+  auto const y = place(ctx.exec, sinogram);
+  auto const x = place(ctx.exec, recon);
+  auto const record = split_sino_recon(ctx, p, y.in(), std::nullopt, x.all(), o);
+  x.fetch(recon);
+  return record.top;
+}
+
+}  // namespace mbirk::test
