@@ -178,10 +178,15 @@ template <class Make> struct watched_scratch {
   MBIRK_HD auto of(index_t) const noexcept { return make(); }
 };
 
+template <class Exec, class Instr, class Kernel> void launch_grid(context<Exec, Instr> const& ctx, Kernel const& kernel, index3 grid) {
+  if constexpr (Instr::serial) ctx.exec.serial().launch(kernel, grid, 0);
+  else ctx.exec.launch(kernel, grid, 0);
+}
+
 template <class Exec, class Instr, class Kernel, class Scratch>
 void launch_warps(context<Exec, Instr> const& ctx, index_t tasks, int workers, Kernel const& kernel, Scratch const& scratch) {
   using on_warps = kernel::on_warps<Kernel, Scratch>;
-  ctx.exec.launch(on_warps{kernel, tasks, workers, scratch}, index3{static_cast<int>(ceil_div(workers, on_warps::warps)), 1, 1}, 0);
+  launch_grid(ctx, on_warps{kernel, tasks, workers, scratch}, index3{static_cast<int>(ceil_div(workers, on_warps::warps)), 1, 1});
 }
 
 }  // namespace detail

@@ -19,6 +19,7 @@
 #include "mbirk/exec/block_cuda.cuh"
 #include "mbirk/exec/concepts.hpp"
 #include "mbirk/exec/host.hpp"
+#include "mbirk/exec/tuning.hpp"
 #include "mbirk/kernel/device/warp.hpp"
 
 namespace mbirk::exec {
@@ -35,8 +36,16 @@ namespace detail {
 /// Shared memory up to this size is static; more has to be asked for at launch.
 inline constexpr std::size_t most_static_shared = 48 * 1024;
 
+/// Blocks that a multiprocessor shall hold: what the kernel says for the capability that is compiled, or for all of them.
+template <class Kernel> constexpr int blocks_of() {
+#if defined(__CUDA_ARCH__)
+  if constexpr (requires { Kernel::min_blocks(0); }) return Kernel::min_blocks(__CUDA_ARCH__ / 10);
+#endif
+  return Kernel::bounds.min_blocks;
+}
+
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::bounds.threads, Kernel::bounds.min_blocks) run_block(__grid_constant__ Kernel const kernel, int dynamic_bytes) {
+__global__ void __launch_bounds__(Kernel::bounds.threads, blocks_of<Kernel>()) run_block(__grid_constant__ Kernel const kernel, int dynamic_bytes) {
   using B = cuda_block<Kernel::bounds.threads>;
   using shared = typename Kernel::template shared<B>;
   extern __shared__ __align__(128) unsigned char dynamic[];
@@ -179,7 +188,7 @@ class cuda {
 
   /// Warps that run at the same time on a full device.
   int workers(index_t tasks) const noexcept {
-    index_t const most = index_t{state_->multiprocessors} * 32;
+    index_t const most = index_t{state_->multiprocessors} * tuning_for(capability()).warps_per_multiprocessor;
     return static_cast<int>(tasks < most ? (tasks < 1 ? 1 : tasks) : most);
   }
   host beside() const noexcept { return host{}; }

@@ -41,6 +41,12 @@ class emulated {
   /// A small device: enough warps that tasks are shared out, few enough that a warp has several.
   int workers(index_t tasks) const noexcept { return static_cast<int>(std::clamp<index_t>(tasks, 1, 64)); }
   host beside() const noexcept { return host{1}; }
+  /// The same with one worker: for what counts on the thread that it runs on.
+  emulated serial() const {
+    emulated one = *this;
+    one.options_.workers = 1;
+    return one;
+  }
 
   template <class Kernel> void launch(Kernel const& kernel, index3 grid, int dynamic_bytes) const {
     emulation::run(kernel, grid, dynamic_bytes, options_, state_->machines);

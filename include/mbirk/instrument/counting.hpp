@@ -58,6 +58,7 @@ class open_operation {
       }
       t.total.loads += now.loads, t.total.stores += now.stores;
       t.total.bytes_loaded += now.bytes_loaded, t.total.bytes_stored += now.bytes_stored;
+      t.total.requests += now.requests, t.total.sectors += now.sectors;
       t.now = {};
       if (now.loads + now.stores > 0) s.arrays.push_back(describe(t, now, false));
     }

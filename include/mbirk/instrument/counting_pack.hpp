@@ -12,15 +12,22 @@
 
 namespace mbirk::instrument {
 
-template <number T, operation O, int Lanes> MBIRK_HOST_INLINE void tick() noexcept {
-  counts_now.lanes[static_cast<int>(T)][static_cast<int>(O)] += Lanes;
+/// Whether the caller counts: on a warp every lane executes what is counted once.
+template <class Fast> MBIRK_HOST_INLINE bool counts_here() noexcept {
+  if constexpr (requires { Fast::leads(); }) return Fast::leads();
+  else return true;
+}
+
+template <class Fast, number T, operation O> MBIRK_HOST_INLINE void tick() noexcept {
+  if (!counts_here<Fast>()) return;
+  counts_now.lanes[static_cast<int>(T)][static_cast<int>(O)] += Fast::lanes;
   counts_now.issued[static_cast<int>(T)][static_cast<int>(O)] += 1;
 }
 
 /// A pack without lanes: arithmetic on it is nothing. What the slices of the cost model are made of.
 struct no_pack {
   no_pack() = default;
-  constexpr explicit no_pack(double) noexcept {}
+  MBIRK_HD constexpr explicit no_pack(double) noexcept {}
   friend constexpr no_pack operator+(no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack operator-(no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack operator*(no_pack, no_pack) noexcept { return {}; }
@@ -63,7 +70,7 @@ template <class Fast> struct counted_ints {
   friend MBIRK_HOST_INLINE counted_ints rotate_left(counted_ints a, int bits) { return ticked(rotate_left(a.v, bits)); }
 
  private:
-  static MBIRK_HOST_INLINE counted_ints ticked(typename Fast::ints x) { return tick<number::i32, operation::integer, L>(), counted_ints{x}; }
+  static MBIRK_HOST_INLINE counted_ints ticked(typename Fast::ints x) { return tick<Fast, number::i32, operation::integer>(), counted_ints{x}; }
 };
 
 /// Masks that count what is done with them.
@@ -71,7 +78,7 @@ template <class Fast> struct counted_mask {
   using M = typename mask_of<Fast>::type;
   [[no_unique_address]] M v;
   friend MBIRK_HOST_INLINE counted_mask operator|(counted_mask a, counted_mask b) {
-    tick<number::i32, operation::integer, Fast::lanes>();
+    tick<Fast, number::i32, operation::integer>();
     return {a.v | b.v};
   }
 };
@@ -83,7 +90,7 @@ template <class Fast> struct counted_pack {
   [[no_unique_address]] P v;
   counted_pack() = default;
   MBIRK_HOST_INLINE explicit counted_pack(P x) : v(x) {}
-  MBIRK_HOST_INLINE explicit counted_pack(double constant) : v(constant) {}
+  MBIRK_INLINE explicit counted_pack(double constant) : v(constant) {}
 
   friend MBIRK_HOST_INLINE counted_pack operator+(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v + b.v); }
   friend MBIRK_HOST_INLINE counted_pack operator-(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v - b.v); }
@@ -98,15 +105,15 @@ template <class Fast> struct counted_pack {
   friend MBIRK_HOST_INLINE counted_pack exp(counted_pack a) { return ticked<operation::exp>(exp(a.v)); }
   friend MBIRK_HOST_INLINE counted_pack exp2(counted_pack a) { return ticked<operation::exp>(exp2(a.v)); }
   friend MBIRK_HOST_INLINE counted_pack log2(counted_pack a) { return ticked<operation::log>(log2(a.v)); }
-  friend MBIRK_HOST_INLINE M operator<(counted_pack a, counted_pack b) { return tick<number::f32, operation::compare, Fast::lanes>(), M{a.v < b.v}; }
-  friend MBIRK_HOST_INLINE M is_nan(counted_pack a) { return tick<number::f32, operation::compare, Fast::lanes>(), M{is_nan(a.v)}; }
+  friend MBIRK_HOST_INLINE M operator<(counted_pack a, counted_pack b) { return tick<Fast, number::f32, operation::compare>(), M{a.v < b.v}; }
+  friend MBIRK_HOST_INLINE M is_nan(counted_pack a) { return tick<Fast, number::f32, operation::compare>(), M{is_nan(a.v)}; }
   friend MBIRK_HOST_INLINE counted_pack select(M c, counted_pack a, counted_pack b) { return ticked<operation::select>(select(c.v, a.v, b.v)); }
   friend MBIRK_HOST_INLINE counted_pack lookup2(counted_pack a, counted_pack b, counted_ints<Fast> index) {
     return ticked<operation::permute>(lookup2(a.v, b.v, index.v));
   }
 
  private:
-  template <operation O> static MBIRK_HOST_INLINE counted_pack ticked(P x) { return tick<number::f32, O, Fast::lanes>(), counted_pack(x); }
+  template <operation O> static MBIRK_HOST_INLINE counted_pack ticked(P x) { return tick<Fast, number::f32, O>(), counted_pack(x); }
 };
 
 /// Doubles that count.
@@ -115,7 +122,7 @@ template <class Fast> struct counted_wide {
   W v;
   counted_wide() = default;
   MBIRK_HOST_INLINE explicit counted_wide(W x) : v(x) {}
-  MBIRK_HOST_INLINE explicit counted_wide(double constant) : v(constant) {}
+  MBIRK_INLINE explicit counted_wide(double constant) : v(constant) {}
 
   friend MBIRK_HOST_INLINE counted_wide operator+(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v + b.v); }
   friend MBIRK_HOST_INLINE counted_wide operator-(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v - b.v); }
@@ -129,12 +136,12 @@ template <class Fast> struct counted_wide {
   friend MBIRK_HOST_INLINE counted_wide abs(counted_wide a) { return ticked<operation::absolute>(abs(a.v)); }
   friend MBIRK_HOST_INLINE counted_wide atan(counted_wide a) { return simd::atan_by_halving(a); }
   friend MBIRK_HOST_INLINE typename W::condition operator<(counted_wide a, counted_wide b) {
-    return tick<number::f64, operation::compare, Fast::lanes>(), a.v < b.v;
+    return tick<Fast, number::f64, operation::compare>(), a.v < b.v;
   }
   friend MBIRK_HOST_INLINE counted_wide select(typename W::condition c, counted_wide a, counted_wide b) { return ticked<operation::select>(select(c, a.v, b.v)); }
 
  private:
-  template <operation O> static MBIRK_HOST_INLINE counted_wide ticked(W x) { return tick<number::f64, O, Fast::lanes>(), counted_wide(x); }
+  template <operation O> static MBIRK_HOST_INLINE counted_wide ticked(W x) { return tick<Fast, number::f64, O>(), counted_wide(x); }
 };
 
 /// Sums of data in double that count.
@@ -148,7 +155,7 @@ template <class Fast> struct counted_sums {
   friend MBIRK_HOST_INLINE counted_sums fma(counted_sums a, counted_sums b, counted_sums c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
 
  private:
-  template <operation O> static MBIRK_HOST_INLINE counted_sums ticked(S x) { return tick<number::f64, O, Fast::lanes>(), counted_sums{x}; }
+  template <operation O> static MBIRK_HOST_INLINE counted_sums ticked(S x) { return tick<Fast, number::f64, O>(), counted_sums{x}; }
 };
 
 /// A place in an array under watch. Moves like a pointer; without data the base is null and never followed.
@@ -159,9 +166,9 @@ template <class T> struct counted_cursor {
 
   T* pointer() const noexcept { return base + at; }
   friend MBIRK_HOST_INLINE counted_cursor operator+(counted_cursor c, index_t n) { return {c.base, c.at + n, c.tally}; }
-  operator counted_cursor<T const>() const
-    requires(!std::is_const_v<T>)
-  {
+  template <class C>
+    requires(!std::is_const_v<T> && std::is_same_v<C, T const>)
+  operator counted_cursor<C>() const {
     return {base, at, tally};
   }
 };
@@ -178,11 +185,13 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   template <class T> using cursor = counted_cursor<T>;
 
   template <class T> static MBIRK_HOST_INLINE void note_load(counted_cursor<T> const& c, int n) {
-    c.tally->now.loads += 1;
-    c.tally->now.bytes_loaded += static_cast<std::uint64_t>(n) * sizeof(T);
-    if constexpr (has(Level, level::unique | level::reuse)) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
+    if (!counts_here<Fast>()) return;
+    note_request(c, n);
+    note_elements_loaded(c, n);
   }
   template <class T> static MBIRK_HOST_INLINE void note_store(counted_cursor<T> const& c, int n) {
+    if (!counts_here<Fast>()) return;
+    note_request(c, n);
     c.tally->now.stores += 1;
     c.tally->now.bytes_stored += static_cast<std::uint64_t>(n) * sizeof(T);
     if constexpr (has(Level, level::unique | level::reuse)) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
@@ -205,7 +214,12 @@ template <class Fast, level Level, class Native = Fast> struct counted {
     else return pack();
   }
   template <class T> static MBIRK_HOST_INLINE pack gather(counted_cursor<T> c, typename geometry::ints index) {
-    for (int k = 0; k < lanes; ++k) note_load(c + index.v.v[k], 1);
+    if constexpr (on_warp) {
+      note_elements_loaded(c + Fast::element(index.v), 1);
+      note_scattered(c, index);
+    } else {
+      for (int k = 0; k < lanes; ++k) note_load(c + index.v.v[k], 1);
+    }
     if constexpr (has_data) return pack(Fast::gather(c.pointer(), index.v));
     else return pack();
   }
@@ -221,29 +235,29 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   // Geometry only: these have data under every policy.
   template <class T> static MBIRK_HOST_INLINE ints load_ints(counted_cursor<T> c) { return note_load(c, lanes), ints{Fast::load_ints(c.pointer())}; }
   template <class T> static MBIRK_HOST_INLINE wide load_wide(counted_cursor<T> c) { return note_load(c, lanes), wide(Fast::load_wide(c.pointer())); }
-  template <class T> static MBIRK_HOST_INLINE std::remove_const_t<T> load_value(counted_cursor<T> c) { return note_load(c, 1), *c.pointer(); }
-  template <class T> static MBIRK_HOST_INLINE void store_value(counted_cursor<T> c, T x) { note_store(c, 1), *c.pointer() = x; }
+  template <class T> static MBIRK_HOST_INLINE std::remove_const_t<T> load_value(counted_cursor<T> c) { return note_load(c, 1), Fast::load_value(c.pointer()); }
+  template <class T> static MBIRK_HOST_INLINE void store_value(counted_cursor<T> c, T x) { note_store(c, 1), Fast::store_value(c.pointer(), x); }
   static MBIRK_HOST_INLINE void store(counted_cursor<std::int32_t> c, ints a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
   static MBIRK_HOST_INLINE void store(counted_cursor<double> c, wide a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
-  static MBIRK_HOST_INLINE wide to_wide(ints a) { return tick<number::f64, operation::convert, lanes>(), wide(Fast::to_wide(a.v)); }
-  static MBIRK_HOST_INLINE wide to_wide(pack a) { return tick<number::f64, operation::convert, lanes>(), wide(Fast::to_wide(a.v)); }
-  static MBIRK_HOST_INLINE ints to_ints(wide a) { return tick<number::i32, operation::convert, lanes>(), ints{Fast::to_ints(a.v)}; }
-  static MBIRK_HOST_INLINE pack to_pack(wide a) { return tick<number::f32, operation::convert, lanes>(), pack(Fast::to_pack(a.v)); }
+  static MBIRK_HOST_INLINE wide to_wide(ints a) { return tick<Fast, number::f64, operation::convert>(), wide(Fast::to_wide(a.v)); }
+  static MBIRK_HOST_INLINE wide to_wide(pack a) { return tick<Fast, number::f64, operation::convert>(), wide(Fast::to_wide(a.v)); }
+  static MBIRK_HOST_INLINE ints to_ints(wide a) { return tick<Fast, number::i32, operation::convert>(), ints{Fast::to_ints(a.v)}; }
+  static MBIRK_HOST_INLINE pack to_pack(wide a) { return tick<Fast, number::f32, operation::convert>(), pack(Fast::to_pack(a.v)); }
   static MBIRK_HOST_INLINE float reduce_max(pack a) { return count_reduction(), Fast::reduce_max(a.v); }
   static MBIRK_HOST_INLINE float reduce_min(pack a) { return count_reduction(), Fast::reduce_min(a.v); }
-  static MBIRK_HOST_INLINE wide broadcast(double x) { return tick<number::f64, operation::broadcast, lanes>(), wide(Native::broadcast(x)); }
+  static MBIRK_HOST_INLINE wide broadcast(double x) { return tick<Fast, number::f64, operation::broadcast>(), wide(Native::broadcast(x)); }
 
   static MBIRK_HOST_INLINE sums no_sum() {
     if constexpr (has_data) return sums{Fast::no_sum()};
     else return sums();
   }
   static MBIRK_HOST_INLINE sums widen(pack a) {
-    tick<number::f64, operation::convert, lanes>();
+    tick<Fast, number::f64, operation::convert>();
     if constexpr (has_data) return sums{Fast::widen(a.v)};
     else return sums();
   }
   static MBIRK_HOST_INLINE pack narrow(sums a) {
-    tick<number::f32, operation::convert, lanes>();
+    tick<Fast, number::f32, operation::convert>();
     if constexpr (has_data) return pack(Fast::narrow(a.v));
     else return pack();
   }
@@ -268,6 +282,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
     if constexpr (has_data) Fast::count(place, one);
   }
   static MBIRK_HOST_INLINE void note_scalar(simd::scalar_work const& w) {
+    if (!counts_here<Fast>()) return;
     auto const note = [](number t, operation o, index_t n) MBIRK_FLAT {
       counts_now.lanes[static_cast<int>(t)][static_cast<int>(o)] += static_cast<std::uint64_t>(n);
       counts_now.issued[static_cast<int>(t)][static_cast<int>(o)] += static_cast<std::uint64_t>(n);
@@ -278,12 +293,12 @@ template <class Fast, level Level, class Native = Fast> struct counted {
 
   static MBIRK_HOST_INLINE pack constant(double x) { return pack(x); }
   static MBIRK_HOST_INLINE pack broadcast(float x) {
-    tick<number::f32, operation::broadcast, lanes>();
+    tick<Fast, number::f32, operation::broadcast>();
     if constexpr (has_data) return pack(Fast::broadcast(x));
     else return pack();
   }
   static MBIRK_HOST_INLINE ints broadcast(std::int32_t x) {
-    tick<number::i32, operation::broadcast, lanes>();
+    tick<Fast, number::i32, operation::broadcast>();
     if constexpr (has_data) return ints{Fast::broadcast(x)};
     else return ints();
   }
@@ -296,7 +311,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
     else return pack();
   }
   static MBIRK_HOST_INLINE pack to_pack_unsigned(ints a) {
-    tick<number::f32, operation::convert, lanes>();
+    tick<Fast, number::f32, operation::convert>();
     if constexpr (has_data) return pack(Fast::to_pack_unsigned(a.v));
     else return pack();
   }
@@ -306,8 +321,8 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   }
   static MBIRK_HOST_INLINE void transpose(pack (&rows)[lanes]) {
     constexpr int rounds = std::bit_width(static_cast<unsigned>(lanes)) - 1;
-    counts_now.lanes[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * lanes * rounds;
-    counts_now.issued[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * rounds;
+    if (counts_here<Fast>()) counts_now.lanes[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * lanes * rounds;
+    if (counts_here<Fast>()) counts_now.issued[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * rounds;
     if constexpr (has_data) {
       typename Fast::pack plain[lanes];
       for (int k = 0; k < lanes; ++k) plain[k] = rows[k].v;
@@ -316,13 +331,53 @@ template <class Fast, level Level, class Native = Fast> struct counted {
     }
   }
   static MBIRK_HOST_INLINE void note_lanes(index_t useful, index_t executed) {
+    if (!counts_here<Fast>()) return;
     counts_now.lanes_useful += static_cast<std::uint64_t>(useful);
     counts_now.lanes_executed += static_cast<std::uint64_t>(executed);
   }
 
+  // What only a warp offers (kernel/device/warp.hpp).
+  static MBIRK_HOST_INLINE float element(pack a) { return Fast::element(a.v); }
+  static MBIRK_HOST_INLINE std::int32_t element(ints a) { return Fast::element(a.v); }
+  static MBIRK_HOST_INLINE double element(wide a) { return Fast::element(a.v); }
+  static MBIRK_HOST_INLINE float at(pack a, int lane) { return tick<Fast, number::f32, operation::permute>(), Fast::at(a.v, lane); }
+  static MBIRK_HOST_INLINE double at(wide a, int lane) { return tick<Fast, number::f64, operation::permute>(), Fast::at(a.v, lane); }
+  static MBIRK_HOST_INLINE unsigned where(counted_mask<Fast> c) { return tick<Fast, number::i32, operation::permute>(), Fast::where(c.v); }
+  static MBIRK_HOST_INLINE double total(double x) { return note_scalar({.add = lanes - 1}), Fast::total(x); }
+
  private:
+  static constexpr bool on_warp = requires { Fast::leads(); };
+  static constexpr index_t sector_bytes = 32;
+
+  template <class T> static MBIRK_HOST_INLINE void note_elements_loaded(counted_cursor<T> const& c, int n) {
+    c.tally->now.loads += 1;
+    c.tally->now.bytes_loaded += static_cast<std::uint64_t>(n) * sizeof(T);
+    if constexpr (has(Level, level::unique | level::reuse)) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
+  }
+  /// A warp's access to neighbours: the sectors that it covers. Arrays begin at a sector, as device memory does.
+  template <class T> static MBIRK_HOST_INLINE void note_request(counted_cursor<T> const& c, int n) {
+    if constexpr (on_warp) {
+      if (n <= 0) return;
+      index_t const first = c.at * static_cast<index_t>(sizeof(T)), last = first + n * static_cast<index_t>(sizeof(T)) - 1;
+      c.tally->now.requests += 1;
+      c.tally->now.sectors += static_cast<std::uint64_t>(last / sector_bytes - first / sector_bytes + 1);
+    }
+  }
+  /// A warp's access to scattered elements: each sector once.
+  template <class T> static void note_scattered(counted_cursor<T> const& c, typename geometry::ints index) {
+    std::uint64_t sectors = 0;
+    index_t seen[lanes];
+    for (int k = 0; k < lanes; ++k) {
+      index_t const sector = (c.at + Fast::at(index.v, k)) * static_cast<index_t>(sizeof(T)) / sector_bytes;
+      bool known = false;
+      for (std::uint64_t j = 0; j < sectors; ++j) known |= seen[j] == sector;
+      if (!known) seen[sectors++] = sector;
+    }
+    if (!counts_here<Fast>()) return;
+    c.tally->now.requests += 1, c.tally->now.sectors += sectors;
+  }
   static MBIRK_HOST_INLINE void count_reduction() {
-    for (int n = lanes; n > 1; n /= 2) tick<number::f32, operation::permute, lanes>(), tick<number::f32, operation::min_max, lanes>();
+    for (int n = lanes; n > 1; n /= 2) tick<Fast, number::f32, operation::permute>(), tick<Fast, number::f32, operation::min_max>();
   }
 
   /// The words, and lines, that an access covers.

@@ -68,6 +68,7 @@ inline constinit thread_local op_counts counts_now{};
 struct access_counts {
   std::uint64_t loads = 0, stores = 0, bytes_loaded = 0, bytes_stored = 0;
   std::uint64_t unique_read = 0, unique_written = 0, touched = 0;  ///< bytes: read before written; written; either
+  std::uint64_t requests = 0, sectors = 0;  ///< accesses of whole warps, and the sectors of 32 bytes that they cover; 0 where there are no warps
   friend bool operator==(access_counts const&, access_counts const&) = default;
 };
 

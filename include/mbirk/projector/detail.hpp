@@ -88,7 +88,7 @@ template <class Context> index_t views_of_a_task(index_t views) {
 template <class Context, class Kernel> void launch_blocks(Context const& ctx, Kernel const& kernel) {
   if constexpr (requires { ctx.instr.launched(); }) ctx.instr.launched();
   index3 const grid = kernel.grid();
-  if (grid.x > 0 && grid.y > 0 && grid.z > 0) ctx.exec.launch(kernel, grid, 0);
+  if (grid.x > 0 && grid.y > 0 && grid.z > 0) launch_grid(ctx, kernel, grid);
 }
 
 /// Lets a sink see the views of a sinogram, where the projection itself has not.

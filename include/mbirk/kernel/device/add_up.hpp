@@ -29,7 +29,7 @@ template <class B, class Result> struct add_up {
   static MBIRK_INLINE double total(double const* values, index_t count, index_t first, index_t step) noexcept {
     double sum = 0;
     for (index_t k = first + B::element(B::iota()) * step; k < count; k += step * B::lanes) sum += values[k];
-    return B::total(typename B::sums(sum));
+    return B::total(sum);
   }
 };
 

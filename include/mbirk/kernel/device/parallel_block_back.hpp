@@ -1,8 +1,9 @@
-// Parallel back projection on a device: a block owns a group of pixels over a chunk of slices, a warp 16 of the pixels, with sums in registers over
-// all views. The taps of four views at a time lie in shared memory, made by a warp each: one barrier for four views.
+// Parallel back projection on a device: a block owns a group of pixels over a chunk of slices, a warp 8 of the pixels, with sums in registers over
+// all views. The taps of eight views at a time lie in shared memory, made by a warp each: one barrier for eight views.
 #pragma once
 
 #include "mbirk/exec/block.hpp"
+#include "mbirk/exec/tuning.hpp"
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
@@ -20,8 +21,9 @@ struct alignas(16) shared_taps {
 template <class B> struct parallel_block_back {
   using G = typename B::geometry;
   using pack = typename B::pack;
-  static constexpr int warps = 4, pixels_of_warp = group_pixels / warps, most_packs = 4;
-  static constexpr launch_bounds bounds{warps * warp_lanes, 3};
+  static constexpr int warps = 8, pixels_of_warp = group_pixels / warps, most_packs = 4;
+  static constexpr launch_bounds bounds{warps * warp_lanes, 2};
+  static constexpr int min_blocks(int capability) { return exec::tuning_for(capability).parallel_back_blocks; }
   template <class Block> struct shared {
     typename Block::template tile<shared_taps, 2, warps, group_pixels> taps;
   };

@@ -128,8 +128,7 @@ template <class W> struct warp_backend {
   static MBIRK_INLINE pack narrow(sums a) { return pack(a.v); }
   static MBIRK_INLINE sums load_sums(double const* p) { return load_wide(p); }
   static MBIRK_INLINE void store_sums(double* p, sums a) { store(p, a); }
-  static MBIRK_INLINE double total(sums a) { return W::sum(a.v); }
-  static MBIRK_INLINE void store_total(double* p, sums a) { store_value(p, total(a)); }
+  static MBIRK_INLINE void store_total(double* p, sums a) { store_value(p, total(a.v)); }
   template <class F> static MBIRK_INLINE void each_lane(pack a, pack other, int n, F const& f) {
     if (W::lane() < n) f(a.v, other.v);
   }
@@ -144,7 +143,11 @@ template <class W> struct warp_backend {
   static MBIRK_INLINE double element(wide a) { return a.v; }
   static MBIRK_INLINE float at(pack a, int lane) { return W::shfl(a.v, lane); }
   static MBIRK_INLINE double at(wide a, int lane) { return W::shfl(a.v, lane); }
+  static MBIRK_INLINE std::int32_t at(ints a, int lane) { return W::shfl(a.v, lane); }
   static MBIRK_INLINE unsigned where(warp_mask c) { return W::ballot(c.v); }
+  static MBIRK_INLINE double total(double x) { return W::sum(x); }
+  /// One lane of every warp: what is noticed once.
+  static MBIRK_INLINE bool leads() { return W::lane() == 0; }
 
   /// Rows become columns: five rounds in which half of the rows is exchanged with the lanes 16, 8, 4, 2, 1 away.
   static MBIRK_INLINE void transpose(pack (&rows)[lanes]) {

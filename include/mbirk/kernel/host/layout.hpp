@@ -58,7 +58,8 @@ template <class B> struct to_channel_major {
             block[k] = wide == lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
           }
           B::transpose(block);
-          for (index_t k = 0; k < wide; ++k) B::store(to + ((n + k + guard_channels) * shape.width + r), block[k]);
+          for (int k = 0; k < lanes; ++k)  // constant bounds: the packs stay in registers
+            if (k < wide) B::store(to + ((n + k + guard_channels) * shape.width + r), block[k]);
         }
     }
   }
@@ -83,7 +84,8 @@ template <class B> struct from_channel_major {
           for (index_t k = 0; k < lanes; ++k)
             block[k] = k < wide ? B::load(from + ((n + k + guard_channels) * shape.width + r)) : B::constant(0);
           B::transpose(block);
-          for (index_t k = 0; k < have; ++k) {
+          for (int k = 0; k < lanes; ++k) {
+            if (k >= have) continue;
             auto const to = out + (view * view_stride + (c * shape.width + r + k) * row_stride + n);
             if (wide == lanes) B::store(to, block[k]);
             else B::store_partial(to, block[k], static_cast<int>(wide));

@@ -1,0 +1,60 @@
+// Memory that a policy's kernels read and write, owned by a program. Operations see views of it.
+#pragma once
+
+#include <cstring>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/exec/concepts.hpp"
+
+namespace mbirk::exec {
+
+/// Elements in the memory of a policy: on the host that of its resource, else that of the device. Not initialised unless made from values.
+template <class T, execution_policy Exec> class array {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  /// @throws allocation_error saying what was asked for.
+  array(Exec const& exec, index_t count) : exec_(exec), count_(count) {
+    if (count == 0) return;
+    try {
+      data_ = static_cast<T*>(exec.allocate(bytes()));
+    } catch (std::bad_alloc const&) {
+      throw allocation_error("out of memory: " + std::to_string(bytes()) + " bytes for an array" + exec.memory_text(), site::current());
+    }
+  }
+  array(Exec const& exec, std::span<T const> values) : array(exec, static_cast<index_t>(values.size())) {
+    if (count_ == 0) return;
+    if constexpr (block_policy<Exec>) exec.upload(data_, values.data(), bytes());
+    else std::memcpy(data_, values.data(), bytes());
+  }
+  ~array() {
+    if (data_) exec_.deallocate(data_, bytes());
+  }
+  array(array const&) = delete;
+  array& operator=(array const&) = delete;
+
+  T* data() const noexcept { return data_; }
+  index_t size() const noexcept { return count_; }
+  /// Copies the first values to the host; waits for the device.
+  void fetch(std::span<T> to) const {
+    require<shape_error>(static_cast<index_t>(to.size()) <= count_, [&] {
+      return "array: " + std::to_string(to.size()) + " elements are to be fetched, expected at most its " + std::to_string(count_);
+    });
+    if (to.empty()) return;
+    if constexpr (block_policy<Exec>) exec_.download(to.data(), data_, to.size_bytes());
+    else std::memcpy(to.data(), data_, to.size_bytes());
+  }
+
+ private:
+  std::size_t bytes() const noexcept { return static_cast<std::size_t>(count_) * sizeof(T); }
+
+  Exec exec_;
+  index_t count_;
+  T* data_ = nullptr;
+};
+
+}  // namespace mbirk::exec

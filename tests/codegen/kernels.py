@@ -1,0 +1,100 @@
+"""Compiles kernels.cu for every compute capability and holds what ptxas says of each kernel against kernel_limits.txt.
+
+Prints registers (by capability), shared memory, stack and spills of all kernels. Ends with 0 when all are within their limits, 1 when not or when the
+compiler warns. --update writes the limits anew: registers as they are now plus 8, everything else as it is now."""
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+
+parser = argparse.ArgumentParser()
+for name in ("nvcc", "include", "filt"):
+    parser.add_argument("--" + name, required=True)
+parser.add_argument("--update", action="store_true")
+args = parser.parse_args()
+folder = pathlib.Path(__file__).parent
+capabilities = (80, 90, 100, 120)
+slack = 8  # registers: what another release of the compiler may need more without changing how many blocks fit
+# No stack and no spills here, whatever the limits say: these are where the time goes.
+projectors = re.compile(r"parallel_(gather|block_back|unit_hessian)|cone_(gather|block_back)|channel_major")
+
+
+def compile_for(capability):
+    command = [args.nvcc, "-std=c++20", f"-arch=sm_{capability}", "-Werror", "all-warnings", "-Xcompiler=-Wall,-Wextra,-Wno-psabi", "-Xptxas", "-v",
+               "-I", args.include, "-cubin", "-o", "/dev/null", str(folder / "kernels.cu")]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        sys.exit(f"kernels.cu does not compile for sm_{capability}:\n{result.stdout}{result.stderr}")
+    return result.stdout + result.stderr
+
+
+def readable(mangled):
+    """on_warps<parallel_gather<B>, no_scratch> of _ZN5mbirk..."""
+    text = subprocess.run([args.filt], input="\n".join(mangled), capture_output=True, text=True, check=True).stdout
+    names = {}
+    for symbol, name in zip(mangled, text.splitlines()):
+        name = name.replace("mbirk::simd::warp_backend<mbirk::exec::cuda_warp>", "B")
+        name = re.sub(r"mbirk::(kernel|exec::detail)::", "", name)
+        name = re.sub(r"\((?:bool|int)\)", "", name)
+        body = name[name.index("run_block<") + len("run_block<"):name.index(">(")].strip()
+        names[symbol] = re.sub(r"\s+(?=>)", "", body).replace(", ", ",")
+    return names
+
+
+def facts(log):
+    """{symbol: (registers, shared, stack, spilled bytes)}"""
+    found = {}
+    for part in log.split("Compiling entry function '")[1:]:
+        symbol = part[:part.index("'")]
+        stack, stores, loads = map(int, re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
+        shared = re.search(r"(\d+) bytes smem", part)
+        found[symbol] = (int(re.search(r"Used (\d+) registers", part)[1]), int(shared[1]) if shared else 0, stack, stores + loads)
+    return found
+
+
+with concurrent.futures.ThreadPoolExecutor() as pool:
+    by_capability = dict(zip(capabilities, map(facts, pool.map(compile_for, capabilities))))
+names = readable(sorted(by_capability[capabilities[0]]))
+kernels = {}  # name: (registers by capability, shared, stack, spills)
+for symbol, name in names.items():
+    rows = [by_capability[c][symbol] for c in capabilities]
+    kernels[name] = ([r[0] for r in rows], *(max(r[k] for r in rows) for k in (1, 2, 3)))
+
+limits_file = folder / "kernel_limits.txt"
+if args.update:
+    with open(limits_file, "w") as out:
+        out.write("# Limits of tests/codegen/kernels.py, written by its --update. Registers for sm_" + ", ".join(map(str, capabilities)) +
+                  "; then bytes of shared memory, stack, spills.\n")
+        for name, (registers, *rest) in sorted(kernels.items()):
+            out.write(" ".join(str(min(r + slack, 255)) for r in registers) + "  " + " ".join(map(str, rest)) + "  " + name + "\n")
+limits = {}
+for line in limits_file.read_text().splitlines():
+    if not line.startswith("#"):
+        *numbers, name = line.split(maxsplit=len(capabilities) + 3)
+        numbers = list(map(int, numbers))
+        limits[name] = (numbers[:len(capabilities)], *numbers[len(capabilities):])
+
+failures = []
+print("registers " + " ".join(f"{'sm_' + str(c):>6}" for c in capabilities) + "   shared  stack spills  kernel")
+for name, (registers, shared, stack, spills) in sorted(kernels.items()):
+    print(" " * 10 + " ".join(f"{r:6}" for r in registers) + f"   {shared:6} {stack:6} {spills:6}  {name}")
+    if name not in limits:
+        failures.append(f"{name} has no limits in {limits_file.name}")
+        continue
+    most, *others = limits[name]
+    for c, r, m in zip(capabilities, registers, most):
+        if r > m:
+            failures.append(f"{name} has {r} registers on sm_{c}, the limit is {m}")
+    for what, value, m in zip(("bytes of shared memory", "bytes of stack", "spilled bytes"), (shared, stack, spills), others):
+        if value > m:
+            failures.append(f"{name} has {value} {what}, the limit is {m}")
+    if projectors.search(name) and stack + spills:
+        failures.append(f"{name} is a kernel of a projector and has a stack of {stack} bytes and {spills} spilled bytes")
+for name in sorted(limits.keys() - kernels.keys()):
+    failures.append(f"{limits_file.name} has limits for {name}, which does not exist")
+print(f"\n{len(kernels)} kernels")
+for f in failures:
+    print("FAILED:", f)
+sys.exit(bool(failures))

@@ -1,0 +1,96 @@
+// The policy of emulation, arrays and tuning values.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/messages.hpp"
+#include "mbirk/context.hpp"
+#include "mbirk/exec/array.hpp"
+#include "mbirk/exec/emulated.hpp"
+#include "mbirk/exec/tuning.hpp"
+#include "mbirk/instrument/none.hpp"
+#include "mbirk/mbirk.hpp"
+
+namespace {
+
+using namespace mbirk;
+using namespace mbirk::test;
+
+template <class Exec> struct Arrays : ::testing::Test {};
+using policies = ::testing::Types<exec::host, exec::emulated>;
+TYPED_TEST_SUITE(Arrays, policies);
+
+TYPED_TEST(Arrays, KeepWhatTheyAreMadeFrom) {
+  std::vector<float> values(77), back(77, -1.0f), some(5, -1.0f);
+  std::iota(values.begin(), values.end(), 1.0f);
+  TypeParam const exec{};
+  exec::array<float, TypeParam> const a(exec, values);
+  EXPECT_EQ(a.size(), 77);
+  a.fetch(back);
+  EXPECT_EQ(back, values);
+  a.fetch(some);
+  EXPECT_EQ(some, std::vector<float>(values.begin(), values.begin() + 5));
+  exec::array<float, TypeParam> const none(exec, 0);
+  EXPECT_EQ(none.data(), nullptr);
+  std::vector<float> empty;
+  none.fetch(empty);
+  std::vector<float> many(78);
+  expect_error<shape_error>([&] { a.fetch(many); }, {"array", "78", "at most its 77"});
+}
+
+TYPED_TEST(Arrays, SayWhatWasAskedForWhenThereIsNoMoreMemory) {
+  TypeParam const exec{};
+  expect_error<allocation_error>([&] { exec::array<float, TypeParam>(exec, index_t{1} << 58); }, {"out of memory", "1152921504606846976 bytes"});
+  exec::array<float, TypeParam> const a(exec, 10);  // and goes on
+  EXPECT_NE(a.data(), nullptr);
+}
+
+TEST(Emulated, CountsTransfersByDirection) {
+  exec::emulated const exec;
+  exec::emulated const copy = exec;  // shares the counters
+  std::vector<float> values(25), back(10);
+  exec::array<float, exec::emulated> const a(copy, values);
+  a.fetch(back);
+  auto const t = exec.transfers();
+  EXPECT_EQ(t.uploads, 1);
+  EXPECT_EQ(t.bytes_up, 100);
+  EXPECT_EQ(t.downloads, 1);
+  EXPECT_EQ(t.bytes_down, 40);
+}
+
+// A projection is asynchronous on a device: nothing comes back to the host before the caller asks.
+TEST(Emulated, ProjectorsBringNothingBack) {
+  parallel_scan const s(parallel_parameters{.sinogram_shape = {3, 4, 9}, .angles = {0.1f, 1.0f, 2.0f}});
+  exec::emulated const exec;
+  context const ctx{exec, instrument::none{}};
+  auto const shape = s.recon_shape();
+  std::vector<float> x(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]), 1.0f), y(3 * 4 * 9);
+  forward_project(ctx, s, view<float const, 3>(x.data(), shape), view<float, 3>(y.data(), s.sinogram_shape()));
+  back_project(ctx, s, view<float const, 3>(y.data(), s.sinogram_shape()), view<float, 3>(x.data(), shape));
+  hessian_diagonal(ctx, s, std::nullopt, view<float, 3>(x.data(), shape));
+  EXPECT_EQ(exec.transfers().downloads, 0);
+  EXPECT_GT(exec.transfers().uploads, 0);
+}
+
+TEST(Emulated, TemporariesBeginAsNaN) {
+  using emulated_context = context<exec::emulated, instrument::none>;
+  emulated_context const ctx{exec::emulated(), {}};
+  temporary<float, emulated_context> const t(ctx, "t", 9);
+  for (index_t k = 0; k < 9; ++k) EXPECT_TRUE(std::isnan(t.data()[k]));
+  clear(ctx, t);
+  for (index_t k = 0; k < 9; ++k) EXPECT_EQ(t.data()[k], 0.0f);
+}
+
+TEST(Tuning, IsThatOfTheNewestCapabilityThatIsNotNewer) {
+  EXPECT_EQ(exec::tuning_for(90).capability, 90);
+  EXPECT_EQ(exec::tuning_for(87).capability, 86);
+  EXPECT_EQ(exec::tuning_for(103).capability, 100);
+  EXPECT_EQ(exec::tuning_for(999).capability, 120);
+  EXPECT_EQ(exec::tuning_for(50).capability, 80);
+  static_assert(exec::tuning_for(90) == exec::tunings[3]);
+  EXPECT_EQ(exec::to_string(exec::tuning_for(90)), "sm_90: 32 warps per multiprocessor, back projection 2 blocks (parallel), 2 blocks (cone)");
+  for (std::size_t k = 1; k < std::size(exec::tunings); ++k) EXPECT_LT(exec::tunings[k - 1].capability, exec::tunings[k].capability);
+}
+
+}  // namespace
