@@ -10,18 +10,18 @@ program=build/release/bench/mbirk/mbirk
 build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
                 libeigen3-dev libhdf5-dev libpng-dev)
 bench_packages=("${build_packages[@]}" libbenchmark-dev python3 python3-venv)
-test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev clang-19 libomp-19-dev python3 python3-numpy)
+test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev clang-19 libclang-rt-19-dev libomp-19-dev python3 python3-numpy)
 
 usage() {
   cat <<'TEXT'
 ./mbirk.sh profile [args...]   build the program and run `mbirk profile args...`
-./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang
+./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang, emulated kernels by two threads
 ./mbirk.sh bench [args...]     run the micro-benchmarks (BENCHMARK_FILTER=<regex> selects), then bench/compare_mbirjax.py args...
 ./mbirk.sh build               build the program and print where it lies
 ./mbirk.sh help                this text
 
 Debian packages that are missing are installed with apt-get. Paths in args are relative to the folder of this script.
-MBIRK_TEST_PARTS="release asan clang" restricts `test` to some of its parts.
+MBIRK_TEST_PARTS="release asan clang tsan" restricts `test` to some of its parts.
 TEXT
 }
 
@@ -89,7 +89,7 @@ test_part() {
 
 run_tests() {
   local part passed=0 failed=0
-  for part in ${MBIRK_TEST_PARTS:-release asan clang}; do test_part "$part"; done
+  for part in ${MBIRK_TEST_PARTS:-release asan clang tsan}; do test_part "$part"; done
   printf '\n%d passed, %d failed\n' "$passed" "$failed"
   ((failed == 0))
 }

@@ -14,6 +14,8 @@ enum exit_code { done = 0, check_failed = 1, bad_input = 2, not_available = 3 };
 
 /// Ends the program with exit code 3.
 struct unavailable_error : error { using error::error; };
+/// Ends the program with exit code 1: what was run is wrong, not what it was given.
+struct failed_check : error { using error::error; };
 
 /// The options of every command.
 struct common_options {
@@ -34,10 +36,11 @@ inline void add_common_options(CLI::App& command, common_options& options) {
   command.add_flag("--quiet", options.quiet, "No progress, no notes: errors and what was asked for only");
 }
 
-/// @throws unavailable_error unless this program can run the policy on this machine.
-inline void require_policy(common_options const& options) {
-  require<unavailable_error>(options.policy == "host",
-                             [&] { return "policy " + options.policy + " is not available here: this program was built without it"; });
+/// @throws unavailable_error when a command that runs on the host only was given another policy.
+inline void require_host(common_options const& options, char const* command) {
+  require<unavailable_error>(options.policy == "host", [&] {
+    return "policy " + options.policy + " is not available here: mbirk " + command + " runs on the host only, expected host";
+  });
 }
 
 void add_ops_command(CLI::App& app, chosen_command& chosen);

@@ -14,6 +14,7 @@
 
 #include "command.hpp"
 #include "json_field.hpp"
+#include "policy.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -65,7 +66,7 @@ measured_run read_run(std::string const& path) {
 std::string milliseconds(std::optional<double> seconds) { return seconds ? fmt::format("{:.4f}", 1e3 * *seconds) : "-"; }
 
 int compare(compare_options const& o) {
-  require_policy(o);
+  chosen_policy const policy(o);  // whether it is here
   auto const a = read_run(o.a), b = read_run(o.b);
   if (a.environment != b.environment && !o.quiet)
     fmt::print("note: the runs come from different environments\n  A: {}\n  B: {}\n", a.environment, b.environment);

@@ -67,6 +67,8 @@ int main(int argc, char** argv) {
     return parse_and_run(argc, argv);
   } catch (unavailable_error const& e) {
     return fail(e.what(), not_available);
+  } catch (failed_check const& e) {
+    return fail(e.what(), check_failed);
   } catch (std::bad_alloc const&) {
     return fail("out of memory");
   } catch (std::exception const& e) {

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "block_operation.hpp"
 #include "mbirk/definition/minimal.hpp"
+#include "operation_bodies.hpp"
 #include "operations.hpp"
+#include "run_body.hpp"
 
 namespace mbirk::program {
 
@@ -21,23 +26,28 @@ std::vector<operation> weight_operations();
 std::vector<operation> prior_operations();
 std::vector<operation> utility_operations();
 
-inline std::vector<std::string> const scans{"parallel", "cone"}, anything{"parallel", "cone", "none"}, on_host{"host"};
+inline std::vector<std::string> const scans{"parallel", "cone"}, anything{"parallel", "cone", "none"};
 
-/// An operation on a scan, written once for every policy and geometry. Geometry: only this one, when it is given.
-template <class Geometry = void, class Body> auto on_scan(Body body) {
-  return [body](any_context const& any_ctx, any_scan const& any, operands& x) {
-    std::visit([&](auto const& ctx, auto const& scan) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(scan)>, std::monostate>) throw error("this operation needs a geometry", site::current());
-      else if constexpr (std::is_void_v<Geometry> || std::is_same_v<typename std::decay_t<decltype(scan)>::geometry_type, Geometry>) body(ctx, scan, x);
-      else throw error(std::string("this operation needs geometry ") + Geometry::name, site::current());
-    }, any_ctx, any);
+/// What an entry has besides its body.
+struct entry_info {
+  char const* group;
+  std::vector<std::string> geometries;
+  std::vector<input_info> inputs;
+  std::vector<argument_info> arguments;
+  array_kind output;
+  std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;
+};
+/// An entry of the table. The body is compiled with it for all that runs on the host.
+template <class Body> operation entry(entry_info info) {
+  auto const execute = [](any_context const& any_ctx, any_scan const& any, operands& x, caller const& calls) {
+    std::visit([&]<class Exec, class Instr>(context<Exec, Instr> const& ctx) {
+      if constexpr (host_only<Body> || !block_policy<Exec>) run_body<Body>(host_beside(ctx), any, x, calls);
+      else if constexpr (std::is_same_v<Instr, instrument::tracing>) block_operation<Body, Exec>::traced(ctx, any, x, calls);
+      else block_operation<Body, Exec>::plain(ctx, any, x, calls);
+    }, any_ctx);
   };
-}
-/// An operation that needs no scan.
-template <class Body> auto on_policy(Body body) {
-  return [body](any_context const& any_ctx, any_scan const& any, operands& x) {
-    std::visit([&](auto const& ctx) { body(ctx, any, x); }, any_ctx);
-  };
+  return {Body::name, info.group, std::move(info.geometries), host_only<Body>, std::move(info.inputs), std::move(info.arguments), info.output,
+          execute, std::move(info.minimal_flops)};
 }
 
 /// f(scan) -> count, 0 without a scan.

@@ -14,6 +14,7 @@
 
 #include "mbirk/context.hpp"
 #include "mbirk/core/view.hpp"
+#include "mbirk/exec/emulated.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/instrument/counting.hpp"
@@ -24,10 +25,12 @@
 
 namespace mbirk::program {
 
-/// Where the program's operations run and what it can notice. Every operation is compiled for each of them.
+/// Where the program's operations run and what it can notice. Every operation is compiled for each of them, and with nvcc for the device besides
+/// (cuda_operations.hpp).
 using counting = instrument::counting<instrument::level::unique | instrument::level::reuse | instrument::level::ranges>;
 using any_context = std::variant<context<exec::host, instrument::none>, context<exec::host, instrument::tracing>, context<exec::host, counting>,
-                                 context<exec::host, instrument::model<>>>;
+                                 context<exec::host, instrument::model<>>, context<exec::emulated, instrument::none>,
+                                 context<exec::emulated, instrument::tracing>>;
 
 /// The scan of a case; nothing for geometry none.
 using any_scan = std::variant<std::monostate, parallel_scan, cone_scan>;
@@ -81,15 +84,29 @@ struct operands {
   std::optional<double> number(std::string_view name) const;
 };
 
+/// One call of an operation: its time by the clock of the policy, and what was copied between host and device meanwhile.
+struct call_cost {
+  double seconds = 0;
+  transfer_counts transfers = {};
+};
+/// Calls an operation, at least once, when its arrays are where the policy computes; the result of the last call is kept.
+using caller = std::function<void(std::function<call_cost()> const& call)>;
+
 struct operation {
   std::string name;   ///< as case.json has it; mbirk profile has names of its own (profile_problem.hpp)
   std::string group;  ///< the folder of the library that it comes from
-  std::vector<std::string> geometries, policies;
+  std::vector<std::string> geometries;
+  bool only_on_host;  ///< runs on the host under every policy
   std::vector<input_info> inputs;
   std::vector<argument_info> arguments;
   array_kind output = array_kind::image;
-  std::function<void(any_context const&, any_scan const&, operands&)> run;
+  std::function<void(any_context const&, any_scan const&, operands&, caller const&)> execute;
   std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;  ///< of the definition, nonzero weights only
+
+  /// Once.
+  void run(any_context const& ctx, any_scan const& scan, operands& x) const {
+    execute(ctx, scan, x, [](std::function<call_cost()> const& call) { call(); });
+  }
 };
 
 std::vector<operation> const& operations();

@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "operations.hpp"
+#include "policy.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -35,11 +36,11 @@ json as_json(operation const& op) {
         {{"name", i.name}, {"type", is_index_array(i.kind) ? "int32" : "float32"}, {"shape", axes_of(i.kind)}, {"required", i.required}});
   for (auto const& a : op.arguments) arguments.push_back({{"name", a.name}, {"type", name_of(a.kind)}, {"default", a.fallback}});
   return {{"name", op.name}, {"group", op.group}, {"needs", {{"geometry", op.geometries}, {"inputs", inputs}, {"args", arguments}}},
-          {"output", {{"type", is_index_array(op.output) ? "int32" : "float32"}, {"shape", axes_of(op.output)}}}, {"policies", op.policies}};
+          {"output", {{"type", is_index_array(op.output) ? "int32" : "float32"}, {"shape", axes_of(op.output)}}}, {"policies", policies_of(op)}};
 }
 
 int list(ops_options const& o) {
-  require_policy(o);
+  chosen_policy const policy(o);  // whether it is here
   if (o.as_json) {
     json all = json::array();
     for (auto const& op : operations()) all.push_back(as_json(op));
@@ -48,7 +49,7 @@ int list(ops_options const& o) {
   }
   std::vector<std::vector<std::string>> rows{{"operation", "group", "geometry", "needs", "gives", "policies"}};
   for (auto const& op : operations())
-    rows.push_back({op.name, op.group, joined(op.geometries), needs(op), axes_of(op.output), joined(op.policies)});
+    rows.push_back({op.name, op.group, joined(op.geometries), needs(op), axes_of(op.output), joined(policies_of(op))});
   std::vector<std::size_t> width(rows[0].size());
   for (auto const& row : rows)
     for (std::size_t k = 0; k < row.size(); ++k) width[k] = std::max(width[k], row[k].size());

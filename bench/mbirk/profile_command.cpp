@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +13,7 @@
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/version.hpp"
+#include "policy.hpp"
 #include "profile_problem.hpp"
 #include "profile_summary.hpp"
 #include "progress.hpp"
@@ -23,7 +23,6 @@ namespace mbirk::program {
 namespace {
 
 using json = nlohmann::json;
-using clock = std::chrono::steady_clock;
 
 struct profile_options {
   common_options common;
@@ -36,59 +35,72 @@ struct profile_options {
 // Larger sizes are modelled: an exact count of a cone projection takes seconds at 256 and grows with N^4. Reuse distances cost ten times more.
 constexpr index_t largest_counted = 256, largest_reuse = 128;
 
-double seconds_of(auto const& f) {
-  auto const begin = clock::now();
-  f();
-  return std::chrono::duration<double>(clock::now() - begin).count();
-}
-
-/// One operation at one size: its data, and how it is called.
+/// One operation at one size: its data, and where it runs.
 struct measured_operation {
   profile_entry const& entry;
   profile_problem const& problem;
   operands data;
-  exec::host exec;
+  chosen_policy const& policy;
 
-  template <class Instr> void run(Instr const& instr) { entry.op->run(context{exec, instr}, problem.scan(), data); }
-  double seconds() {
-    return seconds_of([&] { run(instrument::none{}); });
-  }
+  void run(instrument::trace_buffer* trace, caller const& calls) { policy.run(*entry.op, problem.scan(), data, trace, calls); }
+  template <class Instr> void run_on_host(Instr const& instr) { entry.op->run(context{policy.host(), instr}, problem.scan(), data); }
 };
 
-/// Run 1 is the warm-up, run 2 is traced, every later run is timing only: the median of as many calls as fit into 50 ms, at least 1, at most 25.
-json measure(measured_operation& m, int run, instrument::trace_buffer& trace) {
-  if (run == 1) return {{"time", m.seconds()}, {"traced", false}, {"warm_up", true}};
-  if (run == 2) return {{"time", seconds_of([&] { m.run(instrument::tracing{trace}); })}, {"traced", true}};
+/// As many calls as fit into 50 ms, at least 1, at most 25: their median.
+json repeated(std::function<call_cost()> const& call, transfer_counts& transfers) {
   std::vector<double> times;
   double total = 0;
-  while (times.empty() || (total < 0.05 && times.size() < 25)) total += times.emplace_back(m.seconds());
+  while (times.empty() || (total < 0.05 && times.size() < 25)) {
+    auto const cost = call();
+    total += times.emplace_back(cost.seconds);
+    transfers = cost.transfers;
+  }
   std::sort(times.begin(), times.end());
   return {{"time", times[times.size() / 2]}, {"traced", false}, {"calls", times.size()}, {"min", times.front()}, {"max", times.back()}};
 }
 
-/// Exact counts up to largest_counted, with reuse distances up to largest_reuse; above, the model on shapes alone.
+/// Run 1 is the warm-up, run 2 is traced, every later run is timing only. The arrays are placed before the clock starts; the result is fetched after it
+/// stops. Transfers are those of one call.
+json measure(measured_operation& m, int run, instrument::trace_buffer& trace) {
+  json one;
+  transfer_counts t;
+  m.run(run == 2 ? &trace : nullptr, [&](auto const& call) {
+    if (run > 2) {
+      one = repeated(call, t);
+    } else {
+      auto const cost = call();
+      one = {{"time", cost.seconds}, {"traced", run == 2}}, t = cost.transfers;
+      if (run == 1) one["warm_up"] = true;
+    }
+  });
+  if (m.policy.has_blocks()) one.update({{"uploads", t.uploads}, {"bytes_up", t.bytes_up}, {"downloads", t.downloads}, {"bytes_down", t.bytes_down}});
+  return one;
+}
+
+/// Exact counts of the host up to largest_counted, with reuse distances up to largest_reuse; above, the model on shapes alone.
 json count(measured_operation& m, index_t n) {
   instrument::ledger records;
   bool const counted = n <= largest_counted;
-  if (counted) m.run(counting{records, n <= largest_reuse});
+  if (counted) m.run_on_host(counting{records, n <= largest_reuse});
   else {
     profile_problem const shapes(m.entry.geometry, n, 1, false);
-    measured_operation{m.entry, shapes, shapes.make_operands(*m.entry.op, m.entry.arguments), m.exec}.run(instrument::model<>{records});
+    measured_operation{m.entry, shapes, shapes.make_operands(*m.entry.op, m.entry.arguments), m.policy}.run_on_host(instrument::model<>{records});
   }
-  return cost_json(records.last(), counted ? "counted" : "model", m.entry.op->minimal_flops(m.problem.scan(), m.data), m.exec.threads());
+  auto cost = cost_json(records.last(), counted ? "counted" : "model", m.entry.op->minimal_flops(m.problem.scan(), m.data), m.policy.host().threads());
+  if (m.policy.has_blocks()) cost["policy"] = "host";  // whose kernels were counted
+  return cost;
 }
 
-json environment(int threads) {
-  std::string cpu = "unknown", line;
-  for (std::ifstream info("/proc/cpuinfo"); std::getline(info, line);)
-    if (line.starts_with("model name")) { cpu = line.substr(line.find(':') + 2); break; }
-  return {{"backend", "host"}, {"devices", {cpu}}, {"mbirk_version", version_string}, {"compiler",
+json environment(chosen_policy const& policy) {
+  json j = policy.environment();
+  j.update({{"mbirk_version", version_string}, {"compiler",
 #if defined(__clang__)
-          "clang " __clang_version__
+             "clang " __clang_version__
 #else
-          "g++ " __VERSION__
+             "g++ " __VERSION__
 #endif
-          }, {"cuda_version", nullptr}, {"threads", threads}, {"cpu", cpu}, {"vector_lanes", simd::native_lanes}};
+            }, {"threads", policy.host().threads()}, {"cpu", cpu_name()}, {"vector_lanes", simd::native_lanes}});
+  return j;
 }
 
 std::string timestamp() {
@@ -105,7 +117,7 @@ std::vector<profile_entry const*> choose(std::string const& glob) {
 }
 
 int run_profile(profile_options const& options) {
-  require_policy(options.common);
+  chosen_policy const policy(options.common);
   auto const chosen = choose(options.ops);
   require(!chosen.empty(), [&] {
     return "--ops " + options.ops + " matches no operation, expected a pattern such as 'parallel_*' for names such as " + profile_entries().front().name;
@@ -119,14 +131,15 @@ int run_profile(profile_options const& options) {
   fs::path const file = out / ("mbirk_profile_" + when + ".json");
   output_file result(file);  // now, so that an unwritable folder is noticed before the work
 
-  int const threads = exec::host{options.common.threads}.threads();
-  json report{{"timestamp", when}, {"volume_sizes", options.sizes}, {"runs_per_size", options.runs}, {"environment", environment(threads)},
+  json report{{"timestamp", when}, {"volume_sizes", options.sizes}, {"runs_per_size", options.runs}, {"environment", environment(policy)},
               {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
   progress bar(options.sizes.size() * chosen.size(), options.common.quiet);
   std::size_t done_steps = 0;
   for (auto const n : options.sizes) {
     instrument::trace_buffer trace(1 << 16);
     exec::workspace memory;  // so that repeated calls do not pay for fresh pages
+    chosen_policy here = policy;
+    here.set_host_memory(&memory);
     auto& costs = report["cost_analysis"][std::to_string(n)] = json::object();
     std::unique_ptr<profile_problem> problem;
     std::string made_for;
@@ -134,8 +147,8 @@ int run_profile(profile_options const& options) {
       auto const& [name, geometry, op, arguments] = *entry;
       bar.at(done_steps++, fmt::format("{} at {}", name, n));
       try {
-        if (made_for != geometry) problem = std::make_unique<profile_problem>(geometry, n, threads, true), made_for = geometry;
-        measured_operation m{*entry, *problem, problem->make_operands(*op, arguments), exec::host{options.common.threads, &memory}};
+        if (made_for != geometry) problem = std::make_unique<profile_problem>(geometry, n, options.common.threads, true), made_for = geometry;
+        measured_operation m{*entry, *problem, problem->make_operands(*op, arguments), here};
         for (int run = 1; run <= options.runs; ++run) {
           json one = measure(m, run, trace);
           one["operation"] = name, one["volume_size"] = n, one["run"] = run;

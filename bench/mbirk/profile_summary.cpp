@@ -33,8 +33,10 @@ std::string time_text(double t) {
 
 void print_summary(json const& report) {
   auto const& environment = report["environment"];
-  fmt::print("{}, {} threads, {} float lanes, mbirk {}\n", environment["cpu"].get<std::string>(), environment["threads"].get<int>(),
+  fmt::print("{}, {} threads, {} float lanes, mbirk {}", environment["cpu"].get<std::string>(), environment["threads"].get<int>(),
              environment["vector_lanes"].get<int>(), environment["mbirk_version"].get<std::string>());
+  if (std::string const backend = environment["backend"]; backend == "host") fmt::print("\n");
+  else fmt::print("\ntimes of policy {} on {}; costs are those of the host's kernels\n", backend, environment["devices"][0].get<std::string>());
   for (auto const& size : report["volume_sizes"]) {
     auto const& costs = report["cost_analysis"][std::to_string(size.get<long>())];
     double total = 0;

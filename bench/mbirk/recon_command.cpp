@@ -228,7 +228,7 @@ std::vector<float> allocate(double elements, char const* name) {
 }
 
 int reconstruct(recon_command const& o) {
-  require_policy(o);
+  require_host(o, "recon");
   interrupt_watch const watch;
   auto const start = clock::now();
   measurement_source const source(o.files);

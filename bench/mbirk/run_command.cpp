@@ -3,14 +3,15 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "case_file.hpp"
 #include "check_result.hpp"
 #include "command.hpp"
 #include "cost_json.hpp"
+#include "policy.hpp"
 #include "progress.hpp"
 #include "trace_file.hpp"
 
@@ -22,6 +23,14 @@ namespace fs = std::filesystem;
 struct run_options : common_options {
   std::string case_folder, out, glob = "*", instrument = "none";
   bool check = false;
+  std::optional<std::uint64_t> seed;  // this and the next are of the emulation
+  bool late_copies = false, check_races = false;
+
+  exec::emulation_options emulation() const {
+    for (auto const& [given, name] : {std::pair(seed.has_value(), "--seed"), {late_copies, "--late-copies"}, {check_races, "--check-races"}})
+      require(!given || policy == "emulated", [&] { return name + (" is given with --policy " + policy) + ", expected only with --policy emulated"; });
+    return {.seed = seed.value_or(0), .late_copies = late_copies, .check_races = check_races};
+  }
 };
 
 /// An entry that was asked for, with its operation.
@@ -60,25 +69,24 @@ std::vector<job> select(case_file const& c, run_options const& o) {
   return jobs;
 }
 
-/// The policy of a run, and what it has noticed.
+/// The policy of a run, and what the instrument has noticed.
 class recorder {
  public:
-  explicit recorder(run_options const& o) : kind_(o.instrument), exec_(o.threads), trace_(kind_ == "tracing" ? 1 << 16 : 0) {
+  recorder(run_options const& o, exec::emulation_options const& emulation)
+      : kind_(o.instrument), policy_(o, emulation), trace_(kind_ == "tracing" ? 1 << 16 : 0) {
     require<unavailable_error>(kind_ != "nvtx", [] { return "instrument nvtx is not available here: this program was built without CUDA"; });
+    require<unavailable_error>(kind_ != "counting" || !policy_.has_blocks(), [&] {
+      return "instrument counting is not available under policy " + policy_.name() + ": kernels are counted on the host, expected --policy host";
+    });
   }
-  any_context make_context() {
-    if (kind_ == "counting") return context{exec_, counting(counts_)};
-    if (kind_ == "tracing") return context{exec_, instrument::tracing(trace_)};
-    return context{exec_, instrument::none{}};
-  }
-  /// After an operation: counts become JSON at once, because they name the entry.
-  void finished(case_entry const& e, std::uint64_t minimal_flops) {
-    for (auto const& record : counts_.records()) {
-      json one = {{"operation", record.name}, {"output", e.output}};
-      one.update(cost_json(record, "counted", minimal_flops, exec_.threads()));
-      list_.push_back(std::move(one));
-    }
-    counts_.clear();
+  /// Seconds of the operation itself, once its inputs are where it computes.
+  double run(job const& j, any_scan const& scan, operands& x) {
+    double seconds = 0;
+    caller const once = [&](auto const& call) { seconds = call().seconds; };
+    if (kind_ == "counting") j.op->execute(context{policy_.host(), counting(counts_)}, scan, x, once);
+    else policy_.run(*j.op, scan, x, kind_ == "tracing" ? &trace_ : nullptr, once);
+    note_counts(j, scan, x);
+    return seconds;
   }
   void write(case_file const& c, fs::path const& folder) const {
     if (kind_ == "counting") {
@@ -91,8 +99,20 @@ class recorder {
   }
 
  private:
+  /// Counts become JSON at once, because they name the entry.
+  void note_counts(job const& j, any_scan const& scan, operands const& x) {
+    if (kind_ != "counting") return;
+    auto const minimal = j.op->minimal_flops(scan, x);
+    for (auto const& record : counts_.records()) {
+      json one = {{"operation", record.name}, {"output", j.entry->output}};
+      one.update(cost_json(record, "counted", minimal, policy_.host().threads()));
+      list_.push_back(std::move(one));
+    }
+    counts_.clear();
+  }
+
   std::string kind_;
-  exec::host exec_;
+  chosen_policy policy_;
   instrument::trace_buffer trace_;
   instrument::ledger counts_;
   json list_ = json::array();
@@ -144,8 +164,7 @@ void make_folder(fs::path const& folder) {
 }
 
 int run(run_options const& o) {
-  require_policy(o);
-  recorder records(o);
+  recorder records(o, o.emulation());
   auto const c = read_case(o.case_folder);
   auto const jobs = select(c, o);
   std::error_code ignored;
@@ -160,21 +179,21 @@ int run(run_options const& o) {
     auto const& e = *jobs[k].entry;
     bar.at(k, e.op);
     auto x = load_operands(c, e, *jobs[k].op);
-    auto const start = std::chrono::steady_clock::now();
+    double seconds = 0;
     try {
-      jobs[k].op->run(records.make_context(), c.scan, x);
+      seconds = records.run(jobs[k], c.scan, x);
     } catch (error const& failure) {
-      throw error(c.file + ": " + e.field + ": " + failure.what(), failure.where);
+      auto const what = c.file + ": " + e.field + ": " + failure.what();
+      if (dynamic_cast<exec::emulation_error const*>(&failure) || dynamic_cast<device_error const*>(&failure)) throw failed_check(what, failure.where);
+      throw error(what, failure.where);
     }
-    std::chrono::duration<double> const seconds = std::chrono::steady_clock::now() - start;
-    records.finished(e, o.instrument == "counting" ? jobs[k].op->minimal_flops(c.scan, x) : 0);
     auto const path = fs::path(o.out) / e.output;
     make_folder(path.parent_path());
     std::visit([&](auto const& result) { write_npy(path, result); }, x.output);
     for (auto const& w : x.warnings) warnings.push_back(c.file + ": " + e.field + ": " + w);
     bar.clear();
     if (o.check) table.checked(e, x.output, c.folder / e.output);
-    else table.done(e, x.output, seconds.count());
+    else table.done(e, x.output, seconds);
   }
   records.write(c, o.out);
   for (auto const& w : warnings)  // at the end, so that a failure is one line
@@ -195,6 +214,11 @@ void add_run_command(CLI::App& app, chosen_command& chosen) {
       ->check(CLI::IsMember({"none", "nvtx", "counting", "tracing"}))
       ->type_name("NAME")
       ->capture_default_str();
+  command->add_option("--seed", o->seed, "With --policy emulated: order of blocks and threads; 0: ascending")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command->add_flag("--late-copies", o->late_copies, "With --policy emulated: asynchronous copies land as late as they may");
+  command->add_flag("--check-races", o->check_races, "With --policy emulated: accesses to shared memory are checked for races");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

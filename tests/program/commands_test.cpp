@@ -31,14 +31,6 @@ TEST(Commands, BadUsage) {
   expect_failure(mbirk_program({"run", "with\nnewline", "--out", "b"}), 2, "with newline: no such folder");
 }
 
-TEST(Commands, PoliciesThatAreNotHere) {
-  scratch_folder scratch;
-  expect_failure(
-      mbirk_program({"run", golden("cone_odd").string(), "--out", (scratch / "out").string(), "--ops", "*project*", "--policy", "emulated"}), 3,
-      "policy emulated is not available here");
-  EXPECT_FALSE(fs::exists(scratch / "out"));
-}
-
 TEST(Commands, OpsListsEveryOperation) {
   auto const table = mbirk_program({"ops"}), as_json = mbirk_program({"ops", "--json"});
   EXPECT_EQ(table.code, 0) << table;

@@ -67,10 +67,11 @@ template <> struct projector<cone_geometry> {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
       auto const& boxes = plan.boxes;
-      kernel::cone_gather<B> const kernel{s.geometry(), cylinders, inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                          observe(ctx, boxes.row_middle), observe(ctx, boxes.row_reach), observe(ctx, boxes.col_middle),
-                                          observe(ctx, boxes.col_reach), observe(ctx, t.placed_positions), observe(ctx, t.placed_elevations),
-                                          t.elevations.stride, shape, {shape.packs, kernel::cone_gather<B>::most_packs}, plan.groups.all()};
+      kernel::cone_gather<B> const kernel{s.geometry(), cylinders, inside, observe(ctx, plan.rows), observe(ctx, plan.cols),
+                                          observe(ctx, plan.offsets), observe(ctx, boxes.row_middle), observe(ctx, boxes.row_reach),
+                                          observe(ctx, boxes.col_middle), observe(ctx, boxes.col_reach), observe(ctx, t.placed_positions),
+                                          observe(ctx, t.placed_elevations), t.elevations.stride, shape,
+                                          {shape.packs, kernel::cone_gather<B>::most_packs}, plan.groups.all()};
       launch(ctx, kernel.tasks(), kernel);
       show_views(ctx, inside, shape, sink);
     } else {
@@ -91,7 +92,8 @@ template <> struct projector<cone_geometry> {
                                     observe(ctx, t.placed_positions), observe(ctx, t.placed_elevations), t.elevations.stride, shape,
                                     {t.padded_slices / B::lanes, block_back::most_packs}, plan.groups.all()});
     } else {
-      kernel::cone_back<B, Power, Unit> kernel{make_cone_view(ctx, s, t, plan), inside, cylinders, observe(ctx, plan.offsets), shape, plan.groups.all()};
+      kernel::cone_back<B, Power, Unit> kernel{make_cone_view(ctx, s, t, plan), inside, cylinders, observe(ctx, plan.offsets),
+                                               shape, plan.groups.all()};
       kernel.plan_scratch();
       launch(ctx, plan.groups.size(), kernel);
     }

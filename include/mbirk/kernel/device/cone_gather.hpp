@@ -41,14 +41,14 @@ template <class B> struct cone_gather {
  private:
   /// What a warp owns.
   struct place {
-    index_t view, first, row;  // first of its channels, first of its rows
+    index_t first, row;  // first of its channels, of its rows
     view_position at;
     typename B::template cursor<float const> elevations;
   };
 
   template <int Packs> MBIRK_HD void project(index_t task) const noexcept {
     index_t const all = pieces.count(), quads = ceil_div(shape.channels, gather_channels), v = task / all / quads;
-    place const own{v, task / all % quads * gather_channels, pieces.first(task % all), G::load_value(positions + v), elevations + v * elevation_stride};
+    place const own{task / all % quads * gather_channels, pieces.first(task % all), G::load_value(positions + v), elevations + v * elevation_stride};
     index_t const looked_at = geometry.slices > 0 ? groups.size() : 0;
 
     pack sum[gather_channels][Packs];
@@ -81,18 +81,19 @@ template <class B> struct cone_gather {
     wide const middle = number(cosine) * x - number(sine) * y, reach = number(across) * half_x + number(along) * half_y;
     wide const low = middle - reach, high = middle + reach;
 
-    wide const inverse = number(geometry.inverse_detector_dist), zero = number(0), one = number(1);
+    wide const inverse = number(geometry.inverse_detector_dist), zero = number(0), one = number(1), first = number(static_cast<double>(own.first));
     wide const depth = number(geometry.inverse_magnification) - (number(sine) * x + number(cosine) * y) * inverse;
     wide const deep = (number(along) * half_x + number(across) * half_y) * inverse;
     auto const before = number(1e-9) < depth - deep;  // else a part of it is beside the source, and may land anywhere
     wide const most = one / select(before, depth - deep, one), fewest = one / select(before, depth + deep, one);  // magnifications
     wide const left = low * select(low < zero, most, fewest), right = high * select(high < zero, fewest, most);
     wide const slope = max(abs(left), abs(right)) * inverse;
-    wide const extent = max((number(across) + number(along) * slope) * number(geometry.delta_x), (number(along) + number(across) * slope) * number(geometry.delta_y));
-    wide const overlap = (most * extent * number(1.0 / geometry.delta_det_channel) + one) * number(0.5);
+    wide const extent_x = (number(across) + number(along) * slope) * number(geometry.delta_x);
+    wide const extent_y = (number(along) + number(across) * slope) * number(geometry.delta_y);
+    wide const overlap = (most * max(extent_x, extent_y) * number(1.0 / geometry.delta_det_channel) + one) * number(0.5);
     auto const channel = [&](wide u) MBIRK_FLAT {
       if (geometry.curved) u = atan(u * inverse) * number(1.0 / geometry.inverse_detector_dist);
-      return definition::detector_cell(u, geometry.det_channel_offset, geometry.delta_det_channel, geometry.channels) - number(static_cast<double>(own.first));
+      return definition::detector_cell(u, geometry.det_channel_offset, geometry.delta_det_channel, geometry.channels) - first;
     };
     wide const reaches = select(channel(left) - overlap < number(gather_channels - 1), select(zero < channel(right) + overlap, one, zero), zero);
     return G::where(G::constant(0) < G::first_lanes(groups.size() - g) * G::to_pack(select(before, reaches, one)));
@@ -101,51 +102,43 @@ template <class B> struct cone_gather {
   /// Adds the pixels first, first + 1, ..., a lane each, to the four channels.
   template <int Packs> MBIRK_INLINE void add_pixels(place const& own, index_t first, int count, pack (&sum)[gather_channels][Packs]) const noexcept {
     auto const number = [](double x) MBIRK_FLAT { return G::broadcast(x); };
-    wide const x = definition::column_x(geometry, G::to_wide(G::load_ints(cols + first))), y = definition::row_y(geometry, G::to_wide(G::load_ints(rows + first)));
-    auto const f = definition::make_cone_footprint(geometry, number(own.at.cosine), number(own.at.sine), x, y);
-    wide const z0 = definition::slice_z(geometry, number(0), number(own.at.z_shift));
-    wide const edge = definition::left_edge(definition::detector_row(geometry, f.magnification, z0), f.row_width);
-    wide const step = number(1) / f.row_width, start = (number(static_cast<double>(own.row)) - edge) * step;
-    // What the rows of this warp see of the cylinder, if anything.
-    wide const sees = select(start < number(static_cast<double>(geometry.slices)), select(number(0) < fma(step, number(Packs * B::lanes), start), number(1), number(0)), number(0));
-    wide const chord = f.channel.chord * sees, distance = f.channel.centre - number(static_cast<double>(own.first));
-    auto const square = G::to_pack(f.magnification * f.magnification), scale = G::to_pack(f.row_width), in_list = G::first_lanes(count);
+    auto const f = find_footprints<G>(geometry, own.at, G::load_ints(rows + first), G::load_ints(cols + first));
+    wide const step = number(1) / f.row_width, start = (number(static_cast<double>(own.row)) - row_edge<G>(geometry, own.at, f, 0)) * step;
+    // Of the cylinder the rows of this warp may see nothing.
+    wide const end = fma(step, number(Packs * B::lanes), start), slices = number(static_cast<double>(geometry.slices));
+    wide const chord = select(start < slices, select(number(0) < end, f.channel.chord, number(0)), number(0));
+    wide const distance = f.channel.centre - number(static_cast<double>(own.first));
+    auto const square = G::to_pack(f.magnification * f.magnification), scale = G::to_pack(f.row_width), listed = G::first_lanes(count);
     auto any = G::constant(0);
     typename G::pack weight[gather_channels];
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      weight[t] = G::to_pack(definition::overlap(distance - number(t), f.channel.width) * chord) * in_list;
+      weight[t] = G::to_pack(definition::overlap(distance - number(t), f.channel.width) * chord) * listed;
       any = any + weight[t];
     });
     each_bit(G::where(G::constant(0) < any), [&](int lane) MBIRK_FLAT {
       auto const cylinder = cylinders + G::load_value(offsets + (first + lane));
-      pack a[gather_channels];
-      simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT { a[t] = B::broadcast(G::at(weight[t], lane)); });
-      double const from = G::at(start, lane), each = G::at(step, lane);
       pack const magnified = B::broadcast(G::at(square, lane));
-      float const mean = G::at(scale, lane);
-      switch (lane_form_of(each)) {
-        case resample_form::two: add_rows<Packs>(own, cylinder, magnified, a, lane_rows<resample_form::two>(from, each, mean), sum); break;
-        case resample_form::three: add_rows<Packs>(own, cylinder, magnified, a, lane_rows<resample_form::three>(from, each, mean), sum); break;
-        case resample_form::any: add_rows<Packs>(own, cylinder, magnified, a, lane_rows<resample_form::any>(from, each, mean), sum); break;
+      lane_line const line = make_line(G::at(start, lane), G::at(step, lane), G::at(scale, lane));
+      pack value[Packs];
+      switch (line.form) {
+        case resample_form::two: find_rows<resample_form::two>(own, cylinder, magnified, line, value); break;
+        case resample_form::three: find_rows<resample_form::three>(own, cylinder, magnified, line, value); break;
+        case resample_form::any: find_rows<resample_form::any>(own, cylinder, magnified, line, value); break;
       }
+      simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
+        pack const a = B::broadcast(G::at(weight[t], lane));
+        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = fma(a, value[i], sum[t][i]); });
+      });
     });
   }
 
-  template <resample_form Form> MBIRK_INLINE lane_resampler<B, Form, 1> lane_rows(double start, double step, float scale) const noexcept {
-    return {make_line<Form>(start, step, scale), static_cast<std::int32_t>(geometry.slices)};
-  }
-
-  /// Adds one cylinder with the four weights.
-  template <int Packs, class Resampler>
-  MBIRK_INLINE void add_rows(place const& own, typename B::template cursor<float const> cylinder, pack square, pack const (&weight)[gather_channels],
-                             Resampler slices, pack (&sum)[gather_channels][Packs]) const noexcept {
-    auto const source = [&](typename B::ints k) MBIRK_FLAT {
+  /// A cylinder, times the secants of its slices, as means over rows.
+  template <resample_form Form, int Packs>
+  MBIRK_INLINE void find_rows(place const& own, typename B::template cursor<float const> cylinder, pack square, lane_line const& line,
+                              pack (&value)[Packs]) const noexcept {
+    lane_resampler<B, Form, 1> slices(line, static_cast<std::int32_t>(geometry.slices));
+    slices.run(value, [&](typename B::ints k) MBIRK_FLAT {
       return B::gather(cylinder, k) * definition::elevation_secant(square, B::gather(own.elevations, k));
-    };
-    pack value[Packs];
-    slices.run(source, value);
-    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = fma(weight[t], value[i], sum[t][i]); });
     });
   }
 };

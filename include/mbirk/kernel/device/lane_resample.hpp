@@ -1,5 +1,6 @@
-// The vertical step of the cone projector on a warp: a lane computes the mean of a sequence over its own interval. As kernel/host/resample.hpp, whose
-// text says what the forms are; here a lane reads what it needs by index, so one form reaches to steps of two and nothing has to lie around the source.
+// What the cone kernels of a device share: footprints of a lane's pixel, and the vertical step, in which a lane takes the mean of a sequence over
+// its own interval. Forms and weights are those of kernel/host/resample.hpp; but a lane reads what it needs by index, so the short forms reach up to
+// steps of two and the source needs no zeros around it.
 #pragma once
 
 #include <cmath>
@@ -7,25 +8,36 @@
 
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/exec/block.hpp"
+#include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/host/resample.hpp"
 
 MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Lines of packs cut into equal pieces of at most `most` packs; the last may have fewer.
+/// Of the pixels (i, j), a lane each.
+template <class G>
+MBIRK_INLINE auto find_footprints(cone_geometry const& g, view_position const& at, typename G::ints i, typename G::ints j) {
+  auto const x = definition::column_x(g, G::to_wide(j)), y = definition::row_y(g, G::to_wide(i));
+  return definition::make_cone_footprint(g, G::broadcast(at.cosine), G::broadcast(at.sine), x, y);
+}
+
+/// The left edge of a slice, in rows.
+template <class G, class Footprint>
+MBIRK_INLINE typename G::wide row_edge(cone_geometry const& g, view_position const& at, Footprint const& f, index_t slice) {
+  auto const z = definition::slice_z(g, G::broadcast(static_cast<double>(slice)), G::broadcast(at.z_shift));
+  return definition::left_edge(definition::detector_row(g, f.magnification, z), f.row_width);
+}
+
+/// A line of packs cut into equal pieces of at most `most`; the last may be shorter.
 struct pack_pieces {
   index_t packs, each;
   pack_pieces(index_t packs_of_a_line, index_t most) : packs(packs_of_a_line), each(ceil_div(packs, ceil_div(packs, most))) {}
 
   MBIRK_HD index_t count() const noexcept { return ceil_div(packs, each); }
-  MBIRK_HD index_t first(index_t piece) const noexcept { return piece * each * warp_lanes; }
+  MBIRK_HD index_t first(index_t piece) const noexcept { return piece * each * warp_lanes; }  ///< element
   MBIRK_HD int packs_of(index_t piece) const noexcept { return static_cast<int>(least(each, packs - piece * each)); }
 };
-
-MBIRK_HD constexpr resample_form lane_form_of(double step) noexcept {
-  return step < narrowest_step ? resample_form::any : step <= 1 ? resample_form::two : step <= 2 ? resample_form::three : resample_form::any;
-}
 
 /// Destination cell k is [start + step k, start + step (k + 1)) in cells of the source.
 struct lane_line {
@@ -35,20 +47,18 @@ struct lane_line {
   float scale;                          // 1/step for means, step for squares
   resample_form form;
 };
-template <resample_form Form> MBIRK_INLINE lane_line make_line(double start, double step, float scale) {
+MBIRK_INLINE lane_line make_line(double start, double step, float scale) {
+  constexpr double one = 4294967296.0;
   lane_line line;
-  if constexpr (Form == resample_form::any) {
-    line.exact = {start, step};
-  } else {
-    constexpr double one = 4294967296.0;
-    line.fixed = {static_cast<std::int64_t>(limited(start, -1e9, 1e9) * one), static_cast<std::int64_t>(step * (one * warp_lanes))};
-  }
-  line.scale = scale, line.form = Form;
+  line.scale = scale;
+  line.form = step < narrowest_step ? resample_form::any : step <= 1 ? resample_form::two : step <= 2 ? resample_form::three : resample_form::any;
+  if (line.form == resample_form::any) line.exact = {start, step};
+  else line.fixed = {static_cast<std::int64_t>(limited(start, -1e9, 1e9) * one), static_cast<std::int64_t>(step * (one * warp_lanes))};
   return line;
 }
 
 /// Walks over packs of destinations. Power 1 gives means; power 2 sums of squared overlaps times the source. Positions are off by less than 2^-31
-/// cells in a pack and 2^-32 more in each that follows.
+/// cells in the first pack, and by 2^-32 more in each that follows.
 template <class B, resample_form Form, int Power> class lane_resampler {
   using G = typename B::geometry;
   using pack = typename B::pack;
@@ -69,11 +79,11 @@ template <class B, resample_form Form, int Power> class lane_resampler {
     }
   }
 
-  /// Of the first packs of destinations. source(cell) is what a lane finds in one of the cells.
-  template <int Packs, class Source> MBIRK_INLINE void run(Source const& source, pack (&value)[Packs]) {
+  /// The first packs of destinations. source(cell) is what a lane finds in one of the cells.
+  template <int Packs, class Source> MBIRK_INLINE void run(pack (&value)[Packs], Source const& source) {
     if constexpr (Form == resample_form::any) {
       simd::static_for<Packs>([&](auto i) MBIRK_FLAT { value[i] = B::constant(0); });
-      for (int n = 0; n < Packs; ++n) {  // not unrolled: it is rare and long
+      for (int n = 0; n < Packs; ++n) {  // not unrolled: it is long, and rare
         pack const next = next_any(source);
         simd::static_for<Packs>([&](auto i) MBIRK_FLAT { value[i] = i == n ? next : value[i]; });
       }

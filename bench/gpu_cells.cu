@@ -1,0 +1,481 @@
+// mbirk_gpu_cells: times of the projections and of the ramp filter on a CUDA device at full sizes ("cells"), as one JSON. It needs the library and
+// the CUDA runtime, nothing else. The file is rewritten after every operation, so that what was measured survives whatever happens next.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numbers>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "mbirk/exec/cuda.cuh"
+#include "mbirk/filter/direct_filter.hpp"
+#include "mbirk/instrument/none.hpp"
+#include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/parallel.hpp"
+#include "mbirk/util/partition.hpp"
+#include "mbirk/version.hpp"
+
+namespace {
+
+using namespace mbirk;
+using shape_3 = std::array<index_t, 3>;
+using steady = std::chrono::steady_clock;
+
+constexpr char const* usage =
+    "mbirk_gpu_cells [--cells VxRxC,...] [--geometry parallel,cone] [--ops NAME,...] [--warm 3] [--repeats 5] [--budget SECONDS]\n"
+    "                [--op-budget SECONDS] [--plan] --out FILE\n"
+    "  --cells      sinograms: views x rows x channels (200x208x160,512x448x384,513x449x385,1024x1008x992)\n"
+    "  --ops        forward_project, back_project, sparse_forward_project, sparse_back_project, hessian_diagonal, direct_filter\n"
+    "  --warm       calls before the clock counts, at least 1\n"
+    "  --repeats    calls that are timed at least; 9 below 5 ms, more while they are short; fewer than that when --op-budget does not allow them\n"
+    "  --budget     seconds after which no further operation is begun (no limit): it is in `skipped`\n"
+    "  --op-budget  seconds of one operation (60), a single call excepted\n"
+    "  --plan       shapes and sizes only: needs no device\n"
+    "Exit code: 0 done, 1 something is in `errors`, 2 bad usage, 3 no device.\n";
+
+std::vector<std::string> const all_ops{"forward_project",     "back_project",     "sparse_forward_project",
+                                       "sparse_back_project", "hessian_diagonal", "direct_filter"};
+constexpr index_t subsets = 128;  // of the pixel partition whose subset 0 the sparse operations have
+
+struct options {
+  std::vector<shape_3> cells{{200, 208, 160}, {512, 448, 384}, {513, 449, 385}, {1024, 1008, 992}};
+  std::vector<std::string> geometries{"parallel", "cone"}, ops = all_ops;
+  int warm = 3, repeats = 5;
+  double budget = 1e9, op_budget = 60;
+  bool plan = false;
+  std::string out;
+};
+
+[[noreturn]] void bad_usage(std::string const& why) {
+  std::fprintf(stderr, "mbirk_gpu_cells: %s\n", why.c_str());
+  std::exit(2);
+}
+
+std::vector<std::string> split(std::string const& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+std::vector<std::string> names(std::string const& option, std::string const& text, std::vector<std::string> const& known) {
+  auto const found = split(text, ',');
+  if (found.empty()) bad_usage(option + ": expected at least one name");
+  for (auto const& name : found) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string all;
+    for (auto const& k : known) all += (all.empty() ? "" : ", ") + k;
+    bad_usage(option + ": unknown name '" + name + "', expected some of " + all);
+  }
+  return found;
+}
+
+double number(std::string const& option, std::string const& text, double least) {
+  char* end = nullptr;
+  double const x = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != 0 || !(x >= least))
+    bad_usage(option + ": expected a number, at least " + mbirk::detail::number_text(least) + ", got '" + text + "'");
+  return x;
+}
+
+shape_3 cell_shape(std::string const& text) {
+  auto const parts = split(text, 'x');
+  shape_3 shape{};
+  bool ok = parts.size() == 3;
+  for (std::size_t k = 0; ok && k < 3; ++k) {
+    ok = !parts[k].empty() && parts[k].size() < 6 && parts[k].find_first_not_of("0123456789") == std::string::npos;
+    if (ok) shape[k] = std::stoi(parts[k]), ok = shape[k] > 0;
+  }
+  if (!ok) bad_usage("--cells: expected VIEWSxROWSxCHANNELS such as 200x208x160, got '" + text + "'");
+  return shape;
+}
+
+options read_options(int argc, char** argv) {
+  options o;
+  for (int k = 1; k < argc; ++k) {
+    std::string const name = argv[k];
+    if (name == "--help" || name == "-h") {
+      std::fputs(usage, stdout);
+      std::exit(0);
+    }
+    if (name == "--plan") {
+      o.plan = true;
+      continue;
+    }
+    static std::vector<std::string> const with_value{"--cells", "--geometry", "--ops", "--warm", "--repeats", "--budget", "--op-budget", "--out"};
+    if (std::find(with_value.begin(), with_value.end(), name) == with_value.end()) bad_usage("unknown option '" + name + "'; --help lists them");
+    if (k + 1 == argc) bad_usage(name + ": expected a value");
+    std::string const value = argv[++k];
+    if (name == "--cells") {
+      o.cells.clear();
+      for (auto const& text : split(value, ',')) o.cells.push_back(cell_shape(text));
+      if (o.cells.empty()) bad_usage("--cells: expected at least one");
+    } else if (name == "--geometry") {
+      o.geometries = names(name, value, {"parallel", "cone"});
+    } else if (name == "--ops") {
+      o.ops = names(name, value, all_ops);
+    } else if (name == "--warm") {
+      o.warm = static_cast<int>(number(name, value, 1));
+    } else if (name == "--repeats") {
+      o.repeats = static_cast<int>(number(name, value, 1));
+    } else if (name == "--budget") {
+      o.budget = number(name, value, 0);
+    } else if (name == "--op-budget") {
+      o.op_budget = number(name, value, 0);
+    } else {
+      o.out = value;
+    }
+  }
+  if (o.out.empty()) bad_usage("--out is required");
+  return o;
+}
+
+// JSON, as much of it as is needed.
+
+std::string quoted(std::string const& text) {
+  std::string s = "\"";
+  for (char const c : text) {
+    if (c == '"' || c == '\\') (s += '\\') += c;
+    else if (static_cast<unsigned char>(c) < 0x20) s += ' ';
+    else s += c;
+  }
+  return s + "\"";
+}
+std::string number_json(double x) {
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, "%.6g", x);
+  return buffer;
+}
+std::string shape_json(shape_3 const& s) { return "[" + std::to_string(s[0]) + ", " + std::to_string(s[1]) + ", " + std::to_string(s[2]) + "]"; }
+
+class object {
+ public:
+  object& add(char const* key, std::string const& json) {
+    text_ += (text_.empty() ? "" : ", ") + quoted(key) + ": " + json;
+    return *this;
+  }
+  object& add(char const* key, double x) { return add(key, number_json(x)); }
+  object& add(char const* key, index_t x) { return add(key, std::to_string(x)); }
+  std::string json() const { return "{" + text_ + "}"; }
+
+ private:
+  std::string text_;
+};
+
+/// What has been found out so far.
+struct report {
+  std::string file, environment = "{}", ops = "[]", running = "null";
+  std::vector<std::string> results, errors, skipped;
+
+  void write() const {
+    std::string const partial = file + ".partial";
+    std::FILE* const out = std::fopen(partial.c_str(), "w");
+    if (!out) bad_usage("--out: " + file + " cannot be written: " + std::strerror(errno));
+    std::string text = "{\"environment\": " + environment + ",\n \"ops\": " + ops + ",\n \"running\": " + running;
+    for (auto const& [name, list] :
+         {std::pair<char const*, std::vector<std::string> const*>{"results", &results}, {"errors", &errors}, {"skipped", &skipped}}) {
+      text += ",\n " + quoted(name) + ": [";
+      for (auto const& entry : *list) text += (&entry == list->data() ? "\n  " : ",\n  ") + entry;
+      text += "]";
+    }
+    text += "}\n";
+    bool const written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+    if ((std::fclose(out) != 0) || !written || std::rename(partial.c_str(), file.c_str()) != 0) bad_usage("--out: " + file + " cannot be written");
+  }
+};
+
+// Data on the device.
+
+/// Uniform in [0, 1), a hash of the index: the same on every device.
+__global__ void fill_random(float* to, std::size_t n, std::uint32_t seed) {
+  for (std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; k < n;
+       k += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
+    auto x = static_cast<std::uint32_t>(k) * 0x9e3779b9u ^ static_cast<std::uint32_t>(k >> 32) ^ seed;
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    to[k] = static_cast<float>((x ^ (x >> 16)) >> 8) * 0x1p-24f;
+  }
+}
+
+template <int Rank> class device_array {
+ public:
+  explicit device_array(std::array<index_t, Rank> const& shape) : shape_(shape) {
+    if (bytes() == 0) return;
+    cudaError_t const status = cudaMalloc(&data_, bytes());
+    if (status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();
+      throw allocation_error("out of memory: " + std::to_string(bytes()) + " bytes for an array " + mbirk::detail::shape_text(shape_),
+                             site::current());
+    }
+    exec::check_cuda(status, "cudaMalloc");
+  }
+  ~device_array() { (void)cudaFree(data_); }
+  device_array(device_array const&) = delete;
+  device_array& operator=(device_array const&) = delete;
+
+  std::size_t bytes() const {
+    std::size_t n = sizeof(float);
+    for (auto const extent : shape_) n *= static_cast<std::size_t>(extent);
+    return n;
+  }
+  void fill(std::uint32_t seed, cudaStream_t stream) {
+    if (bytes() == 0) return;
+    fill_random<<<4096, 256, 0, stream>>>(data_, bytes() / sizeof(float), seed);
+    exec::check_cuda(cudaGetLastError(), "launch of fill_random");
+  }
+  view<float, Rank> all() const { return {data_, shape_}; }
+
+ private:
+  std::array<index_t, Rank> shape_;
+  float* data_ = nullptr;
+};
+
+std::size_t used_memory() {
+  std::size_t free = 0, total = 0;
+  exec::check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return total - free;
+}
+
+// Measuring.
+
+double since(steady::time_point start) { return std::chrono::duration<double>(steady::now() - start).count(); }
+
+struct timing {
+  std::vector<double> seconds;
+  int warm = 0;
+  double queued = 0;  ///< of one call, when calls are queued without waiting between them
+};
+
+/// Each call alone, from an idle device to the end of its last kernel: what the host prepares meanwhile is part of it.
+timing measure(exec::cuda const& device, options const& o, std::function<void()> const& call) {
+  auto const once = [&] {
+    auto const from = device.record();
+    call();
+    return device.seconds(from, device.record());
+  };
+  auto const start = steady::now();
+  timing t;
+  double last = 0;
+  while (t.warm < o.warm && (t.warm == 0 || since(start) + last * (o.warm - t.warm + o.repeats) <= o.op_budget)) last = once(), ++t.warm;
+  double sum = 0;
+  for (;;) {
+    last = t.seconds.emplace_back(once());
+    sum += last;
+    auto const n = static_cast<int>(t.seconds.size());
+    bool const enough = n >= (last < 5e-3 ? std::max(9, o.repeats) : o.repeats) && (sum >= 0.05 || n >= 50);
+    if (enough || since(start) + last > o.op_budget) break;
+  }
+  auto const n = static_cast<int>(t.seconds.size());
+  if (since(start) + n * last <= o.op_budget) {
+    auto const from = device.record();
+    for (int k = 0; k < n; ++k) call();
+    t.queued = device.seconds(from, device.record()) / n;
+  }
+  return t;
+}
+
+template <class Scan> Scan make_scan(shape_3 const& cell) {
+  bool constexpr cone = std::is_same_v<Scan, cone_scan>;
+  typename Scan::parameters p{};
+  p.sinogram_shape = cell;
+  for (index_t v = 0; v < cell[0]; ++v)
+    p.angles.push_back(static_cast<float>((cone ? 2 : 1) * std::numbers::pi * static_cast<double>(v) / static_cast<double>(cell[0])));
+  if constexpr (cone) p.source_detector_dist = 4.0 * static_cast<double>(cell[2]), p.source_iso_dist = 2.0 * static_cast<double>(cell[2]);
+  return Scan(p);
+}
+
+/// One cell in one geometry.
+template <class Scan> class problem {
+ public:
+  problem(options const& o, shape_3 const& cell, std::size_t idle_memory)
+      : o_(o), cell_(cell), idle_memory_(idle_memory), scan_(make_scan<Scan>(cell)) {
+    legacy_random random(0);
+    auto const partition = gen_pixel_partition(scan_.full_indices(), subsets, random);
+    subset_.assign(partition.subset(0).begin(), partition.subset(0).end());
+  }
+
+  /// Shapes, sizes and, with a device, times.
+  object run(std::string const& op, bool with_device) {
+    auto const recon = scan_.recon_shape();
+    bool const sparse = op.starts_with("sparse"), filter = op == "direct_filter";
+    auto const all = static_cast<std::size_t>(recon[0] * recon[1]);
+    auto const pixels = sparse ? subset_.size() : op == "hessian_diagonal" ? all : scan_.full_indices().size();
+    index_t const items = filter ? cell_[0] * cell_[1] * cell_[2] : cell_[0] * static_cast<index_t>(pixels) * recon[2];
+    object result;
+    result.add("recon_shape", shape_json(recon)).add("pixels", static_cast<index_t>(pixels)).add(filter ? "samples" : "pairs", items);
+    if (with_device) time(op, static_cast<double>(items), result);
+    return result;
+  }
+
+ private:
+  using image = device_array<3>;
+
+  void time(std::string const& op, double items, object& result) {
+    context const ctx{exec::cuda(), instrument::none{}};
+    auto const recon = scan_.recon_shape();
+    view<std::int32_t const, 1> const pixels(subset_.data(), {static_cast<index_t>(subset_.size())});
+    std::array<index_t, 2> const cylinders{pixels.extent(0), recon[2]};
+    auto const finish = [&](auto& in, auto& out, auto const& call) {
+      in.fill(1, ctx.exec.stream()), out.fill(2, ctx.exec.stream());
+      add_times(ctx.exec, items, in.bytes() + out.bytes(), call, result);
+    };
+    if (op == "forward_project") {
+      image x(recon), y(cell_);
+      finish(x, y, [&] { forward_project(ctx, scan_, x.all(), y.all()); });
+    } else if (op == "back_project") {
+      image y(cell_), x(recon);
+      finish(y, x, [&] { back_project(ctx, scan_, y.all(), x.all()); });
+    } else if (op == "sparse_forward_project") {
+      device_array<2> x(cylinders);
+      image y(cell_);
+      finish(x, y, [&] { sparse_forward_project(ctx, scan_, x.all(), pixels, y.all()); });
+    } else if (op == "sparse_back_project") {
+      image y(cell_);
+      device_array<2> x(cylinders);
+      finish(y, x, [&] { sparse_back_project(ctx, scan_, y.all(), pixels, x.all()); });
+    } else if (op == "hessian_diagonal") {
+      image none({0, 0, 0}), h(recon);
+      finish(none, h, [&] { hessian_diagonal(ctx, scan_, std::optional<view<float const, 3>>(), h.all()); });
+    } else {
+      image y(cell_), q(cell_);
+      finish(y, q, [&] { direct_filter(ctx, scan_, y.all(), q.all()); });
+    }
+  }
+
+  void add_times(exec::cuda const& device, double items, std::size_t bytes, std::function<void()> const& call, object& result) {
+    device.wait();
+    auto t = measure(device, o_, call);
+    std::string all = "[";
+    for (auto const s : t.seconds) all += (all.size() > 1 ? ", " : "") + number_json(1e3 * s);
+    std::sort(t.seconds.begin(), t.seconds.end());
+    auto const n = t.seconds.size();
+    double const median = (t.seconds[(n - 1) / 2] + t.seconds[n / 2]) / 2;
+    result.add("warm", index_t{t.warm}).add("calls", static_cast<index_t>(n)).add("ms_median", 1e3 * median).add("ms_min", 1e3 * t.seconds.front());
+    result.add("ms_max", 1e3 * t.seconds.back()).add("ms_queued", t.queued > 0 ? number_json(1e3 * t.queued) : "null").add("ms", all + "]");
+    result.add("giga_per_second", 1e-9 * items / median).add("bytes_arrays", static_cast<index_t>(bytes));
+    auto const used = used_memory();  // the pool keeps what an operation had
+    result.add("bytes_device", static_cast<index_t>(used > idle_memory_ ? used - idle_memory_ : 0));
+  }
+
+  options const& o_;
+  shape_3 cell_;
+  std::size_t idle_memory_;
+  Scan scan_;
+  std::vector<std::int32_t> subset_;
+};
+
+std::string version_text(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+std::string environment() {
+  int device = 0, driver = 0, runtime = 0;
+  cudaDeviceProp p{};
+  exec::check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  exec::check_cuda(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
+  exec::check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  exec::check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  object e;
+  e.add("device", quoted(p.name)).add("compute_capability", quoted(std::to_string(p.major) + "." + std::to_string(p.minor)));
+  e.add("cuda_driver", quoted(version_text(driver))).add("cuda_runtime", quoted(version_text(runtime)));
+  e.add("multiprocessors", index_t{p.multiProcessorCount})
+      .add("memory_bytes", static_cast<index_t>(p.totalGlobalMem))
+      .add("mbirk", quoted(std::string(version_string)));
+  return e.json();
+}
+
+class measurement {
+ public:
+  explicit measurement(options const& o) : o_(o) {
+    report_.file = o.out;
+    std::string ops;
+    for (auto const& op : o.ops) ops += (ops.empty() ? "" : ", ") + quoted(op);
+    report_.ops = "[" + ops + "]";
+    if (!o.plan) {
+      report_.environment = environment();
+      exec::check_cuda(cudaFree(nullptr), "cudaFree");  // makes the context, whose memory is no operation's
+      idle_memory_ = used_memory();
+    }
+    report_.write();
+  }
+
+  int run() {
+    for (auto const& cell : o_.cells)
+      for (auto const& geometry : o_.geometries) {
+        if (lost_) break;
+        if (geometry == "cone") run_cell<cone_scan>(cell, geometry);
+        else run_cell<parallel_scan>(cell, geometry);
+      }
+    report_.running = "null";
+    report_.write();
+    return report_.errors.empty() ? 0 : 1;
+  }
+
+ private:
+  object entry(shape_3 const& cell, std::string const& geometry, std::string const& op) const {
+    object e;
+    auto const name = std::to_string(cell[0]) + "x" + std::to_string(cell[1]) + "x" + std::to_string(cell[2]);
+    e.add("cell", quoted(name)).add("geometry", quoted(geometry)).add("operation", quoted(op));
+    return e;
+  }
+
+  template <class Scan> void run_cell(shape_3 const& cell, std::string const& geometry) {
+    std::unique_ptr<problem<Scan>> here;
+    for (auto const& op : o_.ops) {
+      auto const e = entry(cell, geometry, op);
+      if (lost_) return;  // who reads the file sees that the rest of `ops` was not run
+      if (since(start_) > o_.budget) {
+        report_.skipped.push_back(object(e).add("reason", quoted("the budget of " + number_json(o_.budget) + " s was used up")).json());
+        std::printf("%s: skipped: the budget was used up\n", e.json().c_str());
+        continue;
+      }
+      report_.running = e.json();
+      report_.write();
+      try {
+        if (!here) here = std::make_unique<problem<Scan>>(o_, cell, idle_memory_);
+        auto const found = here->run(op, !o_.plan).json();
+        report_.results.push_back("{" + e.json().substr(1, e.json().size() - 2) + ", " + found.substr(1));
+        std::printf("%s\n", report_.results.back().c_str());
+      } catch (std::exception const& failure) {
+        report_.errors.push_back(object(e).add("error", quoted(failure.what())).json());
+        std::printf("%s\n", report_.errors.back().c_str());
+        // An error of a kernel stays with the process; running out of memory does not.
+        lost_ = !o_.plan && cudaDeviceSynchronize() != cudaSuccess;
+      }
+      std::fflush(stdout);
+      report_.running = "null";
+      report_.write();
+    }
+  }
+
+  options const& o_;
+  report report_;
+  std::size_t idle_memory_ = 0;
+  bool lost_ = false;
+  steady::time_point start_ = steady::now();
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto const o = read_options(argc, argv);
+  if (!o.plan && !exec::cuda::available()) {
+    std::fputs("mbirk_gpu_cells: there is no CUDA device\n", stderr);
+    return 3;
+  }
+  try {
+    return measurement(o).run();
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "mbirk_gpu_cells: %s\n", e.what());
+    return 1;
+  }
+}

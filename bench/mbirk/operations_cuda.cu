@@ -1,0 +1,61 @@
+// The table of operations over exec::cuda, and what there is to say about the device.
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "block_operation.hpp"
+#include "cuda_operations.hpp"
+#include "mbirk/exec/cuda.cuh"
+#include "operation_bodies.hpp"
+
+namespace mbirk::program {
+namespace {
+
+struct cuda_entry {
+  std::string_view name;
+  void (*plain)(context<exec::cuda, instrument::none> const&, any_scan const&, operands&, caller const&);
+  void (*traced)(context<exec::cuda, instrument::tracing> const&, any_scan const&, operands&, caller const&);
+};
+template <class Body> constexpr cuda_entry entry_of{Body::name, &block_operation<Body, exec::cuda>::plain, &block_operation<Body, exec::cuda>::traced};
+
+constexpr cuda_entry entries[] = {
+    entry_of<body::forward_project>, entry_of<body::back_project>,   entry_of<body::sparse_forward_project>, entry_of<body::sparse_back_project>,
+    entry_of<body::hessian_diagonal>, entry_of<body::direct_filter>, entry_of<body::fbp_filter>,             entry_of<body::fdk_filter>,
+    entry_of<body::direct_recon>,    entry_of<body::fbp_recon>,      entry_of<body::fdk_recon>,              entry_of<body::recon>,
+    entry_of<body::prox_map>,        entry_of<body::gen_weights>,    entry_of<body::gen_weights_mar>,        entry_of<body::qggmrf_denoise>,
+    entry_of<body::median_filter3d>,
+};
+
+/// 13020 is 13.2.
+std::string version_text(int version) { return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10); }
+
+cuda_description describe() {
+  int device = 0, runtime = 0, driver = 0;
+  cudaDeviceProp properties{};
+  exec::check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  exec::check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  exec::check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  exec::check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  return {properties.name, version_text(runtime), version_text(driver), std::to_string(properties.major) + '.' + std::to_string(properties.minor)};
+}
+
+}  // namespace
+
+struct cuda_operations::implementation {
+  exec::cuda exec{};
+  cuda_description description = describe();
+};
+
+cuda_operations::cuda_operations() : implementation_(std::make_shared<implementation>()) {}
+
+cuda_description const& cuda_operations::description() const noexcept { return implementation_->description; }
+
+void cuda_operations::run(std::string_view operation, any_scan const& scan, operands& x, instrument::trace_buffer* trace, caller const& calls) const {
+  auto const* const found = std::find_if(std::begin(entries), std::end(entries), [&](cuda_entry const& e) { return e.name == operation; });
+  require<error>(found != std::end(entries), [&] { return std::string(operation) + " is no operation of policy cuda"; });
+  auto const& exec = implementation_->exec;
+  if (trace) found->traced({exec, instrument::tracing(*trace)}, scan, x, calls);
+  else found->plain({exec, instrument::none{}}, scan, x, calls);
+}
+
+}  // namespace mbirk::program

@@ -1,0 +1,18 @@
+// Filters, direct reconstruction, weights, the denoiser and the median filter over exec::cuda.
+#include "block_operation_run.hpp"
+#include "mbirk/exec/cuda.cuh"
+
+namespace mbirk::program {
+
+template struct block_operation<body::direct_filter, exec::cuda>;
+template struct block_operation<body::fbp_filter, exec::cuda>;
+template struct block_operation<body::fdk_filter, exec::cuda>;
+template struct block_operation<body::direct_recon, exec::cuda>;
+template struct block_operation<body::fbp_recon, exec::cuda>;
+template struct block_operation<body::fdk_recon, exec::cuda>;
+template struct block_operation<body::gen_weights, exec::cuda>;
+template struct block_operation<body::gen_weights_mar, exec::cuda>;
+template struct block_operation<body::qggmrf_denoise, exec::cuda>;
+template struct block_operation<body::median_filter3d, exec::cuda>;
+
+}  // namespace mbirk::program

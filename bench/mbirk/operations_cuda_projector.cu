@@ -1,0 +1,13 @@
+// Projectors over exec::cuda.
+#include "block_operation_run.hpp"
+#include "mbirk/exec/cuda.cuh"
+
+namespace mbirk::program {
+
+template struct block_operation<body::forward_project, exec::cuda>;
+template struct block_operation<body::back_project, exec::cuda>;
+template struct block_operation<body::sparse_forward_project, exec::cuda>;
+template struct block_operation<body::sparse_back_project, exec::cuda>;
+template struct block_operation<body::hessian_diagonal, exec::cuda>;
+
+}  // namespace mbirk::program

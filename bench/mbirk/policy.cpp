@@ -1,0 +1,73 @@
+#include "policy.hpp"
+
+#include <fstream>
+#include <string>
+
+namespace mbirk::program {
+namespace {
+
+#if defined(MBIRK_WITH_CUDA)
+constexpr bool with_cuda = true;
+#else
+constexpr bool with_cuda = false;
+#endif
+
+}  // namespace
+
+chosen_policy::chosen_policy(common_options const& options, exec::emulation_options emulation)
+    : name_(options.policy), threads_(options.threads), host_(threads_) {
+  if (name_ == "emulated") {
+    emulation.workers = host_.threads();
+    emulated_.emplace(emulation);
+  } else if (name_ == "cuda") {
+#if defined(MBIRK_WITH_CUDA)
+    try {
+      cuda_.emplace();
+    } catch (device_error const& e) {
+      throw unavailable_error("policy cuda is not available here: no device can be used: " + std::string(e.what()), e.where);
+    }
+#else
+    throw unavailable_error("policy cuda is not available here: this program was built without CUDA", site::current());
+#endif
+  }
+}
+
+void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, instrument::trace_buffer* trace, caller const& calls) const {
+#if defined(MBIRK_WITH_CUDA)
+  if (cuda_ && !op.only_on_host) return cuda_->run(op.name, scan, x, trace, calls);
+#endif
+  auto const run = [&](auto const& exec) {
+    if (trace) op.execute(context{exec, instrument::tracing(*trace)}, scan, x, calls);
+    else op.execute(context{exec, instrument::none{}}, scan, x, calls);
+  };
+  if (emulated_ && !op.only_on_host) run(*emulated_);
+  else run(host_);
+}
+
+nlohmann::json chosen_policy::environment() const {
+  nlohmann::json j{{"backend", name_}, {"devices", nlohmann::json::array({cpu_name()})}, {"cuda_version", nullptr}};
+#if defined(MBIRK_WITH_CUDA)
+  if (cuda_) {
+    auto const& d = cuda_->description();
+    j["devices"][0] = d.device, j["cuda_version"] = d.runtime, j["driver_version"] = d.driver, j["compute_capability"] = d.capability;
+  }
+#endif
+  return j;
+}
+
+std::vector<std::string> policies_of(operation const& op) {
+  std::vector<std::string> names{"host"};
+  if (op.only_on_host) return names;
+  names.push_back("emulated");
+  if (with_cuda) names.push_back("cuda");
+  return names;
+}
+
+std::string cpu_name() {
+  std::string line;
+  for (std::ifstream info("/proc/cpuinfo"); std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+}  // namespace mbirk::program

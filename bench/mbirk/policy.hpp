@@ -1,0 +1,48 @@
+// The policy that a command runs operations under, chosen at run time.
+#pragma once
+
+#include <memory_resource>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "cuda_operations.hpp"
+#include "operations.hpp"
+
+namespace mbirk::program {
+
+class chosen_policy {
+ public:
+  /// @throws unavailable_error, one line, when this program or this machine cannot run it.
+  explicit chosen_policy(common_options const& options, exec::emulation_options emulation = {});
+
+  std::string const& name() const noexcept { return name_; }
+  /// Whether it runs kernels in blocks, on memory of its own.
+  bool has_blocks() const noexcept { return name_ != "host"; }
+  /// The host itself, or what runs on the host beside blocks.
+  exec::host const& host() const noexcept { return host_; }
+  /// Where temporaries of the host come from.
+  void set_host_memory(std::pmr::memory_resource* resource) { host_ = exec::host{threads_, resource}; }
+
+  /// Runs an operation; `trace` may be null. @throws mbirk::error
+  void run(operation const& op, any_scan const& scan, operands& x, instrument::trace_buffer* trace, caller const& calls) const;
+
+  /// What a profile says about it: backend, devices, cuda_version; of a device its driver_version and compute_capability too.
+  nlohmann::json environment() const;
+
+ private:
+  std::string name_;
+  int threads_;
+  exec::host host_;
+  std::optional<exec::emulated> emulated_;
+  std::optional<cuda_operations> cuda_;
+};
+
+/// Names of the policies of this program that run an operation.
+std::vector<std::string> policies_of(operation const& op);
+/// As /proc/cpuinfo has it.
+std::string cpu_name();
+
+}  // namespace mbirk::program

@@ -1,0 +1,178 @@
+// Policies of the program: the kernels of the device, emulated and on a device where there is one; what is asked for and is not there.
+#include <algorithm>
+
+#include "program.hpp"
+
+namespace mbirk::test {
+namespace {
+
+std::vector<std::string> all_cases() {
+  auto cases = geometry_cases;
+  cases.push_back("utilities");
+  return cases;
+}
+
+struct GoldenPolicies : testing::TestWithParam<std::string> {
+  scratch_folder out;
+
+  outcome run_golden(char const* policy) const {
+    return mbirk_program({"run", golden(GetParam()).string(), "--out", out.path().string(), "--check", "--policy", policy});
+  }
+  static void expect_all_within(outcome const& done) {
+    auto const entries = std::to_string(json::parse(file_text(golden(GetParam()) / "case.json"))["ops"].size());
+    EXPECT_EQ(done.code, 0) << done;
+    EXPECT_NE(done.out.find(entries + " of " + entries + " within tolerance"), std::string::npos) << done;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenPolicies, testing::ValuesIn(all_cases()), [](auto const& info) { return info.param; });
+
+/// Every entry of every case, as on the host: the emulation takes seconds for all of them.
+TEST_P(GoldenPolicies, EmulatedAgreesWithTheReferences) { expect_all_within(run_golden("emulated")); }
+
+TEST_P(GoldenPolicies, CudaAgreesWithTheReferences) {
+  auto const done = run_golden("cuda");
+  if (done.code == 3) {
+    expect_failure(done, 3, "policy cuda is not available here: ");
+    GTEST_SKIP() << done.err;
+  }
+  expect_all_within(done);
+}
+
+struct Policies : Case {
+  void SetUp() override { copy("parallel_odd"); }
+};
+
+/// What is not there is said in one line, before anything is made; which of the two reasons it is depends on the build.
+TEST_F(Policies, CudaThatIsNotHere) {
+  auto const done = run({"--policy", "cuda", "--ops", "forward_project"});
+  if (done.code == 0) GTEST_SKIP() << "there is a device";
+  expect_failure(done, 3, "policy cuda is not available here: ");
+  bool const built_without = done.err.find("this program was built without CUDA") != std::string::npos;
+  bool const no_device = done.err.find("no device can be used: cuda") != std::string::npos;
+  EXPECT_NE(built_without, no_device) << done;
+  EXPECT_FALSE(fs::exists(out));
+  for (std::vector<std::string> const& words : {std::vector<std::string>{"ops"}, {"profile", "--out", out.string()}}) {
+    auto more = words;
+    more.insert(more.end(), {"--policy", "cuda"});
+    auto const other = mbirk_program(more);
+    EXPECT_EQ(other.code, 3) << other;
+    EXPECT_EQ(other.err, done.err);
+    EXPECT_FALSE(fs::exists(out));
+  }
+  auto const listed = json::parse(mbirk_program({"ops", "--json"}).out);
+  for (auto const& op : listed)  // a program without CUDA does not offer it
+    EXPECT_EQ(std::count(op["policies"].begin(), op["policies"].end(), "cuda"), built_without || op["name"].get<std::string>().starts_with("gen_pixel") ? 0 : 1)
+        << op;
+}
+
+/// Results of correct kernels do not depend on the order of blocks and threads, on when copies land, or on how many threads emulate.
+TEST_F(Policies, SameBitsInAnyOrder) {
+  std::vector<std::vector<std::string>> const ways{
+      {"--threads", "1"}, {"--threads", "3"}, {"--seed", "7"}, {"--seed", "8", "--late-copies", "--check-races"}, {"--instrument", "tracing"}};
+  std::vector<fs::path> outs;
+  for (auto const& way : ways) {
+    outs.push_back(scratch / ("out" + std::to_string(outs.size())));
+    std::vector<std::string> words{"run", folder.string(), "--out", outs.back().string(), "--policy", "emulated"};
+    words.insert(words.end(), way.begin(), way.end());
+    auto const done = mbirk_program(words);
+    ASSERT_EQ(done.code, 0) << done;
+  }
+  for (auto const& entry : read()["ops"]) {
+    std::string const name = entry["output"], first = file_text(outs[0] / name);
+    for (std::size_t k = 1; k < outs.size(); ++k) EXPECT_EQ(file_text(outs[k] / name) == first, true) << name << ' ' << testing::PrintToString(ways[k]);
+  }
+  EXPECT_EQ(run({"--instrument", "tracing"}).code, 0);
+  auto const spans = [](fs::path const& trace) {
+    std::vector<std::string> names;
+    auto const all = json::parse(file_text(trace));
+    for (auto const& e : all["traceEvents"])
+      if (e.value("cat", "") == "operation") names.push_back(e["name"]);
+    return names;
+  };
+  auto const names = spans(outs.back() / "trace.json");
+  EXPECT_GE(names.size(), read()["ops"].size());
+  EXPECT_EQ(names, spans(out / "trace.json")) << "the host runs the same operations";
+}
+
+/// An array without elements needs no memory of the device.
+TEST_F(Policies, EmulatedWithoutPixels) {
+  keep("sparse_forward_project");
+  auto const entry = read()["ops"][0];
+  index_t const slices = read()["recon_shape"][2];
+  write_npy(folder / entry["inputs"]["voxel_values"].get<std::string>(), npy_array<float>{{0, slices}, {}});
+  write_npy(folder / entry["inputs"]["pixel_indices"].get<std::string>(), npy_array<std::int32_t>{{0}, {}});
+  auto const done = run({"--policy", "emulated"});
+  ASSERT_EQ(done.code, 0) << done;
+  auto const sinogram = read_npy<float>(out / entry["output"].get<std::string>());
+  EXPECT_EQ(std::count(sinogram.data.begin(), sinogram.data.end(), 0.0f), std::ssize(sinogram.data));
+}
+
+TEST_F(Policies, BadCombinations) {
+  for (std::vector<std::string> const& option : {std::vector<std::string>{"--seed", "1"}, {"--late-copies"}, {"--check-races"}})
+    for (auto const* policy : {"host", "cuda"}) {  // bad usage comes before what is not there
+      auto words = option;
+      words.insert(words.end(), {"--policy", policy});
+      expect_failure(run(words), 2, option[0] + " is given with --policy " + policy + ", expected only with --policy emulated");
+    }
+  expect_failure(run({"--policy", "emulated", "--seed", "-1"}), 2, "--seed");
+  expect_failure(run({"--policy", "emulated", "--instrument", "counting"}), 3, "instrument counting is not available under policy emulated");
+  expect_failure(run({"--policy", "emulated", "--instrument", "nvtx"}), 3, "instrument nvtx is not available here");
+  expect_failure(mbirk_program({"recon", "x.npy", "--geometry", "g.json", "--out", "o.npy", "--policy", "emulated"}), 3, "mbirk recon runs on the host only");
+  EXPECT_FALSE(fs::exists(out));
+}
+
+/// What is wrong with the data is found on the device as on the host, and said the same way.
+TEST_F(Policies, BadDataUnderEmulation) {
+  keep("gen_weights_mar");
+  change([](json& j) { j["ops"][0]["args"] = {{"beta", 0}}; });
+  auto const host = run(), emulated = run({"--policy", "emulated"});
+  EXPECT_EQ(host.code, 2) << host;
+  EXPECT_EQ(emulated.err, host.err);
+  EXPECT_EQ(emulated.code, 2) << emulated;
+}
+
+TEST(Policy, OpsSaysWhichPoliciesRunAnOperation) {
+  auto const listed = mbirk_program({"ops", "--json", "--policy", "emulated"});
+  ASSERT_EQ(listed.code, 0) << listed;
+  for (auto const& op : json::parse(listed.out)) {
+    std::vector<std::string> const policies = op["policies"];
+    EXPECT_EQ(policies[0], "host");
+    bool const on_host = op["name"].get<std::string>().starts_with("gen_pixel_partition");
+    EXPECT_EQ(std::count(policies.begin(), policies.end(), "emulated"), on_host ? 0 : 1) << op;
+  }
+}
+
+/// Times, and transfers of a call: the lists and tables that it brings along, but neither inputs nor result.
+TEST(Policy, ProfileOfTheEmulation) {
+  for (std::string const glob : {"parallel_*back_project", "parallel_mbir_recon", "gen_pixel_partition*"}) {
+    scratch_folder out;
+    auto const done = mbirk_program({"profile", "--policy", "emulated", "--sizes", "24", "--out", out.path().string(), "--quiet", "--ops", glob});
+    ASSERT_EQ(done.code, 0) << done;
+    json report;
+    for (auto const& file : fs::directory_iterator(out.path()))
+      if (file.path().extension() == ".json") report = json::parse(file_text(file.path()));
+    EXPECT_EQ(report["environment"]["backend"], "emulated");
+    EXPECT_TRUE(report["environment"]["cuda_version"].is_null());
+    ASSERT_FALSE(report["measurements"].empty());
+    bool const on_host = glob.starts_with("gen_"), asks = glob.ends_with("recon");  // sigmas, norms and line searches are decided on the host
+    for (auto const& m : report["measurements"]) {
+      EXPECT_GE(m["time"].get<double>(), 0);
+      EXPECT_EQ(m["traced"].get<bool>(), m["run"] == 2);
+      EXPECT_EQ(m["uploads"].get<int>() > 0, !on_host) << m;
+      EXPECT_EQ(m["bytes_up"].get<int>() > 0, !on_host) << m;
+      EXPECT_EQ(m["downloads"].get<int>() > 0, asks) << m;
+      EXPECT_EQ(m["bytes_down"].get<int>() > 0, asks) << m;
+      constexpr int volume = 24 * 24 * 24 * 4;
+      if (!asks) {
+        EXPECT_LT(m["bytes_up"].get<int>(), volume) << m;  // tables of pixels and views, not the input
+      }
+    }
+    for (auto const& [name, cost] : report["cost_analysis"]["24"].items()) {
+      EXPECT_EQ(cost["policy"], "host");
+      EXPECT_EQ(cost["source"], "counted");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mbirk::test
