@@ -16,7 +16,8 @@ struct cuda_entry {
   void (*plain)(context<exec::cuda, instrument::none> const&, any_scan const&, operands&, caller const&);
   void (*traced)(context<exec::cuda, instrument::tracing> const&, any_scan const&, operands&, caller const&);
 };
-template <class Body> constexpr cuda_entry entry_of{Body::name, &block_operation<Body, exec::cuda>::plain, &block_operation<Body, exec::cuda>::traced};
+template <class Body>
+constexpr cuda_entry entry_of{Body::name, &block_operation<Body, exec::cuda>::plain, &block_operation<Body, exec::cuda>::traced};
 
 constexpr cuda_entry entries[] = {
     entry_of<body::forward_project>, entry_of<body::back_project>,   entry_of<body::sparse_forward_project>, entry_of<body::sparse_back_project>,

@@ -59,8 +59,8 @@ json repeated(std::function<call_cost()> const& call, transfer_counts& transfers
   return {{"time", times[times.size() / 2]}, {"traced", false}, {"calls", times.size()}, {"min", times.front()}, {"max", times.back()}};
 }
 
-/// Run 1 is the warm-up, run 2 is traced, every later run is timing only. The arrays are placed before the clock starts; the result is fetched after it
-/// stops. Transfers are those of one call.
+/// Run 1 is the warm-up, run 2 is traced, every later run is timing only. The arrays are placed before the clock starts; the result is fetched after
+/// it stops. Transfers are those of one call.
 json measure(measured_operation& m, int run, instrument::trace_buffer& trace) {
   json one;
   transfer_counts t;
@@ -86,7 +86,8 @@ json count(measured_operation& m, index_t n) {
     profile_problem const shapes(m.entry.geometry, n, 1, false);
     measured_operation{m.entry, shapes, shapes.make_operands(*m.entry.op, m.entry.arguments), m.policy}.run_on_host(instrument::model<>{records});
   }
-  auto cost = cost_json(records.last(), counted ? "counted" : "model", m.entry.op->minimal_flops(m.problem.scan(), m.data), m.policy.host().threads());
+  auto const minimal = m.entry.op->minimal_flops(m.problem.scan(), m.data);
+  auto cost = cost_json(records.last(), counted ? "counted" : "model", minimal, m.policy.host().threads());
   if (m.policy.has_blocks()) cost["policy"] = "host";  // whose kernels were counted
   return cost;
 }

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -28,7 +29,8 @@ struct run_options : common_options {
 
   exec::emulation_options emulation() const {
     for (auto const& [given, name] : {std::pair(seed.has_value(), "--seed"), {late_copies, "--late-copies"}, {check_races, "--check-races"}})
-      require(!given || policy == "emulated", [&] { return name + (" is given with --policy " + policy) + ", expected only with --policy emulated"; });
+      require(!given || policy == "emulated",
+              [&] { return name + (" is given with --policy " + policy) + ", expected only with --policy emulated"; });
     return {.seed = seed.value_or(0), .late_copies = late_copies, .check_races = check_races};
   }
 };
@@ -184,7 +186,8 @@ int run(run_options const& o) {
       seconds = records.run(jobs[k], c.scan, x);
     } catch (error const& failure) {
       auto const what = c.file + ": " + e.field + ": " + failure.what();
-      if (dynamic_cast<exec::emulation_error const*>(&failure) || dynamic_cast<device_error const*>(&failure)) throw failed_check(what, failure.where);
+      bool const of_the_case = !dynamic_cast<exec::emulation_error const*>(&failure) && !dynamic_cast<device_error const*>(&failure);
+      if (!of_the_case) throw failed_check(what, failure.where);
       throw error(what, failure.where);
     }
     auto const path = fs::path(o.out) / e.output;
@@ -215,7 +218,7 @@ void add_run_command(CLI::App& app, chosen_command& chosen) {
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--seed", o->seed, "With --policy emulated: order of blocks and threads; 0: ascending")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->type_name("N");
   command->add_flag("--late-copies", o->late_copies, "With --policy emulated: asynchronous copies land as late as they may");
   command->add_flag("--check-races", o->check_races, "With --policy emulated: accesses to shared memory are checked for races");

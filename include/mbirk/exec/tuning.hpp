@@ -11,7 +11,7 @@ struct tuning {
   int capability;                ///< 90 for 9.0
   int warps_per_multiprocessor;  ///< that share the tasks of a pack kernel
   int parallel_back_blocks;      ///< of 256 threads, with sums of 8 pixels x 128 slices in registers
-  int cone_back_blocks;          ///< of 256 threads, with sums of 8 pixels and the weights of rows
+  int cone_back_blocks;          ///< of 256 threads, with sums of 4 pixels x 128 slices and their weights in rows
 
   friend constexpr bool operator==(tuning, tuning) = default;
 };

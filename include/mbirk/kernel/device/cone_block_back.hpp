@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "mbirk/core/list.hpp"
+#include "mbirk/exec/tuning.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/lane_resample.hpp"
 #include "mbirk/kernel/host/lanes.hpp"
@@ -35,6 +36,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
   static constexpr int most_packs = 4;
   static_assert(pixels_of_block == warp_lanes, "a warp finds the pixels of one view");
   static constexpr launch_bounds bounds{warps * warp_lanes, 2};
+  static constexpr int min_blocks(int capability) { return exec::tuning_for(capability).cone_back_blocks; }
   template <class Block> struct shared {
     typename Block::template tile<cone_pixel, warps, pixels_of_block> pixels;  // of as many views as there are warps
     typename Block::template tile<float, warps> widest;
