@@ -201,7 +201,7 @@ void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel
     temporary<std::byte, context<Exec, Instr>> memory(ctx, "scratch", workers * each, true);
     if constexpr (requires { ctx.instr.observe_scratch(kernel.layout, memory.data()); }) {
       auto const tallies = ctx.instr.observe_scratch(kernel.layout, memory.data());
-      auto const scratch = [base = memory.data(), tallies] { return Instr::scratch(base, tallies); };
+      auto const scratch = [instr = ctx.instr, base = memory.data(), tallies] { return instr.scratch(base, tallies); };
       if constexpr (block_policy<Exec>) {
         if (tasks > 0) detail::launch_warps(ctx, tasks, workers, kernel, detail::watched_scratch{scratch});
       } else {

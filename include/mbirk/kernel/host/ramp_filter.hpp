@@ -157,7 +157,8 @@ template <class B, class In, class Out> struct ramp_filter {
             block[k] = wide == B::lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
           }
           B::transpose(block);
-          for (index_t k = 0; k < wide; ++k) put(n + k, i, block[k]);
+          for (int k = 0; k < B::lanes; ++k)  // constant bounds: the packs stay in registers
+            if (k < wide) put(n + k, i, block[k]);
         }
     }
   }
@@ -173,7 +174,7 @@ template <class B, class In, class Out> struct ramp_filter {
         index_t const wide = least<index_t>(B::lanes, shape.channels - n);
         for (index_t k = 0; k < B::lanes; ++k) block[k] = k < wide ? B::load(q + ((n + k) * Packs + i) * B::lanes) : B::constant(0);
         B::transpose(block);
-        for (int k = 0; k < B::lanes; ++k) {  // constant bounds: the packs stay in registers
+        for (int k = 0; k < B::lanes; ++k) {
           if (k >= have) continue;
           auto const to = out.at + (view * out.view_stride + (begin + i * B::lanes + k) * out.row_stride + n);
           fetch_to_write(to + rows_ahead * out.row_stride);
