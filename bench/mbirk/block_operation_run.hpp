@@ -1,4 +1,4 @@
-// The definition of block_operation, for the sources that hold instances of it.
+// The definitions of block_operation.hpp, for the sources that hold instances.
 #pragma once
 
 #include "block_operation.hpp"
@@ -13,6 +13,11 @@ void block_operation<Body, Exec>::plain(context<Exec, instrument::none> const& c
 }
 template <class Body, class Exec>
 void block_operation<Body, Exec>::traced(context<Exec, instrument::tracing> const& ctx, any_scan const& scan, operands& x, caller const& calls) {
+  run_body<Body>(ctx, scan, x, calls);
+}
+
+template <class Body>
+void counted_operation<Body>::run(context<exec::emulated, counting> const& ctx, any_scan const& scan, operands& x, caller const& calls) {
   run_body<Body>(ctx, scan, x, calls);
 }
 

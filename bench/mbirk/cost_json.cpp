@@ -40,6 +40,7 @@ json arrays_json(std::vector<instrument::array_record> const& arrays, instrument
     json j{{"name", a.name}, {"role", role_name(a.role)}, {"type", a.type}, {"elements", a.elements},
            {"bytes", static_cast<std::uint64_t>(a.elements) * static_cast<std::uint64_t>(a.item_bytes)}, {"loads", a.counts.loads},
            {"stores", a.counts.stores}, {"bytes loaded", a.counts.bytes_loaded}, {"bytes stored", a.counts.bytes_stored}};
+    if (a.counts.requests) j["requests"] = a.counts.requests, j["sectors"] = a.counts.sectors;
     if (r.unique) j["bytes unique read"] = a.counts.unique_read, j["bytes unique written"] = a.counts.unique_written;
     if (whole && r.has_reuse) j["reuse"] = reuse_json(a.reuse);
     if (whole && a.values.valid) j["values"] = values_json(a.values);
@@ -73,7 +74,7 @@ json counts_json(instrument::op_counts const& c, std::vector<instrument::array_r
 
 }  // namespace
 
-json cost_json(instrument::op_record const& r, char const* source, std::uint64_t minimal, int threads) {
+json cost_json(instrument::op_record const& r, char const* source, std::uint64_t minimal, int threads, transfer_counts const& transfers) {
   json j = counts_json(r.operations, r.arrays, r, false);
   j["source"] = source;
   if (minimal) j["flops minimal"] = minimal;
@@ -83,8 +84,9 @@ json cost_json(instrument::op_record const& r, char const* source, std::uint64_t
   j["items"] = r.items;
   j["launches"] = r.launches;
   j["allocations"] = r.allocations;
-  json const none{{"count", 0}, {"bytes", 0}};
-  j["transfers"] = {{"host to device", none}, {"device to host", none}, {"device to device", none}};
+  j["transfers"] = {{"host to device", {{"count", transfers.uploads}, {"bytes", transfers.bytes_up}}},
+                    {"device to host", {{"count", transfers.downloads}, {"bytes", transfers.bytes_down}}},
+                    {"device to device", {{"count", 0}, {"bytes", 0}}}};  // no policy has a call for it
   j["arrays"] = arrays_json(r.arrays, r, true);
   j["stages"] = json::array();
   for (auto const& s : r.stages) {

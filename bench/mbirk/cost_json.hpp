@@ -3,12 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mbirk/exec/concepts.hpp"
 #include "mbirk/instrument/ledger.hpp"
 
 namespace mbirk::program {
 
 /// @param source  "counted" or "model"
 /// @param minimal flops of the definition; 0 when not known
-nlohmann::json cost_json(instrument::op_record const& r, char const* source, std::uint64_t minimal, int threads);
+/// @param transfers between host and device during the call
+nlohmann::json cost_json(instrument::op_record const& r, char const* source, std::uint64_t minimal, int threads,
+                         transfer_counts const& transfers = {});
 
 }  // namespace mbirk::program

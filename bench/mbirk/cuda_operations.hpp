@@ -22,8 +22,8 @@ class cuda_operations {
   cuda_operations();
 
   cuda_description const& description() const noexcept;
-  /// An operation that does not run on the host only; `trace` may be null. @throws mbirk::error
-  void run(std::string_view operation, any_scan const& scan, operands& x, instrument::trace_buffer* trace, caller const& calls) const;
+  /// An operation that does not run on the host only, traced (unless `trace` is null) or marked for NVTX. @throws mbirk::error
+  void run(std::string_view operation, any_scan const& scan, operands& x, instrument::trace_buffer* trace, bool nvtx, caller const& calls) const;
 
  private:
   struct implementation;

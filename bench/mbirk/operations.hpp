@@ -30,7 +30,7 @@ namespace mbirk::program {
 using counting = instrument::counting<instrument::level::unique | instrument::level::reuse | instrument::level::ranges>;
 using any_context = std::variant<context<exec::host, instrument::none>, context<exec::host, instrument::tracing>, context<exec::host, counting>,
                                  context<exec::host, instrument::model<>>, context<exec::emulated, instrument::none>,
-                                 context<exec::emulated, instrument::tracing>>;
+                                 context<exec::emulated, instrument::tracing>, context<exec::emulated, counting>>;
 
 /// The scan of a case; nothing for geometry none.
 using any_scan = std::variant<std::monostate, parallel_scan, cone_scan>;

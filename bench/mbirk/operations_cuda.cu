@@ -5,6 +5,7 @@
 
 #include "block_operation.hpp"
 #include "cuda_operations.hpp"
+#include "marked_operation.hpp"
 #include "mbirk/exec/cuda.cuh"
 #include "operation_bodies.hpp"
 
@@ -15,9 +16,10 @@ struct cuda_entry {
   std::string_view name;
   void (*plain)(context<exec::cuda, instrument::none> const&, any_scan const&, operands&, caller const&);
   void (*traced)(context<exec::cuda, instrument::tracing> const&, any_scan const&, operands&, caller const&);
+  void (*marked)(context<exec::cuda, instrument::nvtx> const&, any_scan const&, operands&, caller const&);
 };
 template <class Body>
-constexpr cuda_entry entry_of{Body::name, &block_operation<Body, exec::cuda>::plain, &block_operation<Body, exec::cuda>::traced};
+constexpr cuda_entry entry_of{Body::name, &block_operation<Body, exec::cuda>::plain, &block_operation<Body, exec::cuda>::traced, &marked_operation<Body>::run};
 
 constexpr cuda_entry entries[] = {
     entry_of<body::forward_project>, entry_of<body::back_project>,   entry_of<body::sparse_forward_project>, entry_of<body::sparse_back_project>,
@@ -51,11 +53,13 @@ cuda_operations::cuda_operations() : implementation_(std::make_shared<implementa
 
 cuda_description const& cuda_operations::description() const noexcept { return implementation_->description; }
 
-void cuda_operations::run(std::string_view operation, any_scan const& scan, operands& x, instrument::trace_buffer* trace, caller const& calls) const {
+void cuda_operations::run(std::string_view operation, any_scan const& scan, operands& x, instrument::trace_buffer* trace, bool nvtx,
+                          caller const& calls) const {
   auto const* const found = std::find_if(std::begin(entries), std::end(entries), [&](cuda_entry const& e) { return e.name == operation; });
   require<error>(found != std::end(entries), [&] { return std::string(operation) + " is no operation of policy cuda"; });
   auto const& exec = implementation_->exec;
   if (trace) found->traced({exec, instrument::tracing(*trace)}, scan, x, calls);
+  else if (nvtx) found->marked({exec, instrument::nvtx{}}, scan, x, calls);
   else found->plain({exec, instrument::none{}}, scan, x, calls);
 }
 

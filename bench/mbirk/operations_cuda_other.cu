@@ -1,5 +1,6 @@
 // Filters, direct reconstruction, weights, the denoiser and the median filter over exec::cuda.
 #include "block_operation_run.hpp"
+#include "marked_operation_run.hpp"
 #include "mbirk/exec/cuda.cuh"
 
 namespace mbirk::program {
@@ -14,5 +15,16 @@ template struct block_operation<body::gen_weights, exec::cuda>;
 template struct block_operation<body::gen_weights_mar, exec::cuda>;
 template struct block_operation<body::qggmrf_denoise, exec::cuda>;
 template struct block_operation<body::median_filter3d, exec::cuda>;
+
+template struct marked_operation<body::direct_filter>;
+template struct marked_operation<body::fbp_filter>;
+template struct marked_operation<body::fdk_filter>;
+template struct marked_operation<body::direct_recon>;
+template struct marked_operation<body::fbp_recon>;
+template struct marked_operation<body::fdk_recon>;
+template struct marked_operation<body::gen_weights>;
+template struct marked_operation<body::gen_weights_mar>;
+template struct marked_operation<body::qggmrf_denoise>;
+template struct marked_operation<body::median_filter3d>;
 
 }  // namespace mbirk::program

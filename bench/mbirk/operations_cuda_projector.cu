@@ -1,5 +1,6 @@
 // Projectors over exec::cuda.
 #include "block_operation_run.hpp"
+#include "marked_operation_run.hpp"
 #include "mbirk/exec/cuda.cuh"
 
 namespace mbirk::program {
@@ -9,5 +10,11 @@ template struct block_operation<body::back_project, exec::cuda>;
 template struct block_operation<body::sparse_forward_project, exec::cuda>;
 template struct block_operation<body::sparse_back_project, exec::cuda>;
 template struct block_operation<body::hessian_diagonal, exec::cuda>;
+
+template struct marked_operation<body::forward_project>;
+template struct marked_operation<body::back_project>;
+template struct marked_operation<body::sparse_forward_project>;
+template struct marked_operation<body::sparse_back_project>;
+template struct marked_operation<body::hessian_diagonal>;
 
 }  // namespace mbirk::program

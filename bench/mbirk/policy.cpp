@@ -32,12 +32,23 @@ chosen_policy::chosen_policy(common_options const& options, exec::emulation_opti
   }
 }
 
-void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, instrument::trace_buffer* trace, caller const& calls) const {
+void chosen_policy::check(noticing const& what) const {
+  require<unavailable_error>(!what.nvtx || name_ == "cuda", [&] {
+    return "instrument nvtx is not available under policy " + name_ + ": it marks what a device does, expected --policy cuda";
+  });
+  require<unavailable_error>(!what.counts || name_ != "cuda", [&] {
+    return std::string("instrument counting is not available under policy cuda, expected --policy emulated, which counts the same kernels");
+  });
+}
+
+void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, noticing const& what, caller const& calls) const {
+  check(what);
 #if defined(MBIRK_WITH_CUDA)
-  if (cuda_ && !op.only_on_host) return cuda_->run(op.name, scan, x, trace, calls);
+  if (cuda_ && !op.only_on_host) return cuda_->run(op.name, scan, x, what.trace, what.nvtx, calls);
 #endif
   auto const run = [&](auto const& exec) {
-    if (trace) op.execute(context{exec, instrument::tracing(*trace)}, scan, x, calls);
+    if (what.counts) op.execute(context{exec, counting(*what.counts)}, scan, x, calls);
+    else if (what.trace) op.execute(context{exec, instrument::tracing(*what.trace)}, scan, x, calls);
     else op.execute(context{exec, instrument::none{}}, scan, x, calls);
   };
   if (emulated_ && !op.only_on_host) run(*emulated_);

@@ -13,6 +13,13 @@
 
 namespace mbirk::program {
 
+/// What a run notices: one of these, or nothing.
+struct noticing {
+  instrument::trace_buffer* trace = nullptr;
+  instrument::ledger* counts = nullptr;
+  bool nvtx = false;
+};
+
 class chosen_policy {
  public:
   /// @throws unavailable_error, one line, when this program or this machine cannot run it.
@@ -26,8 +33,10 @@ class chosen_policy {
   /// Where temporaries of the host come from.
   void set_host_memory(std::pmr::memory_resource* resource) { host_ = exec::host{threads_, resource}; }
 
-  /// Runs an operation; `trace` may be null. @throws mbirk::error
-  void run(operation const& op, any_scan const& scan, operands& x, instrument::trace_buffer* trace, caller const& calls) const;
+  /// Runs an operation. One that always runs on the host is never marked for NVTX. @throws mbirk::error
+  /// @throws unavailable_error, one line, when the policy has no such instrument: kernels on CUDA are not counted, and NVTX is only there.
+  void run(operation const& op, any_scan const& scan, operands& x, noticing const& what, caller const& calls) const;
+  void check(noticing const& what) const;
 
   /// What a profile says about it: backend, devices, cuda_version; of a device its driver_version and compute_capability too.
   nlohmann::json environment() const;

@@ -42,7 +42,7 @@ struct measured_operation {
   operands data;
   chosen_policy const& policy;
 
-  void run(instrument::trace_buffer* trace, caller const& calls) { policy.run(*entry.op, problem.scan(), data, trace, calls); }
+  void run(instrument::trace_buffer* trace, caller const& calls) { policy.run(*entry.op, problem.scan(), data, {.trace = trace}, calls); }
   template <class Instr> void run_on_host(Instr const& instr) { entry.op->run(context{policy.host(), instr}, problem.scan(), data); }
 };
 

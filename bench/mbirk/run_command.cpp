@@ -76,18 +76,18 @@ class recorder {
  public:
   recorder(run_options const& o, exec::emulation_options const& emulation)
       : kind_(o.instrument), policy_(o, emulation), trace_(kind_ == "tracing" ? 1 << 16 : 0) {
-    require<unavailable_error>(kind_ != "nvtx", [] { return "instrument nvtx is not available here: this program was built without CUDA"; });
-    require<unavailable_error>(kind_ != "counting" || !policy_.has_blocks(), [&] {
-      return "instrument counting is not available under policy " + policy_.name() + ": kernels are counted on the host, expected --policy host";
-    });
+    policy_.check(noticed());
   }
   /// Seconds of the operation itself, once its inputs are where it computes.
   double run(job const& j, any_scan const& scan, operands& x) {
     double seconds = 0;
-    caller const once = [&](auto const& call) { seconds = call().seconds; };
-    if (kind_ == "counting") j.op->execute(context{policy_.host(), counting(counts_)}, scan, x, once);
-    else policy_.run(*j.op, scan, x, kind_ == "tracing" ? &trace_ : nullptr, once);
-    note_counts(j, scan, x);
+    transfer_counts transfers;
+    caller const once = [&](auto const& call) {
+      auto const cost = call();
+      seconds = cost.seconds, transfers = cost.transfers;
+    };
+    policy_.run(*j.op, scan, x, noticed(), once);
+    note_counts(j, scan, x, transfers);
     return seconds;
   }
   void write(case_file const& c, fs::path const& folder) const {
@@ -101,13 +101,16 @@ class recorder {
   }
 
  private:
+  noticing noticed() {
+    return {.trace = kind_ == "tracing" ? &trace_ : nullptr, .counts = kind_ == "counting" ? &counts_ : nullptr, .nvtx = kind_ == "nvtx"};
+  }
   /// Counts become JSON at once, because they name the entry.
-  void note_counts(job const& j, any_scan const& scan, operands const& x) {
+  void note_counts(job const& j, any_scan const& scan, operands const& x, transfer_counts const& transfers) {
     if (kind_ != "counting") return;
     auto const minimal = j.op->minimal_flops(scan, x);
     for (auto const& record : counts_.records()) {
       json one = {{"operation", record.name}, {"output", j.entry->output}};
-      one.update(cost_json(record, "counted", minimal, policy_.host().threads()));
+      one.update(cost_json(record, "counted", minimal, policy_.host().threads(), transfers));
       list_.push_back(std::move(one));
     }
     counts_.clear();

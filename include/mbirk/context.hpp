@@ -11,7 +11,7 @@
 
 #include "mbirk/core/list.hpp"
 #include "mbirk/core/view.hpp"
-#include "mbirk/exec/concepts.hpp"
+#include "mbirk/exec/allocate.hpp"
 #include "mbirk/instrument/concepts.hpp"
 #include "mbirk/kernel/device/on_warps.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
@@ -45,14 +45,8 @@ template <class T, class Context> class temporary {
   /// @throws allocation_error saying what was asked for.
   temporary(Context const& ctx, char const* name, index_t elements, bool needs_data = Context::backend::has_data)
       : ctx_(&ctx), name_(name), elements_(elements) {
-    if (needs_data && elements > 0) {
-      try {
-        data_ = static_cast<T*>(ctx.exec.allocate(bytes()));
-      } catch (std::bad_alloc const&) {
-        throw allocation_error("out of memory: " + std::to_string(bytes()) + " bytes for the temporary '" + name + "'" + ctx.exec.memory_text(),
-                               site::current());
-      }
-    }
+    if (needs_data && elements > 0)
+      data_ = static_cast<T*>(exec::allocate_for(ctx.exec, bytes(), [&] { return "the temporary '" + std::string(name) + "'"; }));
     ctx.instr.allocated(name_, static_cast<index_t>(bytes()));
   }
   ~temporary() {

@@ -6,12 +6,6 @@
 namespace mbirk::test {
 namespace {
 
-std::vector<std::string> all_cases() {
-  auto cases = geometry_cases;
-  cases.push_back("utilities");
-  return cases;
-}
-
 struct GoldenPolicies : testing::TestWithParam<std::string> {
   scratch_folder out;
 
@@ -96,6 +90,30 @@ TEST_F(Policies, SameBitsInAnyOrder) {
   EXPECT_EQ(names, spans(out / "trace.json")) << "the host runs the same operations";
 }
 
+/// The kernels of a device, counted: every access is one of a whole warp, the results are those without counting.
+TEST_F(Policies, CountsUnderEmulation) {
+  keep("forward_project");
+  ASSERT_EQ(run({"--policy", "emulated"}).code, 0);
+  auto const output = out / read()["ops"][0]["output"].get<std::string>();
+  auto const plain = read_npy<float>(output);
+  auto const done = run({"--policy", "emulated", "--instrument", "counting"});
+  ASSERT_EQ(done.code, 0) << done;
+  EXPECT_EQ(read_npy<float>(output).data, plain.data);
+  auto const counts = read_json(out / "counts.json")["operations"][0];
+  EXPECT_EQ(counts["source"], "counted");
+  EXPECT_GE(counts["flops"], counts["flops minimal"].get<std::int64_t>());
+  EXPECT_GT(counts["transfers"]["host to device"]["bytes"], 0) << "tables";
+  bool seen = false;
+  for (auto const& array : counts["arrays"]) {
+    if (array["name"] != "sinogram") continue;
+    seen = true;
+    EXPECT_GT(array["requests"], 0);
+    EXPECT_GE(array["sectors"], array["requests"].get<std::int64_t>());
+    EXPECT_EQ(array["bytes unique written"], array["bytes"]);
+  }
+  EXPECT_TRUE(seen);
+}
+
 /// An array without elements needs no memory of the device.
 TEST_F(Policies, EmulatedWithoutPixels) {
   keep("sparse_forward_project");
@@ -117,8 +135,8 @@ TEST_F(Policies, BadCombinations) {
       expect_failure(run(words), 2, option[0] + " is given with --policy " + policy + ", expected only with --policy emulated");
     }
   expect_failure(run({"--policy", "emulated", "--seed", "-1"}), 2, "--seed: Value -1 not in range");
-  expect_failure(run({"--policy", "emulated", "--instrument", "counting"}), 3, "instrument counting is not available under policy emulated");
-  expect_failure(run({"--policy", "emulated", "--instrument", "nvtx"}), 3, "instrument nvtx is not available here");
+  for (auto const* policy : {"host", "emulated"})
+    expect_failure(run({"--policy", policy, "--instrument", "nvtx"}), 3, std::string("instrument nvtx is not available under policy ") + policy);
   expect_failure(mbirk_program({"recon", "x.npy", "--geometry", "g.json", "--out", "o.npy", "--policy", "emulated"}), 3,
                  "mbirk recon runs on the host only");
   EXPECT_FALSE(fs::exists(out));

@@ -8,12 +8,6 @@
 namespace mbirk::test {
 namespace {
 
-std::vector<std::string> all_cases() {
-  auto cases = geometry_cases;
-  cases.push_back("utilities");
-  return cases;
-}
-
 class Golden : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Cases, Golden, testing::ValuesIn(all_cases()), [](auto const& info) { return info.param; });
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstring>
-#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
 
 #include "mbirk/core/error.hpp"
+#include "mbirk/exec/allocate.hpp"
 #include "mbirk/exec/concepts.hpp"
 
 namespace mbirk::exec {
@@ -17,16 +17,11 @@ template <class T, execution_policy Exec> class array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// @throws allocation_error saying what was asked for.
-  array(Exec const& exec, index_t count) : exec_(exec), count_(count) {
-    if (count == 0) return;
-    try {
-      data_ = static_cast<T*>(exec.allocate(bytes()));
-    } catch (std::bad_alloc const&) {
-      throw allocation_error("out of memory: " + std::to_string(bytes()) + " bytes for an array" + exec.memory_text(), site::current());
-    }
+  /// @param name  what an error calls it. @throws allocation_error saying what was asked for.
+  array(Exec const& exec, index_t count, std::string const& name = "an array") : exec_(exec), count_(count) {
+    if (count > 0) data_ = static_cast<T*>(allocate_for(exec, bytes(), [&] { return name; }));
   }
-  array(Exec const& exec, std::span<T const> values) : array(exec, static_cast<index_t>(values.size())) {
+  array(Exec const& exec, std::span<T const> values, std::string const& name = "an array") : array(exec, static_cast<index_t>(values.size()), name) {
     if (count_ == 0) return;
     if constexpr (block_policy<Exec>) exec.upload(data_, values.data(), bytes());
     else std::memcpy(data_, values.data(), bytes());

@@ -216,12 +216,17 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   template <class T> static MBIRK_HOST_INLINE pack gather(counted_cursor<T> c, typename geometry::ints index) {
     if constexpr (on_warp) {
       note_elements_loaded(c + Fast::element(index.v), 1);
-      note_scattered(c, index);
+      note_scattered(c, index, lanes);
     } else {
       for (int k = 0; k < lanes; ++k) note_load(c + index.v.v[k], 1);
     }
     if constexpr (has_data) return pack(Fast::gather(c.pointer(), index.v));
     else return pack();
+  }
+  template <class T> static MBIRK_HOST_INLINE sums gather_sums(counted_cursor<T> c, ints index, int n) {
+    if (Fast::element(Fast::iota()) < n) note_elements_loaded(c + Fast::element(index.v), 1);
+    note_scattered(c, index, n);
+    return sums{Fast::gather_sums(c.pointer(), index.v, n)};
   }
   static MBIRK_HOST_INLINE void store(counted_cursor<float> c, pack a) {
     note_store(c, lanes);
@@ -340,6 +345,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   static MBIRK_HOST_INLINE float element(pack a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE std::int32_t element(ints a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE double element(wide a) { return Fast::element(a.v); }
+  static MBIRK_HOST_INLINE double element(sums a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE float at(pack a, int lane) { return tick<Fast, number::f32, operation::permute>(), Fast::at(a.v, lane); }
   static MBIRK_HOST_INLINE double at(wide a, int lane) { return tick<Fast, number::f64, operation::permute>(), Fast::at(a.v, lane); }
   static MBIRK_HOST_INLINE unsigned where(counted_mask<Fast> c) { return tick<Fast, number::i32, operation::permute>(), Fast::where(c.v); }
@@ -363,11 +369,11 @@ template <class Fast, level Level, class Native = Fast> struct counted {
       c.tally->now.sectors += static_cast<std::uint64_t>(last / sector_bytes - first / sector_bytes + 1);
     }
   }
-  /// A warp's access to scattered elements: each sector once.
-  template <class T> static void note_scattered(counted_cursor<T> const& c, typename geometry::ints index) {
+  /// Scattered elements for the first n lanes of a warp: each sector once.
+  template <class T> static void note_scattered(counted_cursor<T> const& c, typename geometry::ints index, int n) {
     std::uint64_t sectors = 0;
     index_t seen[lanes];
-    for (int k = 0; k < lanes; ++k) {
+    for (int k = 0; k < n; ++k) {
       index_t const sector = (c.at + Fast::at(index.v, k)) * static_cast<index_t>(sizeof(T)) / sector_bytes;
       bool known = false;
       for (std::uint64_t j = 0; j < sectors; ++j) known |= seen[j] == sector;

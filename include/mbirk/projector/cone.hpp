@@ -25,25 +25,24 @@ struct cone_host_tables {
         positions(s.positions().begin(), s.positions().end()) {}
 };
 template <class Context> struct cone_tables : cone_host_tables {
-  table<float, Context> placed_elevations, placed_largest;
+  table<float, Context> placed_elevations;
   table<view_position, Context> placed_positions;
 
   cone_tables(Context const& ctx, cone_scan const& s)
       : cone_host_tables(s, Context::backend::lanes, views_of_a_task<Context>(s.geometry().views)),
         placed_elevations(ctx, elevations.t, "elevations"),
-        placed_largest(ctx, elevations.largest, "largest elevations"),
         placed_positions(ctx, positions, "view positions") {}
   cone_tables(Context const& ctx, cone_scan const& s, kernel::chunked_shape const&) : cone_tables(ctx, s) {}
   cone_tables(cone_tables const&) = delete;
   cone_tables& operator=(cone_tables const&) = delete;
 };
 
-/// The part that all cone kernels share.
+/// The part that the cone kernels of tasks share.
 template <class Context>
 kernel::cone_view<typename Context::backend> make_cone_view(Context const& ctx, cone_scan const& s, cone_tables<Context> const& t,
                                                             placed_plan<Context> const& plan) {
   return {s.geometry(), observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.placed_positions), observe(ctx, t.placed_elevations),
-          t.placed_largest.data(), t.elevations.stride, t.padded_slices, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+          t.elevations.largest.data(), t.elevations.stride, t.padded_slices, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
 }
 
 template <> struct projector<cone_geometry> {

@@ -18,47 +18,65 @@ template <> struct projector<parallel_geometry> {
                               *sparse_forward_name = "parallel_sparse_forward_project", *sparse_back_name = "parallel_sparse_back_project",
                               *hessian_name = "parallel_hessian_diagonal";
 
-  /// What depends on the scan only, made once for many projections.
-  struct host_tables {
-    std::vector<kernel::parallel_pass> forward, back;  // in view order; those of two taps first, so that a block of views has one kind
+  using pass_list = std::vector<kernel::parallel_pass>;
+  /// Those of two taps first, so that a block of views has one kind.
+  static pass_list by_taps(pass_list passes) {
+    std::sort(passes.begin(), passes.end(), [](auto const& a, auto const& b) {
+      return std::tuple(a.taps, a.view, a.first_tap) < std::tuple(b.taps, b.view, b.first_tap);
+    });
+    return passes;
+  }
+
+  /// What depends on the scan only, made once for many projections: for kernels of tasks.
+  template <class Context> struct task_tables {
+    pass_list forward, back;  // in view order; by taps
     std::vector<std::int32_t> order;
     std::vector<kernel::pass_range> ranges;
-    std::vector<kernel::parallel_pass> views;  // the first pass of every view
     index_t views_per_task = 0, two_tap_passes = 0;
+    table<kernel::parallel_pass, Context> placed_forward, placed_back;
+    table<std::int32_t, Context> placed_order;
 
-    host_tables(parallel_scan const& s, index_t views_of_forward_task)
-        : forward(kernel::make_passes(s)), back(forward), views_per_task(views_of_forward_task) {
-      order.resize(forward.size() * kernel::group_pixels);
+    task_tables(Context const& ctx, parallel_scan const& s, index_t views_of_forward_task)
+        : forward(kernel::make_passes(s)),
+          back(by_taps(forward)),
+          order(forward.size() * kernel::group_pixels),
+          views_per_task(views_of_forward_task),
+          placed_forward(ctx, forward, "passes"),
+          placed_back(ctx, back, "passes"),
+          placed_order(ctx, order, "tile order") {
       for (std::size_t p = 0; p < forward.size(); ++p) {
-        if (forward[p].first_tap == 0) views.push_back(forward[p]);
         kernel::sort_tile(forward[p], order.data() + p * kernel::group_pixels);
         if (forward[p].first_tap == 0 && forward[p].view % views_per_task == 0) ranges.push_back({static_cast<index_t>(p), 0});
         ++ranges.back().count;
       }
-      std::sort(back.begin(), back.end(), [](auto const& a, auto const& b) {
-        return std::tuple(a.taps, a.view, a.first_tap) < std::tuple(b.taps, b.view, b.first_tap);
-      });
       two_tap_passes = std::find_if(back.begin(), back.end(), [](auto const& p) { return p.taps == 3; }) - back.begin();
     }
-  };
-  template <class Context> struct tables : host_tables {
-    table<kernel::parallel_pass, Context> placed_forward, placed_back, placed_views;
-    table<std::int32_t, Context> placed_order;
-    table<kernel::pass_range, Context> placed_ranges;
-
-    tables(Context const& ctx, parallel_scan const& s, index_t views_of_forward_task)
-        : host_tables(s, views_of_forward_task),
-          placed_forward(ctx, this->forward, "passes"),
-          placed_back(ctx, this->back, "passes"),
-          placed_views(ctx, this->views, "views"),
-          placed_order(ctx, this->order, "tile order"),
-          placed_ranges(ctx, this->ranges, "views of a task") {}
-    tables(Context const& ctx, parallel_scan const& s) : tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {}
+    task_tables(Context const& ctx, parallel_scan const& s) : task_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {}
     /// For sinks that work on scratch: a task's views fit the second-level cache.
-    tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const& shape) : tables(ctx, s, fitting_views<Context>(s, shape)) {}
-    tables(tables const&) = delete;
-    tables& operator=(tables const&) = delete;
+    task_tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const& shape) : task_tables(ctx, s, fitting_views<Context>(s, shape)) {}
+    task_tables(task_tables const&) = delete;
+    task_tables& operator=(task_tables const&) = delete;
   };
+  /// The same for the kernels of a device, which need less.
+  template <class Context> struct block_tables {
+    pass_list back, views;  // by taps; the first pass of every view
+    table<kernel::parallel_pass, Context> placed_back, placed_views;
+
+    block_tables(Context const& ctx, parallel_scan const& s)
+        : back(by_taps(kernel::make_passes(s))), views(first_passes(s)), placed_back(ctx, back, "passes"), placed_views(ctx, views, "views") {}
+    block_tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const&) : block_tables(ctx, s) {}
+    block_tables(block_tables const&) = delete;
+    block_tables& operator=(block_tables const&) = delete;
+
+   private:
+    static pass_list first_passes(parallel_scan const& s) {
+      auto passes = kernel::make_passes(s);
+      std::erase_if(passes, [](auto const& p) { return p.first_tap != 0; });
+      return passes;
+    }
+  };
+  template <class Context> using tables = std::conditional_t<on_device<Context>, block_tables<Context>, task_tables<Context>>;
+
   /// In an iterative reconstruction a subset is projected twice on the host, for the line search and for the update: cheaper than keeping a sinogram.
   template <class Context> static constexpr bool keeps_projection = on_device<Context>;
   template <class Context> static index_t fitting_views(parallel_scan const& s, kernel::chunked_shape const& shape) {
@@ -74,8 +92,9 @@ template <> struct projector<parallel_geometry> {
     return kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, most);
   }
   /// Tasks that a sink sees.
-  template <class Context> static index_t forward_tasks(host_tables const& t, kernel::chunked_shape const& shape) {
-    return (on_device<Context> ? shape.views : static_cast<index_t>(t.ranges.size())) * shape.chunks;
+  template <class Context> static index_t forward_tasks([[maybe_unused]] tables<Context> const& t, kernel::chunked_shape const& shape) {
+    if constexpr (on_device<Context>) return shape.views * shape.chunks;
+    else return static_cast<index_t>(t.ranges.size()) * shape.chunks;
   }
 
   /// y = A x over planned pixels; the sink gets the views. `inside` is a channel-major sinogram, or nothing when the sink works on scratch.
@@ -93,7 +112,7 @@ template <> struct projector<parallel_geometry> {
     } else {
       kernel::parallel_forward<B, Sink> kernel{
           {cylinders, inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets), observe(ctx, t.placed_forward),
-           observe(ctx, t.placed_order), t.placed_ranges.data(), shape, plan.groups.all()}, t.views_per_task, sink};
+           observe(ctx, t.placed_order), t.ranges.data(), shape, plan.groups.all()}, t.views_per_task, sink};
       kernel.plan_scratch();
       launch(ctx, forward_tasks<Context>(t, shape), kernel);
     }

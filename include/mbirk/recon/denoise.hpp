@@ -168,13 +168,13 @@ template <class Context> class denoiser {
           launch(ctx_, count, find);
         }
         auto& here = steps[static_cast<std::size_t>(s)];
-        update.alpha = step(partial, placed_steps.data() + 3 * s, here);
+        update.alpha = step(partial, placed_steps, 3 * s, here);
         {
           [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
           launch(ctx_, count, update);
         }
         if constexpr (on_device<Context>)
-          launch(ctx_, 1, kernel::add_up<B, kernel::plain_sums<2>>{partial.data(), count, 2, nullptr, 0, {}, placed_steps.data() + 3 * s + 1});
+          launch(ctx_, 1, kernel::add_up<B, kernel::plain_sums<2>>{observe(ctx_, partial), count, 2, {}, 0, {}, observe(ctx_, placed_steps) + (3 * s + 1)});
         else
           std::tie(here.moved, here.grown) = sums(partial);
       }
@@ -195,10 +195,12 @@ template <class Context> class denoiser {
     return {ordered_sum(values, 0, 2), ordered_sum(values, 1, 2)};
   }
   /// The length of a step along the direction, from the slopes and curvatures of the tasks.
-  kernel::step_length step(temporary<double, Context> const& partial, [[maybe_unused]] double* placed, [[maybe_unused]] subset_step& here) const {
+  kernel::step_length step(temporary<double, Context> const& partial, [[maybe_unused]] temporary<double, Context> const& placed_steps,
+                           [[maybe_unused]] index_t place, [[maybe_unused]] subset_step& here) const {
     if constexpr (on_device<Context>) {
-      launch(ctx_, 1, kernel::add_up<B, kernel::denoise_line_search>{partial.data(), partial.size() / 2, 2, nullptr, 0, {}, placed});
-      return {0, placed};
+      launch(ctx_, 1, kernel::add_up<B, kernel::denoise_line_search>{observe(ctx_, partial), partial.size() / 2, 2, {}, 0, {},
+                                                                      observe(ctx_, placed_steps) + place});
+      return {0, placed_steps.data() + place};
     } else {
       here.alpha = 1;
       auto const [slope, curve] = sums(partial);

@@ -180,7 +180,7 @@ template <class Context, class Geometry> class vcd_engine {
     launch(ctx_, tasks, kernel);
     launch(ctx_, padded_slices() / B::lanes, kernel::add_columns<B>{observe(ctx_, columns), observe(ctx_, slice_norms_), tasks, padded_slices()});
     if constexpr (on_device<Context>)
-      launch(ctx_, 1, kernel::add_up<B, kernel::plain_sums<1>>{change.data(), tasks, 1, nullptr, 0, {}, placed_steps_->data() + 2 * place + 1});
+      launch(ctx_, 1, kernel::add_up<B, kernel::plain_sums<1>>{observe(ctx_, change), tasks, 1, {}, 0, {}, observe(ctx_, *placed_steps_) + (2 * place + 1)});
     else
       steps_[static_cast<std::size_t>(place)].change = reduce(ctx_, change);
   }
@@ -290,9 +290,9 @@ template <class Context, class Geometry> class vcd_engine {
   kernel::step_length search(kernel::vcd_line_search const& formula, temporary<double, Context> const& slopes, temporary<double, Context> const& squares,
                              index_t place) {
     if constexpr (on_device<Context>) {
-      double* const out = placed_steps_->data() + 2 * place;
-      launch(ctx_, 1, kernel::add_up<B, kernel::vcd_line_search>{slopes.data(), slopes.size() / 2, 2, squares.data(), squares.size(), formula, out});
-      return {0, out};
+      launch(ctx_, 1, kernel::add_up<B, kernel::vcd_line_search>{observe(ctx_, slopes), slopes.size() / 2, 2, observe(ctx_, squares), squares.size(), formula,
+                                                                  observe(ctx_, *placed_steps_) + 2 * place});
+      return {0, placed_steps_->data() + 2 * place};
     } else {
       double alpha = 1;
       auto const [slope, curve] = both_sums(slopes);

@@ -10,12 +10,13 @@ namespace mbirk::kernel {
 /// out[k] = result(sums)[k]. The sums: of each of the `numbers` (at most 2) that tasks have left in `partial`, then that of the entries of `more`.
 /// Result: a struct with constant `size` and operator()(double const (&sums)[3], double (&out)[size]).
 template <class B, class Result> struct add_up {
-  double const* partial;
+  using numbers_left = typename B::template cursor<double const>;
+  numbers_left partial;
   index_t tasks, numbers;
-  double const* more;
+  numbers_left more;
   index_t more_tasks;
   Result result;
-  double* out;
+  typename B::template cursor<double> out;
 
   MBIRK_HD void operator()(index_t) const noexcept {
     double const sums[3] = {total(partial, tasks * numbers, 0, numbers), numbers > 1 ? total(partial, tasks * numbers, 1, numbers) : 0.0,
@@ -26,10 +27,12 @@ template <class B, class Result> struct add_up {
   }
 
  private:
-  static MBIRK_INLINE double total(double const* values, index_t count, index_t first, index_t step) noexcept {
-    double sum = 0;
-    for (index_t k = first + B::element(B::iota()) * step; k < count; k += step * B::lanes) sum += values[k];
-    return B::total(sum);
+  static MBIRK_INLINE double total(numbers_left values, index_t count, index_t first, index_t step) noexcept {
+    auto const mine = B::iota() * B::broadcast(static_cast<std::int32_t>(step));
+    auto sum = B::no_sum();
+    for (index_t k = first; k < count; k += step * B::lanes)
+      sum = sum + B::gather_sums(values + k, mine, static_cast<int>(least<index_t>(B::lanes, (count - k + step - 1) / step)));
+    return B::total(B::element(sum));
   }
 };
 

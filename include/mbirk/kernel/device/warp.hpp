@@ -127,6 +127,8 @@ template <class W> struct warp_backend {
   static MBIRK_INLINE sums widen(pack a) { return sums(static_cast<double>(a.v)); }
   static MBIRK_INLINE pack narrow(sums a) { return pack(a.v); }
   static MBIRK_INLINE sums load_sums(double const* p) { return load_wide(p); }
+  /// p[index] in the first n lanes, 0 in the others.
+  static MBIRK_INLINE sums gather_sums(double const* p, ints index, int n) { return sums(W::lane() < n ? p[index.v] : 0.0); }
   static MBIRK_INLINE void store_sums(double* p, sums a) { store(p, a); }
   static MBIRK_INLINE void store_total(double* p, sums a) { store_value(p, total(a.v)); }
   template <class F> static MBIRK_INLINE void each_lane(pack a, pack other, int n, F const& f) {
