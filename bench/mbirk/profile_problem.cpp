@@ -11,14 +11,14 @@
 namespace mbirk::program {
 namespace {
 
-template <class Scan> Scan make_scan(index_t n) {
+template <class Scan> Scan make_scan(problem_shape const& shape) {
   bool constexpr cone = std::is_same_v<Scan, cone_scan>;
-  index_t const views = std::max<index_t>(1, n / 2);
+  auto const [views, rows, channels] = shape;
   typename Scan::parameters p{};
-  p.sinogram_shape = {views, n, n};
+  p.sinogram_shape = {views, rows, channels};
   for (index_t v = 0; v < views; ++v)
     p.angles.push_back(static_cast<float>((cone ? 2 : 1) * std::numbers::pi * static_cast<double>(v) / static_cast<double>(views)));
-  if constexpr (cone) p.source_detector_dist = 4.0 * static_cast<double>(n), p.source_iso_dist = 2.0 * static_cast<double>(n);
+  if constexpr (cone) p.source_detector_dist = 4.0 * static_cast<double>(channels), p.source_iso_dist = 2.0 * static_cast<double>(channels);
   return Scan(p);
 }
 
@@ -57,9 +57,9 @@ std::vector<profile_entry> const& profile_entries() {
   return entries;
 }
 
-profile_problem::profile_problem(std::string const& geometry, index_t n, int threads, bool with_data) : with_data_(with_data) {
-  if (geometry == "cone") scan_ = make_scan<cone_scan>(n);
-  else scan_ = make_scan<parallel_scan>(n);
+profile_problem::profile_problem(std::string const& geometry, problem_shape const& size, int threads, bool with_data) : with_data_(with_data) {
+  if (geometry == "cone") scan_ = make_scan<cone_scan>(size);
+  else scan_ = make_scan<parallel_scan>(size);
   std::visit([&](auto const& scan) {
     if constexpr (requires { scan.geometry(); }) {
       legacy_random random(0);

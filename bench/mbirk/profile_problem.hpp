@@ -18,13 +18,22 @@ struct profile_entry {
 /// All of them, in the order of the report.
 std::vector<profile_entry> const& profile_entries();
 
+/// Of a sinogram; the recon is (channels, channels, rows).
+struct problem_shape {
+  index_t views, rows, channels;
+  /// The problem of size n.
+  static problem_shape cube(index_t n) { return {n / 2 > 0 ? n / 2 : 1, n, n}; }
+};
+
 /// recon N^3, N/2 views, sinogram (N/2, N, N); angles evenly over [0, pi) in parallel beam and [0, 2 pi) in cone beam, source_detector_dist 4N,
 /// source_iso_dist 2N. Data: two nested ellipsoids, without and with 1 % noise, their projection with 1 % noise; subset 0 of a random partition into 4,
 /// and its cylinders.
 class profile_problem {
  public:
   /// Without data (the cost model) there are the scan and the subset only.
-  profile_problem(std::string const& geometry, index_t n, int threads, bool with_data);
+  profile_problem(std::string const& geometry, problem_shape const& shape, int threads, bool with_data);
+  profile_problem(std::string const& geometry, index_t n, int threads, bool with_data)
+      : profile_problem(geometry, problem_shape::cube(n), threads, with_data) {}
 
   any_scan const& scan() const noexcept { return scan_; }
   /// Required inputs, arguments and an output for an operation.

@@ -56,7 +56,7 @@ template <int Taps> void run(problem const& p, kernel::pixel_group const& group,
       auto const pass = p.passes[block + v];
       view_offset[v] = p.shape.offset(0, pass.view);
       kernel::footprint_weights<simd::native<lanes>>(
-          pass, false, p.shape.channels, p.rows + group.first, p.cols + group.first, group.count, s.first + v * pixels,
+          pass, false, p.shape.channels, group.tile_mask != 0, p.rows + group.first, p.cols + group.first, group.count, s.first + v * pixels,
           [&](int tap, int k, auto value) MBIRK_FLAT { _mm256_storeu_ps(s.weights + (tap * views_at_once + v) * pixels + k, __m256(value.v)); });
     }
     for (index_t c = 0; c < p.shape.chunks; ++c) {

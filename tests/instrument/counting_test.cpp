@@ -87,21 +87,30 @@ TEST(Counting, ParallelBackEqualsTheFormulaByHand) {
     run(context{exec::host{}, instrument::counting<>{l}}, s, op::back);
     auto const& c = l.last().operations;
     std::uint64_t const v = n / 2, p = s.full_indices().size(), slices = (n + L - 1) / L * L;
-    std::uint64_t padded = 0;  // pixels in whole packs
-    for (auto const& g : kernel::plan_grid(s.recon_shape()[0], s.recon_shape()[1], s.mask().data(), 1, 1).groups)
-      padded += (static_cast<std::uint64_t>(g.count) + L - 1) / L * L;
+    std::uint64_t padded = 0, tiled = 0;  // pixels in whole packs; and pairs of them with views that take fixed point
+    auto const plan = kernel::plan_grid(s.recon_shape()[0], s.recon_shape()[1], s.mask().data(), 1, 1);
+    for (auto const& g : plan.groups) {
+      auto const lanes = (static_cast<std::uint64_t>(g.count) + L - 1) / L * L;
+      auto const first = static_cast<std::size_t>(g.first);
+      padded += lanes;
+      for (auto const& pass : kernel::make_passes(s))
+        if (kernel::tile_edges(pass, static_cast<index_t>(n), plan.rows[first], plan.cols[first]).fits) tiled += lanes;
+    }
+    std::uint64_t const rest = padded * v - tiled;
+    EXPECT_GT(tiled, rest);
     // Views at exactly 0 and 90 degrees have W = 1 to rounding, which still takes two taps or, a hair above, three.
     std::uint64_t taps = 0, three = 0;
     for (auto const& pass : kernel::make_passes(s)) taps += static_cast<std::uint64_t>(pass.taps), three += pass.taps == 3;
     ASSERT_EQ(three, 0u);
     EXPECT_EQ(c.of(number::f32, operation::fma), p * taps * slices);
     EXPECT_EQ(c.of(number::f32, operation::add), padded * v * 3);      // overlap_two
-    EXPECT_EQ(c.of(number::f32, operation::mul), padded * v * 2);      // chord
+    EXPECT_EQ(c.of(number::f32, operation::mul), padded * v * 2 + tiled);  // chord; fraction
+    EXPECT_EQ(c.of(number::i32, operation::integer), tiled * 7);
     EXPECT_EQ(c.of(number::f32, operation::min_max), padded * v);
-    EXPECT_EQ(c.of(number::f64, operation::fma), padded * v * 2);      // left edge
-    EXPECT_EQ(c.of(number::f64, operation::add), padded * v * 3);      // fraction, first tap, guard
-    EXPECT_EQ(c.of(number::f64, operation::min_max), padded * v * 2);  // clamp to the guards
-    EXPECT_EQ(c.of(number::f64, operation::round), padded * v);
+    EXPECT_EQ(c.of(number::f64, operation::fma), rest * 2);      // left edge
+    EXPECT_EQ(c.of(number::f64, operation::add), rest * 3);      // fraction, first tap, guard
+    EXPECT_EQ(c.of(number::f64, operation::min_max), rest * 2);  // clamp to the guards
+    EXPECT_EQ(c.of(number::f64, operation::round), rest);
     EXPECT_EQ(c.of(operation::div), 0u);
     std::uint64_t const rounds = L == 16 ? 4 : L == 8 ? 3 : 2;
     std::uint64_t const blocks = v * (slices / L) * ((n + L - 1) / L);  // transposed in the layout change

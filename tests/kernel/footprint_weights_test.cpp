@@ -37,12 +37,12 @@ TEST(ParallelPasses, AddUpToTheFootprint) {
     auto const s = parallel_with(voxel);
     auto const& g = s.geometry();
     auto const plan = kernel::plan_grid(8, 8, nullptr, 8, 1);
-    for (bool const squared : {false, true}) {
+    for (auto const& [squared, is_tile] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
       std::vector<double> sum(static_cast<std::size_t>(9 * 64 * 11));
       std::vector<std::int32_t> first(64 + B::lanes);
       std::vector<float> weights(3 * 64 + B::lanes);
       for (auto const& pass : kernel::make_passes(s)) {
-        kernel::footprint_weights<B>(pass, squared, g.channels, plan.rows.data(), plan.cols.data(), 64, first.data(),
+        kernel::footprint_weights<B>(pass, squared, g.channels, is_tile, plan.rows.data(), plan.cols.data(), 64, first.data(),
                                      [&](int tap, int k, auto value) { B::store(weights.data() + tap * 64 + k, value); });
         for (std::size_t p = 0; p < 64; ++p)
           for (int t = 0; t < pass.taps; ++t) {

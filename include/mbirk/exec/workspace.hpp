@@ -7,10 +7,15 @@
 #include <mutex>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace mbirk::exec {
 
 /// Blocks go back to a free list and are used again for requests of at most their size and at least half of it; everything is freed at the end or by
-/// release(). Fresh pages cost more than many an operation: `exec::host ex{0, &workspace}` makes them once. Thread-safe.
+/// release(). Fresh pages cost more than many an operation: `exec::host ex{0, &workspace}` makes them once. On Linux large blocks ask for large pages,
+/// because projectors read their temporaries in strides and small pages cost a translation at each. Thread-safe.
 class workspace final : public std::pmr::memory_resource {
  public:
   explicit workspace(std::pmr::memory_resource* upstream = std::pmr::new_delete_resource()) : upstream_(upstream) {}
@@ -21,7 +26,7 @@ class workspace final : public std::pmr::memory_resource {
   /// Frees what is not in use.
   void release() {
     std::lock_guard const lock(mutex_);
-    for (auto const& [size, block] : free_) upstream_->deallocate(block, size, alignment);
+    for (auto const& [size, block] : free_) upstream_->deallocate(block, size, alignment_of(size));
     free_.clear();
   }
   /// Bytes held, in use or not.
@@ -34,7 +39,8 @@ class workspace final : public std::pmr::memory_resource {
   }
 
  private:
-  static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t alignment = 64, large_page = std::size_t{1} << 21;
+  static constexpr std::size_t alignment_of(std::size_t bytes) { return bytes >= 2 * large_page ? large_page : alignment; }
 
   void* do_allocate(std::size_t bytes, std::size_t align) override {
     if (align > alignment) throw std::bad_alloc();
@@ -46,7 +52,10 @@ class workspace final : public std::pmr::memory_resource {
       free_.erase(found);
       return block;
     }
-    void* const block = upstream_->allocate(bytes, alignment);
+    void* const block = upstream_->allocate(bytes, alignment_of(bytes));
+#if defined(__linux__)
+    if (alignment_of(bytes) == large_page) (void)madvise(block, bytes, MADV_HUGEPAGE);  // what it refuses works all the same
+#endif
     used_.emplace(block, bytes);
     return block;
   }

@@ -44,6 +44,7 @@ struct no_pack {
   friend constexpr no_pack is_nan(no_pack) noexcept { return {}; }
   friend constexpr no_pack operator<(no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack operator|(no_pack, no_pack) noexcept { return {}; }
+  friend constexpr no_pack operator&(no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack select(no_pack, no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack rotate_left(no_pack, int) noexcept { return {}; }
   friend constexpr no_pack lookup2(no_pack, no_pack, no_pack) noexcept { return {}; }
@@ -67,6 +68,7 @@ template <class Fast> struct counted_ints {
   [[no_unique_address]] typename Fast::ints v;
   friend MBIRK_HOST_INLINE counted_ints operator+(counted_ints a, counted_ints b) { return ticked(a.v + b.v); }
   friend MBIRK_HOST_INLINE counted_ints operator*(counted_ints a, counted_ints b) { return ticked(a.v * b.v); }
+  friend MBIRK_HOST_INLINE counted_ints operator&(counted_ints a, counted_ints b) { return ticked(a.v & b.v); }
   friend MBIRK_HOST_INLINE counted_ints rotate_left(counted_ints a, int bits) { return ticked(rotate_left(a.v, bits)); }
 
  private:

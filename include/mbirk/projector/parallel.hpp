@@ -112,7 +112,7 @@ template <> struct projector<parallel_geometry> {
     } else {
       kernel::parallel_forward<B, Sink> kernel{
           {cylinders, inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets), observe(ctx, t.placed_forward),
-           observe(ctx, t.placed_order), t.ranges.data(), shape, plan.groups.all()}, t.views_per_task, sink};
+           observe(ctx, t.placed_order), {t.ranges.data(), static_cast<index_t>(t.ranges.size())}, shape, plan.groups.all()}, t.views_per_task, sink};
       kernel.plan_scratch();
       launch(ctx, forward_tasks<Context>(t, shape), kernel);
     }

@@ -16,6 +16,7 @@ template <class W> struct warp_ints {
   std::int32_t v;
   friend MBIRK_INLINE warp_ints operator+(warp_ints a, warp_ints b) { return {wrap(word(a) + word(b))}; }
   friend MBIRK_INLINE warp_ints operator*(warp_ints a, warp_ints b) { return {wrap(word(a) * word(b))}; }
+  friend MBIRK_INLINE warp_ints operator&(warp_ints a, warp_ints b) { return {a.v & b.v}; }
   friend MBIRK_INLINE warp_ints rotate_left(warp_ints a, int bits) { return {wrap((word(a) << bits) | (word(a) >> (32 - bits)))}; }
 
  private:

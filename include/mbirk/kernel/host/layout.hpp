@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mbirk/core/index.hpp"
+#include "mbirk/kernel/host/fetch.hpp"
 #include "mbirk/kernel/host/passes.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
 
@@ -55,6 +56,7 @@ template <class B> struct to_channel_major {
             block[k] = B::constant(0);
             if (k >= have) continue;
             auto const from = in + (view * view_stride + (c * shape.width + r + k) * row_stride + n);
+            fetch_to_read(from + lanes * row_stride);
             block[k] = wide == lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
           }
           B::transpose(block);
@@ -87,6 +89,7 @@ template <class B> struct from_channel_major {
           for (int k = 0; k < lanes; ++k) {
             if (k >= have) continue;
             auto const to = out + (view * view_stride + (c * shape.width + r + k) * row_stride + n);
+            fetch_to_write(to + lanes * row_stride);
             if (wide == lanes) B::store(to, block[k]);
             else B::store_partial(to, block[k], static_cast<int>(wide));
           }

@@ -42,6 +42,7 @@ template <int L> struct ints {
     using U = vector<std::uint32_t, L>;
     return ints(vector<std::int32_t, L>(U(a.v) * U(b.v)));
   }
+  friend MBIRK_HOST_INLINE ints operator&(ints a, ints b) { return ints(a.v & b.v); }
   friend MBIRK_HOST_INLINE ints rotate_left(ints a, int bits) {
     using U = vector<std::uint32_t, L>;
     return ints(vector<std::int32_t, L>((U(a.v) << bits) | (U(a.v) >> (32 - bits))));

@@ -62,31 +62,53 @@ template <class B> struct parallel_back {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights);
     auto const x = s.template at<float>(tile);
+    bool const far = group.tile_mask != 0 && shape.size() > far_away;
     for (index_t block = from; block < to; block += views_at_once) {
       int const n = static_cast<int>(least<index_t>(views_at_once, to - block));
       index_t view_offset[views_at_once];
       for (int v = 0; v < n; ++v) {
         auto const pass = G::load_value(passes + (block + v));
         view_offset[v] = shape.offset(0, pass.view);
-        footprint_weights<G>(pass, squared, shape.channels, rows + group.first, cols + group.first, group.count, l + v * group_pixels,
+        footprint_weights<G>(pass, squared, shape.channels, group.tile_mask != 0, rows + group.first, cols + group.first, group.count, l + v * group_pixels,
                              [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + ((tap * views_at_once + v) * group_pixels + k), value); });
       }
       for (index_t c = 0; c < shape.chunks; ++c) {
         auto const chunk = sinogram + shape.offset(c, 0);
+        auto const next = far ? next_windows(group, block, to, c) : windows{};
         with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-          accumulate<packs, Taps>(group.count, n, view_offset, chunk, l, w, x + c * shape.width);
+          accumulate<packs, Taps>(group.count, n, view_offset, chunk, l, w, x + c * shape.width, next);
         });
         B::note_lanes(group.count * n * shape.used(c), group.count * n * shape.width);
       }
     }
   }
 
+  /// Where a tile reads in the views of a block: a few channels in each.
+  struct windows {
+    int views = 0;
+    typename B::template cursor<float const> at[views_at_once] = {};
+  };
+  /// What comes after this block and chunk.
+  MBIRK_HD windows next_windows(pixel_group const& group, index_t block, index_t to, index_t chunk) const noexcept {
+    bool const same_views = chunk + 1 < shape.chunks;
+    index_t const first = same_views ? block : block + views_at_once;
+    windows next;
+    for (; next.views < views_at_once && first + next.views < to; ++next.views) {
+      auto const pass = G::load_value(passes + (first + next.views));
+      index_t const channel = tile_begin(pass, shape.channels, G::load_value(rows + group.first), G::load_value(cols + group.first));
+      next.at[next.views] = sinogram + (shape.offset(same_views ? chunk + 1 : 0, pass.view) + channel * shape.width);
+    }
+    return next;
+  }
+
   template <int Packs, int Taps>
   MBIRK_NOINLINE void accumulate(int count, int views, index_t const* view_offset, typename B::template cursor<float const> chunk,
                                  typename G::template cursor<std::int32_t> l, typename G::template cursor<float> w,
-                                 typename B::template cursor<float> x) const noexcept {
+                                 typename B::template cursor<float> x, windows const& next) const noexcept {
     using pack = typename B::pack;
     for (int p = 0; p < count; ++p) {
+      if (p < tile_channels * Packs)  // a pack of each window: some of the next while these are added up
+        for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + p * B::lanes);
       auto const out = x + p * shape.chunks * shape.width;
       pack sum[Packs];
       simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });

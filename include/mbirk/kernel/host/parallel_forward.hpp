@@ -28,7 +28,7 @@ template <class B> struct parallel_views {
   typename G::template cursor<index_t const> offsets;             // of their cylinders
   typename G::template cursor<parallel_pass const> passes;        // in view order
   typename G::template cursor<std::int32_t const> tile_order;     // per pass, for tiles
-  pass_range const* ranges;
+  list<pass_range> ranges;
   chunked_shape shape;
   list<pixel_group> groups;
   scratch_layout layout{};
@@ -46,7 +46,7 @@ template <class B> struct parallel_views {
   MBIRK_NOINLINE void add_pass(pixel_group const& group, index_t chunk, index_t p, parallel_pass const& pass, typename B::template cursor<float> view,
                                Scratch const& s) const noexcept {
     auto const w = s.template at<float>(weights);
-    footprint_weights<G>(pass, false, shape.channels, rows + group.first, cols + group.first, group.count, s.template at<std::int32_t>(first),
+    footprint_weights<G>(pass, false, shape.channels, group.tile_mask != 0, rows + group.first, cols + group.first, group.count, s.template at<std::int32_t>(first),
                          [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + (tap * group_pixels + k), value); });
     sort_group(group, p, s);
     with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
@@ -61,6 +61,17 @@ template <class B> struct parallel_views {
     auto const x = s.template at<float>(tile);
     for (int p = 0; p < group.count; ++p)
       copy_padded<B>(cylinders + (G::load_value(offsets + (group.first + p)) + chunk * shape.width), shape.used(chunk), x + p * shape.width, shape.width);
+  }
+
+  /// Asks for some of the cylinders of the group that comes next: all of them after as many calls as there are passes. The first is cylinder `from`;
+  /// returns the first of the next call.
+  MBIRK_HD int fetch_tile(pixel_group const& group, index_t chunk, int from, index_t passes_of_task) const noexcept {
+    int const to = from + static_cast<int>(ceil_div(group_pixels, passes_of_task));
+    for (int p = from; p < least(to, group.count); ++p) {
+      auto const at = cylinders + (G::load_value(offsets + (group.first + p)) + chunk * shape.width);
+      for (index_t k = 0; k < shape.used(chunk); k += B::lanes) fetch_to_read(at + k);
+    }
+    return to;
   }
 
   /// Pixels of a tile by channel: the order of the full tile without the pixels that are masked out. Lists keep their own order.
@@ -148,11 +159,11 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward : paralle
     parallel_views<B>::plan_scratch();
   }
 
-  /// Tasks: (range of views, chunk).
+  /// Tasks: (chunk, range of views), so that threads go through the same part of the volume side by side.
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
     auto const& at = this->shape;
-    auto const range = this->ranges[task / at.chunks];
-    index_t const chunk = task % at.chunks;
+    index_t const ranges = this->ranges.size(), chunk = task / ranges;
+    auto const range = this->ranges[task % ranges];
     auto const each_pass = [&](auto const& f) {
       for (index_t p = range.first; p < range.first + range.count; ++p) {
         auto const pass = G::load_value(this->passes + p);
@@ -162,9 +173,16 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward : paralle
     each_pass([&](index_t, parallel_pass const& pass, auto y) {
       for (index_t k = 0; pass.first_tap == 0 && k < at.view_size(); k += B::lanes) B::store(y + k, B::constant(0));
     });
-    for (auto const& group : this->groups) {
+    index_t const groups = this->groups.size();
+    bool const far = groups * group_pixels * at.rows > far_away;
+    for (index_t k = 0; k < groups; ++k) {
+      auto const& group = this->groups[k];
       this->copy_tile(group, chunk, s);
-      each_pass([&](index_t p, parallel_pass const& pass, auto y) { this->add_pass(group, chunk, p, pass, y, s); });
+      int fetched = 0;
+      each_pass([&](index_t p, parallel_pass const& pass, auto y) {
+        if (far && k + 1 < groups) fetched = this->fetch_tile(this->groups[k + 1], chunk, fetched, range.count);
+        this->add_pass(group, chunk, p, pass, y, s);
+      });
     }
     Sink out = sink;
     out.begin();

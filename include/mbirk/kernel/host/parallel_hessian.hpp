@@ -37,7 +37,7 @@ template <class B> struct parallel_unit_hessian {
     wide const lowest = G::broadcast(static_cast<double>(guard_channels)), highest = G::broadcast(static_cast<double>(channels + guard_channels));
     for (index_t p = 0; p < all_passes; ++p) {
       auto const pass = G::load_value(passes + p);
-      footprint_weights<G>(pass, true, channels, rows + group.first, cols + group.first, group.count, l,
+      footprint_weights<G>(pass, true, channels, group.tile_mask != 0, rows + group.first, cols + group.first, group.count, l,
                            [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + (tap * group_pixels + k), value); });
       for (int k = 0; k < group.count; k += G::lanes) {
         wide total = G::load_wide(sum + k);

@@ -48,21 +48,6 @@ template <class B> struct ramp_weights {
   }
 };
 
-/// Asks for a line of memory that is soon read or written, where a cursor is memory; says nothing to a policy that watches, nor on a device, where
-/// other warps hide the wait.
-template <class T> MBIRK_INLINE void fetch_to_read([[maybe_unused]] T const* p) noexcept {
-#if !defined(__CUDA_ARCH__)
-  __builtin_prefetch(p, 0);
-#endif
-}
-template <class T> MBIRK_INLINE void fetch_to_write([[maybe_unused]] T* p) noexcept {
-#if !defined(__CUDA_ARCH__)
-  __builtin_prefetch(p, 1);
-#endif
-}
-template <class Cursor> MBIRK_INLINE void fetch_to_read(Cursor const&) noexcept {}
-template <class Cursor> MBIRK_INLINE void fetch_to_write(Cursor const&) noexcept {}
-
 /// One side of the filter: an array (views, rows, channels), which is transposed on the way, or a channel-major one.
 template <class Cursor> struct sinogram_rows {
   static constexpr bool channel_major = false;

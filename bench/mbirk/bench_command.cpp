@@ -1,0 +1,174 @@
+// mbirk bench: every operation against what this machine can do at most, measured in the same run.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "ceilings.hpp"
+#include "command.hpp"
+#include "cost_json.hpp"
+#include "mbirk/exec/workspace.hpp"
+#include "mbirk/io/output_file.hpp"
+#include "mbirk/version.hpp"
+#include "policy.hpp"
+#include "profile_problem.hpp"
+#include "progress.hpp"
+
+namespace mbirk::program {
+namespace {
+
+using json = nlohmann::json;
+
+struct bench_options : common_options {
+  std::vector<index_t> sizes{64, 128, 256};
+  std::vector<index_t> cell{171, 149, 129};  // 513 x 449 x 385 scaled down: no axis is a multiple of any pack
+  std::string ops = "*", out;
+};
+
+/// What is measured: a cube, or the odd cell.
+struct cell {
+  std::string name;
+  problem_shape shape;
+};
+
+/// Medians and quartiles of the times of one call.
+struct timing {
+  double median = 0, least = 0, low = 0, high = 0;
+  std::size_t calls = 0;
+};
+
+/// A call to warm up, then at least 9 below 5 ms and 5 above, more while they are short; 3 where a call takes longer than 3 s.
+timing measure(operation const& op, any_context const& ctx, any_scan const& scan, operands& x) {
+  std::vector<double> times;
+  op.execute(ctx, scan, x, [&](std::function<call_cost()> const& call) {
+    double const first = call().seconds;
+    std::size_t const least = first < 5e-3 ? 9 : first < 3 ? 5 : 3;
+    for (double total = 0; times.size() < least || (total < 0.2 && times.size() < 200);) total += times.emplace_back(call().seconds);
+  });
+  std::sort(times.begin(), times.end());
+  auto const at = [&](double q) { return times[static_cast<std::size_t>(q * static_cast<double>(times.size() - 1) + 0.5)]; };
+  return {at(0.5), times.front(), at(0.25), at(0.75), times.size()};
+}
+
+/// Work of an operation as the model has it, and the seconds that it would take at the ceilings: the longer one is the roof.
+struct work {
+  double items, flops, minimal_flops, bytes;
+  double fma_seconds(ceilings const& c) const { return flops / 2 / c.fma.best; }
+  double memory_seconds(ceilings const& c) const { return bytes / c.levels.back().read.best; }
+  double roof(ceilings const& c) const { return std::max(fma_seconds(c), memory_seconds(c)); }
+};
+work model_work(profile_entry const& entry, problem_shape const& shape) {
+  instrument::ledger records;
+  profile_problem const shapes(entry.geometry, shape, 1, false);
+  auto x = shapes.make_operands(*entry.op, entry.arguments);
+  entry.op->run(context{exec::host{1}, instrument::model<>{records}}, shapes.scan(), x);
+  auto const& r = records.last();
+  return {static_cast<double>(r.items), static_cast<double>(r.operations.flops()), static_cast<double>(entry.op->minimal_flops(shapes.scan(), x)),
+          static_cast<double>(bytes_compulsory(r.arrays, false))};
+}
+
+std::string milliseconds(double t) { return fmt::format("{:.4g}", 1e3 * t); }
+
+void print_ceilings(ceilings const& c) {
+  fmt::print("{}, {} threads, {} float lanes\n", cpu_name(), c.threads, simd::native_lanes);
+  fmt::print("ceilings: {:.1f} G FMA/s;", 1e-9 * c.fma.best);
+  for (auto const& level : c.levels) fmt::print(" {} {:.1f},", level.name, 1e-9 * level.read.best);
+  fmt::print(" triad {:.1f} GB/s\n\n", 1e-9 * c.triad.best);
+}
+
+json row(profile_entry const& entry, cell const& where, timing const& t, work const& w, ceilings const& c) {
+  json j{{"operation", entry.name}, {"cell", where.name}, {"volume_size", where.shape.channels}, {"run", 3}, {"traced", false},
+         {"time", t.median}, {"min", t.least}, {"quartiles", {t.low, t.high}}, {"calls", t.calls}, {"items", w.items}, {"flops", w.flops},
+         {"bytes compulsory", w.bytes}, {"gups", 1e-9 * w.items / t.median}, {"fma seconds", w.fma_seconds(c)},
+         {"memory seconds", w.memory_seconds(c)}, {"roof", w.roof(c)}};
+  if (w.minimal_flops > 0) j["flops minimal"] = w.minimal_flops;
+  return j;
+}
+
+void print_row(json const& j, std::size_t width) {
+  double const t = j["time"];
+  auto const percent = [&](double seconds) { return fmt::format("{:.1f}%", 100 * seconds / t); };
+  double const useful = j.value("flops minimal", 0.0) / j["flops"].get<double>() * j["fma seconds"].get<double>();
+  fmt::print("{:{}}  {:>11}  {:>9}  {:>9}  {:>6}  {:>7.2f}  {:>7}  {:>7}  {:>7}\n", j["operation"].get<std::string>(), width, j["cell"].get<std::string>(),
+             milliseconds(t), milliseconds(j["min"]), fmt::format("{:.0f}%", 100 * (j["quartiles"][1].get<double>() - j["quartiles"][0].get<double>()) / t),
+             j["gups"].get<double>(), useful > 0 && std::isfinite(useful) ? percent(useful) : "-", percent(j["fma seconds"]), percent(j["memory seconds"]));
+  std::fflush(stdout);
+}
+
+int bench(bench_options const& o) {
+  require_host(o, "bench");
+  require(o.cell.size() == 3, [&] { return fmt::format("--cell has {} numbers, expected VIEWS,ROWS,CHANNELS", o.cell.size()); });
+  std::vector<profile_entry const*> chosen;
+  std::size_t width = 9;
+  for (auto const& entry : profile_entries())
+    if (fnmatch(o.ops.c_str(), entry.name.c_str(), 0) == 0) chosen.push_back(&entry), width = std::max(width, entry.name.size());
+  require(!chosen.empty(), [&] { return "--ops " + o.ops + " matches no operation, expected a pattern such as 'parallel_*'"; });
+  std::optional<output_file> file;
+  if (!o.out.empty()) file.emplace(o.out);  // now, so that what cannot be written is noticed before the work
+
+  std::vector<cell> cells;
+  for (auto const n : o.sizes) cells.push_back({fmt::format("{}^3", n), problem_shape::cube(n)});
+  cells.push_back({fmt::format("{}x{}x{}", o.cell[0], o.cell[1], o.cell[2]), {o.cell[0], o.cell[1], o.cell[2]}});
+
+  exec::host const plain(o.threads);
+  auto const load_before = load_average();
+  auto const roofs = measure_ceilings(plain);
+  print_ceilings(roofs);
+  fmt::print("{:{}}  {:>11}  {:>9}  {:>9}  {:>6}  {:>7}  {:>7}  {:>7}  {:>7}\n", "operation", width, "cell", "median ms", "min ms", "spread", "GUPS", "useful",
+             "FMA", "DRAM");
+  json rows = json::array();
+  progress bar(cells.size() * chosen.size(), o.quiet);
+  std::size_t done_steps = 0;
+  for (auto const& where : cells) {
+    exec::workspace memory;  // so that repeated calls do not pay for fresh pages
+    any_context const ctx = context{exec::host(o.threads, &memory), instrument::none{}};
+    std::unique_ptr<profile_problem> problem;
+    std::string made_for;
+    for (auto const* entry : chosen) {
+      bar.at(done_steps++, fmt::format("{} at {}", entry->name, where.name));
+      if (made_for != entry->geometry) problem = std::make_unique<profile_problem>(entry->geometry, where.shape, o.threads, true), made_for = entry->geometry;
+      auto x = problem->make_operands(*entry->op, entry->arguments);
+      auto const t = measure(*entry->op, ctx, problem->scan(), x);
+      rows.push_back(row(*entry, where, t, model_work(*entry, where.shape), roofs));
+      bar.clear();
+      print_row(rows.back(), width);
+    }
+  }
+  auto const load_after = load_average();
+  fmt::print("\nspread: between the quartiles, of the median. GUPS: 1e9 items a second, by the median. useful, FMA: the time that the flops which the formulas\n"
+             "ask for, and those that the kernels do, would take at the FMA ceiling; DRAM: that of the compulsory bytes at its reading ceiling (caches beat it).\n"
+             "load averages before and after: {}; {}\n", load_before, load_after);
+  if (file) {
+    json const document{{"timestamp", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())))},
+                        {"environment", {{"backend", "host"}, {"mbirk_version", version_string}, {"cpu", cpu_name()}, {"threads", roofs.threads},
+                                         {"vector_lanes", simd::native_lanes}, {"load before", load_before}, {"load after", load_after}}},
+                        {"ceilings", to_json(roofs)}, {"measurements", rows}};
+    file->write(document.dump(1) + '\n');
+    file->commit();
+    fmt::print("{}\n", o.out);
+  }
+  return done;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, chosen_command& chosen) {
+  auto* const command = app.add_subcommand("bench", "Measure every operation against the ceilings of this machine");
+  auto const o = std::make_shared<bench_options>();
+  command->add_option("--sizes", o->sizes, "Sizes N: recon N^3, N/2 views")
+      ->delimiter(',')->check(CLI::Range(2, 4096))->type_name("N,N,...")->capture_default_str();
+  command->add_option("--cell", o->cell, "One more cell, of odd extents")
+      ->delimiter(',')->check(CLI::Range(1, 4096))->type_name("VIEWS,ROWS,CHANNELS")->capture_default_str();
+  command->add_option("--ops", o->ops, "Which operations, as a shell pattern of the names of mbirk profile")->type_name("GLOB")->capture_default_str();
+  command->add_option("--out", o->out, "Write a JSON file too; mbirk compare reads it")->type_name("FILE");
+  add_common_options(*command, *o);
+  command->callback([o, &chosen] { chosen = [o] { return bench(*o); }; });
+}
+
+}  // namespace mbirk::program

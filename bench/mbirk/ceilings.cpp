@@ -1,0 +1,121 @@
+#include "ceilings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <fstream>
+#include <memory_resource>
+
+#include "mbirk/exec/workspace.hpp"
+
+namespace mbirk::program {
+namespace {
+
+using B = simd::native_backend;
+using pack = B::pack;
+using clock = std::chrono::steady_clock;
+
+constexpr int tries = 9;
+
+/// units(): work done by one call on every thread, in whatever is counted. At least 10 ms a try.
+template <class Work> measured_rate rate(exec::host const& exec, double units, Work const& work) {
+  int const threads = exec.threads();
+  auto const seconds = [&](index_t repeats) {
+    auto const begin = clock::now();
+    exec.for_each(threads, threads, [&](index_t t, int) { work(t, repeats); });
+    return std::chrono::duration<double>(clock::now() - begin).count();
+  };
+  index_t repeats = 1;
+  while (seconds(repeats) < 0.01) repeats *= 2;
+  std::vector<double> rates;
+  for (int k = 0; k < tries; ++k) rates.push_back(static_cast<double>(repeats) * units * threads / seconds(repeats));
+  std::sort(rates.begin(), rates.end());
+  return {rates.back(), rates[rates.size() / 2]};
+}
+
+/// Nothing is thrown away: a value that could be read elsewhere must be computed.
+MBIRK_HOST_INLINE void keep(pack const& x) { asm volatile("" : : "m"(x) : "memory"); }
+
+measured_rate measure_fma(exec::host const& exec) {
+  constexpr int chains = B::lanes == 16 ? 20 : 12, rounds = 512;  // as many as there are registers: a chain waits for its last result
+  return rate(exec, double{chains} * rounds * B::lanes, [](index_t, index_t repeats) {
+    pack sum[chains];
+    simd::static_for<chains>([&](auto k) MBIRK_FLAT { sum[k] = B::constant(0.1 * k); });
+    pack factor = B::constant(0.999), more = B::constant(0.001);
+    asm volatile("" : "+m"(factor), "+m"(more));  // not constants
+    for (index_t r = 0; r < repeats * rounds; ++r)
+      simd::static_for<chains>([&](auto k) MBIRK_FLAT { sum[k] = fma(sum[k], factor, more); });
+    simd::static_for<chains>([&](auto k) MBIRK_FLAT { keep(sum[k]); });
+  });
+}
+
+measured_rate measure_read(exec::host const& exec, std::vector<float>& memory, index_t elements) {
+  constexpr int streams = 8;
+  return rate(exec, static_cast<double>(elements) * sizeof(float), [&](index_t t, index_t repeats) {
+    float const* const from = memory.data() + t * elements;
+    pack sum[streams];
+    simd::static_for<streams>([&](auto k) MBIRK_FLAT { sum[k] = B::constant(0); });
+    for (index_t r = 0; r < repeats; ++r) {
+      for (index_t i = 0; i < elements; i += streams * B::lanes)
+        simd::static_for<streams>([&](auto k) MBIRK_FLAT { sum[k] = max(sum[k], B::load(from + i + k * B::lanes)); });
+      simd::static_for<streams>([&](auto k) MBIRK_FLAT { keep(sum[k]); });
+    }
+  });
+}
+
+measured_rate measure_triad(exec::host const& exec, std::vector<float>& memory, index_t elements) {
+  index_t const each = elements / 3 / B::lanes * B::lanes;
+  return rate(exec, 3.0 * static_cast<double>(each) * sizeof(float), [&](index_t t, index_t repeats) {
+    float* const a = memory.data() + t * elements;
+    float const *const b = a + each, *const c = b + each;
+    pack const s = B::constant(0.5);
+    for (index_t r = 0; r < repeats; ++r)
+      for (index_t i = 0; i < each; i += B::lanes) B::store(a + i, fma(s, B::load(c + i), B::load(b + i)));
+  });
+}
+
+/// Of a cache, or what is common where the system does not say.
+index_t cache_bytes(int name, index_t otherwise) {
+  long const bytes = sysconf(name);
+  return bytes > 0 ? bytes : otherwise;
+}
+
+nlohmann::json to_json(measured_rate const& r) { return {{"best", r.best}, {"median", r.median}}; }
+
+}  // namespace
+
+ceilings measure_ceilings(exec::host const& exec) {
+  ceilings c;
+  c.threads = exec.threads();
+  c.fma = measure_fma(exec);
+  // Half of a cache each, and of the last level a thread's share of half; in DRAM four times the last level together, within reason.
+  index_t const l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10), l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
+                l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 << 20);
+  auto const round = [](index_t bytes) { return std::max<index_t>(bytes / 4096, 1) * 4096; };
+  c.levels = {{"L1", round(l1 / 2), {}}, {"L2", round(l2 / 2), {}}};
+  if (l3 / 2 / c.threads > l2) c.levels.push_back({"L3", round(l3 / 2 / c.threads), {}});
+  c.levels.push_back({"DRAM", round(std::min<index_t>(4 * l3, index_t{1} << 30) / c.threads), {}});
+  std::vector<float> memory(static_cast<std::size_t>(c.levels.back().bytes * c.threads) / sizeof(float));
+  exec.for_each(c.threads, c.threads, [&](index_t t, int) {  // pages lie where their thread is
+    std::fill_n(memory.data() + t * c.levels.back().bytes / 4, c.levels.back().bytes / 4, 1.0f);
+  });
+  for (auto& level : c.levels) level.read = measure_read(exec, memory, level.bytes / 4);
+  c.triad = measure_triad(exec, memory, c.levels.back().bytes / 4);
+  return c;
+}
+
+nlohmann::json to_json(ceilings const& c) {
+  nlohmann::json levels = nlohmann::json::array();
+  for (auto const& level : c.levels) levels.push_back({{"name", level.name}, {"bytes of a thread", level.bytes}, {"bytes per second", to_json(level.read)}});
+  return {{"threads", c.threads}, {"fma per second", to_json(c.fma)}, {"read", levels}, {"triad bytes per second", to_json(c.triad)}};
+}
+
+std::string load_average() {
+  std::string a, b, c;
+  std::ifstream("/proc/loadavg") >> a >> b >> c;
+  return c.empty() ? "" : a + ' ' + b + ' ' + c;
+}
+
+}  // namespace mbirk::program

@@ -1,0 +1,36 @@
+// What this machine can do at most, measured: the roofs that operations are held against.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "mbirk/exec/host.hpp"
+
+namespace mbirk::program {
+
+/// A rate, all threads together, over several tries.
+struct measured_rate {
+  double best = 0, median = 0;  ///< per second
+};
+/// Reading an array of so many bytes a thread again and again.
+struct memory_level {
+  std::string name;  ///< "L1", "L2", "L3", "DRAM"
+  index_t bytes = 0;  ///< of a thread
+  measured_rate read;
+};
+struct ceilings {
+  int threads = 0;
+  measured_rate fma;    ///< float32 fused multiply-adds (two flops each), from registers
+  std::vector<memory_level> levels;
+  measured_rate triad;  ///< bytes of a = b + s c over arrays that no cache holds, without what a write reads first
+};
+
+/// Takes about a second. Rates of threads that other processes disturb come out too low; `best` is the least disturbed try.
+ceilings measure_ceilings(exec::host const& exec);
+nlohmann::json to_json(ceilings const& c);
+
+/// Load averages of 1, 5 and 15 minutes as /proc/loadavg has them; empty where there is none.
+std::string load_average();
+
+}  // namespace mbirk::program

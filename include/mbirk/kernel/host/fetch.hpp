@@ -1,0 +1,27 @@
+// Memory that is soon needed.
+#pragma once
+
+#include "mbirk/core/config.hpp"
+#include "mbirk/core/index.hpp"
+
+namespace mbirk::kernel {
+
+/// Elements of float32 from which an array is in nobody's cache: 16 MiB, half of a last-level cache.
+inline constexpr index_t far_away = index_t{1} << 22;
+
+/// Asks for a line of memory that is soon read or written, where a cursor is memory; says nothing to a policy that watches, nor on a device, where
+/// other warps hide the wait.
+template <class T> MBIRK_INLINE void fetch_to_read([[maybe_unused]] T const* p) noexcept {
+#if !defined(__CUDA_ARCH__)
+  __builtin_prefetch(p, 0);
+#endif
+}
+template <class T> MBIRK_INLINE void fetch_to_write([[maybe_unused]] T* p) noexcept {
+#if !defined(__CUDA_ARCH__)
+  __builtin_prefetch(p, 1);
+#endif
+}
+template <class Cursor> MBIRK_INLINE void fetch_to_read(Cursor const&) noexcept {}
+template <class Cursor> MBIRK_INLINE void fetch_to_write(Cursor const&) noexcept {}
+
+}  // namespace mbirk::kernel
