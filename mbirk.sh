@@ -9,14 +9,15 @@ program=build/release/bench/mbirk/mbirk
 
 build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
                 libeigen3-dev libhdf5-dev libpng-dev)
-bench_packages=("${build_packages[@]}" libbenchmark-dev python3 python3-venv)
+peer_packages=("${build_packages[@]}" python3 python3-venv)
 test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev clang-19 libclang-rt-19-dev libomp-19-dev python3 python3-numpy)
 
 usage() {
   cat <<'TEXT'
 ./mbirk.sh profile [args...]   build the program and run `mbirk profile args...`
 ./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang, emulated kernels by two threads
-./mbirk.sh bench [args...]     run the micro-benchmarks (BENCHMARK_FILTER=<regex> selects), then bench/compare_mbirjax.py args...
+./mbirk.sh bench [args...]     run `mbirk bench args...`: every operation against what this machine can do at most
+./mbirk.sh peers [args...]     run bench/compare_mbirjax.py args...: the same operations by MBIRJAX, in turn
 ./mbirk.sh build               build the program and print where it lies
 ./mbirk.sh help                this text
 
@@ -94,17 +95,6 @@ run_tests() {
   ((failed == 0))
 }
 
-run_bench() {
-  build_target mbirk_program
-  if compgen -G 'bench/*.cpp' >/dev/null; then
-    build_target mbirk_bench
-    build/release/bench/mbirk_bench
-  fi
-  if [[ -f bench/compare_mbirjax.py ]]; then
-    python3 bench/compare_mbirjax.py --mbirk "$program" "$@"
-  fi
-}
-
 command=${1:-help}
 (($# == 0)) || shift
 case $command in
@@ -126,9 +116,16 @@ case $command in
     run_tests
     ;;
   bench)
-    need "${bench_packages[@]}"
+    need "${build_packages[@]}"
     say_cuda
-    run_bench "$@"
+    build_target mbirk_program
+    exec "$program" bench "$@"
+    ;;
+  peers)
+    need "${peer_packages[@]}"
+    say_cuda
+    build_target mbirk_program
+    exec python3 bench/compare_mbirjax.py --mbirk "$program" "$@"
     ;;
   help | -h | --help) usage ;;
   *)

@@ -12,10 +12,10 @@
 
 #include "ceilings.hpp"
 #include "command.hpp"
-#include "cost_json.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/version.hpp"
+#include "model_work.hpp"
 #include "policy.hpp"
 #include "profile_problem.hpp"
 #include "progress.hpp"
@@ -56,23 +56,6 @@ timing measure(operation const& op, any_context const& ctx, any_scan const& scan
   return {at(0.5), times.front(), at(0.25), at(0.75), times.size()};
 }
 
-/// Work of an operation as the model has it, and the seconds that it would take at the ceilings: the longer one is the roof.
-struct work {
-  double items, flops, minimal_flops, bytes;
-  double fma_seconds(ceilings const& c) const { return flops / 2 / c.fma.best; }
-  double memory_seconds(ceilings const& c) const { return bytes / c.levels.back().read.best; }
-  double roof(ceilings const& c) const { return std::max(fma_seconds(c), memory_seconds(c)); }
-};
-work model_work(profile_entry const& entry, problem_shape const& shape) {
-  instrument::ledger records;
-  profile_problem const shapes(entry.geometry, shape, 1, false);
-  auto x = shapes.make_operands(*entry.op, entry.arguments);
-  entry.op->run(context{exec::host{1}, instrument::model<>{records}}, shapes.scan(), x);
-  auto const& r = records.last();
-  return {static_cast<double>(r.items), static_cast<double>(r.operations.flops()), static_cast<double>(entry.op->minimal_flops(shapes.scan(), x)),
-          static_cast<double>(bytes_compulsory(r.arrays, false))};
-}
-
 std::string milliseconds(double t) { return fmt::format("{:.4g}", 1e3 * t); }
 
 void print_ceilings(ceilings const& c) {
@@ -82,7 +65,7 @@ void print_ceilings(ceilings const& c) {
   fmt::print(" triad {:.1f} GB/s\n\n", 1e-9 * c.triad.best);
 }
 
-json row(profile_entry const& entry, cell const& where, timing const& t, work const& w, ceilings const& c) {
+json row(profile_entry const& entry, cell const& where, timing const& t, model_work const& w, ceilings const& c) {
   json j{{"operation", entry.name}, {"cell", where.name}, {"volume_size", where.shape.channels}, {"run", 3}, {"traced", false},
          {"time", t.median}, {"min", t.least}, {"quartiles", {t.low, t.high}}, {"calls", t.calls}, {"items", w.items}, {"flops", w.flops},
          {"bytes compulsory", w.bytes}, {"gups", 1e-9 * w.items / t.median}, {"fma seconds", w.fma_seconds(c)},
@@ -135,7 +118,7 @@ int bench(bench_options const& o) {
       if (made_for != entry->geometry) problem = std::make_unique<profile_problem>(entry->geometry, where.shape, o.threads, true), made_for = entry->geometry;
       auto x = problem->make_operands(*entry->op, entry->arguments);
       auto const t = measure(*entry->op, ctx, problem->scan(), x);
-      rows.push_back(row(*entry, where, t, model_work(*entry, where.shape), roofs));
+      rows.push_back(row(*entry, where, t, work_of(*entry, where.shape), roofs));
       bar.clear();
       print_row(rows.back(), width);
     }

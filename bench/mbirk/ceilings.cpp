@@ -1,7 +1,5 @@
 #include "ceilings.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -35,40 +33,44 @@ template <class Work> measured_rate rate(exec::host const& exec, double units, W
   return {rates.back(), rates[rates.size() / 2]};
 }
 
-/// Nothing is thrown away: a value that could be read elsewhere must be computed.
-MBIRK_HOST_INLINE void keep(pack const& x) { asm volatile("" : : "m"(x) : "memory"); }
+/// Nothing is thrown away: packs that end up here must be computed. By value, because what has an address is stored in every round.
+template <int N> MBIRK_HOST_INLINE void keep(pack (&x)[N]) {
+  simd::static_for<N - 1>([&](auto k) MBIRK_FLAT { x[0] = max(x[0], x[k + 1]); });
+  float out[B::lanes];
+  B::store(out, x[0]);
+  asm volatile("" : : "m"(out) : "memory");
+}
 
 measured_rate measure_fma(exec::host const& exec) {
   constexpr int chains = B::lanes == 16 ? 20 : 12, rounds = 512;  // as many as there are registers: a chain waits for its last result
   return rate(exec, double{chains} * rounds * B::lanes, [](index_t, index_t repeats) {
     pack sum[chains];
     simd::static_for<chains>([&](auto k) MBIRK_FLAT { sum[k] = B::constant(0.1 * k); });
-    pack factor = B::constant(0.999), more = B::constant(0.001);
-    asm volatile("" : "+m"(factor), "+m"(more));  // not constants
+    pack const factor = B::constant(0.999), more = B::constant(0.001);
     for (index_t r = 0; r < repeats * rounds; ++r)
       simd::static_for<chains>([&](auto k) MBIRK_FLAT { sum[k] = fma(sum[k], factor, more); });
-    simd::static_for<chains>([&](auto k) MBIRK_FLAT { keep(sum[k]); });
+    keep(sum);
   });
 }
 
-measured_rate measure_read(exec::host const& exec, std::vector<float>& memory, index_t elements) {
+measured_rate measure_read(exec::host const& exec, float* memory, index_t elements) {
   constexpr int streams = 8;
   return rate(exec, static_cast<double>(elements) * sizeof(float), [&](index_t t, index_t repeats) {
-    float const* const from = memory.data() + t * elements;
+    float const* const from = memory + t * elements;
     pack sum[streams];
     simd::static_for<streams>([&](auto k) MBIRK_FLAT { sum[k] = B::constant(0); });
     for (index_t r = 0; r < repeats; ++r) {
       for (index_t i = 0; i < elements; i += streams * B::lanes)
-        simd::static_for<streams>([&](auto k) MBIRK_FLAT { sum[k] = max(sum[k], B::load(from + i + k * B::lanes)); });
-      simd::static_for<streams>([&](auto k) MBIRK_FLAT { keep(sum[k]); });
+        simd::static_for<streams>([&](auto k) MBIRK_FLAT { sum[k] = sum[k] + B::load(from + i + k * B::lanes); });
+      keep(sum);
     }
   });
 }
 
-measured_rate measure_triad(exec::host const& exec, std::vector<float>& memory, index_t elements) {
+measured_rate measure_triad(exec::host const& exec, float* memory, index_t elements) {
   index_t const each = elements / 3 / B::lanes * B::lanes;
   return rate(exec, 3.0 * static_cast<double>(each) * sizeof(float), [&](index_t t, index_t repeats) {
-    float* const a = memory.data() + t * elements;
+    float* const a = memory + t * elements;
     float const *const b = a + each, *const c = b + each;
     pack const s = B::constant(0.5);
     for (index_t r = 0; r < repeats; ++r)
@@ -76,10 +78,17 @@ measured_rate measure_triad(exec::host const& exec, std::vector<float>& memory, 
   });
 }
 
-/// Of a cache, or what is common where the system does not say.
-index_t cache_bytes(int name, index_t otherwise) {
-  long const bytes = sysconf(name);
-  return bytes > 0 ? bytes : otherwise;
+/// Of the first processor's cache of a level, or what is common where the system does not say. (sysconf counts last-level caches of other processors too.)
+index_t cache_bytes(int level, index_t otherwise) {
+  for (int k = 0;; ++k) {
+    auto const folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(k) + '/';
+    int here = 0;
+    index_t kib = 0;
+    std::string type;
+    if (!(std::ifstream(folder + "level") >> here)) return otherwise;
+    std::ifstream(folder + "type") >> type;
+    if (here == level && type != "Instruction" && std::ifstream(folder + "size") >> kib && kib > 0) return kib << 10;  // "32K"
+  }
 }
 
 nlohmann::json to_json(measured_rate const& r) { return {{"best", r.best}, {"median", r.median}}; }
@@ -91,18 +100,20 @@ ceilings measure_ceilings(exec::host const& exec) {
   c.threads = exec.threads();
   c.fma = measure_fma(exec);
   // Half of a cache each, and of the last level a thread's share of half; in DRAM four times the last level together, within reason.
-  index_t const l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10), l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
-                l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 << 20);
+  index_t const l1 = cache_bytes(1, 32 << 10), l2 = cache_bytes(2, 1 << 20), l3 = cache_bytes(3, 32 << 20);
   auto const round = [](index_t bytes) { return std::max<index_t>(bytes / 4096, 1) * 4096; };
   c.levels = {{"L1", round(l1 / 2), {}}, {"L2", round(l2 / 2), {}}};
   if (l3 / 2 / c.threads > l2) c.levels.push_back({"L3", round(l3 / 2 / c.threads), {}});
   c.levels.push_back({"DRAM", round(std::min<index_t>(4 * l3, index_t{1} << 30) / c.threads), {}});
-  std::vector<float> memory(static_cast<std::size_t>(c.levels.back().bytes * c.threads) / sizeof(float));
+  exec::workspace pages;  // large ones; aligned
+  auto const bytes = static_cast<std::size_t>(c.levels.back().bytes * c.threads);
+  auto* const memory = static_cast<float*>(pages.allocate(bytes));
   exec.for_each(c.threads, c.threads, [&](index_t t, int) {  // pages lie where their thread is
-    std::fill_n(memory.data() + t * c.levels.back().bytes / 4, c.levels.back().bytes / 4, 1.0f);
+    std::fill_n(memory + t * c.levels.back().bytes / 4, c.levels.back().bytes / 4, 1.0f);
   });
   for (auto& level : c.levels) level.read = measure_read(exec, memory, level.bytes / 4);
   c.triad = measure_triad(exec, memory, c.levels.back().bytes / 4);
+  pages.deallocate(memory, bytes);
   return c;
 }
 

@@ -22,11 +22,12 @@ namespace {
 struct compare_options : common_options {
   std::string a, b;
   double max_slowdown = 1.10;
+  bool by_roof = false;
 };
 
 struct measured_run {
   using key = std::pair<index_t, std::string>;  ///< size, operation: tables are read size by size
-  std::map<key, double> seconds;                ///< medians
+  std::map<key, double> seconds;                ///< medians; or multiples of the roof
   std::string environment;                      ///< what makes times comparable
 };
 
@@ -36,8 +37,9 @@ double median(std::vector<double> times) {
   return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
 }
 
-/// Medians of the untraced runs: of the timing runs (the third and later), or of all when there are none.
-measured_run read_run(std::string const& path) {
+/// Medians of the untraced runs: of the timing runs (the third and later), or of all when there are none. By roof: of the times over what the ceilings
+/// of their machine allow, which mbirk bench writes.
+measured_run read_run(std::string const& path, bool by_roof) {
   json const document = read_json(path);
   json_field const root(document, path);
   std::map<measured_run::key, std::pair<std::vector<double>, std::vector<double>>> times;  // timing runs, all untraced runs
@@ -45,8 +47,13 @@ measured_run read_run(std::string const& path) {
     auto const operation = m.at("operation", "the name of an operation").text();
     auto const size = m.at("volume_size", "a whole number").integer();
     auto const run = m.at("run", "a whole number").integer();
-    auto const time = m.at("time", "seconds >= 0").number("seconds >= 0");
+    auto time = m.at("time", "seconds >= 0").number("seconds >= 0");
     if (!(time >= 0)) m.at("time", "").wrong("seconds >= 0");
+    if (by_roof) {
+      auto const roof = m.at("roof", "seconds > 0, as mbirk bench writes them").number("seconds > 0");
+      if (!(roof > 0)) m.at("roof", "").wrong("seconds > 0");
+      time /= roof;
+    }
     if (m.has("traced") && m.at("traced", "").boolean()) continue;
     auto& [timing, untraced] = times[{size, operation}];
     untraced.push_back(time);
@@ -67,16 +74,17 @@ std::string milliseconds(std::optional<double> seconds) { return seconds ? fmt::
 
 int compare(compare_options const& o) {
   chosen_policy const policy(o);  // whether it is here
-  auto const a = read_run(o.a), b = read_run(o.b);
-  if (a.environment != b.environment && !o.quiet)
+  auto const a = read_run(o.a, o.by_roof), b = read_run(o.b, o.by_roof);
+  if (a.environment != b.environment && !o.quiet && !o.by_roof)
     fmt::print("note: the runs come from different environments\n  A: {}\n  B: {}\n", a.environment, b.environment);
 
   std::map<measured_run::key, std::pair<std::optional<double>, std::optional<double>>> rows;
   for (auto const& [key, t] : a.seconds) rows[key].first = t;
   for (auto const& [key, t] : b.seconds) rows[key].second = t;
   std::size_t width = 9, bad = 0;
+  auto const text = [&](std::optional<double> x) { return x && o.by_roof ? fmt::format("{:.3f}", *x) : milliseconds(x); };
   for (auto const& [key, t] : rows) width = std::max(width, key.second.size());
-  fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", "A ms", "B ms", "B / A");
+  fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", o.by_roof ? "A / roof" : "A ms", o.by_roof ? "B / roof" : "B ms", "B / A");
   for (auto const& [key, t] : rows) {
     auto const& [before, after] = t;
     std::string ratio = "-", verdict = "new";
@@ -88,7 +96,7 @@ int compare(compare_options const& o) {
       verdict = "MISSING";
     }
     bad += verdict == "SLOWER" || verdict == "MISSING";
-    fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}  {}\n", key.second, width, key.first, milliseconds(before), milliseconds(after), ratio, verdict);
+    fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}  {}\n", key.second, width, key.first, text(before), text(after), ratio, verdict);
   }
   fmt::print("{} of {} slower than {:g} times or missing\n", bad, rows.size(), o.max_slowdown);
   return bad ? check_failed : done;
@@ -105,6 +113,7 @@ void add_compare_command(CLI::App& app, chosen_command& chosen) {
       ->check(CLI::Range(1e-9, 1e9))
       ->type_name("RATIO")
       ->capture_default_str();
+  command->add_flag("--by-roof", o->by_roof, "Compare multiples of the roof (mbirk bench), which another machine does not change so much");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return compare(*o); }; });
 }

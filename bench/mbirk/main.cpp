@@ -41,6 +41,7 @@ int parse_and_run(int argc, char** argv) {
   add_profile_command(app, chosen);
   add_compare_command(app, chosen);
   add_bench_command(app, chosen);
+  add_estimate_command(app, chosen);
   add_recon_command(app, chosen);
 
   auto const names = command_names(app);

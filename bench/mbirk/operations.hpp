@@ -19,6 +19,7 @@
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/instrument/counting.hpp"
 #include "mbirk/instrument/none.hpp"
+#include "mbirk/instrument/sizing.hpp"
 #include "mbirk/instrument/tracing.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/recon/options.hpp"
@@ -29,7 +30,8 @@ namespace mbirk::program {
 /// (cuda_operations.hpp).
 using counting = instrument::counting<instrument::level::unique | instrument::level::reuse | instrument::level::ranges>;
 using any_context = std::variant<context<exec::host, instrument::none>, context<exec::host, instrument::tracing>, context<exec::host, counting>,
-                                 context<exec::host, instrument::model<>>, context<exec::emulated, instrument::none>,
+                                 context<exec::host, instrument::model<>>, context<exec::host, instrument::sizing>,
+                                 context<exec::emulated, instrument::none>,
                                  context<exec::emulated, instrument::tracing>, context<exec::emulated, counting>>;
 
 /// The scan of a case; nothing for geometry none.

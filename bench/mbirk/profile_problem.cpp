@@ -60,11 +60,9 @@ std::vector<profile_entry> const& profile_entries() {
 profile_problem::profile_problem(std::string const& geometry, problem_shape const& size, int threads, bool with_data) : with_data_(with_data) {
   if (geometry == "cone") scan_ = make_scan<cone_scan>(size);
   else scan_ = make_scan<parallel_scan>(size);
+  draw_subset();
   std::visit([&](auto const& scan) {
     if constexpr (requires { scan.geometry(); }) {
-      legacy_random random(0);
-      auto const partition = gen_pixel_partition(scan.full_indices(), 4, random);
-      subset_.assign(partition.subset(0).begin(), partition.subset(0).end());
       if (!with_data) return;
       auto const shape = scan.recon_shape();
       recon_.resize(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]));
@@ -78,6 +76,18 @@ profile_problem::profile_problem(std::string const& geometry, problem_shape cons
   auto x = make_operands(project);
   project.run(context{exec::host{threads}, instrument::none{}}, scan_, x);
   sinogram_ = noisy(std::get<0>(x.output).data);
+}
+
+profile_problem::profile_problem(any_scan scan) : scan_(std::move(scan)), with_data_(false) { draw_subset(); }
+
+void profile_problem::draw_subset() {
+  std::visit([&](auto const& scan) {
+    if constexpr (requires { scan.geometry(); }) {
+      legacy_random random(0);
+      auto const partition = gen_pixel_partition(scan.full_indices(), 4, random);
+      subset_.assign(partition.subset(0).begin(), partition.subset(0).end());
+    }
+  }, scan_);
 }
 
 any_array profile_problem::input(array_kind kind) const {

@@ -34,6 +34,8 @@ class profile_problem {
   profile_problem(std::string const& geometry, problem_shape const& shape, int threads, bool with_data);
   profile_problem(std::string const& geometry, index_t n, int threads, bool with_data)
       : profile_problem(geometry, problem_shape::cube(n), threads, with_data) {}
+  /// Of any scan, without data.
+  explicit profile_problem(any_scan scan);
 
   any_scan const& scan() const noexcept { return scan_; }
   /// Required inputs, arguments and an output for an operation.
@@ -41,6 +43,7 @@ class profile_problem {
 
  private:
   any_array input(array_kind kind) const;
+  void draw_subset();
 
   any_scan scan_;
   bool with_data_;

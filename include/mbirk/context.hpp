@@ -190,7 +190,9 @@ template <class Exec, class Instr, class Kernel>
 void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel) {
   int const workers = Instr::serial ? 1 : ctx.exec.workers(tasks);
   if constexpr (requires { ctx.instr.launched(); }) ctx.instr.launched();
-  if constexpr (requires { kernel.layout; }) {
+  if constexpr (requires { Instr::dry; }) {  // nothing runs, but the scratch is announced
+    if constexpr (requires { kernel.layout; }) temporary<std::byte, context<Exec, Instr>>(ctx, "scratch", workers * kernel.layout.bytes(), false);
+  } else if constexpr (requires { kernel.layout; }) {
     index_t const each = kernel.layout.bytes();
     temporary<std::byte, context<Exec, Instr>> memory(ctx, "scratch", workers * each, true);
     if constexpr (requires { ctx.instr.observe_scratch(kernel.layout, memory.data()); }) {

@@ -25,10 +25,12 @@ struct chunked_shape {
   MBIRK_HD index_t used(index_t chunk) const noexcept { return least(width, rows - chunk * width); }
 };
 
-/// Equal chunks of at most `most` packs.
+/// Equal chunks of at most `most` packs: those that take the least time when a chunk costs its packs, the empty ones too, and about one more.
 inline chunked_shape make_chunks(index_t views, index_t channels, index_t rows, int lanes, index_t most) {
-  index_t const packs = std::max<index_t>(1, ceil_div(rows, lanes)), chunks = ceil_div(packs, most);
-  index_t const each = ceil_div(packs, chunks);
+  index_t const packs = std::max<index_t>(1, ceil_div(rows, lanes));
+  index_t each = 1;
+  for (index_t e = 2; e <= std::min(most, packs); ++e)
+    if (ceil_div(packs, e) * (e + 1) <= ceil_div(packs, each) * (each + 1)) each = e;
   return {views, channels, rows, static_cast<int>(each), ceil_div(packs, each), each * lanes};
 }
 

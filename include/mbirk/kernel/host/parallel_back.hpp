@@ -20,7 +20,7 @@ template <int Most, class F> MBIRK_INLINE void with_constant(int n, F const& f) 
 template <class B> struct parallel_back {
   using G = typename B::geometry;
   static constexpr int views_at_once = 8;
-  static constexpr int most_packs = B::lanes == 16 ? 4 : 2;  // accumulators in registers: 64 slices measured best with AVX-512
+  static constexpr int most_packs = B::lanes == 16 ? 6 : 2;  // accumulators in registers
 
   typename B::template cursor<float const> sinogram;              // channel-major
   typename B::template cursor<float> cylinders;

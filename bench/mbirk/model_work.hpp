@@ -1,0 +1,31 @@
+// The work of an operation by the cost model, and how long the ceilings of a machine let it take.
+#pragma once
+
+#include <algorithm>
+
+#include "ceilings.hpp"
+#include "profile_problem.hpp"
+
+namespace mbirk::program {
+
+struct model_work {
+  double items = 0, flops = 0, minimal_flops = 0;
+  double bytes = 0;  ///< compulsory: every argument and result once
+
+  double fma_seconds(ceilings const& c) const { return flops / 2 / c.fma.best; }
+  double memory_seconds(ceilings const& c) const { return bytes / c.levels.back().read.best; }
+  /// The longer of both: less is not possible.
+  double roof(ceilings const& c) const { return std::max(fma_seconds(c), memory_seconds(c)); }
+};
+
+inline model_work work_of(profile_entry const& entry, problem_shape const& shape) {
+  instrument::ledger records;
+  profile_problem const shapes(entry.geometry, shape, 1, false);
+  auto x = shapes.make_operands(*entry.op, entry.arguments);
+  entry.op->run(context{exec::host{1}, instrument::model<>{records}}, shapes.scan(), x);
+  auto const& r = records.last();
+  return {static_cast<double>(r.items), static_cast<double>(r.operations.flops()), static_cast<double>(entry.op->minimal_flops(shapes.scan(), x)),
+          static_cast<double>(bytes_compulsory(r.arrays, false))};
+}
+
+}  // namespace mbirk::program

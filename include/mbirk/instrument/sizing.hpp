@@ -1,0 +1,111 @@
+// Sizing: how much memory an operation takes, array by array, before anything is allocated. No kernel runs and no array has data, so it takes
+// milliseconds at any size.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mbirk/core/index.hpp"
+#include "mbirk/instrument/concepts.hpp"
+
+namespace mbirk::instrument {
+
+namespace detail {
+
+/// The backend that kernels are named with and never run with: no data, but lists of pixels are there.
+template <class Native> struct without_data : Native {
+  static constexpr bool has_data = false;
+  using geometry = Native;
+};
+
+}  // namespace detail
+
+/// An array and its size.
+struct sized_array {
+  std::string name;
+  array_role role;
+  index_t bytes;
+};
+
+/// What one operation takes: its arguments and results, and the temporaries at the moment when they are most.
+class size_record {
+ public:
+  std::string name;
+  index_t items = 0;
+  std::vector<sized_array> outer;       ///< arguments and outputs
+  std::vector<sized_array> at_peak;     ///< temporaries, scratch of all threads among them
+  index_t temporary_peak = 0;           ///< bytes of at_peak
+
+  /// Of everything: arguments, results and temporaries.
+  index_t peak() const {
+    index_t sum = temporary_peak;
+    for (auto const& a : outer) sum += a.bytes;
+    return sum;
+  }
+
+  void observed(array_info const& a, index_t item_bytes) {
+    if (a.role != array_role::argument && a.role != array_role::output) return;
+    for (auto const& known : outer)
+      if (known.name == a.name) return;
+    outer.push_back({a.name, a.role, a.elements * item_bytes});
+  }
+  void allocated(char const* what, index_t bytes) {
+    if (bytes == 0) return;
+    live_.push_back({what, std::string_view(what) == "scratch" ? array_role::scratch : array_role::temporary, bytes});
+    live_bytes_ += bytes;
+    if (live_bytes_ > temporary_peak) temporary_peak = live_bytes_, at_peak = live_;
+  }
+  void released(char const* what, index_t bytes) {
+    auto const found = std::find_if(live_.rbegin(), live_.rend(), [&](auto const& a) { return a.name == what && a.bytes == bytes; });
+    if (found == live_.rend()) return;  // of 0 bytes
+    live_.erase(std::next(found).base());
+    live_bytes_ -= bytes;
+  }
+
+ private:
+  std::vector<sized_array> live_;
+  index_t live_bytes_ = 0;
+};
+
+/// Announces what would be allocated. Arguments need shapes and no data; lists of pixels and partitions have data, because they decide sizes.
+///
+///   instrument::size_record size;
+///   recon(context{exec::host{}, instrument::sizing{size}}, scan, sinogram_view, {}, recon_view, options);   // views of null with the right extents
+///   size.peak();                                                                                            // bytes
+///
+/// Exact for the temporaries of the policy's memory resource, with as many threads as the policy has; what depends on data is taken as if no
+/// reconstruction stopped early. Not in it: tables of a few numbers for each pixel and view. One operation for each record.
+class sizing {
+ public:
+  using policy_category = instrumentation_policy_tag;
+  static constexpr std::string_view name = "sizing";
+  static constexpr bool serial = false, dataless = true;
+  static constexpr bool dry = true;  ///< kernels are not run
+  template <class Native> using backend = detail::without_data<Native>;
+
+  /// `into` must outlive the policy.
+  explicit sizing(size_record& into) noexcept : into_(&into) {}
+
+  struct guard {};
+  [[nodiscard]] guard scope(op_info op) const {
+    if (into_->name.empty()) into_->name = op.name, into_->items = op.items;
+    return {};
+  }
+  [[nodiscard]] guard stage(char const*) const noexcept { return {}; }
+  void allocated(char const* what, index_t bytes) const { into_->allocated(what, bytes); }
+  void released(char const* what, index_t bytes) const { into_->released(what, bytes); }
+  template <class T> T* observe(T* data, array_info info) const {
+    into_->observed(info, static_cast<index_t>(sizeof(T)));
+    return data;
+  }
+
+ private:
+  size_record* into_;
+};
+
+static_assert(instrumentation_policy<sizing>);
+
+}  // namespace mbirk::instrument

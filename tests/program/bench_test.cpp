@@ -1,0 +1,105 @@
+// mbirk bench, compare --by-roof and mbirk estimate.
+#include <algorithm>
+
+#include "program.hpp"
+
+namespace mbirk::test {
+namespace {
+
+TEST(Bench, MeasuresAgainstCeilings) {
+  scratch_folder folder;
+  auto const file = (folder.path() / "bench.json").string();
+  auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_*_project", "--out", file, "--quiet"});
+  ASSERT_EQ(ran.code, 0) << ran;
+  EXPECT_NE(ran.out.find("ceilings: "), std::string::npos) << ran;
+  auto const document = json::parse(file_text(file));
+  auto const& ceilings = document["ceilings"];
+  EXPECT_GT(ceilings["fma per second"]["best"], 1e8);
+  double last = 1e18;
+  for (auto const& level : ceilings["read"]) {  // in the order of their distance; a factor of two for whatever else the machine does
+    EXPECT_LE(level["bytes per second"]["best"].get<double>(), 2 * last) << level;
+    last = level["bytes per second"]["best"];
+  }
+  auto const& rows = document["measurements"];
+  ASSERT_EQ(rows.size(), 8u) << "four operations, two cells";
+  for (auto const& row : rows) {
+    EXPECT_GT(row["time"], 0.0);
+    EXPECT_LE(row["min"], row["time"]);
+    EXPECT_GE(row["calls"], 9);
+    EXPECT_EQ(row["roof"].get<double>(), std::max(row["fma seconds"].get<double>(), row["memory seconds"].get<double>()));
+    EXPECT_GE(row["flops"].get<double>(), row["flops minimal"].get<double>());
+  }
+  EXPECT_EQ(rows[0]["cell"], "8^3");
+  EXPECT_EQ(rows[7]["cell"], "5x7x9");
+  EXPECT_EQ(rows[7]["bytes compulsory"].get<double>() > 0, true);
+
+  auto const same = mbirk_program({"compare", file, file, "--by-roof"});
+  EXPECT_EQ(same.code, 0) << same;
+  EXPECT_NE(same.out.find("A / roof"), std::string::npos) << same;
+  auto slower = document;
+  for (auto& row : slower["measurements"]) row["time"] = 4 * row["time"].get<double>(), row["roof"] = 2 * row["roof"].get<double>();
+  auto const other = folder.path() / "slower.json";
+  std::ofstream(other) << slower.dump();
+  EXPECT_EQ(mbirk_program({"compare", file, other.string(), "--by-roof", "--max-slowdown", "2.1"}).code, 0) << "half as far from a roof twice as high";
+  EXPECT_EQ(mbirk_program({"compare", file, other.string(), "--by-roof", "--max-slowdown", "1.9"}).code, 1);
+  slower["measurements"][0].erase("roof");
+  std::ofstream(other) << slower.dump();
+  expect_failure(mbirk_program({"compare", file, other.string(), "--by-roof"}), 2, "measurements[0].roof is missing");
+}
+
+TEST(Bench, BadUsage) {
+  expect_failure(mbirk_program({"bench", "--ops", "nothing"}), 2, "--ops nothing matches no operation");
+  expect_failure(mbirk_program({"bench", "--cell", "5,7"}), 2, "--cell has 2 numbers, expected VIEWS,ROWS,CHANNELS");
+  expect_failure(mbirk_program({"bench", "--ops", "parallel_back_project", "--out", "/nowhere/at/all.json"}), 2, "/nowhere/at/all.json");
+  expect_failure(mbirk_program({"bench", "--policy", "emulated"}), 3, "mbirk bench runs on the host only");
+}
+
+std::int64_t bytes_of(json const& estimate, std::string const& name) {
+  std::int64_t sum = 0;
+  for (auto const& array : estimate["arrays"])
+    if (array["name"] == name) sum += array["bytes"].get<std::int64_t>();
+  return sum;
+}
+
+TEST(Estimate, SaysWhatAnOperationTakes) {
+  auto const done = mbirk_program({"estimate", "cone_forward_project", "--size", "64", "--json", "--threads", "1"});
+  ASSERT_EQ(done.code, 0) << done;
+  auto const e = json::parse(done.out);
+  EXPECT_EQ(e["operation"], "cone_forward_project");
+  EXPECT_EQ(bytes_of(e, "recon"), 4 * 64 * 64 * 64);
+  EXPECT_EQ(bytes_of(e, "sinogram"), 4 * 32 * 64 * 64);
+  EXPECT_GE(bytes_of(e, "channel-major sinogram"), 4 * 32 * 64 * 64);
+  std::int64_t sum = 0;
+  for (auto const& array : e["arrays"]) sum += array["bytes"].get<std::int64_t>();
+  EXPECT_EQ(e["memory"]["peak"], sum);
+  EXPECT_EQ(e["transfers"]["host to device"], 4 * 64 * 64 * 64);
+  EXPECT_GT(e["seconds"]["FMA ceiling"], 0.0);
+
+  auto const large = mbirk_program({"estimate", "parallel_mbir_recon", "--size", "1024"});  // more than there is
+  EXPECT_EQ(large.code, 0) << large;
+  EXPECT_NE(large.out.find("GiB"), std::string::npos) << large;
+}
+
+TEST(Estimate, OfAGeometryFile) {
+  scratch_folder folder;
+  auto const file = (folder.path() / "g.json").string();
+  json g{{"geometry", "parallel"}, {"angles", {{"start", 0}, {"stop", 3.1}, {"num", 7}, {"endpoint", false}}}, {"sinogram_shape", {7, 5, 9}}, {"params", json::object()}};
+  std::ofstream(file) << g.dump();
+  auto const done = mbirk_program({"estimate", "recon", "--geometry", file, "--json"});
+  ASSERT_EQ(done.code, 0) << done;
+  EXPECT_EQ(json::parse(done.out)["operation"], "parallel_mbir_recon");
+  EXPECT_EQ(bytes_of(json::parse(done.out), "sinogram"), 4 * 7 * 5 * 9);
+  expect_failure(mbirk_program({"estimate", "cone_back_project", "--geometry", file}), 2, "operation cone_back_project is not known in geometry parallel");
+  g.erase("sinogram_shape");
+  std::ofstream(file) << g.dump();
+  expect_failure(mbirk_program({"estimate", "recon", "--geometry", file}), 2, "sinogram_shape is missing");
+}
+
+TEST(Estimate, BadUsage) {
+  expect_failure(mbirk_program({"estimate", "nothing", "--size", "8"}), 2, "operation nothing is not known, expected one of parallel_forward_project");
+  expect_failure(mbirk_program({"estimate", "recon"}), 2, "expected either --size N or --geometry FILE");
+  expect_failure(mbirk_program({"estimate", "recon", "--size", "8", "--geometry", "g.json"}), 2, "expected either --size N or --geometry FILE");
+}
+
+}  // namespace
+}  // namespace mbirk::test
