@@ -105,7 +105,7 @@ TEST(Counting, ParallelBackEqualsTheFormulaByHand) {
     EXPECT_EQ(c.of(number::f32, operation::fma), p * taps * slices);
     EXPECT_EQ(c.of(number::f32, operation::add), padded * v * 3);      // overlap_two
     EXPECT_EQ(c.of(number::f32, operation::mul), padded * v * 2 + tiled);  // chord; fraction
-    EXPECT_EQ(c.of(number::i32, operation::integer), tiled * 7);
+    EXPECT_EQ(c.of(number::i32, operation::integer), tiled * 8);
     EXPECT_EQ(c.of(number::f32, operation::min_max), padded * v);
     EXPECT_EQ(c.of(number::f64, operation::fma), rest * 2);      // left edge
     EXPECT_EQ(c.of(number::f64, operation::add), rest * 3);      // fraction, first tap, guard

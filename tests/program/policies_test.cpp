@@ -99,7 +99,7 @@ TEST_F(Policies, CountsUnderEmulation) {
   auto const done = run({"--policy", "emulated", "--instrument", "counting"});
   ASSERT_EQ(done.code, 0) << done;
   EXPECT_EQ(read_npy<float>(output).data, plain.data);
-  auto const counts = read_json(out / "counts.json")["operations"][0];
+  auto const counts = json::parse(file_text(out / "counts.json"))["operations"][0];
   EXPECT_EQ(counts["source"], "counted");
   EXPECT_GE(counts["flops"], counts["flops minimal"].get<std::int64_t>());
   EXPECT_GT(counts["transfers"]["host to device"]["bytes"], 0) << "tables";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -146,10 +147,11 @@ MBIRK_INLINE pixel_taps<G> find_taps(parallel_pass const& pass, bool squared, in
 template <class G>
 MBIRK_INLINE pixel_taps<G> find_tile_taps(parallel_pass const& pass, tile_edges const& edges, bool squared, typename G::ints i, typename G::ints j) {
   auto const word = i * G::broadcast(pass.row_fixed) + (j * G::broadcast(pass.col_fixed) + G::broadcast(edges.base));
-  auto const turned = rotate_left(word, tile_edges::integer_bits);  // the integer part last; as a fraction of 2^32 it is worth less than 2e-8
+  constexpr std::int32_t integer = (1 << tile_edges::integer_bits) - 1;
+  auto const turned = rotate_left(word, tile_edges::integer_bits);  // the integer part last
   pixel_taps<G> taps;
-  taps.first = (turned & G::broadcast((1 << tile_edges::integer_bits) - 1)) + G::broadcast(static_cast<std::int32_t>(edges.cell + guard_channels));
-  weigh_taps<G>(pass, squared, G::to_pack_unsigned(turned) * G::constant(0x1p-32), G::broadcast(static_cast<float>(pass.width)), taps);
+  taps.first = (turned & G::broadcast(integer)) + G::broadcast(static_cast<std::int32_t>(edges.cell + guard_channels));
+  weigh_taps<G>(pass, squared, G::to_pack_unsigned(turned & G::broadcast(~integer)) * G::constant(0x1p-32), G::broadcast(static_cast<float>(pass.width)), taps);
   return taps;
 }
 
