@@ -101,7 +101,8 @@ template <class Kernel> finding const* expect_found(outcome const& o, std::strin
 inline int other_lines_named(planted const& kernel, finding const& f) {
   int named = 0;
   for (int line = kernel.first_line; line <= kernel.last_line; ++line) {
-    std::string const at = std::string(kernel.file) + ":" + std::to_string(line);
+    std::string at(kernel.file);
+    at.append(1, ':').append(std::to_string(line));
     auto const k = f.text.find(at);
     bool const whole = k != std::string::npos && !(k + at.size() < f.text.size() && std::isdigit(static_cast<unsigned char>(f.text[k + at.size()])));
     if (whole && line != f.where.line) ++named;
