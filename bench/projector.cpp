@@ -16,13 +16,10 @@ void run(benchmark::State& state, std::string const& geometry, operation const& 
   any_context const ctx = context{exec::host{0, &memory}, instrument::none{}};
   for (auto _ : state) op.run(ctx, problem.scan(), x);
 
-  instrument::ledger records;  // items and compulsory bytes as the model has them
-  profile_problem const shapes(geometry, state.range(0), 0, false);
-  auto no_data = shapes.make_operands(op);
-  op.run(context{exec::host{}, instrument::model<>{records}}, shapes.scan(), no_data);
+  auto const modelled = model_operation({op.name, geometry, &op, {}}, problem_shape::cube(state.range(0))).record;
   auto const rate = [](double per_call) { return benchmark::Counter(per_call, benchmark::Counter::kIsIterationInvariantRate); };
-  state.counters["GUPS"] = rate(static_cast<double>(records.last().items) * 1e-9);
-  state.counters["compulsory_GB/s"] = rate(static_cast<double>(bytes_compulsory(records.last().arrays, false)) * 1e-9);
+  state.counters["GUPS"] = rate(static_cast<double>(modelled.items) * 1e-9);
+  state.counters["compulsory_GB/s"] = rate(static_cast<double>(bytes_compulsory(modelled.arrays, false)) * 1e-9);
 }
 
 [[maybe_unused]] bool const registered = [] {

@@ -1,7 +1,6 @@
 // mbirk bench: every operation against what this machine can do at most, measured in the same run.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +13,6 @@
 #include "command.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
-#include "mbirk/version.hpp"
 #include "model_work.hpp"
 #include "policy.hpp"
 #include "profile_problem.hpp"
@@ -87,11 +85,9 @@ void print_row(json const& j, std::size_t width) {
 int bench(bench_options const& o) {
   require_host(o, "bench");
   require(o.cell.size() == 3, [&] { return fmt::format("--cell has {} numbers, expected VIEWS,ROWS,CHANNELS", o.cell.size()); });
-  std::vector<profile_entry const*> chosen;
+  auto const chosen = matching_entries(o.ops);
   std::size_t width = 9;
-  for (auto const& entry : profile_entries())
-    if (fnmatch(o.ops.c_str(), entry.name.c_str(), 0) == 0) chosen.push_back(&entry), width = std::max(width, entry.name.size());
-  require(!chosen.empty(), [&] { return "--ops " + o.ops + " matches no operation, expected a pattern such as 'parallel_*'"; });
+  for (auto const* entry : chosen) width = std::max(width, entry->name.size());
   std::optional<output_file> file;
   if (!o.out.empty()) file.emplace(o.out);  // now, so that what cannot be written is noticed before the work
 
@@ -128,10 +124,10 @@ int bench(bench_options const& o) {
              "ask for, and those that the kernels do, would take at the FMA ceiling; DRAM: that of the compulsory bytes at its reading ceiling (caches beat it).\n"
              "load averages before and after: {}; {}\n", load_before, load_after);
   if (file) {
+    json environment = chosen_policy(o).environment();
+    environment["load before"] = load_before, environment["load after"] = load_after;
     json const document{{"timestamp", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())))},
-                        {"environment", {{"backend", "host"}, {"mbirk_version", version_string}, {"cpu", cpu_name()}, {"threads", roofs.threads},
-                                         {"vector_lanes", simd::native_lanes}, {"load before", load_before}, {"load after", load_after}}},
-                        {"ceilings", to_json(roofs)}, {"measurements", rows}};
+                        {"environment", environment}, {"ceilings", to_json(roofs)}, {"measurements", rows}};
     file->write(document.dump(1) + '\n');
     file->commit();
     fmt::print("{}\n", o.out);

@@ -19,12 +19,8 @@ struct model_work {
 };
 
 inline model_work work_of(profile_entry const& entry, problem_shape const& shape) {
-  instrument::ledger records;
-  profile_problem const shapes(entry.geometry, shape, 1, false);
-  auto x = shapes.make_operands(*entry.op, entry.arguments);
-  entry.op->run(context{exec::host{1}, instrument::model<>{records}}, shapes.scan(), x);
-  auto const& r = records.last();
-  return {static_cast<double>(r.items), static_cast<double>(r.operations.flops()), static_cast<double>(entry.op->minimal_flops(shapes.scan(), x)),
+  auto const [r, minimal] = model_operation(entry, shape);
+  return {static_cast<double>(r.items), static_cast<double>(r.operations.flops()), static_cast<double>(minimal),
           static_cast<double>(bytes_compulsory(r.arrays, false))};
 }
 

@@ -3,6 +3,8 @@
 #include <fstream>
 #include <string>
 
+#include "mbirk/version.hpp"
+
 namespace mbirk::program {
 namespace {
 
@@ -56,7 +58,13 @@ void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, 
 }
 
 nlohmann::json chosen_policy::environment() const {
-  nlohmann::json j{{"backend", name_}, {"devices", nlohmann::json::array({cpu_name()})}, {"cuda_version", nullptr}};
+  nlohmann::json j{{"backend", name_}, {"devices", nlohmann::json::array({cpu_name()})}, {"cuda_version", nullptr}, {"mbirk_version", version_string}, {"compiler",
+#if defined(__clang__)
+                   "clang " __clang_version__
+#else
+                   "g++ " __VERSION__
+#endif
+                  }, {"threads", host_.threads()}, {"cpu", cpu_name()}, {"vector_lanes", simd::native_lanes}};
 #if defined(MBIRK_WITH_CUDA)
   if (cuda_) {
     auto const& d = cuda_->description();

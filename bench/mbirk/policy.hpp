@@ -38,7 +38,7 @@ class chosen_policy {
   void run(operation const& op, any_scan const& scan, operands& x, noticing const& what, caller const& calls) const;
   void check(noticing const& what) const;
 
-  /// What a profile says about it: backend, devices, cuda_version; of a device its driver_version and compute_capability too.
+  /// What a profile says about it and the program: backend, devices, cuda_version, ...; of a device its driver_version and compute_capability too.
   nlohmann::json environment() const;
 
  private:

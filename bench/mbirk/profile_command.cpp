@@ -1,6 +1,5 @@
 // mbirk profile: times, traces and counts every operation at several sizes, writes one JSON and prints a table.
 #include <fmt/chrono.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +11,6 @@
 #include "cost_json.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
-#include "mbirk/version.hpp"
 #include "policy.hpp"
 #include "profile_problem.hpp"
 #include "profile_summary.hpp"
@@ -82,26 +80,11 @@ json count(measured_operation& m, index_t n) {
   instrument::ledger records;
   bool const counted = n <= largest_counted;
   if (counted) m.run_on_host(counting{records, n <= largest_reuse});
-  else {
-    profile_problem const shapes(m.entry.geometry, n, 1, false);
-    measured_operation{m.entry, shapes, shapes.make_operands(*m.entry.op, m.entry.arguments), m.policy}.run_on_host(instrument::model<>{records});
-  }
+  else records.add(model_operation(m.entry, problem_shape::cube(n)).record);
   auto const minimal = m.entry.op->minimal_flops(m.problem.scan(), m.data);
   auto cost = cost_json(records.last(), counted ? "counted" : "model", minimal, m.policy.host().threads());
   if (m.policy.has_blocks()) cost["policy"] = "host";  // whose kernels were counted
   return cost;
-}
-
-json environment(chosen_policy const& policy) {
-  json j = policy.environment();
-  j.update({{"mbirk_version", version_string}, {"compiler",
-#if defined(__clang__)
-             "clang " __clang_version__
-#else
-             "g++ " __VERSION__
-#endif
-            }, {"threads", policy.host().threads()}, {"cpu", cpu_name()}, {"vector_lanes", simd::native_lanes}});
-  return j;
 }
 
 std::string timestamp() {
@@ -110,19 +93,9 @@ std::string timestamp() {
   return fmt::format("{:%Y%m%d_%H%M%S}_{:03}", fmt::localtime(std::chrono::system_clock::to_time_t(now)), ms);
 }
 
-std::vector<profile_entry const*> choose(std::string const& glob) {
-  std::vector<profile_entry const*> chosen;
-  for (auto const& entry : profile_entries())
-    if (fnmatch(glob.c_str(), entry.name.c_str(), 0) == 0) chosen.push_back(&entry);
-  return chosen;
-}
-
 int run_profile(profile_options const& options) {
   chosen_policy const policy(options.common);
-  auto const chosen = choose(options.ops);
-  require(!chosen.empty(), [&] {
-    return "--ops " + options.ops + " matches no operation, expected a pattern such as 'parallel_*' for names such as " + profile_entries().front().name;
-  });
+  auto const chosen = matching_entries(options.ops);
   namespace fs = std::filesystem;
   fs::path const out = options.out;
   std::error_code code;
@@ -132,7 +105,7 @@ int run_profile(profile_options const& options) {
   fs::path const file = out / ("mbirk_profile_" + when + ".json");
   output_file result(file);  // now, so that an unwritable folder is noticed before the work
 
-  json report{{"timestamp", when}, {"volume_sizes", options.sizes}, {"runs_per_size", options.runs}, {"environment", environment(policy)},
+  json report{{"timestamp", when}, {"volume_sizes", options.sizes}, {"runs_per_size", options.runs}, {"environment", policy.environment()},
               {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
   progress bar(options.sizes.size() * chosen.size(), options.common.quiet);
   std::size_t done_steps = 0;

@@ -1,5 +1,7 @@
 #include "profile_problem.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -55,6 +57,24 @@ std::vector<profile_entry> const& profile_entries() {
     return all;
   }();
   return entries;
+}
+
+std::vector<profile_entry const*> matching_entries(std::string const& glob) {
+  std::vector<profile_entry const*> chosen;
+  for (auto const& entry : profile_entries())
+    if (fnmatch(glob.c_str(), entry.name.c_str(), 0) == 0) chosen.push_back(&entry);
+  require(!chosen.empty(), [&] {
+    return "--ops " + glob + " matches no operation, expected a pattern such as 'parallel_*' for names such as " + profile_entries().front().name;
+  });
+  return chosen;
+}
+
+modelled_operation model_operation(profile_entry const& entry, problem_shape const& shape) {
+  instrument::ledger records;
+  profile_problem const shapes(entry.geometry, shape, 1, false);
+  auto x = shapes.make_operands(*entry.op, entry.arguments);
+  entry.op->run(context{exec::host{1}, instrument::model<>{records}}, shapes.scan(), x);
+  return {records.last(), entry.op->minimal_flops(shapes.scan(), x)};
 }
 
 profile_problem::profile_problem(std::string const& geometry, problem_shape const& size, int threads, bool with_data) : with_data_(with_data) {

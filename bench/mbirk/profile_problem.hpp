@@ -17,6 +17,8 @@ struct profile_entry {
 };
 /// All of them, in the order of the report.
 std::vector<profile_entry> const& profile_entries();
+/// Those whose name matches a shell pattern, the option --ops. @throws error when there is none.
+std::vector<profile_entry const*> matching_entries(std::string const& glob);
 
 /// Of a sinogram; the recon is (channels, channels, rows).
 struct problem_shape {
@@ -50,5 +52,12 @@ class profile_problem {
   std::vector<std::int32_t> subset_;
   std::vector<float> recon_, image_, sinogram_, cylinders_;
 };
+
+/// What the cost model says of an operation, and the flops of its definition: no data is needed.
+struct modelled_operation {
+  instrument::op_record record;
+  std::uint64_t minimal_flops;
+};
+modelled_operation model_operation(profile_entry const& entry, problem_shape const& shape);
 
 }  // namespace mbirk::program
