@@ -17,6 +17,7 @@
 #include "policy.hpp"
 #include "profile_problem.hpp"
 #include "progress.hpp"
+#include "vcd_iteration.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -27,6 +28,7 @@ struct bench_options : common_options {
   std::vector<index_t> sizes{64, 128, 256};
   std::vector<index_t> cell{171, 149, 129};  // 513 x 449 x 385 scaled down: no axis is a multiple of any pack
   std::string ops = "*", out;
+  bool scaling = false;
 };
 
 /// What is measured: a cube, or the odd cell.
@@ -41,6 +43,12 @@ struct timing {
   std::size_t calls = 0;
 };
 
+timing quantiles(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  auto const at = [&](double q) { return times[static_cast<std::size_t>(q * static_cast<double>(times.size() - 1) + 0.5)]; };
+  return {at(0.5), times.front(), at(0.25), at(0.75), times.size()};
+}
+
 /// A call to warm up, then at least 9 below 5 ms and 5 above, more while they are short; 3 where a call takes longer than 3 s.
 timing measure(operation const& op, any_context const& ctx, any_scan const& scan, operands& x) {
   std::vector<double> times;
@@ -49,10 +57,42 @@ timing measure(operation const& op, any_context const& ctx, any_scan const& scan
     std::size_t const least = first < 5e-3 ? 9 : first < 3 ? 5 : 3;
     for (double total = 0; times.size() < least || (total < 0.2 && times.size() < 200);) total += times.emplace_back(call().seconds);
   });
-  std::sort(times.begin(), times.end());
-  auto const at = [&](double q) { return times[static_cast<std::size_t>(q * static_cast<double>(times.size() - 1) + 0.5)]; };
-  return {at(0.5), times.front(), at(0.25), at(0.75), times.size()};
+  return quantiles(std::move(times));
 }
+
+/// Something that a cell is measured with: an operation, or an iteration that is none.
+struct subject {
+  std::string name, geometry;
+  std::function<timing(profile_problem const&, int threads)> time;
+  std::function<model_work(profile_problem const&, problem_shape const&)> work;
+};
+
+subject subject_of(profile_entry const& entry) {
+  return {entry.name, entry.geometry,
+          [&entry](profile_problem const& problem, int threads) {
+            exec::workspace memory;  // so that repeated calls do not pay for fresh pages
+            auto x = problem.make_operands(*entry.op, entry.arguments);
+            return measure(*entry.op, context{exec::host(threads, &memory), instrument::none{}}, problem.scan(), x);
+          },
+          [&entry](profile_problem const&, problem_shape const& shape) { return work_of(entry, shape); }};
+}
+subject subject_of(vcd_iteration const& what) {
+  return {what.name(), what.geometry, [what](profile_problem const& problem, int threads) { return quantiles(time_iterations(what, problem, threads)); },
+          [what](profile_problem const& problem, problem_shape const&) { return work_of(what, problem); }};
+}
+
+/// Those whose names match, in the order of the table.
+std::vector<subject> matching_subjects(std::string const& glob) {
+  std::vector<subject> chosen, iterations;
+  for (char const* geometry : {"parallel", "cone"})
+    if (vcd_iteration const what{geometry}; matches(glob, what.name())) iterations.push_back(subject_of(what));
+  if (iterations.empty() || std::any_of(profile_entries().begin(), profile_entries().end(), [&](auto const& entry) { return matches(glob, entry.name); }))
+    for (auto const* entry : matching_entries(glob)) chosen.push_back(subject_of(*entry));
+  chosen.insert(chosen.end(), iterations.begin(), iterations.end());
+  return chosen;
+}
+/// 128 subsets of few pixels are not what an iteration is about.
+bool too_small(subject const& s, problem_shape const& shape) { return s.name.ends_with("_vcd_iteration") && shape.channels * shape.channels < 128 * 16; }
 
 std::string milliseconds(double t) { return fmt::format("{:.4g}", 1e3 * t); }
 
@@ -63,8 +103,8 @@ void print_ceilings(ceilings const& c) {
   fmt::print(" triad {:.1f} GB/s\n\n", 1e-9 * c.triad.best);
 }
 
-json row(profile_entry const& entry, cell const& where, timing const& t, model_work const& w, ceilings const& c) {
-  json j{{"operation", entry.name}, {"cell", where.name}, {"volume_size", where.shape.channels}, {"run", 3}, {"traced", false},
+json row(subject const& what, cell const& where, timing const& t, model_work const& w, ceilings const& c) {
+  json j{{"operation", what.name}, {"cell", where.name}, {"volume_size", where.shape.channels}, {"run", 3}, {"traced", false},
          {"time", t.median}, {"min", t.least}, {"quartiles", {t.low, t.high}}, {"calls", t.calls}, {"items", w.items}, {"flops", w.flops},
          {"bytes compulsory", w.bytes}, {"gups", 1e-9 * w.items / t.median}, {"fma seconds", w.fma_seconds(c)},
          {"memory seconds", w.memory_seconds(c)}, {"roof", w.roof(c)}};
@@ -72,22 +112,25 @@ json row(profile_entry const& entry, cell const& where, timing const& t, model_w
   return j;
 }
 
+constexpr char const* columns = "{:{}}  {:>11}  {:>9}  {:>9}  {:>6}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}\n";
+
 void print_row(json const& j, std::size_t width) {
   double const t = j["time"];
   auto const percent = [&](double seconds) { return fmt::format("{:.1f}%", 100 * seconds / t); };
   double const useful = j.value("flops minimal", 0.0) / j["flops"].get<double>() * j["fma seconds"].get<double>();
-  fmt::print("{:{}}  {:>11}  {:>9}  {:>9}  {:>6}  {:>7.2f}  {:>7}  {:>7}  {:>7}\n", j["operation"].get<std::string>(), width, j["cell"].get<std::string>(),
-             milliseconds(t), milliseconds(j["min"]), fmt::format("{:.0f}%", 100 * (j["quartiles"][1].get<double>() - j["quartiles"][0].get<double>()) / t),
-             j["gups"].get<double>(), useful > 0 && std::isfinite(useful) ? percent(useful) : "-", percent(j["fma seconds"]), percent(j["memory seconds"]));
+  fmt::print(columns, j["operation"].get<std::string>(), width, j["cell"].get<std::string>(), milliseconds(t), milliseconds(j["min"]),
+             fmt::format("{:.0f}%", 100 * (j["quartiles"][1].get<double>() - j["quartiles"][0].get<double>()) / t),
+             fmt::format("{:.2f}", j["gups"].get<double>()), useful > 0 && std::isfinite(useful) ? percent(useful) : "-", percent(j["fma seconds"]),
+             percent(j["memory seconds"]), j.contains("scaling") ? fmt::format("{:.2f}", j["scaling"].get<double>()) : "-");
   std::fflush(stdout);
 }
 
 int bench(bench_options const& o) {
   require_host(o, "bench");
   require(o.cell.size() == 3, [&] { return fmt::format("--cell has {} numbers, expected VIEWS,ROWS,CHANNELS", o.cell.size()); });
-  auto const chosen = matching_entries(o.ops);
+  auto const chosen = matching_subjects(o.ops);
   std::size_t width = 9;
-  for (auto const* entry : chosen) width = std::max(width, entry->name.size());
+  for (auto const& what : chosen) width = std::max(width, what.name.size());
   std::optional<output_file> file;
   if (!o.out.empty()) file.emplace(o.out);  // now, so that what cannot be written is noticed before the work
 
@@ -99,22 +142,20 @@ int bench(bench_options const& o) {
   auto const load_before = load_average();
   auto const roofs = measure_ceilings(plain);
   print_ceilings(roofs);
-  fmt::print("{:{}}  {:>11}  {:>9}  {:>9}  {:>6}  {:>7}  {:>7}  {:>7}  {:>7}\n", "operation", width, "cell", "median ms", "min ms", "spread", "GUPS", "useful",
-             "FMA", "DRAM");
+  fmt::print(columns, "operation", width, "cell", "median ms", "min ms", "spread", "GUPS", "useful", "FMA", "DRAM", "scaling");
   json rows = json::array();
   progress bar(cells.size() * chosen.size(), o.quiet);
   std::size_t done_steps = 0;
   for (auto const& where : cells) {
-    exec::workspace memory;  // so that repeated calls do not pay for fresh pages
-    any_context const ctx = context{exec::host(o.threads, &memory), instrument::none{}};
     std::unique_ptr<profile_problem> problem;
     std::string made_for;
-    for (auto const* entry : chosen) {
-      bar.at(done_steps++, fmt::format("{} at {}", entry->name, where.name));
-      if (made_for != entry->geometry) problem = std::make_unique<profile_problem>(entry->geometry, where.shape, o.threads, true), made_for = entry->geometry;
-      auto x = problem->make_operands(*entry->op, entry->arguments);
-      auto const t = measure(*entry->op, ctx, problem->scan(), x);
-      rows.push_back(row(*entry, where, t, work_of(*entry, where.shape), roofs));
+    for (auto const& what : chosen) {
+      bar.at(done_steps++, fmt::format("{} at {}", what.name, where.name));
+      if (too_small(what, where.shape)) continue;
+      if (made_for != what.geometry) problem = std::make_unique<profile_problem>(what.geometry, where.shape, o.threads, true), made_for = what.geometry;
+      auto const t = what.time(*problem, o.threads);
+      rows.push_back(row(what, where, t, what.work(*problem, where.shape), roofs));
+      if (o.scaling) rows.back()["scaling"] = what.time(*problem, 1).median / t.median;
       bar.clear();
       print_row(rows.back(), width);
     }
@@ -122,7 +163,7 @@ int bench(bench_options const& o) {
   auto const load_after = load_average();
   fmt::print("\nspread: between the quartiles, of the median. GUPS: 1e9 items a second, by the median. useful, FMA: the time that the flops which the formulas\n"
              "ask for, and those that the kernels do, would take at the FMA ceiling; DRAM: that of the compulsory bytes at its reading ceiling (caches beat it).\n"
-             "load averages before and after: {}; {}\n", load_before, load_after);
+             "scaling: the time by one thread over that by {}.\nload averages before and after: {}; {}\n", roofs.threads, load_before, load_after);
   if (file) {
     json environment = chosen_policy(o).environment();
     environment["load before"] = load_before, environment["load after"] = load_after;
@@ -145,6 +186,7 @@ void add_bench_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--cell", o->cell, "One more cell, of odd extents")
       ->delimiter(',')->check(CLI::Range(1, 4096))->type_name("VIEWS,ROWS,CHANNELS")->capture_default_str();
   command->add_option("--ops", o->ops, "Which operations, as a shell pattern of the names of mbirk profile")->type_name("GLOB")->capture_default_str();
+  command->add_flag("--scaling", o->scaling, "Measure by one thread too");
   command->add_option("--out", o->out, "Write a JSON file too; mbirk compare reads it")->type_name("FILE");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return bench(*o); }; });

@@ -59,10 +59,12 @@ std::vector<profile_entry> const& profile_entries() {
   return entries;
 }
 
+bool matches(std::string const& glob, std::string const& name) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; }
+
 std::vector<profile_entry const*> matching_entries(std::string const& glob) {
   std::vector<profile_entry const*> chosen;
   for (auto const& entry : profile_entries())
-    if (fnmatch(glob.c_str(), entry.name.c_str(), 0) == 0) chosen.push_back(&entry);
+    if (matches(glob, entry.name)) chosen.push_back(&entry);
   require(!chosen.empty(), [&] {
     return "--ops " + glob + " matches no operation, expected a pattern such as 'parallel_*' for names such as " + profile_entries().front().name;
   });

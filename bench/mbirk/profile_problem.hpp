@@ -17,6 +17,7 @@ struct profile_entry {
 };
 /// All of them, in the order of the report.
 std::vector<profile_entry> const& profile_entries();
+bool matches(std::string const& glob, std::string const& name);
 /// Those whose name matches a shell pattern, the option --ops. @throws error when there is none.
 std::vector<profile_entry const*> matching_entries(std::string const& glob);
 

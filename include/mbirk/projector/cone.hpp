@@ -51,7 +51,7 @@ template <> struct projector<cone_geometry> {
                               *hessian_name = "cone_hessian_diagonal";
   template <class Context> using tables = cone_tables<Context>;
   /// In an iterative reconstruction the projection of a subset is kept for the update: a second one would cost more than an array.
-  template <class Context> static constexpr bool keeps_projection = true;
+  template <class Context> static constexpr bool always_keeps_projection = true;
 
   /// One chunk of all rows: resampling needs a whole column.
   template <class Context> static kernel::chunked_shape inside_shape(cone_geometry const& g) {
@@ -75,7 +75,8 @@ template <> struct projector<cone_geometry> {
       show_views(ctx, inside, shape, sink);
     } else {
       kernel::cone_forward<B, Sink> kernel{
-          {make_cone_view(ctx, s, t, plan), cylinders, inside, observe(ctx, plan.offsets), shape, plan.groups.all(), t.views_per_task}, sink};
+          {make_cone_view(ctx, s, t, plan), cylinders, inside, observe(ctx, plan.offsets), shape, plan.groups.all(),
+           kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, 1), t.views_per_task}, sink};
       kernel.plan_scratch();
       launch(ctx, forward_tasks<Context>(t, shape), kernel);
     }
@@ -92,9 +93,10 @@ template <> struct projector<cone_geometry> {
                                     {t.padded_slices / B::lanes, block_back::most_packs}, plan.groups.all()});
     } else {
       kernel::cone_back<B, Power, Unit> kernel{make_cone_view(ctx, s, t, plan), inside, cylinders, observe(ctx, plan.offsets),
-                                               shape, plan.groups.all()};
+                                               shape, plan.groups.all(), 
+                                               kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, back_workers(ctx, plan))};
       kernel.plan_scratch();
-      launch(ctx, plan.groups.size(), kernel);
+      launch(ctx, kernel.batches.count, kernel);
     }
   }
   /// x = A' y (or the elementwise square of A) over planned pixels, from a channel-major sinogram.

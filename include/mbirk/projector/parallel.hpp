@@ -77,8 +77,10 @@ template <> struct projector<parallel_geometry> {
   };
   template <class Context> using tables = std::conditional_t<on_device<Context>, block_tables<Context>, task_tables<Context>>;
 
-  /// In an iterative reconstruction a subset is projected twice on the host, for the line search and for the update: cheaper than keeping a sinogram.
-  template <class Context> static constexpr bool keeps_projection = on_device<Context>;
+  /// In an iterative reconstruction the projection of a small subset is computed twice on the host, for the line search and for the update: cheaper
+  /// than a sinogram that goes to memory and back. The bound is where both cost the same (docs/performance.md).
+  template <class Context> static constexpr bool always_keeps_projection = on_device<Context>;
+  static bool keeps_projection(parallel_geometry const& g, index_t pixels) { return pixels > 3 * g.channels; }
   template <class Context> static index_t fitting_views(parallel_scan const& s, kernel::chunked_shape const& shape) {
     constexpr index_t cache = index_t{1} << 20;  // bytes; half of what current server cores have
     index_t const fitting = std::max<index_t>(1, cache / (4 * shape.view_size()));
@@ -127,9 +129,10 @@ template <> struct projector<parallel_geometry> {
                                                         observe(ctx, t.placed_back), t.placed_back.size(), shape, coeff_power == 2, plan.groups.all()});
     } else {
       kernel::parallel_back<B> kernel{inside, cylinders, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                      observe(ctx, t.placed_back), t.two_tap_passes, t.placed_back.size(), shape, coeff_power == 2, plan.groups.all()};
+                                      observe(ctx, t.placed_back), t.two_tap_passes, t.placed_back.size(), shape, coeff_power == 2, plan.groups.all(),
+                                      kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * shape.chunks * shape.width, back_workers(ctx, plan))};
       kernel.plan_scratch();
-      launch(ctx, plan.groups.size(), kernel);
+      launch(ctx, kernel.batches.count, kernel);
     }
   }
 

@@ -98,6 +98,7 @@ template <class Context, class Geometry> class vcd_run {
     });
     vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
     vcd_engine<Context, Geometry> engine(ctx_, scan_, recon_, weights_.has_value(), operation_);
+    for (std::size_t k = done; k < sequence.size(); ++k) engine.reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
     if (o_.resume) restore(engine, *o_.resume);
     else initialize(engine, sequence.empty());
     bool const finished = done > 0 && record.stop_threshold_change_pct.back() < o_.stop_threshold_change_pct;
@@ -274,8 +275,8 @@ template <class Context, class Geometry> class vcd_run {
 /// @throws shape_error, index_error, parameter_error before anything runs; error when the data are not finite, or zero with automatic sigma_y;
 ///         allocation_error. On an error recon holds something unspecified.
 /// Cost: set-up one filter, two projections and the Hessian diagonal; an iteration two projections of the pixels of its partition (three in parallel
-/// beam, where projecting again is cheaper than keeping a sinogram), and about 74 flops a voxel for the prior. Memory: one channel-major sinogram
-/// (two with weights, one more in cone beam), the Hessian diagonal, and a direction of the largest subset. The same bits for any number of threads.
+/// beam with small subsets, where projecting again is cheaper than keeping a sinogram), and about 74 flops a voxel for the prior. Memory: two
+/// channel-major sinograms (three with weights; one less at most times with small subsets in parallel beam), the Hessian diagonal, and a direction of the largest subset. The same bits for any number of threads.
 /// Source: Bouman and Buzzard, "Vectorized Coordinate Descent for Fast CT Reconstruction" (2024); MBIRJAX.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 recon_record recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,

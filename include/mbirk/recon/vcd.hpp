@@ -40,6 +40,7 @@ template <class Context> struct vcd_subset {
         cuts(kernel::cut_entries(ascending, kernel::group_pixels)),
         ranges(ctx, cuts, "ranges of pixels"),
         pixels(ctx, ascending.data(), static_cast<index_t>(ascending.size()), "subset") {}
+  index_t size() const noexcept { return pixels.size(); }
   vcd_subset(vcd_subset const&) = delete;
   vcd_subset& operator=(vcd_subset const&) = delete;
 };
@@ -48,7 +49,7 @@ template <class Context, class Geometry> class vcd_engine {
   using B = typename Context::backend;
   using P = projector<Geometry>;
   using tables = typename P::template tables<Context>;
-  static constexpr bool keeps_projection = P::template keeps_projection<Context>;
+  static constexpr bool always_keeps = P::template always_keeps_projection<Context>;
   using cursor = typename B::template cursor<float const>;
 
  public:
@@ -61,7 +62,10 @@ template <class Context, class Geometry> class vcd_engine {
         error_(ctx, "weighted error", shape_.size()), hessian_(ctx, "Hessian diagonal", recon.size()),
         slice_norms_(ctx, "slice norms", padded_slices()) {
     if (weighted) weights_.emplace(ctx, "weights", shape_.size());
-    if (keeps_projection) kept_.emplace(ctx, "weighted projection", shape_.size());
+  }
+  /// Makes room for the updates of a subset. Called for each of them before make_error, which uses the same room.
+  void reserve(index_t pixels) {
+    if (!kept_ && keeps(pixels)) kept_.emplace(ctx_, "weighted projection", shape_.size());
   }
 
   kernel::chunked_shape const& shape() const noexcept { return shape_; }
@@ -155,7 +159,7 @@ template <class Context, class Geometry> class vcd_engine {
     temporary<double, Context> slopes(ctx_, "direction sums", 2 * plan.groups.size());
     temporary<double, Context> squares(ctx_, "line search sums", P::template forward_tasks<Context>(tables_, shape_));
     find_direction(prior, plan, direction, curvature, o, c, slopes);
-    measure(plan, direction, squares);
+    measure(subset, direction, squares);
     auto const alpha = search({c, o.max_alpha}, slopes, squares, place);
 
     auto const ranges = subset.ranges.all();
@@ -167,9 +171,9 @@ template <class Context, class Geometry> class vcd_engine {
                kernel::vcd_keep_positive<B>{pixels, observe_recon(), observe(ctx_, direction), g.recon_cols, g.slices, recon_.stride(0), recon_.stride(1),
                                             alpha, epsilon, ranges});
       }
-      if (keeps_projection) measure(plan, direction, squares);  // the kept projection must be that of the clipped direction
+      if (keeps(subset.size())) measure(subset, direction, squares);  // the kept projection must be that of the clipped direction
     }
-    subtract(plan, direction, alpha);
+    subtract(subset, direction, alpha);
 
     [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
     index_t const tasks = ranges.size();
@@ -276,14 +280,21 @@ template <class Context, class Geometry> class vcd_engine {
     }
   }
 
-  /// w (A d)^2, a sum for every task; w A d is kept where the geometry does so.
-  void measure(placed_plan<Context> const& plan, temporary<float, Context> const& direction, temporary<double, Context> const& partial) {
+  /// Whether w A d of a subset is kept from the line search to the update, or projected again.
+  bool keeps(index_t pixels) const {
+    if constexpr (always_keeps) return true;
+    else return P::keeps_projection(scan_.geometry(), pixels);
+  }
+  /// w (A d)^2, a sum for every task; w A d may be kept.
+  void measure(vcd_subset<Context> const& subset, temporary<float, Context> const& direction, temporary<double, Context> const& partial) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("line search");
-    typename B::template cursor<float> target{};
-    if (kept_) target = observe(ctx_, *kept_);
     with_weights([&](auto weighted, auto w) {
-      kernel::measure_views<B, weighted, keeps_projection> sink{w, observe(ctx_, partial), shape_};
-      P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), plan, target, shape_, sink);
+      auto const project = [&](auto keep, typename B::template cursor<float> target) {
+        kernel::measure_views<B, weighted, keep> sink{w, observe(ctx_, partial), shape_};
+        P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), subset.placed, target, shape_, sink);
+      };
+      if (keeps(subset.size())) project(std::true_type{}, observe(ctx_, *kept_));
+      else if constexpr (!always_keeps) project(std::false_type{}, {});
     });
   }
   /// The step that minimises the parabola along the direction.
@@ -313,15 +324,14 @@ template <class Context, class Geometry> class vcd_engine {
     });
   }
   /// w e -= alpha w A d.
-  void subtract(placed_plan<Context> const& plan, temporary<float, Context> const& direction, kernel::step_length alpha) {
+  void subtract(vcd_subset<Context> const& subset, temporary<float, Context> const& direction, kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
-    if constexpr (keeps_projection) {
-      (void)plan, (void)direction;
+    if (keeps(subset.size())) {
       launch(ctx_, blocks(), kernel::subtract_kept<B>{observe(ctx_, *kept_), observe(ctx_, error_), alpha, shape_});
-    } else {
+    } else if constexpr (!always_keeps) {
       with_weights([&](auto weighted, auto w) {
         kernel::subtract_views<B, weighted> sink{w, observe(ctx_, error_), alpha.get(), shape_};
-        P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), plan, {}, shape_, sink);
+        P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), subset.placed, {}, shape_, sink);
       });
     }
   }

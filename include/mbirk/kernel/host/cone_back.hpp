@@ -1,4 +1,4 @@
-// Cone back projection, tuned: a task owns a group of pixels. Per view and pixel: channels are gathered into one column of rows (in L1), which
+// Cone back projection, tuned: a task owns a batch of groups of pixels, and goes through the views with it. Per view and pixel: channels are gathered into one column of rows (in L1), which
 // is resampled onto the slices and added, times the secant of the ray's elevation, to the pixel's cylinder.
 #pragma once
 
@@ -21,28 +21,53 @@ template <class B, int Power, bool Unit> struct cone_back {
   typename B::template cursor<float> cylinders;
   typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
   chunked_shape shape;
-  list<pixel_group> groups;                               // a task each
+  list<pixel_group> groups;
+  group_batches batches;                                  // a task each
   scratch_layout layout{};
   scratch_part tile{}, column{};
 
   void plan_scratch() {
     view.plan_scratch(layout);
-    tile = layout.add<float>("tile", group_pixels * view.padded_slices);
+    tile = layout.add<float>("tile", batches.largest() * tile_size());
     column = layout.add<float>("column", shape.width + 2 * resample_guard<B>);
   }
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const& group = groups[task];
+    index_t const begin = batches.first(task), end = batches.first(task + 1);
     auto const x = s.template at<float>(tile);
     auto const u = s.template at<float>(column);
-    for (index_t k = 0; k < group.count * view.padded_slices; k += B::lanes) B::store(x + k, B::constant(0));
+    for (index_t k = 0; k < (end - begin) * tile_size(); k += B::lanes) B::store(x + k, B::constant(0));
     for (index_t k = 0; k < shape.width + 2 * resample_guard<B>; k += B::lanes) {
       index_t const ones = Unit ? shape.rows - (k - resample_guard<B>) : 0;  // rows of the detector from here on
       if (k < resample_guard<B> || ones <= 0) B::store(u + k, B::constant(0));
       else B::store(u + k, B::first_lanes(ones));
     }
-    for (index_t v = 0; v < view.geometry.views; ++v) add_view(group, v, s);
+    auto const next = fetched_by(groups[begin], groups[end - 1]);
+    for (index_t v = 0; v < view.geometry.views; ++v)
+      for (index_t g = begin; g < end; ++g) add_view(groups[g], v, x + (g - begin) * tile_size(), next, s);
+    for (index_t g = begin; g < end; ++g) store_tile(groups[g], x + (g - begin) * tile_size());
+  }
 
+ private:
+  /// What a batch that begins with that pixel fetches of the next view while it works on one: so many elements for every pixel.
+  struct next_view {
+    index_t first_pixel, share;
+  };
+  /// All of the view, or nothing when the batch reads only a part of it or when it may be in a cache.
+  MBIRK_HD next_view fetched_by(pixel_group const& begin, pixel_group const& last) const noexcept {
+    index_t const pixels = last.first + last.count - begin.first;
+    bool const reads_most = begin.tile_mask == 0 && 2 * pixels >= shape.channels, far = shape.size() > far_away;
+    return {begin.first, !Unit && reads_most && far ? ceil_div(ceil_div(shape.view_size(), pixels), fetched_line) * fetched_line : 0};
+  }
+  MBIRK_INLINE void fetch(next_view const& next, index_t v, index_t pixel) const noexcept {
+    if (next.share == 0 || v + 1 == view.geometry.views) return;
+    index_t const from = (pixel - next.first_pixel) * next.share;
+    for (index_t k = from; k < least(from + next.share, shape.view_size()); k += fetched_line) fetch_to_read(sinogram + (shape.offset(0, v + 1) + k));
+  }
+
+  MBIRK_HD index_t tile_size() const noexcept { return group_pixels * view.padded_slices; }
+
+  MBIRK_HD void store_tile(pixel_group const& group, typename B::template cursor<float> x) const noexcept {
     index_t const slices = view.geometry.slices;
     for (int p = 0; p < group.count; ++p) {
       auto const out = cylinders + G::load_value(offsets + (group.first + p));
@@ -54,14 +79,15 @@ template <class B, int Power, bool Unit> struct cone_back {
     }
   }
 
- private:
-  template <class Scratch> MBIRK_HD void add_view(pixel_group const& group, index_t v, Scratch const& s) const noexcept {
+  template <class Scratch>
+  MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, next_view const& next, Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, false, Power == 1, s);
     float const centre = Power == 1 ? view.prepare_secants(v, sum, s) : 0;
     auto window = view.first_window(sum.widest);
     do {
       view.channel_weights(group, window, Power, Unit, s);
       for (int p = 0; p < group.count; ++p) {
+        if (window.tap0 == 0) fetch(next, v, group.first + p);
         if constexpr (!Unit) {
           auto const y = sinogram + (shape.offset(0, v) + index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width);
           if (window.taps == 2) gather_channels<2>(y, p, s);
@@ -69,9 +95,9 @@ template <class B, int Power, bool Unit> struct cone_back {
         }
         double const step = G::load_value(s.template at<double>(view.step) + p);
         switch (form_of<B>(step)) {
-          case resample_form::two: add_slices<resample_form::two>(v, p, step, centre, s); break;
-          case resample_form::three: add_slices<resample_form::three>(v, p, step, centre, s); break;
-          case resample_form::any: add_slices<resample_form::any>(v, p, step, centre, s); break;
+          case resample_form::two: add_slices<resample_form::two>(x, v, p, step, centre, s); break;
+          case resample_form::three: add_slices<resample_form::three>(x, v, p, step, centre, s); break;
+          case resample_form::any: add_slices<resample_form::any>(x, v, p, step, centre, s); break;
         }
       }
       B::note_lanes(group.count * view.geometry.slices, group.count * view.padded_slices);
@@ -92,8 +118,8 @@ template <class B, int Power, bool Unit> struct cone_back {
   }
 
   template <resample_form Form, class Scratch>
-  MBIRK_NOINLINE void add_slices(index_t v, int p, double step, float centre, Scratch const& s) const noexcept {
-    auto const x = s.template at<float>(tile) + p * view.padded_slices;
+  MBIRK_NOINLINE void add_slices(typename B::template cursor<float> tiles, index_t v, int p, double step, float centre, Scratch const& s) const noexcept {
+    auto const x = tiles + p * view.padded_slices;
     auto const u = s.template at<float>(column) + resample_guard<B>;
     double const start = G::load_value(s.template at<double>(view.start) + p);
     resampler<B, Form, Power> rows(u, shape.width, start, step);

@@ -1,4 +1,4 @@
-// Cone forward projection, tuned: a task owns a few views. Per view and pixel: the cylinder is scaled by the secant of the ray's elevation (in L1),
+// Cone forward projection, tuned: a task owns a few views, and goes through them with a batch of groups of pixels. Per view and pixel: the cylinder is scaled by the secant of the ray's elevation (in L1),
 // resampled onto the rows, and added to the two or three channels of its footprint straight from the register.
 #pragma once
 
@@ -24,45 +24,49 @@ template <class B> struct cone_views {
   typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
   chunked_shape shape;
   list<pixel_group> groups;
+  group_batches batches;
   index_t views_per_task;
   scratch_layout layout{};
   scratch_part tile{}, cylinder{};
 
   void plan_scratch() {
     view.plan_scratch(layout);
-    tile = layout.add<float>("tile", group_pixels * view.padded_slices);
+    tile = layout.add<float>("tile", batches.largest() * tile_size());
     cylinder = layout.add<float>("cylinder", view.padded_slices + 2 * resample_guard<B>);
   }
 
-  /// Sums the views of a task: a block of them.
-  template <class Scratch> MBIRK_NOINLINE void project(index_t task, Scratch const& s) const noexcept {
-    index_t const from = task * views_per_task, to = least(view.geometry.views, from + views_per_task);
+  /// Before a task's first batch.
+  template <class Scratch> MBIRK_HD void begin(Scratch const& s) const noexcept {
     auto const u = s.template at<float>(cylinder);
     for (index_t k = 0; k < view.padded_slices + 2 * resample_guard<B>; k += B::lanes) B::store(u + k, B::constant(0));
-    for (index_t v = from; v < to; ++v)
-      for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(sinogram + (shape.offset(0, v) + k), B::constant(0));
-    for (auto const& group : groups) {
-      copy_tile(group, s);
-      for (index_t v = from; v < to; ++v) add_view(group, v, s);
-    }
+  }
+  MBIRK_HD void clear_view(index_t v) const noexcept {
+    for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(sinogram + (shape.offset(0, v) + k), B::constant(0));
+  }
+  /// The cylinders of a batch, aligned and padded with zeros.
+  template <class Scratch> MBIRK_HD void copy_batch(index_t batch, Scratch const& s) const noexcept {
+    auto x = s.template at<float>(tile);
+    for (index_t g = batches.first(batch); g < batches.first(batch + 1); ++g, x = x + tile_size())
+      for (int p = 0; p < groups[g].count; ++p)
+        copy_padded<B>(cylinders + G::load_value(offsets + (groups[g].first + p)), view.geometry.slices, x + p * view.padded_slices, view.padded_slices);
+  }
+  template <class Scratch> MBIRK_NOINLINE void add_batch(index_t batch, index_t v, Scratch const& s) const noexcept {
+    auto x = s.template at<float>(tile);
+    for (index_t g = batches.first(batch); g < batches.first(batch + 1); ++g, x = x + tile_size()) add_view(groups[g], v, x, s);
   }
 
  private:
-  /// The group's cylinders, aligned and padded with zeros.
-  template <class Scratch> MBIRK_HD void copy_tile(pixel_group const& group, Scratch const& s) const noexcept {
-    auto const x = s.template at<float>(tile);
-    for (int p = 0; p < group.count; ++p)
-      copy_padded<B>(cylinders + G::load_value(offsets + (group.first + p)), view.geometry.slices, x + p * view.padded_slices, view.padded_slices);
-  }
+  MBIRK_HD index_t tile_size() const noexcept { return group_pixels * view.padded_slices; }
 
-  template <class Scratch> MBIRK_HD void add_view(pixel_group const& group, index_t v, Scratch const& s) const noexcept {
+  template <class Scratch>
+  MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float const> tiles, Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, true, false, s);
     float const centre = view.prepare_secants(v, sum, s);
     auto window = view.first_window(sum.widest);
     do {
       view.channel_weights(group, window, 1, false, s);
       for (int p = 0; p < group.count; ++p) {
-        scale(v, p, centre, s);
+        scale(tiles + p * view.padded_slices, v, p, centre, s);
         double const step = G::load_value(s.template at<double>(view.step) + p);
         auto const y = sinogram + (shape.offset(0, v) + index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width);
         switch (form_of<B>(step)) {
@@ -75,9 +79,9 @@ template <class B> struct cone_views {
     } while (view.next_window(window, sum.widest));
   }
 
-  /// Cylinder of pixel p times sec phi.
-  template <class Scratch> MBIRK_INLINE void scale(index_t v, int p, float centre, Scratch const& s) const noexcept {
-    auto const x = s.template at<float>(tile) + p * view.padded_slices;
+  /// Cylinder x of pixel p times sec phi.
+  template <class Scratch>
+  MBIRK_INLINE void scale(typename B::template cursor<float const> x, index_t v, int p, float centre, Scratch const& s) const noexcept {
     auto const u = s.template at<float>(cylinder) + resample_guard<B>;
     pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
     if (centre >= 0) {
@@ -121,11 +125,19 @@ template <class B, class Sink = keep_views<B>> struct cone_forward : cone_views<
   Sink sink{};
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    this->project(task, s);
     Sink out = sink;
     out.begin();
+    this->begin(s);
     index_t const from = task * this->views_per_task, to = least(this->view.geometry.views, from + this->views_per_task);
-    for (index_t v = from; v < to; ++v) out.view(this->sinogram + this->shape.offset(0, v), 0, v);
+    index_t const batches = this->batches.count;
+    for (index_t b = 0; b < batches || b == 0; ++b) {
+      if (b < batches) this->copy_batch(b, s);
+      for (index_t v = from; v < to; ++v) {
+        if (b == 0) this->clear_view(v);
+        if (b < batches) this->add_batch(b, v, s);
+        if (b + 1 >= batches) out.view(this->sinogram + this->shape.offset(0, v), 0, v);
+      }
+    }
     out.end(task);
   }
 };

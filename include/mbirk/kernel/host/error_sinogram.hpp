@@ -61,9 +61,9 @@ template <class B> struct subtract_kept {
   chunked_shape shape;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    index_t const at = task * shape.view_size();
+    index_t const block = shape.chunks * shape.views - 1 - task, at = block * shape.view_size();
     auto const alpha = B::broadcast(step.get());
-    each_sample_pack<B>(shape, shape.used(task / shape.views), [&](index_t k, index_t) MBIRK_FLAT {
+    each_sample_pack<B>(shape, shape.used(block / shape.views), [&](index_t k, index_t) MBIRK_FLAT {
       B::store(error + (at + k), fnma(alpha, B::load(kept + (at + k)), B::load(error + (at + k))));
     });
   }

@@ -9,6 +9,9 @@ namespace mbirk::kernel {
 /// Elements of float32 from which an array is in nobody's cache: 16 MiB, half of a last-level cache.
 inline constexpr index_t far_away = index_t{1} << 22;
 
+/// Floats of a line of memory.
+inline constexpr index_t fetched_line = 16;
+
 /// Asks for a line of memory that is soon read or written, where a cursor is memory; says nothing to a policy that watches, nor on a device, where
 /// other warps hide the wait.
 template <class T> MBIRK_INLINE void fetch_to_read([[maybe_unused]] T const* p) noexcept {

@@ -1,4 +1,4 @@
-// Parallel back projection, tuned: a task owns a group of pixels; blocks of views are summed in registers over a chunk of slices.
+// Parallel back projection, tuned: a task owns a batch of groups of pixels; blocks of views are summed in registers over a chunk of slices.
 // Source of the structure: register accumulators over views as in the MBIRJAX notes of 2026; guards and tap classes are ours.
 #pragma once
 
@@ -19,7 +19,7 @@ template <int Most, class F> MBIRK_INLINE void with_constant(int n, F const& f) 
 
 template <class B> struct parallel_back {
   using G = typename B::geometry;
-  static constexpr int views_at_once = 8;
+  static constexpr int views_at_once = 8, far_list_views_at_once = 4;  // a list reads much of a view: so many fit into a second-level cache
   static constexpr int most_packs = B::lanes == 16 ? 6 : 2;  // accumulators in registers
 
   typename B::template cursor<float const> sinogram;              // channel-major
@@ -30,72 +30,92 @@ template <class B> struct parallel_back {
   index_t two_tap_passes, all_passes;
   chunked_shape shape;
   bool squared;
-  list<pixel_group> groups;                                        // a task each
+  list<pixel_group> groups;
+  group_batches batches;                                           // a task each
   scratch_layout layout{};
   scratch_part tile{}, first{}, weights{};
 
   /// Reserves the scratch parts; called once before the launch.
   void plan_scratch() {
-    tile = layout.add<float>("tile", group_pixels * shape.chunks * shape.width);
-    first = layout.add<std::int32_t>("first channel", views_at_once * group_pixels);
-    weights = layout.add<float>("weights", 3 * views_at_once * group_pixels);
+    tile = layout.add<float>("tile", batches.largest() * tile_size());
+    first = layout.add<std::int32_t>("first channel", batches.largest() * firsts_size);
+    weights = layout.add<float>("weights", batches.largest() * weights_size);
   }
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const& group = groups[task];
+    list<pixel_group> const batch{&groups[batches.first(task)], batches.first(task + 1) - batches.first(task)};
     auto const x = s.template at<float>(tile);
-    for (index_t k = 0; k < group.count * shape.chunks * shape.width; k += B::lanes) B::store(x + k, B::constant(0));
-    run<2>(group, 0, two_tap_passes, s);
-    run<3>(group, two_tap_passes, all_passes, s);
-    for (int p = 0; p < group.count; ++p) {
-      auto const out = cylinders + G::load_value(offsets + (group.first + p));
-      for (index_t k = 0; k < shape.rows; k += B::lanes) {
-        auto const value = B::load(x + (p * shape.chunks * shape.width + k));
-        if (k + B::lanes <= shape.rows) B::store(out + k, value);
-        else B::store_partial(out + k, value, static_cast<int>(shape.rows - k));
+    for (index_t k = 0; k < batch.size() * tile_size(); k += B::lanes) B::store(x + k, B::constant(0));
+    run<2>(batch, 0, two_tap_passes, s);
+    run<3>(batch, two_tap_passes, all_passes, s);
+    for (index_t g = 0; g < batch.size(); ++g)
+      for (int p = 0; p < batch[g].count; ++p) {
+        auto const out = cylinders + G::load_value(offsets + (batch[g].first + p));
+        for (index_t k = 0; k < shape.rows; k += B::lanes) {
+          auto const value = B::load(x + (g * tile_size() + p * shape.chunks * shape.width + k));
+          if (k + B::lanes <= shape.rows) B::store(out + k, value);
+          else B::store_partial(out + k, value, static_cast<int>(shape.rows - k));
+        }
       }
-    }
   }
 
  private:
-  template <int Taps, class Scratch> MBIRK_HD void run(pixel_group const& group, index_t from, index_t to, Scratch const& s) const noexcept {
+  static constexpr index_t firsts_size = views_at_once * group_pixels, weights_size = 3 * firsts_size;
+  MBIRK_HD index_t tile_size() const noexcept { return group_pixels * shape.chunks * shape.width; }
+
+  template <int Taps, class Scratch> MBIRK_HD void run(list<pixel_group> batch, index_t from, index_t to, Scratch const& s) const noexcept {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights);
     auto const x = s.template at<float>(tile);
-    bool const far = group.tile_mask != 0 && shape.size() > far_away;
-    for (index_t block = from; block < to; block += views_at_once) {
-      int const n = static_cast<int>(least<index_t>(views_at_once, to - block));
+    bool const tiles = batch[0].tile_mask != 0;
+    index_t const at_once = tiles || shape.size() <= far_away ? views_at_once : far_list_views_at_once;
+    for (index_t block = from; block < to; block += at_once) {
+      int const n = static_cast<int>(least<index_t>(at_once, to - block));
       index_t view_offset[views_at_once];
       for (int v = 0; v < n; ++v) {
         auto const pass = G::load_value(passes + (block + v));
         view_offset[v] = shape.offset(0, pass.view);
-        footprint_weights<G>(pass, squared, shape.channels, group.tile_mask != 0, rows + group.first, cols + group.first, group.count, l + v * group_pixels,
-                             [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + ((tap * views_at_once + v) * group_pixels + k), value); });
+        for (index_t g = 0; g < batch.size(); ++g) {
+          auto const weight = w + g * weights_size;
+          footprint_weights<G>(pass, squared, shape.channels, tiles, rows + batch[g].first, cols + batch[g].first, batch[g].count,
+                               l + (g * firsts_size + v * group_pixels), [&](int tap, int k, auto value) MBIRK_FLAT {
+                                 G::store(weight + ((tap * views_at_once + v) * group_pixels + k), value);
+                               });
+        }
       }
       for (index_t c = 0; c < shape.chunks; ++c) {
         auto const chunk = sinogram + shape.offset(c, 0);
-        auto const next = far ? next_windows(group, block, to, c) : windows{};
-        with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-          accumulate<packs, Taps>(group.count, n, view_offset, chunk, l, w, x + c * shape.width, next);
-        });
-        B::note_lanes(group.count * n * shape.used(c), group.count * n * shape.width);
+        auto next = next_windows(batch, block, at_once, to, c);
+        for (index_t g = 0; g < batch.size(); ++g) {
+          with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
+            accumulate<packs, Taps>(batch[g].count, n, view_offset, chunk, l + g * firsts_size, w + g * weights_size,
+                                    x + (g * tile_size() + c * shape.width), next);
+          });
+          next.begin += batch[g].count * next.share;
+          B::note_lanes(batch[g].count * n * shape.used(c), batch[g].count * n * shape.width);
+        }
       }
     }
   }
 
-  /// Where a tile reads in the views of a block: a few channels in each.
+  /// What comes after a block and chunk: where it lies in every view, and what each pixel fetches of it while this one is summed.
   struct windows {
     int views = 0;
     typename B::template cursor<float const> at[views_at_once] = {};
+    index_t begin = 0, share = 0, end = 0;  // elements: those of the first pixel, of each pixel, all
   };
-  /// What comes after this block and chunk.
-  MBIRK_HD windows next_windows(pixel_group const& group, index_t block, index_t to, index_t chunk) const noexcept {
-    bool const same_views = chunk + 1 < shape.chunks;
-    index_t const first = same_views ? block : block + views_at_once;
+  /// Nothing when the sinogram may be in a cache. A tile reads a few channels of a view; a batch of a list most of them if it is large, else nothing is
+  /// fetched.
+  MBIRK_HD windows next_windows(list<pixel_group> batch, index_t block, index_t at_once, index_t to, index_t chunk) const noexcept {
+    bool const tiles = batch[0].tile_mask != 0, same_views = chunk + 1 < shape.chunks;
+    index_t const first = same_views ? block : block + at_once, pixels = batch[batch.size() - 1].first + batch[batch.size() - 1].count - batch[0].first;
     windows next;
-    for (; next.views < views_at_once && first + next.views < to; ++next.views) {
+    if (shape.size() <= far_away || (!tiles && 2 * pixels < shape.channels)) return next;
+    next.end = tiles ? tile_channels * shape.width : shape.view_size();
+    next.share = tiles ? fetched_line : ceil_div(ceil_div(next.end, pixels), fetched_line) * fetched_line;
+    for (; next.views < at_once && first + next.views < to; ++next.views) {
       auto const pass = G::load_value(passes + (first + next.views));
-      index_t const channel = tile_begin(pass, shape.channels, G::load_value(rows + group.first), G::load_value(cols + group.first));
+      index_t const channel = tiles ? tile_begin(pass, shape.channels, G::load_value(rows + batch[0].first), G::load_value(cols + batch[0].first)) : 0;
       next.at[next.views] = sinogram + (shape.offset(same_views ? chunk + 1 : 0, pass.view) + channel * shape.width);
     }
     return next;
@@ -107,8 +127,9 @@ template <class B> struct parallel_back {
                                  typename B::template cursor<float> x, windows const& next) const noexcept {
     using pack = typename B::pack;
     for (int p = 0; p < count; ++p) {
-      if (p < tile_channels * Packs)  // a pack of each window: some of the next while these are added up
-        for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + p * B::lanes);
+      index_t const from = next.begin + p * next.share;
+      for (index_t k = from; k < least(from + next.share, next.end); k += fetched_line)
+        for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + k);
       auto const out = x + p * shape.chunks * shape.width;
       pack sum[Packs];
       simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });

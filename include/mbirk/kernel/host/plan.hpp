@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mbirk/core/index.hpp"
+#include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/passes.hpp"
 
 namespace mbirk::kernel {
@@ -16,6 +17,14 @@ struct pixel_group {
   index_t first;
   int count;
   std::uint64_t tile_mask;
+};
+
+/// Groups that a task works on together, view by view, while a view is in the cache.
+struct group_batches {
+  index_t groups = 0, count = 0;  ///< batch b is the groups b groups / count ... (b + 1) groups / count - 1
+
+  MBIRK_HD index_t first(index_t b) const noexcept { return b * groups / count; }
+  index_t largest() const noexcept { return count > 0 ? ceil_div(groups, count) : 0; }
 };
 
 /// Planned pixels. Rows and columns are padded by repeating the last pixel, because kernels read whole packs.
@@ -77,10 +86,21 @@ inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, 
     plan.cols[at] = static_cast<std::int32_t>(p % cols);
     plan.offsets[at] = k * stride;
   }
-  for (index_t k = 0; k < count; k += group_pixels)
-    plan.groups.push_back({k, static_cast<int>(std::min<index_t>(group_pixels, count - k)), 0});
+  index_t const parts = ceil_div(count, group_pixels);
+  for (index_t p = 0; p < parts; ++p)
+    plan.groups.push_back({p * count / parts, static_cast<int>((p + 1) * count / parts - p * count / parts), 0});
   plan.finish();
   return plan;
+}
+
+/// Tiles read a few channels of a view: each is a batch. Groups of a list read much of it: as many as fit into half of a second-level cache with their
+/// sums (bytes of a group), but no fewer batches than workers.
+inline group_batches batch_groups(list<pixel_group> groups, index_t bytes, int workers) {
+  constexpr index_t cache = index_t{1} << 19;
+  index_t const count = groups.size();
+  if (count == 0 || groups[0].tile_mask != 0) return {count, count};
+  index_t const fitting = std::max<index_t>(1, cache / std::max<index_t>(1, bytes));
+  return {count, std::min(count, std::max<index_t>(ceil_div(count, fitting), workers))};
 }
 
 }  // namespace mbirk::kernel
