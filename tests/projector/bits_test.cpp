@@ -45,6 +45,34 @@ TEST_P(Bits, OfDenseAndSparseBackAreEqualToRounding) {
   EXPECT_LE(relative_error(dense.data, sparse.data), 2 * tolerance(s, false, 1));
 }
 
+// A list in a sinogram that no cache holds is worked on in batches, four views at once, with views fetched ahead. A short list is none of that.
+TEST(LargeSinogram, EveryCylinderIsThatOfAShortList) {
+  static constexpr int views = 70;
+  auto const angles = [](double range) {
+    std::vector<float> a;
+    for (int v = 0; v < views; ++v) a.push_back(static_cast<float>(range * v / views));
+    return a;
+  };
+  for (any_parameters const& p : {any_parameters(parallel_parameters{.sinogram_shape = {views, 131, 491}, .angles = angles(3.1416)}),
+                                  any_parameters(cone_parameters{.sinogram_shape = {views, 131, 491}, .angles = angles(6.2832),
+                                                                 .source_detector_dist = 1900, .source_iso_dist = 950})}) {
+    auto const s = make_scan(p);
+    auto const y = random_array<3>(sinogram_shape(s), 45);
+    ASSERT_GT(y.data.size(), std::size_t{1} << 22);
+    auto const pixels = some_pixels(s, 413, 46);
+    auto const slices = static_cast<std::size_t>(slices_of(s));
+    auto const list = sparse_back(s, y, pixels, 1, 1);
+    EXPECT_TRUE(same_bits(list.data, sparse_back(s, y, pixels, 1, 3).data));
+    pixel_list few;
+    std::vector<float> found;
+    for (std::size_t k = 0; k < pixels.size(); k += 31) {
+      few.push_back(pixels[k]);
+      found.insert(found.end(), list.data.begin() + static_cast<std::ptrdiff_t>(k * slices), list.data.begin() + static_cast<std::ptrdiff_t>((k + 1) * slices));
+    }
+    EXPECT_LE(relative_error(found, sparse_back(s, y, few, 1).data), 2 * tolerance(s, false, 1));
+  }
+}
+
 /// An array in memory that has gaps between its rows, columns and planes, filled with a mark.
 template <int Rank> class spread_array {
  public:
