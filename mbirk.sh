@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL CTEST_PARALLEL_LEVEL=$CMAKE_BUILD_PARALLEL_LEV
 program=build/release/bench/mbirk/mbirk
 
 build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
-                libeigen3-dev libhdf5-dev libpng-dev)
+                libhdf5-dev libpng-dev)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
 test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev clang-19 libclang-rt-19-dev libomp-19-dev python3 python3-numpy)
 

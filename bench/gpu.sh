@@ -14,7 +14,7 @@ bench/gpu.sh [--parts NAME,...] [--headers DIR] [--out DIR] [--build DIR] [--qui
 Builds, tests and measures on this machine's CUDA device. Writes gpu_<date>.json, gpu_<date>.md and a log of each part to --out.
 
   --parts    some of build,test,sanitize,profile,cells,peers (all). Each ends in less than 8 minutes and can be run alone, after build
-  --headers  folder of header packages that are not installed: eigen3/, fmt/, nlohmann/, CLI/, gtest/, zlib.h and zconf.h as in /usr/include, and
+  --headers  folder of header packages that are not installed: fmt/, nlohmann/, CLI/, gtest/, zlib.h and zconf.h as in /usr/include, and
              googletest/, the source of GoogleTest, as in /usr/src
   --out      results (build/gpu/results); those of other parts that are there are kept
   --build    build folder (build/gpu)
@@ -177,9 +177,7 @@ header_target() {  # <target> <include folder> [<definition>]
   printf ' INTERFACE_COMPILE_DEFINITIONS "%s")\nendif()\n' "${3:-}"
 }
 add_headers() {
-  local eigen=$headers source folder library
-  [[ ! -d $headers/eigen3 ]] || eigen=$headers/eigen3
-  package Eigen3 "${eigen#"$headers"}/unsupported/Eigen/FFT" "$(header_target Eigen3::Eigen "$eigen")"
+  local source folder library
   package fmt fmt/format.h "$(header_target fmt::fmt "$headers" FMT_HEADER_ONLY=1)"
   package nlohmann_json nlohmann/json.hpp "$(header_target nlohmann_json::nlohmann_json "$headers")"
   package CLI11 CLI/CLI.hpp "$(header_target CLI11::CLI11 "$headers")"

@@ -22,7 +22,7 @@ endfunction()
 # mbirk_optional_libraries(<target>): the packages that some of our headers use, those that were found; our own programs see what that means as
 # MBIRK_WITH_HDF5 and MBIRK_WITH_PNG.
 function(mbirk_optional_libraries target)
-  foreach(package IN ITEMS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB hdf5::hdf5 PNG::PNG Eigen3::Eigen)
+  foreach(package IN ITEMS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB hdf5::hdf5 PNG::PNG)
     if(TARGET ${package})
       target_link_libraries(${target} PRIVATE ${package})
     endif()
@@ -57,8 +57,8 @@ function(mbirk_files_with result regex)
 endfunction()
 
 # What the optional packages are included as.
-set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG Eigen3)
-set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<(unsupported/)?Eigen/")
+set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG)
+set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>")
 
 # mbirk_files_that_compile(<result> <file>...): these files without those that need a package which was not found.
 function(mbirk_files_that_compile result)

@@ -1,6 +1,6 @@
 # The packages of our own programs and of the library's optional headers. Any of them may be missing: then what needs it is off and says so.
 find_package(OpenMP QUIET COMPONENTS CXX)
-foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB GTest benchmark PNG Eigen3)
+foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB GTest benchmark PNG)
   find_package(${package} QUIET)
 endforeach()
 # CMake looks for the C interface of HDF5 with a C compiler.
@@ -32,7 +32,6 @@ endfunction()
 
 mbirk_need(mbirk_with_hdf5 "reading and writing HDF5 files" HDF5)
 mbirk_need(mbirk_with_png "writing PNG images" PNG)
-mbirk_need(mbirk_with_eigen "filtering by Fourier transforms" Eigen3)
 
 # Compiling .cu files needs a working nvcc besides the toolkit. It need not be on the PATH: the toolkit knows where it is.
 set(mbirk_with_cuda OFF)

@@ -1,4 +1,5 @@
-// The ramp filter against its definition in double, MBIRJAX, and its own properties. Tolerances are derived in support.hpp.
+// The ramp filter as a direct sum against its definition in double, MBIRJAX, and what either of its forms must do. Tolerances are derived in
+// support.hpp; fourier_filter_test.cpp has those of the transforms.
 #include "mbirk/filter/direct_filter.hpp"
 
 #include <limits>
@@ -10,6 +11,10 @@ namespace {
 
 using namespace mbirk;
 using namespace mbirk::test;
+
+filter_options direct_sum(ramp_taps taps = ramp_taps::closed) { return {.taps = taps, .method = filter_method::direct}; }
+filter_options const either[] = {direct_sum(), direct_sum(ramp_taps::float32), {.method = filter_method::fourier},
+                                 {.taps = ramp_taps::float32, .method = filter_method::fourier}};
 
 array<3> filtered(any_scan const& s, array<3> const& y, filter_options const& options = {}, int threads = 1) {
   array<3> q(y.shape, -1.0f);
@@ -36,31 +41,33 @@ struct DirectFilter : ::testing::TestWithParam<geometry_case> {
 
 TEST_P(DirectFilter, IsTheDefinition) {
   auto const expected = std::visit([&](auto const& scan) { return define_filter(scan, y.data); }, s);
-  double const worst = worst_over_bound(s, y, filtered(s, y), expected);
+  double const worst = worst_over_bound(s, y, filtered(s, y, direct_sum()), expected);
   EXPECT_LE(worst, 1);
   RecordProperty("worst over bound", std::to_string(worst));
 }
 
 TEST_P(DirectFilter, DoesNotDependOnThreadsOrStrides) {
-  for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
-    auto const one = filtered(s, y, {.taps = taps});
-    for (int const threads : {2, 3, 7}) EXPECT_TRUE(same_bits(one.data, filtered(s, y, {.taps = taps}, threads).data)) << threads;
+  for (auto const& options : either) {
+    auto const one = filtered(s, y, options);
+    for (int const threads : {2, 3, 7}) EXPECT_TRUE(same_bits(one.data, filtered(s, y, options, threads).data)) << threads;
     spread in(y), out(array<3>(y.shape, 0.0f));
-    std::visit([&](auto const& scan) { direct_filter(on_host(2), scan, in.all(), out.all(), {.taps = taps}); }, s);
+    std::visit([&](auto const& scan) { direct_filter(on_host(2), scan, in.all(), out.all(), options); }, s);
     EXPECT_TRUE(same_bits(out.dense(), one.data));
     EXPECT_TRUE(in.gaps_untouched() && out.gaps_untouched());
   }
 }
 
 TEST_P(DirectFilter, InPlace) {
-  auto copy = y;
-  std::visit([&](auto const& scan) { direct_filter(on_host(2), scan, copy.all(), copy.all()); }, s);
-  EXPECT_TRUE(same_bits(copy.data, filtered(s, y).data));
+  for (auto const& options : either) {
+    auto copy = y;
+    std::visit([&](auto const& scan) { direct_filter(on_host(2), scan, copy.all(), copy.all(), options); }, s);
+    EXPECT_TRUE(same_bits(copy.data, filtered(s, y, options).data));
+  }
 }
 
 // The same kernel between channel-major arrays, in the chunks of the projectors: same bits, zero guards, zeros in rows beyond the last.
-TEST_P(DirectFilter, ChannelMajor) {
-  auto const expected = filtered(s, y);
+void expect_same_channel_major(any_scan const& s, array<3> const& y, filter_options const& options) {
+  auto const expected = filtered(s, y, options);
   std::visit([&](auto const& scan) {
     auto const ctx = on_host(2);
     using context_type = std::remove_const_t<decltype(ctx)>;
@@ -72,10 +79,10 @@ TEST_P(DirectFilter, ChannelMajor) {
       std::vector<float> const loaded(in.data(), in.data() + in.size());
       std::fill_n(out.data(), out.size(), -1.0f);
       std::fill_n(direct.data(), direct.size(), -1.0f);
-      detail::filter_channel_major(ctx, scan, in, out, shape);
-      detail::filter_to_channel_major(ctx, scan, view<float const, 3>(y.all()), direct, shape);
+      detail::filter_channel_major(ctx, scan, in, out, shape, options);
+      detail::filter_to_channel_major(ctx, scan, view<float const, 3>(y.all()), direct, shape, options);
       EXPECT_TRUE(std::equal(loaded.begin(), loaded.end(), in.data())) << "the input changed";
-      detail::filter_channel_major(ctx, scan, in, in, shape);
+      detail::filter_channel_major(ctx, scan, in, in, shape, options);
       EXPECT_EQ(std::memcmp(in.data(), out.data(), static_cast<std::size_t>(out.size()) * 4), 0) << "in place";
       EXPECT_EQ(std::memcmp(direct.data(), out.data(), static_cast<std::size_t>(out.size()) * 4), 0) << "from rows";
       index_t wrong = 0;
@@ -91,6 +98,9 @@ TEST_P(DirectFilter, ChannelMajor) {
     }
   }, s);
 }
+TEST_P(DirectFilter, ChannelMajor) {
+  for (auto const& options : either) expect_same_channel_major(s, y, options);
+}
 
 INSTANTIATE_TEST_SUITE_P(Filter, DirectFilter, ::testing::ValuesIn(all_cases()), case_name);
 
@@ -104,7 +114,7 @@ TEST(DirectFilterSizes, IsTheDefinition) {
                                          .source_iso_dist = 2 * size, .det_channel_offset = 0.3, .det_row_offset = -0.2});
     for (any_scan const& s : {any_scan(parallel), any_scan(cone)}) {
       auto const y = random_array<3>(sinogram_shape(s), 52);
-      EXPECT_LE(worst_over_bound(s, y, filtered(s, y), std::visit([&](auto const& scan) { return define_filter(scan, y.data); }, s)), 1);
+      EXPECT_LE(worst_over_bound(s, y, filtered(s, y, direct_sum()), std::visit([&](auto const& scan) { return define_filter(scan, y.data); }, s)), 1);
     }
   };
   for (index_t channels = 1; channels <= 36; ++channels) check(3, channels);
@@ -117,7 +127,7 @@ TEST(DirectFilterSizes, FarTapsAreNotLost) {
   index_t const channels = 6001;
   parallel_scan const s(parallel_parameters{.sinogram_shape = {1, 1, channels}, .angles = {0.0f}});
   array<3> const ones({1, 1, channels}, 1.0f);
-  auto const q = filtered(s, ones);
+  auto const q = filtered(s, ones, direct_sum());
   auto const magnitude = filter_magnitude(s, ones.data);
   auto const expected = define_filter(s, ones.data);
   // A partial sum stays near its largest for up to 128 roundings, evenly spread over +- 1/2: sqrt(128 / 12) = 3.3 of them. Three such and the taps'.
@@ -141,7 +151,7 @@ TEST(DirectFilter, Float32TapsAreUsedAsTheyAre) {
                      definition::ramp_weight(g, static_cast<double>(m), static_cast<double>(k)) * static_cast<double>(y.all()(v, m, k));
             expected.push_back(sum);
           }
-      EXPECT_LE(worst_over_bound(s, y, filtered(s, y, {.taps = ramp_taps::float32}), expected), 1);
+      EXPECT_LE(worst_over_bound(s, y, filtered(s, y, direct_sum(ramp_taps::float32)), expected), 1);
     }, s);
   }
 }
@@ -152,7 +162,7 @@ TEST(DirectFilter, ImpulseResponse) {
   parallel_scan const s(parallel_parameters{.sinogram_shape = {1, 1, channels}, .angles = {0.0f}});
   array<3> y({1, 1, channels});
   y.data[at] = 1;
-  auto const closed = filtered(s, y), float32 = filtered(s, y, {.taps = ramp_taps::float32});
+  auto const closed = filtered(s, y, direct_sum()), float32 = filtered(s, y, direct_sum(ramp_taps::float32));
   double const scale = definition::ramp_scale(s.geometry());
   for (index_t n = 0; n < channels; ++n) {
     index_t const d = std::abs(n - at);
@@ -165,8 +175,8 @@ TEST(DirectFilter, ImpulseResponse) {
 TEST(DirectFilter, KnownValues) {
   auto const y = known_sinogram();
   auto const check = [&](any_scan const& s, std::array<double, 4> const& expected) {
-    for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
-      auto const q = filtered(s, y, {.taps = taps});
+    for (auto const& options : either) {
+      auto const q = filtered(s, y, options);
       for (std::size_t n = 0; n < 4; ++n) EXPECT_NEAR(static_cast<double>(q.data[n]), expected[n], 2e-6 * 1.2) << n;  // gate 5e-6 of the peak
     }
   };
@@ -181,7 +191,8 @@ TEST(DirectFilter, InfiniteSource) {
   cone_scan const cone(p);
   parallel_scan const parallel(parallel_parameters{.sinogram_shape = p.sinogram_shape, .angles = p.angles});
   auto const y = random_array<3>(p.sinogram_shape, 54);
-  EXPECT_TRUE(same_bits(filtered(cone, y).data, filtered(parallel, y).data));  // all pitches are 1, so the scales are equal
+  for (auto const& options : either)
+    EXPECT_TRUE(same_bits(filtered(cone, y, options).data, filtered(parallel, y, options).data));  // all pitches are 1, so the scales are equal
 }
 
 TEST(DirectFilter, NamesOfGeometries) {
@@ -209,9 +220,9 @@ static_assert(has_fbp_filter<parallel_scan> && !has_fbp_filter<cone_scan> && has
 
 TEST(DirectFilter, RowsAreIndependent) {
   auto y = random_array<3>({6, 2, 7}, 56);
-  auto const before = filtered(known_cone(), y);
+  auto const before = filtered(known_cone(), y, direct_sum());
   y.all()(3, 1, 2) = std::numeric_limits<float>::quiet_NaN();
-  auto const after = filtered(known_cone(), y);
+  auto const after = filtered(known_cone(), y, direct_sum());
   for (index_t v = 0; v < 6; ++v)
     for (index_t m = 0; m < 2; ++m)
       for (index_t n = 0; n < 7; ++n)
@@ -225,11 +236,10 @@ TEST(DirectFilter, EmptySinograms) {
     array<3> y(shape), q(shape);
     parallel_parameters p{.sinogram_shape = shape, .angles = angles};
     p.recon_shape = {{4, 4, shape[1]}};
-    EXPECT_NO_THROW(direct_filter(on_host(2), parallel_scan(p), y.all(), q.all()));
+    for (auto const& options : either) EXPECT_NO_THROW(direct_filter(on_host(2), parallel_scan(p), y.all(), q.all(), options));
     cone_parameters c{.sinogram_shape = shape, .angles = angles, .source_detector_dist = 40, .source_iso_dist = 20};
     c.recon_shape = {{4, 4, 3}};
-    EXPECT_NO_THROW(direct_filter(on_host(2), cone_scan(c), y.all(), q.all()));
-    EXPECT_NO_THROW(direct_filter(on_host(2), cone_scan(c), y.all(), q.all(), {.taps = ramp_taps::float32}));
+    for (auto const& options : either) EXPECT_NO_THROW(direct_filter(on_host(2), cone_scan(c), y.all(), q.all(), options));
   }
 }
 
@@ -266,9 +276,9 @@ template <class Scan> void compare_counts(Scan const& s, filter_options const& o
 
 TEST(DirectFilterCounts, EqualTheModels) {
   for (auto const& c : all_cases())
-    for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
+    for (auto const& options : either) {
       SCOPED_TRACE(c.name);
-      std::visit([&](auto const& s) { compare_counts(s, {.taps = taps}); }, make_scan(c.parameters));
+      std::visit([&](auto const& s) { compare_counts(s, options); }, make_scan(c.parameters));
     }
 }
 
@@ -281,7 +291,8 @@ TEST(DirectFilterCounts, ByHand) {
     auto const shape = shape_3{3, 37, static_cast<index_t>(channels)};
     parallel_scan const s(parallel_parameters{.sinogram_shape = shape, .angles = std::vector<float>(3)});
     instrument::ledger l;
-    direct_filter(context{exec::host{}, instrument::model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape));
+    direct_filter(context{exec::host{}, instrument::model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
+                  direct_sum());
     auto const& c = l.last().operations;
     std::uint64_t const even = (channels + 1) / 2, odd = channels / 2, padded = views * packs * lanes;
     auto const partial_sums = [](std::uint64_t inputs) { return std::max<std::uint64_t>(1, (inputs + 127) / 128); };

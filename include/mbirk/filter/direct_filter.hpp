@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "mbirk/kernel/host/ramp_filter.hpp"
+#include "mbirk/kernel/host/ramp_fourier.hpp"
 #include "mbirk/projector/detail.hpp"
 
 namespace mbirk {
@@ -11,9 +13,13 @@ namespace mbirk {
 /// Which taps: the closed form, or the float32 values of MBIRJAX 0.7.3 (for comparisons: less accurate, and twice the work).
 enum class ramp_taps { closed, float32 };
 
+/// How: a direct sum, fast Fourier transforms, or what takes less time for the number of channels.
+enum class filter_method { automatic, direct, fourier };
+
 struct filter_options {
   std::string name = "ramp";  ///< there is no other
   ramp_taps taps = ramp_taps::closed;
+  filter_method method = filter_method::automatic;
 };
 
 namespace detail {
@@ -26,12 +32,20 @@ inline void check_filter(filter_options const& options, char const* operation) {
   require(options.name == "ramp", [&] { return std::string(operation) + ": filter_name is \"" + options.name + "\", expected ramp"; });
 }
 
-/// The scaled taps of a scan.
-template <class Geometry> kernel::ramp_table ramp_table_of(Geometry const& g, ramp_taps taps) {
+/// Taps times the scale, by distance, that of 0 in any case.
+template <class Geometry> std::vector<double> scaled_taps(Geometry const& g, ramp_taps taps) {
   double const scale = definition::ramp_scale(g);
-  if (taps == ramp_taps::float32)
-    return kernel::make_ramp_table(g.channels, true, [&](index_t d) { return scale * static_cast<double>(definition::ramp_tap_float32(d)); });
-  return kernel::make_ramp_table(g.channels, false, [&](index_t d) { return scale * definition::ramp_tap(static_cast<double>(d)); });
+  std::vector<double> all;
+  for (index_t d = 0; d == 0 || d < g.channels; ++d)
+    all.push_back(scale * (taps == ramp_taps::float32 ? static_cast<double>(definition::ramp_tap_float32(d)) : definition::ramp_tap(static_cast<double>(d))));
+  return all;
+}
+
+/// Whether transforms take less time than the direct sum, as measured (docs/performance.md): from 80 channels on, with float32 taps, of which there
+/// are twice as many, from 40 on. The same for every policy, so that all of them run the same form.
+inline bool by_fourier(index_t channels, filter_options const& options) {
+  if (options.method != filter_method::automatic) return options.method == filter_method::fourier;
+  return channels >= (options.taps == ramp_taps::float32 ? 40 : 80);
 }
 
 /// Filters `in` into `out`, which are kernel::sinogram_rows or kernel::sinogram_channels and may be the same array.
@@ -50,12 +64,28 @@ void run_ramp_filter(Context const& ctx, scan<Geometry> const& s, In in, Out out
       weights_at = at;
     }
   }
-  auto const ramp = ramp_table_of(g, options.taps);
-  table const taps(ctx, ramp.taps, "filter taps");
-  [[maybe_unused]] auto const guard = ctx.instr.stage("filter");
-  kernel::ramp_filter<B, In, Out> kernel{in, out, weights_at, observe(ctx, taps), shape, ramp.half, ramp.even, weighted};
-  kernel.plan_scratch();
-  launch(ctx, kernel.tasks(), kernel);
+  kernel::ramp_sides<B, In, Out> const sides{in, out, weights_at, shape, weighted};
+  auto const by_distance = scaled_taps(g, options.taps);
+  auto const run = [&](auto kernel) {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("filter");
+    kernel.plan_scratch();
+    launch(ctx, kernel.tasks(), kernel);
+  };
+  if (by_fourier(g.channels, options)) {
+    namespace fourier = kernel::fourier;
+    auto const plan = fourier::make_plan(g.channels);
+    auto const twiddles = fourier::make_twiddles(plan);
+    auto const spectrum = fourier::make_spectrum(plan, by_distance, twiddles);
+    std::vector<float> rounded;
+    for (auto const& w : twiddles) rounded.push_back(static_cast<float>(w.re)), rounded.push_back(static_cast<float>(w.im));
+    table const factors(ctx, rounded, "filter twiddles"), waves(ctx, spectrum, "filter spectrum");
+    run(kernel::ramp_fourier<B, In, Out>{sides, observe(ctx, factors), observe(ctx, waves), plan});
+  } else {
+    bool const even = options.taps == ramp_taps::float32;
+    auto const ramp = kernel::make_ramp_table(g.channels, even, [&](index_t d) { return by_distance[static_cast<std::size_t>(d)]; });
+    table const taps(ctx, ramp.taps, "filter taps");
+    run(kernel::ramp_filter<B, In, Out>{sides, observe(ctx, taps), ramp.half, ramp.even});
+  }
 }
 
 /// Filters a channel-major sinogram; in and out may be the same temporary. The result has zero guards and zeros in rows beyond the last, so that it
@@ -111,10 +141,15 @@ void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
 /// @param sinogram  (views, rows, channels), line integrals, dimensionless.
 /// @param filtered  (views, rows, channels), per area of a pixel; overwritten. May be the sinogram itself (same memory, same strides), but not
 ///                  overlap it otherwise.
-/// @param options   the filter's name, and which taps.
+/// A detector of C channels is filtered by a direct sum or, from 80 channels on (float32 taps: 40), by fast Fourier transforms of length L, the least
+/// 2^k or 3 2^k >= max(2 C - 1, 96). A transform is of two rows at a time, one as real and one as imaginary part: its errors are relative to the
+/// larger of both, and a row that is not finite spoils the other one too. They are as many rows apart as a vector has lanes, or in this view and the
+/// next.
+///
+/// @param options   the filter's name, which taps, and whether the direct sum or the transforms must do it.
 /// @throws parameter_error for another filter than "ramp"; shape_error; both before anything runs. allocation_error when a temporary does not fit.
-/// Cost: a direct sum of C/2 + 1 FMAs per sample (filter/fft.hpp is for very wide detectors); memory traffic 8 bytes per sample; in cone beam a
-/// temporary of R C floats. The same bits for any number of threads. Source: Kak and Slaney 1988; Feldkamp, Davis, Kress 1984; MBIRJAX.
+/// Cost: a direct sum of C/2 + 1 FMAs per sample, or some 4 (L/C) log2 L flops; memory traffic 8 bytes per sample; in cone beam a temporary of R C
+/// floats. The same bits for any number of threads. Source: Kak and Slaney 1988; Feldkamp, Davis, Kress 1984; MBIRJAX.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> filtered,
                    filter_options const& options = {}) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mbirk/definition/ramp.hpp"
-#include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
+#include "mbirk/kernel/host/ramp_rows.hpp"
 
 MBIRK_KERNELS_BEGIN
 
@@ -48,46 +48,35 @@ template <class B> struct ramp_weights {
   }
 };
 
-/// One side of the filter: an array (views, rows, channels), which is transposed on the way, or a channel-major one.
-template <class Cursor> struct sinogram_rows {
-  static constexpr bool channel_major = false;
-  Cursor at{};
-  index_t view_stride = 0, row_stride = 0;  // in elements
-};
-template <class Cursor> struct sinogram_channels {
-  static constexpr bool channel_major = true;
-  Cursor at{};
-};
-
-/// Out may be the array that In is: a task reads all it needs first, and needs what it writes. A task is a block of packs of a view, in all channels.
-/// A channel-major output gets zero guards, and zeros in rows beyond the last.
+/// The direct sum. A task is a block of packs of a view, in all channels.
 template <class B, class In, class Out> struct ramp_filter {
   static constexpr int outputs = 4;
   static constexpr int most_packs = B::lanes == 16 ? 4 : 2;  // outputs x packs accumulators; 4 x 2 leave room in 16 registers
   static constexpr index_t inputs_at_once = 128;             // of a partial sum: the far taps of a wide detector would be lost in one long sum
-  static constexpr index_t rows_ahead = 2 * B::lanes;        // of a transposition, whose pieces of rows are too short for hardware prefetching
 
-  In in;
-  Out out;
-  typename B::template cursor<float const> weights, taps;  // weights: read when weighted
-  chunked_shape shape;
+  ramp_sides<B, In, Out> sides;
+  typename B::template cursor<float const> taps;
   index_t half;
-  bool even, weighted;
+  bool even;
   scratch_layout layout{};
   scratch_part input{}, output{};
 
   /// Packs of a task, and how many tasks a chunk of a view makes: nearly equal ones.
   MBIRK_HD static index_t packs_at_once(int packs) noexcept { return ceil_div(packs, ceil_div(packs, most_packs)); }
-  MBIRK_HD index_t tasks() const noexcept { return shape.views * shape.chunks * ceil_div(shape.packs, packs_at_once(shape.packs)); }
+  MBIRK_HD index_t tasks() const noexcept {
+    auto const& shape = sides.shape;
+    return shape.views * shape.chunks * ceil_div(shape.packs, packs_at_once(shape.packs));
+  }
 
   /// Reserves the scratch parts; called once before the launch.
   void plan_scratch() {
-    index_t const each = packs_at_once(shape.packs) * B::lanes;
+    index_t const each = packs_at_once(sides.shape.packs) * B::lanes;
     input = layout.add<float>("filter input", 2 * half * each);
-    if constexpr (!Out::channel_major) output = layout.add<float>("filter output", shape.channels * each);
+    if constexpr (!Out::channel_major) output = layout.add<float>("filter output", sides.shape.channels * each);
   }
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const& shape = sides.shape;
     index_t const each = packs_at_once(shape.packs), blocks = ceil_div(shape.packs, each);
     index_t const view = task / (blocks * shape.chunks), chunk = task / blocks % shape.chunks, first = task % blocks * each;
     int const packs = static_cast<int>(least<index_t>(each, shape.packs - first));
@@ -101,79 +90,24 @@ template <class B, class In, class Out> struct ramp_filter {
   using pack = typename B::pack;
 
   template <int Packs, class Scratch> MBIRK_HD void filter(index_t view, index_t chunk, index_t row, Scratch const& s) const noexcept {
-    auto const x = s.template at<float>(input);
-    read<Packs>(view, chunk, row, x);
+    auto const x = s.template at<float>(input);  // even channels first, then the odd ones: [parity][half][packs]
+    sides.template read<Packs>(view, chunk, row, [&](index_t n, index_t i, pack value) MBIRK_FLAT {
+      B::store(x + (((n & 1) * half + (n >> 1)) * Packs + i) * B::lanes, value);
+    });
     if constexpr (Out::channel_major) {
-      auto const to = out.at + (shape.offset(chunk, view) + row);
-      convolve<Packs>(x, to + guard_channels * shape.width, shape.width);
-      for (index_t n = 0; n < guard_channels; ++n)
-        simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
-          B::store(to + (n * shape.width + i * B::lanes), B::constant(0));
-          B::store(to + ((shape.channels + guard_channels + n) * shape.width + i * B::lanes), B::constant(0));
-        });
+      convolve<Packs>(x, sides.channels_at(view, chunk, row), sides.shape.width);
+      sides.template clear_guards<Packs>(view, chunk, row);
     } else {
       auto const q = s.template at<float>(output);
       convolve<Packs>(x, q, Packs * B::lanes);
-      write_rows<Packs>(view, chunk, row, q);
-    }
-  }
-
-  /// The block with its weights, even channels first, then the odd ones: [parity][half][packs].
-  template <int Packs> MBIRK_HD void read(index_t view, index_t chunk, index_t row, cursor x) const noexcept {
-    auto const put = [&](index_t n, index_t i, pack value) MBIRK_FLAT {
-      if (weighted) value = value * B::load(weights + ((chunk * shape.channels + n) * shape.width + row + i * B::lanes));
-      B::store(x + (((n & 1) * half + (n >> 1)) * Packs + i) * B::lanes, value);
-    };
-    if constexpr (In::channel_major) {
-      auto const from = in.at + (shape.offset(chunk, view) + guard_channels * shape.width + row);
-      for (index_t n = 0; n < shape.channels; ++n)
-        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { put(n, i, B::load(from + (n * shape.width + i * B::lanes))); });
-    } else {
-      index_t const begin = chunk * shape.width + row;
-      for (index_t i = 0; i < Packs; ++i)
-        for (index_t n = 0; n < shape.channels; n += B::lanes) {
-          pack block[B::lanes];
-          index_t const have = least<index_t>(B::lanes, shape.rows - begin - i * B::lanes), wide = least<index_t>(B::lanes, shape.channels - n);
-          for (index_t k = 0; k < B::lanes; ++k) {
-            block[k] = B::constant(0);
-            if (k >= have) continue;
-            auto const from = in.at + (view * in.view_stride + (begin + i * B::lanes + k) * in.row_stride + n);
-            fetch_to_read(from + rows_ahead * in.row_stride);
-            block[k] = wide == B::lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
-          }
-          B::transpose(block);
-          for (int k = 0; k < B::lanes; ++k)  // constant bounds: the packs stay in registers
-            if (k < wide) put(n + k, i, block[k]);
-        }
-    }
-  }
-
-  /// q, [channel][packs], to the rows that exist.
-  template <int Packs> MBIRK_HD void write_rows(index_t view, index_t chunk, index_t row, cursor q) const noexcept {
-    index_t const begin = chunk * shape.width + row;
-    for (index_t i = 0; i < Packs; ++i) {
-      index_t const have = least<index_t>(B::lanes, shape.rows - begin - i * B::lanes);
-      if (have <= 0) return;
-      for (index_t n = 0; n < shape.channels; n += B::lanes) {
-        pack block[B::lanes];
-        index_t const wide = least<index_t>(B::lanes, shape.channels - n);
-        for (index_t k = 0; k < B::lanes; ++k) block[k] = k < wide ? B::load(q + ((n + k) * Packs + i) * B::lanes) : B::constant(0);
-        B::transpose(block);
-        for (int k = 0; k < B::lanes; ++k) {
-          if (k >= have) continue;
-          auto const to = out.at + (view * out.view_stride + (begin + i * B::lanes + k) * out.row_stride + n);
-          fetch_to_write(to + rows_ahead * out.row_stride);
-          if (wide == B::lanes) B::store(to, block[k]);
-          else B::store_partial(to, block[k], static_cast<int>(wide));
-        }
-      }
+      sides.template write_rows<Packs>(view, chunk, row, q, Packs * B::lanes);
     }
   }
 
   /// All channels of one parity after the other; output channel n to q + n stride.
   template <int Packs> MBIRK_HD void convolve(cursor x, cursor q, index_t stride) const noexcept {
     for (index_t parity = 0; parity < 2; ++parity) {
-      index_t const count = (shape.channels + 1 - parity) / 2, others = shape.channels - count;
+      index_t const count = (sides.shape.channels + 1 - parity) / 2, others = sides.shape.channels - count;
       auto const same = x + parity * half * Packs * B::lanes, other = x + (1 - parity) * half * Packs * B::lanes;
       for (index_t i = 0; i < count;) {
         // output i + r is channel 2 (i + r) + parity; input j of the other parity is 2 (i + r - j + parity - 1) + 1 channels away
