@@ -18,6 +18,8 @@ usage() {
 ./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang, emulated kernels by two threads
 ./mbirk.sh bench [args...]     run `mbirk bench args...`: every operation against what this machine can do at most
 ./mbirk.sh peers [args...]     run bench/compare_mbirjax.py args...: the same operations by MBIRJAX, in turn
+./mbirk.sh peers --others [args...]
+                               run bench/compare_peers.py args...: projections and reconstructions by ASTRA, RTK, svmbir, LEAP
 ./mbirk.sh build               build the program and print where it lies
 ./mbirk.sh help                this text
 
@@ -125,7 +127,12 @@ case $command in
     need "${peer_packages[@]}"
     say_cuda
     build_target mbirk_program
-    exec python3 bench/compare_mbirjax.py --mbirk "$program" "$@"
+    script=bench/compare_mbirjax.py
+    if [[ ${1:-} == --others ]]; then
+      script=bench/compare_peers.py
+      shift
+    fi
+    exec python3 "$script" --mbirk "$program" "$@"
     ;;
   help | -h | --help) usage ;;
   *)

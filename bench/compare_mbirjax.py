@@ -62,34 +62,45 @@ class Failure(Exception):
     """One operation of one side failed; the others go on."""
 
 
-def arguments():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(doc, ops, rounds, venv):
+    """A parser with what every comparison takes."""
+    ap = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--mbirk", type=pathlib.Path, default=ROOT / "build/release/bench/mbirk/mbirk", help="the program (default %(default)s)")
     ap.add_argument("--sizes", default="64,128", help="comma-separated, even (default %(default)s)")
-    ap.add_argument("--rounds", type=int, default=5, help="timed calls of each side (default %(default)s)")
+    ap.add_argument("--rounds", type=int, default=rounds, help="timed calls of each side (default %(default)s)")
     ap.add_argument("--budget", type=float, default=40, metavar="SECONDS", help="of one operation, size and side (default %(default)g)")
-    ap.add_argument("--ops", default="*", metavar="GLOB", help="among " + " ".join(OPS))
-    ap.add_argument("--check", action="store_true", help="compare results instead of times")
+    ap.add_argument("--ops", default="*", metavar="GLOB", help="among " + " ".join(ops))
     ap.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write every single time here")
-    ap.add_argument("--venv", type=pathlib.Path, default=ROOT / "build/venv-mbirjax", help="where MBIRJAX is or will be (default %(default)s)")
+    ap.add_argument("--venv", type=pathlib.Path, default=ROOT / "build" / venv, help="where Python packages are or will be (default %(default)s)")
+    return ap
+
+
+def parsed(ap, ops, smallest):
+    """The arguments, where they make sense."""
     args = ap.parse_args()
     try:
         args.sizes = sorted({int(n) for n in args.sizes.split(",")})
     except ValueError:
         ap.error(f"--sizes: expected numbers such as 64,128, got {args.sizes!r}")
-    if any(n < 8 or n % 2 for n in args.sizes):
-        ap.error("--sizes: expected even numbers, at least 8")
+    if any(n < smallest or n % 2 for n in args.sizes):
+        ap.error(f"--sizes: expected even numbers, at least {smallest}")
     if args.rounds < 1:
         ap.error("--rounds: expected at least 1")
     if not args.budget > 0:
         ap.error("--budget: expected more than 0 seconds")
-    args.ops = [op for op in OPS if fnmatch.fnmatchcase(op, args.ops)]
+    args.ops = [op for op in ops if fnmatch.fnmatchcase(op, args.ops)]
     if not args.ops:
-        ap.error("--ops: no operation has such a name; there are " + " ".join(OPS))
+        ap.error("--ops: no operation has such a name; there are " + " ".join(ops))
     args.mbirk = args.mbirk.resolve()
     if not os.access(args.mbirk, os.X_OK) or args.mbirk.is_dir():
         ap.error(f"--mbirk: no program at {args.mbirk}; build it (Release) or say where it is")
     return args
+
+
+def arguments():
+    ap = options(__doc__, OPS, 5, "venv-mbirjax")
+    ap.add_argument("--check", action="store_true", help="compare results instead of times")
+    return parsed(ap, OPS, 8)
 
 
 def need_mbirjax(folder):
@@ -215,6 +226,14 @@ def busy_seconds():
     return ticks / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
 
 
+def machine_of(load, rounds):
+    """Says what this machine is and how busy it was, and returns that for the report; load: the averages before."""
+    cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    cpu, cores, after = cpu[1] if cpu else platform.machine(), len(os.sched_getaffinity(0)), os.getloadavg()
+    print(f"\nmachine: {cpu}, {cores} cores; load average before {load[0]:.2f}, after {after[0]:.2f}; rounds: at most {rounds}")
+    return {"cpu": cpu, "cores": cores, "load_average_before": load, "load_average_after": after}
+
+
 def measure(args, name, n, jax_side):
     """(all rounds of one operation and size as one record of the report, mbirk's environment)"""
     op = OPS[name].op
@@ -304,15 +323,12 @@ def compare_times(args):
                     mark = (" *" if row["other_processes_cores"] > 0.1 else "") + (" (MBIRJAX on 1 device)" if row["one_device"] else "")
                     print(f"{row['operation']:34}{n:5}  {ms[0]:17.3f}{ms[1]:10.3f}  {ms[2]:19.3f}{ms[3]:10.3f}  {row['ratio_of_medians']:8.2f}  "
                           f"({row['ratio_min']:.2f} .. {row['ratio_max']:.2f}: {len(row['mbirk'])}){mark}", flush=True)
-    cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    cpu, cores, load_after = cpu[1] if cpu else platform.machine(), len(os.sched_getaffinity(0)), os.getloadavg()
     versions = {"mbirjax": VERSION, "python": platform.python_version()} | {p: importlib.metadata.version(p) for p in ("jax", "jaxlib", "numpy")}
     versions["mbirjax devices"] = devices
-    print(f"\nmachine: {cpu}, {cores} cores; load average before {load[0]:.2f}, after {load_after[0]:.2f}; rounds: at most {args.rounds}")
+    machine = machine_of(load, args.rounds)
     print("MBIRJAX: " + ", ".join(f"{k} {v}" for k, v in versions.items()))
     print("mbirk:   " + json.dumps(environment))
     if args.json:
-        machine = {"cpu": cpu, "cores": cores, "load_average_before": load, "load_average_after": load_after}
         args.json.write_text(json.dumps({"machine": machine, "versions": versions, "environment": environment, "rounds": args.rounds,
                                          "results": rows, "errors": errors}, indent=1) + "\n")
     return 1 if errors else 0
