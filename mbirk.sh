@@ -9,6 +9,7 @@ program=build/release/bench/mbirk/mbirk
 
 build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
                 libhdf5-dev libpng-dev)
+gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
 test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev clang-19 libclang-rt-19-dev libomp-19-dev python3 python3-numpy)
 
@@ -17,6 +18,7 @@ usage() {
 ./mbirk.sh profile [args...]   build the program and run `mbirk profile args...`
 ./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang, emulated kernels by two threads
 ./mbirk.sh bench [args...]     run `mbirk bench args...`: every operation against what this machine can do at most
+./mbirk.sh gate [--write]      is it as fast as when bench/baseline.json and bench/instructions.json were kept? --write keeps new ones
 ./mbirk.sh peers [args...]     run bench/compare_mbirjax.py args...: the same operations by MBIRJAX, in turn
 ./mbirk.sh peers --others [args...]
                                run bench/compare_peers.py args...: projections and reconstructions by ASTRA, RTK, svmbir, LEAP
@@ -97,6 +99,20 @@ run_tests() {
   ((failed == 0))
 }
 
+# gate [--write]: times over the roofs of this machine against the kept ones, and instructions, which nothing disturbs.
+gate() {
+  local status=0 cells=(--sizes 64,128 --quiet)
+  if [[ ${1:-} == --write ]]; then
+    "$program" bench "${cells[@]}" --out bench/baseline.json
+    python3 bench/instructions.py --write bench/instructions.json
+    return
+  fi
+  "$program" bench "${cells[@]}" --out build/gate.json || return
+  "$program" compare bench/baseline.json build/gate.json --by-roof --max-slowdown 1.5 || status=1
+  python3 bench/instructions.py --check bench/instructions.json || status=1
+  return $status
+}
+
 command=${1:-help}
 (($# == 0)) || shift
 case $command in
@@ -122,6 +138,13 @@ case $command in
     say_cuda
     build_target mbirk_program
     exec "$program" bench "$@"
+    ;;
+  gate)
+    [[ $# == 0 || "$*" == --write ]] || fail "gate takes nothing or --write, not $*"
+    need "${gate_packages[@]}"
+    say_cuda
+    build_target mbirk_program
+    gate "$@"
     ;;
   peers)
     need "${peer_packages[@]}"

@@ -122,7 +122,7 @@ template <class B, int Power, bool Unit> struct cone_back {
     auto const x = tiles + p * view.padded_slices;
     auto const u = s.template at<float>(column) + resample_guard<B>;
     double const start = G::load_value(s.template at<double>(view.start) + p);
-    resampler<B, Form, Power> rows(u, shape.width, start, step);
+    resampler<B, Form, Power, Unit> rows(u, Unit ? shape.rows : shape.width, start, step);
     pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
     auto const elevation = view.elevations + v * view.elevation_stride;
     if constexpr (Power == 2) {  // sec^2 = 1 + G t, times the sum over channels when the sinogram is 1

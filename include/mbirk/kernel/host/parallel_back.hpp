@@ -46,8 +46,8 @@ template <class B> struct parallel_back {
     list<pixel_group> const batch{&groups[batches.first(task)], batches.first(task + 1) - batches.first(task)};
     auto const x = s.template at<float>(tile);
     for (index_t k = 0; k < batch.size() * tile_size(); k += B::lanes) B::store(x + k, B::constant(0));
-    run<2>(batch, 0, two_tap_passes, s);
-    run<3>(batch, two_tap_passes, all_passes, s);
+    if (batch[0].tile_mask != 0) run<2, true>(batch, 0, two_tap_passes, s), run<3, true>(batch, two_tap_passes, all_passes, s);
+    else run<2, false>(batch, 0, two_tap_passes, s), run<3, false>(batch, two_tap_passes, all_passes, s);
     for (index_t g = 0; g < batch.size(); ++g)
       for (int p = 0; p < batch[g].count; ++p) {
         auto const out = cylinders + G::load_value(offsets + (batch[g].first + p));
@@ -63,21 +63,21 @@ template <class B> struct parallel_back {
   static constexpr index_t firsts_size = views_at_once * group_pixels, weights_size = 3 * firsts_size;
   MBIRK_HD index_t tile_size() const noexcept { return group_pixels * shape.chunks * shape.width; }
 
-  template <int Taps, class Scratch> MBIRK_HD void run(list<pixel_group> batch, index_t from, index_t to, Scratch const& s) const noexcept {
+  /// Tile: the batch is one tile.
+  template <int Taps, bool Tile, class Scratch> MBIRK_HD void run(list<pixel_group> batch, index_t from, index_t to, Scratch const& s) const noexcept {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights);
     auto const x = s.template at<float>(tile);
-    bool const tiles = batch[0].tile_mask != 0;
-    index_t const at_once = tiles || shape.size() <= far_away ? views_at_once : far_list_views_at_once;
+    index_t const at_once = Tile || shape.size() <= far_away ? views_at_once : far_list_views_at_once, count = Tile ? 1 : batch.size();
     for (index_t block = from; block < to; block += at_once) {
       int const n = static_cast<int>(least<index_t>(at_once, to - block));
       index_t view_offset[views_at_once];
       for (int v = 0; v < n; ++v) {
         auto const pass = G::load_value(passes + (block + v));
         view_offset[v] = shape.offset(0, pass.view);
-        for (index_t g = 0; g < batch.size(); ++g) {
+        for (index_t g = 0; g < count; ++g) {
           auto const weight = w + g * weights_size;
-          footprint_weights<G>(pass, squared, shape.channels, tiles, rows + batch[g].first, cols + batch[g].first, batch[g].count,
+          footprint_weights<G>(pass, squared, shape.channels, Tile, rows + batch[g].first, cols + batch[g].first, batch[g].count,
                                l + (g * firsts_size + v * group_pixels), [&](int tap, int k, auto value) MBIRK_FLAT {
                                  G::store(weight + ((tap * views_at_once + v) * group_pixels + k), value);
                                });
@@ -85,13 +85,13 @@ template <class B> struct parallel_back {
       }
       for (index_t c = 0; c < shape.chunks; ++c) {
         auto const chunk = sinogram + shape.offset(c, 0);
-        auto next = next_windows(batch, block, at_once, to, c);
-        for (index_t g = 0; g < batch.size(); ++g) {
+        auto next = next_windows<Tile>(batch, block, at_once, to, c);
+        for (index_t g = 0; g < count; ++g) {
           with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-            accumulate<packs, Taps>(batch[g].count, n, view_offset, chunk, l + g * firsts_size, w + g * weights_size,
+            accumulate<packs, Taps, Tile>(batch[g].count, n, view_offset, chunk, l + g * firsts_size, w + g * weights_size,
                                     x + (g * tile_size() + c * shape.width), next);
           });
-          next.begin += batch[g].count * next.share;
+          if constexpr (!Tile) next.begin += batch[g].count * next.share;
           B::note_lanes(batch[g].count * n * shape.used(c), batch[g].count * n * shape.width);
         }
       }
@@ -102,34 +102,41 @@ template <class B> struct parallel_back {
   struct windows {
     int views = 0;
     typename B::template cursor<float const> at[views_at_once] = {};
-    index_t begin = 0, share = 0, end = 0;  // elements: those of the first pixel, of each pixel, all
+    index_t begin = 0, share = 0, end = 0;  // elements, of a list: those of the first pixel, of each pixel, all
   };
   /// Nothing when the sinogram may be in a cache. A tile reads a few channels of a view; a batch of a list most of them if it is large, else nothing is
   /// fetched.
-  MBIRK_HD windows next_windows(list<pixel_group> batch, index_t block, index_t at_once, index_t to, index_t chunk) const noexcept {
-    bool const tiles = batch[0].tile_mask != 0, same_views = chunk + 1 < shape.chunks;
+  template <bool Tile> MBIRK_HD windows next_windows(list<pixel_group> batch, index_t block, index_t at_once, index_t to, index_t chunk) const noexcept {
+    bool const same_views = chunk + 1 < shape.chunks;
     index_t const first = same_views ? block : block + at_once, pixels = batch[batch.size() - 1].first + batch[batch.size() - 1].count - batch[0].first;
     windows next;
-    if (shape.size() <= far_away || (!tiles && 2 * pixels < shape.channels)) return next;
-    next.end = tiles ? tile_channels * shape.width : shape.view_size();
-    next.share = tiles ? fetched_line : ceil_div(ceil_div(next.end, pixels), fetched_line) * fetched_line;
+    if (shape.size() <= far_away || (!Tile && 2 * pixels < shape.channels)) return next;
+    if constexpr (!Tile) {
+      next.end = shape.view_size();
+      next.share = ceil_div(ceil_div(next.end, pixels), fetched_line) * fetched_line;
+    }
     for (; next.views < at_once && first + next.views < to; ++next.views) {
       auto const pass = G::load_value(passes + (first + next.views));
-      index_t const channel = tiles ? tile_begin(pass, shape.channels, G::load_value(rows + batch[0].first), G::load_value(cols + batch[0].first)) : 0;
+      index_t const channel = Tile ? tile_begin(pass, shape.channels, G::load_value(rows + batch[0].first), G::load_value(cols + batch[0].first)) : 0;
       next.at[next.views] = sinogram + (shape.offset(same_views ? chunk + 1 : 0, pass.view) + channel * shape.width);
     }
     return next;
   }
 
-  template <int Packs, int Taps>
+  template <int Packs, int Taps, bool Tile>
   MBIRK_NOINLINE void accumulate(int count, int views, index_t const* view_offset, typename B::template cursor<float const> chunk,
                                  typename G::template cursor<std::int32_t> l, typename G::template cursor<float> w,
                                  typename B::template cursor<float> x, windows const& next) const noexcept {
     using pack = typename B::pack;
     for (int p = 0; p < count; ++p) {
-      index_t const from = next.begin + p * next.share;
-      for (index_t k = from; k < least(from + next.share, next.end); k += fetched_line)
-        for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + k);
+      if constexpr (Tile) {
+        if (p < tile_channels * Packs)  // a pack of each window
+          for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + p * B::lanes);
+      } else {
+        index_t const from = next.begin + p * next.share;
+        for (index_t k = from; k < least(from + next.share, next.end); k += fetched_line)
+          for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + k);
+      }
       auto const out = x + p * shape.chunks * shape.width;
       pack sum[Packs];
       simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });

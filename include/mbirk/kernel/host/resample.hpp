@@ -33,8 +33,9 @@ template <class B> MBIRK_HD constexpr resample_form form_of(double step) noexcep
 /// Zeros that a source needs on either side.
 template <class B> inline constexpr index_t resample_guard = 2 * B::lanes;
 
-/// Walks over the destination packs of one pixel. Power 1 gives means; power 2 sums of squared overlaps times the source.
-template <class B, resample_form Form, int Power> class resampler {
+/// Walks over the destination packs of one pixel. Power 1 gives means; power 2 sums of squared overlaps times the source. Ones: the source is 1 in all
+/// its cells, so where a pack does not reach beyond them there is nothing to look up.
+template <class B, resample_form Form, int Power, bool Ones = false> class resampler {
   using G = typename B::geometry;
   using pack = typename B::pack;
   using ints = typename B::ints;
@@ -79,6 +80,18 @@ template <class B, resample_form Form, int Power> class resampler {
     ints const word = rotate_left(lane_words_ + B::broadcast(static_cast<std::int32_t>(fraction)), index_bits);
     position_ += advance_;
     pack const f = B::to_pack_unsigned(word);  // times 2^32; the index in the low bits is noise of 2^-27
+    if constexpr (Ones && Power == 2) {
+      if (base >= 0 && base + 2 * B::lanes <= cells_) {
+        pack const last = max(fma(f, scale_, high_), B::constant(0));
+        if constexpr (Form == resample_form::two) {
+          pack const w0 = low_ - last;
+          return fma(last, last, w0 * w0);
+        } else {
+          pack const w0 = fnma(f, scale_, B::constant(1)), w1 = low_ - w0 - last;
+          return fma(w0, w0, fma(w1, w1, last * last));
+        }
+      }
+    }
     pack const near = B::load(u_ + base), far = B::load(u_ + (base + B::lanes));
     pack const u0 = lookup2(near, far, word), u1 = lookup2(near, far, word + B::broadcast(1));
     if constexpr (Form == resample_form::two) {
