@@ -47,6 +47,25 @@ TEST(Bench, MeasuresAgainstCeilings) {
   expect_failure(mbirk_program({"compare", file, other.string(), "--by-roof"}), 2, "measurements[0].roof is missing");
 }
 
+TEST(Bench, IterationsAndThreads) {
+  scratch_folder folder;
+  auto const file = (folder.path() / "bench.json").string();
+  auto const ran = mbirk_program({"bench", "--sizes", "46", "--cell", "5,7,9", "--ops", "*_vcd_iteration", "--scaling", "--threads", "2", "--out", file, "--quiet"});
+  ASSERT_EQ(ran.code, 0) << ran;
+  auto const rows = json::parse(file_text(file))["measurements"];
+  ASSERT_EQ(rows.size(), 2u) << "both geometries; the cell has too few pixels for 128 subsets";
+  for (std::size_t k = 0; k < 2; ++k) {
+    auto const& row = rows[k];
+    EXPECT_EQ(row["operation"], k == 0 ? "parallel_vcd_iteration" : "cone_vcd_iteration");
+    EXPECT_GT(row["scaling"], 0.0);
+    EXPECT_GE(row["calls"], 3);
+    double const samples = 23 * 46 * 46, pixels = row["items"].get<double>() / (2 * 23 * 46);
+    EXPECT_EQ(row["bytes compulsory"].get<double>(), 24 * 128 * samples + (k == 0 ? 28 : 44) * pixels * 46);
+    EXPECT_GT(row["flops"].get<double>(), 6 * 128 * samples + 94 * pixels * 46);
+    EXPECT_EQ(row["roof"].get<double>(), row["fma seconds"].get<double>() + row["memory seconds"].get<double>()) << "they take turns";
+  }
+}
+
 TEST(Bench, BadUsage) {
   expect_failure(mbirk_program({"bench", "--ops", "nothing"}), 2, "--ops nothing matches no operation");
   expect_failure(mbirk_program({"bench", "--cell", "5,7"}), 2, "--cell has 2 numbers, expected VIEWS,ROWS,CHANNELS");

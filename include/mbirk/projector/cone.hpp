@@ -93,7 +93,7 @@ template <> struct projector<cone_geometry> {
                                     {t.padded_slices / B::lanes, block_back::most_packs}, plan.groups.all()});
     } else {
       kernel::cone_back<B, Power, Unit> kernel{make_cone_view(ctx, s, t, plan), inside, cylinders, observe(ctx, plan.offsets),
-                                               shape, plan.groups.all(), 
+                                               shape, plan.groups.all(),
                                                kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, back_workers(ctx, plan))};
       kernel.plan_scratch();
       launch(ctx, kernel.batches.count, kernel);

@@ -1,5 +1,6 @@
-// Cone forward projection, tuned: a task owns a few views, and goes through them with a batch of groups of pixels. Per view and pixel: the cylinder is scaled by the secant of the ray's elevation (in L1),
-// resampled onto the rows, and added to the two or three channels of its footprint straight from the register.
+// Cone forward projection, tuned: a task owns a few views, and goes through them with a batch of groups of pixels. Per view and pixel: the cylinder
+// is scaled by the secant of the ray's elevation (in L1), resampled onto the rows, and added to the two or three channels of its footprint straight
+// from the register.
 #pragma once
 
 
