@@ -11,7 +11,7 @@ build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
                 libhdf5-dev libpng-dev)
 gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
-test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev clang-19 libclang-rt-19-dev libomp-19-dev python3 python3-numpy)
+test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev golang-go clang-19 libclang-rt-19-dev libomp-19-dev python3 python3-numpy)
 
 usage() {
   cat <<'TEXT'

@@ -107,6 +107,13 @@ int run_profile(profile_options const& options) {
 
   json report{{"timestamp", when}, {"volume_sizes", options.sizes}, {"runs_per_size", options.runs}, {"environment", policy.environment()},
               {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
+  auto const folder_of = [&](char const* kind, std::string const& below = {}) {  // made when something is written there
+    auto const folder = out / kind / when / below;
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    require<io_error>(!failed, [&] { return folder.string() + ": cannot be made: " + failed.message(); });
+    return folder;
+  };
   progress bar(options.sizes.size() * chosen.size(), options.common.quiet);
   std::size_t done_steps = 0;
   for (auto const n : options.sizes) {
@@ -124,7 +131,9 @@ int run_profile(profile_options const& options) {
         if (made_for != geometry) problem = std::make_unique<profile_problem>(geometry, n, options.common.threads, true), made_for = geometry;
         measured_operation m{*entry, *problem, problem->make_operands(*op, arguments), here};
         for (int run = 1; run <= options.runs; ++run) {
+          auto const begin = trace.now();
           json one = measure(m, run, trace);
+          if (run == 2) write_heaps(folder_of("memory"), fmt::format("{}_v{}", name, n), trace, begin, trace.now());
           one["operation"] = name, one["volume_size"] = n, one["run"] = run;
           report["measurements"].push_back(one);
         }
@@ -134,10 +143,7 @@ int run_profile(profile_options const& options) {
       }
     }
     if (options.runs >= 2) {
-      auto const folder = out / "traces" / when / ("vol" + std::to_string(n));
-      fs::create_directories(folder, code);
-      require<io_error>(!code, [&] { return folder.string() + ": cannot be made: " + code.message(); });
-      write_trace(folder / "trace.perfetto.json.gz", trace);
+      write_trace(folder_of("traces", "vol" + std::to_string(n)) / "trace.perfetto.json.gz", trace);
       report["dropped_trace_events"][std::to_string(n)] = trace.dropped();
     }
   }

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "mbirk/io/output_file.hpp"
+#include "mbirk/profile/heap.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -51,6 +53,18 @@ void write_trace(std::filesystem::path const& path, instrument::trace_buffer con
   output_file out(path);
   out.write(path.extension() == ".gz" ? gzip(text) : text);
   out.commit();
+}
+
+void write_heaps(std::filesystem::path const& folder, std::string const& name, instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end) {
+  auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  auto const write = [&](char const* when, profile::heap_snapshot const& heap) {
+    output_file out(folder / (name + '_' + when + ".pb"));
+    out.write(profile::to_pprof(heap, now));
+    out.commit();
+  };
+  write("before", profile::heap_at(trace, begin));
+  write("peak", profile::heap_peak(trace, begin, end));
+  write("after", profile::heap_at(trace, end));
 }
 
 }  // namespace mbirk::program

@@ -1,5 +1,6 @@
-// mbirk bench, compare --by-roof and mbirk estimate.
+// mbirk bench, compare --by-roof and mbirk estimate; the heap profiles of mbirk profile.
 #include <algorithm>
+#include <cstdlib>
 
 #include "program.hpp"
 
@@ -71,6 +72,24 @@ TEST(Bench, BadUsage) {
   expect_failure(mbirk_program({"bench", "--cell", "5,7"}), 2, "--cell has 2 numbers, expected VIEWS,ROWS,CHANNELS");
   expect_failure(mbirk_program({"bench", "--ops", "parallel_back_project", "--out", "/nowhere/at/all.json"}), 2, "/nowhere/at/all.json");
   expect_failure(mbirk_program({"bench", "--policy", "emulated"}), 3, "mbirk bench runs on the host only");
+}
+
+TEST(Profile, WritesHeapsThatPprofReads) {
+  scratch_folder folder;
+  auto const ran = mbirk_program({"profile", "--sizes", "16", "--runs", "2", "--ops", "cone_back_project", "--out", folder.path().string(), "--quiet"});
+  ASSERT_EQ(ran.code, 0) << ran;
+  std::vector<std::string> files;
+  for (auto const& entry : std::filesystem::recursive_directory_iterator(folder.path() / "memory"))
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_TRUE(files[0].ends_with("cone_back_project_v16_after.pb")) << files[0];
+  EXPECT_TRUE(files[2].ends_with("cone_back_project_v16_peak.pb")) << files[2];
+  if (std::system("command -v go >/dev/null") != 0) GTEST_SKIP() << "there is no go tool pprof here";
+  auto const said = (folder.path() / "said.txt").string();
+  auto const check = std::string("sh ") + MBIRK_GOLDEN_DIR "/../program/check_pprof.sh '" + files[2] + "' '" + files[1] +
+                     "' cone_back_project 'channel-major sinogram' >'" + said + "' 2>&1";
+  EXPECT_EQ(std::system(check.c_str()), 0) << file_text(said);
 }
 
 std::int64_t bytes_of(json const& estimate, std::string const& name) {

@@ -1,0 +1,150 @@
+// Heap profiles: which arrays of a traced run were live at some moment, by the operation and stage that allocated them, as a file for `go tool pprof`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mbirk/instrument/tracing.hpp"
+#include "mbirk/profile/wire.hpp"
+
+namespace mbirk::profile {
+
+/// The arrays of one name that were allocated in one place.
+struct heap_site {
+  std::vector<std::string> stack;  ///< operations and stages, outermost first, then the array
+  std::int64_t live_arrays = 0, live_bytes = 0;
+  std::int64_t all_arrays = 0, all_bytes = 0;  ///< since the trace began, those that are gone included
+};
+
+struct heap_snapshot {
+  std::int64_t time = 0;  ///< nanoseconds since the trace began
+  std::int64_t live_bytes = 0;
+  std::vector<heap_site> sites;  ///< in the order of their stacks
+};
+
+namespace detail {
+
+/// Walks through a trace in the order of time: allocations, and what they were made in.
+class heap_replay {
+ public:
+  explicit heap_replay(instrument::trace_buffer const& trace) {
+    for (auto const& e : trace.events()) (e.kind == instrument::event_kind::memory ? changes_ : spans_).push_back(e);
+    auto const earlier = [](auto const& a, auto const& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; };
+    std::stable_sort(spans_.begin(), spans_.end(), earlier);
+    std::stable_sort(changes_.begin(), changes_.end(), [](auto const& a, auto const& b) { return a.begin < b.begin; });
+  }
+
+  std::vector<instrument::trace_event> const& changes() const noexcept { return changes_; }
+
+  /// What is live after the changes up to `time`. What was allocated before the trace began, and is released in it, counts as nothing.
+  heap_snapshot at(std::int64_t time) const {
+    std::map<std::vector<std::string>, heap_site> sites;
+    std::map<std::pair<std::string, std::int64_t>, std::vector<heap_site*>> live;  // by array and bytes, the latest last
+    std::vector<instrument::trace_event> around;
+    std::size_t next = 0;
+    index_t before = 0;
+    heap_snapshot now{time, 0, {}};
+    for (auto const& e : changes_) {
+      if (e.begin > time) break;
+      for (; next < spans_.size() && spans_[next].begin <= e.begin; ++next) around.push_back(spans_[next]);
+      std::erase_if(around, [&](auto const& span) { return span.end < e.begin; });
+      index_t const change = e.value - std::exchange(before, e.value);
+      auto& arrays = live[{e.name, std::abs(change)}];
+      if (change > 0) {
+        std::vector<std::string> stack;
+        for (auto const& span : around) stack.push_back(span.name);
+        stack.push_back(e.name);
+        auto& site = sites[stack];
+        site.stack = stack;
+        ++site.live_arrays, ++site.all_arrays, site.live_bytes += change, site.all_bytes += change;
+        now.live_bytes += change;
+        arrays.push_back(&site);
+      } else if (change < 0 && !arrays.empty()) {
+        auto& site = *arrays.back();
+        arrays.pop_back();
+        --site.live_arrays, site.live_bytes += change;
+        now.live_bytes += change;
+      }
+    }
+    for (auto& [stack, site] : sites) now.sites.push_back(std::move(site));
+    return now;
+  }
+
+ private:
+  std::vector<instrument::trace_event> spans_, changes_;
+};
+
+}  // namespace detail
+
+/// What was live at `time`, a time of the trace. Events must be those of one thread of control, as the policies write them.
+inline heap_snapshot heap_at(instrument::trace_buffer const& trace, std::int64_t time) { return detail::heap_replay(trace).at(time); }
+
+/// When most was live between two times of the trace, both included; `begin` when nothing changed there.
+inline heap_snapshot heap_peak(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end) {
+  detail::heap_replay const replay(trace);
+  index_t most = -1;
+  std::int64_t when = begin;
+  for (auto const& e : replay.changes())
+    if (e.begin >= begin && e.begin <= end && e.value > most) most = e.value, when = e.begin;
+  return replay.at(when);
+}
+
+/// The bytes of a profile.proto (github.com/google/pprof), not compressed: sample types inuse_objects, inuse_space, alloc_objects, alloc_space, of which
+/// inuse_space is shown first. Labels: kind, device and the array's name.
+/// @param unix_nanoseconds  when the snapshot was taken, since 1970.
+/// @param device            where the arrays lie, "host" or "cuda:0".
+inline std::string to_pprof(heap_snapshot const& heap, std::int64_t unix_nanoseconds, std::string const& device = "host") {
+  std::vector<std::string> strings{""};
+  std::map<std::string, std::int64_t> ids{{"", 0}};
+  auto const id = [&](std::string const& text) {
+    auto const [found, fresh] = ids.try_emplace(text, static_cast<std::int64_t>(strings.size()));
+    if (fresh) strings.push_back(text);
+    return found->second;
+  };
+  wire out;
+  auto const pair = [&](int field, char const* type, char const* unit) {
+    wire inner;
+    inner.number(1, id(type)), inner.number(2, id(unit));
+    out.message(field, inner);
+  };
+  pair(1, "inuse_objects", "count"), pair(1, "inuse_space", "bytes"), pair(1, "alloc_objects", "count"), pair(1, "alloc_space", "bytes");
+
+  std::map<std::string, std::int64_t> functions;  // a location each, with the same id
+  for (auto const& site : heap.sites) {
+    std::vector<std::int64_t> leaf_first;
+    for (auto name = site.stack.rbegin(); name != site.stack.rend(); ++name)
+      leaf_first.push_back(functions.try_emplace(*name, static_cast<std::int64_t>(functions.size()) + 1).first->second);
+    wire sample;
+    sample.packed(1, leaf_first);
+    sample.packed(2, std::vector{site.live_arrays, site.live_bytes, site.all_arrays, site.all_bytes});
+    for (auto const& [key, value] : {std::pair<std::string, std::string>("kind", "temporary"), {"device", device}, {"buffer", site.stack.back()}}) {
+      wire label;
+      label.number(1, id(key)), label.number(2, id(value));
+      sample.message(3, label);
+    }
+    out.message(2, sample);
+  }
+  wire mapping;  // or pprof looks for the program
+  mapping.number(1, 1), mapping.number(5, id("mbirk"));
+  for (int const has : {7, 8, 9}) mapping.number(has, 1);
+  out.message(3, mapping);
+  for (auto const& [name, number] : functions) {
+    wire line, location, function;
+    line.number(1, number);
+    location.number(1, number), location.number(2, 1), location.message(4, line);
+    function.number(1, number), function.number(2, id(name)), function.number(3, id(name));
+    out.message(4, location), out.message(5, function);
+  }
+  out.number(9, unix_nanoseconds);
+  pair(11, "space", "bytes");
+  out.number(12, 1);
+  out.number(14, id("inuse_space"));
+  for (auto const& text : strings) out.text(6, text);
+  return out.bytes();
+}
+
+}  // namespace mbirk::profile
