@@ -61,10 +61,10 @@ def inner_loop(code):
 
 
 def accumulators(path, owner):
-    """The loops of accumulate<packs, taps>."""
+    """The loops of accumulate<packs, taps>, of ours those for tiles: accumulate<packs, taps, true>."""
     loops = {}
     for name, code in functions(path).items():
-        if owner in name and (match := re.search(r"accumulate<(\d), ?(\d)>", name)):
+        if owner in name and (match := re.search(r"accumulate<(\d), ?(\d)(?:, ?true)?>", name)):
             loops[match[1], match[2]] = inner_loop(code)
     return loops
 

@@ -76,13 +76,11 @@ template <class Context, class Geometry> class vcd_engine {
     load_sinogram(ctx_, sinogram, error_, shape_, "sinogram");
     if (weights) load_sinogram(ctx_, *weights, *weights_, shape_, "weights");
   }
-  /// Diagonal of A' diag(w) A inside the mask, 0 outside, where nothing is updated.
+  /// Diagonal of A' diag(w) A at all pixels.
   void make_hessian() {
     auto const& g = scan_.geometry();
-    auto const pixels = kernel::plan_grid(g.recon_rows, g.recon_cols, scan_.mask().data(), g.recon_cols * g.slices, g.slices);
+    auto const pixels = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, g.recon_cols * g.slices, g.slices);
     [[maybe_unused]] auto const guard = ctx_.instr.stage("Hessian");
-    if (pixels.pixels < g.recon_rows * g.recon_cols)
-      launch(ctx_, ceil_div(hessian_.size(), kernel::voxel_block), kernel::fill_values<B>{observe(ctx_, hessian_), 0, hessian_.size()});
     placed_plan<Context> const plan(ctx_, pixels);
     if (weights_) P::back_inside(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2, observe(ctx_, hessian_));
     else P::unit_hessian(ctx_, scan_, plan, observe(ctx_, hessian_));
