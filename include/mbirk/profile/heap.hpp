@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,9 +34,15 @@ class heap_replay {
  public:
   explicit heap_replay(instrument::trace_buffer const& trace) {
     for (auto const& e : trace.events()) (e.kind == instrument::event_kind::memory ? changes_ : spans_).push_back(e);
-    auto const earlier = [](auto const& a, auto const& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; };
-    std::stable_sort(spans_.begin(), spans_.end(), earlier);
-    std::stable_sort(changes_.begin(), changes_.end(), [](auto const& a, auto const& b) { return a.begin < b.begin; });
+    // Spans are written when they end, an outer one after what it encloses; changes as they happen.
+    std::vector<std::size_t> order(spans_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return spans_[a].begin != spans_[b].begin ? spans_[a].begin < spans_[b].begin : a > b;
+    });
+    std::vector<instrument::trace_event> sorted;
+    for (auto const k : order) sorted.push_back(spans_[k]);
+    spans_ = std::move(sorted);
   }
 
   std::vector<instrument::trace_event> const& changes() const noexcept { return changes_; }
