@@ -1,6 +1,7 @@
 // The ramp filter of direct reconstruction (FBP, FDK): the operations, and the same on channel-major sinograms for algorithms.
 #pragma once
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -82,7 +83,9 @@ void run_ramp_filter(Context const& ctx, scan<Geometry> const& s, In in, Out out
     run(kernel::ramp_fourier<B, In, Out>{sides, observe(ctx, factors), observe(ctx, waves), plan});
   } else {
     bool const even = options.taps == ramp_taps::float32;
-    auto const ramp = kernel::make_ramp_table(g.channels, even, [&](index_t d) { return by_distance[static_cast<std::size_t>(d)]; });
+    auto const ramp = kernel::make_ramp_table(g.channels, even, [&](index_t d) {
+      return d < std::ssize(by_distance) ? by_distance[static_cast<std::size_t>(d)] : 0.0;  // the table is a little longer than the detector
+    });
     table const taps(ctx, ramp.taps, "filter taps");
     run(kernel::ramp_filter<B, In, Out>{sides, observe(ctx, taps), ramp.half, ramp.even});
   }
