@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "mbirk/exec/workspace.hpp"
+#include "operation_groups.hpp"
 #include "recon_run.hpp"
 
 namespace mbirk::program {
@@ -42,13 +43,9 @@ model_work work_of(vcd_iteration const& what, profile_problem const& problem) {
     return size;
   };
   double const samples = sizes(x.output), subsets = static_cast<double>(what.subsets);
-  auto const [pixels, views, slices] = std::visit([](auto const& scan) {
-    if constexpr (requires { scan.geometry(); }) {
-      auto const& g = scan.geometry();
-      return std::tuple(static_cast<double>(std::ssize(scan.full_indices())), static_cast<double>(g.views), static_cast<double>(g.slices));
-    } else return std::tuple(0.0, 0.0, 0.0);
-  }, problem.scan());
-  double const voxels = pixels * slices, projection = static_cast<double>(project.minimal_flops(problem.scan(), x));
+  double const views = static_cast<double>(shape_of(x.output)[0]), slices = static_cast<double>(shape_of(x.inputs.at("recon"))[2]);
+  double const voxels = slices * static_cast<double>(of_scan(problem.scan(), [](auto const& scan) { return scan.full_indices().size(); }));
+  double const projection = static_cast<double>(project.minimal_flops(problem.scan(), x));
   double const flops = 2 * projection + 94 * voxels + 6 * subsets * samples;
   double const bytes = 24 * subsets * samples + (what.geometry == "cone" ? 44 : 28) * voxels;
   return {.items = 2 * views * voxels, .flops = flops, .minimal_flops = flops, .bytes = bytes, .in_turn = true};

@@ -1,10 +1,10 @@
-// Cone back projection, tuned: a task owns a batch of groups of pixels, and goes through the views with it. Per view and pixel: channels are gathered into one column of rows (in L1), which
-// is resampled onto the slices and added, times the secant of the ray's elevation, to the pixel's cylinder.
+// Cone back projection, tuned: a task owns a batch of groups of pixels, and goes through the views with it. Per view and pixel: channels are gathered
+// into one column of rows (in L1), which is resampled onto the slices and added, times the secant of the ray's elevation, to the pixel's cylinder.
 #pragma once
-
 
 #include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/cone_view.hpp"
+#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 
 MBIRK_KERNELS_BEGIN
@@ -33,19 +33,22 @@ template <class B, int Power, bool Unit> struct cone_back {
   }
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    index_t const begin = batches.first(task), end = batches.first(task + 1);
+    auto const batch = batches.of(task, groups);
     auto const x = s.template at<float>(tile);
     auto const u = s.template at<float>(column);
-    for (index_t k = 0; k < (end - begin) * tile_size(); k += B::lanes) B::store(x + k, B::constant(0));
+    for (index_t g = 0; g < batch.size(); ++g)
+      for (index_t k = 0; k < batch[g].count * view.padded_slices; k += B::lanes) B::store(x + (g * tile_size() + k), B::constant(0));
     for (index_t k = 0; k < shape.width + 2 * resample_guard<B>; k += B::lanes) {
       index_t const ones = Unit ? shape.rows - (k - resample_guard<B>) : 0;  // rows of the detector from here on
       if (k < resample_guard<B> || ones <= 0) B::store(u + k, B::constant(0));
       else B::store(u + k, B::first_lanes(ones));
     }
-    auto const next = fetched_by(groups[begin], groups[end - 1]);
+    next_view const next{batch[0].first, Unit ? 0 : fetched_share(batch, shape)};
     for (index_t v = 0; v < view.geometry.views; ++v)
-      for (index_t g = begin; g < end; ++g) add_view(groups[g], v, x + (g - begin) * tile_size(), next, s);
-    for (index_t g = begin; g < end; ++g) store_tile(groups[g], x + (g - begin) * tile_size());
+      for (index_t g = 0; g < batch.size(); ++g) add_view(batch[g], v, x + g * tile_size(), next, s);
+    for (index_t g = 0; g < batch.size(); ++g)
+      for (int p = 0; p < batch[g].count; ++p)
+        copy_unpadded<B>(x + (g * tile_size() + p * view.padded_slices), cylinders + G::load_value(offsets + (batch[g].first + p)), view.geometry.slices);
   }
 
  private:
@@ -53,12 +56,6 @@ template <class B, int Power, bool Unit> struct cone_back {
   struct next_view {
     index_t first_pixel, share;
   };
-  /// All of the view, or nothing when the batch reads only a part of it or when it may be in a cache.
-  MBIRK_HD next_view fetched_by(pixel_group const& begin, pixel_group const& last) const noexcept {
-    index_t const pixels = last.first + last.count - begin.first;
-    bool const reads_most = begin.tile_mask == 0 && 2 * pixels >= shape.channels, far = shape.size() > far_away;
-    return {begin.first, !Unit && reads_most && far ? ceil_div(ceil_div(shape.view_size(), pixels), fetched_line) * fetched_line : 0};
-  }
   MBIRK_INLINE void fetch(next_view const& next, index_t v, index_t pixel) const noexcept {
     if (next.share == 0 || v + 1 == view.geometry.views) return;
     index_t const from = (pixel - next.first_pixel) * next.share;
@@ -66,18 +63,6 @@ template <class B, int Power, bool Unit> struct cone_back {
   }
 
   MBIRK_HD index_t tile_size() const noexcept { return group_pixels * view.padded_slices; }
-
-  MBIRK_HD void store_tile(pixel_group const& group, typename B::template cursor<float> x) const noexcept {
-    index_t const slices = view.geometry.slices;
-    for (int p = 0; p < group.count; ++p) {
-      auto const out = cylinders + G::load_value(offsets + (group.first + p));
-      for (index_t k = 0; k < slices; k += B::lanes) {
-        auto const value = B::load(x + (p * view.padded_slices + k));
-        if (k + B::lanes <= slices) B::store(out + k, value);
-        else B::store_partial(out + k, value, static_cast<int>(slices - k));
-      }
-    }
-  }
 
   template <class Scratch>
   MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, next_view const& next, Scratch const& s) const noexcept {

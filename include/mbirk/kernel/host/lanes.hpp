@@ -32,6 +32,11 @@ template <class B, class From, class To> MBIRK_INLINE void copy_padded(From from
   }
 }
 
+/// `length` elements of a line that is padded to whole packs.
+template <class B, class From, class To> MBIRK_INLINE void copy_unpadded(From from, To to, index_t length) {
+  for (index_t k = 0; k < length; k += B::lanes) store_lanes<B>(to + k, B::load(from + k), lanes_at<B>(k, length));
+}
+
 }  // namespace mbirk::kernel
 
 MBIRK_KERNELS_END

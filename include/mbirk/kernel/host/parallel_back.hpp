@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mbirk/core/list.hpp"
+#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/plan.hpp"
 
@@ -43,20 +44,15 @@ template <class B> struct parallel_back {
   }
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    list<pixel_group> const batch{&groups[batches.first(task)], batches.first(task + 1) - batches.first(task)};
+    auto const batch = batches.of(task, groups);
     auto const x = s.template at<float>(tile);
-    for (index_t k = 0; k < batch.size() * tile_size(); k += B::lanes) B::store(x + k, B::constant(0));
+    for (index_t g = 0; g < batch.size(); ++g)
+      for (index_t k = 0; k < batch[g].count * shape.chunks * shape.width; k += B::lanes) B::store(x + (g * tile_size() + k), B::constant(0));
     if (batch[0].tile_mask != 0) run<2, true>(batch, 0, two_tap_passes, s), run<3, true>(batch, two_tap_passes, all_passes, s);
     else run<2, false>(batch, 0, two_tap_passes, s), run<3, false>(batch, two_tap_passes, all_passes, s);
     for (index_t g = 0; g < batch.size(); ++g)
-      for (int p = 0; p < batch[g].count; ++p) {
-        auto const out = cylinders + G::load_value(offsets + (batch[g].first + p));
-        for (index_t k = 0; k < shape.rows; k += B::lanes) {
-          auto const value = B::load(x + (g * tile_size() + p * shape.chunks * shape.width + k));
-          if (k + B::lanes <= shape.rows) B::store(out + k, value);
-          else B::store_partial(out + k, value, static_cast<int>(shape.rows - k));
-        }
-      }
+      for (int p = 0; p < batch[g].count; ++p)
+        copy_unpadded<B>(x + (g * tile_size() + p * shape.chunks * shape.width), cylinders + G::load_value(offsets + (batch[g].first + p)), shape.rows);
   }
 
  private:
@@ -104,17 +100,13 @@ template <class B> struct parallel_back {
     typename B::template cursor<float const> at[views_at_once] = {};
     index_t begin = 0, share = 0, end = 0;  // elements, of a list: those of the first pixel, of each pixel, all
   };
-  /// Nothing when the sinogram may be in a cache. A tile reads a few channels of a view; a batch of a list most of them if it is large, else nothing is
-  /// fetched.
+  /// Nothing when the sinogram may be in a cache. A tile reads a few channels of a view.
   template <bool Tile> MBIRK_HD windows next_windows(list<pixel_group> batch, index_t block, index_t at_once, index_t to, index_t chunk) const noexcept {
     bool const same_views = chunk + 1 < shape.chunks;
-    index_t const first = same_views ? block : block + at_once, pixels = batch[batch.size() - 1].first + batch[batch.size() - 1].count - batch[0].first;
+    index_t const first = same_views ? block : block + at_once;
     windows next;
-    if (shape.size() <= far_away || (!Tile && 2 * pixels < shape.channels)) return next;
-    if constexpr (!Tile) {
-      next.end = shape.view_size();
-      next.share = ceil_div(ceil_div(next.end, pixels), fetched_line) * fetched_line;
-    }
+    if constexpr (!Tile) next.share = fetched_share(batch, shape), next.end = shape.view_size();
+    if (Tile ? shape.size() <= far_away : next.share == 0) return next;
     for (; next.views < at_once && first + next.views < to; ++next.views) {
       auto const pass = G::load_value(passes + (first + next.views));
       index_t const channel = Tile ? tile_begin(pass, shape.channels, G::load_value(rows + batch[0].first), G::load_value(cols + batch[0].first)) : 0;

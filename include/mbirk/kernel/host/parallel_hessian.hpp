@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mbirk/core/list.hpp"
+#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/plan.hpp"
 
@@ -52,10 +53,7 @@ template <class B> struct parallel_unit_hessian {
     for (int p = 0; p < group.count; ++p) {
       auto const value = B::broadcast(static_cast<float>(G::load_value(sum + p)));
       auto const out = cylinders + G::load_value(offsets + (group.first + p));
-      for (index_t k = 0; k < slices; k += B::lanes) {
-        if (k + B::lanes <= slices) B::store(out + k, value);
-        else B::store_partial(out + k, value, static_cast<int>(slices - k));
-      }
+      for (index_t k = 0; k < slices; k += B::lanes) store_lanes<B>(out + k, value, lanes_at<B>(k, slices));
     }
   }
 };

@@ -8,6 +8,7 @@
 
 #include "mbirk/core/index.hpp"
 #include "mbirk/core/list.hpp"
+#include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/passes.hpp"
 
 namespace mbirk::kernel {
@@ -24,8 +25,18 @@ struct group_batches {
   index_t groups = 0, count = 0;  ///< batch b is the groups b groups / count ... (b + 1) groups / count - 1
 
   MBIRK_HD index_t first(index_t b) const noexcept { return b * groups / count; }
+  MBIRK_HD list<pixel_group> of(index_t b, list<pixel_group> all) const noexcept { return {all.begin() + first(b), first(b + 1) - first(b)}; }
   index_t largest() const noexcept { return count > 0 ? ceil_div(groups, count) : 0; }
 };
+
+/// Elements of a view that is soon read which each pixel of a batch fetches meanwhile, so that all of it is there in time. 0: nothing is fetched, because
+/// the batch is a tile or reads only a part of a view, or the sinogram may be in a cache.
+MBIRK_HD inline index_t fetched_share(list<pixel_group> batch, chunked_shape const& shape) noexcept {
+  auto const& last = batch[batch.size() - 1];
+  index_t const pixels = last.first + last.count - batch[0].first;
+  bool const reads_most = batch[0].tile_mask == 0 && 2 * pixels >= shape.channels;
+  return reads_most && shape.size() > far_away ? round_up(ceil_div(shape.view_size(), pixels), fetched_line) : 0;
+}
 
 /// Planned pixels. Rows and columns are padded by repeating the last pixel, because kernels read whole packs.
 struct pixel_plan {
