@@ -62,9 +62,10 @@ void write_heaps(std::filesystem::path const& folder, std::string const& name, i
     out.write(profile::to_pprof(heap, now));
     out.commit();
   };
-  write("before", profile::heap_at(trace, begin));
-  write("peak", profile::heap_peak(trace, begin, end));
-  write("after", profile::heap_at(trace, end));
+  profile::heap_history const history(trace);
+  write("before", history.at(begin));
+  write("peak", history.peak(begin, end));
+  write("after", history.at(end));
 }
 
 }  // namespace mbirk::program

@@ -13,6 +13,7 @@
 #include "mbirk/core/view.hpp"
 #include "mbirk/exec/allocate.hpp"
 #include "mbirk/instrument/concepts.hpp"
+#include "mbirk/instrument/kernel_name.hpp"
 #include "mbirk/kernel/device/on_warps.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
 
@@ -35,6 +36,29 @@ template <class Exec, class Instr> auto host_beside(context<Exec, Instr> const& 
   if constexpr (block_policy<Exec>) return context<typename Exec::host_side, Instr>{ctx.exec.beside(), ctx.instr};
   else return ctx;
 }
+
+namespace detail {
+
+/// The guard of what no policy notes.
+struct unnoticed {
+  constexpr void did(int) const noexcept {}
+};
+/// A transfer, noticed where the policy notices such.
+template <class Exec, class Instr> auto copying(context<Exec, Instr> const& ctx, char const* what, std::size_t bytes) {
+  if constexpr (requires { ctx.instr.copy(ctx.exec, what, index_t{}); }) return ctx.instr.copy(ctx.exec, what, static_cast<index_t>(bytes));
+  else return unnoticed{};
+}
+/// A launch. @param info  makes the kernel_info.
+template <class Exec, class Instr, class Info> auto noticing(context<Exec, Instr> const& ctx, Info const& info) {
+  if constexpr (requires { ctx.instr.kernel(ctx.exec, kernel_info{}); }) return ctx.instr.kernel(ctx.exec, info());
+  else return unnoticed{};
+}
+template <class Context> void upload(Context const& ctx, void* to, void const* from, std::size_t bytes) {
+  [[maybe_unused]] auto const noted = copying(ctx, "MemcpyHtoD", bytes);
+  ctx.exec.upload(to, from, bytes);
+}
+
+}  // namespace detail
 
 /// Memory of an operation, from the policy's resource, released when it goes out of scope. 64-byte aligned, not initialised.
 /// With a dataless policy (the cost model) an array of samples or voxels is only announced, not allocated.
@@ -77,7 +101,7 @@ template <class T, class Context> class table {
   table(Context const& ctx, T const* values, index_t count, char const* name) : data_(values), size_(count), name_(name) {
     if constexpr (on_device<Context>) {
       copy_.emplace(ctx, name, count, true);
-      if (count > 0) ctx.exec.upload(copy_->data(), values, copy_->bytes());
+      if (count > 0) detail::upload(ctx, copy_->data(), values, copy_->bytes());
       data_ = copy_->data();
     }
   }
@@ -101,7 +125,10 @@ template <class T, class Context> class fetched {
   fetched(Context const& ctx, T const* values, index_t count) : data_(values), size_(count) {
     if constexpr (on_device<Context>) {
       copy_.resize(static_cast<std::size_t>(count));
-      if (count > 0) ctx.exec.download(copy_.data(), values, copy_.size() * sizeof(T));
+      if (count > 0) {
+        [[maybe_unused]] auto const noted = detail::copying(ctx, "MemcpyDtoH", copy_.size() * sizeof(T));
+        ctx.exec.download(copy_.data(), values, copy_.size() * sizeof(T));
+      }
       data_ = copy_.data();
     }
   }
@@ -134,13 +161,15 @@ template <class T, int Rank, class Context> class fetched_view : public view<T c
 /// All bytes of a temporary become 0.
 template <class T, class Context> void clear(Context const& ctx, temporary<T, Context> const& t) {
   if (!t.data()) return;
-  if constexpr (on_device<Context>) ctx.exec.clear(t.data(), t.bytes());
-  else std::fill_n(t.data(), t.size(), T{});
+  if constexpr (on_device<Context>) {
+    [[maybe_unused]] auto const noted = detail::copying(ctx, "Memset", t.bytes());
+    ctx.exec.clear(t.data(), t.bytes());
+  } else std::fill_n(t.data(), t.size(), T{});
 }
 /// Host memory to memory of the policy, dense on both sides.
 template <class T, class Context> void put(Context const& ctx, T const* from, index_t count, T* to) {
   if (count == 0) return;
-  if constexpr (on_device<Context>) ctx.exec.upload(to, from, static_cast<std::size_t>(count) * sizeof(T));
+  if constexpr (on_device<Context>) detail::upload(ctx, to, from, static_cast<std::size_t>(count) * sizeof(T));
   else std::copy_n(from, count, to);
 }
 
@@ -172,15 +201,31 @@ template <class Make> struct watched_scratch {
   MBIRK_HD auto of(index_t) const noexcept { return make(); }
 };
 
-template <class Exec, class Instr, class Kernel> void launch_grid(context<Exec, Instr> const& ctx, Kernel const& kernel, index3 grid) {
+template <class Exec, class Instr, class Kernel>
+void launch_grid(context<Exec, Instr> const& ctx, Kernel const& kernel, index3 grid) {
   if constexpr (Instr::serial) ctx.exec.serial().launch(kernel, grid, 0);
   else ctx.exec.launch(kernel, grid, 0);
+}
+
+/// What is known of a launch before it happens.
+template <class Kernel, class Block, class Exec, class Instr> kernel_info block_info(context<Exec, Instr> const& ctx, index_t tasks, index3 grid) {
+  kernel_info k{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .grid = grid, .threads = Block::bounds.threads};
+  if constexpr (requires { ctx.exec.template describe<Block>(k); }) ctx.exec.template describe<Block>(k);
+  return k;
 }
 
 template <class Exec, class Instr, class Kernel, class Scratch>
 void launch_warps(context<Exec, Instr> const& ctx, index_t tasks, int workers, Kernel const& kernel, Scratch const& scratch) {
   using on_warps = kernel::on_warps<Kernel, Scratch>;
-  launch_grid(ctx, on_warps{kernel, tasks, workers, scratch}, index3{static_cast<int>(ceil_div(workers, on_warps::warps)), 1, 1});
+  index3 const grid{static_cast<int>(ceil_div(workers, on_warps::warps)), 1, 1};
+  [[maybe_unused]] auto const noted = noticing(ctx, [&] { return block_info<Kernel, on_warps>(ctx, tasks, grid); });
+  if (tasks > 0) launch_grid(ctx, on_warps{kernel, tasks, workers, scratch}, grid);
+}
+
+template <class Kernel, class Exec, class Instr, class Task>
+void launch_tasks(context<Exec, Instr> const& ctx, index_t tasks, int workers, Task const& run) {
+  auto noted = noticing(ctx, [&] { return kernel_info{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .workers = workers}; });
+  ctx.exec.for_each(tasks, workers, [&](index_t task, int worker) { run(task, worker), noted.did(worker); });
 }
 
 }  // namespace detail
@@ -189,7 +234,6 @@ void launch_warps(context<Exec, Instr> const& ctx, index_t tasks, int workers, K
 template <class Exec, class Instr, class Kernel>
 void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel) {
   int const workers = Instr::serial ? 1 : ctx.exec.workers(tasks);
-  if constexpr (requires { ctx.instr.launched(); }) ctx.instr.launched();
   if constexpr (requires { Instr::dry; }) {  // nothing runs, but the scratch is announced
     if constexpr (requires { kernel.layout; }) temporary<std::byte, context<Exec, Instr>>(ctx, "scratch", workers * kernel.layout.bytes(), false);
   } else if constexpr (requires { kernel.layout; }) {
@@ -198,20 +242,18 @@ void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel
     if constexpr (requires { ctx.instr.observe_scratch(kernel.layout, memory.data()); }) {
       auto const tallies = ctx.instr.observe_scratch(kernel.layout, memory.data());
       auto const scratch = [instr = ctx.instr, base = memory.data(), tallies] { return instr.scratch(base, tallies); };
-      if constexpr (block_policy<Exec>) {
-        if (tasks > 0) detail::launch_warps(ctx, tasks, workers, kernel, detail::watched_scratch{scratch});
-      } else {
-        ctx.exec.for_each(tasks, workers, [&](index_t task, int) { kernel(task, scratch()); });
-      }
+      if constexpr (block_policy<Exec>) detail::launch_warps(ctx, tasks, workers, kernel, detail::watched_scratch{scratch});
+      else detail::launch_tasks<Kernel>(ctx, tasks, workers, [&](index_t task, int) { kernel(task, scratch()); });
     } else if constexpr (block_policy<Exec>) {
-      if (tasks > 0) detail::launch_warps(ctx, tasks, workers, kernel, kernel::worker_scratch{memory.data(), each});
+      detail::launch_warps(ctx, tasks, workers, kernel, kernel::worker_scratch{memory.data(), each});
     } else {
-      ctx.exec.for_each(tasks, workers, [&](index_t task, int worker) { kernel(task, kernel::native_scratch{memory.data() + worker * each}); });
+      detail::launch_tasks<Kernel>(ctx, tasks, workers,
+                                   [&](index_t task, int worker) { kernel(task, kernel::native_scratch{memory.data() + worker * each}); });
     }
   } else if constexpr (block_policy<Exec>) {
-    if (tasks > 0) detail::launch_warps(ctx, tasks, workers, kernel, kernel::no_scratch{});
+    detail::launch_warps(ctx, tasks, workers, kernel, kernel::no_scratch{});
   } else {
-    ctx.exec.for_each(tasks, workers, [&](index_t task, int) { kernel(task); });
+    detail::launch_tasks<Kernel>(ctx, tasks, workers, [&](index_t task, int) { kernel(task); });
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "instrument/operations.hpp"
 #include "instrument/same_counts.hpp"
 
@@ -61,6 +63,24 @@ TEST(Counting, DoesNotDependOnThreads) {
   run(context{exec::host{7}, instrument::counting<>{seven}}, s, op::forward);
   expect_same_counts(one.last(), two.last());
   expect_same_counts(one.last(), seven.last());
+}
+
+TEST(Counting, KernelsAddUpToTheOperation) {
+  for (auto const what : all_ops) {
+    instrument::ledger l;
+    run(context{exec::host{}, instrument::counting<>{l}}, square_cone(16), what);
+    auto const& r = l.last();
+    instrument::op_counts operations;
+    std::uint64_t bytes = 0, launches = 0;
+    for (auto const& k : r.kernels) {
+      operations += k.operations, bytes += k.bytes_loaded + k.bytes_stored, launches += k.launches;
+      EXPECT_GT(k.tasks, 0u) << k.name;
+      EXPECT_TRUE(std::ranges::any_of(r.stages, [&](auto const& s) { return k.stage.ends_with(s.name); })) << k.stage;
+    }
+    EXPECT_EQ(operations, r.operations);
+    EXPECT_EQ(bytes, instrument::bytes_accessed(r.arrays));
+    EXPECT_EQ(launches, r.launches);
+  }
 }
 
 TEST(Counting, StagesAddUpToTheOperation) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "instrument/operations.hpp"
+#include "mbirk/instrument/tracing.hpp"
 
 namespace {
 
@@ -36,7 +37,7 @@ struct Heap : ::testing::Test {
 };
 
 TEST_F(Heap, WhatIsLive) {
-  auto const heap = profile::heap_at(trace, 25);
+  auto const heap = profile::heap_history(trace).at(25);
   EXPECT_EQ(heap.live_bytes, 1600);
   ASSERT_EQ(heap.sites.size(), 2u);
   auto const* rows = find(heap, {"project", "load", "rows"});
@@ -49,7 +50,7 @@ TEST_F(Heap, WhatIsLive) {
 }
 
 TEST_F(Heap, TheSameArrayElsewhereIsAnotherSite) {
-  auto const heap = profile::heap_at(trace, 65);
+  auto const heap = profile::heap_history(trace).at(65);
   EXPECT_EQ(heap.live_bytes, 1350);
   auto const *before = find(heap, {"project", "load", "rows"}), *now = find(heap, {"project", "sum", "rows"});
   ASSERT_TRUE(before && now);
@@ -60,18 +61,18 @@ TEST_F(Heap, TheSameArrayElsewhereIsAnotherSite) {
 }
 
 TEST_F(Heap, NothingIsLeft) {
-  auto const heap = profile::heap_at(trace, 100);
+  auto const heap = profile::heap_history(trace).at(100);
   EXPECT_EQ(heap.live_bytes, 0);
   EXPECT_EQ(heap.sites.size(), 4u);
   for (auto const& site : heap.sites) EXPECT_EQ(site.live_arrays, 0) << site.stack.back();
-  EXPECT_TRUE(profile::heap_at(trace, -1).sites.empty());
+  EXPECT_TRUE(profile::heap_history(trace).at(-1).sites.empty());
 }
 
 TEST_F(Heap, ThePeak) {
-  EXPECT_EQ(profile::heap_peak(trace, 0, 100).live_bytes, 1600);
-  EXPECT_EQ(profile::heap_peak(trace, 0, 100).time, 20);
-  EXPECT_EQ(profile::heap_peak(trace, 40, 100).live_bytes, 1350) << "of a part";
-  EXPECT_EQ(profile::heap_peak(trace, 31, 39).live_bytes, 1000) << "nothing changed: what was there";
+  EXPECT_EQ(profile::heap_history(trace).peak(0, 100).live_bytes, 1600);
+  EXPECT_EQ(profile::heap_history(trace).peak(0, 100).time, 20);
+  EXPECT_EQ(profile::heap_history(trace).peak(40, 100).live_bytes, 1350) << "of a part";
+  EXPECT_EQ(profile::heap_history(trace).peak(31, 39).live_bytes, 1000) << "nothing changed: what was there";
 }
 
 TEST(HeapOfAnOperation, IsItsTemporaries) {
@@ -81,7 +82,7 @@ TEST(HeapOfAnOperation, IsItsTemporaries) {
   for (auto const& e : trace.events())
     if (e.kind == event_kind::memory) most = std::max(most, e.value);
   ASSERT_GT(most, 0);
-  auto const heap = profile::heap_peak(trace, 0, trace.now());
+  auto const heap = profile::heap_history(trace).peak(0, trace.now());
   EXPECT_EQ(heap.live_bytes, most);
   index_t sum = 0;
   for (auto const& site : heap.sites) {
@@ -92,7 +93,7 @@ TEST(HeapOfAnOperation, IsItsTemporaries) {
 }
 
 TEST_F(Heap, IsAProfile) {
-  auto const bytes = profile::to_pprof(profile::heap_at(trace, 65), 1'700'000'000'000'000'000);
+  auto const bytes = profile::to_pprof(profile::heap_history(trace).at(65), 1'700'000'000'000'000'000);
   for (char const* text : {"inuse_space", "alloc_objects", "project", "tile", "temporary", "host"}) EXPECT_NE(bytes.find(text), std::string::npos) << text;
   EXPECT_EQ(bytes.find('\n'), 0u) << "the first field is a sample type";
 }

@@ -21,6 +21,17 @@ struct launch_bounds {
   friend constexpr bool operator==(launch_bounds, launch_bounds) = default;
 };
 
+/// One launch of a kernel. Of a block kernel also its shape, and what the compiler made of it where that is known.
+struct kernel_info {
+  char const* name;  ///< a literal, or kernel_name<Kernel>()
+  index_t tasks = 0;
+  int workers = 1;
+  index3 grid = {};
+  int threads = 0;
+  index_t shared_bytes = 0;
+  int registers = 0, occupancy = 0;  ///< of a thread; percent of the warps that a multiprocessor holds. 0: not known
+};
+
 inline constexpr int warp_lanes = 32;
 
 /// What a kernel may ask of its block. Barriers and warp operations always take all threads of the block or warp.

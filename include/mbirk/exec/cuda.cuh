@@ -206,6 +206,19 @@ class cuda {
     check_cuda(cudaGetLastError(), "launch of a kernel");
   }
 
+  /// What the compiler made of a kernel: registers, shared memory, and how full it can make a multiprocessor.
+  template <class Kernel> void describe(kernel_info& k) const {
+    cudaFuncAttributes made{};
+    int blocks = 0, most = 0;
+    if (cudaFuncGetAttributes(&made, detail::run_block<Kernel>) != cudaSuccess ||
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, detail::run_block<Kernel>, Kernel::bounds.threads, 0) != cudaSuccess ||
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerMultiProcessor, state_->device) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return;
+    }
+    k.registers = made.numRegs, k.shared_bytes = static_cast<index_t>(made.sharedSizeBytes), k.occupancy = 100 * blocks * Kernel::bounds.threads / most;
+  }
+
   void upload(void* to, void const* from, std::size_t bytes) const { state_->upload(to, from, bytes); }
   void download(void* to, void const* from, std::size_t bytes) const {
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
@@ -238,6 +251,8 @@ class cuda {
     return " on the device: " + std::to_string(free) + " bytes of " + std::to_string(total) + " are free";
   }
 
+  /// Whether work of both is queued in one order.
+  bool same_stream(cuda const& other) const noexcept { return state_ == other.state_; }
   mark record() const { return mark(stream()); }
   /// Waits for `to`.
   double seconds(mark const& from, mark const& to) const {

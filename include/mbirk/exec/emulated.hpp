@@ -69,6 +69,8 @@ class emulated {
   void deallocate(void* p, std::size_t bytes) const noexcept { std::pmr::new_delete_resource()->deallocate(p, bytes, 64); }
   std::string memory_text() const { return {}; }
 
+  /// Whether work of both is queued in one order.
+  bool same_stream(emulated const& other) const noexcept { return state_ == other.state_; }
   mark record() const noexcept { return std::chrono::steady_clock::now(); }
   double seconds(mark from, mark to) const noexcept { return std::chrono::duration<double>(to - from).count(); }
   void wait() const noexcept {}

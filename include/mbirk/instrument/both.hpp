@@ -9,6 +9,22 @@
 
 namespace mbirk::instrument {
 
+namespace detail {
+
+struct no_guard {
+  constexpr void did(int) const noexcept {}
+};
+template <class Instr, class Exec> auto kernel_guard(Instr const& instr, Exec const& exec, kernel_info const& k) {
+  if constexpr (requires { instr.kernel(exec, k); }) return instr.kernel(exec, k);
+  else return no_guard{};
+}
+template <class Instr, class Exec> auto copy_guard(Instr const& instr, Exec const& exec, char const* what, index_t bytes) {
+  if constexpr (requires { instr.copy(exec, what, bytes); }) return instr.copy(exec, what, bytes);
+  else return no_guard{};
+}
+
+}  // namespace detail
+
 template <instrumentation_policy A, instrumentation_policy B> struct both {
   static constexpr bool a_watches = requires(A const& a, float* p, array_info i) { a.observe(p, i); };
   static constexpr bool b_watches = requires(B const& b, float* p, array_info i) { b.observe(p, i); };
@@ -23,13 +39,22 @@ template <instrumentation_policy A, instrumentation_policy B> struct both {
   [[no_unique_address]] B b{};
 
   template <class GuardA, class GuardB> struct guard { GuardA a; GuardB b; };
+  template <class GuardA, class GuardB> struct launch_guard {
+    GuardA a;
+    GuardB b;
+    void did(int worker) noexcept { a.did(worker), b.did(worker); }
+  };
   [[nodiscard]] auto scope(op_info op) const { return guard<decltype(a.scope(op)), decltype(b.scope(op))>{a.scope(op), b.scope(op)}; }
   [[nodiscard]] auto stage(char const* what) const { return guard<decltype(a.stage(what)), decltype(b.stage(what))>{a.stage(what), b.stage(what)}; }
   void allocated(char const* what, index_t bytes) const { a.allocated(what, bytes), b.allocated(what, bytes); }
   void released(char const* what, index_t bytes) const { a.released(what, bytes), b.released(what, bytes); }
-  void launched() const {
-    if constexpr (requires { a.launched(); }) a.launched();
-    if constexpr (requires { b.launched(); }) b.launched();
+  template <class Exec> [[nodiscard]] auto kernel(Exec const& exec, kernel_info const& k) const {
+    return launch_guard<decltype(detail::kernel_guard(a, exec, k)), decltype(detail::kernel_guard(b, exec, k))>{detail::kernel_guard(a, exec, k),
+                                                                                                             detail::kernel_guard(b, exec, k)};
+  }
+  template <class Exec> [[nodiscard]] auto copy(Exec const& exec, char const* what, index_t bytes) const {
+    return guard<decltype(detail::copy_guard(a, exec, what, bytes)), decltype(detail::copy_guard(b, exec, what, bytes))>{
+        detail::copy_guard(a, exec, what, bytes), detail::copy_guard(b, exec, what, bytes)};
   }
   template <class T> auto observe(T* data, array_info info) const
     requires(a_watches || b_watches)

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mbirk/core/index.hpp"
+#include "mbirk/exec/block.hpp"
 
 namespace mbirk {
 
@@ -15,6 +16,7 @@ struct instrumentation_policy_tag {};
 struct op_info {
   char const* name;
   index_t items = 0;  ///< work items, e.g. voxel-view pairs; 0 when not meaningful
+  index_t bytes = 0, flops = 0;  ///< what the author expects it to move and to compute; 0 when not said
 };
 
 /// What an array is to the scope that observes it.
@@ -37,6 +39,9 @@ struct array_info {
 };
 
 /// What is noticed while an operation runs.
+///
+/// Optional, found where it is there: kernel(exec, kernel_info) and copy(exec, "MemcpyHtoD", bytes) return guards around a launch and a transfer; the guard of a
+/// kernel on the host is told of each finished task by did(worker).
 ///
 /// backend<Native>: the kernels' vocabulary; Native itself unless data access is watched.
 /// serial: tasks must run in index order on one thread. dataless: arrays have no data (the cost model).

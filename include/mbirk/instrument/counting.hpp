@@ -99,7 +99,23 @@ class open_operation {
     return scratch_.data();
   }
   void allocated() noexcept { ++record_.allocations; }
-  void launched() noexcept { ++record_.launches; }
+  /// What was counted since the last boundary, to be subtracted from what will have been after a kernel; kernels cross no boundary.
+  kernel_record so_far(kernel_info const& k) const {
+    kernel_record r{{}, k.name, 1, static_cast<std::uint64_t>(k.tasks), counts_now, 0, 0};
+    for (auto const* stage : names_) r.stage += (r.stage.empty() ? "" : "/") + std::string(stage);
+    for (auto const& t : tallies_)
+      if (t.role != array_role::scratch) r.bytes_loaded += t.now.bytes_loaded, r.bytes_stored += t.now.bytes_stored;
+    return r;
+  }
+  void launched(kernel_info const& k, kernel_record const& before) {
+    ++record_.launches;
+    auto const after = so_far(k);
+    auto const known = std::find_if(record_.kernels.begin(), record_.kernels.end(), [&](auto const& r) { return r.name == after.name && r.stage == after.stage; });
+    auto& r = known == record_.kernels.end() ? record_.kernels.emplace_back(kernel_record{after.stage, after.name, 0, 0, {}, 0, 0}) : *known;
+    ++r.launches, r.tasks += after.tasks;
+    r.operations += after.operations - before.operations;
+    r.bytes_loaded += after.bytes_loaded - before.bytes_loaded, r.bytes_stored += after.bytes_stored - before.bytes_stored;
+  }
 
  private:
   array_record describe(array_tally const& t, access_counts c, bool whole) const {
@@ -163,6 +179,25 @@ class counting_guard {
   std::unique_ptr<open_operation> owned_;
 };
 
+/// A launch inside an operation.
+class counting_launch {
+ public:
+  counting_launch(open_operation* in, kernel_info const& k) : in_(in), kernel_(k) {
+    if (in) before_ = in->so_far(k);
+  }
+  ~counting_launch() {
+    if (in_) in_->launched(kernel_, before_);
+  }
+  counting_launch(counting_launch const&) = delete;
+  counting_launch& operator=(counting_launch const&) = delete;
+  void did(int) const noexcept {}
+
+ private:
+  open_operation* in_;
+  kernel_info kernel_;
+  kernel_record before_;
+};
+
 template <class Native, level Level, bool Dataless> struct counting_backend { using type = counted<Native, Level>; };
 template <class Native, level Level> struct counting_backend<Native, Level, true> { using type = counted<dataless<Native>, Level, Native>; };
 
@@ -185,9 +220,7 @@ template <level Level, bool Dataless> class counting_policy {
     if (into_->open) into_->open->allocated();
   }
   void released(char const*, index_t) const noexcept {}
-  void launched() const noexcept {
-    if (into_->open) into_->open->launched();
-  }
+  template <class Exec> [[nodiscard]] counting_launch kernel(Exec const&, kernel_info const& k) const { return {into_->open, k}; }
   template <class T> counted_cursor<T> observe(T* data, array_info info) const {
     require<error>(into_->open != nullptr, [] { return "counting: an array is observed outside of any operation"; });
     return {data, 0, &into_->open->tally(data, info, type_name<T>(), static_cast<int>(sizeof(T)))};

@@ -60,6 +60,12 @@ struct op_counts {
     lanes_useful += o.lanes_useful, lanes_executed += o.lanes_executed;
     return *this;
   }
+  friend op_counts operator-(op_counts a, op_counts const& b) noexcept {
+    for (int t = 0; t < numbers; ++t)
+      for (int k = 0; k < operations; ++k) a.lanes[t][k] -= b.lanes[t][k], a.issued[t][k] -= b.issued[t][k];
+    a.lanes_useful -= b.lanes_useful, a.lanes_executed -= b.lanes_executed;
+    return a;
+  }
   friend bool operator==(op_counts const&, op_counts const&) = default;
 };
 inline constinit thread_local op_counts counts_now{};
@@ -107,6 +113,15 @@ struct stage_record {
   std::vector<array_record> arrays;
 };
 
+/// All launches of one kernel in one stage.
+struct kernel_record {
+  std::string stage;  ///< from the outermost one, "iteration/subset/back"; empty outside of stages
+  std::string name;
+  std::uint64_t launches = 0, tasks = 0;
+  op_counts operations;
+  std::uint64_t bytes_loaded = 0, bytes_stored = 0;  ///< of all arrays except scratch
+};
+
 /// All that was counted of one operation.
 struct op_record {
   std::string name;
@@ -114,6 +129,7 @@ struct op_record {
   op_counts operations;
   std::vector<array_record> arrays;
   std::vector<stage_record> stages;
+  std::vector<kernel_record> kernels;  ///< in the order of their first launch
   std::uint64_t launches = 0, allocations = 0;
   reuse_result reuse;  ///< of all arrays, scratch included
   bool unique = false, has_reuse = false, has_ranges = false;

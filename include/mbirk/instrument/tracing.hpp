@@ -1,53 +1,33 @@
-// The tracing policy: spans of operations and stages, and the live bytes of temporaries, on a buffer of fixed size that counts what it drops.
+// The tracing policy: spans of operations, stages, kernels and threads, copies, and the live bytes of temporaries, on a trace_buffer. Kernels of a device are
+// timed by marks in its stream; their events are there after trace_buffer::finish().
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <span>
+#include <exception>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "mbirk/exec/concepts.hpp"
 #include "mbirk/instrument/concepts.hpp"
+#include "mbirk/instrument/trace.hpp"
 
 namespace mbirk::instrument {
 
-enum class event_kind : std::uint8_t { operation, stage, memory };
+namespace detail {
 
-/// Times in nanoseconds since the buffer was made, from the monotonic clock.
-struct trace_event {
-  char const* name;
-  event_kind kind;
-  std::int64_t begin, end;  ///< equal for memory
-  index_t value;            ///< work items of an operation; live bytes after a change of memory
-};
+/// "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:75", as XProf reads it; what is not known is left out.
+inline std::string launch_text(kernel_info const& k) {
+  auto const three = [](index3 n) { return std::to_string(n.x) + ',' + std::to_string(n.y) + ',' + std::to_string(n.z); };
+  std::string text;
+  if (k.registers > 0) text += "regs:" + std::to_string(k.registers) + ' ';
+  text += "static_shared:" + std::to_string(k.shared_bytes) + " dynamic_shared:0 grid:" + three(k.grid) + " block:" + std::to_string(k.threads) + ",1,1";
+  if (k.occupancy > 0) text += " occ_pct:" + std::to_string(k.occupancy);
+  return text;
+}
 
-/// Room for a fixed number of events. Any thread may write; read it when nobody does.
-class trace_buffer {
- public:
-  explicit trace_buffer(std::size_t capacity) : events_(capacity), origin_(std::chrono::steady_clock::now()) {}
-
-  std::int64_t now() const noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - origin_).count();
-  }
-  void add(trace_event const& e) noexcept {
-    auto const at = next_.fetch_add(1, std::memory_order_relaxed);
-    if (at < events_.size()) events_[at] = e;
-  }
-  std::span<trace_event const> events() const noexcept { return {events_.data(), std::min(events_.size(), next_.load())}; }
-  std::uint64_t dropped() const noexcept {
-    auto const n = next_.load();
-    return n > events_.size() ? n - events_.size() : 0;
-  }
-  void clear() noexcept { next_ = 0; }
-
-  std::atomic<index_t> live_bytes{0};
-
- private:
-  std::vector<trace_event> events_;
-  std::atomic<std::uint64_t> next_{0};
-  std::chrono::steady_clock::time_point origin_;
-};
+}  // namespace detail
 
 class tracing {
  public:
@@ -61,7 +41,7 @@ class tracing {
 
   class guard {
    public:
-    guard(trace_buffer& into, char const* what, event_kind kind, index_t items) noexcept : into_(into), event_{what, kind, into.now(), 0, items} {}
+    guard(trace_buffer& into, trace_event const& event) noexcept : into_(into), event_(event) {}
     ~guard() {
       event_.end = into_.now();
       into_.add(event_);
@@ -73,16 +53,99 @@ class tracing {
     trace_buffer& into_;
     trace_event event_;
   };
-  [[nodiscard]] guard scope(op_info op) const noexcept { return {*into_, op.name, event_kind::operation, op.items}; }
-  [[nodiscard]] guard stage(char const* what) const noexcept { return {*into_, what, event_kind::stage, 0}; }
-  void allocated(char const* what, index_t bytes) const noexcept { note_memory(what, bytes); }
-  void released(char const* what, index_t bytes) const noexcept { note_memory(what, -bytes); }
+  [[nodiscard]] guard scope(op_info op) const {
+    return {*into_, {op.name, event_kind::operation, into_->now(), 0, op.items, into_->track(), op.bytes, op.flops}};
+  }
+  [[nodiscard]] guard stage(char const* what) const { return {*into_, {what, event_kind::stage, into_->now(), 0, 0, into_->track()}}; }
+  void allocated(char const* what, index_t bytes) const { note_memory(what, bytes); }
+  void released(char const* what, index_t bytes) const { note_memory(what, -bytes); }
+
+  /// A kernel on the host: its span, and one for each thread that had a share.
+  class host_kernel {
+   public:
+    host_kernel(trace_buffer& into, kernel_info const& k, int workers)
+        : into_(into), event_{k.name, event_kind::kernel, 0, 0, k.tasks, into.track()}, shares_(static_cast<std::size_t>(workers)) {
+      event_.begin = into.now();
+    }
+    ~host_kernel() {
+      event_.end = into_.now();
+      for (std::size_t w = 0; w < shares_.size(); ++w)
+        if (shares_[w].tasks > 0)
+          into_.add({event_.name, event_kind::worker, event_.begin, shares_[w].end, shares_[w].tasks, into_.track(track_kind::worker, static_cast<int>(w))});
+      into_.add(event_);
+    }
+    host_kernel(host_kernel const&) = delete;
+    host_kernel& operator=(host_kernel const&) = delete;
+
+    /// A task of the kernel is done.
+    void did(int worker) noexcept {
+      auto& mine = shares_[static_cast<std::size_t>(worker)];
+      mine.end = into_.now(), ++mine.tasks;
+    }
+
+   private:
+    struct alignas(64) share {
+      std::int64_t end = 0;
+      index_t tasks = 0;
+    };
+    trace_buffer& into_;
+    trace_event event_;
+    std::vector<share> shares_;
+  };
+
+  /// Something queued on a device: the call on the thread's track, and the thing itself between two marks of the stream.
+  template <class Exec> class queued {
+   public:
+    queued(trace_buffer& into, Exec const& exec, trace_event const& what) : into_(into), exec_(exec), event_(what) {
+      event_.id = into.new_id();
+      call_ = {what.name, event_kind::launch, 0, 0, what.value, into.track(), what.bytes, 0, event_.id};
+      try {
+        clock_.emplace(into.clock_of(exec));
+        begin_.emplace(exec.record());
+      } catch (std::exception const&) {
+        into.lost();
+      }
+      call_.begin = into.now();
+    }
+    ~queued() {
+      call_.end = into_.now();
+      into_.add(call_);
+      if (!begin_) return;
+      try {
+        into_.later([&into = into_, clock = *clock_, begin = *begin_, end = exec_.record(), event = event_]() mutable {
+          event.track = clock.track, event.begin = clock.time(begin), event.end = std::max(event.begin, clock.time(end));
+          into.add(event);
+        });
+      } catch (std::exception const&) {
+        into_.lost();
+      }
+    }
+    queued(queued const&) = delete;
+    queued& operator=(queued const&) = delete;
+
+   private:
+    trace_buffer& into_;
+    Exec exec_;
+    trace_event event_, call_{};
+    std::optional<trace_buffer::stream_clock<Exec>> clock_;
+    std::optional<typename Exec::mark> begin_;
+  };
+
+  template <class Exec> [[nodiscard]] auto kernel(Exec const& exec, kernel_info const& k) const {
+    if constexpr (block_policy<Exec>)
+      return queued<Exec>(*into_, exec, {k.name, event_kind::kernel, 0, 0, k.tasks, 0, 0, 0, 0, into_->text(detail::launch_text(k))});
+    else return host_kernel(*into_, k, k.workers);
+  }
+  /// @param what  "MemcpyHtoD", "MemcpyDtoH", "MemcpyDtoD" or "Memset"
+  template <block_policy Exec> [[nodiscard]] queued<Exec> copy(Exec const& exec, char const* what, index_t bytes) const {
+    return {*into_, exec, {what, event_kind::copy, 0, 0, 0, 0, bytes}};
+  }
 
  private:
-  void note_memory(char const* what, index_t change) const noexcept {
+  void note_memory(char const* what, index_t change) const {
     index_t const live = into_->live_bytes += change;
     auto const t = into_->now();
-    into_->add({what, event_kind::memory, t, t, live});
+    into_->add({what, event_kind::memory, t, t, live, into_->track(), change});
   }
 
   trace_buffer* into_;

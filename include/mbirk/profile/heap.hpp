@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "mbirk/instrument/tracing.hpp"
+#include "mbirk/instrument/trace.hpp"
 #include "mbirk/profile/wire.hpp"
 
 namespace mbirk::profile {
@@ -27,13 +27,15 @@ struct heap_snapshot {
   std::vector<heap_site> sites;  ///< in the order of their stacks
 };
 
-namespace detail {
-
-/// Walks through a trace in the order of time: allocations, and what they were made in.
-class heap_replay {
+/// The allocations of a trace in the order of time, and what they were made in. Events must be those of one thread of control, as the policies write them.
+class heap_history {
  public:
-  explicit heap_replay(instrument::trace_buffer const& trace) {
-    for (auto const& e : trace.events()) (e.kind == instrument::event_kind::memory ? changes_ : spans_).push_back(e);
+  explicit heap_history(instrument::trace_buffer const& trace) {
+    using instrument::event_kind;
+    for (auto const& e : trace.events()) {
+      if (e.kind == event_kind::memory) changes_.push_back(e);
+      else if (e.kind == event_kind::operation || e.kind == event_kind::stage) spans_.push_back(e);
+    }
     // Spans are written when they end, an outer one after what it encloses; changes as they happen.
     std::vector<std::size_t> order(spans_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -45,9 +47,7 @@ class heap_replay {
     spans_ = std::move(sorted);
   }
 
-  std::vector<instrument::trace_event> const& changes() const noexcept { return changes_; }
-
-  /// What is live after the changes up to `time`. What was allocated before the trace began, and is released in it, counts as nothing.
+  /// What is live after the changes up to `time`, a time of the trace. What was allocated before the trace began, and is released in it, counts as nothing.
   heap_snapshot at(std::int64_t time) const {
     std::map<std::vector<std::string>, heap_site> sites;
     std::map<std::pair<std::string, std::int64_t>, std::vector<heap_site*>> live;  // by array and bytes, the latest last
@@ -81,24 +81,18 @@ class heap_replay {
     return now;
   }
 
+  /// When most is live between two times, both included; `begin` when nothing changes there.
+  heap_snapshot peak(std::int64_t begin, std::int64_t end) const {
+    index_t most = -1;
+    std::int64_t when = begin;
+    for (auto const& e : changes_)
+      if (e.begin >= begin && e.begin <= end && e.value > most) most = e.value, when = e.begin;
+    return at(when);
+  }
+
  private:
   std::vector<instrument::trace_event> spans_, changes_;
 };
-
-}  // namespace detail
-
-/// What was live at `time`, a time of the trace. Events must be those of one thread of control, as the policies write them.
-inline heap_snapshot heap_at(instrument::trace_buffer const& trace, std::int64_t time) { return detail::heap_replay(trace).at(time); }
-
-/// When most was live between two times of the trace, both included; `begin` when nothing changed there.
-inline heap_snapshot heap_peak(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end) {
-  detail::heap_replay const replay(trace);
-  index_t most = -1;
-  std::int64_t when = begin;
-  for (auto const& e : replay.changes())
-    if (e.begin >= begin && e.begin <= end && e.value > most) most = e.value, when = e.begin;
-  return replay.at(when);
-}
 
 /// The bytes of a profile.proto (github.com/google/pprof), not compressed: sample types inuse_objects, inuse_space, alloc_objects, alloc_space, of which
 /// inuse_space is shown first. Labels: kind, device and the array's name.

@@ -91,8 +91,8 @@ template <class Exec, class Instr> int back_workers(context<Exec, Instr> const& 
 
 /// A kernel of blocks, on as many as it says; none when it has no work.
 template <class Context, class Kernel> void launch_blocks(Context const& ctx, Kernel const& kernel) {
-  if constexpr (requires { ctx.instr.launched(); }) ctx.instr.launched();
   index3 const grid = kernel.grid();
+  [[maybe_unused]] auto const noted = noticing(ctx, [&] { return block_info<Kernel, Kernel>(ctx, index_t{grid.x} * grid.y * grid.z, grid); });
   if (grid.x > 0 && grid.y > 0 && grid.z > 0) launch_grid(ctx, kernel, grid);
 }
 
