@@ -102,7 +102,10 @@ class open_operation {
   /// What was counted since the last boundary, to be subtracted from what will have been after a kernel; kernels cross no boundary.
   kernel_record so_far(kernel_info const& k) const {
     kernel_record r{{}, k.name, 1, static_cast<std::uint64_t>(k.tasks), counts_now, 0, 0};
-    for (auto const* stage : names_) r.stage += (r.stage.empty() ? "" : "/") + std::string(stage);
+    for (auto const* stage : names_) {
+      if (!r.stage.empty()) r.stage += '/';
+      r.stage += stage;
+    }
     for (auto const& t : tallies_)
       if (t.role != array_role::scratch) r.bytes_loaded += t.now.bytes_loaded, r.bytes_stored += t.now.bytes_stored;
     return r;
