@@ -9,6 +9,7 @@
 
 #include "command.hpp"
 #include "cost_json.hpp"
+#include "graph_files.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "policy.hpp"
@@ -138,6 +139,7 @@ int run_profile(profile_options const& options) {
           report["measurements"].push_back(one);
         }
         costs[name] = count(m, n);
+        if (auto graphs = write_graphs(folder_of("graphs"), *entry, *problem, n); !graphs.is_null()) report["graphs"][std::to_string(n)][name] = std::move(graphs);
       } catch (std::exception const& e) {
         report["errors"].push_back({{"operation", name}, {"volume_size", n}, {"error", e.what()}});
       }

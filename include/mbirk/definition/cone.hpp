@@ -51,13 +51,13 @@ void cone_forward(M& m, cone_scan const& s, Cylinders x, Pixels pixels, index_t 
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();
-  scan_input<M, cone_scan> const views(m, s);
+  auto const angles = view_angles(m, s), shifts = view_shifts(m, s);
   auto const column = m.input(columns);
   auto const taps = count_taps(s);
   m.loop("view", g.views, [&](I v) {
     m.each("rows", {"pixel", count}, {"row", g.rows}, [&](I p, I r) {
-      auto const f = cone_footprint_of(g, views.angles.at(v), pixels.at(p));
-      T const zeta = views.z_shifts.at(v);
+      auto const f = cone_footprint_of(g, angles.at(v), pixels.at(p));
+      T const zeta = shifts.at(v);
       I const first = first_cell((as<T>(r) - first_row_edge(g, f, zeta)) / f.row_width);
       T const total = m.taps("slice", taps.slices, [&](I t) {
         I const k = first + t;
@@ -66,7 +66,7 @@ void cone_forward(M& m, cone_scan const& s, Cylinders x, Pixels pixels, index_t 
       m.store(columns, total, p, r);
     });
     m.each("channels", {"pixel", count}, {"row", g.rows}, [&](I p, I r) {
-      auto const f = cone_footprint_of(g, views.angles.at(v), pixels.at(p));
+      auto const f = cone_footprint_of(g, angles.at(v), pixels.at(p));
       I const first = first_cell(left_edge(f.channel.centre, f.channel.width));
       m.loop("tap", taps.channels, [&](I t) {
         T const weight = m.let("channel weight", f.channel.chord * overlap(f.channel.centre - as<T>(first + t), f.channel.width));
@@ -82,12 +82,12 @@ void cone_back(M& m, cone_scan const& s, Sinogram y, Pixels pixels, index_t coun
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();
-  scan_input<M, cone_scan> const views(m, s);
+  auto const angles = view_angles(m, s), shifts = view_shifts(m, s);
   auto const column = m.input(columns);
   auto const taps = count_taps(s);
   m.loop("view", g.views, [&](I v) {
     m.each("channels", {"pixel", count}, {"row", g.rows}, [&](I p, I r) {
-      auto const f = cone_footprint_of(g, views.angles.at(v), pixels.at(p));
+      auto const f = cone_footprint_of(g, angles.at(v), pixels.at(p));
       I const first = first_cell(left_edge(f.channel.centre, f.channel.width));
       T const total = m.taps("tap", taps.channels, [&](I t) {
         I const n = first + t;
@@ -97,8 +97,8 @@ void cone_back(M& m, cone_scan const& s, Sinogram y, Pixels pixels, index_t coun
       m.store(columns, total, p, r);
     });
     m.each("rows", {"pixel", count}, {"slice", g.slices}, [&](I p, I k) {
-      auto const f = cone_footprint_of(g, views.angles.at(v), pixels.at(p));
-      T const zeta = views.z_shifts.at(v);
+      auto const f = cone_footprint_of(g, angles.at(v), pixels.at(p));
+      T const zeta = shifts.at(v);
       I const first = first_cell(first_row_edge(g, f, zeta) + as<T>(k) * f.row_width);
       T const total = m.taps("row", taps.rows, [&](I t) {
         I const r = first + t;

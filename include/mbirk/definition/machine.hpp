@@ -42,7 +42,8 @@ template <class T> class plain_machine {
   using real = T;
   using index = index_t;
 
-  template <class E, int Rank> plain_input<T, std::remove_const_t<E>, Rank> input(view<E, Rank> v) const { return {v}; }
+  /// An array to read. @param name  for machines that record
+  template <class E, int Rank> plain_input<T, std::remove_const_t<E>, Rank> input(view<E, Rank> v, char const* = "") const { return {v}; }
 
   /// A stage: f(i...) for every index, in any order; stages run one after the other.
   template <class F> void each(char const*, axis a, F const& f) const {
@@ -98,12 +99,12 @@ template <class T, class I> T within(I n, index_t cells, T weight) { return sele
 /// x^q for q = 1, 2.
 template <class T> T power(T x, int q) { return q == 2 ? x * x : x; }
 
-/// The view parameters of a scan as a definition reads them.
-template <class M, class Scan> struct scan_input {
-  decltype(std::declval<M>().input(view<float const, 1>{})) angles, z_shifts;
-  scan_input(M& m, Scan const& s)
-      : angles(m.input(view<float const, 1>(s.angles().data(), {s.geometry().views}))),
-        z_shifts(m.input(view<float const, 1>(s.z_shifts().data(), {s.geometry().views}))) {}
-};
+/// The angles and the z shifts of a scan's views as a definition reads them.
+template <class M, class Scan> auto view_angles(M& m, Scan const& s) {
+  return m.input(view<float const, 1>(s.angles().data(), {s.geometry().views}), "angles");
+}
+template <class M, class Scan> auto view_shifts(M& m, Scan const& s) {
+  return m.input(view<float const, 1>(s.z_shifts().data(), {s.geometry().views}), "z_shifts");
+}
 
 }  // namespace mbirk::definition

@@ -21,9 +21,9 @@ void parallel_forward(M& m, parallel_scan const& s, Cylinders x, Pixels pixels, 
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();
-  scan_input<M, parallel_scan> const views(m, s);
+  auto const angles = view_angles(m, s);
   m.each("forward", {"view", g.views}, {"pixel", count}, {"slice", g.slices}, [&](I v, I p, I k) {
-    auto const f = parallel_footprint_at(g, views.angles.at(v), pixels.at(p));
+    auto const f = parallel_footprint_at(g, angles.at(v), pixels.at(p));
     I const first = first_cell(left_edge(f.centre, f.width));
     m.loop("tap", parallel_taps(g), [&](I t) {
       T const weight = m.let("weight", f.chord * overlap(f.centre - as<T>(first + t), f.width));
@@ -38,10 +38,10 @@ void parallel_back(M& m, parallel_scan const& s, Sinogram y, Pixels pixels, inde
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();
-  scan_input<M, parallel_scan> const views(m, s);
+  auto const angles = view_angles(m, s);
   m.each("back", {"pixel", count}, {"slice", g.slices}, [&](I p, I k) {
     T const total = m.sum("view", g.views, [&](I v) {
-      auto const f = parallel_footprint_at(g, views.angles.at(v), pixels.at(p));
+      auto const f = parallel_footprint_at(g, angles.at(v), pixels.at(p));
       I const first = first_cell(left_edge(f.centre, f.width));
       return m.taps("tap", parallel_taps(g), [&](I t) {
         T const weight = m.let("weight", power(f.chord * overlap(f.centre - as<T>(first + t), f.width), coeff_power));

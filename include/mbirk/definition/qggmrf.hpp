@@ -60,10 +60,10 @@ void qggmrf_loss(M& m, std::array<index_t, 3> const& shape, qggmrf_parameters co
   using T = typename M::real;
   using I = typename M::index;
   auto const along = [&](char const* name, int axis) {
-    I const di = axis == 0, dj = axis == 1, dk = axis == 2;
+    index_t const di = axis == 0, dj = axis == 1, dk = axis == 2;
     return T(neighbour_weight(v, axis)) * m.sum(name, shape[0] - di, [&](I i) {
       return m.sum("col", shape[1] - dj, [&](I j) {
-        return m.sum("slice", shape[2] - dk, [&](I k) { return qggmrf_potential(v, recon.at(i, j, k) - recon.at(i + di, j + dj, k + dk)); });
+        return m.sum("slice", shape[2] - dk, [&](I k) { return qggmrf_potential(v, recon.at(i, j, k) - recon.at(i + I(di), j + I(dj), k + I(dk))); });
       });
     });
   };

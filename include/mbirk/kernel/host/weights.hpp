@@ -1,6 +1,7 @@
 // Statistical weights of sinogram samples, element by element.
 #pragma once
 
+#include "mbirk/definition/weights.hpp"
 #include "mbirk/kernel/host/pack.hpp"
 #include "mbirk/kernel/host/walk.hpp"
 
@@ -26,7 +27,7 @@ template <class B> struct transmission_weights {
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const factor = B::broadcast(scale);
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
-      store_lanes<B>(out(p), exp(load_lanes<B>(sinogram(p), n) * factor), n);
+      store_lanes<B>(out(p), definition::transmission_weight(load_lanes<B>(sinogram(p), n), factor), n);
     });
   }
 };
@@ -37,9 +38,8 @@ template <class B> struct emission_weights {
   walked<typename B::template cursor<float>> out;
   walk w;
   MBIRK_HD void operator()(index_t task) const noexcept {
-    auto const one = B::constant(1), least = B::constant(0.1);
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
-      store_lanes<B>(out(p), one / (abs(load_lanes<B>(sinogram(p), n)) + least), n);
+      store_lanes<B>(out(p), definition::emission_weight(load_lanes<B>(sinogram(p), n)), n);
     });
   }
 };
@@ -55,7 +55,7 @@ template <class B, bool Self> struct metal_weights {
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
       auto const y = load_lanes<B>(sinogram(p), n);
       auto const seen = Self ? y : load_lanes<B>(evidence(p), n);
-      store_lanes<B>(out(p), exp(y * select(limit < seen, metal_factor, factor)), n);
+      store_lanes<B>(out(p), definition::transmission_weight(y, select(limit < seen, metal_factor, factor)), n);
     });
   }
 };

@@ -1,0 +1,76 @@
+// What a graph costs, from its extents alone: a node runs once for each point of the axes that it depends on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "mbirk/record/graph.hpp"
+
+namespace mbirk::record {
+
+/// Accesses of one array as the text writes them, and the least that must cross its boundary.
+struct array_cost {
+  std::uint64_t loads = 0, stores = 0;
+};
+struct graph_cost {
+  std::map<std::pair<op, type>, std::uint64_t> operations;  ///< of the type of the result, of compared numbers for comparisons
+  std::vector<array_cost> arrays;                           ///< in the order of the graph's
+  std::uint64_t bytes_compulsory = 0;                       ///< every input once, every output once
+  std::uint64_t bytes_between = 0;                          ///< temporaries, written and read once each time that they are made
+
+  std::uint64_t of(op o, type t = type::f32) const {
+    auto const found = operations.find({o, t});
+    return found == operations.end() ? 0 : found->second;
+  }
+  /// Additions, subtractions and multiplications of reals; the additions of sums among them.
+  std::uint64_t flops() const { return of(op::add) + of(op::sub) + of(op::mul); }
+  std::uint64_t transcendentals() const {
+    std::uint64_t n = 0;
+    for (op const o : {op::sqrt, op::exp, op::log, op::exp2, op::log2, op::sin, op::cos, op::atan}) n += of(o);
+    return n;
+  }
+};
+
+/// Of a sum over n terms n - 1 additions are counted; of `add` statements one for each term.
+inline graph_cost cost_of(graph const& g) {
+  graph_cost c;
+  c.arrays.resize(g.arrays.size());
+  auto const live = g.live();
+  auto const points = [&](axis_set const& s) { return static_cast<std::uint64_t>(g.points(s)); };
+  for (std::size_t k = 0; k < g.nodes.size(); ++k) {
+    if (!live[k]) continue;
+    auto const& n = g.nodes[k];
+    auto const times = points(n.free);
+    switch (n.what) {
+      case op::literal:
+      case op::axis: break;
+      case op::load: c.arrays[static_cast<std::size_t>(n.which)].loads += times; break;
+      case op::sum: c.operations[{op::add, n.of}] += times * static_cast<std::uint64_t>(g.axis_at(n.which).extent - 1); break;
+      default: {
+        bool const compares = n.what == op::less || n.what == op::less_equal || n.what == op::equal;
+        c.operations[{n.what, compares ? g.at(n.in[0]).of : n.of}] += times;
+      }
+    }
+  }
+  for (auto const& s : g.stages)
+    for (auto const& st : s.statements) {
+      axis_set all;
+      for (auto const* axes : {&s.outer, &s.axes, &st.loops})
+        for (int const a : *axes) all.insert(a);
+      auto& a = c.arrays[static_cast<std::size_t>(st.array)];
+      a.stores += points(all);
+      if (st.adds) a.loads += points(all), c.operations[{op::add, type::f32}] += points(all);
+    }
+  for (auto const& a : g.arrays) {
+    auto const bytes = static_cast<std::uint64_t>(a.bytes());
+    if (a.use == array_use::temporary)
+      c.bytes_between += 2 * bytes * points(a.varies);
+    else
+      c.bytes_compulsory += bytes;
+  }
+  return c;
+}
+
+}  // namespace mbirk::record

@@ -1,0 +1,203 @@
+// A graph as plain C++: a function of loops with fixed bounds over flat arrays, for hand-off and for word-length studies (`real` is a template
+// parameter).
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "mbirk/record/text.hpp"
+
+namespace mbirk::record {
+
+namespace detail {
+
+class cpp_writer {
+public:
+  explicit cpp_writer(graph const& g) : g_(g), done_(g.nodes.size()) {}
+
+  std::string write() {
+    std::string parameters;
+    for (auto const& a : g_.arrays)
+      if (a.use != array_use::temporary)
+        parameters += (parameters.empty() ? "" : ", ") + std::string(a.use == array_use::input ? "const " : "") + element(a.element) + "* " + a.name;
+    text_ = "// " + g_.name + ":";
+    for (auto const& a : g_.arrays) text_ += " " + std::string(use_name(a.use)) + " " + a.name + shape_text(a.shape) + ";";
+    text_.back() = '.';
+    text_ += "\ntemplate <class real> void " + g_.name + "(" + parameters + ") {\n";
+    depth_ = 1;
+    for (auto const& a : g_.arrays) {
+      if (a.use == array_use::temporary)
+        line("static " + std::string(element(a.element)) + " " + a.name + "[" + std::to_string(std::max<index_t>(a.size(), 1)) + "];");
+      if (a.use == array_use::output) line("for (int k = 0; k < " + std::to_string(a.size()) + "; ++k) " + a.name + "[k] = real(0);");
+    }
+    for (std::size_t first = 0; first < g_.stages.size();) {
+      std::size_t last = first + 1;
+      auto const& outer = g_.stages[first].outer;
+      while (last < g_.stages.size() && !outer.empty() && g_.stages[last].outer == outer) ++last;
+      std::vector<int> roots;
+      for (auto k = first; k < last; ++k)
+        for (auto const& st : g_.stages[k].statements) add_roots(st, roots);
+      nest(outer, 0, {}, roots, "stages in turn", [&](axis_set const& open) {
+        for (auto k = first; k < last; ++k) write_stage(g_.stages[k], open);
+      });
+      first = last;
+    }
+    return text_ + "}\n";
+  }
+
+private:
+  static char const* element(type t) { return t == type::i32 ? "int" : "real"; }
+  static void add_roots(statement const& st, std::vector<int>& roots) {
+    roots.push_back(st.value);
+    roots.insert(roots.end(), st.index.begin(), st.index.end());
+  }
+  void line(std::string const& s) { text_.append(static_cast<std::size_t>(2 * depth_), ' ').append(s) += '\n'; }
+  std::string axis_name(int a) const { return g_.axis_at(a).name + std::to_string(a); }
+  std::string of(int id) const {
+    auto const& n = g_.at(id);
+    if (n.what == op::axis) return identifier(axis_name(n.which));
+    if (n.what == op::literal)
+      return n.of == type::f32 ? "real(" + literal_text(n) + (literal_text(n).find_first_of(".e") == std::string::npos ? ".0f)" : "f)")
+                               : literal_text(n);
+    return "t" + std::to_string(id);
+  }
+  static std::string identifier(std::string s) {
+    std::replace_if(
+        s.begin(), s.end(), [](char c) { return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')); }, '_');
+    return s;
+  }
+
+  /// Opens the loops axes[k...] one in another; before each, what does not depend on it.
+  template <class Body>
+  void nest(std::vector<int> const& axes, std::size_t k, axis_set open, std::vector<int> const& roots, char const* how, Body const& body) {
+    emit(roots, open);
+    if (k == axes.size()) return body(open);
+    auto const kept = done_;
+    open_loop(axes[k], how);
+    open.insert(axes[k]);
+    nest(axes, k + 1, open, roots, how, body);
+    close_loop();
+    done_ = kept;
+  }
+  void open_loop(int a, char const* how) {
+    auto const i = identifier(axis_name(a));
+    line("for (int " + i + " = 0; " + i + " < " + std::to_string(g_.axis_at(a).extent) + "; ++" + i + ") {  // " + g_.axis_at(a).name + ": trips " +
+         std::to_string(g_.axis_at(a).extent) + ", " + how);
+    ++depth_;
+  }
+  void close_loop() {
+    --depth_;
+    line("}");
+  }
+  void write_stage(stage const& s, axis_set const& open) {
+    line("// stage " + s.name + " (" + s.file + ":" + std::to_string(s.line) + ")");
+    std::vector<int> roots;
+    for (auto const& st : s.statements) add_roots(st, roots);
+    nest(s.axes, 0, open, roots, carried(s) ? "carried: sums at computed places" : "independent", [&](axis_set const& in) {
+      for (auto const& st : s.statements) {
+        std::vector<int> own;
+        add_roots(st, own);
+        nest(st.loops, 0, in, own, "UNROLL", [&](axis_set const&) { write_statement(st); });
+      }
+    });
+  }
+  bool carried(stage const& s) const {
+    for (auto const& st : s.statements) {
+      if (!st.adds) continue;
+      for (int const i : st.index)
+        if (g_.at(i).what != op::axis) return true;
+    }
+    return false;
+  }
+  std::string place(array const& a, std::vector<int> const& index, bool clamped) const {
+    std::string s;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      auto const& n = g_.at(index[d]);
+      auto i = of(index[d]);
+      bool const inside = n.what == op::axis && g_.axis_at(n.which).extent <= a.shape[d];
+      if (clamped && !inside)
+        i = "(" + i + " < 0 ? 0 : " + i + " > " + std::to_string(a.shape[d] - 1) + " ? " + std::to_string(a.shape[d] - 1) + " : " + i + ")";
+      s = d == 0 ? i : "(" + s + ") * " + std::to_string(a.shape[d]) + " + " + i;
+    }
+    return a.name + "[" + s + "]";
+  }
+  void write_statement(statement const& st) {
+    auto const& a = g_.array_at(st.array);
+    std::string guard;
+    for (std::size_t d = 0; d < st.index.size(); ++d) {
+      auto const& n = g_.at(st.index[d]);
+      if (n.what == op::axis && g_.axis_at(n.which).extent <= a.shape[d]) continue;
+      auto const i = of(st.index[d]);
+      guard += (guard.empty() ? "if (" : " && ") + i + " >= 0 && " + i + " < " + std::to_string(a.shape[d]);
+    }
+    line(guard + (guard.empty() ? "" : ") ") + place(a, st.index, false) + (st.adds ? " = " + place(a, st.index, false) + " + " : " = ") +
+         of(st.value) + ";");
+  }
+
+  /// Writes every node under the roots that can be known with these loops open.
+  void emit(std::vector<int> const& roots, axis_set const& open) {
+    std::vector<bool> needed(g_.nodes.size());
+    for (int const r : roots) needed[static_cast<std::size_t>(r)] = true;
+    for (std::size_t k = needed.size(); k-- > 0;)
+      if (needed[k] && !done_[k])
+        for (int const i : g_.nodes[k].in) needed[static_cast<std::size_t>(i)] = true;
+    for (std::size_t k = 0; k < needed.size(); ++k)
+      if (needed[k] && !done_[k] && (g_.nodes[k].free - open).empty()) define(static_cast<int>(k), open);
+  }
+  void define(int id, axis_set const& open) {
+    auto const& n = g_.at(id);
+    if (n.what != op::literal && n.what != op::axis) {
+      if (n.what == op::sum) {
+        auto const t = of(id);
+        line("real " + t + " = real(0);");
+        nest({n.which}, 0, open, n.in, g_.axis_at(n.which).kind == axis_kind::small ? "UNROLL" : "carried: sum",
+             [&](axis_set const&) { line(t + " = " + t + " + " + of(n.in[0]) + ";"); });
+      } else {
+        line(std::string("const ") + (n.of == type::i1 ? "bool" : element(n.of)) + " " + of(id) + " = " + expression(n) + ";");
+      }
+    }
+    done_[static_cast<std::size_t>(id)] = true;
+  }
+  std::string expression(node const& n) const {
+    auto const in = [&](std::size_t k) { return of(n.in[k]); };
+    auto const call = [&](char const* f) {
+      std::string s = std::string(f) + "(" + in(0);
+      for (std::size_t k = 1; k < n.in.size(); ++k) s += ", " + in(k);
+      return s + ")";
+    };
+    auto const infix = [&](char const* o) { return in(0) + " " + o + " " + in(1); };
+    switch (n.what) {
+      case op::load: return place(g_.array_at(n.which), n.in, n.clamped);
+      case op::add: return infix("+");
+      case op::sub: return infix("-");
+      case op::mul: return infix("*");
+      case op::div: return infix("/");
+      case op::rem: return infix("%");
+      case op::less: return infix("<");
+      case op::less_equal: return infix("<=");
+      case op::equal: return infix("==");
+      case op::both: return infix("&");
+      case op::min: return in(1) + " < " + in(0) + " ? " + in(1) + " : " + in(0);
+      case op::max: return in(0) + " < " + in(1) + " ? " + in(1) + " : " + in(0);
+      case op::select: return in(0) + " ? " + in(1) + " : " + in(2);
+      case op::to_real: return "real(" + in(0) + ")";
+      case op::to_index: return "int(" + in(0) + ")";
+      default: return call(op_name(n.what));
+    }
+  }
+
+  graph const& g_;
+  std::vector<bool> done_;
+  std::string text_;
+  int depth_ = 0;
+};
+
+}  // namespace detail
+
+/// template <class real> void <name>(const real* input, ..., real* output), in the order of declaration; arrays are dense, the last index fastest.
+/// Functions of real numbers (floor, sqrt, exp, ...) are found by their argument, so `using std::floor` and the like must stand before it for plain
+/// numbers.
+inline std::string to_cpp(graph const& g) { return detail::cpp_writer(g).write(); }
+
+}  // namespace mbirk::record

@@ -1,0 +1,197 @@
+// The graph of an operation, as its definition wrote it: stages over named axes, and the arithmetic inside them. Data only; recorder.hpp makes one,
+// the writers beside it turn it into text, DOT, StableHLO and C++.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/core/index.hpp"
+
+namespace mbirk::record {
+
+enum class type : std::uint8_t { f32, i32, i1 };
+enum class op : std::uint8_t {
+  literal,
+  axis,
+  load,
+  sum,
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  min,
+  max,
+  abs,
+  floor,
+  ceil,
+  sqrt,
+  exp,
+  log,
+  exp2,
+  log2,
+  sin,
+  cos,
+  atan,
+  to_real,
+  to_index,
+  less,
+  less_equal,
+  equal,
+  both,
+  select
+};
+inline char const* op_name(op o) noexcept {
+  static constexpr char const* names[] = {"literal", "axis", "load",    "sum",      "add",  "sub",        "mul",   "div",  "rem",   "min",
+                                          "max",     "abs",  "floor",   "ceil",     "sqrt", "exp",        "log",   "exp2", "log2",  "sin",
+                                          "cos",     "atan", "to_real", "to_index", "less", "less_equal", "equal", "and",  "select"};
+  return names[static_cast<int>(o)];
+}
+
+/// A set of axes, by number.
+class axis_set {
+public:
+  static constexpr int capacity = 256;
+  void insert(int a) noexcept { word(a) |= bit(a); }
+  void erase(int a) noexcept { word(a) &= ~bit(a); }
+  bool contains(int a) const noexcept { return (words_[static_cast<std::size_t>(a / 64)] & bit(a)) != 0; }
+  bool empty() const noexcept { return *this == axis_set{}; }
+  friend axis_set operator|(axis_set a, axis_set const& b) noexcept {
+    for (std::size_t k = 0; k < a.words_.size(); ++k) a.words_[k] |= b.words_[k];
+    return a;
+  }
+  friend axis_set operator-(axis_set a, axis_set const& b) noexcept {
+    for (std::size_t k = 0; k < a.words_.size(); ++k) a.words_[k] &= ~b.words_[k];
+    return a;
+  }
+  friend bool operator==(axis_set const&, axis_set const&) = default;
+  /// In ascending order.
+  std::vector<int> members() const {
+    std::vector<int> all;
+    for (int a = 0; a < capacity; ++a)
+      if (contains(a)) all.push_back(a);
+    return all;
+  }
+
+private:
+  static std::uint64_t bit(int a) noexcept { return std::uint64_t{1} << (a % 64); }
+  std::uint64_t& word(int a) noexcept { return words_[static_cast<std::size_t>(a / 64)]; }
+  std::array<std::uint64_t, capacity / 64> words_{};
+};
+
+/// What a loop is: independent iterations; terms of a sum; a few terms or statements whose number is known, such as footprint taps; stages one after
+/// the other.
+enum class axis_kind : std::uint8_t { space, sum, small, sequence };
+struct axis {
+  std::string name;
+  index_t extent;
+  axis_kind kind;
+};
+
+enum class array_use : std::uint8_t { input, output, temporary };
+struct array {
+  std::string name;
+  type element;
+  std::vector<index_t> shape;
+  array_use use;
+  axis_set varies = {};  ///< sequence axes that it is written anew in
+
+  index_t size() const noexcept {
+    index_t n = 1;
+    for (auto const e : shape) n *= e;
+    return n;
+  }
+  index_t bytes() const noexcept { return 4 * size(); }
+};
+
+/// One value for each point of its free axes: a node runs once per such point, wherever the text has it.
+struct node {
+  op what;
+  type of;
+  double literal = 0;    ///< of a literal
+  int which = -1;        ///< axis of `axis` and `sum`, array of `load`
+  bool clamped = false;  ///< of a load: indices are clamped into the array; else they are inside
+  std::vector<int> in = {};
+  axis_set free = {};
+  std::string label = {};  ///< what let() called it
+};
+
+/// array[index...] = value, or += where what lies outside the array is dropped.
+struct statement {
+  bool adds;
+  int array;
+  std::vector<int> index;
+  int value;
+  std::vector<int> loops = {};  ///< small axes inside the stage that it is repeated along
+};
+struct stage {
+  std::string name, file;
+  int line = 0;
+  std::vector<int> outer = {}, axes = {};  ///< sequence axes around it, and its own
+  std::vector<statement> statements = {};
+};
+
+struct graph {
+  explicit graph(std::string called) : name(std::move(called)) {}
+
+  std::string name;
+  std::vector<axis> axes;
+  std::vector<array> arrays;
+  std::vector<node> nodes;  ///< inputs before users
+  std::vector<stage> stages;
+
+  int add_axis(char const* called, index_t extent, axis_kind kind) {
+    require<error>(axes.size() < static_cast<std::size_t>(axis_set::capacity), [&] { return "record: " + name + " has more than 256 axes"; });
+    axes.push_back({called, extent, kind});
+    return static_cast<int>(axes.size()) - 1;
+  }
+  /// The node, or the equal one that is there.
+  int add_node(node n) {
+    bool const symmetric =
+        n.what == op::add || n.what == op::mul || n.what == op::min || n.what == op::max || n.what == op::both || n.what == op::equal;
+    if (symmetric && n.in[0] > n.in[1]) std::swap(n.in[0], n.in[1]);
+    key const k{n.what, n.of, n.literal, n.which, n.clamped, n.in};
+    if (auto const known = known_.find(k); known != known_.end()) return known->second;
+    for (int const i : n.in) n.free = n.free | nodes[static_cast<std::size_t>(i)].free;
+    if (n.what == op::axis) n.free.insert(n.which);
+    if (n.what == op::sum) n.free.erase(n.which);
+    if (n.what == op::load) n.free = n.free | arrays[static_cast<std::size_t>(n.which)].varies;
+    nodes.push_back(std::move(n));
+    return known_[k] = static_cast<int>(nodes.size()) - 1;
+  }
+  node const& at(int id) const { return nodes[static_cast<std::size_t>(id)]; }
+  axis const& axis_at(int id) const { return axes[static_cast<std::size_t>(id)]; }
+  array const& array_at(int id) const { return arrays[static_cast<std::size_t>(id)]; }
+
+  /// How many points a set of axes has.
+  index_t points(axis_set const& s) const {
+    index_t n = 1;
+    for (int const a : s.members()) n *= axis_at(a).extent;
+    return n;
+  }
+  /// Whether statements reach a node.
+  std::vector<bool> live() const {
+    std::vector<bool> seen(nodes.size());
+    for (auto const& s : stages)
+      for (auto const& t : s.statements) {
+        seen[static_cast<std::size_t>(t.value)] = true;
+        for (int const i : t.index) seen[static_cast<std::size_t>(i)] = true;
+      }
+    for (std::size_t k = nodes.size(); k-- > 0;)
+      if (seen[k])
+        for (int const i : nodes[k].in) seen[static_cast<std::size_t>(i)] = true;
+    return seen;
+  }
+
+private:
+  using key = std::tuple<op, type, double, int, bool, std::vector<int>>;
+  std::map<key, int> known_;
+};
+
+}  // namespace mbirk::record

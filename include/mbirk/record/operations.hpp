@@ -1,0 +1,105 @@
+// Graphs of the operations, recorded from their definitions: what belongs to a scan is an input beside the arrays.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "mbirk/definition/cone.hpp"
+#include "mbirk/definition/median.hpp"
+#include "mbirk/definition/parallel.hpp"
+#include "mbirk/definition/qggmrf.hpp"
+#include "mbirk/definition/ramp.hpp"
+#include "mbirk/definition/weights.hpp"
+#include "mbirk/record/recorder.hpp"
+
+namespace mbirk::record {
+
+namespace detail {
+inline std::vector<index_t> sinogram_shape(auto const& scan) {
+  auto const s = scan.sinogram_shape();
+  return {s[0], s[1], s[2]};
+}
+}  // namespace detail
+
+/// voxel_values (pixels, slices), pixel_indices (pixels) -> sinogram (views, rows, channels).
+/// @param pixels  how many are listed, as i * cols + j.
+inline graph sparse_forward_project(parallel_scan const& s, index_t pixels) {
+  graph g("parallel_sparse_forward_project");
+  recorder m(g);
+  auto const x = m.reals("voxel_values", {pixels, s.geometry().slices});
+  auto const p = m.indices("pixel_indices", {pixels});
+  definition::parallel_forward(m, s, x, p, pixels, m.output("sinogram", detail::sinogram_shape(s)));
+  return g;
+}
+inline graph sparse_forward_project(cone_scan const& s, index_t pixels) {
+  graph g("cone_sparse_forward_project");
+  recorder m(g);
+  auto const x = m.reals("voxel_values", {pixels, s.geometry().slices});
+  auto const p = m.indices("pixel_indices", {pixels});
+  auto const columns = m.temporary("columns", {pixels, s.geometry().rows});
+  definition::cone_forward(m, s, x, p, pixels, columns, m.output("sinogram", detail::sinogram_shape(s)));
+  return g;
+}
+
+/// sinogram (views, rows, channels), pixel_indices (pixels) -> voxel_values (pixels, slices). The Hessian diagonal is the same of weights with
+/// power 2.
+inline graph sparse_back_project(parallel_scan const& s, index_t pixels, int coeff_power = 1) {
+  graph g(coeff_power == 2 ? "parallel_hessian_diagonal" : "parallel_sparse_back_project");
+  recorder m(g);
+  auto const y = m.reals(coeff_power == 2 ? "weights" : "sinogram", detail::sinogram_shape(s));
+  auto const p = m.indices("pixel_indices", {pixels});
+  definition::parallel_back(m, s, y, p, pixels, coeff_power, m.output("voxel_values", {pixels, s.geometry().slices}));
+  return g;
+}
+inline graph sparse_back_project(cone_scan const& s, index_t pixels, int coeff_power = 1) {
+  graph g(coeff_power == 2 ? "cone_hessian_diagonal" : "cone_sparse_back_project");
+  recorder m(g);
+  auto const y = m.reals(coeff_power == 2 ? "weights" : "sinogram", detail::sinogram_shape(s));
+  auto const p = m.indices("pixel_indices", {pixels});
+  auto const columns = m.temporary("columns", {pixels, s.geometry().rows});
+  definition::cone_back(m, s, y, p, pixels, coeff_power, columns, m.output("voxel_values", {pixels, s.geometry().slices}));
+  return g;
+}
+
+/// sinogram -> filtered sinogram, both (views, rows, channels); the sum that the Fourier form computes too.
+template <class Scan> graph direct_filter(Scan const& s) {
+  graph g(std::string(Scan::geometry_type::name) + "_direct_filter");
+  recorder m(g);
+  auto const y = m.reals("sinogram", detail::sinogram_shape(s));
+  definition::direct_filter(m, s.geometry(), y, m.output("filtered", detail::sinogram_shape(s)));
+  return g;
+}
+
+/// recon (rows, cols, slices), pixel_indices (pixels) -> gradient, hessian (pixels, slices).
+inline graph qggmrf_gradient_and_hessian(std::array<index_t, 3> const& shape, qggmrf_parameters const& v, index_t pixels) {
+  graph g("qggmrf_gradient_and_hessian");
+  recorder m(g);
+  auto const x = m.reals("recon", {shape[0], shape[1], shape[2]});
+  auto const p = m.indices("pixel_indices", {pixels});
+  auto const gradient = m.output("gradient", {pixels, shape[2]}), hessian = m.output("hessian", {pixels, shape[2]});
+  definition::qggmrf_gradient_and_hessian(m, shape, v, x, p, pixels, gradient, hessian);
+  return g;
+}
+
+/// sinogram -> weights exp(-y), both (views, rows, channels).
+inline graph gen_weights_transmission(std::array<index_t, 3> const& shape) {
+  graph g("gen_weights_transmission");
+  recorder m(g);
+  std::vector<index_t> const s{shape[0], shape[1], shape[2]};
+  auto const y = m.reals("sinogram", s);
+  definition::transmission_weights(m, shape, -1, y, m.output("weights", s));
+  return g;
+}
+
+/// image (rows, cols, slices) -> median, least and greatest of the 27 voxels around.
+inline graph median_filter3d(std::array<index_t, 3> const& shape) {
+  graph g("median_filter3d");
+  recorder m(g);
+  std::vector<index_t> const s{shape[0], shape[1], shape[2]};
+  auto const x = m.reals("image", s);
+  auto const median = m.output("median", s), least = m.output("minimum", s), greatest = m.output("maximum", s);
+  definition::median_filter3d(m, x, shape, median, least, greatest);
+  return g;
+}
+
+}  // namespace mbirk::record

@@ -1,0 +1,235 @@
+// Rewrites of a graph: fuse a stage into those that read what it wrote, or cut a named value out as a stage of its own. Both are substitution.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mbirk/record/graph.hpp"
+
+namespace mbirk::record {
+
+namespace detail {
+
+/// Copies nodes of one graph into another, with other nodes for some axes, and for some nodes.
+class copier {
+public:
+  copier(graph const& from, graph& to) : from_(from), to_(to) {}
+
+  std::map<int, int> axes = {};   ///< axis of `from` -> node of `to` that stands for it
+  std::map<int, int> nodes = {};  ///< node of `from` -> node of `to`
+  bool fresh_sums = false;        ///< sums get axes of their own
+  int replaced_array = -1;        ///< loads of it become what `load` makes of their (copied) indices
+  std::function<int(node const&, std::vector<int>)> load = {};
+
+  int operator()(int id) {
+    if (auto const known = nodes.find(id); known != nodes.end()) return known->second;
+    node n = from_.at(id);
+    int const a = n.which;
+    if (n.what == op::axis) {
+      if (auto const other = axes.find(a); other != axes.end()) return nodes[id] = other->second;
+    }
+    if (n.what == op::sum && fresh_sums) {
+      auto const& x = from_.axis_at(a);
+      n.which = to_.add_axis(x.name.c_str(), x.extent, x.kind);
+      axes[a] = to_.add_node({op::axis, type::i32, 0, n.which});
+    }
+    for (int& i : n.in) i = (*this)(i);
+    if (n.what == op::load && n.which == replaced_array) return nodes[id] = load(n, n.in);
+    n.free = {};
+    return nodes[id] = to_.add_node(std::move(n));
+  }
+  statement operator()(statement st) {
+    for (int& i : st.index) i = (*this)(i);
+    st.value = (*this)(st.value);
+    return st;
+  }
+
+private:
+  graph const& from_;
+  graph& to_;
+};
+
+/// The axes and arrays of a graph, without what it computes.
+inline graph empty_copy(graph const& g) {
+  graph fresh(g.name);
+  fresh.axes = g.axes, fresh.arrays = g.arrays;
+  return fresh;
+}
+
+inline std::vector<int> readers(graph const& g, int array) {
+  std::vector<int> stages;
+  for (std::size_t k = 0; k < g.stages.size(); ++k) {
+    std::vector<bool> needed(g.nodes.size());
+    for (auto const& st : g.stages[k].statements) {
+      needed[static_cast<std::size_t>(st.value)] = true;
+      for (int const i : st.index) needed[static_cast<std::size_t>(i)] = true;
+    }
+    bool reads = false;
+    for (std::size_t n = needed.size(); n-- > 0;) {
+      if (!needed[n]) continue;
+      reads = reads || (g.nodes[n].what == op::load && g.nodes[n].which == array);
+      for (int const i : g.nodes[n].in) needed[static_cast<std::size_t>(i)] = true;
+    }
+    if (reads) stages.push_back(static_cast<int>(k));
+  }
+  return stages;
+}
+
+}  // namespace detail
+
+/// Why a temporary cannot be fused into its readers; empty when it can.
+inline std::string why_not_fused(graph const& g, int array) {
+  auto const& a = g.array_at(array);
+  if (a.use != array_use::temporary) return a.name + " is no temporary";
+  int writers = 0;
+  for (auto const& s : g.stages)
+    for (auto const& st : s.statements) {
+      if (st.array != array) continue;
+      ++writers;
+      if (st.adds) return a.name + " is added to, not stored";
+      if (s.statements.size() > 1) return "the stage " + s.name + " writes other arrays too";
+      for (std::size_t d = 0; d < st.index.size(); ++d) {
+        auto const& n = g.at(st.index[d]);
+        if (n.what != op::axis || g.axis_at(n.which).extent != a.shape[d]) return a.name + " is not stored as a whole";
+      }
+    }
+  return writers == 1 ? std::string() : a.name + " has " + std::to_string(writers) + " writers, expected one";
+}
+
+/// The graph without a temporary: where it was read, its value is computed again. Fewer bytes, often more arithmetic: cost_of() tells.
+/// @throws error with why_not_fused()
+inline graph fuse(graph const& g, int array) {
+  auto const reason = why_not_fused(g, array);
+  require<error>(reason.empty(), [&] { return "fuse: " + reason; });
+  stage const* producer = nullptr;
+  for (auto const& s : g.stages)
+    if (s.statements.front().array == array) producer = &s;
+  auto const& made = producer->statements.front();
+  graph fused = detail::empty_copy(g);
+  for (auto const& s : g.stages) {
+    if (&s == producer) continue;
+    detail::copier copy(g, fused);
+    copy.replaced_array = array;
+    copy.load = [&](node const& n, std::vector<int> index) {
+      detail::copier value(g, fused);
+      value.fresh_sums = true;
+      for (std::size_t d = 0; d < index.size(); ++d) {
+        auto const& at = fused.at(index[d]);
+        index_t const last = g.array_at(array).shape[d] - 1;
+        bool const inside = at.what == op::axis && fused.axis_at(at.which).extent <= last + 1;
+        if (n.clamped && !inside) {
+          auto const number = [&](index_t x) { return fused.add_node({op::literal, type::i32, static_cast<double>(x)}); };
+          auto const two = [&](op what, int x, int y) { return fused.add_node({what, type::i32, 0, -1, false, {x, y}}); };
+          index[d] = two(op::max, two(op::min, index[d], number(last)), number(0));
+        }
+        value.axes[g.at(made.index[d]).which] = index[d];
+      }
+      return value(made.value);
+    };
+    stage kept = s;
+    for (auto& st : kept.statements) st = copy(st);
+    fused.stages.push_back(std::move(kept));
+  }
+  // The array is gone; those behind it move up.
+  fused.arrays.erase(fused.arrays.begin() + array);
+  for (auto& n : fused.nodes)
+    if (n.what == op::load && n.which > array) --n.which;
+  for (auto& s : fused.stages)
+    for (auto& st : s.statements)
+      if (st.array > array) --st.array;
+  graph renumbered = detail::empty_copy(fused);
+  for (auto s : fused.stages) {
+    detail::copier again(fused, renumbered);
+    for (auto& st : s.statements) st = again(st);
+    renumbered.stages.push_back(std::move(s));
+  }
+  return renumbered;
+}
+
+/// Every temporary that can be, fused.
+inline graph fuse_all(graph g) {
+  for (int a = 0; a < static_cast<int>(g.arrays.size());) {
+    if (why_not_fused(g, a).empty())
+      g = fuse(g, a), a = 0;
+    else
+      ++a;
+  }
+  return g;
+}
+
+/// The names that let() gave, in the order of their first use.
+inline std::vector<std::string> labels(graph const& g) {
+  std::vector<std::string> all;
+  auto const live = g.live();
+  for (std::size_t k = 0; k < g.nodes.size(); ++k)
+    if (live[k] && !g.nodes[k].label.empty() && std::find(all.begin(), all.end(), g.nodes[k].label) == all.end()) all.push_back(g.nodes[k].label);
+  return all;
+}
+
+/// The graph with every value of a name as an array: a stage over the axes that it depends on writes it, those that used it load it.
+inline graph cut(graph const& g, std::string const& label) {
+  graph result = detail::empty_copy(g);
+  auto const live = g.live();
+  std::map<int, int> array_of;  // node of g -> temporary of result
+  int count = 0;
+  for (auto const& s : g.stages) {
+    axis_set outer;
+    for (int const a : s.outer) outer.insert(a);
+    detail::copier copy(g, result);
+    // values that this stage needs, in the order of the graph, so that what one needs of another is there
+    std::vector<bool> needed(g.nodes.size());
+    for (auto const& st : s.statements) {
+      needed[static_cast<std::size_t>(st.value)] = true;
+      for (int const i : st.index) needed[static_cast<std::size_t>(i)] = true;
+    }
+    for (std::size_t k = needed.size(); k-- > 0;)
+      if (needed[k])
+        for (int const i : g.nodes[k].in) needed[static_cast<std::size_t>(i)] = true;
+    for (std::size_t k = 0; k < needed.size(); ++k) {
+      auto const& n = g.nodes[k];
+      if (!needed[k] || !live[k] || n.label != label) continue;
+      auto const over = (n.free - outer).members();
+      if (over.empty()) continue;  // a constant of the stage
+      auto const known = array_of.find(static_cast<int>(k));
+      int made = known == array_of.end() ? -1 : known->second;
+      if (made < 0) {
+        array a{label + (count ? " " + std::to_string(count) : ""), n.of, {}, array_use::temporary, n.free - (n.free - outer)};
+        std::replace(a.name.begin(), a.name.end(), ' ', '_');
+        ++count;
+        stage fresh{label, s.file, s.line, s.outer};
+        detail::copier value(g, result);
+        statement store{false, static_cast<int>(result.arrays.size()), {}, -1};
+        for (int const x : over) {
+          a.shape.push_back(g.axis_at(x).extent);
+          int const own = result.add_axis(g.axis_at(x).name.c_str(), g.axis_at(x).extent, axis_kind::space);
+          fresh.axes.push_back(own);
+          store.index.push_back(value.axes[x] = result.add_node({op::axis, type::i32, 0, own}));
+        }
+        store.value = value(static_cast<int>(k));
+        fresh.statements.push_back(std::move(store));
+        made = array_of[static_cast<int>(k)] = static_cast<int>(result.arrays.size());
+        result.arrays.push_back(std::move(a));
+        result.stages.push_back(std::move(fresh));
+      }
+      node read{op::load, n.of, 0, made};
+      for (int const x : over) read.in.push_back(result.add_node({op::axis, type::i32, 0, x}));
+      copy.nodes[static_cast<int>(k)] = result.add_node(std::move(read));
+    }
+    stage kept = s;
+    for (auto& st : kept.statements) st = copy(st);
+    result.stages.push_back(std::move(kept));
+  }
+  return result;
+}
+
+/// Every named value as an array: the form before any fusion.
+inline graph cut_all(graph g) {
+  for (auto const& label : labels(g)) g = cut(g, label);
+  return g;
+}
+
+}  // namespace mbirk::record

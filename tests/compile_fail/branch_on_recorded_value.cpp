@@ -1,0 +1,12 @@
+// A definition that branches on a value would be recorded with one of its branches: a recorded flag is no bool.
+// expect: bool
+#include "mbirk/record/recorder.hpp"
+
+mbirk::record::real larger(mbirk::record::real a, mbirk::record::real b) {
+#if !defined(MBIRK_GOOD)
+  if (a < b) return b;
+  return a;
+#else
+  return max(a, b);
+#endif
+}

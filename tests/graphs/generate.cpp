@@ -1,0 +1,118 @@
+// Writes what the writers of record/ make of the operations of two golden cases: StableHLO with its inputs, expected outputs and predicted estimates
+// for xla_test.py, and C++ for generated_test.cpp.
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "mbirk/io/npy.hpp"
+#include "mbirk/record/cpp.hpp"
+#include "mbirk/record/operations.hpp"
+#include "mbirk/record/rewrite.hpp"
+#include "mbirk/record/stablehlo.hpp"
+
+namespace {
+
+using namespace mbirk;
+using json = nlohmann::json;
+namespace fs = std::filesystem;
+
+struct golden_case {
+  fs::path folder;
+  json description;
+  std::vector<float> angles;
+
+  explicit golden_case(fs::path const& where) : folder(where), description(json::parse(std::ifstream(where / "case.json"))) {
+    if (fs::exists(where / "angles.npy")) angles = read_npy<float>(where / "angles.npy").data;
+  }
+  std::array<index_t, 3> shape(char const* name) const { return description.at(name).get<std::array<index_t, 3>>(); }
+  index_t pixels() const { return read_npy<std::int32_t>(folder / "pixel_indices.npy").shape.at(0); }
+  template <class Parameters> Parameters parameters() const {
+    auto const& j = description.at("params");
+    Parameters p;
+    p.sinogram_shape = shape("sinogram_shape"), p.recon_shape = shape("recon_shape"), p.angles = angles;
+    p.delta_det_channel = j.at("delta_det_channel"), p.delta_det_row = j.at("delta_det_row"), p.delta_voxel = j.at("delta_voxel").get<double>();
+    p.det_channel_offset = j.at("det_channel_offset"), p.det_row_offset = j.at("det_row_offset");
+    p.voxel_row_aspect = j.at("voxel_row_aspect"), p.voxel_slice_aspect = j.at("voxel_slice_aspect");
+    if constexpr (requires { p.source_iso_dist; }) {
+      p.source_detector_dist = j.at("source_detector_dist"), p.source_iso_dist = j.at("source_iso_dist");
+      p.recon_slice_offset = j.at("recon_slice_offset"), p.use_curved_detector = j.at("use_curved_detector");
+    }
+    return p;
+  }
+};
+
+class output {
+public:
+  explicit output(fs::path folder) : folder_(std::move(folder)), cpp_(folder_ / "generated.inc") {}
+  ~output() { std::ofstream(folder_ / "cases.json") << cases_.dump(1); }
+
+  /// inputs and expected outputs are .npy files of a golden case; none: random inputs, and only the estimates are compared.
+  void add(record::graph g, golden_case const* from, std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
+    add_form(g, from, inputs, expected);
+    auto const name = g.name;
+    if (auto unfused = record::cut_all(g); unfused.stages.size() > g.stages.size())
+      unfused.name = name + "_unfused", add_form(unfused, from, inputs, expected);
+    if (auto fused = record::fuse_all(g); fused.stages.size() < g.stages.size())
+      fused.name = name + "_fused", add_form(fused, from, inputs, expected);
+  }
+
+private:
+  void add_form(record::graph const& g, golden_case const* from, std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
+    cpp_ << record::to_cpp(g);
+    write(g, {}, "", from, inputs, expected);
+    if (auto const views = record::axes_called(g, "view"); !views.empty()) write(g, views, "_in_turn", from, inputs, expected);
+  }
+  void write(record::graph const& g, record::axis_set const& sequential, char const* suffix, golden_case const* from,
+             std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
+    auto const text = record::to_stablehlo(g, sequential);
+    auto const file = g.name + suffix + ".mlir";
+    std::ofstream(folder_ / file) << text.module;
+    cases_.push_back({{"module", file},
+                      {"folder", from ? from->folder.string() : ""},
+                      {"inputs", inputs},
+                      {"expected", expected},
+                      {"flops", text.cost.flops},
+                      {"transcendentals", text.cost.transcendentals}});
+  }
+
+  fs::path folder_;
+  std::ofstream cpp_;
+  json cases_ = json::array();
+};
+
+template <class Scan> void add_scan(output& out, golden_case const& c) {
+  Scan const s(c.parameters<typename Scan::parameters>());
+  auto const pixels = c.pixels();
+  std::vector<std::string> views{"angles"};
+  if constexpr (std::is_same_v<Scan, cone_scan>) views.push_back("");  // no shifts: zeros
+  auto const with_views = [&](std::vector<std::string> arrays) { return arrays.insert(arrays.end(), views.begin(), views.end()), arrays; };
+  out.add(record::sparse_forward_project(s, pixels), &c, with_views({"voxel_values", "pixel_indices"}), {"out_sparse_forward_project"});
+  out.add(record::sparse_back_project(s, pixels), &c, with_views({"sinogram", "pixel_indices"}), {"out_sparse_back_project"});
+  out.add(record::sparse_back_project(s, pixels, 2), &c, with_views({"sinogram", "pixel_indices"}), {"out_sparse_back_project_coeff_power2"});
+  out.add(record::direct_filter(s), &c, {"sinogram"}, {"out_direct_filter"});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc != 3) throw std::runtime_error("expected two arguments: the folder of the golden cases, and one to write to");
+    fs::path const golden = argv[1], to = argv[2];
+    fs::create_directories(to);
+    output out(to);
+    golden_case const parallel(golden / "parallel_odd"), cone(golden / "cone_odd"), utilities(golden / "utilities");
+    add_scan<parallel_scan>(out, parallel);
+    add_scan<cone_scan>(out, cone);
+    out.add(record::gen_weights_transmission(parallel.shape("sinogram_shape")), &parallel, {"sinogram"}, {"out_gen_weights_weight_typetransmission"});
+    auto const image = read_npy<float>(utilities.folder / "image.npy").shape;
+    out.add(record::median_filter3d({image.at(0), image.at(1), image.at(2)}), &utilities, {"image"}, {"out_median_filter3d"});
+    qggmrf_parameters const prior;
+    out.add(record::qggmrf_gradient_and_hessian({5, 6, 7}, prior, 30), nullptr, {}, {});
+    return 0;
+  } catch (std::exception const& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
+  }
+}
