@@ -18,7 +18,14 @@ namespace {
 
 using json = nlohmann::json;
 
-/// Of the definition that an operation computes, with the pixels that the profile lists.
+void write(std::filesystem::path const& path, std::string const& text) {
+  output_file out(path);
+  out.write(text);
+  out.commit();
+}
+
+}  // namespace
+
 std::optional<record::graph> graph_of(profile_entry const& entry, profile_problem const& problem) {
   auto const& op = entry.op->name;
   return std::visit(
@@ -41,14 +48,6 @@ std::optional<record::graph> graph_of(profile_entry const& entry, profile_proble
       },
       problem.scan());
 }
-
-void write(std::filesystem::path const& path, std::string const& text) {
-  output_file out(path);
-  out.write(text);
-  out.commit();
-}
-
-}  // namespace
 
 json write_graphs(std::filesystem::path const& folder, profile_entry const& entry, profile_problem const& problem, index_t n) {
   auto const found = graph_of(entry, problem);

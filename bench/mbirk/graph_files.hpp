@@ -3,10 +3,16 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "mbirk/record/graph.hpp"
 #include "profile_problem.hpp"
 
 namespace mbirk::program {
+
+/// Of the definition that an operation computes, with the pixels that the profile lists; none where that is no text over a machine (partitions,
+/// reconstructions).
+std::optional<record::graph> graph_of(profile_entry const& entry, profile_problem const& problem);
 
 /// Writes <folder>/<operation>_v<N>[_unfused|_fused].{txt,dot,mlir}; "unfused" where named values can be cut out as arrays, "fused" where temporaries
 /// can be computed again instead of kept. @returns costs by form and the files, null for an operation whose definition is no text over a machine

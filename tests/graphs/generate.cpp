@@ -8,6 +8,7 @@
 
 #include "mbirk/io/npy.hpp"
 #include "mbirk/record/cpp.hpp"
+#include "mbirk/record/hand_off.hpp"
 #include "mbirk/record/operations.hpp"
 #include "mbirk/record/rewrite.hpp"
 #include "mbirk/record/stablehlo.hpp"
@@ -44,7 +45,7 @@ struct golden_case {
 };
 
 class output {
-public:
+ public:
   explicit output(fs::path folder) : folder_(std::move(folder)), cpp_(folder_ / "generated.inc") {}
   ~output() { std::ofstream(folder_ / "cases.json") << cases_.dump(1); }
 
@@ -52,13 +53,35 @@ public:
   void add(record::graph g, golden_case const* from, std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
     add_form(g, from, inputs, expected);
     auto const name = g.name;
+    if (from && !expected.empty()) write_hand_off(g, *from, inputs, expected);
     if (auto unfused = record::cut_all(g); unfused.stages.size() > g.stages.size())
       unfused.name = name + "_unfused", add_form(unfused, from, inputs, expected);
     if (auto fused = record::fuse_all(g); fused.stages.size() < g.stages.size())
       fused.name = name + "_fused", add_form(fused, from, inputs, expected);
   }
 
-private:
+ private:
+  /// A folder that hand_off_test.py builds and runs.
+  void write_hand_off(record::graph const& g, golden_case const& from, std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
+    record::hand_off_case c;
+    auto const numbers = [&](std::string const& name) {
+      auto const data = read_npy<float>(from.folder / (name + ".npy")).data;
+      return std::vector<double>(data.begin(), data.end());
+    };
+    std::size_t next = 0;
+    for (auto const& a : g.arrays)
+      if (a.use == record::array_use::input) {
+        auto const& name = inputs.at(next++);
+        c.inputs[a.name] = name.empty() ? std::vector<double>(static_cast<std::size_t>(a.size())) : numbers(name);
+      }
+    for (auto const& a : g.arrays)
+      if (a.use == record::array_use::output && c.expected.size() < expected.size()) c.expected[a.name] = numbers(expected.at(c.expected.size()));
+    for (auto const& file : record::hand_off(g, c)) {
+      auto const path = folder_ / "hand_off" / g.name / file.name;
+      fs::create_directories(path.parent_path());
+      std::ofstream(path, std::ios::binary) << file.bytes;
+    }
+  }
   void add_form(record::graph const& g, golden_case const* from, std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
     cpp_ << record::to_cpp(g);
     write(g, {}, "", from, inputs, expected);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mbirk/record/text.hpp"
@@ -13,18 +14,18 @@ namespace mbirk::record {
 namespace detail {
 
 class cpp_writer {
-public:
+ public:
   explicit cpp_writer(graph const& g) : g_(g), done_(g.nodes.size()) {}
 
   std::string write() {
     std::string parameters;
     for (auto const& a : g_.arrays)
       if (a.use != array_use::temporary)
-        parameters += (parameters.empty() ? "" : ", ") + std::string(a.use == array_use::input ? "const " : "") + element(a.element) + "* " + a.name;
+        parameters += (parameters.empty() ? "" : ", ") + std::string(a.use == array_use::input ? "const " : "") + stored(a) + "* " + a.name;
     text_ = "// " + g_.name + ":";
     for (auto const& a : g_.arrays) text_ += " " + std::string(use_name(a.use)) + " " + a.name + shape_text(a.shape) + ";";
     text_.back() = '.';
-    text_ += "\ntemplate <class real> void " + g_.name + "(" + parameters + ") {\n";
+    text_ += "\ntemplate <class real, class data = real> void " + g_.name + "(" + parameters + ") {\n";
     depth_ = 1;
     for (auto const& a : g_.arrays) {
       if (a.use == array_use::temporary)
@@ -46,7 +47,11 @@ public:
     return text_ + "}\n";
   }
 
-private:
+ private:
+  /// Inputs of two or more dimensions have a type of their own: their word length is what memory costs.
+  static char const* stored(array const& a) {
+    return a.use == array_use::input && a.element == type::f32 && a.shape.size() > 1 ? "data" : element(a.element);
+  }
   static char const* element(type t) { return t == type::i32 ? "int" : "real"; }
   static void add_roots(statement const& st, std::vector<int>& roots) {
     roots.push_back(st.value);
@@ -168,7 +173,11 @@ private:
     };
     auto const infix = [&](char const* o) { return in(0) + " " + o + " " + in(1); };
     switch (n.what) {
-      case op::load: return place(g_.array_at(n.which), n.in, n.clamped);
+      case op::load: {
+        auto const& a = g_.array_at(n.which);
+        auto const at = place(a, n.in, n.clamped);
+        return std::string_view(stored(a)) == "data" ? "real(" + at + ")" : at;
+      }
       case op::add: return infix("+");
       case op::sub: return infix("-");
       case op::mul: return infix("*");
@@ -195,9 +204,9 @@ private:
 
 }  // namespace detail
 
-/// template <class real> void <name>(const real* input, ..., real* output), in the order of declaration; arrays are dense, the last index fastest.
-/// Functions of real numbers (floor, sqrt, exp, ...) are found by their argument, so `using std::floor` and the like must stand before it for plain
-/// numbers.
+/// template <class real, class data = real> void <name>(const data* input, ..., real* output), in the order of declaration; arrays are dense, the
+/// last index fastest. Functions of real numbers (floor, sqrt, exp, ...) are found by their argument, so `using std::floor` and the like must stand
+/// before it for plain numbers.
 inline std::string to_cpp(graph const& g) { return detail::cpp_writer(g).write(); }
 
 }  // namespace mbirk::record

@@ -56,7 +56,7 @@ inline char const* op_name(op o) noexcept {
 
 /// A set of axes, by number.
 class axis_set {
-public:
+ public:
   static constexpr int capacity = 256;
   void insert(int a) noexcept { word(a) |= bit(a); }
   void erase(int a) noexcept { word(a) &= ~bit(a); }
@@ -79,7 +79,7 @@ public:
     return all;
   }
 
-private:
+ private:
   static std::uint64_t bit(int a) noexcept { return std::uint64_t{1} << (a % 64); }
   std::uint64_t& word(int a) noexcept { return words_[static_cast<std::size_t>(a / 64)]; }
   std::array<std::uint64_t, capacity / 64> words_{};
@@ -189,7 +189,7 @@ struct graph {
     return seen;
   }
 
-private:
+ private:
   using key = std::tuple<op, type, double, int, bool, std::vector<int>>;
   std::map<key, int> known_;
 };

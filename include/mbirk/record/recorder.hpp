@@ -197,7 +197,7 @@ template <class V> struct source {
   template <class... I> V at(I const&... i) const { return load(false, i...); }
   template <class... I> V clamped(I const&... i) const { return load(true, i...); }
 
-private:
+ private:
   template <class... I> V load(bool clamped, I const&... i) const {
     require<error>(sizeof...(I) == in->array_at(id).shape.size(),
                    [&] { return "record: " + in->array_at(id).name + " is read with a wrong number of indices"; });
@@ -214,7 +214,7 @@ struct target {
 
 /// Records into a graph, which must outlive it. Declare the arrays, call the definition once.
 class recorder {
-public:
+ public:
   using real = record::real;
   using index = record::index;
 
@@ -271,7 +271,7 @@ public:
   template <class... I> void store(target to, real const& x, I const&... i) { state(false, to, x, i...); }
   template <class... I> void add(target to, real const& x, I const&... i) { state(true, to, x, i...); }
 
-private:
+ private:
   int declare(char const* name, type element, std::vector<index_t> shape, array_use use) {
     into_->arrays.push_back({name, element, std::move(shape), use});
     return static_cast<int>(into_->arrays.size()) - 1;

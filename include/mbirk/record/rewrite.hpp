@@ -16,7 +16,7 @@ namespace detail {
 
 /// Copies nodes of one graph into another, with other nodes for some axes, and for some nodes.
 class copier {
-public:
+ public:
   copier(graph const& from, graph& to) : from_(from), to_(to) {}
 
   std::map<int, int> axes = {};   ///< axis of `from` -> node of `to` that stands for it
@@ -48,7 +48,7 @@ public:
     return st;
   }
 
-private:
+ private:
   graph const& from_;
   graph& to_;
 };

@@ -19,7 +19,7 @@ namespace detail {
 
 class stablehlo_writer : stablehlo_values {
 
-public:
+ public:
   stablehlo_writer(graph const& g, axis_set const& sequential) : stablehlo_values(g, sequential) {}
 
   stablehlo_text write() {
@@ -53,7 +53,7 @@ public:
             cost_};
   }
 
-private:
+ private:
   void write_statement(stage const& s, statement const& st) {
     auto const& a = g_.array_at(st.array);
     auto const at = places(st.index, a, false);

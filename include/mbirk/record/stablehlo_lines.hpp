@@ -29,7 +29,7 @@ struct tensor {
 };
 
 class stablehlo_lines {
-protected:
+ protected:
   explicit stablehlo_lines(graph const& g) : g_(g), scopes_(1) {}
 
   struct scope {

@@ -12,7 +12,7 @@
 namespace mbirk::record::detail {
 
 class stablehlo_values : protected stablehlo_lines {
-protected:
+ protected:
   stablehlo_values(graph const& g, axis_set const& sequential) : stablehlo_lines(g), sequential_(sequential) {
     for (auto const& s : g.stages)
       for (int const a : s.outer) sequential_.insert(a);

@@ -32,7 +32,7 @@ inline std::string literal_text(node const& n) {
 /// Names that do not change when something unrelated does: live nodes are numbered in their order, axes by name, with the stage's number where
 /// needed.
 class names {
-public:
+ public:
   explicit names(graph const& g) : g_(g), number_(g.nodes.size(), -1) {
     auto const live = g.live();
     int next = 0;
@@ -73,7 +73,7 @@ public:
     return "[" + s + "]";
   }
 
-private:
+ private:
   graph const& g_;
   std::vector<int> number_;
   std::vector<std::string> axes_;

@@ -1,0 +1,19 @@
+// Hand-off folders: the kernel of an operation with a testbench, made from its graph on a small problem.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "profile_problem.hpp"
+
+namespace mbirk::program {
+
+/// Size of the problem that vectors come from: word lengths are found by running the graph some 40 times.
+inline constexpr index_t hand_off_size = 16;
+
+/// Writes <folder>/<operation>/{kernel.hpp, tb.cpp, fixed.hpp, vectors/, design.json, graph.txt, graph.dot, build.sh, README.md}, with the result of
+/// the tuned operation as what float32 must give. @param verdict  one sentence for the README; may be empty.
+/// @returns whether there is one: false for an operation without a graph. @throws io_error
+bool write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads, std::string const& verdict);
+
+}  // namespace mbirk::program
