@@ -74,7 +74,7 @@ json write_graphs(std::filesystem::path const& folder, profile_entry const& entr
                                                   {"module", name + ".mlir"},
                                                   {"xla flops", hlo.cost.flops},
                                                   {"xla transcendentals", hlo.cost.transcendentals},
-                                                  {"loop over views", !sequential.empty()}};
+                                                  {"while loops", hlo.module.find("stablehlo.while") != std::string::npos}};
   }
   return costs;
 }
