@@ -8,10 +8,11 @@ export CMAKE_BUILD_PARALLEL_LEVEL CTEST_PARALLEL_LEVEL=$CMAKE_BUILD_PARALLEL_LEV
 program=build/release/bench/mbirk/mbirk
 
 build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
-                libhdf5-dev libpng-dev)
+                liblzma-dev libhdf5-dev libpng-dev)
 gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
-test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev golang-go clang-19 libclang-rt-19-dev libomp-19-dev python3 python3-numpy)
+test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev golang-go clang-19 libclang-rt-19-dev libomp-19-dev python3 python3-venv python3-numpy)
+check_modules=(xprof==2.24.2 jax==0.10.1)  # from PyPI, for tests that open files with them
 
 usage() {
   cat <<'TEXT'
@@ -92,6 +93,18 @@ test_part() {
   fi
 }
 
+# The virtual environment of check_modules, made once. Tests that need one that cannot be had are skipped, which ctest says.
+need_check_modules() {
+  local venv=build/venv-check stamp=build/venv-check/installed
+  [[ -e $stamp && $(<"$stamp") == "${check_modules[*]}" ]] && return
+  say "installing ${check_modules[*]} into $venv"
+  if python3 -m venv "$venv" && "$venv/bin/python" -m pip -q install "${check_modules[@]}"; then
+    echo "${check_modules[*]}" >"$stamp"
+  else
+    say "they could not be installed (above): tests that need them are skipped"
+  fi
+}
+
 run_tests() {
   local part passed=0 failed=0
   for part in ${MBIRK_TEST_PARTS:-release asan clang tsan}; do test_part "$part"; done
@@ -130,6 +143,7 @@ case $command in
     ;;
   test)
     need "${test_packages[@]}"
+    need_check_modules
     say_cuda
     run_tests
     ;;

@@ -22,7 +22,7 @@ endfunction()
 # mbirk_optional_libraries(<target>): the packages that some of our headers use, those that were found; our own programs see what that means as
 # MBIRK_WITH_HDF5 and MBIRK_WITH_PNG.
 function(mbirk_optional_libraries target)
-  foreach(package IN ITEMS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB hdf5::hdf5 PNG::PNG)
+  foreach(package IN ITEMS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB hdf5::hdf5 PNG::PNG mbirk_toolkit_headers)
     if(TARGET ${package})
       target_link_libraries(${target} PRIVATE ${package})
     endif()
@@ -59,11 +59,16 @@ endfunction()
 # What the optional packages are included as.
 set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG)
 set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>")
+# The same for headers of the CUDA toolkit, which nvcc has.
+set(mbirk_toolkit_packages nvtx3 cupti)
+set(mbirk_toolkit_includes "<nvtx3/" "<cupti[.]h>")
 
 # mbirk_files_that_compile(<result> <file>...): these files without those that need a package which was not found.
 function(mbirk_files_that_compile result)
   set(files ${ARGN})
-  foreach(package regex IN ZIP_LISTS mbirk_optional_packages mbirk_optional_includes)
+  set(packages ${mbirk_optional_packages} ${mbirk_toolkit_packages})
+  set(includes ${mbirk_optional_includes} ${mbirk_toolkit_includes})
+  foreach(package regex IN ZIP_LISTS packages includes)
     if(NOT ${package}_FOUND)
       mbirk_files_with(without "${regex}" ${files})
       list(REMOVE_ITEM files ${without})

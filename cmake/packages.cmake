@@ -1,6 +1,6 @@
 # The packages of our own programs and of the library's optional headers. Any of them may be missing: then what needs it is off and says so.
 find_package(OpenMP QUIET COMPONENTS CXX)
-foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB GTest benchmark PNG)
+foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB LibLZMA GTest benchmark PNG)
   find_package(${package} QUIET)
 endforeach()
 # CMake looks for the C interface of HDF5 with a C compiler.
@@ -32,6 +32,8 @@ endfunction()
 
 mbirk_need(mbirk_with_hdf5 "reading and writing HDF5 files" HDF5)
 mbirk_need(mbirk_with_png "writing PNG images" PNG)
+mbirk_need(mbirk_with_liblzma "writing the tables of a profile as .csv.xz" LibLZMA)
+message(STATUS "mbirk: writing the tables of a profile as .parquet is off because Debian has no package that writes it")
 
 # Compiling .cu files needs a working nvcc besides the toolkit. It need not be on the PATH: the toolkit knows where it is.
 set(mbirk_with_cuda OFF)
@@ -50,5 +52,34 @@ if(TARGET mbirk_cuda)
     message(FATAL_ERROR "mbirk: MBIRK_CUDA is ${MBIRK_CUDA}, but no CUDA compiler was found")
   else()
     message(STATUS "mbirk: CUDA in our own programs is off because a CUDA compiler was not found")
+  endif()
+endif()
+
+# Headers of the toolkit that are used without it: NVTX has nothing but headers, and CUPTI is loaded at run time. As PATHS, the toolkit comes after what every
+# compiler finds anyway.
+set(toolkit_headers ${CUDAToolkit_INCLUDE_DIRS} /usr/local/cuda/include)
+find_path(MBIRK_NVTX3_DIR nvtx3/nvToolsExtPayload.h PATHS ${toolkit_headers})
+find_path(MBIRK_CUPTI_DIR cupti.h PATHS ${toolkit_headers} /usr/local/cuda/extras/CUPTI/include)
+if(MBIRK_NVTX3_DIR)
+  set(nvtx3_FOUND ON)
+endif()
+if(MBIRK_CUPTI_DIR AND MBIRK_CUDA)
+  file(STRINGS ${MBIRK_CUPTI_DIR}/cupti_version.h cupti_version REGEX "#define +CUPTI_API_VERSION +[0-9]+")
+  string(REGEX MATCH "[0-9]+" cupti_version "${cupti_version}")
+  if(cupti_version GREATER_EQUAL 130000)  # the records of CUDA 13
+    set(cupti_FOUND ON)
+  endif()
+endif()
+mbirk_need(mbirk_with_nvtx "NVTX" nvtx3)
+if(MBIRK_CUDA)
+  mbirk_need(mbirk_with_cupti "CUPTI (that of CUDA 13 or later)" cupti)
+endif()
+if(nvtx3_FOUND OR cupti_FOUND)
+  add_library(mbirk_toolkit_headers INTERFACE)
+  if(nvtx3_FOUND)
+    target_include_directories(mbirk_toolkit_headers SYSTEM INTERFACE ${MBIRK_NVTX3_DIR})
+  endif()
+  if(cupti_FOUND)
+    target_include_directories(mbirk_toolkit_headers SYSTEM INTERFACE ${MBIRK_CUPTI_DIR})
   endif()
 endif()

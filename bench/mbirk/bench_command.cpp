@@ -14,9 +14,11 @@
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "model_work.hpp"
+#include "overhead.hpp"
 #include "policy.hpp"
 #include "profile_problem.hpp"
 #include "progress.hpp"
+#include "run_watch.hpp"
 #include "vcd_iteration.hpp"
 
 namespace mbirk::program {
@@ -28,7 +30,9 @@ struct bench_options : common_options {
   std::vector<index_t> sizes{64, 128, 256};
   std::vector<index_t> cell{171, 149, 129};  // 513 x 449 x 385 scaled down: no axis is a multiple of any pack
   std::string ops = "*", out;
+  std::vector<std::string> overhead;
   bool scaling = false;
+  monitor_options monitor;
 };
 
 /// What is measured: a cube, or the odd cell.
@@ -63,21 +67,27 @@ timing measure(operation const& op, any_context const& ctx, any_scan const& scan
 /// Something that a cell is measured with: an operation, or an iteration that is none.
 struct subject {
   std::string name, geometry;
-  std::function<timing(profile_problem const&, int threads)> time;
+  std::function<timing(profile_problem const&, int threads, run_watch& watch)> time;
   std::function<model_work(profile_problem const&, problem_shape const&)> work;
 };
 
 subject subject_of(profile_entry const& entry) {
   return {entry.name, entry.geometry,
-          [&entry](profile_problem const& problem, int threads) {
-            exec::workspace memory;  // so that repeated calls do not pay for fresh pages
+          [&entry](profile_problem const& problem, int threads, run_watch& watch) {
+            instrument::live_resource fresh(watch.memory(), std::pmr::new_delete_resource(), "workspace");
+            exec::workspace memory(&fresh);  // so that repeated calls pay neither for fresh pages nor for announcing them
             auto x = problem.make_operands(*entry.op, entry.arguments);
+            held_arrays held(watch.memory());
+            held.add_operands(x);
             return measure(*entry.op, context{exec::host(threads, &memory), instrument::none{}}, problem.scan(), x);
           },
           [&entry](profile_problem const&, problem_shape const& shape) { return work_of(entry, shape); }};
 }
 subject subject_of(vcd_iteration const& what) {
-  return {what.name(), what.geometry, [what](profile_problem const& problem, int threads) { return quantiles(time_iterations(what, problem, threads)); },
+  return {what.name(), what.geometry, [what](profile_problem const& problem, int threads, run_watch& watch) {
+            instrument::live_resource fresh(watch.memory(), std::pmr::new_delete_resource(), "workspace");
+            return quantiles(time_iterations(what, problem, threads, &fresh));
+          },
           [what](profile_problem const& problem, problem_shape const&) { return work_of(what, problem); }};
 }
 
@@ -125,19 +135,41 @@ void print_row(json const& j, std::size_t width) {
   std::fflush(stdout);
 }
 
+json document_of(bench_options const& o, char const* what, json rows, std::string const& load_before, std::string const& load_after) {
+  json environment = chosen_policy(o).environment();
+  environment["load before"] = load_before, environment["load after"] = load_after;
+  auto const now = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+  return {{"timestamp", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", now)}, {"environment", environment}, {what, std::move(rows)}};
+}
+
+/// What instrumentation costs.
+int overhead(bench_options const& o, std::optional<output_file>& file) {
+  auto const load_before = load_average();
+  fmt::print("{}, {} threads\n\n", cpu_name(), exec::host(o.threads).threads());
+  auto rows = measure_overhead(o.overhead, o.sizes, matching_entries(o.ops), o.threads);
+  auto const load_after = load_average();
+  fmt::print("\nMedians of the times of calls that alternate; of the ratios of the pairs, with their quartiles, by the clock and by the time of all processors,\n"
+             "which other processes disturb less. events: of one traced call. load averages before and after: {}; {}\n", load_before, load_after);
+  if (file) file->write(document_of(o, "overhead", std::move(rows), load_before, load_after).dump(1) + '\n'), file->commit();
+  return done;
+}
+
 int bench(bench_options const& o) {
   require_host(o, "bench");
   require(o.cell.size() == 3, [&] { return fmt::format("--cell has {} numbers, expected VIEWS,ROWS,CHANNELS", o.cell.size()); });
+  std::optional<output_file> file;
+  if (!o.out.empty()) file.emplace(o.out);  // now, so that what cannot be written is noticed before the work
+  if (!o.overhead.empty()) return overhead(o, file);
   auto const chosen = matching_subjects(o.ops);
   std::size_t width = 9;
   for (auto const& what : chosen) width = std::max(width, what.name.size());
-  std::optional<output_file> file;
-  if (!o.out.empty()) file.emplace(o.out);  // now, so that what cannot be written is noticed before the work
 
   std::vector<cell> cells;
   for (auto const n : o.sizes) cells.push_back({fmt::format("{}^3", n), problem_shape::cube(n)});
   cells.push_back({fmt::format("{}x{}x{}", o.cell[0], o.cell[1], o.cell[2]), {o.cell[0], o.cell[1], o.cell[2]}});
 
+  run_watch watch("bench", o.monitor, o.quiet);
+  watch.step("ceilings");
   exec::host const plain(o.threads);
   auto const load_before = load_average();
   auto const roofs = measure_ceilings(plain);
@@ -152,10 +184,12 @@ int bench(bench_options const& o) {
     for (auto const& what : chosen) {
       bar.at(done_steps++, fmt::format("{} at {}", what.name, where.name));
       if (too_small(what, where.shape)) continue;
+      watch.step(fmt::format("{} at {}", what.name, where.name));
+      [[maybe_unused]] auto const scope = instrument::live(watch.memory()).scope({what.name.c_str()});
       if (made_for != what.geometry) problem = std::make_unique<profile_problem>(what.geometry, where.shape, o.threads, true), made_for = what.geometry;
-      auto const t = what.time(*problem, o.threads);
+      auto const t = what.time(*problem, o.threads, watch);
       rows.push_back(row(what, where, t, what.work(*problem, where.shape), roofs));
-      if (o.scaling) rows.back()["scaling"] = what.time(*problem, 1).median / t.median;
+      if (o.scaling) rows.back()["scaling"] = what.time(*problem, 1, watch).median / t.median;
       bar.clear();
       print_row(rows.back(), width);
     }
@@ -165,14 +199,13 @@ int bench(bench_options const& o) {
              "ask for, and those that the kernels do, would take at the FMA ceiling; DRAM: that of the compulsory bytes at its reading ceiling (caches beat it).\n"
              "scaling: the time by one thread over that by {}.\nload averages before and after: {}; {}\n", roofs.threads, load_before, load_after);
   if (file) {
-    json environment = chosen_policy(o).environment();
-    environment["load before"] = load_before, environment["load after"] = load_after;
-    json const document{{"timestamp", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())))},
-                        {"environment", environment}, {"ceilings", to_json(roofs)}, {"measurements", rows}};
+    auto document = document_of(o, "measurements", std::move(rows), load_before, load_after);
+    document["ceilings"] = to_json(roofs);
     file->write(document.dump(1) + '\n');
     file->commit();
     fmt::print("{}\n", o.out);
   }
+  watch.finish();
   return done;
 }
 
@@ -186,8 +219,11 @@ void add_bench_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--cell", o->cell, "One more cell, of odd extents")
       ->delimiter(',')->check(CLI::Range(1, 4096))->type_name("VIEWS,ROWS,CHANNELS")->capture_default_str();
   command->add_option("--ops", o->ops, "Which operations, as a shell pattern of the names of mbirk profile")->type_name("GLOB")->capture_default_str();
+  command->add_option("--overhead", o->overhead, "Measure what instrumentation costs instead: tracing, nvtx, operations, unique, reuse (levels of counting), model")
+      ->delimiter(',')->check(CLI::IsMember(overhead_policies))->type_name("POLICY,...");
   command->add_flag("--scaling", o->scaling, "Measure by one thread too");
   command->add_option("--out", o->out, "Write a JSON file too; mbirk compare reads it")->type_name("FILE");
+  add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return bench(*o); }; });
 }

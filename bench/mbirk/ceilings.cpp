@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <fstream>
 #include <memory_resource>
+#include <utility>
 
 #include "mbirk/exec/workspace.hpp"
 
@@ -27,9 +28,20 @@ template <class Work> measured_rate rate(exec::host const& exec, double units, W
   };
   index_t repeats = 1;
   while (seconds(repeats) < 0.01) repeats *= 2;
-  std::vector<double> rates;
-  for (int k = 0; k < tries; ++k) rates.push_back(static_cast<double>(repeats) * units * threads / seconds(repeats));
-  std::sort(rates.begin(), rates.end());
+  auto const measured = [&](int count) {
+    std::vector<double> rates;
+    for (int k = 0; k < count; ++k) rates.push_back(static_cast<double>(repeats) * units * threads / seconds(repeats));
+    std::sort(rates.begin(), rates.end());
+    return rates;
+  };
+  auto rates = measured(tries);
+  // A thread that has to wait for a core makes little work seem long: longer tries until they are no faster, 0.3 s at most.
+  for (int k = 0; k < 5; ++k) {
+    repeats *= 2;
+    auto longer = measured(3);
+    if (longer.back() < 1.1 * rates.back()) break;
+    rates = std::move(longer);
+  }
   return {rates.back(), rates[rates.size() / 2]};
 }
 
@@ -101,6 +113,7 @@ ceilings measure_ceilings(exec::host const& exec) {
   c.fma = measure_fma(exec);
   // Half of a cache each, and of the last level a thread's share of half; in DRAM four times the last level together, within reason.
   index_t const l1 = cache_bytes(1, 32 << 10), l2 = cache_bytes(2, 1 << 20), l3 = cache_bytes(3, 32 << 20);
+  c.last_cache_bytes = l3;
   auto const round = [](index_t bytes) { return std::max<index_t>(bytes / 4096, 1) * 4096; };
   c.levels = {{"L1", round(l1 / 2), {}}, {"L2", round(l2 / 2), {}}};
   if (l3 / 2 / c.threads > l2) c.levels.push_back({"L3", round(l3 / 2 / c.threads), {}});

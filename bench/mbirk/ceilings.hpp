@@ -23,6 +23,7 @@ struct ceilings {
   int threads = 0;
   measured_rate fma;    ///< float32 fused multiply-adds (two flops each), from registers
   std::vector<memory_level> levels;
+  index_t last_cache_bytes = 0;  ///< what the last level of cache holds, of all threads that share it
   measured_rate triad;  ///< bytes of a = b + s c over arrays that no cache holds, without what a write reads first
 };
 

@@ -47,8 +47,10 @@ void add_ops_command(CLI::App& app, chosen_command& chosen);
 void add_run_command(CLI::App& app, chosen_command& chosen);
 void add_profile_command(CLI::App& app, chosen_command& chosen);
 void add_compare_command(CLI::App& app, chosen_command& chosen);
+void add_report_command(CLI::App& app, chosen_command& chosen);
 void add_estimate_command(CLI::App& app, chosen_command& chosen);
 void add_bench_command(CLI::App& app, chosen_command& chosen);
 void add_recon_command(CLI::App& app, chosen_command& chosen);
+void add_top_command(CLI::App& app, chosen_command& chosen);
 
 }  // namespace mbirk::program

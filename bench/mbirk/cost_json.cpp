@@ -1,5 +1,10 @@
 #include "cost_json.hpp"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace mbirk::program {
 namespace {
 
@@ -23,8 +28,18 @@ std::uint64_t flops_xla(instrument::op_counts const& c) {
 }
 
 json reuse_json(instrument::reuse_result const& r) {
-  return {{"line bytes", instrument::reuse_engine::line_bytes}, {"accesses", r.accesses}, {"cold", r.cold}, {"capacity lines", r.capacity_lines},
-          {"read misses", r.read_misses}, {"write backs", r.write_backs}, {"stream", "serial"}};
+  json j{{"line bytes", instrument::reuse_engine::line_bytes}, {"accesses", r.accesses}, {"cold", r.cold}, {"capacity lines", r.capacity_lines},
+         {"read misses", r.read_misses}, {"stream", "serial"}};
+  if (!r.write_backs.empty()) j["write backs"] = r.write_backs;
+  return j;
+}
+
+/// Requests of whole warps. A request for the same element in all lanes counts one lane.
+json access_json(instrument::array_record const& a) {
+  auto const& c = a.counts;
+  auto const requests = static_cast<double>(c.requests);
+  return {{"group", warp_lanes}, {"requests", c.requests}, {"sectors", c.sectors}, {"sectors per request", static_cast<double>(c.sectors) / requests},
+          {"lanes per request", static_cast<double>((c.bytes_loaded + c.bytes_stored) / static_cast<std::uint64_t>(a.item_bytes)) / requests}};
 }
 
 json values_json(instrument::value_range const& v) {
@@ -40,7 +55,7 @@ json arrays_json(std::vector<instrument::array_record> const& arrays, instrument
     json j{{"name", a.name}, {"role", role_name(a.role)}, {"type", a.type}, {"elements", a.elements},
            {"bytes", static_cast<std::uint64_t>(a.elements) * static_cast<std::uint64_t>(a.item_bytes)}, {"loads", a.counts.loads},
            {"stores", a.counts.stores}, {"bytes loaded", a.counts.bytes_loaded}, {"bytes stored", a.counts.bytes_stored}};
-    if (a.counts.requests) j["requests"] = a.counts.requests, j["sectors"] = a.counts.sectors;
+    if (a.counts.requests) j["access"] = access_json(a);
     if (r.unique) j["bytes unique read"] = a.counts.unique_read, j["bytes unique written"] = a.counts.unique_written;
     if (whole && r.has_reuse) j["reuse"] = reuse_json(a.reuse);
     if (whole && a.values.valid) j["values"] = values_json(a.values);
@@ -72,6 +87,47 @@ json counts_json(instrument::op_counts const& c, std::vector<instrument::array_r
   return j;
 }
 
+/// Miss curves of the stages, those of the same name together, in the order in which each came first.
+json reuse_by_stage(std::vector<instrument::stage_record> const& stages) {
+  struct curves {
+    std::string name;
+    instrument::reuse_result all;
+    std::vector<std::pair<instrument::array_record const*, instrument::reuse_result>> arrays;
+  };
+  std::vector<curves> merged;
+  auto const find = [](auto& list, auto const& same) -> auto& {
+    auto const it = std::find_if(list.begin(), list.end(), same);
+    return it == list.end() ? list.emplace_back() : *it;
+  };
+  for (auto const& s : stages) {
+    auto& to = find(merged, [&](auto const& c) { return c.name == s.name; });
+    to.name = s.name, to.all += s.reuse;
+    for (auto const& a : s.arrays) {
+      auto& [array, sum] = find(to.arrays, [&](auto const& known) {
+        return known.first->name == a.name && known.first->role == a.role && known.first->elements == a.elements;
+      });
+      array = &a, sum += a.reuse;
+    }
+  }
+  json out = json::array();
+  for (auto const& c : merged) {
+    json arrays = json::array();
+    for (auto const& [a, sum] : c.arrays) arrays.push_back({{"name", a->name}, {"role", role_name(a->role)}, {"elements", a->elements}, {"reuse", reuse_json(sum)}});
+    out.push_back({{"name", c.name}, {"reuse", reuse_json(c.all)}, {"arrays", arrays}});
+  }
+  return out;
+}
+
+json kernels_json(std::vector<instrument::kernel_record> const& kernels) {
+  json out = json::array();
+  for (auto const& k : kernels) {
+    auto const flops = k.operations.flops(), bytes = k.bytes_loaded + k.bytes_stored;
+    out.push_back({{"stage", k.stage}, {"name", k.name}, {"launches", k.launches}, {"tasks", k.tasks}, {"flops", flops}, {"bytes loaded", k.bytes_loaded},
+                   {"bytes stored", k.bytes_stored}, {"arithmetic intensity", bytes ? static_cast<double>(flops) / static_cast<double>(bytes) : 0.0}});
+  }
+  return out;
+}
+
 }  // namespace
 
 json cost_json(instrument::op_record const& r, char const* source, std::uint64_t minimal, int threads, transfer_counts const& transfers) {
@@ -95,7 +151,8 @@ json cost_json(instrument::op_record const& r, char const* source, std::uint64_t
     stage["arrays"] = arrays_json(s.arrays, r, false);
     j["stages"].push_back(stage);
   }
-  if (r.has_reuse) j["reuse"] = reuse_json(r.reuse);
+  j["kernels"] = kernels_json(r.kernels);
+  if (r.has_reuse) j["reuse"] = reuse_json(r.reuse), j["reuse by stage"] = reuse_by_stage(r.stages);
   return j;
 }
 

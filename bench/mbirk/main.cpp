@@ -40,9 +40,11 @@ int parse_and_run(int argc, char** argv) {
   add_run_command(app, chosen);
   add_profile_command(app, chosen);
   add_compare_command(app, chosen);
+  add_report_command(app, chosen);
   add_bench_command(app, chosen);
   add_estimate_command(app, chosen);
   add_recon_command(app, chosen);
+  add_top_command(app, chosen);
 
   auto const names = command_names(app);
   auto const expected = fmt::format("expected one of {} (see mbirk --help)", fmt::join(names, ", "));

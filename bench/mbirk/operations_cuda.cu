@@ -7,6 +7,7 @@
 #include "cuda_operations.hpp"
 #include "marked_operation.hpp"
 #include "mbirk/exec/cuda.cuh"
+#include "mbirk/profile/profiler_range.cuh"
 #include "operation_bodies.hpp"
 
 namespace mbirk::program {
@@ -32,6 +33,9 @@ constexpr cuda_entry entries[] = {
 /// 13020 is 13.2.
 std::string version_text(int version) { return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10); }
 
+/// Float32 units of a multiprocessor: 64 in compute capability 7.x and 8.0, otherwise 128 from 5.0 on.
+int units_of(int major, int minor) { return major == 7 || (major == 8 && minor == 0) ? 64 : 128; }
+
 cuda_description describe() {
   int device = 0, runtime = 0, driver = 0;
   cudaDeviceProp properties{};
@@ -39,13 +43,20 @@ cuda_description describe() {
   exec::check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
   exec::check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   exec::check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-  return {properties.name, version_text(runtime), version_text(driver), std::to_string(properties.major) + '.' + std::to_string(properties.minor)};
+  int clock_khz = 0, memory_khz = 0;
+  exec::check_cuda(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device), "cudaDeviceGetAttribute");
+  exec::check_cuda(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, device), "cudaDeviceGetAttribute");
+  double const flops = 2.0 * units_of(properties.major, properties.minor) * properties.multiProcessorCount * clock_khz * 1e3;
+  double const bytes = 2.0 * memory_khz * 1e3 * properties.memoryBusWidth / 8;  // twice a clock
+  return {properties.name, version_text(runtime), version_text(driver), std::to_string(properties.major) + '.' + std::to_string(properties.minor),
+          properties.major, properties.minor, properties.multiProcessorCount, clock_khz, properties.totalGlobalMem, flops * 1e-12, bytes * 1e-9};
 }
 
 }  // namespace
 
 struct cuda_operations::implementation {
   exec::cuda exec{};
+  instrument::nvtx marks{};
   cuda_description description = describe();
 };
 
@@ -59,8 +70,10 @@ void cuda_operations::run(std::string_view operation, any_scan const& scan, oper
   require<error>(found != std::end(entries), [&] { return std::string(operation) + " is no operation of policy cuda"; });
   auto const& exec = implementation_->exec;
   if (trace) found->traced({exec, instrument::tracing(*trace)}, scan, x, calls);
-  else if (nvtx) found->marked({exec, instrument::nvtx{}}, scan, x, calls);
+  else if (nvtx) found->marked({exec, implementation_->marks}, scan, x, calls);
   else found->plain({exec, instrument::none{}}, scan, x, calls);
 }
+
+std::shared_ptr<void const> cuda_operations::profiler_range() const { return std::make_shared<profile::profiler_range>(); }
 
 }  // namespace mbirk::program

@@ -4,6 +4,9 @@
 #include <string>
 
 #include "mbirk/version.hpp"
+#if defined(MBIRK_WITH_NVTX)
+#include "mbirk/instrument/nvtx.hpp"
+#endif
 
 namespace mbirk::program {
 namespace {
@@ -12,6 +15,22 @@ namespace {
 constexpr bool with_cuda = true;
 #else
 constexpr bool with_cuda = false;
+#endif
+
+#if defined(MBIRK_WITH_NVTX)
+constexpr bool with_nvtx = true;
+/// Each call in a range.
+caller marked(std::string const& name, caller const& calls) {
+  return [name, &calls, marks = instrument::nvtx()](std::function<call_cost()> const& call) {
+    calls([&] {
+      auto const range = marks.scope({name.c_str()});
+      return call();
+    });
+  };
+}
+#else
+constexpr bool with_nvtx = false;
+caller marked(std::string const&, caller const& calls) { return calls; }
 #endif
 
 }  // namespace
@@ -35,8 +54,11 @@ chosen_policy::chosen_policy(common_options const& options, exec::emulation_opti
 }
 
 void chosen_policy::check(noticing const& what) const {
-  require<unavailable_error>(!what.nvtx || name_ == "cuda", [&] {
-    return "instrument nvtx is not available under policy " + name_ + ": it marks what a device does, expected --policy cuda";
+  require<unavailable_error>(!what.nvtx || with_nvtx, [] {
+    return std::string("instrument nvtx is not available here: this program was built without NVTX, which comes with the CUDA toolkit");
+  });
+  require<unavailable_error>(!what.profiler_range || name_ == "cuda", [&] {
+    return "--cuda-profiler-range is not available under policy " + name_ + ": it calls cudaProfilerStart, expected --policy cuda";
   });
   require<unavailable_error>(!what.counts || name_ != "cuda", [&] {
     return std::string("instrument counting is not available under policy cuda, expected --policy emulated, which counts the same kernels");
@@ -46,15 +68,29 @@ void chosen_policy::check(noticing const& what) const {
 void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, noticing const& what, caller const& calls) const {
   check(what);
 #if defined(MBIRK_WITH_CUDA)
-  if (cuda_ && !op.only_on_host) return cuda_->run(op.name, scan, x, what.trace, what.nvtx, calls);
+  if (cuda_ && !op.only_on_host) {
+    auto const called = what.nvtx && !what.range.empty() ? marked(what.range, calls) : calls;
+    return cuda_->run(op.name, scan, x, what.trace, what.nvtx, [&](std::function<call_cost()> const& call) {
+      auto const range = what.profiler_range ? cuda_->profiler_range() : nullptr;
+      called(call);
+    });
+  }
 #endif
+  auto const called = what.nvtx ? marked(what.range.empty() ? op.name : what.range, calls) : calls;
   auto const run = [&](auto const& exec) {
-    if (what.counts) op.execute(context{exec, counting(*what.counts)}, scan, x, calls);
-    else if (what.trace) op.execute(context{exec, instrument::tracing(*what.trace)}, scan, x, calls);
-    else op.execute(context{exec, instrument::none{}}, scan, x, calls);
+    if (what.counts) op.execute(context{exec, counting(*what.counts)}, scan, x, called);
+    else if (what.trace) op.execute(context{exec, instrument::tracing(*what.trace)}, scan, x, called);
+    else op.execute(context{exec, instrument::none{}}, scan, x, called);
   };
   if (emulated_ && !op.only_on_host) run(*emulated_);
   else run(host_);
+}
+
+cuda_description const* chosen_policy::device() const noexcept {
+#if defined(MBIRK_WITH_CUDA)
+  if (cuda_) return &cuda_->description();
+#endif
+  return nullptr;
 }
 
 nlohmann::json chosen_policy::environment() const {

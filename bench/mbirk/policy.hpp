@@ -18,6 +18,8 @@ struct noticing {
   instrument::trace_buffer* trace = nullptr;
   instrument::ledger* counts = nullptr;
   bool nvtx = false;
+  bool profiler_range = false;  ///< besides: the calls lie between cudaProfilerStart and cudaProfilerStop
+  std::string range = {};       ///< with nvtx: each call lies in a range of this name
 };
 
 class chosen_policy {
@@ -30,11 +32,14 @@ class chosen_policy {
   bool has_blocks() const noexcept { return name_ != "host"; }
   /// The host itself, or what runs on the host beside blocks.
   exec::host const& host() const noexcept { return host_; }
+  /// Of the policy cuda; null for the others.
+  cuda_description const* device() const noexcept;
   /// Where temporaries of the host come from.
   void set_host_memory(std::pmr::memory_resource* resource) { host_ = exec::host{threads_, resource}; }
 
-  /// Runs an operation. One that always runs on the host is never marked for NVTX. @throws mbirk::error
-  /// @throws unavailable_error, one line, when the policy has no such instrument: kernels on CUDA are not counted, and NVTX is only there.
+  /// Runs an operation. NVTX marks its stages and kernels on CUDA; what runs on the host is not compiled once more for that: there each call is one range.
+  /// @throws mbirk::error
+  /// @throws unavailable_error, one line, when the policy has no such instrument: kernels on CUDA are not counted, and the profiler's range is only there.
   void run(operation const& op, any_scan const& scan, operands& x, noticing const& what, caller const& calls) const;
   void check(noticing const& what) const;
 

@@ -1,27 +1,29 @@
-// mbirk profile: times, traces and counts every operation at several sizes, writes one JSON and prints a table.
+// mbirk profile: times, traces and counts every operation at several sizes, writes one JSON with the files beside it, and prints a table.
 #include <fmt/chrono.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
-#include "cost_json.hpp"
 #include "graph_files.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "policy.hpp"
-#include "profile_problem.hpp"
+#include "profile_measure.hpp"
 #include "profile_summary.hpp"
 #include "progress.hpp"
+#include "run_watch.hpp"
+#include "table_files.hpp"
 #include "trace_file.hpp"
+#include "xplane_file.hpp"
 
 namespace mbirk::program {
 namespace {
 
 using json = nlohmann::json;
+namespace fs = std::filesystem;
 
 struct profile_options {
   common_options common;
@@ -29,64 +31,20 @@ struct profile_options {
   int runs = 3;
   std::string ops = "*";
   std::string out = "output";
-};
+  std::size_t trace_events = program::trace_events;
+  monitor_options monitor;
+  bool cupti = false, profiler_range = false;
 
-// Larger sizes are modelled: an exact count of a cone projection takes seconds at 256 and grows with N^4. Reuse distances cost ten times more.
-constexpr index_t largest_counted = 256, largest_reuse = 128;
-
-/// One operation at one size: its data, and where it runs.
-struct measured_operation {
-  profile_entry const& entry;
-  profile_problem const& problem;
-  operands data;
-  chosen_policy const& policy;
-
-  void run(instrument::trace_buffer* trace, caller const& calls) { policy.run(*entry.op, problem.scan(), data, {.trace = trace}, calls); }
-  template <class Instr> void run_on_host(Instr const& instr) { entry.op->run(context{policy.host(), instr}, problem.scan(), data); }
-};
-
-/// As many calls as fit into 50 ms, at least 1, at most 25: their median.
-json repeated(std::function<call_cost()> const& call, transfer_counts& transfers) {
-  std::vector<double> times;
-  double total = 0;
-  while (times.empty() || (total < 0.05 && times.size() < 25)) {
-    auto const cost = call();
-    total += times.emplace_back(cost.seconds);
-    transfers = cost.transfers;
+  void check() const {
+    require<unavailable_error>(!cupti || common.policy == "cuda", [&] {
+      return "--cupti is not available under policy " + common.policy + ": it records what a device does, expected --policy cuda";
+    });
+    require(!profiler_range || runs > 2, [&] {
+      return "--cuda-profiler-range takes the runs after the traced one, of which --runs " + std::to_string(runs) + " has none, expected --runs 3 or more";
+    });
   }
-  std::sort(times.begin(), times.end());
-  return {{"time", times[times.size() / 2]}, {"traced", false}, {"calls", times.size()}, {"min", times.front()}, {"max", times.back()}};
-}
-
-/// Run 1 is the warm-up, run 2 is traced, every later run is timing only. The arrays are placed before the clock starts; the result is fetched after
-/// it stops. Transfers are those of one call.
-json measure(measured_operation& m, int run, instrument::trace_buffer& trace) {
-  json one;
-  transfer_counts t;
-  m.run(run == 2 ? &trace : nullptr, [&](auto const& call) {
-    if (run > 2) {
-      one = repeated(call, t);
-    } else {
-      auto const cost = call();
-      one = {{"time", cost.seconds}, {"traced", run == 2}}, t = cost.transfers;
-      if (run == 1) one["warm_up"] = true;
-    }
-  });
-  if (m.policy.has_blocks()) one.update({{"uploads", t.uploads}, {"bytes_up", t.bytes_up}, {"downloads", t.downloads}, {"bytes_down", t.bytes_down}});
-  return one;
-}
-
-/// Exact counts of the host up to largest_counted, with reuse distances up to largest_reuse; above, the model on shapes alone.
-json count(measured_operation& m, index_t n) {
-  instrument::ledger records;
-  bool const counted = n <= largest_counted;
-  if (counted) m.run_on_host(counting{records, n <= largest_reuse});
-  else records.add(model_operation(m.entry, problem_shape::cube(n)).record);
-  auto const minimal = m.entry.op->minimal_flops(m.problem.scan(), m.data);
-  auto cost = cost_json(records.last(), counted ? "counted" : "model", minimal, m.policy.host().threads());
-  if (m.policy.has_blocks()) cost["policy"] = "host";  // whose kernels were counted
-  return cost;
-}
+  bool traces() const { return runs >= 2; }
+};
 
 std::string timestamp() {
   auto const now = std::chrono::system_clock::now();
@@ -94,68 +52,140 @@ std::string timestamp() {
   return fmt::format("{:%Y%m%d_%H%M%S}_{:03}", fmt::localtime(std::chrono::system_clock::to_time_t(now)), ms);
 }
 
-int run_profile(profile_options const& options) {
-  chosen_policy const policy(options.common);
-  auto const chosen = matching_entries(options.ops);
-  namespace fs = std::filesystem;
-  fs::path const out = options.out;
+fs::path made_folder(std::string const& name) {
   std::error_code code;
-  fs::create_directories(out, code);
-  require<io_error>(!code && fs::is_directory(out), [&] { return options.out + ": cannot be made as a folder: " + (code ? code.message() : "it is a file"); });
-  auto const when = timestamp();
-  fs::path const file = out / ("mbirk_profile_" + when + ".json");
-  output_file result(file);  // now, so that an unwritable folder is noticed before the work
+  fs::create_directories(name, code);
+  require<io_error>(!code && fs::is_directory(name), [&] { return name + ": cannot be made as a folder: " + (code ? code.message() : "it is a file"); });
+  return name;
+}
 
-  json report{{"timestamp", when}, {"volume_sizes", options.sizes}, {"runs_per_size", options.runs}, {"environment", policy.environment()},
-              {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
-  auto const folder_of = [&](char const* kind, std::string const& below = {}) {  // made when something is written there
-    auto const folder = out / kind / when / below;
-    std::error_code failed;
-    fs::create_directories(folder, failed);
-    require<io_error>(!failed, [&] { return folder.string() + ": cannot be made: " + failed.message(); });
-    return folder;
+/// One call of the command. Everything that can be refused is refused when it is made.
+class profile_run {
+ public:
+  explicit profile_run(profile_options const& options)
+      : options_((options.check(), options)), policy_(options.common), chosen_(matching_entries(options.ops)), out_(made_folder(options.out)), when_(timestamp()),
+        file_(out_ / ("mbirk_profile_" + when_ + ".json")), result_(file_), watch_("profile", options.monitor, options.common.quiet),
+        bar_(options.sizes.size() * chosen_.size(), options.common.quiet) {
+    report_ = {{"timestamp", when_}, {"volume_sizes", options_.sizes}, {"runs_per_size", options_.runs}, {"environment", policy_.environment()},
+               {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
+  }
+
+  int run() {
+    if (options_.traces()) raise_roofs();
+    for (auto const n : options_.sizes) run_size(n);
+    bar_.clear();
+    result_.write(report_.dump(1) + "\n");
+    result_.commit();
+    watch_.finish();
+    if constexpr (with_tables) write_tables(folder("tables"), report_);
+    print_summary(report_);
+    if (report_.contains("cupti_unavailable") && !options_.common.quiet)
+      fmt::print(stderr, "mbirk: note: kernel times come from CUDA events, because CUPTI cannot be used: {}\n", report_["cupti_unavailable"].get<std::string>());
+    fmt::print("\n{}\n", file_.string());
+    return report_["errors"].empty() ? done : check_failed;
+  }
+
+ private:
+  /// What the files of a size are made of when all its operations have run.
+  struct size_results {
+    device_trace trace;
+    profile::chrome_options about;
+    std::vector<profile::program> programs = {};
   };
-  progress bar(options.sizes.size() * chosen.size(), options.common.quiet);
-  std::size_t done_steps = 0;
-  for (auto const n : options.sizes) {
-    instrument::trace_buffer trace(1 << 16);
-    exec::workspace memory;  // so that repeated calls do not pay for fresh pages
-    chosen_policy here = policy;
+
+  /// Made when something is written there.
+  fs::path folder(char const* kind, std::string const& below = {}) const {
+    auto const path = out_ / kind / when_ / below;
+    std::error_code failed;
+    fs::create_directories(path, failed);
+    require<io_error>(!failed, [&] { return path.string() + ": cannot be made: " + failed.message(); });
+    return path;
+  }
+  /// Measured before and after, because other processes may disturb a measurement.
+  void raise_roofs() {
+    bar_.at(done_, "roofs of this machine");
+    machine_ = higher(machine_, machine_of(policy_, measure_ceilings(policy_.host())));
+  }
+
+  void run_size(index_t n) {
+    size_results results{{options_.trace_events, options_.cupti}, trace_options("mbirk profile", policy_)};
+    results.about.about.emplace_back("volume size", std::to_string(n));
+    if (options_.cupti) report_["kernel_times"] = results.trace.has_cupti() ? "cupti" : "cuda events";
+    if (!results.trace.note().empty()) report_["cupti_unavailable"] = results.trace.note();
+    instrument::live_resource fresh(watch_.memory(), std::pmr::new_delete_resource(), "workspace");
+    exec::workspace memory(&fresh);  // so that repeated calls pay neither for fresh pages nor for announcing them
+    chosen_policy here = policy_;
     here.set_host_memory(&memory);
-    auto& costs = report["cost_analysis"][std::to_string(n)] = json::object();
+    report_["cost_analysis"][std::to_string(n)] = json::object();
     std::unique_ptr<profile_problem> problem;
     std::string made_for;
-    for (auto const* entry : chosen) {
-      auto const& [name, geometry, op, arguments] = *entry;
-      bar.at(done_steps++, fmt::format("{} at {}", name, n));
+    for (auto const* entry : chosen_) {
+      bar_.at(done_++, fmt::format("{} at {}", entry->name, n));
       try {
-        if (made_for != geometry) problem = std::make_unique<profile_problem>(geometry, n, options.common.threads, true), made_for = geometry;
-        measured_operation m{*entry, *problem, problem->make_operands(*op, arguments), here};
-        for (int run = 1; run <= options.runs; ++run) {
-          auto const begin = trace.now();
-          json one = measure(m, run, trace);
-          if (run == 2) write_heaps(folder_of("memory"), fmt::format("{}_v{}", name, n), trace, begin, trace.now());
-          one["operation"] = name, one["volume_size"] = n, one["run"] = run;
-          report["measurements"].push_back(one);
-        }
-        costs[name] = count(m, n);
-        if (auto graphs = write_graphs(folder_of("graphs"), *entry, *problem, n); !graphs.is_null()) report["graphs"][std::to_string(n)][name] = std::move(graphs);
+        if (made_for != entry->geometry) problem = std::make_unique<profile_problem>(entry->geometry, n, options_.common.threads, true), made_for = entry->geometry;
+        run_operation(*entry, *problem, n, here, results);
       } catch (std::exception const& e) {
-        report["errors"].push_back({{"operation", name}, {"volume_size", n}, {"error", e.what()}});
+        report_["errors"].push_back({{"operation", entry->name}, {"volume_size", n}, {"error", e.what()}});
       }
     }
-    if (options.runs >= 2) {
-      write_trace(folder_of("traces", "vol" + std::to_string(n)) / "trace.perfetto.json.gz", trace);
-      report["dropped_trace_events"][std::to_string(n)] = trace.dropped();
+    if (!options_.traces()) return;
+    raise_roofs();
+    auto const& events = results.trace.finished();
+    auto const to = folder("traces", "vol" + std::to_string(n));
+    write_xplane(to, when_, events, results.programs, machine_);
+    write_trace(to / "trace.perfetto.json.gz", events, results.about);
+    report_["dropped_trace_events"][std::to_string(n)] = events.dropped();
+  }
+
+  void run_operation(profile_entry const& entry, profile_problem const& problem, index_t n, chosen_policy const& policy, size_results& results) {
+    auto const size = std::to_string(n), name = fmt::format("{}_v{}", entry.name, n);
+    auto& marks = results.trace.marks();
+    [[maybe_unused]] auto const scope = instrument::live(watch_.memory()).scope({entry.name.c_str()});
+    measured_operation m{entry, problem, problem.make_operands(*entry.op, entry.arguments), policy, results.trace, options_.profiler_range ? name : ""};
+    held_arrays held(watch_.memory());
+    held.add_operands(m.data);
+    profile::counted_run traced;
+    for (int run = 1; run <= options_.runs; ++run) {
+      watch_.step(fmt::format("{} at {}, run {}", entry.name, n, run));
+      auto const begin = marks.now();
+      json one;
+      {
+        run_watch::counters const samples(watch_, run == 2 ? &marks : nullptr);
+        one = m.measure(run);
+      }
+      marks.finish();
+      if (run == 2) {
+        traced = {{}, begin, marks.now()};
+        report_["memory_tables"][size][entry.name] = write_memory(folder("memory"), name, marks, traced.begin, traced.end);
+      }
+      one["operation"] = entry.name, one["volume_size"] = n, one["run"] = run;
+      report_["measurements"].push_back(one);
+    }
+    watch_.step(fmt::format("{} at {}, counting", entry.name, n));
+    operation_counts counts(m, n);
+    report_["cost_analysis"][size][entry.name] = std::move(counts.cost);
+    if (auto graphs = write_graphs(folder("graphs"), entry, problem, n); !graphs.is_null()) report_["graphs"][size][entry.name] = std::move(graphs);
+    if (!options_.traces()) return;
+    if (auto const* kernels = counts.traced(m)) {
+      results.programs.push_back(traced_program(*kernels, name, m.data, traced.begin, traced.end));
+      traced.record = *kernels;
+      results.about.counts.push_back(std::move(traced));
     }
   }
-  bar.clear();
-  result.write(report.dump(1) + "\n");
-  result.commit();
-  print_summary(report);
-  fmt::print("\n{}\n", file.string());
-  return report["errors"].empty() ? done : check_failed;
-}
+
+  profile_options options_;
+  chosen_policy policy_;
+  std::vector<profile_entry const*> chosen_;
+  fs::path out_;
+  std::string when_;
+  fs::path file_;
+  output_file result_;  // opened now, so that an unwritable folder is noticed before the work
+  run_watch watch_;
+  progress bar_;
+  std::size_t done_ = 0;
+  profile::machine machine_;
+  json report_;
+};
 
 }  // namespace
 
@@ -168,8 +198,14 @@ void add_profile_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--runs", options->runs, "Runs: 1 warm-up, 2 traced, later ones timing only")
       ->check(CLI::Range(1, 1000))->type_name("N")->capture_default_str();
   command->add_option("--ops", options->ops, "Which operations, as a shell pattern")->type_name("GLOB")->capture_default_str();
+  command->add_option("--trace-events", options->trace_events, "Room for so many events in the trace of a size; how many more there were is said")
+      ->check(CLI::Range(1, 100'000'000))->type_name("N")->capture_default_str();
   command->add_option("--out", options->out, "Output folder")->type_name("DIR")->capture_default_str();
-  command->callback([options, &chosen] { chosen = [options] { return run_profile(*options); }; });
+  add_monitor_options(*command, options->monitor);
+  command->add_flag("--cupti", options->cupti, "With --policy cuda: kernels, copies and graph nodes of the traced run from CUPTI, where it can be had");
+  command->add_flag("--cuda-profiler-range", options->profiler_range,
+                    "With --policy cuda: the runs after the traced one lie between cudaProfilerStart and Stop and are marked for NVTX, for Nsight");
+  command->callback([options, &chosen] { chosen = [options] { return profile_run(*options).run(); }; });
 }
 
 }  // namespace mbirk::program

@@ -59,6 +59,12 @@ void print_summary(json const& report) {
   fmt::print("\nGUPS: 1e9 items a second: voxel-view updates of projections, else samples, voxels or pixels. GB/s and flop/byte: loads\n"
              "and stores of all arrays but scratch, as the kernels issue them.\n"
              "x minimal: flops over the least that the formulas ask for; - where they ask for none.\n");
+  if (report.contains("dropped_trace_events")) {
+    std::string text;
+    for (auto const& size : report["volume_sizes"])
+      text += fmt::format("{}{} at {}", text.empty() ? "" : ", ", report["dropped_trace_events"][size.dump()].get<std::uint64_t>(), size.dump());
+    fmt::print("events that the traces lack, for which there was no room (--trace-events): {}\n", text);
+  }
   for (auto const& e : report["errors"])
     fmt::print("failed: {} at {}: {}\n", e["operation"].get<std::string>(), e["volume_size"].get<long>(), e["error"].get<std::string>());
 }

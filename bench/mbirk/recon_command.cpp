@@ -17,6 +17,7 @@
 #include "progress.hpp"
 #include "recon_memory.hpp"
 #include "recon_run.hpp"
+#include "run_watch.hpp"
 #if defined(MBIRK_WITH_HDF5)
 #include "mbirk/io/recon_hdf5.hpp"
 #endif
@@ -39,6 +40,7 @@ struct recon_command : common_options {
   std::optional<std::uint32_t> seed;
   std::optional<std::uint64_t> memory_limit;
   bool positivity = false, no_png = false;
+  monitor_options monitor;
 };
 
 std::atomic<bool> interrupt_asked{false};
@@ -109,6 +111,7 @@ void check_out(recon_command const& o) {
   if (!o.no_png) written.push_back(beside(o, ".png"));
 #endif
   if (!o.save_parameters.empty()) written.push_back(o.save_parameters);
+  if (!o.monitor.file.empty()) written.push_back(o.monitor.file);
   if (o.method == "vcd") written.push_back(checkpoint_name(o));
   if (!o.resume.empty() && o.resume != checkpoint_name(o)) read.push_back(o.resume);  // a checkpoint may take the place of the one before
   for (std::size_t k = 0; k < written.size(); ++k) {
@@ -229,7 +232,7 @@ std::vector<float> allocate(double elements, char const* name) {
 
 int reconstruct(recon_command const& o) {
   require_host(o, "recon");
-  interrupt_watch const watch;
+  interrupt_watch const interrupts;
   auto const start = clock::now();
   measurement_source const source(o.files);
   auto g = read_geometry(o.geometry, source.shape(), source.theta());
@@ -252,17 +255,21 @@ int reconstruct(recon_command const& o) {
     options.resume = &resumed;
     options.seed = o.seed.value_or(resumed.seed);
   }
-  recon_context const ctx{exec::host(o.threads), instrument::none{}};
+  run_watch watch("recon", o.monitor, o.quiet);
+  recon_context const ctx{exec::host(o.threads), instrument::live(watch.memory())};
   check_memory(o, recon_memory(scan, options, {vcd, weighted, ctx.exec.threads()}), available);
   stop_if_asked();
 
   auto const [views, rows, channels] = source.shape();
+  held_arrays held(watch.memory());
   auto sinogram = allocate(static_cast<double>(views) * static_cast<double>(rows) * static_cast<double>(channels), "sinogram");
+  held.add("sinogram", sinogram.size() * sizeof(float));
+  watch.step("reading " + source.description());
   repair_count repaired;
   {
     progress bar(static_cast<std::size_t>(views), o.quiet);
     bar.at(0, "views of " + source.description());
-    repaired = source.read_all(ctx, sinogram.data(), [&](index_t done) {
+    repaired = source.read_all({ctx.exec, {}}, sinogram.data(), [&](index_t done) {
       bar.at(static_cast<std::size_t>(done), "views of " + source.description());
       stop_if_asked();
     });
@@ -271,22 +278,27 @@ int reconstruct(recon_command const& o) {
   auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, scan);
   npy_array<float> recon{{shape.begin(), shape.end()},
                          allocate(static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]), "reconstruction")};
+  held.add("reconstruction", recon.data.size() * sizeof(float));
   view<float, 3> const x(recon.data.data(), shape);
 
   recon_record record;
   if (vcd) {
     std::optional<view<float const, 3>> weights;
     std::vector<float> weight_values;
+    held_arrays held_weights(watch.memory());
     if (weighted) {
       weight_values = allocate(static_cast<double>(sinogram.size()), "weights");
+      held_weights.add("weights", weight_values.size() * sizeof(float));
       view<float, 3> const w(weight_values.data(), source.shape());
       sinogram_weights(ctx, o.weights, y, w);
       weights = w;
     }
     stop_if_asked();
+    watch.step("first image");
     iteration_progress bar(options.max_iterations, resumed.record.num_iterations, o.quiet);
     options.progress = [&](iteration_report const& report) {
       bar.done(report);
+      watch.step(report.iteration < report.iterations ? fmt::format("iteration {} of {}", report.iteration + 1, report.iterations) : "last iteration done");
       return !interrupt_asked;
     };
     auto const checkpoint = checkpoint_name(o);
@@ -298,13 +310,17 @@ int reconstruct(recon_command const& o) {
       std::fflush(stdout);
       fmt::print(stderr, "mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} goes on\n", record.num_iterations,
                  options.max_iterations, checkpoint, checkpoint);
+      watch.finish();
       return check_failed;
     }
   } else {
+    watch.step(o.method);
     record.warnings = filtered_recon(ctx, scan, y, x);
     stop_if_asked();
   }
+  watch.step("writing");
   write_result(o, recon, text_of(o, g, record, source.description()));
+  watch.finish();
 
   if (o.quiet) return done;
   fmt::print("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(shape), duration_text(std::chrono::duration<double>(clock::now() - start).count()));
@@ -372,6 +388,7 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--save-parameters", o->save_parameters, "Write all parameters, automatic sizes included, as JSON that --geometry reads")
       ->type_name("FILE");
   command->add_flag("--no-png", o->no_png, "No picture of three slices beside OUT");
+  add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

@@ -14,6 +14,7 @@
 #include "cost_json.hpp"
 #include "policy.hpp"
 #include "progress.hpp"
+#include "run_watch.hpp"
 #include "trace_file.hpp"
 
 namespace mbirk::program {
@@ -23,9 +24,11 @@ namespace fs = std::filesystem;
 
 struct run_options : common_options {
   std::string case_folder, out, glob = "*", instrument = "none";
-  bool check = false;
+  std::size_t trace_events = program::trace_events;
+  bool check = false, profiler_range = false;
   std::optional<std::uint64_t> seed;  // this and the next are of the emulation
   bool late_copies = false, check_races = false;
+  monitor_options monitor;
 
   exec::emulation_options emulation() const {
     for (auto const& [given, name] : {std::pair(seed.has_value(), "--seed"), {late_copies, "--late-copies"}, {check_races, "--check-races"}})
@@ -75,9 +78,10 @@ std::vector<job> select(case_file const& c, run_options const& o) {
 class recorder {
  public:
   recorder(run_options const& o, exec::emulation_options const& emulation)
-      : kind_(o.instrument), policy_(o, emulation), trace_(kind_ == "tracing" ? 1 << 16 : 0) {
+      : kind_(o.instrument), profiler_range_(o.profiler_range), policy_(o, emulation), trace_(kind_ == "tracing" ? o.trace_events : 0) {
     policy_.check(noticed());
   }
+  void set_host_memory(std::pmr::memory_resource* resource) { policy_.set_host_memory(resource); }
   /// Seconds of the operation itself, once its inputs are where it computes.
   double run(job const& j, any_scan const& scan, operands& x) {
     double seconds = 0;
@@ -87,22 +91,28 @@ class recorder {
       seconds = cost.seconds, transfers = cost.transfers;
     };
     policy_.run(*j.op, scan, x, noticed(), once);
+    trace_.finish();
     note_counts(j, scan, x, transfers);
     return seconds;
   }
+  /// Events that the trace lacks.
+  std::uint64_t dropped() const noexcept { return trace_.dropped(); }
   void write(case_file const& c, fs::path const& folder) const {
     if (kind_ == "counting") {
       output_file file(folder / "counts.json");
       file.write(json{{"case", c.name}, {"geometry", geometry_name(c.scan)}, {"operations", list_}}.dump(1) + '\n');
       file.commit();
     } else if (kind_ == "tracing") {
-      write_trace(folder / "trace.json", trace_);
+      auto about = trace_options("mbirk run", policy_);
+      about.about.emplace_back("case", c.name);
+      write_trace(folder / "trace.json", trace_, about);
     }
   }
 
  private:
   noticing noticed() {
-    return {.trace = kind_ == "tracing" ? &trace_ : nullptr, .counts = kind_ == "counting" ? &counts_ : nullptr, .nvtx = kind_ == "nvtx"};
+    return {.trace = kind_ == "tracing" ? &trace_ : nullptr, .counts = kind_ == "counting" ? &counts_ : nullptr, .nvtx = kind_ == "nvtx",
+            .profiler_range = profiler_range_};
   }
   /// Counts become JSON at once, because they name the entry.
   void note_counts(job const& j, any_scan const& scan, operands const& x, transfer_counts const& transfers) {
@@ -117,6 +127,7 @@ class recorder {
   }
 
   std::string kind_;
+  bool profiler_range_;
   chosen_policy policy_;
   instrument::trace_buffer trace_;
   instrument::ledger counts_;
@@ -176,6 +187,9 @@ int run(run_options const& o) {
   require<io_error>(!fs::equivalent(o.case_folder, o.out, ignored),
                     [&] { return "--out " + o.out + " is the folder of the case, expected another one: results would replace references"; });
   make_folder(o.out);
+  run_watch watch("run", o.monitor, o.quiet);
+  instrument::live_resource temporaries(watch.memory(), std::pmr::get_default_resource());
+  records.set_host_memory(&temporaries);
 
   report table(jobs, o);
   progress bar(jobs.size(), o.quiet);
@@ -183,7 +197,11 @@ int run(run_options const& o) {
   for (std::size_t k = 0; k < jobs.size(); ++k) {
     auto const& e = *jobs[k].entry;
     bar.at(k, e.op);
+    watch.step(e.op + ", " + e.output);
     auto x = load_operands(c, e, *jobs[k].op);
+    [[maybe_unused]] auto const scope = instrument::live(watch.memory()).scope({e.op.c_str()});
+    held_arrays held(watch.memory());
+    held.add_operands(x);
     double seconds = 0;
     try {
       seconds = records.run(jobs[k], c.scan, x);
@@ -202,6 +220,9 @@ int run(run_options const& o) {
     else table.done(e, x.output, seconds);
   }
   records.write(c, o.out);
+  if (auto const dropped = records.dropped(); dropped > 0)
+    warnings.push_back(fmt::format("trace.json lacks {} events, for which there was no room (--trace-events {})", dropped, o.trace_events));
+  watch.finish();
   for (auto const& w : warnings)  // at the end, so that a failure is one line
     if (!o.quiet) fmt::print(stderr, "mbirk: note: {}\n", w);
   return table.end() ? done : check_failed;
@@ -220,11 +241,17 @@ void add_run_command(CLI::App& app, chosen_command& chosen) {
       ->check(CLI::IsMember({"none", "nvtx", "counting", "tracing"}))
       ->type_name("NAME")
       ->capture_default_str();
+  command->add_option("--trace-events", o->trace_events, "With --instrument tracing: room for so many events")
+      ->check(CLI::Range(1, 100'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--cuda-profiler-range", o->profiler_range, "With --policy cuda: each operation lies between cudaProfilerStart and Stop, for Nsight");
   command->add_option("--seed", o->seed, "With --policy emulated: order of blocks and threads; 0: ascending")
       ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->type_name("N");
   command->add_flag("--late-copies", o->late_copies, "With --policy emulated: asynchronous copies land as late as they may");
   command->add_flag("--check-races", o->check_races, "With --policy emulated: accesses to shared memory are checked for races");
+  add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

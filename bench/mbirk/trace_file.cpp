@@ -1,14 +1,12 @@
 #include "trace_file.hpp"
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "mbirk/io/output_file.hpp"
-#include "mbirk/profile/heap.hpp"
+#include "mbirk/profile/lifetimes.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -29,43 +27,45 @@ std::string gzip(std::string const& text) {
   return out;
 }
 
-/// Nanoseconds as microseconds with three decimals, exactly: a double would print 2214.7690000000002.
-std::string microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
-
 }  // namespace
 
-void write_trace(std::filesystem::path const& path, instrument::trace_buffer const& trace) {
-  using json = nlohmann::json;
-  std::string text = R"({"displayTimeUnit":"ms","otherData":{"dropped events":)" + std::to_string(trace.dropped()) + R"(},"traceEvents":[
-{"ph":"M","pid":1,"name":"process_name","args":{"name":"mbirk"}},
-{"ph":"M","pid":1,"tid":1,"name":"thread_name","args":{"name":"operations"}})";
-  for (auto const& e : trace.events()) {
-    auto const name = json(e.name).dump(), begin = microseconds(e.begin);
-    if (e.kind == instrument::event_kind::memory) {
-      text += fmt::format(",\n{{\"ph\":\"C\",\"pid\":1,\"ts\":{},\"name\":\"live bytes\",\"args\":{{\"bytes\":{}}}}}", begin, e.value);
-      continue;
-    }
-    bool const operation = e.kind == instrument::event_kind::operation;
-    text += fmt::format(",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{},\"dur\":{},\"name\":{},\"cat\":\"{}\"{}}}", begin, microseconds(e.end - e.begin), name,
-                        operation ? "operation" : "stage", operation ? fmt::format(",\"args\":{{\"items\":{}}}", e.value) : "");
-  }
-  text += "]}\n";
+profile::chrome_options trace_options(char const* command, chosen_policy const& policy) {
+  auto const environment = policy.environment();
+  profile::chrome_options options{.process = command, .devices = {}};
+  for (auto const& name : environment["devices"]) options.devices.push_back(policy.name() + ": " + name.get<std::string>());
+  options.about = {{"policy", policy.name()}, {"cpu", cpu_name()}, {"threads", environment["threads"].dump()}, {"compiler", environment["compiler"]}};
+  return options;
+}
+
+void write_trace(std::filesystem::path const& path, instrument::trace_buffer const& trace, profile::chrome_options const& options) {
+  auto const text = profile::to_chrome_trace(trace, options);
   output_file out(path);
   out.write(path.extension() == ".gz" ? gzip(text) : text);
   out.commit();
 }
 
-void write_heaps(std::filesystem::path const& folder, std::string const& name, instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end) {
+nlohmann::json write_memory(std::filesystem::path const& folder, std::string const& name, instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end) {
   auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  auto const write = [&](char const* when, profile::heap_snapshot const& heap) {
-    output_file out(folder / (name + '_' + when + ".pb"));
-    out.write(profile::to_pprof(heap, now));
+  auto const write = [&](char const* what, std::string const& text) {
+    output_file out(folder / (name + '_' + what));
+    out.write(text);
     out.commit();
   };
   profile::heap_history const history(trace);
-  write("before", history.at(begin));
-  write("peak", history.peak(begin, end));
-  write("after", history.at(end));
+  write("before.pb", profile::to_pprof(history.at(begin), now));
+  write("peak.pb", profile::to_pprof(history.peak(begin, end), now));
+  write("after.pb", profile::to_pprof(history.at(end), now));
+
+  auto const table = profile::lifetimes(history, begin, end);
+  write("lifetimes.txt", profile::to_text(table));
+  auto const seconds = [](std::int64_t ns) { return 1e-9 * static_cast<double>(ns); };
+  auto rows = nlohmann::json::array();
+  for (auto const& r : table.rows)
+    rows.push_back({{"stack", r.stack}, {"arrays", r.arrays}, {"bytes", r.bytes}, {"largest", r.largest}, {"first", seconds(r.first - begin)},
+                    {"last", seconds(r.last - begin)}, {"longest", seconds(r.longest)}, {"lived", seconds(r.lived)}, {"at peak", r.at_peak},
+                    {"share of peak", r.share}, {"never released", r.unreleased}});
+  return {{"peak", table.peak_bytes}, {"peak time", seconds(table.peak_time - begin)}, {"time", seconds(end - begin)},
+          {"dropped trace events", table.dropped}, {"arrays", rows}};
 }
 
 }  // namespace mbirk::program

@@ -8,7 +8,7 @@
 
 namespace mbirk::program {
 
-std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads) {
+std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads, std::pmr::memory_resource* upstream) {
   using clock = std::chrono::steady_clock;
   std::vector<double> times;
   double total = 0;
@@ -25,8 +25,8 @@ std::vector<double> time_iterations(vcd_iteration const& what, profile_problem c
     last = now;
     return times.size() < 3 || (total < 4 && times.size() < 9);
   };
-  exec::workspace memory;
-  recon_context const ctx{exec::host(threads, &memory), instrument::none{}};
+  exec::workspace memory(upstream);
+  recon_context const ctx{exec::host(threads, &memory), {}};
   auto x = problem.make_operands(*find_operation("recon"));
   auto const& any = problem.scan();
   auto const scan = what.geometry == "cone" ? recon_scan(std::get<cone_scan>(any)) : recon_scan(std::get<parallel_scan>(any));

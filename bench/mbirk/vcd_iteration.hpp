@@ -1,6 +1,7 @@
 // One iteration of vectorised coordinate descent with many subsets: what a long reconstruction consists of, and no operation of its own.
 #pragma once
 
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct vcd_iteration {
 };
 
 /// Seconds of each iteration after the first, which plans the subsets; set-up is left out. x starts at 0, parameters are the defaults.
-std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads);
+/// @param memory  where the work space comes from
+std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads, std::pmr::memory_resource* memory);
 
 /// What an iteration needs, as MBIRJAX's algorithm is written down: two projections, 94 flops a voxel for prior and update, 6 a sample of every subset;
 /// the bytes of its arrays when memory holds them: 24 a sample of every subset (the error read by the back projection; a projection written while

@@ -74,7 +74,10 @@ template <class T, class Context> class temporary {
     ctx.instr.allocated(name_, static_cast<index_t>(bytes()));
   }
   ~temporary() {
-    if (data_) ctx_->exec.deallocate(data_, bytes());
+    if (data_) {
+      if constexpr (requires { ctx_->instr.finished(data_, name_); }) ctx_->instr.finished(data_, name_);
+      ctx_->exec.deallocate(data_, bytes());
+    }
     ctx_->instr.released(name_, static_cast<index_t>(bytes()));
   }
   temporary(temporary const&) = delete;

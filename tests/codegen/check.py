@@ -104,6 +104,9 @@ else:
     for name in sorted(kernels[0].keys() & kernels[1].keys()):
         same = [[c[1] for c in k[name]] for k in kernels]
         expect(same[0] == same[1], f"{len(same[0])} and {len(same[1])} instructions, the same ones: {name.split('(')[0]}")
+    found, expected = ([n for n in symbols(path) if "trac" in n] for path in (plain, traced))
+    expect(not found, f"no symbol of tracing without it: {found}")
+    expect(bool(expected), f"{len(expected)} symbols of tracing with it")
     names = symbols(traced, "--defined-only")
     expect(not any("tracing" in n for n in names if re.match(r"(void )?mbirk::kernel::", n)), "no kernel symbol names the policy")
 sys.exit(bool(failures))

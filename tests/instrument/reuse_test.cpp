@@ -3,46 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <list>
 #include <random>
-#include <unordered_map>
+
+#include "instrument/lru_memory.hpp"
 
 namespace {
 
 using mbirk::instrument::reuse_engine;
-
-/// A fully associative write-back LRU memory of a given number of lines.
-class lru_memory {
- public:
-  explicit lru_memory(std::size_t lines) : lines_(lines) {}
-  void touch(std::uint32_t line, bool store, bool full) {
-    auto const found = where_.find(line);
-    bool dirty = store;
-    if (found == where_.end()) {
-      if (!(store && full)) ++misses;
-    } else {
-      dirty = dirty || found->second->second;
-      order_.erase(found->second);
-    }
-    order_.push_front({line, dirty});
-    where_[line] = order_.begin();
-    if (order_.size() > lines_) {
-      write_backs += order_.back().second;
-      where_.erase(order_.back().first);
-      order_.pop_back();
-    }
-  }
-  void flush() {
-    for (auto const& [line, dirty] : order_) write_backs += dirty;
-    order_.clear();
-  }
-  std::uint64_t misses = 0, write_backs = 0;
-
- private:
-  std::size_t lines_;
-  std::list<std::pair<std::uint32_t, bool>> order_;
-  std::unordered_map<std::uint32_t, std::list<std::pair<std::uint32_t, bool>>::iterator> where_;
-};
+using mbirk::testing::lru_memory;
 
 struct access { std::uint32_t line; bool store, full; };
 

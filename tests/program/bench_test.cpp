@@ -67,7 +67,28 @@ TEST(Bench, IterationsAndThreads) {
   }
 }
 
+TEST(Bench, MeasuresInstrumentation) {
+  scratch_folder folder;
+  auto const file = (folder.path() / "overhead.json").string();
+  auto const ran = mbirk_program({"bench", "--overhead", "tracing,operations", "--sizes", "8", "--ops", "parallel_*back_project", "--out", file});
+  ASSERT_EQ(ran.code, 0) << ran;
+  auto const rows = json::parse(file_text(file))["overhead"];
+  ASSERT_EQ(rows.size(), 3u) << "back and sparse back traced; sparse back has no instance that counts operations only";
+  for (auto const& row : rows) {
+    EXPECT_GE(row["pairs"], 15);
+    EXPECT_GT(row["ratio"], 0.0);
+    EXPECT_LE(row["ratio quartiles"][0], row["ratio"]);
+    EXPECT_GE(row["ratio quartiles"][1], row["ratio"]);
+    EXPECT_EQ(row["volume_size"], 8);
+    EXPECT_NE(ran.out.find("| " + row["operation"].get<std::string>() + " | 8 | " + row["policy"].get<std::string>() + " | "), std::string::npos) << ran;
+  }
+  EXPECT_EQ(rows[0]["dropped events"], 0);
+  EXPECT_GT(rows[0]["events"], 3);
+  EXPECT_LT(rows[0]["events"], 100) << "of one call";
+}
+
 TEST(Bench, BadUsage) {
+  expect_failure(mbirk_program({"bench", "--overhead", "nothing"}), 2, "--overhead");
   expect_failure(mbirk_program({"bench", "--ops", "nothing"}), 2, "--ops nothing matches no operation");
   expect_failure(mbirk_program({"bench", "--cell", "5,7"}), 2, "--cell has 2 numbers, expected VIEWS,ROWS,CHANNELS");
   expect_failure(mbirk_program({"bench", "--ops", "parallel_back_project", "--out", "/nowhere/at/all.json"}), 2, "/nowhere/at/all.json");

@@ -107,8 +107,8 @@ TEST_F(Policies, CountsUnderEmulation) {
   for (auto const& array : counts["arrays"]) {
     if (array["name"] != "sinogram") continue;
     seen = true;
-    EXPECT_GT(array["requests"], 0);
-    EXPECT_GE(array["sectors"], array["requests"].get<std::int64_t>());
+    EXPECT_GT(array["access"]["requests"], 0);
+    EXPECT_GE(array["access"]["sectors"], array["access"]["requests"].get<std::int64_t>());
     EXPECT_EQ(array["bytes unique written"], array["bytes"]);
   }
   EXPECT_TRUE(seen);
@@ -135,12 +135,32 @@ TEST_F(Policies, BadCombinations) {
       expect_failure(run(words), 2, option[0] + " is given with --policy " + policy + ", expected only with --policy emulated");
     }
   expect_failure(run({"--policy", "emulated", "--seed", "-1"}), 2, "--seed: Value -1 not in range");
-  for (auto const* policy : {"host", "emulated"})
-    expect_failure(run({"--policy", policy, "--instrument", "nvtx"}), 3, std::string("instrument nvtx is not available under policy ") + policy);
+  for (auto const* policy : {"host", "emulated"}) {
+    expect_failure(run({"--policy", policy, "--cuda-profiler-range"}), 3, std::string("--cuda-profiler-range is not available under policy ") + policy);
+    expect_failure(mbirk_program({"profile", "--sizes", "8", "--policy", policy, "--cuda-profiler-range"}), 3, "expected --policy cuda");
+    expect_failure(mbirk_program({"profile", "--sizes", "8", "--policy", policy, "--cupti"}), 3, std::string("--cupti is not available under policy ") + policy);
+  }
+  expect_failure(mbirk_program({"profile", "--sizes", "8", "--runs", "2", "--cuda-profiler-range"}), 2, "--cuda-profiler-range takes the runs after");
   expect_failure(mbirk_program({"recon", "x.npy", "--geometry", "g.json", "--out", "o.npy", "--policy", "emulated"}), 3,
                  "mbirk recon runs on the host only");
   EXPECT_FALSE(fs::exists(out));
 }
+
+#if defined(MBIRK_NVTX_TOOL)
+/// NVTX's ranges as a tool gets them (tests/instrument/nvtx_tool.cpp): one for each call of what runs on the host.
+TEST_F(Policies, NvtxMarksCalls) {
+  keep("sparse_back_project");
+  for (auto const* policy : {"host", "emulated"}) {
+    auto const log = scratch / policy;
+    auto const done = run_words({"env", std::string("NVTX_INJECTION64_PATH=") + MBIRK_NVTX_TOOL, "MBIRK_NVTX_TOOL_LOG=" + log.string(), MBIRK_PROGRAM, "run",
+                                 folder.string(), "--out", out.string(), "--policy", policy, "--instrument", "nvtx", "--check"});
+    EXPECT_EQ(done.code, 0) << done;
+    EXPECT_EQ(file_text(log), "projector sparse_back_project\n");
+  }
+}
+#else
+TEST_F(Policies, NvtxIsNotThere) { expect_failure(run({"--instrument", "nvtx"}), 3, "built without NVTX"); }
+#endif
 
 /// What is wrong with the data is found on the device as on the host, and said the same way.
 TEST_F(Policies, BadDataUnderEmulation) {

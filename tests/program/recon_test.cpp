@@ -265,7 +265,7 @@ TEST(ReconPeak, IsWhatIsAnnounced) {
           for (std::size_t i = 0; i < y.size(); ++i) y[i] = 1 + std::sin(static_cast<float>(i));
           view<float const, 3> const sinogram(y.data(), shape), weights(w.data(), shape);
           peak_resource memory;
-          program::recon_context const ctx{exec::host(2, &memory), instrument::none{}};
+          program::recon_context const ctx{exec::host(2, &memory), {}};
           recon_options options;
           options.max_iterations = 1;
           options.granularity = {subsets};

@@ -56,6 +56,11 @@ template <instrumentation_policy A, instrumentation_policy B> struct both {
     return guard<decltype(detail::copy_guard(a, exec, what, bytes)), decltype(detail::copy_guard(b, exec, what, bytes))>{
         detail::copy_guard(a, exec, what, bytes), detail::copy_guard(b, exec, what, bytes)};
   }
+  void finished(void const* data, char const* what) const
+    requires(a_watches || b_watches)
+  {
+    watcher().finished(data, what);
+  }
   template <class T> auto observe(T* data, array_info info) const
     requires(a_watches || b_watches)
   {

@@ -41,7 +41,7 @@ struct array_info {
 /// What is noticed while an operation runs.
 ///
 /// Optional, found where it is there: kernel(exec, kernel_info) and copy(exec, "MemcpyHtoD", bytes) return guards around a launch and a transfer; the guard of a
-/// kernel on the host is told of each finished task by did(worker).
+/// kernel on the host is told of each finished task by did(worker). finished(data, "name") is told of a temporary before its memory is given back.
 ///
 /// backend<Native>: the kernels' vocabulary; Native itself unless data access is watched.
 /// serial: tasks must run in index order on one thread. dataless: arrays have no data (the cost model).

@@ -42,7 +42,7 @@ class open_operation {
   void settle() {
     char const* const stage = names_.empty() ? nullptr : names_.back();
     record_.operations += counts_now;
-    stage_record s{stage ? stage : "", counts_now, {}};
+    stage_record s{stage ? stage : "", counts_now, {}, {}};
     counts_now = {};
     for (auto& t : tallies_) {
       access_counts now = t.now;
@@ -54,14 +54,18 @@ class open_operation {
         now.touched += 4 * static_cast<std::uint64_t>(std::popcount(read | written));
         t.total_read[k] |= read & ~t.total_written[k];
         t.total_written[k] |= written;
+        if (!t.fresh.empty()) t.fresh[k] |= written;
         t.read[k] = t.written[k] = 0;
       }
       t.total.loads += now.loads, t.total.stores += now.stores;
       t.total.bytes_loaded += now.bytes_loaded, t.total.bytes_stored += now.bytes_stored;
       t.total.requests += now.requests, t.total.sectors += now.sectors;
       t.now = {};
-      if (now.loads + now.stores > 0) s.arrays.push_back(describe(t, now, false));
+      if (now.loads + now.stores == 0) continue;
+      s.arrays.push_back(describe(t, now, false));
+      if (t.all_lines) s.arrays.back().reuse = t.reuse.take_part();
     }
+    if (has(what_, level::reuse)) s.reuse = lines_.take_part();
     if (stage && (s.operations != op_counts{} || !s.arrays.empty())) record_.stages.push_back(std::move(s));
   }
 
@@ -83,6 +87,7 @@ class open_operation {
     if (has(what_, level::unique)) {
       auto const words = static_cast<std::size_t>(bytes / 256 + 2);
       t.read.resize(words), t.written.resize(words), t.total_read.resize(words), t.total_written.resize(words);
+      if (has(what_, level::ranges) && info.role == array_role::temporary) t.fresh.resize(words);
     }
     if (has(what_, level::reuse)) {
       index_t const lines = ceil_div(bytes, reuse_engine::line_bytes) + 1;
@@ -98,7 +103,19 @@ class open_operation {
       scratch_.push_back(&tally(base, {layout[i].name, array_role::scratch, layout[i].bytes / 4}, "f32", 4));
     return scratch_.data();
   }
-  void allocated() noexcept { ++record_.allocations; }
+  void allocated(std::string_view name, index_t bytes) noexcept {
+    ++record_.allocations;
+    for (auto& t : tallies_)
+      if (!t.fresh.empty() && t.name == name && t.elements * t.item_bytes == bytes) std::fill(t.fresh.begin(), t.fresh.end(), 0);
+  }
+  /// A temporary is about to go: what kernels wrote into it is scanned.
+  void finished(void const* data, std::string_view name) {
+    for (auto& t : tallies_) {
+      if (t.fresh.empty() || t.base != data || t.name != name) continue;
+      for (std::size_t k = 0; k < t.fresh.size(); ++k) t.fresh[k] |= t.written[k];
+      t.values += scan(t, &t.fresh);
+    }
+  }
   /// What was counted since the last boundary, to be subtracted from what will have been after a kernel; kernels cross no boundary.
   kernel_record so_far(kernel_info const& k) const {
     kernel_record r{{}, k.name, 1, static_cast<std::uint64_t>(k.tasks), counts_now, 0, 0};
@@ -131,9 +148,13 @@ class open_operation {
     }
     if (has(what_, level::reuse)) r.reuse = t.reuse.result();
     bool const outer = t.role == array_role::argument || t.role == array_role::output;
-    if (has(what_, level::ranges) && outer && t.base && std::string_view(t.type) == "f32")
-      r.values = scan_values(static_cast<float const*>(t.base), t.elements);
+    r.values = has(what_, level::ranges) && outer && t.base ? scan(t, nullptr) : t.values;
     return r;
+  }
+  static value_range scan(array_tally const& t, std::vector<std::uint64_t> const* words) {
+    if (std::string_view(t.type) == "f32") return scan_values(static_cast<float const*>(t.base), t.elements, words);
+    if (std::string_view(t.type) == "f64") return scan_values(static_cast<double const*>(t.base), t.elements, words);
+    return {};
   }
 
   level what_;
@@ -219,8 +240,11 @@ template <level Level, bool Dataless> class counting_policy {
 
   [[nodiscard]] counting_guard scope(op_info op) const { return {*into_, op, level_}; }
   [[nodiscard]] counting_guard stage(char const* stage_name) const { return {*into_, stage_name}; }
-  void allocated(char const*, index_t) const noexcept {
-    if (into_->open) into_->open->allocated();
+  void allocated(char const* array, index_t bytes) const noexcept {
+    if (into_->open) into_->open->allocated(array, bytes);
+  }
+  void finished(void const* data, char const* array) const {
+    if (into_->open) into_->open->finished(data, array);
   }
   void released(char const*, index_t) const noexcept {}
   template <class Exec> [[nodiscard]] counting_launch kernel(Exec const&, kernel_info const& k) const { return {into_->open, k}; }

@@ -21,7 +21,7 @@ enum class level : unsigned {
   operations = 0,
   unique = 1,  ///< unique bytes: a bit per 4-byte word
   reuse = 2,   ///< stack distances in 64-byte lines, of all arrays together and of each
-  ranges = 4,  ///< values of arguments and outputs
+  ranges = 4,  ///< values of arguments and outputs; with unique, those that kernels wrote into temporaries
 };
 constexpr level operator|(level a, level b) noexcept { return level{static_cast<unsigned>(a) | static_cast<unsigned>(b)}; }
 constexpr bool has(level all, level one) noexcept { return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0; }
@@ -91,6 +91,8 @@ struct array_tally {
   std::vector<std::uint64_t> read, written;
   access_counts total;
   std::vector<std::uint64_t> total_read, total_written;
+  std::vector<std::uint64_t> fresh;  ///< of a temporary: words written since it was made
+  value_range values;                ///< of temporaries that are gone
   reuse_engine reuse;
   reuse_engine* all_lines = nullptr;  ///< the engine that sees all arrays
   std::uint32_t first_line = 0;       ///< of this array in it
@@ -104,13 +106,14 @@ struct array_record {
   int item_bytes;
   std::uint64_t outside;
   access_counts counts;
-  reuse_result reuse;
-  value_range values;
+  reuse_result reuse;  ///< in a stage, of powers of two lines and without write-backs
+  value_range values;  ///< of the operation only
 };
 struct stage_record {
   std::string name;
   op_counts operations;
   std::vector<array_record> arrays;
+  reuse_result reuse;  ///< of all arrays; as those of its arrays
 };
 
 /// All launches of one kernel in one stage.

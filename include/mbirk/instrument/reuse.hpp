@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -17,6 +18,16 @@ namespace mbirk::instrument {
 struct reuse_result {
   std::uint64_t accesses = 0, cold = 0;
   std::vector<std::uint64_t> capacity_lines, read_misses, write_backs;
+
+  /// What two parts of a run did, of the sizes of either. Write-backs are of whole runs and not added.
+  reuse_result& operator+=(reuse_result const& o) {
+    for (std::size_t k = 0; k < std::max(read_misses.size(), o.read_misses.size()); ++k) {
+      if (k == read_misses.size()) capacity_lines.push_back(o.capacity_lines[k]), read_misses.push_back(cold);  // where a list ends, only cold misses are left
+      read_misses[k] += k < o.read_misses.size() ? o.read_misses[k] : o.cold;
+    }
+    accesses += o.accesses, cold += o.cold;
+    return *this;
+  }
 };
 
 /// Exact stack distances by time-ordered bits: a live bit per slot of time, a Fenwick tree over blocks of 512 bits, renumbering when time runs out.
@@ -46,16 +57,17 @@ class reuse_engine {
   void touch(std::uint32_t line, bool store, bool full) {
     if (now_ == bits_.size() * 64) compact();
     std::uint64_t const before = std::exchange(last_[line], now_);
-    ++accesses_;
+    ++accesses_, ++part_.accesses;
     bool const fetch = !(store && full);
     std::uint64_t distance = 0;
     if (before == never) {
       ++live_;
-      cold_ += fetch;
+      cold_ += fetch, part_.cold += fetch;
     } else {
       distance = live_ - live_up_to(before);
       flip(before, false);
       distances_[distance] += fetch;
+      part_.by_width[std::bit_width(distance)] += fetch;
     }
     // dirty_from: the smallest size at which the line is still dirty here. A load from further away finds it written back in smaller memories.
     auto& dirty = dirty_from_[line];
@@ -86,6 +98,22 @@ class reuse_engine {
       r.write_backs.push_back(static_cast<std::uint64_t>(size < flushed.size() ? flushed[size] : flushed.back()));
       if (size >= lines) break;
     }
+    return r;
+  }
+
+  /// What happened since the last call, as seen by the same memories: sizes 1, 2, 4 ... up to that where only cold misses are left. No write-backs: a
+  /// line that this part made dirty may leave in a later one.
+  reuse_result take_part() {
+    reuse_result r{part_.accesses, part_.cold, {}, {}, {}};
+    std::uint64_t misses = part_.cold;
+    for (auto const n : part_.by_width) misses += n;
+    // A memory of 2^k lines misses what comes from distance 2^k and more: of width k + 1 and more.
+    for (std::size_t k = 0; k < part_.by_width.size(); ++k) {
+      misses -= part_.by_width[k];
+      r.capacity_lines.push_back(std::uint64_t{1} << k), r.read_misses.push_back(misses);
+      if (misses == part_.cold) break;
+    }
+    part_ = {};
     return r;
   }
 
@@ -127,6 +155,10 @@ class reuse_engine {
   std::vector<std::uint64_t> tree_;  // Fenwick over blocks; unsigned wrap-around makes -1 work
   std::vector<std::uint64_t> distances_, write_backs_;
   std::uint64_t now_ = 0, live_ = 0, accesses_ = 0, cold_ = 0;
+  struct part {
+    std::uint64_t accesses = 0, cold = 0;
+    std::array<std::uint64_t, 48> by_width{};  ///< distances of 0 bits, 1 bit, ...
+  } part_;
 };
 
 }  // namespace mbirk::instrument

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
@@ -27,71 +29,94 @@ struct heap_snapshot {
   std::vector<heap_site> sites;  ///< in the order of their stacks
 };
 
+/// One array of a trace.
+struct heap_array {
+  std::vector<std::string> stack;  ///< operations and stages, outermost first, then the array
+  std::int64_t bytes;
+  std::int64_t begin, end;  ///< nanoseconds since the trace began; end is never_released where the trace ends first
+  static constexpr std::int64_t never_released = std::numeric_limits<std::int64_t>::max();
+};
+
 /// The allocations of a trace in the order of time, and what they were made in. Events must be those of one thread of control, as the policies write them.
 class heap_history {
  public:
-  explicit heap_history(instrument::trace_buffer const& trace) {
+  explicit heap_history(instrument::trace_buffer const& trace) : dropped_(trace.dropped()) {
     using instrument::event_kind;
+    std::vector<instrument::trace_event> spans, changes;
     for (auto const& e : trace.events()) {
-      if (e.kind == event_kind::memory) changes_.push_back(e);
-      else if (e.kind == event_kind::operation || e.kind == event_kind::stage) spans_.push_back(e);
+      if (e.kind == event_kind::memory) changes.push_back(e);
+      else if (e.kind == event_kind::operation || e.kind == event_kind::stage) spans.push_back(e);
     }
     // Spans are written when they end, an outer one after what it encloses; changes as they happen.
-    std::vector<std::size_t> order(spans_.size());
+    std::vector<std::size_t> order(spans.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return spans_[a].begin != spans_[b].begin ? spans_[a].begin < spans_[b].begin : a > b;
+      return spans[a].begin != spans[b].begin ? spans[a].begin < spans[b].begin : a > b;
     });
-    std::vector<instrument::trace_event> sorted;
-    for (auto const k : order) sorted.push_back(spans_[k]);
-    spans_ = std::move(sorted);
-  }
 
-  /// What is live after the changes up to `time`, a time of the trace. What was allocated before the trace began, and is released in it, counts as nothing.
-  heap_snapshot at(std::int64_t time) const {
-    std::map<std::vector<std::string>, heap_site> sites;
-    std::map<std::pair<std::string, std::int64_t>, std::vector<heap_site*>> live;  // by array and bytes, the latest last
+    std::map<std::pair<std::string, std::int64_t>, std::vector<std::size_t>> live;  // by array and bytes, the latest last
     std::vector<instrument::trace_event> around;
     std::size_t next = 0;
     index_t before = 0;
-    heap_snapshot now{time, 0, {}};
-    for (auto const& e : changes_) {
-      if (e.begin > time) break;
-      for (; next < spans_.size() && spans_[next].begin <= e.begin; ++next) around.push_back(spans_[next]);
+    for (auto const& e : changes) {
+      for (; next < spans.size() && spans[order[next]].begin <= e.begin; ++next) around.push_back(spans[order[next]]);
       std::erase_if(around, [&](auto const& span) { return span.end < e.begin; });
-      index_t const change = e.value - std::exchange(before, e.value);
-      auto& arrays = live[{e.name, std::abs(change)}];
+      index_t const difference = e.value - std::exchange(before, e.value);
+      index_t const change = e.bytes != 0 ? e.bytes : difference;
+      levels_.push_back({e.begin, e.value});
+      auto& same = live[{e.name, std::abs(change)}];
       if (change > 0) {
         std::vector<std::string> stack;
         for (auto const& span : around) stack.push_back(span.name);
         stack.push_back(e.name);
-        auto& site = sites[stack];
-        site.stack = stack;
-        ++site.live_arrays, ++site.all_arrays, site.live_bytes += change, site.all_bytes += change;
-        now.live_bytes += change;
-        arrays.push_back(&site);
-      } else if (change < 0 && !arrays.empty()) {
-        auto& site = *arrays.back();
-        arrays.pop_back();
-        --site.live_arrays, site.live_bytes += change;
-        now.live_bytes += change;
+        same.push_back(arrays_.size());
+        arrays_.push_back({std::move(stack), change, e.begin, heap_array::never_released});
+      } else if (change < 0 && !same.empty()) {
+        arrays_[same.back()].end = e.begin;
+        same.pop_back();
       }
     }
-    for (auto& [stack, site] : sites) now.sites.push_back(std::move(site));
+  }
+
+  /// Those that the trace saw being allocated, in that order. What was allocated before it began, and is released in it, is not here.
+  std::vector<heap_array> const& arrays() const noexcept { return arrays_; }
+  /// Events that the trace had no room for, of whatever kind.
+  std::uint64_t dropped() const noexcept { return dropped_; }
+
+  /// What is live after the changes up to `time`, a time of the trace.
+  heap_snapshot at(std::int64_t time) const {
+    std::map<std::vector<std::string>, heap_site> sites;
+    heap_snapshot now{time, 0, {}};
+    for (auto const& a : arrays_) {
+      if (a.begin > time) break;
+      auto& site = sites[a.stack];
+      ++site.all_arrays, site.all_bytes += a.bytes;
+      if (a.end <= time) continue;
+      ++site.live_arrays, site.live_bytes += a.bytes;
+      now.live_bytes += a.bytes;
+    }
+    for (auto& [stack, site] : sites) site.stack = stack, now.sites.push_back(std::move(site));
     return now;
   }
 
   /// When most is live between two times, both included; `begin` when nothing changes there.
-  heap_snapshot peak(std::int64_t begin, std::int64_t end) const {
+  heap_snapshot peak(std::int64_t begin, std::int64_t end) const { return at(peak_time(begin, end)); }
+  std::int64_t peak_time(std::int64_t begin, std::int64_t end) const {
     index_t most = -1;
     std::int64_t when = begin;
-    for (auto const& e : changes_)
-      if (e.begin >= begin && e.begin <= end && e.value > most) most = e.value, when = e.begin;
-    return at(when);
+    for (auto const& l : levels_)
+      if (l.time >= begin && l.time <= end && l.live_bytes > most) most = l.live_bytes, when = l.time;
+    return when;
   }
 
  private:
-  std::vector<instrument::trace_event> spans_, changes_;
+  struct level {
+    std::int64_t time;
+    index_t live_bytes;
+  };
+  std::vector<heap_array> arrays_;
+  std::vector<level> levels_;
+  std::uint64_t dropped_;
 };
 
 /// The bytes of a profile.proto (github.com/google/pprof), not compressed: sample types inuse_objects, inuse_space, alloc_objects, alloc_space, of which

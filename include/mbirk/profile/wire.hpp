@@ -2,12 +2,35 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace mbirk::profile {
+
+/// The text as UTF-8 in one line: readers reject a whole file for one text that is neither.
+inline std::string utf8_line(std::string_view text) {
+  std::string clean;
+  for (std::size_t k = 0; k < text.size();) {
+    auto const first = static_cast<unsigned char>(text[k]);
+    std::size_t const length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    bool good = length > 0 && k + length <= text.size() && first >= 32 && first != 127;
+    for (std::size_t j = 1; good && j < length; ++j) good = (static_cast<unsigned char>(text[k + j]) & 0xc0) == 0x80;
+    if (good && length == 3) {  // no longer form than needed, no halves of UTF-16
+      auto const second = static_cast<unsigned char>(text[k + 1]);
+      good = !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second >= 0xa0);
+    }
+    if (good && length == 4) {
+      auto const second = static_cast<unsigned char>(text[k + 1]);
+      good = !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second >= 0x90);
+    }
+    clean += good ? text.substr(k, length) : first < 32 || first == 127 ? std::string_view(" ") : std::string_view("?");
+    k += good ? length : 1;
+  }
+  return clean;
+}
 
 /// A message that grows field by field. Fields may come in any order, and repeated ones again and again.
 class wire {
@@ -23,6 +46,8 @@ class wire {
   /// string or bytes.
   void text(int field, std::string_view value) { tag(field, 2), varint(value.size()), bytes_ += value; }
   void message(int field, wire const& inner) { text(field, inner.bytes_); }
+  /// The fields of another message, as if they had been written here.
+  void append(wire const& more) { bytes_ += more.bytes_; }
   /// Repeated numbers in one field.
   void packed(int field, std::span<std::int64_t const> values) {
     wire inner;

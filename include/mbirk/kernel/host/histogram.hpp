@@ -48,23 +48,26 @@ template <class B> struct count_bins {
   std::int32_t* counts;  // (tasks, bins), zero; null without data
   walk w;
 
-  MBIRK_HD void operator()(index_t task) const noexcept {
+  // Not part of the loop over tasks, which is another one for every instrument: g++ 12 then runs out of registers in some of them, and a byte that
+  // it stores and reads as a word made tracing twice as slow as nothing.
+  MBIRK_NOINLINE void operator()(index_t task) const noexcept {
     auto const low = B::broadcast(least), range = B::broadcast(width), number = B::broadcast(static_cast<float>(bins));
     auto* const table = B::has_data ? counts + task * bins : nullptr;
+    // Not the members: for all that the compiler knows, a count may lie in them, and what it reads again for every element costs it registers.
+    auto const end = static_cast<float>(bins);
+    auto const last = bins - 1;
+    auto const* const edge = edges;
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
       auto const x = load_lanes<B>(in(p), n);
-      B::each_lane(x, (x - low) / range * number, n, [&](float value, float guess) MBIRK_FLAT {
-        std::int32_t b = guess < number_of_bins() ? static_cast<std::int32_t>(guess) : bins - 1;
-        b -= value < edges[b];
-        b += (value >= edges[b + 1]) & (b < bins - 1);
+      B::each_lane(x, (x - low) / range * number, n, [=](float value, float guess) MBIRK_FLAT {
+        std::int32_t b = guess < end ? static_cast<std::int32_t>(guess) : last;
+        b -= value < edge[b];
+        b += (value >= edge[b + 1]) & (b < last);
         B::count(table + b, true);
       });
       B::note_scalar({.compare = 3 * n, .convert = n, .integer = 4 * n});
     });
   }
-
- private:
-  MBIRK_HD float number_of_bins() const noexcept { return static_cast<float>(bins); }
 };
 
 /// Floats as unsigned numbers in the same order.
@@ -91,7 +94,7 @@ template <class B> struct count_digits {
   std::int32_t* counts;  // (tasks, table_size), zero; null without data
   walk w;
 
-  MBIRK_HD void operator()(index_t task) const noexcept {
+  MBIRK_NOINLINE void operator()(index_t task) const noexcept {
     auto* const table = B::has_data ? counts + task * table_size : nullptr;
     std::uint32_t const mask = (std::uint32_t{1} << round.bits) - 1;
     walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {

@@ -1,0 +1,133 @@
+// What a traced run did, call by call: the outermost operations of each thread, and the kernels and temporaries of each. Exporters build on it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "mbirk/instrument/trace.hpp"
+
+namespace mbirk::profile {
+
+/// The smallest part of a step that has a time of its own: a launch, or an operation or stage in which nothing else was noticed.
+struct traced_kernel {
+  instrument::trace_event event;  ///< of a device: when it ran there
+  std::string stage;              ///< the spans around it from the operation inwards, "iteration/subset/back", as counting has them
+  std::string name;
+  bool on_device = false;
+};
+
+/// A call of an operation that was not part of another one.
+struct traced_step {
+  instrument::trace_event operation;
+  std::vector<traced_kernel> kernels;            ///< in the order of their launches
+  std::vector<instrument::trace_event> memory;   ///< in the order of time
+};
+
+namespace detail {
+
+/// By begin, an enclosing span before what it encloses. Spans are written when they end, so of two with the same times the later one encloses.
+inline std::vector<instrument::trace_event> nested_order(std::vector<instrument::trace_event> const& events) {
+  std::vector<std::size_t> order(events.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    auto const &x = events[a], &y = events[b];
+    if (x.begin != y.begin) return x.begin < y.begin;
+    return x.end != y.end ? x.end > y.end : a > b;
+  });
+  std::vector<instrument::trace_event> sorted;
+  for (auto const k : order) sorted.push_back(events[k]);
+  return sorted;
+}
+
+/// Goes through the spans of one thread, outer ones first, and keeps those that are open.
+class step_finder {
+ public:
+  step_finder(std::map<std::uint64_t, instrument::trace_event> const& on_device, std::vector<traced_step>& into) : on_device_(on_device), into_(into) {}
+
+  void take(instrument::trace_event const& e) {
+    using instrument::event_kind;
+    close(e.begin, e.end);
+    if (e.kind == event_kind::memory) {
+      if (in_step_) step_.memory.push_back(e);
+      return;
+    }
+    if (!open_.empty()) open_.back().parts++;
+    bool const span = e.kind == event_kind::operation || e.kind == event_kind::stage;
+    if (span) {
+      if (!in_step_ && e.kind == event_kind::operation) in_step_ = true, step_ = {e, {}, {}}, first_ = open_.size();
+      open_.push_back({e, 0, step_.kernels.size()});
+    } else if (in_step_ && e.kind == event_kind::kernel) {
+      step_.kernels.push_back({e, path(open_.size()), e.name, false});
+    } else if (in_step_ && e.kind == event_kind::launch) {
+      if (auto const found = on_device_.find(e.id); found != on_device_.end() && found->second.kind == event_kind::kernel)
+        step_.kernels.push_back({found->second, path(open_.size()), e.name, true});
+    }
+  }
+  void finish() {
+    while (!open_.empty()) pop();
+  }
+
+ private:
+  struct open_span {
+    instrument::trace_event event;
+    int parts;             ///< spans and launches directly inside
+    std::size_t position;  ///< among the kernels of the step
+  };
+
+  void close(std::int64_t begin, std::int64_t end) {
+    while (!open_.empty() && !(open_.back().event.begin <= begin && end <= open_.back().event.end)) pop();
+  }
+  void pop() {
+    auto const closed = open_.back();
+    open_.pop_back();
+    if (!in_step_ || open_.size() < first_) return;
+    if (closed.parts == 0)
+      step_.kernels.insert(step_.kernels.begin() + static_cast<std::ptrdiff_t>(closed.position), {closed.event, path(open_.size()), closed.event.name, false});
+    if (open_.size() > first_) return;
+    into_.push_back(std::move(step_));
+    step_ = {}, in_step_ = false;
+  }
+  std::string path(std::size_t depth) const {
+    std::string text;
+    for (std::size_t k = first_ + 1; k < depth; ++k) text += (text.empty() ? "" : "/") + std::string(open_[k].event.name);
+    return text;
+  }
+
+  std::map<std::uint64_t, instrument::trace_event> const& on_device_;
+  std::vector<traced_step>& into_;
+  std::vector<open_span> open_;
+  traced_step step_{};
+  std::size_t first_ = 0;  ///< spans around the step
+  bool in_step_ = false;
+};
+
+}  // namespace detail
+
+/// The steps of all threads, by when they began. Events that the trace has dropped are missing in them.
+inline std::vector<traced_step> steps_of(instrument::trace_buffer const& trace) {
+  using instrument::event_kind;
+  std::map<std::int32_t, std::vector<instrument::trace_event>> threads;
+  std::map<std::uint64_t, instrument::trace_event> on_device;
+  auto const tracks = trace.tracks();
+  for (auto const& e : trace.events()) {
+    bool const thread = tracks[static_cast<std::size_t>(e.track)].kind == instrument::track_kind::thread;
+    if (thread && e.kind != event_kind::counter) threads[e.track].push_back(e);
+    if (!thread && e.id != 0) on_device.emplace(e.id, e);
+  }
+  std::vector<traced_step> steps;
+  for (auto const& [track, events] : threads) {
+    detail::step_finder finder(on_device, steps);
+    for (auto const& e : detail::nested_order(events)) finder.take(e);
+    finder.finish();
+  }
+  std::sort(steps.begin(), steps.end(), [](traced_step const& a, traced_step const& b) {
+    return std::tie(a.operation.begin, a.operation.end, a.operation.track) < std::tie(b.operation.begin, b.operation.end, b.operation.track);
+  });
+  return steps;
+}
+
+}  // namespace mbirk::profile

@@ -1,0 +1,78 @@
+// Counts on the host against counts under emulation, kernel by kernel, for every operation. Kernels over packs are one text: with packs of 32 lanes the
+// host executes what a warp does, to the last operation and byte. What is not the same on both sides is listed.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "instrument/every_operation.hpp"
+#include "mbirk/exec/emulated.hpp"
+#include "mbirk/instrument/counting.hpp"
+
+namespace {
+
+using namespace mbirk;
+using namespace mbirk::testing;
+
+/// The host with packs as wide as a warp.
+struct wide_host : exec::host {
+  using exec::host::host;
+  using backend = simd::native<warp_lanes>;
+};
+
+/// Structures of their own on either side.
+std::set<std::string> const only_host{"parallel_forward", "parallel_back", "cone_forward", "cone_back"};
+/// And what a device does in kernels where the host adds in its own code or, for some lists of pixels, in the kernel before.
+std::set<std::string> const only_device{"parallel_gather", "parallel_block_back", "cone_gather", "cone_block_back", "each_view", "subtract_kept", "add_up"};
+
+instrument::kernel_record const* find(instrument::op_record const& r, instrument::kernel_record const& k) {
+  for (auto const& other : r.kernels)
+    if (other.name == k.name && other.stage == k.stage) return &other;
+  return nullptr;
+}
+
+template <class Scan> void compare(Scan const& s) {
+  int common = 0;
+  for (auto const& name : every_operation(s)) {
+    SCOPED_TRACE(name);
+    instrument::ledger host, device;
+    run_named(context{wide_host{1}, instrument::counting<>{host}}, s, name);
+    run_named(context{exec::emulated(), instrument::counting<>{device}}, s, name);
+    ASSERT_EQ(host.records().size(), 1u);
+    ASSERT_EQ(device.records().size(), 1u);
+    auto const &a = host.last(), &b = device.last();
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.items, b.items);
+    for (auto const& k : a.kernels) {
+      SCOPED_TRACE(k.stage + '/' + k.name);
+      auto const* other = find(b, k);
+      EXPECT_EQ(other == nullptr, only_host.contains(k.name));
+      if (!other) continue;
+      ++common;
+      EXPECT_EQ(k.launches, other->launches);
+      EXPECT_EQ(k.tasks, other->tasks);
+      EXPECT_EQ(k.operations, other->operations);
+      EXPECT_EQ(k.bytes_loaded, other->bytes_loaded);
+      EXPECT_EQ(k.bytes_stored, other->bytes_stored);
+    }
+    for (auto const& k : b.kernels) EXPECT_TRUE(find(a, k) || only_device.contains(k.name)) << k.name;
+    // Either side writes all of the result; of its arguments the device may read less: not the voxels that a view's detector does not see.
+    for (auto const& x : a.arrays)
+      for (auto const& y : b.arrays) {
+        if (x.name != y.name || x.role != y.role || (x.role != array_role::argument && x.role != array_role::output)) continue;
+        EXPECT_EQ(x.counts.unique_written, y.counts.unique_written) << x.name;
+        EXPECT_LE(y.counts.unique_read, x.counts.unique_read) << x.name;
+      }
+  }
+  EXPECT_GE(common, 50) << "most kernels are shared";
+}
+
+TEST(HostCounts, EqualThoseOfADeviceParallel) { compare(square_parallel(16)); }
+TEST(HostCounts, EqualThoseOfADeviceCone) { compare(square_cone(16)); }
+TEST(HostCounts, EqualThoseOfADeviceOddParallel) { compare(odd_parallel(0.8)); }
+TEST(HostCounts, EqualThoseOfADeviceOddCone) {  // few views and pixels: fibers are slow
+  compare(cone_scan(cone_parameters{.sinogram_shape = {3, 17, 11}, .angles = {0.1f, 2.9f, 4.4f}, .source_detector_dist = 60, .source_iso_dist = 41,
+                                    .helical_z_shifts = {-1.f, 0.f, 1.f}, .use_curved_detector = true, .delta_det_channel = 0.9, .delta_det_row = 1.1,
+                                    .det_channel_offset = 0.7, .delta_voxel = 0.75, .recon_shape = std::array<index_t, 3>{9, 8, 37}}));
+}
+
+}  // namespace

@@ -1,0 +1,140 @@
+// mbirk report, and the tables that mbirk profile writes.
+#include <algorithm>
+
+#include "program.hpp"
+
+namespace mbirk::test {
+namespace {
+
+struct Report : testing::Test {
+  scratch_folder scratch;
+
+  static json cost(int flops) {
+    return {{"flops", flops}, {"bytes accessed", 8}, {"items", 4}, {"arithmetic intensity", 0.5}, {"source", "counted"}, {"memory", {{"peak", flops}}}};
+  }
+  static json run(std::string const& version, std::vector<std::pair<std::string, double>> const& times) {
+    json j{{"timestamp", "20260101_000000_" + std::to_string(times.size())}, {"volume_sizes", {8}}, {"runs_per_size", 3},
+           {"environment", {{"backend", "host"}, {"devices", {"a processor"}}, {"mbirk_version", version}, {"cpu", "a processor"}, {"threads", 2}, {"vector_lanes", 8}}},
+           {"measurements", json::array()}, {"cost_analysis", {{"8", json::object()}}}, {"errors", json::array()}};
+    for (auto const& [name, time] : times) {
+      j["measurements"].push_back({{"operation", name}, {"volume_size", 8}, {"run", 3}, {"time", time}, {"traced", false}});
+      j["cost_analysis"]["8"][name] = cost(16);
+    }
+    return j;
+  }
+  std::string file(std::string const& name, json const& j) const {
+    write_text(scratch / name, j.dump());
+    return (scratch / name).string();
+  }
+  outcome report(std::vector<std::string> words, std::string const& out = "merged.json") const {
+    words.insert(words.begin(), "report");
+    words.insert(words.end(), {"--out", (scratch / out).string()});
+    return mbirk_program(words);
+  }
+  json merged() const { return json::parse(file_text(scratch / "merged.json")); }
+};
+
+TEST_F(Report, MergesRuns) {
+  auto const a = file("a.json", run("1.0", {{"x", 1}, {"y", 4}}));
+  auto other = run("1.0", {{"x", 3}});
+  other["cost_analysis"]["8"]["x"]["memory"]["peak"] = 99;  // another number of threads
+  other["volume_sizes"] = {8, 16};
+  auto const b = file("b.json", other);
+  auto const done = report({a, b});
+  ASSERT_EQ(done.code, 0) << done;
+  EXPECT_NE(done.out.find("2.000 s"), std::string::npos) << "the median of x\n" << done;
+  EXPECT_EQ(done.out.find("different versions"), std::string::npos) << done;
+  auto const m = merged();
+  ASSERT_EQ(m["measurements"].size(), 3u);
+  EXPECT_EQ(m["measurements"][1]["source"], a);
+  EXPECT_EQ(m["measurements"][2]["source"], b);
+  EXPECT_EQ(m["measurements"][2]["time"], 3);
+  EXPECT_EQ(m["volume_sizes"], json({8, 16}));
+  EXPECT_EQ(m["cost_analysis"]["8"]["x"], cost(16));
+  ASSERT_EQ(m["environments"].size(), 2u);
+  EXPECT_EQ(m["environments"][1]["source"], b);
+  EXPECT_TRUE(m["errors"].empty());
+  EXPECT_EQ(mbirk_program({"compare", (scratch / "merged.json").string(), (scratch / "merged.json").string()}).code, 0) << "a merged run is a run";
+
+  auto const again = mbirk_program({"report", (scratch / "merged.json").string(), file("c.json", run("2.0", {{"z", 1}})), "--out", (scratch / "all.json").string()});
+  ASSERT_EQ(again.code, 0) << again;
+  EXPECT_NE(again.out.find("different versions of mbirk: 1.0, 2.0"), std::string::npos) << again;
+  auto const all = json::parse(file_text(scratch / "all.json"));
+  EXPECT_EQ(all["environments"].size(), 3u);
+  EXPECT_EQ(all["measurements"][0]["source"], a) << "runs keep their names";
+}
+
+TEST_F(Report, CostsThatDisagreeAreErrors) {
+  auto wrong = run("1.0", {{"x", 1}});
+  wrong["cost_analysis"]["8"]["x"]["flops"] = 17;
+  auto const a = file("a.json", run("1.0", {{"x", 1}})), b = file("b.json", wrong);
+  auto const done = report({a, b});
+  EXPECT_EQ(done.code, 1) << done;
+  EXPECT_NE(done.out.find("flops is 16 and 17"), std::string::npos) << done;
+  auto const m = merged();
+  ASSERT_EQ(m["errors"].size(), 1u);
+  EXPECT_EQ(m["errors"][0]["operation"], "x");
+  EXPECT_EQ(m["errors"][0]["source"], b);
+  EXPECT_EQ(m["cost_analysis"]["8"]["x"]["flops"], 16) << "that of the first run";
+}
+
+TEST_F(Report, BadFilesAndNames) {
+  auto const good = file("a.json", run("1.0", {{"x", 1}}));
+  auto const fails = [&](json const& j, std::string const& part) { expect_failure(report({good, file("bad.json", j)}), 2, part); };
+  fails({{"measurements", json::array()}}, "bad.json: timestamp is missing, expected a report of mbirk profile");
+  auto j = run("1.0", {{"x", 1}});
+  j["measurements"][0]["time"] = -1;
+  fails(j, "measurements[0].time is -1, expected seconds >= 0");
+  j = run("1.0", {{"x", 1}});
+  j["cost_analysis"]["8"]["x"].erase("items");
+  fails(j, "cost_analysis.8.x.items is missing");
+  j = run("1.0", {{"x", 1}});
+  j["environment"]["devices"] = json::array();
+  fails(j, "environment.devices is []");
+  fails(json::array(), "bad.json");
+  write_text(scratch / "text", "hello");
+  expect_failure(report({good, (scratch / "text").string()}), 2, "is not valid JSON");
+  expect_failure(report({good, (scratch / "none").string()}), 2, "none: no such file");
+  expect_failure(report({good, good}), 2, "is given twice");
+  expect_failure(report({good}, "report.html"), 2, "report.html, expected a name that ends in .json");
+  expect_failure(mbirk_program({"report", good}), 2, "--out is missing");
+  expect_failure(mbirk_program({"report"}), 2, "RUN.json is required");
+  expect_failure(report({good}, "a.json"), 2, "is one of the runs");
+  EXPECT_FALSE(fs::exists(scratch / "merged.json"));
+}
+
+/// What mbirk profile counts, in its tables as in its JSON; two of its runs together.
+TEST_F(Report, TablesOfAProfile) {
+  std::vector<std::string> runs;
+  for (char const* folder : {"one", "two"}) {
+    auto const done = mbirk_program({"profile", "--sizes", "8", "--runs", "2", "--quiet", "--ops", "cone_*project", "--out", (scratch / folder).string()});
+    ASSERT_EQ(done.code, 0) << done;
+    for (auto const& entry : fs::directory_iterator(scratch / folder))
+      if (entry.path().extension() == ".json") runs.push_back(entry.path().string());
+  }
+  ASSERT_EQ(runs.size(), 2u);
+  auto const done = report(runs);
+  EXPECT_EQ(done.code, 0) << "counts do not depend on the run\n" << done;
+
+  auto const first = json::parse(file_text(runs[0]));
+  auto const& cost = first["cost_analysis"]["8"]["cone_forward_project"];
+  std::uint64_t flops = 0, misses = 0;
+  for (auto const& k : cost["kernels"]) flops += k["flops"].get<std::uint64_t>();
+  EXPECT_EQ(cost["flops"], flops);
+  for (auto const& s : cost["reuse by stage"]) misses += s["reuse"]["read misses"][0].get<std::uint64_t>();
+  EXPECT_EQ(cost["reuse"]["read misses"][0], misses) << "of a cache of one line";
+  for (auto const& a : cost["arrays"])
+    if (a["role"] == "argument" || a["role"] == "output" || a["name"] == "channel-major sinogram") EXPECT_LT(a["values"]["min"], a["values"]["max"]) << a["name"];
+  for (auto const& a : cost["device"]["arrays"])
+    if (a["role"] == "output") EXPECT_LE(a["access"]["sectors per request"], 4.0) << a["name"];
+
+  auto const tables = scratch / "one/tables" / first["timestamp"].get<std::string>();
+  if (!fs::exists(tables)) GTEST_SKIP() << "the program was built without liblzma";
+  std::string const python = MBIRK_PYTHON;
+  if (python.empty()) GTEST_SKIP() << "no Python";
+  auto const checked = run_words({python, MBIRK_GOLDEN_DIR "/../program/check_tables.py", runs[0], tables.string()});
+  EXPECT_EQ(checked.code, 0) << checked;
+}
+
+}  // namespace
+}  // namespace mbirk::test
