@@ -1,4 +1,5 @@
 # cmake -D document=<md> -D example=<cpp> -P check_document.cmake: the marked code of the document is that of the example, which is compiled and run.
+# Its mark there is "example: begin", or with several examples in a document "example 10_session: begin".
 # (Brackets and semicolons mean something to CMake's lists, so the texts are compared as they are, never as lists.)
 function(marked_text result file begin end indent)
   file(READ ${file} text)
@@ -16,7 +17,14 @@ function(marked_text result file begin end indent)
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
-marked_text(shown "${document}" "<!-- example: begin -->\n```cpp" "```\n<!-- example: end -->" "")
+get_filename_component(name ${example} NAME_WE)
+file(READ ${document} text)
+set(mark "example")
+string(FIND "${text}" "<!-- example ${name}: begin -->" named)
+if(NOT named EQUAL -1)
+  set(mark "example ${name}")
+endif()
+marked_text(shown "${document}" "<!-- ${mark}: begin -->\n```cpp" "```\n<!-- ${mark}: end -->" "")
 marked_text(run "${example}" "// example: begin" "// example: end" "  ")
 if(NOT shown STREQUAL run)
   message(FATAL_ERROR "${document} does not show the marked part of ${example}, which is:\n${run}")

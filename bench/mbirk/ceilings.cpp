@@ -1,11 +1,10 @@
 #include "ceilings.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <fstream>
 #include <memory_resource>
-#include <utility>
 
 #include "mbirk/exec/workspace.hpp"
 
@@ -14,34 +13,36 @@ namespace {
 
 using B = simd::native_backend;
 using pack = B::pack;
-using clock = std::chrono::steady_clock;
 
 constexpr int tries = 9;
+
+/// Time that this thread had a core: a thread that waits for one does not come out slower.
+double seconds_of_thread() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 
 /// units(): work done by one call on every thread, in whatever is counted. At least 10 ms a try.
 template <class Work> measured_rate rate(exec::host const& exec, double units, Work const& work) {
   int const threads = exec.threads();
   auto const seconds = [&](index_t repeats) {
-    auto const begin = clock::now();
-    exec.for_each(threads, threads, [&](index_t t, int) { work(t, repeats); });
-    return std::chrono::duration<double>(clock::now() - begin).count();
+    std::vector<double> each(static_cast<std::size_t>(threads));
+    exec.for_each(threads, threads, [&](index_t t, int) {
+      auto const begin = seconds_of_thread();
+      work(t, repeats);
+      each[static_cast<std::size_t>(t)] = seconds_of_thread() - begin;
+    });
+    return each;
   };
   index_t repeats = 1;
-  while (seconds(repeats) < 0.01) repeats *= 2;
-  auto const measured = [&](int count) {
-    std::vector<double> rates;
-    for (int k = 0; k < count; ++k) rates.push_back(static_cast<double>(repeats) * units * threads / seconds(repeats));
-    std::sort(rates.begin(), rates.end());
-    return rates;
-  };
-  auto rates = measured(tries);
-  // A thread that has to wait for a core makes little work seem long: longer tries until they are no faster, 0.3 s at most.
-  for (int k = 0; k < 5; ++k) {
-    repeats *= 2;
-    auto longer = measured(3);
-    if (longer.back() < 1.1 * rates.back()) break;
-    rates = std::move(longer);
+  while (std::ranges::max(seconds(repeats)) < 0.01) repeats *= 2;
+  std::vector<double> rates;
+  for (int k = 0; k < tries; ++k) {
+    double& all = rates.emplace_back(0);
+    for (auto const each : seconds(repeats)) all += static_cast<double>(repeats) * units / each;
   }
+  std::sort(rates.begin(), rates.end());
   return {rates.back(), rates[rates.size() / 2]};
 }
 
@@ -90,6 +91,18 @@ measured_rate measure_triad(exec::host const& exec, float* memory, index_t eleme
   });
 }
 
+/// What it takes to start the threads and to wait for them. Often, because most calls find them awake, as in a sequence of kernels.
+double measure_launch(exec::host const& exec) {
+  std::vector<double> times;
+  for (int k = 0; k < 1001; ++k) {
+    auto const begin = clock::now();
+    exec.for_each(exec.threads(), exec.threads(), [](index_t, int) { asm volatile("" : : : "memory"); });
+    times.push_back(std::chrono::duration<double>(clock::now() - begin).count());
+  }
+  std::nth_element(times.begin(), times.begin() + 500, times.end());
+  return times[500];
+}
+
 /// Of the first processor's cache of a level, or what is common where the system does not say. (sysconf counts last-level caches of other processors too.)
 index_t cache_bytes(int level, index_t otherwise) {
   for (int k = 0;; ++k) {
@@ -126,14 +139,25 @@ ceilings measure_ceilings(exec::host const& exec) {
   });
   for (auto& level : c.levels) level.read = measure_read(exec, memory, level.bytes / 4);
   c.triad = measure_triad(exec, memory, c.levels.back().bytes / 4);
+  c.launch_seconds = measure_launch(exec);
   pages.deallocate(memory, bytes);
   return c;
+}
+
+ceilings higher(ceilings a, ceilings const& b) {
+  if (a.threads == 0) return b;
+  auto const raise = [](measured_rate& x, measured_rate const& y) { x.best = std::max(x.best, y.best), x.median = std::max(x.median, y.median); };
+  raise(a.fma, b.fma), raise(a.triad, b.triad);
+  for (std::size_t k = 0; k < a.levels.size(); ++k) raise(a.levels[k].read, b.levels[k].read);
+  a.launch_seconds = std::min(a.launch_seconds, b.launch_seconds);
+  return a;
 }
 
 nlohmann::json to_json(ceilings const& c) {
   nlohmann::json levels = nlohmann::json::array();
   for (auto const& level : c.levels) levels.push_back({{"name", level.name}, {"bytes of a thread", level.bytes}, {"bytes per second", to_json(level.read)}});
-  return {{"threads", c.threads}, {"fma per second", to_json(c.fma)}, {"read", levels}, {"triad bytes per second", to_json(c.triad)}};
+  return {{"threads", c.threads}, {"fma per second", to_json(c.fma)}, {"read", levels}, {"triad bytes per second", to_json(c.triad)},
+          {"launch seconds", c.launch_seconds}};
 }
 
 std::string load_average() {

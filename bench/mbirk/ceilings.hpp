@@ -24,11 +24,15 @@ struct ceilings {
   measured_rate fma;    ///< float32 fused multiply-adds (two flops each), from registers
   std::vector<memory_level> levels;
   index_t last_cache_bytes = 0;  ///< what the last level of cache holds, of all threads that share it
+  double launch_seconds = 0;  ///< median of a kernel that does nothing, on every thread
   measured_rate triad;  ///< bytes of a = b + s c over arrays that no cache holds, without what a write reads first
 };
 
-/// Takes about a second. Rates of threads that other processes disturb come out too low; `best` is the least disturbed try.
+/// Takes about a second. Waiting for a core does not count, but what other processes take of caches and memory makes rates too low; `best` is the least
+/// disturbed try.
 ceilings measure_ceilings(exec::host const& exec);
+/// The higher rates of two measurements of the same machine, which other processes may have disturbed.
+ceilings higher(ceilings a, ceilings const& b);
 nlohmann::json to_json(ceilings const& c);
 
 /// Load averages of 1, 5 and 15 minutes as /proc/loadavg has them; empty where there is none.

@@ -69,16 +69,18 @@ record::hand_off_case case_of(record::graph const& g, profile_entry const& entry
 
 }  // namespace
 
-bool write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads, std::string const& verdict) {
+nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads, std::string const& verdict) {
   profile_problem const problem(entry.geometry, hand_off_size, threads, true);
   auto g = graph_of(entry, problem);
-  if (!g) return false;
+  if (!g) return nullptr;
   g->name = entry.name;
   auto c = case_of(*g, entry, problem, threads);
   c.verdict = verdict;
   c.formula = fmt::format("`{}` at size {}: {} views, from the definition in include/mbirk/definition.", entry.name, hand_off_size,
                           problem_shape::cube(hand_off_size).views);
+  nlohmann::json types;
   for (auto const& file : record::hand_off(*g, c)) {
+    if (file.name == "design.json") types = nlohmann::json::parse(file.bytes)["types"];
     auto const path = folder / entry.name / file.name;
     std::error_code failed;
     std::filesystem::create_directories(path.parent_path(), failed);
@@ -87,7 +89,7 @@ bool write_hand_off(std::filesystem::path const& folder, profile_entry const& en
     out.write(file.bytes);
     out.commit();
   }
-  return true;
+  return types;
 }
 
 }  // namespace mbirk::program

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "profile_problem.hpp"
@@ -13,7 +14,7 @@ inline constexpr index_t hand_off_size = 16;
 
 /// Writes <folder>/<operation>/{kernel.hpp, tb.cpp, fixed.hpp, vectors/, design.json, graph.txt, graph.dot, build.sh, README.md}, with the result of
 /// the tuned operation as what float32 must give. @param verdict  one sentence for the README; may be empty.
-/// @returns whether there is one: false for an operation without a graph. @throws io_error
-bool write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads, std::string const& verdict);
+/// @returns the word lengths that were found, with their error; null for an operation without a graph. @throws io_error
+nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads, std::string const& verdict);
 
 }  // namespace mbirk::program

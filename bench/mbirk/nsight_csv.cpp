@@ -147,7 +147,8 @@ void read_nsys(std::string const& file, known_operations const& operations, json
       c.emplace(row), kind = kind_of(*c);
       auto const* const count = kind == table::kernels_of_ranges ? "Kern Inst" : "Instances";
       for (auto const* const name : {"Total Time (ns)", count})
-        if (kind != table::other && !c->has(name)) fail(file, line_number, "has no column '" + std::string(name) + "', expected the CSV of nsys stats in nanoseconds");
+        if (kind != table::other && !c->has(name))
+          fail(file, line_number, "has no column '" + std::string(name) + "', expected the CSV of nsys stats in nanoseconds");
       any = any || kind != table::other;
       continue;
     }
@@ -257,7 +258,8 @@ void read_ncu(std::string const& file, known_operations const& operations, json&
   std::optional<std::size_t> ranges;
   cells units;
   std::map<std::pair<std::string, std::string>, kernel_metrics> found;  // by range and kernel
-  std::set<std::string> const identity{"ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"};
+  std::set<std::string> const identity{"ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Context",
+                                       "Stream", "Block Size", "Grid Size",    "Device",    "CC"};
   for (auto const line : lines_of(text)) {
     ++line_number;
     if (!line.starts_with('"')) continue;  // what the tool or the program says

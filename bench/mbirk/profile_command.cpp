@@ -1,13 +1,18 @@
 // mbirk profile: times, traces and counts every operation at several sizes, writes one JSON with the files beside it, and prints a table.
 #include <fmt/chrono.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "candidates.hpp"
+#include "ceilings.hpp"
 #include "command.hpp"
 #include "graph_files.hpp"
+#include "hand_off_files.hpp"
+#include "html_report.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "policy.hpp"
@@ -16,6 +21,7 @@
 #include "progress.hpp"
 #include "run_watch.hpp"
 #include "table_files.hpp"
+#include "trace_excerpt.hpp"
 #include "trace_file.hpp"
 #include "xplane_file.hpp"
 
@@ -24,6 +30,8 @@ namespace {
 
 using json = nlohmann::json;
 namespace fs = std::filesystem;
+
+constexpr std::size_t hand_off_folders = 3;
 
 struct profile_options {
   common_options common;
@@ -67,21 +75,27 @@ class profile_run {
         file_(out_ / ("mbirk_profile_" + when_ + ".json")), result_(file_), watch_("profile", options.monitor, options.common.quiet),
         bar_(options.sizes.size() * chosen_.size(), options.common.quiet) {
     report_ = {{"timestamp", when_}, {"volume_sizes", options_.sizes}, {"runs_per_size", options_.runs}, {"environment", policy_.environment()},
-               {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
+               {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}, {"hand_off", json::array()}};
   }
 
   int run() {
-    if (options_.traces()) raise_roofs();
+    raise_roofs();
     for (auto const n : options_.sizes) run_size(n);
+    raise_roofs();
+    report_["ceilings"] = to_json(roofs_);
+    judge();
     bar_.clear();
     result_.write(report_.dump(1) + "\n");
     result_.commit();
     watch_.finish();
     if constexpr (with_tables) write_tables(folder("tables"), report_);
+    auto const page = out_ / ("report_" + when_ + ".html");
+    write_html_report(report_, file_, page);
     print_summary(report_);
+    if (report_.contains("candidates")) print_candidates(report_["candidates"]);
     if (report_.contains("cupti_unavailable") && !options_.common.quiet)
       fmt::print(stderr, "mbirk: note: kernel times come from CUDA events, because CUPTI cannot be used: {}\n", report_["cupti_unavailable"].get<std::string>());
-    fmt::print("\n{}\n", file_.string());
+    fmt::print("\n{}\n{}\n", file_.string(), page.string());
     return report_["errors"].empty() ? done : check_failed;
   }
 
@@ -104,7 +118,7 @@ class profile_run {
   /// Measured before and after, because other processes may disturb a measurement.
   void raise_roofs() {
     bar_.at(done_, "roofs of this machine");
-    machine_ = higher(machine_, machine_of(policy_, measure_ceilings(policy_.host())));
+    roofs_ = higher(roofs_, measure_ceilings(policy_.host()));
   }
 
   void run_size(index_t n) {
@@ -129,10 +143,9 @@ class profile_run {
       }
     }
     if (!options_.traces()) return;
-    raise_roofs();
     auto const& events = results.trace.finished();
     auto const to = folder("traces", "vol" + std::to_string(n));
-    write_xplane(to, when_, events, results.programs, machine_);
+    write_xplane(to, when_, events, results.programs, machine_of(policy_, roofs_));
     write_trace(to / "trace.perfetto.json.gz", events, results.about);
     report_["dropped_trace_events"][std::to_string(n)] = events.dropped();
   }
@@ -156,6 +169,7 @@ class profile_run {
       marks.finish();
       if (run == 2) {
         traced = {{}, begin, marks.now()};
+        one["timeline"] = trace_excerpt(marks, traced.begin, traced.end);
         report_["memory_tables"][size][entry.name] = write_memory(folder("memory"), name, marks, traced.begin, traced.end);
       }
       one["operation"] = entry.name, one["volume_size"] = n, one["run"] = run;
@@ -173,6 +187,25 @@ class profile_run {
     }
   }
 
+  /// The candidates, and folders for the first three that have a graph. What was measured is not lost when this fails.
+  void judge() {
+    try {
+      auto& candidates = report_["candidates"] = candidates_json(report_, file_.string());
+      if (!candidates.contains("operations")) return;
+      index_t const largest = *std::max_element(options_.sizes.begin(), options_.sizes.end());
+      for (auto const& one : candidates["operations"]) {
+        if (one["size"] != largest || report_["hand_off"].size() == hand_off_folders) continue;
+        auto const* entry = matching_entries(one["operation"].get<std::string>()).front();
+        bar_.at(done_, "hand-off of " + entry->name);
+        auto const verdict = one["verdict"].get<std::string>() + ": " + one["reason"].get<std::string>();
+        auto types = write_hand_off(folder("handoff"), *entry, options_.common.threads, verdict);
+        if (!types.is_null()) report_["hand_off"].push_back({{"operation", entry->name}, {"folder", "handoff/" + when_ + "/" + entry->name}, {"types", std::move(types)}});
+      }
+    } catch (error const& e) {
+      report_["errors"].push_back({{"operation", "candidates"}, {"volume_size", 0}, {"error", e.what()}});
+    }
+  }
+
   profile_options options_;
   chosen_policy policy_;
   std::vector<profile_entry const*> chosen_;
@@ -183,7 +216,7 @@ class profile_run {
   run_watch watch_;
   progress bar_;
   std::size_t done_ = 0;
-  profile::machine machine_;
+  ceilings roofs_;
   json report_;
 };
 

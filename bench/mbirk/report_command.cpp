@@ -1,4 +1,4 @@
-// mbirk report: what several runs of the profiler found, as one.
+// mbirk report: what several runs of the profiler found, as one file, or as a page.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -12,16 +12,18 @@
 #include <vector>
 
 #include "command.hpp"
+#include "html_report.hpp"
 #include "json_field.hpp"
 #include "mbirk/io/output_file.hpp"
+#include "nsight_csv.hpp"
 #include "profile_summary.hpp"
 
 namespace mbirk::program {
 namespace {
 
 struct report_options : common_options {
-  std::vector<std::string> runs;
-  std::string out;
+  std::vector<std::string> runs, nsys, ncu;
+  std::string out = "report.html";
 };
 
 /// A file of mbirk profile, or of mbirk report. @throws io_error, one line, when it is neither: a field that is missing or of another kind.
@@ -134,7 +136,8 @@ class merger {
 
 int run_report(report_options const& options) {
   namespace fs = std::filesystem;
-  require(fs::path(options.out).extension() == ".json", [&] { return "--out is " + (options.out.empty() ? "missing" : options.out) + ", expected a name that ends in .json"; });
+  bool const page = fs::path(options.out).extension() == ".html";
+  require(page || fs::path(options.out).extension() == ".json", [&] { return "--out is " + options.out + ", expected a name that ends in .html or .json"; });
   std::vector<json> runs;
   std::set<fs::path> known;
   for (auto const& path : options.runs) {
@@ -144,12 +147,21 @@ int run_report(report_options const& options) {
   std::error_code ignored;
   auto const target = fs::weakly_canonical(options.out, ignored);
   require(!known.contains(target), [&] { return "--out " + options.out + " is one of the runs, expected another name"; });
+  if (page && runs.size() == 1 && options.nsys.empty() && options.ncu.empty()) {
+    write_html_report(runs[0], options.runs[0], options.out);
+    return done;
+  }
   merger merged;
   for (std::size_t k = 0; k < runs.size(); ++k) merged.add(runs[k], options.runs[k]);
-  json const report = merged.finish(fmt::format("{:%Y%m%d_%H%M%S}", fmt::localtime(std::time(nullptr))));
-  output_file file(options.out);
-  file.write(dump_text(report, 1) + "\n");
-  file.commit();
+  json report = merged.finish(fmt::format("{:%Y%m%d_%H%M%S}", fmt::localtime(std::time(nullptr))));
+  if (!options.nsys.empty() || !options.ncu.empty()) merge_nsight(report, options.nsys, options.ncu);
+  if (page) {
+    write_html_report(report, options.runs[0], options.out);
+  } else {
+    output_file file(options.out);
+    file.write(dump_text(report, 1) + "\n");
+    file.commit();
+  }
   if (!options.quiet) {
     fmt::print("{} runs:\n", report["environments"].size());
     for (auto const& e : report["environments"])
@@ -165,11 +177,13 @@ int run_report(report_options const& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("report", "Merges what several runs of mbirk profile wrote");
+  auto* const command = app.add_subcommand("report", "The page of a run of mbirk profile; several runs as one");
   auto const options = std::make_shared<report_options>();
   add_common_options(*command, *options);
   command->add_option("RUN.json", options->runs, "Files of mbirk profile, or of mbirk report")->required();
-  command->add_option("--out", options->out, "File for all of them, .json")->type_name("FILE");
+  command->add_option("--out", options->out, "What to write: .html, a page; .json, all runs as one")->type_name("FILE")->capture_default_str();
+  command->add_option("--nsys", options->nsys, "CSV of nsys stats, merged by the names of ranges and kernels (docs/nsight.md)")->type_name("FILE");
+  command->add_option("--ncu", options->ncu, "CSV of ncu --csv --page raw, merged as well")->type_name("FILE");
   command->callback([options, &chosen] {
     chosen = [options] {
       require_host(*options, "report");

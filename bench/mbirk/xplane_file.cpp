@@ -46,13 +46,6 @@ profile::machine machine_of(chosen_policy const& policy, ceilings const& measure
   return m;
 }
 
-profile::machine higher(profile::machine const& a, profile::machine b) {
-  b.peak_tflops = std::max(a.peak_tflops, b.peak_tflops);
-  b.memory_gbs = std::max(a.memory_gbs, b.memory_gbs);
-  b.cache_gbs = std::max(a.cache_gbs, b.cache_gbs);
-  return b;
-}
-
 profile::program traced_program(instrument::op_record const& counts, std::string name, operands const& data, std::int64_t from, std::int64_t to) {
   auto p = profile::program_of(counts, std::move(name));
   p.from = from, p.to = to;

@@ -16,9 +16,6 @@ namespace mbirk::program {
 /// Where the policy computes, held against measured ceilings of the host, which an emulated device shares; of a CUDA device against what its clocks allow.
 profile::machine machine_of(chosen_policy const& policy, ceilings const& measured);
 
-/// The second machine with the higher roofs of both.
-profile::machine higher(profile::machine const& a, profile::machine b);
-
 /// The counts of an operation as a program of the trace between two times. Shapes are those of the operands that have the same name and size.
 /// @param name  "cone_back_project_v64"
 profile::program traced_program(instrument::op_record const& counts, std::string name, operands const& data, std::int64_t from, std::int64_t to);

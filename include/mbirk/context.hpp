@@ -213,7 +213,7 @@ void launch_grid(context<Exec, Instr> const& ctx, Kernel const& kernel, index3 g
 /// What is known of a launch before it happens.
 template <class Kernel, class Block, class Exec, class Instr> kernel_info block_info(context<Exec, Instr> const& ctx, index_t tasks, index3 grid) {
   kernel_info k{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .grid = grid, .threads = Block::bounds.threads};
-  if constexpr (requires { ctx.exec.template describe<Block>(k); }) ctx.exec.template describe<Block>(k);
+  if constexpr (requires { ctx.exec.template describe<Block>(k); } && !requires { Instr::needs_no_description; }) ctx.exec.template describe<Block>(k);
   return k;
 }
 

@@ -258,6 +258,21 @@ TEST(XSpace, DeviceRun) {
   EXPECT_GE(step.first, 0);
 }
 
+/// One launch of a graph runs several kernels.
+TEST(XSpace, NodesOfAGraph) {
+  instrument::trace_buffer trace(10);
+  auto const stream = trace.track(instrument::track_kind::stream, 0);
+  trace.add({"launch", event_kind::launch, 10, 20, 0, trace.track(), 0, 0, 1});
+  trace.add({"step", event_kind::operation, 0, 100, 0, trace.track()});
+  for (auto const* node : {"a", "b", "b"}) trace.add({node, event_kind::kernel, 20, 30, 0, stream, 0, 0, 1});
+  auto gpu = desk;
+  gpu.backend = profile::backend::cuda;
+  auto const lines = read_space(profile::to_xspace(trace, {}, gpu)).planes.at("/device:GPU:0").lines;
+  std::multiset<std::string> ops;
+  for (auto const& e : lines.at("Stream #0(Compute)")) ops.insert(e.name + ' ' + e.stats.at("hlo_op").text);
+  EXPECT_EQ(ops, (std::multiset<std::string>{"a a", "b b", "b b"}));
+}
+
 /// The user's own program, without counts: what its author says.
 TEST(XSpace, StepsWithoutADescription) {
   instrument::trace_buffer trace(100);

@@ -78,6 +78,21 @@ TEST_F(Report, CostsThatDisagreeAreErrors) {
   EXPECT_EQ(m["cost_analysis"]["8"]["x"]["flops"], 16) << "that of the first run";
 }
 
+/// The formats themselves are tested beside merge_nsight.
+TEST_F(Report, ExportsOfNsight) {
+  auto const a = file("a.json", run("1.0", {{"parallel_back_project", 1}}));
+  auto const csv = (scratch / "nsys.csv").string();
+  write_text(csv, "Time (%),Total Time (ns),Instances,Style,Range\n100.0,6000,3,PushPop,mbirk:parallel_back_project_v8\n");
+  auto const done = report({a, "--nsys", csv});
+  ASSERT_EQ(done.code, 0) << done;
+  auto const range = merged()["nsight"]["ranges"].at(0);
+  EXPECT_EQ(range["operation"], "parallel_back_project");
+  EXPECT_EQ(range["volume_size"], 8);
+  EXPECT_EQ(range["count"], 3);
+  expect_failure(report({a, "--ncu", csv}, "other.json"), 2, "nsys.csv: has no table of kernels");
+  EXPECT_FALSE(fs::exists(scratch / "other.json"));
+}
+
 TEST_F(Report, BadFilesAndNames) {
   auto const good = file("a.json", run("1.0", {{"x", 1}}));
   auto const fails = [&](json const& j, std::string const& part) { expect_failure(report({good, file("bad.json", j)}), 2, part); };
@@ -124,9 +139,13 @@ TEST_F(Report, TablesOfAProfile) {
   for (auto const& s : cost["reuse by stage"]) misses += s["reuse"]["read misses"][0].get<std::uint64_t>();
   EXPECT_EQ(cost["reuse"]["read misses"][0], misses) << "of a cache of one line";
   for (auto const& a : cost["arrays"])
-    if (a["role"] == "argument" || a["role"] == "output" || a["name"] == "channel-major sinogram") EXPECT_LT(a["values"]["min"], a["values"]["max"]) << a["name"];
+    if (a["role"] == "argument" || a["role"] == "output" || a["name"] == "channel-major sinogram") {
+      EXPECT_LT(a["values"]["min"], a["values"]["max"]) << a["name"];
+    }
   for (auto const& a : cost["device"]["arrays"])
-    if (a["role"] == "output") EXPECT_LE(a["access"]["sectors per request"], 4.0) << a["name"];
+    if (a["role"] == "output") {
+      EXPECT_LE(a["access"]["sectors per request"], 4.0) << a["name"];
+    }
 
   auto const tables = scratch / "one/tables" / first["timestamp"].get<std::string>();
   if (!fs::exists(tables)) GTEST_SKIP() << "the program was built without liblzma";

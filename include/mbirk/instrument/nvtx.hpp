@@ -28,9 +28,9 @@ constexpr nvtx_category nvtx_group(std::string_view operation) noexcept {
   struct word { std::string_view part; nvtx_category group; };
   using enum nvtx_category;
   // The first that fits: "gen_weights_mar" comes before "recon", "qggmrf_gradient_and_hessian_at_indices" before "hessian".
-  for (auto const& [part, group] : {word{"partition", partition}, {"weights", weights}, {"denoise", denoising}, {"qggmrf", denoising}, {"recon", reconstruction},
-                                    {"prox_map", reconstruction}, {"vcd", reconstruction}, {"median", utility}, {"filter", filter}, {"project", projector},
-                                    {"hessian", projector}})
+  for (auto const& [part, group] :
+       {word{"partition", partition}, {"weights", weights}, {"denoise", denoising}, {"qggmrf", denoising}, {"recon", reconstruction},
+        {"prox_map", reconstruction}, {"vcd", reconstruction}, {"median", utility}, {"filter", filter}, {"project", projector}, {"hessian", projector}})
     if (operation.find(part) != std::string_view::npos) return group;
   return utility;
 }
@@ -45,6 +45,7 @@ class nvtx {
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "nvtx";
   static constexpr bool serial = false, dataless = false;
+  static constexpr bool needs_no_description = true;  ///< of a kernel: registers and the like cost a call of the runtime at each launch
   template <class Native> using backend = Native;  // the kernels of `none`
 
   /// Asks NVTX whether a tool listens, which is decided for a process at its first use. Copies share what they have registered.
@@ -81,7 +82,8 @@ class nvtx {
     explicit registered(nvtxDomainHandle_t in) : in_(in) {
       for (std::uint32_t k = 0; k < nvtx_category_names.size(); ++k) nvtxDomainNameCategoryA(in, k + 1, nvtx_category_names[k]);
       std::array<nvtxPayloadSchemaEntry_t, 3> entries{};
-      for (std::size_t k = 0; auto const* const field : {"items", "bytes", "flops"}) entries[k].type = NVTX_PAYLOAD_ENTRY_TYPE_INT64, entries[k++].name = field;
+      for (std::size_t k = 0; auto const* const field : {"items", "bytes", "flops"})
+        entries[k].type = NVTX_PAYLOAD_ENTRY_TYPE_INT64, entries[k++].name = field;
       nvtxPayloadSchemaAttr_t schema{};
       schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
                          NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
@@ -97,8 +99,12 @@ class nvtx {
       else e.messageType = NVTX_MESSAGE_TYPE_ASCII, e.message.ascii = name;
       nvtxPayloadData_t const data{schema_, sizeof work, &work};
       if (work.items != 0 || work.bytes != 0 || work.flops != 0) {
-        if (schema_ != 0) e.payloadType = static_cast<std::int32_t>(NVTX_PAYLOAD_TYPE_EXT), e.reserved0 = 1, e.payload.ullValue = reinterpret_cast<std::uintptr_t>(&data);
-        else e.payloadType = NVTX_PAYLOAD_TYPE_INT64, e.payload.llValue = work.items;  // the tool does not know layouts
+        if (schema_ == 0) {  // the tool does not know layouts
+          e.payloadType = NVTX_PAYLOAD_TYPE_INT64, e.payload.llValue = work.items;
+        } else {
+          e.payloadType = static_cast<std::int32_t>(NVTX_PAYLOAD_TYPE_EXT), e.reserved0 = 1;
+          e.payload.ullValue = reinterpret_cast<std::uintptr_t>(&data);
+        }
       }
       nvtxDomainRangePushEx(in_, &e);
       return guard(in_);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -18,6 +19,7 @@
 #include "mbirk/instrument/ledger.hpp"
 #include "mbirk/instrument/trace.hpp"
 #include "mbirk/profile/json_text.hpp"
+#include "mbirk/profile/sample.hpp"
 #include "mbirk/version.hpp"
 
 namespace mbirk::profile {
@@ -62,7 +64,7 @@ class chrome_writer {
     for (auto const& e : events_)
       if (!is_span(e) && keep(sample)) write_sample(e);
     for (auto const& [time, threads] : busy_)
-      if (keep(busy)) write_counter(options_.process_id, time, "threads busy", "threads", threads);
+      if (keep(busy)) write_counter(options_.process_id, time, "threads busy", "threads", std::to_string(threads));
     std::string out = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":" + json_string("mbirk " + std::string(version_string)) +
                       ",\"dropped events\":" + std::to_string(dropped_) + ",\"left out events\":" + std::to_string(left_out_);
     for (auto const& [key, value] : options_.about) out += ',' + json_string(key) + ':' + json_string(value);
@@ -326,11 +328,12 @@ class chrome_writer {
     line(head("f", a.to, end) + ",\"bp\":\"e\"" + name);
   }
   void write_sample(event const& e) {
-    if (e.kind == kind::memory) write_counter(options_.process_id, e.begin, "live bytes", "bytes", e.value);
-    else write_counter(process_of(e), e.begin, e.name, "value", e.value);
+    if (e.kind == kind::memory) write_counter(options_.process_id, e.begin, "live bytes", "bytes", std::to_string(e.value));
+    else if (std::isfinite(sample_value(e)))  // JSON has no other numbers
+      write_counter(process_of(e), e.begin, e.name, "value", e.detail ? e.detail : std::to_string(e.value));
   }
-  void write_counter(int pid, std::int64_t time, std::string_view name, char const* series, index_t value) {
-    line(head("C", pid) + ",\"ts\":" + microseconds(time) + ",\"name\":" + json_string(name) + ",\"args\":{\"" + series + "\":" + std::to_string(value) + "}}");
+  void write_counter(int pid, std::int64_t time, std::string_view name, char const* series, std::string const& value) {
+    line(head("C", pid) + ",\"ts\":" + microseconds(time) + ",\"name\":" + json_string(name) + ",\"args\":{\"" + series + "\":" + value + "}}");
   }
 
   chrome_options const& options_;

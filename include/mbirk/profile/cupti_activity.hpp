@@ -59,12 +59,14 @@ inline int cupti_occupancy(CUpti_ActivityKernel10 const& k, CUpti_ActivityDevice
   device.numSms = number(d.numMultiprocessors), device.reservedSharedMemPerBlock = d.computeCapabilityMajor >= 8 ? reserved : 0;
   device.sharedMemPerBlockOptin = d.maxSharedMemoryPerMultiprocessor - device.reservedSharedMemPerBlock;
   cudaOccFuncAttributes kernel;
-  kernel.maxThreadsPerBlock = device.maxThreadsPerBlock, kernel.numRegs = k.registersPerThread, kernel.sharedSizeBytes = static_cast<std::size_t>(k.staticSharedMemory);
-  kernel.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN, kernel.maxDynamicSharedSizeBytes = static_cast<std::size_t>(k.dynamicSharedMemory), kernel.numBlockBarriers = 1;
+  auto const dynamic = static_cast<std::size_t>(k.dynamicSharedMemory);
+  kernel.maxThreadsPerBlock = device.maxThreadsPerBlock, kernel.numRegs = k.registersPerThread, kernel.numBlockBarriers = 1;
+  kernel.sharedSizeBytes = static_cast<std::size_t>(k.staticSharedMemory), kernel.maxDynamicSharedSizeBytes = dynamic;
+  kernel.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
   cudaOccDeviceState const state;
   cudaOccResult result;
   int const threads = k.blockX * k.blockY * k.blockZ;
-  if (threads < 1 || cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state, threads, kernel.maxDynamicSharedSizeBytes) != CUDA_OCC_SUCCESS) return 0;
+  if (threads < 1 || cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state, threads, dynamic) != CUDA_OCC_SUCCESS) return 0;
   int const warps = (threads + device.warpSize - 1) / device.warpSize;
   return 100 * result.activeBlocksPerMultiprocessor * warps / number(d.maxWarpsPerMultiprocessor);
 }

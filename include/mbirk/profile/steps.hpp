@@ -46,7 +46,9 @@ inline std::vector<instrument::trace_event> nested_order(std::vector<instrument:
 /// Goes through the spans of one thread, outer ones first, and keeps those that are open.
 class step_finder {
  public:
-  step_finder(std::map<std::uint64_t, instrument::trace_event> const& on_device, std::vector<traced_step>& into) : on_device_(on_device), into_(into) {}
+  using device_kernels = std::map<std::uint64_t, std::vector<instrument::trace_event>>;  ///< by the id of their launch; a graph has several
+
+  step_finder(device_kernels const& on_device, std::vector<traced_step>& into) : on_device_(on_device), into_(into) {}
 
   void take(instrument::trace_event const& e) {
     using instrument::event_kind;
@@ -63,8 +65,8 @@ class step_finder {
     } else if (in_step_ && e.kind == event_kind::kernel) {
       step_.kernels.push_back({e, path(open_.size()), e.name, false});
     } else if (in_step_ && e.kind == event_kind::launch) {
-      if (auto const found = on_device_.find(e.id); found != on_device_.end() && found->second.kind == event_kind::kernel)
-        step_.kernels.push_back({found->second, path(open_.size()), e.name, true});
+      if (auto const found = on_device_.find(e.id); found != on_device_.end())
+        for (auto const& k : found->second) step_.kernels.push_back({k, path(open_.size()), k.name, true});
     }
   }
   void finish() {
@@ -97,7 +99,7 @@ class step_finder {
     return text;
   }
 
-  std::map<std::uint64_t, instrument::trace_event> const& on_device_;
+  device_kernels const& on_device_;
   std::vector<traced_step>& into_;
   std::vector<open_span> open_;
   traced_step step_{};
@@ -111,12 +113,12 @@ class step_finder {
 inline std::vector<traced_step> steps_of(instrument::trace_buffer const& trace) {
   using instrument::event_kind;
   std::map<std::int32_t, std::vector<instrument::trace_event>> threads;
-  std::map<std::uint64_t, instrument::trace_event> on_device;
+  detail::step_finder::device_kernels on_device;
   auto const tracks = trace.tracks();
   for (auto const& e : trace.events()) {
     bool const thread = tracks[static_cast<std::size_t>(e.track)].kind == instrument::track_kind::thread;
     if (thread && e.kind != event_kind::counter) threads[e.track].push_back(e);
-    if (!thread && e.id != 0) on_device.emplace(e.id, e);
+    if (!thread && e.id != 0 && e.kind == event_kind::kernel) on_device[e.id].push_back(e);
   }
   std::vector<traced_step> steps;
   for (auto const& [track, events] : threads) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -17,6 +18,7 @@
 #include "mbirk/instrument/trace.hpp"
 #include "mbirk/profile/hlo.hpp"
 #include "mbirk/profile/program.hpp"
+#include "mbirk/profile/sample.hpp"
 #include "mbirk/profile/steps.hpp"
 #include "mbirk/profile/xplane_writer.hpp"
 
@@ -211,14 +213,14 @@ class xspace_writer {
       for (auto const* peak : {"peak_sram_rd_bw_gigabytes_per_second", "peak_sram_wr_bw_gigabytes_per_second"}) plane.stat(peak, machine_.cache_gbs);
 
     struct place { std::size_t program, kernel; };
-    std::map<std::uint64_t, place> known;
+    std::map<std::pair<std::uint64_t, std::string>, place> known;  // by launch and name
     for (auto const& s : placed_)
       for (std::size_t k = 0; k < s.kernels.size(); ++k)
-        if (s.step->kernels[k].on_device) known[s.step->kernels[k].event.id] = {s.program, s.kernels[k]};
+        if (auto const& ran = s.step->kernels[k]; ran.on_device) known[{ran.event.id, ran.name}] = {s.program, s.kernels[k]};
     std::map<std::int32_t, xplane_writer::line*> lines;
     for (auto const& e : trace_.events()) {
       auto const track = tracks_[static_cast<std::size_t>(e.track)];
-      if (track.kind != instrument::track_kind::stream) continue;
+      if (track.kind != instrument::track_kind::stream || (e.kind != event_kind::kernel && e.kind != event_kind::copy)) continue;
       auto& line = lines[e.track];
       if (!line) line = &plane.add_line(e.track + 1, "Stream #" + std::to_string(track.index) + "(Compute)");
       stat_list stats{{"correlation_id", e.id}};
@@ -226,7 +228,7 @@ class xspace_writer {
         stats.push_back({std::string_view(e.name).starts_with("Memset") ? "memset_details" : "memcpy_details", copy_details(e)});
       } else {
         stats.push_back({"kernel_details", shared_text{e.detail ? e.detail : "grid:1,1,1 block:1,1,1"}});
-        if (auto const found = known.find(e.id); found != known.end()) {
+        if (auto const found = known.find({e.id, e.name}); found != known.end()) {
           auto const [p, at] = found->second;
           auto const& k = programs_[p].kernels[at];
           auto const bytes = k.unique_read.value_or(k.bytes_read) + k.unique_written.value_or(k.bytes_written);
@@ -254,8 +256,11 @@ class xspace_writer {
     xplane_writer::line* line = nullptr;
     for (auto const& e : trace_.events()) {
       if (e.kind != event_kind::memory && e.kind != event_kind::counter) continue;
+      bool const memory = e.kind == event_kind::memory;
+      double const value = memory ? static_cast<double>(e.value) : sample_value(e);
+      if (!std::isfinite(value)) continue;  // no viewer could draw it
       if (!line) line = &plane.add_line(counters_line, "_counters_");
-      plane.event(*line, plane.metadata(e.kind == event_kind::memory ? "live bytes" : e.name, "counter"), ps(e.begin), 0, {{"value", static_cast<double>(e.value)}});
+      plane.event(*line, plane.metadata(memory ? "live bytes" : e.name, "counter"), ps(e.begin), 0, {{"value", value}});
     }
   }
 
@@ -286,6 +291,7 @@ class xspace_writer {
       auto const line = lines.find(e.track);
       if (line == lines.end() || e.kind == event_kind::counter) continue;
       if (e.kind == event_kind::memory) {
+        if (e.bytes == 0) continue;  // neither comes nor goes
         auto const stats = memory.stats_of(e);
         plane.event(*line->second, plane.metadata(e.bytes >= 0 ? "MemoryAllocation" : "MemoryDeallocation"), ps(e.begin), 0, stats);
         continue;

@@ -1,0 +1,91 @@
+// What the HTML report shows, as numbers: read strictly from the JSON of mbirk profile. Knows nothing of HTML.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mbirk/core/index.hpp"
+
+namespace mbirk::program::report {
+
+/// Times of one operation at one size, in seconds.
+struct timing {
+  double median = 0;       ///< of the timing-only runs; of the warm-up where there are none
+  double least = 0;        ///< the fastest call of those runs
+  index_t calls = 0;       ///< of those runs together
+  bool timing_runs = false;
+  /// How far the median lies above the fastest call; empty when there was one call, which says nothing of noise.
+  std::optional<double> noise() const { return calls > 1 && least > 0 ? std::optional(median / least - 1) : std::nullopt; }
+};
+
+/// Bytes that cross the edge of a fully associative LRU memory, over its size: misses and write-backs in lines, times the line.
+struct miss_curve {
+  std::vector<double> bytes, traffic;
+  bool operator==(miss_curve const&) const = default;
+  /// Smallest memory whose traffic is at most `factor` of that of the largest one.
+  double knee(double factor = 1.1) const;
+  /// Traffic of the largest simulated memory of at most so many bytes; of the smallest when all are larger.
+  double at(double memory) const;
+};
+
+struct cost {
+  double flops = 0, accessed = 0, scratch = 0, items = 0, argument = 0, output = 0, temporary = 0, peak = 0;
+  std::optional<double> compulsory, minimal_flops;
+  std::string source;  ///< "counted" or "model"
+  std::optional<miss_curve> curve;
+};
+
+struct operation {
+  std::string name;
+  std::map<index_t, timing> times;  ///< by size
+  std::map<index_t, cost> costs;
+  /// Exponent p of the least-squares line through (log N, log t) over all sizes, t ~ N^p; empty below two sizes.
+  std::optional<double> time_exponent() const;
+  std::optional<double> flop_exponent() const;
+};
+
+struct memory_roof {
+  std::string name;
+  double bytes_per_second = 0;
+};
+/// Measured by the same run, all threads together.
+struct machine {
+  double flops_per_second = 0;     ///< float32 fused multiply-adds, two flops each
+  std::vector<memory_roof> reads;  ///< from the nearest level to the farthest
+};
+
+struct failure {
+  std::string operation, error;
+  index_t size = 0;
+};
+
+struct profile {
+  std::string file, timestamp;
+  std::vector<index_t> sizes;
+  index_t runs = 0, threads = 0;
+  std::string backend, cpu, device, version, compiler;
+  std::vector<std::pair<std::string, std::string>> environment;  ///< everything that the file says about it
+  std::vector<operation> operations;                             ///< in the order in which they were measured
+  std::vector<failure> failures;
+  std::optional<std::map<index_t, index_t>> dropped;             ///< trace events by size; empty: the file does not say
+  std::optional<machine> roofs;                                  ///< empty too when an operation beats them: they were disturbed
+  std::string beaten;                                            ///< which operation did, and which roof; empty: none
+  index_t largest = 0;                                           ///< the largest size with a time
+};
+
+/// @throws io_error, one line that names the field, what was expected and what was found.
+profile read_profile(nlohmann::json const& run, std::string const& file);
+
+/// Which roof an operation is nearest to, and how near: the least time that the roof allows over the median.
+struct nearest_roof {
+  std::string name;
+  double share = 0;
+};
+/// Candidates: flops at the FMA rate, compulsory bytes at the rate of the farthest level, all loads and stores at that of the nearest one.
+std::optional<nearest_roof> roof_of(std::optional<machine> const& roofs, cost const& c, double seconds);
+
+}  // namespace mbirk::program::report

@@ -1,0 +1,19 @@
+// A benchmark, and an assertion for a regression test. docs/profiling_your_code.md shows the marked part.
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+#include "mbirk/profile/profile.hpp"
+
+int main() {
+  using namespace mbirk;
+  std::vector<int> const values(100'000, 1);
+  // example: begin
+  auto const sum = [&] { return std::accumulate(values.begin(), values.end(), 0LL); };  // what it returns is kept, so it is computed
+  auto const result = profile::benchmark(sum, {.warm_up = 3, .runs = 30});
+  std::printf("%s\n", result.text().c_str());
+  auto const check = profile::expect_not_slower(result, 1.0, 0.1);  // seconds kept from an earlier run, or another result; 10 % are allowed
+  std::printf("%s\n", check.text.c_str());
+  // example: end
+  return check ? 0 : 1;  // a second for a hundred thousand sums: no machine is that slow
+}

@@ -1,0 +1,168 @@
+// What devices can do, each number with where it comes from. The only place of the project that holds such numbers; docs/fpga.md prints them.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mbirk::profile {
+
+/// How far a number can be trusted.
+enum class mark : char {
+  read = 'n',        ///< read in the named source
+  recalled = 'R',    ///< of the named document, not looked up again
+  assumed = 'A',     ///< an assumption, to be replaced by a measurement
+  measured = 'm',    ///< measured: by us, or on this machine
+};
+struct sourced {
+  double value = 0;
+  profile::mark mark = mark::assumed;
+  std::string_view source = "assumption";
+};
+
+enum class device_kind { fpga, gpu, cpu };
+
+/// Zero where a number has no meaning for the kind. Rates are per second, sizes in bytes, powers in watts.
+struct device {
+  std::string name;
+  device_kind kind = device_kind::fpga;
+  sourced memory_rate{}, memory_usable{};       ///< off the chip, and the share that streams reach
+  sourced upload_rate{}, download_rate{};       ///< from and to the host
+  sourced buffer_seconds{};                     ///< of each buffer that is sent, besides its bytes
+  sourced launch_seconds{};
+  sourced watts{}, idle_watts{}, max_watts{};   ///< under load; while only transferring; limit of the board
+  sourced flops{}, cache_bytes{};               ///< GPU, CPU: float32; the last cache
+  sourced clock{}, dsp{}, lut{}, bram36{}, uram{};         ///< FPGA
+  sourced f32_add_dsp{}, f32_mul_dsp{}, f32_fma_dsp{};     ///< DSP blocks of an operation in float32
+};
+
+/// Every number of a device under its name; those without meaning are left out.
+inline std::vector<std::pair<std::string_view, sourced>> numbers_of(device const& d) {
+  std::vector<std::pair<std::string_view, sourced>> all{
+      {"memory bytes per second", d.memory_rate}, {"memory usable", d.memory_usable}, {"upload bytes per second", d.upload_rate},
+      {"download bytes per second", d.download_rate}, {"buffer seconds", d.buffer_seconds}, {"launch seconds", d.launch_seconds}, {"watts", d.watts},
+      {"idle watts", d.idle_watts}, {"max watts", d.max_watts}, {"flops per second", d.flops}, {"cache bytes", d.cache_bytes}, {"clock", d.clock},
+      {"dsp", d.dsp}, {"lut", d.lut}, {"bram36", d.bram36}, {"uram", d.uram}, {"f32 add dsp", d.f32_add_dsp}, {"f32 mul dsp", d.f32_mul_dsp},
+      {"f32 fma dsp", d.f32_fma_dsp}};
+  std::erase_if(all, [](auto const& x) { return x.second.value == 0; });
+  return all;
+}
+
+namespace device_data {
+
+inline sourced read(double x, std::string_view source) { return {x, mark::read, source}; }
+inline sourced recalled(double x, std::string_view source) { return {x, mark::recalled, source}; }
+inline sourced assumed(double x, std::string_view source = "assumption") { return {x, mark::assumed, source}; }
+
+inline device gpu(std::string name, sourced flops, sourced cache, sourced memory, sourced watts, sourced idle, sourced most) {
+  device d{.name = std::move(name), .kind = device_kind::gpu};
+  d.flops = flops, d.cache_bytes = cache, d.memory_rate = memory, d.watts = watts, d.idle_watts = idle, d.max_watts = most;
+  d.memory_usable = assumed(0.85);
+  d.upload_rate = d.download_rate = assumed(5.0e10, "of 63e9 raw bytes per second of PCIe 5 x16");
+  d.buffer_seconds = assumed(1e-5), d.launch_seconds = assumed(4e-6);
+  return d;
+}
+inline device h200() {
+  auto const sheet = "NVIDIA H200 SXM data sheet";
+  return gpu("H200", recalled(6.69e13, sheet), recalled(5e7, sheet), recalled(4.8e12, sheet), assumed(500), assumed(120),
+             read(700, "MLCommons inference v4.1, system H200-SXM-141GB"));
+}
+inline device h100() {
+  auto const sheet = "NVIDIA H100 SXM data sheet";
+  return gpu("H100", recalled(6.69e13, sheet), recalled(5e7, sheet), recalled(3.35e12, sheet), assumed(500), assumed(120), recalled(700, sheet));
+}
+inline device rtx_5080() {
+  auto const page = "notebookcheck.net, RTX 5080";
+  return gpu("RTX 5080", read(5.63e13, page), read(6.4e7, "techpowerup.com, review of the RTX 5080"), read(9.6e11, page),
+             assumed(250, "0.7 of its limit, as the H200"), assumed(60), read(360, page));
+}
+
+inline device fpga(std::string name) {
+  device d{.name = std::move(name), .kind = device_kind::fpga};
+  d.memory_usable = assumed(0.8, "streams; the best case measured on HBM is 425 of 460 (Wang et al., Shuhai, arXiv:2005.04324)");
+  d.buffer_seconds = read(1.4e-5, "4 KiB at 0.30e9 bytes per second: Vitis_Accel_Examples, host_global_bandwidth, log of a U200");
+  d.launch_seconds = read(3e-6, "359 000 starts per second when many are queued: Vitis_Accel_Examples, iops_test_xrt, log of a U250");
+  return d;
+}
+inline device alveo_u280() {
+  auto const table = "public table of UltraScale+ devices (XCU280); primary: AMD DS963", log = "Vitis_Accel_Examples, host_global_bandwidth, log of a U200";
+  auto const library = "HLS floating-point cores, 'full dsp' and 'max dsp'";
+  device d = fpga("Alveo U280");
+  d.clock = assumed(3e8, "published CT designs ran at 50 to 220 MHz; data sheet limit of a DSP48E2 775 MHz (AMD DS923)");
+  d.dsp = read(9024, table), d.lut = read(1303680, table), d.bram36 = read(2016, table), d.uram = read(960, table);
+  d.f32_add_dsp = recalled(2, library), d.f32_mul_dsp = recalled(3, library), d.f32_fma_dsp = recalled(5, library);
+  d.memory_rate = read(4.6e11, "HBM2: Wang et al., Shuhai, arXiv:2005.04324");
+  d.upload_rate = read(7.5e9, log), d.download_rate = read(1.21e10, log);
+  d.watts = assumed(70, "45 to 110; a kernel on an HBM Alveo card had a budget of 45 W (Chi et al., FPGA 2022)"), d.idle_watts = assumed(40);
+  d.max_watts = recalled(225, "AMD DS963");
+  return d;
+}
+inline device versal_vck190() {
+  auto const sheet = "AMD VCK190 data sheet", block = "AMD AM004, DSPFP32";
+  device d = fpga("Versal VCK190");  // its 400 AI engines are not modelled: they want vectors and regular windows
+  d.clock = assumed(3.5e8, "data sheet limit of a DSP58 in floating point 750 MHz (AMD DS960)");
+  d.dsp = recalled(1968, sheet), d.lut = read(9e5, "Hot Chips 31, Versal AI Core"), d.bram36 = recalled(967, sheet), d.uram = recalled(463, sheet);
+  d.f32_add_dsp = d.f32_mul_dsp = d.f32_fma_dsp = read(1, block);
+  d.memory_rate = recalled(2.56e10, "its DDR4; LPDDR4 left out");
+  d.upload_rate = d.download_rate = assumed(1.26e10, "0.8 of the raw 15.75e9 bytes per second of PCIe 4 x8");
+  d.watts = assumed(45, "0.6 of its limit"), d.idle_watts = assumed(20), d.max_watts = assumed(75);
+  return d;
+}
+
+/// Of a host, until its meters are read.
+inline sourced host_watts_per_thread() { return assumed(15, "30 W for two cores"); }
+
+/// Devices that a profile is held against.
+inline std::vector<device> every_device() { return {h200(), h100(), rtx_5080(), alveo_u280(), versal_vck190()}; }
+
+}  // namespace device_data
+
+/// What operations cost on the fabric, in words of one kind. LUTs of DSP-free operations grow with the bits.
+struct word {
+  std::string_view name;
+  int bits = 32;
+  bool floating = true;
+};
+inline constexpr word f32{"f32", 32, true}, fixed_16{"fixed 16", 16, false};
+
+namespace fabric {
+
+using device_data::assumed;
+using device_data::read;
+inline constexpr std::string_view by_yosys = "Yosys 0.23, synth_xilinx -family xcup, out of context";
+
+inline sourced f32_add_lut() { return assumed(200); }
+inline sourced f32_mul_lut() { return assumed(100); }
+inline sourced f32_fma_lut() { return assumed(300); }
+inline sourced f32_function_lut() { return assumed(600, "400 to 800: division, root, exponential, logarithm"); }
+inline sourced f32_function_dsp() { return assumed(6.5, "0 to 13"); }
+inline sourced f32_add_clocks() { return read(7, "stages of fadd in public RTL made by HLS"); }
+inline sourced fixed_mul_lut() { return {80, mark::measured, by_yosys}; }
+inline sourced fixed_mul_dsp() { return {1, mark::measured, by_yosys}; }  // up to 27 x 18 bits signed
+inline sourced fixed_function_lut() { return assumed(60, "a table with linear interpolation"); }
+inline sourced fixed_function_dsp() { return assumed(1, "the slope between entries of a table"); }
+inline sourced fixed_function_bram() { return {0.5, mark::measured, by_yosys}; }  // 1 k words of 36 bits have two readers
+inline sourced depth_clocks() { return assumed(100, "latency of a lane; fills are short beside the work"); }
+inline sourced resource_share() { return assumed(0.7, "0.6 to 0.85: usual advice for timing closure"); }
+inline sourced pipeline_share() { return assumed(0.8); }
+inline sourced port_share() { return assumed(0.7); }
+
+}  // namespace fabric
+
+/// Picojoules, for the floor under an energy.
+namespace energy {
+
+inline constexpr std::string_view jouppi = "7 nm: Jouppi et al., ISCA 2021, doi:10.1109/ISCA52012.2021.00010";
+inline sourced f32_add() { return device_data::recalled(0.38, jouppi); }
+inline sourced f32_mul() { return device_data::recalled(1.31, jouppi); }
+inline sourced fixed_mac() { return device_data::assumed(0.5, "16 bit: between int8 (0.07) and int32 (1.48) of the same table"); }
+inline sourced read_byte() { return device_data::recalled(7.5 / 8, jouppi); }  // 64 bits of 8 KiB
+inline sourced hbm_byte() { return device_data::recalled(8 * 3.9, "HBM2: doi:10.1145/3123939.3124545"); }
+inline sourced fabric_factor() { 
+  return device_data::assumed(5, "DSP and RAM blocks against an ASIC; Kuon and Rose, IEEE TCAD 26(2), 2007, have 12 to 14 for logic");
+}
+
+}  // namespace energy
+}  // namespace mbirk::profile

@@ -1,0 +1,127 @@
+// Captures of a long loop: every so many steps a few of them are recorded, and the last captures are kept.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/profile/scope.hpp"
+#include "mbirk/profile/session.hpp"
+
+namespace mbirk::profile {
+
+struct periodic_options {
+  std::int64_t every = 1000;  ///< steps from the beginning of one capture to that of the next; the first begins after as many
+  std::int64_t steps = 3;     ///< of a capture, less than `every`
+  int keep_last = 5;          ///< captures whose files stay
+  session_options session = {};  ///< of each capture; on_close is called after each
+};
+
+/// `periodic_capture capture("profiles", "step", {.every = 100});` and capture.step() at the top of a loop. Scopes that are given the capture record while
+/// one runs.
+/// A capture is a session in the folder "<name>_<step>", with a span "step" for each step, whose items are its number.
+/// Cost of a step, and of a scope, that is not captured: a comparison. step() is called by one thread, at a time when no scope of the capture is open.
+class periodic_capture {
+ public:
+  /// @throws io_error when the folder cannot be made or written to, parameter_error for numbers that make no sense, or a name that is none of a file.
+  periodic_capture(std::filesystem::path directory, std::string name, periodic_options options = {})
+      : directory_(std::move(directory)), name_(std::move(name)), options_(std::move(options)), next_(options_.every) {
+    require(options_.steps > 0 && options_.steps < options_.every && options_.keep_last > 0, [&] {
+      return "periodic_capture: every = " + std::to_string(options_.every) + ", steps = " + std::to_string(options_.steps) +
+             ", keep_last = " + std::to_string(options_.keep_last) + "; expected 0 < steps < every, 0 < keep_last";
+    });
+    detail::require_writable(directory_, "periodic_capture", name_);
+  }
+  ~periodic_capture() {
+    if (!session_) return;
+    try {
+      end_step(count_ - 1);
+      if (static_cast<int>(kept_.size()) == options_.keep_last) remove(kept_.front());
+    } catch (std::exception const&) {}  // no more than a file too many
+    trace_ = nullptr;                   // the session's destructor writes what there is
+  }
+  periodic_capture(periodic_capture const&) = delete;
+  periodic_capture& operator=(periodic_capture const&) = delete;
+
+  /// A step begins. @throws io_error when the files of a capture that ends here cannot be written.
+  void step() {
+    if (++count_ > next_) change();
+  }
+  /// Where to record now; null while there is no capture.
+  instrument::trace_buffer* trace() const noexcept { return trace_; }
+  operator sink() const noexcept { return sink(&trace_); }
+
+  std::int64_t steps() const noexcept { return count_; }
+  /// The folders of the captures that are complete and kept, the oldest first.
+  std::vector<std::filesystem::path> captures() const {
+    std::vector<std::filesystem::path> list;
+    for (auto const& c : kept_) list.push_back(c.folder);
+    return list;
+  }
+
+ private:
+  struct capture {
+    std::filesystem::path folder;
+    std::vector<std::filesystem::path> files;
+  };
+
+  /// At the beginning of step count_ - 1, counted from 0, where something begins or ends.
+  void change() {
+    auto const now = count_ - 1;
+    if (session_) end_step(now - 1);
+    if (session_ && now == begun_ + options_.steps) {
+      trace_ = nullptr, next_ = begun_ + options_.every;
+      kept_.push_back({folder(), close().files});
+      while (static_cast<int>(kept_.size()) > options_.keep_last) remove(kept_.front()), kept_.pop_front();
+    }
+    if (now < next_) return;
+    if (!session_) {
+      begun_ = now, next_ = now + options_.every;  // in case the folder cannot be made
+      session_.emplace(folder(), name_, options_.session);
+      trace_ = &session_->trace();
+    }
+    next_ = now;  // every step of a capture comes here
+    step_begin_ = trace_->now();
+  }
+  session_report close() {
+    struct reset {
+      std::optional<session>& s;
+      ~reset() { s.reset(); }
+    } const whatever_happens{session_};
+    return session_->close();
+  }
+  void end_step(std::int64_t number) {
+    trace_->add({"step", instrument::event_kind::operation, step_begin_, trace_->now(), number, trace_->track()});
+  }
+  std::filesystem::path folder() const {
+    auto const digits = std::to_string(begun_);
+    return directory_ / (name_ + '_' + std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits);
+  }
+  /// Only what this object has written: nobody else's files go.
+  void remove(capture const& old) const {
+    std::error_code ignored;
+    for (auto const& file : old.files) std::filesystem::remove(file, ignored);
+    for (auto const& file : old.files)
+      for (auto at = file.parent_path(); at.has_relative_path(); at = at.parent_path()) {
+        std::filesystem::remove(at, ignored);  // a folder goes when it is empty
+        if (at == old.folder) break;
+      }
+  }
+
+  std::filesystem::path directory_;
+  std::string name_;
+  periodic_options options_;
+  std::int64_t count_ = 0, next_, begun_ = 0, step_begin_ = 0;
+  instrument::trace_buffer* trace_ = nullptr;
+  std::optional<session> session_;
+  std::deque<capture> kept_;
+};
+
+}  // namespace mbirk::profile

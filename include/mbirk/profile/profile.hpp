@@ -1,0 +1,13 @@
+// All of profile/ for a user's own code: includes only.
+#pragma once
+
+#include "mbirk/profile/benchmark.hpp"
+#include "mbirk/profile/compare.hpp"
+#include "mbirk/profile/components.hpp"
+#include "mbirk/profile/exporters.hpp"
+#include "mbirk/profile/loop.hpp"
+#include "mbirk/profile/periodic.hpp"
+#include "mbirk/profile/pipeline.hpp"
+#include "mbirk/profile/scope.hpp"
+#include "mbirk/profile/session.hpp"
+#include "mbirk/profile/wrapped.hpp"
