@@ -193,7 +193,7 @@ class chrome_writer {
   /// "iteration/subset/back", from the span `first` of those around on.
   std::string path(std::vector<std::size_t> const& around, std::size_t first) const {
     std::string text;
-    for (auto k = first; k < around.size(); ++k) text += (text.empty() ? "" : "/") + std::string(events_[around[k]].name);
+    for (auto k = first; k < around.size(); ++k) text.append(text.empty() ? "" : "/").append(events_[around[k]].name);
     return text;
   }
 

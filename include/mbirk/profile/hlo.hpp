@@ -45,18 +45,18 @@ class hlo_writer {
 
   std::string bytes() {
     instructions();
-    wire computation, module, schedule, sequence, entry;
+    wire computation, whole, schedule, sequence, entry;
     auto const shape = program_shape();
     computation.text(1, "main");
     for (auto const& i : instructions_) computation.message(2, i);
     computation.message(4, shape), computation.number(5, computation_id), computation.number(6, ids_.back());
-    module.text(1, p_.name), module.text(2, "main"), module.message(3, computation), module.message(4, shape);
-    module.number(5, id_), module.number(6, computation_id);
+    whole.text(1, p_.name), whole.text(2, "main"), whole.message(3, computation), whole.message(4, shape);
+    whole.number(5, id_), whole.number(6, computation_id);
     sequence.packed(1, ids_);
     entry.number(1, computation_id), entry.message(2, sequence);
-    schedule.message(1, entry), module.message(7, schedule);
+    schedule.message(1, entry), whole.message(7, schedule);
     wire out;
-    out.message(1, module), out.message(3, buffer_assignment());
+    out.message(1, whole), out.message(3, buffer_assignment());
     return out.bytes();
   }
 

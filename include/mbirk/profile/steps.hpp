@@ -95,7 +95,7 @@ class step_finder {
   }
   std::string path(std::size_t depth) const {
     std::string text;
-    for (std::size_t k = first_ + 1; k < depth; ++k) text += (text.empty() ? "" : "/") + std::string(open_[k].event.name);
+    for (std::size_t k = first_ + 1; k < depth; ++k) text.append(text.empty() ? "" : "/").append(open_[k].event.name);
     return text;
   }
 
