@@ -1,6 +1,5 @@
 // Trace files of mbirk profile and mbirk run, read by a checker of their rules and, where there are a browser and the package xprof, by a viewer.
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "program.hpp"
@@ -9,11 +8,7 @@ namespace mbirk::test {
 namespace {
 
 /// A python3, and one that has the package xprof if there is any.
-std::string const python = *MBIRK_PYTHON ? MBIRK_PYTHON : "python3";
-std::string python_with_xprof() {
-  char const* const named = std::getenv("MBIRK_XPROF_PYTHON");
-  return named ? named : python;
-}
+std::string const python = *MBIRK_PYTHON ? MBIRK_PYTHON : "python3", python_with_xprof = *MBIRK_CHECK_PYTHON ? MBIRK_CHECK_PYTHON : python;
 bool works(std::vector<std::string> const& words) { return run_words(words).code == 0; }
 
 outcome check_trace(fs::path const& file, std::vector<std::string> const& more = {}, std::string const& by = python) {
@@ -97,8 +92,8 @@ TEST_F(ProfileTrace, SaysWhatItLacks) {
 }
 
 TEST_F(ProfileTrace, OpensInAViewer) {
-  auto const by = python_with_xprof();
-  if (!works({by, "-c", "import xprof"})) GTEST_SKIP() << by << " has no package xprof, whose viewer reads traces as chrome://tracing does (MBIRK_XPROF_PYTHON)";
+  auto const& by = python_with_xprof;
+  if (!works({by, "-c", "import xprof"})) GTEST_SKIP() << by << " has no package xprof, whose viewer reads traces as chrome://tracing does";
   if (!works({"sh", "-c", "command -v \"${CHROMIUM:-chromium}\" || command -v chromium-browser || command -v google-chrome"}))
     GTEST_SKIP() << "there is no chromium here";
   ASSERT_EQ(profile({"--sizes", "16"}).code, 0);
