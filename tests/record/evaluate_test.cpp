@@ -68,6 +68,12 @@ TEST(WordLengths, KeepTheBoundAndAreNotLongerThanNeeded) {
   EXPECT_GT(record::relative_error(record::evaluate(scale(), in, fine.arithmetic, shorter), reference), 1e-5);
 }
 
+TEST(WordLengths, HoldAPowerOfTwo) {
+  auto const w = record::find_word_lengths(scale(), {{"x", {1, 1, 1, 0.5}}}, 1e-4);
+  EXPECT_TRUE(w.found) << "1 needs two bits before the point: with one it wraps to -1";
+  EXPECT_EQ(w.data.whole, 2);
+}
+
 TEST(WordLengths, SayWhenNoneIsLongEnough) { EXPECT_FALSE(record::find_word_lengths(scale(), {{"x", {0.1, -0.7, 0.33, 0.95}}}, 1e-30).found); }
 
 TEST(Evaluate, SaysWhichInputIsMissing) {

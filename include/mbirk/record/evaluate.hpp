@@ -356,7 +356,7 @@ inline word_lengths find_word_lengths(graph const& g, named_arrays const& inputs
     if (a.use == array_use::input && a.element == type::f32 && a.shape.size() > 1)
       for (double const x : inputs.at(a.name)) largest_input = std::max(largest_input, std::abs(x));
   int const whole = bits_of(std::max(reference.largest, largest_input)),
-            data_whole = static_cast<int>(std::ceil(std::log2(largest_input > 0 ? largest_input : 1.0))) + 1;
+            data_whole = static_cast<int>(std::floor(std::log2(largest_input > 0 ? largest_input : 1.0))) + 2;
   constexpr int longest = 62;
   auto const error_of = [&](fixed_format const& f, fixed_format const& d) { return relative_error(evaluate(g, inputs, f, d), reference); };
   word_lengths w;
