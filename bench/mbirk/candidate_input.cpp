@@ -8,7 +8,7 @@
 
 namespace mbirk::program {
 
-namespace pf = mbirk::profile;
+namespace pf = mbirk::profile::fpga;
 
 double count_of(json_field const& of, std::string const& key) {
   auto const field = of.at(key, "a number >= 0");

@@ -17,14 +17,14 @@ inline double count_or_0(json_field const& of, std::string const& key) { return 
 inline bool outer(std::string const& role) { return role == "argument" || role == "output"; }
 
 /// Of "reuse", of an operation or an array.
-profile::miss_curve curve_of(json_field const& reuse);
+profile::fpga::miss_curve curve_of(json_field const& reuse);
 /// Of an entry of "cost_analysis".
-profile::counted_work work_of(json_field const& cost);
+profile::fpga::counted_work work_of(json_field const& cost);
 
 /// What the times are of: roofs, watts and its link.
 struct measured_machine {
   std::string name, source = "none";
-  profile::machine_roofs roofs;
+  profile::fpga::machine_roofs roofs;
   double watts = 0, idle_watts = 0, buffer_seconds = 0;
   double upload_rate = 0, download_rate = 0;
 };

@@ -16,7 +16,7 @@
 namespace mbirk::program {
 namespace {
 
-namespace pf = mbirk::profile;
+namespace pf = mbirk::profile::fpga;
 
 /// JSON has no infinity: nothing bounds what is null.
 json finite(double x) { return std::isfinite(x) ? json(x) : json(nullptr); }

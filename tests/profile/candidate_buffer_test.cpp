@@ -154,11 +154,11 @@ struct problem {
   }
 };
 
-profile::miss_curve curve_of(problem& p) {
+profile::fpga::miss_curve curve_of(problem& p) {
   instrument::ledger records;
   p.back(instrument::counting<instrument::level::unique | instrument::level::reuse>{records});
   auto const& r = records.last().reuse;
-  profile::miss_curve m;
+  profile::fpga::miss_curve m;
   for (std::size_t k = 0; k < r.capacity_lines.size(); ++k)
     m.bytes.push_back(64.0 * static_cast<double>(r.capacity_lines[k])), m.traffic.push_back(64.0 * static_cast<double>(r.read_misses[k] + r.write_backs[k]));
   return m;
@@ -171,7 +171,7 @@ TEST(CandidateBuffer, OfParallelBackProjectionHasThePredictedTraffic) {
   double before = 0;
   for (double const usable : {u280, 200e3, 20e3, 2e3}) {  // at the knee, and where it does not fit
     SCOPED_TRACE(usable);
-    auto const buffer = profile::choose_buffer(curve, usable, 32);
+    auto const buffer = profile::fpga::choose_buffer(curve, usable, 32);
     ASSERT_TRUE(buffer);
     EXPECT_LE(buffer->bytes, usable);
     EXPECT_EQ(buffer->at_knee, usable == u280);

@@ -8,7 +8,7 @@
 
 namespace {
 
-using namespace mbirk::profile;
+using namespace mbirk::profile::fpga;
 
 /// 100 Gflop/s, 10 G packs/s, 1 KB of 100 GB/s before 1 MB of 50 GB/s before memory of 10 GB/s, 1 us a launch.
 machine_roofs machine() { return {1e11, 1e10, {{"L1", 1e3, 1e11}, {"L2", 1e6, 5e10}, {"DRAM", 0, 1e10}}, 1e-6, 1e10, 2e10}; }

@@ -13,7 +13,7 @@
 #include "mbirk/core/error.hpp"
 #include "mbirk/profile/device_data.hpp"
 
-namespace mbirk::profile {
+namespace mbirk::profile::fpga {
 
 /// Bytes that pass below memories of several sizes, ascending: 64 (read misses + write-backs) of an LRU memory.
 struct miss_curve {
@@ -296,4 +296,4 @@ inline comparison compare(estimate const& e, device const& d, opponent const& b,
   return c;
 }
 
-}  // namespace mbirk::profile
+}  // namespace mbirk::profile::fpga

@@ -3,7 +3,7 @@
 
 #include "mbirk/profile/candidate.hpp"
 
-namespace mbirk::profile {
+namespace mbirk::profile::fpga {
 
 enum class verdict_class { candidate, resident, not_a_candidate, none };
 inline char const* name_of(verdict_class v) {
@@ -80,4 +80,4 @@ inline verdict decide(design const& x, estimate const& e, comparison const& c, o
   return v;
 }
 
-}  // namespace mbirk::profile
+}  // namespace mbirk::profile::fpga

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace mbirk::profile {
+namespace mbirk::profile::fpga {
 
 /// How far a number can be trusted.
 enum class mark : char {
@@ -18,7 +18,7 @@ enum class mark : char {
 };
 struct sourced {
   double value = 0;
-  profile::mark mark = mark::assumed;
+  fpga::mark mark = mark::assumed;
   std::string_view source = "assumption";
 };
 
@@ -165,4 +165,4 @@ inline sourced fabric_factor() {
 }
 
 }  // namespace energy
-}  // namespace mbirk::profile
+}  // namespace mbirk::profile::fpga
