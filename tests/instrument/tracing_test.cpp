@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "instrument/operations.hpp"
 #include "mbirk/exec/emulated.hpp"
@@ -78,6 +79,30 @@ TEST(Tracing, KernelsLieInTheirStagesAndThreadsShareThem) {
   }
   EXPECT_TRUE(tasks.contains("parallel_back"));
   EXPECT_EQ(tasks, shared) << "every task of every kernel was some thread's";
+}
+
+TEST(Tracing, SharesOfShortTasksEndWithTheirKernel) {
+  instrument::trace_buffer buffer(1000);
+  std::vector<float> from(60'000, 1.f), to(60'000);
+  launch(context{exec::host{3}, instrument::tracing{buffer}}, 20'000, add_one<exec::host::backend>{from.data(), to.data(), 3});
+  launch(context{exec::host{3}, instrument::tracing{buffer}}, 3, add_one<exec::host::backend>{from.data(), to.data(), 60'000});
+  EXPECT_EQ(to[59'999], 2.f);
+  std::vector<index_t> tasks;
+  index_t shared = 0;
+  for (auto const& e : buffer.events()) {  // workers first, then their kernel
+    if (e.kind == event_kind::worker) shared += e.value;
+    if (e.kind != event_kind::kernel) continue;
+    EXPECT_EQ(std::exchange(shared, 0), e.value);
+    tasks.push_back(e.value);
+  }
+  EXPECT_EQ(tasks, (std::vector<index_t>{20'000, 3}));
+  for (auto const& e : buffer.events()) {
+    if (e.kind != event_kind::worker) continue;
+    auto const kernel = std::ranges::find_if(buffer.events(), [&](auto const& k) { return k.kind == event_kind::kernel && k.begin == e.begin; });
+    ASSERT_NE(kernel, buffer.events().end());
+    EXPECT_GE(e.end, e.begin);
+    EXPECT_LE(e.end, kernel->end);
+  }
 }
 
 TEST(Tracing, WhatADeviceDoesIsOnItsStream) {

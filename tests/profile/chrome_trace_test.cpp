@@ -174,6 +174,7 @@ TEST_F(Chrome, LaunchesAndStreams) {
   trace.add({"scatter", event_kind::kernel, 300, 900, 9, stream, 0, 0, 5, "regs:40 static_shared:0 grid:512,1,1 block:256,1,1 occ_pct:75 0815 x:"});
   trace.add({"MemcpyHtoD", event_kind::copy, 195, 800, 0, next, 4096, 0, 6});  // by its clock before its launch
   span("late", event_kind::kernel, stream, 850, 990, 1, 7);                    // overlaps the one before
+  span("small", event_kind::kernel, stream, 350, 400);                         // enclosed by it, which is not to look as if it called it
   read_back const r(trace, {.devices = {"this", "that"}, .device_of_stream = {0, 1}});
   r.check();
   std::map<std::string, json> on_device;
@@ -184,6 +185,7 @@ TEST_F(Chrome, LaunchesAndStreams) {
   EXPECT_EQ(copy["pid"], 1001);
   EXPECT_EQ(r.row(kernel), "stream 0");
   EXPECT_EQ(r.row(late), "stream 0 lane 2");
+  EXPECT_EQ(r.row(r.span("small")), "stream 0 lane 2");
   EXPECT_EQ(r.row(copy), "stream 1");
   EXPECT_EQ(copy["args"], (json{{"bytes", 4096}, {"operation", "project"}, {"stage", "back"}, {"launch", 6}}));
   EXPECT_EQ(kernel["args"], (json{{"tasks", 9}, {"operation", "project"}, {"stage", "back"}, {"launch", 5}, {"registers", 40}, {"static shared bytes", 0},

@@ -60,7 +60,8 @@ class tracing {
   void allocated(char const* what, index_t bytes) const { note_memory(what, bytes); }
   void released(char const* what, index_t bytes) const { note_memory(what, -bytes); }
 
-  /// A kernel on the host: its span, and one for each thread that had a share.
+  /// A kernel on the host: its span, and one for each thread that had a share. When a share ends is known to about 20 us where tasks are shorter than that:
+  /// reading the clock after every task would cost more than the rest of tracing.
   class host_kernel {
    public:
     host_kernel(trace_buffer& into, kernel_info const& k, int workers)
@@ -69,9 +70,12 @@ class tracing {
     }
     ~host_kernel() {
       event_.end = into_.now();
-      for (std::size_t w = 0; w < shares_.size(); ++w)
-        if (shares_[w].tasks > 0)
-          into_.add({event_.name, event_kind::worker, event_.begin, shares_[w].end, shares_[w].tasks, into_.track(track_kind::worker, static_cast<int>(w))});
+      for (std::size_t w = 0; w < shares_.size(); ++w) {
+        auto const& s = shares_[w];
+        if (s.tasks == 0) continue;
+        auto const end = std::min(event_.end, s.read + (s.tasks - s.tasks_read) * s.each);
+        into_.add({event_.name, event_kind::worker, event_.begin, end, s.tasks, into_.track(track_kind::worker, static_cast<int>(w))});
+      }
       into_.add(event_);
     }
     host_kernel(host_kernel const&) = delete;
@@ -80,13 +84,20 @@ class tracing {
     /// A task of the kernel is done.
     void did(int worker) noexcept {
       auto& mine = shares_[static_cast<std::size_t>(worker)];
-      mine.end = into_.now(), ++mine.tasks;
+      if (++mine.tasks < mine.next) return;
+      auto const now = into_.now(), took = now - (mine.tasks_read > 0 ? mine.read : event_.begin);
+      auto const tasks = mine.tasks - mine.tasks_read;
+      mine.read = now, mine.tasks_read = mine.tasks, mine.each = took / tasks;
+      mine.next = mine.tasks + std::clamp<index_t>(interval * tasks / std::max<index_t>(took, 1), 1, 2 * tasks);
     }
 
    private:
+    static constexpr index_t interval = 20'000;  ///< ns between two looks at the clock, if tasks go on as they did
     struct alignas(64) share {
-      std::int64_t end = 0;
-      index_t tasks = 0;
+      index_t tasks = 0, next = 1;  ///< done; how many will be when the clock is read
+      std::int64_t read = 0;        ///< when it was read
+      index_t tasks_read = 0;       ///< done by then
+      std::int64_t each = 0;        ///< ns of a task before that
     };
     trace_buffer& into_;
     trace_event event_;

@@ -229,7 +229,7 @@ class chrome_writer {
     std::size_t left = options_.most_events;
     for (int p = 0; p < parts; ++p) {
       room_[p] = std::min(wanted[p], left);
-      left = room_[p] < wanted[p] ? 0 : left - room_[p];
+      left -= room_[p];
     }
   }
   bool keep(part p, std::size_t events = 1) {
