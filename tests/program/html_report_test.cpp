@@ -185,10 +185,10 @@ TEST_F(HtmlReport, LinksTheFilesOfItsRunOnly) {
 
 TEST_F(HtmlReport, MalformedRunsAreOneLine) {
   refuses([](json& j) { j = json::array(); }, "holds []");
-  refuses([](json& j) { j.erase("cost_analysis"); }, "cost_analysis is missing, expected a file of mbirk profile");
+  refuses([](json& j) { j.erase("cost_analysis"); }, "cost_analysis is missing, expected a report of mbirk profile");
   refuses([](json& j) { j.erase("timestamp"); }, "timestamp is missing");
   refuses([](json& j) { j["measurements"] = json::array(); }, "expected at least one untraced run");
-  refuses([](json& j) { j["measurements"][0]["time"] = -1; }, "measurements[0].time is -1, expected a number >= 0");
+  refuses([](json& j) { j["measurements"][0]["time"] = -1; }, "measurements[0].time is -1, expected seconds >= 0");
   refuses([](json& j) { j["measurements"][1]["volume_size"] = "big"; }, "measurements[1].volume_size is \"big\"");
   refuses([](json& j) { j["cost_analysis"]["64"]["y"].erase("memory"); }, "cost_analysis.64.y.memory is missing");
   refuses([](json& j) { j["cost_analysis"]["64"]["y"]["source"] = "guessed"; }, "y.source is \"guessed\"");
