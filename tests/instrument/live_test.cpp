@@ -121,7 +121,8 @@ TEST(Live, MoreScopesThanThereIsRoomFor) {
   }
   EXPECT_STREQ(sites.state().current, "");
   EXPECT_EQ(sites.live_bytes(), 30);
-  auto const* nameless = find(sites.state(), "", "rows");
+  auto const s = sites.state();
+  auto const* nameless = find(s, "", "rows");
   ASSERT_TRUE(nameless);
   EXPECT_GT(nameless->live_arrays, 0);
 }

@@ -103,12 +103,13 @@ TEST(Profile, WritesHeapsThatPprofReads) {
   for (auto const& entry : std::filesystem::recursive_directory_iterator(folder.path() / "memory"))
     if (entry.is_regular_file()) files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
-  ASSERT_EQ(files.size(), 3u);
+  ASSERT_EQ(files.size(), 4u);
   EXPECT_TRUE(files[0].ends_with("cone_back_project_v16_after.pb")) << files[0];
-  EXPECT_TRUE(files[2].ends_with("cone_back_project_v16_peak.pb")) << files[2];
+  EXPECT_TRUE(files[2].ends_with("cone_back_project_v16_lifetimes.txt")) << files[2];
+  EXPECT_TRUE(files[3].ends_with("cone_back_project_v16_peak.pb")) << files[3];
   if (std::system("command -v go >/dev/null") != 0) GTEST_SKIP() << "there is no go tool pprof here";
   auto const said = (folder.path() / "said.txt").string();
-  auto const check = std::string("sh ") + MBIRK_GOLDEN_DIR "/../program/check_pprof.sh '" + files[2] + "' '" + files[1] +
+  auto const check = std::string("sh ") + MBIRK_GOLDEN_DIR "/../program/check_pprof.sh '" + files[3] + "' '" + files[1] +
                      "' cone_back_project 'channel-major sinogram' >'" + said + "' 2>&1";
   EXPECT_EQ(std::system(check.c_str()), 0) << file_text(said);
 }

@@ -32,31 +32,23 @@ class cpp_writer {
         line("static " + std::string(element(a.element)) + " " + a.name + "[" + std::to_string(std::max<index_t>(a.size(), 1)) + "];");
       if (a.use == array_use::output) line("for (int k = 0; k < " + std::to_string(a.size()) + "; ++k) " + a.name + "[k] = real(0);");
     }
-    for (std::size_t first = 0; first < g_.stages.size();) {
-      std::size_t last = first + 1;
-      auto const& outer = g_.stages[first].outer;
-      while (last < g_.stages.size() && !outer.empty() && g_.stages[last].outer == outer) ++last;
+    g_.each_run([&](std::size_t first, std::size_t last) {
       std::vector<int> roots;
       for (auto k = first; k < last; ++k)
-        for (auto const& st : g_.stages[k].statements) add_roots(st, roots);
-      nest(outer, 0, {}, roots, "stages in turn", [&](axis_set const& open) {
+        for (auto const& st : g_.stages[k].statements) st.add_roots(roots);
+      nest(g_.stages[first].outer, 0, {}, roots, "stages in turn", [&](axis_set const& open) {
         for (auto k = first; k < last; ++k) write_stage(g_.stages[k], open);
       });
-      first = last;
-    }
+    });
     return text_ + "}\n";
   }
 
  private:
   /// Inputs of two or more dimensions have a type of their own: their word length is what memory costs.
   static char const* stored(array const& a) {
-    return a.use == array_use::input && a.element == type::f32 && a.shape.size() > 1 ? "data" : element(a.element);
+    return a.is_data() ? "data" : element(a.element);
   }
   static char const* element(type t) { return t == type::i32 ? "int" : "real"; }
-  static void add_roots(statement const& st, std::vector<int>& roots) {
-    roots.push_back(st.value);
-    roots.insert(roots.end(), st.index.begin(), st.index.end());
-  }
   void line(std::string const& s) { text_.append(static_cast<std::size_t>(2 * depth_), ' ').append(s) += '\n'; }
   std::string axis_name(int a) const { return g_.axis_at(a).name + std::to_string(a); }
   std::string of(int id) const {
@@ -97,12 +89,10 @@ class cpp_writer {
   }
   void write_stage(stage const& s, axis_set const& open) {
     line("// stage " + s.name + " (" + s.file + ":" + std::to_string(s.line) + ")");
-    std::vector<int> roots;
-    for (auto const& st : s.statements) add_roots(st, roots);
-    nest(s.axes, 0, open, roots, carried(s) ? "carried: sums at computed places" : "independent", [&](axis_set const& in) {
+    nest(s.axes, 0, open, s.roots(), carried(s) ? "carried: sums at computed places" : "independent", [&](axis_set const& in) {
       for (auto const& st : s.statements) {
         std::vector<int> own;
-        add_roots(st, own);
+        st.add_roots(own);
         nest(st.loops, 0, in, own, "UNROLL", [&](axis_set const&) { write_statement(st); });
       }
     });

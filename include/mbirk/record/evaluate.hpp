@@ -82,13 +82,7 @@ template <class Arithmetic> class evaluator {
   double largest() const noexcept { return largest_; }
 
   void run() {
-    for (std::size_t first = 0; first < g_.stages.size();) {
-      std::size_t last = first + 1;
-      auto const& outer = g_.stages[first].outer;
-      while (last < g_.stages.size() && !outer.empty() && g_.stages[last].outer == outer) ++last;
-      in_turn(first, last, 0);
-      first = last;
-    }
+    g_.each_run([&](std::size_t first, std::size_t last) { in_turn(first, last, 0); });
   }
 
  private:
@@ -320,7 +314,7 @@ template <class Real> evaluation evaluate(graph const& g, named_arrays const& in
 /// In fixed point. @param data  the format of inputs of two or more dimensions (samples, voxels); those of one (angles) have that of the arithmetic.
 inline evaluation evaluate(graph const& g, named_arrays const& inputs, fixed_format const& format, fixed_format const& data) {
   detail::fixed_arithmetic const a{format}, d{data};
-  return detail::evaluate_with(g, inputs, a, [&](array const& of, double x) { return a.real(of.shape.size() > 1 ? d.to_double(d.real(x)) : x); });
+  return detail::evaluate_with(g, inputs, a, [&](array const& of, double x) { return a.real(of.is_data() ? d.to_double(d.real(x)) : x); });
 }
 
 /// Largest difference of any output over its largest magnitude.
@@ -353,7 +347,7 @@ inline word_lengths find_word_lengths(graph const& g, named_arrays const& inputs
   auto const bits_of = [](double largest) { return static_cast<int>(std::ceil(std::log2(std::max(largest, 1.0)))) + 2; };
   double largest_input = 0;
   for (auto const& a : g.arrays)
-    if (a.use == array_use::input && a.element == type::f32 && a.shape.size() > 1)
+    if (a.is_data())
       for (double const x : inputs.at(a.name)) largest_input = std::max(largest_input, std::abs(x));
   int const whole = bits_of(std::max(reference.largest, largest_input)),
             data_whole = static_cast<int>(std::floor(std::log2(largest_input > 0 ? largest_input : 1.0))) + 2;

@@ -16,6 +16,7 @@
 namespace mbirk::record {
 
 enum class type : std::uint8_t { f32, i32, i1 };
+inline char const* type_name(type t) noexcept { return t == type::f32 ? "f32" : t == type::i32 ? "i32" : "i1"; }
 enum class op : std::uint8_t {
   literal,
   axis,
@@ -70,6 +71,7 @@ class axis_set {
     for (std::size_t k = 0; k < a.words_.size(); ++k) a.words_[k] &= ~b.words_[k];
     return a;
   }
+  friend axis_set operator&(axis_set const& a, axis_set const& b) noexcept { return a - (a - b); }
   friend bool operator==(axis_set const&, axis_set const&) = default;
   /// In ascending order.
   std::vector<int> members() const {
@@ -108,6 +110,8 @@ struct array {
     return n;
   }
   index_t bytes() const noexcept { return 4 * size(); }
+  /// Samples or voxels that are read, whose word length is what memory costs; not the lists that steer, or one number a view.
+  bool is_data() const noexcept { return use == array_use::input && element == type::f32 && shape.size() > 1; }
 };
 
 /// One value for each point of its free axes: a node runs once per such point, wherever the text has it.
@@ -129,12 +133,24 @@ struct statement {
   std::vector<int> index;
   int value;
   std::vector<int> loops = {};  ///< small axes inside the stage that it is repeated along
+
+  /// What it needs: its value and its indices.
+  void add_roots(std::vector<int>& roots) const {
+    roots.push_back(value);
+    roots.insert(roots.end(), index.begin(), index.end());
+  }
 };
 struct stage {
   std::string name, file;
   int line = 0;
   std::vector<int> outer = {}, axes = {};  ///< sequence axes around it, and its own
   std::vector<statement> statements = {};
+
+  std::vector<int> roots() const {
+    std::vector<int> all;
+    for (auto const& st : statements) st.add_roots(all);
+    return all;
+  }
 };
 
 struct graph {
@@ -175,18 +191,30 @@ struct graph {
     for (int const a : s.members()) n *= axis_at(a).extent;
     return n;
   }
-  /// Whether statements reach a node.
-  std::vector<bool> live() const {
+  /// Whether a node is a root, or what one is made of.
+  std::vector<bool> reached(std::vector<int> const& roots) const {
     std::vector<bool> seen(nodes.size());
-    for (auto const& s : stages)
-      for (auto const& t : s.statements) {
-        seen[static_cast<std::size_t>(t.value)] = true;
-        for (int const i : t.index) seen[static_cast<std::size_t>(i)] = true;
-      }
+    for (int const r : roots) seen[static_cast<std::size_t>(r)] = true;
     for (std::size_t k = nodes.size(); k-- > 0;)
       if (seen[k])
         for (int const i : nodes[k].in) seen[static_cast<std::size_t>(i)] = true;
     return seen;
+  }
+  /// Whether statements reach a node.
+  std::vector<bool> live() const {
+    std::vector<int> roots;
+    for (auto const& s : stages)
+      for (auto const& st : s.statements) st.add_roots(roots);
+    return reached(roots);
+  }
+  /// f(first, last) for the stages first ... last - 1 that are in the same sequence loops, which go round together.
+  template <class F> void each_run(F const& f) const {
+    for (std::size_t first = 0; first < stages.size();) {
+      std::size_t last = first + 1;
+      while (last < stages.size() && !stages[first].outer.empty() && stages[last].outer == stages[first].outer) ++last;
+      f(first, last);
+      first = last;
+    }
   }
 
  private:

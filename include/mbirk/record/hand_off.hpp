@@ -74,22 +74,16 @@ inline std::string design_json(graph const& g, word_lengths const& words) {
     };
     for (int const a : s.outer) add(a, "stages in turn");
     for (int const a : s.axes) add(a, lookup ? "sums at computed places" : "none");
-    std::vector<bool> needed(g.nodes.size());
-    for (auto const& st : s.statements) {
+    for (auto const& st : s.statements)
       for (int const a : st.loops) add(a, "sums at computed places");
-      needed[static_cast<std::size_t>(st.value)] = true;
-    }
-    for (std::size_t k = g.nodes.size(); k-- > 0;) {
-      if (!needed[k]) continue;
-      if (g.nodes[k].what == op::sum) add(g.nodes[k].which, "sum");
-      for (int const i : g.nodes[k].in) needed[static_cast<std::size_t>(i)] = true;
-    }
+    auto const needed = g.reached(s.roots());
+    for (std::size_t k = g.nodes.size(); k-- > 0;)
+      if (needed[k] && g.nodes[k].what == op::sum) add(g.nodes[k].which, "sum");
   }
   auto const cost = cost_of(g);
   for (std::size_t k = 0; k < g.arrays.size(); ++k) {
     auto const& a = g.arrays[k];
-    bool const samples = a.use == array_use::input && a.element == type::f32 && a.shape.size() > 1;
-    int const bits = a.element == type::i32 ? 32 : samples ? words.data.width : words.arithmetic.width;
+    int const bits = a.element == type::i32 ? 32 : a.is_data() ? words.data.width : words.arithmetic.width;
     auto const common = "{\"name\": \"" + a.name + "\", \"shape\": " + shape_text(a.shape) + ", \"bits\": " + std::to_string(bits) +
                         ", \"loads\": " + std::to_string(cost.arrays[k].loads) + ", \"stores\": " + std::to_string(cost.arrays[k].stores);
     if (a.use == array_use::temporary)
@@ -116,7 +110,6 @@ inline std::string testbench(graph const& g, hand_off_case const& c, word_length
     auto const n = std::to_string(a.size());
     if (a.use == array_use::temporary) continue;
     if (a.use == array_use::input) {
-      bool const samples = a.element == type::f32 && a.shape.size() > 1;
       auto const kind = a.element == type::i32 ? std::string("int") : std::string("float");
       declare += "  std::vector<" + kind + "> " + a.name + " = read<" + kind + ">(\"" + a.name + "\", " + n + ");\n";
       separated(call_float, a.name + ".data()");
@@ -124,7 +117,7 @@ inline std::string testbench(graph const& g, hand_off_case const& c, word_length
         separated(call_fixed, a.name + ".data()");
       else {
         fixed_inputs +=
-            "  std::vector<" + std::string(samples ? "data" : "real") + "> " + a.name + "_fixed(" + a.name + ".begin(), " + a.name + ".end());\n";
+            "  std::vector<" + std::string(a.is_data() ? "data" : "real") + "> " + a.name + "_fixed(" + a.name + ".begin(), " + a.name + ".end());\n";
         separated(call_fixed, a.name + "_fixed.data()");
       }
     } else {

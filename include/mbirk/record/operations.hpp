@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <type_traits>
 
 #include "mbirk/definition/cone.hpp"
 #include "mbirk/definition/median.hpp"
@@ -15,6 +16,8 @@
 namespace mbirk::record {
 
 namespace detail {
+template <class Scan> constexpr bool is_cone = std::is_same_v<Scan, cone_scan>;
+template <class Scan> std::string name_of(char const* operation) { return std::string(Scan::geometry_type::name) + "_" + operation; }
 inline std::vector<index_t> sinogram_shape(auto const& scan) {
   auto const s = scan.sinogram_shape();
   return {s[0], s[1], s[2]};
@@ -23,47 +26,39 @@ inline std::vector<index_t> sinogram_shape(auto const& scan) {
 
 /// voxel_values (pixels, slices), pixel_indices (pixels) -> sinogram (views, rows, channels).
 /// @param pixels  how many are listed, as i * cols + j.
-inline graph sparse_forward_project(parallel_scan const& s, index_t pixels) {
-  graph g("parallel_sparse_forward_project");
+template <class Scan> graph sparse_forward_project(Scan const& s, index_t pixels) {
+  graph g(detail::name_of<Scan>("sparse_forward_project"));
   recorder m(g);
   auto const x = m.reals("voxel_values", {pixels, s.geometry().slices});
   auto const p = m.indices("pixel_indices", {pixels});
-  definition::parallel_forward(m, s, x, p, pixels, m.output("sinogram", detail::sinogram_shape(s)));
-  return g;
-}
-inline graph sparse_forward_project(cone_scan const& s, index_t pixels) {
-  graph g("cone_sparse_forward_project");
-  recorder m(g);
-  auto const x = m.reals("voxel_values", {pixels, s.geometry().slices});
-  auto const p = m.indices("pixel_indices", {pixels});
-  auto const columns = m.temporary("columns", {pixels, s.geometry().rows});
-  definition::cone_forward(m, s, x, p, pixels, columns, m.output("sinogram", detail::sinogram_shape(s)));
+  if constexpr (detail::is_cone<Scan>) {
+    auto const columns = m.temporary("columns", {pixels, s.geometry().rows});
+    definition::cone_forward(m, s, x, p, pixels, columns, m.output("sinogram", detail::sinogram_shape(s)));
+  } else {
+    definition::parallel_forward(m, s, x, p, pixels, m.output("sinogram", detail::sinogram_shape(s)));
+  }
   return g;
 }
 
 /// sinogram (views, rows, channels), pixel_indices (pixels) -> voxel_values (pixels, slices). The Hessian diagonal is the same of weights with
 /// power 2.
-inline graph sparse_back_project(parallel_scan const& s, index_t pixels, int coeff_power = 1) {
-  graph g(coeff_power == 2 ? "parallel_hessian_diagonal" : "parallel_sparse_back_project");
+template <class Scan> graph sparse_back_project(Scan const& s, index_t pixels, int coeff_power = 1) {
+  graph g(detail::name_of<Scan>(coeff_power == 2 ? "hessian_diagonal" : "sparse_back_project"));
   recorder m(g);
   auto const y = m.reals(coeff_power == 2 ? "weights" : "sinogram", detail::sinogram_shape(s));
   auto const p = m.indices("pixel_indices", {pixels});
-  definition::parallel_back(m, s, y, p, pixels, coeff_power, m.output("voxel_values", {pixels, s.geometry().slices}));
-  return g;
-}
-inline graph sparse_back_project(cone_scan const& s, index_t pixels, int coeff_power = 1) {
-  graph g(coeff_power == 2 ? "cone_hessian_diagonal" : "cone_sparse_back_project");
-  recorder m(g);
-  auto const y = m.reals(coeff_power == 2 ? "weights" : "sinogram", detail::sinogram_shape(s));
-  auto const p = m.indices("pixel_indices", {pixels});
-  auto const columns = m.temporary("columns", {pixels, s.geometry().rows});
-  definition::cone_back(m, s, y, p, pixels, coeff_power, columns, m.output("voxel_values", {pixels, s.geometry().slices}));
+  if constexpr (detail::is_cone<Scan>) {
+    auto const columns = m.temporary("columns", {pixels, s.geometry().rows});
+    definition::cone_back(m, s, y, p, pixels, coeff_power, columns, m.output("voxel_values", {pixels, s.geometry().slices}));
+  } else {
+    definition::parallel_back(m, s, y, p, pixels, coeff_power, m.output("voxel_values", {pixels, s.geometry().slices}));
+  }
   return g;
 }
 
 /// sinogram -> filtered sinogram, both (views, rows, channels); the sum that the Fourier form computes too.
 template <class Scan> graph direct_filter(Scan const& s) {
-  graph g(std::string(Scan::geometry_type::name) + "_direct_filter");
+  graph g(detail::name_of<Scan>("direct_filter"));
   recorder m(g);
   auto const y = m.reals("sinogram", detail::sinogram_shape(s));
   definition::direct_filter(m, s.geometry(), y, m.output("filtered", detail::sinogram_shape(s)));

@@ -22,7 +22,7 @@ class copier {
   std::map<int, int> axes = {};   ///< axis of `from` -> node of `to` that stands for it
   std::map<int, int> nodes = {};  ///< node of `from` -> node of `to`
   bool fresh_sums = false;        ///< sums get axes of their own
-  int replaced_array = -1;        ///< loads of it become what `load` makes of their (copied) indices
+  int replaced_array = -1;        ///< is not in `to`: loads of it become what `load` makes of their (copied) indices, and arrays behind it move up
   std::function<int(node const&, std::vector<int>)> load = {};
 
   int operator()(int id) {
@@ -39,16 +39,20 @@ class copier {
     }
     for (int& i : n.in) i = (*this)(i);
     if (n.what == op::load && n.which == replaced_array) return nodes[id] = load(n, n.in);
+    if (n.what == op::load) n.which = moved(n.which);
     n.free = {};
     return nodes[id] = to_.add_node(std::move(n));
   }
   statement operator()(statement st) {
     for (int& i : st.index) i = (*this)(i);
     st.value = (*this)(st.value);
+    st.array = moved(st.array);
     return st;
   }
 
  private:
+  int moved(int array) const noexcept { return replaced_array >= 0 && array > replaced_array ? array - 1 : array; }
+
   graph const& from_;
   graph& to_;
 };
@@ -58,25 +62,6 @@ inline graph empty_copy(graph const& g) {
   graph fresh(g.name);
   fresh.axes = g.axes, fresh.arrays = g.arrays;
   return fresh;
-}
-
-inline std::vector<int> readers(graph const& g, int array) {
-  std::vector<int> stages;
-  for (std::size_t k = 0; k < g.stages.size(); ++k) {
-    std::vector<bool> needed(g.nodes.size());
-    for (auto const& st : g.stages[k].statements) {
-      needed[static_cast<std::size_t>(st.value)] = true;
-      for (int const i : st.index) needed[static_cast<std::size_t>(i)] = true;
-    }
-    bool reads = false;
-    for (std::size_t n = needed.size(); n-- > 0;) {
-      if (!needed[n]) continue;
-      reads = reads || (g.nodes[n].what == op::load && g.nodes[n].which == array);
-      for (int const i : g.nodes[n].in) needed[static_cast<std::size_t>(i)] = true;
-    }
-    if (reads) stages.push_back(static_cast<int>(k));
-  }
-  return stages;
 }
 
 }  // namespace detail
@@ -110,13 +95,14 @@ inline graph fuse(graph const& g, int array) {
     if (s.statements.front().array == array) producer = &s;
   auto const& made = producer->statements.front();
   graph fused = detail::empty_copy(g);
+  fused.arrays.erase(fused.arrays.begin() + array);
   for (auto const& s : g.stages) {
     if (&s == producer) continue;
     detail::copier copy(g, fused);
     copy.replaced_array = array;
     copy.load = [&](node const& n, std::vector<int> index) {
       detail::copier value(g, fused);
-      value.fresh_sums = true;
+      value.fresh_sums = true, value.replaced_array = array;
       for (std::size_t d = 0; d < index.size(); ++d) {
         auto const& at = fused.at(index[d]);
         index_t const last = g.array_at(array).shape[d] - 1;
@@ -134,29 +120,14 @@ inline graph fuse(graph const& g, int array) {
     for (auto& st : kept.statements) st = copy(st);
     fused.stages.push_back(std::move(kept));
   }
-  // The array is gone; those behind it move up.
-  fused.arrays.erase(fused.arrays.begin() + array);
-  for (auto& n : fused.nodes)
-    if (n.what == op::load && n.which > array) --n.which;
-  for (auto& s : fused.stages)
-    for (auto& st : s.statements)
-      if (st.array > array) --st.array;
-  graph renumbered = detail::empty_copy(fused);
-  for (auto s : fused.stages) {
-    detail::copier again(fused, renumbered);
-    for (auto& st : s.statements) st = again(st);
-    renumbered.stages.push_back(std::move(s));
-  }
-  return renumbered;
+  return fused;
 }
 
 /// Every temporary that can be, fused.
 inline graph fuse_all(graph g) {
   for (int a = 0; a < static_cast<int>(g.arrays.size());) {
-    if (why_not_fused(g, a).empty())
-      g = fuse(g, a), a = 0;
-    else
-      ++a;
+    if (why_not_fused(g, a).empty()) g = fuse(g, a), a = 0;
+    else ++a;
   }
   return g;
 }
@@ -173,31 +144,22 @@ inline std::vector<std::string> labels(graph const& g) {
 /// The graph with every value of a name as an array: a stage over the axes that it depends on writes it, those that used it load it.
 inline graph cut(graph const& g, std::string const& label) {
   graph result = detail::empty_copy(g);
-  auto const live = g.live();
   std::map<int, int> array_of;  // node of g -> temporary of result
   int count = 0;
   for (auto const& s : g.stages) {
     axis_set outer;
     for (int const a : s.outer) outer.insert(a);
     detail::copier copy(g, result);
-    // values that this stage needs, in the order of the graph, so that what one needs of another is there
-    std::vector<bool> needed(g.nodes.size());
-    for (auto const& st : s.statements) {
-      needed[static_cast<std::size_t>(st.value)] = true;
-      for (int const i : st.index) needed[static_cast<std::size_t>(i)] = true;
-    }
-    for (std::size_t k = needed.size(); k-- > 0;)
-      if (needed[k])
-        for (int const i : g.nodes[k].in) needed[static_cast<std::size_t>(i)] = true;
+    auto const needed = g.reached(s.roots());
     for (std::size_t k = 0; k < needed.size(); ++k) {
       auto const& n = g.nodes[k];
-      if (!needed[k] || !live[k] || n.label != label) continue;
+      if (!needed[k] || n.label != label) continue;
       auto const over = (n.free - outer).members();
       if (over.empty()) continue;  // a constant of the stage
       auto const known = array_of.find(static_cast<int>(k));
       int made = known == array_of.end() ? -1 : known->second;
       if (made < 0) {
-        array a{label + (count ? " " + std::to_string(count) : ""), n.of, {}, array_use::temporary, n.free - (n.free - outer)};
+        array a{label + (count ? " " + std::to_string(count) : ""), n.of, {}, array_use::temporary, n.free & outer};
         std::replace(a.name.begin(), a.name.end(), ' ', '_');
         ++count;
         stage fresh{label, s.file, s.line, s.outer};

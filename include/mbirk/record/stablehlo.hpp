@@ -18,7 +18,6 @@ struct stablehlo_text {
 namespace detail {
 
 class stablehlo_writer : stablehlo_values {
-
  public:
   stablehlo_writer(graph const& g, axis_set const& sequential) : stablehlo_values(g, sequential) {}
 
@@ -35,13 +34,7 @@ class stablehlo_writer : stablehlo_values {
         arrays_[id] = zeros(a);
       }
     }
-    for (std::size_t first = 0; first < g_.stages.size();) {  // stages in the same sequence loop go together
-      std::size_t last = first + 1;
-      auto const& outer = g_.stages[first].outer;
-      while (last < g_.stages.size() && !outer.empty() && g_.stages[last].outer == outer) ++last;
-      write_stages(first, last);
-      first = last;
-    }
+    g_.each_run([&](std::size_t first, std::size_t last) { write_stages(first, last); });
     std::string names;
     for (std::size_t k = 0; k < g_.arrays.size(); ++k) {
       if (g_.arrays[k].use != array_use::output) continue;
@@ -133,7 +126,7 @@ class stablehlo_writer : stablehlo_values {
     auto const updates = transpose(broadcast(value, sorted), positions(order, sorted), tensor{"", a.element, order});
     auto const& now = arrays_.at(st.array);
     auto const x = fresh(), y = fresh(), z = fresh();
-    auto const cell = std::string(": tensor<") + element(a.element) + ">";
+    auto const cell = std::string(": tensor<") + type_name(a.element) + ">";
     std::string const combine =
         st.adds ? z + " = stablehlo.add " + x + ", " + y + " " + cell + " stablehlo.return " + z + " " + cell : "stablehlo.return " + y + " " + cell;
     tensor const kind{"", a.element, {}, a.shape};

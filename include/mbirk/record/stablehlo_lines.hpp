@@ -43,7 +43,6 @@ class stablehlo_lines {
     for (auto const e : v) s += (s.empty() ? "" : between) + std::to_string(e);
     return s;
   }
-  static char const* element(type t) { return t == type::f32 ? "f32" : t == type::i32 ? "i32" : "i1"; }
   std::vector<index_t> extents(tensor const& t) const {
     if (t.axes.empty()) return t.shape;
     std::vector<index_t> e;
@@ -51,7 +50,7 @@ class stablehlo_lines {
     return e;
   }
   static std::string kind_of(std::vector<index_t> const& shape, type t) {
-    return "tensor<" + join(shape, "x") + (shape.empty() ? "" : "x") + element(t) + ">";
+    return "tensor<" + join(shape, "x") + (shape.empty() ? "" : "x") + type_name(t) + ">";
   }
   std::string text_of(tensor const& t) const { return kind_of(extents(t), t.of); }
   std::uint64_t elements(tensor const& t) const {

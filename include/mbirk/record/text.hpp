@@ -12,7 +12,6 @@ namespace mbirk::record {
 namespace detail {
 
 inline char const* use_name(array_use u) noexcept { return u == array_use::input ? "input" : u == array_use::output ? "output" : "temporary"; }
-inline char const* type_name(type t) noexcept { return t == type::f32 ? "f32" : t == type::i32 ? "i32" : "i1"; }
 inline char const* kind_name(axis_kind k) noexcept {
   static constexpr char const* names[] = {"space", "sum", "small", "sequence"};
   return names[static_cast<int>(k)];
@@ -44,7 +43,6 @@ class names {
       axes_.push_back(g.axes[a].name + (same ? "'" + std::to_string(same) : ""));
     }
   }
-  bool used(int node) const { return number_[static_cast<std::size_t>(node)] >= 0; }
   std::string of(int node) const { return '%' + std::to_string(number_[static_cast<std::size_t>(node)]); }
   std::string const& axis(int a) const { return axes_[static_cast<std::size_t>(a)]; }
   std::string axes(axis_set const& s) const {
@@ -87,7 +85,7 @@ inline std::string to_text(graph const& g) {
   detail::names const name(g);
   std::string text = "graph " + g.name + "\n";
   for (auto const& a : g.arrays)
-    text += std::string(detail::use_name(a.use)) + " " + a.name + " " + detail::type_name(a.element) + " " + detail::shape_text(a.shape) + " " +
+    text += std::string(detail::use_name(a.use)) + " " + a.name + " " + type_name(a.element) + " " + detail::shape_text(a.shape) + " " +
             std::to_string(a.bytes()) + " bytes\n";
   for (std::size_t a = 0; a < g.axes.size(); ++a)
     text += "axis " + name.axis(static_cast<int>(a)) + " " + std::to_string(g.axes[a].extent) + " " + detail::kind_name(g.axes[a].kind) + "\n";
@@ -97,19 +95,12 @@ inline std::string to_text(graph const& g) {
     for (auto const* axes : {&s.outer, &s.axes})
       for (int const a : *axes) text.append(axes == &s.outer ? " in " : " ").append(name.axis(a));
     text += " (" + s.file + ":" + std::to_string(s.line) + ")\n";
-    std::vector<bool> needed(g.nodes.size());
-    for (auto const& st : s.statements) {
-      needed[static_cast<std::size_t>(st.value)] = true;
-      for (int const i : st.index) needed[static_cast<std::size_t>(i)] = true;
-    }
-    for (std::size_t k = g.nodes.size(); k-- > 0;)
-      if (needed[k])
-        for (int const i : g.nodes[k].in) needed[static_cast<std::size_t>(i)] = true;
+    auto const needed = g.reached(s.roots());
     for (std::size_t k = 0; k < g.nodes.size(); ++k) {
       if (!needed[k] || written[k]) continue;
       written[k] = true;
       auto const& n = g.nodes[k];
-      text += "  " + name.of(static_cast<int>(k)) + " = " + name.expression(static_cast<int>(k)) + " : " + detail::type_name(n.of) + " " +
+      text += "  " + name.of(static_cast<int>(k)) + " = " + name.expression(static_cast<int>(k)) + " : " + type_name(n.of) + " " +
               name.axes(n.free);
       text += n.label.empty() ? "\n" : "  \"" + n.label + "\"\n";
     }
@@ -128,7 +119,7 @@ inline std::string to_dot(graph const& g) {
   for (std::size_t k = 0; k < g.arrays.size(); ++k) {
     auto const& a = g.arrays[k];
     text += "  a" + std::to_string(k) + " [shape=box" + (a.use == array_use::temporary ? ",style=dashed" : "") + ",label=\"" + a.name + "\\n" +
-            detail::type_name(a.element) + " " + detail::shape_text(a.shape) + "\"];\n";
+            type_name(a.element) + " " + detail::shape_text(a.shape) + "\"];\n";
   }
   for (std::size_t k = 0; k < g.stages.size(); ++k) {
     auto const& s = g.stages[k];
@@ -136,17 +127,11 @@ inline std::string to_dot(graph const& g) {
     for (auto const* axes : {&s.outer, &s.axes})
       for (int const a : *axes) label += "\\n" + g.axis_at(a).name + " " + std::to_string(g.axis_at(a).extent);
     text += "  s" + std::to_string(k) + " [label=\"" + label + "\"];\n";
-    std::vector<bool> needed(g.nodes.size()), read(g.arrays.size()), made(g.arrays.size());
-    for (auto const& st : s.statements) {
-      needed[static_cast<std::size_t>(st.value)] = true;
-      for (int const i : st.index) needed[static_cast<std::size_t>(i)] = true;
-      made[static_cast<std::size_t>(st.array)] = true;
-    }
-    for (std::size_t n = g.nodes.size(); n-- > 0;) {
-      if (!needed[n]) continue;
-      if (g.nodes[n].what == op::load) read[static_cast<std::size_t>(g.nodes[n].which)] = true;
-      for (int const i : g.nodes[n].in) needed[static_cast<std::size_t>(i)] = true;
-    }
+    std::vector<bool> read(g.arrays.size()), made(g.arrays.size());
+    for (auto const& st : s.statements) made[static_cast<std::size_t>(st.array)] = true;
+    auto const needed = g.reached(s.roots());
+    for (std::size_t n = 0; n < g.nodes.size(); ++n)
+      if (needed[n] && g.nodes[n].what == op::load) read[static_cast<std::size_t>(g.nodes[n].which)] = true;
     for (std::size_t a = 0; a < g.arrays.size(); ++a) {
       auto const edge = [&](std::string const& from, std::string const& to) {
         text += "  " + from + " -> " + to + " [label=\"" + std::to_string(g.arrays[a].bytes()) + " B\"];\n";
