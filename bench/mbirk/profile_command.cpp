@@ -71,7 +71,8 @@ fs::path made_folder(std::string const& name) {
 class profile_run {
  public:
   explicit profile_run(profile_options const& options)
-      : options_((options.check(), options)), policy_(options.common), chosen_(matching_entries(options.ops)), out_(made_folder(options.out)), when_(timestamp()),
+      : options_((options.check(), options)), policy_(options.common),
+        chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))), out_(made_folder(options.out)), when_(timestamp()),
         file_(out_ / ("mbirk_profile_" + when_ + ".json")), result_(file_), watch_("profile", options.monitor, options.common.quiet),
         bar_(options.sizes.size() * chosen_.size(), options.common.quiet) {
     report_ = {{"timestamp", when_}, {"volume_sizes", options_.sizes}, {"runs_per_size", options_.runs}, {"environment", policy_.environment()},

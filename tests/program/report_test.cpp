@@ -111,8 +111,8 @@ TEST_F(Report, BadFilesAndNames) {
   expect_failure(report({good, (scratch / "text").string()}), 2, "is not valid JSON");
   expect_failure(report({good, (scratch / "none").string()}), 2, "none: no such file");
   expect_failure(report({good, good}), 2, "is given twice");
-  expect_failure(report({good}, "report.html"), 2, "report.html, expected a name that ends in .json");
-  expect_failure(mbirk_program({"report", good}), 2, "--out is missing");
+  expect_failure(report({good}, "report.txt"), 2, "report.txt, expected a name that ends in .html or .json");
+  expect_failure(report({good}, "report.html"), 2, "a.json: environment.compiler is missing");
   expect_failure(mbirk_program({"report"}), 2, "RUN.json is required");
   expect_failure(report({good}, "a.json"), 2, "is one of the runs");
   EXPECT_FALSE(fs::exists(scratch / "merged.json"));
