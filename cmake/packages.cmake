@@ -1,6 +1,6 @@
 # The packages of our own programs and of the library's optional headers. Any of them may be missing: then what needs it is off and says so.
 find_package(OpenMP QUIET COMPONENTS CXX)
-foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB LibLZMA GTest benchmark PNG)
+foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB LibLZMA GTest benchmark PNG Eigen3)
   find_package(${package} QUIET)
 endforeach()
 # CMake looks for the C interface of HDF5 with a C compiler.
@@ -34,6 +34,15 @@ mbirk_need(mbirk_with_hdf5 "reading and writing HDF5 files" HDF5)
 mbirk_need(mbirk_with_png "writing PNG images" PNG)
 mbirk_need(mbirk_with_liblzma "writing the tables of a profile as .csv.xz" LibLZMA)
 message(STATUS "mbirk: writing the tables of a profile as .parquet is off because Debian has no package that writes it")
+
+find_path(MBIRK_DLPACK_DIR dlpack/dlpack.h)
+if(MBIRK_DLPACK_DIR)
+  set(dlpack_FOUND ON)
+  add_library(mbirk_dlpack_headers INTERFACE)
+  target_include_directories(mbirk_dlpack_headers SYSTEM INTERFACE ${MBIRK_DLPACK_DIR})
+endif()
+mbirk_need(mbirk_with_eigen "views of Eigen's arrays in tests and examples" Eigen3)
+mbirk_need(mbirk_with_dlpack "the example of DLPack's tensors" dlpack)
 
 # Compiling .cu files needs a working nvcc besides the toolkit. It need not be on the PATH: the toolkit knows where it is.
 set(mbirk_with_cuda OFF)

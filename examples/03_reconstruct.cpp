@@ -21,7 +21,8 @@ int main() {
   auto const y = model.sinogram_view(sinogram), w = model.sinogram_view(weights);
   model.forward_project(ctx, model.recon_view(phantom), y);
   model.gen_weights(ctx, y, "transmission_root", w);
-  auto const record = model.recon(ctx, y, w, model.recon_view(recon), {.max_iterations = 20, .seed = 1});
+  auto const show = [](iteration_report const& r) { return std::printf("%2d: change %.2g\n", r.iteration, r.change), true; };  // false stops
+  auto const record = model.recon(ctx, y, w, model.recon_view(recon), {.max_iterations = 20, .seed = 1, .progress = show});
   // example: end
   double difference = 0, whole = 0;
   for (std::size_t i = 0; i < recon.size(); ++i) {

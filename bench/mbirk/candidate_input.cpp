@@ -79,14 +79,14 @@ pf::machine_roofs roofs_of(json_field const& ceilings, double vector_lanes) {
 
 }  // namespace
 
-measured_machine machine_of(json_field const& root) {
+measured_machine machine_of(json_field const& root, std::vector<pf::device> const& devices) {
   measured_machine m;
   auto const e = root.at("environment", "an object");
   if (e.at("backend", "host, cuda or emulated").text() == "cuda") {
-    auto const devices = e.at("devices", "an array of names").elements();
-    if (devices.empty()) e.at("devices", "").wrong("the name of a device");
-    m.name = devices.front().text();
-    for (auto const& d : pf::device_data::every_device())
+    auto const names = e.at("devices", "an array of names").elements();
+    if (names.empty()) e.at("devices", "").wrong("the name of a device");
+    m.name = names.front().text();
+    for (auto const& d : devices)
       if (d.kind == pf::device_kind::gpu && m.name.find(d.name) != std::string::npos) {
         m.source = "data sheet";
         m.roofs.flops = d.flops.value, m.roofs.launch_seconds = d.launch_seconds.value;

@@ -29,7 +29,7 @@ struct measured_machine {
   double upload_rate = 0, download_rate = 0;
 };
 /// Of "environment" and "ceilings"; under the policy cuda of the data sheet, where the device is one that is known.
-measured_machine machine_of(json_field const& root);
+measured_machine machine_of(json_field const& root, std::vector<profile::fpga::device> const& devices);
 
 using size_and_name = std::pair<index_t, std::string>;
 /// Medians of the untraced runs, the timing runs where there are some; in the order in which they ran.

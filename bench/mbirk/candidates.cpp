@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "candidate_input.hpp"
+#include "candidate_pipelines.hpp"
 #include "mbirk/profile/candidate_verdict.hpp"
 
 namespace mbirk::program {
@@ -29,9 +29,10 @@ json to_json(pf::device const& d) {
   for (auto const& [name, number] : numbers_of(d)) j[std::string(name)] = to_json(number);
   return j;
 }
-json to_json(pf::decision_rules const& r) {
+json to_json(pf::decision_rules const& r, int iterations) {
   return {{"rules", {{"speed-up", to_json(r.speed_up)}, {"energy ratio", to_json(r.energy_ratio)}, {"energy ratio low", to_json(r.energy_low)},
-                     {"least speed", to_json(r.least_speed)}, {"least share", to_json(r.least_share)}, {"calls per transfer", to_json(r.calls)}}},
+                     {"least speed", to_json(r.least_speed)}, {"least share", to_json(r.least_share)},
+                     {"iterations per transfer", to_json({static_cast<double>(iterations), pf::mark::assumed, "iterations of a reconstruction whose arrays are sent once"})}}},
           {"factors", {{"clock", to_json(r.clock)}, {"resources", to_json(r.resources)}, {"pipeline", to_json(r.pipeline)},
                        {"cost per lane", to_json(r.per_lane)}, {"memory", to_json(r.memory)}, {"traffic", to_json(r.traffic)}, {"link", to_json(r.link)},
                        {"power", to_json(r.power)},
@@ -49,10 +50,9 @@ json share_of(std::string const& name, json_field const& costs, pf::machine_roof
                                                             {"direct_filter", {"filter", "filter weights"}}};
   auto const mine = stages.find(rest);
   if (mine == stages.end() || !costs.has(whole)) return nullptr;
-  double const flops = m.flops > 0 ? m.flops : 1, bytes = m.levels.empty() || m.levels.front().rate <= 0 ? flops : m.levels.front().rate;
   double part = 0, all = 0;
   for (auto const& s : costs.at(whole, "").at("stages", "an array of stages").elements()) {
-    double const seconds = std::max(count_of(s, "flops") / flops, count_of(s, "bytes accessed") / bytes);
+    double const seconds = roof_seconds(m, count_of(s, "flops"), count_of(s, "bytes accessed"));
     all += seconds;
     if (mine->second.contains(s.at("name", "a name").text())) part += seconds;
   }
@@ -107,9 +107,9 @@ json intensity_of(pf::counted_work const& w, pf::machine_roofs const& m) {
 }
 
 /// The roofline of every device: flops at its peak or compulsory bytes from its memory.
-json optimal_seconds(pf::counted_work const& w) {
+json optimal_seconds(pf::counted_work const& w, std::vector<pf::device> const& devices) {
   json all = json::object();
-  for (auto const& d : pf::device_data::every_device()) {
+  for (auto const& d : devices) {
     double const peak = d.kind == pf::device_kind::fpga ? 2 * d.dsp.value / d.f32_fma_dsp.value * d.clock.value : d.flops.value;
     double const compute = w.flops() / peak, memory = w.bytes_compulsory / d.memory_rate.value;
     all[d.name] = {{"seconds", std::max(compute, memory)}, {"limiter", compute > memory ? "compute" : "DRAM"}};
@@ -123,12 +123,14 @@ struct judged_target {
   double saved, speed;     ///< seconds of a resident call; ratio; both against the attainable time
 };
 
-judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::opponent opponent, pf::device const& d, pf::word const& in, double share) {
-  pf::decision_rules const rules;
+judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::opponent opponent, pf::device const& d, pf::word const& in, double share,
+                    pf::sourced const& calls) {
+  pf::decision_rules rules;
+  rules.calls = calls;
   pf::design x{.items = w.items, .lane = cost_of_lane(w, d, in), .in = in};
   double const usable = pf::fabric::resource_share().value * (d.bram36.value * 36 + d.uram.value * 288) * 1024 / 8;
-  std::optional<pf::buffer_choice> const buffer = pf::choose_buffer(w.misses, usable, in.bits);
-  x.off_chip_bytes = buffer ? buffer->traffic : w.bytes_compulsory * in.bits / 32;
+  std::optional<pf::buffer_choice> const buffer = pf::choose_buffer(w.misses, usable, in.memory_bits);
+  x.off_chip_bytes = buffer ? buffer->traffic : w.bytes_compulsory * in.memory_bits / 32;
   x.words_per_item = w.items > 0 ? w.bytes_accessed / 4 / w.items : 0;
   x.upload_bytes = w.argument_bytes, x.download_bytes = w.output_bytes;  // the host has float32
   x.buffers = w.arguments + w.outputs;
@@ -151,7 +153,7 @@ judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::oppone
   if (w.misses.empty()) v.reasons.push_back("reuse was not counted at this size: the memory is charged with compulsory bytes only");
   if (e.joules < e.joules_floor) v.reasons.push_back("the assumed power is below what operations and bytes alone take: the energy is wrong");
   json const j{
-      {"target", d.name}, {"word", in.name},
+      {"target", d.name}, {"word", in.name()},
       {"buffer", buffer ? json{{"bytes", buffer->bytes}, {"traffic", buffer->traffic}, {"usable bytes", usable}, {"at knee", buffer->at_knee}} : json(nullptr)},
       {"initiation interval", {{"value", x.interval.value}, {"cause", x.interval.cause}}},
       {"lane", {{"dsp", x.lane.dsp}, {"lut", x.lane.lut}, {"bram", x.lane.bram}}}, {"lanes", finite(e.lanes)}, {"stage factor", x.stage_factor},
@@ -189,7 +191,8 @@ struct ranked_entry {
   int what;
   double saved, speed;
 };
-ranked_entry judge_operation(size_and_name const& key, double seconds, json_field const& costs, json_field const& cost, measured_machine const& machine) {
+ranked_entry judge_operation(size_and_name const& key, double seconds, json_field const& costs, json_field const& cost, json const& share, measured_machine const& machine,
+                             std::optional<json_field> const& word_length, traced_stages const* traced, candidate_settings const& settings) {
   auto const& [size, name] = key;
   auto const w = work_of(cost);
   auto const b = pf::judge_baseline(w, machine.roofs, seconds);
@@ -197,15 +200,24 @@ ranked_entry judge_operation(size_and_name const& key, double seconds, json_fiel
   if (machine.upload_rate > 0)
     opponent.transfer_seconds =
         (w.arguments + w.outputs) * machine.buffer_seconds + w.argument_bytes / machine.upload_rate + w.output_bytes / machine.download_rate;
-  json const share = share_of(name, costs, machine.roofs);
+  auto const calls = calls_of(name, costs, settings.iterations);
+  std::vector<pf::word> words{pf::f32, pf::fixed_16};
+  if (word_length && word_length->at("within bound", "true or false").boolean()) {
+    auto const bits = [&](char const* of) {
+      auto const width = word_length->at(of, "a format").at("width", "a number of bits");
+      if (width.integer("a number of bits") < 1 || width.integer() > 64) width.wrong("1 to 64 bits");
+      return static_cast<int>(width.integer());
+    };
+    words.push_back({bits("arithmetic"), false, bits("data")});
+  }
   json targets = json::array();
   std::optional<judged_target> best;
-  for (auto const& d : pf::device_data::every_device()) {
+  for (auto const& d : settings.devices) {
     if (d.kind != pf::device_kind::fpga) continue;
-    for (auto const* in : {&pf::f32, &pf::fixed_16}) {
-      auto one = judge(w, b, opponent, d, *in, share.is_null() ? -1 : share["value"].get<double>());
+    for (auto const& in : words) {
+      auto one = judge(w, b, opponent, d, in, share.is_null() ? -1 : share["value"].get<double>(), calls);
       targets.push_back(one.out);
-      if (in->floating && (!best || std::pair(one.what, -one.speed) < std::pair(best->what, -best->speed))) best = std::move(one);
+      if (in.floating && (!best || std::pair(one.what, -one.speed) < std::pair(best->what, -best->speed))) best = std::move(one);
     }
   }
   json roofs = json::object(), misses = nullptr, flat = json::array();
@@ -219,33 +231,53 @@ ranked_entry judge_operation(size_and_name const& key, double seconds, json_fiel
                                {"quality", b.roofs.empty() ? json(nullptr) : json(b.quality)},
                                {"attainable seconds", b.attainable}, {"note", b.note}}},
                  {"share", share}, {"intensity", intensity_of(w, machine.roofs)}, {"access", access_of(cost, w)}, {"misses", misses},
-                 {"values", values_of(cost)},                 {"word length", "not measured"}, {"optimal seconds", optimal_seconds(w)}, {"targets", targets}};
+                 {"values", values_of(cost)}, {"word length", word_length ? word_length->value() : json("not measured")}, {"calls per transfer", to_json(calls)},
+                 {"stages", stages_of(cost, machine.roofs, traced)}, {"optimal seconds", optimal_seconds(w, settings.devices)}, {"targets", targets}};
   return {out, size, name, static_cast<int>(best->what), best->saved, best->speed};
 }
 
 }  // namespace
 
-json candidates_json(json const& report, std::string const& file) {
+json candidates_json(json const& report, std::string const& file, candidate_settings const& settings) {
   json_field const root(report, file);
   json devices = json::object();
-  for (auto const& d : pf::device_data::every_device()) devices[d.name] = to_json(d);
-  json out{{"model", to_json(pf::decision_rules{})}, {"devices", devices}};
+  for (auto const& d : settings.devices) devices[d.name] = to_json(d);
+  json out{{"model", to_json(pf::decision_rules{}, settings.iterations)}, {"devices", devices}};
   if (root.at("environment", "an object").at("backend", "host, cuda or emulated").text() == "emulated") {
     out["skipped"] = "times of the policy emulated are those of the emulation";
     return out;
   }
-  auto const machine = machine_of(root);
+  auto const machine = machine_of(root, settings.devices);
   out["baseline"] = {{"device", machine.name}, {"source", machine.source}, {"watts", machine.watts}};
   out["notes"] = {"counts are those of the host's kernels; reuse is that of their order of loops, which is part of the recommendation",
-                  "word lengths were not measured: float32 decides, fixed 16 is a what-if",
+                  "float32 decides; fixed 16 is a what-if; other fixed words were measured at a small size, where they keep a bound",
+                  fmt::format("in a resident pipeline arrays are sent once for {} iterations of a reconstruction", settings.iterations),
                   "the watts of a host are assumed"};
   std::vector<ranked_entry> all;
   auto const cost_analysis = root.at("cost_analysis", "an object by size");
+  auto const traces = traced_stages_of(root);
   for (auto const& [key, seconds] : times_of(root)) {
-    auto const size = std::to_string(key.first);
+    auto const& [n, name] = key;
+    auto const size = std::to_string(n);
     if (!cost_analysis.has(size)) continue;
     auto const costs = cost_analysis.at(size, "");
-    if (costs.has(key.second)) all.push_back(judge_operation(key, seconds, costs, costs.at(key.second, "an object"), machine));
+    if (!costs.has(name)) continue;
+    auto const cost = costs.at(name, "an object");
+    auto const trace = traces.find(key);
+    auto const* const traced = trace == traces.end() ? nullptr : &trace->second;
+    std::optional<json_field> words;
+    if (root.has("word_lengths") && root.at("word_lengths", "").has(name)) words = root.at("word_lengths", "").at(name, "");
+    all.push_back(judge_operation(key, seconds, costs, cost, share_of(name, costs, machine.roofs), machine, words, traced, settings));
+    if (!name.ends_with("_mbir_recon") || !traced || !traced->by_path.contains("iteration")) continue;
+    if (json const iteration = iteration_cost(cost); !iteration.is_null()) {
+      double const share = traced->by_path.at("iteration").seconds / traced->seconds;
+      traced_stages inside{traced->by_path.at("iteration").seconds, {}};
+      for (auto const& [path, stage] : traced->by_path)
+        if (path.starts_with("iteration/")) inside.by_path[path] = stage;
+      auto const what = name.substr(0, name.size() - std::string("mbir_recon").size()) + "vcd_iteration";
+      all.push_back(judge_operation({n, what}, share * seconds, costs, json_field(iteration, file, what), {{"of", name}, {"value", share}, {"source", "the traced run"}}, machine,
+                                    {}, &inside, settings));
+    }
   }
   std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
     auto const order = [](ranked_entry const& e) { return std::tuple(e.size, e.what, e.what == 2 ? -e.speed : -e.saved, e.name); };
@@ -266,8 +298,8 @@ void print_candidates(json const& candidates) {
   if (candidates.contains("skipped") || candidates["operations"].empty()) return;
   long largest = 0;
   for (auto const& o : candidates["operations"]) largest = std::max(largest, o["size"].get<long>());
-  fmt::print("\nFPGA candidates at {}^3, against the times of {} (model and assumptions: docs/fpga.md)\n", largest,
-             candidates["baseline"]["device"].get<std::string>());
+  fmt::print("\nFPGA candidates at {}^3, against the times of {}, arrays sent once for {} iterations (model and assumptions: docs/fpga.md)\n", largest,
+             candidates["baseline"]["device"].get<std::string>(), candidates["model"]["rules"]["iterations per transfer"]["value"].get<double>());
   for (auto const& o : candidates["operations"]) {
     if (o["size"] != largest || o["rank"] > 5) continue;
     auto const text = [&](char const* key) { return o[key].get<std::string>(); };

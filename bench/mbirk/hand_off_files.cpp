@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 
 #include "graph_files.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/record/hand_off.hpp"
+#include "mbirk/record/text.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -67,19 +69,44 @@ record::hand_off_case case_of(record::graph const& g, profile_entry const& entry
   return c;
 }
 
-}  // namespace
-
-nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads, std::string const& verdict) {
+/// The graph of an operation on the small problem, with data and the words that they need; none for an operation without a graph.
+struct small_case {
+  record::graph graph;
+  record::hand_off_case with;
+};
+std::optional<small_case> make_small_case(profile_entry const& entry, int threads, known_words& known) {
   profile_problem const problem(entry.geometry, hand_off_size, threads, true);
   auto g = graph_of(entry, problem);
-  if (!g) return nullptr;
-  g->name = entry.name;
-  auto c = case_of(*g, entry, problem, threads);
+  if (!g) return std::nullopt;
+  small_case made{std::move(*g), {}};
+  made.with = case_of(made.graph, entry, problem, threads);
+  auto const text = record::to_text(made.graph);
+  if (!known.contains(text)) known[text] = record::find_word_lengths(made.graph, made.with.inputs, made.with.bound);
+  made.with.words = known[text];
+  return made;
+}
+
+}  // namespace
+
+nlohmann::json measure_words(profile_entry const& entry, int threads, known_words& known) {
+  auto const small = make_small_case(entry, threads, known);
+  if (!small) return nullptr;
+  auto const& words = *small->with.words;
+  auto const format = [](record::fixed_format const& f) { return nlohmann::json{{"width", f.width}, {"whole", f.whole}}; };
+  return {{"size", hand_off_size}, {"bound", small->with.bound}, {"error", words.error}, {"within bound", words.found}, {"arithmetic", format(words.arithmetic)},
+          {"data", format(words.data)}};
+}
+
+nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads, std::string const& verdict, known_words& known) {
+  auto small = make_small_case(entry, threads, known);
+  if (!small) return nullptr;
+  auto& [g, c] = *small;
+  g.name = entry.name;
   c.verdict = verdict;
   c.formula = fmt::format("`{}` at size {}: {} views, from the definition in include/mbirk/definition.", entry.name, hand_off_size,
                           problem_shape::cube(hand_off_size).views);
   nlohmann::json types;
-  for (auto const& file : record::hand_off(*g, c)) {
+  for (auto const& file : record::hand_off(g, c)) {
     if (file.name == "design.json") types = nlohmann::json::parse(file.bytes)["types"];
     auto const path = folder / entry.name / file.name;
     std::error_code failed;

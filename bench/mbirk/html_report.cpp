@@ -58,13 +58,15 @@ std::string html_report(nlohmann::json const& run, std::string const& file, std:
   std::string out = head(p);
   out += answer(p, order, run);
   out += candidates_table(p, run);
+  out += pipelines_table(p, run);
   out += ranking(p, order);
   out += "<div class=\"pair\">" + roofline(p, order) + scaling_plot(p, order) + "</div>\n";
   out += miss_curves(order);
   out += times_table(p, order);
   out += timeline(p, order, run);
   out += memory_table(p, order);
-  out += graphs_table(p, run);
+  out += unfused_table(p, run);
+  out += graphs_table(p, run, links);
   out += files_section(links);
   out += notes(p, order, run);
   out += fmt::format("</main>\n<footer>Made by mbirk {} from {}; <code>mbirk report</code> makes it again.</footer>\n<script>{}</script></body></html>\n",

@@ -28,10 +28,14 @@ std::string memory_table(profile const& p, ranked const& order);
 std::string files_section(std::vector<report_link> const& links);
 std::string notes(profile const& p, ranked const& order, nlohmann::json const& run);
 
-/// What fusion saves, of the graphs of the run; empty when it has none.
-std::string graphs_table(profile const& p, nlohmann::json const& run);
+/// What fusion saves, of the graphs of the run, with links to their pages; empty when it has none.
+std::string graphs_table(profile const& p, nlohmann::json const& run, std::vector<report_link> const& links);
+/// Operations beside their unfused forms, as they were measured; empty when the run has none.
+std::string unfused_table(profile const& p, nlohmann::json const& run);
 /// The candidates of the run as a table; empty when the run has none. @throws io_error when they are malformed.
 std::string candidates_table(profile const& p, nlohmann::json const& run);
+/// Of which stages the operations of the candidates consist; empty when none has three.
+std::string pipelines_table(profile const& p, nlohmann::json const& run);
 /// One sentence of them, in HTML; empty when the run has none.
 std::string candidates_answer(profile const& p, nlohmann::json const& run);
 

@@ -49,13 +49,11 @@ template <class S> void read_npy_block(fs::path const& path, npy_header header, 
   file.seekg(header.offset + first * each * header.element_bytes);
   header.shape[0] = count;
   header.elements = count * each;
-  std::vector<float> block;
   try {
-    mbirk::detail::npy_read_elements<float, S>(path, file, header, block);
+    mbirk::detail::npy_read_elements<float, S>(path, file, header, to);
   } catch (io_error const& e) {
     throw io_error(std::string(e.what()) + " (counted from " + std::to_string(first) + " along the first axis)", e.where);
   }
-  std::copy(block.begin(), block.end(), to);
 }
 
 stored_array open_npy(fs::path const& path) {

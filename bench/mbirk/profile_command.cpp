@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "candidates.hpp"
+#include "candidate_options.hpp"
 #include "ceilings.hpp"
 #include "command.hpp"
 #include "graph_files.hpp"
@@ -15,6 +15,7 @@
 #include "html_report.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
+#include "mbirk/profile/statistics.hpp"
 #include "policy.hpp"
 #include "profile_measure.hpp"
 #include "profile_summary.hpp"
@@ -23,6 +24,7 @@
 #include "table_files.hpp"
 #include "trace_excerpt.hpp"
 #include "trace_file.hpp"
+#include "unfused.hpp"
 #include "xplane_file.hpp"
 
 namespace mbirk::program {
@@ -40,10 +42,13 @@ struct profile_options {
   std::string ops = "*";
   std::string out = "output";
   std::size_t trace_events = program::trace_events;
+  candidate_options judged;
   monitor_options monitor;
-  bool cupti = false, profiler_range = false;
+  bool cupti = false, profiler_range = false, graph_steps = false, no_fuse = false;
 
   void check() const {
+    require<unavailable_error>(!no_fuse || common.policy == "host",
+                               [&] { return "--no-fuse is not available under policy " + common.policy + ": unfused forms run on the host, expected --policy host"; });
     require<unavailable_error>(!cupti || common.policy == "cuda", [&] {
       return "--cupti is not available under policy " + common.policy + ": it records what a device does, expected --policy cuda";
     });
@@ -71,7 +76,7 @@ fs::path made_folder(std::string const& name) {
 class profile_run {
  public:
   explicit profile_run(profile_options const& options)
-      : options_((options.check(), options)), policy_(options.common),
+      : options_((options.check(), options)), settings_(options.judged.settings()), policy_(options.common),
         chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))), out_(made_folder(options.out)), when_(timestamp()),
         file_(out_ / ("mbirk_profile_" + when_ + ".json")), result_(file_), watch_("profile", options.monitor, options.common.quiet),
         bar_(options.sizes.size() * chosen_.size(), options.common.quiet) {
@@ -93,6 +98,7 @@ class profile_run {
     auto const page = out_ / ("report_" + when_ + ".html");
     write_html_report(report_, file_, page);
     print_summary(report_);
+    print_unfused(report_);
     if (report_.contains("candidates")) print_candidates(report_["candidates"]);
     if (report_.contains("cupti_unavailable") && !options_.common.quiet)
       fmt::print(stderr, "mbirk: note: kernel times come from CUDA events, because CUPTI cannot be used: {}\n", report_["cupti_unavailable"].get<std::string>());
@@ -159,6 +165,7 @@ class profile_run {
     held_arrays held(watch_.memory());
     held.add_operands(m.data);
     profile::counted_run traced;
+    std::vector<double> times;  // of the timing runs; of the warm-up where there are none
     for (int run = 1; run <= options_.runs; ++run) {
       watch_.step(fmt::format("{} at {}, run {}", entry.name, n, run));
       auto const begin = marks.now();
@@ -171,35 +178,51 @@ class profile_run {
       if (run == 2) {
         traced = {{}, begin, marks.now()};
         one["timeline"] = trace_excerpt(marks, traced.begin, traced.end);
+        if (!policy_.has_blocks()) one["stages"] = stage_times(marks, traced.begin, traced.end);  // elsewhere the host only queues
         report_["memory_tables"][size][entry.name] = write_memory(folder("memory"), name, marks, traced.begin, traced.end);
       }
+      if (run != 2 && (run == 1) == (options_.runs < 3)) times.push_back(one["time"]);
       one["operation"] = entry.name, one["volume_size"] = n, one["run"] = run;
       report_["measurements"].push_back(one);
     }
     watch_.step(fmt::format("{} at {}, counting", entry.name, n));
     operation_counts counts(m, n);
     report_["cost_analysis"][size][entry.name] = std::move(counts.cost);
-    if (auto graphs = write_graphs(folder("graphs"), entry, problem, n); !graphs.is_null()) report_["graphs"][size][entry.name] = std::move(graphs);
-    if (!options_.traces()) return;
-    if (auto const* kernels = counts.traced(m)) {
+    if (auto graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps); !graphs.is_null()) report_["graphs"][size][entry.name] = std::move(graphs);
+    if (auto const* kernels = options_.traces() ? counts.traced(m) : nullptr) {
       results.programs.push_back(traced_program(*kernels, name, m.data, traced.begin, traced.end));
       traced.record = *kernels;
       results.about.counts.push_back(std::move(traced));
+    }
+    if (!options_.no_fuse) return;
+    watch_.step(fmt::format("{} at {}, unfused", entry.name, n));
+    if (auto both = m.measure_unfused(n, options_.runs, profile::median(times), counts.counted ? &counts.host : nullptr); !both.is_null())
+      report_["unfused"][size][entry.name] = std::move(both);
+  }
+
+  void measure_all_words() {
+    report_["word_lengths"] = json::object();
+    for (auto const* entry : chosen_) {
+      bar_.at(done_, "word lengths of " + entry->name);
+      if (auto words = measure_words(*entry, options_.common.threads, words_); !words.is_null()) report_["word_lengths"][entry->name] = std::move(words);
     }
   }
 
   /// The candidates, and folders for the first three that have a graph. What was measured is not lost when this fails.
   void judge() {
     try {
-      auto& candidates = report_["candidates"] = candidates_json(report_, file_.string());
+      if (!policy_.has_blocks() || policy_.device()) measure_all_words();
+      auto& candidates = report_["candidates"] = candidates_json(report_, file_.string(), settings_);
       if (!candidates.contains("operations")) return;
       index_t const largest = *std::max_element(options_.sizes.begin(), options_.sizes.end());
       for (auto const& one : candidates["operations"]) {
         if (one["size"] != largest || report_["hand_off"].size() == hand_off_folders) continue;
-        auto const* entry = matching_entries(one["operation"].get<std::string>()).front();
+        auto const found = std::find_if(chosen_.begin(), chosen_.end(), [&](auto const* e) { return e->name == one["operation"]; });
+        if (found == chosen_.end()) continue;  // a part of one
+        auto const* entry = *found;
         bar_.at(done_, "hand-off of " + entry->name);
         auto const verdict = one["verdict"].get<std::string>() + ": " + one["reason"].get<std::string>();
-        auto types = write_hand_off(folder("handoff"), *entry, options_.common.threads, verdict);
+        auto types = write_hand_off(folder("handoff"), *entry, options_.common.threads, verdict, words_);
         if (!types.is_null()) report_["hand_off"].push_back({{"operation", entry->name}, {"folder", "handoff/" + when_ + "/" + entry->name}, {"types", std::move(types)}});
       }
     } catch (error const& e) {
@@ -208,6 +231,7 @@ class profile_run {
   }
 
   profile_options options_;
+  candidate_settings settings_;
   chosen_policy policy_;
   std::vector<profile_entry const*> chosen_;
   fs::path out_;
@@ -218,6 +242,7 @@ class profile_run {
   progress bar_;
   std::size_t done_ = 0;
   ceilings roofs_;
+  known_words words_;
   json report_;
 };
 
@@ -235,7 +260,10 @@ void add_profile_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--trace-events", options->trace_events, "Room for so many events in the trace of a size; how many more there were is said")
       ->check(CLI::Range(1, 100'000'000))->type_name("N")->capture_default_str();
   command->add_option("--out", options->out, "Output folder")->type_name("DIR")->capture_default_str();
+  command->add_flag("--no-fuse", options->no_fuse, "Also times and counts operations of several stages with all that lies between the stages in memory");
+  add_candidate_options(*command, options->judged);
   add_monitor_options(*command, options->monitor);
+  command->add_flag("--graph-steps", options->graph_steps, "Also every step between a graph before and after fusion, as numbered text and DOT files for diff");
   command->add_flag("--cupti", options->cupti, "With --policy cuda: kernels, copies and graph nodes of the traced run from CUPTI, where it can be had");
   command->add_flag("--cuda-profiler-range", options->profiler_range,
                     "With --policy cuda: the runs after the traced one lie between cudaProfilerStart and Stop and are marked for NVTX, for Nsight");

@@ -1,9 +1,14 @@
 #include "profile_measure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "cost_json.hpp"
+#include "mbirk/profile/statistics.hpp"
+#include "unfused.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -25,6 +30,29 @@ json repeated(std::function<call_cost()> const& call, transfer_counts& transfers
   }
   std::sort(times.begin(), times.end());
   return {{"time", times[times.size() / 2]}, {"traced", false}, {"calls", times.size()}, {"min", times.front()}, {"max", times.back()}};
+}
+
+json form_json(double time, instrument::op_record const* counts) {
+  json j{{"time", time}};
+  if (!counts) return j;
+  j["flops"] = counts->operations.flops(), j["bytes accessed"] = bytes_accessed(counts->arrays), j["stage bytes"] = stage_bytes(*counts);
+  j["temporaries"] = json::object();
+  for (auto const& a : counts->arrays)
+    if (a.role == array_role::temporary) j["temporaries"][a.name] = {{"bytes", a.elements * a.item_bytes}, {"bytes moved", a.counts.bytes_loaded + a.counts.bytes_stored}};
+  return j;
+}
+
+/// max |a - b| / max |a|
+double relative_difference(any_array const& a, any_array const& b) {
+  auto const& x = std::get<npy_array<float>>(a).data;
+  auto const& y = std::get<npy_array<float>>(b).data;
+  double largest = 0, difference = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    largest = std::max(largest, std::abs(double{x[k]}));
+    double const d = std::abs(double{x[k]} - double{y[k]});
+    difference = d <= difference ? difference : d;  // a NaN stays
+  }
+  return largest > 0 ? difference / largest : difference;
 }
 
 }  // namespace
@@ -50,9 +78,8 @@ json measured_operation::measure(int run_number) {
   return one;
 }
 
-operation_counts::operation_counts(measured_operation& m, index_t n) {
+operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n <= largest_counted) {
   auto const& op = *m.entry.op;
-  bool const counted = n <= largest_counted;
   instrument::ledger records;
   if (counted) op.run(context{m.policy.host(), counting{records, n <= largest_reuse}}, m.problem.scan(), m.data);
   else records.add(model_operation(m.entry, problem_shape::cube(n)).record);
@@ -67,6 +94,38 @@ operation_counts::operation_counts(measured_operation& m, index_t n) {
   for (auto const* field : {"memory", "items", "stages", "transfers"}) access.erase(field);
   access["policy"] = "emulated";
   cost["device"] = std::move(access);
+}
+
+json measured_operation::measure_unfused(index_t n, int runs, double time, instrument::op_record const* fused) {
+  auto const& op = *entry.op;
+  if (!has_unfused(op.name)) return nullptr;
+  auto x = problem.make_operands(op, entry.arguments);
+  std::vector<double> times;
+  transfer_counts none;
+  run_unfused(op.name, policy.host(), nullptr, problem.scan(), x, [&](auto const& call) {
+    times.push_back(call().seconds);
+    for (int run = 3; run <= runs; ++run) times.push_back(repeated(call, none)["time"]);
+  });
+  if (times.size() > 1) times.erase(times.begin());  // the warm-up
+  // A ray crosses at most 2 n pixels with three taps each, a sum of m terms in float is off by m 2^-24, and both forms may be.
+  double const difference = relative_difference(data.output, x.output), most = 12 * static_cast<double>(n) * 0x1p-24;
+  require<error>(difference <= most, [&] {
+    return fmt::format("the unfused form of {} differs by {:g} of the largest value, expected at most {:g}", entry.name, difference, most);
+  });
+  json j{{"difference", difference}, {"fused", form_json(time, fused)}};
+  std::optional<instrument::op_record> counts;
+  if (fused) {
+    instrument::ledger records;
+    run_unfused(op.name, policy.host(), &records, problem.scan(), x, [](auto const& call) { call(); });
+    counts = records.last();
+  }
+  j["unfused"] = form_json(profile::median(times), counts ? &*counts : nullptr);
+  auto const ratio = [&](char const* of) -> json {
+    if (!j["fused"].contains(of)) return nullptr;
+    return j["unfused"][of].get<double>() / j["fused"][of].get<double>();
+  };
+  j["time ratio"] = ratio("time"), j["traffic ratio"] = ratio("stage bytes"), j["accessed ratio"] = ratio("bytes accessed");
+  return j;
 }
 
 instrument::op_record const* operation_counts::traced(measured_operation const& m) const {

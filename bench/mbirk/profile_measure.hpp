@@ -25,6 +25,9 @@ struct measured_operation {
   /// 25. The arrays are placed before the clock starts; the result is fetched after it stops. Transfers are those of one call.
   /// @returns an entry of `measurements` without its names.
   nlohmann::json measure(int run);
+  /// An operation that has an unfused form, both forms of it: times of as many runs, counts, how far apart the results are; null for the others.
+  /// @param time, fused  of the operation itself; null where it was not counted  @throws error when the results differ by more than roundings do
+  nlohmann::json measure_unfused(index_t n, int runs, double time, instrument::op_record const* fused);
 
  private:
   void run(int run, caller const& calls);
@@ -35,6 +38,7 @@ struct measured_operation {
 struct operation_counts {
   instrument::op_record host;
   std::optional<instrument::op_record> device;
+  bool counted;         ///< not modelled
   nlohmann::json cost;  ///< an entry of cost_analysis
 
   operation_counts(measured_operation& m, index_t n);

@@ -40,6 +40,7 @@ struct recon_command : common_options {
   std::optional<std::uint32_t> seed;
   std::optional<std::uint64_t> memory_limit;
   bool positivity = false, no_png = false;
+  std::optional<std::array<double, 2>> png_window;
   monitor_options monitor;
 };
 
@@ -218,7 +219,7 @@ void write_result(recon_command const& o, npy_array<float> const& recon, std::ve
   else save_recon_hdf5(o.out, volume, record);
 #endif
 #if defined(MBIRK_WITH_PNG)
-  if (!o.no_png && volume.size() > 0) write_png(beside(o, ".png"), three_slices(volume));
+  if (!o.no_png && volume.size() > 0) write_png(beside(o, ".png"), three_slices(volume, o.png_window));
 #endif
 }
 
@@ -346,6 +347,11 @@ int run(recon_command const& o) {
   }
 }
 
+std::array<double, 2> window_of(std::vector<double> const& levels) {
+  if (!(levels[0] < levels[1])) throw CLI::ValidationError("--png-window", "expected LOW < HIGH");
+  return {levels[0], levels[1]};
+}
+
 }  // namespace
 
 void add_recon_command(CLI::App& app, chosen_command& chosen) {
@@ -387,6 +393,12 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->type_name("BYTES");
   command->add_option("--save-parameters", o->save_parameters, "Write all parameters, automatic sizes included, as JSON that --geometry reads")
       ->type_name("FILE");
+  command->add_option_function<std::vector<double>>("--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v); },
+                                                    "Values that are black and white in the picture (default: its 1st and 99th percentile)")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(CLI::Number)
+      ->type_name("LOW,HIGH");
   command->add_flag("--no-png", o->no_png, "No picture of three slices beside OUT");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);

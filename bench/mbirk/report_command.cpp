@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "candidate_options.hpp"
 #include "command.hpp"
 #include "html_report.hpp"
 #include "json_field.hpp"
@@ -24,6 +25,7 @@ namespace {
 struct report_options : common_options {
   std::vector<std::string> runs, nsys, ncu;
   std::string out = "report.html";
+  candidate_options judged;
 };
 
 /// A file of mbirk profile, or of mbirk report. @throws io_error, one line, when it is neither: a field that is missing or of another kind.
@@ -134,6 +136,15 @@ class merger {
   std::map<std::string, std::string> from_;
 };
 
+/// The candidates of a run once more, against other devices; iterations stay as they were where none are given.
+void judge_again(json& run, std::string const& path, candidate_options const& options) {
+  auto settings = options.settings();
+  if (auto const* const at = "/candidates/model/rules/iterations per transfer/value"; options.iterations == 0 && run.contains(json::json_pointer(at)))
+    settings.iterations = static_cast<int>(json_field(run.at(json::json_pointer(at)), path, at).number());
+  run["candidates"] = candidates_json(run, path, settings);
+  if (!run["candidates"].contains("skipped")) print_candidates(run["candidates"]);
+}
+
 int run_report(report_options const& options) {
   namespace fs = std::filesystem;
   bool const page = fs::path(options.out).extension() == ".html";
@@ -147,7 +158,12 @@ int run_report(report_options const& options) {
   std::error_code ignored;
   auto const target = fs::weakly_canonical(options.out, ignored);
   require(!known.contains(target), [&] { return "--out " + options.out + " is one of the runs, expected another name"; });
-  if (page && runs.size() == 1 && options.nsys.empty() && options.ncu.empty()) {
+  bool const one_page = page && runs.size() == 1 && options.nsys.empty() && options.ncu.empty();
+  require(one_page || !options.judged.given(), [] {
+    return std::string("--device and --iterations-per-transfer are for the page of one run, expected one RUN.json and --out FILE.html");
+  });
+  if (one_page) {
+    if (options.judged.given()) judge_again(runs[0], options.runs[0], options.judged);
     write_html_report(runs[0], options.runs[0], options.out);
     return done;
   }
@@ -184,6 +200,7 @@ void add_report_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--out", options->out, "What to write: .html, a page; .json, all runs as one")->type_name("FILE")->capture_default_str();
   command->add_option("--nsys", options->nsys, "CSV of nsys stats, merged by the names of ranges and kernels (docs/nsight.md)")->type_name("FILE");
   command->add_option("--ncu", options->ncu, "CSV of ncu --csv --page raw, merged as well")->type_name("FILE");
+  add_candidate_options(*command, options->judged);
   command->callback([options, &chosen] {
     chosen = [options] {
       require_host(*options, "report");

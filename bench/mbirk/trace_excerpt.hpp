@@ -12,4 +12,7 @@ namespace mbirk::program {
 /// The first `most` in order of time are kept, and every operation.
 nlohmann::json trace_excerpt(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end, std::size_t most = 150);
 
+/// {"iteration/subset/back": {"seconds", "runs"}, ...}: the stages of the operation between two times, by their path below it.
+nlohmann::json stage_times(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end);
+
 }  // namespace mbirk::program

@@ -85,6 +85,22 @@ TEST_F(Hdf5, BlocksAreSlicesOfTheWhole) {
   EXPECT_FALSE(in.has("/group/inner/a/b"));
 }
 
+TEST_F(Hdf5, IntoMemoryThatIsThere) {
+  auto const a = ramp(5 * 3 * 7);
+  hdf5_output out(file);
+  out.write("a", {5, 3, 7}, a.data());
+  out.commit();
+  hdf5_file const in(file);
+  std::vector<float> to(2 * 21 + 1, -99);
+  in.read("a", 1, view<float, 3>(to.data(), {2, 3, 7}));
+  EXPECT_TRUE(std::equal(to.begin(), to.end() - 1, a.begin() + 21));
+  EXPECT_EQ(to.back(), -99);
+  expect_error([&] { in.read("a", 0, view<float, 3>(to.data(), {2, 7, 3})); }, "data set a has shape (5, 3, 7), which has no block of shape (2, 7, 3)");
+  expect_error([&] { in.read("a", 0, view<float, 1>(to.data(), {5})); }, "no block of shape (5)");
+  expect_error([&] { in.read("a", 4, view<float, 3>(to.data(), {2, 3, 7})); }, "no block of 2 from 4");
+  EXPECT_THROW(in.read("a", 0, view<float, 3>(to.data(), {1, 3, 7}, {40, 10, 1})), shape_error);
+}
+
 TEST_F(Hdf5, EveryNumberTypeIsConverted) {
   std::vector<double> const values{0, 1, 127, 2.5};
   std::vector<hsize_t> const shape{4};

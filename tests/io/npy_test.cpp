@@ -115,6 +115,42 @@ TEST_F(Npy, FortranOrderBecomesCOrder) {
       for (int k = 0; k < 4; ++k) EXPECT_EQ(array.data[at++], static_cast<float>(100 * i + 10 * j + k));
 }
 
+TEST_F(Npy, IntoMemoryThatIsThere) {
+  std::vector<double> stored(5 * 3 * 4);
+  for (std::size_t i = 0; i < stored.size(); ++i) stored[i] = static_cast<double>(i);
+  for (auto const& bytes : {npy_bytes(dictionary("<f8", "(5, 3, 4)"), bytes_of(stored)),
+                            npy_bytes(dictionary("<f4", "(5, 3, 4)"), bytes_of(std::vector<float>(stored.begin(), stored.end())))}) {
+    write_text(file, bytes);
+    std::vector<float> to(5 * 3 * 4 + 2, -1.0f);
+    read_npy(file, view<float, 3>(to.data() + 1, {5, 3, 4}));
+    for (std::size_t i = 0; i < stored.size(); ++i) ASSERT_EQ(to[i + 1], static_cast<float>(i));
+    EXPECT_EQ(to.front(), -1);
+    EXPECT_EQ(to.back(), -1) << "no byte beyond the view";
+
+    std::vector<float> block(2 * 3 * 4 + 1, -1.0f);
+    read_npy(file, 3, view<float, 3>(block.data(), {2, 3, 4}));
+    for (std::size_t i = 0; i < 24; ++i) ASSERT_EQ(block[i], static_cast<float>(36 + i));
+    EXPECT_EQ(block.back(), -1);
+    read_npy(file, 5, view<float, 3>(nullptr, {0, 3, 4}));
+  }
+}
+
+TEST_F(Npy, IntoAViewOfAnotherShapeNothingIsRead) {
+  std::vector<float> to(60, -1.0f);
+  write_npy(file, std::vector<float>(60, 1.0f).data(), {5, 3, 4});
+  auto const message = [&](auto const& read) { return test::message_of<io_error>(read); };
+  EXPECT_NE(message([&] { read_npy(file, view<float, 3>(to.data(), {4, 3, 4})); }).find("x.npy: has shape (5, 3, 4), expected (4, 3, 4)"), std::string::npos);
+  EXPECT_NE(message([&] { read_npy(file, view<float, 1>(to.data(), {60})); }).find("expected (60)"), std::string::npos);
+  for (index_t const first : {-1, 4})
+    EXPECT_NE(message([&] { read_npy(file, first, view<float, 3>(to.data(), {2, 3, 4})); })
+                  .find("(5, 3, 4), which has no block of shape (2, 3, 4) at " + std::to_string(first)), std::string::npos);
+  EXPECT_NE(message([&] { read_npy(file, 0, view<float, 3>(to.data(), {2, 4, 3})); }).find("no block of shape (2, 4, 3)"), std::string::npos);
+  test::message_of<shape_error>([&] { read_npy(file, view<float, 3>(to.data(), {5, 3, 2}, {12, 4, 1})); });
+  write_text(file, npy_bytes(dictionary("<f4", "(5, 3)", true), bytes_of(std::vector<float>(15))));
+  EXPECT_NE(message([&] { read_npy(file, 0, view<float, 2>(to.data(), {2, 3})); }).find("in Fortran order"), std::string::npos);
+  EXPECT_EQ(to, std::vector<float>(60, -1.0f));
+}
+
 TEST_F(Npy, VersionsAndSpellings) {
   auto const data = bytes_of<float>({1, 2});
   for (int const version : {1, 2, 3}) EXPECT_EQ(read<float>(npy_bytes(dictionary("<f4", "(2,)"), data, version)).data.size(), 2u) << version;

@@ -105,6 +105,9 @@ TEST(ThreeSlices, SpecialVolumes) {
   EXPECT_EQ(picture.pixels[17 + 1], 0);
   // Finite values of the three slices: 1, 4, 7, ... of slice 1, 9 ... 17 of row 1, 3 4 5 12 14 21 22 23 of column 1: 24 values, percentiles 1 and 25.
   EXPECT_EQ(picture.pixels[2], static_cast<int>(255.0 * (7 - 1) / (23 - 1) + 0.5));
+  // A window that is given: 1, 4 and 7 of the first row.
+  auto const chosen = three_slices(volume, {{2, 6}});
+  EXPECT_EQ((std::vector<std::uint8_t>{chosen.pixels.begin(), chosen.pixels.begin() + 3}), (std::vector<std::uint8_t>{0, 128, 255}));
 }
 
 }  // namespace

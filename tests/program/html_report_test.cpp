@@ -205,7 +205,7 @@ TEST_F(HtmlReport, MalformedRunsAreOneLine) {
 
 TEST(HtmlReportOfAProfile, IsWrittenByProfile) {
   scratch_folder out;
-  auto const o = mbirk_program({"profile", "--quiet", "--sizes", "8", "--ops", "*_forward_project", "--out", out.path().string()});
+  auto const o = mbirk_program({"profile", "--quiet", "--sizes", "8", "--ops", "*_forward_project", "--graph-steps", "--out", out.path().string()});
   ASSERT_EQ(o.code, 0) << o;
   fs::path run, page;
   for (auto const& f : fs::directory_iterator(out.path()))
@@ -221,11 +221,17 @@ TEST(HtmlReportOfAProfile, IsWrittenByProfile) {
   auto const again = mbirk_program({"report", run.string(), "--out", (out / "again.html").string()});
   ASSERT_EQ(again.code, 0) << again;
   EXPECT_EQ(file_text(out / "again.html"), all);
-  if (std::string const python = MBIRK_PYTHON; !python.empty()) {
-    auto const browser = run_words({python, (fs::path(MBIRK_GOLDEN_DIR).parent_path() / "program" / "check_report.py").string(), page.string()});
-    if (browser.code == 77) GTEST_SKIP() << browser.out;
-    EXPECT_EQ(browser.code, 0) << browser;
-  }
+  auto const graphs = out / "graphs" / when, graph = graphs / "cone_forward_project_v8.html";
+  EXPECT_NE(all.find("href=\"graphs/" + when + "/cone_forward_project_v8.html\">cone_forward_project</a>"), all.npos) << "in the table of graphs";
+  EXPECT_TRUE(fs::exists(graph));
+  for (auto const* step : {"step00_unfused", "step01_fuse_channel_weight", "step02_fuse_row_weight", "step03_fuse_columns"})
+    for (auto const* ending : {".txt", ".dot"}) EXPECT_TRUE(fs::exists(graphs / (std::string("cone_forward_project_v8_") + step + ending))) << step << ending;
+  if (std::string const python = MBIRK_PYTHON; !python.empty())
+    for (auto const& [script, opened] : {std::pair{"check_report.py", page}, {"check_graph.py", graph}}) {
+      auto const browser = run_words({python, "-B", (fs::path(MBIRK_GOLDEN_DIR).parent_path() / "program" / script).string(), opened.string()});
+      if (browser.code == 77) GTEST_SKIP() << browser.out;
+      EXPECT_EQ(browser.code, 0) << browser;
+    }
 }
 
 }  // namespace

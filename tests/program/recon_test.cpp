@@ -72,6 +72,8 @@ TEST_F(Recon, FindsThePhantom) {
     EXPECT_NE(first.out.find("memory needed"), std::string::npos) << first;
     EXPECT_NE(second.out.find("15 iterations"), std::string::npos) << second;
     EXPECT_EQ(file_text(folder / "vcd.png").substr(1, 3), "PNG");
+    EXPECT_EQ(recon("black.h5", {"--method", direct, "--png-window=8,9"}).code, 0);  // far above all values
+    EXPECT_LT(4 * file_text(folder / "black.png").size(), file_text(folder / "direct.png").size());
     EXPECT_NE(record("vcd.h5", "notes").find("counts (uint16), 10 white and 5 dark frames"), std::string::npos);
     EXPECT_EQ(json::parse(record("vcd.h5", "recon_params"))["num_iterations"], 15);
   }
@@ -218,6 +220,8 @@ TEST_F(Recon, BadInput) {
   expect_failure(recon("x.h5", {"--method", "fbp", "--resume", "y"}), 2, "--checkpoint and --resume are for method vcd, found --method fbp");
   expect_failure(recon("x.h5", {"--method", "art"}), 2, "--method");
   expect_failure(recon("x.h5", {"--weights", "heavy"}), 2, "--weights");
+  expect_failure(recon("x.h5", {"--png-window", "1"}), 2, "--png-window");
+  expect_failure(recon("x.h5", {"--png-window", "2,1"}), 2, "--png-window: expected LOW < HIGH");
   expect_failure(recon("x.h5", {"--memory-limit", "much"}), 2, "--memory-limit");
   expect_failure(recon("x.h5", {"--resume", name("none")}), 2, "none: no such file");
   expect_failure(recon("x.h5", {"--resume", name("scan.h5")}), 2, "scan.h5: is not a checkpoint of mbirk");

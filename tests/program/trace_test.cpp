@@ -64,6 +64,7 @@ TEST_F(ProfileTrace, FollowsTheRules) {
   }
   for (char const* name : {"parallel_back_project", "cone_forward_project", "cone_mbir_recon", "qggmrf_denoise"}) EXPECT_TRUE(operations.contains(name)) << name;
   EXPECT_GT(counted, kernels / 2) << kernels;
+  EXPECT_EQ(files("_subset_update.html").size(), 1u) << "the graph of a reconstruction in parallel beam";
 }
 
 TEST_F(ProfileTrace, OfADevice) {

@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "core/messages.hpp"
 #include "mbirk/exec/host.hpp"
@@ -161,7 +163,8 @@ TEST(Denoiser, TakesParametersAndArguments) {
   EXPECT_EQ(d.options().sigma_x, 0.125);
   EXPECT_EQ(d.options().sigma_noise, 1.0);
   EXPECT_EQ(d.options({.sigma_noise = 0.5}).sigma_noise, 0.5);
-  d.set_params("partition_sequence", {2});
+  std::vector<parameter_setting> const settings{{"partition_sequence", {2}}};
+  d.set_params(std::span(settings));
   EXPECT_TRUE(refusal<index_error>([&] { d.options(); }).starts_with("partition_sequence begins with 2, expected 0 to 1"));
   values a(6), b(6);
   EXPECT_THROW(d.denoise(ctx, view<float const, 3>(a.data(), {1, 2, 3}), view<float, 3>(b.data(), {1, 2, 3})), shape_error);
@@ -175,7 +178,8 @@ TYPED_TEST_SUITE(Methods, models, );
 
 TYPED_TEST(Methods, AreTheFreeFunctions) {
   auto model = small<TypeParam>();
-  model.set_params({{"det_channel_offset", 0.4}, {"use_ror_mask", false}, {"sharpness", 0.5}, {"max_alpha", 1.2}, {"positivity_flag", true}});
+  std::vector<parameter_setting> const settings{{"det_channel_offset", 0.4}, {"use_ror_mask", false}, {"sharpness", 0.5}, {"max_alpha", 1.2}, {"positivity_flag", true}};
+  model.set_params(std::span(settings));
   auto const& s = model.scan();
   auto const y = test_sinogram(), image = noise(98, 1), w = noise(84, 2);
   view<float const, 3> const sinogram = model.sinogram_view(y), volume = model.recon_view(image), weights = model.sinogram_view(w);
@@ -351,6 +355,7 @@ TYPED_TEST(Methods, ArgumentsReachTheReconstruction) {
   EXPECT_EQ(resumed, x);
   a.resume = nullptr, a.first_iteration = 3;
   EXPECT_EQ(model.recon(ctx, model.sinogram_view(y), {}, model.recon_view(x), a).num_iterations, 1);
+  EXPECT_TRUE(model.options({.mbirjax_rounding = true}).mbirjax_rounding);
 }
 
 TEST(Model, SlicesAreDampedInConeBeamUnlessSwitchedOff) {

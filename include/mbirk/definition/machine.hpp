@@ -42,7 +42,7 @@ template <class T> class plain_machine {
   using real = T;
   using index = index_t;
 
-  /// An array to read. @param name  for machines that record
+  /// An array to read. The name is for machines that record.
   template <class E, int Rank> plain_input<T, std::remove_const_t<E>, Rank> input(view<E, Rank> v, char const* = "") const { return {v}; }
 
   /// A stage: f(i...) for every index, in any order; stages run one after the other.

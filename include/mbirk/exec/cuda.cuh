@@ -182,6 +182,7 @@ class cuda {
       : state_(std::make_shared<detail::cuda_state>(stream)), resource_(resource) {}
 
   cudaStream_t stream() const noexcept { return state_->stream; }
+  int device() const noexcept { return state_->device; }
   /// Compute capability, 90 for 9.0.
   int capability() const noexcept { return state_->capability; }
   transfer_counts transfers() const noexcept { return {state_->uploads, state_->bytes_up, state_->downloads, state_->bytes_down}; }

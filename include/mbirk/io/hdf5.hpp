@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "mbirk/core/view.hpp"
+#include "mbirk/interop/view.hpp"
 #include "mbirk/io/hdf5_sink.hpp"
 #include "mbirk/io/input_file.hpp"
 #include "mbirk/io/npy.hpp"
@@ -230,6 +231,15 @@ class hdf5_file {
         detail::hdf5_call(path_, unreadable(name), [&] { return H5Screate_simple(1, sizes.data(), nullptr); }), H5Sclose);
     detail::hdf5_call(path_, unreadable(name),
                       [&] { return H5Dread(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, to); });
+  }
+  /// The same into a view without gaps, whose first axis says how many. @throws shape_error when there are gaps
+  template <class T, int Rank> void read(std::string const& name, index_t first, view<T, Rank> const& to) const {
+    auto const elements = to_span(to);
+    auto const found = shape(name);
+    auto const block = to.extents();
+    if (found.empty() || !std::equal(block.begin() + 1, block.end(), found.begin() + 1, found.end()))
+      detail::hdf5_fail(path_, "data set " + name + " has shape " + detail::shape_text(found) + ", which has no block of shape " + detail::shape_text(block));
+    read(name, first, block[0], elements.data());
   }
   /// The whole data set, of rank 1 at least. @throws allocation_error
   template <class T> npy_array<T> read(std::string const& name) const {

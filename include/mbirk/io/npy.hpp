@@ -16,6 +16,7 @@
 
 #include "mbirk/core/error.hpp"
 #include "mbirk/core/finite.hpp"
+#include "mbirk/interop/view.hpp"
 #include "mbirk/io/input_file.hpp"
 #include "mbirk/io/output_file.hpp"
 
@@ -178,22 +179,21 @@ template <class T, class S> T npy_convert(S value, bool& ok) noexcept {
 }
 
 /// Reads header.elements of type S in the order of the file.
-template <class T, class S>
-void npy_read_elements(std::filesystem::path const& path, std::istream& file, npy_header const& header, std::vector<T>& data) {
-  data.resize(static_cast<std::size_t>(header.elements));
-  auto const get = [&](void* to, std::size_t bytes) {
-    if (!file.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes))) npy_fail(path, "cannot be read to its end");
+template <class T, class S> void npy_read_elements(std::filesystem::path const& path, std::istream& file, npy_header const& header, T* to) {
+  auto const elements = static_cast<std::size_t>(header.elements);
+  auto const get = [&](void* into, std::size_t bytes) {
+    if (!file.read(static_cast<char*>(into), static_cast<std::streamsize>(bytes))) npy_fail(path, "cannot be read to its end");
   };
   if constexpr (std::is_same_v<T, S>) {
-    if (!data.empty()) get(data.data(), data.size() * sizeof(T));
+    if (elements > 0) get(to, elements * sizeof(T));
   } else {
-    std::vector<S> part(std::min<std::size_t>(data.size(), 1 << 16));
-    for (std::size_t first = 0; first < data.size(); first += part.size()) {
-      auto const count = std::min(part.size(), data.size() - first);
+    std::vector<S> part(std::min<std::size_t>(elements, 1 << 16));
+    for (std::size_t first = 0; first < elements; first += part.size()) {
+      auto const count = std::min(part.size(), elements - first);
       get(part.data(), count * sizeof(S));
       for (std::size_t i = 0; i < count; ++i) {
         bool ok = true;
-        data[first + i] = npy_convert<T>(part[i], ok);
+        to[first + i] = npy_convert<T>(part[i], ok);
         if (!ok)
           npy_fail(path, "value " + npy_index(header, static_cast<index_t>(first + i)) + " is " +
                              (std::is_integral_v<S> ? std::to_string(part[i]) : number_text(static_cast<double>(part[i]))) + ", expected " +
@@ -303,12 +303,42 @@ template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
   file.seekg(header.offset);
   npy_array<T> array{header.shape, {}};
   try {
-    detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { detail::npy_read_elements<T, S>(path, file, header, array.data); });
+    array.data.resize(static_cast<std::size_t>(header.elements));
+    detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { detail::npy_read_elements<T, S>(path, file, header, array.data.data()); });
     if (header.fortran_order && header.shape.size() > 1) array.data = detail::npy_c_order(array.data, array.shape);
   } catch (std::bad_alloc const&) {
     throw allocation_error(path.string() + ": out of memory for " + detail::shape_text(header.shape) + " elements", site::current());
   }
   return array;
+}
+
+/// Reads [first, first + to.extent(0)) of axis 0 into memory that is there, e.g. the views of a large sinogram part by part. Conversions as above.
+///
+/// @param to  float or int32, without gaps; what it holds is lost also when this throws.
+/// @throws shape_error when there are gaps; io_error, also for a file in Fortran order, whose blocks lie scattered.
+template <class T, int Rank> void read_npy(std::filesystem::path const& path, index_t first, view<T, Rank> const& to) {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, std::int32_t>);
+  auto const elements = to_span(to);
+  auto header = read_npy_header(path);
+  auto wanted = header.shape;
+  if (!wanted.empty()) wanted[0] = to.extent(0);
+  auto const shape = to.extents();
+  if (!std::equal(shape.begin(), shape.end(), wanted.begin(), wanted.end()) || first < 0 || first > header.shape[0] - shape[0])
+    detail::npy_fail(path, "has shape " + detail::shape_text(header.shape) + ", which has no block of shape " + detail::shape_text(shape) + " at " +
+                               std::to_string(first));
+  if (header.fortran_order && header.shape.size() > 1) detail::npy_fail(path, "is in Fortran order, expected C order to read it in place");
+  std::ifstream file(path, std::ios::binary);
+  header.elements = to.size();
+  header.shape[0] = shape[0];
+  file.seekg(header.offset + (shape[0] > 0 ? first * (to.size() / shape[0]) : 0) * header.element_bytes);
+  detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { detail::npy_read_elements<T, S>(path, file, header, elements.data()); });
+}
+/// The whole array, whose shape must be that of the view.
+template <class T, int Rank> void read_npy(std::filesystem::path const& path, view<T, Rank> const& to) {
+  auto const shape = to.extents(), found = read_npy_header(path).shape;
+  if (!std::equal(shape.begin(), shape.end(), found.begin(), found.end()))
+    detail::npy_fail(path, "has shape " + detail::shape_text(found) + ", expected " + detail::shape_text(shape));
+  read_npy(path, 0, to);
 }
 
 namespace detail {

@@ -4,8 +4,10 @@
 #include <png.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +53,7 @@ namespace detail {
 /// Grey levels over a window; values that are not finite are black.
 class grey_window {
  public:
+  grey_window(double low, double high) noexcept : low_(low), high_(high) {}
   /// From the 1st to the 99th percentile of the finite values.
   explicit grey_window(std::vector<float> values) {
     std::erase_if(values, [](float x) { return !is_finite(x); });
@@ -76,10 +79,11 @@ class grey_window {
 }  // namespace detail
 
 /// The three middle slices of a volume (rows, cols, slices), side by side with a gap of 4 black pixels, tops aligned:
-/// rows x cols, slices x cols, slices x rows (axes down x across). Their values share one window: 1st to 99th percentile.
+/// rows x cols, slices x cols, slices x rows (axes down x across). Their values share one window, {black, white}, which is the 1st and the
+/// 99th percentile unless it is given.
 ///
 /// An empty volume gives an image without pixels.
-inline grey_image three_slices(view<float const, 3> volume) {
+inline grey_image three_slices(view<float const, 3> volume, std::optional<std::array<double, 2>> levels = {}) {
   index_t const rows = volume.extent(0), cols = volume.extent(1), slices = volume.extent(2), gap = 4;
   if (volume.size() == 0) return {};
   auto const axial = [&](index_t down, index_t across) { return volume(down, across, slices / 2); };
@@ -96,7 +100,7 @@ inline grey_image three_slices(view<float const, 3> volume) {
     for (index_t i = 0; i < height; ++i)
       for (index_t j = 0; j < width; ++j) values.push_back(value(i, j));
   });
-  detail::grey_window const window(std::move(values));
+  auto const window = levels ? detail::grey_window((*levels)[0], (*levels)[1]) : detail::grey_window(std::move(values));
   grey_image picture{2 * (cols + gap) + rows, std::max(rows, slices), {}};
   picture.pixels.resize(static_cast<std::size_t>(picture.width * picture.height));
   each([&](auto const& value, index_t height, index_t width, index_t left) {

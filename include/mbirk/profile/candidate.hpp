@@ -156,7 +156,7 @@ inline lane_cost cost_of_lane(counted_work const& w, device const& d, word const
     c.lut = (w.add + w.round + w.convert) * fabric::f32_add_lut().value + w.mul * fabric::f32_mul_lut().value + w.fma * fabric::f32_fma_lut().value +
             w.functions() * fabric::f32_function_lut().value;
   } else {
-    c.dsp = (w.mul + w.fma) * fabric::fixed_mul_dsp().value + w.functions() * fabric::fixed_function_dsp().value;
+    c.dsp = (w.mul + w.fma) * fabric::fixed_mul_dsp(in.bits).value + w.functions() * fabric::fixed_function_dsp().value;
     c.lut = w.add * bits + (w.mul + w.fma) * fabric::fixed_mul_lut().value + w.functions() * fabric::fixed_function_lut().value;
     c.bram = w.functions() * fabric::fixed_function_bram().value;
   }
@@ -189,7 +189,7 @@ template <class... L> double together(L... logs) { return std::sqrt((0.0 + ... +
 /// What a verdict depends on besides counts and devices.
 struct decision_rules {
   sourced speed_up{1.5}, energy_ratio{3}, energy_low{1.5}, least_speed{0.5}, least_share{0.02};
-  sourced calls{15, mark::read, "iterations of a reconstruction by default: arrays are sent once for all of them"};
+  sourced calls{15, mark::read, "iterations of a reconstruction by default"};  ///< of an operation, for which its arrays are sent once
   sourced clock{1.3}, resources{1.2}, pipeline{1.6}, per_lane{1.4}, memory{1.4}, traffic{1.1}, link{1.2}, power{1.6};
   sourced time{1.1, mark::assumed, "a median of repeated runs"};
 };
@@ -235,7 +235,7 @@ inline estimate estimate_on(device const& d, design const& x, decision_rules con
   auto const least = *std::min_element(fits.begin(), fits.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
   e.lanes = least.second > 1 ? std::floor(least.second * (1 + 1e-12)) : least.second;  // below 1: an item passes several times through what fits
   e.compute = e.lanes * f * fabric::pipeline_share().value / x.interval.value / x.stage_factor;
-  double const words = (2 * d.uram.value + d.bram36.value) * std::floor(72.0 / x.in.bits) * fabric::port_share().value;  // URAM: two ports; BRAM: one reads
+  double const words = (2 * d.uram.value + d.bram36.value) * std::floor(72.0 / x.in.memory_bits) * fabric::port_share().value;  // URAM: two ports; BRAM: one reads
   e.ports = over(f * words, x.words_per_item);
   e.memory = over(d.memory_usable.value * d.memory_rate.value * x.items, x.off_chip_bytes);
   e.rate = std::min({e.compute, e.ports, e.memory});
@@ -260,7 +260,7 @@ inline estimate estimate_on(device const& d, design const& x, decision_rules con
 inline double energy_floor(counted_work const& w, double off_chip_bytes, word const& in) {
   double const each = in.floating ? (w.add + w.fma) * energy::f32_add().value + (w.mul + w.fma) * energy::f32_mul().value
                                   : (w.mul + w.fma) * energy::fixed_mac().value;
-  double const reads = w.bytes_accessed * in.bits / 32 * energy::read_byte().value;
+  double const reads = w.bytes_accessed * in.memory_bits / 32 * energy::read_byte().value;
   return 1e-12 * ((each * w.lanes_useful + reads) * energy::fabric_factor().value + off_chip_bytes * energy::hbm_byte().value);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,7 @@ enum class mark : char {
 struct sourced {
   double value = 0;
   fpga::mark mark = mark::assumed;
-  std::string_view source = "assumption";
+  std::string source = "assumption";
 };
 
 enum class device_kind { fpga, gpu, cpu };
@@ -38,23 +39,34 @@ struct device {
   sourced f32_add_dsp{}, f32_mul_dsp{}, f32_fma_dsp{};     ///< DSP blocks of an operation in float32
 };
 
-/// Every number of a device under its name; those without meaning are left out.
+/// The numbers of a device under the names that files have for them.
+struct device_field {
+  std::string_view name;
+  sourced device::*number;
+};
+inline constexpr std::array<device_field, 19> device_fields{{{"memory bytes per second", &device::memory_rate}, {"memory usable", &device::memory_usable},
+                                                             {"upload bytes per second", &device::upload_rate},
+                                                             {"download bytes per second", &device::download_rate},
+                                                             {"buffer seconds", &device::buffer_seconds}, {"launch seconds", &device::launch_seconds},
+                                                             {"watts", &device::watts}, {"idle watts", &device::idle_watts}, {"max watts", &device::max_watts},
+                                                             {"flops per second", &device::flops}, {"cache bytes", &device::cache_bytes},
+                                                             {"clock", &device::clock}, {"dsp", &device::dsp}, {"lut", &device::lut},
+                                                             {"bram36", &device::bram36}, {"uram", &device::uram}, {"f32 add dsp", &device::f32_add_dsp},
+                                                             {"f32 mul dsp", &device::f32_mul_dsp}, {"f32 fma dsp", &device::f32_fma_dsp}}};
+
+/// Those of a device that have a meaning for it.
 inline std::vector<std::pair<std::string_view, sourced>> numbers_of(device const& d) {
-  std::vector<std::pair<std::string_view, sourced>> all{
-      {"memory bytes per second", d.memory_rate}, {"memory usable", d.memory_usable}, {"upload bytes per second", d.upload_rate},
-      {"download bytes per second", d.download_rate}, {"buffer seconds", d.buffer_seconds}, {"launch seconds", d.launch_seconds}, {"watts", d.watts},
-      {"idle watts", d.idle_watts}, {"max watts", d.max_watts}, {"flops per second", d.flops}, {"cache bytes", d.cache_bytes}, {"clock", d.clock},
-      {"dsp", d.dsp}, {"lut", d.lut}, {"bram36", d.bram36}, {"uram", d.uram}, {"f32 add dsp", d.f32_add_dsp}, {"f32 mul dsp", d.f32_mul_dsp},
-      {"f32 fma dsp", d.f32_fma_dsp}};
-  std::erase_if(all, [](auto const& x) { return x.second.value == 0; });
+  std::vector<std::pair<std::string_view, sourced>> all;
+  for (auto const& f : device_fields)
+    if ((d.*f.number).value != 0) all.emplace_back(f.name, d.*f.number);
   return all;
 }
 
 namespace device_data {
 
-inline sourced read(double x, std::string_view source) { return {x, mark::read, source}; }
-inline sourced recalled(double x, std::string_view source) { return {x, mark::recalled, source}; }
-inline sourced assumed(double x, std::string_view source = "assumption") { return {x, mark::assumed, source}; }
+inline sourced read(double x, std::string source) { return {x, mark::read, std::move(source)}; }
+inline sourced recalled(double x, std::string source) { return {x, mark::recalled, std::move(source)}; }
+inline sourced assumed(double x, std::string source = "assumption") { return {x, mark::assumed, std::move(source)}; }
 
 inline device gpu(std::string name, sourced flops, sourced cache, sourced memory, sourced watts, sourced idle, sourced most) {
   device d{.name = std::move(name), .kind = device_kind::gpu};
@@ -121,17 +133,19 @@ inline std::vector<device> every_device() { return {h200(), h100(), rtx_5080(), 
 
 /// What operations cost on the fabric, in words of one kind. LUTs of DSP-free operations grow with the bits.
 struct word {
-  std::string_view name;
-  int bits = 32;
+  int bits = 32;           ///< of the arithmetic
   bool floating = true;
+  int memory_bits = bits;  ///< of samples in memory
+
+  std::string name() const { return floating ? "f32" : "fixed " + std::to_string(bits); }
 };
-inline constexpr word f32{"f32", 32, true}, fixed_16{"fixed 16", 16, false};
+inline constexpr word f32{32, true}, fixed_16{16, false};
 
 namespace fabric {
 
 using device_data::assumed;
 using device_data::read;
-inline constexpr std::string_view by_yosys = "Yosys 0.23, synth_xilinx -family xcup, out of context";
+inline constexpr char const* by_yosys = "Yosys 0.23, synth_xilinx -family xcup, out of context";
 
 inline sourced f32_add_lut() { return assumed(200); }
 inline sourced f32_mul_lut() { return assumed(100); }
@@ -140,7 +154,8 @@ inline sourced f32_function_lut() { return assumed(600, "400 to 800: division, r
 inline sourced f32_function_dsp() { return assumed(6.5, "0 to 13"); }
 inline sourced f32_add_clocks() { return read(7, "stages of fadd in public RTL made by HLS"); }
 inline sourced fixed_mul_lut() { return {80, mark::measured, by_yosys}; }
-inline sourced fixed_mul_dsp() { return {1, mark::measured, by_yosys}; }  // up to 27 x 18 bits signed
+/// Blocks of 27 x 18 bits, signed.
+inline sourced fixed_mul_dsp(int bits) { return {std::ceil((bits - 1) / 26.0) * std::ceil((bits - 1) / 17.0), mark::measured, by_yosys}; }
 inline sourced fixed_function_lut() { return assumed(60, "a table with linear interpolation"); }
 inline sourced fixed_function_dsp() { return assumed(1, "the slope between entries of a table"); }
 inline sourced fixed_function_bram() { return {0.5, mark::measured, by_yosys}; }  // 1 k words of 36 bits have two readers
@@ -154,7 +169,7 @@ inline sourced port_share() { return assumed(0.7); }
 /// Picojoules, for the floor under an energy.
 namespace energy {
 
-inline constexpr std::string_view jouppi = "7 nm: Jouppi et al., ISCA 2021, doi:10.1109/ISCA52012.2021.00010";
+inline constexpr char const* jouppi = "7 nm: Jouppi et al., ISCA 2021, doi:10.1109/ISCA52012.2021.00010";
 inline sourced f32_add() { return device_data::recalled(0.38, jouppi); }
 inline sourced f32_mul() { return device_data::recalled(1.31, jouppi); }
 inline sourced fixed_mac() { return device_data::assumed(0.5, "16 bit: between int8 (0.07) and int32 (1.48) of the same table"); }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,7 @@ struct recon_arguments {
   int first_iteration = 0;
   bool compute_prior_loss = false;
   std::uint32_t seed = 0;
+  bool mbirjax_rounding = false;
   std::function<bool(iteration_report const&)> progress = {};
   std::function<void(recon_state const&)> checkpoint = {};
   int checkpoint_every = 1;
@@ -114,7 +116,8 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   explicit model(parameter_set<Geometry> parameters) : base(std::move(parameters)) {}
 
   /// All of them or, when one is wrong, none. The rules are at parameter_set. @throws parameter_error
-  void set_params(std::initializer_list<parameter_setting> settings) {
+  void set_params(std::initializer_list<parameter_setting> settings) { set_params(std::span<parameter_setting const>(settings.begin(), settings.size())); }
+  void set_params(std::span<parameter_setting const> settings) {
     if (parameters_.set(settings)) forget_scan();
   }
   void set_params(std::string_view name, parameter_value value) {
@@ -263,7 +266,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     auto o = parameters_.options();
     o.init_recon = a.init_recon;
     o.max_iterations = a.max_iterations, o.stop_threshold_change_pct = a.stop_threshold_change_pct, o.first_iteration = a.first_iteration;
-    o.compute_prior_loss = a.compute_prior_loss, o.seed = a.seed, o.progress = a.progress;
+    o.compute_prior_loss = a.compute_prior_loss, o.seed = a.seed, o.mbirjax_rounding = a.mbirjax_rounding, o.progress = a.progress;
     o.checkpoint = a.checkpoint, o.checkpoint_every = a.checkpoint_every, o.resume = a.resume;
     return o;
   }
@@ -298,6 +301,7 @@ class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
   explicit qggmrf_denoiser(image_parameter_set parameters) : with_parameters(std::move(parameters)) {}
 
   void set_params(std::initializer_list<parameter_setting> settings) { parameters_.set(settings); }
+  void set_params(std::span<parameter_setting const> settings) { parameters_.set(settings); }
   void set_params(std::string_view name, parameter_value value) { parameters_.set(name, std::move(value)); }
 
   /// @param output  of the image's shape; overwritten.

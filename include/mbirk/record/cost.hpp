@@ -33,44 +33,63 @@ struct graph_cost {
   }
 };
 
+namespace detail {
+
+inline void add_cost_of_node(graph_cost& c, graph const& g, int id) {
+  auto const& n = g.at(id);
+  auto const times = static_cast<std::uint64_t>(g.points(n.free));
+  switch (n.what) {
+    case op::literal:
+    case op::axis: break;
+    case op::load: c.arrays[static_cast<std::size_t>(n.which)].loads += times; break;
+    case op::sum: c.operations[{op::add, n.of}] += times * static_cast<std::uint64_t>(g.axis_at(n.which).extent - 1); break;
+    default: {
+      bool const compares = n.what == op::less || n.what == op::less_equal || n.what == op::equal;
+      c.operations[{n.what, compares ? g.at(n.in[0]).of : n.of}] += times;
+    }
+  }
+}
+inline void add_cost_of_statements(graph_cost& c, graph const& g, stage const& s) {
+  for (auto const& st : s.statements) {
+    axis_set all;
+    for (auto const* axes : {&s.outer, &s.axes, &st.loops})
+      for (int const a : *axes) all.insert(a);
+    auto const times = static_cast<std::uint64_t>(g.points(all));
+    auto& a = c.arrays[static_cast<std::size_t>(st.array)];
+    a.stores += times;
+    if (st.adds) a.loads += times, c.operations[{op::add, type::f32}] += times;
+  }
+}
+
+}  // namespace detail
+
 /// Of a sum over n terms n - 1 additions are counted; of `add` statements one for each term.
 inline graph_cost cost_of(graph const& g) {
   graph_cost c;
   c.arrays.resize(g.arrays.size());
   auto const live = g.live();
-  auto const points = [&](axis_set const& s) { return static_cast<std::uint64_t>(g.points(s)); };
-  for (std::size_t k = 0; k < g.nodes.size(); ++k) {
-    if (!live[k]) continue;
-    auto const& n = g.nodes[k];
-    auto const times = points(n.free);
-    switch (n.what) {
-      case op::literal:
-      case op::axis: break;
-      case op::load: c.arrays[static_cast<std::size_t>(n.which)].loads += times; break;
-      case op::sum: c.operations[{op::add, n.of}] += times * static_cast<std::uint64_t>(g.axis_at(n.which).extent - 1); break;
-      default: {
-        bool const compares = n.what == op::less || n.what == op::less_equal || n.what == op::equal;
-        c.operations[{n.what, compares ? g.at(n.in[0]).of : n.of}] += times;
-      }
-    }
-  }
-  for (auto const& s : g.stages)
-    for (auto const& st : s.statements) {
-      axis_set all;
-      for (auto const* axes : {&s.outer, &s.axes, &st.loops})
-        for (int const a : *axes) all.insert(a);
-      auto& a = c.arrays[static_cast<std::size_t>(st.array)];
-      a.stores += points(all);
-      if (st.adds) a.loads += points(all), c.operations[{op::add, type::f32}] += points(all);
-    }
+  for (std::size_t k = 0; k < g.nodes.size(); ++k)
+    if (live[k]) detail::add_cost_of_node(c, g, static_cast<int>(k));
+  for (auto const& s : g.stages) detail::add_cost_of_statements(c, g, s);
   for (auto const& a : g.arrays) {
     auto const bytes = static_cast<std::uint64_t>(a.bytes());
     if (a.use == array_use::temporary)
-      c.bytes_between += 2 * bytes * points(a.varies);
+      c.bytes_between += 2 * bytes * static_cast<std::uint64_t>(g.points(a.varies));
     else
       c.bytes_compulsory += bytes;
   }
   return c;
+}
+
+/// The same for each stage, without bytes: what two stages need is counted in the first, so that the stages add up to the graph.
+inline std::vector<graph_cost> costs_by_stage(graph const& g) {
+  std::vector<graph_cost> costs(g.stages.size());
+  auto const first = g.first_stages();
+  for (auto& c : costs) c.arrays.resize(g.arrays.size());
+  for (std::size_t k = 0; k < g.nodes.size(); ++k)
+    if (first[k] >= 0) detail::add_cost_of_node(costs[static_cast<std::size_t>(first[k])], g, static_cast<int>(k));
+  for (std::size_t k = 0; k < g.stages.size(); ++k) detail::add_cost_of_statements(costs[k], g, g.stages[k]);
+  return costs;
 }
 
 }  // namespace mbirk::record

@@ -194,7 +194,7 @@ class cpp_writer {
 
 }  // namespace detail
 
-/// template <class real, class data = real> void <name>(const data* input, ..., real* output), in the order of declaration; arrays are dense, the
+/// `template <class real, class data = real> void NAME(const data* input, ..., real* output)`, in the order of declaration; arrays are dense, the
 /// last index fastest. Functions of real numbers (floor, sqrt, exp, ...) are found by their argument, so `using std::floor` and the like must stand
 /// before it for plain numbers.
 inline std::string to_cpp(graph const& g) { return detail::cpp_writer(g).write(); }

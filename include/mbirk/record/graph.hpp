@@ -55,6 +55,10 @@ inline char const* op_name(op o) noexcept {
   return names[static_cast<int>(o)];
 }
 
+inline bool is_symmetric(op o) noexcept {
+  return o == op::add || o == op::mul || o == op::min || o == op::max || o == op::both || o == op::equal;
+}
+
 /// A set of axes, by number.
 class axis_set {
  public:
@@ -169,9 +173,7 @@ struct graph {
   }
   /// The node, or the equal one that is there.
   int add_node(node n) {
-    bool const symmetric =
-        n.what == op::add || n.what == op::mul || n.what == op::min || n.what == op::max || n.what == op::both || n.what == op::equal;
-    if (symmetric && n.in[0] > n.in[1]) std::swap(n.in[0], n.in[1]);
+    if (is_symmetric(n.what) && n.in[0] > n.in[1]) std::swap(n.in[0], n.in[1]);
     key const k{n.what, n.of, n.literal, n.which, n.clamped, n.in};
     if (auto const known = known_.find(k); known != known_.end()) return known->second;
     for (int const i : n.in) n.free = n.free | nodes[static_cast<std::size_t>(i)].free;
@@ -206,6 +208,30 @@ struct graph {
     for (auto const& s : stages)
       for (auto const& st : s.statements) st.add_roots(roots);
     return reached(roots);
+  }
+  /// The first stage that reaches each node; -1 of one that none does.
+  std::vector<int> first_stages() const {
+    std::vector<int> first(nodes.size(), -1);
+    for (std::size_t s = stages.size(); s-- > 0;) {
+      auto const needed = reached(stages[s].roots());
+      for (std::size_t k = 0; k < nodes.size(); ++k)
+        if (needed[k]) first[k] = static_cast<int>(s);
+    }
+    return first;
+  }
+  /// Axes of stages and their statements, and of the sums that statements reach. Rewrites leave others behind.
+  axis_set live_axes() const {
+    axis_set used;
+    auto const alive = live();
+    for (std::size_t k = 0; k < nodes.size(); ++k)
+      if (alive[k] && (nodes[k].what == op::sum || nodes[k].what == op::axis)) used.insert(nodes[k].which);
+    for (auto const& s : stages) {
+      for (auto const* list : {&s.outer, &s.axes})
+        for (int const a : *list) used.insert(a);
+      for (auto const& st : s.statements)
+        for (int const a : st.loops) used.insert(a);
+    }
+    return used;
   }
   /// f(first, last) for the stages first ... last - 1 that are in the same sequence loops, which go round together.
   template <class F> void each_run(F const& f) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ struct hand_off_case {
   double tolerance = 1e-5;                 ///< of float32 against `expected`, of the largest magnitude
   double bound = 1e-4;                     ///< of fixed point against exact arithmetic, of the largest magnitude
   std::string formula = {}, verdict = {};  ///< for the README
+  std::optional<word_lengths> words = {};  ///< those of find_word_lengths() with this bound; empty: they are looked for
 };
 
 namespace detail {
@@ -186,10 +188,10 @@ int main(int argc, char** argv) {
 
 }  // namespace detail
 
-/// The files of a hand-off folder. Finds the word lengths first, which runs the graph some 40 times: use a small case (up to 32^3).
+/// The files of a hand-off folder. Finds the word lengths first where the case has none, which runs the graph some 40 times: use a small case (up to 32^3).
 /// @throws error when an input is missing.
 inline std::vector<hand_off_file> hand_off(graph const& g, hand_off_case const& c) {
-  auto const words = find_word_lengths(g, c.inputs, c.bound);
+  auto const words = c.words ? *c.words : find_word_lengths(g, c.inputs, c.bound);
   auto const exact = evaluate<double>(g, c.inputs), in_fixed = evaluate(g, c.inputs, words.arithmetic, words.data);
   std::vector<hand_off_file> files;
   files.push_back({"fixed.hpp", fixed_source});

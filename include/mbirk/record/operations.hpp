@@ -10,6 +10,7 @@
 #include "mbirk/definition/parallel.hpp"
 #include "mbirk/definition/qggmrf.hpp"
 #include "mbirk/definition/ramp.hpp"
+#include "mbirk/definition/vcd.hpp"
 #include "mbirk/definition/weights.hpp"
 #include "mbirk/record/recorder.hpp"
 
@@ -73,6 +74,26 @@ inline graph qggmrf_gradient_and_hessian(std::array<index_t, 3> const& shape, qg
   auto const p = m.indices("pixel_indices", {pixels});
   auto const gradient = m.output("gradient", {pixels, shape[2]}), hessian = m.output("hessian", {pixels, shape[2]});
   definition::qggmrf_gradient_and_hessian(m, shape, v, x, p, pixels, gradient, hessian);
+  return g;
+}
+
+/// recon (rows, cols, slices), error and weights (views, rows, channels), hessian (pixels, slices), pixel_indices (pixels) -> new_values (pixels, slices),
+/// new_error (views, rows, channels): what an iterative reconstruction does for one subset.
+inline graph vcd_subset_update(parallel_scan const& s, qggmrf_parameters const& v, double sigma_y, double max_alpha, index_t pixels) {
+  graph g("parallel_vcd_subset_update");
+  recorder m(g);
+  auto const shape = s.recon_shape();
+  auto const sinogram = detail::sinogram_shape(s);
+  std::vector<index_t> const cylinders{pixels, shape[2]};
+  auto const x = m.reals("recon", {shape[0], shape[1], shape[2]});
+  auto const error = m.reals("error", sinogram), weights = m.reals("weights", sinogram), hessian = m.reals("hessian", cylinders);
+  auto const p = m.indices("pixel_indices", {pixels});
+  definition::vcd_temporaries<target, target, target> const between{
+      .weighted_error = m.temporary("weighted_error", sinogram), .projection = m.temporary("projection", sinogram), .slope = m.temporary("slope", cylinders),
+      .prior_slope = m.temporary("prior_slope", cylinders), .prior_curvature = m.temporary("prior_curvature", cylinders),
+      .direction = m.temporary("direction", cylinders), .step = m.temporary("step", {1})};
+  auto const new_values = m.output("new_values", cylinders), new_error = m.output("new_error", sinogram);
+  definition::vcd_subset_update(m, s, v, sigma_y, max_alpha, x, error, weights, hessian, p, pixels, between, new_values, new_error);
   return g;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <map>
 #include <source_location>
 #include <string>
 #include <type_traits>
@@ -227,14 +228,14 @@ class recorder {
   target output(char const* name, std::vector<index_t> shape) { return {into_, declare(name, type::f32, std::move(shape), array_use::output)}; }
   target temporary(char const* name, std::vector<index_t> shape) { return {into_, declare(name, type::f32, std::move(shape), array_use::temporary)}; }
 
-  /// Of a scan: declared when a definition asks for it.
+  /// Of a scan: declared when a definition asks for it, once.
   template <class E, int Rank> auto input(view<E, Rank> v, char const* name) {
     std::vector<index_t> shape;
     for (int d = 0; d < Rank; ++d) shape.push_back(v.extent(d));
-    if constexpr (std::integral<std::remove_const_t<E>>)
-      return indices(name, std::move(shape));
-    else
-      return reals(name, std::move(shape));
+    using number = std::conditional_t<std::integral<std::remove_const_t<E>>, index, real>;
+    auto const [known, fresh] = of_scan_.try_emplace({v.data(), name}, 0);
+    if (fresh) known->second = declare(name, std::is_same_v<number, index> ? type::i32 : type::f32, std::move(shape), array_use::input);
+    return source<number>{into_, known->second};
   }
   source<real> input(target written) const { return {written.in, written.id}; }
 
@@ -311,6 +312,7 @@ class recorder {
   graph* into_;
   int open_ = -1;
   std::vector<int> outer_, loops_;
+  std::map<std::pair<void const*, std::string>, int> of_scan_;
 };
 
 }  // namespace mbirk::record

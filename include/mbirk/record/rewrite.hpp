@@ -194,4 +194,38 @@ inline graph cut_all(graph g) {
   return g;
 }
 
+/// A graph, and what was done to the one before it.
+struct lowering_step {
+  std::string name;
+  graph g;
+};
+
+/// From the form before any fusion to the one after, an array at a time: "unfused", "fuse_channel_weight", ... What was cut out goes first, so that
+/// the form as it is written is among them.
+inline std::vector<lowering_step> lowering_steps(graph const& g) {
+  std::vector<lowering_step> steps{{"unfused", cut_all(g)}};
+  for (int a = static_cast<int>(steps.back().g.arrays.size()); a-- > 0;) {
+    auto const& last = steps.back().g;
+    if (!why_not_fused(last, a).empty()) continue;
+    auto const name = "fuse_" + last.array_at(a).name;
+    auto fused = fuse(last, a);
+    a = static_cast<int>(fused.arrays.size());  // a fusion can make others possible
+    steps.push_back({name, std::move(fused)});
+  }
+  return steps;
+}
+
+/// A graph before fusion, as it is written, and after; a form that is the same as written is left out.
+struct fusion_form {
+  char const* name;  ///< "unfused", "as written", "fused"
+  graph g;
+};
+inline std::vector<fusion_form> fusion_forms(graph const& g) {
+  std::vector<fusion_form> forms;
+  if (auto unfused = cut_all(g); unfused.stages.size() > g.stages.size()) forms.push_back({"unfused", std::move(unfused)});
+  forms.push_back({"as written", g});
+  if (auto fused = fuse_all(g); fused.stages.size() < g.stages.size()) forms.push_back({"fused", std::move(fused)});
+  return forms;
+}
+
 }  // namespace mbirk::record

@@ -204,7 +204,7 @@ inline axis_set axes_called(graph const& g, std::string const& name) {
   return s;
 }
 
-/// The module, with func @main of the inputs in the order of their declaration, giving the outputs in theirs.
+/// The module, with its main function of the inputs in the order of their declaration, giving the outputs in theirs.
 /// @param sequential  axes that become while loops; those of m.loop() around stages do anyway. Tensors are as large as the extents of the other axes.
 inline stablehlo_text to_stablehlo(graph const& g, axis_set const& sequential = {}) { return detail::stablehlo_writer(g, sequential).write(); }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <charconv>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mbirk/record/graph.hpp"
@@ -32,18 +34,23 @@ inline std::string literal_text(node const& n) {
 /// needed.
 class names {
  public:
-  explicit names(graph const& g) : g_(g), number_(g.nodes.size(), -1) {
-    auto const live = g.live();
-    int next = 0;
-    for (std::size_t k = 0; k < live.size(); ++k)
-      if (live[k]) number_[k] = next++;
+  /// @param kept  numbers of nodes of graphs before this one, by what they compute: the same there and here has one name.
+  explicit names(graph const& g, std::map<std::string, int>* kept = nullptr) : g_(g), number_(g.nodes.size(), -1) {
     for (std::size_t a = 0; a < g.axes.size(); ++a) {
       int same = 0;
       for (std::size_t b = 0; b < a; ++b) same += g.axes[b].name == g.axes[a].name;
       axes_.push_back(g.axes[a].name + (same ? "'" + std::to_string(same) : ""));
     }
+    auto const live = g.live();
+    int next = 0;
+    for (std::size_t k = 0; k < live.size(); ++k) {
+      if (!live[k]) continue;
+      auto const fresh = kept ? static_cast<int>(kept->size()) : next++;
+      number_[k] = kept ? kept->try_emplace(expression(static_cast<int>(k)) + " : " + type_name(g.nodes[k].of), fresh).first->second : fresh;
+    }
   }
-  std::string of(int node) const { return '%' + std::to_string(number_[static_cast<std::size_t>(node)]); }
+  int number(int node) const { return number_[static_cast<std::size_t>(node)]; }
+  std::string of(int node) const { return '%' + std::to_string(number(node)); }
   std::string const& axis(int a) const { return axes_[static_cast<std::size_t>(a)]; }
   std::string axes(axis_set const& s) const {
     std::string text;
@@ -59,8 +66,10 @@ class names {
       case op::load: return std::string(n.clamped ? "clamped " : "load ") + g_.array_at(n.which).name + list(n.in);
       case op::sum: return "sum " + axis(n.which) + " " + of(n.in[0]);
       default: {
+        auto in = n.in;
+        if (is_symmetric(n.what) && number(in[0]) > number(in[1])) std::swap(in[0], in[1]);
         std::string s = op_name(n.what);
-        for (int const i : n.in) s.append(" ").append(of(i));
+        for (int const i : in) s.append(" ").append(of(i));
         return s;
       }
     }
@@ -81,14 +90,16 @@ class names {
 
 /// Arrays, axes, then the stages with what they compute; a node stands in the first stage that uses it, with its type and the axes that it depends
 /// on.
-inline std::string to_text(graph const& g) {
-  detail::names const name(g);
+/// @param kept  what to_text() knows after graphs before this one, so that texts of the same operation, step by step, differ only where the graphs do.
+inline std::string to_text(graph const& g, std::map<std::string, int>* kept = nullptr) {
+  detail::names const name(g, kept);
   std::string text = "graph " + g.name + "\n";
   for (auto const& a : g.arrays)
     text += std::string(detail::use_name(a.use)) + " " + a.name + " " + type_name(a.element) + " " + detail::shape_text(a.shape) + " " +
             std::to_string(a.bytes()) + " bytes\n";
+  auto const used = g.live_axes();
   for (std::size_t a = 0; a < g.axes.size(); ++a)
-    text += "axis " + name.axis(static_cast<int>(a)) + " " + std::to_string(g.axes[a].extent) + " " + detail::kind_name(g.axes[a].kind) + "\n";
+    if (used.contains(static_cast<int>(a))) text += "axis " + name.axis(static_cast<int>(a)) + " " + std::to_string(g.axes[a].extent) + " " + detail::kind_name(g.axes[a].kind) + "\n";
   std::vector<bool> written(g.nodes.size());
   for (auto const& s : g.stages) {
     text += "stage " + s.name;
@@ -96,12 +107,12 @@ inline std::string to_text(graph const& g) {
       for (int const a : *axes) text.append(axes == &s.outer ? " in " : " ").append(name.axis(a));
     text += " (" + s.file + ":" + std::to_string(s.line) + ")\n";
     auto const needed = g.reached(s.roots());
-    for (std::size_t k = 0; k < g.nodes.size(); ++k) {
-      if (!needed[k] || written[k]) continue;
-      written[k] = true;
-      auto const& n = g.nodes[k];
-      text += "  " + name.of(static_cast<int>(k)) + " = " + name.expression(static_cast<int>(k)) + " : " + type_name(n.of) + " " +
-              name.axes(n.free);
+    std::map<int, int> fresh;  // number -> node: inputs have lower ones than their users
+    for (std::size_t k = 0; k < g.nodes.size(); ++k)
+      if (needed[k] && !written[k]) written[k] = true, fresh.emplace(name.number(static_cast<int>(k)), static_cast<int>(k));
+    for (auto const& [number, k] : fresh) {
+      auto const& n = g.at(k);
+      text += "  " + name.of(k) + " = " + name.expression(k) + " : " + type_name(n.of) + " " + name.axes(n.free);
       text += n.label.empty() ? "\n" : "  \"" + n.label + "\"\n";
     }
     for (auto const& st : s.statements) {
@@ -113,20 +124,32 @@ inline std::string to_text(graph const& g) {
   return text;
 }
 
-/// Boxes are arrays (dashed: temporaries), ellipses stages, arrows bytes that a stage reads or writes once.
+/// Boxes are arrays (dashed: temporaries), ellipses stages, arrows bytes that a stage reads or writes once. Ids are names, so that two graphs of an
+/// operation can be compared.
 inline std::string to_dot(graph const& g) {
-  std::string text = "digraph \"" + g.name + "\" {\n  rankdir=LR;\n";
-  for (std::size_t k = 0; k < g.arrays.size(); ++k) {
-    auto const& a = g.arrays[k];
-    text += "  a" + std::to_string(k) + " [shape=box" + (a.use == array_use::temporary ? ",style=dashed" : "") + ",label=\"" + a.name + "\\n" +
-            type_name(a.element) + " " + detail::shape_text(a.shape) + "\"];\n";
+  auto const quoted = [](std::string const& s) {
+    std::string text = "\"";
+    for (char const c : s) text += c == '"' ? std::string("\\\"") : std::string(1, c);
+    return text + "\"";
+  };
+  std::map<std::string, int> taken;
+  auto const id = [&](std::string const& name) {
+    int const same = taken[name]++;
+    return quoted(name + (same ? "'" + std::to_string(same) : ""));
+  };
+  std::string text = "digraph " + quoted(g.name) + " {\n  rankdir=LR;\n";
+  std::vector<std::string> arrays;
+  for (auto const& a : g.arrays) {
+    arrays.push_back(id("array " + a.name));
+    text += "  " + arrays.back() + " [shape=box" + (a.use == array_use::temporary ? ",style=dashed" : "") + ",label=" +
+            quoted(a.name + "\\n" + type_name(a.element) + " " + detail::shape_text(a.shape)) + "];\n";
   }
-  for (std::size_t k = 0; k < g.stages.size(); ++k) {
-    auto const& s = g.stages[k];
+  for (auto const& s : g.stages) {
+    auto const stage = id("stage " + s.name);
     std::string label = s.name;
     for (auto const* axes : {&s.outer, &s.axes})
       for (int const a : *axes) label += "\\n" + g.axis_at(a).name + " " + std::to_string(g.axis_at(a).extent);
-    text += "  s" + std::to_string(k) + " [label=\"" + label + "\"];\n";
+    text += "  " + stage + " [label=" + quoted(label) + "];\n";
     std::vector<bool> read(g.arrays.size()), made(g.arrays.size());
     for (auto const& st : s.statements) made[static_cast<std::size_t>(st.array)] = true;
     auto const needed = g.reached(s.roots());
@@ -136,8 +159,8 @@ inline std::string to_dot(graph const& g) {
       auto const edge = [&](std::string const& from, std::string const& to) {
         text += "  " + from + " -> " + to + " [label=\"" + std::to_string(g.arrays[a].bytes()) + " B\"];\n";
       };
-      if (read[a]) edge("a" + std::to_string(a), "s" + std::to_string(k));
-      if (made[a]) edge("s" + std::to_string(k), "a" + std::to_string(a));
+      if (read[a]) edge(arrays[a], stage);
+      if (made[a]) edge(stage, arrays[a]);
     }
   }
   return text + "}\n";

@@ -1,0 +1,26 @@
+# What is installed of the library: headers, CMake's package, pkg-config's file, licences. And the Debian packages, by cpack.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS mbirk EXPORT mbirk-targets FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})  # for users whose CMake does not know file sets
+# Headers only, so the package goes where architecture-independent packages go, and any pointer size may use it.
+set(mbirk_config_dir ${CMAKE_INSTALL_DATADIR}/cmake/mbirk)
+install(EXPORT mbirk-targets NAMESPACE mbirk:: DESTINATION ${mbirk_config_dir} COMPONENT dev)
+configure_package_config_file(cmake/mbirk-config.cmake.in mbirk-config.cmake INSTALL_DESTINATION ${mbirk_config_dir})
+write_basic_package_version_file(mbirk-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/mbirk-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/mbirk-config-version.cmake
+        DESTINATION ${mbirk_config_dir} COMPONENT dev)
+
+# The file for pkg-config says where the headers are as seen from itself, so it may be moved with them.
+set(mbirk_pc_dir ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+file(RELATIVE_PATH mbirk_pc_to_include ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+configure_file(cmake/mbirk.pc.in mbirk.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/mbirk.pc DESTINATION ${mbirk_pc_dir} COMPONENT dev)
+
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT licence)
+
+# Deferred, because the program is a package of its own only where it is built.
+if(PROJECT_IS_TOP_LEVEL)
+  cmake_language(DEFER CALL include ${PROJECT_SOURCE_DIR}/cmake/debian.cmake)
+endif()

@@ -1,0 +1,53 @@
+// Eigen's tensors (of its unsupported part) as views, and views as Eigen::TensorMap, without a copy. Needs Eigen 3.4.
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+#include <string>
+#include <type_traits>
+#include <unsupported/Eigen/CXX11/Tensor>
+
+#include "mbirk/interop/view.hpp"
+
+namespace mbirk {
+namespace detail {
+
+template <int Options> inline constexpr bool tensor_in_rows = (Options & Eigen::RowMajor) != 0;
+
+template <class T, class Tensor> auto view_of_tensor(T* data, Tensor const& t) {
+  std::array<index_t, Tensor::NumDimensions> extents;
+  for (std::size_t d = 0; d < extents.size(); ++d) extents[d] = t.dimension(d);
+  return view<T, Tensor::NumDimensions>(data, extents);
+}
+
+}  // namespace detail
+
+/// A row-major tensor, or a map of one, as a view. Column-major ones have none (their last index is the slowest), and neither have temporary owners.
+template <class S, int Rank, int Options, class I>
+  requires detail::tensor_in_rows<Options>
+view<S, Rank> to_view(Eigen::Tensor<S, Rank, Options, I>& t) {
+  return detail::view_of_tensor(t.data(), t);
+}
+template <class S, int Rank, int Options, class I>
+  requires detail::tensor_in_rows<Options>
+view<S const, Rank> to_view(Eigen::Tensor<S, Rank, Options, I> const& t) {
+  return detail::view_of_tensor(t.data(), t);
+}
+template <class S, int Rank, int Options, class I> void to_view(Eigen::Tensor<S, Rank, Options, I> const&&) = delete;
+template <class S, int Rank, int Options, class I, int MapOptions, template <class> class Pointer>
+  requires detail::tensor_in_rows<Options>
+view<S, Rank> to_view(Eigen::TensorMap<Eigen::Tensor<S, Rank, Options, I>, MapOptions, Pointer> t) {
+  return detail::view_of_tensor<S>(t.data(), t);
+}
+
+/// A dense view as a tensor. @throws shape_error when there are gaps.
+template <class T, int Rank> auto to_eigen_tensor(view<T, Rank> const& v, site w = site::current()) {
+  require<shape_error>(is_dense(v), [&] {
+    return "to_eigen_tensor: the view has strides " + detail::shape_text(v.strides()) + " for shape " + detail::shape_text(v.extents()) + ", expected no gaps";
+  }, w);
+  std::array<index_t, Rank> extents;
+  for (int d = 0; d < Rank; ++d) extents[static_cast<std::size_t>(d)] = v.extent(d);
+  return Eigen::TensorMap<Eigen::Tensor<T, Rank, Eigen::RowMajor, index_t>>(v.data(), extents);
+}
+
+}  // namespace mbirk

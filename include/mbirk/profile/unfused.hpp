@@ -1,0 +1,284 @@
+// Operations stage by stage: every stage of the definition runs over whole arrays before the next one begins, with what lies between them in memory.
+// The results are those of the operations up to rounding; beside their times and counts, these say what fusing the stages saves. On the host only.
+//
+//   parallel projections    weights of all views and pixels; sums with weights that are read
+//   cone projections        for each view columns (pixels, rows); sums over channels, over slices or rows
+//   Hessian diagonal        a sinogram of ones is projected back with squared weights
+//   filters                 change of layout, cosine weights, weighted sinogram (cone), filter, change of layout
+//   direct reconstructions  the filter's stages into a sinogram, then those of the back projection
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mbirk/profile/unfused_kernels.hpp"
+#include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/parallel.hpp"
+#include "mbirk/recon/direct_recon.hpp"
+
+namespace mbirk::profile::unfused {
+namespace detail {
+
+using mbirk::detail::check, mbirk::detail::check_filter, mbirk::detail::check_pixels, mbirk::detail::check_power;
+using mbirk::detail::direct_filter_name, mbirk::detail::direct_recon_name, mbirk::detail::filter_channel_major, mbirk::detail::load_sinogram;
+using mbirk::detail::make_cone_view, mbirk::detail::pairs, mbirk::detail::placed_plan, mbirk::detail::plan_mask, mbirk::detail::projector;
+using mbirk::detail::store_sinogram, mbirk::detail::weigh_slices, mbirk::detail::zero_outside;
+
+template <class Context> using cursor = typename Context::backend::template cursor<float>;
+template <class Context> using const_cursor = typename Context::backend::template cursor<float const>;
+
+/// First channels and weights of passes as arrays, made by the stage "weights".
+template <class Context> struct stored_weights {
+  temporary<std::int32_t, Context> first;
+  temporary<float, Context> weights;
+  kernel::stored_taps<typename Context::backend> taps;
+
+  stored_weights(Context const& ctx, parallel_scan const& s, table<kernel::parallel_pass, Context> const& passes, placed_plan<Context> const& plan,
+                 bool squared)
+      : first(ctx, "first channels", plan.groups.size() * passes.size() * kernel::group_pixels, true),
+        weights(ctx, "weights", 3 * first.size(), true),
+        taps{observe(ctx, first), observe(ctx, weights), passes.size()} {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("weights");
+    using B = typename Context::backend;
+    launch(ctx, plan.groups.size(), kernel::store_parallel_taps<B>{observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, passes), taps,
+                                                                   s.geometry().channels, squared, plan.groups.all()});
+  }
+};
+
+/// y = A x over planned pixels into a channel-major sinogram.
+template <class Context>
+void forward_inside(Context const& ctx, parallel_scan const& s, const_cursor<Context> cylinders, placed_plan<Context> const& plan, cursor<Context> inside,
+                    kernel::chunked_shape const& shape) {
+  using P = projector<parallel_geometry>;
+  typename P::template tables<Context> const t(ctx, s);
+  stored_weights<Context> const stored(ctx, s, t.placed_forward, plan, false);
+  [[maybe_unused]] auto const guard = ctx.instr.stage("forward");
+  kernel::parallel_forward_stored<typename Context::backend> kernel{
+      {cylinders, inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets), observe(ctx, t.placed_forward),
+       observe(ctx, t.placed_order), {t.ranges.data(), static_cast<index_t>(t.ranges.size())}, shape, plan.groups.all()}, stored.taps};
+  kernel.plan_scratch();
+  launch(ctx, P::template forward_tasks<Context>(t, shape), kernel);
+}
+/// x = A' y (or the elementwise square of A) over planned pixels, from a channel-major sinogram.
+template <class Context>
+void back_inside(Context const& ctx, parallel_scan const& s, const_cursor<Context> inside, kernel::chunked_shape const& shape, placed_plan<Context> const& plan,
+                 int coeff_power, cursor<Context> cylinders) {
+  typename projector<parallel_geometry>::template tables<Context> const t(ctx, s);
+  stored_weights<Context> const stored(ctx, s, t.placed_back, plan, coeff_power == 2);
+  [[maybe_unused]] auto const guard = ctx.instr.stage("back");
+  kernel::parallel_back_stored<typename Context::backend> kernel{
+      inside, cylinders, observe(ctx, plan.offsets), observe(ctx, t.placed_back), stored.taps, t.two_tap_passes, shape, plan.groups.all()};
+  kernel.plan_scratch();
+  launch(ctx, plan.groups.size(), kernel);
+}
+
+/// Columns of as many views as go on side by side; f(stage, views in it) for every turn of them.
+template <class Context, class F>
+void each_turn(Context const& ctx, cone_scan const& s, placed_plan<Context> const& plan, kernel::chunked_shape const& shape, index_t at_once, F const& f) {
+  auto const views = s.geometry().views;
+  typename projector<cone_geometry>::template tables<Context> const t(ctx, s);
+  temporary<float, Context> columns(ctx, "columns", std::min(views, at_once) * plan.pixels * shape.width);
+  for (index_t v = 0; v < views; v += at_once)
+    f(kernel::cone_stage<typename Context::backend>{make_cone_view(ctx, s, t, plan), observe(ctx, columns), observe(ctx, plan.offsets), shape,
+                                                    plan.groups.all(), plan.pixels, v, std::min(at_once, views - v)});
+}
+template <class Context, class Kernel> void run_stage(Context const& ctx, char const* name, index_t tasks, Kernel kernel) {
+  [[maybe_unused]] auto const guard = ctx.instr.stage(name);
+  kernel.plan_scratch();
+  launch(ctx, tasks, kernel);
+}
+
+/// Views are written by one task each, so as many go on side by side as there are threads, up to 8 for the sake of memory; one when counted.
+template <class Context>
+void forward_inside(Context const& ctx, cone_scan const& s, const_cursor<Context> cylinders, placed_plan<Context> const& plan, cursor<Context> inside,
+                    kernel::chunked_shape const& shape) {
+  using B = typename Context::backend;
+  each_turn(ctx, s, plan, shape, ctx.exec.workers(decltype(ctx.instr)::serial ? 1 : 8), [&](auto const& stage) {
+    run_stage(ctx, "rows", stage.tasks(), kernel::cone_resample_columns<B>{stage, cylinders});
+    run_stage(ctx, "channels", stage.views, kernel::cone_scatter_columns<B>{stage, inside});
+  });
+}
+template <int Power, class Context>
+void back_inside(Context const& ctx, cone_scan const& s, const_cursor<Context> inside, kernel::chunked_shape const& shape, placed_plan<Context> const& plan,
+                 cursor<Context> cylinders) {
+  using B = typename Context::backend;
+  {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("zero");
+    using zero = kernel::zero_cylinders<B>;
+    launch(ctx, ceil_div(plan.pixels, zero::batch), zero{cylinders, observe(ctx, plan.offsets), plan.pixels, s.geometry().slices});
+  }
+  each_turn(ctx, s, plan, shape, 1, [&](auto const& stage) {
+    run_stage(ctx, "channels", stage.tasks(), kernel::cone_gather_columns<B, Power>{stage, inside});
+    run_stage(ctx, "rows", stage.tasks(), kernel::cone_add_slices<B, Power>{stage, cylinders});
+  });
+}
+template <class Context>
+void back_inside(Context const& ctx, cone_scan const& s, const_cursor<Context> inside, kernel::chunked_shape const& shape, placed_plan<Context> const& plan,
+                 int coeff_power, cursor<Context> cylinders) {
+  if (coeff_power == 2) back_inside<2>(ctx, s, inside, shape, plan, cylinders);
+  else back_inside<1>(ctx, s, inside, shape, plan, cylinders);
+}
+
+template <class Context, class Geometry>
+void project(Context const& ctx, scan<Geometry> const& s, const_cursor<Context> cylinders, kernel::pixel_plan const& pixels, view<float, 3> sinogram) {
+  auto const shape = projector<Geometry>::template forward_shape<Context>(s.geometry());
+  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
+  forward_inside(ctx, s, cylinders, placed_plan<Context>(ctx, pixels), observe(ctx, inside), shape);
+  store_sinogram(ctx, inside, sinogram, shape);
+}
+template <class Context, class Geometry>
+void project_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, char const* name, kernel::pixel_plan const& pixels,
+                  int coeff_power, cursor<Context> cylinders) {
+  auto const shape = projector<Geometry>::template inside_shape<Context>(s.geometry());
+  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
+  load_sinogram(ctx, sinogram, inside, shape, name);
+  back_inside(ctx, s, observe(ctx, inside), shape, placed_plan<Context>(ctx, pixels), coeff_power, cylinders);
+}
+
+/// A scan in parallel beam whose filter has a given scale: the filter knows of a geometry only that and whether it is weighted.
+inline parallel_scan scan_of_scale(kernel::chunked_shape const& shape, double scale) {
+  parallel_parameters p;
+  p.sinogram_shape = {shape.views, shape.rows, shape.channels};
+  p.angles.resize(static_cast<std::size_t>(shape.views));
+  p.recon_shape = {{1, 1, shape.rows}};
+  p.delta_voxel = std::sqrt(std::numbers::pi / static_cast<double>(shape.views) / scale);
+  return parallel_scan(p);
+}
+
+/// The filter's stages from one channel-major sinogram into another.
+template <class Context, class Geometry>
+void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& in, temporary<float, Context> const& out,
+                   kernel::chunked_shape const& shape, filter_options const& options) {
+  using B = typename Context::backend;
+  auto const& g = s.geometry();
+  if constexpr (std::is_same_v<Geometry, cone_geometry>) {
+    if (definition::ramp_weighted(g) && shape.views > 0) {
+      temporary<float, Context> weights(ctx, "filter weights", shape.chunks * shape.channels * shape.width), weighted(ctx, "weighted sinogram", shape.size());
+      {
+        [[maybe_unused]] auto const guard = ctx.instr.stage("filter weights");
+        launch(ctx, shape.channels, kernel::ramp_weights<B>{observe(ctx, weights), g, shape});
+      }
+      {
+        [[maybe_unused]] auto const guard = ctx.instr.stage("weight");
+        launch(ctx, shape.views, kernel::weigh_samples<B>{observe(ctx, in), observe(ctx, weights), observe(ctx, weighted), shape});
+      }
+      return filter_channel_major(ctx, scan_of_scale(shape, definition::ramp_scale(g)), weighted, out, shape, options);
+    }
+  }
+  filter_channel_major(ctx, s, in, out, shape, options);
+}
+
+}  // namespace detail
+
+/// As mbirk::forward_project, in stages.
+template <class Exec, class Instr, class Geometry>
+void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram) {
+  detail::check(ctx, recon, s.recon_shape(), "forward_project", "recon", "(rows, cols, slices)");
+  detail::check(ctx, sinogram, s.sinogram_shape(), "forward_project", "sinogram", "(views, rows, channels)");
+  auto const pixels = detail::plan_mask(s.mask(), recon);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::forward_name, detail::pairs(s, pixels.pixels)});
+  detail::project(ctx, s, observe(ctx, recon, "recon", array_role::argument), pixels, sinogram);
+}
+
+/// As mbirk::back_project, in stages.
+template <class Exec, class Instr, class Geometry>
+void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon) {
+  detail::check(ctx, sinogram, s.sinogram_shape(), "back_project", "sinogram", "(views, rows, channels)");
+  detail::check(ctx, recon, s.recon_shape(), "back_project", "recon", "(rows, cols, slices)");
+  auto const pixels = detail::plan_mask(s.mask(), recon);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::back_name, detail::pairs(s, pixels.pixels)});
+  detail::zero_outside(ctx, s.mask(), recon);
+  detail::project_back(ctx, s, sinogram, "sinogram", pixels, 1, observe(ctx, recon, "recon", array_role::output));
+}
+
+/// As mbirk::sparse_forward_project, in stages.
+template <class Exec, class Instr, class Geometry>
+void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values,
+                            view<std::int32_t const, 1> pixel_indices, view<float, 3> sinogram) {
+  auto const& g = s.geometry();
+  detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_forward_project", "voxel_values", "(pixels, slices)");
+  detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_forward_project", "sinogram", "(views, rows, channels)");
+  auto const listed = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_forward_project");
+  auto const pixels = kernel::plan_list(listed, g.recon_rows, g.recon_cols, voxel_values.stride(0));
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_forward_name, detail::pairs(s, pixels.pixels)});
+  detail::project(ctx, s, observe(ctx, voxel_values, "voxel_values", array_role::argument), pixels, sinogram);
+}
+
+/// As mbirk::sparse_back_project, in stages.
+template <class Exec, class Instr, class Geometry>
+void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixel_indices,
+                         view<float, 2> voxel_values, int coeff_power = 1) {
+  auto const& g = s.geometry();
+  detail::check_power(coeff_power);
+  detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_back_project", "sinogram", "(views, rows, channels)");
+  detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_back_project", "voxel_values", "(pixels, slices)");
+  auto const listed = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_back_project");
+  auto const pixels = kernel::plan_list(listed, g.recon_rows, g.recon_cols, voxel_values.stride(0));
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_back_name, detail::pairs(s, pixels.pixels)});
+  detail::project_back(ctx, s, sinogram, "sinogram", pixels, coeff_power, observe(ctx, voxel_values, "voxel_values", array_role::output));
+}
+
+/// As mbirk::hessian_diagonal, in stages; without weights a sinogram of ones is one of the arrays.
+template <class Exec, class Instr, class Geometry>
+void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
+  using Context = context<Exec, Instr>;
+  using B = typename Context::backend;
+  auto const& g = s.geometry();
+  if (weights) detail::check(ctx, *weights, s.sinogram_shape(), "hessian_diagonal", "weights", "(views, rows, channels)");
+  detail::check(ctx, hessian, s.recon_shape(), "hessian_diagonal", "hessian", "(rows, cols, slices)");
+  auto const pixels = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, hessian.stride(0), hessian.stride(1));
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::hessian_name, detail::pairs(s, pixels.pixels)});
+  auto const out = observe(ctx, hessian, "hessian", array_role::output);
+  if (weights) return detail::project_back(ctx, s, *weights, "weights", pixels, 2, out);
+  auto const shape = detail::projector<Geometry>::template inside_shape<Context>(g);
+  temporary<float, Context> ones(ctx, "channel-major ones", shape.size());
+  {
+    [[maybe_unused]] auto const stage = ctx.instr.stage("ones");
+    launch(ctx, shape.chunks * shape.views, kernel::fill_ones<B>{observe(ctx, ones), shape});
+  }
+  detail::back_inside(ctx, s, observe(ctx, ones), shape, detail::placed_plan<Context>(ctx, pixels), 2, out);
+}
+
+/// As mbirk::direct_filter, in stages.
+template <class Exec, class Instr, class Geometry>
+void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> filtered,
+                   filter_options const& options = {}) {
+  using Context = context<Exec, Instr>;
+  detail::check_filter(options, "direct_filter");
+  detail::check(ctx, sinogram, s.sinogram_shape(), "direct_filter", "sinogram", "(views, rows, channels)");
+  detail::check(ctx, filtered, s.sinogram_shape(), "direct_filter", "filtered", "(views, rows, channels)");
+  auto const& g = s.geometry();
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::direct_filter_name<Geometry>, g.views * g.rows * g.channels});
+  auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, Context::backend::lanes, std::max<index_t>(1, g.rows));
+  temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()), out(ctx, "filtered sinogram", shape.size());
+  detail::load_sinogram(ctx, sinogram, in, shape);
+  detail::filter_inside(ctx, s, in, out, shape, options);
+  detail::store_sinogram(ctx, out, filtered, shape);
+}
+
+/// As mbirk::direct_recon, in stages.
+template <class Exec, class Instr, class Geometry>
+void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
+                  filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
+  using Context = context<Exec, Instr>;
+  detail::check_filter(options, "direct_recon");
+  detail::check(ctx, sinogram, s.sinogram_shape(), "direct_recon", "sinogram", "(views, rows, channels)");
+  detail::check(ctx, recon, s.recon_shape(), "direct_recon", "recon", "(rows, cols, slices)");
+  auto const pixels = detail::plan_mask(s.mask(), recon);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::direct_recon_name<Geometry>, detail::pairs(s, pixels.pixels)});
+  auto const shape = detail::projector<Geometry>::template inside_shape<Context>(s.geometry());
+  temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()), filtered(ctx, "filtered sinogram", shape.size());
+  detail::load_sinogram(ctx, sinogram, in, shape);
+  detail::filter_inside(ctx, s, in, filtered, shape, options);
+  detail::zero_outside(ctx, s.mask(), recon);
+  detail::placed_plan<Context> const plan(ctx, pixels);
+  auto const cylinders = observe(ctx, recon, "recon", array_role::output);
+  detail::back_inside(ctx, s, observe(ctx, filtered), shape, plan, 1, cylinders);
+  detail::weigh_slices(ctx, s, plan, cylinders, warnings);
+}
+
+}  // namespace mbirk::profile::unfused

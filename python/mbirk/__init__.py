@@ -1,0 +1,78 @@
+"""mbirk: model-based iterative reconstruction for tomography, in parallel beam and cone beam.
+
+Names, parameters and units are those of MBIRJAX; docs/python.md says what differs. Arrays are float32 (pixel indices int32), dense in C order, in
+memory of the host, from anything that speaks DLPack (NumPy, PyTorch, JAX, CuPy on the host): they are read where they lie, never copied or converted.
+Results are NumPy arrays, or the array given as `out`. Every function takes `threads` (0: all) and lets other Python threads run meanwhile; results do
+not depend on the number of threads. What is wrong with an argument is a ValueError (a TypeError for its type) that says what was expected.
+"""
+
+from ._core import (
+    ConeBeamModel,
+    IterationReport,
+    ParallelBeamModel,
+    QGGMRFDenoiser,
+    ReconState,
+    __version__,
+    apply_cylindrical_mask,
+    cost,
+    counts_to_line_integrals,
+    frame_mean,
+    gen_cube_phantom,
+    gen_full_indices,
+    gen_partition_sequence,
+    gen_pixel_partition,
+    gen_pixel_partition_blue_noise,
+    gen_pixel_partition_grid,
+    gen_set_of_pixel_partitions,
+    gen_weights,
+    generate_3d_shepp_logan_low_dynamic_range,
+    generate_3d_shepp_logan_reference,
+    get_2d_ror_mask,
+    load_checkpoint,
+    median_filter3d,
+    multi_threshold_otsu,
+    nested_ellipsoids,
+    qggmrf_gradient_and_hessian_at_indices,
+    qggmrf_loss,
+    save_checkpoint,
+    scale_recon_shape,
+    stitch_arrays,
+)
+from .convenience import copy_ct_model, gen_weights_mar, generate_demo_data, get_ct_model
+
+__all__ = [
+    "ConeBeamModel",
+    "IterationReport",
+    "ParallelBeamModel",
+    "QGGMRFDenoiser",
+    "ReconState",
+    "__version__",
+    "apply_cylindrical_mask",
+    "copy_ct_model",
+    "cost",
+    "counts_to_line_integrals",
+    "frame_mean",
+    "gen_cube_phantom",
+    "gen_full_indices",
+    "gen_partition_sequence",
+    "gen_pixel_partition",
+    "gen_pixel_partition_blue_noise",
+    "gen_pixel_partition_grid",
+    "gen_set_of_pixel_partitions",
+    "gen_weights",
+    "gen_weights_mar",
+    "generate_3d_shepp_logan_low_dynamic_range",
+    "generate_3d_shepp_logan_reference",
+    "generate_demo_data",
+    "get_2d_ror_mask",
+    "get_ct_model",
+    "load_checkpoint",
+    "median_filter3d",
+    "multi_threshold_otsu",
+    "nested_ellipsoids",
+    "qggmrf_gradient_and_hessian_at_indices",
+    "qggmrf_loss",
+    "save_checkpoint",
+    "scale_recon_shape",
+    "stitch_arrays",
+]

@@ -1,0 +1,16 @@
+// The groups of functions that the module is made of, each in a file of its own.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace mbirk::python {
+
+void bind_parallel(nanobind::module_& m);
+void bind_cone(nanobind::module_& m);
+void bind_denoiser(nanobind::module_& m);
+void bind_images(nanobind::module_& m);
+void bind_partitions(nanobind::module_& m);
+void bind_phantoms(nanobind::module_& m);
+void bind_cost(nanobind::module_& m);
+
+}  // namespace mbirk::python

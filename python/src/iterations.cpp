@@ -1,0 +1,72 @@
+#include "iterations.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+#include "mbirk/io/checkpoint.hpp"
+
+namespace mbirk::python {
+namespace {
+
+/// Python that is asked to stop, or that raises, ends the operation.
+void look_for_signals() {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+volume_out image_of(recon_state const& s) { return {as_array(s.recon, {s.recon_shape.begin(), s.recon_shape.end()})}; }
+
+}  // namespace
+
+first_image read_initial(call& c, initial_image const& image) {
+  auto const object = image.object.ptr();
+  if (image.object.is_none()) return {};
+  if (PyFloat_Check(object) || PyLong_Check(object)) return nb::cast<double>(image.object);
+  return c.read(volume{image.object}, "init_recon", recon_axes, call::sharing::with_output);
+}
+
+std::function<bool(iteration_report const&)> progress_of(std::optional<nb::callable> const& callable) {
+  return [call = callable ? &*callable : nullptr](iteration_report const& report) {
+    nb::gil_scoped_acquire const held;
+    look_for_signals();
+    if (!call) return true;
+    nb::object const answer = (*call)(nb::cast(report, nb::rv_policy::copy));
+    if (answer.is_none()) return true;
+    int const go_on = PyObject_IsTrue(answer.ptr());
+    if (go_on < 0) throw nb::python_error();
+    return go_on != 0;
+  };
+}
+
+std::function<void(recon_state const&)> checkpoint_of(std::optional<nb::callable> const& callable) {
+  if (!callable) return {};
+  return [call = &*callable](recon_state const& state) {
+    nb::gil_scoped_acquire const held;
+    (*call)(nb::cast(state, nb::rv_policy::copy));
+  };
+}
+
+void bind_iterations(nb::module_& m) {
+  nb::class_<iteration_report>(m, "IterationReport", "Where a reconstruction stands; what `progress` is called with.")
+      .def_ro("iteration", &iteration_report::iteration, "1 for the first")
+      .def_ro("iterations", &iteration_report::iterations, "at most")
+      .def_ro("change", &iteration_report::change, "sum of |alpha d| over all subsets / sum of |x|")
+      .def_ro("alpha", &iteration_report::alpha, "step, mean over the subsets")
+      .def_ro("fm_rmse", &iteration_report::fm_rmse, "weighted root mean square of the error sinogram / sigma_y; 0 in the denoiser")
+      .def_ro("prior_loss", &iteration_report::prior_loss, "0 unless compute_prior_loss");
+
+  nb::class_<recon_state>(m, "ReconState", "All that a reconstruction needs to go on, to the same bits: what `checkpoint` is called with, and `resume` takes.")
+      .def_prop_ro("num_iterations", [](recon_state const& s) { return s.record.num_iterations; }, "iterations that are done")
+      .def_prop_ro("recon", &image_of, "the image, (rows, cols, slices); a copy");
+
+  m.def("save_checkpoint", [](std::string const& path, recon_state const& state) {
+    nb::gil_scoped_release const released;
+    save_checkpoint(path, state);
+  }, "path"_a, "state"_a, "Writes a state to a file, which appears under its name when it is complete. OSError when it cannot be written.");
+  m.def("load_checkpoint", [](std::string const& path) {
+    nb::gil_scoped_release const released;
+    return load_checkpoint(path);
+  }, "path"_a, "The state that save_checkpoint wrote. OSError when the file is missing or damaged.");
+}
+
+}  // namespace mbirk::python

@@ -1,0 +1,38 @@
+// Parameters, records and warnings between Python and the library.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <vector>
+
+#include "mbirk/geometry/mask.hpp"
+#include "mbirk/recon/options.hpp"
+#include "mbirk/recon/parameter_value.hpp"
+
+namespace mbirk::python {
+
+namespace nb = nanobind;
+
+/// From a bool, a number, text, a list of numbers or an array of one axis, a mask of two. @throws TypeError that names the parameter.
+parameter_value to_parameter(std::string const& name, nb::handle value);
+nb::object from_parameter(parameter_value const& value);
+
+/// A list or array of numbers as float32. @throws TypeError, ValueError that name it.
+std::vector<float> to_floats(char const* name, nb::handle values);
+
+/// True, False or a mask of 0 and 1, (rows, cols).
+mask_setting to_mask(nb::handle value);
+
+/// The records as dictionaries with the names of their members.
+nb::dict to_dict(recon_record const& record);
+nb::dict to_dict(denoise_record const& record);
+
+/// Each of them as a UserWarning.
+void warn(std::vector<std::string> const& texts);
+
+/// A list or tuple of whole numbers or numbers.
+nb::tuple to_tuple(std::vector<index_t> const& values);
+nb::tuple to_tuple(std::vector<double> const& values);
+
+}  // namespace mbirk::python

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""run.py SOURCE WORK: `pip install SOURCE[test]` in a fresh virtual environment below WORK, then pytest. Exit code 77 where that cannot be tried:
+without venv, without the headers of Python, or when the packages that the build needs cannot be had."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+
+SKIPPED = 77
+
+
+def skip(reason: str) -> None:
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
+
+
+def main() -> None:
+    source, work = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+    if sys.version_info < (3, 10):
+        skip("Python is older than 3.10")
+    if not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
+        skip("the headers of Python are not installed")
+    venv, packages = work / "venv", work / "packages"
+    shutil.rmtree(work, ignore_errors=True)
+    if subprocess.run([sys.executable, "-m", "venv", venv]).returncode != 0:
+        skip("a virtual environment cannot be made")
+    python = [venv / "bin/python", "-B", "-m"]
+    # What pyproject.toml pins, fetched first, so that a missing index is a skip and every later error is one.
+    pinned = re.findall(r'"([\w-]+[=>]=[\w.]+)"', (source / "pyproject.toml").read_text())
+    assert len(pinned) >= 4, pinned
+    if subprocess.run([*python, "pip", "-q", "download", "-d", packages, *pinned]).returncode != 0:
+        skip(f"pip could not get {', '.join(pinned)}")
+
+    begin = time.monotonic()
+    subprocess.run([*python, "pip", "-q", "install", "--find-links", packages, f"{source}[test]"], check=True)
+    print(f"pip install: {time.monotonic() - begin:.0f} s", flush=True)
+    # From elsewhere, so that what is imported is what was installed.
+    subprocess.run([*python, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", source, source / "tests/python"], cwd=work, check=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except subprocess.CalledProcessError as e:
+        sys.exit(f"{e.cmd} failed with {e.returncode}")
