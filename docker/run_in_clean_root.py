@@ -164,7 +164,9 @@ class Builder:
         elif word == "COPY":
             self.copy(stage, rest)
         elif word == "ARG":
-            name, _, value = rest.partition("=")
+            name, given, value = rest.partition("=")
+            if not given:
+                raise Failure(f"ARG {name} without a value is not known here")
             stage.values[name] = self.build_args.get(name, value)
         elif word == "ENV":
             stage.environment.update(pair.split("=", 1) for pair in shlex.split(expanded(rest, values)))
