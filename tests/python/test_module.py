@@ -55,7 +55,7 @@ def test_everything_is_documented():
 
 def test_the_example_of_the_page(capsys):
     page = (REPOSITORY / "docs/python.md").read_text()
-    code = re.search(r"<!-- example: begin -->\n```python\n(.*?)```", page, re.DOTALL)[1]
+    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
     exec(compile(code, "docs/python.md", "exec"), {})
     assert float(re.search(r"NRMSE ([0-9.]+)", capsys.readouterr().out)[1]) < 0.5
 
