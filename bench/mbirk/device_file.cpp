@@ -13,7 +13,7 @@ namespace pf = mbirk::profile::fpga;
 
 namespace {
 
-/// What must be said of a kind, in the order of device_fields.
+/// What must be said of a kind.
 std::set<std::string_view> required_of(pf::device_kind kind) {
   using enum pf::device_kind;
   if (kind == fpga)

@@ -91,7 +91,8 @@ std::optional<all_candidates> read(profile const& p, json const& run) {
 }
 
 bool is_candidate(candidate const& c) { return c.verdict == "candidate"; }
-bool is_none(candidate const& c) { return c.verdict.starts_with("not"); }
+bool is_open(candidate const& c) { return c.verdict == "no verdict"; }  // a time that cannot be true decides nothing
+bool is_none(candidate const& c) { return c.verdict.starts_with("not") || is_open(c); }
 
 std::string times(std::optional<double> s) { return s ? fmt::format("{:.{}f} ×", *s, *s < 10 ? 1 : 0) : ""; }
 std::string percent(std::optional<double> s) { return s ? fmt::format("{:.{}f} %", 100 * *s, *s < 0.0995 ? 1 : 0) : ""; }
@@ -103,10 +104,11 @@ std::string candidates_answer(profile const& p, json const& run) {
   if (!all) return {};
   if (!all->skipped.empty()) return "No candidates were looked for: " + escaped(all->skipped) + '.';
   if (all->list.empty()) return "No operation could be judged as a candidate.";
-  std::size_t yes = 0, resident = 0, present = 0, no = 0;  // against a tuned baseline too: on their own, in a pipeline; against present times only; not
-  for (auto const& c : all->list) ++(is_none(c) ? no : !c.holds ? present : is_candidate(c) ? yes : resident);
+  std::size_t yes = 0, resident = 0, present = 0, no = 0, open = 0;  // against a tuned baseline too: on their own, in a pipeline; against present times only; not
+  for (auto const& c : all->list) ++(is_open(c) ? open : is_none(c) ? no : !c.holds ? present : is_candidate(c) ? yes : resident);
   auto out = fmt::format("Of {} operations at size {}, <b>{}</b> deserve an FPGA on their own, also against a tuned baseline, and {} more in a pipeline that stays on the card. "
                          "{} look so against the present times only; {} do not.", all->list.size(), all->size, yes, resident, present, no);
+  if (open) out += fmt::format(" {} could not be judged.", open);
   if (auto const& first = all->list.front(); !is_none(first) && first.holds)
     out += fmt::format(" First: <b>{}</b> on {}{}.", escaped(first.operation), escaped(first.target),
                        first.attainable ? ", " + times(first.attainable) + " as fast as a baseline that reaches at least half of its roof" : "");
@@ -197,7 +199,8 @@ std::string unfused_table(profile const& p, json const& run) {
     t.row(cells);
   }
   return fmt::format("<section id=\"unfused\"><h2>Fused and unfused, measured at size {}</h2><p class=\"note\">The operations as they are, and the same stages one after the other with "
-                     "all that lies between them in memory: same formulas, same inner loops, same results up to rounding.</p>", size) + t.html() + "</section>\n";
+                     "all that lies between them in memory: same formulas, same results up to rounding. Nothing is fetched ahead, and the Hessian diagonal without weights is another algorithm: fused, it reads no "
+                     "sinogram.</p>", size) + t.html() + "</section>\n";
 }
 
 std::string graphs_table(profile const& p, json const& run, std::vector<report_link> const& links) {

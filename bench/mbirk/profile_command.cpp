@@ -178,7 +178,7 @@ class profile_run {
       if (run == 2) {
         traced = {{}, begin, marks.now()};
         one["timeline"] = trace_excerpt(marks, traced.begin, traced.end);
-        if (!policy_.has_blocks()) one["stages"] = stage_times(marks, traced.begin, traced.end);  // elsewhere the host only queues
+        if (!policy_.has_blocks() && marks.dropped() == 0) one["stages"] = stage_times(marks, traced.begin, traced.end);  // elsewhere the host only queues
         report_["memory_tables"][size][entry.name] = write_memory(folder("memory"), name, marks, traced.begin, traced.end);
       }
       if (run != 2 && (run == 1) == (options_.runs < 3)) times.push_back(one["time"]);
@@ -225,7 +225,7 @@ class profile_run {
         auto types = write_hand_off(folder("handoff"), *entry, options_.common.threads, verdict, words_);
         if (!types.is_null()) report_["hand_off"].push_back({{"operation", entry->name}, {"folder", "handoff/" + when_ + "/" + entry->name}, {"types", std::move(types)}});
       }
-    } catch (error const& e) {
+    } catch (std::exception const& e) {
       report_["errors"].push_back({{"operation", "candidates"}, {"volume_size", 0}, {"error", e.what()}});
     }
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost_json.hpp"
+#include "mbirk/core/difference.hpp"
 #include "mbirk/profile/statistics.hpp"
 #include "unfused.hpp"
 
@@ -40,19 +41,6 @@ json form_json(double time, instrument::op_record const* counts) {
   for (auto const& a : counts->arrays)
     if (a.role == array_role::temporary) j["temporaries"][a.name] = {{"bytes", a.elements * a.item_bytes}, {"bytes moved", a.counts.bytes_loaded + a.counts.bytes_stored}};
   return j;
-}
-
-/// max |a - b| / max |a|
-double relative_difference(any_array const& a, any_array const& b) {
-  auto const& x = std::get<npy_array<float>>(a).data;
-  auto const& y = std::get<npy_array<float>>(b).data;
-  double largest = 0, difference = 0;
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    largest = std::max(largest, std::abs(double{x[k]}));
-    double const d = std::abs(double{x[k]} - double{y[k]});
-    difference = d <= difference ? difference : d;  // a NaN stays
-  }
-  return largest > 0 ? difference / largest : difference;
 }
 
 }  // namespace
@@ -108,7 +96,7 @@ json measured_operation::measure_unfused(index_t n, int runs, double time, instr
   });
   if (times.size() > 1) times.erase(times.begin());  // the warm-up
   // A ray crosses at most 2 n pixels with three taps each, a sum of m terms in float is off by m 2^-24, and both forms may be.
-  double const difference = relative_difference(data.output, x.output), most = 12 * static_cast<double>(n) * 0x1p-24;
+  double const difference = detail::relative_difference(std::get<npy_array<float>>(x.output).data, std::get<npy_array<float>>(data.output).data), most = 12 * static_cast<double>(n) * 0x1p-24;
   require<error>(difference <= most, [&] {
     return fmt::format("the unfused form of {} differs by {:g} of the largest value, expected at most {:g}", entry.name, difference, most);
   });

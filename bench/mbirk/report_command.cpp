@@ -136,11 +136,17 @@ class merger {
   std::map<std::string, std::string> from_;
 };
 
+int iterations_of(json_field const& field) {
+  double const n = field.number();
+  if (!(n >= 1 && n <= 1e6)) field.wrong("1 to 1000000 iterations");
+  return static_cast<int>(n);
+}
+
 /// The candidates of a run once more, against other devices; iterations stay as they were where none are given.
 void judge_again(json& run, std::string const& path, candidate_options const& options) {
   auto settings = options.settings();
   if (auto const* const at = "/candidates/model/rules/iterations per transfer/value"; options.iterations == 0 && run.contains(json::json_pointer(at)))
-    settings.iterations = static_cast<int>(json_field(run.at(json::json_pointer(at)), path, at).number());
+    settings.iterations = iterations_of(json_field(run.at(json::json_pointer(at)), path, at));
   run["candidates"] = candidates_json(run, path, settings);
   if (!run["candidates"].contains("skipped")) print_candidates(run["candidates"]);
 }

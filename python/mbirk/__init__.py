@@ -2,7 +2,7 @@
 
 Names, parameters and units are those of MBIRJAX; docs/python.md says what differs. Arrays are float32 (pixel indices int32), dense in C order, in
 memory of the host, from anything that speaks DLPack (NumPy, PyTorch, JAX, CuPy on the host): they are read where they lie, never copied or converted.
-Results are NumPy arrays, or the array given as `out`. Every function takes `threads` (0: all) and lets other Python threads run meanwhile; results do
+Results are NumPy arrays, or the array given as `out`. What takes long takes `threads` (0: all) and lets other Python threads run meanwhile; results do
 not depend on the number of threads. What is wrong with an argument is a ValueError (a TypeError for its type) that says what was expected.
 """
 

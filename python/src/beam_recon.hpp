@@ -21,11 +21,12 @@ struct iterations {
   }
 };
 
-template <class Geometry> image_and_dict image_and_record(beam<Geometry> const& s, volume_out const& image, recon_record const& record) {
+/// @param used  the parameters of the call, which others may have changed in the model meanwhile.
+inline image_and_dict image_and_record(nb::dict const& used, volume_out const& image, recon_record const& record) {
   warn(record.warnings);
   nb::dict d;
   d["recon_params"] = to_dict(record);
-  d["model_params"] = parameters_of(s.now().parameters());
+  d["model_params"] = used;
   d["notes"] = "";
   return image_and_dict(nb::make_tuple(image, d));
 }
@@ -63,8 +64,9 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
     a.checkpoint = checkpoint_of(checkpoint), a.checkpoint_every = checkpoint_every, a.resume = resume;
     auto copy = *m;
     auto const record = c.run(threads, [&](auto const& ctx) { return copy.recon(ctx, y, w, x, a); });
+    auto const used = parameters_of(copy.parameters());
     s.keep(m, std::move(copy));
-    return image_and_record(s, *out, record);
+    return image_and_record(used, *out, record);
   }, "sinogram"_a, "weights"_a = nb::none(), "init_recon"_a = nb::none(), "max_iterations"_a = 15, "stop_threshold_change_pct"_a = 0.2,
      "first_iteration"_a = 0, "compute_prior_loss"_a = false, nb::kw_only(), "seed"_a = 0, "progress"_a = nb::none(), "checkpoint"_a = nb::none(),
      "checkpoint_every"_a = 1, "resume"_a.none() = nb::none(), "mbirjax_rounding"_a = false, "out"_a = nb::none(), "threads"_a = 0,
@@ -88,8 +90,9 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
     auto const a = iterations{max_iterations, stop_threshold_change_pct, first_iteration, false, seed, mbirjax_rounding}.arguments(first, progress);
     auto copy = *m;
     auto const record = c.run(threads, [&](auto const& ctx) { return copy.prox_map(ctx, v, y, w, x, a, {sigma_prox, do_initialization}); });
+    auto const used = parameters_of(copy.parameters());
     s.keep(m, std::move(copy));
-    return image_and_record(s, *out, record);
+    return image_and_record(used, *out, record);
   }, "prox_input"_a, "sinogram"_a, "sigma_prox"_a = nb::none(), "weights"_a = nb::none(), "init_recon"_a = nb::none(), "do_initialization"_a = true,
      "stop_threshold_change_pct"_a = 0.2, "max_iterations"_a = 3, "first_iteration"_a = 0, nb::kw_only(), "seed"_a = 0, "progress"_a = nb::none(),
      "mbirjax_rounding"_a = false, "out"_a = nb::none(), "threads"_a = 0,
@@ -143,9 +146,10 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
       auto const a = iterations{max_iterations, stop_threshold_change_pct, first_iteration, compute_prior_loss, seed, false}.arguments(first, progress);
       auto copy = *m;
       auto const record = c.run(threads, [&](auto const& ctx) { return copy.split_sino_recon(ctx, y, w, x, a, {half_overlap, align_split_grid}); });
+      auto const used = parameters_of(copy.parameters());
       s.keep(m, std::move(copy));
       warn(record.warnings), warn(record.bottom.warnings);
-      auto result = image_and_record(s, *out, record.top);
+      auto result = image_and_record(used, *out, record.top);
       nb::dict d(nb::borrow<nb::dict>(result[1]));
       d["recon_params_bottom"] = record.split ? nb::object(to_dict(record.bottom)) : nb::none();
       d["plan"] = plan_dict(record.plan);

@@ -48,11 +48,12 @@ void bind_denoiser(nb::module_& m) {
                               .stop_threshold_change_pct = stop_threshold_change_pct, .seed = seed, .progress = progress_of(progress)};
     auto copy = std::make_shared<qggmrf_denoiser>(*before);
     auto const record = c.run(threads, [&](auto const& ctx) { return copy->denoise(ctx, noisy, x, a); });
+    auto const used = parameters_of(copy->parameters());
     if (s.parameters == before) s.parameters = std::move(copy);  // the sigmas that were found; parameters that were set meanwhile win
     warn(record.warnings);
     nb::dict d;
     d["recon_params"] = to_dict(record);
-    d["model_params"] = parameters_of(s.parameters->parameters());
+    d["model_params"] = used;
     d["notes"] = "";
     return image_and_dict(nb::make_tuple(*out, d));
   }, "image"_a, "sigma_noise"_a = nb::none(), "use_ror_mask"_a = nb::none(), "init_image"_a = nb::none(), "max_iterations"_a = 15,

@@ -22,6 +22,7 @@ first_image read_initial(call& c, initial_image const& image) {
   auto const object = image.object.ptr();
   if (image.object.is_none()) return {};
   if (PyFloat_Check(object) || PyLong_Check(object)) return nb::cast<double>(image.object);
+  if (nb::hasattr(image.object, "ndim") && nb::cast<int>(image.object.attr("ndim")) == 0) return nb::cast<double>(image.object.attr("item")());  // of NumPy
   return c.read(volume{image.object}, "init_recon", recon_axes, call::sharing::with_output);
 }
 

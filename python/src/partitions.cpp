@@ -19,7 +19,7 @@ using indices = output<std::int32_t, 2>;
 
 /// (rows, cols) of a shape with two axes or three.
 std::array<index_t, 2> pixels_of(std::vector<index_t> const& recon_shape) {
-  require(recon_shape.size() >= 2 && recon_shape[0] >= 0 && recon_shape[1] >= 0, [&] {
+  require(recon_shape.size() >= 2 && recon_shape.size() <= 3 && recon_shape[0] >= 0 && recon_shape[1] >= 0, [&] {
     return "recon_shape is " + mbirk::detail::shape_text(recon_shape) + ", expected (rows, cols) or (rows, cols, slices)";
   });
   return {recon_shape[0], recon_shape[1]};

@@ -10,8 +10,8 @@
 namespace mbirk::python {
 namespace {
 
-template <class T> nb::ndarray<T, nb::c_contig> numbers_as(nb::handle array, char const* type) {
-  return nb::cast<nb::ndarray<T, nb::c_contig>>(nb::module_::import_("numpy").attr("ascontiguousarray")(array, type));
+template <class T> nb::ndarray<T const, nb::c_contig> numbers_as(nb::handle array, char const* type) {
+  return nb::cast<nb::ndarray<T const, nb::c_contig>>(nb::module_::import_("numpy").attr("ascontiguousarray")(array, type));
 }
 
 [[noreturn]] void wrong_type(std::string const& name, nb::handle value, char const* expected) {
@@ -23,10 +23,14 @@ nb::object numeric_array(std::string const& name, nb::handle value, char const* 
   nb::object array;
   try {
     array = nb::module_::import_("numpy").attr("asarray")(value);
-  } catch (nb::python_error const&) {  // e.g. rows of several lengths
+  } catch (nb::python_error const& e) {  // e.g. rows of several lengths
+    if (!e.matches(PyExc_ValueError) && !e.matches(PyExc_TypeError)) throw;
     wrong_type(name, value, expected);
   }
   if (nb::cast<std::string>(array.attr("dtype").attr("kind")).find_first_of("biuf") == std::string::npos) wrong_type(name, value, expected);
+  if (nb::cast<std::string>(array.attr("dtype").attr("str")).ends_with("u8") && nb::cast<std::size_t>(array.attr("size")) > 0 &&
+      nb::cast<std::uint64_t>(array.attr("max")().attr("item")()) > INT64_MAX)
+    throw nb::value_error((name + " has a whole number above 2^63 - 1, expected " + expected).c_str());
   return array;
 }
 

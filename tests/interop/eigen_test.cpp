@@ -19,8 +19,10 @@ static_assert(has_view<rows&> && has_view<rows const&> && has_view<Eigen::Vector
 static_assert(!has_view<columns&> && !has_view<Eigen::Map<columns>> && !has_view<Eigen::ArrayXXf&>, "column-major");
 static_assert(has_view<Eigen::Transpose<columns>> && !has_view<Eigen::Transpose<rows>>);
 static_assert(!has_view<rows> && !has_view<Eigen::VectorXf>, "a temporary would be gone");
+static_assert(has_view<Eigen::Ref<rows>> && has_view<Eigen::Ref<rows const>&> && !has_view<Eigen::Ref<rows const>>, "it may hold a copy");
 static_assert(!has_view<decltype(std::declval<rows&>() + std::declval<rows&>())>, "a sum lies nowhere");
 static_assert(has_view<Eigen::Tensor<float, 3, Eigen::RowMajor>&> && has_view<Eigen::TensorMap<Eigen::Tensor<float, 3, Eigen::RowMajor>>>);
+static_assert(std::is_same_v<decltype(to_view(std::declval<Eigen::TensorMap<Eigen::Tensor<float, 2, Eigen::RowMajor> const>>())), view<float const, 2>>);
 static_assert(!has_view<Eigen::Tensor<float, 3>&> && !has_view<Eigen::TensorMap<Eigen::Tensor<float, 3>>>);
 static_assert(!has_view<Eigen::Tensor<float, 3, Eigen::RowMajor>>);
 static_assert(std::is_same_v<decltype(to_view(std::declval<rows const&>())), view<float const, 2>>, "const stays");

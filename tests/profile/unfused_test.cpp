@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -44,6 +45,17 @@ template <class Scan> void expect_same(Scan const& s, double terms) {
     compare("hessian", voxels, [&](auto const& c, auto out) { hessian_diagonal(c, s, w, out); }, [&](auto const& c, auto out) { unfused::hessian_diagonal(c, s, w, out); });
   compare("filter", rays, [&](auto const& c, auto out) { direct_filter(c, s, sinogram, out); }, [&](auto const& c, auto out) { unfused::direct_filter(c, s, sinogram, out); });
   compare("direct", voxels, [&](auto const& c, auto out) { direct_recon(c, s, sinogram, out); }, [&](auto const& c, auto out) { unfused::direct_recon(c, s, sinogram, out); });
+  std::vector<std::int32_t> pixels;  // a third, in no order
+  for (index_t k = 0; k < voxels[0] * voxels[1]; k += 3) pixels.push_back(static_cast<std::int32_t>(k));
+  std::shuffle(pixels.begin(), pixels.end(), std::mt19937(5));
+  auto const count = static_cast<index_t>(pixels.size());
+  view<std::int32_t const, 1> const listed(pixels.data(), {count});
+  view<float const, 2> const cylinders(x.data(), {count, voxels[2]});
+  compare("sparse forward", rays, [&](auto const& c, auto out) { sparse_forward_project(c, s, cylinders, listed, out); },
+          [&](auto const& c, auto out) { unfused::sparse_forward_project(c, s, cylinders, listed, out); });
+  for (int const power : {1, 2})
+    compare("sparse back", {count, voxels[2], 1}, [&](auto const& c, auto out) { sparse_back_project(c, s, sinogram, listed, view<float, 2>(out.data(), {count, voxels[2]}), power); },
+            [&](auto const& c, auto out) { unfused::sparse_back_project(c, s, sinogram, listed, view<float, 2>(out.data(), {count, voxels[2]}), power); });
   EXPECT_THROW(unfused::back_project(one, s, sinogram, view<float, 3>(nullptr, {1, 1, 1})), shape_error);
 }
 

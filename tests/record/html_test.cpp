@@ -30,7 +30,7 @@ struct GraphPage : testing::Test {
   /// 0 when the checker finds the page as the texts of its forms say, else its exit code.
   int check(std::string const& title, record::graph const& g) const {
     auto const forms = record::fusion_forms(g);
-    std::string command = MBIRK_PYTHON " -B " MBIRK_GOLDEN_DIR "/../record/check_page.py " + (scratch / "page.html").string();
+    std::string command = MBIRK_PYTHON " -B " MBIRK_GOLDEN_DIR "/../record/check_page.py '" + (scratch / "page.html").string() + "'";
     test::write_text(scratch / "page.html", record::to_html(title, forms));
     for (auto const& form : forms) {
       auto const file = scratch / (std::string(form.name) + ".txt");

@@ -19,8 +19,10 @@ concept eigen_in_memory = requires(E& e) {
   e.data();
   e.outerStride();
 };
+template <class E> inline constexpr bool eigen_may_copy = false;  // a Ref of constants holds what its expression gave
+template <class M, int Options, class Stride> inline constexpr bool eigen_may_copy<Eigen::Ref<M const, Options, Stride>> = true;
 template <class E>
-concept eigen_owner = requires(E const& e) { []<class D>(Eigen::PlainObjectBase<D> const&) {}(e); };
+concept eigen_owner = eigen_may_copy<std::remove_cv_t<E>> || requires(E const& e) { []<class D>(Eigen::PlainObjectBase<D> const&) {}(e); };
 template <class E> constexpr bool eigen_in_rows() {
   using D = std::remove_cvref_t<E>;
   return D::IsVectorAtCompileTime || D::IsRowMajor;

@@ -36,6 +36,11 @@ view<S const, Rank> to_view(Eigen::Tensor<S, Rank, Options, I> const& t) {
 template <class S, int Rank, int Options, class I> void to_view(Eigen::Tensor<S, Rank, Options, I> const&&) = delete;
 template <class S, int Rank, int Options, class I, int MapOptions, template <class> class Pointer>
   requires detail::tensor_in_rows<Options>
+view<S const, Rank> to_view(Eigen::TensorMap<Eigen::Tensor<S, Rank, Options, I> const, MapOptions, Pointer> t) {
+  return detail::view_of_tensor<S const>(t.data(), t);
+}
+template <class S, int Rank, int Options, class I, int MapOptions, template <class> class Pointer>
+  requires detail::tensor_in_rows<Options>
 view<S, Rank> to_view(Eigen::TensorMap<Eigen::Tensor<S, Rank, Options, I>, MapOptions, Pointer> t) {
   return detail::view_of_tensor<S>(t.data(), t);
 }

@@ -77,13 +77,13 @@ template <class T, int Rank> view<T, Rank> checked_view(view<T, Rank> const& giv
 
 /// A span as a view.
 template <class T, std::size_t N> view<T, 1> to_view(std::span<T, N> s) noexcept { return {s.data(), {static_cast<index_t>(s.size())}}; }
-/// A span as a dense array. @throws shape_error when the shape has another number of elements.
+/// A span as a dense array. @throws shape_error when the shape has another number of elements, or as checked_view.
 template <class T, std::size_t N, std::size_t Rank> auto to_view(std::span<T, N> s, std::array<index_t, Rank> const& shape, site w = site::current()) {
   view<T, static_cast<int>(Rank)> const v(s.data(), shape);
   require<shape_error>(v.size() == static_cast<index_t>(s.size()), [&] {
     return "to_view: a span of " + std::to_string(s.size()) + " elements, expected shape " + detail::shape_text(shape) + " = " + std::to_string(v.size());
   }, w);
-  return v;
+  return checked_view(v, "to_view", w);
 }
 /// The elements of a dense view. @throws shape_error when there are gaps.
 template <class T, int Rank> std::span<T> to_span(view<T, Rank> const& v, site w = site::current()) {

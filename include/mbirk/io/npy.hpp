@@ -178,8 +178,9 @@ template <class T, class S> T npy_convert(S value, bool& ok) noexcept {
   }
 }
 
-/// Reads header.elements of type S in the order of the file.
-template <class T, class S> void npy_read_elements(std::filesystem::path const& path, std::istream& file, npy_header const& header, T* to) {
+/// Reads header.elements of type S in the order of the file, in which `before` come first.
+template <class T, class S> void npy_read_elements(std::filesystem::path const& path, std::istream& file, npy_header const& header, T* to,
+                                                     index_t before = 0) {
   auto const elements = static_cast<std::size_t>(header.elements);
   auto const get = [&](void* into, std::size_t bytes) {
     if (!file.read(static_cast<char*>(into), static_cast<std::streamsize>(bytes))) npy_fail(path, "cannot be read to its end");
@@ -195,7 +196,7 @@ template <class T, class S> void npy_read_elements(std::filesystem::path const& 
         bool ok = true;
         to[first + i] = npy_convert<T>(part[i], ok);
         if (!ok)
-          npy_fail(path, "value " + npy_index(header, static_cast<index_t>(first + i)) + " is " +
+          npy_fail(path, "value " + npy_index(header, before + static_cast<index_t>(first + i)) + " is " +
                              (std::is_integral_v<S> ? std::to_string(part[i]) : number_text(static_cast<double>(part[i]))) + ", expected " +
                              (std::is_floating_point_v<T> ? "a number that fits into float32" : "a whole number that fits into int32"));
       }
@@ -329,13 +330,14 @@ template <class T, int Rank> void read_npy(std::filesystem::path const& path, in
   if (header.fortran_order && header.shape.size() > 1) detail::npy_fail(path, "is in Fortran order, expected C order to read it in place");
   std::ifstream file(path, std::ios::binary);
   header.elements = to.size();
-  header.shape[0] = shape[0];
-  file.seekg(header.offset + (shape[0] > 0 ? first * (to.size() / shape[0]) : 0) * header.element_bytes);
-  detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { detail::npy_read_elements<T, S>(path, file, header, elements.data()); });
+  index_t const before = shape[0] > 0 ? first * (to.size() / shape[0]) : 0;
+  file.seekg(header.offset + before * header.element_bytes);
+  detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { detail::npy_read_elements<T, S>(path, file, header, elements.data(), before); });
 }
 /// The whole array, whose shape must be that of the view.
 template <class T, int Rank> void read_npy(std::filesystem::path const& path, view<T, Rank> const& to) {
-  auto const shape = to.extents(), found = read_npy_header(path).shape;
+  auto const shape = to.extents();
+  auto const found = read_npy_header(path).shape;
   if (!std::equal(shape.begin(), shape.end(), found.begin(), found.end()))
     detail::npy_fail(path, "has shape " + detail::shape_text(found) + ", expected " + detail::shape_text(shape));
   read_npy(path, 0, to);

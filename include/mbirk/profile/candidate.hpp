@@ -217,7 +217,7 @@ struct design {
 };
 struct estimate {
   double lanes = 0;  ///< infinite when a lane costs nothing
-  double dsp_share = 0, lut_share = 0, port_share = 0;
+  double dsp_share = 0, lut_share = 0, bram_share = 0, port_share = 0;
   double compute = 0, ports = 0, memory = 0, rate = 0;  ///< items per second
   std::string bounded_by{};
   double kernel_seconds = 0, transfer_seconds = 0, tax = 0;
@@ -243,6 +243,7 @@ inline estimate estimate_on(device const& d, design const& x, decision_rules con
   if (std::isinf(e.rate)) e.bounded_by = "launch";
   double const used = std::isinf(e.lanes) ? 0 : e.lanes;
   e.dsp_share = used * x.lane.dsp / d.dsp.value, e.lut_share = used * x.lane.lut / d.lut.value;
+  e.bram_share = x.lane.bram > 0 ? used * x.lane.bram / d.bram36.value : 0;
   e.port_share = words > 0 && used > 0 ? used / x.interval.value * x.words_per_item / words : 0;
   double const fill = fabric::depth_clocks().value / f;
   e.kernel_seconds = d.launch_seconds.value + fill * (1 + x.barriers) + over(x.items, e.rate);

@@ -40,9 +40,10 @@ struct device {
 };
 
 /// The numbers of a device under the names that files have for them.
+using device_number = sourced device::*;
 struct device_field {
   std::string_view name;
-  sourced device::*number;
+  device_number number;
 };
 inline constexpr std::array<device_field, 19> device_fields{{{"memory bytes per second", &device::memory_rate}, {"memory usable", &device::memory_usable},
                                                              {"upload bytes per second", &device::upload_rate},

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "mbirk/core/difference.hpp"
 #include "mbirk/record/graph.hpp"
 
 namespace mbirk::record {
@@ -317,18 +318,13 @@ inline evaluation evaluate(graph const& g, named_arrays const& inputs, fixed_for
   return detail::evaluate_with(g, inputs, a, [&](array const& of, double x) { return a.real(of.is_data() ? d.to_double(d.real(x)) : x); });
 }
 
-/// Largest difference of any output over its largest magnitude.
+/// Largest difference of any output over its largest magnitude; NaN when one is not finite.
 inline double relative_error(evaluation const& result, evaluation const& reference) {
   double worst = 0;
   for (auto const& [name, expected] : reference.outputs) {
-    double largest = 0, difference = 0;
-    auto const& got = result.outputs.at(name);
-    for (std::size_t k = 0; k < expected.size(); ++k) {
-      largest = std::max(largest, std::abs(expected[k]));
-      double const d = std::abs(got[k] - expected[k]);
-      difference = d <= difference ? difference : d;  // a NaN stays
-    }
-    worst = std::max(worst, largest > 0 ? difference / largest : difference);
+    double const error = mbirk::detail::relative_difference(result.outputs.at(name), expected);
+    if (!mbirk::detail::is_finite(error)) return error;
+    worst = std::max(worst, error);
   }
   return worst;
 }

@@ -15,7 +15,7 @@ var titles = {'unfused': ['before fusion', 'every named value is an array'], 'as
               'fused': ['after fusion', 'temporaries are computed where they are read']};
 function short(n) {
   var units = ['', '\u00a0k', '\u00a0M', '\u00a0G', '\u00a0T', '\u00a0P'], k = 0;
-  while (n >= 1000 && k < 5) { n /= 1000; ++k; }
+  while (n >= (k ? 999.5 : 1000) && k < 5) { n /= 1000; ++k; }
   return (k ? n.toPrecision(3) : String(n)) + units[k];
 }
 function whole(n) { return String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f'); }
