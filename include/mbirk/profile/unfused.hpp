@@ -23,10 +23,11 @@
 namespace mbirk::profile::unfused {
 namespace detail {
 
-using mbirk::detail::check, mbirk::detail::check_filter, mbirk::detail::check_pixels, mbirk::detail::check_power;
-using mbirk::detail::direct_filter_name, mbirk::detail::direct_recon_name, mbirk::detail::filter_channel_major, mbirk::detail::load_sinogram;
-using mbirk::detail::make_cone_view, mbirk::detail::pairs, mbirk::detail::placed_plan, mbirk::detail::plan_mask, mbirk::detail::projector;
-using mbirk::detail::store_sinogram, mbirk::detail::weigh_slices, mbirk::detail::zero_outside;
+using mbirk::detail::back_to_list, mbirk::detail::back_to_recon, mbirk::detail::forward_of_list, mbirk::detail::forward_of_recon;
+using mbirk::detail::check, mbirk::detail::check_filter, mbirk::detail::direct_filter_name, mbirk::detail::direct_recon_name;
+using mbirk::detail::filter_channel_major, mbirk::detail::hessian_of_grid, mbirk::detail::load_sinogram, mbirk::detail::make_cone_view;
+using mbirk::detail::pairs, mbirk::detail::placed_plan, mbirk::detail::plan_mask, mbirk::detail::projector, mbirk::detail::store_sinogram;
+using mbirk::detail::weigh_slices, mbirk::detail::zero_outside;
 
 template <class Context> using cursor = typename Context::backend::template cursor<float>;
 template <class Context> using const_cursor = typename Context::backend::template cursor<float const>;
@@ -177,70 +178,46 @@ void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float,
 /// As mbirk::forward_project, in stages.
 template <class Exec, class Instr, class Geometry>
 void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram) {
-  detail::check(ctx, recon, s.recon_shape(), "forward_project", "recon", "(rows, cols, slices)");
-  detail::check(ctx, sinogram, s.sinogram_shape(), "forward_project", "sinogram", "(views, rows, channels)");
-  auto const pixels = detail::plan_mask(s.mask(), recon);
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::forward_name, detail::pairs(s, pixels.pixels)});
-  detail::project(ctx, s, observe(ctx, recon, "recon", array_role::argument), pixels, sinogram);
+  detail::forward_of_recon(ctx, s, recon, sinogram, [&](auto cylinders, auto const& pixels) { detail::project(ctx, s, cylinders, pixels, sinogram); });
 }
 
 /// As mbirk::back_project, in stages.
 template <class Exec, class Instr, class Geometry>
 void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon) {
-  detail::check(ctx, sinogram, s.sinogram_shape(), "back_project", "sinogram", "(views, rows, channels)");
-  detail::check(ctx, recon, s.recon_shape(), "back_project", "recon", "(rows, cols, slices)");
-  auto const pixels = detail::plan_mask(s.mask(), recon);
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::back_name, detail::pairs(s, pixels.pixels)});
-  detail::zero_outside(ctx, s.mask(), recon);
-  detail::project_back(ctx, s, sinogram, "sinogram", pixels, 1, observe(ctx, recon, "recon", array_role::output));
+  detail::back_to_recon(ctx, s, sinogram, recon,
+                        [&](auto cylinders, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, 1, cylinders); });
 }
 
 /// As mbirk::sparse_forward_project, in stages.
 template <class Exec, class Instr, class Geometry>
 void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values,
                             view<std::int32_t const, 1> pixel_indices, view<float, 3> sinogram) {
-  auto const& g = s.geometry();
-  detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_forward_project", "voxel_values", "(pixels, slices)");
-  detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_forward_project", "sinogram", "(views, rows, channels)");
-  auto const listed = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_forward_project");
-  auto const pixels = kernel::plan_list(listed, g.recon_rows, g.recon_cols, voxel_values.stride(0));
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_forward_name, detail::pairs(s, pixels.pixels)});
-  detail::project(ctx, s, observe(ctx, voxel_values, "voxel_values", array_role::argument), pixels, sinogram);
+  detail::forward_of_list(ctx, s, voxel_values, pixel_indices, sinogram,
+                          [&](auto cylinders, auto const& pixels) { detail::project(ctx, s, cylinders, pixels, sinogram); });
 }
 
 /// As mbirk::sparse_back_project, in stages.
 template <class Exec, class Instr, class Geometry>
 void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixel_indices,
                          view<float, 2> voxel_values, int coeff_power = 1) {
-  auto const& g = s.geometry();
-  detail::check_power(coeff_power);
-  detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_back_project", "sinogram", "(views, rows, channels)");
-  detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_back_project", "voxel_values", "(pixels, slices)");
-  auto const listed = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_back_project");
-  auto const pixels = kernel::plan_list(listed, g.recon_rows, g.recon_cols, voxel_values.stride(0));
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_back_name, detail::pairs(s, pixels.pixels)});
-  detail::project_back(ctx, s, sinogram, "sinogram", pixels, coeff_power, observe(ctx, voxel_values, "voxel_values", array_role::output));
+  detail::back_to_list(ctx, s, sinogram, pixel_indices, voxel_values, coeff_power,
+                       [&](auto cylinders, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, coeff_power, cylinders); });
 }
 
 /// As mbirk::hessian_diagonal, in stages; without weights a sinogram of ones is one of the arrays.
 template <class Exec, class Instr, class Geometry>
 void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
   using Context = context<Exec, Instr>;
-  using B = typename Context::backend;
-  auto const& g = s.geometry();
-  if (weights) detail::check(ctx, *weights, s.sinogram_shape(), "hessian_diagonal", "weights", "(views, rows, channels)");
-  detail::check(ctx, hessian, s.recon_shape(), "hessian_diagonal", "hessian", "(rows, cols, slices)");
-  auto const pixels = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, hessian.stride(0), hessian.stride(1));
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::hessian_name, detail::pairs(s, pixels.pixels)});
-  auto const out = observe(ctx, hessian, "hessian", array_role::output);
-  if (weights) return detail::project_back(ctx, s, *weights, "weights", pixels, 2, out);
-  auto const shape = detail::projector<Geometry>::template inside_shape<Context>(g);
-  temporary<float, Context> ones(ctx, "channel-major ones", shape.size());
-  {
-    [[maybe_unused]] auto const stage = ctx.instr.stage("ones");
-    launch(ctx, shape.chunks * shape.views, kernel::fill_ones<B>{observe(ctx, ones), shape});
-  }
-  detail::back_inside(ctx, s, observe(ctx, ones), shape, detail::placed_plan<Context>(ctx, pixels), 2, out);
+  detail::hessian_of_grid(ctx, s, weights, hessian, [&](auto cylinders, auto const& pixels) {
+    if (weights) return detail::project_back(ctx, s, *weights, "weights", pixels, 2, cylinders);
+    auto const shape = detail::projector<Geometry>::template inside_shape<Context>(s.geometry());
+    temporary<float, Context> ones(ctx, "channel-major ones", shape.size());
+    {
+      [[maybe_unused]] auto const stage = ctx.instr.stage("ones");
+      launch(ctx, shape.chunks * shape.views, kernel::fill_ones<typename Context::backend>{observe(ctx, ones), shape});
+    }
+    detail::back_inside(ctx, s, observe(ctx, ones), shape, detail::placed_plan<Context>(ctx, pixels), 2, cylinders);
+  });
 }
 
 /// As mbirk::direct_filter, in stages.

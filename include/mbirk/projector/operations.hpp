@@ -59,6 +59,64 @@ void square_weights(Context const& ctx, scan<Geometry> const& s, kernel::pixel_p
   projector<Geometry>::unit_hessian(ctx, s, placed_plan<Context>(ctx, plan), cylinders);
 }
 
+// What every form of an operation has in common, the stages of profile/unfused.hpp too: checks, plan, scope, observed cylinders. project(cylinders, plan)
+// does the work.
+
+template <class Context, class Geometry, class Project>
+void forward_of_recon(Context const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram, Project const& project) {
+  check(ctx, recon, s.recon_shape(), "forward_project", "recon", "(rows, cols, slices)");
+  check(ctx, sinogram, s.sinogram_shape(), "forward_project", "sinogram", "(views, rows, channels)");
+  auto const plan = plan_mask(s.mask(), recon);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({projector<Geometry>::forward_name, pairs(s, plan.pixels)});
+  project(observe(ctx, recon, "recon", array_role::argument), plan);
+}
+
+template <class Context, class Geometry, class Project>
+void back_to_recon(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon, Project const& project) {
+  check(ctx, sinogram, s.sinogram_shape(), "back_project", "sinogram", "(views, rows, channels)");
+  check(ctx, recon, s.recon_shape(), "back_project", "recon", "(rows, cols, slices)");
+  auto const plan = plan_mask(s.mask(), recon);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({projector<Geometry>::back_name, pairs(s, plan.pixels)});
+  zero_outside(ctx, s.mask(), recon);
+  project(observe(ctx, recon, "recon", array_role::output), plan);
+}
+
+template <class Context, class Geometry, class Project>
+void forward_of_list(Context const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values, view<std::int32_t const, 1> pixel_indices,
+                     view<float, 3> sinogram, Project const& project) {
+  auto const& g = s.geometry();
+  check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_forward_project", "voxel_values", "(pixels, slices)");
+  check(ctx, sinogram, s.sinogram_shape(), "sparse_forward_project", "sinogram", "(views, rows, channels)");
+  auto const pixels = check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_forward_project");
+  auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
+  [[maybe_unused]] auto const guard = ctx.instr.scope({projector<Geometry>::sparse_forward_name, pairs(s, plan.pixels)});
+  project(observe(ctx, voxel_values, "voxel_values", array_role::argument), plan);
+}
+
+template <class Context, class Geometry, class Project>
+void back_to_list(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixel_indices,
+                  view<float, 2> voxel_values, int coeff_power, Project const& project) {
+  auto const& g = s.geometry();
+  check_power(coeff_power);
+  check(ctx, sinogram, s.sinogram_shape(), "sparse_back_project", "sinogram", "(views, rows, channels)");
+  check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_back_project", "voxel_values", "(pixels, slices)");
+  auto const pixels = check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_back_project");
+  auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
+  [[maybe_unused]] auto const guard = ctx.instr.scope({projector<Geometry>::sparse_back_name, pairs(s, plan.pixels)});
+  project(observe(ctx, voxel_values, "voxel_values", array_role::output), plan);
+}
+
+template <class Context, class Geometry, class Project>
+void hessian_of_grid(Context const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> const& weights, view<float, 3> hessian,
+                     Project const& project) {
+  auto const& g = s.geometry();
+  if (weights) check(ctx, *weights, s.sinogram_shape(), "hessian_diagonal", "weights", "(views, rows, channels)");
+  check(ctx, hessian, s.recon_shape(), "hessian_diagonal", "hessian", "(rows, cols, slices)");
+  auto const plan = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, hessian.stride(0), hessian.stride(1));
+  [[maybe_unused]] auto const guard = ctx.instr.scope({projector<Geometry>::hessian_name, pairs(s, plan.pixels)});
+  project(observe(ctx, hessian, "hessian", array_role::output), plan);
+}
+
 }  // namespace detail
 
 /// Forward projection y = A x over the pixels inside the mask; what lies outside is ignored, even if it is not finite.
@@ -72,11 +130,7 @@ void square_weights(Context const& ctx, scan<Geometry> const& s, kernel::pixel_p
 /// 2018; MBIRJAX), in full support.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram) {
-  detail::check(ctx, recon, s.recon_shape(), "forward_project", "recon", "(rows, cols, slices)");
-  detail::check(ctx, sinogram, s.sinogram_shape(), "forward_project", "sinogram", "(views, rows, channels)");
-  auto const plan = detail::plan_mask(s.mask(), recon);
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::forward_name, detail::pairs(s, plan.pixels)});
-  detail::project(ctx, s, observe(ctx, recon, "recon", array_role::argument), plan, sinogram);
+  detail::forward_of_recon(ctx, s, recon, sinogram, [&](auto cylinders, auto const& plan) { detail::project(ctx, s, cylinders, plan, sinogram); });
 }
 
 /// Back projection x = A' y, the exact transpose of forward_project: computed inside the mask, 0 elsewhere.
@@ -87,12 +141,8 @@ void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
 /// Cost: as forward_project. The same bits for any number of threads.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon) {
-  detail::check(ctx, sinogram, s.sinogram_shape(), "back_project", "sinogram", "(views, rows, channels)");
-  detail::check(ctx, recon, s.recon_shape(), "back_project", "recon", "(rows, cols, slices)");
-  auto const plan = detail::plan_mask(s.mask(), recon);
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::back_name, detail::pairs(s, plan.pixels)});
-  detail::zero_outside(ctx, s.mask(), recon);
-  detail::project_back(ctx, s, sinogram, "sinogram", plan, 1, observe(ctx, recon, "recon", array_role::output));
+  detail::back_to_recon(ctx, s, sinogram, recon,
+                        [&](auto cylinders, auto const& plan) { detail::project_back(ctx, s, sinogram, "sinogram", plan, 1, cylinders); });
 }
 
 /// Forward projection of listed pixels, inside the mask or not, in any order; a pixel listed twice contributes twice.
@@ -104,13 +154,8 @@ void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values,
                             view<std::int32_t const, 1> pixel_indices, view<float, 3> sinogram) {
-  auto const& g = s.geometry();
-  detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_forward_project", "voxel_values", "(pixels, slices)");
-  detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_forward_project", "sinogram", "(views, rows, channels)");
-  auto const pixels = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_forward_project");
-  auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_forward_name, detail::pairs(s, plan.pixels)});
-  detail::project(ctx, s, observe(ctx, voxel_values, "voxel_values", array_role::argument), plan, sinogram);
+  detail::forward_of_list(ctx, s, voxel_values, pixel_indices, sinogram,
+                          [&](auto cylinders, auto const& plan) { detail::project(ctx, s, cylinders, plan, sinogram); });
 }
 
 /// Back projection at listed pixels with the weights of A to the power 1 or 2.
@@ -123,14 +168,8 @@ void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> cons
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                          view<std::int32_t const, 1> pixel_indices, view<float, 2> voxel_values, int coeff_power = 1) {
-  auto const& g = s.geometry();
-  detail::check_power(coeff_power);
-  detail::check(ctx, sinogram, s.sinogram_shape(), "sparse_back_project", "sinogram", "(views, rows, channels)");
-  detail::check(ctx, voxel_values, {pixel_indices.extent(0), g.slices}, "sparse_back_project", "voxel_values", "(pixels, slices)");
-  auto const pixels = detail::check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_back_project");
-  auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::sparse_back_name, detail::pairs(s, plan.pixels)});
-  detail::project_back(ctx, s, sinogram, "sinogram", plan, coeff_power, observe(ctx, voxel_values, "voxel_values", array_role::output));
+  detail::back_to_list(ctx, s, sinogram, pixel_indices, voxel_values, coeff_power,
+                       [&](auto cylinders, auto const& plan) { detail::project_back(ctx, s, sinogram, "sinogram", plan, coeff_power, cylinders); });
 }
 
 /// Diagonal of A' diag(w) A at all rows x cols pixels; the mask is not applied. Without weights w = 1 and no sinogram is read.
@@ -141,15 +180,10 @@ void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& 
 /// Cost: with weights as back_project; without, no sinogram: in parallel beam views x pixels footprints, shared by all slices.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
-  auto const& g = s.geometry();
-  if (weights) detail::check(ctx, *weights, s.sinogram_shape(), "hessian_diagonal", "weights", "(views, rows, channels)");
-  detail::check(ctx, hessian, s.recon_shape(), "hessian_diagonal", "hessian", "(rows, cols, slices)");
-  auto const plan = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, hessian.stride(0), hessian.stride(1));
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::projector<Geometry>::hessian_name, detail::pairs(s, plan.pixels)});
-  auto const out = observe(ctx, hessian, "hessian", array_role::output);
-  if (weights) return detail::project_back(ctx, s, *weights, "weights", plan, 2, out);
-
-  detail::square_weights(ctx, s, plan, out);
+  detail::hessian_of_grid(ctx, s, weights, hessian, [&](auto cylinders, auto const& plan) {
+    if (weights) detail::project_back(ctx, s, *weights, "weights", plan, 2, cylinders);
+    else detail::square_weights(ctx, s, plan, cylinders);
+  });
 }
 
 }  // namespace mbirk
