@@ -5,6 +5,7 @@ nothing is taken from a network, and the search finds things, also without a ser
 The last two are seen in headless Chromium, with a picture if asked for, where there is one; without it, by the text of the files. Exit code 0 fine, 1 not,
 77 where Sphinx or its reader of Markdown is missing.
 """
+import argparse
 import pathlib
 import re
 import shutil
@@ -62,8 +63,7 @@ def check_pages(site):
 
 def check_browser(site, picture):
     sys.path.insert(0, str(root / "tests/check"))
-    sys.path.insert(0, str(root / "tests/program"))
-    from check_report import Watcher  # a browser that keeps every request and every line of the console
+    from watched import Watcher
     try:
         browser = Watcher(1400, 1000)
     except RuntimeError as e:
@@ -80,12 +80,14 @@ def check_browser(site, picture):
         expect(b.js("Array.from(document.images).every(i => i.naturalWidth > 0)"), "a picture does not show")
         if picture:
             b.screenshot(picture)
-        outside = [r for r in b.requests if not r.startswith(("file://", "data:", "about:"))]
-        expect(not outside, f"the pages ask for {outside}")
-        expect(not b.lines and not b.console, f"the console says {b.lines} {b.console}")
+        complaints = b.complaints(lambda r: r.startswith(("file://", "data:", "about:")))
+        expect(not complaints, f"the pages complain: {complaints}")
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("picture", nargs="?", help="a file, for a picture of the page of questions")
+    options = parser.parse_args()
     if not shutil.which("sphinx-build"):
         print("sphinx-build was not found (Debian: python3-sphinx)")
         return 77
@@ -98,7 +100,7 @@ def main():
         expect(done.returncode == 0, done.stdout)
         if not wrong:
             check_pages(folder / "site")
-            check_browser(folder / "site", sys.argv[1] if len(sys.argv) > 1 else None)
+            check_browser(folder / "site", options.picture)
             check_mistakes(folder)
     return 1 if wrong else 0
 

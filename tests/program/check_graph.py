@@ -5,11 +5,10 @@ without boxes over each other, stages that open and close by keys, a search that
 when there is no Chromium to open it with.
 """
 import os
-import pathlib
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from check_report import Watcher  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "check"))
+import watched  # noqa: E402
 
 PRESS = """(key => (document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown', {key: key, bubbles: true, cancelable: true})))('%s')"""
 OVERLAPS = """(() => {
@@ -29,7 +28,7 @@ IN_SIGHT = """(() => {
 })()"""
 
 
-def use(b):
+def use(b, _):
     """What is wrong with it, of one that uses it."""
     wrong = []
 
@@ -70,39 +69,5 @@ def use(b):
     return wrong
 
 
-def check(url, width, dark, picture):
-    with Watcher(width, 900) as b:
-        b.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        b.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        b.goto(url)
-        b.wait("document.readyState === 'complete'", 30)
-        wrong = use(b)
-        if b.js("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-            wrong.append("the page scrolls sideways")
-        wrong += ["console: " + text for text in b.console + b.lines] + ["request: " + r for r in b.requests if r != url]
-        if picture:
-            b.goto(url)
-            b.wait("document.readyState === 'complete'", 30)
-            b.screenshot(picture)
-    return ["%d pixels, %s: %s" % (width, "dark" if dark else "light", w) for w in wrong]
-
-
-def main():
-    url = pathlib.Path(sys.argv[1]).resolve().as_uri()
-    folder = sys.argv[2] if len(sys.argv) > 2 else None
-    wrong = []
-    for width, dark in ((1400, False), (400, True)):
-        picture = os.path.join(folder, "graph_%d_%s.png" % (width, "dark" if dark else "light")) if folder else None
-        try:
-            wrong += check(url, width, dark, picture)
-        except RuntimeError as e:
-            if "no chromium" not in str(e):
-                raise
-            print("skipped: " + str(e))
-            return 77
-    print("\n".join(wrong) or "fine")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(watched.main(__doc__, "graph", [(1400, False), (400, True)], 900, use))
