@@ -103,17 +103,23 @@ measured_machine machine_of(json_field const& root, std::vector<pf::device> cons
   return m;
 }
 
+double seconds_of(json_field const& measurement) {
+  auto const field = measurement.at("time", "seconds > 0");
+  double const seconds = field.number("seconds > 0");
+  if (!(seconds > 0)) field.wrong("seconds > 0");
+  return seconds;
+}
+
 std::vector<std::pair<size_and_name, double>> times_of(json_field const& root) {
   std::vector<size_and_name> order;
   std::map<size_and_name, std::pair<std::vector<double>, std::vector<double>>> times;  // timing runs, others
   for (auto const& m : root.at("measurements", "an array of measurements").elements()) {
     if (m.has("traced") && m.at("traced", "").boolean()) continue;
     size_and_name const key{m.at("volume_size", "a whole number").integer(), m.at("operation", "a name").text()};
-    auto const seconds = m.at("time", "seconds > 0");
-    if (!(seconds.number("seconds > 0") > 0)) seconds.wrong("seconds > 0");
+    double const seconds = seconds_of(m);
     if (!times.contains(key)) order.push_back(key);
     auto& [timing, others] = times[key];
-    (m.at("run", "a whole number").integer() >= 3 ? timing : others).push_back(seconds.number());
+    (m.at("run", "a whole number").integer() >= 3 ? timing : others).push_back(seconds);
   }
   std::vector<std::pair<size_and_name, double>> medians;
   for (auto const& key : order) {

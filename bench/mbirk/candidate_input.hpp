@@ -31,6 +31,9 @@ struct measured_machine {
 /// Of "environment" and "ceilings"; under the policy cuda of the data sheet, where the device is one that is known.
 measured_machine machine_of(json_field const& root, std::vector<profile::fpga::device> const& devices);
 
+/// "time" of an entry of "measurements".
+double seconds_of(json_field const& measurement);
+
 using size_and_name = std::pair<index_t, std::string>;
 /// Medians of the untraced runs, the timing runs where there are some; in the order in which they ran.
 std::vector<std::pair<size_and_name, double>> times_of(json_field const& root);

@@ -34,9 +34,7 @@ std::map<size_and_name, traced_stages> traced_stages_of(json_field const& root) 
   for (auto const& m : root.at("measurements", "an array of measurements").elements()) {
     if (!m.has("stages")) continue;
     auto& to = all[{m.at("volume_size", "a whole number").integer(), m.at("operation", "a name").text()}];
-    auto const seconds = m.at("time", "seconds > 0");
-    if (!(seconds.number("seconds > 0") > 0)) seconds.wrong("seconds > 0");
-    to.seconds = seconds.number();
+    to.seconds = seconds_of(m);
     for (auto const& [path, stage] : m.at("stages", "an object").members())
       to.by_path[path] = {count_of(stage, "seconds"), stage.at("runs", "a whole number").integer()};
   }

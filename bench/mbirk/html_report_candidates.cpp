@@ -46,8 +46,8 @@ candidate candidate_of(json_field const& field) {
     auto const words = field.at("word length", "");
     auto const width = [&](char const* of) { return words.at(of, "a format").at("width", "a number of bits").integer(); };
     if (words.at("within bound", "true or false").boolean())
-      c.words = fmt::format("{} bits, {} in memory: off by {:.1e} of {:.0e} allowed, at size {}", width("arithmetic"), width("data"), words.at("error", "a number").number(),
-                            words.at("bound", "a number").number(), words.at("size", "a number").integer());
+      c.words = fmt::format("{} bits, {} in memory: off by {:.1e} of {:.0e} allowed, at size {}", width("arithmetic"), width("data"),
+                            words.at("error", "a number").number(), words.at("bound", "a number").number(), words.at("size", "a number").integer());
     else c.words = "more than 62 bits";
   } else {
     c.words = "not measured";
@@ -104,10 +104,12 @@ std::string candidates_answer(profile const& p, json const& run) {
   if (!all) return {};
   if (!all->skipped.empty()) return "No candidates were looked for: " + escaped(all->skipped) + '.';
   if (all->list.empty()) return "No operation could be judged as a candidate.";
-  std::size_t yes = 0, resident = 0, present = 0, no = 0, open = 0;  // against a tuned baseline too: on their own, in a pipeline; against present times only; not
+  // Against a tuned baseline too: on their own, in a pipeline; against present times only; not.
+  std::size_t yes = 0, resident = 0, present = 0, no = 0, open = 0;
   for (auto const& c : all->list) ++(is_open(c) ? open : is_none(c) ? no : !c.holds ? present : is_candidate(c) ? yes : resident);
-  auto out = fmt::format("Of {} operations at size {}, <b>{}</b> deserve an FPGA on their own, also against a tuned baseline, and {} more in a pipeline that stays on the card. "
-                         "{} look so against the present times only; {} do not.", all->list.size(), all->size, yes, resident, present, no);
+  auto out = fmt::format("Of {} operations at size {}, <b>{}</b> deserve an FPGA on their own, also against a tuned baseline, "
+                         "and {} more in a pipeline that stays on the card. {} look so against the present times only; {} do not.",
+                         all->list.size(), all->size, yes, resident, present, no);
   if (open) out += fmt::format(" {} could not be judged.", open);
   if (auto const& first = all->list.front(); !is_none(first) && first.holds)
     out += fmt::format(" First: <b>{}</b> on {}{}.", escaped(first.operation), escaped(first.target),
@@ -119,14 +121,17 @@ std::string candidates_table(profile const& p, json const& run) {
   auto const all = read(p, run);
   if (!all || all->list.empty()) return {};
   table t("t-candidates", "Candidates for an FPGA",
-          {{"#"}, {"operation", true}, {"verdict", true}, {"why", true}, {"speed-up, tuned", false, "resident, against the attainable time: the measured one, or half of the roof"},
-           {"speed-up, now", false, "resident, against the measured time"}, {"quality", false, "time of the nearest roof over the measured one"}, {"limiter now", true},
-           {"share", false, "of the pipeline"}, {"buffer", false, "on the chip, at the knee"}, {"fixed point", true, "the shortest words that keep the error below its bound, on a small problem"},
+          {{"#"}, {"operation", true}, {"verdict", true}, {"why", true},
+           {"speed-up, tuned", false, "resident, against the attainable time: the measured one, or half of the roof"},
+           {"speed-up, now", false, "resident, against the measured time"}, {"quality", false, "time of the nearest roof over the measured one"},
+           {"limiter now", true}, {"share", false, "of the pipeline"}, {"buffer", false, "on the chip, at the knee"},
+           {"fixed point", true, "the shortest words that keep the error below its bound, on a small problem"},
            {"calls", false, "per transfer, in a resident pipeline"}, {"on", true}, {"confidence", true}});
   for (auto const& c : all->list) {
     std::string const sign = is_none(c) ? "✗ " : is_candidate(c) ? "✓ " : "◦ ";
     auto const verdict = fmt::format("<td class=\"v\"><span class=\"{}\">{}{}</span>{}{}</td>", is_none(c) ? "no" : "ok", sign, escaped(c.verdict),
-                                     c.purpose.empty() || is_none(c) ? "" : ", for " + escaped(c.purpose), c.holds || is_none(c) ? "" : "<br>only against present times");
+                                     c.purpose.empty() || is_none(c) ? "" : ", for " + escaped(c.purpose),
+                                     c.holds || is_none(c) ? "" : "<br>only against present times");
     std::string why = "<td class=\"w\">" + escaped(c.reason);
     if (!c.formulas.empty()) {
       why += "<details><summary>formulas</summary>";
@@ -135,13 +140,15 @@ std::string candidates_table(profile const& p, json const& run) {
     }
     auto share = percent(c.share);
     if (c.share && !c.pipeline.empty()) share += " of " + c.pipeline;
-    t.row({number_cell(static_cast<double>(c.rank), std::to_string(c.rank)), text_cell(c.operation), verdict, why + "</td>", number_cell(c.attainable, times(c.attainable)),
-           number_cell(c.measured, times(c.measured)), number_cell(c.quality, percent(c.quality)), text_cell(c.limiter), number_cell(c.share, share),
+    t.row({number_cell(static_cast<double>(c.rank), std::to_string(c.rank)), text_cell(c.operation), verdict, why + "</td>",
+           number_cell(c.attainable, times(c.attainable)), number_cell(c.measured, times(c.measured)), number_cell(c.quality, percent(c.quality)),
+           text_cell(c.limiter), number_cell(c.share, share),
            number_cell(c.buffer, c.buffer ? bytes_text(*c.buffer) : ""), text_cell(c.words, true),
            number_cell(c.calls, fmt::format("{:g}", c.calls.value_or(0))), text_cell(c.target), text_cell(c.confidence)});
   }
-  auto out = fmt::format("<section id=\"candidates\"><h2>Candidates for an FPGA at size {}</h2><p class=\"note\">Against {}. Modelled, not synthesised; read the quality first: "
-                         "against a run far below its roof everything is a candidate, so ranks go by the tuned column", all->size, escaped(all->baseline.empty() ? p.device : all->baseline));
+  auto out = fmt::format("<section id=\"candidates\"><h2>Candidates for an FPGA at size {}</h2><p class=\"note\">Against {}. Modelled, not synthesised; "
+                         "read the quality first: against a run far below its roof everything is a candidate, so ranks go by the tuned column",
+                         all->size, escaped(all->baseline.empty() ? p.device : all->baseline));
   for (auto const& note : all->notes) out += "; " + escaped(note);
   return out + ".</p>" + t.html() + "</section>\n";
 }
@@ -153,8 +160,8 @@ std::string pipelines_table(profile const& p, json const& run) {
   index_t size = 0;
   for (auto const& e : entries) size = std::max(size, e.at("size", "a whole number").integer());
   table t("t-pipelines", "Stages of pipelines",
-          {{"operation", true}, {"stage", true}, {"runs"}, {"share", false, "of the time on the roofs"}, {"traced", false, "in the traced run"}, {"limiter", true}, {"flops"},
-           {"bytes", false, "each run reads what it needs, and writes what it makes, once"}});
+          {{"operation", true}, {"stage", true}, {"runs"}, {"share", false, "of the time on the roofs"}, {"traced", false, "in the traced run"},
+           {"limiter", true}, {"flops"}, {"bytes", false, "each run reads what it needs, and writes what it makes, once"}});
   bool any = false;
   for (auto const& e : entries) {
     if (e.at("size", "").integer() != size || !e.has("stages") || !e.at("stages", "").value().is_array() || e.at("stages", "").value().size() < 3) continue;
@@ -163,15 +170,17 @@ std::string pipelines_table(profile const& p, json const& run) {
         auto const x = number_at(s, key);
         return number_cell(x, x ? text(*x) : "");
       };
-      t.row({text_cell(e.at("operation", "a name").text()), text_cell(s.at("stage", "a name").text()), number("runs", [](double x) { return fmt::format("{:g}", x); }),
-             number("share", [](double x) { return percent(x); }), number("traced seconds", seconds_text), text_cell(s.at("limiter", "compute or memory").text()),
+      t.row({text_cell(e.at("operation", "a name").text()), text_cell(s.at("stage", "a name").text()),
+             number("runs", [](double x) { return fmt::format("{:g}", x); }), number("share", [](double x) { return percent(x); }),
+             number("traced seconds", seconds_text), text_cell(s.at("limiter", "compute or memory").text()),
              number("flops", [](double x) { return fmt::format("{:.3g}", x); }), number("bytes", bytes_text)});
       any = true;
     }
   }
   if (!any) return {};
-  return fmt::format("<section id=\"pipelines\"><h2>Pipelines by stage at size {}</h2><p class=\"note\">Operations of three stages and more. A *_vcd_iteration is what a long reconstruction "
-                     "repeats: the iteration of *_mbir_recon, timed by its traced run.</p>", size) + t.html() + "</section>\n";
+  return fmt::format("<section id=\"pipelines\"><h2>Pipelines by stage at size {}</h2><p class=\"note\">Operations of three stages and more. "
+                     "A *_vcd_iteration is what a long reconstruction repeats: the iteration of *_mbir_recon, timed by its traced run.</p>",
+                     size) + t.html() + "</section>\n";
 }
 
 std::string unfused_table(profile const& p, json const& run) {
@@ -182,8 +191,10 @@ std::string unfused_table(profile const& p, json const& run) {
     if (root.at("unfused", "").has(std::to_string(n))) size = std::max(size, n);
   if (!size) return {};
   table t("t-unfused", "Fused and unfused, measured",
-          {{"operation", true}, {"time"}, {"unfused"}, {"time ratio"}, {"bytes of stages", false, "each stage reads what it needs, and writes what it makes, once"}, {"unfused"},
-           {"traffic ratio", false, "bytes of the stages, unfused over fused"}, {"accessed ratio", false, "loads and stores as the kernels issue them, unfused over fused"},
+          {{"operation", true}, {"time"}, {"unfused"}, {"time ratio"},
+           {"bytes of stages", false, "each stage reads what it needs, and writes what it makes, once"}, {"unfused"},
+           {"traffic ratio", false, "bytes of the stages, unfused over fused"},
+           {"accessed ratio", false, "loads and stores as the kernels issue them, unfused over fused"},
            {"difference", false, "of the results, over the largest value"}});
   for (auto const& [name, both] : root.at("unfused", "").at(std::to_string(size), "").members()) {
     std::vector<std::string> cells{text_cell(name)};
@@ -198,9 +209,9 @@ std::string unfused_table(profile const& p, json const& run) {
     put(both, "accessed ratio", as_ratio), put(both, "difference", [](double x) { return fmt::format("{:.1e}", x); });
     t.row(cells);
   }
-  return fmt::format("<section id=\"unfused\"><h2>Fused and unfused, measured at size {}</h2><p class=\"note\">The operations as they are, and the same stages one after the other with "
-                     "all that lies between them in memory: same formulas, same results up to rounding. Nothing is fetched ahead, and the Hessian diagonal without weights is another algorithm: fused, it reads no "
-                     "sinogram.</p>", size) + t.html() + "</section>\n";
+  return fmt::format("<section id=\"unfused\"><h2>Fused and unfused, measured at size {}</h2><p class=\"note\">The operations as they are, and the same stages "
+                     "one after the other with all that lies between them in memory: same formulas, same results up to rounding. Nothing is fetched ahead, "
+                     "and the Hessian diagonal without weights is another algorithm: fused, it reads no sinogram.</p>", size) + t.html() + "</section>\n";
 }
 
 std::string graphs_table(profile const& p, json const& run, std::vector<report_link> const& links) {
@@ -210,10 +221,13 @@ std::string graphs_table(profile const& p, json const& run, std::vector<report_l
   for (auto const n : p.sizes)
     if (root.at("graphs", "").has(std::to_string(n))) size = std::max(size, n);
   if (!size) return {};
-  table t("t-graphs", "Graphs before and after fusion", {{"operation", true}, {"form", true}, {"stages"}, {"compulsory bytes"}, {"bytes between stages"}, {"traffic over as written"}});
+  table t("t-graphs", "Graphs before and after fusion",
+          {{"operation", true}, {"form", true}, {"stages"}, {"compulsory bytes"}, {"bytes between stages"}, {"traffic over as written"}});
   for (auto const& [name, forms] : root.at("graphs", "").at(std::to_string(size), "").members()) {
-    auto const page = std::find_if(links.begin(), links.end(), [&, file = fmt::format("{}_v{}.html", name, size)](auto const& l) { return l.kind == "graphs" && l.name == file; });
-    auto const cell_of_name = page == links.end() ? text_cell(name) : fmt::format("<td class=\"t\"><a href=\"{}\">{}</a></td>", escaped(page->href), escaped(name));
+    auto const file = fmt::format("{}_v{}.html", name, size);
+    auto const page = std::find_if(links.begin(), links.end(), [&](auto const& l) { return l.kind == "graphs" && l.name == file; });
+    auto const cell_of_name =
+        page == links.end() ? text_cell(name) : fmt::format("<td class=\"t\"><a href=\"{}\">{}</a></td>", escaped(page->href), escaped(name));
     auto const bytes = [](json_field const& form, char const* key) { return form.at(key, "bytes").number("bytes"); };
     auto const traffic = [&](json_field const& form) { return bytes(form, "bytes compulsory") + bytes(form, "bytes between stages"); };
     auto const written = traffic(forms.at("as written", "a graph"));
@@ -222,12 +236,13 @@ std::string graphs_table(profile const& p, json const& run, std::vector<report_l
       auto const form = forms.at(key, "");
       auto const ratio = written > 0 ? std::optional(traffic(form) / written) : std::nullopt;
       auto const cell = [&](char const* what) { return number_cell(bytes(form, what), bytes_text(bytes(form, what))); };
-      t.row({cell_of_name, text_cell(key), number_cell(form.at("stages", "a number").number(), fmt::format("{:g}", form.at("stages", "").number())), cell("bytes compulsory"),
-             cell("bytes between stages"), number_cell(ratio, fmt::format("{:.2f}", ratio.value_or(0)))});
+      t.row({cell_of_name, text_cell(key), number_cell(form.at("stages", "a number").number(), fmt::format("{:g}", form.at("stages", "").number())),
+             cell("bytes compulsory"), cell("bytes between stages"),
+             number_cell(ratio, fmt::format("{:.2f}", ratio.value_or(0)))});
     }
   }
-  return fmt::format("<section id=\"graphs\"><h2>Before and after fusion at size {}</h2><p class=\"note\">Of the recorded graphs: every logical stage with its arrays, as the code is written, "
-                     "and with all that can be joined joined. A name opens the graph.</p>", size) + t.html() + "</section>\n";
+  return fmt::format("<section id=\"graphs\"><h2>Before and after fusion at size {}</h2><p class=\"note\">Of the recorded graphs: every logical stage with its arrays, "
+                     "as the code is written, and with all that can be joined joined. A name opens the graph.</p>", size) + t.html() + "</section>\n";
 }
 
 }  // namespace mbirk::program::report

@@ -8,23 +8,16 @@
 #include <utility>
 
 #include "json_field.hpp"
+#include "mbirk/record/html_text.hpp"
 
 namespace mbirk::program::report {
 
 std::string escaped(std::string_view text) {
   // The JSON library knows what is UTF-8; it escapes quotes and control characters in its own way, which parsing takes back.
-  auto const clean = json::parse(dump_text(json(text))).get<std::string>();
-  std::string out;
-  for (char const c : clean) {
-    auto const u = static_cast<unsigned char>(c);
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else if (c == '\'') out += "&#39;";
-    else out += u < 32 || u == 127 ? ' ' : c;
-  }
-  return out;
+  auto clean = json::parse(dump_text(json(text))).get<std::string>();
+  for (char& c : clean)
+    if (auto const u = static_cast<unsigned char>(c); u < 32 || u == 127) c = ' ';
+  return record::detail::html_text(clean);
 }
 
 std::string seconds_text(double t) {

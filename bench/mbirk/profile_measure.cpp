@@ -39,7 +39,8 @@ json form_json(double time, instrument::op_record const* counts) {
   j["flops"] = counts->operations.flops(), j["bytes accessed"] = bytes_accessed(counts->arrays), j["stage bytes"] = stage_bytes(*counts);
   j["temporaries"] = json::object();
   for (auto const& a : counts->arrays)
-    if (a.role == array_role::temporary) j["temporaries"][a.name] = {{"bytes", a.elements * a.item_bytes}, {"bytes moved", a.counts.bytes_loaded + a.counts.bytes_stored}};
+    if (a.role == array_role::temporary)
+      j["temporaries"][a.name] = {{"bytes", a.elements * a.item_bytes}, {"bytes moved", a.counts.bytes_loaded + a.counts.bytes_stored}};
   return j;
 }
 
@@ -96,7 +97,8 @@ json measured_operation::measure_unfused(index_t n, int runs, double time, instr
   });
   if (times.size() > 1) times.erase(times.begin());  // the warm-up
   // A ray crosses at most 2 n pixels with three taps each, a sum of m terms in float is off by m 2^-24, and both forms may be.
-  double const difference = detail::relative_difference(std::get<npy_array<float>>(x.output).data, std::get<npy_array<float>>(data.output).data), most = 12 * static_cast<double>(n) * 0x1p-24;
+  auto const &stages = std::get<npy_array<float>>(x.output).data, &whole = std::get<npy_array<float>>(data.output).data;
+  double const difference = detail::relative_difference(stages, whole), most = 12 * static_cast<double>(n) * 0x1p-24;
   require<error>(difference <= most, [&] {
     return fmt::format("the unfused form of {} differs by {:g} of the largest value, expected at most {:g}", entry.name, difference, most);
   });

@@ -31,6 +31,16 @@ inline image_and_dict image_and_record(nb::dict const& used, volume_out const& i
   return image_and_dict(nb::make_tuple(image, d));
 }
 
+/// f(context, model) on a copy of the model m that is then kept. What f gives, and the copy's parameters.
+template <class Geometry, class F>
+auto run_and_keep(beam<Geometry>& s, std::shared_ptr<model<Geometry> const> const& m, call& c, int threads, F const& f) {
+  auto copy = *m;
+  auto result = c.run(threads, [&](auto const& ctx) { return f(ctx, copy); });
+  auto used = parameters_of(copy.parameters());
+  s.keep(m, std::move(copy));
+  return std::pair(std::move(result), std::move(used));
+}
+
 template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) {
   using self = beam<Geometry>;
   type.def("auto_set_regularization_params", [](self& s, volume const& sinogram, std::optional<volume> const& weights, int threads) {
@@ -62,10 +72,7 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
     auto const x = c.write(out, m->recon_shape(), "out", recon_axes);
     auto a = iterations{max_iterations, stop_threshold_change_pct, first_iteration, compute_prior_loss, seed, mbirjax_rounding}.arguments(first, progress);
     a.checkpoint = checkpoint_of(checkpoint), a.checkpoint_every = checkpoint_every, a.resume = resume;
-    auto copy = *m;
-    auto const record = c.run(threads, [&](auto const& ctx) { return copy.recon(ctx, y, w, x, a); });
-    auto const used = parameters_of(copy.parameters());
-    s.keep(m, std::move(copy));
+    auto const [record, used] = run_and_keep(s, m, c, threads, [&](auto const& ctx, auto& copy) { return copy.recon(ctx, y, w, x, a); });
     return image_and_record(used, *out, record);
   }, "sinogram"_a, "weights"_a = nb::none(), "init_recon"_a = nb::none(), "max_iterations"_a = 15, "stop_threshold_change_pct"_a = 0.2,
      "first_iteration"_a = 0, "compute_prior_loss"_a = false, nb::kw_only(), "seed"_a = 0, "progress"_a = nb::none(), "checkpoint"_a = nb::none(),
@@ -88,10 +95,9 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
     auto const first = read_initial(c, init_recon);
     auto const x = c.write(out, m->recon_shape(), "out", recon_axes);
     auto const a = iterations{max_iterations, stop_threshold_change_pct, first_iteration, false, seed, mbirjax_rounding}.arguments(first, progress);
-    auto copy = *m;
-    auto const record = c.run(threads, [&](auto const& ctx) { return copy.prox_map(ctx, v, y, w, x, a, {sigma_prox, do_initialization}); });
-    auto const used = parameters_of(copy.parameters());
-    s.keep(m, std::move(copy));
+    auto const [record, used] = run_and_keep(s, m, c, threads, [&](auto const& ctx, auto& copy) {
+      return copy.prox_map(ctx, v, y, w, x, a, {sigma_prox, do_initialization});
+    });
     return image_and_record(used, *out, record);
   }, "prox_input"_a, "sinogram"_a, "sigma_prox"_a = nb::none(), "weights"_a = nb::none(), "init_recon"_a = nb::none(), "do_initialization"_a = true,
      "stop_threshold_change_pct"_a = 0.2, "max_iterations"_a = 3, "first_iteration"_a = 0, nb::kw_only(), "seed"_a = 0, "progress"_a = nb::none(),
@@ -144,10 +150,9 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
       auto const first = read_initial(c, init_recon);
       auto const x = c.write(out, m->recon_shape(), "out", recon_axes);
       auto const a = iterations{max_iterations, stop_threshold_change_pct, first_iteration, compute_prior_loss, seed, false}.arguments(first, progress);
-      auto copy = *m;
-      auto const record = c.run(threads, [&](auto const& ctx) { return copy.split_sino_recon(ctx, y, w, x, a, {half_overlap, align_split_grid}); });
-      auto const used = parameters_of(copy.parameters());
-      s.keep(m, std::move(copy));
+      auto const [record, used] = run_and_keep(s, m, c, threads, [&](auto const& ctx, auto& copy) {
+        return copy.split_sino_recon(ctx, y, w, x, a, {half_overlap, align_split_grid});
+      });
       warn(record.warnings), warn(record.bottom.warnings);
       auto result = image_and_record(used, *out, record.top);
       nb::dict d(nb::borrow<nb::dict>(result[1]));

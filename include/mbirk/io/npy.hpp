@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -313,6 +315,21 @@ template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
   return array;
 }
 
+namespace detail {
+
+/// Reads [first, first + shape[0]) of axis 0, of which a block of that shape must be there.
+template <class T, std::size_t Rank>
+void npy_read_block(std::filesystem::path const& path, npy_header header, index_t first, std::array<index_t, Rank> const& shape, std::span<T> to) {
+  if (header.fortran_order && Rank > 1) npy_fail(path, "is in Fortran order, expected C order to read it in place");
+  std::ifstream file(path, std::ios::binary);
+  header.elements = static_cast<index_t>(to.size());
+  index_t const before = shape[0] > 0 ? first * (header.elements / shape[0]) : 0;
+  file.seekg(header.offset + before * header.element_bytes);
+  npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { npy_read_elements<T, S>(path, file, header, to.data(), before); });
+}
+
+}  // namespace detail
+
 /// Reads [first, first + to.extent(0)) of axis 0 into memory that is there, e.g. the views of a large sinogram part by part. Conversions as above.
 ///
 /// @param to  float or int32, without gaps; what it holds is lost also when this throws.
@@ -320,27 +337,23 @@ template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
 template <class T, int Rank> void read_npy(std::filesystem::path const& path, index_t first, view<T, Rank> const& to) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, std::int32_t>);
   auto const elements = to_span(to);
-  auto header = read_npy_header(path);
+  auto const header = read_npy_header(path);
   auto wanted = header.shape;
   if (!wanted.empty()) wanted[0] = to.extent(0);
   auto const shape = to.extents();
   if (!std::equal(shape.begin(), shape.end(), wanted.begin(), wanted.end()) || first < 0 || first > header.shape[0] - shape[0])
     detail::npy_fail(path, "has shape " + detail::shape_text(header.shape) + ", which has no block of shape " + detail::shape_text(shape) + " at " +
                                std::to_string(first));
-  if (header.fortran_order && header.shape.size() > 1) detail::npy_fail(path, "is in Fortran order, expected C order to read it in place");
-  std::ifstream file(path, std::ios::binary);
-  header.elements = to.size();
-  index_t const before = shape[0] > 0 ? first * (to.size() / shape[0]) : 0;
-  file.seekg(header.offset + before * header.element_bytes);
-  detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { detail::npy_read_elements<T, S>(path, file, header, elements.data(), before); });
+  detail::npy_read_block(path, header, first, shape, elements);
 }
 /// The whole array, whose shape must be that of the view.
 template <class T, int Rank> void read_npy(std::filesystem::path const& path, view<T, Rank> const& to) {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, std::int32_t>);
   auto const shape = to.extents();
-  auto const found = read_npy_header(path).shape;
-  if (!std::equal(shape.begin(), shape.end(), found.begin(), found.end()))
-    detail::npy_fail(path, "has shape " + detail::shape_text(found) + ", expected " + detail::shape_text(shape));
-  read_npy(path, 0, to);
+  auto const header = read_npy_header(path);
+  if (!std::equal(shape.begin(), shape.end(), header.shape.begin(), header.shape.end()))
+    detail::npy_fail(path, "has shape " + detail::shape_text(header.shape) + ", expected " + detail::shape_text(shape));
+  detail::npy_read_block(path, header, 0, shape, to_span(to));
 }
 
 namespace detail {

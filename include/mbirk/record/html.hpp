@@ -12,6 +12,7 @@
 #include "mbirk/record/graph.hpp"
 #include "mbirk/record/html_script.hpp"
 #include "mbirk/record/html_style.hpp"
+#include "mbirk/record/html_text.hpp"
 #include "mbirk/record/rewrite.hpp"
 #include "mbirk/record/text.hpp"
 
@@ -65,12 +66,6 @@ class page_data {
   }
   bool fresh_ = true;
 };
-
-inline std::string html_text(std::string_view s) {
-  std::string text;
-  for (char const c : s) text += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
-  return text;
-}
 
 /// One form of a graph for the script, with what only C++ knows: how often each node runs and what each stage costs. Nodes have the numbers of
 /// to_text().

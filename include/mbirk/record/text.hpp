@@ -99,17 +99,18 @@ inline std::string to_text(graph const& g, std::map<std::string, int>* kept = nu
             std::to_string(a.bytes()) + " bytes\n";
   auto const used = g.live_axes();
   for (std::size_t a = 0; a < g.axes.size(); ++a)
-    if (used.contains(static_cast<int>(a))) text += "axis " + name.axis(static_cast<int>(a)) + " " + std::to_string(g.axes[a].extent) + " " + detail::kind_name(g.axes[a].kind) + "\n";
-  std::vector<bool> written(g.nodes.size());
-  for (auto const& s : g.stages) {
+    if (used.contains(static_cast<int>(a)))
+      text += "axis " + name.axis(static_cast<int>(a)) + " " + std::to_string(g.axes[a].extent) + " " + detail::kind_name(g.axes[a].kind) + "\n";
+  auto const first = g.first_stages();
+  for (std::size_t stage = 0; stage < g.stages.size(); ++stage) {
+    auto const& s = g.stages[stage];
     text += "stage " + s.name;
     for (auto const* axes : {&s.outer, &s.axes})
       for (int const a : *axes) text.append(axes == &s.outer ? " in " : " ").append(name.axis(a));
     text += " (" + s.file + ":" + std::to_string(s.line) + ")\n";
-    auto const needed = g.reached(s.roots());
     std::map<int, int> fresh;  // number -> node: inputs have lower ones than their users
     for (std::size_t k = 0; k < g.nodes.size(); ++k)
-      if (needed[k] && !written[k]) written[k] = true, fresh.emplace(name.number(static_cast<int>(k)), static_cast<int>(k));
+      if (first[k] == static_cast<int>(stage)) fresh.emplace(name.number(static_cast<int>(k)), static_cast<int>(k));
     for (auto const& [number, k] : fresh) {
       auto const& n = g.at(k);
       text += "  " + name.of(k) + " = " + name.expression(k) + " : " + type_name(n.of) + " " + name.axes(n.free);
