@@ -105,6 +105,9 @@ template <class T, int L> struct pack {
     return m;
   }
   friend pack select(mask<L> const& c, pack const& a, pack const& b) { return of([&](int k) { return select(c.lane[k], a.lane[k], b.lane[k]); }); }
+  friend pack lookup(pack const& a, pack<std::int32_t, L> const& index) {
+    return of([&](int k) { return ++counter<T>.permute, a.lane[index.lane[k].x & (L - 1)]; });
+  }
   friend pack lookup2(pack const& a, pack const& b, pack<std::int32_t, L> const& index) {
     return of([&](int k) {
       int const from = index.lane[k].x & (2 * L - 1);

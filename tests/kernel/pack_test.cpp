@@ -178,6 +178,16 @@ TYPED_TEST(Pack, Gather) {
   this->expect_lanes(found, [&](auto k) { return memory[static_cast<std::size_t>(index[k] + 50)]; }, "gather");
 }
 
+TYPED_TEST(Pack, LookupUsesTheLowBitsOfTheIndex) {
+  using B = TypeParam;
+  auto const table = this->floats(B::lanes);
+  for (int round = 0; round < 30; ++round) {
+    auto const index = this->words();
+    auto const found = this->values(lookup(B::load(table.data()), B::load_ints(index.data())));
+    this->expect_lanes(found, [&](auto k) { return table[static_cast<std::size_t>(index[k] & (B::lanes - 1))]; }, "lookup");
+  }
+}
+
 TYPED_TEST(Pack, Lookup2UsesTheLowBitsOfTheIndex) {
   using B = TypeParam;
   auto const table = this->floats(2 * B::lanes);

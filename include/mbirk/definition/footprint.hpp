@@ -85,7 +85,7 @@ MBIRK_HD MBIRK_INLINE footprint<T> parallel_footprint(parallel_geometry const& g
 /// Cone beam: the horizontal footprint and what the vertical one needs: g = 1/(1/M - y/D), W_r = g delta_z/delta_r.
 template <class T> struct cone_footprint {
   footprint<T> channel;
-  T magnification, row_width;
+  T magnification, row_width, inverse_row_width;
 };
 
 /// Flat detector: u = g x, cos beta = kappa = 1/sqrt(1 + (u/D)^2). Curved: u = D atan(t), t = x/(D/M - y), kappa = 1 in the width only.
@@ -96,15 +96,15 @@ MBIRK_HD MBIRK_INLINE cone_footprint<T> make_cone_footprint(cone_geometry const&
   T const xr = cosine * x - sine * y, yr = sine * x + cosine * y;
   T const depth = T(g.inverse_magnification) - yr * T(g.inverse_detector_dist);
   auto const seen = T(1e-9) < depth;
-  T const m = T(1.0) / select(seen, depth, T(1.0));
+  T const near = select(seen, depth, T(1.0)), m = T(1.0) / near;
   T const t = m * xr * T(g.inverse_detector_dist);     // tan beta, for both detectors
-  T const secant = sqrt(T(1.0) + t * t), kappa = T(1.0) / secant;
-  T const extent = max(abs(cosine + sine * t) * T(g.delta_x), abs(sine - cosine * t) * T(g.delta_y)) * kappa;
+  T const secant = sqrt(T(1.0) + t * t);
+  T const across = max(abs(cosine + sine * t) * T(g.delta_x), abs(sine - cosine * t) * T(g.delta_y));  // F sec(beta)
   T const u = g.curved ? atan(t) * T(g.curved ? 1.0 / g.inverse_detector_dist : 0.0) : m * xr;
-  T const width = m * extent * T(1.0 / g.delta_det_channel);
-  return {{detector_cell(u, g.det_channel_offset, g.delta_det_channel, g.channels), g.curved ? width : width * secant,
-           select(seen, T(g.delta_x * g.delta_y) / extent, T(0.0))},
-          m, m * T(g.delta_z / g.delta_det_row)};
+  T const width = m * across * T(1.0 / g.delta_det_channel);
+  return {{detector_cell(u, g.det_channel_offset, g.delta_det_channel, g.channels), g.curved ? width / secant : width,
+           select(seen, T(g.delta_x * g.delta_y) * secant / across, T(0.0))},
+          m, m * T(g.delta_z / g.delta_det_row), near * T(g.delta_det_row / g.delta_z)};
 }
 
 /// z of slice k relative to the source: delta_z (k - (S - 1)/2) + o_z - zeta.

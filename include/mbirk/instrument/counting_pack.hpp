@@ -47,6 +47,7 @@ struct no_pack {
   friend constexpr no_pack operator&(no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack select(no_pack, no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack rotate_left(no_pack, int) noexcept { return {}; }
+  friend constexpr no_pack lookup(no_pack, no_pack) noexcept { return {}; }
   friend constexpr no_pack lookup2(no_pack, no_pack, no_pack) noexcept { return {}; }
 };
 
@@ -110,6 +111,7 @@ template <class Fast> struct counted_pack {
   friend MBIRK_HOST_INLINE M operator<(counted_pack a, counted_pack b) { return tick<Fast, number::f32, operation::compare>(), M{a.v < b.v}; }
   friend MBIRK_HOST_INLINE M is_nan(counted_pack a) { return tick<Fast, number::f32, operation::compare>(), M{is_nan(a.v)}; }
   friend MBIRK_HOST_INLINE counted_pack select(M c, counted_pack a, counted_pack b) { return ticked<operation::select>(select(c.v, a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_pack lookup(counted_pack a, counted_ints<Fast> index) { return ticked<operation::permute>(lookup(a.v, index.v)); }
   friend MBIRK_HOST_INLINE counted_pack lookup2(counted_pack a, counted_pack b, counted_ints<Fast> index) {
     return ticked<operation::permute>(lookup2(a.v, b.v, index.v));
   }

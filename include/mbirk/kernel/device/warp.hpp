@@ -52,6 +52,8 @@ template <class W> struct warp_floats {
   friend MBIRK_INLINE warp_floats log2(warp_floats a) { return warp_floats(std::log2(a.v)); }
   friend MBIRK_INLINE warp_mask is_nan(warp_floats a) { return {a.v != a.v}; }
   friend MBIRK_INLINE warp_floats select(warp_mask c, warp_floats a, warp_floats b) { return warp_floats(c.v ? a.v : b.v); }
+  /// Entry `index` of the 32 lanes of a; only its low five bits count.
+  friend MBIRK_INLINE warp_floats lookup(warp_floats a, warp_ints<W> index) { return warp_floats(W::shfl(a.v, index.v & 31)); }
   /// Entry `index` of the 64 lanes of a and b; only its low six bits count.
   friend MBIRK_INLINE warp_floats lookup2(warp_floats a, warp_floats b, warp_ints<W> index) {
     int const from = index.v & 31;

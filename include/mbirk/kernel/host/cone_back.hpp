@@ -95,9 +95,10 @@ template <class B, int Power, bool Unit> struct cone_back {
     auto const w = s.template at<float>(view.weights);
     pack weight[Taps];
     simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
-    for (index_t r = 0; r < shape.width; r += B::lanes) {
+    index_t const width = shape.width;  // the stores below could be to `shape`, for all that a compiler knows
+    for (index_t r = 0; r < width; r += B::lanes) {
       pack sum = weight[0] * B::load(y + r);
-      simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT { sum = fma(weight[t + 1], B::load(y + ((t + 1) * shape.width + r)), sum); });
+      simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT { sum = fma(weight[t + 1], B::load(y + ((t + 1) * width + r)), sum); });
       B::store(u + r, sum);
     }
   }
@@ -105,6 +106,7 @@ template <class B, int Power, bool Unit> struct cone_back {
   template <resample_form Form, class Scratch>
   MBIRK_NOINLINE void add_slices(typename B::template cursor<float> tiles, index_t v, int p, double step, float centre, Scratch const& s) const noexcept {
     auto const x = tiles + p * view.padded_slices;
+    index_t const length = view.padded_slices;
     auto const u = s.template at<float>(column) + resample_guard<B>;
     double const start = G::load_value(s.template at<double>(view.start) + p);
     resampler<B, Form, Power, Unit> rows(u, Unit ? shape.rows : shape.width, start, step);
@@ -113,15 +115,15 @@ template <class B, int Power, bool Unit> struct cone_back {
     if constexpr (Power == 2) {  // sec^2 = 1 + G t, times the sum over channels when the sinogram is 1
       pack const one = Unit ? B::load_broadcast(s.template at<float>(view.weights) + p) : B::constant(1);
       pack const slope = Unit ? square * one : square;
-      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+      for (index_t k = 0; k < length; k += B::lanes)
         B::store(x + k, fma(fma(slope, B::load(elevation + k), one), rows.next(), B::load(x + k)));
     } else if (centre >= 0) {
-      auto const value = s.template at<float>(view.secants), slope = value + view.padded_slices;
+      auto const value = s.template at<float>(view.secants), slope = value + length;
       pack const away = square - B::broadcast(centre);
-      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+      for (index_t k = 0; k < length; k += B::lanes)
         B::store(x + k, fma(fma(away, B::load(slope + k), B::load(value + k)), rows.next(), B::load(x + k)));
     } else {
-      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+      for (index_t k = 0; k < length; k += B::lanes)
         B::store(x + k, fma(definition::elevation_secant(square, B::load(elevation + k)), rows.next(), B::load(x + k)));
     }
   }

@@ -84,15 +84,16 @@ template <class B> struct cone_views {
   template <class Scratch>
   MBIRK_INLINE void scale(typename B::template cursor<float const> x, index_t v, int p, float centre, Scratch const& s) const noexcept {
     auto const u = s.template at<float>(cylinder) + resample_guard<B>;
+    index_t const length = view.padded_slices;
     pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
     if (centre >= 0) {
-      auto const value = s.template at<float>(view.secants), slope = value + view.padded_slices;
+      auto const value = s.template at<float>(view.secants), slope = value + length;
       pack const away = square - B::broadcast(centre);
-      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+      for (index_t k = 0; k < length; k += B::lanes)
         B::store(u + k, fma(away, B::load(slope + k), B::load(value + k)) * B::load(x + k));
     } else {
       auto const elevation = view.elevations + v * view.elevation_stride;
-      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+      for (index_t k = 0; k < length; k += B::lanes)
         B::store(u + k, definition::elevation_secant(square, B::load(elevation + k)) * B::load(x + k));
     }
   }
@@ -110,10 +111,11 @@ template <class B> struct cone_views {
     simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
     double const start = G::load_value(s.template at<double>(view.start) + p);
     resampler<B, Form, 1> slices(s.template at<float>(cylinder) + resample_guard<B>, view.padded_slices, start, step);
-    for (index_t r = 0; r < shape.width; r += B::lanes) {
+    index_t const width = shape.width;  // the stores below could be to `shape`, for all that a compiler knows
+    for (index_t r = 0; r < width; r += B::lanes) {
       pack const value = slices.next();
       simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
-        auto const at = y + (t * shape.width + r);
+        auto const at = y + (t * width + r);
         B::store(at, fma(weight[t], value, B::load(at)));
       });
     }

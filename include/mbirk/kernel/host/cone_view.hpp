@@ -89,13 +89,12 @@ template <class B> struct cone_view {
       wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, G::broadcast(-1.0)), floor_edge = floor(edge);
       wide const span = max(min(left + f.channel.width, G::broadcast(static_cast<double>(geometry.channels + 1))) - edge, G::broadcast(0.0));
       wide const row_edge = definition::left_edge(definition::detector_row(geometry, f.magnification, z0), f.row_width);
-      wide const inverse = G::broadcast(1.0) / f.row_width;
       G::store(s.template at<double>(cell) + k, floor_edge);
       G::store(s.template at<float>(fraction) + k, G::to_pack(edge - floor_edge));
       G::store(s.template at<float>(width) + k, G::to_pack(span));
       G::store(s.template at<float>(chord) + k, G::to_pack(fold_row_width ? f.channel.chord * f.row_width : f.channel.chord));
-      G::store(s.template at<double>(start) + k, towards_rows ? (G::broadcast(0.0) - row_edge) * inverse : row_edge);
-      G::store(s.template at<double>(step) + k, towards_rows ? inverse : f.row_width);
+      G::store(s.template at<double>(start) + k, towards_rows ? (G::broadcast(0.0) - row_edge) * f.inverse_row_width : row_edge);
+      G::store(s.template at<double>(step) + k, towards_rows ? f.inverse_row_width : f.row_width);
       pack const square = G::to_pack(f.magnification * f.magnification), channels = G::to_pack(span);
       G::store(s.template at<float>(spread) + k, square);
       widest = max(widest, channels), lowest = min(lowest, square), highest = max(highest, square);

@@ -77,6 +77,7 @@ template <int L> struct floats {
   friend MBIRK_HOST_INLINE floats log2(floats a) { return floats(detail::log2<L>(a.v)); }  ///< of positive normal numbers
   friend MBIRK_HOST_INLINE mask<L> is_nan(floats a) { return {a.v != a.v}; }
   friend MBIRK_HOST_INLINE floats select(mask<L> c, floats a, floats b) { return floats(c.v ? a.v : b.v); }
+  friend MBIRK_HOST_INLINE floats lookup(floats a, ints<L> index) { return floats(detail::lookup(a.v, index.v)); }
   friend MBIRK_HOST_INLINE floats lookup2(floats a, floats b, ints<L> index) { return floats(detail::lookup2(a.v, b.v, index.v)); }
 };
 

@@ -42,6 +42,7 @@ template <class T, int L> named_pack<T, L> exp2(named_pack<T, L>);
 template <class T, int L> named_pack<T, L> log2(named_pack<T, L>);
 template <class T, int L> named_pack<T, L> operator&(named_pack<T, L>, named_pack<T, L>);
 template <class T, int L> named_pack<T, L> rotate_left(named_pack<T, L>, int);
+template <class T, int L> named_pack<T, L> lookup(named_pack<T, L>, named_pack<std::int32_t, L>);
 template <class T, int L> named_pack<T, L> lookup2(named_pack<T, L>, named_pack<T, L>, named_pack<std::int32_t, L>);
 
 template <int L> struct native {

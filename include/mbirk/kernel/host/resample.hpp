@@ -92,14 +92,15 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
         }
       }
     }
-    pack const near = B::load(u_ + base), far = B::load(u_ + (base + B::lanes));
-    pack const u0 = lookup2(near, far, word), u1 = lookup2(near, far, word + B::broadcast(1));
-    if constexpr (Form == resample_form::two) {
+    if constexpr (Form == resample_form::two) {  // a pack of destinations begins in one pack of sources
+      pack const u0 = lookup(B::load(u_ + base), word), u1 = lookup(B::load(u_ + (base + 1)), word);
       pack const w1 = max(fma(f, scale_, high_), B::constant(0));
       if constexpr (Power == 1) return fma(w1, u1 - u0, u0);
       pack const w0 = low_ - w1;
       return fma(w1 * w1, u1, w0 * w0 * u0);
     } else {
+      pack const near = B::load(u_ + base), far = B::load(u_ + (base + B::lanes));
+      pack const u0 = lookup2(near, far, word), u1 = lookup2(near, far, word + B::broadcast(1));
       pack const u2 = lookup2(near, far, word + B::broadcast(2));
       pack const w2 = max(fma(f, scale_, high_), B::constant(0));
       if constexpr (Power == 1) {

@@ -171,6 +171,20 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup2(V a, V b, I index) {
   return per_lane(a, [&](int k) MBIRK_FLAT { return table[index[k] & (2 * n - 1)]; });
 }
 
+/// Lane k of a, seen as a table of N entries; only the low bits of an index count.
+template <class V, class I> MBIRK_HOST_INLINE V lookup(V a, I index) {
+  constexpr int n = sizeof(V) / 4;
+#if defined(__AVX512F__)
+  if constexpr (n == 16) return V(_mm512_permutexvar_ps(__m512i(index), __m512(a)));
+#endif
+#if defined(__AVX2__)
+  if constexpr (n == 8) return V(_mm256_permutevar8x32_ps(__m256(a), __m256i(index)));
+#endif
+  float table[n];
+  std::memcpy(table, &a, sizeof a);
+  return per_lane(a, [&](int k) MBIRK_FLAT { return table[index[k] & (n - 1)]; });
+}
+
 /// The first n lanes from memory, the others 0.
 template <class V, class T> MBIRK_HOST_INLINE V load_partial(T const* p, int n) {
 #if defined(__AVX512F__)
