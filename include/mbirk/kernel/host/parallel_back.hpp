@@ -18,10 +18,14 @@ template <int Most, class F> MBIRK_INLINE void with_constant(int n, F const& f) 
   }(std::make_integer_sequence<int, Most>{});
 }
 
+/// Most packs of a chunk, in both directions, because an error sinogram goes both ways: so many sums of a back projection, or two channels of a projection,
+/// stay in registers. Of 16 registers a third channel is spilled, which costs less than finding weights for shorter chunks.
+template <class B> inline constexpr int most_chunk_packs = B::lanes == 16 ? 8 : 6;
+
 template <class B> struct parallel_back {
   using G = typename B::geometry;
   static constexpr int views_at_once = 8, far_list_views_at_once = 4;  // a list reads much of a view: so many fit into a second-level cache
-  static constexpr int most_packs = B::lanes == 16 ? 6 : 2;  // accumulators in registers
+  static constexpr int most_packs = most_chunk_packs<B>;
 
   typename B::template cursor<float const> sinogram;              // channel-major
   typename B::template cursor<float> cylinders;

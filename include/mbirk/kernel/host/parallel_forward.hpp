@@ -20,7 +20,7 @@ struct pass_range { index_t first = 0, count = 0; };
 /// All but what happens to a view once it is summed; that is compiled apart, because this is the large part.
 template <class B> struct parallel_views {
   using G = typename B::geometry;
-  static constexpr int most_packs = B::lanes == 16 ? 8 : (B::lanes == 8 ? 4 : 2);  // two or three channels must fit the registers
+  static constexpr int most_packs = most_chunk_packs<B>;
 
   typename B::template cursor<float const> cylinders;
   typename B::template cursor<float> sinogram;                    // channel-major; not used when the sink works on scratch
