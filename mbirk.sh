@@ -21,7 +21,7 @@ usage() {
 ./mbirk.sh profile [args...]   build the program and run `mbirk profile args...`
 ./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang, emulated kernels by two threads
 ./mbirk.sh bench [args...]     run `mbirk bench args...`: every operation against what this machine can do at most
-./mbirk.sh gate [--write]      is it as fast as when bench/baseline.json and bench/instructions.json were kept? --write keeps new ones
+./mbirk.sh gate [--write]      is it as fast as when bench/baseline/PROCESSOR.json and bench/instructions.json were kept? --write keeps new ones
 ./mbirk.sh peers [args...]     run bench/compare_mbirjax.py args...: the same operations by MBIRJAX, in turn
 ./mbirk.sh peers --others [args...]
                                run bench/compare_peers.py args...: projections and reconstructions by ASTRA, RTK, svmbir, LEAP
@@ -115,16 +115,23 @@ run_tests() {
   ((failed == 0))
 }
 
-# gate [--write]: times over the roofs of this machine against the kept ones, and instructions, which nothing disturbs.
+# gate [--write]: times over the roofs of this machine against those kept for its processor, and instructions, which nothing disturbs.
 gate() {
-  local status=0 cells=(--sizes 64,128 --quiet)
+  local status=0 rounds=(--sizes 64,128 --rounds 3 --quiet) processor baseline
+  processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr '[:upper:]' '[:lower:]' | tr -sc 'a-z0-9\n' '_')
+  baseline=bench/baseline/${processor:-unknown}.json
   if [[ ${1:-} == --write ]]; then
-    "$program" bench "${cells[@]}" --out bench/baseline.json
+    mkdir -p bench/baseline
+    "$program" bench "${rounds[@]}" --out "$baseline"
     python3 bench/instructions.py --write bench/instructions.json
     return
   fi
-  "$program" bench "${cells[@]}" --out build/gate.json || return
-  "$program" compare bench/baseline.json build/gate.json --by-roof --max-slowdown 1.5 || status=1
+  if [[ -e $baseline ]]; then
+    "$program" bench "${rounds[@]}" --out build/gate.json || return
+    "$program" compare "$baseline" build/gate.json --by-roof --max-slowdown 1.5 || status=1
+  else
+    say "times are not compared: there is no $baseline of this processor (gate --write makes one)"
+  fi
   python3 bench/instructions.py --check bench/instructions.json || status=1
   return $status
 }

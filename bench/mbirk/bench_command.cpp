@@ -32,6 +32,7 @@ struct bench_options : common_options {
   std::string ops = "*", out;
   std::vector<std::string> overhead;
   bool scaling = false;
+  int rounds = 1;
   monitor_options monitor;
 };
 
@@ -172,35 +173,43 @@ int bench(bench_options const& o) {
   watch.step("ceilings");
   exec::host const plain(o.threads);
   auto const load_before = load_average();
-  auto const roofs = measure_ceilings(plain);
-  print_ceilings(roofs);
-  fmt::print(columns, "operation", width, "cell", "median ms", "min ms", "spread", "GUPS", "useful", "FMA", "DRAM", "scaling");
   json rows = json::array();
-  progress bar(cells.size() * chosen.size(), o.quiet);
+  ceilings highest;
+  progress bar(static_cast<std::size_t>(o.rounds) * cells.size() * chosen.size(), o.quiet);
   std::size_t done_steps = 0;
-  for (auto const& where : cells) {
-    std::unique_ptr<profile_problem> problem;
-    std::string made_for;
-    for (auto const& what : chosen) {
-      bar.at(done_steps++, fmt::format("{} at {}", what.name, where.name));
-      if (too_small(what, where.shape)) continue;
-      watch.step(fmt::format("{} at {}", what.name, where.name));
-      [[maybe_unused]] auto const scope = instrument::live(watch.memory()).scope({what.name.c_str()});
-      if (made_for != what.geometry) problem = std::make_unique<profile_problem>(what.geometry, where.shape, o.threads, true), made_for = what.geometry;
-      auto const t = what.time(*problem, o.threads, watch);
-      rows.push_back(row(what, where, t, what.work(*problem, where.shape), roofs));
-      if (o.scaling) rows.back()["scaling"] = what.time(*problem, 1, watch).median / t.median;
-      bar.clear();
-      print_row(rows.back(), width);
+  for (int round = 1; round <= o.rounds; ++round) {
+    auto const roofs = measure_ceilings(plain);  // of this round: what else the machine does changes them by the minute
+    highest = higher(highest, roofs);
+    bar.clear();
+    if (o.rounds > 1) fmt::print("round {} of {}\n", round, o.rounds);
+    print_ceilings(roofs);
+    fmt::print(columns, "operation", width, "cell", "median ms", "min ms", "spread", "GUPS", "useful", "FMA", "DRAM", "scaling");
+    for (auto const& where : cells) {
+      std::unique_ptr<profile_problem> problem;
+      std::string made_for;
+      for (auto const& what : chosen) {
+        bar.at(done_steps++, fmt::format("{} at {}", what.name, where.name));
+        if (too_small(what, where.shape)) continue;
+        watch.step(fmt::format("{} at {}", what.name, where.name));
+        [[maybe_unused]] auto const scope = instrument::live(watch.memory()).scope({what.name.c_str()});
+        if (made_for != what.geometry) problem = std::make_unique<profile_problem>(what.geometry, where.shape, o.threads, true), made_for = what.geometry;
+        auto const t = what.time(*problem, o.threads, watch);
+        rows.push_back(row(what, where, t, what.work(*problem, where.shape), roofs));
+        rows.back()["round"] = round;
+        if (o.scaling) rows.back()["scaling"] = what.time(*problem, 1, watch).median / t.median;
+        bar.clear();
+        print_row(rows.back(), width);
+      }
     }
+    fmt::print("\n");
   }
   auto const load_after = load_average();
-  fmt::print("\nspread: between the quartiles, of the median. GUPS: 1e9 items a second, by the median. useful, FMA: the time that the flops which the formulas\n"
+  fmt::print("spread: between the quartiles, of the median. GUPS: 1e9 items a second, by the median. useful, FMA: the time that the flops which the formulas\n"
              "ask for, and those that the kernels do, would take at the FMA ceiling; DRAM: that of the compulsory bytes at its reading ceiling (caches beat it).\n"
-             "scaling: the time by one thread over that by {}.\nload averages before and after: {}; {}\n", roofs.threads, load_before, load_after);
+             "scaling: the time by one thread over that by {}.\nload averages before and after: {}; {}\n", highest.threads, load_before, load_after);
   if (file) {
     auto document = document_of(o, "measurements", std::move(rows), load_before, load_after);
-    document["ceilings"] = to_json(roofs);
+    document["ceilings"] = to_json(highest);
     file->write(document.dump(1) + '\n');
     file->commit();
     fmt::print("{}\n", o.out);
@@ -222,6 +231,8 @@ void add_bench_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--overhead", o->overhead, "Measure what instrumentation costs instead: tracing, nvtx, operations, unique, reuse (levels of counting), model")
       ->delimiter(',')->check(CLI::IsMember(overhead_policies))->type_name("POLICY,...");
   command->add_flag("--scaling", o->scaling, "Measure by one thread too");
+  command->add_option("--rounds", o->rounds, "Do all of it so often, ceilings too; mbirk compare takes medians")
+      ->check(CLI::Range(1, 1000))->type_name("R")->capture_default_str();
   command->add_option("--out", o->out, "Write a JSON file too; mbirk compare reads it")->type_name("FILE");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);

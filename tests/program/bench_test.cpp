@@ -48,6 +48,29 @@ TEST(Bench, MeasuresAgainstCeilings) {
   expect_failure(mbirk_program({"compare", file, other.string(), "--by-roof"}), 2, "measurements[0].roof is missing");
 }
 
+TEST(Bench, RoundsHaveRoofsOfTheirOwn) {
+  scratch_folder folder;
+  auto const file = (folder.path() / "bench.json").string();
+  auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_back_project", "--rounds", "2", "--out", file, "--quiet"});
+  ASSERT_EQ(ran.code, 0) << ran;
+  EXPECT_NE(ran.out.find("round 2 of 2"), std::string::npos) << ran;
+  auto document = json::parse(file_text(file));
+  auto& rows = document["measurements"];
+  ASSERT_EQ(rows.size(), 4u) << "two cells, two rounds";
+  auto const fma_rate = [&](std::size_t k) { return rows[k]["flops"].get<double>() / 2 / rows[k]["fma seconds"].get<double>(); };
+  for (std::size_t k = 0; k < 4; ++k) {
+    EXPECT_EQ(rows[k]["round"], k < 2 ? 1 : 2);
+    EXPECT_LE(fma_rate(k), 1.000001 * document["ceilings"]["fma per second"]["best"].get<double>()) << "the highest of the rounds";
+    rows[k]["time"] = 3e-3, rows[k]["roof"] = 1e-3;
+  }
+  auto const other = folder.path() / "other.json";
+  std::ofstream(file) << document.dump();
+  rows[2]["time"] = 9e-3;  // one of two rounds three times as far from its roof: the median is twice as far
+  std::ofstream(other) << document.dump();
+  EXPECT_EQ(mbirk_program({"compare", file, other.string(), "--by-roof", "--max-slowdown", "2.01"}).code, 0);
+  EXPECT_EQ(mbirk_program({"compare", file, other.string(), "--by-roof", "--max-slowdown", "1.99"}).code, 1);
+}
+
 TEST(Bench, IterationsAndThreads) {
   scratch_folder folder;
   auto const file = (folder.path() / "bench.json").string();
