@@ -175,7 +175,7 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup2(V a, V b, I index) {
 template <class V, class I> MBIRK_HOST_INLINE V lookup(V a, I index) {
   constexpr int n = sizeof(V) / 4;
 #if defined(__AVX512F__)
-  if constexpr (n == 16) return V(_mm512_permutexvar_ps(__m512i(index), __m512(a)));
+  if constexpr (n == 16) return V(_mm512_maskz_permutexvar_ps(static_cast<__mmask16>(-1), __m512i(index), __m512(a)));  // without a mask g++ 12 warns of its own header
 #endif
 #if defined(__AVX2__)
   if constexpr (n == 8) return V(_mm256_permutevar8x32_ps(__m256(a), __m256i(index)));
