@@ -144,7 +144,7 @@ cone_footprint<double> by_angles(cone_geometry const& g, double theta, double x,
   double const extent = std::max(std::abs(std::cos(theta - beta)) * g.delta_x, std::abs(std::sin(theta - beta)) * g.delta_y);
   return {{(u + g.det_channel_offset) / g.delta_det_channel + 0.5 * static_cast<double>(g.channels - 1), m * extent / (g.delta_det_channel * kappa),
            g.delta_x * g.delta_y / extent},
-          m, m * g.delta_z / g.delta_det_row};
+          m, m * g.delta_z / g.delta_det_row, g.delta_det_row / (m * g.delta_z)};
 }
 
 // About 20 roundings of relative size eps / 2 on either side, of numbers up to 40.
@@ -163,6 +163,7 @@ TEST(Coordinates, ConeFootprintIsTheFormWithAngles) {
           EXPECT_NEAR(f.channel.chord, expected.channel.chord, 40 * 2 * eps);
           EXPECT_NEAR(f.magnification, expected.magnification, 40 * 4 * eps);
           EXPECT_NEAR(f.row_width, expected.row_width, 40 * 4 * eps);
+          EXPECT_NEAR(f.inverse_row_width, expected.inverse_row_width, 40 * 4 * eps);
         }
   }
 }
