@@ -32,16 +32,18 @@ __attribute__((noinline)) void accumulate(problem const& p, int count, int views
   for (int q = 0; q < count; ++q) {
     float* const out = tile + q * p.shape.chunks * p.shape.width;
     __m256 sum[Packs];
+#pragma GCC unroll 8
     for (int i = 0; i < Packs; ++i) sum[i] = _mm256_loadu_ps(out + i * lanes);
     for (int v = 0; v < views; ++v) {
       float const* const y = chunk + (view_offset[v] + index_t{first[v * pixels + q]} * (Packs * lanes));
 #pragma GCC unroll 4
       for (int t = 0; t < Taps; ++t) {
         __m256 const weight = _mm256_broadcast_ss(weights + (t * views_at_once + v) * pixels + q);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int i = 0; i < Packs; ++i) sum[i] = _mm256_fmadd_ps(weight, _mm256_loadu_ps(y + (t * Packs + i) * lanes), sum[i]);
       }
     }
+#pragma GCC unroll 8
     for (int i = 0; i < Packs; ++i) _mm256_storeu_ps(out + i * lanes, sum[i]);
   }
 }
@@ -62,8 +64,14 @@ template <int Taps> void run(problem const& p, kernel::pixel_group const& group,
     for (index_t c = 0; c < p.shape.chunks; ++c) {
       float const* const chunk = p.sinogram + p.shape.offset(c, 0);
       float* const x = s.tile + c * p.shape.width;
-      if (p.shape.packs == 1) accumulate<1, Taps>(p, group.count, n, view_offset, chunk, s.first, s.weights, x);
-      else if (p.shape.packs == 2) accumulate<2, Taps>(p, group.count, n, view_offset, chunk, s.first, s.weights, x);
+      switch (p.shape.packs) {
+        case 1: accumulate<1, Taps>(p, group.count, n, view_offset, chunk, s.first, s.weights, x); break;
+        case 2: accumulate<2, Taps>(p, group.count, n, view_offset, chunk, s.first, s.weights, x); break;
+        case 3: accumulate<3, Taps>(p, group.count, n, view_offset, chunk, s.first, s.weights, x); break;
+        case 4: accumulate<4, Taps>(p, group.count, n, view_offset, chunk, s.first, s.weights, x); break;
+        case 5: accumulate<5, Taps>(p, group.count, n, view_offset, chunk, s.first, s.weights, x); break;
+        case 6: accumulate<6, Taps>(p, group.count, n, view_offset, chunk, s.first, s.weights, x); break;
+      }
     }
   }
 }
