@@ -143,6 +143,18 @@ inline std::vector<geometry_case> cone_cases() {
     p.recon_slice_offset = 40;  // no slice is seen
     add("unseen", p);
   }
+  {  // whole packs on either side of the source plane, of any length of a pack
+    auto p = make(5, 32, 13, {11, 12, 32}, 0.55);
+    add("mirrored", p);
+    p.use_curved_detector = true, p.delta_det_row = 3;
+    add("mirrored_tall_rows_curved", p);
+    p = make(4, 64, 12, {9, 8, 32}, 0.8);
+    p.voxel_slice_aspect = 1.9;
+    add("mirrored_tall_slices", p);
+    p = make(4, 32, 14, {12, 13, 64}, 0.9);
+    p.source_detector_dist = 20, p.source_iso_dist = 11, p.delta_det_channel = p.delta_det_row = 2, p.voxel_slice_aspect = 0.3;
+    add("mirrored_strong", p);
+  }
   add("one_slice", make(5, 6, 10, {9, 10, 1}, 0.55));
   add("many_slices", make(3, 70, 10, {7, 8, 130}, 0.55));
   add("one_row", make(5, 1, 10, {9, 10, 7}, 0.55));

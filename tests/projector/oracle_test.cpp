@@ -1,4 +1,5 @@
 // The tuned kernels against the definitions in double, on every geometry. Tolerances are derived in cases.hpp.
+#include "mbirk/kernel/host/cone_view.hpp"
 #include "projector/cases.hpp"
 
 namespace {
@@ -67,6 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Projector, Oracle, ::testing::ValuesIn(all_cases()), ca
 TEST(Cases, ReachEveryFormOfTheFootprints) {
   bool narrow[2] = {}, medium[2] = {}, wide[2] = {}, widest[2] = {};
   bool small_step[2] = {}, medium_step[2] = {}, large_step[2] = {}, unseen = false;
+  int mirrored = 0;
   for (auto const& c : all_cases()) {
     auto const s = make_scan(c.parameters);
     auto const r = footprints_of(s);
@@ -74,6 +76,7 @@ TEST(Cases, ReachEveryFormOfTheFootprints) {
     narrow[cone] |= r.widest <= 1, medium[cone] |= r.widest > 1 && r.widest <= 2, wide[cone] |= r.widest > 2 && r.widest < 4;
     widest[cone] |= r.widest > 5, unseen |= !r.all_seen;
     if (cone == 0) continue;
+    mirrored += kernel::is_mirrored(std::get<cone_scan>(s), simd::native_lanes);
     for (int direction : {0, 1}) {
       double const low = direction ? 1 / r.tallest : r.lowest, high = direction ? 1 / r.lowest : r.tallest;
       small_step[direction] |= high < 1, medium_step[direction] |= low > 1 && high < 1.6, large_step[direction] |= low > 2;
@@ -82,6 +85,7 @@ TEST(Cases, ReachEveryFormOfTheFootprints) {
   for (int kind : {0, 1}) EXPECT_TRUE(narrow[kind] && medium[kind] && wide[kind] && widest[kind]) << kind;
   for (int direction : {0, 1}) EXPECT_TRUE(small_step[direction] && medium_step[direction] && large_step[direction]) << direction;
   EXPECT_TRUE(unseen);
+  EXPECT_EQ(mirrored, 4);
 }
 
 }  // namespace

@@ -57,6 +57,25 @@ std::vector<std::pair<std::string, vcd_problem>> problems() {
   return all;
 }
 
+/// Subset by subset a back projection by views takes what the one before has left of the error's update, and the last one is settled at the end.
+TEST(ReconCounting, ManySubsetsGoByViews) {
+  for (bool const mirrored : {false, true}) {
+    auto p = by_views_problem(55, mirrored);
+    p.options.init_recon = const_view(p.start.all()), p.options.positivity_flag = true;
+    instrument::ledger counted, modelled;
+    auto const image = solve_on(context{exec::host{}, instrument::counting<>{counted}}, p).image;
+    solve_on(context{exec::host{}, instrument::model<>{modelled}}, p);
+    expect_same_counts(counted.last(), modelled.last());
+    EXPECT_TRUE(same_bits(image.data, solve(p, 2).image.data));
+    std::map<std::string, std::uint64_t> launches;
+    for (auto const& k : counted.last().kernels) launches[k.name] += k.launches;
+    EXPECT_EQ(launches["cone_back_by_views"], 20u + 24 + 16);
+    EXPECT_EQ(launches["add_parts"], 20u + 24 + 16);
+    EXPECT_EQ(launches["subtract_kept"], 3u) << "once an iteration";
+    for (auto const& a : counted.last().arrays) EXPECT_EQ(a.outside, 0u) << a.name;
+  }
+}
+
 TEST(ReconCounting, EqualsTheModelInEveryInteger) {
   for (auto const& [name, p] : problems()) {
     SCOPED_TRACE(name);

@@ -92,6 +92,15 @@ inline cone_parameters helical_cone() {
   p.recon_shape = shape_3{7, 8, 9}, p.recon_slice_offset = 0.1;
   return p;
 }
+/// Subsets of so few pixels that their back projections go by views, two a task. Mirrored: whole packs on either side of the source plane.
+inline vcd_problem by_views_problem(unsigned seed, bool mirrored) {
+  index_t const rows = mirrored ? 32 : 13, slices = mirrored ? 32 : 12;
+  cone_parameters const p{.sinogram_shape = {16, rows, 20}, .angles = some_angles(16), .source_detector_dist = 60, .source_iso_dist = 33,
+                          .det_row_offset = mirrored ? 0 : 0.4, .delta_voxel = 0.8, .recon_shape = shape_3{10, 11, slices}};
+  auto o = small_options();
+  o.granularity = {20, 24, 16}, o.partition_sequence = {0, 1, 2};
+  return make_problem(p, seed, o);
+}
 
 /// Every number of two records, to the bit.
 inline void expect_same_record(recon_record const& a, recon_record const& b) {

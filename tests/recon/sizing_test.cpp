@@ -61,7 +61,8 @@ TEST(Sizing, Projectors) {
   check_projectors(odd_cone(1.1, false));
 }
 
-template <class Scan> void check_recon(Scan const& s) {
+/// @param subsets  of every partition; 0 for the usual ones
+template <class Scan> void check_recon(Scan const& s, index_t subsets = 0) {
   auto const size = [](std::array<index_t, 3> e) { return e[0] * e[1] * e[2]; };
   auto const y = positive(size(s.sinogram_shape()), 4), w = positive(size(s.sinogram_shape()), 5);
   std::vector<float> x(static_cast<std::size_t>(size(s.recon_shape())));
@@ -75,6 +76,7 @@ template <class Scan> void check_recon(Scan const& s) {
       with(ctx, [&](auto sinogram, auto weights, auto recon) {
         recon_options o;
         o.max_iterations = 2, o.stop_threshold_change_pct = 0, o.positivity_flag = weighted;
+        if (subsets > 0) o.granularity = {subsets}, o.partition_sequence = {0};
         mbirk::recon(ctx, s, sinogram, weighted ? std::optional(weights) : std::nullopt, recon, o);
       });
     });
@@ -92,6 +94,8 @@ template <class Scan> void check_recon(Scan const& s) {
 TEST(Sizing, Reconstruction) {
   check_recon(odd_parallel(1.0));
   check_recon(odd_cone(1.1, false));
+  check_recon(cone_scan(cone_parameters{.sinogram_shape = {16, 13, 20}, .angles = std::vector<float>(16), .source_detector_dist = 60, .source_iso_dist = 33,
+                                        .delta_voxel = 0.8, .recon_shape = std::array<index_t, 3>{10, 11, 12}}), 20);  // its back projections go by views
 }
 
 // A reconstruction of 2048^3 in milliseconds: no kernel runs. The error sinogram, the image and the Hessian diagonal are all there.

@@ -15,12 +15,14 @@ namespace mbirk::detail {
 /// What depends on the scan only, made once for many projections.
 struct cone_host_tables {
   index_t padded_slices = 0, views_per_task = 0;
+  bool mirrored = false;
   kernel::elevation_table elevations;
   std::vector<view_position> positions;
 
   cone_host_tables(cone_scan const& s, int lanes, index_t views_of_forward_task)
       : padded_slices(std::max<index_t>(1, ceil_div(s.geometry().slices, lanes)) * lanes),
         views_per_task(views_of_forward_task),
+        mirrored(kernel::is_mirrored(s, lanes)),
         elevations(kernel::make_elevations(s, padded_slices)),
         positions(s.positions().begin(), s.positions().end()) {}
 };
@@ -42,7 +44,7 @@ template <class Context>
 kernel::cone_view<typename Context::backend> make_cone_view(Context const& ctx, cone_scan const& s, cone_tables<Context> const& t,
                                                             placed_plan<Context> const& plan) {
   return {s.geometry(), observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.placed_positions), observe(ctx, t.placed_elevations),
-          t.elevations.largest.data(), t.elevations.stride, t.padded_slices, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+          t.elevations.largest.data(), t.elevations.stride, t.padded_slices, t.mirrored, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
 }
 
 template <> struct projector<cone_geometry> {
@@ -92,9 +94,8 @@ template <> struct projector<cone_geometry> {
                                     observe(ctx, t.placed_positions), observe(ctx, t.placed_elevations), t.elevations.stride, shape,
                                     {t.padded_slices / B::lanes, block_back::most_packs}, plan.groups.all()});
     } else {
-      kernel::cone_back<B, Power, Unit> kernel{make_cone_view(ctx, s, t, plan), inside, cylinders, observe(ctx, plan.offsets),
-                                               shape, plan.groups.all(),
-                                               kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, back_workers(ctx, plan))};
+      auto const batches = kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, back_workers(ctx, plan));
+      kernel::cone_back<B, Power, Unit> kernel{{make_cone_view(ctx, s, t, plan), inside, shape, plan.groups.all(), batches}, cylinders, observe(ctx, plan.offsets)};
       kernel.plan_scratch();
       launch(ctx, kernel.batches.count, kernel);
     }
@@ -105,6 +106,28 @@ template <> struct projector<cone_geometry> {
                           kernel::chunked_shape const& shape, placed_plan<Context> const& plan, int coeff_power, Cylinders cylinders) {
     if (coeff_power == 2) launch_back<2, false>(ctx, s, t, inside, shape, plan, cylinders);
     else launch_back<1, false>(ctx, s, t, inside, shape, plan, cylinders);
+  }
+  /// Floats that back_by_views needs for so many pixels; 0 where it would not save traffic, because they are not few beside the sinogram.
+  template <class Context> static index_t parts_by_views(cone_host_tables const& t, kernel::chunked_shape const& shape, index_t pixels) {
+    index_t const floats = on_device<Context> ? 0 : forward_tasks<Context>(t, shape) * pixels * t.padded_slices;
+    return 4 * floats <= shape.size() ? floats : 0;
+  }
+  /// The same from the error of a reconstruction, which first loses `step` times what is kept (if so): one pass over both.
+  template <class Context, class Cylinders>
+  static void back_by_views(Context const& ctx, cone_scan const& s, tables<Context> const& t, kernel::subtract_kept<typename Context::backend> const& before,
+                            bool before_first, placed_plan<Context> const& plan, temporary<float, Context> const& parts, Cylinders cylinders) {
+    using B = typename Context::backend;
+    auto const& shape = before.shape;
+    auto const groups = plan.groups.all();
+    index_t const tasks = forward_tasks<Context>(t, shape);
+    auto const batches = kernel::batch_groups(groups, 4 * kernel::group_pixels * t.padded_slices, 1);
+    index_t const share = shape.size() > kernel::far_away ? round_up(ceil_div(shape.view_size(), std::max<index_t>(1, plan.pixels)), kernel::fetched_line) : 0;
+    kernel::cone_back_by_views<B> kernel{{make_cone_view(ctx, s, t, plan), before.error, shape, groups, batches},
+                                         before, before_first, observe(ctx, parts), plan.pixels, t.views_per_task, share};
+    kernel.plan_scratch();
+    launch(ctx, tasks, kernel);
+    launch(ctx, groups.size(), kernel::add_parts<B>{make_cone_view(ctx, s, t, plan), observe(ctx, parts), cylinders, observe(ctx, plan.offsets), tasks,
+                                                    plan.pixels, groups});
   }
   template <class Context> static kernel::chunked_shape forward_shape(cone_geometry const& g) { return inside_shape<Context>(g); }
 

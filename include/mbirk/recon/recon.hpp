@@ -219,6 +219,7 @@ template <class Context, class Geometry> class vcd_run {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("subset");
       engine.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), direction, curvature, settings);
     }
+    engine.settle();
     for (auto const& [alpha, change] : engine.steps()) alphas += alpha, moved += change;
     double const norm = engine.recon_norm(), change = B::has_data ? moved / norm : 1.0, alpha = alphas / static_cast<double>(order.size());
     record.fm_rmse.push_back(engine.rmse(mean_weight) / settings.sigma_y);

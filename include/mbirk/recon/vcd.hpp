@@ -50,6 +50,8 @@ template <class Context, class Geometry> class vcd_engine {
   using P = projector<Geometry>;
   using tables = typename P::template tables<Context>;
   static constexpr bool always_keeps = P::template always_keeps_projection<Context>;
+  /// Whether the back projection of a small subset may go by views.
+  static constexpr bool goes_by_views = !on_device<Context> && std::is_same_v<Geometry, cone_geometry>;
   using cursor = typename B::template cursor<float const>;
 
  public:
@@ -66,6 +68,10 @@ template <class Context, class Geometry> class vcd_engine {
   /// Makes room for the updates of a subset. Called for each of them before make_error, which uses the same room.
   void reserve(index_t pixels) {
     if (!kept_ && keeps(pixels)) kept_.emplace(ctx_, "weighted projection", shape_.size());
+    if constexpr (goes_by_views) {
+      index_t const floats = P::template parts_by_views<Context>(tables_, shape_, pixels);
+      if (floats > 0 && (!parts_ || parts_->size() < floats)) parts_.emplace(ctx_, "parts of the back projection", floats);
+    }
   }
 
   kernel::chunked_shape const& shape() const noexcept { return shape_; }
@@ -151,10 +157,7 @@ template <class Context, class Geometry> class vcd_engine {
               temporary<float, Context> const& curvature, vcd_settings const& o) {
     auto const& g = scan_.geometry();
     auto const& plan = subset.placed;
-    {
-      [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-      P::back_inside(ctx_, scan_, tables_, observe(ctx_, error_), shape_, plan, 1, observe(ctx_, direction));
-    }
+    back(subset, direction);
     double const c = 1 / (o.sigma_y * o.sigma_y);
     temporary<double, Context> slopes(ctx_, "direction sums", 2 * plan.groups.size());
     temporary<double, Context> squares(ctx_, "line search sums", P::template forward_tasks<Context>(tables_, shape_));
@@ -173,7 +176,8 @@ template <class Context, class Geometry> class vcd_engine {
       }
       if (keeps(subset.size())) measure(subset, direction, squares);  // the kept projection must be that of the clipped direction
     }
-    subtract(subset, direction, alpha);
+    if (by_views(subset.size())) pending_ = alpha;
+    else subtract(subset, direction, alpha);
 
     [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
     index_t const tasks = ranges.size();
@@ -187,6 +191,14 @@ template <class Context, class Geometry> class vcd_engine {
       launch(ctx_, 1, kernel::add_up<B, kernel::plain_sums<1>>{observe(ctx_, change), tasks, 1, {}, 0, {}, observe(ctx_, *placed_steps_) + (2 * place + 1)});
     else
       steps_[static_cast<std::size_t>(place)].change = reduce(ctx_, change);
+  }
+
+  /// Brings the error up to date: the step of a subset may be left to the back projection of the next one.
+  void settle() {
+    if (!pending_) return;
+    [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
+    launch(ctx_, blocks(), subtract_kept(*pending_));
+    pending_.reset();
   }
 
   /// Makes room for the steps of an iteration.
@@ -280,6 +292,28 @@ template <class Context, class Geometry> class vcd_engine {
     }
   }
 
+  /// Whether the back projection of so many pixels goes by views, and takes the error's update along.
+  bool by_views(index_t pixels) const {
+    if constexpr (goes_by_views) return P::template parts_by_views<Context>(tables_, shape_, pixels) > 0;
+    else return false;
+  }
+  kernel::subtract_kept<B> subtract_kept(kernel::step_length alpha) { return {observe(ctx_, *kept_), observe(ctx_, error_), alpha, shape_}; }
+  /// A' w e of a subset.
+  void back(vcd_subset<Context> const& subset, temporary<float, Context> const& direction) {
+    if constexpr (goes_by_views) {
+      if (by_views(subset.size())) {
+        [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
+        P::back_by_views(ctx_, scan_, tables_, subtract_kept(pending_.value_or(kernel::step_length{})), pending_.has_value(), subset.placed, *parts_,
+                         observe(ctx_, direction));
+        pending_.reset();
+        return;
+      }
+    }
+    settle();
+    [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
+    P::back_inside(ctx_, scan_, tables_, observe(ctx_, error_), shape_, subset.placed, 1, observe(ctx_, direction));
+  }
+
   /// Whether w A d of a subset is kept from the line search to the update, or projected again.
   bool keeps(index_t pixels) const {
     if constexpr (always_keeps) return true;
@@ -327,7 +361,7 @@ template <class Context, class Geometry> class vcd_engine {
   void subtract(vcd_subset<Context> const& subset, temporary<float, Context> const& direction, kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
     if (keeps(subset.size())) {
-      launch(ctx_, blocks(), kernel::subtract_kept<B>{observe(ctx_, *kept_), observe(ctx_, error_), alpha, shape_});
+      launch(ctx_, blocks(), subtract_kept(alpha));
     } else if constexpr (!always_keeps) {
       with_weights([&](auto weighted, auto w) {
         kernel::subtract_views<B, weighted> sink{w, observe(ctx_, error_), alpha.get(), shape_};
@@ -347,6 +381,8 @@ template <class Context, class Geometry> class vcd_engine {
   std::vector<step> steps_;
   std::optional<temporary<double, Context>> placed_steps_;  // (subsets, 2): alpha, change
   std::optional<temporary<float, Context>> weights_, kept_;  // w; w A d of the last line search
+  std::optional<temporary<float, Context>> parts_;           // of a back projection by views
+  std::optional<kernel::step_length> pending_;               // what the error has still to lose of what is kept
 };
 
 }  // namespace mbirk::detail

@@ -1,9 +1,11 @@
-// Cone back projection, tuned: a task owns a batch of groups of pixels, and goes through the views with it. Per view and pixel: channels are gathered
-// into one column of rows (in L1), which is resampled onto the slices and added, times the secant of the ray's elevation, to the pixel's cylinder.
+// Cone back projection, tuned. Per view and pixel: channels are gathered into one column of rows (in L1), which is resampled onto the slices and added,
+// times the secant of the ray's elevation, to the pixel's cylinder. A task owns a batch of groups of pixels, and goes through the views with it; or, for
+// a subset in an iterative reconstruction, a few views, and goes through the groups with them.
 #pragma once
 
 #include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/cone_view.hpp"
+#include "mbirk/kernel/host/error_sinogram.hpp"
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 
@@ -11,121 +13,216 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Power: of the weights. Unit: the sinogram is 1 everywhere and is not read (Hessian diagonal).
-template <class B, int Power, bool Unit> struct cone_back {
+/// All but which views and pixels a task has. Power: of the weights. Unit: the sinogram is 1 everywhere and is not read (Hessian diagonal).
+template <class B, int Power, bool Unit> struct cone_columns {
   using G = typename B::geometry;
   using pack = typename B::pack;
 
   cone_view<B> view;
   typename B::template cursor<float const> sinogram;      // channel-major, one chunk; not used when Unit
-  typename B::template cursor<float> cylinders;
-  typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
   chunked_shape shape;
   list<pixel_group> groups;
-  group_batches batches;                                  // a task each
+  group_batches batches;
   scratch_layout layout{};
-  scratch_part tile{}, column{};
+  scratch_part column{};
 
   void plan_scratch() {
     view.plan_scratch(layout);
-    tile = layout.add<float>("tile", batches.largest() * tile_size());
-    column = layout.add<float>("column", shape.width + 2 * resample_guard<B>);
+    column = layout.add<float>("column", view.room_for(shape.width));
   }
 
-  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const batch = batches.of(task, groups);
-    auto const x = s.template at<float>(tile);
+  /// Before a task's first batch.
+  template <class Scratch> MBIRK_HD void begin(Scratch const& s) const noexcept {
     auto const u = s.template at<float>(column);
-    for (index_t g = 0; g < batch.size(); ++g)
-      for (index_t k = 0; k < batch[g].count * view.padded_slices; k += B::lanes) B::store(x + (g * tile_size() + k), B::constant(0));
-    for (index_t k = 0; k < shape.width + 2 * resample_guard<B>; k += B::lanes) {
-      index_t const ones = Unit ? shape.rows - (k - resample_guard<B>) : 0;  // rows of the detector from here on
-      if (k < resample_guard<B> || ones <= 0) B::store(u + k, B::constant(0));
-      else B::store(u + k, B::first_lanes(ones));
+    for (index_t k = 0; k < view.room_for(shape.width); k += B::lanes) B::store(u + k, B::constant(0));
+    if constexpr (Unit) {
+      index_t const rows = view.half(shape.rows), apart = view.apart(shape.width);
+      for (index_t k = 0; k < rows; k += B::lanes) {
+        B::store(u + (resample_guard<B> + k), B::first_lanes(rows - k));
+        if (view.mirrored) B::store(u + (resample_guard<B> + apart + k), B::first_lanes(rows - k));
+      }
     }
-    next_view const next{batch[0].first, Unit ? 0 : fetched_share(batch, shape)};
-    for (index_t v = 0; v < view.geometry.views; ++v)
-      for (index_t g = 0; g < batch.size(); ++g) add_view(batch[g], v, x + g * tile_size(), next, s);
-    for (index_t g = 0; g < batch.size(); ++g)
-      for (int p = 0; p < batch[g].count; ++p)
-        copy_unpadded<B>(x + (g * tile_size() + p * view.padded_slices), cylinders + G::load_value(offsets + (batch[g].first + p)), view.geometry.slices);
   }
-
- private:
-  /// What a batch that begins with that pixel fetches of the next view while it works on one: so many elements for every pixel.
-  struct next_view {
-    index_t first_pixel, share;
-  };
-  MBIRK_INLINE void fetch(next_view const& next, index_t v, index_t pixel) const noexcept {
-    if (next.share == 0 || v + 1 == view.geometry.views) return;
-    index_t const from = (pixel - next.first_pixel) * next.share;
-    for (index_t k = from; k < least(from + next.share, shape.view_size()); k += fetched_line) fetch_to_read(sinogram + (shape.offset(0, v + 1) + k));
-  }
-
-  MBIRK_HD index_t tile_size() const noexcept { return group_pixels * view.padded_slices; }
-
-  template <class Scratch>
-  MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, next_view const& next, Scratch const& s) const noexcept {
+  /// Adds a view to the cylinders of a group, which lie one after another at x. fetch(p): asks for what will be needed after pixel p.
+  template <class Fetch, class Scratch>
+  MBIRK_NOINLINE void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, Fetch const& fetch, Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, false, Power == 1, s);
     float const centre = Power == 1 ? view.prepare_secants(v, sum, s) : 0;
     auto window = view.first_window(sum.widest);
     do {
       view.channel_weights(group, window, Power, Unit, s);
       for (int p = 0; p < group.count; ++p) {
-        if (window.tap0 == 0) fetch(next, v, group.first + p);
-        if constexpr (!Unit) {
-          auto const y = sinogram + (shape.offset(0, v) + index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width);
-          if (window.taps == 2) gather_channels<2>(y, p, s);
-          else gather_channels<3>(y, p, s);
-        }
-        double const step = G::load_value(s.template at<double>(view.step) + p);
-        switch (form_of<B>(step)) {
-          case resample_form::two: add_slices<resample_form::two>(x, v, p, step, centre, s); break;
-          case resample_form::three: add_slices<resample_form::three>(x, v, p, step, centre, s); break;
-          case resample_form::any: add_slices<resample_form::any>(x, v, p, step, centre, s); break;
-        }
+        if (window.tap0 == 0) fetch(group.first + p);
+        auto const cylinder = x + p * view.padded_slices;
+        if (view.mirrored) add_pixel<2>(cylinder, v, p, centre, window.taps, s);
+        else add_pixel<1>(cylinder, v, p, centre, window.taps, s);
       }
       B::note_lanes(group.count * view.geometry.slices, group.count * view.padded_slices);
     } while (view.next_window(window, sum.widest));
   }
 
-  template <int Taps, class Scratch>
+ private:
+  /// Halves: 2 in a mirrored view, where both go the same way, else 1.
+  template <int Halves, class Scratch>
+  MBIRK_INLINE void add_pixel(typename B::template cursor<float> x, index_t v, int p, float centre, int taps, Scratch const& s) const noexcept {
+    if constexpr (!Unit) {
+      auto const y = sinogram + (shape.offset(0, v) + index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width);
+      if (taps == 2) gather_channels<Halves, 2>(y, p, s);
+      else gather_channels<Halves, 3>(y, p, s);
+    }
+    double const step = G::load_value(s.template at<double>(view.step) + p);
+    switch (form_of<B>(step)) {
+      case resample_form::two: add_slices<Halves, resample_form::two>(x, v, p, step, centre, s); break;
+      case resample_form::three: add_slices<Halves, resample_form::three>(x, v, p, step, centre, s); break;
+      case resample_form::any: add_slices<Halves, resample_form::any>(x, v, p, step, centre, s); break;
+    }
+  }
+
+  template <int Halves, int Taps, class Scratch>
   MBIRK_INLINE void gather_channels(typename B::template cursor<float const> y, int p, Scratch const& s) const noexcept {
     auto const u = s.template at<float>(column) + resample_guard<B>;
     auto const w = s.template at<float>(view.weights);
     pack weight[Taps];
     simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
-    index_t const width = shape.width;  // the stores below could be to `shape`, for all that a compiler knows
-    for (index_t r = 0; r < width; r += B::lanes) {
+    index_t const width = shape.width, apart = view.apart(width);  // the stores below could be to `shape`, for all that a compiler knows
+    auto const sum_at = [&](index_t r) MBIRK_FLAT {
       pack sum = weight[0] * B::load(y + r);
       simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT { sum = fma(weight[t + 1], B::load(y + ((t + 1) * width + r)), sum); });
-      B::store(u + r, sum);
+      return sum;
+    };
+    for (index_t r = 0; r < width / Halves; r += B::lanes) {
+      B::store(u + r, sum_at(r));
+      if constexpr (Halves == 2) B::store(u + (apart + r), reversed<B>(sum_at(width - B::lanes - r)));
     }
   }
 
-  template <resample_form Form, class Scratch>
-  MBIRK_NOINLINE void add_slices(typename B::template cursor<float> tiles, index_t v, int p, double step, float centre, Scratch const& s) const noexcept {
-    auto const x = tiles + p * view.padded_slices;
-    index_t const length = view.padded_slices;
-    auto const u = s.template at<float>(column) + resample_guard<B>;
+  template <int Halves, resample_form Form, class Scratch>
+  MBIRK_NOINLINE void add_slices(typename B::template cursor<float> x, index_t v, int p, double step, float centre, Scratch const& s) const noexcept {
+    index_t const length = view.padded_slices / Halves, apart = view.apart(shape.width);
     double const start = G::load_value(s.template at<double>(view.start) + p);
-    resampler<B, Form, Power, Unit> rows(u, Unit ? shape.rows : shape.width, start, step);
+    resampler<B, Form, Power, Unit> rows(s.template at<float>(column) + resample_guard<B>, (Unit ? shape.rows : shape.width) / Halves, start, step);
     pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
     auto const elevation = view.elevations + v * view.elevation_stride;
+    auto const add = [&](index_t k, pack factor) MBIRK_FLAT {
+      pack value[Halves];
+      rows.next(value, apart);
+      simd::static_for<Halves>([&](auto h) MBIRK_FLAT {
+        auto const at = x + (h * length + k);
+        B::store(at, fma(factor, value[h], B::load(at)));
+      });
+    };
     if constexpr (Power == 2) {  // sec^2 = 1 + G t, times the sum over channels when the sinogram is 1
       pack const one = Unit ? B::load_broadcast(s.template at<float>(view.weights) + p) : B::constant(1);
       pack const slope = Unit ? square * one : square;
-      for (index_t k = 0; k < length; k += B::lanes)
-        B::store(x + k, fma(fma(slope, B::load(elevation + k), one), rows.next(), B::load(x + k)));
+      for (index_t k = 0; k < length; k += B::lanes) add(k, fma(slope, B::load(elevation + k), one));
     } else if (centre >= 0) {
-      auto const value = s.template at<float>(view.secants), slope = value + length;
+      auto const value = s.template at<float>(view.secants), slope = value + view.padded_slices;
       pack const away = square - B::broadcast(centre);
-      for (index_t k = 0; k < length; k += B::lanes)
-        B::store(x + k, fma(fma(away, B::load(slope + k), B::load(value + k)), rows.next(), B::load(x + k)));
+      for (index_t k = 0; k < length; k += B::lanes) add(k, fma(away, B::load(slope + k), B::load(value + k)));
     } else {
-      for (index_t k = 0; k < length; k += B::lanes)
-        B::store(x + k, fma(definition::elevation_secant(square, B::load(elevation + k)), rows.next(), B::load(x + k)));
+      for (index_t k = 0; k < length; k += B::lanes) add(k, definition::elevation_secant(square, B::load(elevation + k)));
     }
+  }
+};
+
+/// A cylinder in scratch, whose upper half is reversed in a mirrored view, to where it belongs. at(k): its pack k.
+template <class B, class At> MBIRK_INLINE void put_cylinder(cone_view<B> const& view, At const& at, typename B::template cursor<float> to) noexcept {
+  index_t const half = view.half_slices(), slices = view.geometry.slices;
+  for (index_t k = 0; k < half; k += B::lanes) store_lanes<B>(to + k, at(k), lanes_at<B>(k, slices));
+  if (view.mirrored)
+    for (index_t k = 0; k < half; k += B::lanes) B::store(to + (slices - B::lanes - k), reversed<B>(at(half + k)));
+}
+
+/// A task is a batch.
+template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Power, Unit> {
+  using base = cone_columns<B, Power, Unit>;
+  using G = typename B::geometry;
+
+  typename B::template cursor<float> cylinders;
+  typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
+  scratch_part tile{};
+
+  void plan_scratch() {
+    base::plan_scratch();
+    tile = this->layout.template add<float>("tile", this->batches.largest() * tile_size());
+  }
+
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const batch = this->batches.of(task, this->groups);
+    auto const x = s.template at<float>(tile);
+    index_t const padded = this->view.padded_slices;
+    for (index_t g = 0; g < batch.size(); ++g)
+      for (index_t k = 0; k < batch[g].count * padded; k += B::lanes) B::store(x + (g * tile_size() + k), B::constant(0));
+    this->begin(s);
+    index_t const share = Unit ? 0 : fetched_share(batch, this->shape);
+    for (index_t v = 0; v < this->view.geometry.views; ++v) {
+      auto const fetch = [&](index_t pixel) MBIRK_FLAT {
+        if (share == 0 || v + 1 == this->view.geometry.views) return;
+        fetch_part(this->sinogram + this->shape.offset(0, v + 1), (pixel - batch[0].first) * share, share, this->shape.view_size());
+      };
+      for (index_t g = 0; g < batch.size(); ++g) this->add_view(batch[g], v, x + g * tile_size(), fetch, s);
+    }
+    for (index_t g = 0; g < batch.size(); ++g)
+      for (int p = 0; p < batch[g].count; ++p) {
+        auto const from = x + (g * tile_size() + p * padded);
+        put_cylinder(this->view, [&](index_t k) MBIRK_FLAT { return B::load(from + k); }, cylinders + G::load_value(offsets + (batch[g].first + p)));
+      }
+  }
+
+ private:
+  MBIRK_HD index_t tile_size() const noexcept { return group_pixels * this->view.padded_slices; }
+};
+
+/// A task is a few views: each loses what it still has to (the step of the subset before), and goes from the cache into the task's own sums for the pixels of
+/// a list. From the last view to the first, because the projection that came before has left the last ones in the cache.
+template <class B> struct cone_back_by_views : cone_columns<B, 1, false> {
+  subtract_kept<B> before;
+  bool before_first;                           // whether there is such a step
+  typename B::template cursor<float> parts;    // (tasks, pixels, padded slices)
+  index_t pixels, views_per_task, share;      // share: elements of the next view that are fetched with each pixel
+
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    index_t const padded = this->view.padded_slices;
+    auto const x = parts + task * pixels * padded;
+    for (index_t k = 0; k < pixels * padded; k += B::lanes) B::store(x + k, B::constant(0));
+    this->begin(s);
+    index_t const to = this->view.geometry.views - task * views_per_task, from = greatest<index_t>(0, to - views_per_task);
+    for (index_t b = 0; b < this->batches.count; ++b)
+      for (index_t v = to - 1; v >= from; --v) {
+        if (b == 0 && before_first) before.view(v);
+        auto const fetch = [&](index_t pixel) MBIRK_FLAT {
+          if (b > 0 || v == from) return;
+          fetch_part(before.error + this->shape.offset(0, v - 1), pixel * share, share, this->shape.view_size());
+          if (before_first) fetch_part(before.kept + this->shape.offset(0, v - 1), pixel * share, share, this->shape.view_size());
+        };
+        for (index_t g = this->batches.first(b); g < this->batches.first(b + 1); ++g)
+          this->add_view(this->groups[g], v, x + this->groups[g].first * padded, fetch, s);
+      }
+  }
+};
+
+/// Cylinders as sums of such parts, in the order of the tasks. A task is a group.
+template <class B> struct add_parts {
+  using G = typename B::geometry;
+  cone_view<B> view;
+  typename B::template cursor<float const> parts;
+  typename B::template cursor<float> cylinders;
+  typename G::template cursor<index_t const> offsets;
+  index_t count, pixels;
+  list<pixel_group> groups;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const& group = groups[task];
+    index_t const padded = view.padded_slices;
+    for (index_t p = group.first; p < group.first + group.count; ++p) {
+      auto const total = [&](index_t k) MBIRK_FLAT {
+        auto sum = B::load(parts + (p * padded + k));
+        for (index_t t = 1; t < count; ++t) sum = sum + B::load(parts + ((t * pixels + p) * padded + k));
+        return sum;
+      };
+      put_cylinder(view, total, cylinders + G::load_value(offsets + p));
+    }
+    B::note_lanes(group.count * view.geometry.slices, group.count * padded);
   }
 };
 

@@ -33,13 +33,13 @@ template <class B> struct cone_views {
   void plan_scratch() {
     view.plan_scratch(layout);
     tile = layout.add<float>("tile", batches.largest() * tile_size());
-    cylinder = layout.add<float>("cylinder", view.padded_slices + 2 * resample_guard<B>);
+    cylinder = layout.add<float>("cylinder", view.room_for(view.padded_slices));
   }
 
   /// Before a task's first batch.
   template <class Scratch> MBIRK_HD void begin(Scratch const& s) const noexcept {
     auto const u = s.template at<float>(cylinder);
-    for (index_t k = 0; k < view.padded_slices + 2 * resample_guard<B>; k += B::lanes) B::store(u + k, B::constant(0));
+    for (index_t k = 0; k < view.room_for(view.padded_slices); k += B::lanes) B::store(u + k, B::constant(0));
   }
   MBIRK_HD void clear_view(index_t v) const noexcept {
     for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(sinogram + (shape.offset(0, v) + k), B::constant(0));
@@ -47,9 +47,15 @@ template <class B> struct cone_views {
   /// The cylinders of a batch, aligned and padded with zeros.
   template <class Scratch> MBIRK_HD void copy_batch(index_t batch, Scratch const& s) const noexcept {
     auto x = s.template at<float>(tile);
+    index_t const half = view.half_slices();
     for (index_t g = batches.first(batch); g < batches.first(batch + 1); ++g, x = x + tile_size())
-      for (int p = 0; p < groups[g].count; ++p)
-        copy_padded<B>(cylinders + G::load_value(offsets + (groups[g].first + p)), view.geometry.slices, x + p * view.padded_slices, view.padded_slices);
+      for (int p = 0; p < groups[g].count; ++p) {
+        auto const from = cylinders + G::load_value(offsets + (groups[g].first + p));
+        auto const to = x + p * view.padded_slices;
+        copy_padded<B>(from, view.mirrored ? half : view.geometry.slices, to, half);
+        if (view.mirrored)
+          for (index_t k = 0; k < half; k += B::lanes) B::store(to + (half + k), reversed<B>(B::load(from + (2 * half - B::lanes - k))));
+      }
   }
   template <class Scratch> MBIRK_NOINLINE void add_batch(index_t batch, index_t v, Scratch const& s) const noexcept {
     auto x = s.template at<float>(tile);
@@ -67,57 +73,75 @@ template <class B> struct cone_views {
     do {
       view.channel_weights(group, window, 1, false, s);
       for (int p = 0; p < group.count; ++p) {
-        scale(tiles + p * view.padded_slices, v, p, centre, s);
-        double const step = G::load_value(s.template at<double>(view.step) + p);
         auto const y = sinogram + (shape.offset(0, v) + index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width);
-        switch (form_of<B>(step)) {
-          case resample_form::two: add_rows<resample_form::two>(y, window.taps, p, step, s); break;
-          case resample_form::three: add_rows<resample_form::three>(y, window.taps, p, step, s); break;
-          case resample_form::any: add_rows<resample_form::any>(y, window.taps, p, step, s); break;
-        }
+        if (view.mirrored) add_pixel<2>(tiles + p * view.padded_slices, y, v, p, centre, window.taps, s);
+        else add_pixel<1>(tiles + p * view.padded_slices, y, v, p, centre, window.taps, s);
       }
       B::note_lanes(group.count * shape.rows, group.count * shape.width);
     } while (view.next_window(window, sum.widest));
   }
 
-  /// Cylinder x of pixel p times sec phi.
-  template <class Scratch>
-  MBIRK_INLINE void scale(typename B::template cursor<float const> x, index_t v, int p, float centre, Scratch const& s) const noexcept {
-    auto const u = s.template at<float>(cylinder) + resample_guard<B>;
-    index_t const length = view.padded_slices;
-    pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
-    if (centre >= 0) {
-      auto const value = s.template at<float>(view.secants), slope = value + length;
-      pack const away = square - B::broadcast(centre);
-      for (index_t k = 0; k < length; k += B::lanes)
-        B::store(u + k, fma(away, B::load(slope + k), B::load(value + k)) * B::load(x + k));
-    } else {
-      auto const elevation = view.elevations + v * view.elevation_stride;
-      for (index_t k = 0; k < length; k += B::lanes)
-        B::store(u + k, definition::elevation_secant(square, B::load(elevation + k)) * B::load(x + k));
+  /// Halves: 2 in a mirrored view, where both go the same way, else 1.
+  template <int Halves, class Scratch>
+  MBIRK_INLINE void add_pixel(typename B::template cursor<float const> x, typename B::template cursor<float> y, index_t v, int p, float centre, int taps,
+                              Scratch const& s) const noexcept {
+    scale<Halves>(x, v, p, centre, s);
+    double const step = G::load_value(s.template at<double>(view.step) + p);
+    switch (form_of<B>(step)) {
+      case resample_form::two: add_rows<Halves, resample_form::two>(y, taps, p, step, s); break;
+      case resample_form::three: add_rows<Halves, resample_form::three>(y, taps, p, step, s); break;
+      case resample_form::any: add_rows<Halves, resample_form::any>(y, taps, p, step, s); break;
     }
   }
 
-  template <resample_form Form, class Scratch>
-  MBIRK_HD void add_rows(typename B::template cursor<float> y, int taps, int p, double step, Scratch const& s) const noexcept {
-    if (taps == 2) add_rows<Form, 2>(y, p, step, s);
-    else add_rows<Form, 3>(y, p, step, s);
+  /// Cylinder x of pixel p times sec phi.
+  template <int Halves, class Scratch>
+  MBIRK_INLINE void scale(typename B::template cursor<float const> x, index_t v, int p, float centre, Scratch const& s) const noexcept {
+    auto const u = s.template at<float>(cylinder) + resample_guard<B>;
+    index_t const length = view.padded_slices / Halves, apart = view.apart(view.padded_slices);
+    pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
+    auto const put = [&](index_t k, pack secant) MBIRK_FLAT {
+      simd::static_for<Halves>([&](auto h) MBIRK_FLAT { B::store(u + (h * apart + k), secant * B::load(x + (h * length + k))); });
+    };
+    if (centre >= 0) {
+      auto const value = s.template at<float>(view.secants), slope = value + view.padded_slices;
+      pack const away = square - B::broadcast(centre);
+      for (index_t k = 0; k < length; k += B::lanes) put(k, fma(away, B::load(slope + k), B::load(value + k)));
+    } else {
+      auto const elevation = view.elevations + v * view.elevation_stride;
+      for (index_t k = 0; k < length; k += B::lanes) put(k, definition::elevation_secant(square, B::load(elevation + k)));
+    }
   }
 
-  template <resample_form Form, int Taps, class Scratch>
+  template <int Halves, resample_form Form, class Scratch>
+  MBIRK_HD void add_rows(typename B::template cursor<float> y, int taps, int p, double step, Scratch const& s) const noexcept {
+    if (taps == 2) add_rows<Halves, Form, 2>(y, p, step, s);
+    else add_rows<Halves, Form, 3>(y, p, step, s);
+  }
+
+  template <int Halves, resample_form Form, int Taps, class Scratch>
   MBIRK_NOINLINE void add_rows(typename B::template cursor<float> y, int p, double step, Scratch const& s) const noexcept {
     auto const w = s.template at<float>(view.weights);
     pack weight[Taps];
     simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
     double const start = G::load_value(s.template at<double>(view.start) + p);
-    resampler<B, Form, 1> slices(s.template at<float>(cylinder) + resample_guard<B>, view.padded_slices, start, step);
+    index_t const length = view.padded_slices / Halves, apart = view.apart(view.padded_slices);
+    resampler<B, Form, 1> slices(s.template at<float>(cylinder) + resample_guard<B>, length, start, step);
     index_t const width = shape.width;  // the stores below could be to `shape`, for all that a compiler knows
-    for (index_t r = 0; r < width; r += B::lanes) {
-      pack const value = slices.next();
+    for (index_t r = 0; r < width / Halves; r += B::lanes) {
+      pack value[Halves];
+      slices.next(value, apart);
       simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
         auto const at = y + (t * width + r);
-        B::store(at, fma(weight[t], value, B::load(at)));
+        B::store(at, fma(weight[t], value[0], B::load(at)));
       });
+      if constexpr (Halves == 2) {
+        pack const upper = reversed<B>(value[1]);
+        simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+          auto const at = y + (t * width + (width - B::lanes - r));
+          B::store(at, fma(weight[t], upper, B::load(at)));
+        });
+      }
     }
   }
 };

@@ -40,6 +40,21 @@ inline elevation_table make_elevations(cone_scan const& s, index_t padded_slices
   return table;
 }
 
+/// Whether rows and slices lie symmetrically about the source plane in every view, in whole packs on either side: then row r and row R - 1 - r, slice k and
+/// slice S - 1 - k have the same weights, and what is found for the lower half (rows r < R/2, slices k < S/2) is used for the upper half too. The upper
+/// half of a line in scratch lies behind the lower one, in reverse.
+inline bool is_mirrored(cone_scan const& s, int lanes) {
+  auto const& g = s.geometry();
+  auto const& at = s.positions();
+  return g.rows % (2 * lanes) == 0 && g.slices % (2 * lanes) == 0 && g.det_row_offset == 0 &&
+         std::all_of(at.begin(), at.end(), [&](auto const& p) { return g.recon_slice_offset == p.z_shift; });
+}
+
+/// A pack from back to front.
+template <class B> MBIRK_INLINE typename B::pack reversed(typename B::pack x) {
+  return lookup(x, B::iota() * B::broadcast(std::int32_t{-1}) + B::broadcast(std::int32_t{B::lanes - 1}));
+}
+
 /// What the cone kernels share: where arrays lie in scratch, and how one view of a group is prepared.
 template <class B> struct cone_view {
   using G = typename B::geometry;
@@ -50,6 +65,7 @@ template <class B> struct cone_view {
   typename B::template cursor<float const> elevations;
   float const* largest_elevation;
   index_t elevation_stride, padded_slices;
+  bool mirrored;
   scratch_part first, weights, fraction, width, chord, cell, start, step, spread, secants;
 
   void plan_scratch(scratch_layout& layout) {
@@ -64,6 +80,13 @@ template <class B> struct cone_view {
     spread = layout.add<float>("squared magnifications", group_pixels);
     secants = layout.add<float>("secants", 2 * padded_slices);
   }
+
+  /// Slices, and rows of so many, that weights are found for.
+  MBIRK_HD index_t half_slices() const noexcept { return mirrored ? padded_slices / 2 : padded_slices; }
+  MBIRK_HD index_t half(index_t width) const noexcept { return mirrored ? width / 2 : width; }
+  /// Elements of a line in scratch that is resampled, with zeros before, between and behind its halves, and from one half to the other.
+  MBIRK_HD static index_t room_for(index_t width) noexcept { return width + 4 * resample_guard<B>; }
+  MBIRK_HD static index_t apart(index_t width) noexcept { return width / 2 + 2 * resample_guard<B>; }
 
   /// What the pixels of a group have in common in one view.
   struct summary {
@@ -157,7 +180,7 @@ template <class B> struct cone_view {
     auto const value = s.template at<float>(secants), slope = value + padded_slices;
     auto const row = elevations + view * elevation_stride;
     auto const g = B::broadcast(centre);
-    for (index_t k = 0; k < padded_slices; k += B::lanes) {
+    for (index_t k = 0; k < half_slices(); k += B::lanes) {
       auto const tk = B::load(row + k), c = sqrt(fma(g, tk, B::constant(1)));
       B::store(value + k, c);
       B::store(slope + k, tk * B::constant(0.5) / c);

@@ -60,8 +60,9 @@ template <class B> struct subtract_kept {
   step_length step;
   chunked_shape shape;
 
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    index_t const block = shape.chunks * shape.views - 1 - task, at = block * shape.view_size();
+  MBIRK_HD void operator()(index_t task) const noexcept { view(shape.chunks * shape.views - 1 - task); }
+  MBIRK_HD void view(index_t block) const noexcept {
+    index_t const at = block * shape.view_size();
     auto const alpha = B::broadcast(step.get());
     each_sample_pack<B>(shape, shape.used(block / shape.views), [&](index_t k, index_t) MBIRK_FLAT {
       B::store(error + (at + k), fnma(alpha, B::load(kept + (at + k)), B::load(error + (at + k))));

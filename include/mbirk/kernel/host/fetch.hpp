@@ -27,4 +27,9 @@ template <class T> MBIRK_INLINE void fetch_to_write([[maybe_unused]] T* p) noexc
 template <class Cursor> MBIRK_INLINE void fetch_to_read(Cursor const&) noexcept {}
 template <class Cursor> MBIRK_INLINE void fetch_to_write(Cursor const&) noexcept {}
 
+/// Asks for elements [first, first + share) of the `all` that lie at `from`.
+template <class Cursor> MBIRK_INLINE void fetch_part(Cursor from, index_t first, index_t share, index_t all) noexcept {
+  for (index_t k = first; k < (first + share < all ? first + share : all); k += fetched_line) fetch_to_read(from + k);
+}
+
 }  // namespace mbirk::kernel

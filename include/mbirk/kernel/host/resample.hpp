@@ -69,12 +69,18 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
 
   /// Destination cells n lanes .. (n + 1) lanes - 1 for n = 0, 1, ... in turn.
   MBIRK_INLINE pack next() noexcept {
-    if constexpr (Form == resample_form::any) return next_any();
-    else return next_short();
+    pack value[1];
+    next(value, 0);
+    return value[0];
+  }
+  /// The same of N sequences with positions and weights found once. They lie `apart` elements from each other.
+  template <int N> MBIRK_INLINE void next(pack (&value)[N], index_t apart) noexcept {
+    if constexpr (Form == resample_form::any) next_any(value, apart);
+    else next_short(value, apart);
   }
 
  private:
-  MBIRK_INLINE pack next_short() noexcept {
+  template <int N> MBIRK_INLINE void next_short(pack (&value)[N], index_t apart) noexcept {
     auto const base = limited<index_t>(position_ >> 32, -resample_guard<B>, cells_);
     auto const fraction = static_cast<std::uint32_t>(position_) >> index_bits;
     ints const word = rotate_left(lane_words_ + B::broadcast(static_cast<std::int32_t>(fraction)), index_bits);
@@ -83,51 +89,67 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
     if constexpr (Ones && Power == 2) {
       if (base >= 0 && base + 2 * B::lanes <= cells_) {
         pack const last = max(fma(f, scale_, high_), B::constant(0));
+        pack sum;
         if constexpr (Form == resample_form::two) {
           pack const w0 = low_ - last;
-          return fma(last, last, w0 * w0);
+          sum = fma(last, last, w0 * w0);
         } else {
           pack const w0 = fnma(f, scale_, B::constant(1)), w1 = low_ - w0 - last;
-          return fma(w0, w0, fma(w1, w1, last * last));
+          sum = fma(w0, w0, fma(w1, w1, last * last));
         }
+        simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = sum; });
+        return;
       }
     }
     if constexpr (Form == resample_form::two) {  // a pack of destinations begins in one pack of sources
-      pack const u0 = lookup(B::load(u_ + base), word), u1 = lookup(B::load(u_ + (base + 1)), word);
       pack const w1 = max(fma(f, scale_, high_), B::constant(0));
-      if constexpr (Power == 1) return fma(w1, u1 - u0, u0);
-      pack const w0 = low_ - w1;
-      return fma(w1 * w1, u1, w0 * w0 * u0);
+      pack const w0 = Power == 1 ? w1 : low_ - w1, square1 = Power == 1 ? w1 : w1 * w1, square0 = Power == 1 ? w1 : w0 * w0;
+      simd::static_for<N>([&](auto n) MBIRK_FLAT {
+        auto const u = u_ + (base + n * apart);
+        pack const u0 = lookup(B::load(u), word), u1 = lookup(B::load(u + 1), word);
+        value[n] = Power == 1 ? fma(w1, u1 - u0, u0) : fma(square1, u1, square0 * u0);
+      });
     } else {
-      pack const near = B::load(u_ + base), far = B::load(u_ + (base + B::lanes));
-      pack const u0 = lookup2(near, far, word), u1 = lookup2(near, far, word + B::broadcast(1));
-      pack const u2 = lookup2(near, far, word + B::broadcast(2));
-      pack const w2 = max(fma(f, scale_, high_), B::constant(0));
+      ints const second = word + B::broadcast(1), third = word + B::broadcast(2);
+      pack const w2 = max(fma(f, scale_, high_), B::constant(0)), w0 = fnma(f, scale_, Power == 1 ? low_ : B::constant(1));
       if constexpr (Power == 1) {
-        pack const w0 = fnma(f, scale_, low_);
-        return fma(w0, u0 - u1, fma(w2, u2 - u1, u1));
+        simd::static_for<N>([&](auto n) MBIRK_FLAT {
+          auto const [u0, u1, u2] = look(u_ + (base + n * apart), word, second, third);
+          value[n] = fma(w0, u0 - u1, fma(w2, u2 - u1, u1));
+        });
+      } else {
+        pack const w1 = low_ - w0 - w2, square0 = w0 * w0, square1 = w1 * w1, square2 = w2 * w2;
+        simd::static_for<N>([&](auto n) MBIRK_FLAT {
+          auto const [u0, u1, u2] = look(u_ + (base + n * apart), word, second, third);
+          value[n] = fma(square0, u0, fma(square1, u1, square2 * u2));
+        });
       }
-      pack const w0 = fnma(f, scale_, B::constant(1)), w1 = low_ - w0 - w2;
-      return fma(w0 * w0, u0, fma(w1 * w1, u1, w2 * w2 * u2));
     }
+  }
+  struct three_values { pack first, second, third; };
+  MBIRK_INLINE static three_values look(typename B::template cursor<float const> u, ints first, ints second, ints third) noexcept {
+    pack const near = B::load(u), far = B::load(u + B::lanes);
+    return {lookup2(near, far, first), lookup2(near, far, second), lookup2(near, far, third)};
   }
 
   /// Any step: taps by gather, weights in double. Rare (rows much taller than voxels, or the other way round), so it may be slow. An interval ends
   /// one cell beyond the source sequence: next to the X-ray source it may cover millions.
-  MBIRK_INLINE pack next_any() noexcept {
+  template <int N> MBIRK_INLINE void next_any(pack (&value)[N], index_t apart) noexcept {
     using wide = typename G::wide;
     wide const k = G::to_wide(G::iota()) + G::broadcast(static_cast<double>(done_));
     done_ += B::lanes;
     wide const step = G::broadcast(step_), left = fma(k, step, G::broadcast(start_)), e = max(left, G::broadcast(-1.0));
     wide const width = max(min(left + step, G::broadcast(static_cast<double>(cells_ + 1))) - e, G::broadcast(0.0));
     wide const cell = floor(e), f = e - cell;
-    pack sum = B::constant(0);
+    simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = B::constant(0); });
     for (int t = 0; t < taps_; ++t) {
       wide const at = max(min(cell + G::broadcast(static_cast<double>(t)), G::broadcast(static_cast<double>(cells_))), G::broadcast(-1.0));
-      auto const w = G::to_pack(definition::overlap_tap(f, width, G::broadcast(static_cast<double>(t))));
-      sum = fma(B::lift(Power == 1 ? w : w * w), B::gather(u_, G::to_ints(at)), sum);
+      auto const tap = G::to_pack(definition::overlap_tap(f, width, G::broadcast(static_cast<double>(t))));
+      pack const w = B::lift(Power == 1 ? tap : tap * tap);
+      auto const index = G::to_ints(at);
+      simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = fma(w, B::gather(u_ + n * apart, index), value[n]); });
     }
-    return Power == 1 ? sum * low_ : sum;
+    if constexpr (Power == 1) simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = value[n] * low_; });
   }
 
   typename B::template cursor<float const> u_;
