@@ -61,11 +61,13 @@ def inner_loop(code):
 
 
 def accumulators(path, owner):
-    """The loops of accumulate<packs, taps>, of ours those for tiles: accumulate<packs, taps, true>."""
+    """The loops by (packs, taps): by hand accumulate<packs, taps>, of ours those for tiles, accumulate<taps, true, constant<packs>>."""
     loops = {}
     for name, code in functions(path).items():
-        if owner in name and (match := re.search(r"accumulate<(\d), ?(\d)(?:, ?true)?>", name)):
-            loops[match[1], match[2]] = inner_loop(code)
+        if owner not in name:
+            continue
+        if match := re.search(r"accumulate<(?P<taps>\d), ?true, ?mbirk::simd::constant<(?P<packs>\d)> ?>|accumulate<(?P<hand>\d), ?(?P<its>\d)>", name):
+            loops[match["packs"] or match["hand"], match["taps"] or match["its"]] = inner_loop(code)
     return loops
 
 

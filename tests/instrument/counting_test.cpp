@@ -47,8 +47,8 @@ TEST(Counting, ReuseAndTrafficEqualTheModels) {
   constexpr auto all = instrument::level::unique | instrument::level::reuse;
   auto const s = odd_cone(1.1, false);
   instrument::ledger counted, modelled;
-  run(context{exec::host{}, instrument::counting<all>{counted}}, s, op::back);
-  run(context{exec::host{}, instrument::model<all>{modelled}}, s, op::back);
+  run<op::back>(context{exec::host{}, instrument::counting<all>{counted}}, s);
+  run<op::back>(context{exec::host{}, instrument::model<all>{modelled}}, s);
   EXPECT_GT(counted.last().reuse.accesses, 0u);
   EXPECT_EQ(counted.last().reuse.accesses, modelled.last().reuse.accesses);
   EXPECT_EQ(counted.last().reuse.read_misses, modelled.last().reuse.read_misses);
@@ -58,9 +58,9 @@ TEST(Counting, ReuseAndTrafficEqualTheModels) {
 TEST(Counting, DoesNotDependOnThreads) {
   auto const s = odd_cone(1.1, false);
   instrument::ledger one, two, seven;
-  run(context{exec::host{1}, instrument::counting<>{one}}, s, op::forward);
-  run(context{exec::host{2}, instrument::counting<>{two}}, s, op::forward);
-  run(context{exec::host{7}, instrument::counting<>{seven}}, s, op::forward);
+  run<op::forward>(context{exec::host{1}, instrument::counting<>{one}}, s);
+  run<op::forward>(context{exec::host{2}, instrument::counting<>{two}}, s);
+  run<op::forward>(context{exec::host{7}, instrument::counting<>{seven}}, s);
   expect_same_counts(one.last(), two.last());
   expect_same_counts(one.last(), seven.last());
 }
@@ -85,7 +85,7 @@ TEST(Counting, KernelsAddUpToTheOperation) {
 
 TEST(Counting, StagesAddUpToTheOperation) {
   instrument::ledger l;
-  run(context{exec::host{}, instrument::counting<>{l}}, square_cone(16), op::back);
+  run<op::back>(context{exec::host{}, instrument::counting<>{l}}, square_cone(16));
   auto const& r = l.last();
   ASSERT_EQ(r.stages.size(), 3u);
   EXPECT_EQ(r.stages[0].name, "zero");
@@ -104,7 +104,7 @@ TEST(Counting, ParallelBackEqualsTheFormulaByHand) {
   for (std::uint64_t const n : {16u, 32u, 48u}) {
     auto const s = square_parallel(static_cast<index_t>(n));
     instrument::ledger l;
-    run(context{exec::host{}, instrument::counting<>{l}}, s, op::back);
+    run<op::back>(context{exec::host{}, instrument::counting<>{l}}, s);
     auto const& c = l.last().operations;
     std::uint64_t const v = n / 2, p = s.full_indices().size(), slices = (n + L - 1) / L * L;
     std::uint64_t padded = 0, tiled = 0;  // pixels in whole packs; and pairs of them with views that take fixed point
@@ -158,7 +158,7 @@ TEST(Counting, ParallelBackEqualsTheFormulaByHand) {
 TEST(Counting, UsefulLanesAreTheSlicesThatExist) {
   auto const s = odd_parallel(0.5);
   instrument::ledger l;
-  run(context{exec::host{}, instrument::counting<>{l}}, s, op::back);
+  run<op::back>(context{exec::host{}, instrument::counting<>{l}}, s);
   auto const& c = l.last().operations;
   // 19 slices in packs of L, in equal chunks of at most `most` packs.
   std::uint64_t constexpr L = simd::native_lanes, most = kernel::parallel_back<simd::native_backend>::most_packs;
@@ -169,7 +169,7 @@ TEST(Counting, UsefulLanesAreTheSlicesThatExist) {
 TEST(Counting, RangesOfArgumentsAndOutputs) {
   constexpr auto ranges = instrument::level::ranges;
   instrument::ledger l;
-  run(context{exec::host{}, instrument::counting<ranges>{l}}, square_parallel(8), op::forward);
+  run<op::forward>(context{exec::host{}, instrument::counting<ranges>{l}}, square_parallel(8));
   int seen = 0;
   for (auto const& a : l.last().arrays) {
     if (a.role != array_role::argument && a.role != array_role::output) continue;

@@ -47,11 +47,11 @@ template <class Context, class Scan> std::vector<float> run_named(Context const&
   recon_options options;
   options.max_iterations = 1, options.stop_threshold_change_pct = 0;
 
-  if (name == "forward_project") return run(ctx, s, op::forward);
-  if (name == "back_project") return run(ctx, s, op::back);
-  if (name == "sparse_forward_project") return run(ctx, s, op::sparse_forward);
-  if (name == "sparse_back_project") return run(ctx, s, op::sparse_back);
-  if (name == "hessian_diagonal") return run(ctx, s, op::weighted_hessian);
+  if (name == "forward_project") return run<op::forward>(ctx, s);
+  if (name == "back_project") return run<op::back>(ctx, s);
+  if (name == "sparse_forward_project") return run<op::sparse_forward>(ctx, s);
+  if (name == "sparse_back_project") return run<op::sparse_back>(ctx, s);
+  if (name == "hessian_diagonal") return run<op::weighted_hessian>(ctx, s);
   if (name == "direct_filter") return direct_filter(ctx, s, sinogram, samples), result;
   if (name == "direct_recon") return direct_recon(ctx, s, sinogram, recon_view), x;
   if (name == "mbir_recon") return recon(ctx, s, sinogram, std::nullopt, recon_view, options), x;

@@ -220,7 +220,7 @@ TEST(Live, AReaderSeesWhatBelongsTogether) {
 
 TEST(Live, AnOperation) {
   instrument::trace_buffer trace(1000);
-  auto const expected = run(context{exec::host{2}, instrument::tracing{trace}}, square_cone(16), op::back);
+  auto const expected = run<op::back>(context{exec::host{2}, instrument::tracing{trace}}, square_cone(16));
   index_t most = 0;
   for (auto const& e : trace.events()) most = std::max(most, e.kind == instrument::event_kind::memory ? e.value : 0);
   ASSERT_GT(most, 0);
@@ -228,7 +228,7 @@ TEST(Live, AnOperation) {
   instrument::live_sites sites;
   trace.clear();
   instrument::both const policies{instrument::tracing{trace}, instrument::live{sites}};
-  EXPECT_EQ(run(context{exec::host{2}, policies}, square_cone(16), op::back), expected) << "the same bits";
+  EXPECT_EQ(run<op::back>(context{exec::host{2}, policies}, square_cone(16)), expected) << "the same bits";
   auto const s = sites.state();
   EXPECT_EQ(s.live_bytes, 0);
   EXPECT_EQ(s.peak_bytes, most);
@@ -242,7 +242,7 @@ TEST(Live, AResourceAnnouncesWhatIsTakenFromIt) {
   instrument::live const policy(sites);
   {
     auto const scope = policy.scope({"cone_back_project at 16"});
-    run(context{exec::host{1, &memory}, instrument::none{}}, square_cone(16), op::back);
+    run<op::back>(context{exec::host{1, &memory}, instrument::none{}}, square_cone(16));
   }
   auto const s = sites.state();
   EXPECT_EQ(s.live_bytes, 0);
@@ -251,7 +251,7 @@ TEST(Live, AResourceAnnouncesWhatIsTakenFromIt) {
   EXPECT_STREQ(s.site[0].array, "temporaries");
 
   instrument::live_sites by_policy;
-  run(context{exec::host{1}, instrument::live{by_policy}}, square_cone(16), op::back);
+  run<op::back>(context{exec::host{1}, instrument::live{by_policy}}, square_cone(16));
   EXPECT_EQ(s.peak_bytes, by_policy.state().peak_bytes) << "both know every temporary";
 }
 

@@ -48,8 +48,9 @@ inline cone_scan odd_cone(double row_pitch, bool curved) {
                                    .recon_slice_offset = 0.4});
 }
 
-/// Runs one operation and returns its result. Without data (the cost model) nothing is read or written and the result is empty.
-template <class Context, class Scan> std::vector<float> run(Context const& ctx, Scan const& s, op what) {
+/// Runs one operation and returns its result. Without data (the cost model) nothing is read or written and the result is empty. Only this operation is
+/// compiled: each of them takes a compiler seconds for every policy.
+template <op What, class Context, class Scan> std::vector<float> run(Context const& ctx, Scan const& s) {
   bool constexpr dataless = !Context::backend::has_data;
   auto const size = [](std::array<index_t, 3> e) { return e[0] * e[1] * e[2]; };
   auto const recon_shape = s.recon_shape(), sinogram_shape = s.sinogram_shape();
@@ -62,14 +63,24 @@ template <class Context, class Scan> std::vector<float> run(Context const& ctx, 
   view<float, 3> const recon(x.data(), recon_shape), sinogram(y.data(), sinogram_shape);
   view<float, 2> const values(v.data(), {count, recon_shape[2]});
   view<std::int32_t const, 1> const list(pixels.data(), {count});
+  if constexpr (What == op::forward) return forward_project(ctx, s, recon, sinogram), y;
+  else if constexpr (What == op::back) return back_project(ctx, s, sinogram, recon), x;
+  else if constexpr (What == op::sparse_forward) return sparse_forward_project(ctx, s, values, list, sinogram), y;
+  else if constexpr (What == op::sparse_back) return sparse_back_project(ctx, s, sinogram, list, values), v;
+  else if constexpr (What == op::sparse_back_squared) return sparse_back_project(ctx, s, sinogram, list, values, 2), v;
+  else if constexpr (What == op::hessian) return hessian_diagonal(ctx, s, std::nullopt, recon), x;
+  else return hessian_diagonal(ctx, s, sinogram, recon), x;
+}
+/// The same where it is known at run time only.
+template <class Context, class Scan> std::vector<float> run(Context const& ctx, Scan const& s, op what) {
   switch (what) {
-    case op::forward: forward_project(ctx, s, recon, sinogram); return y;
-    case op::back: back_project(ctx, s, sinogram, recon); return x;
-    case op::sparse_forward: sparse_forward_project(ctx, s, values, list, sinogram); return y;
-    case op::sparse_back: sparse_back_project(ctx, s, sinogram, list, values); return v;
-    case op::sparse_back_squared: sparse_back_project(ctx, s, sinogram, list, values, 2); return v;
-    case op::hessian: hessian_diagonal(ctx, s, std::nullopt, recon); return x;
-    case op::weighted_hessian: hessian_diagonal(ctx, s, sinogram, recon); return x;
+    case op::forward: return run<op::forward>(ctx, s);
+    case op::back: return run<op::back>(ctx, s);
+    case op::sparse_forward: return run<op::sparse_forward>(ctx, s);
+    case op::sparse_back: return run<op::sparse_back>(ctx, s);
+    case op::sparse_back_squared: return run<op::sparse_back_squared>(ctx, s);
+    case op::hessian: return run<op::hessian>(ctx, s);
+    case op::weighted_hessian: return run<op::weighted_hessian>(ctx, s);
   }
   return {};
 }

@@ -31,7 +31,7 @@ static_assert(std::is_same_v<context<exec::host, instrument::tracing>::backend, 
 
 TEST(Tracing, StagesLieWithinTheirOperation) {
   instrument::trace_buffer buffer(1000);
-  run(context{exec::host{}, instrument::tracing{buffer}}, square_cone(16), op::back);
+  run<op::back>(context{exec::host{}, instrument::tracing{buffer}}, square_cone(16));
   EXPECT_EQ(buffer.dropped(), 0u);
   instrument::trace_event operation{};
   for (auto const& e : buffer.events())
@@ -52,7 +52,7 @@ TEST(Tracing, StagesLieWithinTheirOperation) {
 
 TEST(Tracing, LiveBytesReturnToZero) {
   instrument::trace_buffer buffer(1000);
-  run(context{exec::host{}, instrument::tracing{buffer}}, square_parallel(16), op::forward);
+  run<op::forward>(context{exec::host{}, instrument::tracing{buffer}}, square_parallel(16));
   EXPECT_EQ(buffer.live_bytes.load(), 0);
   index_t most = 0;
   for (auto const& e : buffer.events())
@@ -62,7 +62,7 @@ TEST(Tracing, LiveBytesReturnToZero) {
 
 TEST(Tracing, KernelsLieInTheirStagesAndThreadsShareThem) {
   instrument::trace_buffer buffer(1000);
-  run(context{exec::host{2}, instrument::tracing{buffer}}, square_parallel(32), op::back);
+  run<op::back>(context{exec::host{2}, instrument::tracing{buffer}}, square_parallel(32));
   std::map<std::string, index_t> tasks, shared;
   auto const tracks = buffer.tracks();
   for (auto const& e : buffer.events()) {
@@ -155,7 +155,7 @@ TEST(Tracing, TextLivesAsLongAsTheBuffer) {
 
 TEST(Tracing, CountsWhatItDrops) {
   instrument::trace_buffer buffer(3);
-  run(context{exec::host{}, instrument::tracing{buffer}}, square_parallel(16), op::back);
+  run<op::back>(context{exec::host{}, instrument::tracing{buffer}}, square_parallel(16));
   EXPECT_EQ(buffer.events().size(), 3u);
   EXPECT_GT(buffer.dropped(), 0u);
   buffer.clear();
@@ -167,8 +167,8 @@ TEST(Both, CountsAndTracesTheSameRun) {
   instrument::ledger together, alone;
   auto const s = odd_parallel(0.8);
   context const ctx{exec::host{}, instrument::both{instrument::tracing{buffer}, instrument::counting<>{together}}};
-  auto const result = run(ctx, s, op::forward);
-  EXPECT_EQ(result, run(context{exec::host{}, instrument::counting<>{alone}}, s, op::forward));
+  auto const result = run<op::forward>(ctx, s);
+  EXPECT_EQ(result, run<op::forward>(context{exec::host{}, instrument::counting<>{alone}}, s));
   EXPECT_EQ(together.last().operations, alone.last().operations);
   EXPECT_EQ(together.last().launches, alone.last().launches);
   EXPECT_GT(buffer.events().size(), 0u);

@@ -147,7 +147,7 @@ TEST(Scratch, PartsAreAlignedAndDisjoint) {
 TEST(WithConstant, CallsOnceWithTheNumber) {
   for (int n = 1; n <= 4; ++n) {
     int calls = 0, value = 0;
-    kernel::with_constant<4>(n, [&](auto constant) { ++calls, value = constant; });
+    kernel::with_packs<simd::native_backend, 4>(n, [&](auto constant) { ++calls, value = constant; });
     EXPECT_EQ(calls, 1);
     EXPECT_EQ(value, n);
   }

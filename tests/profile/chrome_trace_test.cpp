@@ -245,10 +245,10 @@ TEST(ChromeOfARun, KernelsHaveTheirCounts) {
   auto const s = square_parallel(32);
   instrument::trace_buffer trace(10'000);
   instrument::ledger counted;
-  run(context{exec::host{2}, instrument::tracing{trace}}, s, op::back);
+  run<op::back>(context{exec::host{2}, instrument::tracing{trace}}, s);
   auto const between = trace.now();
-  run(context{exec::host{2}, instrument::tracing{trace}}, s, op::back);
-  run(context{exec::host{1}, instrument::counting<>{counted}}, s, op::back);
+  run<op::back>(context{exec::host{2}, instrument::tracing{trace}}, s);
+  run<op::back>(context{exec::host{1}, instrument::counting<>{counted}}, s);
   read_back const r(trace, {.counts = {{counted.last(), 0, between}}});
   r.check();
   std::uint64_t flops = 0, bytes = 0;
@@ -276,8 +276,8 @@ TEST(ChromeOfARun, KernelsHaveTheirCounts) {
 TEST(ChromeOfARun, CountsOfOtherWorkAreNotShown) {
   instrument::trace_buffer trace(10'000);
   instrument::ledger counted;
-  run(context{exec::host{2}, instrument::tracing{trace}}, square_parallel(32), op::back);
-  run(context{exec::host{1}, instrument::counting<>{counted}}, square_parallel(32), op::back);
+  run<op::back>(context{exec::host{2}, instrument::tracing{trace}}, square_parallel(32));
+  run<op::back>(context{exec::host{1}, instrument::counting<>{counted}}, square_parallel(32));
   auto record = counted.last();
   for (auto& k : record.kernels) ++k.tasks;
   read_back const r(trace, {.counts = {{record}}});
@@ -290,7 +290,7 @@ TEST(ChromeOfARun, ManyLaunchesShareTheirCount) {
   instrument::ledger counted;
   auto const twice = [&](auto const& ctx) {
     [[maybe_unused]] auto const outer = ctx.instr.scope({"twice"});
-    for (int k = 0; k < 2; ++k) run(ctx, s, op::back);
+    for (int k = 0; k < 2; ++k) run<op::back>(ctx, s);
   };
   twice(context{exec::host{1}, instrument::tracing{trace}});
   twice(context{exec::host{1}, instrument::counting<>{counted}});
@@ -308,7 +308,7 @@ TEST(ChromeOfARun, ManyLaunchesShareTheirCount) {
 TEST(ChromeOfARun, OnADevice) {
   instrument::trace_buffer trace(10'000);
   auto const s = square_cone(16);
-  run(context{exec::emulated{}, instrument::tracing{trace}}, s, op::forward);
+  run<op::forward>(context{exec::emulated{}, instrument::tracing{trace}}, s);
   trace.finish();
   read_back const r(trace);
   r.check();

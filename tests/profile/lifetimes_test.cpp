@@ -86,7 +86,7 @@ TEST_F(Lifetimes, Text) {
 
 TEST(LifetimesOfAnOperation, AddUpToItsPeak) {
   instrument::trace_buffer trace(1000);
-  run(context{exec::host{1}, instrument::tracing{trace}}, square_cone(16), op::back);
+  run<op::back>(context{exec::host{1}, instrument::tracing{trace}}, square_cone(16));
   index_t most = 0, changes = 0;
   for (auto const& e : trace.events())
     if (e.kind == event_kind::memory) most = std::max(most, e.value), ++changes;

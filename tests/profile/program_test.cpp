@@ -20,7 +20,7 @@ using profile::description_error;
 TEST(Steps, PathsAreThoseOfCounting) {
   instrument::trace_buffer trace(10000);
   instrument::ledger counts;
-  run(context{exec::host{}, instrument::both{instrument::tracing{trace}, instrument::counting<>{counts}}}, odd_parallel(0.8), op::back);
+  run<op::back>(context{exec::host{}, instrument::both{instrument::tracing{trace}, instrument::counting<>{counts}}}, odd_parallel(0.8));
   auto const steps = profile::steps_of(trace);
   ASSERT_EQ(steps.size(), 1u);
   std::vector<std::pair<std::string, std::string>> traced, counted;
@@ -53,7 +53,7 @@ TEST(Steps, OutermostOperationsAndTheirParts) {
 
 TEST(Program, HasTheCountsOfItsRecord) {
   instrument::ledger counts;
-  run(context{exec::host{}, instrument::counting<>{counts}}, odd_parallel(0.8), op::back);
+  run<op::back>(context{exec::host{}, instrument::counting<>{counts}}, odd_parallel(0.8));
   auto const& record = counts.last();
   auto const p = profile::program_of(record, "back_v16");
   EXPECT_NO_THROW(validate(p));
@@ -72,7 +72,7 @@ TEST(Program, HasTheCountsOfItsRecord) {
 
 TEST(Program, TemporariesComeAndGoAsTraced) {
   instrument::trace_buffer trace(10000);
-  run(context{exec::host{}, instrument::tracing{trace}}, odd_parallel(0.8), op::back);
+  run<op::back>(context{exec::host{}, instrument::tracing{trace}}, odd_parallel(0.8));
   auto const steps = profile::steps_of(trace);
   auto const p = profile::program_of(steps.at(0), "back");
   EXPECT_NO_THROW(validate(p));

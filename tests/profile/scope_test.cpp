@@ -86,7 +86,7 @@ TEST(Scope, HoldsOperationsOfTheLibrary) {
   instrument::trace_buffer trace(1000);
   {
     profile::scope const mine(trace, "mine");
-    mbirk::testing::run(context{exec::host{1}, instrument::tracing{trace}}, mbirk::testing::square_cone(8), mbirk::testing::op::back);
+    mbirk::testing::run<mbirk::testing::op::back>(context{exec::host{1}, instrument::tracing{trace}}, mbirk::testing::square_cone(8));
   }
   auto const operations = of_kind(trace, event_kind::operation);
   ASSERT_EQ(operations.size(), 2u);

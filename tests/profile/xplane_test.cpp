@@ -119,9 +119,9 @@ template <class Exec> struct recorded {
   instrument::ledger counts;
   std::vector<profile::program> programs;
   explicit recorded(Exec const& exec) {
-    mbirk::testing::run(context{exec, instrument::tracing{trace}}, mbirk::testing::odd_parallel(0.8), mbirk::testing::op::back);
+    mbirk::testing::run<mbirk::testing::op::back>(context{exec, instrument::tracing{trace}}, mbirk::testing::odd_parallel(0.8));
     trace.finish();
-    mbirk::testing::run(context{exec, instrument::counting<>{counts}}, mbirk::testing::odd_parallel(0.8), mbirk::testing::op::back);
+    mbirk::testing::run<mbirk::testing::op::back>(context{exec, instrument::counting<>{counts}}, mbirk::testing::odd_parallel(0.8));
     programs.push_back(profile::program_of(counts.last(), "back_v19"));
   }
 };

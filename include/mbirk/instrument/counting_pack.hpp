@@ -181,6 +181,7 @@ template <class T> struct counted_cursor {
 template <class Fast, level Level, class Native = Fast> struct counted {
   static constexpr int lanes = Fast::lanes;
   static constexpr bool has_data = Fast::has_data;
+  static constexpr bool watches = true;
   using pack = counted_pack<Fast>;
   using ints = counted_ints<Fast>;
   using wide = counted_wide<Native>;

@@ -77,9 +77,9 @@ template <class B> struct parallel_forward_stored : parallel_views<B> {
       for (int t = 0; t < pass.taps; ++t) G::store(w + (t * group_pixels + k), G::load(taps.weights + (3 * at + t * group_pixels + k)));
     }
     this->sort_group(group, p, s);
-    with_constant<parallel_views<B>::most_packs>(this->shape.packs, [&](auto packs) MBIRK_FLAT {
-      if (pass.taps == 2) this->template walk<packs, 2>(group.count, y, s);
-      else this->template walk<packs, 3>(group.count, y, s);
+    with_packs<B, parallel_views<B>::most_packs>(this->shape.packs, [&](auto packs) MBIRK_FLAT {
+      if (pass.taps == 2) this->template walk<2>(packs, group.count, y, s);
+      else this->template walk<3>(packs, group.count, y, s);
     });
     B::note_lanes(group.count * this->shape.used(chunk), group.count * this->shape.width);
   }
@@ -120,27 +120,27 @@ template <class B> struct parallel_back_stored {
     for (index_t block = from; block < to; block += views_at_once)
       for (index_t c = 0; c < shape.chunks; ++c) {
         index_t const end = least(to, block + views_at_once);
-        with_constant<parallel_back<B>::most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { accumulate<packs, Taps>(g, block, end, c, x); });
+        with_packs<B, parallel_back<B>::most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { accumulate<Taps>(packs, g, block, end, c, x); });
         B::note_lanes(groups[g].count * (end - block) * shape.used(c), groups[g].count * (end - block) * shape.width);
       }
   }
-  template <int Packs, int Taps>
-  MBIRK_NOINLINE void accumulate(index_t g, index_t from, index_t to, index_t chunk, typename B::template cursor<float> x) const noexcept {
+  template <int Taps, class Packs>
+  MBIRK_NOINLINE void accumulate(Packs packs, index_t g, index_t from, index_t to, index_t chunk, typename B::template cursor<float> x) const noexcept {
     index_t view_offset[views_at_once];
     for (index_t v = from; v < to; ++v) view_offset[v - from] = shape.offset(chunk, G::load_value(passes + v).view);
     for (int p = 0; p < groups[g].count; ++p) {
       auto const out = x + (p * padded() + chunk * shape.width);
-      pack sum[Packs];
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
+      pack sum[Packs::most];
+      packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (index_t v = from; v < to; ++v) {
         index_t const at = taps.at(g, v);
-        auto const y = sinogram + (view_offset[v - from] + index_t{G::load_value(taps.first + (at + p))} * (Packs * B::lanes));
+        auto const y = sinogram + (view_offset[v - from] + index_t{G::load_value(taps.first + (at + p))} * (packs * B::lanes));
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
           pack const weight = B::load_broadcast(taps.weights + (3 * at + t * group_pixels + p));
-          simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * Packs + i) * B::lanes), sum[i]); });
+          packs.each([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * packs + i) * B::lanes), sum[i]); });
         });
       }
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { B::store(out + i * B::lanes, sum[i]); });
+      packs.each([&](auto i) MBIRK_FLAT { B::store(out + i * B::lanes, sum[i]); });
     }
   }
 };

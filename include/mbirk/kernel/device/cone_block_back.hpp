@@ -59,11 +59,11 @@ template <class B, int Power, bool Unit> struct cone_block_back {
 
   /// Blocks: (half of a group, piece).
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
-    with_constant<most_packs>(pieces.packs_of(block.index().y), [&](auto packs) MBIRK_FLAT { project<packs>(block, sh); });
+    with_packs<B, most_packs>(pieces.packs_of(block.index().y), [&](auto packs) MBIRK_FLAT { project(packs, block, sh); });
   }
 
  private:
-  template <int Packs, class Block> MBIRK_HD void project(Block const& block, shared<Block>& sh) const noexcept {
+  template <class Packs, class Block> MBIRK_HD void project(Packs packs, Block const& block, shared<Block>& sh) const noexcept {
     pixel_group const group = groups[block.index().x / blocks_of_group];
     int const skipped = block.index().x % blocks_of_group * pixels_of_block, count = group.count - skipped;
     if (count <= 0) return;  // the whole block
@@ -73,9 +73,9 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     // From here it is read anew for every stage: what is made of it would stay in registers that the sums need.
     if (block.rank() == 0) sh.geometry(0) = geometry;
     block.sync();
-    pack sum[pixels_of_warp][Packs];
+    pack sum[pixels_of_warp][Packs::most];
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
+      packs.each([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
     });
     for (index_t base = 0; base < shape.views; base += warps) {
       int const views = static_cast<int>(least<index_t>(warps, shape.views - base));
@@ -91,14 +91,14 @@ template <class B, int Power, bool Unit> struct cone_block_back {
         block.sync();
         float const one_of_them = sh.widest(lane % warps);
         more = tap0 + 3 < static_cast<int>(std::ceil(B::reduce_max(B::broadcast(one_of_them)))) + 1;
-        for (int v = 0; v < views; ++v) add_view<Packs>(sh, v, base + v, slice, own, count, sum);
+        for (int v = 0; v < views; ++v) add_view(packs, sh, v, base + v, slice, own, count, sum);
         block.sync();
       }
     }
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       if (own + q >= count) return;
       auto const out = cylinders + (G::load_value(offsets + (first + own + q)) + slice);
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+      packs.each([&](auto i) MBIRK_FLAT {
         index_t const left = geometry.slices - slice - i * B::lanes;
         if (left > 0) store_lanes<B>(out + i * B::lanes, sum[q][i], least<index_t>(left, B::lanes));
       });
@@ -136,41 +136,42 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     return G::reduce_max(G::to_pack(width));
   }
 
-  template <int Packs, class Shared>
-  MBIRK_INLINE void add_view(Shared& sh, int at, index_t view, index_t slice, int own, int count, pack (&sum)[pixels_of_warp][Packs]) const noexcept {
+  template <class Packs, class Shared>
+  MBIRK_INLINE void add_view(Packs packs, Shared& sh, int at, index_t view, index_t slice, int own, int count,
+                             pack (&sum)[pixels_of_warp][Packs::most]) const noexcept {
     auto const elevation = elevations + (view * elevation_stride + slice);
-    pack t[Packs];
-    simd::static_for<Packs>([&](auto i) MBIRK_FLAT { t[i] = B::load(elevation + i * B::lanes); });
+    pack t[Packs::most];
+    packs.each([&](auto i) MBIRK_FLAT { t[i] = B::load(elevation + i * B::lanes); });
     // Not unrolled: the code of a pixel is long, and only its last step names registers.
     for (int q = 0; q < pixels_of_warp && own + q < count; ++q) {
       cone_pixel const pixel = sh.pixels(at, own + q);
       if (pixel.taps == 0) continue;
-      pack value[Packs];
+      pack value[Packs::most];
       bool const two = Unit || pixel.taps == 2;
       switch (pixel.line.form) {
         case resample_form::two:
-          if (two) find_slices<resample_form::two, 2>(pixel, view, t, value);
-          else find_slices<resample_form::two, 3>(pixel, view, t, value);
+          if (two) find_slices<resample_form::two, 2>(packs, pixel, view, t, value);
+          else find_slices<resample_form::two, 3>(packs, pixel, view, t, value);
           break;
         case resample_form::three:
-          if (two) find_slices<resample_form::three, 2>(pixel, view, t, value);
-          else find_slices<resample_form::three, 3>(pixel, view, t, value);
+          if (two) find_slices<resample_form::three, 2>(packs, pixel, view, t, value);
+          else find_slices<resample_form::three, 3>(packs, pixel, view, t, value);
           break;
-        case resample_form::any: find_slices<resample_form::any, 3>(pixel, view, t, value); break;
+        case resample_form::any: find_slices<resample_form::any, 3>(packs, pixel, view, t, value); break;
       }
       simd::static_for<pixels_of_warp>([&](auto p) MBIRK_FLAT {
         if (p != q) return;
-        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[p][i] = sum[p][i] + value[i]; });
+        packs.each([&](auto i) MBIRK_FLAT { sum[p][i] = sum[p][i] + value[i]; });
       });
     }
   }
 
   /// What one view adds to the slices of a pixel.
-  template <resample_form Form, int Taps, int Packs>
-  MBIRK_INLINE void find_slices(cone_pixel const& pixel, index_t view, pack const (&t)[Packs], pack (&value)[Packs]) const noexcept {
+  template <resample_form Form, int Taps, class Packs>
+  MBIRK_INLINE void find_slices(Packs packs, cone_pixel const& pixel, index_t view, pack const (&t)[Packs::most], pack (&value)[Packs::most]) const noexcept {
     auto const y = sinogram + (shape.offset(0, view) + index_t{pixel.first} * shape.width);
     lane_resampler<B, Form, Power> rows_of(pixel.line, static_cast<std::int32_t>(shape.rows));
-    rows_of.run(value, [&](typename B::ints r) MBIRK_FLAT {
+    rows_of.run(packs, value, [&](typename B::ints r) MBIRK_FLAT {
       if constexpr (Unit) {
         return B::constant(1);
       } else {
@@ -183,7 +184,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     });
     pack const square = B::broadcast(pixel.square);
     pack const one = Unit ? B::broadcast(pixel.weight[0]) : B::constant(1), slope = Unit ? square * one : square;
-    simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+    packs.each([&](auto i) MBIRK_FLAT {
       if constexpr (Power == 2) value[i] = fma(slope, t[i], one) * value[i];  // sec^2 = 1 + G t
       else value[i] = definition::elevation_secant(square, t[i]) * value[i];
     });

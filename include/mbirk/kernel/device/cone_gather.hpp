@@ -35,7 +35,7 @@ template <class B> struct cone_gather {
 
   /// Tasks: (view, four channels, piece).
   MBIRK_HD void operator()(index_t task) const noexcept {
-    with_constant<most_packs>(pieces.packs_of(task % pieces.count()), [&](auto packs) MBIRK_FLAT { project<packs>(task); });
+    with_packs<B, most_packs>(pieces.packs_of(task % pieces.count()), [&](auto packs) MBIRK_FLAT { project(packs, task); });
   }
 
  private:
@@ -46,25 +46,25 @@ template <class B> struct cone_gather {
     typename B::template cursor<float const> elevations;
   };
 
-  template <int Packs> MBIRK_HD void project(index_t task) const noexcept {
+  template <class Packs> MBIRK_HD void project(Packs packs, index_t task) const noexcept {
     index_t const all = pieces.count(), quads = ceil_div(shape.channels, gather_channels), v = task / all / quads;
     place const own{task / all % quads * gather_channels, pieces.first(task % all), G::load_value(positions + v), elevations + v * elevation_stride};
     index_t const looked_at = geometry.slices > 0 ? groups.size() : 0;
 
-    pack sum[gather_channels][Packs];
+    pack sum[gather_channels][Packs::most];
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
+      packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
     });
     for (index_t g = 0; g < looked_at; g += B::lanes) {
       each_bit(groups_that_reach(own, g), [&](int lane) MBIRK_FLAT {
         pixel_group const group = groups[g + lane];
-        for (int k = 0; k < group.count; k += B::lanes) add_pixels<Packs>(own, group.first + k, group.count - k, sum);
+        for (int k = 0; k < group.count; k += B::lanes) add_pixels(packs, own, group.first + k, group.count - k, sum);
       });
     }
     auto const out = sinogram + (shape.offset(0, v) + (own.first + guard_channels) * shape.width + own.row);
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       if (own.first + t >= shape.channels) return;
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+      packs.each([&](auto i) MBIRK_FLAT {
         index_t const left = shape.rows - own.row - i * B::lanes;
         B::store(out + (t * shape.width + i * B::lanes), left >= B::lanes ? sum[t][i] : sum[t][i] * B::first_lanes(left));
       });
@@ -100,12 +100,13 @@ template <class B> struct cone_gather {
   }
 
   /// Adds the pixels first, first + 1, ..., a lane each, to the four channels.
-  template <int Packs> MBIRK_INLINE void add_pixels(place const& own, index_t first, int count, pack (&sum)[gather_channels][Packs]) const noexcept {
+  template <class Packs>
+  MBIRK_INLINE void add_pixels(Packs packs, place const& own, index_t first, int count, pack (&sum)[gather_channels][Packs::most]) const noexcept {
     auto const number = [](double x) MBIRK_FLAT { return G::broadcast(x); };
     auto const f = find_footprints<G>(geometry, own.at, G::load_ints(rows + first), G::load_ints(cols + first));
     wide const step = number(1) / f.row_width, start = (number(static_cast<double>(own.row)) - row_edge<G>(geometry, own.at, f, 0)) * step;
     // Of the cylinder the rows of this warp may see nothing.
-    wide const end = fma(step, number(Packs * B::lanes), start), slices = number(static_cast<double>(geometry.slices));
+    wide const end = fma(step, number(packs * B::lanes), start), slices = number(static_cast<double>(geometry.slices));
     wide const chord = select(start < slices, select(number(0) < end, f.channel.chord, number(0)), number(0));
     wide const distance = f.channel.centre - number(static_cast<double>(own.first));
     auto const square = G::to_pack(f.magnification * f.magnification), scale = G::to_pack(f.row_width), listed = G::first_lanes(count);
@@ -119,25 +120,25 @@ template <class B> struct cone_gather {
       auto const cylinder = cylinders + G::load_value(offsets + (first + lane));
       pack const magnified = B::broadcast(G::at(square, lane));
       lane_line const line = make_line(G::at(start, lane), G::at(step, lane), G::at(scale, lane));
-      pack value[Packs];
+      pack value[Packs::most];
       switch (line.form) {
-        case resample_form::two: find_rows<resample_form::two>(own, cylinder, magnified, line, value); break;
-        case resample_form::three: find_rows<resample_form::three>(own, cylinder, magnified, line, value); break;
-        case resample_form::any: find_rows<resample_form::any>(own, cylinder, magnified, line, value); break;
+        case resample_form::two: find_rows<resample_form::two>(packs, own, cylinder, magnified, line, value); break;
+        case resample_form::three: find_rows<resample_form::three>(packs, own, cylinder, magnified, line, value); break;
+        case resample_form::any: find_rows<resample_form::any>(packs, own, cylinder, magnified, line, value); break;
       }
       simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
         pack const a = B::broadcast(G::at(weight[t], lane));
-        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = fma(a, value[i], sum[t][i]); });
+        packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = fma(a, value[i], sum[t][i]); });
       });
     });
   }
 
   /// A cylinder, times the secants of its slices, as means over rows.
-  template <resample_form Form, int Packs>
-  MBIRK_INLINE void find_rows(place const& own, typename B::template cursor<float const> cylinder, pack square, lane_line const& line,
-                              pack (&value)[Packs]) const noexcept {
+  template <resample_form Form, class Packs>
+  MBIRK_INLINE void find_rows(Packs packs, place const& own, typename B::template cursor<float const> cylinder, pack square, lane_line const& line,
+                              pack (&value)[Packs::most]) const noexcept {
     lane_resampler<B, Form, 1> slices(line, static_cast<std::int32_t>(geometry.slices));
-    slices.run(value, [&](typename B::ints k) MBIRK_FLAT {
+    slices.run(packs, value, [&](typename B::ints k) MBIRK_FLAT {
       return B::gather(cylinder, k) * definition::elevation_secant(square, B::gather(own.elevations, k));
     });
   }

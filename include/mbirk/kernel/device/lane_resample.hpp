@@ -80,15 +80,15 @@ template <class B, resample_form Form, int Power> class lane_resampler {
   }
 
   /// The first packs of destinations. source(cell) is what a lane finds in one of the cells.
-  template <int Packs, class Source> MBIRK_INLINE void run(pack (&value)[Packs], Source const& source) {
+  template <class Packs, class Source> MBIRK_INLINE void run(Packs packs, pack (&value)[Packs::most], Source const& source) {
     if constexpr (Form == resample_form::any) {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { value[i] = B::constant(0); });
-      for (int n = 0; n < Packs; ++n) {  // not unrolled: it is long, and rare
+      packs.each([&](auto i) MBIRK_FLAT { value[i] = B::constant(0); });
+      for (int n = 0; n < packs; ++n) {  // not unrolled: it is long, and rare
         pack const next = next_any(source);
-        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { value[i] = i == n ? next : value[i]; });
+        packs.each([&](auto i) MBIRK_FLAT { value[i] = i == n ? next : value[i]; });
       }
     } else {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { value[i] = next_short(source); });
+      packs.each([&](auto i) MBIRK_FLAT { value[i] = next_short(source); });
     }
   }
 

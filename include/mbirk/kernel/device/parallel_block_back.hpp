@@ -42,18 +42,18 @@ template <class B> struct parallel_block_back {
 
   /// Blocks: (group, chunk).
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
-    with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { project<packs>(block, sh); });
+    with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { project(packs, block, sh); });
   }
 
  private:
-  template <int Packs, class Block> MBIRK_HD void project(Block const& block, shared<Block>& sh) const noexcept {
+  template <class Packs, class Block> MBIRK_HD void project(Packs packs, Block const& block, shared<Block>& sh) const noexcept {
     pixel_group const group = groups[block.index().x];
     index_t const chunk = block.index().y;
     int const warp = block.warp_rank(), lane = block.warp().lane(), own = warp * pixels_of_warp;
 
-    pack sum[pixels_of_warp][Packs];
+    pack sum[pixels_of_warp][Packs::most];
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
+      packs.each([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
     });
     int stage = 0;
     for (index_t base = 0; base < all_passes; base += warps, stage ^= 1) {
@@ -72,30 +72,30 @@ template <class B> struct parallel_block_back {
       for (int v = 0; v < views; ++v) {
         auto const pass = G::load_value(passes + (base + v));
         auto const y = sinogram + shape.offset(chunk, pass.view);
-        if (pass.taps == 2) add_view<2, Packs>(sh, stage, v, own, y, sum);
-        else add_view<3, Packs>(sh, stage, v, own, y, sum);
+        if (pass.taps == 2) add_view<2>(packs, sh, stage, v, own, y, sum);
+        else add_view<3>(packs, sh, stage, v, own, y, sum);
       }
     }
     index_t const used = shape.used(chunk);
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       if (own + q >= group.count) return;
       auto const out = cylinders + (G::load_value(offsets + (group.first + own + q)) + chunk * shape.width);
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+      packs.each([&](auto i) MBIRK_FLAT {
         index_t const left = used - i * B::lanes;
         if (left > 0) store_lanes<B>(out + i * B::lanes, sum[q][i], least<index_t>(left, B::lanes));
       });
     });
   }
 
-  template <int Taps, int Packs, class Shared>
-  MBIRK_INLINE void add_view(Shared& sh, int stage, int v, int own, typename B::template cursor<float const> y,
-                             pack (&sum)[pixels_of_warp][Packs]) const noexcept {
+  template <int Taps, class Packs, class Shared>
+  MBIRK_INLINE void add_view(Packs packs, Shared& sh, int stage, int v, int own, typename B::template cursor<float const> y,
+                             pack (&sum)[pixels_of_warp][Packs::most]) const noexcept {
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       shared_taps const taps = sh.taps(stage, v, own + q);
-      auto const row = y + index_t{taps.first} * (Packs * B::lanes);
+      auto const row = y + index_t{taps.first} * (packs * B::lanes);
       simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
         pack const weight = B::broadcast(taps.weight[t]);
-        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[q][i] = fma(weight, B::load(row + (t * Packs + i) * B::lanes), sum[q][i]); });
+        packs.each([&](auto i) MBIRK_FLAT { sum[q][i] = fma(weight, B::load(row + (t * packs + i) * B::lanes), sum[q][i]); });
       });
     });
   }

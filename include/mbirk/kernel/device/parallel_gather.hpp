@@ -29,11 +29,11 @@ template <class B> struct parallel_gather {
 
   /// Tasks: (view, four channels, chunk).
   MBIRK_HD void operator()(index_t task) const noexcept {
-    with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { project<packs>(task); });
+    with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { project(packs, task); });
   }
 
  private:
-  template <int Packs> MBIRK_HD void project(index_t task) const noexcept {
+  template <class Packs> MBIRK_HD void project(Packs packs, index_t task) const noexcept {
     index_t const chunk = task % shape.chunks, quads = ceil_div(shape.channels, gather_channels), first = task / shape.chunks % quads * gather_channels;
     auto const view = G::load_value(views + task / shape.chunks / quads);
     index_t const used = shape.used(chunk);
@@ -41,20 +41,20 @@ template <class B> struct parallel_gather {
     double const middle = 0.5 * (gather_channels - 1), origin = view.edge + 0.5 * (view.width - 1) - (static_cast<double>(first) + middle);
     double const reach = middle + 0.5 * (view.width + 1);
 
-    pack sum[gather_channels][Packs];
+    pack sum[gather_channels][Packs::most];
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
+      packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
     });
     for (index_t g = 0; g < groups.size(); g += B::lanes) {
       each_bit(groups_that_reach(view, g, origin, reach), [&](int lane) MBIRK_FLAT {
         pixel_group const group = groups[g + lane];
-        for (int k = 0; k < group.count; k += B::lanes) add_pixels<Packs>(view, group.first + k, group.count - k, origin, chunk * shape.width, used, sum);
+        for (int k = 0; k < group.count; k += B::lanes) add_pixels(packs, view, group.first + k, group.count - k, origin, chunk * shape.width, used, sum);
       });
     }
     auto const out = sinogram + (shape.offset(chunk, view.view) + (first + guard_channels) * shape.width);
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       if (first + t >= shape.channels) return;
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { B::store(out + (t * shape.width + i * B::lanes), sum[t][i]); });
+      packs.each([&](auto i) MBIRK_FLAT { B::store(out + (t * shape.width + i * B::lanes), sum[t][i]); });
     });
   }
 
@@ -69,9 +69,9 @@ template <class B> struct parallel_gather {
   }
 
   /// Adds the pixels first, first + 1, ..., a lane each, to the four channels.
-  template <int Packs>
-  MBIRK_INLINE void add_pixels(parallel_pass const& view, index_t first, int count, double origin, index_t slice, index_t used,
-                               pack (&sum)[gather_channels][Packs]) const noexcept {
+  template <class Packs>
+  MBIRK_INLINE void add_pixels(Packs packs, parallel_pass const& view, index_t first, int count, double origin, index_t slice, index_t used,
+                               pack (&sum)[gather_channels][Packs::most]) const noexcept {
     wide const i = G::to_wide(G::load_ints(rows + first)), j = G::to_wide(G::load_ints(cols + first));
     auto const distance = G::to_pack(fma(i, G::broadcast(view.row_step), fma(j, G::broadcast(view.col_step), G::broadcast(origin))));
     auto const width = G::broadcast(static_cast<float>(view.width)), chord = G::broadcast(view.chord) * G::first_lanes(count);
@@ -83,14 +83,14 @@ template <class B> struct parallel_gather {
     });
     each_bit(G::where(G::constant(0) < any), [&](int lane) MBIRK_FLAT {
       auto const x = cylinders + (G::load_value(offsets + (first + lane)) + slice);
-      pack value[Packs];
-      simd::static_for<Packs>([&](auto p) MBIRK_FLAT {
+      pack value[Packs::most];
+      packs.each([&](auto p) MBIRK_FLAT {
         index_t const left = used - p * B::lanes;
         value[p] = left >= B::lanes ? B::load(x + p * B::lanes) : B::load_partial(x + p * B::lanes, static_cast<int>(greatest<index_t>(left, 0)));
       });
       simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
         pack const a = B::broadcast(G::at(weight[t], lane));
-        simd::static_for<Packs>([&](auto p) MBIRK_FLAT { sum[t][p] = fma(a, value[p], sum[t][p]); });
+        packs.each([&](auto p) MBIRK_FLAT { sum[t][p] = fma(a, value[p], sum[t][p]); });
       });
     });
   }

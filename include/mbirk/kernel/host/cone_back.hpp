@@ -43,16 +43,26 @@ template <class B, int Power, bool Unit> struct cone_columns {
       }
     }
   }
-  /// Adds a view to the cylinders of a group, which lie one after another at x. fetch(p): asks for what will be needed after pixel p.
-  template <class Fetch, class Scratch>
-  MBIRK_NOINLINE void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, Fetch const& fetch, Scratch const& s) const noexcept {
+  /// Views that are soon read: each pixel from the first one on asks for its share of them.
+  struct next_views {
+    index_t first_pixel = 0, share = 0, size = 0;
+    int count = 0;
+    typename B::template cursor<float const> at[2] = {};
+
+    MBIRK_INLINE void fetch(index_t pixel) const noexcept {
+      for (int k = 0; k < count; ++k) fetch_part(at[k], (pixel - first_pixel) * share, share, size);
+    }
+  };
+  /// Adds a view to the cylinders of a group, which lie one after another at x.
+  template <class Scratch>
+  MBIRK_NOINLINE void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, next_views const& next, Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, false, Power == 1, s);
     float const centre = Power == 1 ? view.prepare_secants(v, sum, s) : 0;
     auto window = view.first_window(sum.widest);
     do {
       view.channel_weights(group, window, Power, Unit, s);
       for (int p = 0; p < group.count; ++p) {
-        if (window.tap0 == 0) fetch(group.first + p);
+        if (window.tap0 == 0) next.fetch(group.first + p);
         auto const cylinder = x + p * view.padded_slices;
         if (view.mirrored) add_pixel<2>(cylinder, v, p, centre, window.taps, s);
         else add_pixel<1>(cylinder, v, p, centre, window.taps, s);
@@ -156,11 +166,9 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
     this->begin(s);
     index_t const share = Unit ? 0 : fetched_share(batch, this->shape);
     for (index_t v = 0; v < this->view.geometry.views; ++v) {
-      auto const fetch = [&](index_t pixel) MBIRK_FLAT {
-        if (share == 0 || v + 1 == this->view.geometry.views) return;
-        fetch_part(this->sinogram + this->shape.offset(0, v + 1), (pixel - batch[0].first) * share, share, this->shape.view_size());
-      };
-      for (index_t g = 0; g < batch.size(); ++g) this->add_view(batch[g], v, x + g * tile_size(), fetch, s);
+      typename base::next_views next{batch[0].first, share, this->shape.view_size()};
+      if (share > 0 && v + 1 < this->view.geometry.views) next.count = 1, next.at[0] = this->sinogram + this->shape.offset(0, v + 1);
+      for (index_t g = 0; g < batch.size(); ++g) this->add_view(batch[g], v, x + g * tile_size(), next, s);
     }
     for (index_t g = 0; g < batch.size(); ++g)
       for (int p = 0; p < batch[g].count; ++p) {
@@ -176,6 +184,7 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
 /// A task is a few views: each loses what it still has to (the step of the subset before), and goes from the cache into the task's own sums for the pixels of
 /// a list. From the last view to the first, because the projection that came before has left the last ones in the cache.
 template <class B> struct cone_back_by_views : cone_columns<B, 1, false> {
+  using base = cone_columns<B, 1, false>;
   subtract_kept<B> before;
   bool before_first;                           // whether there is such a step
   typename B::template cursor<float> parts;    // (tasks, pixels, padded slices)
@@ -190,13 +199,14 @@ template <class B> struct cone_back_by_views : cone_columns<B, 1, false> {
     for (index_t b = 0; b < this->batches.count; ++b)
       for (index_t v = to - 1; v >= from; --v) {
         if (b == 0 && before_first) before.view(v);
-        auto const fetch = [&](index_t pixel) MBIRK_FLAT {
-          if (b > 0 || v == from) return;
-          fetch_part(before.error + this->shape.offset(0, v - 1), pixel * share, share, this->shape.view_size());
-          if (before_first) fetch_part(before.kept + this->shape.offset(0, v - 1), pixel * share, share, this->shape.view_size());
-        };
+        typename base::next_views next{0, share, this->shape.view_size()};
+        if (share > 0 && b == 0 && v > from) {
+          next.count = before_first ? 2 : 1;
+          next.at[0] = before.error + this->shape.offset(0, v - 1);
+          if (before_first) next.at[1] = before.kept + this->shape.offset(0, v - 1);
+        }
         for (index_t g = this->batches.first(b); g < this->batches.first(b + 1); ++g)
-          this->add_view(this->groups[g], v, x + this->groups[g].first * padded, fetch, s);
+          this->add_view(this->groups[g], v, x + this->groups[g].first * padded, next, s);
       }
   }
 };

@@ -11,11 +11,16 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// f(constant<n>) for a run-time 1 <= n <= Most.
-template <int Most, class F> MBIRK_INLINE void with_constant(int n, F const& f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-    (void)((n == I + 1 && (f(simd::constant<I + 1>{}), true)) || ...);
-  }(std::make_integer_sequence<int, Most>{});
+/// f(constant<n>) for a run-time 1 <= n <= Most: sums over packs stay in registers. Where B only watches (counting) speed is not worth Most times the
+/// time to compile: f(bounded<Most>{n}).
+template <class B, int Most, class F> MBIRK_INLINE void with_packs(int n, F const& f) {
+  if constexpr (requires { B::watches; }) {
+    f(simd::bounded<Most>{n});
+  } else {
+    [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
+      (void)((n == I + 1 && (f(simd::constant<I + 1>{}), true)) || ...);
+    }(std::make_integer_sequence<int, Most>{});
+  }
 }
 
 /// Most packs of a chunk, in both directions, because an error sinogram goes both ways: so many sums of a back projection, or two channels of a projection,
@@ -87,8 +92,8 @@ template <class B> struct parallel_back {
         auto const chunk = sinogram + shape.offset(c, 0);
         auto next = next_windows<Tile>(batch, block, at_once, to, c);
         for (index_t g = 0; g < count; ++g) {
-          with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-            accumulate<packs, Taps, Tile>(batch[g].count, n, view_offset, chunk, l + g * firsts_size, w + g * weights_size,
+          with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
+            accumulate<Taps, Tile>(packs, batch[g].count, n, view_offset, chunk, l + g * firsts_size, w + g * weights_size,
                                     x + (g * tile_size() + c * shape.width), next);
           });
           if constexpr (!Tile) next.begin += batch[g].count * next.share;
@@ -119,14 +124,14 @@ template <class B> struct parallel_back {
     return next;
   }
 
-  template <int Packs, int Taps, bool Tile>
-  MBIRK_NOINLINE void accumulate(int count, int views, index_t const* view_offset, typename B::template cursor<float const> chunk,
+  template <int Taps, bool Tile, class Packs>
+  MBIRK_NOINLINE void accumulate(Packs packs, int count, int views, index_t const* view_offset, typename B::template cursor<float const> chunk,
                                  typename G::template cursor<std::int32_t> l, typename G::template cursor<float> w,
                                  typename B::template cursor<float> x, windows const& next) const noexcept {
     using pack = typename B::pack;
     for (int p = 0; p < count; ++p) {
       if constexpr (Tile) {
-        if (p < tile_channels * Packs)  // a pack of each window
+        if (p < tile_channels * packs)  // a pack of each window
           for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + p * B::lanes);
       } else {
         index_t const from = next.begin + p * next.share;
@@ -134,16 +139,16 @@ template <class B> struct parallel_back {
           for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + k);
       }
       auto const out = x + p * shape.chunks * shape.width;
-      pack sum[Packs];
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
+      pack sum[Packs::most];
+      packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (int v = 0; v < views; ++v) {
-        auto const y = chunk + (view_offset[v] + index_t{G::load_value(l + (v * group_pixels + p))} * (Packs * B::lanes));
+        auto const y = chunk + (view_offset[v] + index_t{G::load_value(l + (v * group_pixels + p))} * (packs * B::lanes));
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
           pack const weight = B::load_broadcast(w + ((t * views_at_once + v) * group_pixels + p));
-          simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * Packs + i) * B::lanes), sum[i]); });
+          packs.each([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * packs + i) * B::lanes), sum[i]); });
         });
       }
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { B::store(out + i * B::lanes, sum[i]); });
+      packs.each([&](auto i) MBIRK_FLAT { B::store(out + i * B::lanes, sum[i]); });
     }
   }
 };

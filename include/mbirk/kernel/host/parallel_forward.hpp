@@ -49,9 +49,9 @@ template <class B> struct parallel_views {
     footprint_weights<G>(pass, false, shape.channels, group.tile_mask != 0, rows + group.first, cols + group.first, group.count, s.template at<std::int32_t>(first),
                          [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + (tap * group_pixels + k), value); });
     sort_group(group, p, s);
-    with_constant<most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-      if (pass.taps == 2) walk<packs, 2>(group.count, view, s);
-      else walk<packs, 3>(group.count, view, s);
+    with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
+      if (pass.taps == 2) walk<2>(packs, group.count, view, s);
+      else walk<3>(packs, group.count, view, s);
     });
     B::note_lanes(group.count * shape.used(chunk), group.count * shape.width);
   }
@@ -94,22 +94,22 @@ template <class B> struct parallel_views {
     }
   }
 
-  template <int Packs, int Taps, class Scratch>
-  MBIRK_NOINLINE void walk(int count, typename B::template cursor<float> view, Scratch const& s) const noexcept {
+  template <int Taps, class Packs, class Scratch>
+  MBIRK_NOINLINE void walk(Packs packs, int count, typename B::template cursor<float> view, Scratch const& s) const noexcept {
     using pack = typename B::pack;
-    constexpr int width = Packs * B::lanes;
+    int const width = packs * B::lanes;
     auto const x = s.template at<float>(tile);
     auto const w = s.template at<float>(weights);
     auto const l = s.template at<std::int32_t>(first);
     auto const order = s.template at<std::int32_t>(walk_order);
-    pack sum[Taps][Packs];  // channels at .. at + Taps - 1
+    pack sum[Taps][Packs::most];  // channels at .. at + Taps - 1
     std::int32_t at = G::load_value(l + G::load_value(order + 0));
     auto row = view + index_t{at} * width;
     auto const load = [&](auto t) MBIRK_FLAT {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = B::load(row + (t * width + i * B::lanes)); });
+      packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::load(row + (t * width + i * B::lanes)); });
     };
     auto const store = [&](auto t) MBIRK_FLAT {
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT { B::store(row + (t * width + i * B::lanes), sum[t][i]); });
+      packs.each([&](auto i) MBIRK_FLAT { B::store(row + (t * width + i * B::lanes), sum[t][i]); });
     };
     simd::static_for<Taps>(load);
     int k = 0;
@@ -119,7 +119,7 @@ template <class B> struct parallel_views {
         auto const value = x + index_t{p} * width;
         pack weight[Taps];
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
-        simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+        packs.each([&](auto i) MBIRK_FLAT {
           pack const v = B::load_once(value + i * B::lanes);
           simd::static_for<Taps>([&](auto t) MBIRK_FLAT { sum[t][i] = fma(weight[t], v, sum[t][i]); });
         });
@@ -133,7 +133,7 @@ template <class B> struct parallel_views {
       if (channel == at + 1) {
         store(simd::constant<0>{});
         simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
-          simd::static_for<Packs>([&](auto i) MBIRK_FLAT { sum[t][i] = sum[t + 1][i]; });
+          packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = sum[t + 1][i]; });
         });
         row = row + width;
         load(simd::constant<Taps - 1>{});

@@ -80,7 +80,7 @@ template <class B, class In, class Out> struct ramp_filter {
     index_t const each = packs_at_once(shape.packs), blocks = ceil_div(shape.packs, each);
     index_t const view = task / (blocks * shape.chunks), chunk = task / blocks % shape.chunks, first = task % blocks * each;
     int const packs = static_cast<int>(least<index_t>(each, shape.packs - first));
-    with_constant<most_packs>(packs, [&](auto n) MBIRK_FLAT { filter<n>(view, chunk, first * B::lanes, s); });
+    with_packs<B, most_packs>(packs, [&](auto n) MBIRK_FLAT { filter(n, view, chunk, first * B::lanes, s); });
     index_t const rows = limited<index_t>(shape.used(chunk) - first * B::lanes, 0, packs * B::lanes);
     B::note_lanes(shape.channels * rows, shape.channels * packs * B::lanes);
   }
@@ -89,56 +89,56 @@ template <class B, class In, class Out> struct ramp_filter {
   using cursor = typename B::template cursor<float>;
   using pack = typename B::pack;
 
-  template <int Packs, class Scratch> MBIRK_HD void filter(index_t view, index_t chunk, index_t row, Scratch const& s) const noexcept {
+  template <class Packs, class Scratch> MBIRK_HD void filter(Packs packs, index_t view, index_t chunk, index_t row, Scratch const& s) const noexcept {
     auto const x = s.template at<float>(input);  // even channels first, then the odd ones: [parity][half][packs]
-    sides.template read<Packs>(view, chunk, row, [&](index_t n, index_t i, pack value) MBIRK_FLAT {
-      B::store(x + (((n & 1) * half + (n >> 1)) * Packs + i) * B::lanes, value);
+    sides.read(packs, view, chunk, row, [&](index_t n, index_t i, pack value) MBIRK_FLAT {
+      B::store(x + (((n & 1) * half + (n >> 1)) * packs + i) * B::lanes, value);
     });
     if constexpr (Out::channel_major) {
-      convolve<Packs>(x, sides.channels_at(view, chunk, row), sides.shape.width);
-      sides.template clear_guards<Packs>(view, chunk, row);
+      convolve(packs, x, sides.channels_at(view, chunk, row), sides.shape.width);
+      sides.clear_guards(packs, view, chunk, row);
     } else {
       auto const q = s.template at<float>(output);
-      convolve<Packs>(x, q, Packs * B::lanes);
-      sides.template write_rows<Packs>(view, chunk, row, q, Packs * B::lanes);
+      convolve(packs, x, q, packs * B::lanes);
+      sides.write_rows(packs, view, chunk, row, q, packs * B::lanes);
     }
   }
 
   /// All channels of one parity after the other; output channel n to q + n stride.
-  template <int Packs> MBIRK_HD void convolve(cursor x, cursor q, index_t stride) const noexcept {
+  template <class Packs> MBIRK_HD void convolve(Packs packs, cursor x, cursor q, index_t stride) const noexcept {
     for (index_t parity = 0; parity < 2; ++parity) {
       index_t const count = (sides.shape.channels + 1 - parity) / 2, others = sides.shape.channels - count;
-      auto const same = x + parity * half * Packs * B::lanes, other = x + (1 - parity) * half * Packs * B::lanes;
+      auto const same = x + parity * half * packs * B::lanes, other = x + (1 - parity) * half * packs * B::lanes;
       for (index_t i = 0; i < count;) {
         // output i + r is channel 2 (i + r) + parity; input j of the other parity is 2 (i + r - j + parity - 1) + 1 channels away
         auto const odd = taps + (half + i + parity - 1), evens = taps + (3 * half + i);
         auto const to = q + (2 * i + parity) * stride;
-        if (count - i >= outputs) sum_block<Packs, outputs>(same, i, other, others, count, odd, evens, to, 2 * stride), i += outputs;
-        else sum_block<Packs, 1>(same, i, other, others, count, odd, evens, to, 2 * stride), i += 1;
+        if (count - i >= outputs) sum_block<outputs>(packs, same, i, other, others, count, odd, evens, to, 2 * stride), i += outputs;
+        else sum_block<1>(packs, same, i, other, others, count, odd, evens, to, 2 * stride), i += 1;
       }
     }
   }
 
-  template <int Packs, int Outputs>
-  MBIRK_NOINLINE void sum_block(cursor same, index_t i, cursor other, index_t others, index_t count, typename B::template cursor<float const> odd,
+  template <int Outputs, class Packs>
+  MBIRK_NOINLINE void sum_block(Packs packs, cursor same, index_t i, cursor other, index_t others, index_t count, typename B::template cursor<float const> odd,
                             typename B::template cursor<float const> evens, cursor q, index_t step) const noexcept {
     pack const centre = B::load_broadcast(taps + 4 * half);
     auto const add = [&](cursor from, index_t inputs, typename B::template cursor<float const> tap, bool first) MBIRK_FLAT {
       for (index_t begin = 0; begin == 0 || begin < inputs; begin += inputs_at_once) {
-        pack sum[Outputs][Packs];
-        simd::static_for<Outputs>([&](auto r) MBIRK_FLAT { simd::static_for<Packs>([&](auto p) MBIRK_FLAT { sum[r][p] = B::constant(0); }); });
+        pack sum[Outputs][Packs::most];
+        simd::static_for<Outputs>([&](auto r) MBIRK_FLAT { packs.each([&](auto p) MBIRK_FLAT { sum[r][p] = B::constant(0); }); });
         for (index_t j = begin; j < least(inputs, begin + inputs_at_once); ++j) {
-          pack y[Packs];
-          simd::static_for<Packs>([&](auto p) MBIRK_FLAT { y[p] = B::load_once(from + (j * Packs + p) * B::lanes); });
+          pack y[Packs::most];
+          packs.each([&](auto p) MBIRK_FLAT { y[p] = B::load_once(from + (j * packs + p) * B::lanes); });
           simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
             pack const h = B::load_broadcast(tap + (r - j));
-            simd::static_for<Packs>([&](auto p) MBIRK_FLAT { sum[r][p] = fma(h, y[p], sum[r][p]); });
+            packs.each([&](auto p) MBIRK_FLAT { sum[r][p] = fma(h, y[p], sum[r][p]); });
           });
         }
         simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
-          simd::static_for<Packs>([&](auto p) MBIRK_FLAT {
+          packs.each([&](auto p) MBIRK_FLAT {
             auto const at = q + (r * step + p * B::lanes);
-            if (first && begin == 0) B::store(at, fma(centre, B::load(same + ((i + r) * Packs + p) * B::lanes), sum[r][p]));
+            if (first && begin == 0) B::store(at, fma(centre, B::load(same + ((i + r) * packs + p) * B::lanes), sum[r][p]));
             else B::store(at, B::load(at) + sum[r][p]);
           });
         });

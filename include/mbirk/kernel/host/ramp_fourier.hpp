@@ -31,7 +31,7 @@ template <class B, class In, class Out> struct ramp_fourier {
       auto const to = x + part * B::lanes;
       index_t n = 0;
       if (place const p = find(2 * task + part); p.exists) {
-        sides.template read<1>(p.view, p.chunk, p.row, [&](index_t k, index_t, typename B::pack value) MBIRK_FLAT { B::store(to + 2 * k * B::lanes, value); });
+        sides.read(simd::constant<1>{}, p.view, p.chunk, p.row, [&](index_t k, index_t, typename B::pack value) MBIRK_FLAT { B::store(to + 2 * k * B::lanes, value); });
         n = channels;
       }
       for (; n < plan.length / 2; ++n) B::store(to + 2 * n * B::lanes, B::constant(0));
@@ -42,7 +42,7 @@ template <class B, class In, class Out> struct ramp_fourier {
       if (place const p = find(2 * task + part); p.exists) {
         rows += p.rows;
         if constexpr (Out::channel_major) write_channels(p, x + part * B::lanes);
-        else sides.template write_rows<1>(p.view, p.chunk, p.row, x + part * B::lanes, 2 * B::lanes);
+        else sides.write_rows(simd::constant<1>{}, p.view, p.chunk, p.row, x + part * B::lanes, 2 * B::lanes);
       }
     B::note_lanes(channels * rows, channels * 2 * B::lanes);
   }
@@ -68,11 +68,11 @@ template <class B, class In, class Out> struct ramp_fourier {
     } else {
       for (index_t n = 0; n < shape.channels; ++n) B::store(to + n * shape.width, only_lanes<B>(B::load(q + 2 * n * B::lanes), zero, p.rows));
     }
-    sides.template clear_guards<1>(p.view, p.chunk, p.row);
+    sides.clear_guards(simd::constant<1>{}, p.view, p.chunk, p.row);
     for (index_t row = p.row + B::lanes; p.last && row < shape.width; row += B::lanes) {
       auto const beyond = sides.channels_at(p.view, p.chunk, row);
       for (index_t n = 0; n < shape.channels; ++n) B::store(beyond + n * shape.width, zero);
-      sides.template clear_guards<1>(p.view, p.chunk, row);
+      sides.clear_guards(simd::constant<1>{}, p.view, p.chunk, row);
     }
   }
 };

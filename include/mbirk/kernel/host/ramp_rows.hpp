@@ -34,7 +34,7 @@ template <class B, class In, class Out> struct ramp_sides {
   bool weighted;
 
   /// put(channel, pack, value) for packs of rows from `row` of a chunk on.
-  template <int Packs, class Put> MBIRK_INLINE void read(index_t view, index_t chunk, index_t row, Put const& put) const noexcept {
+  template <class Packs, class Put> MBIRK_INLINE void read(Packs packs, index_t view, index_t chunk, index_t row, Put const& put) const noexcept {
     auto const weigh = [&](index_t n, index_t i, pack value) MBIRK_FLAT {
       if (weighted) value = value * B::load(weights + ((chunk * shape.channels + n) * shape.width + row + i * B::lanes));
       put(n, i, value);
@@ -42,10 +42,10 @@ template <class B, class In, class Out> struct ramp_sides {
     if constexpr (In::channel_major) {
       auto const from = in.at + (shape.offset(chunk, view) + guard_channels * shape.width + row);
       for (index_t n = 0; n < shape.channels; ++n)
-        simd::static_for<Packs>([&](auto i) MBIRK_FLAT { weigh(n, i, B::load(from + (n * shape.width + i * B::lanes))); });
+        packs.each([&](auto i) MBIRK_FLAT { weigh(n, i, B::load(from + (n * shape.width + i * B::lanes))); });
     } else {
       index_t const begin = chunk * shape.width + row;
-      for (index_t i = 0; i < Packs; ++i)
+      for (index_t i = 0; i < packs; ++i)
         for (index_t n = 0; n < shape.channels; n += B::lanes) {
           pack block[B::lanes];
           index_t const have = least<index_t>(B::lanes, shape.rows - begin - i * B::lanes), wide = least<index_t>(B::lanes, shape.channels - n);
@@ -67,19 +67,19 @@ template <class B, class In, class Out> struct ramp_sides {
   MBIRK_INLINE cursor channels_at(index_t view, index_t chunk, index_t row) const noexcept {
     return out.at + (shape.offset(chunk, view) + guard_channels * shape.width + row);
   }
-  template <int Packs> MBIRK_INLINE void clear_guards(index_t view, index_t chunk, index_t row) const noexcept {
+  template <class Packs> MBIRK_INLINE void clear_guards(Packs packs, index_t view, index_t chunk, index_t row) const noexcept {
     auto const to = out.at + (shape.offset(chunk, view) + row);
     for (index_t n = 0; n < guard_channels; ++n)
-      simd::static_for<Packs>([&](auto i) MBIRK_FLAT {
+      packs.each([&](auto i) MBIRK_FLAT {
         B::store(to + (n * shape.width + i * B::lanes), B::constant(0));
         B::store(to + ((shape.channels + guard_channels + n) * shape.width + i * B::lanes), B::constant(0));
       });
   }
 
   /// Packs of rows, channel n at q + n step, to the rows that exist.
-  template <int Packs> MBIRK_HD void write_rows(index_t view, index_t chunk, index_t row, cursor q, index_t step) const noexcept {
+  template <class Packs> MBIRK_HD void write_rows(Packs packs, index_t view, index_t chunk, index_t row, cursor q, index_t step) const noexcept {
     index_t const begin = chunk * shape.width + row;
-    for (index_t i = 0; i < Packs; ++i) {
+    for (index_t i = 0; i < packs; ++i) {
       index_t const have = least<index_t>(B::lanes, shape.rows - begin - i * B::lanes);
       if (have <= 0) return;
       for (index_t n = 0; n < shape.channels; n += B::lanes) {

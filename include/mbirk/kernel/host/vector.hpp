@@ -28,10 +28,23 @@ inline constexpr int native_lanes = 4;
 template <class T, int N> struct vector_of { using type [[gnu::vector_size(sizeof(T) * N)]] = T; };
 template <class T, int N> using vector = typename vector_of<T, N>::type;
 
+template <int N> struct constant;
+template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f);
+
 /// std::integral_constant for both sides: that one's conversion to a number is no function of a device.
 template <int N> struct constant {
-  static constexpr int value = N;
+  static constexpr int value = N, most = N;
   MBIRK_HD constexpr operator int() const noexcept { return N; }
+  template <class F> MBIRK_INLINE constexpr void each(F const& f) const { static_for<N>(f); }
+};
+/// A number that only its bound is known of: what is written for it and for constants is compiled once here.
+template <int Most> struct bounded {
+  static constexpr int most = Most;
+  int value;
+  MBIRK_HD constexpr operator int() const noexcept { return value; }
+  template <class F> MBIRK_INLINE constexpr void each(F const& f) const {
+    for (int i = 0; i < value; ++i) f(i);
+  }
 };
 
 /// f(constant<0>), ..., f(constant<N - 1>), unrolled at any optimisation level, so that arrays indexed by it live in registers.
