@@ -84,7 +84,7 @@ void each_turn(Context const& ctx, cone_scan const& s, placed_plan<Context> cons
   typename projector<cone_geometry>::template tables<Context> const t(ctx, s);
   temporary<float, Context> columns(ctx, "columns", std::min(views, at_once) * plan.pixels * shape.width);
   for (index_t v = 0; v < views; v += at_once)
-    f(kernel::cone_stage<typename Context::backend>{make_cone_view(ctx, s, t, plan), observe(ctx, columns), observe(ctx, plan.offsets), shape,
+    f(kernel::cone_stage<typename Context::backend>{make_cone_view(ctx, s, t, plan, false), observe(ctx, columns), observe(ctx, plan.offsets), shape,
                                                     plan.groups.all(), plan.pixels, v, std::min(at_once, views - v)});
 }
 template <class Context, class Kernel> void run_stage(Context const& ctx, char const* name, index_t tasks, Kernel kernel) {

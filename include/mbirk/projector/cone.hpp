@@ -39,12 +39,12 @@ template <class Context> struct cone_tables : cone_host_tables {
   cone_tables& operator=(cone_tables const&) = delete;
 };
 
-/// The part that the cone kernels of tasks share.
+/// The part that the cone kernels of tasks share. may_mirror: the kernel knows of mirrored views.
 template <class Context>
 kernel::cone_view<typename Context::backend> make_cone_view(Context const& ctx, cone_scan const& s, cone_tables<Context> const& t,
-                                                            placed_plan<Context> const& plan) {
+                                                            placed_plan<Context> const& plan, bool may_mirror = true) {
   return {s.geometry(), observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.placed_positions), observe(ctx, t.placed_elevations),
-          t.elevations.largest.data(), t.elevations.stride, t.padded_slices, t.mirrored, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+          t.elevations.largest.data(), t.elevations.stride, t.padded_slices, may_mirror && t.mirrored, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
 }
 
 template <> struct projector<cone_geometry> {

@@ -46,7 +46,7 @@ inline elevation_table make_elevations(cone_scan const& s, index_t padded_slices
 inline bool is_mirrored(cone_scan const& s, int lanes) {
   auto const& g = s.geometry();
   auto const& at = s.positions();
-  return g.rows % (2 * lanes) == 0 && g.slices % (2 * lanes) == 0 && g.det_row_offset == 0 &&
+  return g.rows > 0 && g.rows % (2 * lanes) == 0 && g.slices > 0 && g.slices % (2 * lanes) == 0 && g.det_row_offset == 0 &&
          std::all_of(at.begin(), at.end(), [&](auto const& p) { return g.recon_slice_offset == p.z_shift; });
 }
 
