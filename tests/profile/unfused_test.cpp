@@ -80,5 +80,11 @@ TEST(Unfused, ConeThatIsHelicalCurvedAndWide) {
   expect_same(cone_scan(p), 600);
 }
 
+TEST(Unfused, ConeWithMirroredRowsAndSlices) {
+  auto p = parameters<cone_parameters>(5, 32, 25);
+  p.source_detector_dist = 100, p.source_iso_dist = 50, p.recon_shape = {{13, 12, 32}}, p.delta_voxel = 0.8;
+  expect_same(cone_scan(p), 600);
+}
+
 }  // namespace
 }  // namespace mbirk::test
