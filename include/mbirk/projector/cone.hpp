@@ -55,6 +55,9 @@ template <> struct projector<cone_geometry> {
   /// In an iterative reconstruction the projection of a subset is kept for the update: a second one would cost more than an array.
   template <class Context> static constexpr bool always_keeps_projection = true;
 
+  /// And the back projection of a small subset goes by views, and takes the update of the error along.
+  template <class Context> static constexpr bool goes_by_views = !on_device<Context>;
+
   /// One chunk of all rows: resampling needs a whole column.
   template <class Context> static kernel::chunked_shape inside_shape(cone_geometry const& g) {
     return kernel::make_chunks(g.views, g.channels, g.rows, Context::backend::lanes, std::max<index_t>(1, g.rows));

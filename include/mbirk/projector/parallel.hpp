@@ -81,6 +81,7 @@ template <> struct projector<parallel_geometry> {
   /// In an iterative reconstruction the projection of a small subset is computed twice on the host, for the line search and for the update: cheaper
   /// than a sinogram that goes to memory and back. The bound is where both cost the same (docs/performance.md).
   template <class Context> static constexpr bool always_keeps_projection = on_device<Context>;
+  template <class Context> static constexpr bool goes_by_views = false;
   static bool keeps_projection(parallel_geometry const& g, index_t pixels) { return pixels > 3 * g.channels; }
   template <class Context> static index_t fitting_views(parallel_scan const& s, kernel::chunked_shape const& shape) {
     constexpr index_t cache = index_t{1} << 20;  // bytes; half of what current server cores have

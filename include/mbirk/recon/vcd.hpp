@@ -50,8 +50,7 @@ template <class Context, class Geometry> class vcd_engine {
   using P = projector<Geometry>;
   using tables = typename P::template tables<Context>;
   static constexpr bool always_keeps = P::template always_keeps_projection<Context>;
-  /// Whether the back projection of a small subset may go by views.
-  static constexpr bool goes_by_views = !on_device<Context> && std::is_same_v<Geometry, cone_geometry>;
+  static constexpr bool goes_by_views = P::template goes_by_views<Context>;
   using cursor = typename B::template cursor<float const>;
 
  public:
@@ -294,8 +293,12 @@ template <class Context, class Geometry> class vcd_engine {
 
   /// Whether the back projection of so many pixels goes by views, and takes the error's update along.
   bool by_views(index_t pixels) const {
-    if constexpr (goes_by_views) return P::template parts_by_views<Context>(tables_, shape_, pixels) > 0;
-    else return false;
+    if constexpr (goes_by_views) {
+      index_t const floats = P::template parts_by_views<Context>(tables_, shape_, pixels);
+      return floats > 0 && parts_ && parts_->size() >= floats;
+    } else {
+      return false;
+    }
   }
   kernel::subtract_kept<B> subtract_kept(kernel::step_length alpha) { return {observe(ctx_, *kept_), observe(ctx_, error_), alpha, shape_}; }
   /// A' w e of a subset.
