@@ -112,10 +112,10 @@ template <> struct projector<cone_geometry> {
   }
   /// Floats that back_by_views needs for so many pixels; 0 where it would not save traffic, because they are not few beside the sinogram.
   template <class Context> static index_t parts_by_views(cone_host_tables const& t, kernel::chunked_shape const& shape, index_t pixels) {
-    index_t const floats = on_device<Context> ? 0 : forward_tasks<Context>(t, shape) * pixels * t.padded_slices;
+    index_t const floats = forward_tasks<Context>(t, shape) * pixels * t.padded_slices;
     return 4 * floats <= shape.size() ? floats : 0;
   }
-  /// The same from the error of a reconstruction, which first loses `step` times what is kept (if so): one pass over both.
+  /// x = A' (w e) over a list, where the error first loses the step of the subset before, if there is one: one pass over both.
   template <class Context, class Cylinders>
   static void back_by_views(Context const& ctx, cone_scan const& s, tables<Context> const& t, kernel::subtract_kept<typename Context::backend> const& before,
                             bool before_first, placed_plan<Context> const& plan, temporary<float, Context> const& parts, Cylinders cylinders) {
