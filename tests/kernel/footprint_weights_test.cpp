@@ -101,7 +101,7 @@ struct cone_group {
   explicit cone_group(cone_parameters const& p)
       : s(p), padded(round_up(s.geometry().slices, B::lanes)), table(kernel::make_elevations(s, padded)),
         plan(kernel::plan_grid(s.geometry().recon_rows, s.geometry().recon_cols, nullptr, 8, 1)),
-        view{s.geometry(), plan.rows.data(), plan.cols.data(), s.positions().data(), table.t.data(), table.largest.data(), table.stride, padded,
+        view{s.geometry(), plan.rows.data(), plan.cols.data(), s.positions().data(), table.t.data(), table.largest.data(), table.stride, padded, false,
              {}, {}, {}, {}, {}, {}, {}, {}, {}, {}} {
     kernel::scratch_layout layout;
     view.plan_scratch(layout);
