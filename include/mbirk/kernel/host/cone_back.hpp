@@ -138,7 +138,7 @@ template <class B, int Power, bool Unit> struct cone_columns {
 /// A cylinder in scratch, whose upper half is reversed in a mirrored view, to where it belongs. at(k): its pack k.
 template <class B, class At> MBIRK_INLINE void put_cylinder(cone_view<B> const& view, At const& at, typename B::template cursor<float> to) noexcept {
   index_t const half = view.half_slices(), slices = view.geometry.slices;
-  for (index_t k = 0; k < half; k += B::lanes) store_lanes<B>(to + k, at(k), lanes_at<B>(k, slices));
+  for (index_t k = 0; k < least(half, slices); k += B::lanes) store_lanes<B>(to + k, at(k), lanes_at<B>(k, slices));
   if (view.mirrored)
     for (index_t k = 0; k < half; k += B::lanes) B::store(to + (slices - B::lanes - k), reversed<B>(at(half + k)));
 }
