@@ -118,9 +118,8 @@ void probe(problem const& p, exec::host const& exec) {
 #else
 
 template <class Context> void project(problem const& p, Context const& ctx) {
-  kernel::parallel_back<typename Context::backend> kernel{p.sinogram,       p.cylinders,  p.rows,  p.cols, p.offsets, p.passes,
-                                                          p.two_tap_passes, p.all_passes, p.shape, false,  p.groups,
-                                                          {p.groups.size(), p.groups.size()}};
+  kernel::parallel_back<typename Context::backend> kernel{
+      {p.sinogram, p.rows, p.cols, p.passes, p.shape, false, p.groups, {p.groups.size(), p.groups.size()}}, p.cylinders, p.offsets, p.two_tap_passes, p.all_passes};
   kernel.plan_scratch();
   [[maybe_unused]] auto const guard = ctx.instr.scope({"back", 0});
   launch(ctx, kernel.batches.count, kernel);

@@ -20,7 +20,8 @@ struct wide_host : exec::host {
 };
 
 /// Structures of their own on either side.
-std::set<std::string> const only_host{"parallel_forward", "parallel_back", "cone_forward", "cone_back", "cone_back_by_views", "add_parts"};
+std::set<std::string> const only_host{"parallel_forward", "parallel_back", "cone_forward", "cone_back",
+                                        "cone_back_by_views", "add_parts", "parallel_forward_list", "parallel_back_by_views", "place_cylinders"};
 /// And what a device does in kernels where the host adds in its own code or, for some lists of pixels, in the kernel before.
 std::set<std::string> const only_device{"parallel_gather", "parallel_block_back", "cone_gather", "cone_block_back", "each_view", "subtract_kept", "add_up"};
 

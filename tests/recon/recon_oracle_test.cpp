@@ -21,6 +21,9 @@ parallel_parameters flat_parallel() {
   return {.sinogram_shape = {6, 4, 11}, .angles = some_angles(6), .delta_det_channel = 0.9, .delta_voxel = 0.9, .voxel_row_aspect = 1.5,
           .recon_shape = shape_3{7, 11, 4}, .use_ror_mask = false};
 }
+parallel_parameters wide_parallel() {  // footprints of more than two channels
+  return {.sinogram_shape = {6, 4, 21}, .angles = some_angles(6), .delta_voxel = 2.6, .recon_shape = shape_3{7, 8, 4}};
+}
 cone_parameters tall_cone() {
   return {.sinogram_shape = {4, 21, 8}, .angles = some_angles(4), .source_detector_dist = 48, .source_iso_dist = 24, .delta_voxel = 0.5,
           .recon_shape = shape_3{6, 7, 19}};
@@ -52,6 +55,7 @@ std::vector<oracle_case> oracle_cases() {
     constrain(p), weigh(p);
     for (std::size_t k = 0; k < p.start.data.size(); k += 3) p.start.data[k] = 0;
   });
+  add("parallel_wide_pixels", wide_parallel(), weigh);
   add("parallel_without_mask", flat_parallel(), [](auto& p) { p.options.qggmrf_nbr_wts = {1, 2, 0.5}; });
   add("parallel_other_prior", odd_parallel(), [](auto& p) { p.options.p = 1.9, p.options.q = 1.1, p.options.T = 0.5; });
   add("parallel_small_steps", odd_parallel(), [](auto& p) { p.options.max_alpha = 0.5; });
@@ -79,11 +83,11 @@ std::vector<oracle_case> oracle_cases() {
     p.scan = make_scan(q);
     weigh(p);
   });
-  for (bool const mirrored : {false, true})
+  for (auto const kind : all_by_views)
     for (bool const weighted : {false, true}) {
-      auto problem = by_views_problem(static_cast<unsigned>(cases.size()), mirrored);
+      auto problem = by_views_problem(static_cast<unsigned>(cases.size()), kind);
       if (weighted) weigh(problem), constrain(problem);
-      cases.push_back({std::string("cone_by_views") + (mirrored ? "_mirrored" : "") + (weighted ? "_weighted_positive" : ""), std::move(problem)});
+      cases.push_back({std::string("by_views_") + name_of(kind) + (weighted ? "_weighted_positive" : ""), std::move(problem)});
     }
   add("cone_prox_weighted", odd_cone(), [&](auto& p) { prox(p), weigh(p); });
   add("cone_prox_positive", helical_cone(), [&](auto& p) { prox(p), constrain(p); });
@@ -92,9 +96,10 @@ std::vector<oracle_case> oracle_cases() {
 
 struct ReconOracle : ::testing::TestWithParam<oracle_case> {};
 
-/// Float32 keeps the image, the error, the Hessian and the direction to 2^-24. A step of a voxel adds views x taps products, here up to 7 x 3 x 3
-/// or 16 x 2 x 3 whose roundings are independent, so it is off by 10 of them, and so is what later steps make of it: 30 after three iterations, 1.8e-6 of
-/// the largest voxel. The numbers of the record are sums over all of them. The error sinogram is what is left of y - A x, so its scale is that of w y.
+/// Float32 keeps the image, the error, the Hessian and the direction to 2^-24. A step of a voxel adds views x taps products, here up to 7 x 3 x 3 or
+/// 16 x 2 x 3 or 33 x 3, whose roundings are independent, so it is off by 10 of them, and so is what later steps make of it: 30 after three
+/// iterations, 1.8e-6 of the largest voxel. The numbers of the record are sums over all of them. The error sinogram is what is left of y - A x, so
+/// its scale is that of w y.
 TEST_P(ReconOracle, EveryIteration) {
   auto const& p = GetParam().problem;
   constexpr double allowed = 2e-6;

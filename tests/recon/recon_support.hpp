@@ -93,14 +93,22 @@ inline cone_parameters helical_cone() {
   return p;
 }
 /// Subsets of so few pixels that their back projections go by views, two a task. Mirrored: whole packs on either side of the source plane.
-inline vcd_problem by_views_problem(unsigned seed, bool mirrored) {
-  index_t const rows = mirrored ? 32 : 13, slices = mirrored ? 32 : 12;
-  cone_parameters const p{.sinogram_shape = {16, rows, 20}, .angles = some_angles(16), .source_detector_dist = 60, .source_iso_dist = 33,
-                          .det_row_offset = mirrored ? 0 : 0.4, .delta_voxel = 0.8, .recon_shape = shape_3{10, 11, slices}};
+enum class by_views { parallel, cone, mirrored };
+inline char const* name_of(by_views kind) { return kind == by_views::parallel ? "parallel" : kind == by_views::cone ? "cone" : "cone_mirrored"; }
+inline any_parameters by_views_parameters(by_views kind) {
+  if (kind == by_views::parallel)
+    return parallel_parameters{.sinogram_shape = {33, 13, 20}, .angles = some_angles(33), .det_channel_offset = 0.3, .delta_voxel = 0.9,
+                               .recon_shape = shape_3{10, 11, 13}};
+  index_t const rows = kind == by_views::mirrored ? 32 : 13, slices = kind == by_views::mirrored ? 32 : 12;
+  return cone_parameters{.sinogram_shape = {16, rows, 20}, .angles = some_angles(16), .source_detector_dist = 60, .source_iso_dist = 33,
+                         .det_row_offset = kind == by_views::mirrored ? 0 : 0.4, .delta_voxel = 0.8, .recon_shape = shape_3{10, 11, slices}};
+}
+inline vcd_problem by_views_problem(unsigned seed, by_views kind) {
   auto o = small_options();
   o.granularity = {20, 24, 16}, o.partition_sequence = {0, 1, 2};
-  return make_problem(p, seed, o);
+  return make_problem(by_views_parameters(kind), seed, o);
 }
+constexpr by_views all_by_views[] = {by_views::parallel, by_views::cone, by_views::mirrored};
 
 /// Every number of two records, to the bit.
 inline void expect_same_record(recon_record const& a, recon_record const& b) {

@@ -9,7 +9,7 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::test;
 
-/// One of each geometry, with and without weights, and one with many subsets.
+/// One of each geometry, with and without weights, and with many subsets.
 std::vector<vcd_problem> both_geometries() {
   std::vector<vcd_problem> problems;
   for (any_parameters const& p : {any_parameters(odd_parallel()), any_parameters(helical_cone())})
@@ -17,7 +17,7 @@ std::vector<vcd_problem> both_geometries() {
       problems.push_back(make_problem(p, 31));
       if (weighted) problems.back().weights = patchy_weights(problems.back().scan, 32);
     }
-  problems.push_back(by_views_problem(33, true));
+  for (auto const kind : {by_views::parallel, by_views::mirrored}) problems.push_back(by_views_problem(33, kind));
   return problems;
 }
 
@@ -43,12 +43,12 @@ TEST(Recon, AnyNumberOfThreadsGivesTheSameBits) {
       EXPECT_TRUE(same_bits(a.data, b.data));
       expect_same_record(first, second);
     }
-  for (bool const mirrored : {false, true}) {
-    auto const p = by_views_problem(44, mirrored);
+  for (auto const kind : all_by_views) {
+    auto const p = by_views_problem(44, kind);
     auto const one = solve(p, 1);
     for (int const threads : {2, 3, 11}) {
       auto const several = solve(p, threads);
-      EXPECT_TRUE(same_bits(one.image.data, several.image.data)) << threads << " by views";
+      EXPECT_TRUE(same_bits(one.image.data, several.image.data)) << threads << " by views, " << name_of(kind);
       expect_same_record(one.record, several.record);
     }
   }

@@ -94,8 +94,11 @@ template <class Scan> void check_recon(Scan const& s, index_t subsets = 0) {
 TEST(Sizing, Reconstruction) {
   check_recon(odd_parallel(1.0));
   check_recon(odd_cone(1.1, false));
+  // Their back projections go by views.
   check_recon(cone_scan(cone_parameters{.sinogram_shape = {16, 13, 20}, .angles = std::vector<float>(16), .source_detector_dist = 60, .source_iso_dist = 33,
-                                        .delta_voxel = 0.8, .recon_shape = std::array<index_t, 3>{10, 11, 12}}), 20);  // its back projections go by views
+                                        .delta_voxel = 0.8, .recon_shape = std::array<index_t, 3>{10, 11, 12}}), 20);
+  check_recon(parallel_scan(parallel_parameters{.sinogram_shape = {33, 13, 20}, .angles = std::vector<float>(33), .delta_voxel = 0.8,
+                                                .recon_shape = std::array<index_t, 3>{10, 11, 13}}), 20);
 }
 
 // A reconstruction of 2048^3 in milliseconds: no kernel runs. The error sinogram, the image and the Hessian diagonal are all there.

@@ -129,8 +129,8 @@ template <> struct projector<cone_geometry> {
                                          before, before_first, observe(ctx, parts), plan.pixels, t.views_per_task, share};
     kernel.plan_scratch();
     launch(ctx, tasks, kernel);
-    launch(ctx, groups.size(), kernel::add_parts<B>{make_cone_view(ctx, s, t, plan), observe(ctx, parts), cylinders, observe(ctx, plan.offsets), tasks,
-                                                    plan.pixels, groups});
+    launch(ctx, groups.size(), kernel::add_parts<B>{observe(ctx, parts), cylinders, observe(ctx, plan.offsets), tasks, plan.pixels,
+                                                    {s.geometry().slices, t.padded_slices, t.mirrored}, groups});
   }
   template <class Context> static kernel::chunked_shape forward_shape(cone_geometry const& g) { return inside_shape<Context>(g); }
 

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <tuple>
+#include <vector>
 
 #include "mbirk/kernel/device/parallel_block_back.hpp"
 #include "mbirk/kernel/device/parallel_gather.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/parallel_forward.hpp"
 #include "mbirk/kernel/host/parallel_hessian.hpp"
+#include "mbirk/kernel/host/parallel_list.hpp"
 #include "mbirk/projector/operations.hpp"
 
 namespace mbirk::detail {
@@ -19,14 +23,44 @@ template <> struct projector<parallel_geometry> {
                               *hessian_name = "parallel_hessian_diagonal";
 
   using pass_list = std::vector<kernel::parallel_pass>;
-  /// Those of two taps first, so that a block of views has one kind.
-  static pass_list by_taps(pass_list passes) {
+  /// Those of two taps first, so that a block of views has one kind. Returns how many they are.
+  static index_t sort_by_taps(std::span<kernel::parallel_pass> passes) {
     std::sort(passes.begin(), passes.end(), [](auto const& a, auto const& b) {
       return std::tuple(a.taps, a.view, a.first_tap) < std::tuple(b.taps, b.view, b.first_tap);
     });
+    return std::find_if(passes.begin(), passes.end(), [](auto const& p) { return p.taps == 3; }) - passes.begin();
+  }
+  static pass_list by_taps(pass_list passes) {
+    sort_by_taps(passes);
     return passes;
   }
 
+  /// What the kernels of small subsets need where no footprint is wider than two channels: a pass for every view.
+  template <class Context> struct list_tables {
+    pass_list passes;                        // in ranges of views, by taps within each
+    std::vector<kernel::pass_range> ranges;  // a task each
+    index_t block = 0;                       // views whose chunks fit a second-level cache
+    table<kernel::parallel_pass, Context> placed;
+
+    list_tables(Context const& ctx, pass_list in_view_order, kernel::chunked_shape const& shape)
+        : passes(std::move(in_view_order)), ranges(sort_ranges(shape.views)), block(fitting_views(shape)), placed(ctx, passes, "passes of lists") {}
+
+   private:
+    /// Few, because the sums of each go through memory.
+    std::vector<kernel::pass_range> sort_ranges(index_t views) {
+      std::vector<kernel::pass_range> made;
+      index_t const each = std::max<index_t>(1, views / 16);
+      for (index_t v = 0; v < views; v += each) {
+        index_t const count = std::min(each, views - v);
+        made.push_back({v, count, sort_by_taps(std::span(passes).subspan(static_cast<std::size_t>(v), static_cast<std::size_t>(count)))});
+      }
+      return made;
+    }
+    static index_t fitting_views(kernel::chunked_shape const& shape) {
+      constexpr index_t cache = 5 << 18;  // bytes; more than half of what current server cores have
+      return std::clamp<index_t>(cache / (4 * shape.view_size()), 1, kernel::parallel_sums<typename Context::backend>::views_at_once);
+    }
+  };
   /// What depends on the scan only, made once for many projections: for kernels of tasks.
   template <class Context> struct task_tables {
     pass_list forward, back;  // in view order; by taps
@@ -35,6 +69,7 @@ template <> struct projector<parallel_geometry> {
     index_t views_per_task = 0, two_tap_passes = 0;
     table<kernel::parallel_pass, Context> placed_forward, placed_back;
     table<std::int32_t, Context> placed_order;
+    std::optional<list_tables<Context>> lists;
 
     task_tables(Context const& ctx, parallel_scan const& s, index_t views_of_forward_task)
         : forward(kernel::make_passes(s)),
@@ -53,8 +88,12 @@ template <> struct projector<parallel_geometry> {
     }
     /// Twice the views of other tasks: every task reads the whole volume, a quarter of the time at 128 with half as many.
     task_tables(Context const& ctx, parallel_scan const& s) : task_tables(ctx, s, std::clamp<index_t>(s.geometry().views / 4, 1, 32)) {}
-    /// For sinks that work on scratch: a task's views fit the second-level cache.
-    task_tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const& shape) : task_tables(ctx, s, fitting_views<Context>(s, shape)) {}
+    /// For an iterative reconstruction, with what small subsets need.
+    task_tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const& shape)
+        : task_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {
+      if (std::any_of(forward.begin(), forward.end(), [](auto const& p) { return p.window; })) return;
+      lists.emplace(ctx, forward, shape);
+    }
     task_tables(task_tables const&) = delete;
     task_tables& operator=(task_tables const&) = delete;
   };
@@ -81,12 +120,10 @@ template <> struct projector<parallel_geometry> {
   /// In an iterative reconstruction the projection of a small subset is computed twice on the host, for the line search and for the update: cheaper
   /// than a sinogram that goes to memory and back. The bound is where both cost the same (docs/performance.md).
   template <class Context> static constexpr bool always_keeps_projection = on_device<Context>;
-  template <class Context> static constexpr bool goes_by_views = false;
-  static bool keeps_projection(parallel_geometry const& g, index_t pixels) { return pixels > 3 * g.channels; }
-  template <class Context> static index_t fitting_views(parallel_scan const& s, kernel::chunked_shape const& shape) {
-    constexpr index_t cache = index_t{1} << 20;  // bytes; half of what current server cores have
-    index_t const fitting = std::max<index_t>(1, cache / (4 * shape.view_size()));
-    return std::min(views_of_a_task<Context>(s.geometry().views), fitting);
+  /// And its back projection goes by views, and takes the update of the error along.
+  template <class Context> static constexpr bool goes_by_views = !on_device<Context>;
+  template <class Context> static bool keeps_projection(tables<Context> const& t, kernel::chunked_shape const& shape, index_t pixels) {
+    return !t.lists || pixels > 4 * shape.channels;
   }
 
   /// The layout of sinograms that are both projected from and back projected: chunks that suit the registers of the back projection.
@@ -116,7 +153,7 @@ template <> struct projector<parallel_geometry> {
     } else {
       kernel::parallel_forward<B, Sink> kernel{
           {cylinders, inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets), observe(ctx, t.placed_forward),
-           observe(ctx, t.placed_order), {t.ranges.data(), static_cast<index_t>(t.ranges.size())}, shape, plan.groups.all()}, t.views_per_task, sink};
+           observe(ctx, t.placed_order), {t.ranges.data(), static_cast<index_t>(t.ranges.size())}, shape, plan.groups.all()}, sink};
       kernel.plan_scratch();
       launch(ctx, forward_tasks<Context>(t, shape), kernel);
     }
@@ -130,12 +167,53 @@ template <> struct projector<parallel_geometry> {
       launch_blocks(ctx, kernel::parallel_block_back<B>{inside, cylinders, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
                                                         observe(ctx, t.placed_back), t.placed_back.size(), shape, coeff_power == 2, plan.groups.all()});
     } else {
-      kernel::parallel_back<B> kernel{inside, cylinders, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                      observe(ctx, t.placed_back), t.two_tap_passes, t.placed_back.size(), shape, coeff_power == 2, plan.groups.all(),
-                                      kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * shape.chunks * shape.width, back_workers(ctx, plan))};
+      auto const batches = kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * shape.chunks * shape.width, back_workers(ctx, plan));
+      kernel::parallel_back<B> kernel{{inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.placed_back), shape, coeff_power == 2,
+                                       plan.groups.all(), batches},
+                                      cylinders, observe(ctx, plan.offsets), t.two_tap_passes, t.placed_back.size()};
       kernel.plan_scratch();
-      launch(ctx, kernel.batches.count, kernel);
+      launch(ctx, batches.count, kernel);
     }
+  }
+
+  /// The part of the kernels of small subsets that knows the pixels. cylinders: (pixels, chunks * width), in the order of the plan.
+  template <class Context>
+  static kernel::parallel_list<typename Context::backend> list_of(Context const& ctx, task_tables<Context> const& t, kernel::chunked_shape const& shape,
+                                                                  temporary<float, Context> const& cylinders, placed_plan<Context> const& plan) {
+    return {observe(ctx, cylinders), observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.lists->placed), shape, plan.pixels,
+            {}, {}, {}, {}, {}, {}};
+  }
+  /// Projects a small list; the sink gets the channels, a view a task.
+  template <class Context, class Sink>
+  static void forward_list(Context const& ctx, task_tables<Context> const& t, kernel::chunked_shape const& shape, temporary<float, Context> const& cylinders,
+                           placed_plan<Context> const& plan, Sink const& sink) {
+    kernel::parallel_forward_list<typename Context::backend, Sink> kernel{list_of(ctx, t, shape, cylinders, plan), sink};
+    kernel.plan_scratch();
+    launch(ctx, shape.views, kernel);
+  }
+  /// Floats that back_by_views needs for so many pixels; 0 where it would not save traffic.
+  template <class Context> static index_t parts_by_views(task_tables<Context> const& t, kernel::chunked_shape const& shape, index_t pixels) {
+    if (keeps_projection<Context>(t, shape, pixels)) return 0;
+    index_t const floats = std::ssize(t.lists->ranges) * pixels * shape.chunks * shape.width;
+    return 2 * floats <= shape.size() ? floats : 0;
+  }
+  /// x = A' (w e) over a list, where the error first loses the step of the subset before, if there is one: one pass over it.
+  template <bool Weighted, class Context, class Cylinders>
+  static void back_by_views(Context const& ctx, task_tables<Context> const& t, kernel::subtract_views<typename Context::backend, Weighted> const& error,
+                            temporary<float, Context> const& step, placed_plan<Context> const* before, placed_plan<Context> const& plan,
+                            temporary<float, Context> const& parts, Cylinders cylinders) {
+    using B = typename Context::backend;
+    auto const& shape = error.shape;
+    auto const groups = plan.groups.all();
+    index_t const tasks = std::ssize(t.lists->ranges);
+    kernel::parallel_back_by_views<B, Weighted> kernel{
+        {error.error, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.lists->placed), shape, false, groups, {groups.size(), 1}},
+        {t.lists->ranges.data(), tasks}, list_of(ctx, t, shape, step, before ? *before : plan), error, before != nullptr, observe(ctx, parts), plan.pixels,
+        t.lists->block};
+    kernel.plan_scratch();
+    launch(ctx, tasks, kernel);
+    launch(ctx, groups.size(), kernel::add_parts<B>{observe(ctx, parts), cylinders, observe(ctx, plan.offsets), tasks, plan.pixels,
+                                                    {shape.rows, shape.chunks * shape.width}, groups});
   }
 
   /// The layout of a projection that nothing is projected back from.

@@ -6,44 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "mbirk/kernel/device/add_up.hpp"
 #include "mbirk/kernel/host/error_sinogram.hpp"
 #include "mbirk/kernel/host/vcd.hpp"
 #include "mbirk/projector/operations.hpp"
+#include "mbirk/recon/vcd_subset.hpp"
 
 namespace mbirk::detail {
-
-/// The numbers that every subset update uses.
-struct vcd_settings {
-  double sigma_y = 1, max_alpha = 1.5;
-  bool positivity = false;
-  std::vector<float> damping;  ///< s_k, or empty
-};
-
-/// What the initial image is multiplied by: 1, or what makes its projection fit best, from accurate sums or from those of MBIRJAX.
-enum class initial_scale { one, fit, float32_fit };
-
-/// A subset of a partition, planned once for all its updates. The partition must outlive it.
-template <class Context> struct vcd_subset {
-  kernel::pixel_plan plan;
-  placed_plan<Context> placed;
-  std::vector<kernel::entry_range> cuts;
-  table<kernel::entry_range, Context> ranges;
-  table<std::int32_t, Context> pixels;  // ascending
-
-  vcd_subset(Context const& ctx, std::span<std::int32_t const> ascending, index_t rows, index_t cols, index_t slices)
-      : plan(kernel::plan_list(ascending, rows, cols, slices)),
-        placed(ctx, plan),
-        cuts(kernel::cut_entries(ascending, kernel::group_pixels)),
-        ranges(ctx, cuts, "ranges of pixels"),
-        pixels(ctx, ascending.data(), static_cast<index_t>(ascending.size()), "subset") {}
-  index_t size() const noexcept { return pixels.size(); }
-  vcd_subset(vcd_subset const&) = delete;
-  vcd_subset& operator=(vcd_subset const&) = delete;
-};
 
 template <class Context, class Geometry> class vcd_engine {
   using B = typename Context::backend;
@@ -67,10 +38,8 @@ template <class Context, class Geometry> class vcd_engine {
   /// Makes room for the updates of a subset. Called for each of them before make_error, which uses the same room.
   void reserve(index_t pixels) {
     if (!kept_ && keeps(pixels)) kept_.emplace(ctx_, "weighted projection", shape_.size());
-    if constexpr (goes_by_views) {
-      index_t const floats = P::template parts_by_views<Context>(tables_, shape_, pixels);
-      if (floats > 0 && (!parts_ || parts_->size() < floats)) parts_.emplace(ctx_, "parts of the back projection", floats);
-    }
+    if (index_t const floats = floats_by_views(pixels); floats > 0) grow(parts_, "parts of the back projection", floats);
+    if (!keeps(pixels)) grow(step_, "step", pixels * shape_.chunks * shape_.width);
   }
 
   kernel::chunked_shape const& shape() const noexcept { return shape_; }
@@ -159,7 +128,7 @@ template <class Context, class Geometry> class vcd_engine {
     back(subset, direction);
     double const c = 1 / (o.sigma_y * o.sigma_y);
     temporary<double, Context> slopes(ctx_, "direction sums", 2 * plan.groups.size());
-    temporary<double, Context> squares(ctx_, "line search sums", P::template forward_tasks<Context>(tables_, shape_));
+    temporary<double, Context> squares(ctx_, "line search sums", measuring_tasks(subset.size()));
     find_direction(prior, plan, direction, curvature, o, c, slopes);
     measure(subset, direction, squares);
     auto const alpha = search({c, o.max_alpha}, slopes, squares, place);
@@ -172,11 +141,12 @@ template <class Context, class Geometry> class vcd_engine {
         launch(ctx_, ranges.size(),
                kernel::vcd_keep_positive<B>{pixels, observe_recon(), observe(ctx_, direction), g.recon_cols, g.slices, recon_.stride(0), recon_.stride(1),
                                             alpha, epsilon, ranges});
+        place_step(subset, direction);
       }
       if (keeps(subset.size())) measure(subset, direction, squares);  // the kept projection must be that of the clipped direction
     }
-    if (by_views(subset.size())) pending_ = alpha;
-    else subtract(subset, direction, alpha);
+    if (by_views(subset.size())) pending_ = pending_step{&subset, alpha};
+    else subtract(subset, alpha);
 
     [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
     index_t const tasks = ranges.size();
@@ -195,8 +165,7 @@ template <class Context, class Geometry> class vcd_engine {
   /// Brings the error up to date: the step of a subset may be left to the back projection of the next one.
   void settle() {
     if (!pending_) return;
-    [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
-    launch(ctx_, blocks(), subtract_kept(*pending_));
+    subtract(*pending_->subset, pending_->alpha);
     pending_.reset();
   }
 
@@ -220,6 +189,9 @@ template <class Context, class Geometry> class vcd_engine {
   auto observe_recon() const { return observe(ctx_, recon_, "recon", array_role::output); }
 
  private:
+  void grow(std::optional<temporary<float, Context>>& room, char const* name, index_t floats) {
+    if (!room || room->size() < floats) room.emplace(ctx_, name, floats);
+  }
   index_t padded_slices() const noexcept { return std::max<index_t>(1, ceil_div(recon_.extent(2), B::lanes)) * B::lanes; }
   index_t blocks() const noexcept { return shape_.chunks * shape_.views; }
   double samples() const noexcept { return static_cast<double>(shape_.views) * static_cast<double>(shape_.rows) * static_cast<double>(shape_.channels); }
@@ -291,23 +263,34 @@ template <class Context, class Geometry> class vcd_engine {
     }
   }
 
+  /// Room for the sums of a back projection of so many pixels by views; 0 where it does not go by views.
+  index_t floats_by_views([[maybe_unused]] index_t pixels) const {
+    if constexpr (goes_by_views) return P::template parts_by_views<Context>(tables_, shape_, pixels);
+    else return 0;
+  }
   /// Whether the back projection of so many pixels goes by views, and takes the error's update along.
   bool by_views(index_t pixels) const {
-    if constexpr (goes_by_views) {
-      index_t const floats = P::template parts_by_views<Context>(tables_, shape_, pixels);
-      return floats > 0 && parts_ && parts_->size() >= floats;
-    } else {
-      return false;
-    }
+    index_t const floats = floats_by_views(pixels);
+    return floats > 0 && parts_ && parts_->size() >= floats;
   }
   kernel::subtract_kept<B> subtract_kept(kernel::step_length alpha) { return {observe(ctx_, *kept_), observe(ctx_, error_), alpha, shape_}; }
+  template <bool Weighted> kernel::subtract_views<B, Weighted> subtract_views(cursor weights, kernel::step_length alpha) {
+    return {weights, observe(ctx_, error_), alpha.get(), shape_};
+  }
   /// A' w e of a subset.
   void back(vcd_subset<Context> const& subset, temporary<float, Context> const& direction) {
     if constexpr (goes_by_views) {
       if (by_views(subset.size())) {
         [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-        P::back_by_views(ctx_, scan_, tables_, subtract_kept(pending_.value_or(kernel::step_length{})), pending_.has_value(), subset.placed, *parts_,
-                         observe(ctx_, direction));
+        auto const alpha = pending_ ? pending_->alpha : kernel::step_length{};
+        if constexpr (always_keeps) {
+          P::back_by_views(ctx_, scan_, tables_, subtract_kept(alpha), pending_.has_value(), subset.placed, *parts_, observe(ctx_, direction));
+        } else {
+          auto const* before = pending_ ? &pending_->subset->placed : nullptr;
+          with_weights([&](auto weighted, auto w) {
+            P::back_by_views(ctx_, tables_, subtract_views<weighted>(w, alpha), *step_, before, subset.placed, *parts_, observe(ctx_, direction));
+          });
+        }
         pending_.reset();
         return;
       }
@@ -320,18 +303,34 @@ template <class Context, class Geometry> class vcd_engine {
   /// Whether w A d of a subset is kept from the line search to the update, or projected again.
   bool keeps(index_t pixels) const {
     if constexpr (always_keeps) return true;
-    else return P::keeps_projection(scan_.geometry(), pixels);
+    else return P::template keeps_projection<Context>(tables_, shape_, pixels);
+  }
+  /// Puts d where it is projected from, if its projection is not kept.
+  void place_step([[maybe_unused]] vcd_subset<Context> const& subset, [[maybe_unused]] temporary<float, Context> const& direction) {
+    if constexpr (!always_keeps) {
+      if (keeps(subset.size())) return;
+      auto const& plan = subset.placed;
+      launch(ctx_, plan.groups.size(),
+             kernel::place_cylinders<B>{observe(ctx_, direction), observe(ctx_, *step_), observe(ctx_, plan.offsets), shape_, plan.groups.all()});
+    }
+  }
+  index_t measuring_tasks([[maybe_unused]] index_t pixels) const {
+    if constexpr (!always_keeps) {
+      if (!keeps(pixels)) return shape_.views;
+    }
+    return P::template forward_tasks<Context>(tables_, shape_);
   }
   /// w (A d)^2, a sum for every task; w A d may be kept.
   void measure(vcd_subset<Context> const& subset, temporary<float, Context> const& direction, temporary<double, Context> const& partial) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("line search");
+    place_step(subset, direction);
     with_weights([&](auto weighted, auto w) {
-      auto const project = [&](auto keep, typename B::template cursor<float> target) {
-        kernel::measure_views<B, weighted, keep> sink{w, observe(ctx_, partial), shape_};
-        P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), subset.placed, target, shape_, sink);
-      };
-      if (keeps(subset.size())) project(std::true_type{}, observe(ctx_, *kept_));
-      else if constexpr (!always_keeps) project(std::false_type{}, {});
+      if (keeps(subset.size())) {
+        kernel::measure_views<B, weighted, true> const sink{w, observe(ctx_, partial), shape_};
+        P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), subset.placed, observe(ctx_, *kept_), shape_, sink);
+      } else if constexpr (!always_keeps) {
+        P::forward_list(ctx_, tables_, shape_, *step_, subset.placed, kernel::measure_views<B, weighted, false>{w, observe(ctx_, partial), shape_});
+      }
     });
   }
   /// The step that minimises the parabola along the direction.
@@ -360,19 +359,19 @@ template <class Context, class Geometry> class vcd_engine {
       return operation_ + std::string(": the line search found no finite step: the data, the first image, weights or sigmas are not finite or out of range");
     });
   }
-  /// w e -= alpha w A d.
-  void subtract(vcd_subset<Context> const& subset, temporary<float, Context> const& direction, kernel::step_length alpha) {
+  /// w e -= alpha w A d, of the subset whose projection or direction is kept.
+  void subtract([[maybe_unused]] vcd_subset<Context> const& subset, kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
     if (keeps(subset.size())) {
       launch(ctx_, blocks(), subtract_kept(alpha));
     } else if constexpr (!always_keeps) {
       with_weights([&](auto weighted, auto w) {
-        kernel::subtract_views<B, weighted> sink{w, observe(ctx_, error_), alpha.get(), shape_};
-        P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), subset.placed, {}, shape_, sink);
+        P::forward_list(ctx_, tables_, shape_, *step_, subset.placed, subtract_views<weighted>(w, alpha));
       });
     }
   }
 
+  struct pending_step { vcd_subset<Context> const* subset; kernel::step_length alpha; };
   Context const& ctx_;
   scan<Geometry> const& scan_;
   view<float, 3> recon_;
@@ -384,8 +383,9 @@ template <class Context, class Geometry> class vcd_engine {
   std::vector<step> steps_;
   std::optional<temporary<double, Context>> placed_steps_;  // (subsets, 2): alpha, change
   std::optional<temporary<float, Context>> weights_, kept_;  // w; w A d of the last line search
+  std::optional<temporary<float, Context>> step_;            // d of the last line search, in the order of its plan, (pixels, chunks * width)
   std::optional<temporary<float, Context>> parts_;           // of a back projection by views
-  std::optional<kernel::step_length> pending_;               // what the error has still to lose of what is kept
+  std::optional<pending_step> pending_;                      // what the error has still to lose
 };
 
 }  // namespace mbirk::detail

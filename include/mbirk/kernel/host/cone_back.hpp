@@ -135,14 +135,6 @@ template <class B, int Power, bool Unit> struct cone_columns {
   }
 };
 
-/// A cylinder in scratch, whose upper half is reversed in a mirrored view, to where it belongs. at(k): its pack k.
-template <class B, class At> MBIRK_INLINE void put_cylinder(cone_view<B> const& view, At const& at, typename B::template cursor<float> to) noexcept {
-  index_t const half = view.half_slices(), slices = view.geometry.slices;
-  for (index_t k = 0; k < least(half, slices); k += B::lanes) store_lanes<B>(to + k, at(k), lanes_at<B>(k, slices));
-  if (view.mirrored)
-    for (index_t k = 0; k < half; k += B::lanes) B::store(to + (slices - B::lanes - k), reversed<B>(at(half + k)));
-}
-
 /// A task is a batch.
 template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Power, Unit> {
   using base = cone_columns<B, Power, Unit>;
@@ -173,7 +165,7 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
     for (index_t g = 0; g < batch.size(); ++g)
       for (int p = 0; p < batch[g].count; ++p) {
         auto const from = x + (g * tile_size() + p * padded);
-        put_cylinder(this->view, [&](index_t k) MBIRK_FLAT { return B::load(from + k); }, cylinders + G::load_value(offsets + (batch[g].first + p)));
+        put_cylinder<B>(this->view.shape(), [&](index_t k) MBIRK_FLAT { return B::load(from + k); }, cylinders + G::load_value(offsets + (batch[g].first + p)));
       }
   }
 
@@ -208,31 +200,6 @@ template <class B> struct cone_back_by_views : cone_columns<B, 1, false> {
         for (index_t g = this->batches.first(b); g < this->batches.first(b + 1); ++g)
           this->add_view(this->groups[g], v, x + this->groups[g].first * padded, next, s);
       }
-  }
-};
-
-/// Cylinders as sums of such parts, in the order of the tasks. A task is a group.
-template <class B> struct add_parts {
-  using G = typename B::geometry;
-  cone_view<B> view;
-  typename B::template cursor<float const> parts;
-  typename B::template cursor<float> cylinders;
-  typename G::template cursor<index_t const> offsets;
-  index_t count, pixels;
-  list<pixel_group> groups;
-
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    auto const& group = groups[task];
-    index_t const padded = view.padded_slices;
-    for (index_t p = group.first; p < group.first + group.count; ++p) {
-      auto const total = [&](index_t k) MBIRK_FLAT {
-        auto sum = B::load(parts + (p * padded + k));
-        for (index_t t = 1; t < count; ++t) sum = sum + B::load(parts + ((t * pixels + p) * padded + k));
-        return sum;
-      };
-      put_cylinder(view, total, cylinders + G::load_value(offsets + p));
-    }
-    B::note_lanes(group.count * view.geometry.slices, group.count * padded);
   }
 };
 

@@ -148,7 +148,6 @@ template <class B> struct cone_views {
 
 /// Sink: what happens to the views of a task once they are summed (sink.hpp).
 template <class B, class Sink = keep_views<B>> struct cone_forward : cone_views<B> {
-  static_assert(!Sink::in_scratch, "cone views are summed in the sinogram: two projections cost more than one array");
   Sink sink{};
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "mbirk/kernel/host/add_parts.hpp"
 #include "mbirk/kernel/host/plan.hpp"
 #include "mbirk/kernel/host/resample.hpp"
 #include "mbirk/kernel/host/scratch.hpp"
@@ -50,11 +51,6 @@ inline bool is_mirrored(cone_scan const& s, int lanes) {
          std::all_of(at.begin(), at.end(), [&](auto const& p) { return g.recon_slice_offset == p.z_shift; });
 }
 
-/// A pack from back to front.
-template <class B> MBIRK_INLINE typename B::pack reversed(typename B::pack x) {
-  return lookup(x, B::iota() * B::broadcast(std::int32_t{-1}) + B::broadcast(std::int32_t{B::lanes - 1}));
-}
-
 /// What the cone kernels share: where arrays lie in scratch, and how one view of a group is prepared.
 template <class B> struct cone_view {
   using G = typename B::geometry;
@@ -81,6 +77,7 @@ template <class B> struct cone_view {
     secants = layout.add<float>("secants", 2 * padded_slices);
   }
 
+  MBIRK_HD cylinder_shape shape() const noexcept { return {geometry.slices, padded_slices, mirrored}; }
   /// Slices, and rows of so many, that weights are found for.
   MBIRK_HD index_t half_slices() const noexcept { return mirrored ? padded_slices / 2 : padded_slices; }
   MBIRK_HD index_t half(index_t width) const noexcept { return mirrored ? width / 2 : width; }

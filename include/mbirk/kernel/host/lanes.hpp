@@ -24,6 +24,11 @@ template <class B> MBIRK_INLINE typename B::pack only_lanes(typename B::pack x, 
   return n == B::lanes ? x : select(B::constant(0) < B::first_lanes(n), x, other);
 }
 
+/// A pack from back to front.
+template <class B> MBIRK_INLINE typename B::pack reversed(typename B::pack x) {
+  return lookup(x, B::iota() * B::broadcast(std::int32_t{-1}) + B::broadcast(std::int32_t{B::lanes - 1}));
+}
+
 /// `length` elements of a line, then zeros up to `width`, a multiple of the lanes.
 template <class B, class From, class To> MBIRK_INLINE void copy_padded(From from, index_t length, To to, index_t width) {
   for (index_t k = 0; k < width; k += B::lanes) {

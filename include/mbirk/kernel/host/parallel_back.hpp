@@ -27,53 +27,39 @@ template <class B, int Most, class F> MBIRK_INLINE void with_packs(int n, F cons
 /// stay in registers. Of 16 registers a third channel is spilled, which costs less than finding weights for shorter chunks.
 template <class B> inline constexpr int most_chunk_packs = B::lanes == 16 ? 8 : 6;
 
-template <class B> struct parallel_back {
+/// Sums over views of weights times samples, for the pixels of groups; which views, pixels and chunks a task has is up to the kernel.
+template <class B> struct parallel_sums {
   using G = typename B::geometry;
-  static constexpr int views_at_once = 8, far_list_views_at_once = 4;  // a list reads much of a view: so many fit into a second-level cache
+  static constexpr int views_at_once = 8;
   static constexpr int most_packs = most_chunk_packs<B>;
 
   typename B::template cursor<float const> sinogram;              // channel-major
-  typename B::template cursor<float> cylinders;
   typename G::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
-  typename G::template cursor<index_t const> offsets;             // of their cylinders
-  typename G::template cursor<parallel_pass const> passes;        // sorted: two taps, then three
-  index_t two_tap_passes, all_passes;
+  typename G::template cursor<parallel_pass const> passes;
   chunked_shape shape;
   bool squared;
   list<pixel_group> groups;
-  group_batches batches;                                           // a task each
+  group_batches batches;
   scratch_layout layout{};
-  scratch_part tile{}, first{}, weights{};
+  scratch_part first{}, weights{};
 
-  /// Reserves the scratch parts; called once before the launch.
   void plan_scratch() {
-    tile = layout.add<float>("tile", batches.largest() * tile_size());
     first = layout.add<std::int32_t>("first channel", batches.largest() * firsts_size);
     weights = layout.add<float>("weights", batches.largest() * weights_size);
   }
 
-  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const batch = batches.of(task, groups);
-    auto const x = s.template at<float>(tile);
-    for (index_t g = 0; g < batch.size(); ++g)
-      for (index_t k = 0; k < batch[g].count * shape.chunks * shape.width; k += B::lanes) B::store(x + (g * tile_size() + k), B::constant(0));
-    if (batch[0].tile_mask != 0) run<2, true>(batch, 0, two_tap_passes, s), run<3, true>(batch, two_tap_passes, all_passes, s);
-    else run<2, false>(batch, 0, two_tap_passes, s), run<3, false>(batch, two_tap_passes, all_passes, s);
-    for (index_t g = 0; g < batch.size(); ++g)
-      for (int p = 0; p < batch[g].count; ++p)
-        copy_unpadded<B>(x + (g * tile_size() + p * shape.chunks * shape.width), cylinders + G::load_value(offsets + (batch[g].first + p)), shape.rows);
-  }
+ protected:
+  /// Of a cylinder's sums.
+  MBIRK_HD index_t length() const noexcept { return shape.chunks * shape.width; }
 
- private:
-  static constexpr index_t firsts_size = views_at_once * group_pixels, weights_size = 3 * firsts_size;
-  MBIRK_HD index_t tile_size() const noexcept { return group_pixels * shape.chunks * shape.width; }
-
-  /// Tile: the batch is one tile.
-  template <int Taps, bool Tile, class Scratch> MBIRK_HD void run(list<pixel_group> batch, index_t from, index_t to, Scratch const& s) const noexcept {
+  /// Adds passes [from, to), which have so many taps, to the sums x of a batch, (pixels, length()), in blocks of at_once. Tile: the batch is one tile.
+  /// share: what each pixel fetches of the next block (fetched_share). before(first pass, passes, chunk): called before these are read.
+  template <int Taps, bool Tile, class Scratch, class Before>
+  MBIRK_INLINE void add_passes(list<pixel_group> batch, index_t from, index_t to, index_t at_once, index_t share, typename B::template cursor<float> x,
+                               Scratch const& s, Before const& before) const noexcept {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights);
-    auto const x = s.template at<float>(tile);
-    index_t const at_once = Tile || shape.size() <= far_away ? views_at_once : far_list_views_at_once, count = Tile ? 1 : batch.size();
+    index_t const count = Tile ? 1 : batch.size();
     for (index_t block = from; block < to; block += at_once) {
       int const n = static_cast<int>(least<index_t>(at_once, to - block));
       index_t view_offset[views_at_once];
@@ -89,12 +75,13 @@ template <class B> struct parallel_back {
         }
       }
       for (index_t c = 0; c < shape.chunks; ++c) {
+        before(block, n, c);
         auto const chunk = sinogram + shape.offset(c, 0);
-        auto next = next_windows<Tile>(batch, block, at_once, to, c);
+        auto next = next_windows<Tile>(batch, block, at_once, to, c, share);
         for (index_t g = 0; g < count; ++g) {
           with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
             accumulate<Taps, Tile>(packs, batch[g].count, n, view_offset, chunk, l + g * firsts_size, w + g * weights_size,
-                                    x + (g * tile_size() + c * shape.width), next);
+                                   x + ((batch[g].first - batch[0].first) * length() + c * shape.width), next);
           });
           if constexpr (!Tile) next.begin += batch[g].count * next.share;
           B::note_lanes(batch[g].count * n * shape.used(c), batch[g].count * n * shape.width);
@@ -103,6 +90,9 @@ template <class B> struct parallel_back {
     }
   }
 
+ private:
+  static constexpr index_t firsts_size = views_at_once * group_pixels, weights_size = 3 * firsts_size;
+
   /// What comes after a block and chunk: where it lies in every view, and what each pixel fetches of it while this one is summed.
   struct windows {
     int views = 0;
@@ -110,12 +100,13 @@ template <class B> struct parallel_back {
     index_t begin = 0, share = 0, end = 0;  // elements, of a list: those of the first pixel, of each pixel, all
   };
   /// Nothing when the sinogram may be in a cache. A tile reads a few channels of a view.
-  template <bool Tile> MBIRK_HD windows next_windows(list<pixel_group> batch, index_t block, index_t at_once, index_t to, index_t chunk) const noexcept {
+  template <bool Tile>
+  MBIRK_HD windows next_windows(list<pixel_group> batch, index_t block, index_t at_once, index_t to, index_t chunk, index_t share) const noexcept {
     bool const same_views = chunk + 1 < shape.chunks;
     index_t const first = same_views ? block : block + at_once;
     windows next;
-    if constexpr (!Tile) next.share = fetched_share(batch, shape), next.end = shape.view_size();
-    if (Tile ? shape.size() <= far_away : next.share == 0) return next;
+    if constexpr (!Tile) next.share = share, next.end = shape.view_size();
+    if (Tile ? shape.size() <= far_away : share == 0) return next;
     for (; next.views < at_once && first + next.views < to; ++next.views) {
       auto const pass = G::load_value(passes + (first + next.views));
       index_t const channel = Tile ? tile_begin(pass, shape.channels, G::load_value(rows + batch[0].first), G::load_value(cols + batch[0].first)) : 0;
@@ -138,7 +129,7 @@ template <class B> struct parallel_back {
         for (index_t k = from; k < least(from + next.share, next.end); k += fetched_line)
           for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + k);
       }
-      auto const out = x + p * shape.chunks * shape.width;
+      auto const out = x + p * length();
       pack sum[Packs::most];
       packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (int v = 0; v < views; ++v) {
@@ -150,6 +141,44 @@ template <class B> struct parallel_back {
       }
       packs.each([&](auto i) MBIRK_FLAT { B::store(out + i * B::lanes, sum[i]); });
     }
+  }
+};
+
+/// A task is a batch, all of its views and chunks.
+template <class B> struct parallel_back : parallel_sums<B> {
+  using base = parallel_sums<B>;
+  using G = typename B::geometry;
+  static constexpr int far_list_views_at_once = 4;  // a list reads much of a view: so many fit into a second-level cache
+
+  typename B::template cursor<float> cylinders;
+  typename G::template cursor<index_t const> offsets;  // of the planned pixels' cylinders
+  index_t two_tap_passes, all_passes;                  // the passes are sorted: two taps, then three
+  scratch_part tile{};
+
+  void plan_scratch() {
+    tile = this->layout.template add<float>("tile", this->batches.largest() * group_pixels * this->length());
+    base::plan_scratch();
+  }
+
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const batch = this->batches.of(task, this->groups);
+    auto const x = s.template at<float>(tile);
+    index_t const pixels = batch[batch.size() - 1].first + batch[batch.size() - 1].count - batch[0].first;
+    for (index_t k = 0; k < pixels * this->length(); k += B::lanes) B::store(x + k, B::constant(0));
+    if (batch[0].tile_mask != 0) run<true>(batch, x, s);
+    else run<false>(batch, x, s);
+    for (index_t p = 0; p < pixels; ++p)
+      copy_unpadded<B>(x + p * this->length(), cylinders + G::load_value(offsets + (batch[0].first + p)), this->shape.rows);
+  }
+
+ private:
+  template <bool Tile, class Scratch>
+  MBIRK_HD void run(list<pixel_group> batch, typename B::template cursor<float> x, Scratch const& s) const noexcept {
+    index_t const at_once = Tile || this->shape.size() <= far_away ? base::views_at_once : far_list_views_at_once;
+    index_t const share = Tile ? 0 : fetched_share(batch, this->shape);
+    auto const nothing = [](index_t, int, index_t) {};
+    this->template add_passes<2, Tile>(batch, 0, two_tap_passes, at_once, share, x, s, nothing);
+    this->template add_passes<3, Tile>(batch, two_tap_passes, all_passes, at_once, share, x, s, nothing);
   }
 };
 

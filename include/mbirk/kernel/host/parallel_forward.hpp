@@ -14,8 +14,8 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Passes first .. first + count - 1 belong to one task: whole views.
-struct pass_range { index_t first = 0, count = 0; };
+/// Passes first .. first + count - 1 belong to one task: whole views. two_taps: where those are sorted, so many have two taps.
+struct pass_range { index_t first = 0, count = 0, two_taps = 0; };
 
 /// All but what happens to a view once it is summed; that is compiled apart, because this is the large part.
 template <class B> struct parallel_views {
@@ -23,7 +23,7 @@ template <class B> struct parallel_views {
   static constexpr int most_packs = most_chunk_packs<B>;
 
   typename B::template cursor<float const> cylinders;
-  typename B::template cursor<float> sinogram;                    // channel-major; not used when the sink works on scratch
+  typename B::template cursor<float> sinogram;                    // channel-major
   typename G::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
   typename G::template cursor<index_t const> offsets;             // of their cylinders
   typename G::template cursor<parallel_pass const> passes;        // in view order
@@ -150,14 +150,7 @@ template <class B> struct parallel_views {
 /// Sink: what happens to the views of a task once they are summed (sink.hpp).
 template <class B, class Sink = keep_views<B>> struct parallel_forward : parallel_views<B> {
   using G = typename B::geometry;
-  index_t views_per_task;
   Sink sink{};
-  scratch_part block{};
-
-  void plan_scratch() {
-    if constexpr (Sink::in_scratch) block = this->layout.template add<float>("view block", views_per_task * this->shape.view_size());
-    parallel_views<B>::plan_scratch();
-  }
 
   /// Tasks: (chunk, range of views), so that threads go through the same part of the volume side by side.
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
@@ -167,7 +160,7 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward : paralle
     auto const each_pass = [&](auto const& f) {
       for (index_t p = range.first; p < range.first + range.count; ++p) {
         auto const pass = G::load_value(this->passes + p);
-        f(p, pass, target(chunk, pass.view, s));
+        f(p, pass, this->sinogram + at.offset(chunk, pass.view));
       }
     };
     each_pass([&](index_t, parallel_pass const& pass, auto y) {
@@ -190,13 +183,6 @@ template <class B, class Sink = keep_views<B>> struct parallel_forward : paralle
       if (pass.first_tap == 0) out.view(y, chunk, pass.view);
     });
     out.end(task);
-  }
-
- private:
-  /// Where a view is summed.
-  template <class Scratch> MBIRK_INLINE typename B::template cursor<float> target(index_t chunk, index_t view, Scratch const& s) const noexcept {
-    if constexpr (Sink::in_scratch) return s.template at<float>(block) + view % views_per_task * this->shape.view_size();
-    else return this->sinogram + this->shape.offset(chunk, view);
   }
 };
 

@@ -1,0 +1,52 @@
+// Cylinders that tasks have summed in scratch or in parts, and where they belong.
+#pragma once
+
+#include "mbirk/core/list.hpp"
+#include "mbirk/kernel/host/lanes.hpp"
+#include "mbirk/kernel/host/plan.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// How a cylinder of `slices` voxels is summed: padded to whole packs; mirrored: it is exactly two halves, the upper one reversed.
+struct cylinder_shape {
+  index_t slices = 0, padded = 0;
+  bool mirrored = false;
+};
+
+/// Puts such a cylinder where it belongs. at(k): its pack that begins at k.
+template <class B, class At> MBIRK_INLINE void put_cylinder(cylinder_shape const& shape, At const& at, typename B::template cursor<float> to) noexcept {
+  index_t const half = shape.mirrored ? shape.padded / 2 : shape.padded;
+  for (index_t k = 0; k < least(half, shape.slices); k += B::lanes) store_lanes<B>(to + k, at(k), lanes_at<B>(k, shape.slices));
+  if (shape.mirrored)
+    for (index_t k = 0; k < half; k += B::lanes) B::store(to + (shape.slices - B::lanes - k), reversed<B>(at(half + k)));
+}
+
+/// Cylinders as sums of parts, in the order of the tasks that made them. A task is a group.
+template <class B> struct add_parts {
+  using G = typename B::geometry;
+  typename B::template cursor<float const> parts;  // (count, pixels, padded)
+  typename B::template cursor<float> cylinders;
+  typename G::template cursor<index_t const> offsets;
+  index_t count, pixels;
+  cylinder_shape shape;
+  list<pixel_group> groups;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const& group = groups[task];
+    for (index_t p = group.first; p < group.first + group.count; ++p) {
+      auto const total = [&](index_t k) MBIRK_FLAT {
+        auto sum = B::load(parts + (p * shape.padded + k));
+        for (index_t t = 1; t < count; ++t) sum = sum + B::load(parts + ((t * pixels + p) * shape.padded + k));
+        return sum;
+      };
+      put_cylinder<B>(shape, total, cylinders + G::load_value(offsets + p));
+    }
+    B::note_lanes(group.count * shape.slices, group.count * shape.padded);
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,0 +1,42 @@
+// What an update of vectorised coordinate descent is told: settings, and a subset as it was planned. Not for users.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mbirk/kernel/host/vcd.hpp"
+#include "mbirk/projector/operations.hpp"
+
+namespace mbirk::detail {
+
+/// The numbers that every subset update uses.
+struct vcd_settings {
+  double sigma_y = 1, max_alpha = 1.5;
+  bool positivity = false;
+  std::vector<float> damping;  ///< s_k, or empty
+};
+
+/// What the initial image is multiplied by: 1, or what makes its projection fit best, from accurate sums or from those of MBIRJAX.
+enum class initial_scale { one, fit, float32_fit };
+
+/// A subset of a partition, planned once for all its updates. The partition must outlive it.
+template <class Context> struct vcd_subset {
+  kernel::pixel_plan plan;
+  placed_plan<Context> placed;
+  std::vector<kernel::entry_range> cuts;
+  table<kernel::entry_range, Context> ranges;
+  table<std::int32_t, Context> pixels;  // ascending
+
+  vcd_subset(Context const& ctx, std::span<std::int32_t const> ascending, index_t rows, index_t cols, index_t slices)
+      : plan(kernel::plan_list(ascending, rows, cols, slices)),
+        placed(ctx, plan),
+        cuts(kernel::cut_entries(ascending, kernel::group_pixels)),
+        ranges(ctx, cuts, "ranges of pixels"),
+        pixels(ctx, ascending.data(), static_cast<index_t>(ascending.size()), "subset") {}
+  index_t size() const noexcept { return pixels.size(); }
+  vcd_subset(vcd_subset const&) = delete;
+  vcd_subset& operator=(vcd_subset const&) = delete;
+};
+
+}  // namespace mbirk::detail
