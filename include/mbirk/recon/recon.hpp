@@ -278,7 +278,8 @@ template <class Context, class Geometry> class vcd_run {
 /// Cost: set-up one filter, two projections and the Hessian diagonal; an iteration two projections of the pixels of its partition (three in parallel
 /// beam with small subsets, where projecting again is cheaper than keeping a sinogram), and about 74 flops a voxel for the prior. Memory: two
 /// channel-major sinograms (three with weights; one less while iterating if all subsets are small, in parallel beam), the Hessian diagonal, a direction
-/// of the largest subset, and in cone beam with many subsets up to a quarter of a sinogram for sums. The same bits for any number of threads.
+/// of the largest subset (two if small, in parallel beam), and with many subsets up to a quarter (cone beam) or half (parallel beam) of a sinogram for
+/// sums. The same bits for any number of threads.
 /// Source: Bouman and Buzzard, "Vectorized Coordinate Descent for Fast CT Reconstruction" (2024); MBIRJAX.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 recon_record recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
