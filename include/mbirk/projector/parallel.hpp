@@ -66,16 +66,15 @@ template <> struct projector<parallel_geometry> {
     pass_list forward, back;  // in view order; by taps
     std::vector<std::int32_t> order;
     std::vector<kernel::pass_range> ranges;
-    index_t views_per_task = 0, two_tap_passes = 0;
+    index_t two_tap_passes = 0;
     table<kernel::parallel_pass, Context> placed_forward, placed_back;
     table<std::int32_t, Context> placed_order;
     std::optional<list_tables<Context>> lists;
 
-    task_tables(Context const& ctx, parallel_scan const& s, index_t views_of_forward_task)
+    task_tables(Context const& ctx, parallel_scan const& s, index_t views_per_task)
         : forward(kernel::make_passes(s)),
           back(by_taps(forward)),
           order(forward.size() * kernel::group_pixels),
-          views_per_task(views_of_forward_task),
           placed_forward(ctx, forward, "passes"),
           placed_back(ctx, back, "passes"),
           placed_order(ctx, order, "tile order") {
@@ -86,8 +85,7 @@ template <> struct projector<parallel_geometry> {
       }
       two_tap_passes = std::find_if(back.begin(), back.end(), [](auto const& p) { return p.taps == 3; }) - back.begin();
     }
-    /// Twice the views of other tasks: every task reads the whole volume, a quarter of the time at 128 with half as many.
-    task_tables(Context const& ctx, parallel_scan const& s) : task_tables(ctx, s, std::clamp<index_t>(s.geometry().views / 4, 1, 32)) {}
+    task_tables(Context const& ctx, parallel_scan const& s) : task_tables(ctx, s, fitting_views(ctx, s.geometry())) {}
     /// For an iterative reconstruction, with what small subsets need.
     task_tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const& shape)
         : task_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {
@@ -96,6 +94,13 @@ template <> struct projector<parallel_geometry> {
     }
     task_tables(task_tables const&) = delete;
     task_tables& operator=(task_tables const&) = delete;
+
+   private:
+    /// Views of a task of a projection that is kept: many, because each task reads the whole volume, but there are two tasks for every worker.
+    static index_t fitting_views(Context const& ctx, parallel_geometry const& g) {
+      index_t const ranges = ceil_div(index_t{2} * forward_workers(ctx, g.views), forward_shape<Context>(g).chunks);
+      return std::clamp<index_t>(g.views / std::max<index_t>(1, ranges), std::clamp<index_t>(g.views / 4, 1, 8), 64);
+    }
   };
   /// The same for the kernels of a device, which need less.
   template <class Context> struct block_tables {

@@ -52,14 +52,14 @@ template <class B> struct parallel_sums {
   /// Of a cylinder's sums.
   MBIRK_HD index_t length() const noexcept { return shape.chunks * shape.width; }
 
-  /// Adds passes [from, to), which have so many taps, to the sums x of a batch, (pixels, length()), in blocks of at_once. Tile: the batch is one tile.
+  /// Adds passes [from, to), which have so many taps, to the sums x of a batch, (pixels, length()), in blocks of at_once. Tile: of tiles.
   /// share: what each pixel fetches of the next block (fetched_share). before(first pass, passes, chunk): called before these are read.
   template <int Taps, bool Tile, class Scratch, class Before>
   MBIRK_INLINE void add_passes(list<pixel_group> batch, index_t from, index_t to, index_t at_once, index_t share, typename B::template cursor<float> x,
                                Scratch const& s, Before const& before) const noexcept {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights);
-    index_t const count = Tile ? 1 : batch.size();
+    index_t const count = batch.size();
     for (index_t block = from; block < to; block += at_once) {
       int const n = static_cast<int>(least<index_t>(at_once, to - block));
       index_t view_offset[views_at_once];
@@ -77,8 +77,9 @@ template <class B> struct parallel_sums {
       for (index_t c = 0; c < shape.chunks; ++c) {
         before(block, n, c);
         auto const chunk = sinogram + shape.offset(c, 0);
-        auto next = next_windows<Tile>(batch, block, at_once, to, c, share);
+        windows next;
         for (index_t g = 0; g < count; ++g) {
+          if (Tile || g == 0) next = next_windows<Tile>(batch[g], block, at_once, to, c, share);
           with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
             accumulate<Taps, Tile>(packs, batch[g].count, n, view_offset, chunk, l + g * firsts_size, w + g * weights_size,
                                    x + ((batch[g].first - batch[0].first) * length() + c * shape.width), next);
@@ -101,7 +102,7 @@ template <class B> struct parallel_sums {
   };
   /// Nothing when the sinogram may be in a cache. A tile reads a few channels of a view.
   template <bool Tile>
-  MBIRK_HD windows next_windows(list<pixel_group> batch, index_t block, index_t at_once, index_t to, index_t chunk, index_t share) const noexcept {
+  MBIRK_HD windows next_windows(pixel_group const& group, index_t block, index_t at_once, index_t to, index_t chunk, index_t share) const noexcept {
     bool const same_views = chunk + 1 < shape.chunks;
     index_t const first = same_views ? block : block + at_once;
     windows next;
@@ -109,7 +110,7 @@ template <class B> struct parallel_sums {
     if (Tile ? shape.size() <= far_away : share == 0) return next;
     for (; next.views < at_once && first + next.views < to; ++next.views) {
       auto const pass = G::load_value(passes + (first + next.views));
-      index_t const channel = Tile ? tile_begin(pass, shape.channels, G::load_value(rows + batch[0].first), G::load_value(cols + batch[0].first)) : 0;
+      index_t const channel = Tile ? tile_begin(pass, shape.channels, G::load_value(rows + group.first), G::load_value(cols + group.first)) : 0;
       next.at[next.views] = sinogram + (shape.offset(same_views ? chunk + 1 : 0, pass.view) + channel * shape.width);
     }
     return next;

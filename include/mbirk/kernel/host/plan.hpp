@@ -52,25 +52,29 @@ struct pixel_plan {
   }
 };
 
-/// The pixels of a grid where mask is 1 (every pixel without a mask), by tiles. Pixel (i, j) lies at i row_stride + j col_stride.
+/// The pixels of a grid where mask is 1 (every pixel without a mask), by tiles, and these in blocks of 4 x 4 and 2 x 2, so that successive ones share much
+/// of their channels. Pixel (i, j) lies at i row_stride + j col_stride.
 inline pixel_plan plan_grid(index_t rows, index_t cols, std::uint8_t const* mask, index_t row_stride, index_t col_stride) {
   pixel_plan plan;
   auto const most = static_cast<std::size_t>(rows * cols);
   plan.rows.resize(most), plan.cols.resize(most), plan.offsets.resize(most);
   std::size_t n = 0;
-  for (index_t i0 = 0; i0 < rows; i0 += tile_side)
-    for (index_t j0 = 0; j0 < cols; j0 += tile_side) {
-      pixel_group group{static_cast<index_t>(n), 0, 0};
-      for (index_t i = i0; i < std::min(rows, i0 + tile_side); ++i)
-        for (index_t j = j0; j < std::min(cols, j0 + tile_side); ++j) {
-          if (mask && !mask[i * cols + j]) continue;
-          plan.rows[n] = static_cast<std::int32_t>(i), plan.cols[n] = static_cast<std::int32_t>(j);
-          plan.offsets[n++] = i * row_stride + j * col_stride;
-          group.tile_mask |= std::uint64_t{1} << ((i - i0) * tile_side + (j - j0));
-        }
-      group.count = static_cast<int>(static_cast<index_t>(n) - group.first);
-      if (group.count > 0) plan.groups.push_back(group);
-    }
+  auto const add_tile = [&](index_t i0, index_t j0) {
+    pixel_group group{static_cast<index_t>(n), 0, 0};
+    for (index_t i = i0; i < std::min(rows, i0 + tile_side); ++i)
+      for (index_t j = j0; j < std::min(cols, j0 + tile_side); ++j) {
+        if (mask && !mask[i * cols + j]) continue;
+        plan.rows[n] = static_cast<std::int32_t>(i), plan.cols[n] = static_cast<std::int32_t>(j);
+        plan.offsets[n++] = i * row_stride + j * col_stride;
+        group.tile_mask |= std::uint64_t{1} << ((i - i0) * tile_side + (j - j0));
+      }
+    group.count = static_cast<int>(static_cast<index_t>(n) - group.first);
+    if (group.count > 0) plan.groups.push_back(group);
+  };
+  for (index_t i0 = 0; i0 < rows; i0 += 4 * tile_side)
+    for (index_t j0 = 0; j0 < cols; j0 += 4 * tile_side)
+      for (int k = 0; k < 16; ++k)  // bits: row, column of the 2 x 2 block; of the tile in it
+        add_tile(i0 + tile_side * (2 * (k >> 3 & 1) + (k >> 1 & 1)), j0 + tile_side * (2 * (k >> 2 & 1) + (k & 1)));
   plan.rows.resize(n), plan.cols.resize(n), plan.offsets.resize(n);
   plan.finish();
   return plan;
@@ -104,12 +108,12 @@ inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, 
   return plan;
 }
 
-/// Tiles read a few channels of a view: each is a batch. Groups of a list read much of it: as many as fit into half of a second-level cache with their
-/// sums (bytes of a group), but no fewer batches than workers.
+/// Four tiles that are neighbours are a batch, because their channels overlap, but fewer where that leaves too few batches for the workers. Groups of a list
+/// read much of a view: as many as fit into half of a second-level cache with their sums (bytes of a group), but no fewer batches than workers.
 inline group_batches batch_groups(list<pixel_group> groups, index_t bytes, int workers) {
   constexpr index_t cache = index_t{1} << 19;
   index_t const count = groups.size();
-  if (count == 0 || groups[0].tile_mask != 0) return {count, count};
+  if (count == 0 || groups[0].tile_mask != 0) return {count, std::max(ceil_div(count, index_t{4}), std::min(count, index_t{16} * workers))};
   index_t const fitting = std::max<index_t>(1, cache / std::max<index_t>(1, bytes));
   return {count, std::min(count, std::max<index_t>(ceil_div(count, fitting), workers))};
 }
