@@ -9,6 +9,7 @@
 
 #include "mbirk/kernel/device/parallel_block_back.hpp"
 #include "mbirk/kernel/device/parallel_gather.hpp"
+#include "mbirk/kernel/host/cylinders.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/parallel_forward.hpp"
 #include "mbirk/kernel/host/parallel_hessian.hpp"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mbirk/kernel/device/add_up.hpp"
+#include "mbirk/kernel/host/cylinders.hpp"
 #include "mbirk/kernel/host/error_sinogram.hpp"
 #include "mbirk/kernel/host/vcd.hpp"
 #include "mbirk/projector/operations.hpp"

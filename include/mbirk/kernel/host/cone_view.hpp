@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "mbirk/kernel/host/add_parts.hpp"
+#include "mbirk/kernel/host/cylinders.hpp"
 #include "mbirk/kernel/host/plan.hpp"
 #include "mbirk/kernel/host/resample.hpp"
 #include "mbirk/kernel/host/scratch.hpp"

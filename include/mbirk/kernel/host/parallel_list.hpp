@@ -136,24 +136,6 @@ template <class B> struct parallel_list {
   }
 };
 
-/// Puts cylinders in the order of their plan, padded with zeros. A task is a group.
-template <class B> struct place_cylinders {
-  using G = typename B::geometry;
-  typename B::template cursor<float const> from;       // (pixels, rows) in the order of the list
-  typename B::template cursor<float> to;               // (pixels, chunks * width)
-  typename G::template cursor<index_t const> offsets;  // in `from`
-  chunked_shape shape;
-  list<pixel_group> groups;
-
-  MBIRK_HD void operator()(index_t task) const noexcept {
-    auto const& group = groups[task];
-    index_t const length = shape.chunks * shape.width;
-    for (index_t p = group.first; p < group.first + group.count; ++p)
-      copy_padded<B>(from + G::load_value(offsets + p), shape.rows, to + p * length, length);
-    B::note_lanes(group.count * shape.rows, group.count * length);
-  }
-};
-
 /// Projects a list; the sink gets the channels. A task is a view.
 template <class B, class Sink> struct parallel_forward_list : parallel_list<B> {
   Sink sink;

@@ -1,13 +1,32 @@
-// Cylinders that tasks have summed in scratch or in parts, and where they belong.
+// Cylinders of lists: put in the order of a plan to be projected; summed in scratch or in parts, and put where they belong.
 #pragma once
 
 #include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/lanes.hpp"
+#include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/plan.hpp"
 
 MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
+
+/// Puts cylinders in the order of their plan, padded with zeros. A task is a group.
+template <class B> struct place_cylinders {
+  using G = typename B::geometry;
+  typename B::template cursor<float const> from;       // (pixels, rows) in the order of the list
+  typename B::template cursor<float> to;               // (pixels, chunks * width)
+  typename G::template cursor<index_t const> offsets;  // in `from`
+  chunked_shape shape;
+  list<pixel_group> groups;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const& group = groups[task];
+    index_t const length = shape.chunks * shape.width;
+    for (index_t p = group.first; p < group.first + group.count; ++p)
+      copy_padded<B>(from + G::load_value(offsets + p), shape.rows, to + p * length, length);
+    B::note_lanes(group.count * shape.rows, group.count * length);
+  }
+};
 
 /// How a cylinder of `slices` voxels is summed: padded to whole packs; mirrored: it is exactly two halves, the upper one reversed.
 struct cylinder_shape {
