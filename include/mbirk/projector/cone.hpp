@@ -97,7 +97,7 @@ template <> struct projector<cone_geometry> {
                                     observe(ctx, t.placed_positions), observe(ctx, t.placed_elevations), t.elevations.stride, shape,
                                     {t.padded_slices / B::lanes, block_back::most_packs}, plan.groups.all()});
     } else {
-      auto const batches = kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, back_workers(ctx, plan));
+      auto const batches = kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, workers_for(ctx, plan.groups.size()));
       kernel::cone_back<B, Power, Unit> kernel{{make_cone_view(ctx, s, t, plan), inside, shape, plan.groups.all(), batches}, cylinders, observe(ctx, plan.offsets)};
       kernel.plan_scratch();
       launch(ctx, kernel.batches.count, kernel);

@@ -84,13 +84,8 @@ template <class Context> index_t views_of_a_task(index_t views) {
   return on_device<Context> ? 1 : std::clamp<index_t>(views / 8, 1, 16);
 }
 
-/// How many workers share the views of a projection whose tasks nothing but time depends on.
-template <class Exec, class Instr> int forward_workers(context<Exec, Instr> const& ctx, index_t views) { return Instr::serial ? 1 : ctx.exec.workers(views); }
-
-/// How many workers share the groups of a back projection. Its sums do not depend on that.
-template <class Exec, class Instr> int back_workers(context<Exec, Instr> const& ctx, placed_plan<context<Exec, Instr>> const& plan) {
-  return Instr::serial ? 1 : ctx.exec.workers(plan.groups.size());
-}
+/// How many workers share the views of a projection or the groups of a back projection, where no sum depends on that. One where work is counted.
+template <class Exec, class Instr> int workers_for(context<Exec, Instr> const& ctx, index_t parts) { return Instr::serial ? 1 : ctx.exec.workers(parts); }
 
 /// A kernel of blocks, on as many as it says; none when it has no work.
 template <class Context, class Kernel> void launch_blocks(Context const& ctx, Kernel const& kernel) {

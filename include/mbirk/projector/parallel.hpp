@@ -24,12 +24,14 @@ template <> struct projector<parallel_geometry> {
                               *hessian_name = "parallel_hessian_diagonal";
 
   using pass_list = std::vector<kernel::parallel_pass>;
-  /// Those of two taps first, so that a block of views has one kind. Returns how many they are.
-  static index_t sort_by_taps(std::span<kernel::parallel_pass> passes) {
+  /// Those of two taps first, so that a block of views has one kind.
+  static void sort_by_taps(std::span<kernel::parallel_pass> passes) {
     std::sort(passes.begin(), passes.end(), [](auto const& a, auto const& b) {
       return std::tuple(a.taps, a.view, a.first_tap) < std::tuple(b.taps, b.view, b.first_tap);
     });
-    return std::find_if(passes.begin(), passes.end(), [](auto const& p) { return p.taps == 3; }) - passes.begin();
+  }
+  static index_t two_taps(std::span<kernel::parallel_pass const> passes) {
+    return std::count_if(passes.begin(), passes.end(), [](auto const& p) { return p.taps == 2; });
   }
   static pass_list by_taps(pass_list passes) {
     sort_by_taps(passes);
@@ -53,7 +55,9 @@ template <> struct projector<parallel_geometry> {
       index_t const each = std::max<index_t>(1, views / 16);
       for (index_t v = 0; v < views; v += each) {
         index_t const count = std::min(each, views - v);
-        made.push_back({v, count, sort_by_taps(std::span(passes).subspan(static_cast<std::size_t>(v), static_cast<std::size_t>(count)))});
+        auto const range = std::span(passes).subspan(static_cast<std::size_t>(v), static_cast<std::size_t>(count));
+        sort_by_taps(range);
+        made.push_back({v, count, two_taps(range)});
       }
       return made;
     }
@@ -84,7 +88,7 @@ template <> struct projector<parallel_geometry> {
         if (forward[p].first_tap == 0 && forward[p].view % views_per_task == 0) ranges.push_back({static_cast<index_t>(p), 0});
         ++ranges.back().count;
       }
-      two_tap_passes = std::find_if(back.begin(), back.end(), [](auto const& p) { return p.taps == 3; }) - back.begin();
+      two_tap_passes = two_taps(back);
     }
     task_tables(Context const& ctx, parallel_scan const& s) : task_tables(ctx, s, fitting_views(ctx, s.geometry())) {}
     /// For an iterative reconstruction, with what small subsets need.
@@ -99,7 +103,7 @@ template <> struct projector<parallel_geometry> {
    private:
     /// Views of a task of a projection that is kept: many, because each task reads the whole volume, but there are two tasks for every worker.
     static index_t fitting_views(Context const& ctx, parallel_geometry const& g) {
-      index_t const ranges = ceil_div(index_t{2} * forward_workers(ctx, g.views), forward_shape<Context>(g).chunks);
+      index_t const ranges = ceil_div(index_t{2} * workers_for(ctx, g.views), forward_shape<Context>(g).chunks);
       return std::clamp<index_t>(g.views / std::max<index_t>(1, ranges), std::clamp<index_t>(g.views / 4, 1, 8), 64);
     }
   };
@@ -173,7 +177,7 @@ template <> struct projector<parallel_geometry> {
       launch_blocks(ctx, kernel::parallel_block_back<B>{inside, cylinders, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
                                                         observe(ctx, t.placed_back), t.placed_back.size(), shape, coeff_power == 2, plan.groups.all()});
     } else {
-      auto const batches = kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * shape.chunks * shape.width, back_workers(ctx, plan));
+      auto const batches = kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * shape.chunks * shape.width, workers_for(ctx, plan.groups.size()));
       kernel::parallel_back<B> kernel{{inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.placed_back), shape, coeff_power == 2,
                                        plan.groups.all(), batches},
                                       cylinders, observe(ctx, plan.offsets), t.two_tap_passes, t.placed_back.size()};

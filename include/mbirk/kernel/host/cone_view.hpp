@@ -79,7 +79,7 @@ template <class B> struct cone_view {
 
   MBIRK_HD cylinder_shape shape() const noexcept { return {geometry.slices, padded_slices, mirrored}; }
   /// Slices, and rows of so many, that weights are found for.
-  MBIRK_HD index_t half_slices() const noexcept { return mirrored ? padded_slices / 2 : padded_slices; }
+  MBIRK_HD index_t half_slices() const noexcept { return shape().half(); }
   MBIRK_HD index_t half(index_t width) const noexcept { return mirrored ? width / 2 : width; }
   /// Elements of a line in scratch that is resampled, with zeros before, between and behind its halves, and from one half to the other.
   MBIRK_HD static index_t room_for(index_t width) noexcept { return width + 4 * resample_guard<B>; }

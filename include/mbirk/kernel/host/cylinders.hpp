@@ -32,11 +32,12 @@ template <class B> struct place_cylinders {
 struct cylinder_shape {
   index_t slices = 0, padded = 0;
   bool mirrored = false;
+  MBIRK_HD index_t half() const noexcept { return mirrored ? padded / 2 : padded; }
 };
 
 /// Puts such a cylinder where it belongs. at(k): its pack that begins at k.
 template <class B, class At> MBIRK_INLINE void put_cylinder(cylinder_shape const& shape, At const& at, typename B::template cursor<float> to) noexcept {
-  index_t const half = shape.mirrored ? shape.padded / 2 : shape.padded;
+  index_t const half = shape.half();
   for (index_t k = 0; k < least(half, shape.slices); k += B::lanes) store_lanes<B>(to + k, at(k), lanes_at<B>(k, shape.slices));
   if (shape.mirrored)
     for (index_t k = 0; k < half; k += B::lanes) B::store(to + (shape.slices - B::lanes - k), reversed<B>(at(half + k)));
