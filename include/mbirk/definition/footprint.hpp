@@ -70,8 +70,9 @@ template <class Geometry, class T> MBIRK_HD MBIRK_INLINE T row_y(Geometry const&
   return T(g.delta_y) * (i - T(0.5 * static_cast<double>(g.recon_rows - 1)));
 }
 
-/// The horizontal footprint of a pixel in a view: its centre and width in channels, and the chord delta_x delta_y / F that scales it.
-template <class T> struct footprint { T centre, width, chord; };
+/// The horizontal footprint of a pixel in a view: its centre and width in channels, and the chord delta_x delta_y / F that scales it. The chord is no
+/// position, so it may be of a narrower type.
+template <class T, class Chord = T> struct footprint { T centre, width; Chord chord; };
 
 /// Parallel beam: n_p = (cos x - sin y + o_c)/delta_c + (C - 1)/2, F = max(|cos| delta_x, |sin| delta_y), W = F/delta_c. (projector theory:
 /// Long, Fessler, Balter 2010, with box profiles as MBIRJAX has them)
@@ -83,28 +84,33 @@ MBIRK_HD MBIRK_INLINE footprint<T> parallel_footprint(parallel_geometry const& g
 }
 
 /// Cone beam: the horizontal footprint and what the vertical one needs: g = 1/(1/M - y/D), W_r = g delta_z/delta_r.
-template <class T> struct cone_footprint {
-  footprint<T> channel;
+template <class T, class Chord = T> struct cone_footprint {
+  footprint<T, Chord> channel;
   T magnification, row_width, inverse_row_width;
+};
+
+struct same_type {
+  template <class T> MBIRK_HD MBIRK_INLINE T operator()(T value) const noexcept { return value; }
 };
 
 /// Flat detector: u = g x, cos beta = kappa = 1/sqrt(1 + (u/D)^2). Curved: u = D atan(t), t = x/(D/M - y), kappa = 1 in the width only.
 /// F = max(|cos(theta - beta)| delta_x, |sin(theta - beta)| delta_y), W_c = g F/(delta_c kappa). (Balke et al. 2018; MBIRJAX)
-/// A pixel beside or behind the source (1/M - y/D <= 0) is not seen: its chord is 0.
-template <class T>
-MBIRK_HD MBIRK_INLINE cone_footprint<T> make_cone_footprint(cone_geometry const& g, T cosine, T sine, T x, T y) noexcept {
+/// A pixel beside or behind the source (1/M - y/D <= 0) is not seen: its chord is 0. narrow(T): in which type the chord is found.
+template <class T, class Narrow = same_type>
+MBIRK_HD MBIRK_INLINE auto make_cone_footprint(cone_geometry const& g, T cosine, T sine, T x, T y, Narrow const& narrow = {}) noexcept {
   T const xr = cosine * x - sine * y, yr = sine * x + cosine * y;
   T const depth = T(g.inverse_magnification) - yr * T(g.inverse_detector_dist);
   auto const seen = T(1e-9) < depth;
   T const near = select(seen, depth, T(1.0)), m = T(1.0) / near;
   T const t = m * xr * T(g.inverse_detector_dist);     // tan beta, for both detectors
-  T const secant = sqrt(T(1.0) + t * t);
+  T const squared_secant = T(1.0) + t * t;
   T const across = max(abs(cosine + sine * t) * T(g.delta_x), abs(sine - cosine * t) * T(g.delta_y));  // F sec(beta)
   T const u = g.curved ? atan(t) * T(g.curved ? 1.0 / g.inverse_detector_dist : 0.0) : m * xr;
   T const width = m * across * T(1.0 / g.delta_det_channel);
-  return {{detector_cell(u, g.det_channel_offset, g.delta_det_channel, g.channels), g.curved ? width / secant : width,
-           select(seen, T(g.delta_x * g.delta_y) * secant / across, T(0.0))},
-          m, m * T(g.delta_z / g.delta_det_row), near * T(g.delta_det_row / g.delta_z)};
+  auto const chord = narrow(select(seen, T(g.delta_x * g.delta_y), T(0.0))) * sqrt(narrow(squared_secant)) / narrow(across);
+  return cone_footprint<T, std::remove_const_t<decltype(chord)>>{
+      {detector_cell(u, g.det_channel_offset, g.delta_det_channel, g.channels), g.curved ? width / sqrt(squared_secant) : width, chord},
+      m, m * T(g.delta_z / g.delta_det_row), near * T(g.delta_det_row / g.delta_z)};
 }
 
 /// z of slice k relative to the source: delta_z (k - (S - 1)/2) + o_z - zeta.

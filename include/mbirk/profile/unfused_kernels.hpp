@@ -181,11 +181,12 @@ template <class B> struct cone_stage {
     auto window = view.first_window(widest);
     do {
       view.channel_weights(group, window, Power, false, s);
+      auto const found = view.found(s);
       for (int p = 0; p < group.count; ++p) {
-        auto const w = s.template at<float>(view.weights);
-        pack const weight[3] = {B::load_broadcast(w + p), B::load_broadcast(w + (group_pixels + p)),
-                                window.taps == 3 ? B::load_broadcast(w + (2 * group_pixels + p)) : B::constant(0)};
-        f(p, window, index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width, weight);
+        auto const w = found.weights + p;
+        pack const weight[3] = {B::load_broadcast(w), B::load_broadcast(w + group_pixels),
+                                window.taps == 3 ? B::load_broadcast(w + 2 * group_pixels) : B::constant(0)};
+        f(p, window, index_t{G::load_value(found.first_channel + p)} * shape.width, weight);
       }
     } while (view.next_window(window, widest));
   }
@@ -245,14 +246,13 @@ template <class B, int Power> struct cone_add_slices : cone_stage<B> {
     auto const sum = view.prepare(group, v, false, Power == 1, s);
     float const centre = Power == 1 ? view.prepare_secants(v, sum, s) : 0;
     auto const u = this->cleared_line(this->shape.width, s);
+    auto const found = view.found(s);
     for (int p = 0; p < group.count; ++p) {
       copy_padded<B>(this->column(v, group.first + p), this->shape.width, u, this->shape.width);
       auto const x = cylinders + G::load_value(this->offsets + (group.first + p));
-      double const start = G::load_value(s.template at<double>(view.start) + p), step = G::load_value(s.template at<double>(view.step) + p);
-      pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
-      this->with_form(step, [&](auto form) MBIRK_FLAT {
-        resampler<B, form(), Power> rows(u, this->shape.width, start, step);
-        for (index_t k = 0; k < slices; k += B::lanes) {
+      pack const square = B::load_broadcast(found.square() + p);
+      this->template resample<Power>(u, this->shape.width, found, p, [&](index_t first, index_t end, auto& rows) MBIRK_FLAT {
+        for (index_t k = first; k < least(end, slices); k += B::lanes) {
           index_t const n = lanes_at<B>(k, slices);
           pack const factor = Power == 2 ? fma(square, B::load(view.elevations + (v * view.elevation_stride + k)), B::constant(1))
                                          : this->secant(v, k, centre, square, s);
@@ -277,15 +277,14 @@ template <class B> struct cone_resample_columns : cone_stage<B> {
     auto const sum = view.prepare(group, v, true, false, s);
     float const centre = view.prepare_secants(v, sum, s);
     auto const u = this->cleared_line(view.padded_slices, s);
+    auto const found = view.found(s);
     for (int p = 0; p < group.count; ++p) {
       copy_padded<B>(cylinders + G::load_value(this->offsets + (group.first + p)), view.geometry.slices, u, view.padded_slices);
-      pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
+      pack const square = B::load_broadcast(found.square() + p);
       for (index_t k = 0; k < view.padded_slices; k += B::lanes) B::store(u + k, this->secant(v, k, centre, square, s) * B::load(u + k));
-      double const start = G::load_value(s.template at<double>(view.start) + p), step = G::load_value(s.template at<double>(view.step) + p);
       auto const out = this->column(v, group.first + p);
-      this->with_form(step, [&](auto form) MBIRK_FLAT {
-        resampler<B, form(), 1> slices(u, view.padded_slices, start, step);
-        for (index_t r = 0; r < this->shape.width; r += B::lanes) B::store(out + r, slices.next());
+      this->template resample<1>(u, view.padded_slices, found, p, [&](index_t first, index_t end, auto& slices) MBIRK_FLAT {
+        for (index_t r = 0; r < this->shape.width; r += B::lanes) B::store(out + r, first <= r && r < end ? slices.next() : B::constant(0));
       });
     }
     B::note_lanes(group.count * this->shape.rows, group.count * this->shape.width);

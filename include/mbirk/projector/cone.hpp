@@ -30,11 +30,13 @@ template <class Context> struct cone_tables : cone_host_tables {
   table<float, Context> placed_elevations;
   table<view_position, Context> placed_positions;
 
-  cone_tables(Context const& ctx, cone_scan const& s)
-      : cone_host_tables(s, Context::backend::lanes, views_of_a_task<Context>(s.geometry().views)),
+  cone_tables(Context const& ctx, cone_scan const& s, index_t views_of_forward_task)
+      : cone_host_tables(s, Context::backend::lanes, views_of_forward_task),
         placed_elevations(ctx, elevations.t, "elevations"),
         placed_positions(ctx, positions, "view positions") {}
-  cone_tables(Context const& ctx, cone_scan const& s, kernel::chunked_shape const&) : cone_tables(ctx, s) {}
+  cone_tables(Context const& ctx, cone_scan const& s) : cone_tables(ctx, s, fitting_views(ctx, s.geometry().views, 1)) {}
+  /// For an iterative reconstruction.
+  cone_tables(Context const& ctx, cone_scan const& s, kernel::chunked_shape const&) : cone_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {}
   cone_tables(cone_tables const&) = delete;
   cone_tables& operator=(cone_tables const&) = delete;
 };
@@ -44,7 +46,7 @@ template <class Context>
 kernel::cone_view<typename Context::backend> make_cone_view(Context const& ctx, cone_scan const& s, cone_tables<Context> const& t,
                                                             placed_plan<Context> const& plan, bool may_mirror = true) {
   return {s.geometry(), observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.placed_positions), observe(ctx, t.placed_elevations),
-          t.elevations.largest.data(), t.elevations.stride, t.padded_slices, may_mirror && t.mirrored, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+          t.elevations.largest.data(), t.elevations.stride, t.padded_slices, may_mirror && t.mirrored};
 }
 
 template <> struct projector<cone_geometry> {

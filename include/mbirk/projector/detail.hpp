@@ -87,6 +87,13 @@ template <class Context> index_t views_of_a_task(index_t views) {
 /// How many workers share the views of a projection or the groups of a back projection, where no sum depends on that. One where work is counted.
 template <class Exec, class Instr> int workers_for(context<Exec, Instr> const& ctx, index_t parts) { return Instr::serial ? 1 : ctx.exec.workers(parts); }
 
+/// Views of a task of a projection that is kept: many, because each task reads the whole volume, but there are two tasks for every worker.
+template <class Context> index_t fitting_views(Context const& ctx, index_t views, index_t chunks) {
+  if constexpr (on_device<Context>) return 1;
+  index_t const ranges = ceil_div(index_t{2} * workers_for(ctx, views), chunks);
+  return std::clamp<index_t>(views / std::max<index_t>(1, ranges), std::clamp<index_t>(views / 4, 1, 8), 64);
+}
+
 /// A kernel of blocks, on as many as it says; none when it has no work.
 template <class Context, class Kernel> void launch_blocks(Context const& ctx, Kernel const& kernel) {
   index3 const grid = kernel.grid();

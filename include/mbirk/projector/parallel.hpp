@@ -90,7 +90,7 @@ template <> struct projector<parallel_geometry> {
       }
       two_tap_passes = two_taps(back);
     }
-    task_tables(Context const& ctx, parallel_scan const& s) : task_tables(ctx, s, fitting_views(ctx, s.geometry())) {}
+    task_tables(Context const& ctx, parallel_scan const& s) : task_tables(ctx, s, fitting_views(ctx, s.geometry().views, forward_shape<Context>(s.geometry()).chunks)) {}
     /// For an iterative reconstruction, with what small subsets need.
     task_tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const& shape)
         : task_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {
@@ -99,13 +99,6 @@ template <> struct projector<parallel_geometry> {
     }
     task_tables(task_tables const&) = delete;
     task_tables& operator=(task_tables const&) = delete;
-
-   private:
-    /// Views of a task of a projection that is kept: many, because each task reads the whole volume, but there are two tasks for every worker.
-    static index_t fitting_views(Context const& ctx, parallel_geometry const& g) {
-      index_t const ranges = ceil_div(index_t{2} * workers_for(ctx, g.views), forward_shape<Context>(g).chunks);
-      return std::clamp<index_t>(g.views / std::max<index_t>(1, ranges), std::clamp<index_t>(g.views / 4, 1, 8), 64);
-    }
   };
   /// The same for the kernels of a device, which need less.
   template <class Context> struct block_tables {

@@ -49,88 +49,96 @@ template <class B, int Power, bool Unit> struct cone_columns {
     int count = 0;
     typename B::template cursor<float const> at[2] = {};
 
+    MBIRK_INLINE next_views from(index_t pixel) const noexcept {
+      next_views copy = *this;
+      copy.first_pixel -= pixel;
+      return copy;
+    }
     MBIRK_INLINE void fetch(index_t pixel) const noexcept {
       for (int k = 0; k < count; ++k) fetch_part(at[k], (pixel - first_pixel) * share, share, size);
     }
   };
   /// Adds a view to the cylinders of a group, which lie one after another at x.
   template <class Scratch>
-  MBIRK_NOINLINE void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, next_views const& next, Scratch const& s) const noexcept {
+  MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, next_views const& next, Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, false, Power == 1, s);
     float const centre = Power == 1 ? view.prepare_secants(v, sum, s) : 0;
     auto window = view.first_window(sum.widest);
     do {
       view.channel_weights(group, window, Power, Unit, s);
-      for (int p = 0; p < group.count; ++p) {
-        if (window.tap0 == 0) next.fetch(group.first + p);
-        auto const cylinder = x + p * view.padded_slices;
-        if (view.mirrored) add_pixel<2>(cylinder, v, p, centre, window.taps, s);
-        else add_pixel<1>(cylinder, v, p, centre, window.taps, s);
-      }
+      auto const soon = window.tap0 == 0 ? next.from(group.first) : next_views{};
+      view.each_run(group, s, [&](auto form, int from, int to) MBIRK_FLAT {
+        if (view.mirrored) add_pixels<2, form()>(x, v, from, to, centre, window.taps, soon, s);
+        else add_pixels<1, form()>(x, v, from, to, centre, window.taps, soon, s);
+      });
       B::note_lanes(group.count * view.geometry.slices, group.count * view.padded_slices);
     } while (view.next_window(window, sum.widest));
   }
 
  private:
-  /// Halves: 2 in a mirrored view, where both go the same way, else 1.
-  template <int Halves, class Scratch>
-  MBIRK_INLINE void add_pixel(typename B::template cursor<float> x, index_t v, int p, float centre, int taps, Scratch const& s) const noexcept {
-    if constexpr (!Unit) {
-      auto const y = sinogram + (shape.offset(0, v) + index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width);
-      if (taps == 2) gather_channels<Halves, 2>(y, p, s);
-      else gather_channels<Halves, 3>(y, p, s);
-    }
-    double const step = G::load_value(s.template at<double>(view.step) + p);
-    switch (form_of<B>(step)) {
-      case resample_form::two: add_slices<Halves, resample_form::two>(x, v, p, step, centre, s); break;
-      case resample_form::three: add_slices<Halves, resample_form::three>(x, v, p, step, centre, s); break;
-      case resample_form::any: add_slices<Halves, resample_form::any>(x, v, p, step, centre, s); break;
-    }
-  }
-
-  template <int Halves, int Taps, class Scratch>
-  MBIRK_INLINE void gather_channels(typename B::template cursor<float const> y, int p, Scratch const& s) const noexcept {
-    auto const u = s.template at<float>(column) + resample_guard<B>;
-    auto const w = s.template at<float>(view.weights);
-    pack weight[Taps];
-    simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
-    index_t const width = shape.width, apart = view.apart(width);  // the stores below could be to `shape`, for all that a compiler knows
-    auto const sum_at = [&](index_t r) MBIRK_FLAT {
-      pack sum = weight[0] * B::load(y + r);
-      simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT { sum = fma(weight[t + 1], B::load(y + ((t + 1) * width + r)), sum); });
-      return sum;
-    };
-    for (index_t r = 0; r < width / Halves; r += B::lanes) {
-      B::store(u + r, sum_at(r));
-      if constexpr (Halves == 2) B::store(u + (apart + r), reversed<B>(sum_at(width - B::lanes - r)));
-    }
-  }
-
+  /// Pixels [from, to), whose steps are of one form. Halves: 2 in a mirrored view, where both go the same way, else 1.
   template <int Halves, resample_form Form, class Scratch>
-  MBIRK_NOINLINE void add_slices(typename B::template cursor<float> x, index_t v, int p, double step, float centre, Scratch const& s) const noexcept {
-    index_t const length = view.padded_slices / Halves, apart = view.apart(shape.width);
-    double const start = G::load_value(s.template at<double>(view.start) + p);
-    resampler<B, Form, Power, Unit> rows(s.template at<float>(column) + resample_guard<B>, (Unit ? shape.rows : shape.width) / Halves, start, step);
-    pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
-    auto const elevation = view.elevations + v * view.elevation_stride;
-    auto const add = [&](index_t k, pack factor) MBIRK_FLAT {
-      pack value[Halves];
-      rows.next(value, apart);
-      simd::static_for<Halves>([&](auto h) MBIRK_FLAT {
-        auto const at = x + (h * length + k);
-        B::store(at, fma(factor, value[h], B::load(at)));
-      });
-    };
-    if constexpr (Power == 2) {  // sec^2 = 1 + G t, times the sum over channels when the sinogram is 1
-      pack const one = Unit ? B::load_broadcast(s.template at<float>(view.weights) + p) : B::constant(1);
-      pack const slope = Unit ? square * one : square;
-      for (index_t k = 0; k < length; k += B::lanes) add(k, fma(slope, B::load(elevation + k), one));
-    } else if (centre >= 0) {
-      auto const value = s.template at<float>(view.secants), slope = value + view.padded_slices;
-      pack const away = square - B::broadcast(centre);
-      for (index_t k = 0; k < length; k += B::lanes) add(k, fma(away, B::load(slope + k), B::load(value + k)));
-    } else {
-      for (index_t k = 0; k < length; k += B::lanes) add(k, definition::elevation_secant(square, B::load(elevation + k)));
+  MBIRK_INLINE void add_pixels(typename B::template cursor<float> cylinders, index_t v, int from, int to, float centre, int taps, next_views const& next,
+                               Scratch const& s) const noexcept {
+    if (taps == 2 || Unit) add_pixels<Halves, Form, 2>(cylinders, v, from, to, centre, next, s);
+    else add_pixels<Halves, Form, 3>(cylinders, v, from, to, centre, next, s);
+  }
+
+  template <int Halves, resample_form Form, int Taps, class Scratch>
+  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float> cylinders, index_t v, int from, int to, float centre, next_views const& next,
+                                 Scratch const& s) const noexcept {
+    // All that the loops read, here: the stores below could be to *this, for all that a compiler knows.
+    auto const u = s.template at<float>(column) + resample_guard<B>;
+    auto const pixels = view.found(s);
+    auto const secants = s.template at<float>(view.secants), slopes = secants + view.padded_slices;
+    auto const elevations = view.elevations + v * view.elevation_stride;
+    index_t const padded = view.padded_slices, length = padded / Halves, width = shape.width, apart = view.apart(width);
+    index_t const rows_of_half = (Unit ? shape.rows : width) / Halves;
+    auto const whole_view = Unit ? sinogram : sinogram + shape.offset(0, v);
+    pack const middle = B::broadcast(centre);
+    for (int p = from; p < to; ++p) {
+      next.fetch(p);
+      if constexpr (!Unit) {  // the column: the sum over its channels
+        auto const y = whole_view + index_t{G::load_value(pixels.first_channel + p)} * width;
+        pack weight[Taps];
+        simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p)); });
+        auto const sum_at = [&](index_t r) MBIRK_FLAT {
+          pack sum = weight[0] * B::load(y + r);
+          simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT { sum = fma(weight[t + 1], B::load(y + ((t + 1) * width + r)), sum); });
+          return sum;
+        };
+        for (index_t r = 0; r < width / Halves; r += B::lanes) {
+          B::store(u + r, sum_at(r));
+          if constexpr (Halves == 2) B::store(u + (apart + r), reversed<B>(sum_at(width - B::lanes - r)));
+        }
+      }
+      // Its slices.
+      auto const x = cylinders + p * padded;
+      pack const square = B::load_broadcast(pixels.square() + p);
+      index_t const first = G::load_value(pixels.reach_first() + p), end = G::load_value(pixels.reach_end() + p);
+      resampler<B, Form, Power, Unit> rows(u, rows_of_half, G::load_value(pixels.start + p), G::load_value(pixels.step + p),
+                                           B::load_broadcast(pixels.inverse_step() + p), first);
+      auto const add = [&](index_t k, pack factor) MBIRK_FLAT {
+        pack value[Halves];
+        rows.next(value, apart);
+        simd::static_for<Halves>([&](auto h) MBIRK_FLAT {
+          auto const at = x + (h * length + k);
+          B::store(at, fma(factor, value[h], B::load(at)));
+        });
+      };
+      auto const each_pack = [&](auto const& factor) MBIRK_FLAT {
+        for (index_t k = first * B::lanes; k < end * B::lanes; k += B::lanes) add(k, factor(k));
+      };
+      if constexpr (Power == 2) {  // sec^2 = 1 + G t, times the sum over channels when the sinogram is 1
+        pack const one = Unit ? B::load_broadcast(pixels.weights + p) : B::constant(1);
+        pack const slope = Unit ? square * one : square;
+        each_pack([&](index_t k) MBIRK_FLAT { return fma(slope, B::load(elevations + k), one); });
+      } else if (centre >= 0) {
+        pack const away = square - middle;
+        each_pack([&](index_t k) MBIRK_FLAT { return fma(away, B::load(slopes + k), B::load(secants + k)); });
+      } else {
+        each_pack([&](index_t k) MBIRK_FLAT { return definition::elevation_secant(square, B::load(elevations + k)); });
+      }
     }
   }
 };

@@ -72,75 +72,64 @@ template <class B> struct cone_views {
     auto window = view.first_window(sum.widest);
     do {
       view.channel_weights(group, window, 1, false, s);
-      for (int p = 0; p < group.count; ++p) {
-        auto const y = sinogram + (shape.offset(0, v) + index_t{G::load_value(s.template at<std::int32_t>(view.first) + p)} * shape.width);
-        if (view.mirrored) add_pixel<2>(tiles + p * view.padded_slices, y, v, p, centre, window.taps, s);
-        else add_pixel<1>(tiles + p * view.padded_slices, y, v, p, centre, window.taps, s);
-      }
+      view.each_run(group, s, [&](auto form, int from, int to) MBIRK_FLAT {
+        if (view.mirrored) add_pixels<2, form()>(tiles, v, from, to, centre, window.taps, s);
+        else add_pixels<1, form()>(tiles, v, from, to, centre, window.taps, s);
+      });
       B::note_lanes(group.count * shape.rows, group.count * shape.width);
     } while (view.next_window(window, sum.widest));
   }
 
-  /// Halves: 2 in a mirrored view, where both go the same way, else 1.
-  template <int Halves, class Scratch>
-  MBIRK_INLINE void add_pixel(typename B::template cursor<float const> x, typename B::template cursor<float> y, index_t v, int p, float centre, int taps,
-                              Scratch const& s) const noexcept {
-    scale<Halves>(x, v, p, centre, s);
-    double const step = G::load_value(s.template at<double>(view.step) + p);
-    switch (form_of<B>(step)) {
-      case resample_form::two: add_rows<Halves, resample_form::two>(y, taps, p, step, s); break;
-      case resample_form::three: add_rows<Halves, resample_form::three>(y, taps, p, step, s); break;
-      case resample_form::any: add_rows<Halves, resample_form::any>(y, taps, p, step, s); break;
-    }
-  }
-
-  /// Cylinder x of pixel p times sec phi.
-  template <int Halves, class Scratch>
-  MBIRK_INLINE void scale(typename B::template cursor<float const> x, index_t v, int p, float centre, Scratch const& s) const noexcept {
-    auto const u = s.template at<float>(cylinder) + resample_guard<B>;
-    index_t const length = view.padded_slices / Halves, apart = view.apart(view.padded_slices);
-    pack const square = B::load_broadcast(s.template at<float>(view.spread) + p);
-    auto const put = [&](index_t k, pack secant) MBIRK_FLAT {
-      simd::static_for<Halves>([&](auto h) MBIRK_FLAT { B::store(u + (h * apart + k), secant * B::load(x + (h * length + k))); });
-    };
-    if (centre >= 0) {
-      auto const value = s.template at<float>(view.secants), slope = value + view.padded_slices;
-      pack const away = square - B::broadcast(centre);
-      for (index_t k = 0; k < length; k += B::lanes) put(k, fma(away, B::load(slope + k), B::load(value + k)));
-    } else {
-      auto const elevation = view.elevations + v * view.elevation_stride;
-      for (index_t k = 0; k < length; k += B::lanes) put(k, definition::elevation_secant(square, B::load(elevation + k)));
-    }
-  }
-
+  /// Pixels [from, to), whose steps are of one form. Halves: 2 in a mirrored view, where both go the same way, else 1.
   template <int Halves, resample_form Form, class Scratch>
-  MBIRK_HD void add_rows(typename B::template cursor<float> y, int taps, int p, double step, Scratch const& s) const noexcept {
-    if (taps == 2) add_rows<Halves, Form, 2>(y, p, step, s);
-    else add_rows<Halves, Form, 3>(y, p, step, s);
+  MBIRK_INLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to, float centre, int taps, Scratch const& s) const noexcept {
+    if (taps == 2) add_pixels<Halves, Form, 2>(tiles, v, from, to, centre, s);
+    else add_pixels<Halves, Form, 3>(tiles, v, from, to, centre, s);
   }
 
   template <int Halves, resample_form Form, int Taps, class Scratch>
-  MBIRK_NOINLINE void add_rows(typename B::template cursor<float> y, int p, double step, Scratch const& s) const noexcept {
-    auto const w = s.template at<float>(view.weights);
-    pack weight[Taps];
-    simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
-    double const start = G::load_value(s.template at<double>(view.start) + p);
-    index_t const length = view.padded_slices / Halves, apart = view.apart(view.padded_slices);
-    resampler<B, Form, 1> slices(s.template at<float>(cylinder) + resample_guard<B>, length, start, step);
-    index_t const width = shape.width;  // the stores below could be to `shape`, for all that a compiler knows
-    for (index_t r = 0; r < width / Halves; r += B::lanes) {
-      pack value[Halves];
-      slices.next(value, apart);
-      simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
-        auto const at = y + (t * width + r);
-        B::store(at, fma(weight[t], value[0], B::load(at)));
-      });
-      if constexpr (Halves == 2) {
-        pack const upper = reversed<B>(value[1]);
+  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to, float centre, Scratch const& s) const noexcept {
+    // All that the loops read, here: the stores below could be to *this, for all that a compiler knows.
+    auto const u = s.template at<float>(cylinder) + resample_guard<B>;
+    auto const pixels = view.found(s);
+    auto const secants = s.template at<float>(view.secants), slopes = secants + view.padded_slices;
+    auto const elevations = view.elevations + v * view.elevation_stride;
+    auto const whole_view = sinogram + shape.offset(0, v);
+    index_t const padded = view.padded_slices, length = padded / Halves, apart = view.apart(padded), width = shape.width;
+    pack const middle = B::broadcast(centre);
+    for (int p = from; p < to; ++p) {
+      // The cylinder times sec phi.
+      auto const x = tiles + p * padded;
+      pack const square = B::load_broadcast(pixels.square() + p);
+      auto const put = [&](index_t k, pack secant) MBIRK_FLAT {
+        simd::static_for<Halves>([&](auto h) MBIRK_FLAT { B::store(u + (h * apart + k), secant * B::load(x + (h * length + k))); });
+      };
+      if (centre >= 0) {
+        pack const away = square - middle;
+        for (index_t k = 0; k < length; k += B::lanes) put(k, fma(away, B::load(slopes + k), B::load(secants + k)));
+      } else {
+        for (index_t k = 0; k < length; k += B::lanes) put(k, definition::elevation_secant(square, B::load(elevations + k)));
+      }
+      // Its rows, in the channels.
+      auto const y = whole_view + index_t{G::load_value(pixels.first_channel + p)} * width;
+      pack weight[Taps];
+      simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p)); });
+      index_t const first = G::load_value(pixels.reach_first() + p), end = G::load_value(pixels.reach_end() + p);
+      resampler<B, Form, 1> slices(u, length, G::load_value(pixels.start + p), G::load_value(pixels.step + p), B::load_broadcast(pixels.inverse_step() + p), first);
+      for (index_t r = first * B::lanes; r < end * B::lanes; r += B::lanes) {
+        pack value[Halves];
+        slices.next(value, apart);
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
-          auto const at = y + (t * width + (width - B::lanes - r));
-          B::store(at, fma(weight[t], upper, B::load(at)));
+          auto const to_channel = y + (t * width + r);
+          B::store(to_channel, fma(weight[t], value[0], B::load(to_channel)));
         });
+        if constexpr (Halves == 2) {
+          pack const upper = reversed<B>(value[1]);
+          simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+            auto const to_channel = y + (t * width + (width - B::lanes - r));
+            B::store(to_channel, fma(weight[t], upper, B::load(to_channel)));
+          });
+        }
       }
     }
   }

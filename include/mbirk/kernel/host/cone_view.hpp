@@ -62,19 +62,34 @@ template <class B> struct cone_view {
   float const* largest_elevation;
   index_t elevation_stride, padded_slices;
   bool mirrored;
-  scratch_part first, weights, fraction, width, chord, cell, start, step, spread, secants;
+  scratch_part ints{}, floats{}, doubles{}, secants{};
 
   void plan_scratch(scratch_layout& layout) {
-    first = layout.add<std::int32_t>("first channel", group_pixels);
-    weights = layout.add<float>("weights", 3 * group_pixels);
-    fraction = layout.add<float>("fractions", group_pixels);
-    width = layout.add<float>("widths", group_pixels);
-    chord = layout.add<float>("chords", group_pixels);
-    cell = layout.add<double>("cells", group_pixels);
-    start = layout.add<double>("row starts", group_pixels);
-    step = layout.add<double>("row steps", group_pixels);
-    spread = layout.add<float>("squared magnifications", group_pixels);
+    ints = layout.add<std::int32_t>("channels and packs", 3 * group_pixels);
+    floats = layout.add<float>("footprints", 8 * group_pixels);
+    doubles = layout.add<double>("edges and steps", 3 * group_pixels);
     secants = layout.add<float>("secants", 2 * padded_slices);
+  }
+
+  /// What was found of the pixels of a group, an array each. All of a type lie at fixed distances, so that a loop over pixels needs three addresses.
+  template <class Ints, class Floats, class Doubles> struct found_pixels {
+    Ints first_channel;    ///< plus guard, of the window's first tap
+    Floats weights;        ///< of the window's taps, group_pixels apart
+    Doubles start, step;   ///< of the resampling
+    MBIRK_INLINE Ints reach_first() const noexcept { return first_channel + group_pixels; }
+    MBIRK_INLINE Ints reach_end() const noexcept { return first_channel + 2 * group_pixels; }
+    MBIRK_INLINE Floats square() const noexcept { return weights + 3 * group_pixels; }  ///< of the magnification
+    MBIRK_INLINE Floats inverse_step() const noexcept { return weights + 4 * group_pixels; }
+    MBIRK_INLINE Floats fraction() const noexcept { return weights + 5 * group_pixels; }
+    MBIRK_INLINE Floats width() const noexcept { return weights + 6 * group_pixels; }
+    MBIRK_INLINE Floats chord() const noexcept { return weights + 7 * group_pixels; }
+    MBIRK_INLINE Doubles cell() const noexcept { return start + 2 * group_pixels; }  ///< the first one that the footprint hits
+  };
+  template <class Scratch> MBIRK_INLINE auto found(Scratch const& s) const noexcept {
+    auto const i = s.template at<std::int32_t>(ints);
+    auto const f = s.template at<float>(floats);
+    auto const d = s.template at<double>(doubles);
+    return found_pixels<std::remove_const_t<decltype(i)>, std::remove_const_t<decltype(f)>, std::remove_const_t<decltype(d)>>{i, f, d, d + group_pixels};
   }
 
   MBIRK_HD cylinder_shape shape() const noexcept { return {geometry.slices, padded_slices, mirrored}; }
@@ -84,6 +99,20 @@ template <class B> struct cone_view {
   /// Elements of a line in scratch that is resampled, with zeros before, between and behind its halves, and from one half to the other.
   MBIRK_HD static index_t room_for(index_t width) noexcept { return width + 4 * resample_guard<B>; }
   MBIRK_HD static index_t apart(index_t width) noexcept { return width / 2 + 2 * resample_guard<B>; }
+
+  /// f(form, from, to) of neighbouring pixels whose steps are of one form; most groups are one such run.
+  template <class Scratch, class F> MBIRK_INLINE void each_run(pixel_group const& group, Scratch const& s, F const& f) const noexcept {
+    auto const steps = found(s).step;
+    for (int from = 0, to = 0; from < group.count; from = to) {
+      auto const form = form_of<B>(G::load_value(steps + from));
+      while (++to < group.count && form_of<B>(G::load_value(steps + to)) == form) {}
+      switch (form) {
+        case resample_form::two: f(std::integral_constant<resample_form, resample_form::two>{}, from, to); break;
+        case resample_form::three: f(std::integral_constant<resample_form, resample_form::three>{}, from, to); break;
+        case resample_form::any: f(std::integral_constant<resample_form, resample_form::any>{}, from, to); break;
+      }
+    }
+  }
 
   /// What the pixels of a group have in common in one view.
   struct summary {
@@ -97,26 +126,36 @@ template <class B> struct cone_view {
   MBIRK_INLINE summary prepare(pixel_group const& group, index_t view, bool towards_rows, bool fold_row_width, Scratch const& s) const noexcept {
     using wide = typename G::wide;
     using pack = typename G::pack;
-    auto const at = G::load_value(positions + view);
-    wide const cosine = G::broadcast(at.cosine), sine = G::broadcast(at.sine), zeta = G::broadcast(at.z_shift);
+    auto const position = G::load_value(positions + view);
+    wide const cosine = G::broadcast(position.cosine), sine = G::broadcast(position.sine), zeta = G::broadcast(position.z_shift);
     wide const z0 = definition::slice_z(geometry, G::broadcast(0.0), zeta);
+    auto const packs_of = [](index_t length) { return static_cast<double>(ceil_div(length, index_t{B::lanes})); };
+    double const cells = static_cast<double>(half(towards_rows ? geometry.slices : geometry.rows));
+    wide const packs = G::broadcast(packs_of(half(towards_rows ? geometry.rows : geometry.slices)));
+    auto const pixels = found(s);
     pack widest = G::constant(0), lowest = G::constant(1e30), highest = G::constant(0);
     for (int k = 0; k < group.count; k += G::lanes) {
       wide const x = definition::column_x(geometry, G::to_wide(G::load_ints(cols + (group.first + k))));
       wide const y = definition::row_y(geometry, G::to_wide(G::load_ints(rows + (group.first + k))));
-      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y);
+      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y, [](wide value) { return G::to_pack(value); });
       // The footprint, cut off one channel beyond the detector: a pixel near the source may cover millions.
       wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, G::broadcast(-1.0)), floor_edge = floor(edge);
       wide const span = max(min(left + f.channel.width, G::broadcast(static_cast<double>(geometry.channels + 1))) - edge, G::broadcast(0.0));
       wide const row_edge = definition::left_edge(definition::detector_row(geometry, f.magnification, z0), f.row_width);
-      G::store(s.template at<double>(cell) + k, floor_edge);
-      G::store(s.template at<float>(fraction) + k, G::to_pack(edge - floor_edge));
-      G::store(s.template at<float>(width) + k, G::to_pack(span));
-      G::store(s.template at<float>(chord) + k, G::to_pack(fold_row_width ? f.channel.chord * f.row_width : f.channel.chord));
-      G::store(s.template at<double>(start) + k, towards_rows ? (G::broadcast(0.0) - row_edge) * f.inverse_row_width : row_edge);
-      G::store(s.template at<double>(step) + k, towards_rows ? f.inverse_row_width : f.row_width);
+      G::store(pixels.cell() + k, floor_edge);
+      G::store(pixels.fraction() + k, G::to_pack(edge - floor_edge));
+      G::store(pixels.width() + k, G::to_pack(span));
+      G::store(pixels.chord() + k, fold_row_width ? f.channel.chord * G::to_pack(f.row_width) : f.channel.chord);
+      wide const begin = towards_rows ? (G::broadcast(0.0) - row_edge) * f.inverse_row_width : row_edge;
+      wide const inverse_step = towards_rows ? f.row_width : f.inverse_row_width;
+      auto const reach = reach_of(begin, inverse_step, cells, B::lanes, packs);
+      G::store(pixels.start + k, begin);
+      G::store(pixels.step + k, towards_rows ? f.inverse_row_width : f.row_width);
+      G::store(pixels.inverse_step() + k, G::to_pack(inverse_step));
+      G::store(pixels.reach_first() + k, G::to_ints(reach.first));
+      G::store(pixels.reach_end() + k, G::to_ints(reach.end));
       pack const square = G::to_pack(f.magnification * f.magnification), channels = G::to_pack(span);
-      G::store(s.template at<float>(spread) + k, square);
+      G::store(pixels.square() + k, square);
       widest = max(widest, channels), lowest = min(lowest, square), highest = max(highest, square);
     }
     return {G::reduce_max(widest), G::reduce_min(lowest), G::reduce_max(highest)};
@@ -136,15 +175,15 @@ template <class B> struct cone_view {
   MBIRK_INLINE void channel_weights(pixel_group const& group, window const& win, int power, bool clip_sum, Scratch const& s) const noexcept {
     using wide = typename G::wide;
     using pack = typename G::pack;
-    auto const w = s.template at<float>(weights);
+    auto const pixels = found(s);
     double const channels = static_cast<double>(geometry.channels);
     wide const lowest = G::broadcast(-static_cast<double>(guard_channels)), highest = G::broadcast(channels);
     wide const shift = G::broadcast(static_cast<double>(win.tap0));
     for (int k = 0; k < group.count; k += G::lanes) {
-      wide const at = max(min(G::load_wide(s.template at<double>(cell) + k) + shift, highest), lowest);
-      G::store(s.template at<std::int32_t>(first) + k, G::to_ints(at + G::broadcast(static_cast<double>(guard_channels))));
-      pack const f = G::load(s.template at<float>(fraction) + k), channel_width = G::load(s.template at<float>(width) + k);
-      pack const length = G::load(s.template at<float>(chord) + k);
+      wide const at = max(min(G::load_wide(pixels.cell() + k) + shift, highest), lowest);
+      G::store(pixels.first_channel + k, G::to_ints(at + G::broadcast(static_cast<double>(guard_channels))));
+      pack const f = G::load(pixels.fraction() + k), channel_width = G::load(pixels.width() + k);
+      pack const length = G::load(pixels.chord() + k);
       pack sum = G::constant(0);
       auto const put = [&](int tap, pack overlap) MBIRK_FLAT {
         pack const a = overlap * length, value = power == 2 ? a * a : a;
@@ -152,7 +191,7 @@ template <class B> struct cone_view {
           pack const n = G::to_pack(at + G::broadcast(static_cast<double>(tap)));
           sum = sum + select(n < G::constant(0), G::constant(0), select(n < G::broadcast(static_cast<float>(channels)), value, G::constant(0)));
         } else {
-          G::store(w + (tap * group_pixels + k), value);
+          G::store(pixels.weights + (tap * group_pixels + k), value);
         }
       };
       if (win.any_width) {
@@ -164,7 +203,7 @@ template <class B> struct cone_view {
         auto const o = definition::overlap_three(f, channel_width);
         put(0, o.first), put(1, o.second), put(2, o.third);
       }
-      if (clip_sum) G::store(w + k, sum);
+      if (clip_sum) G::store(pixels.weights + k, sum);
     }
   }
 

@@ -33,6 +33,14 @@ template <class B> MBIRK_HD constexpr resample_form form_of(double step) noexcep
 /// Zeros that a source needs on either side.
 template <class B> inline constexpr index_t resample_guard = 2 * B::lanes;
 
+/// Destination packs [first, end) that reach source cells, or end at most where those begin or begin where those end; of `packs` from 0 on. All others are 0.
+template <class T> struct reached_packs { T first, end; };
+template <class T> MBIRK_INLINE reached_packs<T> reach_of(T start, T inverse_step, double cells, int lanes, T packs) noexcept {
+  using definition::max, definition::min, std::floor;
+  T const zero(0.0), from = (zero - start) * inverse_step, to = from + T(cells) * inverse_step, per_lane(1.0 / lanes);
+  return {min(max(floor(from * per_lane), zero), packs), max(min(floor(to * per_lane) + T(1.0), packs), zero)};
+}
+
 /// Walks over the destination packs of one pixel. Power 1 gives means; power 2 sums of squared overlaps times the source. Ones: the source is 1 in all
 /// its cells, so where a pack does not reach beyond them there is nothing to look up.
 template <class B, resample_form Form, int Power, bool Ones = false> class resampler {
@@ -42,24 +50,26 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
   static constexpr int index_bits = std::bit_width(2u * B::lanes) - 1;
 
  public:
-  /// @param u       at cell 0 of `cells` cells with zeros around them
-  /// @param start   left edge of destination cell 0, in cells of the source
-  MBIRK_INLINE resampler(typename B::template cursor<float const> u, index_t cells, double start, double step) noexcept
+  /// @param u        at cell 0 of `cells` cells with zeros around them
+  /// @param start    left edge of destination cell 0, in cells of the source
+  /// @param inverse  1/step
+  /// @param first    the pack of destinations to begin with
+  MBIRK_INLINE resampler(typename B::template cursor<float const> u, index_t cells, double start, double step, pack inverse, index_t first = 0) noexcept
       : u_(u), cells_(cells), start_(start), step_(step) {
     if constexpr (Form == resample_form::any) {
       taps_ = static_cast<int>(std::ceil(least(step, static_cast<double>(cells + 2)))) + 1;
+      done_ = first * B::lanes;
     } else {
       constexpr double one = 4294967296.0;
-      position_ = static_cast<std::int64_t>(limited(start, -1e9, 1e9) * one);
       auto const s = static_cast<std::int64_t>(step * one);
       advance_ = static_cast<std::int64_t>(step * (one * B::lanes));
+      position_ = static_cast<std::int64_t>(start * one) + first * advance_;
       lane_words_ = B::iota() * B::broadcast(static_cast<std::int32_t>(s >> index_bits));
     }
     if constexpr (Power == 1) {
-      double const inverse = 1 / step;
-      scale_ = B::broadcast(static_cast<float>(inverse / 4294967296.0));
-      low_ = B::broadcast(static_cast<float>(inverse));
-      high_ = B::broadcast(static_cast<float>(1 - (Form == resample_form::three ? 2 : 1) * inverse));
+      scale_ = inverse * B::constant(1 / 4294967296.0);
+      low_ = inverse;
+      high_ = fnma(inverse, B::constant(Form == resample_form::three ? 2 : 1), B::constant(1));
     } else {
       scale_ = B::constant(1 / 4294967296.0);
       low_ = B::broadcast(static_cast<float>(step));
@@ -67,7 +77,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
     }
   }
 
-  /// Destination cells n lanes .. (n + 1) lanes - 1 for n = 0, 1, ... in turn.
+  /// Destination cells n lanes .. (n + 1) lanes - 1 for n = first, first + 1, ... in turn, all of them in reach.
   MBIRK_INLINE pack next() noexcept {
     pack value[1];
     next(value, 0);
@@ -81,7 +91,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
 
  private:
   template <int N> MBIRK_INLINE void next_short(pack (&value)[N], index_t apart) noexcept {
-    auto const base = limited<index_t>(position_ >> 32, -resample_guard<B>, cells_);
+    index_t const base = position_ >> 32;  // from -resample_guard to cells_, because the pack is in reach
     auto const fraction = static_cast<std::uint32_t>(position_) >> index_bits;
     ints const word = rotate_left(lane_words_ + B::broadcast(static_cast<std::int32_t>(fraction)), index_bits);
     position_ += advance_;
