@@ -108,13 +108,24 @@ template <int L> struct doubles {
 
 namespace detail {
 
-/// Doubles to T (truncating for integers), and back. Halves are joined through memory that the compiler keeps in registers.
-template <class To, int L> MBIRK_HOST_INLINE vector<To, L> narrow(doubles<L> a) {
-  vector<To, L / 2> const lo = __builtin_convertvector(a.lo, vector<To, L / 2>), hi = __builtin_convertvector(a.hi, vector<To, L / 2>);
-  vector<To, L> joined;
+/// Two halves as one vector: through memory, an instruction that joins them would otherwise wait until both are written there.
+template <class T, int Half> MBIRK_HOST_INLINE vector<T, 2 * Half> join(vector<T, Half> lo, vector<T, Half> hi) {
+  using whole = vector<T, 2 * Half>;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(whole) == 64) return whole(_mm512_insertf64x4(_mm512_castpd256_pd512(__m256d(lo)), __m256d(hi), 1));
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof(whole) == 32) return whole(_mm256_insertf128_pd(_mm256_castpd128_pd256(__m128d(lo)), __m128d(hi), 1));
+#endif
+  whole joined;
   std::memcpy(&joined, &lo, sizeof lo);
   std::memcpy(reinterpret_cast<char*>(&joined) + sizeof lo, &hi, sizeof hi);
   return joined;
+}
+
+/// Doubles to T (truncating for integers), and back.
+template <class To, int L> MBIRK_HOST_INLINE vector<To, L> narrow(doubles<L> a) {
+  return join<To, L / 2>(__builtin_convertvector(a.lo, vector<To, L / 2>), __builtin_convertvector(a.hi, vector<To, L / 2>));
 }
 template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> a) {
   vector<From, L / 2> lo, hi;
