@@ -108,7 +108,7 @@ template <int L> struct doubles {
 
 namespace detail {
 
-/// Two halves as one vector: through memory, an instruction that joins them would otherwise wait until both are written there.
+/// Two halves as one vector, in registers: a load of what two stores have just written waits for both.
 template <class T, int Half> MBIRK_HOST_INLINE vector<T, 2 * Half> join(vector<T, Half> lo, vector<T, Half> hi) {
   using whole = vector<T, 2 * Half>;
 #if defined(__AVX512F__)
@@ -128,6 +128,17 @@ template <class To, int L> MBIRK_HOST_INLINE vector<To, L> narrow(doubles<L> a) 
   return join<To, L / 2>(__builtin_convertvector(a.lo, vector<To, L / 2>), __builtin_convertvector(a.hi, vector<To, L / 2>));
 }
 template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> a) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<vector<From, L>, vector<std::int32_t, 16>>) {
+    auto const v = __m512i(a);
+    return {vector<double, 8>(_mm512_cvtepi32_pd(_mm512_castsi512_si256(v))), vector<double, 8>(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(v, 1)))};
+  }
+  if constexpr (std::is_same_v<vector<From, L>, vector<float, 16>>) {
+    auto const v = __m512(a);
+    __m256 const upper = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1));
+    return {vector<double, 8>(_mm512_cvtps_pd(_mm512_castps512_ps256(v))), vector<double, 8>(_mm512_cvtps_pd(upper))};
+  }
+#endif
   vector<From, L / 2> lo, hi;
   std::memcpy(&lo, &a, sizeof lo);
   std::memcpy(&hi, reinterpret_cast<char const*>(&a) + sizeof lo, sizeof hi);
