@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -29,10 +30,19 @@ template <class B> struct Resampler : ::testing::Test {
     return u;
   }
 
+  template <resample_form Form, int Power>
+  static kernel::resampler<B, Form, Power> walk(std::vector<float> const& u, index_t length, double start, double step, index_t first) {
+    auto const w = kernel::walk_of<B>(start, step);
+    return {u.data() + guard, length, w.position, w.advance, static_cast<std::int32_t>(w.lane_words), B::broadcast(static_cast<float>(1 / step)), first};
+  }
   template <resample_form Form, int Power> static std::vector<float> run(std::vector<float> const& u, double start, double step) {
     std::vector<float> out(static_cast<std::size_t>(packs * B::lanes));
-    kernel::resampler<B, Form, Power> r(u.data() + guard, cells, start, step);
-    for (int n = 0; n < packs; ++n) B::store(out.data() + n * B::lanes, r.next());
+    float const begin = static_cast<float>(std::clamp(start, -1e30, 1e30)), inverse = static_cast<float>(1 / step);
+    auto const reach = kernel::reach_of(begin, inverse, static_cast<float>(cells), static_cast<float>(packs), B::lanes);
+    auto const first = static_cast<index_t>(reach.first), end = static_cast<index_t>(reach.end);
+    if (first >= end) return out;
+    auto r = walk<Form, Power>(u, cells, start, step, first);
+    for (index_t n = first; n < end; ++n) B::store(out.data() + n * B::lanes, r.next());
     return out;
   }
   template <int Power> static std::vector<float> run(std::vector<float> const& u, double start, double step) {
@@ -121,7 +131,7 @@ TYPED_TEST(Resampler, DoesNotDriftOverManyPacks) {
   for (index_t k = 0; k < many; ++k) ramp[static_cast<std::size_t>(TestFixture::guard + k)] = static_cast<float>(k % 2);
   double const step = 0.7310585786;
   auto const packs = static_cast<index_t>(many / step) / TypeParam::lanes - 1;
-  kernel::resampler<TypeParam, resample_form::two, 1> r(ramp.data() + TestFixture::guard, many, 0.1, step);
+  auto r = TestFixture::template walk<resample_form::two, 1>(ramp, many, 0.1, step, 0);
   std::vector<float> out(TypeParam::lanes);
   for (index_t n = 0; n < packs; ++n) TypeParam::store(out.data(), r.next());
   for (std::size_t k = 0; k < out.size(); ++k) {

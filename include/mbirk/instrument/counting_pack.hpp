@@ -252,6 +252,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   static MBIRK_HOST_INLINE wide to_wide(ints a) { return tick<Fast, number::f64, operation::convert>(), wide(Fast::to_wide(a.v)); }
   static MBIRK_HOST_INLINE wide to_wide(pack a) { return tick<Fast, number::f64, operation::convert>(), wide(Fast::to_wide(a.v)); }
   static MBIRK_HOST_INLINE ints to_ints(wide a) { return tick<Fast, number::i32, operation::convert>(), ints{Fast::to_ints(a.v)}; }
+  static MBIRK_HOST_INLINE ints to_ints(pack a) { return tick<Fast, number::i32, operation::convert>(), ints{Fast::to_ints(a.v)}; }
   static MBIRK_HOST_INLINE pack to_pack(wide a) { return tick<Fast, number::f32, operation::convert>(), pack(Fast::to_pack(a.v)); }
   static MBIRK_HOST_INLINE float reduce_max(pack a) { return count_reduction(), Fast::reduce_max(a.v); }
   static MBIRK_HOST_INLINE float reduce_min(pack a) { return count_reduction(), Fast::reduce_min(a.v); }

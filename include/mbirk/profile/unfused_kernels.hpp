@@ -199,12 +199,21 @@ template <class B> struct cone_stage {
     }
     return definition::elevation_secant(square, B::load(view.elevations + (v * view.elevation_stride + k)));
   }
-  /// f(constant form) for a step.
-  template <class F> MBIRK_INLINE static void with_form(double step, F const& f) {
-    switch (form_of<B>(step)) {
-      case resample_form::two: return f(std::integral_constant<resample_form, resample_form::two>{});
-      case resample_form::three: return f(std::integral_constant<resample_form, resample_form::three>{});
-      case resample_form::any: return f(std::integral_constant<resample_form, resample_form::any>{});
+  /// f(first, end, walk) of a line of `cells`, resampled for pixel p: a walk over those elements of the destination, from `first` to before `end`.
+  template <int Power, class Found, class F>
+  MBIRK_INLINE static void resample(typename B::template cursor<float const> u, index_t cells, Found const& found, int p, F const& f) {
+    double const advance = G::load_value(found.advance + p);
+    index_t const first = G::load_value(found.reach_first() + p), end = G::load_value(found.reach_end() + p);
+    auto const walk = [&](auto form) MBIRK_FLAT {
+      resampler<B, form(), Power> r(u, cells, G::load_value(found.position + p), advance, G::load_value(found.lane_words() + p),
+                                    B::load_broadcast(found.inverse_step() + p), first);
+      f(first * B::lanes, end * B::lanes, r);
+    };
+    if (first >= end) return;
+    switch (form_of<B>(step_of<B>(advance))) {
+      case resample_form::two: return walk(std::integral_constant<resample_form, resample_form::two>{});
+      case resample_form::three: return walk(std::integral_constant<resample_form, resample_form::three>{});
+      case resample_form::any: return walk(std::integral_constant<resample_form, resample_form::any>{});
     }
   }
 };
@@ -252,7 +261,7 @@ template <class B, int Power> struct cone_add_slices : cone_stage<B> {
       auto const x = cylinders + G::load_value(this->offsets + (group.first + p));
       pack const square = B::load_broadcast(found.square() + p);
       this->template resample<Power>(u, this->shape.width, found, p, [&](index_t first, index_t end, auto& rows) MBIRK_FLAT {
-        for (index_t k = first; k < least(end, slices); k += B::lanes) {
+        for (index_t k = first; k < end; k += B::lanes) {
           index_t const n = lanes_at<B>(k, slices);
           pack const factor = Power == 2 ? fma(square, B::load(view.elevations + (v * view.elevation_stride + k)), B::constant(1))
                                          : this->secant(v, k, centre, square, s);
@@ -283,8 +292,9 @@ template <class B> struct cone_resample_columns : cone_stage<B> {
       pack const square = B::load_broadcast(found.square() + p);
       for (index_t k = 0; k < view.padded_slices; k += B::lanes) B::store(u + k, this->secant(v, k, centre, square, s) * B::load(u + k));
       auto const out = this->column(v, group.first + p);
+      for (index_t r = 0; r < this->shape.width; r += B::lanes) B::store(out + r, B::constant(0));
       this->template resample<1>(u, view.padded_slices, found, p, [&](index_t first, index_t end, auto& slices) MBIRK_FLAT {
-        for (index_t r = 0; r < this->shape.width; r += B::lanes) B::store(out + r, first <= r && r < end ? slices.next() : B::constant(0));
+        for (index_t r = first; r < end; r += B::lanes) B::store(out + r, slices.next());
       });
     }
     B::note_lanes(group.count * this->shape.rows, group.count * this->shape.width);

@@ -67,7 +67,7 @@ template <class B, int Power, bool Unit> struct cone_columns {
     do {
       view.channel_weights(group, window, Power, Unit, s);
       auto const soon = window.tap0 == 0 ? next.from(group.first) : next_views{};
-      view.each_run(group, s, [&](auto form, int from, int to) MBIRK_FLAT {
+      view.each_run(group, sum, false, s, [&](auto form, int from, int to) MBIRK_FLAT {
         if (view.mirrored) add_pixels<2, form()>(x, v, from, to, centre, window.taps, soon, s);
         else add_pixels<1, form()>(x, v, from, to, centre, window.taps, soon, s);
       });
@@ -98,6 +98,8 @@ template <class B, int Power, bool Unit> struct cone_columns {
     pack const middle = B::broadcast(centre);
     for (int p = from; p < to; ++p) {
       next.fetch(p);
+      index_t const first = G::load_value(pixels.reach_first() + p), end = G::load_value(pixels.reach_end() + p);
+      if (first >= end) continue;
       if constexpr (!Unit) {  // the column: the sum over its channels
         auto const y = whole_view + index_t{G::load_value(pixels.first_channel + p)} * width;
         pack weight[Taps];
@@ -115,9 +117,8 @@ template <class B, int Power, bool Unit> struct cone_columns {
       // Its slices.
       auto const x = cylinders + p * padded;
       pack const square = B::load_broadcast(pixels.square() + p);
-      index_t const first = G::load_value(pixels.reach_first() + p), end = G::load_value(pixels.reach_end() + p);
-      resampler<B, Form, Power, Unit> rows(u, rows_of_half, G::load_value(pixels.start + p), G::load_value(pixels.step + p),
-                                           B::load_broadcast(pixels.inverse_step() + p), first);
+      resampler<B, Form, Power, Unit> rows(u, rows_of_half, G::load_value(pixels.position + p), G::load_value(pixels.advance + p),
+                                           G::load_value(pixels.lane_words() + p), B::load_broadcast(pixels.inverse_step() + p), first);
       auto const add = [&](index_t k, pack factor) MBIRK_FLAT {
         pack value[Halves];
         rows.next(value, apart);

@@ -72,7 +72,7 @@ template <class B> struct cone_views {
     auto window = view.first_window(sum.widest);
     do {
       view.channel_weights(group, window, 1, false, s);
-      view.each_run(group, s, [&](auto form, int from, int to) MBIRK_FLAT {
+      view.each_run(group, sum, true, s, [&](auto form, int from, int to) MBIRK_FLAT {
         if (view.mirrored) add_pixels<2, form()>(tiles, v, from, to, centre, window.taps, s);
         else add_pixels<1, form()>(tiles, v, from, to, centre, window.taps, s);
       });
@@ -98,6 +98,8 @@ template <class B> struct cone_views {
     index_t const padded = view.padded_slices, length = padded / Halves, apart = view.apart(padded), width = shape.width;
     pack const middle = B::broadcast(centre);
     for (int p = from; p < to; ++p) {
+      index_t const first = G::load_value(pixels.reach_first() + p), end = G::load_value(pixels.reach_end() + p);
+      if (first >= end) continue;
       // The cylinder times sec phi.
       auto const x = tiles + p * padded;
       pack const square = B::load_broadcast(pixels.square() + p);
@@ -114,8 +116,8 @@ template <class B> struct cone_views {
       auto const y = whole_view + index_t{G::load_value(pixels.first_channel + p)} * width;
       pack weight[Taps];
       simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p)); });
-      index_t const first = G::load_value(pixels.reach_first() + p), end = G::load_value(pixels.reach_end() + p);
-      resampler<B, Form, 1> slices(u, length, G::load_value(pixels.start + p), G::load_value(pixels.step + p), B::load_broadcast(pixels.inverse_step() + p), first);
+      resampler<B, Form, 1> slices(u, length, G::load_value(pixels.position + p), G::load_value(pixels.advance + p), G::load_value(pixels.lane_words() + p),
+                                   B::load_broadcast(pixels.inverse_step() + p), first);
       for (index_t r = first * B::lanes; r < end * B::lanes; r += B::lanes) {
         pack value[Halves];
         slices.next(value, apart);

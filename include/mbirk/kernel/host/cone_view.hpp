@@ -65,7 +65,7 @@ template <class B> struct cone_view {
   scratch_part ints{}, floats{}, doubles{}, secants{};
 
   void plan_scratch(scratch_layout& layout) {
-    ints = layout.add<std::int32_t>("channels and packs", 3 * group_pixels);
+    ints = layout.add<std::int32_t>("channels and packs", 4 * group_pixels);
     floats = layout.add<float>("footprints", 8 * group_pixels);
     doubles = layout.add<double>("edges and steps", 3 * group_pixels);
     secants = layout.add<float>("secants", 2 * padded_slices);
@@ -75,15 +75,16 @@ template <class B> struct cone_view {
   template <class Ints, class Floats, class Doubles> struct found_pixels {
     Ints first_channel;    ///< plus guard, of the window's first tap
     Floats weights;        ///< of the window's taps, group_pixels apart
-    Doubles start, step;   ///< of the resampling
+    Doubles position, advance;  ///< of the walk over the rows or slices (resample_walk)
     MBIRK_INLINE Ints reach_first() const noexcept { return first_channel + group_pixels; }
     MBIRK_INLINE Ints reach_end() const noexcept { return first_channel + 2 * group_pixels; }
+    MBIRK_INLINE Ints lane_words() const noexcept { return first_channel + 3 * group_pixels; }
     MBIRK_INLINE Floats square() const noexcept { return weights + 3 * group_pixels; }  ///< of the magnification
     MBIRK_INLINE Floats inverse_step() const noexcept { return weights + 4 * group_pixels; }
     MBIRK_INLINE Floats fraction() const noexcept { return weights + 5 * group_pixels; }
     MBIRK_INLINE Floats width() const noexcept { return weights + 6 * group_pixels; }
     MBIRK_INLINE Floats chord() const noexcept { return weights + 7 * group_pixels; }
-    MBIRK_INLINE Doubles cell() const noexcept { return start + 2 * group_pixels; }  ///< the first one that the footprint hits
+    MBIRK_INLINE Doubles cell() const noexcept { return position + 2 * group_pixels; }  ///< the first one that the footprint hits
   };
   template <class Scratch> MBIRK_INLINE auto found(Scratch const& s) const noexcept {
     auto const i = s.template at<std::int32_t>(ints);
@@ -100,12 +101,26 @@ template <class B> struct cone_view {
   MBIRK_HD static index_t room_for(index_t width) noexcept { return width + 4 * resample_guard<B>; }
   MBIRK_HD static index_t apart(index_t width) noexcept { return width / 2 + 2 * resample_guard<B>; }
 
+  /// What the pixels of a group have in common in one view.
+  struct summary {
+    float widest;         ///< footprint in channels
+    float lowest, highest;  ///< squared magnification
+  };
+
   /// f(form, from, to) of neighbouring pixels whose steps are of one form; most groups are one such run.
-  template <class Scratch, class F> MBIRK_INLINE void each_run(pixel_group const& group, Scratch const& s, F const& f) const noexcept {
-    auto const steps = found(s).step;
+  template <class Scratch, class F>
+  MBIRK_INLINE void each_run(pixel_group const& group, summary const& sum, bool towards_rows, Scratch const& s, F const& f) const noexcept {
+    double const slice = geometry.delta_z / geometry.delta_det_row, nearest = std::sqrt(static_cast<double>(sum.highest)) * slice,
+                 farthest = std::sqrt(static_cast<double>(sum.lowest)) * slice;
+    constexpr double margin = 1e-6;  // the squares are float
+    auto const shortest = form_of<B>((towards_rows ? 1 / nearest : farthest) * (1 - margin));
+    bool const all = shortest == form_of<B>((towards_rows ? 1 / farthest : nearest) * (1 + margin));
+    auto const advances = found(s).advance;
+    auto const form_at = [&](int p) MBIRK_FLAT { return all ? shortest : form_of<B>(step_of<B>(G::load_value(advances + p))); };
     for (int from = 0, to = 0; from < group.count; from = to) {
-      auto const form = form_of<B>(G::load_value(steps + from));
-      while (++to < group.count && form_of<B>(G::load_value(steps + to)) == form) {}
+      auto const form = form_at(from);
+      if (all) to = group.count;
+      else while (++to < group.count && form_at(to) == form) {}
       switch (form) {
         case resample_form::two: f(std::integral_constant<resample_form, resample_form::two>{}, from, to); break;
         case resample_form::three: f(std::integral_constant<resample_form, resample_form::three>{}, from, to); break;
@@ -113,12 +128,6 @@ template <class B> struct cone_view {
       }
     }
   }
-
-  /// What the pixels of a group have in common in one view.
-  struct summary {
-    float widest;         ///< footprint in channels
-    float lowest, highest;  ///< squared magnification
-  };
 
   /// Footprints of the group. towards_rows: the steps of a projection (rows from slices), else of a back projection (slices from rows).
   /// fold_row_width: the chord is multiplied by W_r, which the means of a back projection leave out.
@@ -129,9 +138,8 @@ template <class B> struct cone_view {
     auto const position = G::load_value(positions + view);
     wide const cosine = G::broadcast(position.cosine), sine = G::broadcast(position.sine), zeta = G::broadcast(position.z_shift);
     wide const z0 = definition::slice_z(geometry, G::broadcast(0.0), zeta);
-    auto const packs_of = [](index_t length) { return static_cast<double>(ceil_div(length, index_t{B::lanes})); };
-    double const cells = static_cast<double>(half(towards_rows ? geometry.slices : geometry.rows));
-    wide const packs = G::broadcast(packs_of(half(towards_rows ? geometry.rows : geometry.slices)));
+    float const cells = static_cast<float>(half(towards_rows ? geometry.slices : geometry.rows));
+    pack const packs = G::broadcast(static_cast<float>(ceil_div(half(towards_rows ? geometry.rows : geometry.slices), index_t{B::lanes})));
     auto const pixels = found(s);
     pack widest = G::constant(0), lowest = G::constant(1e30), highest = G::constant(0);
     for (int k = 0; k < group.count; k += G::lanes) {
@@ -147,11 +155,13 @@ template <class B> struct cone_view {
       G::store(pixels.width() + k, G::to_pack(span));
       G::store(pixels.chord() + k, fold_row_width ? f.channel.chord * G::to_pack(f.row_width) : f.channel.chord);
       wide const begin = towards_rows ? (G::broadcast(0.0) - row_edge) * f.inverse_row_width : row_edge;
-      wide const inverse_step = towards_rows ? f.row_width : f.inverse_row_width;
-      auto const reach = reach_of(begin, inverse_step, cells, B::lanes, packs);
-      G::store(pixels.start + k, begin);
-      G::store(pixels.step + k, towards_rows ? f.inverse_row_width : f.row_width);
-      G::store(pixels.inverse_step() + k, G::to_pack(inverse_step));
+      auto const walk = walk_of<B>(begin, towards_rows ? f.inverse_row_width : f.row_width);
+      pack const inverse_step = G::to_pack(towards_rows ? f.row_width : f.inverse_row_width);
+      auto const reach = reach_of(G::to_pack(begin), inverse_step, cells, packs, B::lanes);
+      G::store(pixels.position + k, walk.position);
+      G::store(pixels.advance + k, walk.advance);
+      G::store(pixels.lane_words() + k, G::to_ints(walk.lane_words));
+      G::store(pixels.inverse_step() + k, inverse_step);
       G::store(pixels.reach_first() + k, G::to_ints(reach.first));
       G::store(pixels.reach_end() + k, G::to_ints(reach.end));
       pack const square = G::to_pack(f.magnification * f.magnification), channels = G::to_pack(span);

@@ -112,7 +112,7 @@ namespace detail {
 template <class T, int Half> MBIRK_HOST_INLINE vector<T, 2 * Half> join(vector<T, Half> lo, vector<T, Half> hi) {
   using whole = vector<T, 2 * Half>;
 #if defined(__AVX512F__)
-  if constexpr (sizeof(whole) == 64) return whole(_mm512_insertf64x4(_mm512_castpd256_pd512(__m256d(lo)), __m256d(hi), 1));
+  if constexpr (sizeof(whole) == 64) return whole(_mm512_maskz_insertf64x4(__mmask8(-1), _mm512_castpd256_pd512(__m256d(lo)), __m256d(hi), 1));
 #endif
 #if defined(__AVX__)
   if constexpr (sizeof(whole) == 32) return whole(_mm256_insertf128_pd(_mm256_castpd128_pd256(__m128d(lo)), __m128d(hi), 1));
@@ -129,14 +129,16 @@ template <class To, int L> MBIRK_HOST_INLINE vector<To, L> narrow(doubles<L> a) 
 }
 template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> a) {
 #if defined(__AVX512F__)
+  constexpr auto all = __mmask8(-1);  // the functions without a mask make g++ 12 warn of something uninitialised
   if constexpr (std::is_same_v<vector<From, L>, vector<std::int32_t, 16>>) {
-    auto const v = __m512i(a);
-    return {vector<double, 8>(_mm512_cvtepi32_pd(_mm512_castsi512_si256(v))), vector<double, 8>(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(v, 1)))};
+    auto const half = [&](auto upper) MBIRK_FLAT { return _mm512_maskz_extracti64x4_epi64(all, __m512i(a), upper()); };
+    return {vector<double, 8>(_mm512_maskz_cvtepi32_pd(all, half(std::integral_constant<int, 0>{}))),
+            vector<double, 8>(_mm512_maskz_cvtepi32_pd(all, half(std::integral_constant<int, 1>{})))};
   }
   if constexpr (std::is_same_v<vector<From, L>, vector<float, 16>>) {
-    auto const v = __m512(a);
-    __m256 const upper = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1));
-    return {vector<double, 8>(_mm512_cvtps_pd(_mm512_castps512_ps256(v))), vector<double, 8>(_mm512_cvtps_pd(upper))};
+    auto const half = [&](auto upper) MBIRK_FLAT { return __m256(_mm512_maskz_extractf64x4_pd(all, __m512d(a), upper())); };
+    return {vector<double, 8>(_mm512_maskz_cvtps_pd(all, half(std::integral_constant<int, 0>{}))),
+            vector<double, 8>(_mm512_maskz_cvtps_pd(all, half(std::integral_constant<int, 1>{})))};
   }
 #endif
   vector<From, L / 2> lo, hi;
@@ -203,6 +205,7 @@ template <int L> struct native {
   static MBIRK_HOST_INLINE wide to_wide(ints a) { return detail::widen<std::int32_t, L>(a.v); }
   static MBIRK_HOST_INLINE wide to_wide(pack a) { return detail::widen<float, L>(a.v); }
   static MBIRK_HOST_INLINE ints to_ints(wide a) { return ints(detail::narrow<std::int32_t, L>(a)); }  ///< truncates: floor first
+  static MBIRK_HOST_INLINE ints to_ints(pack a) { return ints(__builtin_convertvector(a.v, vector<std::int32_t, L>)); }
   static MBIRK_HOST_INLINE pack to_pack(wide a) { return pack(detail::narrow<float, L>(a)); }
   static MBIRK_HOST_INLINE pack to_pack_unsigned(ints a) { return pack(detail::to_float_unsigned(a.v)); }
 

@@ -79,6 +79,7 @@ template <int L> struct native {
   static wide to_wide(ints);
   static wide to_wide(pack);
   static ints to_ints(wide);
+  static ints to_ints(pack);
   static pack to_pack(wide);
   static pack to_pack_unsigned(ints);
 

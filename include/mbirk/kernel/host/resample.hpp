@@ -33,13 +33,30 @@ template <class B> MBIRK_HD constexpr resample_form form_of(double step) noexcep
 /// Zeros that a source needs on either side.
 template <class B> inline constexpr index_t resample_guard = 2 * B::lanes;
 
-/// Destination packs [first, end) that reach source cells, or end at most where those begin or begin where those end; of `packs` from 0 on. All others are 0.
+/// Destination packs [first, end), of `packs` from 0 on, that reach source cells, and at most one more at either end; all others are 0. Ends are to be cut to
+/// whole numbers. Float will do: they may be wrong by 2^-10. start: the left edge of destination cell 0, in cells of the source.
 template <class T> struct reached_packs { T first, end; };
-template <class T> MBIRK_INLINE reached_packs<T> reach_of(T start, T inverse_step, double cells, int lanes, T packs) noexcept {
-  using definition::max, definition::min, std::floor;
-  T const zero(0.0), from = (zero - start) * inverse_step, to = from + T(cells) * inverse_step, per_lane(1.0 / lanes);
-  return {min(max(floor(from * per_lane), zero), packs), max(min(floor(to * per_lane) + T(1.0), packs), zero)};
+template <class T> MBIRK_INLINE reached_packs<T> reach_of(T start, T inverse_step, float cells, T packs, int lanes) noexcept {
+  using definition::max, definition::min;
+  T const zero(0.0f), per_pack = inverse_step * T(static_cast<float>(1.0 / lanes)), from = (zero - start) * per_pack, to = from + T(cells) * per_pack;
+  return {min(max(from - T(0x1p-10f), zero), packs), min(max(to + T(1 + 0x1p-10f), zero), packs)};
 }
+
+/// A start and a step, in cells of the source, in the numbers that a walk over destination packs needs.
+template <class T> struct resample_walk {
+  T position, advance;  ///< the start, and the step of a pack, in 2^-32 cells
+  T lane_words;         ///< the step of a lane in the words of its positions; to be cut to a whole number. Only of the short forms
+};
+template <class B> struct resample_scale {
+  static constexpr int index_bits = std::bit_width(2u * B::lanes) - 1;
+  static constexpr double one = 4294967296.0, pack = one * B::lanes, word = one / (1 << index_bits);
+};
+template <class B, class T> MBIRK_INLINE resample_walk<T> walk_of(T start, T step) noexcept {
+  using definition::min;
+  using scale = resample_scale<B>;
+  return {start * T(scale::one), step * T(scale::pack), min(step, T(2.0)) * T(scale::word)};
+}
+template <class B> MBIRK_INLINE double step_of(double advance) noexcept { return advance * (1 / resample_scale<B>::pack); }
 
 /// Walks over the destination packs of one pixel. Power 1 gives means; power 2 sums of squared overlaps times the source. Ones: the source is 1 in all
 /// its cells, so where a pack does not reach beyond them there is nothing to look up.
@@ -47,24 +64,23 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
   using G = typename B::geometry;
   using pack = typename B::pack;
   using ints = typename B::ints;
-  static constexpr int index_bits = std::bit_width(2u * B::lanes) - 1;
+  using scale = resample_scale<B>;
 
  public:
   /// @param u        at cell 0 of `cells` cells with zeros around them
-  /// @param start    left edge of destination cell 0, in cells of the source
   /// @param inverse  1/step
   /// @param first    the pack of destinations to begin with
-  MBIRK_INLINE resampler(typename B::template cursor<float const> u, index_t cells, double start, double step, pack inverse, index_t first = 0) noexcept
-      : u_(u), cells_(cells), start_(start), step_(step) {
+  MBIRK_INLINE resampler(typename B::template cursor<float const> u, index_t cells, double position, double advance, std::int32_t lane_words, pack inverse,
+                         index_t first) noexcept
+      : u_(u), cells_(cells) {
     if constexpr (Form == resample_form::any) {
-      taps_ = static_cast<int>(std::ceil(least(step, static_cast<double>(cells + 2)))) + 1;
+      start_ = position * (1 / scale::one), step_ = step_of<B>(advance);
+      taps_ = static_cast<int>(std::ceil(least(step_, static_cast<double>(cells + 2)))) + 1;
       done_ = first * B::lanes;
     } else {
-      constexpr double one = 4294967296.0;
-      auto const s = static_cast<std::int64_t>(step * one);
-      advance_ = static_cast<std::int64_t>(step * (one * B::lanes));
-      position_ = static_cast<std::int64_t>(start * one) + first * advance_;
-      lane_words_ = B::iota() * B::broadcast(static_cast<std::int32_t>(s >> index_bits));
+      advance_ = static_cast<std::int64_t>(advance);
+      position_ = static_cast<std::int64_t>(position) + first * advance_;
+      lane_words_ = B::iota() * B::broadcast(lane_words);
     }
     if constexpr (Power == 1) {
       scale_ = inverse * B::constant(1 / 4294967296.0);
@@ -72,6 +88,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
       high_ = fnma(inverse, B::constant(Form == resample_form::three ? 2 : 1), B::constant(1));
     } else {
       scale_ = B::constant(1 / 4294967296.0);
+      double const step = step_of<B>(advance);
       low_ = B::broadcast(static_cast<float>(step));
       high_ = B::broadcast(static_cast<float>(step - (Form == resample_form::three ? 2 : 1)));
     }
@@ -92,8 +109,8 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
  private:
   template <int N> MBIRK_INLINE void next_short(pack (&value)[N], index_t apart) noexcept {
     index_t const base = position_ >> 32;  // from -resample_guard to cells_, because the pack is in reach
-    auto const fraction = static_cast<std::uint32_t>(position_) >> index_bits;
-    ints const word = rotate_left(lane_words_ + B::broadcast(static_cast<std::int32_t>(fraction)), index_bits);
+    auto const fraction = static_cast<std::uint32_t>(position_) >> scale::index_bits;
+    ints const word = rotate_left(lane_words_ + B::broadcast(static_cast<std::int32_t>(fraction)), scale::index_bits);
     position_ += advance_;
     pack const f = B::to_pack_unsigned(word);  // times 2^32; the index in the low bits is noise of 2^-27
     if constexpr (Ones && Power == 2) {
@@ -164,7 +181,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
 
   typename B::template cursor<float const> u_;
   index_t cells_;
-  double start_, step_;
+  double start_ = 0, step_ = 0;  // of the form any
   std::int64_t position_ = 0, advance_ = 0;
   index_t done_ = 0;
   int taps_ = 0;
