@@ -57,6 +57,16 @@ template <class B> struct cone_views {
           for (index_t k = 0; k < half; k += B::lanes) B::store(to + (half + k), reversed<B>(B::load(from + (2 * half - B::lanes - k))));
       }
   }
+  /// Part `part` of `parts` of a batch's cylinders is soon copied.
+  MBIRK_HD void fetch_batch(index_t batch, index_t part, index_t parts) const noexcept {
+    if (batch >= batches.count) return;
+    auto const& last = groups[batches.first(batch + 1) - 1];
+    index_t const first = groups[batches.first(batch)].first, count = last.first + last.count - first;
+    for (index_t p = first + count * part / parts; p < first + count * (part + 1) / parts; ++p) {
+      auto const at = cylinders + G::load_value(offsets + p);
+      for (index_t k = 0; k < view.geometry.slices; k += fetched_line) fetch_to_read(at + k);
+    }
+  }
   template <class Scratch> MBIRK_NOINLINE void add_batch(index_t batch, index_t v, Scratch const& s) const noexcept {
     auto x = s.template at<float>(tile);
     for (index_t g = batches.first(batch); g < batches.first(batch + 1); ++g, x = x + tile_size()) add_view(groups[g], v, x, s);
@@ -147,11 +157,13 @@ template <class B, class Sink = keep_views<B>> struct cone_forward : cone_views<
     this->begin(s);
     index_t const from = task * this->views_per_task, to = least(this->view.geometry.views, from + this->views_per_task);
     index_t const batches = this->batches.count;
+    bool const far = this->groups.size() * group_pixels * this->view.padded_slices > far_away;
     for (index_t b = 0; b < batches || b == 0; ++b) {
       if (b < batches) this->copy_batch(b, s);
       for (index_t v = from; v < to; ++v) {
         if (b == 0) this->clear_view(v);
         if (b < batches) this->add_batch(b, v, s);
+        if (far) this->fetch_batch(b + 1, v - from, to - from);
         if (b + 1 >= batches) out.view(this->sinogram + this->shape.offset(0, v), 0, v);
       }
     }
