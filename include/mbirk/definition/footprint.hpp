@@ -89,6 +89,7 @@ template <class T, class Chord = T> struct cone_footprint {
   T magnification, row_width, inverse_row_width;
 };
 
+/// Keeps a number in its type.
 struct same_type {
   template <class T> MBIRK_HD MBIRK_INLINE T operator()(T value) const noexcept { return value; }
 };

@@ -90,7 +90,8 @@ template <> struct projector<parallel_geometry> {
       }
       two_tap_passes = two_taps(back);
     }
-    task_tables(Context const& ctx, parallel_scan const& s) : task_tables(ctx, s, fitting_views(ctx, s.geometry().views, forward_shape<Context>(s.geometry()).chunks)) {}
+    task_tables(Context const& ctx, parallel_scan const& s)
+        : task_tables(ctx, s, fitting_views(ctx, s.geometry().views, forward_shape<Context>(s.geometry()).chunks)) {}
     /// For an iterative reconstruction, with what small subsets need.
     task_tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const& shape)
         : task_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {

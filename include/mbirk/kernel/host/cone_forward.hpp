@@ -92,7 +92,8 @@ template <class B> struct cone_views {
 
   /// Pixels [from, to), whose steps are of one form. Halves: 2 in a mirrored view, where both go the same way, else 1.
   template <int Halves, resample_form Form, class Scratch>
-  MBIRK_INLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to, float centre, int taps, Scratch const& s) const noexcept {
+  MBIRK_INLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to, float centre, int taps,
+                               Scratch const& s) const noexcept {
     if (taps == 2) add_pixels<Halves, Form, 2>(tiles, v, from, to, centre, s);
     else add_pixels<Halves, Form, 3>(tiles, v, from, to, centre, s);
   }

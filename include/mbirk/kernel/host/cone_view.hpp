@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "mbirk/kernel/host/cylinders.hpp"
@@ -145,7 +146,7 @@ template <class B> struct cone_view {
     for (int k = 0; k < group.count; k += G::lanes) {
       wide const x = definition::column_x(geometry, G::to_wide(G::load_ints(cols + (group.first + k))));
       wide const y = definition::row_y(geometry, G::to_wide(G::load_ints(rows + (group.first + k))));
-      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y, [](wide value) { return G::to_pack(value); });
+      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y, [](wide value) MBIRK_FLAT { return G::to_pack(value); });
       // The footprint, cut off one channel beyond the detector: a pixel near the source may cover millions.
       wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, G::broadcast(-1.0)), floor_edge = floor(edge);
       wide const span = max(min(left + f.channel.width, G::broadcast(static_cast<double>(geometry.channels + 1))) - edge, G::broadcast(0.0));

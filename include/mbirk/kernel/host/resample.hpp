@@ -33,13 +33,14 @@ template <class B> MBIRK_HD constexpr resample_form form_of(double step) noexcep
 /// Zeros that a source needs on either side.
 template <class B> inline constexpr index_t resample_guard = 2 * B::lanes;
 
-/// Destination packs [first, end), of `packs` from 0 on, that reach source cells, and at most one more at either end; all others are 0. Ends are to be cut to
-/// whole numbers. Float will do: they may be wrong by 2^-10. start: the left edge of destination cell 0, in cells of the source.
+/// Destination packs [first, end), of `packs` from 0 on, that reach source cells; all others are 0. Ends are to be cut to whole numbers. Float will do: they
+/// are wider by more than its errors, which short forms bear in their guards. start: the left edge of destination cell 0, in cells of the source.
 template <class T> struct reached_packs { T first, end; };
 template <class T> MBIRK_INLINE reached_packs<T> reach_of(T start, T inverse_step, float cells, T packs, int lanes) noexcept {
-  using definition::max, definition::min;
+  using definition::abs, definition::max, definition::min;
   T const zero(0.0f), per_pack = inverse_step * T(static_cast<float>(1.0 / lanes)), from = (zero - start) * per_pack, to = from + T(cells) * per_pack;
-  return {min(max(from - T(0x1p-10f), zero), packs), min(max(to + T(1 + 0x1p-10f), zero), packs)};
+  T const margin = T(0x1p-10f) + abs(from) * T(0x1p-20f);
+  return {min(max(from - margin, zero), packs), min(max(to + margin + T(1.0f), zero), packs)};
 }
 
 /// A start and a step, in cells of the source, in the numbers that a walk over destination packs needs.
