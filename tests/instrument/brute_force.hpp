@@ -282,6 +282,7 @@ template <int L> struct backend {
   static wide to_wide(ints const& a) { return convert<double>(a); }
   static wide to_wide(pack const& a) { return convert<double>(a); }
   static ints to_ints(wide const& a) { return convert<std::int32_t>(a); }
+  static ints to_ints(pack const& a) { return convert<std::int32_t>(a); }
   static pack to_pack(wide const& a) { return convert<float>(a); }
   static sums widen(pack const& a) { return convert<double>(a); }
   static pack narrow(sums const& a) { return convert<float>(a); }

@@ -234,6 +234,7 @@ TYPED_TEST(Pack, Conversions) {
   this->expect_lanes(this->values(B::to_wide(B::load_ints(w.data()))), [&](auto k) { return static_cast<double>(w[k]); }, "int to double");
   this->expect_lanes(this->values(B::to_pack(B::load_wide(d.data()))), [&](auto k) { return static_cast<float>(d[k]); }, "double to float");
   this->expect_lanes(this->values(B::to_ints(B::load_wide(d.data()))), [&](auto k) { return static_cast<std::int32_t>(d[k]); }, "truncated");
+  this->expect_lanes(this->values(B::to_ints(B::load(a.data()))), [&](auto k) { return static_cast<std::int32_t>(a[k]); }, "float truncated");
   this->expect_lanes(this->values(B::lift(B::load(a.data()))), [&](auto k) { return a[k]; }, "lift");
 }
 
