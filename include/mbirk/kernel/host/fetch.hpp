@@ -13,10 +13,10 @@ inline constexpr index_t far_away = index_t{1} << 22;
 inline constexpr index_t fetched_line = 16;
 
 /// Asks for a line of memory that is soon read or written, where a cursor is memory; says nothing to a policy that watches, nor on a device, where
-/// other warps hide the wait.
+/// other warps hide the wait. What is read goes to the second level of cache: the first has what is worked on meanwhile.
 template <class T> MBIRK_INLINE void fetch_to_read([[maybe_unused]] T const* p) noexcept {
 #if !defined(__CUDA_ARCH__)
-  __builtin_prefetch(p, 0);
+  __builtin_prefetch(p, 0, 2);
 #endif
 }
 template <class T> MBIRK_INLINE void fetch_to_write([[maybe_unused]] T* p) noexcept {
