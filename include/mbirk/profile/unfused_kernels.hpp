@@ -292,10 +292,14 @@ template <class B> struct cone_resample_columns : cone_stage<B> {
       pack const square = B::load_broadcast(found.square() + p);
       for (index_t k = 0; k < view.padded_slices; k += B::lanes) B::store(u + k, this->secant(v, k, centre, square, s) * B::load(u + k));
       auto const out = this->column(v, group.first + p);
-      for (index_t r = 0; r < this->shape.width; r += B::lanes) B::store(out + r, B::constant(0));
+      index_t r = 0;
+      auto const put_zeros = [&](index_t end_of_zeros) MBIRK_FLAT {
+        for (; r < end_of_zeros; r += B::lanes) B::store(out + r, B::constant(0));
+      };
       this->template resample<1>(u, view.padded_slices, found, p, [&](index_t first, index_t end, auto& slices) MBIRK_FLAT {
-        for (index_t r = first; r < end; r += B::lanes) B::store(out + r, slices.next());
+        for (put_zeros(first); r < end; r += B::lanes) B::store(out + r, slices.next());
       });
+      put_zeros(this->shape.width);
     }
     B::note_lanes(group.count * this->shape.rows, group.count * this->shape.width);
   }
