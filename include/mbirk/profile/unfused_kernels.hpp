@@ -202,19 +202,12 @@ template <class B> struct cone_stage {
   /// f(first, end, walk) of a line of `cells`, resampled for pixel p: a walk over those elements of the destination, from `first` to before `end`.
   template <int Power, class Found, class F>
   MBIRK_INLINE static void resample(typename B::template cursor<float const> u, index_t cells, Found const& found, int p, F const& f) {
-    double const advance = G::load_value(found.advance + p);
     index_t const first = G::load_value(found.reach_first() + p), end = G::load_value(found.reach_end() + p);
-    auto const walk = [&](auto form) MBIRK_FLAT {
-      resampler<B, form(), Power> r(u, cells, G::load_value(found.position + p), advance, G::load_value(found.lane_words() + p),
-                                    B::load_broadcast(found.inverse_step() + p), first);
-      f(first * B::lanes, end * B::lanes, r);
-    };
     if (first >= end) return;
-    switch (form_of<B>(step_of<B>(advance))) {
-      case resample_form::two: return walk(std::integral_constant<resample_form, resample_form::two>{});
-      case resample_form::three: return walk(std::integral_constant<resample_form, resample_form::three>{});
-      case resample_form::any: return walk(std::integral_constant<resample_form, resample_form::any>{});
-    }
+    with_form(form_of<B>(step_of<B>(G::load_value(found.advance + p))), [&](auto form) MBIRK_FLAT {
+      auto walk = found.template walk<form(), Power>(p, u, cells, first);
+      f(first * B::lanes, end * B::lanes, walk);
+    });
   }
 };
 

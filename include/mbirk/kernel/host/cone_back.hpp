@@ -117,8 +117,7 @@ template <class B, int Power, bool Unit> struct cone_columns {
       // Its slices.
       auto const x = cylinders + p * padded;
       pack const square = B::load_broadcast(pixels.square() + p);
-      resampler<B, Form, Power, Unit> rows(u, rows_of_half, G::load_value(pixels.position + p), G::load_value(pixels.advance + p),
-                                           G::load_value(pixels.lane_words() + p), B::load_broadcast(pixels.inverse_step() + p), first);
+      auto rows = pixels.template walk<Form, Power, Unit>(p, u, rows_of_half, first);
       auto const add = [&](index_t k, pack factor) MBIRK_FLAT {
         pack value[Halves];
         rows.next(value, apart);

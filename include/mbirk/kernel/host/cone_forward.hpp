@@ -3,9 +3,9 @@
 // from the register.
 #pragma once
 
-
 #include "mbirk/core/list.hpp"
 #include "mbirk/kernel/host/cone_view.hpp"
+#include "mbirk/kernel/host/fetch.hpp"
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/sink.hpp"
@@ -62,10 +62,8 @@ template <class B> struct cone_views {
     if (batch >= batches.count) return;
     auto const& last = groups[batches.first(batch + 1) - 1];
     index_t const first = groups[batches.first(batch)].first, count = last.first + last.count - first;
-    for (index_t p = first + count * part / parts; p < first + count * (part + 1) / parts; ++p) {
-      auto const at = cylinders + G::load_value(offsets + p);
-      for (index_t k = 0; k < view.geometry.slices; k += fetched_line) fetch_to_read(at + k);
-    }
+    for (index_t p = first + count * part / parts; p < first + count * (part + 1) / parts; ++p)
+      fetch_part(cylinders + G::load_value(offsets + p), 0, view.geometry.slices, view.geometry.slices);
   }
   template <class Scratch> MBIRK_NOINLINE void add_batch(index_t batch, index_t v, Scratch const& s) const noexcept {
     auto x = s.template at<float>(tile);
@@ -127,8 +125,7 @@ template <class B> struct cone_views {
       auto const y = whole_view + index_t{G::load_value(pixels.first_channel + p)} * width;
       pack weight[Taps];
       simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p)); });
-      resampler<B, Form, 1> slices(u, length, G::load_value(pixels.position + p), G::load_value(pixels.advance + p), G::load_value(pixels.lane_words() + p),
-                                   B::load_broadcast(pixels.inverse_step() + p), first);
+      auto slices = pixels.template walk<Form, 1>(p, u, length, first);
       for (index_t r = first * B::lanes; r < end * B::lanes; r += B::lanes) {
         pack value[Halves];
         slices.next(value, apart);

@@ -86,6 +86,13 @@ template <class B> struct cone_view {
     MBIRK_INLINE Floats width() const noexcept { return weights + 6 * group_pixels; }
     MBIRK_INLINE Floats chord() const noexcept { return weights + 7 * group_pixels; }
     MBIRK_INLINE Doubles cell() const noexcept { return position + 2 * group_pixels; }  ///< the first one that the footprint hits
+
+    /// The walk of pixel p along a line of `cells` at u, from pack `first` of its destinations on.
+    template <resample_form Form, int Power, bool Ones = false>
+    MBIRK_INLINE auto walk(index_t p, typename B::template cursor<float const> u, index_t cells, index_t first) const noexcept {
+      return resampler<B, Form, Power, Ones>(u, cells, G::load_value(position + p), G::load_value(advance + p), G::load_value(lane_words() + p),
+                                             B::load_broadcast(inverse_step() + p), first);
+    }
   };
   template <class Scratch> MBIRK_INLINE auto found(Scratch const& s) const noexcept {
     auto const i = s.template at<std::int32_t>(ints);
@@ -122,11 +129,7 @@ template <class B> struct cone_view {
       auto const form = form_at(from);
       if (all) to = group.count;
       else while (++to < group.count && form_at(to) == form) {}
-      switch (form) {
-        case resample_form::two: f(std::integral_constant<resample_form, resample_form::two>{}, from, to); break;
-        case resample_form::three: f(std::integral_constant<resample_form, resample_form::three>{}, from, to); break;
-        case resample_form::any: f(std::integral_constant<resample_form, resample_form::any>{}, from, to); break;
-      }
+      with_form(form, [&](auto constant) MBIRK_FLAT { f(constant, from, to); });
     }
   }
 

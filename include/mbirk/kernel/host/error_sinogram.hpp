@@ -2,7 +2,6 @@
 // one chunk, or a block of voxels. What lies beyond the detector is zero in every array but a fresh projection, and is made zero there.
 #pragma once
 
-
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/sink.hpp"
 #include "mbirk/kernel/host/step.hpp"

@@ -6,6 +6,7 @@
 
 #include "mbirk/core/bits.hpp"
 #include "mbirk/core/list.hpp"
+#include "mbirk/kernel/host/fetch.hpp"
 #include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/sink.hpp"
@@ -67,10 +68,8 @@ template <class B> struct parallel_views {
   /// returns the first of the next call.
   MBIRK_HD int fetch_tile(pixel_group const& group, index_t chunk, int from, index_t passes_of_task) const noexcept {
     int const to = from + static_cast<int>(ceil_div(group_pixels, passes_of_task));
-    for (int p = from; p < least(to, group.count); ++p) {
-      auto const at = cylinders + (G::load_value(offsets + (group.first + p)) + chunk * shape.width);
-      for (index_t k = 0; k < shape.used(chunk); k += B::lanes) fetch_to_read(at + k);
-    }
+    for (int p = from; p < least(to, group.count); ++p)
+      fetch_part(cylinders + (G::load_value(offsets + (group.first + p)) + chunk * shape.width), 0, shape.used(chunk), shape.used(chunk));
     return to;
   }
 

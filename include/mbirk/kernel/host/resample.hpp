@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/kernel/host/pack.hpp"
@@ -28,6 +29,15 @@ inline constexpr double narrowest_step = 1.0 / 1024;
 
 template <class B> MBIRK_HD constexpr resample_form form_of(double step) noexcept {
   return step < narrowest_step ? resample_form::any : step <= 1 ? resample_form::two : step <= widest_step<B> ? resample_form::three : resample_form::any;
+}
+
+/// f(form) with the form as a constant.
+template <class F> MBIRK_INLINE void with_form(resample_form form, F const& f) {
+  switch (form) {
+    case resample_form::two: return f(std::integral_constant<resample_form, resample_form::two>{});
+    case resample_form::three: return f(std::integral_constant<resample_form, resample_form::three>{});
+    case resample_form::any: return f(std::integral_constant<resample_form, resample_form::any>{});
+  }
 }
 
 /// Zeros that a source needs on either side.
