@@ -12,10 +12,6 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::test;
 
-filter_options direct_sum(ramp_taps taps = ramp_taps::closed) { return {.taps = taps, .method = filter_method::direct}; }
-filter_options const either[] = {direct_sum(), direct_sum(ramp_taps::float32), {.method = filter_method::fourier},
-                                 {.taps = ramp_taps::float32, .method = filter_method::fourier}};
-
 array<3> filtered(any_scan const& s, array<3> const& y, filter_options const& options = {}, int threads = 1) {
   array<3> q(y.shape, -1.0f);
   std::visit([&](auto const& scan) { direct_filter(on_host(threads), scan, y.all(), q.all(), options); }, s);
@@ -202,15 +198,10 @@ TEST(DirectFilter, NamesOfGeometries) {
   fdk_filter(on_host(), known_cone(), y.all(), fdk.all());
   EXPECT_TRUE(same_bits(fbp.data, filtered(known_parallel(), y).data));
   EXPECT_TRUE(same_bits(fdk.data, filtered(known_cone(), y).data));
-  auto const name = [&](auto const& run) {
-    instrument::ledger l;
-    run(context{exec::host{}, instrument::counting<>{l}});
-    return l.last().name;
-  };
-  EXPECT_EQ(name([&](auto const& ctx) { direct_filter(ctx, known_parallel(), y.all(), fbp.all()); }), "parallel_direct_filter");
-  EXPECT_EQ(name([&](auto const& ctx) { direct_filter(ctx, known_cone(), y.all(), fbp.all()); }), "cone_direct_filter");
-  EXPECT_EQ(name([&](auto const& ctx) { fbp_filter(ctx, known_parallel(), y.all(), fbp.all()); }), "parallel_fbp_filter");
-  EXPECT_EQ(name([&](auto const& ctx) { fdk_filter(ctx, known_cone(), y.all(), fbp.all()); }), "cone_fdk_filter");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { direct_filter(ctx, known_parallel(), y.all(), fbp.all()); }), "parallel_direct_filter");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { direct_filter(ctx, known_cone(), y.all(), fbp.all()); }), "cone_direct_filter");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { fbp_filter(ctx, known_parallel(), y.all(), fbp.all()); }), "parallel_fbp_filter");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { fdk_filter(ctx, known_cone(), y.all(), fbp.all()); }), "cone_fdk_filter");
 }
 template <class Scan>
 concept has_fbp_filter = requires(Scan const& s, view<float, 3> y) { fbp_filter(on_host(), s, y, y); };
@@ -259,52 +250,6 @@ TEST(DirectFilter, RefusesBadInput) {
   EXPECT_EQ(message_of<error>([&] { run({6, 2, 8}, {6, 2, 7}, "ramp"); }),
             "direct_filter: sinogram has shape (6, 2, 8), expected (views, rows, channels) = (6, 2, 7)");
   EXPECT_EQ(message_of<error>([&] { fbp_filter(on_host(), s, y.all(), q.all(), {.name = "hann"}); }), "fbp_filter: filter_name is \"hann\", expected ramp");
-}
-
-template <class Scan> void compare_counts(Scan const& s, filter_options const& options) {
-  auto const y = random_array<3>(s.sinogram_shape(), 57);
-  array<3> plain(y.shape), counted(y.shape);
-  instrument::ledger a, b;
-  direct_filter(on_host(), s, y.all(), plain.all(), options);
-  direct_filter(context{exec::host{}, instrument::counting<>{a}}, s, y.all(), counted.all(), options);
-  direct_filter(context{exec::host{}, instrument::model<>{b}}, s, view<float const, 3>(nullptr, y.shape), view<float, 3>(nullptr, y.shape), options);
-  EXPECT_TRUE(same_bits(plain.data, counted.data)) << "counting must not change a bit";
-  ASSERT_EQ(a.records().size(), 1u);
-  ASSERT_EQ(b.records().size(), 1u);
-  expect_same_counts(a.last(), b.last());
-}
-
-TEST(DirectFilterCounts, EqualTheModels) {
-  for (auto const& c : all_cases())
-    for (auto const& options : either) {
-      SCOPED_TRACE(c.name);
-      std::visit([&](auto const& s) { compare_counts(s, options); }, make_scan(c.parameters));
-    }
-}
-
-// 2 ceil(C/2) floor(C/2) products of taps and samples a row, and the centre; every sample is read and written once.
-TEST(DirectFilterCounts, ByHand) {
-  using instrument::number, instrument::operation;
-  constexpr std::uint64_t lanes = simd::native_lanes;
-  for (std::uint64_t const channels : {7u, 32u, 33u, 300u}) {
-    std::uint64_t const views = 3, rows = 37, packs = (rows + lanes - 1) / lanes, samples = views * rows * channels;
-    auto const shape = shape_3{3, 37, static_cast<index_t>(channels)};
-    parallel_scan const s(parallel_parameters{.sinogram_shape = shape, .angles = std::vector<float>(3)});
-    instrument::ledger l;
-    direct_filter(context{exec::host{}, instrument::model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
-                  direct_sum());
-    auto const& c = l.last().operations;
-    std::uint64_t const even = (channels + 1) / 2, odd = channels / 2, padded = views * packs * lanes;
-    auto const partial_sums = [](std::uint64_t inputs) { return std::max<std::uint64_t>(1, (inputs + 127) / 128); };
-    EXPECT_EQ(c.of(number::f32, operation::fma), padded * (2 * even * odd + channels));
-    EXPECT_EQ(c.of(number::f32, operation::add), padded * (even * (partial_sums(odd) - 1) + odd * (partial_sums(even) - 1)));
-    EXPECT_EQ(c.of(number::f32, operation::mul), 0u);
-    EXPECT_EQ(c.lanes_useful, samples);
-    EXPECT_EQ(c.lanes_executed, padded * channels);
-    EXPECT_EQ(bytes_compulsory(l.last().arrays, false), 8 * samples);
-    for (auto const& a : l.last().arrays)
-      if (a.role == array_role::argument || a.role == array_role::output) { EXPECT_EQ(a.counts.bytes_loaded + a.counts.bytes_stored, 4 * samples); }
-  }
 }
 
 }  // namespace

@@ -9,8 +9,6 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::test;
 
-filter_options by_transforms(ramp_taps taps = ramp_taps::closed) { return {.taps = taps, .method = filter_method::fourier}; }
-
 array<3> filtered(any_scan const& s, array<3> const& y, filter_options const& options, int threads = 1) {
   array<3> q(y.shape, -1.0f);
   std::visit([&](auto const& scan) { direct_filter(on_host(threads), scan, y.all(), q.all(), options); }, s);
@@ -148,47 +146,6 @@ TEST(FilterMethod, Automatic) {
     auto const method = detail::by_fourier(channels, {}) ? filter_method::fourier : filter_method::direct;
     EXPECT_TRUE(same_bits(filtered(s, y, {}).data, filtered(s, y, {.method = method}).data)) << channels;
   }
-}
-
-TEST(FourierFilterCounts, EqualTheModels) {
-  for (index_t const channels : {1, 64, 77, 130, 300})
-    for (index_t const rows : {1, 40}) {
-      SCOPED_TRACE(std::to_string(channels) + " channels, " + std::to_string(rows) + " rows");
-      shape_3 const shape{3, rows, channels};
-      parallel_scan const s(parallel_parameters{.sinogram_shape = shape, .angles = equal_angles(3, 1)});
-      auto const y = random_array<3>(shape, 65);
-      array<3> plain(shape), counted(shape);
-      instrument::ledger a, b;
-      direct_filter(on_host(), s, y.all(), plain.all(), by_transforms());
-      direct_filter(context{exec::host{}, instrument::counting<>{a}}, s, y.all(), counted.all(), by_transforms());
-      direct_filter(context{exec::host{}, instrument::model<>{b}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
-                    by_transforms());
-      EXPECT_TRUE(same_bits(plain.data, counted.data)) << "counting must not change a bit";
-      expect_same_counts(a.last(), b.last());
-    }
-}
-
-// 256 channels, 512 = 8 (8 8): operations of a number, summed over the stages. A product with a twiddle: 2 products and 2 FMAs.
-TEST(FourierFilterCounts, ByHand) {
-  using instrument::number, instrument::operation;
-  constexpr std::uint64_t lanes = simd::native_lanes;
-  std::uint64_t const views = 2, rows = 2 * lanes + 1, packs = 3, channels = 256, length = 512;  // six packs: three transforms of a lane
-  shape_3 const shape{2, static_cast<index_t>(rows), 256};
-  parallel_scan const s(parallel_parameters{.sinogram_shape = shape, .angles = std::vector<float>(2)});
-  instrument::ledger l;
-  direct_filter(context{exec::host{}, instrument::model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape));
-  auto const& c = l.last().operations;
-  std::uint64_t const transforms = views * packs / 2 * lanes, eighths = length / 8;
-  // a transform of 8: 44 sums and 8 FMAs, 28 and 8 of numbers whose upper half is 0, 40 and 4 for half of the result; all but the innermost ones
-  // have 7 twiddles, and between those is a product with the spectrum
-  std::uint64_t const sums = eighths * (28 + 4 * 44 + 40), products = eighths * 4 * 7 * 2 + length * 2;
-  std::uint64_t const fused = eighths * (8 + 4 * 8 + 4 + 4 * 7 * 2);
-  EXPECT_EQ(c.of(number::f32, operation::add), transforms * sums);
-  EXPECT_EQ(c.of(number::f32, operation::mul), transforms * products);
-  EXPECT_EQ(c.of(number::f32, operation::fma), transforms * fused);
-  EXPECT_EQ(c.lanes_useful, views * rows * channels);
-  EXPECT_EQ(c.lanes_executed, views * packs * lanes * channels);
-  EXPECT_EQ(bytes_compulsory(l.last().arrays, false), 8 * views * rows * channels);
 }
 
 }  // namespace

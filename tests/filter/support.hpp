@@ -4,20 +4,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
-#include "instrument/same_counts.hpp"
 #include "mbirk/context.hpp"
 #include "mbirk/definition/ramp.hpp"
 #include "mbirk/exec/host.hpp"
-#include "mbirk/instrument/counting.hpp"
+#include "mbirk/filter/direct_filter.hpp"
 #include "mbirk/instrument/none.hpp"
+#include "mbirk/instrument/tracing.hpp"
 #include "projector/cases.hpp"
 
 namespace mbirk::test {
 
 using host_context = context<exec::host, instrument::none>;
 inline host_context on_host(int threads = 1) { return {exec::host{threads}, {}}; }
+
+inline filter_options direct_sum(ramp_taps taps = ramp_taps::closed) { return {.taps = taps, .method = filter_method::direct}; }
+inline filter_options by_transforms(ramp_taps taps = ramp_taps::closed) { return {.taps = taps, .method = filter_method::fourier}; }
+inline filter_options const either[] = {direct_sum(), direct_sum(ramp_taps::float32), by_transforms(), by_transforms(ramp_taps::float32)};
+
+/// What an operation calls itself. run(context) calls one.
+template <class F> std::string operation_name(F const& run) {
+  instrument::trace_buffer buffer(1000);
+  run(context{exec::host{}, instrument::tracing{buffer}});
+  for (auto const& e : buffer.events())
+    if (e.kind == instrument::event_kind::operation) return e.name;
+  return {};
+}
 
 /// The filtered sinogram in double.
 template <class Scan> std::vector<double> define_filter(Scan const& s, std::vector<float> const& y) {

@@ -60,24 +60,6 @@ TEST(Weights, OfNothing) {
   for (shape_3 const shape : {shape_3{0, 2, 3}, shape_3{2, 0, 3}, shape_3{2, 3, 0}})
     for (auto const type : every_type) EXPECT_NO_THROW(weights_of(array<3>(shape), type));
 }
-TEST(Weights, CountsEqualTheModel) {
-  for (auto const type : every_type)
-    for (shape_3 const shape : {shape_3{3, 5, 7}, shape_3{2, 70, 300}}) {
-      auto const y = sinogram_of(shape, 3);
-      array<3> w(shape);
-      instrument::ledger counted, modelled;
-      gen_weights(context{exec::host{}, instrument::counting<>{counted}}, y.all(), type, w.all());
-      gen_weights(context{exec::host{}, instrument::model<>{modelled}}, view<float const, 3>(nullptr, shape), type, view<float, 3>(nullptr, shape));
-      expect_same_counts(counted.last(), modelled.last());
-      EXPECT_TRUE(same_bits(w.data, weights_of(y, type).data)) << "counting must not change a bit";
-      EXPECT_EQ(counted.last().name, "gen_weights_" + std::string(weight_type_names[static_cast<std::size_t>(type)]));
-      auto const bytes = 4 * y.data.size() * (type == weight_type::unweighted ? 1 : 2);
-      std::size_t moved = 0;
-      for (auto const& a : counted.last().arrays) moved += a.counts.bytes_loaded + a.counts.bytes_stored;
-      EXPECT_EQ(moved, bytes);
-    }
-}
-
 TEST(Weights, TypesHaveNames) {
   for (auto const type : every_type) EXPECT_EQ(parse_weight_type(weight_type_names[static_cast<std::size_t>(type)]), type);
   for (std::string const name : {"Emission", "", "transmission_", "root"})
@@ -174,27 +156,6 @@ TEST(MarWeights, DoNotDependOnThreadsOrGaps) {
     gen_weights_mar(on_host(2), s, sinogram.all(), std::optional(view<float const, 3>(recon.all())), 0.8, 1, 3, weights.all());
     EXPECT_TRUE(same_bits(weights.dense(), one.weights.data));
     EXPECT_TRUE(weights.gaps_untouched());
-  });
-}
-
-TEST(MarWeights, CountsEqualTheModel) {
-  with_both_geometries([](auto const& s) {
-    auto const y = known_sinogram();
-    auto const x = random_array<3>(s.recon_shape(), 5);
-    for (int const way : {0, 1, 2}) {  // by the sinogram, by a reconstruction with a threshold given, and found
-      std::optional<double> const threshold = way == 1 ? std::optional(0.8) : std::nullopt;
-      auto const run = [&](auto const& ctx, float const* sinogram, float const* recon, float* weights) {
-        auto const init = way == 0 ? std::nullopt : std::optional(view<float const, 3>(recon, s.recon_shape()));
-        gen_weights_mar(ctx, s, view<float const, 3>(sinogram, y.shape), init, threshold, 1, 3, view<float, 3>(weights, y.shape));
-      };
-      array<3> w(y.shape);
-      instrument::ledger counted, modelled;
-      run(context{exec::host{}, instrument::counting<>{counted}}, y.data.data(), x.data.data(), w.data.data());
-      run(context{exec::host{}, instrument::model<>{modelled}}, nullptr, nullptr, nullptr);
-      expect_same_counts(counted.last(), modelled.last());
-      EXPECT_EQ(counted.last().name, std::string(s.geometry().name) + "_gen_weights_mar");
-      EXPECT_TRUE(same_bits(w.data, mar(s, y, way ? std::optional(x) : std::nullopt, threshold).weights.data)) << "counting must not change a bit";
-    }
   });
 }
 
