@@ -1,6 +1,7 @@
 // recon and prox_map under instrumentation: the counts of the model, the bits of a run without, the stages of a trace.
 #include <map>
 
+#include "instrument/same_counts.hpp"
 #include "mbirk/instrument/counting.hpp"
 #include "mbirk/instrument/tracing.hpp"
 #include "mbirk/mbirk.hpp"

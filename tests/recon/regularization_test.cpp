@@ -3,6 +3,8 @@
 
 #include "core/messages.hpp"
 #include "filter/support.hpp"
+#include "instrument/same_counts.hpp"
+#include "mbirk/instrument/counting.hpp"
 
 namespace {
 

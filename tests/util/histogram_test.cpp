@@ -4,6 +4,8 @@
 #include <bit>
 
 #include "filter/support.hpp"
+#include "instrument/same_counts.hpp"
+#include "mbirk/instrument/counting.hpp"
 
 namespace {
 

@@ -6,7 +6,9 @@
 
 #include "core/messages.hpp"
 #include "filter/support.hpp"
+#include "instrument/same_counts.hpp"
 #include "mbirk/definition/median.hpp"
+#include "mbirk/instrument/counting.hpp"
 #include "mbirk/io/npy.hpp"
 
 namespace {

@@ -5,6 +5,8 @@
 
 #include "core/messages.hpp"
 #include "filter/support.hpp"
+#include "instrument/same_counts.hpp"
+#include "mbirk/instrument/counting.hpp"
 
 namespace {
 

@@ -131,12 +131,18 @@ template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> 
 #if defined(__AVX512F__)
   constexpr auto all = __mmask8(-1);  // the functions without a mask make g++ 12 warn of something uninitialised
   if constexpr (std::is_same_v<vector<From, L>, vector<std::int32_t, 16>>) {
-    auto const half = [&](auto upper) MBIRK_FLAT { return _mm512_maskz_extracti64x4_epi64(all, __m512i(a), upper()); };
+    auto const half = [&](auto upper) MBIRK_FLAT {
+      constexpr int part = upper();  // without optimisation g++ takes only such a name for a constant
+      return _mm512_maskz_extracti64x4_epi64(all, __m512i(a), part);
+    };
     return {vector<double, 8>(_mm512_maskz_cvtepi32_pd(all, half(std::integral_constant<int, 0>{}))),
             vector<double, 8>(_mm512_maskz_cvtepi32_pd(all, half(std::integral_constant<int, 1>{})))};
   }
   if constexpr (std::is_same_v<vector<From, L>, vector<float, 16>>) {
-    auto const half = [&](auto upper) MBIRK_FLAT { return __m256(_mm512_maskz_extractf64x4_pd(all, __m512d(a), upper())); };
+    auto const half = [&](auto upper) MBIRK_FLAT {
+      constexpr int part = upper();
+      return __m256(_mm512_maskz_extractf64x4_pd(all, __m512d(a), part));
+    };
     return {vector<double, 8>(_mm512_maskz_cvtps_pd(all, half(std::integral_constant<int, 0>{}))),
             vector<double, 8>(_mm512_maskz_cvtps_pd(all, half(std::integral_constant<int, 1>{})))};
   }
