@@ -1,12 +1,17 @@
 """Lets XLA parse, estimate, compile and run the StableHLO of generate.cpp: results as in the golden cases, flops and transcendentals exactly as the writer
 predicted them. With a second argument, the program, also every module that it writes for size 32. Ends with 77 where jax is missing (a skip)."""
+import contextlib
+import io
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import traceback
 
-folder, golden_checker = pathlib.Path(sys.argv[1]), pathlib.Path(__file__).parent.parent / "check" / "check_hlo.py"
+folder, program = pathlib.Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "check"))
+import check_hlo  # noqa: E402
 try:
     import jax  # noqa: F401
     import numpy as np
@@ -14,11 +19,26 @@ except ImportError as e:
     print("skipped:", e)
     sys.exit(77)
 
+
+def check(name, *arguments):
+    """Whether the checker is content. In this process, because loading XLA takes longer than most modules."""
+    said, sys.argv = io.StringIO(), ["check_hlo.py", *arguments]
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            code = check_hlo.main()
+        except Exception:
+            code = traceback.format_exc()
+    print("WRONG  " if code else "ok     ", name)
+    if code:
+        print(said.getvalue()[-2000:], code)
+    return not code
+
+
 failed = 0
 cases = json.loads((folder / "cases.json").read_text())
 with tempfile.TemporaryDirectory() as scratch:
     for case in cases:
-        command = [sys.executable, str(golden_checker), str(folder / case["module"]), "--flops", str(case["flops"]), "--transcendentals", str(case["transcendentals"])]
+        arguments = [str(folder / case["module"]), "--flops", str(case["flops"]), "--transcendentals", str(case["transcendentals"])]
         if case["inputs"]:
             at = pathlib.Path(case["folder"])
             arrays = [np.load(at / (name + ".npy")) if name else None for name in case["inputs"]]
@@ -29,25 +49,16 @@ with tempfile.TemporaryDirectory() as scratch:
             np.savez(pathlib.Path(scratch) / "out.npz", **{f"out{k}": a for k, a in enumerate(expected)})
             # float32 sums of up to 500 terms in another order, and sines of angles in float32: 1e-5 of the largest element
             largest = max(float(np.abs(a).max()) for a in expected)
-            command += ["--inputs", f"{scratch}/in.npz", "--expect", f"{scratch}/out.npz", "--rtol", "0", "--atol", str(1e-5 * largest)]
-        run = subprocess.run(command, capture_output=True, text=True)
-        print("ok     " if run.returncode == 0 else "WRONG  ", case["module"])
-        if run.returncode:
-            failed += 1
-            print(run.stdout[-2000:], run.stderr[-2000:])
+            arguments += ["--inputs", f"{scratch}/in.npz", "--expect", f"{scratch}/out.npz", "--rtol", "0", "--atol", str(1e-5 * largest)]
+        failed += not check(case["module"], *arguments)
 
-    if len(sys.argv) > 2:
-        subprocess.run([sys.argv[2], "profile", "--sizes", "32", "--runs", "1", "--quiet", "--out", scratch], check=True, stdout=subprocess.DEVNULL)
+    if program:
+        subprocess.run([program, "profile", "--sizes", "32", "--runs", "1", "--quiet", "--out", scratch], check=True, stdout=subprocess.DEVNULL)
         report = json.loads(next(pathlib.Path(scratch).glob("mbirk_profile_*.json")).read_text())
         for operation, forms in report["graphs"]["32"].items():
             for form in forms.values():
                 cases.append(form)
                 module = next(pathlib.Path(scratch).glob("graphs/*/" + form["module"]))
-                run = subprocess.run([sys.executable, str(golden_checker), str(module), "--flops", str(form["xla flops"]), "--transcendentals",
-                                      str(form["xla transcendentals"])], capture_output=True, text=True)
-                print("ok     " if run.returncode == 0 else "WRONG  ", form["module"])
-                if run.returncode:
-                    failed += 1
-                    print(run.stdout[-2000:], run.stderr[-2000:])
+                failed += not check(form["module"], str(module), "--flops", str(form["xla flops"]), "--transcendentals", str(form["xla transcendentals"]))
 print(f"{len(cases) - failed} of {len(cases)} modules")
 sys.exit(1 if failed or not cases else 0)

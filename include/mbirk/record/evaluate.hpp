@@ -48,15 +48,17 @@ template <class Real> struct float_arithmetic {
 struct fixed_arithmetic {
   using value = std::int64_t;
   fixed_format format;
+  double one, unit;  // 2^fraction and its inverse: products with them are exact, and much faster than std::ldexp
 
+  explicit fixed_arithmetic(fixed_format const& f) : format(f), one(std::ldexp(1.0, f.fraction())), unit(std::ldexp(1.0, -f.fraction())) {}
   std::int64_t wrap(__int128 x) const noexcept {
     int const unused = 64 - format.width;
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << unused) >> unused;
   }
-  std::int64_t real(double x) const noexcept { return wrap(static_cast<__int128>(std::floor(std::ldexp(x, format.fraction())))); }
+  std::int64_t real(double x) const noexcept { return wrap(static_cast<__int128>(std::floor(x * one))); }
   std::int64_t whole(std::int64_t n) const noexcept { return n; }
   std::int64_t index(std::int64_t x) const noexcept { return x; }
-  double to_double(std::int64_t x) const noexcept { return std::ldexp(static_cast<double>(x), -format.fraction()); }
+  double to_double(std::int64_t x) const noexcept { return static_cast<double>(x) * unit; }
   std::int64_t to_real(std::int64_t n) const noexcept { return wrap(static_cast<__int128>(n) << format.fraction()); }
   std::int64_t to_index(std::int64_t x) const noexcept { return x >> format.fraction(); }
   std::int64_t add(std::int64_t a, std::int64_t b) const noexcept { return wrap(static_cast<__int128>(a) + b); }
@@ -172,14 +174,19 @@ template <class Arithmetic> class evaluator {
         });
         break;
       }
-      default:
+      default: {
+        bool const reals = g_.at(n.in[0]).of == type::f32 && n.what != op::select;
         each(t.axes, in, [&](std::size_t p, std::vector<std::size_t> const& o) {
           auto const x = [&](std::size_t k) { return in[k]->data[o[k]]; };
-          t.data[p] = g_.at(n.in[0]).of == type::f32 && n.what != op::select ? of_reals(n.what, x) : of_whole(n.what, x);
+          t.data[p] = reals ? of_reals(n.what, x) : of_whole(n.what, x);
         });
+      }
     }
-    if (n.of == type::f32)
-      for (auto const x : t.data) largest_ = std::max(largest_, std::abs(a_.to_double(x)));
+    if (n.of == type::f32) {
+      V least{}, most{};
+      for (auto const x : t.data) least = std::min(least, x), most = std::max(most, x);
+      note_size(least), note_size(most);
+    }
     return t;
   }
   template <class I> std::size_t element(struct array const& a, bool clamped, I const& index) const {
@@ -255,9 +262,10 @@ template <class Arithmetic> class evaluator {
       }
       auto& cell = to[static_cast<std::size_t>(at)];
       cell = st.adds ? a_.add(cell, in[0]->data[o[0]]) : in[0]->data[o[0]];
-      largest_ = std::max(largest_, std::abs(a_.to_double(cell)));
+      note_size(cell);
     });
   }
+  void note_size(V x) { largest_ = std::max(largest_, std::abs(a_.to_double(x))); }
 
   graph const& g_;
   Arithmetic a_;
@@ -314,7 +322,7 @@ template <class Real> evaluation evaluate(graph const& g, named_arrays const& in
 
 /// In fixed point. @param data  the format of inputs of two or more dimensions (samples, voxels); those of one (angles) have that of the arithmetic.
 inline evaluation evaluate(graph const& g, named_arrays const& inputs, fixed_format const& format, fixed_format const& data) {
-  detail::fixed_arithmetic const a{format}, d{data};
+  detail::fixed_arithmetic const a(format), d(data);
   return detail::evaluate_with(g, inputs, a, [&](array const& of, double x) { return a.real(of.is_data() ? d.to_double(d.real(x)) : x); });
 }
 
