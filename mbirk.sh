@@ -136,7 +136,12 @@ gate() {
     "$program" compare "$baseline" build/gate.json --by-roof --max-slowdown 1.5 || (($? == 1)) || return
     # Both, because a busy neighbour changes times, and what it changes of the roofs does not hold for operations that are far from them.
     slower=$(comm -12 <(slower_than "$baseline") <(slower_than "$baseline" --by-roof))
-    [[ -z $slower ]] || { printf 'mbirk: slower by the clock and by roofs, or missing:\n%s\n' "$slower"; status=1; }
+    if [[ -z $slower ]]; then
+      say "no operation of 0.1 ms or more is slower both by the clock and by roofs"
+    else
+      say "slower by the clock and by roofs, or missing: ${slower//$'\n'/, }"
+      status=1
+    fi
   else
     say "times are not compared: there is no $baseline of this processor (gate --write makes one)"
   fi
