@@ -28,7 +28,7 @@ def check(name, *arguments):
             code = check_hlo.main()
         except Exception:
             code = traceback.format_exc()
-    print("WRONG  " if code else "ok     ", name)
+    print("WRONG  " if code else "ok     ", name, flush=True)  # a module at which XLA ends the process comes after the last of these
     if code:
         print(said.getvalue()[-2000:], code)
     return not code
