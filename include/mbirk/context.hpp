@@ -9,13 +9,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "mbirk/core/list.hpp"
+#include "mbirk/core/device_span.hpp"
 #include "mbirk/core/view.hpp"
 #include "mbirk/exec/allocate.hpp"
 #include "mbirk/instrument/concepts.hpp"
 #include "mbirk/instrument/kernel_name.hpp"
 #include "mbirk/kernel/device/on_warps.hpp"
-#include "mbirk/kernel/host/scratch.hpp"
+#include "mbirk/kernel/shared/scratch.hpp"
 
 namespace mbirk {
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "mbirk/kernel/host/ramp_filter.hpp"
+#include "mbirk/kernel/shared/ramp_filter.hpp"
 
 namespace {
 

@@ -15,8 +15,8 @@
 
 #include "instrument/lru_memory.hpp"
 #include "mbirk/instrument/concepts.hpp"
-#include "mbirk/kernel/host/pack.hpp"
-#include "mbirk/kernel/host/scratch.hpp"
+#include "mbirk/kernel/shared/scratch.hpp"
+#include "mbirk/simd/pack.hpp"
 
 namespace mbirk::testing::brute {
 

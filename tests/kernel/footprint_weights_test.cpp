@@ -7,7 +7,7 @@
 
 #include "mbirk/definition/cone.hpp"
 #include "mbirk/kernel/host/cone_view.hpp"
-#include "mbirk/kernel/host/layout.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
 
 namespace {
 

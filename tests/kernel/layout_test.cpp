@@ -1,5 +1,5 @@
 // The channel-major sinogram: what goes in comes out, guards and padding are zeros, nothing outside is touched.
-#include "mbirk/kernel/host/layout.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
 
 #include <gtest/gtest.h>
 

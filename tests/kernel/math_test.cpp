@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "mbirk/kernel/host/pack.hpp"
+#include "mbirk/simd/pack.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Every operation of the native backend, lane by lane against plain arithmetic, for every pack width: where this machine has no instruction
 // for one, the loop that stands in is tested.
-#include "mbirk/kernel/host/pack.hpp"
+#include "mbirk/simd/pack.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The order of work: every pixel exactly once, in groups that a task can hold.
-#include "mbirk/kernel/host/plan.hpp"
+#include "mbirk/kernel/shared/plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <set>
 
 #include "mbirk/geometry/mask.hpp"
-#include "mbirk/kernel/host/layout.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The kernel of the ramp filter by Fourier transforms, for every number of lanes, against sums in double; and how lengths are divided.
-#include "mbirk/kernel/host/ramp_fourier.hpp"
+#include "mbirk/kernel/shared/ramp_fourier.hpp"
 
 #include <gtest/gtest.h>
 

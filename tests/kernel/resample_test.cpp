@@ -1,5 +1,5 @@
 // The vertical step against exact overlaps in double, for every form, power and pack width.
-#include "mbirk/kernel/host/resample.hpp"
+#include "mbirk/kernel/shared/resample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "mbirk/kernel/host/pack.hpp"
+#include "mbirk/simd/pack.hpp"
 #include "projector/operations.hpp"
 
 namespace mbirk::test {

@@ -2,7 +2,7 @@
 // Shapes: sinogram (views, rows, channels), cylinders (pixels, slices), columns (pixels, rows) of one view.
 #pragma once
 
-#include "mbirk/definition/machine.hpp"
+#include "mbirk/definition/interpreter.hpp"
 #include "mbirk/geometry/scan.hpp"
 
 namespace mbirk::definition {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "mbirk/definition/machine.hpp"
+#include "mbirk/definition/interpreter.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -2,7 +2,7 @@
 // Shapes: sinogram (views, rows, channels), cylinders (pixels, slices); pixels lists p = i * cols + j.
 #pragma once
 
-#include "mbirk/definition/machine.hpp"
+#include "mbirk/definition/interpreter.hpp"
 #include "mbirk/geometry/scan.hpp"
 
 namespace mbirk::definition {

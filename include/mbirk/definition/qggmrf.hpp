@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "mbirk/definition/machine.hpp"
+#include "mbirk/definition/interpreter.hpp"
 #include "mbirk/prior/parameters.hpp"
 
 MBIRK_KERNELS_BEGIN

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "mbirk/definition/footprint.hpp"
-#include "mbirk/definition/machine.hpp"
+#include "mbirk/definition/interpreter.hpp"
 #include "mbirk/geometry/scan.hpp"
 
 MBIRK_KERNELS_BEGIN

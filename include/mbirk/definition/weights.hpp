@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "mbirk/definition/machine.hpp"
+#include "mbirk/definition/interpreter.hpp"
 
 MBIRK_KERNELS_BEGIN
 

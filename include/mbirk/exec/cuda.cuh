@@ -20,7 +20,7 @@
 #include "mbirk/exec/concepts.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/exec/tuning.hpp"
-#include "mbirk/kernel/device/warp.hpp"
+#include "mbirk/simd/warp.hpp"
 
 namespace mbirk::exec {
 

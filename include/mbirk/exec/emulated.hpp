@@ -13,7 +13,7 @@
 #include "mbirk/exec/concepts.hpp"
 #include "mbirk/exec/emulation/run.hpp"
 #include "mbirk/exec/host.hpp"
-#include "mbirk/kernel/device/warp.hpp"
+#include "mbirk/simd/warp.hpp"
 
 namespace mbirk::exec {
 

@@ -11,7 +11,7 @@
 #endif
 
 #include "mbirk/exec/concepts.hpp"
-#include "mbirk/kernel/host/pack.hpp"
+#include "mbirk/simd/pack.hpp"
 
 namespace mbirk::exec {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "mbirk/kernel/host/ramp_filter.hpp"
-#include "mbirk/kernel/host/ramp_fourier.hpp"
+#include "mbirk/kernel/shared/ramp_filter.hpp"
+#include "mbirk/kernel/shared/ramp_fourier.hpp"
 #include "mbirk/projector/detail.hpp"
 
 namespace mbirk {

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "mbirk/instrument/ledger.hpp"
-#include "mbirk/kernel/host/pack.hpp"
-#include "mbirk/kernel/host/scratch.hpp"
+#include "mbirk/kernel/shared/scratch.hpp"
+#include "mbirk/simd/pack.hpp"
 
 namespace mbirk::instrument {
 
@@ -347,7 +347,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
     counts_now.lanes_executed += static_cast<std::uint64_t>(executed);
   }
 
-  // What only a warp offers (kernel/device/warp.hpp).
+  // What only a warp offers (simd/warp.hpp).
   static MBIRK_HOST_INLINE float element(pack a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE std::int32_t element(ints a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE double element(wide a) { return Fast::element(a.v); }

@@ -1,7 +1,7 @@
 // The qGGMRF prior as operations: gradient and curvature at listed pixels, and the loss. definition/qggmrf.hpp has the formulas.
 #pragma once
 
-#include "mbirk/kernel/host/qggmrf.hpp"
+#include "mbirk/kernel/shared/qggmrf.hpp"
 #include "mbirk/projector/detail.hpp"
 
 namespace mbirk {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "mbirk/kernel/host/cone_view.hpp"
-#include "mbirk/kernel/host/lanes.hpp"
 #include "mbirk/kernel/host/parallel_forward.hpp"
+#include "mbirk/simd/lanes.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -8,10 +8,10 @@
 
 #include "mbirk/context.hpp"
 #include "mbirk/geometry/scan.hpp"
-#include "mbirk/kernel/device/hits.hpp"
-#include "mbirk/kernel/host/layout.hpp"
-#include "mbirk/kernel/host/plan.hpp"
-#include "mbirk/kernel/host/sink.hpp"
+#include "mbirk/kernel/device/gather_bounds.hpp"
+#include "mbirk/kernel/shared/epilogue.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/kernel/shared/plan.hpp"
 
 namespace mbirk::detail {
 

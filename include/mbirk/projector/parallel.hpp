@@ -9,11 +9,11 @@
 
 #include "mbirk/kernel/device/parallel_block_back.hpp"
 #include "mbirk/kernel/device/parallel_gather.hpp"
-#include "mbirk/kernel/host/cylinders.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
 #include "mbirk/kernel/host/parallel_forward.hpp"
-#include "mbirk/kernel/host/parallel_hessian.hpp"
-#include "mbirk/kernel/host/parallel_list.hpp"
+#include "mbirk/kernel/host/parallel_subset.hpp"
+#include "mbirk/kernel/shared/parallel_hessian.hpp"
+#include "mbirk/kernel/shared/voxel_columns.hpp"
 #include "mbirk/projector/operations.hpp"
 
 namespace mbirk::detail {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "mbirk/geometry/mask.hpp"
-#include "mbirk/kernel/device/add_up.hpp"
-#include "mbirk/kernel/host/denoise.hpp"
+#include "mbirk/kernel/device/device_reduce.hpp"
+#include "mbirk/kernel/shared/denoise.hpp"
 #include "mbirk/prior/parameters.hpp"
 #include "mbirk/projector/detail.hpp"
 #include "mbirk/recon/options.hpp"

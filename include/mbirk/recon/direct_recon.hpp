@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mbirk/filter/direct_filter.hpp"
-#include "mbirk/kernel/host/scale_slices.hpp"
+#include "mbirk/kernel/shared/scale_slices.hpp"
 #include "mbirk/projector/operations.hpp"
 
 namespace mbirk {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "mbirk/kernel/host/qggmrf_cylinder.hpp"
+#include "mbirk/kernel/shared/qggmrf_cylinder.hpp"
 #include "mbirk/prior/qggmrf.hpp"
 #include "mbirk/recon/damping.hpp"
 #include "mbirk/recon/direct_recon.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mbirk/kernel/host/support.hpp"
+#include "mbirk/kernel/shared/support.hpp"
 #include "mbirk/prior/parameters.hpp"
 #include "mbirk/projector/detail.hpp"
 #include "mbirk/util/histogram.hpp"

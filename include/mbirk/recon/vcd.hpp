@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
-#include "mbirk/kernel/device/add_up.hpp"
-#include "mbirk/kernel/host/cylinders.hpp"
-#include "mbirk/kernel/host/error_sinogram.hpp"
-#include "mbirk/kernel/host/vcd.hpp"
+#include "mbirk/kernel/device/device_reduce.hpp"
+#include "mbirk/kernel/shared/error_sinogram.hpp"
+#include "mbirk/kernel/shared/vcd.hpp"
+#include "mbirk/kernel/shared/voxel_columns.hpp"
 #include "mbirk/projector/operations.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
 

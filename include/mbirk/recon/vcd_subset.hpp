@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "mbirk/kernel/host/vcd.hpp"
+#include "mbirk/kernel/shared/vcd.hpp"
 #include "mbirk/projector/operations.hpp"
 
 namespace mbirk::detail {

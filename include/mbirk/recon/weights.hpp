@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "mbirk/kernel/host/sink.hpp"
-#include "mbirk/kernel/host/weights.hpp"
+#include "mbirk/kernel/shared/epilogue.hpp"
+#include "mbirk/kernel/shared/weights.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/util/otsu.hpp"

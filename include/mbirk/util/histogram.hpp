@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mbirk/context.hpp"
-#include "mbirk/kernel/host/histogram.hpp"
+#include "mbirk/kernel/shared/histogram.hpp"
 
 namespace mbirk::detail {
 

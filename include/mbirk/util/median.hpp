@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "mbirk/kernel/host/median.hpp"
+#include "mbirk/kernel/shared/median.hpp"
 #include "mbirk/projector/detail.hpp"
 
 namespace mbirk {
@@ -15,7 +15,7 @@ namespace mbirk {
 /// @param median   of the same shape; overwritten; may not alias the image. So may minimum and maximum not.
 /// @throws shape_error before anything runs, allocation_error when the scratch does not fit.
 /// Cost: about 120 vector operations for a pack of voxels, of which 100 are min and max. The same bits for any number of threads.
-/// Source: MBIRJAX 0.7.3, whose results have the same bits; the selection is our own (kernel/host/median.hpp).
+/// Source: MBIRJAX 0.7.3, whose results have the same bits; the selection is our own (kernel/shared/median.hpp).
 template <execution_policy Exec, instrumentation_policy Instr>
 void median_filter3d(context<Exec, Instr> const& ctx, view<float const, 3> image, view<float, 3> median, std::optional<view<float, 3>> minimum = {},
                      std::optional<view<float, 3>> maximum = {}) {

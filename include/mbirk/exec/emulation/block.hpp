@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "mbirk/exec/emulation/block_emulator.hpp"
 #include "mbirk/exec/emulation/element.hpp"
-#include "mbirk/exec/emulation/machine.hpp"
 #include "mbirk/exec/emulation/warp.hpp"
 
 namespace mbirk::exec::emulation {

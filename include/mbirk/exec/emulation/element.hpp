@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "mbirk/exec/emulation/machine.hpp"
+#include "mbirk/exec/emulation/block_emulator.hpp"
 
 namespace mbirk::exec::emulation {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "mbirk/exec/emulation/block.hpp"
-#include "mbirk/exec/emulation/machine.hpp"
+#include "mbirk/exec/emulation/block_emulator.hpp"
 
 namespace mbirk::exec::emulation {
 

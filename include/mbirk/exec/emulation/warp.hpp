@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "mbirk/exec/emulation/machine.hpp"
+#include "mbirk/exec/emulation/block_emulator.hpp"
 
 namespace mbirk::exec::emulation {
 

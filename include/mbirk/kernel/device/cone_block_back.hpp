@@ -5,13 +5,14 @@
 
 #include <cmath>
 
-#include "mbirk/core/list.hpp"
+#include "mbirk/core/device_span.hpp"
 #include "mbirk/exec/tuning.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/lane_resample.hpp"
-#include "mbirk/kernel/host/lanes.hpp"
-#include "mbirk/kernel/host/layout.hpp"
-#include "mbirk/kernel/host/parallel_back.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/simd/lanes.hpp"
+#include "mbirk/simd/with_packs.hpp"
 
 MBIRK_KERNELS_BEGIN
 

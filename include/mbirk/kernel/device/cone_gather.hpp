@@ -3,10 +3,10 @@
 #pragma once
 
 #include "mbirk/geometry/scan.hpp"
-#include "mbirk/kernel/device/hits.hpp"
+#include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/device/lane_resample.hpp"
-#include "mbirk/kernel/host/layout.hpp"
-#include "mbirk/kernel/host/parallel_back.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/simd/with_packs.hpp"
 
 MBIRK_KERNELS_BEGIN
 

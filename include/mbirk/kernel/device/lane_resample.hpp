@@ -1,5 +1,5 @@
 // What the cone kernels of a device share: footprints of a lane's pixel, and the vertical step, in which a lane takes the mean of a sequence over
-// its own interval. Forms and weights are those of kernel/host/resample.hpp; but a lane reads what it needs by index, so the short forms reach up to
+// its own interval. Forms and weights are those of kernel/shared/resample.hpp; but a lane reads what it needs by index, so the short forms reach up to
 // steps of two and the source needs no zeros around it.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/exec/block.hpp"
 #include "mbirk/geometry/scan.hpp"
-#include "mbirk/kernel/host/resample.hpp"
+#include "mbirk/kernel/shared/resample.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "mbirk/exec/block.hpp"
-#include "mbirk/kernel/host/scratch.hpp"
+#include "mbirk/kernel/shared/scratch.hpp"
 
 namespace mbirk::kernel {
 

@@ -4,9 +4,10 @@
 
 #include "mbirk/exec/block.hpp"
 #include "mbirk/exec/tuning.hpp"
-#include "mbirk/kernel/host/lanes.hpp"
-#include "mbirk/kernel/host/layout.hpp"
-#include "mbirk/kernel/host/parallel_back.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/simd/lanes.hpp"
+#include "mbirk/simd/with_packs.hpp"
 
 MBIRK_KERNELS_BEGIN
 

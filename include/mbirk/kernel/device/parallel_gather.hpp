@@ -1,10 +1,10 @@
 // Parallel forward projection on a device: a task, a warp, owns four channels of one view over a chunk of slices and sums them in registers.
 #pragma once
 
-#include "mbirk/kernel/device/hits.hpp"
-#include "mbirk/kernel/host/lanes.hpp"
-#include "mbirk/kernel/host/layout.hpp"
-#include "mbirk/kernel/host/parallel_back.hpp"
+#include "mbirk/kernel/device/gather_bounds.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/simd/lanes.hpp"
+#include "mbirk/simd/with_packs.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -3,11 +3,11 @@
 // a subset in an iterative reconstruction, a few views, and goes through the groups with them.
 #pragma once
 
-#include "mbirk/core/list.hpp"
+#include "mbirk/core/device_span.hpp"
 #include "mbirk/kernel/host/cone_view.hpp"
-#include "mbirk/kernel/host/error_sinogram.hpp"
-#include "mbirk/kernel/host/lanes.hpp"
-#include "mbirk/kernel/host/layout.hpp"
+#include "mbirk/kernel/shared/error_sinogram.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/simd/lanes.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -3,12 +3,12 @@
 // from the register.
 #pragma once
 
-#include "mbirk/core/list.hpp"
+#include "mbirk/core/device_span.hpp"
 #include "mbirk/kernel/host/cone_view.hpp"
-#include "mbirk/kernel/host/fetch.hpp"
-#include "mbirk/kernel/host/lanes.hpp"
-#include "mbirk/kernel/host/layout.hpp"
-#include "mbirk/kernel/host/sink.hpp"
+#include "mbirk/kernel/shared/epilogue.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/simd/lanes.hpp"
+#include "mbirk/simd/prefetch.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -6,10 +6,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "mbirk/kernel/host/cylinders.hpp"
-#include "mbirk/kernel/host/plan.hpp"
-#include "mbirk/kernel/host/resample.hpp"
-#include "mbirk/kernel/host/scratch.hpp"
+#include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/kernel/shared/resample.hpp"
+#include "mbirk/kernel/shared/scratch.hpp"
+#include "mbirk/kernel/shared/voxel_columns.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -2,30 +2,15 @@
 // Source of the structure: register accumulators over views as in the MBIRJAX notes of 2026; guards and tap classes are ours.
 #pragma once
 
-#include "mbirk/core/list.hpp"
-#include "mbirk/kernel/host/lanes.hpp"
-#include "mbirk/kernel/host/layout.hpp"
-#include "mbirk/kernel/host/plan.hpp"
+#include "mbirk/core/device_span.hpp"
+#include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/simd/lanes.hpp"
+#include "mbirk/simd/with_packs.hpp"
 
 MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
-
-/// f(constant<n>) for a run-time 1 <= n <= Most: sums over packs stay in registers. Where B only watches (counting) speed is not worth Most times the
-/// time to compile: f(bounded<Most>{n}).
-template <class B, int Most, class F> MBIRK_INLINE void with_packs(int n, F const& f) {
-  if constexpr (requires { B::watches; }) {
-    f(simd::bounded<Most>{n});
-  } else {
-    [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-      (void)((n == I + 1 && (f(simd::constant<I + 1>{}), true)) || ...);
-    }(std::make_integer_sequence<int, Most>{});
-  }
-}
-
-/// Most packs of a chunk, in both directions, because an error sinogram goes both ways: so many sums of a back projection, or two channels of a projection,
-/// stay in registers. Of 16 registers a third channel is spilled, which costs less than finding weights for shorter chunks.
-template <class B> inline constexpr int most_chunk_packs = B::lanes == 16 ? 8 : 6;
 
 /// Sums over views of weights times samples, for the pixels of groups; which views, pixels and chunks a task has is up to the kernel.
 template <class B> struct parallel_sums {

@@ -5,11 +5,11 @@
 #include <cstdint>
 
 #include "mbirk/core/bits.hpp"
-#include "mbirk/core/list.hpp"
-#include "mbirk/kernel/host/fetch.hpp"
-#include "mbirk/kernel/host/lanes.hpp"
+#include "mbirk/core/device_span.hpp"
 #include "mbirk/kernel/host/parallel_back.hpp"
-#include "mbirk/kernel/host/sink.hpp"
+#include "mbirk/kernel/shared/epilogue.hpp"
+#include "mbirk/simd/lanes.hpp"
+#include "mbirk/simd/prefetch.hpp"
 
 MBIRK_KERNELS_BEGIN
 

@@ -1,0 +1,240 @@
+// The machine of one worker: it runs the threads of a block as fibers that switch to each other at barriers and warp operations.
+#pragma once
+
+#include <array>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "mbirk/exec/block.hpp"
+#include "mbirk/exec/emulation/copies.hpp"
+#include "mbirk/exec/emulation/finding.hpp"
+#include "mbirk/exec/emulation/options.hpp"
+#include "mbirk/exec/emulation/order.hpp"
+#include "mbirk/exec/emulation/shadow.hpp"
+#include "mbirk/exec/fiber.hpp"
+
+namespace mbirk::exec::emulation {
+
+class machine;
+
+/// The machine that runs the calling thread; a launch sets and restores it. Null outside of kernels.
+inline constinit thread_local machine* running = nullptr;
+
+/// What a thread may wait for.
+enum class wait_kind : unsigned char { nothing, sync, warp_sync, shfl, shfl_xor, ballot, sum, min, max, uniform, copy, ended };
+
+inline char const* name_of(wait_kind k) noexcept {
+  constexpr char const* names[] = {"no operation", "sync",     "warp().sync",  "warp().shfl", "warp().shfl_xor", "warp().ballot",
+                                   "warp().sum",   "warp().min", "warp().max", "uniform",     "wait for a copy that thread 0 has not fetched", "the end"};
+  return names[static_cast<int>(k)];
+}
+
+struct waiting {
+  wait_kind what = wait_kind::nothing;
+  site where{"", 0};
+  bool same(waiting const& o) const noexcept { return what == o.what && same_site(where, o.where); }
+};
+
+/// What all blocks of a launch have in common.
+struct job {
+  void (*call)(void const* kernel, machine&) = nullptr;  // the kernel, by the thread that runs
+  void const* kernel = nullptr;
+  int threads = 0;
+  std::size_t fixed_bytes = 0, dynamic_bytes = 0;  // of shared memory; the dynamic part follows the fixed one, rounded up to 128
+  index3 grid;
+  emulation_options options;
+};
+
+class machine {
+ public:
+  static constexpr std::size_t alignment = 128;
+
+  machine() {
+    if constexpr (thread_sanitizer) copier_ = __tsan_create_fiber(0);
+  }
+  ~machine() {
+    if constexpr (thread_sanitizer) __tsan_destroy_fiber(copier_);
+  }
+  machine(machine const&) = delete;
+  machine& operator=(machine const&) = delete;
+
+  // For launches.
+
+  /// Fibers and shared memory for the blocks of a job, from now on run by this OS thread.
+  void prepare(job const& j);
+  /// Runs the block at this place of the order. False when the launch must end.
+  bool run_block(index_t turn, index3 index);
+  notebook const& found() const noexcept { return found_; }
+  std::exception_ptr const& thrown() const noexcept { return thrown_; }
+  void forget() noexcept { found_.clear(), thrown_ = nullptr; }
+
+  /// A scope of the machine's own in a thread: ThreadSanitizer does not look at it, except while the thread sleeps.
+  class hidden {
+   public:
+    explicit hidden(machine& m) : machine_(m) {
+      tsan_hide();
+      if constexpr (thread_sanitizer) ++machine_.hidden_;
+    }
+    hidden(hidden const&) = delete;
+    hidden& operator=(hidden const&) = delete;
+    ~hidden() {
+      if constexpr (thread_sanitizer) --machine_.hidden_;
+      tsan_show();
+    }
+
+   private:
+    machine& machine_;
+  };
+
+  // For blocks and warps, called by the thread that runs.
+
+  int rank() const noexcept {
+    tsan_hidden const h;
+    return rank_;
+  }
+  index3 index() const noexcept { return index_; }
+  std::byte* fixed_memory() const noexcept { return arena_.get(); }
+  std::byte* dynamic_memory() const noexcept { return arena_.get() + dynamic_at_; }
+  std::size_t dynamic_bytes() const noexcept { return job_.dynamic_bytes; }
+  bool checks_races() const noexcept { return job_.options.check_races; }
+
+  void sync(site where);
+
+  /// Values of all lanes, to be read before the lane's next warp operation.
+  template <class T> class lane_values {
+   public:
+    lane_values(std::byte* at, bool* reduced) noexcept : at_(at), reduced_(reduced) {}
+    T operator[](int lane) const noexcept {
+      T x;
+      std::memcpy(&x, at_ + static_cast<std::size_t>(lane) * sizeof(T), sizeof(T));
+      return x;
+    }
+
+    /// The result of a reduction over the lanes, made by whoever comes first.
+    template <class Reduce> T reduced(Reduce const& reduce) {
+      if (!*reduced_) {
+        T const x = reduce(*this);
+        std::memcpy(at_, &x, sizeof(T));
+        *reduced_ = true;
+      }
+      return (*this)[0];
+    }
+
+   private:
+    std::byte* at_;
+    bool* reduced_;
+  };
+
+  /// All lanes bring a value. Call and use it hidden from ThreadSanitizer.
+  template <class T> lane_values<T> exchange(wait_kind what, T const& x, site where) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= slot, "warp operations take trivially copyable values of up to 16 bytes");
+    meeting& m = meeting_of_warp();
+    std::byte* const table = m.values[m.turn];
+    bool* const reduced = &m.reduced[m.turn];
+    *reduced = false;
+    std::memcpy(table + static_cast<std::size_t>(rank_ % warp_lanes) * sizeof(T), &x, sizeof(T));
+    meet(m, what, where);
+    return lane_values<T>(table, reduced);
+  }
+  void warp_sync(site where);
+
+  /// Before every access to shared memory.
+  MBIRK_INLINE void touch(void const* at, std::size_t size, access what, site where) {
+    if (watched_) [[unlikely]] watch(at, size, what, where);
+  }
+
+  int open_pipe(void const* storage, int stages) { return copies_.open(storage, stages, job_.threads); }
+  void fetch(int pipe, async_copy const& copy, std::size_t room);
+  void wait(int pipe, site where);
+
+  /// Notes a finding and ends the launch: the thread is left for good. Its frames are never unwound, so the caller must own nothing.
+  [[noreturn, gnu::format(printf, 3, 4)]] void fail(site where, char const* format, ...);
+
+ private:
+  static constexpr std::size_t slot = 16;
+
+  /// Where the lanes of a warp meet. There are two tables, because a fast lane may be at the next operation before a slow one has read.
+  struct meeting {
+    alignas(16) std::byte values[2][warp_lanes * slot];
+    bool reduced[2] = {};
+    unsigned turn = 0;
+    int arrived = 0;
+    waiting first;
+  };
+
+  static unsigned warp_of(int rank) noexcept { return static_cast<unsigned>(rank) / warp_lanes; }
+  static void thread_body(void* self);
+  void run_thread();
+  void prepare_fibers();
+  meeting& meeting_of_warp() noexcept { return warps_[warp_of(rank_)]; }
+  moment now() const noexcept { return {interval_, warp_intervals_[warp_of(rank_)], static_cast<unsigned>(rank_)}; }
+  void meet(meeting& m, wait_kind what, site where);
+  void release_warp(int warp);
+  void next();
+  void yield();
+  void switch_fibers(fiber& from, fiber& to);
+  [[noreturn]] void leave();
+  [[noreturn]] void stuck();
+  void note(site where, site other, char const* text) { found_.add(turn_, where, other, text); }
+  [[gnu::format(printf, 4, 5)]] void report(site where, site other, char const* format, ...);
+  void report_line(site where, site other, char const* format, std::va_list arguments);
+  void watch(void const* at, std::size_t size, access what, site where);
+  void check(void const* at, std::size_t size, access what, site where);
+  [[gnu::cold]] void report_race(std::size_t offset, access what, site where, trail const& earlier, access then);
+  void check_copy(shadow_cell& cell, access what, site where);
+  void issue(int pipe, std::size_t k);
+  void mark_copy(int pipe, std::size_t k);
+  void land(async_pipe& p, std::size_t k);
+
+  struct free_memory { void operator()(std::byte* p) const noexcept { ::operator delete[](p, std::align_val_t{alignment}); } };
+
+  // The thread that runs, and what it looks at most.
+  int rank_ = 0;
+  bool watched_ = false;
+  int preempt_left_ = 0;
+  std::uint32_t interval_ = 1;  // barriers so far, of all blocks, and warp().sync() in this one
+  std::array<std::uint32_t, ready_queue::most / warp_lanes> warp_intervals_{};
+  int arrived_ = 0;
+  ready_queue ready_;
+  random_numbers random_;
+  job job_;
+  index3 index_;
+  index_t turn_ = 0;
+  waiting first_;  // at the barrier
+  int ended_ = 0, sleepers_ = 0;
+  bool left_ = false;
+  // For ThreadSanitizer: addresses that stand for what is ordered, and how many scopes hide the running thread.
+  unsigned barrier_ = 0;  // the token in turn: with one, the next arrival of a fast thread would hide races of a slow one
+  unsigned char barrier_tokens_[2] = {};
+  unsigned char begin_ = 0, parked_ = 0;  // a block begins, a thread sleeps or ends
+  int hidden_ = 0;
+  std::uint32_t block_number_ = 0;
+  std::size_t dynamic_at_ = 0, arena_bytes_ = 0;
+
+  std::unique_ptr<std::byte[], free_memory> arena_;
+  std::vector<meeting> warps_;
+  std::vector<waiting> waiting_;
+  async_copies copies_;
+  shadow shadow_;
+  notebook found_;
+  std::exception_ptr thrown_;
+  std::optional<stacks> stacks_;
+  std::unique_ptr<fiber[]> fibers_;
+  fiber home_;              // the OS thread
+  void* copier_ = nullptr;  // ThreadSanitizer's thread of asynchronous copies
+};
+
+}  // namespace mbirk::exec::emulation
+
+#include "mbirk/exec/emulation/block_check.hpp"
+#include "mbirk/exec/emulation/block_run.hpp"

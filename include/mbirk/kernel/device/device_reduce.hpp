@@ -1,0 +1,49 @@
+// What the tasks of a kernel have left, added up on the device: one warp, in an order that depends on the number of tasks only.
+#pragma once
+
+#include "mbirk/kernel/shared/step.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// out[k] = result(sums)[k]. The sums: of each of the `numbers` (at most 2) that tasks have left in `partial`, then that of the entries of `more`.
+/// Result: a struct with constant `size` and operator()(double const (&sums)[3], double (&out)[size]).
+template <class B, class Result> struct add_up {
+  using numbers_left = typename B::template cursor<double const>;
+  numbers_left partial;
+  index_t tasks, numbers;
+  numbers_left more;
+  index_t more_tasks;
+  Result result;
+  typename B::template cursor<double> out;
+
+  MBIRK_HD void operator()(index_t) const noexcept {
+    double const sums[3] = {total(partial, tasks * numbers, 0, numbers), numbers > 1 ? total(partial, tasks * numbers, 1, numbers) : 0.0,
+                            total(more, more_tasks, 0, 1)};
+    double values[Result::size];
+    result(sums, values);
+    for (int k = 0; k < Result::size; ++k) B::store_value(out + k, values[k]);
+  }
+
+ private:
+  static MBIRK_INLINE double total(numbers_left values, index_t count, index_t first, index_t step) noexcept {
+    auto const mine = B::iota() * B::broadcast(static_cast<std::int32_t>(step));
+    auto sum = B::no_sum();
+    for (index_t k = first; k < count; k += step * B::lanes)
+      sum = sum + B::gather_sums(values + k, mine, static_cast<int>(least<index_t>(B::lanes, (count - k + step - 1) / step)));
+    return B::total(B::element(sum));
+  }
+};
+
+/// The sums themselves.
+template <int Size> struct plain_sums {
+  static constexpr int size = Size;
+  MBIRK_HD void operator()(double const (&sums)[3], double (&out)[Size]) const noexcept {
+    for (int k = 0; k < Size; ++k) out[k] = sums[k];
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,0 +1,107 @@
+// What a forward projection does with the views that a task has summed, while they are still in the cache: leave them where they are, measure
+// them for a line search, or take them from the error sinogram. A view block is channel-major, guards included (layout.hpp), and may come in parts, a few
+// channels at a time; what landed in the guards or beyond the last row missed the detector and never counts.
+#pragma once
+
+#include "mbirk/kernel/shared/layout.hpp"
+#include "mbirk/simd/lanes.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// Of a pass over the samples of a view block with `used` rows.
+template <class B> MBIRK_INLINE void note_samples(chunked_shape const& shape, index_t used) {
+  B::note_lanes(shape.channels * used, shape.channels * shape.width);
+}
+/// f(offset in the view block, r) for every pack of samples of the detector; rows from r on.
+template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape const& shape, index_t used, F const& f) {
+  for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n)
+    for (index_t r = 0; r < shape.width; r += B::lanes) f(n * shape.width + r, r);
+  note_samples<B>(shape, used);
+}
+/// The views stay in the sinogram that they were summed in.
+template <class B> struct keep_views {
+  MBIRK_HD void begin() noexcept {}
+  template <class Block> MBIRK_HD void view(Block, index_t, index_t) noexcept {}
+  MBIRK_HD void end(index_t) noexcept {}
+};
+
+/// Lets a sink work on views that lie in a sinogram. A task is a view of a chunk.
+template <class B, class Sink> struct each_view {
+  typename B::template cursor<float> sinogram;  // channel-major
+  chunked_shape shape;
+  Sink sink;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    Sink out = sink;
+    out.begin();
+    out.view(sinogram + task * shape.view_size(), task / shape.views, task % shape.views);
+    out.end(task);
+  }
+};
+
+/// sum of w z^2 of every task, to be added in task order. Keep: the block is part of a sinogram and becomes w z there; else it is dropped.
+template <class B, bool Weighted, bool Keep> struct measure_views {
+  typename B::template cursor<float const> weights;  // channel-major; not used unless Weighted
+  typename B::template cursor<double> partial;       // one per task
+  chunked_shape shape;
+  typename B::sums sum = {};
+
+  MBIRK_HD void begin() noexcept { sum = B::no_sum(); }
+  template <class Block> MBIRK_HD void view(Block block, index_t chunk, index_t view) noexcept {
+    channels(block + guard_channels * shape.width, chunk, view, guard_channels, guard_channels + shape.channels);
+  }
+  /// The channels [first, end) of a view, guards counted, at `block`.
+  template <class Block> MBIRK_HD void channels(Block block, index_t chunk, index_t view, index_t first, index_t end) noexcept {
+    index_t const used = shape.used(chunk), at = shape.offset(chunk, view) + first * shape.width, width = shape.width;
+    auto total = sum;  // the stores below could be to *this, for all that a compiler knows
+    for (index_t n = 0; n < end - first; ++n) {
+      auto row = B::constant(0);  // one channel in float, channels in double
+      for (index_t r = 0; r < width; r += B::lanes) {
+        index_t const k = n * width + r;
+        auto const z = only_lanes<B>(B::load(block + k), used - r);
+        auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
+        row = fma(wz, z, row);
+        if constexpr (Keep) B::store(block + k, wz);
+      }
+      total = total + B::widen(row);
+    }
+    sum = total;
+    B::note_lanes((end - first) * used, (end - first) * shape.width);
+  }
+  /// Whether and where `channels` reads beside the block, from channel 0 of the view on: for those who fetch it early.
+  static constexpr bool has_beside = Weighted;
+  MBIRK_HD typename B::template cursor<float const> beside(index_t chunk, index_t view) const noexcept { return weights + shape.offset(chunk, view); }
+  MBIRK_HD void end(index_t task) noexcept { B::store_total(partial + task, sum); }
+};
+
+/// error -= step w z.
+template <class B, bool Weighted> struct subtract_views {
+  typename B::template cursor<float const> weights;  // channel-major; not used unless Weighted
+  typename B::template cursor<float> error;          // channel-major
+  float step;
+  chunked_shape shape;
+
+  MBIRK_HD void begin() noexcept {}
+  /// The channels [first, end) of a view, guards counted, at `block`.
+  template <class Block> MBIRK_HD void channels(Block block, index_t chunk, index_t view, index_t first, index_t end) noexcept {
+    index_t const used = shape.used(chunk), at = shape.offset(chunk, view) + first * shape.width, width = shape.width;
+    auto const alpha = B::broadcast(step);
+    for (index_t n = 0; n < end - first; ++n)
+      for (index_t r = 0; r < width; r += B::lanes) {
+        index_t const k = n * width + r;
+        auto const z = only_lanes<B>(B::load(block + k), used - r);
+        auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
+        B::store(error + (at + k), fnma(alpha, wz, B::load(error + (at + k))));
+      }
+    B::note_lanes((end - first) * used, (end - first) * shape.width);
+  }
+  static constexpr bool has_beside = true;
+  MBIRK_HD typename B::template cursor<float const> beside(index_t chunk, index_t view) const noexcept { return error + shape.offset(chunk, view); }
+  MBIRK_HD void end(index_t) noexcept {}
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

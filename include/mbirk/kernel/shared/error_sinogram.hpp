@@ -1,0 +1,172 @@
+// Passes over channel-major sinograms and over the volume that an iterative reconstruction makes outside of its projections. A task is one view of
+// one chunk, or a block of voxels. What lies beyond the detector is zero in every array but a fresh projection, and is made zero there.
+#pragma once
+
+#include "mbirk/kernel/shared/epilogue.hpp"
+#include "mbirk/kernel/shared/step.hpp"
+#include "mbirk/simd/lanes.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// Partial sums of w z y and w z^2, two per task: how well a projection z explains the sinogram y.
+template <class B, bool Weighted> struct projection_products {
+  typename B::template cursor<float const> projection, sinogram, weights;
+  typename B::template cursor<double> partial;
+  chunked_shape shape;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
+    auto with_data = B::no_sum(), with_itself = B::no_sum();
+    for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
+      auto a = B::constant(0), b = B::constant(0);  // one channel in float, channels in double
+      for (index_t r = 0; r < shape.width; r += B::lanes) {
+        index_t const k = at + n * shape.width + r;
+        auto const z = only_lanes<B>(B::load(projection + k), used - r);
+        auto const wz = Weighted ? z * B::load(weights + k) : z;
+        a = fma(wz, B::load(sinogram + k), a), b = fma(wz, z, b);
+      }
+      with_data = with_data + B::widen(a), with_itself = with_itself + B::widen(b);
+    }
+    note_samples<B>(shape, used);
+    B::store_total(partial + 2 * task, with_data);
+    B::store_total(partial + (2 * task + 1), with_itself);
+  }
+};
+
+/// y becomes the weighted error w (y - scale z).
+template <class B, bool Weighted> struct make_error {
+  typename B::template cursor<float const> projection, weights;
+  typename B::template cursor<float> sinogram;
+  float scale;
+  chunked_shape shape;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
+    auto const a = B::broadcast(scale);
+    each_sample_pack<B>(shape, used, [&](index_t k, index_t r) MBIRK_FLAT {
+      auto const e = fnma(a, only_lanes<B>(B::load(projection + (at + k)), used - r), B::load(sinogram + (at + k)));
+      B::store(sinogram + (at + k), Weighted ? e * B::load(weights + (at + k)) : e);
+    });
+  }
+};
+
+/// error -= step wz, where wz has been kept by a measuring projection.
+template <class B> struct subtract_kept {
+  typename B::template cursor<float const> kept;
+  typename B::template cursor<float> error;
+  step_length step;
+  chunked_shape shape;
+
+  MBIRK_HD void operator()(index_t task) const noexcept { view(shape.chunks * shape.views - 1 - task); }
+  MBIRK_HD void view(index_t block) const noexcept {
+    index_t const at = block * shape.view_size();
+    auto const alpha = B::broadcast(step.get());
+    each_sample_pack<B>(shape, shape.used(block / shape.views), [&](index_t k, index_t) MBIRK_FLAT {
+      B::store(error + (at + k), fnma(alpha, B::load(kept + (at + k)), B::load(error + (at + k))));
+    });
+  }
+};
+
+/// Partial sums of w e^2 = (w e)^2 / w, one per task; samples of weight 0 do not count.
+template <class B, bool Weighted> struct weighted_squares {
+  typename B::template cursor<float const> error, weights;
+  typename B::template cursor<double> partial;
+  chunked_shape shape;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const at = task * shape.view_size();
+    auto sum = B::no_sum();
+    for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
+      auto row = B::constant(0);
+      for (index_t r = 0; r < shape.width; r += B::lanes) {
+        index_t const k = at + n * shape.width + r;
+        auto const e = B::load(error + k);
+        if constexpr (Weighted) {
+          auto const w = B::load(weights + k);
+          row = row + select(B::constant(0) < w, e * (e / w), B::constant(0));
+        } else {
+          row = fma(e, e, row);
+        }
+      }
+      sum = sum + B::widen(row);
+    }
+    note_samples<B>(shape, shape.used(task / shape.views));
+    B::store_total(partial + task, sum);
+  }
+};
+
+/// Partial sums of a channel-major sinogram, one per task.
+template <class B> struct sinogram_sum {
+  typename B::template cursor<float const> values;
+  typename B::template cursor<double> partial;
+  chunked_shape shape;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const at = task * shape.view_size();
+    auto sum = B::no_sum();
+    each_sample_pack<B>(shape, shape.used(task / shape.views), [&](index_t k, index_t) MBIRK_FLAT { sum = sum + B::widen(B::load(values + (at + k))); });
+    B::store_total(partial + task, sum);
+  }
+};
+
+/// Voxels that a task of the kernels below holds: a multiple of the lanes, so only the last pack of the last block may be partial.
+inline constexpr index_t voxel_block = index_t{1} << 14;
+/// f(k, n) for every pack of the block, n of its lanes voxels.
+template <class B, class F> MBIRK_INLINE void each_voxel_pack(index_t task, index_t count, F const& f) {
+  index_t const first = task * voxel_block, end = least(count, first + voxel_block);
+  for (index_t k = first; k < end; k += B::lanes) f(k, lanes_at<B>(k, end));
+  B::note_lanes(end - first, round_up(end - first, B::lanes));
+}
+
+/// Partial sums of |x|, one per block.
+template <class B> struct absolute_sum {
+  typename B::template cursor<float const> values;
+  typename B::template cursor<double> partial;
+  index_t count;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto sum = B::no_sum();
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { sum = sum + B::widen(abs(load_lanes<B>(values + k, n))); });
+    B::store_total(partial + task, sum);
+  }
+};
+
+/// x *= factor.
+template <class B> struct scale_values {
+  typename B::template cursor<float> values;
+  float factor;
+  index_t count;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const a = B::broadcast(factor);
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(values + k, a * load_lanes<B>(values + k, n), n); });
+  }
+};
+
+/// x = value.
+template <class B> struct fill_values {
+  typename B::template cursor<float> values;
+  float value;
+  index_t count;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const a = B::broadcast(value);
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(values + k, a, n); });
+  }
+};
+/// to = from.
+template <class B> struct copy_values {
+  typename B::template cursor<float const> from;
+  typename B::template cursor<float> to;
+  index_t count;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(to + k, load_lanes<B>(from + k, n), n); });
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,0 +1,116 @@
+// Statistics that decide something: range, histogram and order statistics of an array. Tasks leave partial results; the host adds them up.
+// Where a value steers an address, packs are taken apart by each_lane, and the scalar work is declared: the same for every element.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "mbirk/core/bits.hpp"
+#include "mbirk/kernel/shared/elementwise.hpp"
+#include "mbirk/simd/pack.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// Least, greatest and whether there is a NaN: three packs a task. NaNs are left out of the first two.
+template <class B> struct array_range {
+  static constexpr index_t packs = 3;
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  walked<typename B::template cursor<float const>> in;
+  typename B::template cursor<float> partial;
+  walk w;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto least = B::constant(infinity), greatest = B::constant(-infinity);
+    auto bad = B::constant(0);
+    auto const one = B::constant(1);
+    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+      auto const x = load_lanes<B>(in(p), n);
+      bad = select(is_nan(x), one, bad);
+      least = min(only_lanes<B>(x, least, n), least);  // the second operand survives a NaN
+      greatest = max(only_lanes<B>(x, greatest, n), greatest);
+    });
+    auto const out = partial + task * packs * B::lanes;
+    B::store(out, least);
+    B::store(out + B::lanes, greatest);
+    B::store(out + 2 * B::lanes, bad);
+  }
+};
+
+/// How many elements lie in each of `bins` equal bins of [least, least + width], as NumPy counts: a guess in float32, corrected by at most one
+/// bin so that edges[b] <= x < edges[b + 1]; the last bin is closed. A task has its own table of counts.
+template <class B> struct count_bins {
+  walked<typename B::template cursor<float const>> in;
+  float least, width;
+  std::int32_t bins;
+  float const* edges;    // bins + 1
+  std::int32_t* counts;  // (tasks, bins), zero; null without data
+  walk w;
+
+  // Not part of the loop over tasks, which is another one for every instrument: g++ 12 then runs out of registers in some of them, and a byte that
+  // it stores and reads as a word made tracing twice as slow as nothing.
+  MBIRK_NOINLINE void operator()(index_t task) const noexcept {
+    auto const low = B::broadcast(least), range = B::broadcast(width), number = B::broadcast(static_cast<float>(bins));
+    auto* const table = B::has_data ? counts + task * bins : nullptr;
+    // Not the members: for all that the compiler knows, a count may lie in them, and what it reads again for every element costs it registers.
+    auto const end = static_cast<float>(bins);
+    auto const last = bins - 1;
+    auto const* const edge = edges;
+    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+      auto const x = load_lanes<B>(in(p), n);
+      B::each_lane(x, (x - low) / range * number, n, [=](float value, float guess) MBIRK_FLAT {
+        std::int32_t b = guess < end ? static_cast<std::int32_t>(guess) : last;
+        b -= value < edge[b];
+        b += (value >= edge[b + 1]) & (b < last);
+        B::count(table + b, true);
+      });
+      B::note_scalar({.compare = 3 * n, .convert = n, .integer = 4 * n});
+    });
+  }
+};
+
+/// Floats as unsigned numbers in the same order.
+MBIRK_HD inline std::uint32_t order_key(float x) noexcept {
+  auto const bits = mbirk::detail::bits_as<std::uint32_t>(x);
+  return bits ^ (bits >> 31 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
+}
+MBIRK_HD inline float from_order_key(std::uint32_t key) noexcept {
+  return mbirk::detail::bits_as<float>(key ^ (key >> 31 ? std::uint32_t{1} << 31 : ~std::uint32_t{0}));
+}
+
+/// One round of finding order statistics digit by digit, from the top: for two searches at once, how many keys that begin with what is known
+/// have each next digit. Three rounds of 11, 11 and 10 bits find any two elements, whatever the data are.
+struct radix_round { int shift = 0, bits = 0; };
+inline constexpr radix_round radix_rounds[] = {{21, 11}, {10, 11}, {0, 10}};
+inline constexpr std::int32_t radix_digits = 1 << 11;
+
+template <class B> struct count_digits {
+  static constexpr index_t table_size = 2 * radix_digits + 1;  ///< two searches, and how many elements are below `limit`
+  walked<typename B::template cursor<float const>> in;
+  radix_round round;
+  std::uint32_t known[2];
+  float limit;
+  std::int32_t* counts;  // (tasks, table_size), zero; null without data
+  walk w;
+
+  MBIRK_NOINLINE void operator()(index_t task) const noexcept {
+    auto* const table = B::has_data ? counts + task * table_size : nullptr;
+    std::uint32_t const mask = (std::uint32_t{1} << round.bits) - 1;
+    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+      auto const values = load_lanes<B>(in(p), n);
+      B::each_lane(values, values, n, [&](float x, float) MBIRK_FLAT {
+        std::uint32_t const key = order_key(x), digit = (key >> round.shift) & mask;
+        std::uint64_t const prefix = std::uint64_t{key} >> (round.shift + round.bits);
+        B::count(table + digit, prefix == known[0]);
+        B::count(table + radix_digits + digit, prefix == known[1]);
+        B::count(table + 2 * radix_digits, x < limit);
+      });
+      B::note_scalar({.compare = 3 * n, .integer = 9 * n});
+    });
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,0 +1,201 @@
+// The 3 x 3 x 3 median, tuned. Triples are sorted along rows (shared by nine windows), then along columns (shared by three), then along slices;
+// the window is then a cube that ascends along each axis, and a short network selects its middle.
+// After an element comes a fixed sequence of min and max, so all lanes cost the same and data decide nothing.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "mbirk/kernel/shared/elementwise.hpp"
+#include "mbirk/kernel/shared/scratch.hpp"
+#include "mbirk/simd/pack.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// The lesser to a, the greater to b. Operands crossed, so that the two results are always the two arguments, NaNs and zeros of either sign too.
+template <class T> MBIRK_INLINE void exchange(T& a, T& b) {
+  T const low = min(a, b);
+  b = max(b, a);
+  a = low;
+}
+template <class T> MBIRK_INLINE void sort_triple(T& a, T& b, T& c) {
+  exchange(a, b);
+  exchange(b, c);
+  exchange(a, b);
+}
+
+/// The selection: exchanges between the 27 places 9 x + 3 y + z of a window that ascends along x and y. First along z, as far as needed: an element
+/// with (x + 1)(y + 1)(z + 1) > 14 has 14 others below it, so it cannot be the middle, nor can its mirror image; that leaves 19. The others were
+/// found by a search over sequences that use what is known of the order (980 patterns of zeros and ones), for the fewest min and max.
+namespace median_network {
+
+struct step {
+  std::int8_t low = 0, high = 0;
+  bool opens_triple = false, keeps_low = true, keeps_high = true;
+};
+inline constexpr int middle = 13;  ///< where the median ends up
+
+inline constexpr std::int8_t along_z[][2] = {
+    {0, 1},   {1, 2},   {4, 5},   {3, 4},   {4, 5},   {6, 7},   {7, 8},   {6, 7},   {10, 11}, {9, 10},  {10, 11}, {12, 13}, {13, 14},
+    {12, 13}, {15, 16}, {16, 17}, {15, 16}, {18, 19}, {19, 20}, {18, 19}, {21, 22}, {22, 23}, {21, 22}, {25, 26}, {24, 25}};
+inline constexpr std::int8_t selection[][2] = {{4, 6},   {8, 20},  {8, 24},  {2, 6},   {8, 16},  {6, 10},  {8, 14},  {10, 12}, {7, 11},
+                                               {7, 18},  {8, 22},  {5, 15},  {11, 21}, {11, 18}, {11, 12}, {8, 21},  {18, 19}, {15, 19},
+                                               {5, 18},  {8, 13},  {15, 18}, {8, 15},  {13, 18}, {12, 15}, {13, 15}, {12, 13}};
+
+inline constexpr int steps_along_z = sizeof along_z / sizeof along_z[0], all_steps = steps_along_z + sizeof selection / sizeof selection[0];
+struct step_list { step at[all_steps]; };
+/// Both lists, with the results that nothing needs taken out.
+inline constexpr auto steps = [] {
+  constexpr int first = steps_along_z;
+  step_list list{};
+  for (int k = 0; k < all_steps; ++k) {
+    auto const& pair = k < first ? along_z[k] : selection[k - first];
+    list.at[k] = {pair[0], pair[1], k < first && (k == 0 || along_z[k - 1][0] / 3 != pair[0] / 3)};
+  }
+  bool needed[27] = {};
+  needed[middle] = true;
+  for (int k = all_steps; k-- > 0;) {
+    auto& s = list.at[k];
+    s.keeps_low = needed[s.low], s.keeps_high = needed[s.high];
+    needed[s.low] = needed[s.high] = s.keeps_low || s.keeps_high;
+  }
+  return list;
+}();
+/// min and max that are left.
+inline constexpr int operations = [] {
+  int n = 0;
+  for (auto const& s : steps.at) n += s.keeps_low + s.keeps_high;
+  return n;
+}();
+
+/// The median of a window that ascends along x and y. load(place) is called once for each of the 27 places, each triple along z when its turn comes.
+template <class T, class Load> MBIRK_INLINE T median(Load const& load) {
+  T w[27];
+  simd::static_for<all_steps>([&](auto k) MBIRK_FLAT {
+    constexpr step s = steps.at[k];
+    if constexpr (s.opens_triple) {
+      constexpr int triple = s.low / 3 * 3;
+      simd::static_for<3>([&](auto z) MBIRK_FLAT { w[triple + z] = load(simd::constant<triple + z>{}); });
+    }
+    T const low = w[s.low], high = w[s.high];
+    if constexpr (s.keeps_low) w[s.low] = min(low, high);
+    if constexpr (s.keeps_high) w[s.high] = max(high, low);
+  });
+  return w[middle];
+}
+
+}  // namespace median_network
+
+/// A task is a run of columns of one row, for a chunk of slices. NaNs travel beside the values: a sum that is -0 without them and leaves all bits
+/// alone.
+template <class B> struct median_window {
+  using pack = typename B::pack;
+  static constexpr index_t cols_of_a_task = 32;
+  static constexpr index_t most_slices = 256;                ///< at once: what is sorted stays in the first-level cache
+  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+  static constexpr int sorted = 4, planes = 10, flags = 9;   // low, middle, high, NaN; the same after columns: nine and NaN
+
+  walked<typename B::template cursor<float const>> image;
+  walked<typename B::template cursor<float>> median, minimum, maximum;
+  bool with_minimum, with_maximum;
+  index_t rows, cols, slices;
+  index_t chunk = 0, chunks = 0, col_blocks = 0, width = 0;
+  scratch_layout layout{};
+  scratch_part by_row{}, by_column{};
+
+  /// Cuts the array into tasks and reserves the scratch parts; called once before the launch.
+  void plan_scratch() {
+    chunks = ceil_div(slices, most_slices);
+    chunk = chunks > 0 ? round_up(ceil_div(slices, chunks), B::lanes) : 0;
+    chunks = chunks > 0 ? ceil_div(slices, chunk) : 0;
+    col_blocks = ceil_div(cols, cols_of_a_task);
+    width = chunk + 3 * B::lanes;
+    by_row = layout.add<float>("sorted along rows", 3 * sorted * width);
+    by_column = layout.add<float>("sorted along columns", planes * width);
+  }
+  MBIRK_HD index_t tasks() const noexcept { return rows * col_blocks * chunks; }
+
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const triples = s.template at<float>(by_row);
+    auto const squares = s.template at<float>(by_column);
+    index_t const row = task / (col_blocks * chunks), block = task / chunks % col_blocks, k0 = task % chunks * chunk;
+    index_t const n = least(chunk, slices - k0), first = block * cols_of_a_task, last = least(cols, first + cols_of_a_task);
+    index_t next = greatest<index_t>(first - 1, 0);
+    for (index_t col = first; col < last; ++col) {
+      for (; next <= least(col + 1, cols - 1); ++next) sort_rows(row, next, k0, n, triples + next % 3 * (sorted * width));
+      auto const of = [&](index_t c) { return triples + limited<index_t>(c, 0, cols - 1) % 3 * (sorted * width); };
+      sort_columns(of(col - 1), of(col), of(col + 1), k0, n, squares);
+      select_middle(squares, {row, col, k0}, n);
+    }
+  }
+
+ private:
+  using buffer = typename B::template cursor<float>;
+  /// A chunk of n slices from k0 needs one more on either side, where there is one: slices [from, to).
+  struct reach { index_t from = 0, to = 0; };
+  MBIRK_HD reach reach_of(index_t k0, index_t n) const noexcept { return {greatest<index_t>(k0 - 1, 0), least(k0 + n + 1, slices)}; }
+  /// Slice k0 lies at B::lanes in a plane, and the one before it at lanes - 1.
+  MBIRK_HD static index_t place(index_t slice, index_t k0) noexcept { return B::lanes + (slice - k0); }
+
+  /// (low, middle, high, NaN) of rows row - 1, row, row + 1 of one column.
+  MBIRK_HD void sort_rows(index_t row, index_t col, index_t k0, index_t n, buffer out) const noexcept {
+    auto const above = greatest<index_t>(row - 1, 0), below = least(row + 1, rows - 1);
+    auto const [from, to] = reach_of(k0, n);
+    auto const none = B::constant(-0.0), nan = B::constant(not_a_number);
+    for (index_t k = from; k < to; k += B::lanes) {
+      int const lanes = static_cast<int>(least<index_t>(B::lanes, to - k));
+      pack a = load_lanes<B>(image({above, col, k}), lanes), b = load_lanes<B>(image({row, col, k}), lanes);
+      pack c = load_lanes<B>(image({below, col, k}), lanes);
+      auto const flag = select(is_nan(a) | is_nan(b) | is_nan(c), nan, none);
+      sort_triple(a, b, c);
+      auto const to_here = out + (k - from);
+      B::store(to_here, a);
+      B::store(to_here + width, b);
+      B::store(to_here + 2 * width, c);
+      B::store(to_here + 3 * width, flag);
+    }
+  }
+
+  /// Plane 3 x + y: the y-th of the x-th smallest of three columns. Slices beyond the array repeat the last one.
+  MBIRK_HD void sort_columns(buffer left, buffer here, buffer right, index_t k0, index_t n, buffer out) const noexcept {
+    auto const [from, to] = reach_of(k0, n);
+    for (index_t k = from; k < to; k += B::lanes) {
+      index_t const at = k - from;
+      auto const to_here = out + place(k, k0);
+      simd::static_for<3>([&](auto x) MBIRK_FLAT {
+        pack a = B::load(left + (x * width + at)), b = B::load(here + (x * width + at)), c = B::load(right + (x * width + at));
+        sort_triple(a, b, c);
+        B::store(to_here + 3 * x * width, a);
+        B::store(to_here + (3 * x + 1) * width, b);
+        B::store(to_here + (3 * x + 2) * width, c);
+      });
+      B::store(to_here + flags * width, B::load(left + (3 * width + at)) + B::load(here + (3 * width + at)) + B::load(right + (3 * width + at)));
+    }
+    for (index_t p = 0; p < planes; ++p) {
+      auto const plane = out + p * width;
+      if (from == k0) B::store_partial(plane + place(k0 - 1, k0), B::load_partial(plane + place(k0, k0), 1), 1);
+      if (to == k0 + n) B::store_partial(plane + place(to, k0), B::load_partial(plane + place(to - 1, k0), 1), 1);
+    }
+  }
+
+  MBIRK_HD void select_middle(buffer squares, walk_position p, index_t n) const noexcept {
+    for (index_t k = 0; k < n; k += B::lanes) {
+      int const lanes = static_cast<int>(least<index_t>(B::lanes, n - k));
+      auto const window = [&](int plane, int z) MBIRK_FLAT { return B::load(squares + (plane * width + (place(k, 0) + z - 1))); };
+      auto const at = walk_position{p.i, p.j, p.k + k};
+      auto const nan = window(flags, 0) + window(flags, 1) + window(flags, 2);
+      auto const middle = median_network::median<pack>([&](auto place) MBIRK_FLAT { return window(place / 3, place % 3); });
+      store_lanes<B>(median(at), middle + nan, lanes);
+      if (with_minimum) store_lanes<B>(minimum(at), min(min(window(0, 0), window(0, 1)), window(0, 2)) + nan, lanes);
+      if (with_maximum) store_lanes<B>(maximum(at), max(max(window(8, 0), window(8, 1)), window(8, 2)) + nan, lanes);
+    }
+    B::note_lanes(n, round_up(n, B::lanes));
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,0 +1,296 @@
+// The steps of a VCD subset update on the voxels: direction, slice damping, positivity, update. Arrays of a subset are (pixels, slices) in the order
+// of its list; the gradient of the data becomes the direction in place. Prior: a cylinder kernel as qggmrf_cylinder.hpp, called pixel by pixel.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mbirk/core/device_span.hpp"
+#include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/kernel/shared/scratch.hpp"
+#include "mbirk/kernel/shared/step.hpp"
+#include "mbirk/simd/lanes.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// |x - v|^2 / (2 sigma_p^2): gradient (x - v) / sigma_p^2 and its constant curvature.
+template <class B> struct proximal_cylinder {
+  typename B::template cursor<float const> recon, prox_input;
+  index_t slices, row_stride, col_stride;  // of both
+  float curvature;                         // 1 / sigma_p^2
+
+  template <class Sink> MBIRK_INLINE void operator()(index_t i, index_t j, Sink const& sink) const noexcept {
+    auto const x = recon + (i * row_stride + j * col_stride), v = prox_input + (i * row_stride + j * col_stride);
+    auto const h = B::broadcast(curvature);
+    for (index_t k = 0; k < slices; k += B::lanes) {
+      index_t const n = lanes_at<B>(k, slices);
+      auto const value = load_lanes<B>(x + k, n);
+      sink(k, value, h * (value - load_lanes<B>(v + k, n)), h, n);
+    }
+  }
+};
+
+/// alpha = -<G, d> / (c <d, A' w A d> + <h_prior d, d> + 2^-23), from the sums of G d, of h_prior d^2 and of w (A d)^2.
+struct vcd_line_search {
+  static constexpr int size = 1;
+  double precision, max_alpha;
+
+  MBIRK_HD void operator()(double const (&sums)[3], double (&alpha)[1]) const noexcept {
+    alpha[0] = clipped_step(-sums[0], precision * sums[2] + sums[1] + 0x1p-23, max_alpha);
+  }
+};
+
+/// What the kernels of a subset share.
+template <class B> struct subset_arrays {
+  using G = typename B::geometry;
+  typename G::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
+  typename G::template cursor<index_t const> offsets;          // of their entries in the arrays of the subset
+  typename B::template cursor<float> direction;                // comes as A' (w e)
+  typename B::template cursor<float const> hessian;            // (rows, cols, slices)
+  index_t row_stride, col_stride;                              // of the volume
+  list<pixel_group> groups;                                    // a task each
+};
+
+/// d = -G / K with G = g_prior - c g, K = c H + h_prior; partial sums of G d and of h_prior d^2.
+template <class B, class Prior> struct vcd_direction {
+  using G = typename B::geometry;
+  Prior prior;
+  subset_arrays<B> subset;
+  float precision;                              // c = 1 / sigma_y^2
+  typename B::template cursor<double> partial;  // two per task
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const& group = subset.groups[task];
+    auto const c = B::broadcast(precision);
+    auto slope = B::no_sum(), curve = B::no_sum();
+    for (index_t p = group.first; p < group.first + group.count; ++p) {
+      index_t const i = G::load_value(subset.rows + p), j = G::load_value(subset.cols + p);
+      auto const at = subset.direction + G::load_value(subset.offsets + p);
+      auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
+      auto slope_here = B::constant(0), curve_here = B::constant(0);  // one cylinder in float, cylinders in double
+      prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
+        auto const gradient = fnma(c, load_lanes<B>(at + k, n), g);
+        auto const d = only_lanes<B>((B::constant(0) - gradient) / fma(c, load_lanes<B>(diagonal + k, n), h), n);
+        store_lanes<B>(at + k, d, n);
+        slope_here = fma(gradient, d, slope_here);
+        curve_here = fma(h * d, d, curve_here);
+      });
+      slope = slope + B::widen(slope_here), curve = curve + B::widen(curve_here);
+    }
+    B::store_total(partial + 2 * task, slope);
+    B::store_total(partial + (2 * task + 1), curve);
+    B::note_lanes(group.count * prior.slices, group.count * round_up(prior.slices, B::lanes));
+  }
+};
+
+/// The first half with slice damping: G in place, K beside it, and per slice the sums of G / K and 1 / K over the pixels of each task.
+template <class B, class Prior> struct vcd_damped_gradient {
+  using G = typename B::geometry;
+  Prior prior;
+  subset_arrays<B> subset;
+  float precision;
+  typename B::template cursor<float> curvature;  // K, as the direction
+  typename B::template cursor<double> columns;   // (tasks, 2, padded_slices)
+  index_t padded_slices;
+  scratch_layout layout{};
+  scratch_part sums{};
+
+  void plan_scratch() { sums = layout.add<float>("slice sums", 2 * padded_slices); }
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const& group = subset.groups[task];
+    auto const c = B::broadcast(precision);
+    auto const ratio = s.template at<float>(sums), inverse = ratio + padded_slices;
+    for (index_t k = 0; k < 2 * padded_slices; k += B::lanes) B::store(ratio + k, B::constant(0));
+    for (index_t p = group.first; p < group.first + group.count; ++p) {
+      index_t const i = G::load_value(subset.rows + p), j = G::load_value(subset.cols + p), entry = G::load_value(subset.offsets + p);
+      auto const at = subset.direction + entry, beside = curvature + entry;
+      auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
+      prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
+        auto const gradient = fnma(c, load_lanes<B>(at + k, n), g), total = fma(c, load_lanes<B>(diagonal + k, n), h);
+        auto const one_over = B::constant(1) / total;
+        store_lanes<B>(at + k, gradient, n);
+        store_lanes<B>(beside + k, total, n);
+        B::store(ratio + k, fma(gradient, one_over, B::load(ratio + k)));
+        B::store(inverse + k, B::load(inverse + k) + one_over);
+      });
+    }
+    auto const out = columns + 2 * task * padded_slices;
+    for (index_t k = 0; k < 2 * padded_slices; k += B::lanes) B::store_sums(out + k, B::widen(B::load(ratio + k)));
+    B::note_lanes(group.count * prior.slices, group.count * round_up(prior.slices, B::lanes));
+  }
+};
+
+/// (1 - s_k) times the mean of G over the subset, weighted by 1 / K. A task is a pack of slices.
+template <class B> struct vcd_slice_means {
+  typename B::template cursor<double const> columns;  // (tasks, 2, padded_slices)
+  typename B::template cursor<float const> undamped;  // 1 - s_k
+  typename B::template cursor<float> shift;
+  index_t tasks, padded_slices;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const k = task * B::lanes;
+    auto ratio = B::no_sum(), inverse = B::no_sum();
+    for (index_t t = 0; t < tasks; ++t) {
+      ratio = ratio + B::load_sums(columns + (2 * t * padded_slices + k));
+      inverse = inverse + B::load_sums(columns + ((2 * t + 1) * padded_slices + k));
+    }
+    B::store(shift + k, B::narrow(ratio / inverse) * B::load(undamped + k));
+  }
+};
+
+/// The second half: d = -(G - shift_k) / K, with the sums of vcd_direction; h_prior is what c H leaves of K.
+template <class B> struct vcd_damped_direction {
+  using G = typename B::geometry;
+  subset_arrays<B> subset;
+  float precision;
+  typename B::template cursor<float const> curvature, shift;
+  typename B::template cursor<double> partial;  // two per task
+  index_t slices;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const& group = subset.groups[task];
+    auto const c = B::broadcast(precision);
+    auto slope = B::no_sum(), curve = B::no_sum();
+    for (index_t p = group.first; p < group.first + group.count; ++p) {
+      index_t const entry = G::load_value(subset.offsets + p);
+      auto const diagonal = subset.hessian + (G::load_value(subset.rows + p) * subset.row_stride + G::load_value(subset.cols + p) * subset.col_stride);
+      auto slope_here = B::constant(0), curve_here = B::constant(0);
+      for (index_t k = 0; k < slices; k += B::lanes) {
+        index_t const n = lanes_at<B>(k, slices);
+        auto const at = subset.direction + (entry + k);
+        auto const gradient = load_lanes<B>(at, n);
+        auto total = load_lanes<B>(curvature + (entry + k), n);
+        if (n < B::lanes) total = total + (B::constant(1) - B::first_lanes(n));  // no 0 / 0 beyond the last slice
+        auto const d = only_lanes<B>((B::load(shift + k) - gradient) / total, n);
+        store_lanes<B>(at, d, n);
+        slope_here = fma(gradient, d, slope_here);
+        curve_here = fma(fnma(c, load_lanes<B>(diagonal + k, n), total) * d, d, curve_here);
+      }
+      slope = slope + B::widen(slope_here), curve = curve + B::widen(curve_here);
+    }
+    B::store_total(partial + 2 * task, slope);
+    B::store_total(partial + (2 * task + 1), curve);
+    B::note_lanes(group.count * slices, group.count * round_up(slices, B::lanes));
+  }
+};
+
+/// Entries [first, last) of an ascending list of pixels; equal pixels are never in two ranges, so ranges write different voxels.
+struct entry_range { index_t first = 0, last = 0; };
+inline std::vector<entry_range> cut_entries(std::span<std::int32_t const> ascending, index_t most) {
+  std::vector<entry_range> ranges;
+  auto const count = static_cast<index_t>(ascending.size());
+  for (index_t k = 0; k < count;) {
+    index_t end = std::min(count, k + most);
+    while (end < count && ascending[static_cast<std::size_t>(end)] == ascending[static_cast<std::size_t>(end - 1)]) ++end;
+    ranges.push_back({k, end});
+    k = end;
+  }
+  return ranges;
+}
+
+/// The ranges of all subsets in one table.
+struct subset_ranges {
+  std::vector<entry_range> all;
+  std::vector<index_t> begin{0};
+
+  template <class Cut> subset_ranges(index_t subsets, Cut const& cut) {
+    for (index_t s = 0; s < subsets; ++s) {
+      auto const ranges = cut(s);
+      all.insert(all.end(), ranges.begin(), ranges.end());
+      begin.push_back(static_cast<index_t>(all.size()));
+    }
+  }
+  /// Those of subset s; placed: where the table lies.
+  list<entry_range> of(index_t s, entry_range const* placed) const {
+    auto const k = static_cast<std::size_t>(s);
+    return {placed + begin[k], begin[k + 1] - begin[k]};
+  }
+};
+
+/// d <- max(-x / (alpha + epsilon), d), so that x + alpha d is not negative.
+template <class B> struct vcd_keep_positive {
+  typename B::geometry::template cursor<std::int32_t const> pixels;
+  typename B::template cursor<float const> recon;
+  typename B::template cursor<float> direction;
+  index_t cols, slices, row_stride, col_stride;
+  step_length alpha;
+  double epsilon;
+  list<entry_range> ranges;             // a task each
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const [first, last] = ranges[task];
+    float const step = alpha.get(epsilon);
+    for (index_t e = first; e < last; ++e) {
+      index_t const pixel = B::geometry::load_value(pixels + e);
+      auto const x = recon + (pixel / cols * row_stride + pixel % cols * col_stride);
+      auto const d = direction + e * slices;
+      for (index_t k = 0; k < slices; k += B::lanes) {
+        index_t const n = lanes_at<B>(k, slices);
+        store_lanes<B>(d + k, max((B::constant(0) - load_lanes<B>(x + k, n)) / B::broadcast(step), load_lanes<B>(d + k, n)), n);
+      }
+    }
+    B::note_lanes((last - first) * slices, (last - first) * round_up(slices, B::lanes));
+  }
+};
+
+/// x += alpha d entry by entry; partial sums of |alpha d|, and of (alpha d)^2 per slice.
+template <class B> struct vcd_update {
+  typename B::geometry::template cursor<std::int32_t const> pixels;  // ascending
+  typename B::template cursor<float const> direction;
+  typename B::template cursor<float> recon;
+  index_t cols, slices, padded_slices, row_stride, col_stride;
+  step_length alpha;
+  typename B::template cursor<double> change;   // one per task
+  typename B::template cursor<double> columns;  // (tasks, padded_slices)
+  list<entry_range> ranges;                     // a task each
+  scratch_layout layout{};
+  scratch_part squares{};
+
+  void plan_scratch() { squares = layout.add<float>("slice squares", padded_slices); }
+  template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
+    auto const [first, last] = ranges[task];
+    auto const square = s.template at<float>(squares);
+    auto const step = B::broadcast(alpha.get());
+    auto total = B::no_sum();
+    for (index_t k = 0; k < padded_slices; k += B::lanes) B::store(square + k, B::constant(0));
+    for (index_t e = first; e < last; ++e) {
+      index_t const pixel = B::geometry::load_value(pixels + e);
+      auto const x = recon + (pixel / cols * row_stride + pixel % cols * col_stride);
+      auto const d = direction + e * slices;
+      auto here = B::constant(0);
+      for (index_t k = 0; k < slices; k += B::lanes) {
+        index_t const n = lanes_at<B>(k, slices);
+        auto const delta = step * load_lanes<B>(d + k, n);
+        store_lanes<B>(x + k, load_lanes<B>(x + k, n) + delta, n);
+        here = here + abs(delta);
+        B::store(square + k, fma(delta, delta, B::load(square + k)));
+      }
+      total = total + B::widen(here);
+    }
+    B::store_total(change + task, total);
+    B::note_lanes((last - first) * slices, (last - first) * padded_slices);
+    for (index_t k = 0; k < padded_slices; k += B::lanes) B::store_sums(columns + (task * padded_slices + k), B::widen(B::load(square + k)));
+  }
+};
+
+/// total[k] += the columns of all tasks. A task is a pack of slices.
+template <class B> struct add_columns {
+  typename B::template cursor<double const> columns;  // (tasks, padded_slices)
+  typename B::template cursor<double> total;
+  index_t tasks, padded_slices;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    index_t const k = task * B::lanes;
+    auto sum = B::load_sums(total + k);
+    for (index_t t = 0; t < tasks; ++t) sum = sum + B::load_sums(columns + (t * padded_slices + k));
+    B::store_sums(total + k, sum);
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END

@@ -1,0 +1,187 @@
+// A warp as a pack of 32 lanes: the backend that runs the pack kernels on a device and under emulation. A pack is one element in every thread; what
+// is not a pack is the same in all threads of the warp. So memory that one lane has written and another reads needs a warp barrier in between:
+// every store has one on either side.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "mbirk/exec/block.hpp"
+#include "mbirk/simd/pack.hpp"
+
+namespace mbirk::simd {
+
+/// Elements of the packs of a warp. W: static members lane(), shfl(x, lane), shfl_xor(x, mask), sum(x), sync(), count(place), one more atomically.
+template <class W> struct warp_ints {
+  std::int32_t v;
+  friend MBIRK_INLINE warp_ints operator+(warp_ints a, warp_ints b) { return {wrap(word(a) + word(b))}; }
+  friend MBIRK_INLINE warp_ints operator*(warp_ints a, warp_ints b) { return {wrap(word(a) * word(b))}; }
+  friend MBIRK_INLINE warp_ints operator&(warp_ints a, warp_ints b) { return {a.v & b.v}; }
+  friend MBIRK_INLINE warp_ints rotate_left(warp_ints a, int bits) { return {wrap((word(a) << bits) | (word(a) >> (32 - bits)))}; }
+
+ private:
+  static MBIRK_INLINE std::uint32_t word(warp_ints a) { return static_cast<std::uint32_t>(a.v); }
+  static MBIRK_INLINE std::int32_t wrap(std::uint32_t x) { return static_cast<std::int32_t>(x); }
+};
+
+struct warp_mask {
+  bool v;
+  friend MBIRK_INLINE warp_mask operator|(warp_mask a, warp_mask b) { return {a.v || b.v}; }
+};
+
+template <class W> struct warp_floats {
+  float v = 0;  // dead stores vanish; without them g++ warns of what it cannot follow through a switch of fibers
+  warp_floats() = default;
+  MBIRK_INLINE explicit warp_floats(float x) : v(x) {}
+  MBIRK_INLINE explicit warp_floats(double constant) : v(static_cast<float>(constant)) {}
+
+  friend MBIRK_INLINE warp_floats operator+(warp_floats a, warp_floats b) { return warp_floats(a.v + b.v); }
+  friend MBIRK_INLINE warp_floats operator-(warp_floats a, warp_floats b) { return warp_floats(a.v - b.v); }
+  friend MBIRK_INLINE warp_floats operator*(warp_floats a, warp_floats b) { return warp_floats(a.v * b.v); }
+  friend MBIRK_INLINE warp_floats operator/(warp_floats a, warp_floats b) { return warp_floats(a.v / b.v); }
+  friend MBIRK_INLINE warp_mask operator<(warp_floats a, warp_floats b) { return {a.v < b.v}; }
+  friend MBIRK_INLINE warp_floats fma(warp_floats a, warp_floats b, warp_floats c) { return warp_floats(std::fma(a.v, b.v, c.v)); }
+  friend MBIRK_INLINE warp_floats fnma(warp_floats a, warp_floats b, warp_floats c) { return warp_floats(std::fma(-a.v, b.v, c.v)); }
+  // the second operand where one is NaN, as the vector instructions of the host have it
+  friend MBIRK_INLINE warp_floats max(warp_floats a, warp_floats b) { return warp_floats(a.v > b.v ? a.v : b.v); }
+  friend MBIRK_INLINE warp_floats min(warp_floats a, warp_floats b) { return warp_floats(a.v < b.v ? a.v : b.v); }
+  friend MBIRK_INLINE warp_floats sqrt(warp_floats a) { return warp_floats(std::sqrt(a.v)); }
+  friend MBIRK_INLINE warp_floats abs(warp_floats a) { return warp_floats(std::fabs(a.v)); }
+  friend MBIRK_INLINE warp_floats exp(warp_floats a) { return warp_floats(std::exp(a.v)); }
+  friend MBIRK_INLINE warp_floats exp2(warp_floats a) { return warp_floats(std::exp2(a.v)); }
+  friend MBIRK_INLINE warp_floats log2(warp_floats a) { return warp_floats(std::log2(a.v)); }
+  friend MBIRK_INLINE warp_mask is_nan(warp_floats a) { return {a.v != a.v}; }
+  friend MBIRK_INLINE warp_floats select(warp_mask c, warp_floats a, warp_floats b) { return warp_floats(c.v ? a.v : b.v); }
+  /// Entry `index` of the 32 lanes of a; only its low five bits count.
+  friend MBIRK_INLINE warp_floats lookup(warp_floats a, warp_ints<W> index) { return warp_floats(W::shfl(a.v, index.v & 31)); }
+  /// Entry `index` of the 64 lanes of a and b; only its low six bits count.
+  friend MBIRK_INLINE warp_floats lookup2(warp_floats a, warp_floats b, warp_ints<W> index) {
+    int const from = index.v & 31;
+    float const low = W::shfl(a.v, from), high = W::shfl(b.v, from);
+    return warp_floats(index.v & 32 ? high : low);
+  }
+};
+
+template <class W> struct warp_doubles {
+  double v = 0;
+  warp_doubles() = default;
+  MBIRK_INLINE explicit warp_doubles(double x) : v(x) {}
+
+  friend MBIRK_INLINE warp_doubles operator+(warp_doubles a, warp_doubles b) { return warp_doubles(a.v + b.v); }
+  friend MBIRK_INLINE warp_doubles operator-(warp_doubles a, warp_doubles b) { return warp_doubles(a.v - b.v); }
+  friend MBIRK_INLINE warp_doubles operator*(warp_doubles a, warp_doubles b) { return warp_doubles(a.v * b.v); }
+  friend MBIRK_INLINE warp_doubles operator/(warp_doubles a, warp_doubles b) { return warp_doubles(a.v / b.v); }
+  friend MBIRK_INLINE warp_doubles fma(warp_doubles a, warp_doubles b, warp_doubles c) { return warp_doubles(std::fma(a.v, b.v, c.v)); }
+  friend MBIRK_INLINE warp_doubles max(warp_doubles a, warp_doubles b) { return warp_doubles(a.v > b.v ? a.v : b.v); }
+  friend MBIRK_INLINE warp_doubles min(warp_doubles a, warp_doubles b) { return warp_doubles(a.v < b.v ? a.v : b.v); }
+  friend MBIRK_INLINE warp_doubles sqrt(warp_doubles a) { return warp_doubles(std::sqrt(a.v)); }
+  friend MBIRK_INLINE warp_doubles floor(warp_doubles a) { return warp_doubles(std::floor(a.v)); }
+  friend MBIRK_INLINE warp_doubles abs(warp_doubles a) { return warp_doubles(std::fabs(a.v)); }
+  friend MBIRK_INLINE warp_doubles atan(warp_doubles a) { return atan_by_halving(a); }
+
+  struct condition { bool v; };
+  friend MBIRK_INLINE condition operator<(warp_doubles a, warp_doubles b) { return {a.v < b.v}; }
+  friend MBIRK_INLINE warp_doubles select(condition c, warp_doubles a, warp_doubles b) { return warp_doubles(c.v ? a.v : b.v); }
+};
+
+/// The vocabulary of the pack kernels (simd/pack.hpp) on a warp. A cursor is a plain pointer to memory that all lanes see.
+template <class W> struct warp_backend {
+  static constexpr int lanes = warp_lanes;
+  static constexpr bool has_data = true;
+  using pack = warp_floats<W>;
+  using ints = warp_ints<W>;
+  using wide = warp_doubles<W>;
+  using sums = warp_doubles<W>;
+  using real = double;
+  using geometry = warp_backend;
+  template <class T> using cursor = T*;
+
+  static MBIRK_INLINE pack load(float const* p) { return pack(p[W::lane()]); }
+  static MBIRK_INLINE pack load_once(float const* p) { return load(p); }
+  static MBIRK_INLINE pack load_partial(float const* p, int n) { return pack(W::lane() < n ? p[W::lane()] : 0.0f); }
+  static MBIRK_INLINE pack load_broadcast(float const* p) { return pack(*p); }
+  static MBIRK_INLINE ints load_ints(std::int32_t const* p) { return {p[W::lane()]}; }
+  static MBIRK_INLINE pack gather(float const* p, ints index) { return pack(p[index.v]); }
+  static MBIRK_INLINE wide load_wide(double const* p) { return wide(p[W::lane()]); }
+  template <class T> static MBIRK_INLINE T load_value(T const* p) { return *p; }
+  template <class T> static MBIRK_INLINE void store_value(T* p, T x) { put(p, x, W::lane() == 0); }
+
+  static MBIRK_INLINE void store(float* p, pack a) { put(p + W::lane(), a.v, true); }
+  static MBIRK_INLINE void store_partial(float* p, pack a, int n) { put(p + W::lane(), a.v, W::lane() < n); }
+  static MBIRK_INLINE void store(std::int32_t* p, ints a) { put(p + W::lane(), a.v, true); }
+  static MBIRK_INLINE void store(double* p, wide a) { put(p + W::lane(), a.v, true); }
+
+  static MBIRK_INLINE pack constant(double x) { return pack(x); }
+  static MBIRK_INLINE pack broadcast(float x) { return pack(x); }
+  static MBIRK_INLINE wide broadcast(double x) { return wide(x); }
+  static MBIRK_INLINE ints broadcast(std::int32_t x) { return {x}; }
+  static MBIRK_INLINE ints iota() { return {W::lane()}; }
+  static MBIRK_INLINE pack first_lanes(index_t n) { return pack(W::lane() < n ? 1.0f : 0.0f); }
+
+  static MBIRK_INLINE wide to_wide(ints a) { return wide(static_cast<double>(a.v)); }
+  static MBIRK_INLINE wide to_wide(pack a) { return wide(static_cast<double>(a.v)); }
+  static MBIRK_INLINE ints to_ints(wide a) { return {static_cast<std::int32_t>(a.v)}; }
+  static MBIRK_INLINE pack to_pack(wide a) { return pack(a.v); }
+  static MBIRK_INLINE pack to_pack_unsigned(ints a) { return pack(static_cast<float>(static_cast<std::uint32_t>(a.v))); }
+
+  static MBIRK_INLINE float reduce_max(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); }); }
+  static MBIRK_INLINE float reduce_min(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); }); }
+  static MBIRK_INLINE sums no_sum() { return sums(0.0); }
+  static MBIRK_INLINE sums widen(pack a) { return sums(static_cast<double>(a.v)); }
+  static MBIRK_INLINE pack narrow(sums a) { return pack(a.v); }
+  static MBIRK_INLINE sums load_sums(double const* p) { return load_wide(p); }
+  /// p[index] in the first n lanes, 0 in the others.
+  static MBIRK_INLINE sums gather_sums(double const* p, ints index, int n) { return sums(W::lane() < n ? p[index.v] : 0.0); }
+  static MBIRK_INLINE void store_sums(double* p, sums a) { store(p, a); }
+  static MBIRK_INLINE void store_total(double* p, sums a) { store_value(p, total(a.v)); }
+  template <class F> static MBIRK_INLINE void each_lane(pack a, pack other, int n, F const& f) {
+    if (W::lane() < n) f(a.v, other.v);
+  }
+  static MBIRK_INLINE void count(std::int32_t* place, bool one) {
+    if (one) W::count(place);
+  }
+  static MBIRK_INLINE pack lift(pack a) { return a; }
+
+  // What only a warp offers. The element of the calling lane; that of one lane, for all; which lanes a condition holds in.
+  static MBIRK_INLINE float element(pack a) { return a.v; }
+  static MBIRK_INLINE std::int32_t element(ints a) { return a.v; }
+  static MBIRK_INLINE double element(wide a) { return a.v; }
+  static MBIRK_INLINE float at(pack a, int lane) { return W::shfl(a.v, lane); }
+  static MBIRK_INLINE double at(wide a, int lane) { return W::shfl(a.v, lane); }
+  static MBIRK_INLINE std::int32_t at(ints a, int lane) { return W::shfl(a.v, lane); }
+  static MBIRK_INLINE unsigned where(warp_mask c) { return W::ballot(c.v); }
+  static MBIRK_INLINE double total(double x) { return W::sum(x); }
+  /// One lane of every warp: what is noticed once.
+  static MBIRK_INLINE bool leads() { return W::lane() == 0; }
+
+  /// Rows become columns: five rounds in which half of the rows is exchanged with the lanes 16, 8, 4, 2, 1 away.
+  static MBIRK_INLINE void transpose(pack (&rows)[lanes]) {
+    static_for<5>([&](auto round) MBIRK_FLAT {
+      constexpr int step = 16 >> round;
+      bool const upper = (W::lane() & step) != 0;
+      static_for<lanes / 2>([&](auto k) MBIRK_FLAT {
+        constexpr int first = k / step * (2 * step) + k % step, second = first + step;
+        float const kept = upper ? rows[second].v : rows[first].v;
+        float const other = W::shfl_xor(upper ? rows[first].v : rows[second].v, step);
+        rows[first] = pack(upper ? other : kept), rows[second] = pack(upper ? kept : other);
+      });
+    });
+  }
+
+  static MBIRK_INLINE void note_lanes(index_t, index_t) {}
+  static MBIRK_INLINE void note_scalar(scalar_work const&) {}
+
+ private:
+  /// The barriers order this store against loads and stores of other lanes.
+  template <class T> static MBIRK_INLINE void put(T* p, T x, bool mine) {
+    W::sync();
+    if (mine) *p = x;
+    W::sync();
+  }
+  template <class F> static MBIRK_INLINE float reduce(pack a, F const& f) {
+    for (int step = lanes / 2; step > 0; step /= 2) a = f(a, pack(W::shfl_xor(a.v, step)));
+    return a.v;
+  }
+};
+
+}  // namespace mbirk::simd
