@@ -329,7 +329,7 @@ class policy {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "brute force";
-  static constexpr bool serial = true, dataless = false;
+  static constexpr instrumentation_traits traits{.serial = true, .observes_arrays = true, .observes_scratch = true};
   template <class Native> using backend = brute::backend<Native::lanes>;
 
   explicit policy(record& into) : into_(&into) {}

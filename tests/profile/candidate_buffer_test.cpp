@@ -112,7 +112,7 @@ class observing {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "observing";
-  static constexpr bool serial = true, dataless = false;
+  static constexpr instrumentation_traits traits{.serial = true, .observes_arrays = true, .observes_scratch = true};
   template <class Native> using backend = observed_backend;
 
   explicit observing(observer& by) : by_(&by) {}

@@ -214,7 +214,7 @@ class counting_launch {
   }
   counting_launch(counting_launch const&) = delete;
   counting_launch& operator=(counting_launch const&) = delete;
-  void did(int) const noexcept {}
+  void task_done(int) const noexcept {}
 
  private:
   open_operation* in_;
@@ -229,8 +229,9 @@ template <level Level, bool Dataless> class counting_policy {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = Dataless ? "model" : "counting";
-  static constexpr bool serial = true;  // tasks in index order on one thread: reuse has one meaning, and counters need no merging
-  static constexpr bool dataless = Dataless;
+  // Tasks in index order on one thread: reuse has one meaning, and counters need no merging.
+  static constexpr instrumentation_traits traits{.serial = true, .has_data = !Dataless, .observes_kernels = true, .describes_kernels = true,
+                                                 .observes_arrays = true, .observes_scratch = true, .observes_release = true};
   template <class Native> using backend = typename counting_backend<Native, Level, Dataless>::type;
 
   /// Records go to `into`, which must outlive the policy. One operation at a time. @param reuse  false leaves out reuse distances, which cost
