@@ -52,11 +52,9 @@ template <class Guard> class guard_observer final : public task_observer {
 };
 
 /// Scratch under a policy that observes it: the same memory for all tasks, which run one after another.
-template <class Instr, class Tallies> struct observed_scratch {
-  Instr instr;
-  std::byte* base;
-  Tallies tallies;
-  MBIRK_HD auto of(index_t) const noexcept { return instr.scratch(base, tallies); }
+template <class Scratch> struct observed_scratch {
+  Scratch scratch;
+  MBIRK_HD Scratch of(index_t) const noexcept { return scratch; }
 };
 
 /// The loop over the tasks of a kernel on the host. Not a template over the instrumentation: policies that leave the kernel alone share its code, which
@@ -83,9 +81,10 @@ template <class Exec, class Instr, class Info> auto observe_launch(context<Exec,
 }
 
 /// What is known of a launch on a device before it happens.
-template <class Kernel, class Block, class Exec, class Instr> kernel_info block_info(context<Exec, Instr> const& ctx, index_t tasks, index3 grid) {
+template <class Kernel, class Block, class Exec> kernel_info block_info(index_t tasks, index3 grid) {
   kernel_info k{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .grid = grid, .threads = Block::bounds.threads};
-  if constexpr (Instr::traits.describes_kernels && requires { ctx.exec.template describe<Block>(k); }) ctx.exec.template describe<Block>(k);
+  if constexpr (requires(Exec const& exec) { exec.template describe<Block>(k); })
+    k.describe = [](void const* exec, kernel_info& info) { static_cast<Exec const*>(exec)->template describe<Block>(info); };
   return k;
 }
 
@@ -93,7 +92,7 @@ template <class Exec, class Instr, class Kernel, class Scratch>
 void launch_warps(context<Exec, Instr> const& ctx, index_t tasks, int workers, Kernel const& kernel, Scratch const& scratch) {
   using on_warps = kernel::on_warps<Kernel, Scratch>;
   index3 const grid{static_cast<int>(ceil_div(workers, on_warps::warps)), 1, 1};
-  [[maybe_unused]] auto const guard = observe_launch(ctx, [&] { return block_info<Kernel, on_warps>(ctx, tasks, grid); });
+  [[maybe_unused]] auto const guard = observe_launch(ctx, [&] { return block_info<Kernel, on_warps, Exec>(tasks, grid); });
   if (tasks > 0) launch_grid(ctx, on_warps{kernel, tasks, workers, scratch}, grid);
 }
 
@@ -122,8 +121,7 @@ void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel
     index_t const each = kernel.layout.bytes();
     temporary<std::byte, context<Exec, Instr>> memory(ctx, "scratch", workers * each, true);
     if constexpr (Instr::traits.observes_scratch) {
-      auto const tallies = ctx.instr.observe_scratch(kernel.layout, memory.data());
-      detail::launch_tasks(ctx, tasks, workers, kernel, detail::observed_scratch{ctx.instr, memory.data(), tallies});
+      detail::launch_tasks(ctx, tasks, workers, kernel, detail::observed_scratch{ctx.instr.observe_scratch(kernel.layout, memory.data())});
     } else {
       detail::launch_tasks(ctx, tasks, workers, kernel, kernel::worker_scratch{memory.data(), each});
     }

@@ -19,7 +19,6 @@ template <instrumentation_policy A, instrumentation_policy B> struct both {
                                                  .has_data = A::traits.has_data && B::traits.has_data,
                                                  .runs_kernels = A::traits.runs_kernels && B::traits.runs_kernels,
                                                  .observes_kernels = A::traits.observes_kernels || B::traits.observes_kernels,
-                                                 .describes_kernels = A::traits.describes_kernels || B::traits.describes_kernels,
                                                  .observes_copies = A::traits.observes_copies || B::traits.observes_copies,
                                                  .observes_arrays = A::traits.observes_arrays || B::traits.observes_arrays,
                                                  .observes_scratch = A::traits.observes_scratch || B::traits.observes_scratch,
@@ -73,16 +72,10 @@ template <instrumentation_policy A, instrumentation_policy B> struct both {
     return observer().observe(data, info);
   }
   template <class Layout>
-  auto observe_scratch(Layout const& layout, std::byte const* base) const
+  auto observe_scratch(Layout const& layout, std::byte* base) const
     requires(traits.observes_scratch)
   {
     return observer().observe_scratch(layout, base);
-  }
-  template <class Tallies>
-  auto scratch(std::byte* base, Tallies tallies) const
-    requires(traits.observes_scratch)
-  {
-    return observer().scratch(base, tallies);
   }
 
  private:

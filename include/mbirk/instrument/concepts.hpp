@@ -50,11 +50,10 @@ struct instrumentation_traits {
   bool serial = false;             ///< tasks must run in index order on one thread
   bool has_data = true;            ///< false: arrays of samples and voxels have no data (cost model, sizing)
   bool runs_kernels = true;        ///< false: launches only announce their scratch (sizing)
-  bool observes_kernels = false;   ///< kernel(exec, kernel_info) returns a guard around a launch, whose task_done(worker) follows each task on the host
-  bool describes_kernels = false;  ///< kernel_info has registers and occupancy, which cost a call of the device's runtime at each launch
+  bool observes_kernels = false;   ///< kernel(exec, kernel_info) returns a guard around a launch; on the host task_done(worker) follows each task
   bool observes_copies = false;    ///< copy(exec, "MemcpyHtoD", bytes) returns a guard around a transfer
   bool observes_arrays = false;    ///< observe(pointer, array_info) returns what kernels read and write through
-  bool observes_scratch = false;   ///< observe_scratch(layout, base) is called at a launch; scratch(base, its result) is what each task gets
+  bool observes_scratch = false;   ///< observe_scratch(layout, base) returns what each task gets as its scratch
   bool observes_release = false;   ///< finished(data, "name") is called before the memory of a temporary is given back
 };
 
