@@ -1,11 +1,3 @@
-// The script of a graph's page, first part: where boxes and lines of a layered drawing go.
-#pragma once
-
-#include <string_view>
-
-namespace mbirk::record::detail {
-
-inline constexpr std::string_view graph_page_layout = R"js(
 'use strict';
 // boxes: {w, h, at: 'top' | 'stay' | 'bottom' or nothing}, each after those that it comes from; wires: [from, to]. Ranks by the longest path, long wires through
 // places of their own, order by medians of neighbours, places by least squares that keep order and gaps.
@@ -124,6 +116,3 @@ function place(layers, gap) {
     });
   }
 }
-)js";
-
-}  // namespace mbirk::record::detail
