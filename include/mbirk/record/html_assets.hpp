@@ -8,139 +8,214 @@ namespace mbirk::record::detail {
 inline constexpr std::string_view graph_page_body = R"html(
 <header><h1 id="title"></h1>
 <div id="forms" role="radiogroup" aria-label="Before or after fusion"></div>
-<div class="tools"><span id="path"></span><span class="end"><label class="soft" id="everyone" hidden><input type="checkbox" id="every"> every operation a box</label>
-<input id="find" type="search" placeholder="Search names, operations" aria-label="Search names and operations" autocomplete="off"><span id="found" role="status"></span>
-<button id="less" aria-label="Zoom out">&#8722;</button><button id="more" aria-label="Zoom in">+</button><button id="fit">Fit</button></span></div></header>
-<main><svg id="canvas" tabindex="0" role="group" aria-label="The graph: Tab goes from box to box, arrow keys to the next one, Enter opens, Escape goes back">
-<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">
+<div class="tools"><span id="path"></span><span class="end"><label class="soft" id="everyone"
+  hidden><input type="checkbox" id="every"> every operation a box</label>
+<input id="find" type="search" placeholder="Search names, operations" aria-label="Search names and operations"
+  autocomplete="off"><span id="found" role="status"></span>
+<button id="less" aria-label="Zoom out">&#8722;</button><button id="more" aria-label="Zoom in">+</button><button
+  id="fit">Fit</button></span></div></header>
+<main><svg id="canvas" tabindex="0" role="group"
+  aria-label="The graph: Tab goes from box to box, arrow keys to the next one, Enter opens, Escape goes back">
+<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse"
+  orient="auto">
 <path class="tip" d="M0 0L8 4L0 8z"/></marker></defs><g id="world"></g></svg>
 <div id="detail" role="region" aria-label="Detail" tabindex="-1"></div></main>
 <noscript><p>This page needs scripts. The same graph as text is in the .txt file beside it.</p></noscript>
 )html";
 
 inline constexpr std::string_view graph_page_detail = R"js(
+// What the panel at the side says of what is chosen.
 function go(key, text) {
   var b = make('button', {class: 'link'}, text);
-  b.addEventListener('click', function () { visit(key); });
+  b.addEventListener('click', function() { visit(key); });
   return b;
 }
 function table(rows) {
-  var cell = function (c, k, row) { return make('td', k === row.length - 1 ? {class: 'n'} : {}, c); };
-  return make('table', {}, rows.map(function (row) { return make('tr', {}, row.map(cell)); }));
+  var cell = function(c, k, row) { return make('td', k === row.length - 1 ? {class: 'n'} : {}, c); };
+  return make('table', {}, rows.map(function(row) { return make('tr', {}, row.map(cell)); }));
 }
-function facts(rows) { return table(rows.map(function (r) { return [make('span', {class: 'soft'}, r[0]), r[1]]; })); }
+function facts(rows) {
+  return table(rows.map(function(r) { return [make('span', {class: 'soft'}, r[0]), r[1]]; }));
+}
 function say(parts) {
   detail.textContent = '';
-  parts.forEach(function (p) { if (p) detail.appendChild(p); });
+  parts.forEach(function(p) {
+    if (p) detail.appendChild(p);
+  });
   detail.scrollTop = 0;
 }
 function overview() {
   var s = stages[level], parts;
-  if (level < 0) parts = [
-    make('h2', {}, 'How to read this'),
-    make('p', {}, 'Data flows down. A box with round corners is a stage: its loops with their trips, and the array that it writes. The other boxes ' +
-      'are arrays: green an input, orange a result, violet and dashed a temporary that lies between stages. Text on a line says how often the stage ' +
-      'loads or stores, and at which places; \u2026 is a place that is computed.'),
-    make('p', {}, 'Click a box for its detail; open a stage to see what it computes. The buttons on top show the same operation ' +
-      'before and after stages are fused.'),
-    make('h3', {}, 'This form'),
-    facts([['stages', String(form.stages.length)], ['flops', short(form.flops)], ['transcendental functions', short(form.transcendentals)],
-           ['bytes that must be read and written', bytes(form.compulsory)], ['bytes of temporaries, written and read', bytes(form.between)]]),
-    make('h3', {}, 'Stages, in the order in which they run'),
-    table(stages.map(function (x, k) { return [go('s' + k, x.stage.name), short(x.stage.flops) + ' flops']; }))];
+  if (level < 0)
+    parts = [
+      make('h2', {}, 'How to read this'),
+      make(
+          'p', {},
+          'Data flows down. A box with round corners is a stage: its loops with their trips, and the array ' +
+              'that it writes. The other boxes are arrays: green an input, orange a result, violet and ' +
+              'dashed a temporary that lies between stages. Text on a line says how often the stage ' +
+              'loads or stores, and at which places; \u2026 is a place that is computed.'),
+      make(
+          'p', {},
+          'Click a box for its detail; open a stage to see what it computes. ' +
+              'The buttons on top show the same operation before and after stages are fused.'),
+      make('h3', {}, 'This form'), facts([
+        ['stages', String(form.stages.length)], ['flops', short(form.flops)],
+        ['transcendental functions', short(form.transcendentals)],
+        ['bytes that must be read and written', bytes(form.compulsory)],
+        ['bytes of temporaries, written and read', bytes(form.between)]
+      ]),
+      make('h3', {}, 'Stages, in the order in which they run'), table(stages.map(function(x, k) {
+        return [go('s' + k, x.stage.name), short(x.stage.flops) + ' flops'];
+      }))
+    ];
   else {
     var sets = levels(s), colours = Math.max(1, sets.length - 1);
-    parts = [make('h2', {}, 'Inside ' + s.stage.name),
-      make('p', {}, 'What one point of the loops computes, from top to bottom. A box is a value with its formula: one that is loaded, named, summed, ' +
-        'or used more than once.'),
-      make('p', {}, 'A value runs once for each point of the loops that it depends on, and no more often: the colour says which.'),
-      table(sets.map(function (x, k) {
+    parts = [
+      make('h2', {}, 'Inside ' + s.stage.name),
+      make(
+          'p', {},
+          'What one point of the loops computes, from top to bottom. A box is a value with its formula: ' +
+              'one that is loaded, named, summed, or used more than once.'),
+      make(
+          'p', {},
+          'A value runs once for each point of the loops that it depends on, and no more often: ' +
+              'the colour says which.'),
+      table(sets.map(function(x, k) {
         var swatch = make('span', {class: 'swatch l' + Math.round(5 * k / colours)});
         return [make('span', {}, [swatch, x.free.length ? 'for ' + s.axes(x.free) : 'once']), times(x.times)];
-      })), stageFacts(s)];
+      })),
+      stageFacts(s)
+    ];
   }
-  var key = function (name) { return make('kbd', {}, name); };
-  parts.push(make('h3', {}, 'Keys'), make('p', {}, [key('Tab'), ' and arrows go from box to box, ', key('Enter'), ' opens, ', key('Esc'), ' goes back, ',
-    key('/'), ' searches, ', key('+'), ' ', key('-'), ' ', key('0'), ' zoom, ', key('1'), ' ', key('2'), ' ', key('3'),
-    ' choose the form. Drag to move, turn the wheel or pinch to zoom.']));
+  var key = function(name) { return make('kbd', {}, name); };
+  parts.push(make('h3', {}, 'Keys'), make('p', {}, [
+               key('Tab'),   ' and arrows go from box to box, ',
+               key('Enter'), ' opens, ',
+               key('Esc'),   ' goes back, ',
+               key('/'),     ' searches, ',
+               key('+'),     ' ',
+               key('-'),     ' ',
+               key('0'),     ' zoom, ',
+               key('1'),     ' ',
+               key('2'),     ' ',
+               key('3'),     ' choose the form. Drag to move, turn the wheel or pinch to zoom.'
+             ]));
   return parts;
 }
 function stageFacts(s) {
-  var accesses = [], code = function (text) { return make('code', {}, text); }, soft = function (text) { return make('span', {class: 'soft'}, text); };
-  var rows = s.nest(true).map(function (l) { return [code(new Array(l[0] + 1).join('\u00a0\u00a0') + l[1]), soft(l[3]), whole(l[2])]; });
-  form.arrays.forEach(function (a, k) {
-    var c = s.stage.accesses[k], text = [c.loads ? short(c.loads) + ' loads' : '', c.stores ? short(c.stores) + ' stores' : ''].join(' ').trim();
+  var accesses = [], code = function(text) { return make('code', {}, text); },
+      soft = function(text) { return make('span', {class: 'soft'}, text); };
+  var rows = s.nest(true).map(function(l) {
+    return [code(new Array(l[0] + 1).join('\u00a0\u00a0') + l[1]), soft(l[3]), whole(l[2])];
+  });
+  form.arrays.forEach(function(a, k) {
+    var c = s.stage.accesses[k],
+        text = [c.loads ? short(c.loads) + ' loads' : '', c.stores ? short(c.stores) + ' stores' : ''].join(' ').trim();
     if (text || s.loads(k).length) accesses.push([go('a' + k, a.name), text || 'loaded by an earlier stage']);
   });
-  return make('div', {}, [make('h3', {}, 'Loops, outermost first'), table(rows), make('h3', {}, 'Writes')]
-    .concat(s.stage.statements.map(function (st) { return make('p', {}, code(s.statement(st))); }))
-    .concat([make('h3', {}, 'Arrays'), table(accesses), make('h3', {}, 'Costs'),
-             facts([['flops', short(s.stage.flops)], ['transcendental functions', short(s.stage.transcendentals)], ['source', s.stage.file + ':' + s.stage.line]])]));
+  return make(
+      'div', {},
+      [make('h3', {}, 'Loops, outermost first'), table(rows), make('h3', {}, 'Writes')]
+          .concat(s.stage.statements.map(function(st) { return make('p', {}, code(s.statement(st))); }))
+          .concat([
+            make('h3', {}, 'Arrays'), table(accesses), make('h3', {}, 'Costs'), facts([
+              ['flops', short(s.stage.flops)], ['transcendental functions', short(s.stage.transcendentals)],
+              ['source', s.stage.file + ':' + s.stage.line]
+            ])
+          ]));
 }
 function arrayFacts(k) {
-  var a = form.arrays[k], uses = [], strides = a.shape.map(function (n, d) { return a.shape.slice(d + 1).reduce(function (p, m) { return p * m; }, 1); });
-  stages.forEach(function (s, which) {
-    [[s.loads(k).length, false], [s.stage.accesses[k].stores, true]].forEach(function (u) {
+  var a = form.arrays[k], uses = [],
+      strides =
+          a.shape.map(function(n, d) { return a.shape.slice(d + 1).reduce(function(p, m) { return p * m; }, 1); });
+  stages.forEach(function(s, which) {
+    [[s.loads(k).length, false], [s.stage.accesses[k].stores, true]].forEach(function(u) {
       if (!u[0]) return;
       var lines = accessText(s, k, u[1]);
-      uses.push([make('span', {}, [u[1] ? 'written by ' : 'read by ', go('s' + which, s.stage.name)]),
-                 make('span', {}, [lines[0][0], make('br'), make('code', {}, lines[1][0])])]);
+      uses.push([
+        make('span', {}, [u[1] ? 'written by ' : 'read by ', go('s' + which, s.stage.name)]),
+        make('span', {}, [lines[0][0], make('br'), make('code', {}, lines[1][0])])
+      ]);
     });
   });
-  var rows = [['use', a.use], ['elements', a.type + ' ' + shape(a)], ['layout', 'row by row, the last index is contiguous'],
-              ['strides, in elements', strides.join(', ') || 'none'], ['bytes', whole(a.bytes)], ['loads', whole(a.loads)], ['stores', whole(a.stores)]];
-  if (a.varies.length) rows.push(['made anew for each', a.varies.map(function (x) { return form.axes[x].name; }).join(', ')]);
+  var rows = [
+    ['use', a.use], ['elements', a.type + ' ' + shape(a)], ['layout', 'row by row, the last index is contiguous'],
+    ['strides, in elements', strides.join(', ') || 'none'], ['bytes', whole(a.bytes)], ['loads', whole(a.loads)],
+    ['stores', whole(a.stores)]
+  ];
+  if (a.varies.length)
+    rows.push(['made anew for each', a.varies.map(function(x) { return form.axes[x].name; }).join(', ')]);
   return [make('h2', {}, a.name), facts(rows), make('h3', {}, 'Stages'), table(uses)];
 }
 function nodeFacts(id) {
   var s = stages[level], n = form.nodes[id];
-  var names = s.named(n.in), users = s.ids.filter(function (k) { return s.isBox(k) && s.named(form.nodes[k].in).indexOf(id) >= 0; });
-  var spread = function (list) {
+  var names = s.named(n.in),
+      users = s.ids.filter(function(k) { return s.isBox(k) && s.named(form.nodes[k].in).indexOf(id) >= 0; });
+  var spread = function(list) {
     if (!list.length) return make('p', {class: 'soft'}, 'none');
-    return make('p', {}, [].concat.apply([], list.map(function (k) { return [go('n' + k, s.name(k)), make('br')]; })));
+    return make('p', {}, [].concat.apply([], list.map(function(k) { return [go('n' + k, s.name(k)), make('br')]; })));
   };
-  var rows = [['operation', n.op.replace('_', ' ')], ['type', n.type], ['runs', whole(n.times) + (n.times === 1 ? ' time' : ' times')],
-              ['depends on', s.axes(n.free)], ['in the text file', '%' + id]];
+  var rows = [
+    ['operation', n.op.replace('_', ' ')], ['type', n.type],
+    ['runs', whole(n.times) + (n.times === 1 ? ' time' : ' times')], ['depends on', s.axes(n.free)],
+    ['in the text file', '%' + id]
+  ];
   if (n.op === 'load') rows.push(['at the edges', n.clamped ? 'the nearest element' : 'is inside']);
   if (n.stage !== s.which) rows.push(['computed in', form.stages[n.stage].name]);
-  return [make('h2', {}, s.name(id)), make('p', {}, make('code', {}, s.formula(id, true))), facts(rows),
-          n.op === 'load' ? make('p', {}, ['Of the array ', go('a' + n.which, form.arrays[n.which].name), '.']) : null,
-          make('h3', {}, 'Made of'), spread(names), make('h3', {}, 'Used by'), spread(users)];
+  return [
+    make('h2', {}, s.name(id)), make('p', {}, make('code', {}, s.formula(id, true))), facts(rows),
+    n.op === 'load' ? make('p', {}, ['Of the array ', go('a' + n.which, form.arrays[n.which].name), '.']) : null,
+    make('h3', {}, 'Made of'), spread(names), make('h3', {}, 'Used by'), spread(users)
+  ];
 }
 function select(b) {
   chosen = b;
-  shown.forEach(function (x) { x.g.classList.toggle('on', x === b); });
-  wires.forEach(function (w) {
-    var near = [w.from, w.to].some(function (end) { return end === b || (end.kind === 'label' && touches(end, b)); });
+  shown.forEach(function(x) { x.g.classList.toggle('on', x === b); });
+  wires.forEach(function(w) {
+    var near = [w.from, w.to].some(function(end) { return end === b || (end.kind === 'label' && touches(end, b)); });
     w.line.classList.toggle('on', !!b && near);
   });
   if (!b) return say(overview());
   var kind = b.key[0], k = Number(b.key.slice(1)), parts;
   if (kind === 's') {
     var open = make('button', {}, 'Open what it computes');
-    open.addEventListener('click', function () { show(k); });
+    open.addEventListener('click', function() { show(k); });
     parts = [make('h2', {}, stages[k].stage.name), make('p', {}, open), stageFacts(stages[k])];
-  } else if (kind === 'a') parts = arrayFacts(k);
+  } else if (kind === 'a')
+    parts = arrayFacts(k);
   else if (kind === 't') {
     var s = stages[level];
-    parts = [make('h2', {}, 'A statement of ' + s.stage.name), make('p', {}, make('code', {}, s.statement(s.stage.statements[k]))), stageFacts(s)];
-  } else parts = nodeFacts(k);
+    parts = [
+      make('h2', {}, 'A statement of ' + s.stage.name),
+      make('p', {}, make('code', {}, s.statement(s.stage.statements[k]))), stageFacts(s)
+    ];
+  } else
+    parts = nodeFacts(k);
   say(parts);
 }
-function touches(label, b) { return wires.some(function (w) { return (w.from === label && w.to === b) || (w.to === label && w.from === b); }); }
+function touches(label, b) {
+  return wires.some(function(w) { return (w.from === label && w.to === b) || (w.to === label && w.from === b); });
+}
 )js";
 
 inline constexpr std::string_view graph_page_drawing = R"js(
-var canvas = document.getElementById('canvas'), world = document.getElementById('world'), detail = document.getElementById('detail');
-var form = null, stages = [], level = -1, everyOperation = false, shown = [], wires = [], chosen = null, view = {x: 0, y: 0, scale: 1}, letter = 7.23;
+// Boxes and wires of what is shown, as SVG.
+var canvas = document.getElementById('canvas'), world = document.getElementById('world'),
+    detail = document.getElementById('detail');
+var form = null, stages = [], level = -1, everyOperation = false, shown = [], wires = [], chosen = null,
+    view = {x: 0, y: 0, scale: 1}, letter = 7.23;
 function make(tag, attributes, children) {
   var e = document.createElement(tag);
   return fill(e, attributes, children);
 }
-function draw(tag, attributes, children) { return fill(document.createElementNS(canvas.namespaceURI, tag), attributes, children); }
+function draw(tag, attributes, children) {
+  return fill(document.createElementNS(canvas.namespaceURI, tag), attributes, children);
+}
 function fill(e, attributes, children) {
-  Object.keys(attributes || {}).forEach(function (k) { e.setAttribute(k, attributes[k]); });
-  [].concat(children === undefined ? [] : children).forEach(function (c) { e.appendChild(typeof c === 'string' ? document.createTextNode(c) : c); });
+  Object.keys(attributes || {}).forEach(function(k) { e.setAttribute(k, attributes[k]); });
+  [].concat(children === undefined ? [] : children)
+      .forEach(function(c) { e.appendChild(typeof c === 'string' ? document.createTextNode(c) : c); });
   return e;
 }
 function wrap(text, most) {
@@ -156,98 +231,151 @@ function wrap(text, most) {
 }
 // lines: [text, class]; a box is as wide as its longest line.
 function box(key, kind, lines, more) {
-  var longest = lines.reduce(function (m, l) { return Math.max(m, l[0].length); }, 3), b = more || {};
-  b.key = key; b.kind = kind; b.lines = lines;
-  b.w = Math.ceil(longest * letter) + (kind === 'label' ? 8 : 22); b.h = lines.length * 16 + (kind === 'label' ? 4 : 12);
+  var longest = lines.reduce(function(m, l) { return Math.max(m, l[0].length); }, 3), b = more || {};
+  b.key = key;
+  b.kind = kind;
+  b.lines = lines;
+  b.w = Math.ceil(longest * letter) + (kind === 'label' ? 8 : 22);
+  b.h = lines.length * 16 + (kind === 'label' ? 4 : 12);
   return b;
 }
 function arrayBox(k) {
   var a = form.arrays[k], used = a.loads || a.stores;
-  return box('a' + k, a.use, [[a.name, 't'], [a.type + ' ' + shape(a) + '  ' + bytes(a.bytes), ''], [a.use + (used ? '' : ', unused'), 's']],
-             {at: a.use === 'input' ? 'top' : a.use === 'output' ? 'bottom' : ''});
+  return box(
+      'a' + k, a.use,
+      [[a.name, 't'], [a.type + ' ' + shape(a) + '  ' + bytes(a.bytes), ''], [a.use + (used ? '' : ', unused'), 's']],
+      {at: a.use === 'input'  ? 'top' :
+           a.use === 'output' ? 'bottom' :
+                                ''});
 }
 function accessText(s, k, stores) {
   var counts = s.stage.accesses[k];
-  var places = unique((stores ? s.stage.statements.filter(function (st) { return st.array === k; }).map(function (st) { return st.index; })
-                              : s.loads(k).map(function (id) { return form.nodes[id].in; })).map(function (index) { return s.places(index); }));
-  var adds = s.stage.statements.some(function (st) { return st.array === k && st.adds; });
+  var places = unique(
+      (stores ?
+           s.stage.statements.filter(function(st) { return st.array === k; }).map(function(st) { return st.index; }) :
+           s.loads(k).map(function(id) { return form.nodes[id].in; }))
+          .map(function(index) { return s.places(index); }));
+  var adds = s.stage.statements.some(function(st) { return st.array === k && st.adds; });
   var count = stores ? counts.stores : counts.loads - (adds ? counts.stores : 0);  // an addition loads what it adds to
-  var what = count ? short(count) + (stores ? adds ? ' added' : ' stores' : ' loads') + ', ' + bytes(4 * count) : 'loaded by an earlier stage';
+  var what = count ? short(count) + (stores ? adds ? ' added' : ' stores' : ' loads') + ', ' + bytes(4 * count) :
+                     'loaded by an earlier stage';
   return [[what, ''], [places.length === 1 ? places[0] : places.length + ' different places', 's']];
 }
 function stagesGraph() {
-  var boxes = [], links = [], at = {}, add = function (b) { boxes.push(b); return at[b.key] = boxes.length - 1; };
-  form.arrays.forEach(function (a, k) { if (a.use === 'input') add(arrayBox(k)); });
-  stages.forEach(function (s, which) {
-    var read = [], made = unique(s.stage.statements.map(function (st) { return st.array; }));
-    form.arrays.forEach(function (a, k) { if (s.loads(k).length) read.push(k); });
-    read.forEach(function (k) {
+  var boxes = [], links = [], at = {}, add = function(b) {
+    boxes.push(b);
+    return at[b.key] = boxes.length - 1;
+  };
+  form.arrays.forEach(function(a, k) {
+    if (a.use === 'input') add(arrayBox(k));
+  });
+  stages.forEach(function(s, which) {
+    var read = [], made = unique(s.stage.statements.map(function(st) { return st.array; }));
+    form.arrays.forEach(function(a, k) {
+      if (s.loads(k).length) read.push(k);
+    });
+    read.forEach(function(k) {
       links.push(['a' + k, add(box('r' + which + '.' + k, 'label', accessText(s, k, false)))]);
     });
-    var head = [[s.stage.name, 't']].concat(s.nest(false).map(function (l) { return [new Array(2 * l[0] + 1).join(' ') + l[1] + '  ' + whole(l[2]), '']; }));
-    s.stage.statements.slice(0, 4).forEach(function (st) { head.push([form.arrays[st.array].name + s.places(st.index) + (st.adds ? ' += \u2026' : ' = \u2026'), 's']); });
+    var head = [[s.stage.name, 't']].concat(s.nest(false).map(function(l) {
+      return [new Array(2 * l[0] + 1).join(' ') + l[1] + '  ' + whole(l[2]), ''];
+    }));
+    s.stage.statements.slice(0, 4).forEach(function(st) {
+      head.push([form.arrays[st.array].name + s.places(st.index) + (st.adds ? ' += \u2026' : ' = \u2026'), 's']);
+    });
     if (s.stage.statements.length > 4) head.push(['and ' + (s.stage.statements.length - 4) + ' more', 's']);
-    head.push([short(s.stage.flops) + ' flops, ' + short(s.stage.transcendentals) + ' transcendentals', 's'], ['open: ' + s.ids.length + ' operations \u25b8', 'more']);
+    head.push(
+        [short(s.stage.flops) + ' flops, ' + short(s.stage.transcendentals) + ' transcendentals', 's'],
+        ['open: ' + s.ids.length + ' operations \u25b8', 'more']);
     var here = add(box('s' + which, 'stage', head, {at: 'stay'}));
-    read.forEach(function (k) { links.push([at['r' + which + '.' + k], here]); });
-    made.forEach(function (k) {
+    read.forEach(function(k) { links.push([at['r' + which + '.' + k], here]); });
+    made.forEach(function(k) {
       var label = add(box('w' + which + '.' + k, 'label', accessText(s, k, true), {at: 'stay'}));
       links.push([here, label], [label, 'a' + k]);
       if (form.arrays[k].use === 'temporary' && !('a' + k in at)) add(arrayBox(k));
     });
   });
-  form.arrays.forEach(function (a, k) { if (!('a' + k in at)) add(arrayBox(k)); });
-  return [boxes, links.map(function (l) { return l.map(function (e) { return typeof e === 'string' ? at[e] : e; }); })];
+  form.arrays.forEach(function(a, k) {
+    if (!('a' + k in at)) add(arrayBox(k));
+  });
+  return [boxes, links.map(function(l) { return l.map(function(e) { return typeof e === 'string' ? at[e] : e; }); })];
 }
 // Sets of loops of what a stage computes, those that run least first: their places are the colours.
 function levels(s) {
   var sets = {};
-  s.ids.forEach(function (id) {
+  s.ids.forEach(function(id) {
     var n = form.nodes[id], key = n.free.join();
     if (s.isBox(id)) (sets[key] = sets[key] || {free: n.free, times: n.times, many: 0}).many++;
   });
-  return Object.keys(sets).map(function (k) { return sets[k]; }).sort(function (a, b) { return a.times - b.times; });
+  return Object.keys(sets).map(function(k) { return sets[k]; }).sort(function(a, b) { return a.times - b.times; });
 }
 function expressionGraph(s) {
   var boxes = [], links = [], at = {}, sets = levels(s), colours = Math.max(1, sets.length - 1);
-  s.ids.filter(function (id) { return s.isBox(id); }).forEach(function (id) {
+  s.ids.filter(function(id) { return s.isBox(id); }).forEach(function(id) {
     var n = form.nodes[id], own = s.formula(id, true), name = s.name(id), elsewhere = n.stage !== s.which;
-    var colour = Math.round(5 * sets.findIndex(function (x) { return x.free.join() === n.free.join(); }) / colours);
-    var lines = name === own ? [[name, 't']] : [[name, 't']].concat(wrap(own, 42).map(function (l) { return [l, '']; }));
-    lines.push([(n.op === 'load' ? (n.clamped ? 'load, clamped' : 'load') + ', ' : '') + times(n.times) + (elsewhere ? ', in ' + form.stages[n.stage].name : ''), 's']);
+    var colour = Math.round(5 * sets.findIndex(function(x) { return x.free.join() === n.free.join(); }) / colours);
+    var lines = name === own ? [[name, 't']] : [[name, 't']].concat(wrap(own, 42).map(function(l) { return [l, '']; }));
+    lines.push([
+      (n.op === 'load' ? (n.clamped ? 'load, clamped' : 'load') + ', ' : '') + times(n.times) +
+          (elsewhere ? ', in ' + form.stages[n.stage].name : ''),
+      's'
+    ]);
     at[id] = boxes.length;
-    boxes.push(box('n' + id, (n.op === 'load' ? 'load' : 'value') + (elsewhere ? ' elsewhere' : ''), lines, {colour: colour}));
-    s.named(n.in).forEach(function (i) { links.push([at[i], at[id]]); });
+    boxes.push(
+        box('n' + id, (n.op === 'load' ? 'load' : 'value') + (elsewhere ? ' elsewhere' : ''), lines, {colour: colour}));
+    s.named(n.in).forEach(function(i) { links.push([at[i], at[id]]); });
   });
-  s.stage.statements.forEach(function (st, k) {
-    var lines = wrap(s.statement(st), 42).map(function (l) { return [l, 't']; });
+  s.stage.statements.forEach(function(st, k) {
+    var lines = wrap(s.statement(st), 42).map(function(l) { return [l, 't']; });
     if (st.loops.length) lines.push(['for each ' + s.axes(st.loops), 's']);
     boxes.push(box('t' + k, 'statement', lines, {at: 'bottom'}));
-    s.named([st.value].concat(st.index)).forEach(function (i) { links.push([at[i], boxes.length - 1]); });
+    s.named([st.value].concat(st.index)).forEach(function(i) { links.push([at[i], boxes.length - 1]); });
   });
   return [boxes, links];
 }
 function render() {
-  var graph = level < 0 ? stagesGraph() : expressionGraph(stages[level]), paths = layout(graph[0], graph[1], level < 0 ? 26 : 20, level < 0 ? 24 : 36,
-    level < 0 && form.stages[0].outer.length ? 54 : 36);
-  shown = graph[0]; chosen = null;
+  var graph = level < 0 ? stagesGraph() : expressionGraph(stages[level]),
+      paths = layout(
+          graph[0], graph[1], level < 0 ? 26 : 20, level < 0 ? 24 : 36,
+          level < 0 && form.stages[0].outer.length ? 54 : 36);
+  shown = graph[0];
+  chosen = null;
   world.textContent = '';
   var names = level < 0 ? frames() : [];
-  wires = graph[1].map(function (l, k) {
+  wires = graph[1].map(function(l, k) {
     var line = draw('path', {class: 'wire', d: paths[k]});
     if (shown[l[1]].kind !== 'label') line.setAttribute('marker-end', 'url(#tip)');
     world.appendChild(line);
     return {from: shown[l[0]], to: shown[l[1]], line: line};
   });
-  names.forEach(function (e) { world.appendChild(e); });
-  shown.forEach(function (b) {
+  names.forEach(function(e) { world.appendChild(e); });
+  shown.forEach(function(b) {
     var label = b.kind === 'label', left = b.x - b.w / 2;
-    var said = b.lines.map(function (l) { return l[0].trim(); }).join('; ');
-    b.g = draw('g', label ? {class: 'label'} : {class: 'box ' + b.kind, tabindex: '0', role: 'button', 'aria-label': said, 'data-key': b.key});
-    if (label) b.g.appendChild(draw('rect', {x: left, y: b.y, width: b.w, height: b.h}));
-    else b.g.appendChild(draw('rect', {class: 'body', x: left, y: b.y, width: b.w, height: b.h, rx: b.kind === 'stage' || b.kind === 'statement' ? 7 : 3}));
-    if (b.colour !== undefined) b.g.appendChild(draw('rect', {class: 'l' + b.colour, x: left + 1, y: b.y + 1, width: 5, height: b.h - 2}));
-    b.lines.forEach(function (l, k) { b.g.appendChild(draw('text', {class: l[1], x: left + (label ? 4 : 12), y: b.y + (label ? 14 : 18) + 16 * k}, l[0])); });
+    var said = b.lines.map(function(l) { return l[0].trim(); }).join('; ');
+    b.g = draw('g', label ? {class: 'label'} : {
+      class: 'box ' + b.kind,
+      tabindex: '0',
+      role: 'button',
+      'aria-label': said,
+      'data-key': b.key
+    });
+    if (label)
+      b.g.appendChild(draw('rect', {x: left, y: b.y, width: b.w, height: b.h}));
+    else
+      b.g.appendChild(draw('rect', {
+        class: 'body',
+        x: left,
+        y: b.y,
+        width: b.w,
+        height: b.h,
+        rx: b.kind === 'stage' || b.kind === 'statement' ? 7 : 3
+      }));
+    if (b.colour !== undefined)
+      b.g.appendChild(draw('rect', {class: 'l' + b.colour, x: left + 1, y: b.y + 1, width: 5, height: b.h - 2}));
+    b.lines.forEach(function(l, k) {
+      b.g.appendChild(
+          draw('text', {class: l[1], x: left + (label ? 4 : 12), y: b.y + (label ? 14 : 18) + 16 * k}, l[0]));
+    });
     world.appendChild(b.g);
   });
   header();
@@ -260,15 +388,30 @@ function frames() {
   for (var k = 0; k < stages.length;) {
     var outer = stages[k].stage.outer, end = k + 1, l = Infinity, t = Infinity, r = -Infinity, b = -Infinity;
     while (outer.length && end < stages.length && stages[end].stage.outer.join() === outer.join()) ++end;
-    shown.forEach(function (x) {
-      var which = Number(x.key.slice(1).split('.')[0]), mine = 'srw'.indexOf(x.key[0]) >= 0 && which >= k && which < end;
+    shown.forEach(function(x) {
+      var which = Number(x.key.slice(1).split('.')[0]),
+          mine = 'srw'.indexOf(x.key[0]) >= 0 && which >= k && which < end;
       if (!mine) return;
-      l = Math.min(l, x.x - x.w / 2); t = Math.min(t, x.y); r = Math.max(r, x.x + x.w / 2); b = Math.max(b, x.y + x.h);
+      l = Math.min(l, x.x - x.w / 2);
+      t = Math.min(t, x.y);
+      r = Math.max(r, x.x + x.w / 2);
+      b = Math.max(b, x.y + x.h);
     });
     if (outer.length) {
-      var text = outer.map(function (a) { return 'for ' + form.axes[a].name + '  ' + whole(form.axes[a].extent); }).join(', ') + ', one after the other';
-      world.appendChild(draw('rect', {class: 'loop', x: l - 14, y: t - 30, width: Math.max(r - l, text.length * letter - 8) + 28, height: b - t + 38, rx: 8}));
-      names.push(draw('rect', {class: 'ground', x: l - 10, y: t - 27, width: text.length * letter + 12, height: 18}), draw('text', {class: 's t', x: l - 6, y: t - 14}, text));
+      var text =
+          outer.map(function(a) { return 'for ' + form.axes[a].name + '  ' + whole(form.axes[a].extent); }).join(', ') +
+          ', one after the other';
+      world.appendChild(draw('rect', {
+        class: 'loop',
+        x: l - 14,
+        y: t - 30,
+        width: Math.max(r - l, text.length * letter - 8) + 28,
+        height: b - t + 38,
+        rx: 8
+      }));
+      names.push(
+          draw('rect', {class: 'ground', x: l - 10, y: t - 27, width: text.length * letter + 12, height: 18}),
+          draw('text', {class: 's t', x: l - 6, y: t - 14}, text));
     }
     k = end;
   }
@@ -277,7 +420,12 @@ function frames() {
 )js";
 
 inline constexpr std::string_view graph_page_events = R"js(
-function transform() { world.setAttribute('transform', 'translate(' + view.x.toFixed(2) + ' ' + view.y.toFixed(2) + ') scale(' + view.scale.toFixed(4) + ')'); }
+// Zoom, search, keys and pointers.
+function transform() {
+  world.setAttribute(
+      'transform',
+      'translate(' + view.x.toFixed(2) + ' ' + view.y.toFixed(2) + ') scale(' + view.scale.toFixed(4) + ')');
+}
 function extent() {
   var e = world.getBBox();
   return {x: e.x - 16, y: e.y - 16, w: e.width + 32, h: e.height + 32};
@@ -294,38 +442,54 @@ function fitTo(least) {
 }
 function zoom(by, x, y) {
   var size = canvas.getBoundingClientRect(), scale = Math.min(4, Math.max(0.03, view.scale * by));
-  if (x === undefined) { x = size.width / 2; y = size.height / 2; }
-  view.x = x - (x - view.x) * scale / view.scale; view.y = y - (y - view.y) * scale / view.scale; view.scale = scale;
+  if (x === undefined) {
+    x = size.width / 2;
+    y = size.height / 2;
+  }
+  view.x = x - (x - view.x) * scale / view.scale;
+  view.y = y - (y - view.y) * scale / view.scale;
+  view.scale = scale;
   transform();
 }
 function centre(b) {
   var size = canvas.getBoundingClientRect();
   if (view.scale < 0.6) view.scale = 0.8;
-  view.x = size.width / 2 - view.scale * b.x; view.y = size.height / 2 - view.scale * (b.y + b.h / 2);
+  view.x = size.width / 2 - view.scale * b.x;
+  view.y = size.height / 2 - view.scale * (b.y + b.h / 2);
   transform();
 }
 function inSight(b) {
   var size = canvas.getBoundingClientRect(), x = view.x + view.scale * b.x, y = view.y + view.scale * (b.y + b.h / 2);
   return x > 40 && y > 30 && x < size.width - 40 && y < size.height - 30;
 }
-function find(key) { return shown.filter(function (b) { return b.key === key; })[0]; }
+function find(key) {
+  return shown.filter(function(b) { return b.key === key; })[0];
+}
 function header() {
   var path = document.getElementById('path');
   path.textContent = '';
   if (level >= 0) {
     var back = make('button', {}, '\u2190 all stages');
-    back.addEventListener('click', function () { show(-1); });
+    back.addEventListener('click', function() { show(-1); });
     path.appendChild(back);
     path.appendChild(document.createTextNode(stages[level].stage.name));
-  } else path.textContent = form.stages.length === 1 ? 'One stage and its arrays' : form.stages.length + ' stages and their arrays';
+  } else
+    path.textContent =
+        form.stages.length === 1 ? 'One stage and its arrays' : form.stages.length + ' stages and their arrays';
   document.getElementById('everyone').hidden = level < 0;
 }
 function show(which) {
   var from = level;
   level = which;
   render();
-  if (which < 0 && from >= 0) { var b = find('s' + from); if (b) { b.g.focus({preventScroll: true}); if (!inSight(b)) centre(b); } }
-  else canvas.focus({preventScroll: true});
+  if (which < 0 && from >= 0) {
+    var b = find('s' + from);
+    if (b) {
+      b.g.focus({preventScroll: true});
+      if (!inSight(b)) centre(b);
+    }
+  } else
+    canvas.focus({preventScroll: true});
   mark();
 }
 // Where a box of that key is, also when it is written out in another one, or in another view.
@@ -335,7 +499,8 @@ function visit(key) {
     if (level < 0 || stages[level].ids.indexOf(id) < 0) show(form.nodes[id].stage);
     while (!find('n' + id) && stages[level].users[id].length) id = stages[level].users[id][0];
     key = 'n' + id;
-  } else if (level >= 0) show(-1);
+  } else if (level >= 0)
+    show(-1);
   var b = find(key) || shown[shown.length - 1];
   select(b);
   centre(b);
@@ -343,20 +508,28 @@ function visit(key) {
 function choose(which) {
   var name = form && level >= 0 ? stages[level].stage.name : null;
   form = data.forms[which];
-  stages = form.stages.map(function (s, k) { return new Stage(form, k); });
-  level = name === null ? -1 : form.stages.findIndex(function (s) { return s.name === name; });
-  document.querySelectorAll('#forms button:enabled').forEach(function (b, k) { b.setAttribute('aria-checked', String(k === which)); b.tabIndex = k === which ? 0 : -1; });
+  stages = form.stages.map(function(s, k) { return new Stage(form, k); });
+  level = name === null ? -1 : form.stages.findIndex(function(s) { return s.name === name; });
+  document.querySelectorAll('#forms button:enabled').forEach(function(b, k) {
+    b.setAttribute('aria-checked', String(k === which));
+    b.tabIndex = k === which ? 0 : -1;
+  });
   render();
   mark();
 }
 
 var hits = [], hit = -1;
 function matches(text) {
-  var all = [], has = function (s) { return s.toLowerCase().indexOf(text) >= 0; };
-  form.arrays.forEach(function (a, k) { if (has(a.name)) all.push('a' + k); });
-  form.stages.forEach(function (s, k) { if (has(s.name) || has(s.file)) all.push('s' + k); });
-  form.nodes.forEach(function (n, id) {
-    var of = {load: form.arrays, axis: form.axes, sum: form.axes}[n.op], words = [n.op, n.label || '', '%' + id, n.value || '', of ? of[n.which].name : ''];
+  var all = [], has = function(s) { return s.toLowerCase().indexOf(text) >= 0; };
+  form.arrays.forEach(function(a, k) {
+    if (has(a.name)) all.push('a' + k);
+  });
+  form.stages.forEach(function(s, k) {
+    if (has(s.name) || has(s.file)) all.push('s' + k);
+  });
+  form.nodes.forEach(function(n, id) {
+    var of = {load: form.arrays, axis: form.axes, sum: form.axes}[n.op],
+        words = [n.op, n.label || '', '%' + id, n.value || '', of ? of[n.which].name : ''];
     if (words.some(has)) all.push('n' + id);
   });
   return all;
@@ -367,20 +540,26 @@ function mark() {
   hit = -1;
   world.classList.toggle('dim', hits.length > 0);
   var inner = {};
-  if (level >= 0) hits.forEach(function (key) {
-    var id = Number(key.slice(1));
-    if (key[0] !== 'n' || stages[level].ids.indexOf(id) < 0) return;
-    while (!find('n' + id) && stages[level].users[id].length) id = stages[level].users[id][0];
-    inner['n' + id] = true;
-  });
-  else hits.forEach(function (key) { inner[key[0] === 'n' ? 's' + form.nodes[Number(key.slice(1))].stage : key] = true; });
-  shown.forEach(function (b) { b.g.classList.toggle('hit', !!inner[b.key]); });
+  if (level >= 0)
+    hits.forEach(function(key) {
+      var id = Number(key.slice(1));
+      if (key[0] !== 'n' || stages[level].ids.indexOf(id) < 0) return;
+      while (!find('n' + id) && stages[level].users[id].length) id = stages[level].users[id][0];
+      inner['n' + id] = true;
+    });
+  else
+    hits.forEach(function(key) { inner[key[0] === 'n' ? 's' + form.nodes[Number(key.slice(1))].stage : key] = true; });
+  shown.forEach(function(b) { b.g.classList.toggle('hit', !!inner[b.key]); });
   said.textContent = text ? hits.length ? hits.length + ' found' : 'nothing found' : '';
 }
 function next(step) {
   if (!hits.length) return;
-  var k = hit < 0 ? (step > 0 ? 0 : hits.length - 1) : (hit + step + hits.length) % hits.length, box = document.getElementById('find');
-  if (hit < 0 && level >= 0) k = Math.max(0, hits.findIndex(function (key) { return key[0] === 'n' && stages[level].ids.indexOf(Number(key.slice(1))) >= 0; }));
+  var k = hit < 0 ? (step > 0 ? 0 : hits.length - 1) : (hit + step + hits.length) % hits.length,
+      box = document.getElementById('find');
+  if (hit < 0 && level >= 0)
+    k = Math.max(0, hits.findIndex(function(key) {
+      return key[0] === 'n' && stages[level].ids.indexOf(Number(key.slice(1))) >= 0;
+    }));
   var key = hits[k], all = hits.length;
   visit(key);
   hit = k;
@@ -388,108 +567,143 @@ function next(step) {
   box.focus({preventScroll: true});
 }
 
-Object.keys(titles).forEach(function (name) {
-  var k = data.forms.findIndex(function (f) { return f.form === name; }), f = data.forms[k], text = 'the same as written';
-  if (f) text = f.stages.length + (f.stages.length === 1 ? ' stage, ' : ' stages, ') + short(f.flops) + ' flops, ' +
-    (f.between ? bytes(f.between) : 'nothing') + ' between stages';
-  var b = make('button', {role: 'radio', 'aria-checked': 'false', title: titles[name][1]}, [make('b', {}, titles[name][0]), make('span', {}, text)]);
-  if (f) b.addEventListener('click', function () { choose(k); });
-  else b.disabled = true;
+Object.keys(titles).forEach(function(name) {
+  var k = data.forms.findIndex(function(f) { return f.form === name; }), f = data.forms[k],
+      text = 'the same as written';
+  if (f)
+    text = f.stages.length + (f.stages.length === 1 ? ' stage, ' : ' stages, ') + short(f.flops) + ' flops, ' +
+        (f.between ? bytes(f.between) : 'nothing') + ' between stages';
+  var b = make(
+      'button', {role: 'radio', 'aria-checked': 'false', title: titles[name][1]},
+      [make('b', {}, titles[name][0]), make('span', {}, text)]);
+  if (f)
+    b.addEventListener('click', function() { choose(k); });
+  else
+    b.disabled = true;
   document.getElementById('forms').appendChild(b);
 });
-document.getElementById('forms').addEventListener('keydown', function (e) {
+document.getElementById('forms').addEventListener('keydown', function(e) {
   var step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[e.key], many = data.forms.length;
   if (!step) return;
   choose((data.forms.indexOf(form) + step + many) % many);
   document.querySelector('#forms [aria-checked=true]').focus();
   e.preventDefault();
 });
-document.getElementById('every').addEventListener('change', function () {
+document.getElementById('every').addEventListener('change', function() {
   everyOperation = this.checked;
-  stages.forEach(function (s) { s.boxes = null; });
+  stages.forEach(function(s) { s.boxes = null; });
   render();
   mark();
 });
-document.getElementById('find').addEventListener('input', function () {
+document.getElementById('find').addEventListener('input', function() {
   mark();
-  var there = shown.filter(function (b) { return b.g.classList.contains('hit'); })[0];
+  var there = shown.filter(function(b) { return b.g.classList.contains('hit'); })[0];
   if (there) centre(there);
 });
-document.getElementById('find').addEventListener('keydown', function (e) {
-  if (e.key === 'Enter') { next(e.shiftKey ? -1 : 1); e.preventDefault(); }
-  if (e.key === 'Escape') { this.value = ''; mark(); canvas.focus(); e.stopPropagation(); }
+document.getElementById('find').addEventListener('keydown', function(e) {
+  if (e.key === 'Enter') {
+    next(e.shiftKey ? -1 : 1);
+    e.preventDefault();
+  }
+  if (e.key === 'Escape') {
+    this.value = '';
+    mark();
+    canvas.focus();
+    e.stopPropagation();
+  }
 });
-document.getElementById('less').addEventListener('click', function () { zoom(1 / 1.3); });
-document.getElementById('more').addEventListener('click', function () { zoom(1.3); });
+document.getElementById('less').addEventListener('click', function() { zoom(1 / 1.3); });
+document.getElementById('more').addEventListener('click', function() { zoom(1.3); });
 document.getElementById('fit').addEventListener('click', fit);
-document.addEventListener('keydown', function (e) {
+document.addEventListener('keydown', function(e) {
   if (e.target.tagName === 'INPUT' || e.ctrlKey || e.altKey || e.metaKey) return;
   var k = Number(e.key) - 1;
-  if (e.key === '/') document.getElementById('find').focus();
-  else if (e.key === '+' || e.key === '=') zoom(1.3);
-  else if (e.key === '-') zoom(1 / 1.3);
-  else if (e.key === '0') fit();
-  else if (e.key === 'Escape') { if (chosen) select(null); else if (level >= 0) show(-1); }
-  else if (data.forms[k]) choose(k);
-  else return;
+  if (e.key === '/')
+    document.getElementById('find').focus();
+  else if (e.key === '+' || e.key === '=')
+    zoom(1.3);
+  else if (e.key === '-')
+    zoom(1 / 1.3);
+  else if (e.key === '0')
+    fit();
+  else if (e.key === 'Escape') {
+    if (chosen)
+      select(null);
+    else if (level >= 0)
+      show(-1);
+  } else if (data.forms[k])
+    choose(k);
+  else
+    return;
   e.preventDefault();
 });
 function boxOf(target) {
   var g = target.closest ? target.closest('.box') : null;
   return g ? find(g.getAttribute('data-key')) : null;
 }
-canvas.addEventListener('keydown', function (e) {
+canvas.addEventListener('keydown', function(e) {
   var b = boxOf(e.target), way = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]}[e.key];
   if (e.key === 'Enter' || e.key === ' ') {
     if (!b) return;
-    if (b.key[0] === 's' && (chosen === b || e.key === 'Enter')) show(Number(b.key.slice(1)));
-    else select(b);
+    if (b.key[0] === 's' && (chosen === b || e.key === 'Enter'))
+      show(Number(b.key.slice(1)));
+    else
+      select(b);
     e.preventDefault();
   }
   if (!way) return;
   var near = null, least = Infinity;
-  if (b) shown.forEach(function (o) {
-    var along = (o.x - b.x) * way[0] + (o.y - b.y) * way[1], aside = Math.abs((o.x - b.x) * way[1] + (o.y - b.y) * way[0]);
-    if (o !== b && o.kind !== 'label' && along > 4 && along + 2 * aside < least) { least = along + 2 * aside; near = o; }
-  });
-  else near = shown.filter(function (o) { return o.kind !== 'label'; })[0];
+  if (b)
+    shown.forEach(function(o) {
+      var along = (o.x - b.x) * way[0] + (o.y - b.y) * way[1],
+          aside = Math.abs((o.x - b.x) * way[1] + (o.y - b.y) * way[0]);
+      if (o !== b && o.kind !== 'label' && along > 4 && along + 2 * aside < least) {
+        least = along + 2 * aside;
+        near = o;
+      }
+    });
+  else
+    near = shown.filter(function(o) { return o.kind !== 'label'; })[0];
   if (near) near.g.focus({preventScroll: true});
   e.preventDefault();
 });
-canvas.addEventListener('focusin', function (e) {
+canvas.addEventListener('focusin', function(e) {
   var b = boxOf(e.target);
   if (!b || down) return;
   select(b);
   if (!inSight(b)) centre(b);
 });
-canvas.addEventListener('dblclick', function (e) {
+canvas.addEventListener('dblclick', function(e) {
   var b = boxOf(e.target);
   if (b && b.key[0] === 's') show(Number(b.key.slice(1)));
 });
-canvas.addEventListener('wheel', function (e) {
+canvas.addEventListener('wheel', function(e) {
   var size = canvas.getBoundingClientRect();
   zoom(Math.exp(-Math.max(-120, Math.min(120, e.deltaY)) / 400), e.clientX - size.left, e.clientY - size.top);
   e.preventDefault();
 }, {passive: false});
 var pointers = {}, moved = 0, down = false;
-canvas.addEventListener('pointerdown', function (e) {
+canvas.addEventListener('pointerdown', function(e) {
   pointers[e.pointerId] = [e.clientX, e.clientY];
   moved = Object.keys(pointers).length > 1 ? 99 : 0;
   down = true;
 });
-window.addEventListener('pointermove', function (e) {
+window.addEventListener('pointermove', function(e) {
   var p = pointers[e.pointerId], ids = Object.keys(pointers);
   if (!p) return;
   var dx = e.clientX - p[0], dy = e.clientY - p[1];
   moved += Math.abs(dx) + Math.abs(dy);
   if (ids.length === 2) {
     var other = pointers[ids[0] === String(e.pointerId) ? ids[1] : ids[0]], size = canvas.getBoundingClientRect();
-    var before = Math.hypot(p[0] - other[0], p[1] - other[1]), after = Math.hypot(e.clientX - other[0], e.clientY - other[1]);
-    if (before > 0 && after > 0) zoom(after / before, (e.clientX + other[0]) / 2 - size.left, (e.clientY + other[1]) / 2 - size.top);
+    var before = Math.hypot(p[0] - other[0], p[1] - other[1]),
+        after = Math.hypot(e.clientX - other[0], e.clientY - other[1]);
+    if (before > 0 && after > 0)
+      zoom(after / before, (e.clientX + other[0]) / 2 - size.left, (e.clientY + other[1]) / 2 - size.top);
   }
   if (moved > 4) {
     canvas.classList.add('moving');
-    view.x += dx / ids.length; view.y += dy / ids.length;
+    view.x += dx / ids.length;
+    view.y += dy / ids.length;
     transform();
   }
   pointers[e.pointerId] = [e.clientX, e.clientY];
@@ -502,48 +716,60 @@ function up(e) {
 }
 window.addEventListener('pointerup', up);
 window.addEventListener('pointercancel', up);
-canvas.addEventListener('click', function (e) {
+canvas.addEventListener('click', function(e) {
   if (moved > 4) return;
   var b = boxOf(e.target);
-  if (b && b.key[0] === 's' && e.target.classList.contains('more')) show(Number(b.key.slice(1)));
-  else select(b);
+  if (b && b.key[0] === 's' && e.target.classList.contains('more'))
+    show(Number(b.key.slice(1)));
+  else
+    select(b);
 });
-window.addEventListener('resize', function () { if (!chosen) first(); });
+window.addEventListener('resize', function() {
+  if (!chosen) first();
+});
 document.getElementById('title').textContent = data.graph;
-(function () {
-  var probe = draw('text', {}, '0123456789');
-  world.appendChild(probe);
-  letter = probe.getComputedTextLength() / 10 || letter;
+(function() {
+var probe = draw('text', {}, '0123456789');
+world.appendChild(probe);
+letter = probe.getComputedTextLength() / 10 || letter;
 })();
-choose(Math.max(0, data.forms.findIndex(function (f) { return f.form === 'as written'; })));
+choose(Math.max(0, data.forms.findIndex(function(f) { return f.form === 'as written'; })));
 )js";
 
 inline constexpr std::string_view graph_page_layout = R"js(
+// Where the boxes and lines of a layered drawing go. It is one script in five files: layout, model, drawing, detail,
+// events.
 'use strict';
-// boxes: {w, h, at: 'top' | 'stay' | 'bottom' or nothing}, each after those that it comes from; wires: [from, to]. Ranks by the longest path, long wires through
-// places of their own, order by medians of neighbours, places by least squares that keep order and gaps.
-// gapTop: below the first layer. Sets x, y (centre, top) of boxes and returns paths.
+// boxes: {w, h, at: 'top' | 'stay' | 'bottom' or nothing}, each after those that it comes from; wires: [from, to].
+// Ranks by the longest path, long wires through places of their own, order by medians of neighbours, places by least
+// squares that keep order and gaps. gapTop: below the first layer. Sets x, y (centre, top) of boxes and returns paths.
 function layout(boxes, wires, gapX, gapY, gapTop) {
-  var nodes = boxes.map(function (b) { return {box: b, w: b.w, h: b.h, up: [], down: [], rank: 0}; });
-  wires = wires.map(function (w) { return w[0] < w[1] ? w : [w[1], w[0]]; });
-  var into = nodes.map(function () { return []; }), from = nodes.map(function () { return []; });
-  wires.forEach(function (w) { into[w[1]].push(w[0]); from[w[0]].push(w[1]); });
-  nodes.forEach(function (n, k) { into[k].forEach(function (j) { n.rank = Math.max(n.rank, nodes[j].rank + 1); }); });
-  var last = nodes.reduce(function (m, n) { return Math.max(m, n.rank); }, 0);
+  var nodes = boxes.map(function(b) { return {box: b, w: b.w, h: b.h, up: [], down: [], rank: 0}; });
+  wires = wires.map(function(w) { return w[0] < w[1] ? w : [w[1], w[0]]; });
+  var into = nodes.map(function() { return []; }), from = nodes.map(function() { return []; });
+  wires.forEach(function(w) {
+    into[w[1]].push(w[0]);
+    from[w[0]].push(w[1]);
+  });
+  nodes.forEach(function(n, k) { into[k].forEach(function(j) { n.rank = Math.max(n.rank, nodes[j].rank + 1); }); });
+  var last = nodes.reduce(function(m, n) { return Math.max(m, n.rank); }, 0);
   for (var k = nodes.length; k-- > 0;) {
     var at = boxes[k].at;
     if (at === 'bottom') nodes[k].rank = last;
     if (!at && from[k].length && from[k].length >= into[k].length) {
       var lowest = Infinity;
-      from[k].forEach(function (j) { lowest = Math.min(lowest, nodes[j].rank - 1); });
+      from[k].forEach(function(j) { lowest = Math.min(lowest, nodes[j].rank - 1); });
       nodes[k].rank = Math.max(nodes[k].rank, lowest);
     }
   }
   var layers = [];
   for (var r = 0; r <= last; ++r) layers.push([]);
-  nodes.forEach(function (n) { layers[n.rank].push(n); });
-  var link = function (a, b) { a.down.push(b); b.up.push(a); };
-  var chains = wires.map(function (w) {
+  nodes.forEach(function(n) { layers[n.rank].push(n); });
+  var link = function(a, b) {
+    a.down.push(b);
+    b.up.push(a);
+  };
+  var chains = wires.map(function(w) {
     var chain = [nodes[w[0]]];
     for (var r = chain[0].rank + 1; r < nodes[w[1]].rank; ++r) {
       var place = {w: 6, h: 0, up: [], down: [], rank: r, box: null};
@@ -555,159 +781,218 @@ function layout(boxes, wires, gapX, gapY, gapTop) {
     chain.push(nodes[w[1]]);
     return chain;
   });
-  layers = layers.filter(function (l) { return l.length; });
+  layers = layers.filter(function(l) { return l.length; });
   order(layers);
   place(layers, gapX);
   var y = 0;
-  layers.forEach(function (layer, k) {
+  layers.forEach(function(layer, k) {
     var tall = 0;
-    layer.forEach(function (n) { tall = Math.max(tall, n.h); });
-    layer.forEach(function (n) { n.y = y + (tall - n.h) / 2; n.top = y; n.bottom = y + tall; });
+    layer.forEach(function(n) { tall = Math.max(tall, n.h); });
+    layer.forEach(function(n) {
+      n.y = y + (tall - n.h) / 2;
+      n.top = y;
+      n.bottom = y + tall;
+    });
     y += tall + (k ? gapY : gapTop);
   });
-  nodes.forEach(function (n) { n.box.x = n.x; n.box.y = n.y; });
-  var port = function (n, list, other) {  // wires side by side, in the order of where they go
-    var sorted = list.slice().sort(function (a, b) { return a.x - b.x; }), k = sorted.indexOf(other), room = Math.min(n.w * 0.6, 22 * (list.length - 1));
+  nodes.forEach(function(n) {
+    n.box.x = n.x;
+    n.box.y = n.y;
+  });
+  var port = function(n, list, other) {  // wires side by side, in the order of where they go
+    var sorted = list.slice().sort(function(a, b) { return a.x - b.x; }), k = sorted.indexOf(other),
+        room = Math.min(n.w * 0.6, 22 * (list.length - 1));
     return n.x + (list.length > 1 ? room * (k / (list.length - 1) - 0.5) : 0);
   };
-  return chains.map(function (chain) {
-    var a = chain[0], b = chain[1], x = port(a, a.down, b), y = a.y + a.h, path = 'M' + x.toFixed(1) + ' ' + y.toFixed(1);
+  return chains.map(function(chain) {
+    var a = chain[0], b = chain[1], x = port(a, a.down, b), y = a.y + a.h,
+        path = 'M' + x.toFixed(1) + ' ' + y.toFixed(1);
     for (var k = 1; k < chain.length; ++k) {
-      var n = chain[k], end = k === chain.length - 1, toX = end ? port(n, n.up, chain[k - 1]) : n.x, toY = end ? n.y : n.top, mid = (y + toY) / 2;
-      path += 'C' + [x, mid, toX, mid, toX, toY].map(function (v) { return v.toFixed(1); }).join(' ');
+      var n = chain[k], end = k === chain.length - 1, toX = end ? port(n, n.up, chain[k - 1]) : n.x,
+          toY = end ? n.y : n.top, mid = (y + toY) / 2;
+      path += 'C' + [x, mid, toX, mid, toX, toY].map(function(v) { return v.toFixed(1); }).join(' ');
       if (!end) path += 'V' + n.bottom.toFixed(1);
-      x = toX; y = end ? toY : n.bottom;
+      x = toX;
+      y = end ? toY : n.bottom;
     }
     return path;
   });
 }
 
 function order(layers) {
-  var number = function () { layers.forEach(function (l) { l.forEach(function (n, k) { n.pos = k; }); }); };
-  var crossings = function () {
+  var number = function() { layers.forEach(function(l) { l.forEach(function(n, k) { n.pos = k; }); }); };
+  var crossings = function() {
     var count = 0;
-    layers.forEach(function (l) {
+    layers.forEach(function(l) {
       var ends = [];
-      l.forEach(function (n) { n.down.map(function (d) { return d.pos; }).sort(function (a, b) { return a - b; }).forEach(function (p) { ends.push(p); }); });
-      for (var i = 0; i < ends.length; ++i) for (var j = i + 1; j < ends.length; ++j) if (ends[i] > ends[j]) ++count;
+      l.forEach(function(n) {
+        n.down.map(function(d) { return d.pos; })
+            .sort(function(a, b) { return a - b; })
+            .forEach(function(p) { ends.push(p); });
+      });
+      for (var i = 0; i < ends.length; ++i)
+        for (var j = i + 1; j < ends.length; ++j)
+          if (ends[i] > ends[j]) ++count;
     });
     return count;
   };
   number();
-  var least = crossings(), best = layers.map(function (l) { return l.slice(); });
+  var least = crossings(), best = layers.map(function(l) { return l.slice(); });
   for (var sweep = 0; sweep < 16 && least; ++sweep) {
     var down = sweep % 2 === 0;
-    (down ? layers : layers.slice().reverse()).forEach(function (l) {
-      l.forEach(function (n) {
-        var near = (down ? n.up : n.down).map(function (m) { return m.pos; }).sort(function (a, b) { return a - b; }), half = near.length >> 1;
+    (down ? layers : layers.slice().reverse()).forEach(function(l) {
+      l.forEach(function(n) {
+        var near = (down ? n.up : n.down).map(function(m) { return m.pos; }).sort(function(a, b) { return a - b; }),
+            half = near.length >> 1;
         n.want = !near.length ? n.pos : near.length % 2 ? near[half] : (near[half - 1] + near[half]) / 2;
       });
-      l.sort(function (a, b) { return a.want - b.want || a.pos - b.pos; });
-      l.forEach(function (n, k) { n.pos = k; });
+      l.sort(function(a, b) { return a.want - b.want || a.pos - b.pos; });
+      l.forEach(function(n, k) { n.pos = k; });
     });
     var now = crossings();
-    if (now < least) { least = now; best = layers.map(function (l) { return l.slice(); }); }
+    if (now < least) {
+      least = now;
+      best = layers.map(function(l) { return l.slice(); });
+    }
   }
-  layers.forEach(function (l, k) { l.splice.apply(l, [0, l.length].concat(best[k])); });
+  layers.forEach(function(l, k) { l.splice.apply(l, [0, l.length].concat(best[k])); });
 }
 
 function place(layers, gap) {
-  layers.forEach(function (l) {
+  layers.forEach(function(l) {
     var x = 0;
-    l.forEach(function (n) { n.x = x + n.w / 2; x += n.w + gap; });
-    l.forEach(function (n) { n.x -= x / 2; });
+    l.forEach(function(n) {
+      n.x = x + n.w / 2;
+      x += n.w + gap;
+    });
+    l.forEach(function(n) { n.x -= x / 2; });
   });
   for (var sweep = 0; sweep < 12; ++sweep) {
     var down = sweep % 2 === 0;
-    (down ? layers : layers.slice().reverse()).forEach(function (l) {
+    (down ? layers : layers.slice().reverse()).forEach(function(l) {
       var offset = 0, blocks = [];  // of boxes that touch each other
-      l.forEach(function (n, k) {
+      l.forEach(function(n, k) {
         if (k) offset += (l[k - 1].w + n.w) / 2 + gap;
         n.offset = offset;
-        var near = sweep > 8 ? n.up.concat(n.down) : down ? n.up : n.down, weight = near.length ? (n.box ? 1 : 4) : 0.01, want = n.x;
-        if (near.length) want = near.reduce(function (s, m) { return s + m.x; }, 0) / near.length;
+        var near = sweep > 8 ? n.up.concat(n.down) :
+            down             ? n.up :
+                               n.down,
+            weight = near.length ? (n.box ? 1 : 4) : 0.01, want = n.x;
+        if (near.length) want = near.reduce(function(s, m) { return s + m.x; }, 0) / near.length;
         blocks.push({sum: weight * (want - offset), weight: weight, many: 1});
-        for (var b = blocks.length - 1; b > 0 && blocks[b - 1].sum / blocks[b - 1].weight > blocks[b].sum / blocks[b].weight; --b) {
-          blocks[b - 1].sum += blocks[b].sum; blocks[b - 1].weight += blocks[b].weight; blocks[b - 1].many += blocks[b].many;
+        for (var b = blocks.length - 1;
+             b > 0 && blocks[b - 1].sum / blocks[b - 1].weight > blocks[b].sum / blocks[b].weight; --b) {
+          blocks[b - 1].sum += blocks[b].sum;
+          blocks[b - 1].weight += blocks[b].weight;
+          blocks[b - 1].many += blocks[b].many;
           blocks.pop();
         }
       });
       var k = 0;
-      blocks.forEach(function (b) { for (var i = 0; i < b.many; ++i, ++k) l[k].x = b.sum / b.weight + l[k].offset; });
+      blocks.forEach(function(b) {
+        for (var i = 0; i < b.many; ++i, ++k) l[k].x = b.sum / b.weight + l[k].offset;
+      });
     });
   }
 }
 )js";
 
 inline constexpr std::string_view graph_page_model = R"js(
+// What is shown of a form: stages with their loops, and formulas over boxes. Names go into the page as text, never as
+// markup.
 var data = JSON.parse(document.getElementById('data').textContent);
-var titles = {'unfused': ['before fusion', 'every named value is an array'], 'as written': ['as written', 'the stages of the source'],
-              'fused': ['after fusion', 'temporaries are computed where they are read']};
+var titles = {
+  'unfused': ['before fusion', 'every named value is an array'],
+  'as written': ['as written', 'the stages of the source'],
+  'fused': ['after fusion', 'temporaries are computed where they are read']
+};
 function short(n) {
   var units = ['', '\u00a0k', '\u00a0M', '\u00a0G', '\u00a0T', '\u00a0P'], k = 0;
-  while (n >= (k ? 999.5 : 1000) && k < 5) { n /= 1000; ++k; }
+  while (n >= (k ? 999.5 : 1000) && k < 5) {
+    n /= 1000;
+    ++k;
+  }
   return (k ? n.toPrecision(3) : String(n)) + units[k];
 }
 function whole(n) { return String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f'); }
-function bytes(n) { var s = short(n); return /[kMGTP]$/.test(s) ? s + 'B' : s + '\u00a0B'; }
+function bytes(n) {
+  var s = short(n);
+  return /[kMGTP]$/.test(s) ? s + 'B' : s + '\u00a0B';
+}
 function times(n) { return short(n) + (n === 1 ? ' time' : ' times'); }
 function shape(a) { return '[' + a.shape.join(', ') + ']'; }
-function unique(list) { return list.filter(function (x, k) { return list.indexOf(x) === k; }); }
+function unique(list) {
+  return list.filter(function(x, k) { return list.indexOf(x) === k; });
+}
 
-// One stage of a form: its live nodes, who uses them, its loops, and names of axes, with the apostrophes only where two are alike.
+// One stage of a form: its live nodes, who uses them, its loops, and names of axes, with the apostrophes only where two
+// are alike.
 function Stage(form, which) {
   var stage = form.stages[which], nodes = form.nodes, seen = {}, self = this, open = [];
-  stage.statements.forEach(function (st) { open.push(st.value); open = open.concat(st.index); });
+  stage.statements.forEach(function(st) {
+    open.push(st.value);
+    open = open.concat(st.index);
+  });
   while (open.length) {
     var id = open.pop();
     if (seen[id]) continue;
     seen[id] = true;
     open = open.concat(nodes[id].in);
   }
-  this.form = form; this.stage = stage; this.which = which;
-  this.ids = Object.keys(seen).map(Number).sort(function (a, b) { return a - b; });
+  this.form = form;
+  this.stage = stage;
+  this.which = which;
+  this.ids = Object.keys(seen).map(Number).sort(function(a, b) { return a - b; });
   this.users = {};
-  this.ids.forEach(function (id) { self.users[id] = []; });
-  this.ids.forEach(function (id) { unique(nodes[id].in).forEach(function (i) { self.users[i].push(id); }); });
-  this.sums = unique(this.ids.filter(function (id) { return nodes[id].op === 'sum'; }).map(function (id) { return nodes[id].which; }));
-  stage.statements.forEach(function (st) { self.sums = unique(self.sums.concat(st.loops)); });
+  this.ids.forEach(function(id) { self.users[id] = []; });
+  this.ids.forEach(function(id) { unique(nodes[id].in).forEach(function(i) { self.users[i].push(id); }); });
+  this.sums = unique(
+      this.ids.filter(function(id) { return nodes[id].op === 'sum'; }).map(function(id) { return nodes[id].which; }));
+  stage.statements.forEach(function(st) { self.sums = unique(self.sums.concat(st.loops)); });
   this.loops = stage.outer.concat(stage.axes, this.sums);
 }
-Stage.prototype.axis = function (a) {
+Stage.prototype.axis = function(a) {
   var axes = this.form.axes, name = axes[a].name;
-  return this.loops.filter(function (b) { return axes[b].name === name; }).length > 1 ? axes[a].id : name;
+  return this.loops.filter(function(b) { return axes[b].name === name; }).length > 1 ? axes[a].id : name;
 };
-Stage.prototype.axes = function (list) { var self = this; return list.map(function (a) { return self.axis(a); }).join(', ') || 'none'; };
-Stage.prototype.loads = function (array) {
+Stage.prototype.axes = function(list) {
+  var self = this;
+  return list.map(function(a) { return self.axis(a); }).join(', ') || 'none';
+};
+Stage.prototype.loads = function(array) {
   var nodes = this.form.nodes;
-  return this.ids.filter(function (id) { return nodes[id].op === 'load' && nodes[id].which === array; });
+  return this.ids.filter(function(id) { return nodes[id].op === 'load' && nodes[id].which === array; });
 };
 // "[pixel, row + 1, ...]": what is no axis beside a number is computed.
-Stage.prototype.places = function (index) {
+Stage.prototype.places = function(index) {
   var self = this;
-  return '[' + index.map(function (id) {
-    return self.simple(id) ? self.formula(id) : '\u2026';
-  }).join(', ') + ']';
+  return '[' + index.map(function(id) { return self.simple(id) ? self.formula(id) : '\u2026'; }).join(', ') + ']';
 };
 // A loop's number, perhaps as a real, perhaps with a number added.
-Stage.prototype.simple = function (id) {
+Stage.prototype.simple = function(id) {
   var nodes = this.form.nodes, n = nodes[id], self = this;
-  return n.op === 'axis' || n.op === 'literal' || (['add', 'sub', 'to_real'].indexOf(n.op) >= 0 && n.in.every(function (i) { return self.simple(i); }) && n.free.length < 2);
+  return n.op === 'axis' || n.op === 'literal' ||
+      (['add', 'sub', 'to_real'].indexOf(n.op) >= 0 && n.in.every(function(i) { return self.simple(i); }) &&
+       n.free.length < 2);
 };
-// Is a value a box of its own? Loads, sums, what has a name, what several use, what runs less often than its user; and what would make a formula too long.
-Stage.prototype.isBox = function (id) {
+// Is a value a box of its own? Loads, sums, what has a name, what several use, what runs less often than its user; and
+// what would make a formula too long.
+Stage.prototype.isBox = function(id) {
   if (!this.boxes) this.boxes = {};
   if (id in this.boxes) return this.boxes[id];
   var nodes = this.form.nodes, n = nodes[id], users = this.users[id], st = this.stage.statements;
-  if (n.op === 'axis' || n.op === 'literal' || (!everyOperation && !n.label && this.simple(id) && users.length > 0)) return this.boxes[id] = false;
-  var value = st.some(function (s) { return s.value === id; }), index = st.some(function (s) { return s.index.indexOf(id) >= 0; });
-  return this.boxes[id] = everyOperation || n.op === 'load' || n.op === 'sum' || !!n.label || value || (index && users.length > 0) || users.length > 1 ||
-    (users.length === 1 && nodes[users[0]].times !== n.times) || this.formula(id, true).length > 30;
+  if (n.op === 'axis' || n.op === 'literal' || (!everyOperation && !n.label && this.simple(id) && users.length > 0))
+    return this.boxes[id] = false;
+  var value = st.some(function(s) { return s.value === id; }),
+      index = st.some(function(s) { return s.index.indexOf(id) >= 0; });
+  return this.boxes[id] = everyOperation || n.op === 'load' || n.op === 'sum' || !!n.label || value ||
+      (index && users.length > 0) || users.length > 1 || (users.length === 1 && nodes[users[0]].times !== n.times) ||
+      this.formula(id, true).length > 30;
 };
-Stage.prototype.name = function (id) {
+Stage.prototype.name = function(id) {
   var n = this.form.nodes[id];
   if (n.label) {
-    var self = this, same = this.ids.filter(function (k) { return self.form.nodes[k].label === n.label; });
+    var self = this, same = this.ids.filter(function(k) { return self.form.nodes[k].label === n.label; });
     return same.length > 1 ? n.label + ' %' + id : n.label;
   }
   if (n.op === 'load') {
@@ -717,23 +1002,36 @@ Stage.prototype.name = function (id) {
   return '%' + id;
 };
 // As text: of a box its name, unless its own formula is asked for.
-Stage.prototype.formula = function (id, own) { return this.term(id, own).text; };
-Stage.prototype.term = function (id, own) {
-  if (!own && this.isBox(id)) { var name = this.name(id); return {text: name, binds: 9}; }
-  var n = this.form.nodes[id], self = this, t, of = function (k) { return self.formula(n.in[k]); };
-  var in_ = function (sign, binds, both) {
-    var side = function (k, least) { var t = self.term(n.in[k]); return t.binds < least ? '(' + t.text + ')' : t.text; };
+Stage.prototype.formula = function(id, own) { return this.term(id, own).text; };
+Stage.prototype.term = function(id, own) {
+  if (!own && this.isBox(id)) {
+    var name = this.name(id);
+    return {text: name, binds: 9};
+  }
+  var n = this.form.nodes[id], self = this, t, of = function(k) { return self.formula(n.in[k]); };
+  var in_ = function(sign, binds, both) {
+    var side = function(k, least) {
+      var t = self.term(n.in[k]);
+      return t.binds < least ? '(' + t.text + ')' : t.text;
+    };
     return {text: side(0, binds) + ' ' + sign + ' ' + side(1, binds + (both ? 0 : 1)), binds: binds};
   };
   switch (n.op) {
     case 'literal': return {text: n.value, binds: n.value[0] === '-' ? 2 : 9};
     case 'axis': return {text: this.axis(n.which), binds: 9};
-    case 'load': return {text: this.form.arrays[n.which].name + '[' + n.in.map(function (i) { return self.formula(i); }).join(', ') + ']', binds: 9};
+    case 'load':
+      return {
+        text: this.form.arrays[n.which].name + '[' + n.in.map(function(i) { return self.formula(i); }).join(', ') + ']',
+        binds: 9
+      };
     case 'sum': return {text: 'sum over ' + this.axis(n.which) + ' of ' + of(0), binds: 0};
     case 'add':
       for (var k = 0; k < 2; ++k) {  // of a negative number: a difference
         var by = this.form.nodes[n.in[k]];
-        if (by.op === 'literal' && by.value[0] === '-') { t = this.term(n.in[1 - k]); return {text: (t.binds < 2 ? '(' + t.text + ')' : t.text) + ' - ' + by.value.slice(1), binds: 2}; }
+        if (by.op === 'literal' && by.value[0] === '-') {
+          t = this.term(n.in[1 - k]);
+          return {text: (t.binds < 2 ? '(' + t.text + ')' : t.text) + ' - ' + by.value.slice(1), binds: 2};
+        }
       }
       return in_('+', 2, true);
     case 'sub': return in_('-', 2);
@@ -744,118 +1042,399 @@ Stage.prototype.term = function (id, own) {
     case 'less_equal': return in_('\u2264', 1);
     case 'equal': return in_('=', 1);
     case 'and': return in_('and', 0, true);
-    case 'select': return {text: (self.term(n.in[0]).binds < 1 ? '(' + of(0) + ')' : of(0)) + ' ? ' + of(1) + ' : ' + of(2), binds: -1};
+    case 'select':
+      return {
+        text: (self.term(n.in[0]).binds < 1 ? '(' + of(0) + ')' : of(0)) + ' ? ' + of(1) + ' : ' + of(2),
+        binds: -1
+      };
     case 'abs': return {text: '|' + of(0) + '|', binds: 9};
     case 'to_real': return {text: 'real(' + of(0) + ')', binds: 9};
     case 'to_index': return {text: 'index(' + of(0) + ')', binds: 9};
-    default: return {text: n.op + '(' + n.in.map(function (i) { return self.formula(i); }).join(', ') + ')', binds: 9};
+    default: return {text: n.op + '(' + n.in.map(function(i) { return self.formula(i); }).join(', ') + ')', binds: 9};
   }
 };
 // The boxes that a box's formula names, through what is written out in it.
-Stage.prototype.named = function (ids) {
-  var found = [], self = this, visit = function (id) {
-    if (self.isBox(id)) found.push(id);
-    else self.form.nodes[id].in.forEach(visit);
+Stage.prototype.named = function(ids) {
+  var found = [], self = this, visit = function(id) {
+    if (self.isBox(id))
+      found.push(id);
+    else
+      self.form.nodes[id].in.forEach(visit);
   };
   ids.forEach(visit);
   return unique(found);
 };
-Stage.prototype.statement = function (st) {
-  var self = this, a = this.form.arrays[st.array].name + '[' + st.index.map(function (i) { return self.formula(i); }).join(', ') + ']';
+Stage.prototype.statement = function(st) {
+  var self = this,
+      a = this.form.arrays[st.array].name + '[' + st.index.map(function(i) { return self.formula(i); }).join(', ') +
+      ']';
   return a + (st.adds ? ' += ' : ' = ') + this.formula(st.value);
 };
-// [indent, text, trips, what it is] of its loops, outermost first; sums stand below the loops, and below the sums around them.
-Stage.prototype.nest = function (withOuter) {
+// [indent, text, trips, what it is] of its loops, outermost first; sums stand below the loops, and below the sums
+// around them.
+Stage.prototype.nest = function(withOuter) {
   var self = this, lines = [], depth = 0, axes = this.form.axes, nodes = this.form.nodes;
-  if (withOuter) this.stage.outer.forEach(function (a) { lines.push([depth++, 'for ' + self.axis(a), axes[a].extent, 'one after the other']); });
-  this.stage.axes.forEach(function (a) {
-    var apart = self.stage.statements.every(function (st) { return !st.adds || st.index.some(function (i) { return nodes[i].op === 'axis' && nodes[i].which === a; }); });
+  if (withOuter)
+    this.stage.outer.forEach(function(a) {
+      lines.push([depth++, 'for ' + self.axis(a), axes[a].extent, 'one after the other']);
+    });
+  this.stage.axes.forEach(function(a) {
+    var apart = self.stage.statements.every(function(st) {
+      return !st.adds || st.index.some(function(i) { return nodes[i].op === 'axis' && nodes[i].which === a; });
+    });
     lines.push([depth++, 'for ' + self.axis(a), axes[a].extent, apart ? 'independent' : 'may add to one place']);
   });
   var around = {};  // of each sum, the sums that its value depends on
-  this.ids.forEach(function (id) { if (nodes[id].op === 'sum') around[nodes[id].which] = nodes[id].free.filter(function (b) { return self.sums.indexOf(b) >= 0; }); });
-  var put = function (a) {
+  this.ids.forEach(function(id) {
+    if (nodes[id].op === 'sum')
+      around[nodes[id].which] = nodes[id].free.filter(function(b) { return self.sums.indexOf(b) >= 0; });
+  });
+  var put = function(a) {
     if (!around[a]) return lines.push([depth, 'for ' + self.axis(a), axes[a].extent, 'a few statements']);
-    lines.push([depth + around[a].length, 'sum over ' + self.axis(a), axes[a].extent, axes[a].kind === 'small' ? 'a few terms' : 'one accumulator']);
-    self.sums.forEach(function (b) { if (around[b] && around[b].indexOf(a) >= 0 && around[b].length === around[a].length + 1) put(b); });
+    lines.push([
+      depth + around[a].length, 'sum over ' + self.axis(a), axes[a].extent,
+      axes[a].kind === 'small' ? 'a few terms' : 'one accumulator'
+    ]);
+    self.sums.forEach(function(b) {
+      if (around[b] && around[b].indexOf(a) >= 0 && around[b].length === around[a].length + 1) put(b);
+    });
   };
-  this.sums.forEach(function (a) { if (!around[a] || !around[a].length) put(a); });
+  this.sums.forEach(function(a) {
+    if (!around[a] || !around[a].length) put(a);
+  });
   return lines;
 };
 )js";
 
 inline constexpr std::string_view graph_page_style = R"css(
-:root{color-scheme:light dark;--bg:#f6f6f4;--card:#fff;--ink:#1c1f23;--soft:#5b6470;--edge:#d3d7dc;--head:#eef0f2;--line:#8a93a0;
---a:#1f5fbf;--in:#0b7a55;--out:#b3540a;--tmp:#8a2f8f;--hit:#ffe169;
---l0:#7c8794;--l1:#2f6fd0;--l2:#0b7a55;--l3:#a06a00;--l4:#c2410c;--l5:#b0186d}
-@media (prefers-color-scheme:dark){:root{--bg:#14171a;--card:#1e2328;--ink:#e7e9ec;--soft:#a3adb9;--edge:#3a4149;--head:#262c32;--line:#77818d;
---a:#7fb2ff;--in:#5fd0a5;--out:#f2a65e;--tmp:#d79be0;--hit:#7a6a12;
---l0:#8d98a5;--l1:#6fa4f5;--l2:#4fc796;--l3:#e0b04a;--l4:#f08a5a;--l5:#f07ab8}}
-*{box-sizing:border-box}
-html,body{height:100%}
-body{margin:0;display:flex;flex-direction:column;background:var(--bg);color:var(--ink);font:14px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
-header{padding:10px 14px 0}
-h1{font-size:1.15rem;margin:0 0 6px;overflow-wrap:anywhere}
-h2{font-size:1rem;margin:0 0 2px;overflow-wrap:anywhere}
-h3{font-size:.87rem;margin:12px 0 2px}
-p{margin:2px 0 6px}
-.soft{color:var(--soft)}
-button,input{font:inherit;color:inherit}
-button{background:var(--card);border:1px solid var(--edge);border-radius:6px;padding:3px 9px;cursor:pointer}
-button:hover{border-color:var(--a)}
-button:focus-visible,input:focus-visible,svg:focus-visible{outline:2px solid var(--a);outline-offset:1px}
-#forms{display:flex;flex-wrap:wrap;gap:8px}
-#forms button{text-align:left;padding:5px 11px;border-left:4px solid var(--edge);line-height:1.3}
-#forms button[aria-checked=true]{border-color:var(--a);background:var(--head)}
-#forms button:disabled{cursor:default;border-color:var(--edge);color:var(--soft)}
-#forms b{display:block}
-#forms span{font-size:.83rem;color:var(--soft)}
-.tools{display:flex;flex-wrap:wrap;gap:8px;align-items:center;margin:8px 0}
-#path{font-weight:600;overflow-wrap:anywhere}
-#path button{margin-right:6px;font-weight:400}
-.tools .end{margin-left:auto;display:flex;gap:6px;align-items:center;flex-wrap:wrap}
-#find{width:16em;max-width:50vw;background:var(--card);border:1px solid var(--edge);border-radius:6px;padding:3px 8px}
-#found{font-size:.85rem;color:var(--soft)}
-main{flex:1;min-height:0;display:grid;grid-template-columns:minmax(0,1fr) 340px;border-top:1px solid var(--edge)}
-#canvas{width:100%;height:100%;display:block;touch-action:none;cursor:grab;user-select:none;-webkit-user-select:none}
-#canvas.moving{cursor:grabbing}
-#detail{overflow:auto;background:var(--card);border-left:1px solid var(--edge);padding:10px 14px;font-size:.9rem}
-#detail table{border-collapse:collapse;width:100%;margin:2px 0 8px;font-variant-numeric:tabular-nums}
-#detail td{padding:2px 6px 2px 0;vertical-align:top;border-bottom:1px solid var(--head)}
-#detail td.n{text-align:right;padding-right:0}
-#detail td:first-child code{white-space:nowrap}
-#detail code,#detail .link{font:12.5px/1.4 ui-monospace,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
-#detail .link{background:none;border:0;padding:0;color:var(--a);text-align:left}
-#detail .swatch{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:5px}
-kbd{border:1px solid var(--edge);border-radius:3px;padding:0 4px;font:inherit;font-size:.85em}
-svg text{fill:var(--ink);font:12px ui-monospace,Consolas,"DejaVu Sans Mono",monospace;white-space:pre}
-svg .t{font-weight:700}
-svg .s{fill:var(--soft)}
-.box{cursor:pointer}
-.box rect.body{fill:var(--card);stroke:var(--line)}
-.box.stage rect.body{stroke:var(--a);stroke-width:1.6}
-.box.statement rect.body{stroke:var(--out);stroke-width:1.6}
-.box.input rect.body{stroke:var(--in);stroke-width:1.6}
-.box.output rect.body{stroke:var(--out);stroke-width:1.6}
-.box.temporary rect.body{stroke:var(--tmp);stroke-width:1.6;stroke-dasharray:6 4}
-.box.load rect.body{stroke:var(--in)}
-.box.elsewhere rect.body{stroke-dasharray:2 3}
-.box:focus{outline:none}
-.box:focus rect.body,.box.on rect.body{stroke:var(--a);stroke-width:3}
-.box.hit rect.body{fill:var(--hit)}
-.label text{fill:var(--soft)}
-.label rect,.ground{fill:var(--bg)}
-.wire{fill:none;stroke:var(--line);stroke-width:1.2}
-.wire.on{stroke:var(--a);stroke-width:2.4}
-.tip{fill:var(--line)}
-.loop{fill:none;stroke:var(--soft);stroke-dasharray:3 4}
-.dim .box:not(.hit):not(.on){opacity:.35}
-.more{fill:var(--a)!important}
-.l0{fill:var(--l0);background:var(--l0)}.l1{fill:var(--l1);background:var(--l1)}.l2{fill:var(--l2);background:var(--l2)}
-.l3{fill:var(--l3);background:var(--l3)}.l4{fill:var(--l4);background:var(--l4)}.l5{fill:var(--l5);background:var(--l5)}
-@media (max-width:760px){html,body{height:auto}main{display:block}#canvas{height:62vh;border-bottom:1px solid var(--edge)}#detail{border-left:0}
-header{padding:8px 10px 0}#forms{gap:5px}#forms button{flex:1 1 100%;padding:4px 9px}#forms b{display:inline;margin-right:6px}.tools .end{margin-left:0}}
-@media print{#detail,.tools{display:none}main{display:block}}
+/* What the page of a graph looks like. */
+:root {
+  color-scheme: light dark;
+  --bg: #f6f6f4;
+  --card: #fff;
+  --ink: #1c1f23;
+  --soft: #5b6470;
+  --edge: #d3d7dc;
+  --head: #eef0f2;
+  --line: #8a93a0;
+  --a: #1f5fbf;
+  --in: #0b7a55;
+  --out: #b3540a;
+  --tmp: #8a2f8f;
+  --hit: #ffe169;
+  --l0: #7c8794;
+  --l1: #2f6fd0;
+  --l2: #0b7a55;
+  --l3: #a06a00;
+  --l4: #c2410c;
+  --l5: #b0186d;
+}
+
+@media (prefers-color-scheme: dark) {
+  :root {
+    --bg: #14171a;
+    --card: #1e2328;
+    --ink: #e7e9ec;
+    --soft: #a3adb9;
+    --edge: #3a4149;
+    --head: #262c32;
+    --line: #77818d;
+    --a: #7fb2ff;
+    --in: #5fd0a5;
+    --out: #f2a65e;
+    --tmp: #d79be0;
+    --hit: #7a6a12;
+    --l0: #8d98a5;
+    --l1: #6fa4f5;
+    --l2: #4fc796;
+    --l3: #e0b04a;
+    --l4: #f08a5a;
+    --l5: #f07ab8;
+  }
+}
+
+* { box-sizing: border-box; }
+html, body { height: 100%; }
+body {
+  margin: 0;
+  display: flex;
+  flex-direction: column;
+  background: var(--bg);
+  color: var(--ink);
+  font: 14px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+}
+header { padding: 10px 14px 0; }
+h1 {
+  font-size: 1.15rem;
+  margin: 0 0 6px;
+  overflow-wrap: anywhere;
+}
+h2 {
+  font-size: 1rem;
+  margin: 0 0 2px;
+  overflow-wrap: anywhere;
+}
+h3 {
+  font-size: .87rem;
+  margin: 12px 0 2px;
+}
+p { margin: 2px 0 6px; }
+.soft { color: var(--soft); }
+button,
+input {
+  font: inherit;
+  color: inherit;
+}
+button {
+  background: var(--card);
+  border: 1px solid var(--edge);
+  border-radius: 6px;
+  padding: 3px 9px;
+  cursor: pointer;
+}
+button:hover { border-color: var(--a); }
+button:focus-visible,
+input:focus-visible,
+svg:focus-visible {
+  outline: 2px solid var(--a);
+  outline-offset: 1px;
+}
+#forms {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 8px;
+}
+#forms button {
+  text-align: left;
+  padding: 5px 11px;
+  border-left: 4px solid var(--edge);
+  line-height: 1.3;
+}
+#forms button[aria-checked=true] {
+  border-color: var(--a);
+  background: var(--head);
+}
+#forms button:disabled {
+  cursor: default;
+  border-color: var(--edge);
+  color: var(--soft);
+}
+#forms b { display: block; }
+#forms span {
+  font-size: .83rem;
+  color: var(--soft);
+}
+.tools {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 8px;
+  align-items: center;
+  margin: 8px 0;
+}
+#path {
+  font-weight: 600;
+  overflow-wrap: anywhere;
+}
+#path button {
+  margin-right: 6px;
+  font-weight: 400;
+}
+.tools .end {
+  margin-left: auto;
+  display: flex;
+  gap: 6px;
+  align-items: center;
+  flex-wrap: wrap;
+}
+#find {
+  width: 16em;
+  max-width: 50vw;
+  background: var(--card);
+  border: 1px solid var(--edge);
+  border-radius: 6px;
+  padding: 3px 8px;
+}
+#found {
+  font-size: .85rem;
+  color: var(--soft);
+}
+main {
+  flex: 1;
+  min-height: 0;
+  display: grid;
+  grid-template-columns: minmax(0, 1fr) 340px;
+  border-top: 1px solid var(--edge);
+}
+#canvas {
+  width: 100%;
+  height: 100%;
+  display: block;
+  touch-action: none;
+  cursor: grab;
+  user-select: none;
+  -webkit-user-select: none;
+}
+#canvas.moving { cursor: grabbing; }
+#detail {
+  overflow: auto;
+  background: var(--card);
+  border-left: 1px solid var(--edge);
+  padding: 10px 14px;
+  font-size: .9rem;
+}
+#detail table {
+  border-collapse: collapse;
+  width: 100%;
+  margin: 2px 0 8px;
+  font-variant-numeric: tabular-nums;
+}
+#detail td {
+  padding: 2px 6px 2px 0;
+  vertical-align: top;
+  border-bottom: 1px solid var(--head);
+}
+#detail td.n {
+  text-align: right;
+  padding-right: 0;
+}
+#detail td:first-child code { white-space: nowrap; }
+#detail code,
+#detail .link {
+  font: 12.5px/1.4 ui-monospace, Consolas, "DejaVu Sans Mono", monospace;
+  overflow-wrap: anywhere;
+}
+#detail .link {
+  background: none;
+  border: 0;
+  padding: 0;
+  color: var(--a);
+  text-align: left;
+}
+#detail .swatch {
+  display: inline-block;
+  width: 10px;
+  height: 10px;
+  border-radius: 2px;
+  margin-right: 5px;
+}
+kbd {
+  border: 1px solid var(--edge);
+  border-radius: 3px;
+  padding: 0 4px;
+  font: inherit;
+  font-size: .85em;
+}
+svg text {
+  fill: var(--ink);
+  font: 12px ui-monospace, Consolas, "DejaVu Sans Mono", monospace;
+  white-space: pre;
+}
+svg .t { font-weight: 700; }
+svg .s { fill: var(--soft); }
+.box { cursor: pointer; }
+.box rect.body {
+  fill: var(--card);
+  stroke: var(--line);
+}
+.box.stage rect.body {
+  stroke: var(--a);
+  stroke-width: 1.6;
+}
+.box.statement rect.body {
+  stroke: var(--out);
+  stroke-width: 1.6;
+}
+.box.input rect.body {
+  stroke: var(--in);
+  stroke-width: 1.6;
+}
+.box.output rect.body {
+  stroke: var(--out);
+  stroke-width: 1.6;
+}
+.box.temporary rect.body {
+  stroke: var(--tmp);
+  stroke-width: 1.6;
+  stroke-dasharray: 6 4;
+}
+.box.load rect.body { stroke: var(--in); }
+.box.elsewhere rect.body { stroke-dasharray: 2 3; }
+.box:focus { outline: none; }
+.box:focus rect.body,
+.box.on rect.body {
+  stroke: var(--a);
+  stroke-width: 3;
+}
+.box.hit rect.body { fill: var(--hit); }
+.label text { fill: var(--soft); }
+.label rect, .ground { fill: var(--bg); }
+.wire {
+  fill: none;
+  stroke: var(--line);
+  stroke-width: 1.2;
+}
+.wire.on {
+  stroke: var(--a);
+  stroke-width: 2.4;
+}
+.tip { fill: var(--line); }
+.loop {
+  fill: none;
+  stroke: var(--soft);
+  stroke-dasharray: 3 4;
+}
+.dim .box:not(.hit):not(.on) { opacity: .35; }
+.more { fill: var(--a) !important; }
+.l0 {
+  fill: var(--l0);
+  background: var(--l0);
+}
+.l1 {
+  fill: var(--l1);
+  background: var(--l1);
+}
+.l2 {
+  fill: var(--l2);
+  background: var(--l2);
+}
+.l3 {
+  fill: var(--l3);
+  background: var(--l3);
+}
+.l4 {
+  fill: var(--l4);
+  background: var(--l4);
+}
+.l5 {
+  fill: var(--l5);
+  background: var(--l5);
+}
+
+@media (max-width: 760px) {
+  html, body { height: auto; }
+  main { display: block; }
+  #canvas {
+    height: 62vh;
+    border-bottom: 1px solid var(--edge);
+  }
+  #detail { border-left: 0; }
+  header { padding: 8px 10px 0; }
+  #forms { gap: 5px; }
+  #forms button {
+    flex: 1 1 100%;
+    padding: 4px 9px;
+  }
+  #forms b {
+    display: inline;
+    margin-right: 6px;
+  }
+  .tools .end { margin-left: 0; }
+}
+
+@media print {
+  #detail, .tools { display: none; }
+  main { display: block; }
+}
 )css";
 
 }  // namespace mbirk::record::detail
