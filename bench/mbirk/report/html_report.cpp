@@ -8,8 +8,8 @@
 #include <set>
 
 #include "mbirk/io/output_file.hpp"
+#include "report/html_report_assets.hpp"
 #include "report/html_report_sections.hpp"
-#include "report/html_report_style.hpp"
 #include "report/html_report_table.hpp"
 
 namespace mbirk::program {

@@ -10,8 +10,7 @@
 
 #include "mbirk/record/cost.hpp"
 #include "mbirk/record/graph.hpp"
-#include "mbirk/record/html_script.hpp"
-#include "mbirk/record/html_style.hpp"
+#include "mbirk/record/html_assets.hpp"
 #include "mbirk/record/html_text.hpp"
 #include "mbirk/record/rewrite.hpp"
 #include "mbirk/record/text.hpp"
@@ -180,7 +179,10 @@ inline std::string to_html(std::string const& title, std::vector<fusion_form> co
   page += ", graph</title><style>";
   page.append(detail::graph_page_style).append("</style></head>\n<body>").append(detail::graph_page_body);
   page += "<script type=\"application/json\" id=\"data\">" + data.text + "</script>\n<script>";
-  for (auto const part : detail::graph_page_script) page += part;
+  // One script in five files. Names go into the page as text, never as markup.
+  for (auto const part : {detail::graph_page_layout, detail::graph_page_model, detail::graph_page_drawing, detail::graph_page_detail,
+                          detail::graph_page_events})
+    page += part;
   return page + "</script></body></html>\n";
 }
 
