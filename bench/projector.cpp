@@ -13,7 +13,7 @@ void run(benchmark::State& state, std::string const& geometry, operation const& 
   profile_problem const problem(geometry, state.range(0), 0, true);
   auto x = problem.make_operands(op);
   exec::workspace memory;
-  any_context const ctx = context{exec::host{0, &memory}, instrument::none{}};
+  any_context const ctx = context{exec::host{0, &memory}, instrument::any{}};
   for (auto _ : state) op.run(ctx, problem.scan(), x);
 
   auto const modelled = model_operation({op.name, geometry, &op, {}}, problem_shape::cube(state.range(0))).record;

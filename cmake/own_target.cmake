@@ -1,5 +1,3 @@
-include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
-
 # mbirk_own_target(<target>): what all our own programs share: the library, this machine's instructions, warnings.
 function(mbirk_own_target target)
   target_link_libraries(${target} PRIVATE mbirk::mbirk)

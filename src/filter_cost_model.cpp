@@ -1,10 +1,12 @@
-// The ramp filter, compiled under the cost model.
+// The ramp filter and direct reconstruction, compiled under the cost model.
 #include "mbirk/instances/counting.hpp"
 
 namespace mbirk {
 
 MBIRK_FILTER_KERNELS(MBIRK_DEFINE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
 MBIRK_FILTER_OPERATIONS(, instances::cost_model_context, parallel_geometry)
+MBIRK_DIRECT_RECON_OPERATIONS(, instances::cost_model_context, parallel_geometry)
 MBIRK_FILTER_OPERATIONS(, instances::cost_model_context, cone_geometry)
+MBIRK_DIRECT_RECON_OPERATIONS(, instances::cost_model_context, cone_geometry)
 
 }  // namespace mbirk

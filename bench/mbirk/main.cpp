@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "commands/command.hpp"
+#include "commands/devices_program.hpp"
 #include "mbirk/version.hpp"
 
 namespace {
@@ -59,6 +60,10 @@ int parse_and_run(int argc, char** argv) {
     auto const parsed = app.get_subcommands();
     return fail(std::string(wrong.what()) + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') + "--help)");
   }
+  CLI::App const& command = *app.get_subcommands().front();
+  auto const* const policy = command.get_option_no_throw("--policy");
+  auto const policy_name = policy && !policy->empty() ? policy->as<std::string>() : std::string("host");
+  if (wants_devices_program(command.get_name(), policy_name)) become_devices_program(argv, policy_name != "host");
   int const code = chosen();
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) return fail("the standard output cannot be written");
   return code;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "mbirk/context.hpp"
 #include "mbirk/core/config.hpp"
@@ -84,7 +85,7 @@ template <class Exec, class Instr, class Info> auto observe_launch(context<Exec,
 template <class Kernel, class Block, class Exec> kernel_info block_info(index_t tasks, index3 grid) {
   kernel_info k{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .grid = grid, .threads = Block::bounds.threads};
   if constexpr (requires(Exec const& exec) { exec.template describe<Block>(k); })
-    k.describe = [](void const* exec, kernel_info& info) { static_cast<Exec const*>(exec)->template describe<Block>(info); };
+    k.describe = [](void const* exec, kernel_info& info) { static_cast<std::remove_const_t<Exec> const*>(exec)->template describe<Block>(info); };
   return k;
 }
 

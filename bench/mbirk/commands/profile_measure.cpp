@@ -75,9 +75,10 @@ operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n
   host = records.last();
   cost = cost_json(host, counted ? "counted" : "model", op.minimal_flops(m.problem.scan(), m.data), m.policy.host().threads());
   if (m.policy.has_blocks()) cost["policy"] = "host";  // whose kernels were counted
-  if (n > largest_emulated || op.only_on_host) return;
+  auto const make_emulated = devices_of_this_program().emulated;
+  if (n > largest_emulated || op.only_on_host || !make_emulated) return;
   instrument::ledger emulated;
-  op.run(context{exec::emulated(), counting{emulated, false}}, m.problem.scan(), m.data);
+  make_emulated({})->run(op.name, m.problem.scan(), m.data, {.counts = &emulated, .reuse = false}, [](auto const& call) { call(); });
   device = emulated.last();
   json access = cost_json(*device, "counted", 0, 1);  // what the host's kernels do not have is how warps access memory
   for (auto const* field : {"memory", "items", "stages", "transfers"}) access.erase(field);

@@ -258,7 +258,8 @@ int reconstruct(recon_command const& o) {
     options.seed = o.seed.value_or(resumed.seed);
   }
   run_watch watch("recon", o.monitor, o.quiet);
-  recon_context const ctx{exec::host(o.threads), instrument::live(watch.memory())};
+  exec::host const host(o.threads);
+  recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
   check_memory(o, recon_memory(scan, options, {vcd, weighted, ctx.exec.threads()}), available);
   stop_if_asked();
 

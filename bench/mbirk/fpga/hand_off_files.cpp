@@ -32,7 +32,7 @@ std::vector<double> cylinders_of(any_array const& volume, std::vector<double> co
 /// Inputs as the graph names them, and the result of the tuned operation where it is the graph's.
 record::hand_off_case case_of(record::graph const& g, profile_entry const& entry, profile_problem const& problem, int threads) {
   auto x = problem.make_operands(*entry.op, entry.arguments);
-  entry.op->run(context{exec::host{threads}, instrument::none{}}, problem.scan(), x);
+  entry.op->run(context{exec::host{threads}, instrument::any{}}, problem.scan(), x);
   record::hand_off_case c;
   for (auto const& a : g.arrays) {
     if (a.use != record::array_use::input) continue;

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "mbirk/geometry/mask.hpp"
+#include "mbirk/instances/any.hpp"
+#include "mbirk/instances/counting.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/denoise.hpp"

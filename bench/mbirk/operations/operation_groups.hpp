@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "mbirk/definition/minimal.hpp"
-#include "operations/block_operation.hpp"
 #include "operations/operation_bodies.hpp"
 #include "operations/operations.hpp"
 #include "operations/run_body.hpp"
@@ -43,10 +42,7 @@ struct entry_info {
 template <class Body> operation entry(entry_info info) {
   auto const execute = [](any_context const& any_ctx, any_scan const& any, operands& x, caller const& calls) {
     std::visit([&]<class Exec, class Instr>(context<Exec, Instr> const& ctx) {
-      if constexpr (host_only<Body> || !block_policy<Exec>) run_body<Body>(host_beside(ctx), any, x, calls);
-      else if constexpr (std::is_same_v<Instr, counting>) counted_operation<Body>::run(ctx, any, x, calls);
-      else if constexpr (std::is_same_v<Instr, instrument::tracing>) block_operation<Body, Exec>::traced(ctx, any, x, calls);
-      else block_operation<Body, Exec>::plain(ctx, any, x, calls);
+      run_body<Body>(ctx, any, x, calls);
     }, any_ctx);
   };
   return {Body::name, info.group, std::move(info.geometries), host_only<Body>, std::move(info.inputs), std::move(info.arguments), info.output,

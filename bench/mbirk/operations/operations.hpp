@@ -14,25 +14,21 @@
 
 #include "mbirk/context.hpp"
 #include "mbirk/core/view.hpp"
-#include "mbirk/exec/emulated.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/geometry/scan.hpp"
+#include "mbirk/instrument/any.hpp"
 #include "mbirk/instrument/counting.hpp"
-#include "mbirk/instrument/none.hpp"
 #include "mbirk/instrument/sizing.hpp"
-#include "mbirk/instrument/tracing.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
 
-/// Where the program's operations run and what it can notice. Every operation is compiled for each of them, and with nvcc for the device besides
-/// (cuda_operations.hpp).
-using counting = instrument::counting<instrument::level::unique | instrument::level::reuse | instrument::level::ranges>;
-using any_context = std::variant<context<exec::host, instrument::none>, context<exec::host, instrument::tracing>, context<exec::host, counting>,
-                                 context<exec::host, instrument::model<>>, context<exec::host, instrument::sizing>,
-                                 context<exec::emulated, instrument::none>,
-                                 context<exec::emulated, instrument::tracing>, context<exec::emulated, counting>>;
+/// How operations run on the host and what is observed: chosen at run time, counted, predicted by the cost model, or only sized. Those of devices are
+/// device_operations.hpp.
+using counting = instrument::counting<instrument::level::all>;
+using any_context = std::variant<context<exec::host, instrument::any>, context<exec::host, counting>, context<exec::host, instrument::model<>>,
+                                 context<exec::host, instrument::sizing>>;
 
 /// The scan of a case; nothing for geometry none.
 using any_scan = std::variant<std::monostate, parallel_scan, cone_scan>;

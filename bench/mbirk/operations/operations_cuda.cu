@@ -1,34 +1,16 @@
 // The table of operations over exec::cuda, and what there is to say about the device.
-#include <algorithm>
-#include <iterator>
+#include <memory>
 #include <string>
 
 #include "mbirk/exec/cuda.cuh"
+#include "mbirk/instrument/nvtx.hpp"
+#include "mbirk/instrument/tracing.hpp"
 #include "mbirk/profile/profiler_range.cuh"
-#include "operations/block_operation.hpp"
-#include "operations/cuda_operations.hpp"
-#include "operations/marked_operation.hpp"
-#include "operations/operation_bodies.hpp"
+#include "operations/device_instances.hpp"
+#include "operations/make_devices.hpp"
 
 namespace mbirk::program {
 namespace {
-
-struct cuda_entry {
-  std::string_view name;
-  void (*plain)(context<exec::cuda, instrument::none> const&, any_scan const&, operands&, caller const&);
-  void (*traced)(context<exec::cuda, instrument::tracing> const&, any_scan const&, operands&, caller const&);
-  void (*marked)(context<exec::cuda, instrument::nvtx> const&, any_scan const&, operands&, caller const&);
-};
-template <class Body>
-constexpr cuda_entry entry_of{Body::name, &block_operation<Body, exec::cuda>::plain, &block_operation<Body, exec::cuda>::traced, &marked_operation<Body>::run};
-
-constexpr cuda_entry entries[] = {
-    entry_of<body::forward_project>, entry_of<body::back_project>,   entry_of<body::sparse_forward_project>, entry_of<body::sparse_back_project>,
-    entry_of<body::hessian_diagonal>, entry_of<body::direct_filter>, entry_of<body::fbp_filter>,             entry_of<body::fdk_filter>,
-    entry_of<body::direct_recon>,    entry_of<body::fbp_recon>,      entry_of<body::fdk_recon>,              entry_of<body::recon>,
-    entry_of<body::prox_map>,        entry_of<body::gen_weights>,    entry_of<body::gen_weights_mar>,        entry_of<body::qggmrf_denoise>,
-    entry_of<body::median_filter3d>,
-};
 
 /// 13020 is 13.2.
 std::string version_text(int version) { return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10); }
@@ -52,28 +34,25 @@ cuda_description describe() {
           properties.major, properties.minor, properties.multiProcessorCount, clock_khz, properties.totalGlobalMem, flops * 1e-12, bytes * 1e-9};
 }
 
-}  // namespace
+class cuda_operations final : public device_operations {
+ public:
+  void run(std::string_view operation, any_scan const& scan, operands& x, device_observation const& what, caller const& calls) const override {
+    auto const observe = what.trace  ? instrument::any(exec_, instrument::tracing(*what.trace))
+                         : what.nvtx ? instrument::any(exec_, marks_)
+                                     : instrument::any();
+    run_on_device(operation, context{exec_, observe}, scan, x, calls);
+  }
+  cuda_description const* description() const noexcept override { return &description_; }
+  std::shared_ptr<void const> profiler_range() const override { return std::make_shared<profile::profiler_range>(); }
 
-struct cuda_operations::implementation {
-  exec::cuda exec{};
-  instrument::nvtx marks{};
-  cuda_description description = describe();
+ private:
+  exec::cuda exec_{};
+  instrument::nvtx marks_{};
+  cuda_description description_ = describe();
 };
 
-cuda_operations::cuda_operations() : implementation_(std::make_shared<implementation>()) {}
+}  // namespace
 
-cuda_description const& cuda_operations::description() const noexcept { return implementation_->description; }
-
-void cuda_operations::run(std::string_view operation, any_scan const& scan, operands& x, instrument::trace_buffer* trace, bool nvtx,
-                          caller const& calls) const {
-  auto const* const found = std::find_if(std::begin(entries), std::end(entries), [&](cuda_entry const& e) { return e.name == operation; });
-  require<error>(found != std::end(entries), [&] { return std::string(operation) + " is no operation of policy cuda"; });
-  auto const& exec = implementation_->exec;
-  if (trace) found->traced({exec, instrument::tracing(*trace)}, scan, x, calls);
-  else if (nvtx) found->marked({exec, implementation_->marks}, scan, x, calls);
-  else found->plain({exec, instrument::none{}}, scan, x, calls);
-}
-
-std::shared_ptr<void const> cuda_operations::profiler_range() const { return std::make_shared<profile::profiler_range>(); }
+std::unique_ptr<device_operations> make_cuda_operations() { return std::make_unique<cuda_operations>(); }
 
 }  // namespace mbirk::program

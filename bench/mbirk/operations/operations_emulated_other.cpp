@@ -1,17 +1,9 @@
-// Filters, direct reconstruction, weights, the denoiser and the median filter over exec::emulated.
-#include "operations/block_operation_run.hpp"
+// Filters, weights, denoiser and median filter over exec::emulated.
+#include "mbirk/exec/emulated.hpp"
+#include "operations/device_instances_run.hpp"
 
 namespace mbirk::program {
 
-template struct block_operation<body::direct_filter, exec::emulated>;
-template struct block_operation<body::fbp_filter, exec::emulated>;
-template struct block_operation<body::fdk_filter, exec::emulated>;
-template struct block_operation<body::direct_recon, exec::emulated>;
-template struct block_operation<body::fbp_recon, exec::emulated>;
-template struct block_operation<body::fdk_recon, exec::emulated>;
-template struct block_operation<body::gen_weights, exec::emulated>;
-template struct block_operation<body::gen_weights_mar, exec::emulated>;
-template struct block_operation<body::qggmrf_denoise, exec::emulated>;
-template struct block_operation<body::median_filter3d, exec::emulated>;
+template struct device_instances<exec::emulated, instrument::any, other_bodies>;
 
 }  // namespace mbirk::program

@@ -1,17 +1,9 @@
-// Filters, direct reconstruction, weights, the denoiser and the median filter over exec::emulated, counted.
-#include "operations/block_operation_run.hpp"
+// Filters, weights, denoiser and median filter over exec::emulated, counted.
+#include "mbirk/exec/emulated.hpp"
+#include "operations/device_instances_run.hpp"
 
 namespace mbirk::program {
 
-template struct counted_operation<body::direct_filter>;
-template struct counted_operation<body::fbp_filter>;
-template struct counted_operation<body::fdk_filter>;
-template struct counted_operation<body::direct_recon>;
-template struct counted_operation<body::fbp_recon>;
-template struct counted_operation<body::fdk_recon>;
-template struct counted_operation<body::gen_weights>;
-template struct counted_operation<body::gen_weights_mar>;
-template struct counted_operation<body::qggmrf_denoise>;
-template struct counted_operation<body::median_filter3d>;
+template struct device_instances<exec::emulated, counting, other_bodies>;
 
 }  // namespace mbirk::program

@@ -1,12 +1,9 @@
 // Projectors over exec::emulated, counted.
-#include "operations/block_operation_run.hpp"
+#include "mbirk/exec/emulated.hpp"
+#include "operations/device_instances_run.hpp"
 
 namespace mbirk::program {
 
-template struct counted_operation<body::forward_project>;
-template struct counted_operation<body::back_project>;
-template struct counted_operation<body::sparse_forward_project>;
-template struct counted_operation<body::sparse_back_project>;
-template struct counted_operation<body::hessian_diagonal>;
+template struct device_instances<exec::emulated, counting, projector_bodies>;
 
 }  // namespace mbirk::program

@@ -1,9 +1,9 @@
 // Iterative reconstruction over exec::emulated.
-#include "operations/block_operation_run.hpp"
+#include "mbirk/exec/emulated.hpp"
+#include "operations/device_instances_run.hpp"
 
 namespace mbirk::program {
 
-template struct block_operation<body::recon, exec::emulated>;
-template struct block_operation<body::prox_map, exec::emulated>;
+template struct device_instances<exec::emulated, instrument::any, recon_bodies>;
 
 }  // namespace mbirk::program

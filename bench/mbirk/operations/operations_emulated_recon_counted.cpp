@@ -1,9 +1,9 @@
 // Iterative reconstruction over exec::emulated, counted.
-#include "operations/block_operation_run.hpp"
+#include "mbirk/exec/emulated.hpp"
+#include "operations/device_instances_run.hpp"
 
 namespace mbirk::program {
 
-template struct counted_operation<body::recon>;
-template struct counted_operation<body::prox_map>;
+template struct device_instances<exec::emulated, counting, recon_bodies>;
 
 }  // namespace mbirk::program

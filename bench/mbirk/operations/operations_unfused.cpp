@@ -69,7 +69,7 @@ bool has_unfused(std::string_view name) {
 void run_unfused(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan, operands& x, caller const& calls) {
   with_form(name, [&]<class Body>(Body const&) {
     if (counts) run_body<Body>(context{host, counting{*counts, false}}, scan, x, calls);
-    else run_body<Body>(context{host, instrument::none{}}, scan, x, calls);
+    else run_body<Body>(context{host, instrument::any()}, scan, x, calls);
   });
 }
 

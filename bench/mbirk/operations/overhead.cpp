@@ -9,6 +9,10 @@
 #include <optional>
 
 #include "mbirk/exec/workspace.hpp"
+#include "mbirk/instrument/tracing.hpp"
+#if defined(MBIRK_WITH_NVTX)
+#include "mbirk/instrument/nvtx.hpp"
+#endif
 
 namespace mbirk::program {
 namespace {
@@ -73,12 +77,15 @@ std::optional<json> measure_one(std::string const& policy, profile_entry const& 
   instrument::ledger counts;
   auto const before = [&] { trace.clear(), counts.clear(); };
   std::optional<pairs> all;
-  entry.op->execute(context{host, instrument::none{}}, problem.scan(), x, [&](std::function<call_cost()> const& plain) {
+  entry.op->execute(context{host, instrument::any()}, problem.scan(), x, [&](std::function<call_cost()> const& plain) {
     caller const both = [&](std::function<call_cost()> const& watched) { all = alternate(plain, watched, before); };
-    if (policy == "tracing") entry.op->execute(context{host, instrument::tracing{trace}}, problem.scan(), x, both);
+    if (policy == "tracing") entry.op->execute(context{host, instrument::any(host, instrument::tracing(trace))}, problem.scan(), x, both);
     else if (policy == "unique" || policy == "reuse") entry.op->execute(context{host, counting{counts, policy == "reuse"}}, problem.scan(), x, both);
     else if (policy == "model") entry.op->execute(context{host, instrument::model<>{counts}}, problem.scan(), x, both);
-    else run_under(policy, *entry.op, host, problem.scan(), x, both);
+    else if (policy == "operations") entry.op->execute(context{host, counting(counts, instrument::level::operations)}, problem.scan(), x, both);
+#if defined(MBIRK_WITH_NVTX)
+    else if (policy == "nvtx") entry.op->execute(context{host, instrument::any(host, instrument::nvtx())}, problem.scan(), x, both);
+#endif
     if (!all) plain();  // a caller calls
   });
   if (!all) return std::nullopt;

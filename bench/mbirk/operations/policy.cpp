@@ -3,6 +3,7 @@
 #include <fstream>
 #include <string>
 
+#include "mbirk/instrument/tracing.hpp"
 #include "mbirk/version.hpp"
 #if defined(MBIRK_WITH_NVTX)
 #include "mbirk/instrument/nvtx.hpp"
@@ -38,18 +39,21 @@ caller marked(std::string const&, caller const& calls) { return calls; }
 chosen_policy::chosen_policy(common_options const& options, exec::emulation_options emulation)
     : name_(options.policy), threads_(options.threads), host_(threads_) {
   if (name_ == "emulated") {
+    require<unavailable_error>(devices_of_this_program().emulated, [] {
+      return std::string("policy emulated is not available here: the program mbirk-devices does not lie beside mbirk (./mbirk.sh build devices makes it)");
+    });
     emulation.workers = host_.threads();
-    emulated_.emplace(emulation);
+    device_ = devices_of_this_program().emulated(emulation);
   } else if (name_ == "cuda") {
-#if defined(MBIRK_WITH_CUDA)
+    require<unavailable_error>(with_cuda, [] { return std::string("policy cuda is not available here: this program was built without CUDA"); });
+    require<unavailable_error>(devices_of_this_program().cuda, [] {
+      return std::string("policy cuda is not available here: the program mbirk-devices does not lie beside mbirk (./mbirk.sh build devices makes it)");
+    });
     try {
-      cuda_.emplace();
+      device_ = devices_of_this_program().cuda();
     } catch (device_error const& e) {
       throw unavailable_error("policy cuda is not available here: no device can be used: " + std::string(e.what()), e.where);
     }
-#else
-    throw unavailable_error("policy cuda is not available here: this program was built without CUDA", site::current());
-#endif
   }
 }
 
@@ -67,30 +71,21 @@ void chosen_policy::check(noticing const& what) const {
 
 void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, noticing const& what, caller const& calls) const {
   check(what);
-#if defined(MBIRK_WITH_CUDA)
-  if (cuda_ && !op.only_on_host) {
-    auto const called = what.nvtx && !what.range.empty() ? marked(what.range, calls) : calls;
-    return cuda_->run(op.name, scan, x, what.trace, what.nvtx, [&](std::function<call_cost()> const& call) {
-      auto const range = what.profiler_range ? cuda_->profiler_range() : nullptr;
+  if (device_ && !op.only_on_host) {
+    auto const called = what.nvtx && !(device() && what.range.empty()) ? marked(what.range.empty() ? op.name : what.range, calls) : calls;
+    return device_->run(op.name, scan, x, {.trace = what.trace, .counts = what.counts, .nvtx = what.nvtx}, [&](std::function<call_cost()> const& call) {
+      auto const range = what.profiler_range ? device_->profiler_range() : nullptr;
       called(call);
     });
   }
-#endif
   auto const called = what.nvtx ? marked(what.range.empty() ? op.name : what.range, calls) : calls;
-  auto const run = [&](auto const& exec) {
-    if (what.counts) op.execute(context{exec, counting(*what.counts)}, scan, x, called);
-    else if (what.trace) op.execute(context{exec, instrument::tracing(*what.trace)}, scan, x, called);
-    else op.execute(context{exec, instrument::none{}}, scan, x, called);
-  };
-  if (emulated_ && !op.only_on_host) run(*emulated_);
-  else run(host_);
+  if (what.counts) op.execute(context{host_, counting(*what.counts)}, scan, x, called);
+  else if (what.trace) op.execute(context{host_, instrument::any(host_, instrument::tracing(*what.trace))}, scan, x, called);
+  else op.execute(context{host_, instrument::any()}, scan, x, called);
 }
 
 cuda_description const* chosen_policy::device() const noexcept {
-#if defined(MBIRK_WITH_CUDA)
-  if (cuda_) return &cuda_->description();
-#endif
-  return nullptr;
+  return device_ ? device_->description() : nullptr;
 }
 
 nlohmann::json chosen_policy::environment() const {
@@ -101,12 +96,10 @@ nlohmann::json chosen_policy::environment() const {
                    "g++ " __VERSION__
 #endif
                   }, {"threads", host_.threads()}, {"cpu", cpu_name()}, {"vector_lanes", simd::native_lanes}};
-#if defined(MBIRK_WITH_CUDA)
-  if (cuda_) {
-    auto const& d = cuda_->description();
+  if (device()) {
+    auto const& d = *device();
     j["devices"][0] = d.device, j["cuda_version"] = d.runtime, j["driver_version"] = d.driver, j["compute_capability"] = d.capability;
   }
-#endif
   return j;
 }
 

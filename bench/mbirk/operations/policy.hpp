@@ -1,6 +1,7 @@
 // The policy that a command runs operations under, chosen at run time.
 #pragma once
 
+#include <memory>
 #include <memory_resource>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "operations/common_options.hpp"
-#include "operations/cuda_operations.hpp"
+#include "operations/device_operations.hpp"
 #include "operations/operations.hpp"
 
 namespace mbirk::program {
@@ -50,8 +51,7 @@ class chosen_policy {
   std::string name_;
   int threads_;
   exec::host host_;
-  std::optional<exec::emulated> emulated_;
-  std::optional<cuda_operations> cuda_;
+  std::unique_ptr<device_operations> device_;  ///< null on the host
 };
 
 /// Names of the policies of this program that run an operation.

@@ -96,7 +96,7 @@ profile_problem::profile_problem(std::string const& geometry, problem_shape cons
   if (!with_data) return;
   auto const& project = *find_operation("forward_project");
   auto x = make_operands(project);
-  project.run(context{exec::host{threads}, instrument::none{}}, scan_, x);
+  project.run(context{exec::host{threads}, instrument::any{}}, scan_, x);
   sinogram_ = noisy(std::get<0>(x.output).data);
 }
 

@@ -1,5 +1,6 @@
 #include "operations/recon_run.hpp"
 
+#include "mbirk/instances/any.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/direct_recon.hpp"

@@ -9,14 +9,14 @@
 #include "mbirk/context.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/geometry/scan.hpp"
-#include "mbirk/instrument/live.hpp"
+#include "mbirk/instrument/any.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
 
 using recon_scan = std::variant<parallel_scan, cone_scan>;
-/// Long work shows its memory to `mbirk top`; without a live_sites it notes nothing.
-using recon_context = context<exec::host, instrument::live>;
+/// Long work shows its memory to `mbirk top`.
+using recon_context = context<exec::host, instrument::any>;
 
 /// Filtered back projection (parallel beam) or FDK (cone beam). Returns what is worth saying. @throws mbirk::error
 std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram, view<float, 3> recon);

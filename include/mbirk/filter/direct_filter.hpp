@@ -174,3 +174,7 @@ void fdk_filter(context<Exec, Instr> const& ctx, cone_scan const& s, view<float 
 }
 
 }  // namespace mbirk
+
+#if defined(MBIRK_COMPILED)
+#include "mbirk/instances/filter.hpp"
+#endif

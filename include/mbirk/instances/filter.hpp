@@ -2,9 +2,6 @@
 #pragma once
 
 #include "mbirk/instances/declare.hpp"
-#include "mbirk/recon/direct_recon.hpp"
-#include "mbirk/projector/parallel.hpp"
-#include "mbirk/projector/cone.hpp"
 #include "mbirk/filter/direct_filter.hpp"
 
 #define MBIRK_FILTER_KERNELS(X, B, S) \
@@ -17,8 +14,7 @@
   X(kernel::no_scratch, kernel::ramp_weights<B>)
 
 #define MBIRK_FILTER_OPERATIONS(E, C, G) \
-  E template void detail::direct_filter_as(C const&, scan<G> const&, view<float const, 3>, view<float, 3>, filter_options const&, char const*, char const*); \
-  E template void detail::direct_recon_as(C const&, scan<G> const&, view<float const, 3>, view<float, 3>, filter_options const&, std::vector<std::string>*, char const*, char const*);
+  E template void detail::direct_filter_as(C const&, scan<G> const&, view<float const, 3>, view<float, 3>, filter_options const&, char const*, char const*);
 
 namespace mbirk {
 

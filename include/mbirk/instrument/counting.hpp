@@ -239,6 +239,8 @@ template <level Level, bool Dataless> class counting_policy {
   /// ten times the rest, where the level has them.
   explicit counting_policy(ledger& into, bool reuse = true) noexcept
       : into_(&into), level_(reuse ? Level : level{static_cast<unsigned>(Level) & ~static_cast<unsigned>(level::reuse)}) {}
+  /// @param what  what to count, which only the type's own level limits.
+  counting_policy(ledger& into, level what) noexcept : into_(&into), level_(level{static_cast<unsigned>(Level) & static_cast<unsigned>(what)}) {}
 
   [[nodiscard]] counting_guard scope(op_info op) const { return {*into_, op, level_}; }
   [[nodiscard]] counting_guard stage(char const* stage_name) const { return {*into_, stage_name}; }

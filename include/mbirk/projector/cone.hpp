@@ -144,3 +144,7 @@ template <> struct projector<cone_geometry> {
 };
 
 }  // namespace mbirk::detail
+
+#if defined(MBIRK_COMPILED)
+#include "mbirk/instances/projectors.hpp"
+#endif

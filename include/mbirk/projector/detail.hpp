@@ -97,7 +97,7 @@ template <class Context> index_t fitting_views(Context const& ctx, index_t views
 /// A kernel of blocks, on as many as it says; none when it has no work.
 template <class Context, class Kernel> void launch_blocks(Context const& ctx, Kernel const& kernel) {
   index3 const grid = kernel.grid();
-  [[maybe_unused]] auto const noted = noticing(ctx, [&] { return block_info<Kernel, Kernel>(ctx, index_t{grid.x} * grid.y * grid.z, grid); });
+  [[maybe_unused]] auto const guard = observe_launch(ctx, [&] { return block_info<Kernel, Kernel, decltype(ctx.exec)>(index_t{grid.x} * grid.y * grid.z, grid); });
   if (grid.x > 0 && grid.y > 0 && grid.z > 0) launch_grid(ctx, kernel, grid);
 }
 

@@ -241,3 +241,7 @@ template <> struct projector<parallel_geometry> {
 };
 
 }  // namespace mbirk::detail
+
+#if defined(MBIRK_COMPILED)
+#include "mbirk/instances/projectors.hpp"
+#endif

@@ -278,3 +278,7 @@ denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, view<float const,
 }
 
 }  // namespace mbirk
+
+#if defined(MBIRK_COMPILED)
+#include "mbirk/instances/images.hpp"
+#endif

@@ -140,3 +140,7 @@ void fdk_recon(context<Exec, Instr> const& ctx, cone_scan const& s, view<float c
 }
 
 }  // namespace mbirk
+
+#if defined(MBIRK_COMPILED)
+#include "mbirk/instances/direct_recon.hpp"
+#endif

@@ -329,3 +329,7 @@ recon_record prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
 }
 
 }  // namespace mbirk
+
+#if defined(MBIRK_COMPILED)
+#include "mbirk/instances/recon.hpp"
+#endif

@@ -163,3 +163,7 @@ void gen_weights_mar(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
 }
 
 }  // namespace mbirk
+
+#if defined(MBIRK_COMPILED)
+#include "mbirk/instances/weights.hpp"
+#endif

@@ -37,3 +37,7 @@ void median_filter3d(context<Exec, Instr> const& ctx, view<float const, 3> image
 }
 
 }  // namespace mbirk
+
+#if defined(MBIRK_COMPILED)
+#include "mbirk/instances/images.hpp"
+#endif

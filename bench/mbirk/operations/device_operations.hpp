@@ -1,0 +1,51 @@
+// The operations on devices, in plain C++: what the program mbirk-devices has and the program mbirk, which builds in less than half the time, has not.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "mbirk/exec/emulation/options.hpp"
+#include "operations/operations.hpp"
+
+namespace mbirk::program {
+
+struct cuda_description {
+  std::string device;           ///< "NVIDIA H100 80GB HBM3"
+  std::string runtime, driver;  ///< versions, "13.0"
+  std::string capability;       ///< "9.0"
+  int major, minor, multiprocessors, clock_khz;
+  std::uint64_t memory_bytes;
+  double peak_tflops;  ///< float32 without tensor cores, at the highest clock
+  double memory_gbs;   ///< 1e9 bytes per second, at the highest clock
+};
+
+/// What is observed while an operation runs on a device: at most one of these.
+struct device_observation {
+  instrument::trace_buffer* trace = nullptr;
+  instrument::ledger* counts = nullptr;  ///< emulated devices only
+  bool reuse = true;                     ///< with counts: reuse distances too
+  bool nvtx = false;                     ///< CUDA devices only
+};
+
+/// The operations of one device policy.
+class device_operations {
+ public:
+  virtual ~device_operations() = default;
+  /// Runs an operation that does not run on the host only. @throws mbirk::error
+  virtual void run(std::string_view operation, any_scan const& scan, operands& x, device_observation const& what, caller const& calls) const = 0;
+  /// Null for an emulated device.
+  virtual cuda_description const* description() const noexcept { return nullptr; }
+  /// Between cudaProfilerStart and, when it is destroyed, cudaProfilerStop. Null for an emulated device.
+  virtual std::shared_ptr<void const> profiler_range() const { return nullptr; }
+};
+
+/// What makes them; null in a program without them.
+struct device_factories {
+  std::unique_ptr<device_operations> (*emulated)(exec::emulation_options const&) = nullptr;
+  std::unique_ptr<device_operations> (*cuda)() = nullptr;  ///< @throws device_error when there is no device that can be used
+};
+device_factories const& devices_of_this_program();
+
+}  // namespace mbirk::program

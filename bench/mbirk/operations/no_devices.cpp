@@ -1,0 +1,11 @@
+// The program mbirk has no device policies of its own.
+#include "operations/device_operations.hpp"
+
+namespace mbirk::program {
+
+device_factories const& devices_of_this_program() {
+  static device_factories const none;
+  return none;
+}
+
+}  // namespace mbirk::program

@@ -1,0 +1,8 @@
+// Operations under the instrumentation that is chosen at run time, compiled.
+#include "mbirk/instances/any.hpp"
+
+namespace mbirk {
+
+MBIRK_ALL_OPERATIONS(, instances::any_context)
+
+}  // namespace mbirk
