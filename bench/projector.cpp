@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "mbirk/exec/workspace.hpp"
-#include "mbirk/profile_problem.hpp"
+#include "operations/profile_problem.hpp"
 
 namespace {
 

@@ -1,20 +1,14 @@
 include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 
-# mbirk_own_target(<target>): what all our own programs share: the library, threads, this machine's instructions, warnings.
+# mbirk_own_target(<target>): what all our own programs share: the library, this machine's instructions, warnings.
 function(mbirk_own_target target)
   target_link_libraries(${target} PRIVATE mbirk::mbirk)
-  if(OpenMP_CXX_FOUND)
-    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
-  endif()
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   # CUDA_STANDARD 20 would say this, but CMake 3.25 does not know that nvcc can.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>")
   # The host's half of .cu files gets the same: exec::host must mean one thing in a program.
   if(MBIRK_NATIVE)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-march=native>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
-  endif()
-  if(OpenMP_CXX_FOUND)
-    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${OpenMP_CXX_FLAGS}>")
   endif()
   mbirk_warnings(${target})
 endfunction()

@@ -1,5 +1,5 @@
 # The packages of our own programs and of the library's optional headers. Any of them may be missing: then what needs it is off and says so.
-find_package(OpenMP QUIET COMPONENTS CXX)
+find_package(OpenMP QUIET COMPONENTS CXX)  # for the test of mbirk/exec/openmp.hpp
 foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB LibLZMA GTest benchmark PNG Eigen3)
   find_package(${package} QUIET)
 endforeach()
@@ -9,9 +9,6 @@ check_language(C)
 if(CMAKE_C_COMPILER)
   enable_language(C)
   find_package(HDF5 QUIET COMPONENTS C)
-endif()
-if(NOT OpenMP_CXX_FOUND)
-  message(STATUS "mbirk: threads are off because OpenMP was not found")
 endif()
 
 # mbirk_need(<result> <what> <package>...): sets <result> to whether every package was found, and says what is off otherwise.

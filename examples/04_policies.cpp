@@ -9,7 +9,7 @@
 #include "mbirk/util/phantom.hpp"
 
 template <class Instr> Instr make_instrument(mbirk::instrument::ledger& notes) {
-  if constexpr (Instr::serial) return Instr(notes);
+  if constexpr (Instr::traits.serial) return Instr(notes);
   else return Instr();
 }
 

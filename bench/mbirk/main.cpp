@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "mbirk/version.hpp"
 
 namespace {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "mbirk/context.hpp"
+#include "mbirk/launch.hpp"
+#include "mbirk/memory.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/geometry/scan.hpp"

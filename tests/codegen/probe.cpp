@@ -1,6 +1,6 @@
 // One kernel, compiled three times: through a context without instrumentation, through one that traces (-DMBIRK_TRACING), and as a programmer
 // would write it for AVX2 without any of the library's abstractions of vectors, cursors and policies (-DMBIRK_BY_HAND).
-#include "mbirk/context.hpp"
+#include "mbirk/launch.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/instrument/tracing.hpp"

@@ -1,7 +1,7 @@
 // What the types say: without instrumentation a context is its execution policy, and a kernel reads and writes through plain pointers.
 #include <utility>
 
-#include "mbirk/context.hpp"
+#include "mbirk/launch.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/instrument/tracing.hpp"

@@ -11,7 +11,7 @@ struct almost {
   struct policy_category {};
 #endif
   static constexpr char const* name = "almost";
-  static constexpr bool serial = false, dataless = false;
+  static constexpr mbirk::instrumentation_traits traits{};
   template <class Native> using backend = Native;
   int scope(mbirk::op_info) const { return 0; }
   int stage(char const*) const { return 0; }

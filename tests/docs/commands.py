@@ -94,7 +94,7 @@ def run_blocks(blocks, options, errors):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="mbirk-docs-"))
     try:
         make_root(folder, options)
-        environment = dict(os.environ, PATH=f"{folder}/build/release/bench/mbirk:{folder}/build/release/examples:{os.environ['PATH']}", OMP_WAIT_POLICY="passive")
+        environment = dict(os.environ, PATH=f"{folder}/build/release/bench/mbirk:{folder}/build/release/examples:{os.environ['PATH']}")
         for block in blocks:
             begin = time.monotonic()
             done = subprocess.run(["bash", "-eu", "-c", script_of(block, errors)], cwd=folder, env=environment, stdin=subprocess.DEVNULL,

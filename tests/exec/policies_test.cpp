@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/messages.hpp"
-#include "mbirk/context.hpp"
+#include "mbirk/memory.hpp"
 #include "mbirk/exec/array.hpp"
 #include "mbirk/exec/emulated.hpp"
 #include "mbirk/exec/tuning.hpp"

@@ -329,7 +329,7 @@ class policy {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "brute force";
-  static constexpr bool serial = true, dataless = false;
+  static constexpr instrumentation_traits traits{.serial = true, .observes_arrays = true, .observes_scratch = true};
   template <class Native> using backend = brute::backend<Native::lanes>;
 
   explicit policy(record& into) : into_(&into) {}
@@ -354,13 +354,13 @@ class policy {
   void allocated(char const*, index_t) const {}
   void released(char const*, index_t) const {}
   template <class T> cursor<T> observe(T* data, array_info info) const { return {data, 0, into_->find(data, info, static_cast<int>(sizeof(T))), into_}; }
-  record* observe_scratch(kernel::scratch_layout const& layout, std::byte const* base) const {
+  scratch_memory observe_scratch(kernel::scratch_layout const& layout, std::byte* base) const {
+    scratch_memory const memory{base, into_};
     into_->scratch.clear();
     for (int i = 0; i < layout.parts(); base += layout[i++].bytes)
       into_->scratch.push_back(into_->find(base, {layout[i].name, array_role::scratch, layout[i].bytes / 4}, 4));
-    return into_;
+    return memory;
   }
-  static scratch_memory scratch(std::byte* base, record* in) { return {base, in}; }
 
  private:
   record* into_;

@@ -112,7 +112,7 @@ class observing {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "observing";
-  static constexpr bool serial = true, dataless = false;
+  static constexpr instrumentation_traits traits{.serial = true, .observes_arrays = true, .observes_scratch = true};
   template <class Native> using backend = observed_backend;
 
   explicit observing(observer& by) : by_(&by) {}
@@ -125,12 +125,11 @@ class observing {
   void allocated(char const*, index_t) const {}
   void released(char const*, index_t) const {}
   template <class T> observed_cursor<T> observe(T* data, array_info info) const { return {data, 0, by_->number(info, data), by_}; }
-  observer* observe_scratch(kernel::scratch_layout const& layout, std::byte const*) const {
+  observed_scratch observe_scratch(kernel::scratch_layout const& layout, std::byte* base) const {
     by_->scratch.clear();
     for (int i = 0; i < layout.parts(); ++i) by_->scratch.push_back(by_->number({layout[i].name, array_role::scratch, layout[i].bytes / 4}, nullptr));
-    return by_;
+    return {base, by_};
   }
-  static observed_scratch scratch(std::byte* base, observer* by) { return {base, by}; }
 
  private:
   observer* by_;

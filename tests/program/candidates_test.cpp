@@ -1,12 +1,12 @@
 // The block "candidates": of a profile made up here, of a real one, and of files that are not what they should be.
-#include "candidates.hpp"
+#include "fpga/candidates.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 
-#include "json_field.hpp"
+#include "input/json_field.hpp"
 #include "program.hpp"
 
 namespace mbirk::test {

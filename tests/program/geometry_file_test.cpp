@@ -1,5 +1,5 @@
 // G.json: every form of every field, what must be refused, and that what is written is read back.
-#include "geometry_file.hpp"
+#include "input/geometry_file.hpp"
 
 #include <cmath>
 

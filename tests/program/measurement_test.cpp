@@ -1,5 +1,5 @@
 // Measurements: both formats, blocks, fields, angles, and what must be refused.
-#include "measurement.hpp"
+#include "input/measurement.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -1,5 +1,5 @@
 // Exports of Nsight merged into a profile. The CSV texts are made by hand after the documented formats of nsys stats and ncu; no tool has written them.
-#include "nsight_csv.hpp"
+#include "input/nsight_csv.hpp"
 
 #include <gtest/gtest.h>
 

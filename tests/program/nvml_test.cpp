@@ -1,5 +1,5 @@
 // Devices as the driver's library tells of them: a library that is built for the test, one that will not start, and none.
-#include "nvml.hpp"
+#include "machine/nvml.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

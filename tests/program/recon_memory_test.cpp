@@ -1,9 +1,9 @@
 // Memory: what the machine has, on folders that look like /proc and /sys; what a reconstruction is said to need; checkpoints.
-#include "recon_memory.hpp"
+#include "operations/recon_memory.hpp"
 
 #include <cmath>
 
-#include "checkpoint_file.hpp"
+#include "input/checkpoint_file.hpp"
 #include "mbirk/io/checkpoint.hpp"
 #include "program.hpp"
 

@@ -4,9 +4,9 @@
 
 #include "mbirk/io/checkpoint.hpp"
 #include "mbirk/io/recon_hdf5.hpp"
+#include "operations/recon_memory.hpp"
+#include "operations/recon_run.hpp"
 #include "program.hpp"
-#include "recon_memory.hpp"
-#include "recon_run.hpp"
 
 namespace mbirk::test {
 namespace {

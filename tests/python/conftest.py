@@ -1,14 +1,12 @@
 """Cases of tests/golden and a small scan that several tests share."""
 
 import json
-import os
 import pathlib
 
 import numpy as np
 import pytest
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before OpenMP starts: a thread that waits leaves its core to others
-import mbirk  # noqa: E402
+import mbirk
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 CASES = ("parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved")

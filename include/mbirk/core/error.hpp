@@ -26,6 +26,7 @@ struct parameter_error : error { using error::error; };   ///< a parameter has a
 struct index_error : error { using error::error; };       ///< a pixel index lies outside the reconstruction
 struct io_error : error { using error::error; };          ///< a file is missing, truncated or not what it should be
 struct allocation_error : error { using error::error; };  ///< memory ran out; says how much was asked for
+struct thread_error : error { using error::error; };      ///< the system has not as many threads as were asked for
 struct device_error : error { using error::error; };      ///< a call of the device's runtime failed; says which one and why
 
 /// Throws Error(message()) unless ok. message is a callable, so that the good path builds no text.

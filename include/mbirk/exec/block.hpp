@@ -30,6 +30,14 @@ struct kernel_info {
   int threads = 0;
   index_t shared_bytes = 0;
   int registers = 0, occupancy = 0;  ///< of a thread; percent of the warps that a multiprocessor holds. 0: not known
+  void (*describe)(void const* exec, kernel_info&) = nullptr;  ///< asks the runtime of the device for the line above, which is a call for each launch
+
+  /// With what the execution policy knows of the compiled kernel.
+  kernel_info described(void const* exec) const {
+    kernel_info k = *this;
+    if (describe) describe(exec, k);
+    return k;
+  }
 };
 
 inline constexpr int warp_lanes = 32;

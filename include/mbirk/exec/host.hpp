@@ -1,4 +1,4 @@
-// The host policy: OpenMP threads (one thread where the program is built without OpenMP) and this machine's vectors.
+// The host policy: a pool of threads, or another runner of tasks, and the vectors of this machine.
 #pragma once
 
 #include <chrono>
@@ -6,11 +6,8 @@
 #include <string>
 #include <string_view>
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 #include "mbirk/exec/concepts.hpp"
+#include "mbirk/exec/thread_pool.hpp"
 #include "mbirk/simd/pack.hpp"
 
 namespace mbirk::exec {
@@ -23,39 +20,34 @@ class host {
   using mark = std::chrono::steady_clock::time_point;
   static constexpr std::string_view name = "host";
 
-  /// @param threads   how many to use at most; 0 for all that OpenMP offers.
+  /// @param threads   maximum number of threads; 0 for as many as the process can run at the same time (available_processors()).
   /// @param resource  where temporaries come from; null for the default resource of the standard library.
   explicit host(int threads = 0, std::pmr::memory_resource* resource = nullptr) noexcept : threads_(threads), resource_(resource) {}
+  /// @param runner  runs the loops instead of default_pool(); must outlive the policy and its copies.
+  explicit host(task_runner& runner, int threads = 0, std::pmr::memory_resource* resource = nullptr) noexcept
+      : threads_(threads), resource_(resource), runner_(&runner) {}
 
   static bool available() noexcept { return true; }
 
-  int threads() const noexcept {
-#if defined(_OPENMP)
-    return threads_ > 0 ? threads_ : omp_get_max_threads();
-#else
-    return 1;
-#endif
-  }
+  task_runner& runner() const { return runner_ ? *runner_ : default_pool(); }
+  int threads() const { return threads_ > 0 ? threads_ : runner().threads(); }
   std::pmr::memory_resource* resource() const noexcept { return resource_ ? resource_ : std::pmr::get_default_resource(); }
   void* allocate(std::size_t bytes) const { return resource()->allocate(bytes, 64); }
   void deallocate(void* p, std::size_t bytes) const noexcept { resource()->deallocate(p, bytes, 64); }
   std::string memory_text() const { return {}; }
 
-  int workers(index_t tasks) const noexcept {
+  int workers(index_t tasks) const {
     index_t const most = threads();
     return static_cast<int>(tasks < most ? (tasks < 1 ? 1 : tasks) : most);
   }
 
-  /// task(i, worker) for 0 <= i < tasks. Tasks write disjoint memory, so results do not depend on who runs what.
-  template <class Task> void for_each(index_t tasks, [[maybe_unused]] int workers, Task const& task) const {
-#if defined(_OPENMP)
+  /// task(i, worker) for 0 <= i < tasks. Tasks write disjoint memory, so results do not depend on which thread runs which.
+  template <class Task> void for_each(index_t tasks, int workers, Task const& task) const {
     if (workers > 1) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(workers)
-      for (index_t i = 0; i < tasks; ++i) task(i, omp_get_thread_num());
-      return;
+      runner().run(tasks, workers, task_ref(task));
+    } else {
+      for (index_t i = 0; i < tasks; ++i) task(i, 0);
     }
-#endif
-    for (index_t i = 0; i < tasks; ++i) task(i, 0);
   }
 
   mark record() const noexcept { return std::chrono::steady_clock::now(); }
@@ -65,6 +57,7 @@ class host {
  private:
   int threads_;
   std::pmr::memory_resource* resource_;
+  task_runner* runner_ = nullptr;
 };
 
 static_assert(execution_policy<host>);

@@ -1,4 +1,4 @@
-// Two instrumentation policies at once. At most one of them may watch data access.
+// Two instrumentation policies at once. At most one of them may observe data access.
 #pragma once
 
 #include <cstddef>
@@ -9,77 +9,86 @@
 
 namespace mbirk::instrument {
 
-namespace detail {
-
-struct no_guard {
-  constexpr void did(int) const noexcept {}
-};
-template <class Instr, class Exec> auto kernel_guard(Instr const& instr, Exec const& exec, kernel_info const& k) {
-  if constexpr (requires { instr.kernel(exec, k); }) return instr.kernel(exec, k);
-  else return no_guard{};
-}
-template <class Instr, class Exec> auto copy_guard(Instr const& instr, Exec const& exec, char const* what, index_t bytes) {
-  if constexpr (requires { instr.copy(exec, what, bytes); }) return instr.copy(exec, what, bytes);
-  else return no_guard{};
-}
-
-}  // namespace detail
-
+/// Reports everything to `a` and to `b`; guards of `b` end first.
 template <instrumentation_policy A, instrumentation_policy B> struct both {
-  static constexpr bool a_watches = requires(A const& a, float* p, array_info i) { a.observe(p, i); };
-  static constexpr bool b_watches = requires(B const& b, float* p, array_info i) { b.observe(p, i); };
-  static_assert(!(a_watches && b_watches), "both<A, B>: two policies that watch data access cannot be combined");
+  static_assert(!(A::traits.observes_arrays && B::traits.observes_arrays), "both<A, B>: two policies that watch data access cannot be combined");
 
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "both";
-  static constexpr bool serial = A::serial || B::serial, dataless = A::dataless || B::dataless;
-  template <class Native> using backend = typename std::conditional_t<a_watches, A, B>::template backend<Native>;
+  static constexpr instrumentation_traits traits{.serial = A::traits.serial || B::traits.serial,
+                                                 .has_data = A::traits.has_data && B::traits.has_data,
+                                                 .runs_kernels = A::traits.runs_kernels && B::traits.runs_kernels,
+                                                 .observes_kernels = A::traits.observes_kernels || B::traits.observes_kernels,
+                                                 .observes_copies = A::traits.observes_copies || B::traits.observes_copies,
+                                                 .observes_arrays = A::traits.observes_arrays || B::traits.observes_arrays,
+                                                 .observes_scratch = A::traits.observes_scratch || B::traits.observes_scratch,
+                                                 .observes_release = A::traits.observes_release || B::traits.observes_release};
+  template <class Native> using backend = typename std::conditional_t<A::traits.observes_arrays, A, B>::template backend<Native>;
 
   [[no_unique_address]] A a{};
   [[no_unique_address]] B b{};
 
-  template <class GuardA, class GuardB> struct guard { GuardA a; GuardB b; };
-  template <class GuardA, class GuardB> struct launch_guard {
+  template <class GuardA, class GuardB> struct guard {
     GuardA a;
     GuardB b;
-    void did(int worker) noexcept { a.did(worker), b.did(worker); }
+    void task_done(int worker) noexcept {
+      a.task_done(worker);
+      b.task_done(worker);
+    }
   };
   [[nodiscard]] auto scope(op_info op) const { return guard<decltype(a.scope(op)), decltype(b.scope(op))>{a.scope(op), b.scope(op)}; }
   [[nodiscard]] auto stage(char const* what) const { return guard<decltype(a.stage(what)), decltype(b.stage(what))>{a.stage(what), b.stage(what)}; }
-  void allocated(char const* what, index_t bytes) const { a.allocated(what, bytes), b.allocated(what, bytes); }
-  void released(char const* what, index_t bytes) const { a.released(what, bytes), b.released(what, bytes); }
-  template <class Exec> [[nodiscard]] auto kernel(Exec const& exec, kernel_info const& k) const {
-    return launch_guard<decltype(detail::kernel_guard(a, exec, k)), decltype(detail::kernel_guard(b, exec, k))>{detail::kernel_guard(a, exec, k),
-                                                                                                             detail::kernel_guard(b, exec, k)};
+  void allocated(char const* what, index_t bytes) const {
+    a.allocated(what, bytes);
+    b.allocated(what, bytes);
   }
-  template <class Exec> [[nodiscard]] auto copy(Exec const& exec, char const* what, index_t bytes) const {
-    return guard<decltype(detail::copy_guard(a, exec, what, bytes)), decltype(detail::copy_guard(b, exec, what, bytes))>{
-        detail::copy_guard(a, exec, what, bytes), detail::copy_guard(b, exec, what, bytes)};
+  void released(char const* what, index_t bytes) const {
+    a.released(what, bytes);
+    b.released(what, bytes);
+  }
+  template <class Exec>
+  [[nodiscard]] auto kernel(Exec const& exec, kernel_info const& k) const
+    requires(traits.observes_kernels)
+  {
+    return guard<decltype(observe_kernel(a, exec, k)), decltype(observe_kernel(b, exec, k))>{observe_kernel(a, exec, k), observe_kernel(b, exec, k)};
+  }
+  template <class Exec>
+  [[nodiscard]] auto copy(Exec const& exec, char const* what, index_t bytes) const
+    requires(traits.observes_copies)
+  {
+    return guard<decltype(observe_copy(a, exec, what, bytes)), decltype(observe_copy(b, exec, what, bytes))>{observe_copy(a, exec, what, bytes),
+                                                                                                           observe_copy(b, exec, what, bytes)};
   }
   void finished(void const* data, char const* what) const
-    requires(a_watches || b_watches)
+    requires(traits.observes_release)
   {
-    watcher().finished(data, what);
+    if constexpr (A::traits.observes_release) a.finished(data, what);
+    if constexpr (B::traits.observes_release) b.finished(data, what);
   }
-  template <class T> auto observe(T* data, array_info info) const
-    requires(a_watches || b_watches)
+  template <class T>
+  auto observe(T* data, array_info info) const
+    requires(traits.observes_arrays)
   {
-    return watcher().observe(data, info);
+    return observer().observe(data, info);
   }
-  template <class Layout> auto observe_scratch(Layout const& layout, std::byte const* base) const
-    requires(a_watches || b_watches)
+  template <class Layout>
+  auto observe_scratch(Layout const& layout, std::byte* base) const
+    requires(traits.observes_scratch)
   {
-    return watcher().observe_scratch(layout, base);
-  }
-  template <class Tallies> auto scratch(std::byte* base, Tallies tallies) const
-    requires(a_watches || b_watches)
-  {
-    return watcher().scratch(base, tallies);
+    return observer().observe_scratch(layout, base);
   }
 
  private:
-  auto const& watcher() const {
-    if constexpr (a_watches) return a;
+  template <class Instr, class Exec> static auto observe_kernel(Instr const& instr, Exec const& exec, kernel_info const& k) {
+    if constexpr (Instr::traits.observes_kernels) return instr.kernel(exec, k);
+    else return no_guard{};
+  }
+  template <class Instr, class Exec> static auto observe_copy(Instr const& instr, Exec const& exec, char const* what, index_t bytes) {
+    if constexpr (Instr::traits.observes_copies) return instr.copy(exec, what, bytes);
+    else return no_guard{};
+  }
+  auto const& observer() const {
+    if constexpr (A::traits.observes_arrays) return a;
     else return b;
   }
 };

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <string_view>
+#include <type_traits>
 
 #include "mbirk/core/index.hpp"
 #include "mbirk/exec/block.hpp"
@@ -38,19 +39,41 @@ struct array_info {
   index_t elements;  ///< of the memory it spans
 };
 
-/// What is noticed while an operation runs.
+/// The guard of what a policy does not observe.
+struct no_guard {
+  constexpr void task_done(int /*worker*/) const noexcept {}
+};
+
+/// What a policy wants to know, and what may be taken for granted under it. Every optional member of a policy is announced here, so that a misspelt hook is
+/// a compile-time error instead of a hook that is never called.
+struct instrumentation_traits {
+  bool serial = false;             ///< tasks must run in index order on one thread
+  bool has_data = true;            ///< false: arrays of samples and voxels have no data (cost model, sizing)
+  bool runs_kernels = true;        ///< false: launches only announce their scratch (sizing)
+  bool observes_kernels = false;   ///< kernel(exec, kernel_info) returns a guard around a launch; on the host task_done(worker) follows each task
+  bool observes_copies = false;    ///< copy(exec, "MemcpyHtoD", bytes) returns a guard around a transfer
+  bool observes_arrays = false;    ///< observe(pointer, array_info) returns what kernels read and write through
+  bool observes_scratch = false;   ///< observe_scratch(layout, base) returns what each task gets as its scratch
+  bool observes_release = false;   ///< finished(data, "name") is called before the memory of a temporary is given back
+};
+
+namespace detail {
+
+template <class T> concept has_array_hook = requires(T const& t, float* p, array_info a) { t.observe(p, a); };
+template <class T> concept has_release_hook = requires(T const& t, void const* p) { t.finished(p, "name"); };
+
+}  // namespace detail
+
+/// What is observed while an operation runs. Policies are values; copies report to the same place.
 ///
-/// Optional, found where it is there: kernel(exec, kernel_info) and copy(exec, "MemcpyHtoD", bytes) return guards around a launch and a transfer; the guard of a
-/// kernel on the host is told of each finished task by did(worker). finished(data, "name") is told of a temporary before its memory is given back.
-///
-/// backend<Native>: the kernels' vocabulary; Native itself unless data access is watched.
-/// serial: tasks must run in index order on one thread. dataless: arrays have no data (the cost model).
+/// backend<Native> is the vocabulary of the kernels: Native itself unless data access is observed.
 template <class T>
 concept instrumentation_policy =
-    std::same_as<typename T::policy_category, instrumentation_policy_tag> && std::copyable<T> && requires(T const& t, op_info op, index_t bytes) {
+    std::same_as<typename T::policy_category, instrumentation_policy_tag> && std::copyable<T> &&
+    std::same_as<std::remove_const_t<decltype(T::traits)>, instrumentation_traits> &&
+    (T::traits.observes_arrays == detail::has_array_hook<T>) && (T::traits.observes_release == detail::has_release_hook<T>) &&
+    requires(T const& t, op_info op, index_t bytes) {
       { T::name } -> std::convertible_to<std::string_view>;
-      { T::serial } -> std::convertible_to<bool>;
-      { T::dataless } -> std::convertible_to<bool>;
       t.scope(op);      // a guard for the operation
       t.stage("name");  // a guard for one step of it
       t.allocated("name", bytes);

@@ -89,6 +89,7 @@ class open_operation {
       t.read.resize(words), t.written.resize(words), t.total_read.resize(words), t.total_written.resize(words);
       if (has(what_, level::ranges) && info.role == array_role::temporary) t.fresh.resize(words);
     }
+    t.tracked = has(what_, level::unique | level::reuse);
     if (has(what_, level::reuse)) {
       index_t const lines = ceil_div(bytes, reuse_engine::line_bytes) + 1;
       t.reuse = reuse_engine(lines);
@@ -214,7 +215,7 @@ class counting_launch {
   }
   counting_launch(counting_launch const&) = delete;
   counting_launch& operator=(counting_launch const&) = delete;
-  void did(int) const noexcept {}
+  void task_done(int) const noexcept {}
 
  private:
   open_operation* in_;
@@ -222,16 +223,17 @@ class counting_launch {
   kernel_record before_;
 };
 
-template <class Native, level Level, bool Dataless> struct counting_backend { using type = counted<Native, Level>; };
-template <class Native, level Level> struct counting_backend<Native, Level, true> { using type = counted<dataless<Native>, Level, Native>; };
+template <class Native, bool Dataless> struct counting_backend { using type = counted<Native>; };
+template <class Native> struct counting_backend<Native, true> { using type = counted<dataless<Native>, Native>; };
 
 template <level Level, bool Dataless> class counting_policy {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = Dataless ? "model" : "counting";
-  static constexpr bool serial = true;  // tasks in index order on one thread: reuse has one meaning, and counters need no merging
-  static constexpr bool dataless = Dataless;
-  template <class Native> using backend = typename counting_backend<Native, Level, Dataless>::type;
+  // Tasks in index order on one thread: reuse has one meaning, and counters need no merging.
+  static constexpr instrumentation_traits traits{.serial = true, .has_data = !Dataless, .observes_kernels = true,
+                                                 .observes_arrays = true, .observes_scratch = true, .observes_release = true};
+  template <class Native> using backend = typename counting_backend<Native, Dataless>::type;
 
   /// Records go to `into`, which must outlive the policy. One operation at a time. @param reuse  false leaves out reuse distances, which cost
   /// ten times the rest, where the level has them.
@@ -252,9 +254,7 @@ template <level Level, bool Dataless> class counting_policy {
     require<error>(into_->open != nullptr, [] { return "counting: an array is observed outside of any operation"; });
     return {data, 0, &into_->open->tally(data, info, type_name<T>(), static_cast<int>(sizeof(T)))};
   }
-  /// Tallies of a kernel's scratch parts; kernels get them with the base of their worker.
-  array_tally* const* observe_scratch(kernel::scratch_layout const& layout, std::byte const* base) const { return into_->open->scratch(layout, base); }
-  static counted_scratch scratch(std::byte* base, array_tally* const* tallies) noexcept { return {base, tallies}; }
+  counted_scratch observe_scratch(kernel::scratch_layout const& layout, std::byte* base) const { return {base, into_->open->scratch(layout, base)}; }
 
  private:
   ledger* into_;

@@ -178,7 +178,7 @@ template <class T> struct counted_cursor {
 };
 
 /// Wraps Fast: the same text, every operation and access counted. Geometry: the backend of weights and indices, which has data in the model too.
-template <class Fast, level Level, class Native = Fast> struct counted {
+template <class Fast, class Native = Fast> struct counted {
   static constexpr int lanes = Fast::lanes;
   static constexpr bool has_data = Fast::has_data;
   static constexpr bool watches = true;
@@ -186,7 +186,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   using ints = counted_ints<Fast>;
   using wide = counted_wide<Native>;
   using sums = counted_sums<Fast>;
-  using geometry = counted<Native, Level>;
+  using geometry = counted<Native>;
   template <class T> using cursor = counted_cursor<T>;
 
   template <class T> static MBIRK_HOST_INLINE void note_load(counted_cursor<T> const& c, int n) {
@@ -199,7 +199,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
     note_request(c, n);
     c.tally->now.stores += 1;
     c.tally->now.bytes_stored += static_cast<std::uint64_t>(n) * sizeof(T);
-    if constexpr (has(Level, level::unique | level::reuse)) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
+    if (c.tally->tracked) c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), true);
   }
 
   template <class T> static MBIRK_HOST_INLINE pack load(counted_cursor<T> c) {
@@ -364,7 +364,7 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   template <class T> static MBIRK_HOST_INLINE void note_elements_loaded(counted_cursor<T> const& c, int n) {
     c.tally->now.loads += 1;
     c.tally->now.bytes_loaded += static_cast<std::uint64_t>(n) * sizeof(T);
-    if constexpr (has(Level, level::unique | level::reuse)) touch(*c.tally, c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
+    if (c.tally->tracked) c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
   }
   /// A warp's access to neighbours: the sectors that it covers. Arrays begin at a sector, as device memory does.
   template <class T> static MBIRK_HOST_INLINE void note_request(counted_cursor<T> const& c, int n) {
@@ -390,33 +390,6 @@ template <class Fast, level Level, class Native = Fast> struct counted {
   }
   static MBIRK_HOST_INLINE void count_reduction() {
     for (int n = lanes; n > 1; n /= 2) tick<Fast, number::f32, operation::permute>(), tick<Fast, number::f32, operation::min_max>();
-  }
-
-  /// The words, and lines, that an access covers.
-  static void touch(array_tally& t, index_t byte, int bytes, bool store) {
-    if (byte < 0 || byte + bytes > t.elements * t.item_bytes) [[unlikely]] {
-      ++t.outside;
-      return;
-    }
-    if constexpr (has(Level, level::unique)) {
-      auto const word = static_cast<std::size_t>(byte / 4);
-      int const n = static_cast<int>((byte + bytes - 1) / 4 - byte / 4) + 1, shift = static_cast<int>(word % 64);
-      std::uint64_t const ones = n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
-      mark(t, word / 64, ones << shift, store);
-      if (shift + n > 64) mark(t, word / 64 + 1, ones >> (64 - shift), store);
-    }
-    if constexpr (has(Level, level::reuse)) {
-      if (!t.all_lines) return;  // left out of this run
-      for (index_t line = byte / reuse_engine::line_bytes; line <= (byte + bytes - 1) / reuse_engine::line_bytes; ++line) {
-        bool const full = byte <= line * reuse_engine::line_bytes && byte + bytes >= (line + 1) * reuse_engine::line_bytes;
-        t.reuse.touch(static_cast<std::uint32_t>(line), store, full);
-        t.all_lines->touch(t.first_line + static_cast<std::uint32_t>(line), store, full);
-      }
-    }
-  }
-  static MBIRK_HOST_INLINE void mark(array_tally& t, std::size_t at, std::uint64_t words, bool store) {
-    if (store) t.written[at] |= words;
-    else t.read[at] |= words & ~t.written[at];
   }
 };
 

@@ -16,12 +16,13 @@
 
 namespace mbirk::instrument {
 
-/// What is counted beside operations and bytes. Levels are constants of the policy's type, so a cheap one pays nothing for the others.
+/// What is counted beside operations and bytes. Kernels are compiled once for all levels; a cheap one skips the work of the others.
 enum class level : unsigned {
   operations = 0,
   unique = 1,  ///< unique bytes: a bit per 4-byte word
   reuse = 2,   ///< stack distances in 64-byte lines, of all arrays together and of each
   ranges = 4,  ///< values of arguments and outputs; with unique, those that kernels wrote into temporaries
+  all = 7,
 };
 constexpr level operator|(level a, level b) noexcept { return level{static_cast<unsigned>(a) | static_cast<unsigned>(b)}; }
 constexpr bool has(level all, level one) noexcept { return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0; }
@@ -80,6 +81,7 @@ struct access_counts {
 
 /// One array under watch. Kernels hold pointers to it, so it never moves.
 struct array_tally {
+  bool tracked = false;  ///< whether touch() is worth calling
   char const* name = nullptr;
   array_role role = array_role::temporary;
   char const* type = nullptr;
@@ -96,6 +98,33 @@ struct array_tally {
   reuse_engine reuse;
   reuse_engine* all_lines = nullptr;  ///< the engine that sees all arrays
   std::uint32_t first_line = 0;       ///< of this array in it
+
+  /// Notes the words, and lines, that an access covers.
+  MBIRK_HOST_NOINLINE void touch(index_t byte, int bytes, bool store) {
+    if (byte < 0 || byte + bytes > elements * item_bytes) [[unlikely]] {
+      ++outside;
+      return;
+    }
+    if (!read.empty()) {
+      auto const word = static_cast<std::size_t>(byte / 4);
+      int const n = static_cast<int>((byte + bytes - 1) / 4 - byte / 4) + 1, shift = static_cast<int>(word % 64);
+      std::uint64_t const ones = n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+      mark(word / 64, ones << shift, store);
+      if (shift + n > 64) mark(word / 64 + 1, ones >> (64 - shift), store);
+    }
+    if (!all_lines) return;
+    for (index_t line = byte / reuse_engine::line_bytes; line <= (byte + bytes - 1) / reuse_engine::line_bytes; ++line) {
+      bool const full = byte <= line * reuse_engine::line_bytes && byte + bytes >= (line + 1) * reuse_engine::line_bytes;
+      reuse.touch(static_cast<std::uint32_t>(line), store, full);
+      all_lines->touch(first_line + static_cast<std::uint32_t>(line), store, full);
+    }
+  }
+
+ private:
+  void mark(std::size_t at, std::uint64_t words, bool store) {
+    if (store) written[at] |= words;
+    else read[at] |= words & ~written[at];
+  }
 };
 
 struct array_record {

@@ -224,7 +224,7 @@ class live {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "live";
-  static constexpr bool serial = false, dataless = false;
+  static constexpr instrumentation_traits traits{};
   template <class Native> using backend = Native;
 
   live() = default;

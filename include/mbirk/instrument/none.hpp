@@ -1,4 +1,4 @@
-// Notices nothing, and costs nothing: empty guards, the native backend, plain pointers.
+// Observes nothing and costs nothing: empty guards, the native backend, plain pointers.
 #pragma once
 
 #include "mbirk/instrument/concepts.hpp"
@@ -8,7 +8,7 @@ namespace mbirk::instrument {
 struct none {
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "none";
-  static constexpr bool serial = false, dataless = false;
+  static constexpr instrumentation_traits traits{};
   template <class Native> using backend = Native;
 
   struct guard {};

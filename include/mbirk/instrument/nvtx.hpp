@@ -44,8 +44,7 @@ class nvtx {
 
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "nvtx";
-  static constexpr bool serial = false, dataless = false;
-  static constexpr bool needs_no_description = true;  ///< of a kernel: registers and the like cost a call of the runtime at each launch
+  static constexpr instrumentation_traits traits{.observes_kernels = true};
   template <class Native> using backend = Native;  // the kernels of `none`
 
   /// Asks NVTX whether a tool listens, which is decided for a process at its first use. Copies share what they have registered.
@@ -60,7 +59,7 @@ class nvtx {
     }
     guard(guard const&) = delete;
     guard& operator=(guard const&) = delete;
-    constexpr void did(int) const noexcept {}
+    constexpr void task_done(int) const noexcept {}
 
    private:
     nvtxDomainHandle_t in_;

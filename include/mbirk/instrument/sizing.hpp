@@ -82,8 +82,7 @@ class sizing {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "sizing";
-  static constexpr bool serial = false, dataless = true;
-  static constexpr bool dry = true;  ///< kernels are not run
+  static constexpr instrumentation_traits traits{.has_data = false, .runs_kernels = false, .observes_arrays = true};
   template <class Native> using backend = detail::without_data<Native>;
 
   /// `into` must outlive the policy.

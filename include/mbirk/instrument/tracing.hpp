@@ -33,7 +33,7 @@ class tracing {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "tracing";
-  static constexpr bool serial = false, dataless = false;
+  static constexpr instrumentation_traits traits{.observes_kernels = true, .observes_copies = true};
   template <class Native> using backend = Native;  // the kernels of `none`
 
   /// Events go to `into`, which must outlive the policy.
@@ -82,7 +82,7 @@ class tracing {
     host_kernel& operator=(host_kernel const&) = delete;
 
     /// A task of the kernel is done.
-    void did(int worker) noexcept {
+    void task_done(int worker) noexcept {
       auto& mine = shares_[static_cast<std::size_t>(worker)];
       if (++mine.tasks < mine.next) return;
       auto const now = into_.now(), took = now - (mine.tasks_read > 0 ? mine.read : event_.begin);
@@ -144,7 +144,7 @@ class tracing {
 
   template <class Exec> [[nodiscard]] auto kernel(Exec const& exec, kernel_info const& k) const {
     if constexpr (block_policy<Exec>)
-      return queued<Exec>(*into_, exec, {k.name, event_kind::kernel, 0, 0, k.tasks, 0, 0, 0, 0, into_->text(detail::launch_text(k))});
+      return queued<Exec>(*into_, exec, {k.name, event_kind::kernel, 0, 0, k.tasks, 0, 0, 0, 0, into_->text(detail::launch_text(k.described(&exec)))});
     else return host_kernel(*into_, k, k.workers);
   }
   /// @param what  "MemcpyHtoD", "MemcpyDtoH", "MemcpyDtoD" or "Memset"

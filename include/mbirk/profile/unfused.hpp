@@ -98,7 +98,7 @@ template <class Context>
 void forward_inside(Context const& ctx, cone_scan const& s, const_cursor<Context> cylinders, placed_plan<Context> const& plan, cursor<Context> inside,
                     kernel::chunked_shape const& shape) {
   using B = typename Context::backend;
-  each_turn(ctx, s, plan, shape, ctx.exec.workers(decltype(ctx.instr)::serial ? 1 : 8), [&](auto const& stage) {
+  each_turn(ctx, s, plan, shape, ctx.exec.workers(decltype(ctx.instr)::traits.serial ? 1 : 8), [&](auto const& stage) {
     run_stage(ctx, "rows", stage.tasks(), kernel::cone_resample_columns<B>{stage, cylinders});
     run_stage(ctx, "channels", stage.views, kernel::cone_scatter_columns<B>{stage, inside});
   });

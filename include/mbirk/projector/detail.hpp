@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "mbirk/context.hpp"
+#include "mbirk/launch.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/shared/epilogue.hpp"
@@ -19,7 +19,7 @@ namespace mbirk::detail {
 template <class Exec, class Instr, class T, int Rank>
 void check(context<Exec, Instr> const&, view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation,
            char const* name, char const* axes, site w = site::current()) {
-  if constexpr (Instr::dataless) require_extents(v, shape, operation, name, axes, w);
+  if constexpr (!Instr::traits.has_data) require_extents(v, shape, operation, name, axes, w);
   else require_shape(v, shape, operation, name, axes, w);
 }
 
@@ -85,7 +85,7 @@ template <class Context> index_t views_of_a_task(index_t views) {
 }
 
 /// How many workers share the views of a projection or the groups of a back projection, where no sum depends on that. One where work is counted.
-template <class Exec, class Instr> int workers_for(context<Exec, Instr> const& ctx, index_t parts) { return Instr::serial ? 1 : ctx.exec.workers(parts); }
+template <class Exec, class Instr> int workers_for(context<Exec, Instr> const& ctx, index_t parts) { return Instr::traits.serial ? 1 : ctx.exec.workers(parts); }
 
 /// Views of a task of a projection that is kept: many, because each task reads the whole volume, but there are two tasks for every worker.
 template <class Context> index_t fitting_views(Context const& ctx, index_t views, index_t chunks) {

@@ -270,7 +270,7 @@ denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, view<float const,
   detail::check(ctx, image, shape, name, "image", "(rows, cols, slices)");
   detail::check(ctx, output, shape, name, "output", "(rows, cols, slices)");
   if (options.init_image) detail::check(ctx, *options.init_image, shape, name, "init_image", "(rows, cols, slices)");
-  require(Instr::dataless || output.data() != image.data(), [&] {
+  require(!Instr::traits.has_data || output.data() != image.data(), [&] {
     return std::string(name) + ": output is the image itself, expected memory of its own";
   });
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, image.size() * options.max_iterations});

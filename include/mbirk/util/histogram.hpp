@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "mbirk/context.hpp"
+#include "mbirk/launch.hpp"
 #include "mbirk/kernel/shared/histogram.hpp"
 
 namespace mbirk::detail {

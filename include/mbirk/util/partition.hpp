@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "mbirk/context.hpp"
+#include "mbirk/launch.hpp"
 #include "mbirk/core/error.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "mbirk/context.hpp"
+#include "mbirk/launch.hpp"
 #include "mbirk/core/finite.hpp"
 
 namespace mbirk {

@@ -1,0 +1,32 @@
+// The options of candidates, for the commands that judge them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/command.hpp"
+#include "fpga/candidates.hpp"
+
+namespace mbirk::program {
+
+struct candidate_options {
+  std::vector<std::string> devices;
+  int iterations = 0;  ///< 0: not given
+
+  bool given() const { return iterations > 0 || !devices.empty(); }
+  /// @throws io_error, one line, when a file is not what it should be.
+  candidate_settings settings() const {
+    candidate_settings s{.devices = devices_with(devices)};
+    if (iterations > 0) s.iterations = iterations;
+    return s;
+  }
+};
+
+inline void add_candidate_options(CLI::App& command, candidate_options& options) {
+  command.add_option("--device", options.devices, "A device beside those that are known, as JSON (docs/fpga.md); may be given several times")
+      ->type_name("FILE")->allow_extra_args(false);
+  command.add_option("--iterations-per-transfer", options.iterations, "Iterations of a reconstruction for which an FPGA is sent its arrays once (default: 15)")
+      ->check(CLI::Range(1, 1'000'000))->type_name("N");
+}
+
+}  // namespace mbirk::program

@@ -1,0 +1,126 @@
+#include "commands/profile_measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "mbirk/core/difference.hpp"
+#include "mbirk/profile/statistics.hpp"
+#include "operations/unfused.hpp"
+#include "output/cost_json.hpp"
+
+namespace mbirk::program {
+namespace {
+
+using json = nlohmann::json;
+
+// An exact count of a cone projection takes seconds at 256 and grows with N^4. Reuse distances cost ten times more.
+constexpr index_t largest_counted = 256, largest_reuse = 128;
+// The kernels of a device run a fiber for every thread when they are emulated: seconds for all operations at 32, and fifteen times as long at 64.
+constexpr index_t largest_emulated = 32;
+
+json repeated(std::function<call_cost()> const& call, transfer_counts& transfers) {
+  std::vector<double> times;
+  double total = 0;
+  while (times.empty() || (total < 0.05 && times.size() < 25)) {
+    auto const cost = call();
+    total += times.emplace_back(cost.seconds);
+    transfers = cost.transfers;
+  }
+  std::sort(times.begin(), times.end());
+  return {{"time", times[times.size() / 2]}, {"traced", false}, {"calls", times.size()}, {"min", times.front()}, {"max", times.back()}};
+}
+
+json form_json(double time, instrument::op_record const* counts) {
+  json j{{"time", time}};
+  if (!counts) return j;
+  j["flops"] = counts->operations.flops(), j["bytes accessed"] = bytes_accessed(counts->arrays), j["stage bytes"] = stage_bytes(*counts);
+  j["temporaries"] = json::object();
+  for (auto const& a : counts->arrays)
+    if (a.role == array_role::temporary)
+      j["temporaries"][a.name] = {{"bytes", a.elements * a.item_bytes}, {"bytes moved", a.counts.bytes_loaded + a.counts.bytes_stored}};
+  return j;
+}
+
+}  // namespace
+
+void measured_operation::run(int run, caller const& calls) {
+  bool const marked = !range.empty() && run > 2;
+  policy.run(*entry.op, problem.scan(), data, {.trace = run == 2 ? &trace.marks() : nullptr, .nvtx = marked, .profiler_range = marked, .range = range}, calls);
+}
+
+json measured_operation::measure(int run_number) {
+  json one;
+  transfer_counts t;
+  run(run_number, [&](auto const& call) {
+    if (run_number > 2) {
+      one = repeated(call, t);
+    } else {
+      auto const cost = run_number == 2 ? trace.traced(entry.name, call) : call();
+      one = {{"time", cost.seconds}, {"traced", run_number == 2}}, t = cost.transfers;
+      if (run_number == 1) one["warm_up"] = true;
+    }
+  });
+  if (policy.has_blocks()) one.update({{"uploads", t.uploads}, {"bytes_up", t.bytes_up}, {"downloads", t.downloads}, {"bytes_down", t.bytes_down}});
+  return one;
+}
+
+operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n <= largest_counted) {
+  auto const& op = *m.entry.op;
+  instrument::ledger records;
+  if (counted) op.run(context{m.policy.host(), counting{records, n <= largest_reuse}}, m.problem.scan(), m.data);
+  else records.add(model_operation(m.entry, problem_shape::cube(n)).record);
+  host = records.last();
+  cost = cost_json(host, counted ? "counted" : "model", op.minimal_flops(m.problem.scan(), m.data), m.policy.host().threads());
+  if (m.policy.has_blocks()) cost["policy"] = "host";  // whose kernels were counted
+  if (n > largest_emulated || op.only_on_host) return;
+  instrument::ledger emulated;
+  op.run(context{exec::emulated(), counting{emulated, false}}, m.problem.scan(), m.data);
+  device = emulated.last();
+  json access = cost_json(*device, "counted", 0, 1);  // what the host's kernels do not have is how warps access memory
+  for (auto const* field : {"memory", "items", "stages", "transfers"}) access.erase(field);
+  access["policy"] = "emulated";
+  cost["device"] = std::move(access);
+}
+
+json measured_operation::measure_unfused(index_t n, int runs, double time, instrument::op_record const* fused) {
+  auto const& op = *entry.op;
+  if (!has_unfused(op.name)) return nullptr;
+  auto x = problem.make_operands(op, entry.arguments);
+  std::vector<double> times;
+  transfer_counts none;
+  run_unfused(op.name, policy.host(), nullptr, problem.scan(), x, [&](auto const& call) {
+    times.push_back(call().seconds);
+    for (int run = 3; run <= runs; ++run) times.push_back(repeated(call, none)["time"]);
+  });
+  if (times.size() > 1) times.erase(times.begin());  // the warm-up
+  // A ray crosses at most 2 n pixels with three taps each, a sum of m terms in float is off by m 2^-24, and both forms may be.
+  auto const &stages = std::get<npy_array<float>>(x.output).data, &whole = std::get<npy_array<float>>(data.output).data;
+  double const difference = detail::relative_difference(stages, whole), most = 12 * static_cast<double>(n) * 0x1p-24;
+  require<error>(difference <= most, [&] {
+    return fmt::format("the unfused form of {} differs by {:g} of the largest value, expected at most {:g}", entry.name, difference, most);
+  });
+  json j{{"difference", difference}, {"fused", form_json(time, fused)}};
+  std::optional<instrument::op_record> counts;
+  if (fused) {
+    instrument::ledger records;
+    run_unfused(op.name, policy.host(), &records, problem.scan(), x, [](auto const& call) { call(); });
+    counts = records.last();
+  }
+  j["unfused"] = form_json(profile::median(times), counts ? &*counts : nullptr);
+  auto const ratio = [&](char const* of) -> json {
+    if (!j["fused"].contains(of)) return nullptr;
+    return j["unfused"][of].get<double>() / j["fused"][of].get<double>();
+  };
+  j["time ratio"] = ratio("time"), j["traffic ratio"] = ratio("stage bytes"), j["accessed ratio"] = ratio("bytes accessed");
+  return j;
+}
+
+instrument::op_record const* operation_counts::traced(measured_operation const& m) const {
+  if (!m.policy.has_blocks() || m.entry.op->only_on_host) return &host;
+  return device ? &*device : nullptr;
+}
+
+}  // namespace mbirk::program

@@ -1,0 +1,409 @@
+// mbirk recon: a reconstruction of the user's own measurements.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "commands/command.hpp"
+#include "commands/progress.hpp"
+#include "commands/run_watch.hpp"
+#include "input/checkpoint_file.hpp"
+#include "input/geometry_file.hpp"
+#include "input/measurement.hpp"
+#include "mbirk/io/npy.hpp"
+#include "mbirk/version.hpp"
+#include "operations/recon_memory.hpp"
+#include "operations/recon_run.hpp"
+#if defined(MBIRK_WITH_HDF5)
+#include "mbirk/io/recon_hdf5.hpp"
+#endif
+#if defined(MBIRK_WITH_PNG)
+#include "mbirk/io/png.hpp"
+#endif
+
+namespace mbirk::program {
+namespace {
+
+namespace fs = std::filesystem;
+using clock = std::chrono::steady_clock;
+
+struct recon_command : common_options {
+  measurement_files files;
+  std::string geometry, out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
+  std::optional<int> max_iterations;
+  int checkpoint_every = 1;
+  std::optional<double> stop_threshold, sharpness, snr_db, sigma_y, sigma_x;
+  std::optional<std::uint32_t> seed;
+  std::optional<std::uint64_t> memory_limit;
+  bool positivity = false, no_png = false;
+  std::optional<std::array<double, 2>> png_window;
+  monitor_options monitor;
+};
+
+std::atomic<bool> interrupt_asked{false};
+std::atomic<std::int64_t> interrupt_time{0};  // nanoseconds of the monotonic clock
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
+
+/// One wish may come as two signals, to the process and to its group; what comes later than that is a second wish.
+void note_interrupt(int signal) {
+  auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch()).count();
+  if (!interrupt_asked) {
+    interrupt_time = now, interrupt_asked = true;
+  } else if (now - interrupt_time > 500'000'000) {
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+  }
+}
+
+/// While it lives, the first ctrl-C asks the reconstruction to stop; the second one ends the program at once.
+class interrupt_watch {
+ public:
+  interrupt_watch() {
+    interrupt_asked = false;
+    struct sigaction action = {};
+    action.sa_handler = note_interrupt;
+    for (std::size_t k = 0; k < 2; ++k) sigaction(signals[k], &action, &before_[k]);
+  }
+  ~interrupt_watch() {
+    for (std::size_t k = 0; k < 2; ++k) sigaction(signals[k], &before_[k], nullptr);
+  }
+  interrupt_watch(interrupt_watch const&) = delete;
+  interrupt_watch& operator=(interrupt_watch const&) = delete;
+
+ private:
+  static constexpr int signals[] = {SIGINT, SIGTERM};
+  struct sigaction before_[2] = {};
+};
+
+/// The user asked to stop; main would call it bad input, so it is caught here.
+struct interrupted : error { using error::error; };
+void stop_if_asked() {
+  require<interrupted>(!interrupt_asked, [] { return "interrupted; nothing was written"; });
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+bool is_npy(std::string const& name) { return name.ends_with(".npy"); }
+
+std::string beside(recon_command const& o, char const* extension) { return fs::path(o.out).replace_extension(extension).string(); }
+std::string checkpoint_name(recon_command const& o) { return o.checkpoint.empty() ? o.out + ".checkpoint" : o.checkpoint; }
+
+/// What will be written must be writable before hours are spent, and must be none of the files that are read.
+void check_out(recon_command const& o) {
+#if defined(MBIRK_WITH_HDF5)
+  require<io_error>(is_npy(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"),
+                    [&] { return "--out " + o.out + ": expected a name that ends in .npy, .h5 or .hdf5"; });
+#else
+  require<io_error>(is_npy(o.out), [&] { return "--out " + o.out + ": expected a name that ends in .npy: this program was built without HDF5"; });
+#endif
+  require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
+                    [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
+  std::vector<std::string> written{o.out}, read{o.files.input, o.geometry, o.files.white, o.files.dark};
+  if (is_npy(o.out)) written.push_back(beside(o, ".json"));
+#if defined(MBIRK_WITH_PNG)
+  if (!o.no_png) written.push_back(beside(o, ".png"));
+#endif
+  if (!o.save_parameters.empty()) written.push_back(o.save_parameters);
+  if (!o.monitor.file.empty()) written.push_back(o.monitor.file);
+  if (o.method == "vcd") written.push_back(checkpoint_name(o));
+  if (!o.resume.empty() && o.resume != checkpoint_name(o)) read.push_back(o.resume);  // a checkpoint may take the place of the one before
+  for (std::size_t k = 0; k < written.size(); ++k) {
+    auto const& name = written[k];
+    std::error_code ignored;
+    for (auto const& other : read)
+      require<io_error>(!fs::equivalent(other, name, ignored), [&] { return name + ": would be written over what is read, expected another file"; });
+    for (std::size_t i = 0; i < k; ++i)
+      require<io_error>(fs::path(written[i]).lexically_normal() != fs::path(name).lexically_normal(),
+                        [&] { return name + ": would be written twice, expected different files"; });
+    require<io_error>(!fs::is_directory(name, ignored), [&] { return name + ": is a folder, expected the name of a file"; });
+    output_file probe(name);
+  }
+}
+
+/// MBIRJAX's method names mean a geometry.
+void check_method(recon_command const& o, recon_scan const& scan) {
+  bool const parallel = std::holds_alternative<parallel_scan>(scan);
+  require<io_error>(o.method == "vcd" || (o.method == "fbp") == parallel, [&] {
+    return "--method " + o.method + " is for geometry " + (parallel ? "cone" : "parallel") + ", expected " + (parallel ? "fbp" : "fdk") + " or vcd";
+  });
+}
+
+/// The parameters of the file, changed by the command line.
+recon_options merged(recon_options options, recon_command const& o) {
+  options.max_iterations = o.max_iterations.value_or(options.max_iterations);
+  options.stop_threshold_change_pct = o.stop_threshold.value_or(options.stop_threshold_change_pct);
+  options.sharpness = o.sharpness.value_or(options.sharpness);
+  options.snr_db = o.snr_db.value_or(options.snr_db);
+  if (o.sigma_y) options.sigma_y = o.sigma_y;
+  if (o.sigma_x) options.sigma_x = o.sigma_x;
+  options.positivity_flag = options.positivity_flag || o.positivity;
+  options.seed = o.seed.value_or(options.seed);
+  return options;
+}
+
+/// Says what is needed, and refuses what does not fit.
+void check_memory(recon_command const& o, std::vector<memory_item> const& items, std::optional<available_memory> available) {
+  double const total = total_bytes(items);
+  if (o.memory_limit) available = {static_cast<double>(*o.memory_limit), "--memory-limit"};
+  if (!o.quiet) {
+    fmt::print("memory needed\n");
+    for (auto const& i : items) fmt::print("  {:32} {:>9}\n", i.name, bytes_text(i.bytes));
+    fmt::print("  {:32} {:>9}{}\n", "together", bytes_text(total), available ? " of " + bytes_text(available->bytes) + " (" + available->source + ')' : "");
+    std::fflush(stdout);
+  }
+  require<allocation_error>(!available || total <= available->bytes, [&] {
+    return "the reconstruction needs " + bytes_text(total) + " of memory (" + fmt::format("{:.0f}", total) + " bytes), expected at most " +
+           bytes_text(available->bytes) + ", " + available->source + "; the largest part is the " + items.front().name + " with " +
+           bytes_text(items.front().bytes);
+  });
+}
+
+/// Progress of the iterations, with the time that is left at most.
+class iteration_progress {
+ public:
+  iteration_progress(int total, int done, bool quiet) : bar_(static_cast<std::size_t>(std::max(total, 0)), quiet), first_(done) {
+    bar_.at(static_cast<std::size_t>(done), "first image");
+  }
+  void done(iteration_report const& r) {
+    double const elapsed = std::chrono::duration<double>(clock::now() - start_).count();
+    double const left = elapsed / (r.iteration - first_) * (r.iterations - r.iteration);
+    auto const next = r.iteration < r.iterations ? fmt::format("iteration {} (at most {} left)", r.iteration + 1, duration_text(left)) : std::string("writing");
+    bar_.at(static_cast<std::size_t>(r.iteration), fmt::format("{}, change was {:.3g} %", next, 100 * r.change));
+  }
+  void clear() { bar_.clear(); }
+
+ private:
+  progress bar_;
+  int first_;
+  clock::time_point start_ = clock::now();
+};
+
+/// What is known about a finished reconstruction, as MBIRJAX keeps it: names and texts.
+std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o, geometry_file const& g, recon_record const& record, std::string const& data) {
+  std::string log;
+  for (std::size_t k = 0; k < record.fm_rmse.size(); ++k)
+    log += fmt::format("iteration {}: change {:.4g} %, alpha {:.4g}, error {:.4g} sigma_y\n", k + 1, record.stop_threshold_change_pct[k],
+                       record.alpha_values[k], record.fm_rmse[k]);
+  auto recon_params = record_json(record);
+  recon_params["method"] = o.method;
+  recon_params["weights"] = o.method == "vcd" ? o.weights : "unweighted";
+  return {{"model_params", dump_text(geometry_json(g))},
+          {"notes", "mbirk " + std::string(version_string) + ", " + o.files.input + ": " + data},
+          {"recon_log", log},
+          {"recon_params", dump_text(recon_params)}};
+}
+
+/// OUT, and beside an npy file, which has room for an array only, the record as JSON.
+void write_result(recon_command const& o, npy_array<float> const& recon, std::vector<std::pair<std::string, std::string>> const& record) {
+  view<float const, 3> const volume(recon.data.data(), {recon.shape[0], recon.shape[1], recon.shape[2]});
+  if (is_npy(o.out)) {
+    write_npy(o.out, recon);
+    json all = json::object();
+    for (auto const& [name, text] : record) {
+      auto parsed = json::parse(text, nullptr, false);
+      all[name] = parsed.is_discarded() ? json(text) : std::move(parsed);
+    }
+    output_file file(beside(o, ".json"));
+    file.write(dump_text(all, 1) + '\n');
+    file.commit();
+  }
+#if defined(MBIRK_WITH_HDF5)
+  else save_recon_hdf5(o.out, volume, record);
+#endif
+#if defined(MBIRK_WITH_PNG)
+  if (!o.no_png && volume.size() > 0) write_png(beside(o, ".png"), three_slices(volume, o.png_window));
+#endif
+}
+
+std::vector<float> allocate(double elements, char const* name) {
+  try {
+    return std::vector<float>(static_cast<std::size_t>(elements));
+  } catch (std::exception const&) {
+    throw allocation_error("out of memory for the " + std::string(name) + ": " + bytes_text(4 * elements), site::current());
+  }
+}
+
+int reconstruct(recon_command const& o) {
+  require_host(o, "recon");
+  interrupt_watch const interrupts;
+  auto const start = clock::now();
+  measurement_source const source(o.files);
+  auto g = read_geometry(o.geometry, source.shape(), source.theta());
+  auto options = g.model = merged(g.model, o);
+  recon_scan const& scan = g.scan;
+  check_method(o, scan);
+  check_out(o);
+  bool const vcd = o.method == "vcd", weighted = vcd && o.weights != "unweighted";
+  json const parameters = {{"geometry", geometry_json(g)}, {"weights", o.weights}};
+  if (!o.save_parameters.empty()) {
+    output_file file(o.save_parameters);
+    file.write(dump_text(parameters["geometry"], 1) + '\n');
+    file.commit();
+  }
+
+  auto const available = memory_available();  // before the state is read, which is among what is needed
+  recon_state resumed;
+  if (!o.resume.empty()) {
+    resumed = read_checkpoint(o.resume, parameters);
+    options.resume = &resumed;
+    options.seed = o.seed.value_or(resumed.seed);
+  }
+  run_watch watch("recon", o.monitor, o.quiet);
+  recon_context const ctx{exec::host(o.threads), instrument::live(watch.memory())};
+  check_memory(o, recon_memory(scan, options, {vcd, weighted, ctx.exec.threads()}), available);
+  stop_if_asked();
+
+  auto const [views, rows, channels] = source.shape();
+  held_arrays held(watch.memory());
+  auto sinogram = allocate(static_cast<double>(views) * static_cast<double>(rows) * static_cast<double>(channels), "sinogram");
+  held.add("sinogram", sinogram.size() * sizeof(float));
+  watch.step("reading " + source.description());
+  repair_count repaired;
+  {
+    progress bar(static_cast<std::size_t>(views), o.quiet);
+    bar.at(0, "views of " + source.description());
+    repaired = source.read_all({ctx.exec, {}}, sinogram.data(), [&](index_t done) {
+      bar.at(static_cast<std::size_t>(done), "views of " + source.description());
+      stop_if_asked();
+    });
+  }
+  view<float const, 3> const y(sinogram.data(), source.shape());
+  auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, scan);
+  npy_array<float> recon{{shape.begin(), shape.end()},
+                         allocate(static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]), "reconstruction")};
+  held.add("reconstruction", recon.data.size() * sizeof(float));
+  view<float, 3> const x(recon.data.data(), shape);
+
+  recon_record record;
+  if (vcd) {
+    std::optional<view<float const, 3>> weights;
+    std::vector<float> weight_values;
+    held_arrays held_weights(watch.memory());
+    if (weighted) {
+      weight_values = allocate(static_cast<double>(sinogram.size()), "weights");
+      held_weights.add("weights", weight_values.size() * sizeof(float));
+      view<float, 3> const w(weight_values.data(), source.shape());
+      sinogram_weights(ctx, o.weights, y, w);
+      weights = w;
+    }
+    stop_if_asked();
+    watch.step("first image");
+    iteration_progress bar(options.max_iterations, resumed.record.num_iterations, o.quiet);
+    options.progress = [&](iteration_report const& report) {
+      bar.done(report);
+      watch.step(report.iteration < report.iterations ? fmt::format("iteration {} of {}", report.iteration + 1, report.iterations) : "last iteration done");
+      return !interrupt_asked;
+    };
+    auto const checkpoint = checkpoint_name(o);
+    options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters); };
+    options.checkpoint_every = o.checkpoint.empty() ? std::numeric_limits<int>::max() : o.checkpoint_every;  // never, but when interrupted
+    record = vcd_recon(ctx, scan, y, weights, x, options);
+    bar.clear();
+    if (record.cancelled && record.num_iterations < options.max_iterations) {
+      std::fflush(stdout);
+      fmt::print(stderr, "mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} goes on\n", record.num_iterations,
+                 options.max_iterations, checkpoint, checkpoint);
+      watch.finish();
+      return check_failed;
+    }
+  } else {
+    watch.step(o.method);
+    record.warnings = filtered_recon(ctx, scan, y, x);
+    stop_if_asked();
+  }
+  watch.step("writing");
+  write_result(o, recon, text_of(o, g, record, source.description()));
+  watch.finish();
+
+  if (o.quiet) return done;
+  fmt::print("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(shape), duration_text(std::chrono::duration<double>(clock::now() - start).count()));
+  if (record.num_iterations > 0)
+    fmt::print(", {} iterations, last change {:.3g} %", record.num_iterations, record.stop_threshold_change_pct.back());
+  fmt::print("\n");
+  std::fflush(stdout);
+  auto notes = g.warnings;
+  notes.insert(notes.end(), record.warnings.begin(), record.warnings.end());
+  if (repaired.repaired > 0) notes.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
+  if (repaired.lost > 0) notes.push_back(fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
+  for (auto const& note : notes) fmt::print(stderr, "mbirk: note: {}\n", note);
+  return done;
+}
+
+int run(recon_command const& o) {
+  try {
+    return reconstruct(o);
+  } catch (interrupted const& e) {
+    std::fflush(stdout);
+    fmt::print(stderr, "mbirk: {} (exit code 1)\n", e.what());
+    return check_failed;
+  }
+}
+
+std::array<double, 2> window_of(std::vector<double> const& levels) {
+  if (!(levels[0] < levels[1])) throw CLI::ValidationError("--png-window", "expected LOW < HIGH");
+  return {levels[0], levels[1]};
+}
+
+}  // namespace
+
+void add_recon_command(CLI::App& app, chosen_command& chosen) {
+  auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
+  auto const o = std::make_shared<recon_command>();
+  command->add_option("INPUT", o->files.input, "Measurements (views, rows, channels): .npy, or HDF5 in the Data Exchange layout")->required();
+  command->add_option("--geometry", o->geometry, "The scan and the parameters of its reconstruction, as JSON")->required()->type_name("G.json");
+  command->add_option("--out", o->out, "The volume (rows, cols, slices): .h5 or .npy")->required()->type_name("OUT");
+  command->add_option("--method", o->method, "vcd (iterative), fbp (parallel beam) or fdk (cone beam)")
+      ->check(CLI::IsMember({"fbp", "fdk", "vcd"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--white", o->files.white, "White field, if INPUT holds counts: frames whose mean is taken")->type_name("FILE");
+  command->add_option("--dark", o->files.dark, "Dark field")->type_name("FILE");
+  command->add_flag("--counts", o->files.counts, "INPUT holds counts: an error if there is no white field");
+  command->add_option("--max-iterations", o->max_iterations, "Iterations at most (default 15)")->check(CLI::Range(0, 100000))->type_name("N");
+  command->add_option("--stop-threshold-change-pct", o->stop_threshold, "Stop when the change of an iteration is below this many percent (default 0.2)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("PCT");
+  command->add_option("--sharpness", o->sharpness, "More is sharper and noisier (default 1)")->type_name("X");
+  command->add_option("--snr-db", o->snr_db, "Signal to noise ratio of the data (default 30)")->type_name("DB");
+  command->add_option("--sigma-y", o->sigma_y, "Noise of a measurement of weight 1 (default: from the data)")->check(CLI::PositiveNumber)->type_name("X");
+  command->add_option("--sigma-x", o->sigma_x, "Scale of the prior (default: from the data)")->check(CLI::PositiveNumber)->type_name("X");
+  command->add_flag("--positivity", o->positivity, "No value below 0");
+  command->add_option("--weights", o->weights, "How much each measurement counts")
+      ->check(CLI::IsMember(weight_names()))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--seed", o->seed, "Of the random pixel subsets (default 0)")->type_name("N");
+  command->add_option("--checkpoint", o->checkpoint, "Keep the state here, so that --resume can go on (without it on ctrl-C only, as OUT.checkpoint)")
+      ->type_name("FILE");
+  command->add_option("--checkpoint-every", o->checkpoint_every, "Iterations from one --checkpoint to the next")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--resume", o->resume, "Go on from a checkpoint")->type_name("FILE");
+  command->add_option("--memory-limit", o->memory_limit, "Refuse to start beyond this, e.g. 8GiB (default: what is available)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  command->add_option("--save-parameters", o->save_parameters, "Write all parameters, automatic sizes included, as JSON that --geometry reads")
+      ->type_name("FILE");
+  command->add_option_function<std::vector<double>>("--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v); },
+                                                    "Values that are black and white in the picture (default: its 1st and 99th percentile)")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(CLI::Number)
+      ->type_name("LOW,HIGH");
+  command->add_flag("--no-png", o->no_png, "No picture of three slices beside OUT");
+  add_monitor_options(*command, o->monitor);
+  add_common_options(*command, *o);
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace mbirk::program

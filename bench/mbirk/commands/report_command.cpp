@@ -1,0 +1,218 @@
+// mbirk report: what several runs of the profiler found, as one file, or as a page.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "commands/candidate_options.hpp"
+#include "commands/command.hpp"
+#include "commands/profile_summary.hpp"
+#include "input/json_field.hpp"
+#include "input/nsight_csv.hpp"
+#include "mbirk/io/output_file.hpp"
+#include "report/html_report.hpp"
+
+namespace mbirk::program {
+namespace {
+
+struct report_options : common_options {
+  std::vector<std::string> runs, nsys, ncu;
+  std::string out = "report.html";
+  candidate_options judged;
+};
+
+/// A file of mbirk profile, or of mbirk report. @throws io_error, one line, when it is neither: a field that is missing or of another kind.
+json read_run(std::string const& path) {
+  json document = read_json(path);
+  json_field const root(document, path);
+  auto const a_report = "a report of mbirk profile";
+  root.at("timestamp", a_report).text();
+  for (auto const& size : root.at("volume_sizes", a_report).elements("an array of sizes")) size.integer();
+  root.at("runs_per_size", a_report).integer();
+  auto const environment = root.at("environment", a_report);
+  for (auto const* name : {"backend", "mbirk_version", "cpu"}) environment.at(name, "a string").text();
+  for (auto const* name : {"threads", "vector_lanes"}) environment.at(name, "a whole number").integer();
+  if (environment.at("devices", "an array of names").elements("an array of names").empty()) environment.at("devices", "").wrong("at least one name");
+  for (auto const& device : environment.at("devices", "").elements()) device.text();
+  for (auto const& m : root.at("measurements", a_report).elements("an array of measurements")) {
+    m.at("operation", "the name of an operation").text();
+    m.at("volume_size", "a whole number").integer();
+    m.at("run", "a whole number").integer();
+    if (!(m.at("time", "seconds >= 0").number("seconds >= 0") >= 0)) m.at("time", "").wrong("seconds >= 0");
+  }
+  for (auto const& [size, costs] : root.at("cost_analysis", a_report).members())
+    for (auto const& [operation, cost] : costs.members()) {
+      for (auto const* name : {"flops", "bytes accessed", "items", "arithmetic intensity"}) cost.at(name, "a number").number();
+      cost.at("source", "\"counted\" or \"model\"").text();
+    }
+  for (auto const& e : root.at("errors", a_report).elements("an array of errors")) {
+    for (auto const* name : {"operation", "error"}) e.at(name, "a string").text();
+    e.at("volume_size", "a whole number").integer();
+  }
+  return document;
+}
+
+/// Where two costs differ first, as "flops is 12 and 13"; empty when nowhere. Memory depends on the number of threads, and values on roundings, so they
+/// may.
+std::string first_difference(json const& a, json const& b, std::string const& path = {}) {
+  if (a == b) return {};
+  if (a.is_object() && b.is_object()) {
+    std::set<std::string> names;
+    for (auto const* side : {&a, &b})
+      for (auto const& [name, value] : side->items()) names.insert(name);
+    for (auto const& name : names) {
+      if (name == "memory" || name == "values") continue;
+      auto const what = first_difference(a.value(name, json()), b.value(name, json()), path.empty() ? name : path + '.' + name);
+      if (!what.empty()) return what;
+    }
+    return {};
+  }
+  if (a.is_array() && b.is_array() && a.size() == b.size()) {
+    for (std::size_t k = 0; k < a.size(); ++k)
+      if (auto what = first_difference(a[k], b[k], fmt::format("{}[{}]", path, k)); !what.empty()) return what;
+    return {};
+  }
+  auto const text = [](json const& j) { return j.is_primitive() ? j.dump() : j.is_array() ? fmt::format("a list of {}", j.size()) : std::string("an object"); };
+  return fmt::format("{} is {} and {}", path, text(a), text(b));
+}
+
+class merger {
+ public:
+  void add(json const& run, std::string const& path) {
+    if (out_.empty()) begin(run);
+    for (auto const& size : run["volume_sizes"]) sizes_.insert(size.get<index_t>());
+    out_["runs_per_size"] = std::max(out_["runs_per_size"].get<index_t>(), run["runs_per_size"].get<index_t>());
+    if (run.contains("environments")) {  // itself merged: its runs keep their names
+      for (auto const& e : run["environments"]) out_["environments"].push_back(e);
+    } else {
+      json e = run["environment"];
+      e["source"] = path, e["timestamp"] = run["timestamp"];
+      out_["environments"].push_back(e);
+    }
+    for (auto const* list : {"measurements", "errors"})
+      for (json one : run[list]) {
+        if (!one.contains("source")) one["source"] = path;
+        out_[list].push_back(std::move(one));
+      }
+    for (auto const& [size, costs] : run["cost_analysis"].items())
+      for (auto const& [operation, cost] : costs.items()) add_cost(size, operation, cost, path);
+  }
+  json finish(std::string const& timestamp) {
+    out_["timestamp"] = timestamp;
+    out_["volume_sizes"] = sizes_;
+    std::set<std::string> versions;
+    for (auto const& e : out_["environments"]) versions.insert(e.value("mbirk_version", "unknown"));
+    out_["mbirk_versions"] = versions;
+    return std::move(out_);
+  }
+
+ private:
+  void begin(json const& run) {
+    out_ = {{"timestamp", ""}, {"volume_sizes", json::array()}, {"runs_per_size", 0}, {"environment", run["environment"]}, {"environments", json::array()},
+            {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
+  }
+  void add_cost(std::string const& size, std::string const& operation, json const& cost, std::string const& path) {
+    auto& costs = out_["cost_analysis"][size];
+    auto const key = size + ' ' + operation;
+    if (!costs.contains(operation)) {
+      costs[operation] = cost, from_[key] = path;
+      return;
+    }
+    auto const difference = first_difference(costs[operation], cost);
+    if (difference.empty()) return;
+    out_["errors"].push_back({{"operation", operation}, {"volume_size", std::stol(size)}, {"source", path},
+                              {"error", fmt::format("the costs in {} and {} are not the same: {}", from_[key], path, difference)}});
+  }
+
+  json out_ = json::object();
+  std::set<index_t> sizes_;
+  std::map<std::string, std::string> from_;
+};
+
+int iterations_of(json_field const& field) {
+  double const n = field.number();
+  if (!(n >= 1 && n <= 1e6)) field.wrong("1 to 1000000 iterations");
+  return static_cast<int>(n);
+}
+
+/// The candidates of a run once more, against other devices; iterations stay as they were where none are given.
+void judge_again(json& run, std::string const& path, candidate_options const& options) {
+  auto settings = options.settings();
+  if (auto const* const at = "/candidates/model/rules/iterations per transfer/value"; options.iterations == 0 && run.contains(json::json_pointer(at)))
+    settings.iterations = iterations_of(json_field(run.at(json::json_pointer(at)), path, at));
+  run["candidates"] = candidates_json(run, path, settings);
+  if (!run["candidates"].contains("skipped")) print_candidates(run["candidates"]);
+}
+
+int run_report(report_options const& options) {
+  namespace fs = std::filesystem;
+  bool const page = fs::path(options.out).extension() == ".html";
+  require(page || fs::path(options.out).extension() == ".json", [&] { return "--out is " + options.out + ", expected a name that ends in .html or .json"; });
+  std::vector<json> runs;
+  std::set<fs::path> known;
+  for (auto const& path : options.runs) {
+    runs.push_back(read_run(path));
+    require(known.insert(fs::canonical(path)).second, [&] { return path + " is given twice, expected different runs"; });
+  }
+  std::error_code ignored;
+  auto const target = fs::weakly_canonical(options.out, ignored);
+  require(!known.contains(target), [&] { return "--out " + options.out + " is one of the runs, expected another name"; });
+  bool const one_page = page && runs.size() == 1 && options.nsys.empty() && options.ncu.empty();
+  require(one_page || !options.judged.given(), [] {
+    return std::string("--device and --iterations-per-transfer are for the page of one run, expected one RUN.json and --out FILE.html");
+  });
+  if (one_page) {
+    if (options.judged.given()) judge_again(runs[0], options.runs[0], options.judged);
+    write_html_report(runs[0], options.runs[0], options.out);
+    return done;
+  }
+  merger merged;
+  for (std::size_t k = 0; k < runs.size(); ++k) merged.add(runs[k], options.runs[k]);
+  json report = merged.finish(fmt::format("{:%Y%m%d_%H%M%S}", fmt::localtime(std::time(nullptr))));
+  if (!options.nsys.empty() || !options.ncu.empty()) merge_nsight(report, options.nsys, options.ncu);
+  if (page) {
+    write_html_report(report, options.runs[0], options.out);
+  } else {
+    output_file file(options.out);
+    file.write(dump_text(report, 1) + "\n");
+    file.commit();
+  }
+  if (!options.quiet) {
+    fmt::print("{} runs:\n", report["environments"].size());
+    for (auto const& e : report["environments"])
+      fmt::print("  {}: {}, {}, {} threads, mbirk {}\n", e.value("source", ""), e.value("backend", ""), e.value("cpu", ""), e.value("threads", 0),
+                 e.value("mbirk_version", ""));
+    if (report["mbirk_versions"].size() > 1) fmt::print("of different versions of mbirk: {}\n", fmt::join(report["mbirk_versions"].get<std::vector<std::string>>(), ", "));
+    fmt::print("medians are of all runs together; what is said of the machine is the first one's\n\n");
+    print_summary(report);
+  }
+  return report["errors"].empty() ? done : check_failed;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, chosen_command& chosen) {
+  auto* const command = app.add_subcommand("report", "The page of a run of mbirk profile; several runs as one");
+  auto const options = std::make_shared<report_options>();
+  add_common_options(*command, *options);
+  command->add_option("RUN.json", options->runs, "Files of mbirk profile, or of mbirk report")->required();
+  command->add_option("--out", options->out, "What to write: .html, a page; .json, all runs as one")->type_name("FILE")->capture_default_str();
+  command->add_option("--nsys", options->nsys, "CSV of nsys stats, merged by the names of ranges and kernels (docs/nsight.md)")->type_name("FILE");
+  command->add_option("--ncu", options->ncu, "CSV of ncu --csv --page raw, merged as well")->type_name("FILE");
+  add_candidate_options(*command, options->judged);
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      require_host(*options, "report");
+      return run_report(*options);
+    };
+  });
+}
+
+}  // namespace mbirk::program

@@ -1,0 +1,106 @@
+// What a long command shows of itself: its live memory to `mbirk top`; with --monitor a log of samples, and counter tracks of a trace.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "machine/nvml.hpp"
+#include "mbirk/instrument/live.hpp"
+#include "mbirk/instrument/trace.hpp"
+#include "mbirk/io/output_file.hpp"
+#include "mbirk/profile/live_memory.hpp"
+
+namespace mbirk::program {
+
+struct monitor_options {
+  std::string file;
+  double interval = 0.1;  ///< seconds
+};
+void add_monitor_options(CLI::App& command, monitor_options& options);
+
+/// Made when the command line is known to be good and before the work; its sampling thread ends with it, whatever ended the work.
+class run_watch {
+ public:
+  /// Says on the standard error when other processes cannot look, unless quiet. @throws io_error when the log cannot be written.
+  run_watch(char const* command, monitor_options const& options, bool quiet);
+  run_watch(run_watch const&) = delete;
+  run_watch& operator=(run_watch const&) = delete;
+
+  /// Where to announce arrays and scopes.
+  instrument::live_sites& memory() noexcept { return page_ ? page_->sites() : own_; }
+  /// What comes now, for people.
+  void step(std::string_view text);
+
+  /// While it lives, each sample is in the trace too; one is taken when it is made and one when it ends. Nothing without --monitor.
+  class counters {
+   public:
+    counters(run_watch& watch, instrument::trace_buffer* into) : watch_(watch) { watch_.sample_into(into); }
+    ~counters() { watch_.sample_into(nullptr); }
+    counters(counters const&) = delete;
+    counters& operator=(counters const&) = delete;
+
+   private:
+    run_watch& watch_;
+  };
+
+  /// Takes the last sample and gives the log its name. Without it there is no log. @throws io_error
+  void finish();
+
+ private:
+  void sample_into(instrument::trace_buffer* trace);
+  void run(std::stop_token const& stop, double interval);
+  void take_sample() noexcept;  ///< with the lock
+  void write_line(double time, double busy, std::int64_t resident, std::vector<device_status> const& devices);
+  void add_counters(double busy, std::int64_t resident, std::vector<device_status> const& devices);
+
+  std::optional<profile::live_publication> page_;
+  instrument::live_sites own_;
+  std::optional<nvml> devices_;
+  std::optional<output_file> log_;
+  std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::exception_ptr failure_;
+  std::string step_;
+  instrument::trace_buffer* trace_ = nullptr;
+  std::int64_t started_, last_time_;
+  double last_seconds_;
+  std::jthread sampler_;  // last: it is joined before anything that it uses goes
+};
+
+/// Arrays that the program itself holds, announced as long as this lives.
+class held_arrays {
+ public:
+  explicit held_arrays(instrument::live_sites& into) : into_(into) {}
+  ~held_arrays() {
+    for (auto const& [name, bytes] : arrays_) into_.released(name, bytes);
+  }
+  held_arrays(held_arrays const&) = delete;
+  held_arrays& operator=(held_arrays const&) = delete;
+
+  void add(std::string name, std::size_t bytes) {
+    arrays_.emplace_back(std::move(name), static_cast<index_t>(bytes));
+    into_.allocated(arrays_.back().first, arrays_.back().second);
+  }
+  /// The arrays of an operation, as operations.hpp has them.
+  template <class Operands> void add_operands(Operands const& x) {
+    auto const bytes = [](auto const& array) { return array.data.size() * sizeof array.data[0]; };
+    for (auto const& [name, array] : x.inputs) add(name, std::visit(bytes, array));
+    add("the result", std::visit(bytes, x.output));
+  }
+
+ private:
+  instrument::live_sites& into_;
+  std::vector<std::pair<std::string, index_t>> arrays_;
+};
+
+}  // namespace mbirk::program

@@ -1,0 +1,20 @@
+// The options that all commands have, and the error of a policy that cannot be had.
+#pragma once
+
+#include <string>
+
+#include "mbirk/core/error.hpp"
+
+namespace mbirk::program {
+
+/// Ends the program with exit code 3.
+struct unavailable_error : error { using error::error; };
+
+/// The options of every command.
+struct common_options {
+  std::string policy = "host";
+  int threads = 0;  ///< 0: as many as there are
+  bool quiet = false;
+};
+
+}  // namespace mbirk::program

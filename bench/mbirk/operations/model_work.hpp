@@ -1,0 +1,30 @@
+// The work of an operation by the cost model, and how long the ceilings of a machine let it take.
+#pragma once
+
+#include <algorithm>
+
+#include "machine/ceilings.hpp"
+#include "operations/profile_problem.hpp"
+
+namespace mbirk::program {
+
+struct model_work {
+  double items = 0, flops = 0, minimal_flops = 0;
+  double bytes = 0;     ///< compulsory: every argument and result once
+  bool in_turn = false;  ///< bytes move before or after the arithmetic, not beside it
+
+  double fma_seconds(ceilings const& c) const { return flops / 2 / c.fma.best; }
+  double memory_seconds(ceilings const& c) const { return bytes / c.levels.back().read.best; }
+  /// The longer of both: less is not possible. The sum of both where they take turns.
+  double roof(ceilings const& c) const {
+    return in_turn ? fma_seconds(c) + memory_seconds(c) : std::max(fma_seconds(c), memory_seconds(c));
+  }
+};
+
+inline model_work work_of(profile_entry const& entry, problem_shape const& shape) {
+  auto const [r, minimal] = model_operation(entry, shape);
+  return {static_cast<double>(r.items), static_cast<double>(r.operations.flops()), static_cast<double>(minimal),
+          static_cast<double>(bytes_compulsory(r.arrays, false)), false};
+}
+
+}  // namespace mbirk::program

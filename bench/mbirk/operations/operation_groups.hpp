@@ -1,0 +1,89 @@
+// The parts of the table of operations, each compiled on its own, and what their entries are written with.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "mbirk/definition/minimal.hpp"
+#include "operations/block_operation.hpp"
+#include "operations/operation_bodies.hpp"
+#include "operations/operations.hpp"
+#include "operations/run_body.hpp"
+
+namespace mbirk::program {
+
+std::vector<operation> projector_operations();
+std::vector<operation> direct_operations();
+std::vector<operation> recon_operations();
+std::vector<operation> weight_operations();
+std::vector<operation> prior_operations();
+std::vector<operation> utility_operations();
+
+inline std::vector<std::string> const scans{"parallel", "cone"}, anything{"parallel", "cone", "none"};
+
+/// What an entry has besides its body.
+struct entry_info {
+  char const* group;
+  std::vector<std::string> geometries;
+  std::vector<input_info> inputs;
+  std::vector<argument_info> arguments;
+  array_kind output;
+  std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;
+};
+/// An entry of the table. The body is compiled with it for all that runs on the host.
+template <class Body> operation entry(entry_info info) {
+  auto const execute = [](any_context const& any_ctx, any_scan const& any, operands& x, caller const& calls) {
+    std::visit([&]<class Exec, class Instr>(context<Exec, Instr> const& ctx) {
+      if constexpr (host_only<Body> || !block_policy<Exec>) run_body<Body>(host_beside(ctx), any, x, calls);
+      else if constexpr (std::is_same_v<Instr, counting>) counted_operation<Body>::run(ctx, any, x, calls);
+      else if constexpr (std::is_same_v<Instr, instrument::tracing>) block_operation<Body, Exec>::traced(ctx, any, x, calls);
+      else block_operation<Body, Exec>::plain(ctx, any, x, calls);
+    }, any_ctx);
+  };
+  return {Body::name, info.group, std::move(info.geometries), host_only<Body>, std::move(info.inputs), std::move(info.arguments), info.output,
+          execute, std::move(info.minimal_flops)};
+}
+
+/// f(scan) -> count, 0 without a scan.
+template <class F> std::uint64_t of_scan(any_scan const& any, F const& f) {
+  return std::visit([&](auto const& scan) -> std::uint64_t {
+    if constexpr (requires { scan.geometry(); }) return f(scan);
+    else return 0;
+  }, any);
+}
+
+/// Least flops of one projection of these pixels in either direction.
+template <class Scan> std::uint64_t projection_flops(Scan const& scan, std::span<std::int32_t const> pixels) {
+  return definition::minimal_flops(scan, pixels, definition::weight_use::projection);
+}
+/// Least flops of the Hessian diagonal, which has all pixels: with weights a projection of them.
+template <class Scan> std::uint64_t hessian_flops(Scan const& scan, bool weighted) {
+  std::vector<std::int32_t> every(scan.mask().size());
+  std::iota(every.begin(), every.end(), 0);
+  return definition::minimal_flops(scan, every, weighted ? definition::weight_use::projection : definition::weight_use::unit_hessian);
+}
+template <class Scan> std::uint64_t samples(Scan const& scan) {
+  auto const& g = scan.geometry();
+  return static_cast<std::uint64_t>(g.views) * static_cast<std::uint64_t>(g.rows) * static_cast<std::uint64_t>(g.channels);
+}
+/// Least flops of the ramp filter, one per sample for the weight of the cone and, for each row, what is less: two per nonzero tap, or half of two
+/// transforms of two rows by split radix, 4 L log2 L - 6 L + 8 flops each for L = 2 C - 1 samples at least, and of their products with the spectrum.
+template <class Scan> std::uint64_t filter_flops(Scan const& scan) {
+  auto const c = static_cast<std::uint64_t>(scan.geometry().channels);
+  if (c == 0) return 0;
+  std::uint64_t const taps = c + 2 * (c / 2) * ((c + 1) / 2);  // the middle one, and those of the other parity
+  auto const length = static_cast<double>(2 * c - 1);
+  auto const transforms = static_cast<std::uint64_t>(length * (4 * std::log2(length) - 5) + 8);
+  return samples(scan) / c * std::min(2 * taps, transforms) + (std::is_same_v<Scan, cone_scan> ? samples(scan) : 0);
+}
+
+}  // namespace mbirk::program

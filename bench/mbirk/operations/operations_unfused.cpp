@@ -1,0 +1,76 @@
+// Unfused operations on the host: plain, and counted.
+#include "mbirk/profile/unfused.hpp"
+#include "operations/operation_bodies.hpp"
+#include "operations/run_body.hpp"
+#include "operations/unfused.hpp"
+
+namespace mbirk::program {
+namespace {
+
+namespace stages = mbirk::profile::unfused;
+
+struct forward_project {
+  static constexpr char const* name = "forward_project";
+  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const { stages::forward_project(ctx, scan, x.volume("recon"), x.output_volume()); }
+};
+struct back_project {
+  static constexpr char const* name = "back_project";
+  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const { stages::back_project(ctx, scan, x.volume("sinogram"), x.output_volume()); }
+};
+struct sparse_forward_project {
+  static constexpr char const* name = "sparse_forward_project";
+  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+    stages::sparse_forward_project(ctx, scan, x.cylinders("voxel_values"), x.list("pixel_indices"), x.output_volume());
+  }
+};
+struct sparse_back_project {
+  static constexpr char const* name = "sparse_back_project";
+  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+    stages::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(), x.integer("coeff_power"));
+  }
+};
+struct hessian_diagonal {
+  static constexpr char const* name = "hessian_diagonal";
+  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+    stages::hessian_diagonal(ctx, scan, x.optional_volume("weights"), x.output_volume());
+  }
+};
+struct filter {
+  static constexpr char const* name = "filter";
+  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+    stages::direct_filter(ctx, scan, x.volume("sinogram"), x.output_volume(), filter_of(x));
+  }
+};
+struct direct_recon {
+  static constexpr char const* name = "direct_recon";
+  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+    stages::direct_recon(ctx, scan, x.volume("sinogram"), x.output_volume(), filter_of(x), &x.warnings);
+  }
+};
+
+/// The operations of several names are one.
+std::string_view form_of(std::string_view name) {
+  if (name == "direct_filter" || name == "fbp_filter" || name == "fdk_filter") return filter::name;
+  if (name == "fbp_recon" || name == "fdk_recon") return direct_recon::name;
+  return name;
+}
+/// f(body) for that of the bodies which has the name; whether there is one.
+template <class F> bool with_form(std::string_view name, F const& f) {
+  auto const among = [&]<class... Bodies>(Bodies const&... bodies) { return ((form_of(name) == Bodies::name && (f(bodies), true)) || ...); };
+  return among(forward_project{}, back_project{}, sparse_forward_project{}, sparse_back_project{}, hessian_diagonal{}, filter{}, direct_recon{});
+}
+
+}  // namespace
+
+bool has_unfused(std::string_view name) {
+  return with_form(name, [](auto const&) {});
+}
+
+void run_unfused(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan, operands& x, caller const& calls) {
+  with_form(name, [&]<class Body>(Body const&) {
+    if (counts) run_body<Body>(context{host, counting{*counts, false}}, scan, x, calls);
+    else run_body<Body>(context{host, instrument::none{}}, scan, x, calls);
+  });
+}
+
+}  // namespace mbirk::program

@@ -1,0 +1,54 @@
+#include "operations/vcd_iteration.hpp"
+
+#include <chrono>
+
+#include "mbirk/exec/workspace.hpp"
+#include "operations/operation_groups.hpp"
+#include "operations/recon_run.hpp"
+
+namespace mbirk::program {
+
+std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads, std::pmr::memory_resource* upstream) {
+  using clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  double total = 0;
+  auto last = clock::now();
+  recon_options o;
+  o.granularity = {what.subsets};
+  o.partition_sequence = {0};
+  o.max_iterations = 200;
+  o.stop_threshold_change_pct = 0;
+  o.init_recon = 0.0;
+  o.progress = [&](iteration_report const& report) {
+    auto const now = clock::now();
+    if (report.iteration > 1) total += times.emplace_back(std::chrono::duration<double>(now - last).count());
+    last = now;
+    return times.size() < 3 || (total < 4 && times.size() < 9);
+  };
+  exec::workspace memory(upstream);
+  recon_context const ctx{exec::host(threads, &memory), {}};
+  auto x = problem.make_operands(*find_operation("recon"));
+  auto const& any = problem.scan();
+  auto const scan = what.geometry == "cone" ? recon_scan(std::get<cone_scan>(any)) : recon_scan(std::get<parallel_scan>(any));
+  vcd_recon(ctx, scan, x.volume("sinogram"), {}, x.output_volume(), o);
+  return times;
+}
+
+model_work work_of(vcd_iteration const& what, profile_problem const& problem) {
+  auto const& project = *find_operation("forward_project");
+  auto const x = problem.make_operands(project);
+  auto const sizes = [&](any_array const& a) {
+    double size = 1;
+    for (auto const extent : shape_of(a)) size *= static_cast<double>(extent);
+    return size;
+  };
+  double const samples = sizes(x.output), subsets = static_cast<double>(what.subsets);
+  double const views = static_cast<double>(shape_of(x.output)[0]), slices = static_cast<double>(shape_of(x.inputs.at("recon"))[2]);
+  double const voxels = slices * static_cast<double>(of_scan(problem.scan(), [](auto const& scan) { return scan.full_indices().size(); }));
+  double const projection = static_cast<double>(project.minimal_flops(problem.scan(), x));
+  double const flops = 2 * projection + 94 * voxels + 6 * subsets * samples;
+  double const bytes = 24 * subsets * samples + (what.geometry == "cone" ? 44 : 28) * voxels;
+  return {.items = 2 * views * voxels, .flops = flops, .minimal_flops = flops, .bytes = bytes, .in_turn = true};
+}
+
+}  // namespace mbirk::program

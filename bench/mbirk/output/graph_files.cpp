@@ -1,0 +1,114 @@
+#include "output/graph_files.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "mbirk/io/output_file.hpp"
+#include "mbirk/record/cost.hpp"
+#include "mbirk/record/html.hpp"
+#include "mbirk/record/operations.hpp"
+#include "mbirk/record/rewrite.hpp"
+#include "mbirk/record/stablehlo.hpp"
+#include "mbirk/record/text.hpp"
+
+namespace mbirk::program {
+namespace {
+
+using json = nlohmann::json;
+
+void write(std::filesystem::path const& path, std::string const& text) {
+  output_file out(path);
+  out.write(text);
+  out.commit();
+}
+
+std::string suffix_of(record::fusion_form const& form) {
+  std::string const kind = form.name;
+  return kind == "as written" ? "" : "_" + kind;
+}
+
+/// Each form as text and DOT, the page of all of them, and with `steps` the forms between "unfused" and the one with all fusions that are legal, numbered;
+/// what is the same in two of those has the same names.
+void write_forms(std::filesystem::path const& folder, std::string const& stem, record::graph const& g, std::vector<record::fusion_form> const& forms, bool steps) {
+  auto const write_one = [&](std::string const& name, record::graph const& form, std::map<std::string, int>* names) {
+    write(folder / (name + ".txt"), record::to_text(form, names));
+    write(folder / (name + ".dot"), record::to_dot(form));
+  };
+  for (auto const& form : forms) write_one(stem + suffix_of(form), form.g, nullptr);
+  write(folder / (stem + ".html"), record::to_html(stem, forms));
+  if (!steps || forms.size() < 2) return;
+  int number = 0;
+  std::map<std::string, int> names;
+  for (auto& step : record::lowering_steps(g)) {
+    step.g.name = stem;
+    write_one(fmt::format("{}_step{:02}_{}", stem, number++, step.name), step.g, &names);
+  }
+}
+
+/// What a reconstruction in parallel beam does for a subset, of all pixels as in its first iteration, with sigmas of 1.
+std::optional<record::graph> subset_update_of(profile_entry const& entry, profile_problem const& problem) {
+  auto const* scan = std::get_if<parallel_scan>(&problem.scan());
+  if (!scan || entry.op->name != "recon") return std::nullopt;
+  return record::vcd_subset_update(*scan, qggmrf_parameters{}, 1, 1.5, std::ssize(scan->full_indices()));
+}
+
+}  // namespace
+
+std::optional<record::graph> graph_of(profile_entry const& entry, profile_problem const& problem) {
+  auto const& op = entry.op->name;
+  return std::visit(
+      [&](auto const& scan) -> std::optional<record::graph> {
+        if constexpr (requires { scan.geometry(); }) {
+          index_t const all = std::ssize(scan.full_indices());
+          auto const listed = [&] { return shape_of(problem.make_operands(*entry.op, entry.arguments).inputs.at("pixel_indices")).at(0); };
+          if (op == "forward_project") return record::sparse_forward_project(scan, all);
+          if (op == "sparse_forward_project") return record::sparse_forward_project(scan, listed());
+          if (op == "back_project") return record::sparse_back_project(scan, all);
+          if (op == "sparse_back_project") return record::sparse_back_project(scan, listed());
+          if (op == "hessian_diagonal") return record::sparse_back_project(scan, scan.recon_shape()[0] * scan.recon_shape()[1], 2);
+          if (op.ends_with("_filter")) return record::direct_filter(scan);
+          if (op == "gen_weights") return record::gen_weights_transmission(scan.sinogram_shape());
+          if (op == "median_filter3d") return record::median_filter3d(scan.recon_shape());
+          if (op == "qggmrf_denoise")
+            return record::qggmrf_gradient_and_hessian(scan.recon_shape(), qggmrf_parameters{}, scan.recon_shape()[0] * scan.recon_shape()[1]);
+        }
+        return std::nullopt;
+      },
+      problem.scan());
+}
+
+json write_graphs(std::filesystem::path const& folder, profile_entry const& entry, profile_problem const& problem, index_t n, bool steps) {
+  auto const stem = fmt::format("{}_v{}", entry.name, n);
+  if (auto const update = subset_update_of(entry, problem)) write_forms(folder, stem + "_subset_update", *update, record::fusion_forms(*update), steps);
+  auto const found = graph_of(entry, problem);
+  if (!found) return nullptr;
+  auto forms = record::fusion_forms(*found);
+  json costs = json::object();
+  for (auto& form : forms) {
+    auto& g = form.g;
+    auto const suffix = suffix_of(form), module = stem + suffix + ".mlir";
+    g.name = entry.name + suffix;
+    record::axis_set sequential;
+    if (record::largest_tensor_bytes(g, {}) > record::largest_tensor_at_once) sequential = record::axes_called(g, "view");
+    auto const hlo = record::to_stablehlo(g, sequential);
+    write(folder / module, hlo.module);
+    auto const c = record::cost_of(g);
+    costs[form.name] = {{"stages", g.stages.size()},
+                        {"flops", c.flops()},
+                        {"transcendentals", c.transcendentals()},
+                        {"bytes compulsory", c.bytes_compulsory},
+                        {"bytes between stages", c.bytes_between},
+                        {"module", module},
+                        {"xla flops", hlo.cost.flops},
+                        {"xla transcendentals", hlo.cost.transcendentals},
+                        {"while loops", hlo.module.find("stablehlo.while") != std::string::npos}};
+  }
+  write_forms(folder, stem, *found, forms, steps);
+  return costs;
+}
+
+}  // namespace mbirk::program

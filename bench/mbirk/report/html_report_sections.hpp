@@ -1,0 +1,42 @@
+// The sections of the HTML report, in the order in which they stand. Each returns complete elements.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "report/html_report.hpp"
+#include "report/html_report_run.hpp"
+
+namespace mbirk::program::report {
+
+/// Operations that have a time at the largest size, slowest first: their ranks are places in this list plus one.
+using ranked = std::vector<operation const*>;
+
+ranked by_time(profile const& p);
+/// Sum of the medians at the largest size.
+double total_time(profile const& p, ranked const& order);
+
+std::string answer(profile const& p, ranked const& order, nlohmann::json const& run);
+std::string ranking(profile const& p, ranked const& order);
+std::string roofline(profile const& p, ranked const& order);
+std::string scaling_plot(profile const& p, ranked const& order);
+std::string miss_curves(ranked const& order);
+std::string times_table(profile const& p, ranked const& order);
+std::string timeline(profile const& p, ranked const& order, nlohmann::json const& run);
+std::string memory_table(profile const& p, ranked const& order);
+std::string files_section(std::vector<report_link> const& links);
+std::string notes(profile const& p, ranked const& order, nlohmann::json const& run);
+
+/// What fusion saves, of the graphs of the run, with links to their pages; empty when it has none.
+std::string graphs_table(profile const& p, nlohmann::json const& run, std::vector<report_link> const& links);
+/// Operations beside their unfused forms, as they were measured; empty when the run has none.
+std::string unfused_table(profile const& p, nlohmann::json const& run);
+/// The candidates of the run as a table; empty when the run has none. @throws io_error when they are malformed.
+std::string candidates_table(profile const& p, nlohmann::json const& run);
+/// Of which stages the operations of the candidates consist; empty when none has three.
+std::string pipelines_table(profile const& p, nlohmann::json const& run);
+/// One sentence of them, in HTML; empty when the run has none.
+std::string candidates_answer(profile const& p, nlohmann::json const& run);
+
+}  // namespace mbirk::program::report

@@ -1,0 +1,269 @@
+// The threads of exec::host: a pool that sleeps instead of spinning, so that a busy neighbour costs its share of the machine and not more.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/exec/processors.hpp"
+#include "mbirk/exec/task_runner.hpp"
+
+namespace mbirk::exec {
+
+namespace detail {
+
+/// Counts the forks between the first process and this one. A child has none of the threads that its parent started.
+class fork_generation {
+ public:
+  static unsigned current() noexcept {
+    static bool const registered = watch();
+    (void)registered;
+    return count_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  static bool watch() noexcept {
+#if defined(__unix__) || defined(__APPLE__)
+    return pthread_atfork(nullptr, nullptr, [] { count_.fetch_add(1, std::memory_order_relaxed); }) == 0;
+#else
+    return false;
+#endif
+  }
+  static inline std::atomic<unsigned> count_{0};
+};
+
+inline void pause_processor() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/// Spins until done() holds, at most for `spin_time`. Waking a sleeping thread takes about as long, and most loops follow each other sooner.
+template <class Done> bool spin_until(Done const& done) noexcept {
+  constexpr std::chrono::microseconds spin_time{20};
+  auto const end = std::chrono::steady_clock::now() + spin_time;
+  do {
+    for (int k = 0; k < 16; ++k) {
+      if (done()) return true;
+      pause_processor();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return done();
+}
+
+/// A loop in progress; lives on the stack of its caller.
+struct loop_job {
+  task_ref task;
+  index_t tasks;
+  int workers;
+  std::atomic<index_t> next{0};
+  std::atomic<int> joined{1};  // the caller is worker 0
+  std::atomic<bool> failed{false};
+  std::exception_ptr error{};
+};
+
+/// The threads of a pool and the loops that they may join. One per process: a child of fork() makes another.
+class thread_team {
+ public:
+  explicit thread_team(unsigned generation) : generation_(generation), processors_(available_processors()) {}
+  thread_team(thread_team const&) = delete;
+  thread_team& operator=(thread_team const&) = delete;
+  ~thread_team() {
+    stopping_.store(true, std::memory_order_release);
+    epoch_.fetch_add(1);
+    epoch_.notify_all();
+    for (auto& thread : threads_) thread.join();
+  }
+
+  unsigned generation() const noexcept { return generation_; }
+
+  /// Starts threads until there are `helpers`. @throws thread_error when the system has no more.
+  void grow(int helpers) {
+    if (size_.load(std::memory_order_acquire) >= helpers) return;
+    std::lock_guard const lock(growing_);
+    try {
+      threads_.reserve(static_cast<std::size_t>(helpers));
+      while (static_cast<int>(threads_.size()) < helpers) {
+        threads_.emplace_back([this] { serve(); });
+        size_.store(static_cast<int>(threads_.size()), std::memory_order_release);
+      }
+    } catch (std::system_error const& e) {
+      throw thread_error("cannot start thread " + std::to_string(threads_.size() + 2) + " of " + std::to_string(helpers + 1) + ": " + e.what() +
+                             ", expected a number of threads that the system allows", site::current());
+    }
+  }
+
+  void run(loop_job& job) {
+    slot* const place = claim();
+    if (!place) {  // more callers at once than slots: this one works alone
+      work_on(job, 0, [] {});
+    } else {
+      place->job = &job;
+      place->state.store(claimed | open, std::memory_order_release);
+      epoch_.fetch_add(1);
+      wake(job.workers - 1);
+      work_on(job, 0, [&] { close(*place); });
+      wait_for_helpers(*place);
+      place->state.store(0, std::memory_order_release);
+    }
+    if (job.error) std::rethrow_exception(job.error);
+  }
+
+ private:
+  // The state of a slot: who may join, who owns it, and how many helpers are inside.
+  static constexpr std::uint32_t open = 1u << 31, claimed = 1u << 30, helpers_mask = claimed - 1;
+  static constexpr int slot_count = 16;
+  struct alignas(64) slot {
+    std::atomic<std::uint32_t> state{0};
+    loop_job* job = nullptr;
+  };
+
+  slot* claim() noexcept {
+    for (slot& s : slots_) {
+      std::uint32_t free = 0;
+      if (s.state.compare_exchange_strong(free, claimed, std::memory_order_acquire)) return &s;
+    }
+    return nullptr;
+  }
+  static void close(slot& s) noexcept { s.state.fetch_and(~open, std::memory_order_release); }
+
+  void wake(int helpers) noexcept {
+    if (helpers >= size_.load(std::memory_order_relaxed)) {
+      epoch_.notify_all();
+    } else {
+      for (int k = 0; k < helpers; ++k) epoch_.notify_one();
+    }
+  }
+
+  /// Takes tasks one by one until none is left, so that a thread that loses its processor delays one task and not a share of the loop.
+  template <class Close> static void work_on(loop_job& job, int worker, Close const& close_loop) noexcept {
+    for (index_t i; (i = job.next.fetch_add(1, std::memory_order_relaxed)) < job.tasks;) {
+      try {
+        job.task(i, worker);
+      } catch (...) {
+        if (!job.failed.exchange(true)) job.error = std::current_exception();
+        job.next.store(job.tasks, std::memory_order_relaxed);
+      }
+    }
+    close_loop();  // nobody joins for nothing, and nobody who comes late is waited for
+  }
+
+  void wait_for_helpers(slot& s) const noexcept {
+    auto const left = [&] { return s.state.load(std::memory_order_acquire) & helpers_mask; };
+    if (left() == 0 || (may_spin() && spin_until([&] { return left() == 0; }))) return;
+    for (std::uint32_t now; ((now = s.state.load(std::memory_order_acquire)) & helpers_mask) != 0;) s.state.wait(now, std::memory_order_acquire);
+  }
+
+  /// Joins a loop, if one is open, and works on it.
+  bool help() noexcept {
+    for (slot& s : slots_) {
+      std::uint32_t now = s.state.load(std::memory_order_relaxed);
+      while ((now & open) != 0 && !s.state.compare_exchange_weak(now, now + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+      }
+      if ((now & open) == 0) continue;
+      loop_job& job = *s.job;
+      int const worker = job.joined.fetch_add(1, std::memory_order_relaxed);
+      if (worker + 1 >= job.workers) close(s);
+      if (worker < job.workers) work_on(job, worker, [&] { close(s); });
+      bool const last = ((s.state.fetch_sub(1, std::memory_order_release) - 1) & helpers_mask) == 0;  // from here on the job may be gone
+      if (last) s.state.notify_one();
+      return true;
+    }
+    return false;
+  }
+
+  void serve() noexcept {
+    for (;;) {
+      std::uint32_t const seen = epoch_.load();
+      if (stopping_.load(std::memory_order_acquire)) return;
+      if (help()) continue;
+      auto const changed = [&] { return epoch_.load(std::memory_order_relaxed) != seen; };
+      if (!may_spin() || !spin_until(changed)) epoch_.wait(seen);
+    }
+  }
+
+  /// With more threads than processors, who spins keeps a processor from who works.
+  bool may_spin() const noexcept { return size_.load(std::memory_order_relaxed) < processors_; }
+
+  unsigned const generation_;
+  int const processors_;
+  slot slots_[slot_count];
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};  // changes whenever a loop opens; helpers sleep on it
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> size_{0};
+  std::mutex growing_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace detail
+
+/// A pool of threads that take the tasks of a loop one by one from a shared counter. A thread without work spins for at most 20 microseconds and then
+/// sleeps. The caller works too, and never waits for a thread that has not begun.
+///
+/// Several threads may run loops at the same time, and tasks may run loops of their own: idle threads join whichever is open. Threads are started when a
+/// loop first needs them: a loop that asks for more workers than the pool has makes it grow.
+///
+/// fork(): the child starts threads of its own at its first loop. A task must not fork and go on in the child without exec.
+class thread_pool final : public task_runner {
+ public:
+  /// @param threads  number of threads that loops get by default, the caller included; 0 for available_processors(). Starts none.
+  explicit thread_pool(int threads = 0) : threads_(threads > 0 ? threads : available_processors()) {}
+  thread_pool(thread_pool const&) = delete;
+  thread_pool& operator=(thread_pool const&) = delete;
+  /// No loop may be running.
+  ~thread_pool() override {
+    detail::thread_team* const team = team_.load(std::memory_order_acquire);
+    if (team && team->generation() == detail::fork_generation::current()) delete team;  // a parent's threads cannot be joined
+  }
+
+  int threads() const noexcept override { return threads_; }
+
+  /// @throws thread_error when the system has not enough threads; whatever a task throws.
+  void run(index_t tasks, int workers, task_ref task) override {
+    if (workers <= 1 || tasks <= 1) {
+      for (index_t i = 0; i < tasks; ++i) task(i, 0);
+      return;
+    }
+    detail::thread_team& team = team_of_this_process();
+    team.grow(workers - 1);
+    detail::loop_job job{task, tasks, workers};
+    team.run(job);
+  }
+
+ private:
+  detail::thread_team& team_of_this_process() {
+    unsigned const generation = detail::fork_generation::current();
+    detail::thread_team* team = team_.load(std::memory_order_acquire);
+    while (!team || team->generation() != generation) {
+      auto fresh = std::make_unique<detail::thread_team>(generation);
+      if (team_.compare_exchange_strong(team, fresh.get(), std::memory_order_acq_rel)) team = fresh.release();
+    }
+    return *team;
+  }
+
+  int const threads_;
+  std::atomic<detail::thread_team*> team_{nullptr};
+};
+
+/// The pool of exec::host where no other runner is given: one per process, made at first use, with available_processors() threads. It is never destroyed,
+/// so static objects may still use it while the process ends; its threads sleep then.
+inline thread_pool& default_pool() {
+  static thread_pool& pool = *new thread_pool();
+  return pool;
+}
+
+}  // namespace mbirk::exec

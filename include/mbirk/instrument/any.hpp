@@ -1,0 +1,137 @@
+// A policy that is chosen at run time: one compilation of an operation for none, tracing, NVTX, live memory and both of two.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "mbirk/exec/concepts.hpp"
+#include "mbirk/instrument/concepts.hpp"
+
+namespace mbirk::instrument {
+
+namespace detail {
+
+/// Identifies an execution policy at run time.
+template <class Exec> inline constexpr char exec_identity = 0;
+
+struct held_guard {
+  virtual ~held_guard() = default;
+  virtual void task_done(int /*worker*/) noexcept {}
+};
+template <class Guard> struct held_guard_of final : held_guard {
+  Guard guard;
+  template <class Make> explicit held_guard_of(Make const& make) : guard(make()) {}
+  void task_done(int worker) noexcept override {
+    if constexpr (requires { guard.task_done(worker); }) guard.task_done(worker);
+  }
+};
+template <class Make> std::unique_ptr<held_guard> hold_guard(Make const& make) { return std::make_unique<held_guard_of<decltype(make())>>(make); }
+
+/// What `any` reports to.
+struct observer_interface {
+  virtual ~observer_interface() = default;
+  virtual std::unique_ptr<held_guard> scope(op_info op) const = 0;
+  virtual std::unique_ptr<held_guard> stage(char const* what) const = 0;
+  virtual void allocated(char const* what, index_t bytes) const = 0;
+  virtual void released(char const* what, index_t bytes) const = 0;
+  virtual std::unique_ptr<held_guard> kernel(void const* exec, void const* identity, kernel_info const& k) const = 0;
+  virtual std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what, index_t bytes) const = 0;
+};
+
+template <class Instr, class... Execs> struct observer_of final : observer_interface {
+  Instr instr;
+  explicit observer_of(Instr const& i) : instr(i) {}
+
+  std::unique_ptr<held_guard> scope(op_info op) const override {
+    return hold_guard([&] { return instr.scope(op); });
+  }
+  std::unique_ptr<held_guard> stage(char const* what) const override {
+    return hold_guard([&] { return instr.stage(what); });
+  }
+  void allocated(char const* what, index_t bytes) const override { instr.allocated(what, bytes); }
+  void released(char const* what, index_t bytes) const override { instr.released(what, bytes); }
+  std::unique_ptr<held_guard> kernel(void const* exec, void const* identity, kernel_info const& k) const override {
+    std::unique_ptr<held_guard> guard;
+    if constexpr (Instr::traits.observes_kernels)
+      (void)((identity == &exec_identity<Execs> &&
+              (guard = hold_guard([&] { return instr.kernel(*static_cast<Execs const*>(exec), k); }), true)) || ...);
+    return guard;
+  }
+  std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what, index_t bytes) const override {
+    std::unique_ptr<held_guard> guard;
+    if constexpr (Instr::traits.observes_copies) (void)((copy_on<Execs>(exec, identity, what, bytes, guard)) || ...);
+    return guard;
+  }
+
+ private:
+  template <class Exec> bool copy_on(void const* exec, void const* identity, char const* what, index_t bytes, std::unique_ptr<held_guard>& guard) const {
+    if constexpr (block_policy<Exec>) {
+      if (identity != &exec_identity<Exec>) return false;
+      guard = hold_guard([&] { return instr.copy(*static_cast<Exec const*>(exec), what, bytes); });
+      return true;
+    } else {
+      return false;
+    }
+  }
+};
+
+}  // namespace detail
+
+/// Forwards to a policy that is chosen at run time, or observes nothing. Costs a virtual call and an allocation for each operation, stage and launch, which
+/// take microseconds, and a branch for each task. Copies report to the same policy.
+///
+///     instrument::any const observe = trace ? instrument::any(host, instrument::tracing(buffer)) : instrument::any();
+///     forward_project(context{host, observe}, scan, recon, sinogram);
+class any {
+ public:
+  using policy_category = instrumentation_policy_tag;
+  static constexpr std::string_view name = "any";
+  static constexpr instrumentation_traits traits{.observes_kernels = true, .observes_copies = true};
+  template <class Native> using backend = Native;
+
+  /// Observes nothing.
+  any() = default;
+  /// @param exec   the execution policy of the contexts that it will be used in; launches on others are not reported.
+  /// @param instr  a policy that leaves kernels and data alone.
+  template <execution_policy Exec, instrumentation_policy Instr> any(Exec const& /*exec*/, Instr const& instr) {
+    static_assert(!Instr::traits.serial && Instr::traits.has_data && Instr::traits.runs_kernels && !Instr::traits.observes_arrays,
+                  "instrument::any: the policy changes the kernels, so it must be known at compile time");
+    if constexpr (block_policy<Exec>) observer_ = std::make_shared<detail::observer_of<Instr, Exec, typename Exec::host_side>>(instr);
+    else observer_ = std::make_shared<detail::observer_of<Instr, Exec>>(instr);
+  }
+
+  class guard {
+   public:
+    guard() = default;
+    explicit guard(std::unique_ptr<detail::held_guard> held) noexcept : held_(std::move(held)) {}
+    void task_done(int worker) noexcept {
+      if (held_) held_->task_done(worker);
+    }
+
+   private:
+    std::unique_ptr<detail::held_guard> held_;
+  };
+  [[nodiscard]] guard scope(op_info op) const { return observer_ ? guard(observer_->scope(op)) : guard(); }
+  [[nodiscard]] guard stage(char const* what) const { return observer_ ? guard(observer_->stage(what)) : guard(); }
+  void allocated(char const* what, index_t bytes) const {
+    if (observer_) observer_->allocated(what, bytes);
+  }
+  void released(char const* what, index_t bytes) const {
+    if (observer_) observer_->released(what, bytes);
+  }
+  template <class Exec> [[nodiscard]] guard kernel(Exec const& exec, kernel_info const& k) const {
+    return observer_ ? guard(observer_->kernel(&exec, &detail::exec_identity<Exec>, k)) : guard();
+  }
+  template <class Exec> [[nodiscard]] guard copy(Exec const& exec, char const* what, index_t bytes) const {
+    return observer_ ? guard(observer_->copy(&exec, &detail::exec_identity<Exec>, what, bytes)) : guard();
+  }
+
+ private:
+  std::shared_ptr<detail::observer_interface const> observer_;
+};
+
+static_assert(instrumentation_policy<any>);
+
+}  // namespace mbirk::instrument

@@ -1,0 +1,149 @@
+// Memory of operations: temporaries, tables that steer kernels, copies on the host.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "mbirk/context.hpp"
+#include "mbirk/core/device_span.hpp"
+#include "mbirk/core/view.hpp"
+#include "mbirk/exec/allocate.hpp"
+
+namespace mbirk {
+
+namespace detail {
+
+/// The guard of a transfer.
+template <class Exec, class Instr> auto observe_copy(context<Exec, Instr> const& ctx, char const* what, std::size_t bytes) {
+  if constexpr (Instr::traits.observes_copies) return ctx.instr.copy(ctx.exec, what, static_cast<index_t>(bytes));
+  else return no_guard{};
+}
+template <class Context> void upload(Context const& ctx, void* to, void const* from, std::size_t bytes) {
+  [[maybe_unused]] auto const guard = observe_copy(ctx, "MemcpyHtoD", bytes);
+  ctx.exec.upload(to, from, bytes);
+}
+
+}  // namespace detail
+
+/// Memory of an operation, from the policy's resource, released when it goes out of scope. 64-byte aligned, not initialised.
+/// With a dataless policy (the cost model) an array of samples or voxels is only announced, not allocated.
+template <class T, class Context> class temporary {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  /// @throws allocation_error saying what was asked for.
+  temporary(Context const& ctx, char const* name, index_t elements, bool needs_data = Context::backend::has_data)
+      : ctx_(&ctx), name_(name), elements_(elements) {
+    if (needs_data && elements > 0)
+      data_ = static_cast<T*>(exec::allocate_for(ctx.exec, bytes(), [&] { return "the temporary '" + std::string(name) + "'"; }));
+    ctx.instr.allocated(name_, static_cast<index_t>(bytes()));
+  }
+  ~temporary() {
+    if (data_) {
+      if constexpr (decltype(ctx_->instr)::traits.observes_release) ctx_->instr.finished(data_, name_);
+      ctx_->exec.deallocate(data_, bytes());
+    }
+    ctx_->instr.released(name_, static_cast<index_t>(bytes()));
+  }
+  temporary(temporary const&) = delete;
+  temporary& operator=(temporary const&) = delete;
+
+  T* data() const noexcept { return data_; }
+  index_t size() const noexcept { return elements_; }
+  char const* name() const noexcept { return name_; }
+  std::size_t bytes() const noexcept { return static_cast<std::size_t>(elements_) * sizeof(T); }
+
+ private:
+  Context const* ctx_;
+  char const* name_;
+  index_t elements_;
+  T* data_ = nullptr;
+};
+
+/// A table that was made on the host and steers kernels, so it has data under every policy: read where it lies, or copied to the device once.
+/// Must live until the kernels that read it are queued; so must the vector, which is not copied on the host.
+template <class T, class Context> class table {
+ public:
+  table(Context const& ctx, std::vector<T> const& values, char const* name) : table(ctx, values.data(), static_cast<index_t>(values.size()), name) {}
+  table(Context const&, std::vector<T> const&&, char const*) = delete;
+  table(Context const& ctx, T const* values, index_t count, char const* name) : data_(values), size_(count), name_(name) {
+    if constexpr (on_device<Context>) {
+      copy_.emplace(ctx, name, count, true);
+      if (count > 0) detail::upload(ctx, copy_->data(), values, copy_->bytes());
+      data_ = copy_->data();
+    }
+  }
+  T const* data() const noexcept { return data_; }
+  index_t size() const noexcept { return size_; }
+  char const* name() const noexcept { return name_; }
+  /// Not under watch: what a kernel reads of it is not counted.
+  mbirk::list<T> all() const noexcept { return {data_, size_}; }
+
+ private:
+  struct nothing {};
+  T const* data_;
+  index_t size_;
+  char const* name_;
+  [[no_unique_address]] std::conditional_t<on_device<Context>, std::optional<temporary<T, Context>>, nothing> copy_;
+};
+
+/// The elements of device memory on the host: that memory itself where they share it, else a copy, for which it waits.
+template <class T, class Context> class fetched {
+ public:
+  fetched(Context const& ctx, T const* values, index_t count) : data_(values), size_(count) {
+    if constexpr (on_device<Context>) {
+      copy_.resize(static_cast<std::size_t>(count));
+      if (count > 0) {
+        [[maybe_unused]] auto const noted = detail::observe_copy(ctx, "MemcpyDtoH", copy_.size() * sizeof(T));
+        ctx.exec.download(copy_.data(), values, copy_.size() * sizeof(T));
+      }
+      data_ = copy_.data();
+    }
+  }
+  fetched(Context const& ctx, temporary<T, Context> const& t) : fetched(ctx, t.data(), t.size()) {}
+  fetched(fetched const&) = delete;
+  fetched& operator=(fetched const&) = delete;
+
+  T const* data() const noexcept { return data_; }
+  T const* begin() const noexcept { return data_; }
+  T const* end() const noexcept { return data_ + size_; }
+  index_t size() const noexcept { return size_; }
+  T const& operator[](index_t k) const noexcept { return data_[k]; }
+
+ private:
+  T const* data_;
+  index_t size_;
+  std::vector<T> copy_;
+};
+/// Of a dense view, or of one whose gaps come along: indexed as the view is.
+template <class T, int Rank, class Context> class fetched_view : public view<T const, Rank> {
+ public:
+  fetched_view(Context const& ctx, view<T const, Rank> const& v) : fetched_view(v, std::make_unique<fetched<T, Context>>(ctx, v.data(), v.span())) {}
+
+ private:
+  fetched_view(view<T const, Rank> const& v, std::unique_ptr<fetched<T, Context>> memory)
+      : view<T const, Rank>(memory->data(), v.extents(), v.strides()), memory_(std::move(memory)) {}
+  std::unique_ptr<fetched<T, Context>> memory_;
+};
+
+/// All bytes of a temporary become 0.
+template <class T, class Context> void clear(Context const& ctx, temporary<T, Context> const& t) {
+  if (!t.data()) return;
+  if constexpr (on_device<Context>) {
+    [[maybe_unused]] auto const noted = detail::observe_copy(ctx, "Memset", t.bytes());
+    ctx.exec.clear(t.data(), t.bytes());
+  } else std::fill_n(t.data(), t.size(), T{});
+}
+/// Host memory to memory of the policy, dense on both sides.
+template <class T, class Context> void put(Context const& ctx, T const* from, index_t count, T* to) {
+  if (count == 0) return;
+  if constexpr (on_device<Context>) detail::upload(ctx, to, from, static_cast<std::size_t>(count) * sizeof(T));
+  else std::copy_n(from, count, to);
+}
+
+}  // namespace mbirk

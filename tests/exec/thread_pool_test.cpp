@@ -1,0 +1,283 @@
+// The pool behind exec::host: each task once, workers apart, callers side by side and nested, exceptions, fork, and how many threads there may be.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "core/messages.hpp"
+#include "mbirk/context.hpp"
+#include "mbirk/exec/emulation/sanitizer.hpp"
+#include "mbirk/exec/host.hpp"
+#include "mbirk/instrument/none.hpp"
+#include "mbirk/projector/parallel.hpp"
+
+namespace {
+
+using namespace mbirk;
+using exec::available_processors;
+using exec::task_ref;
+using exec::thread_pool;
+
+/// Runs f(task, worker) on the pool.
+template <class F> void run(thread_pool& pool, index_t tasks, int workers, F const& f) { pool.run(tasks, workers, task_ref(f)); }
+
+/// How often each of n tasks was called by one loop.
+std::vector<int> calls_of_loop(thread_pool& pool, index_t n, int workers) {
+  std::vector<std::atomic<int>> calls(static_cast<std::size_t>(n));
+  run(pool, n, workers, [&](index_t i, int) { ++calls[static_cast<std::size_t>(i)]; });
+  return {calls.begin(), calls.end()};
+}
+
+TEST(ThreadPool, CallsEachTaskOnce) {
+  thread_pool pool(3);
+  EXPECT_EQ(pool.threads(), 3);
+  for (index_t n : {0, 1, 2, 3, 7, 1000})
+    for (int workers : {1, 2, 3, 5}) EXPECT_EQ(calls_of_loop(pool, n, workers), std::vector<int>(static_cast<std::size_t>(n), 1)) << n << " by " << workers;
+}
+
+TEST(ThreadPool, WorkersAreInRangeAndNeverSharedAtOneTime) {
+  thread_pool pool(4);
+  for (int workers : {2, 3, 4, 7}) {
+    std::vector<std::atomic<int>> inside(static_cast<std::size_t>(workers));
+    std::atomic<int> wrong{0};
+    for (int loop = 0; loop < 50; ++loop)
+      run(pool, 64, workers, [&](index_t, int worker) {
+        if (worker < 0 || worker >= workers) return void(++wrong);
+        auto& mine = inside[static_cast<std::size_t>(worker)];
+        if (mine.fetch_add(1) != 0) ++wrong;
+        std::this_thread::yield();
+        mine.fetch_sub(1);
+      });
+    EXPECT_EQ(wrong, 0) << workers;
+  }
+}
+
+TEST(ThreadPool, UsesSeveralThreadsForLongTasks) {
+  thread_pool pool(2);
+  std::atomic<int> arrived{0};
+  run(pool, 2, 2, [&](index_t, int) {  // returns only when both tasks run at the same time
+    ++arrived;
+    while (arrived < 2) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 2);
+}
+
+TEST(ThreadPool, NestedLoopsFinish) {
+  thread_pool pool(3);
+  std::atomic<index_t> sum{0};
+  for (int loop = 0; loop < 20; ++loop)
+    run(pool, 8, 3, [&](index_t i, int) {
+      run(pool, 8, 3, [&](index_t j, int) {
+        run(pool, 4, 2, [&](index_t k, int) { sum += 100 * i + 10 * j + k; });
+      });
+    });
+  EXPECT_EQ(sum, 20 * (100 * 28 * 32 + 10 * 28 * 32 + 6 * 64));
+}
+
+TEST(ThreadPool, ServesMoreCallersThanItHasSlots) {
+  thread_pool pool(3);
+  std::vector<index_t> sums(20);
+  std::vector<std::thread> callers;
+  for (std::size_t c = 0; c < sums.size(); ++c)
+    callers.emplace_back([&pool, &sum = sums[c], c] {
+      for (int loop = 0; loop < 200; ++loop) {
+        std::vector<index_t> part(50);
+        run(pool, 50, 3, [&](index_t i, int) { part[static_cast<std::size_t>(i)] = i + static_cast<index_t>(c); });
+        sum += std::accumulate(part.begin(), part.end(), index_t{0});
+      }
+    });
+  for (auto& caller : callers) caller.join();
+  for (std::size_t c = 0; c < sums.size(); ++c) EXPECT_EQ(sums[c], 200 * (1225 + 50 * static_cast<index_t>(c)));
+}
+
+TEST(ThreadPool, RethrowsToTheCallerAndStaysUsable) {
+  thread_pool pool(3);
+  for (int workers : {1, 2, 3})
+    for (index_t bad : {0, 1, 50, 99}) {
+      auto const loop = [&] {
+        run(pool, 100, workers, [&](index_t i, int) {
+          if (i == bad) throw std::runtime_error("task " + std::to_string(i));
+        });
+      };
+      try {
+        loop();
+        FAIL() << "no exception";
+      } catch (std::runtime_error const& e) {
+        EXPECT_EQ(std::string(e.what()), "task " + std::to_string(bad));
+      }
+      EXPECT_THROW(run(pool, 10, workers, [](index_t, int) { throw std::bad_alloc(); }), std::bad_alloc);
+      EXPECT_EQ(calls_of_loop(pool, 30, workers), std::vector<int>(30, 1));
+    }
+}
+
+TEST(ThreadPool, AnExceptionReachesOnlyItsOwnCaller) {
+  thread_pool pool(2);
+  std::atomic<bool> stop{false};
+  std::thread thrower([&] {
+    while (!stop) EXPECT_THROW(run(pool, 8, 2, [](index_t, int) { throw 7; }), int);
+  });
+  for (int loop = 0; loop < 300; ++loop) EXPECT_EQ(calls_of_loop(pool, 8, 2), std::vector<int>(8, 1));
+  stop = true;
+  thrower.join();
+}
+
+TEST(ThreadPool, SleepsBetweenLoops) {
+  thread_pool pool(2);
+  run(pool, 64, 2, [](index_t, int) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the helper has gone to sleep by now
+  timespec before{}, after{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  double const seconds = static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+  EXPECT_LT(seconds, 0.1);  // a spinning thread would have taken 0.2 s
+}
+
+TEST(ThreadPool, AChildOfForkHasThreadsOfItsOwn) {
+  if (exec::emulation::thread_sanitizer) GTEST_SKIP() << "the sanitizer does not follow threads that start after fork";
+  thread_pool pool(2);
+  EXPECT_EQ(calls_of_loop(pool, 100, 2), std::vector<int>(100, 1));
+  pid_t const child = fork();
+  if (child == 0) {
+    bool const good = calls_of_loop(pool, 100, 2) == std::vector<int>(100, 1) && exec::default_pool().threads() >= 1;
+    _exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(calls_of_loop(pool, 100, 2), std::vector<int>(100, 1));
+}
+
+TEST(ThreadPool, IsOneAndHasTheThreadsOfThisProcess) {
+  EXPECT_EQ(&exec::default_pool(), &exec::default_pool());
+  EXPECT_EQ(exec::default_pool().threads(), available_processors());
+  EXPECT_EQ(exec::host{}.threads(), available_processors());
+  EXPECT_EQ(exec::host{5}.threads(), 5);
+  EXPECT_EQ(&exec::host{}.runner(), &exec::default_pool());
+}
+
+TEST(Processors, FollowTheAffinityMask) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int k = 0; k < CPU_SETSIZE; ++k)
+    if (CPU_ISSET(k, &before)) {
+      CPU_SET(k, &one);
+      break;
+    }
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(available_processors(), 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_LE(available_processors(), CPU_COUNT(&before));
+}
+
+/// A folder of control groups of our own making.
+struct Groups : ::testing::Test {
+  std::filesystem::path root = std::filesystem::temp_directory_path() / ("mbirk-groups-" + std::to_string(getpid()));
+  void write(char const* file, char const* text) {
+    std::filesystem::create_directories((root / file).parent_path());
+    std::ofstream(root / file) << text << "\n";
+  }
+  double processors(char const* group) const { return exec::detail::group_processors(root.string(), group); }
+  ~Groups() override { std::filesystem::remove_all(root); }
+};
+
+TEST_F(Groups, TheTightestQuotaOfAGroupAndItsParentsHolds) {
+  EXPECT_EQ(processors("/a/b"), 0);
+  write("a/b/cpu.max", "max 100000");
+  EXPECT_EQ(processors("/a/b"), 0);
+  write("a/cpu.max", "250000 100000");
+  EXPECT_EQ(processors("/a/b"), 2.5);
+  write("a/b/cpu.max", "50000 100000");
+  EXPECT_EQ(processors("/a/b"), 0.5);
+  EXPECT_EQ(processors("/a"), 2.5);
+  write("cpu.max", "100000 100000");
+  EXPECT_EQ(processors("/a"), 1);
+  EXPECT_EQ(processors("/"), 1);
+}
+
+TEST_F(Groups, Version1HasTwoFiles) {
+  write("job/cpu.cfs_quota_us", "-1");
+  write("job/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(processors("/job"), 0);
+  write("job/cpu.cfs_quota_us", "300000");
+  EXPECT_EQ(processors("/job"), 3);
+}
+
+TEST(Processors, FindTheGroupInALineOfProc) {
+  EXPECT_EQ(exec::detail::cpu_group("0::/user.slice/x"), "/user.slice/x");
+  EXPECT_EQ(exec::detail::cpu_group("4:cpu,cpuacct:/job"), "/job");
+  EXPECT_EQ(exec::detail::cpu_group("4:cpuacct,cpu:/job"), "/job");
+  EXPECT_EQ(exec::detail::cpu_group("3:cpuset:/job"), "");
+  EXPECT_EQ(exec::detail::cpu_group("nonsense"), "");
+}
+
+/// A scheduler of the user's: std::thread for every worker.
+struct own_runner final : exec::task_runner {
+  int loops = 0;
+  int threads() const noexcept override { return 3; }
+  void run(index_t tasks, int workers, task_ref task) override {
+    ++loops;
+    std::atomic<index_t> next{0};
+    std::vector<std::thread> team;
+    for (int w = 0; w < workers; ++w)
+      team.emplace_back([&, w] {
+        for (index_t i; (i = next++) < tasks;) task(i, w);
+      });
+    for (auto& t : team) t.join();
+  }
+};
+
+TEST(Host, RunsOnARunnerOfTheUsers) {
+  own_runner runner;
+  exec::host const host(runner);
+  EXPECT_EQ(host.threads(), 3);
+  EXPECT_EQ(&host.runner(), &runner);
+  std::vector<std::atomic<int>> calls(10);
+  host.for_each(10, host.workers(10), [&](index_t i, int) { ++calls[static_cast<std::size_t>(i)]; });
+  EXPECT_EQ(runner.loops, 1);
+  for (auto const& c : calls) EXPECT_EQ(c, 1);
+}
+
+/// The projections of one scan on a context, as bits that can be compared.
+std::vector<float> projections(exec::host const& host) {
+  parallel_parameters p{.sinogram_shape = {20, 9, 17}, .angles = {}};
+  for (int v = 0; v < 20; ++v) p.angles.push_back(0.15f * static_cast<float>(v));
+  parallel_scan const scan(p);
+  auto const [rows, cols, slices] = scan.recon_shape();
+  std::vector<float> x(static_cast<std::size_t>(rows * cols * slices)), y(20 * 9 * 17);
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(k % 23) * 0.1f;
+  context const ctx{host, instrument::none{}};
+  forward_project(ctx, scan, view<float const, 3>(x.data(), scan.recon_shape()), view<float, 3>(y.data(), scan.sinogram_shape()));
+  return y;
+}
+
+TEST(Host, BitsDoNotDependOnThreadsOrRunner) {
+  auto const expected = projections(exec::host{1});
+  for (int threads : {2, 3, 7}) EXPECT_EQ(projections(exec::host{threads}), expected) << threads;
+  own_runner runner;
+  EXPECT_EQ(projections(exec::host{runner}), expected);
+}
+
+TEST(Host, CallersOnSeveralThreadsShareTheDefaultPool) {
+  auto const expected = projections(exec::host{1});
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0};
+  for (int c = 0; c < 4; ++c)
+    callers.emplace_back([&] {
+      for (int loop = 0; loop < 5; ++loop) wrong += projections(exec::host{3}) != expected;
+    });
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
