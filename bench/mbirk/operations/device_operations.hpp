@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "mbirk/exec/emulation/options.hpp"
+#include "mbirk/instrument/trace.hpp"
 #include "operations/operations.hpp"
 
 namespace mbirk::program {
