@@ -48,7 +48,7 @@ template <int Rank> class device_array {
     if (status == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
       throw allocation_error("out of memory: " + std::to_string(bytes()) + " bytes for an array " + mbirk::detail::shape_text(shape_),
-                             site::current());
+                             source_location::current());
     }
     exec::check_cuda(status, "cudaMalloc");
   }
@@ -92,9 +92,9 @@ struct timing {
 /// Each call alone, from an idle device to the end of its last kernel: what the host prepares meanwhile is part of it.
 timing measure(exec::cuda const& device, options const& o, std::function<void()> const& call) {
   auto const once = [&] {
-    auto const from = device.record();
+    auto const from = device.timestamp();
     call();
-    return device.seconds(from, device.record());
+    return device.seconds(from, device.timestamp());
   };
   auto const start = steady::now();
   timing t;
@@ -110,9 +110,9 @@ timing measure(exec::cuda const& device, options const& o, std::function<void()>
   }
   auto const n = static_cast<int>(t.seconds.size());
   if (since(start) + n * last <= o.op_budget) {
-    auto const from = device.record();
+    auto const from = device.timestamp();
     for (int k = 0; k < n; ++k) call();
-    t.queued = device.seconds(from, device.record()) / n;
+    t.queued = device.seconds(from, device.timestamp()) / n;
   }
   return t;
 }
@@ -132,7 +132,7 @@ template <class Scan> class problem {
  public:
   problem(options const& o, shape_3 const& cell, std::size_t idle_memory)
       : o_(o), cell_(cell), idle_memory_(idle_memory), scan_(make_scan<Scan>(cell)) {
-    legacy_random random(0);
+    numpy_random_state random(0);
     auto const partition = gen_pixel_partition(scan_.full_indices(), subsets, random);
     subset_.assign(partition.subset(0).begin(), partition.subset(0).end());
   }

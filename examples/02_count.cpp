@@ -16,7 +16,7 @@ int main() {
   instrument::ledger counted, modelled;
   back_project(context{exec::host{}, instrument::counting<>{counted}}, scan, y, x);
   view<float, 3> const no_y(nullptr, scan.sinogram_shape()), no_x(nullptr, scan.recon_shape());  // the model needs no arrays
-  back_project(context{exec::host{}, instrument::model<>{modelled}}, scan, no_y, no_x);
+  back_project(context{exec::host{}, instrument::cost_model<>{modelled}}, scan, no_y, no_x);
   auto const& r = counted.last();
   std::printf("%s: %llu flops, %llu bytes accessed, %llu compulsory\n", r.name.c_str(), static_cast<unsigned long long>(r.operations.flops()),
               static_cast<unsigned long long>(bytes_accessed(r.arrays)), static_cast<unsigned long long>(bytes_compulsory(r.arrays, false)));

@@ -27,7 +27,7 @@ int main() {
   context const ctx{chosen_exec(), make_instrument<chosen_instrument>(notes)};
   exec::array<float, chosen_exec> const x(ctx.exec, recon), y(ctx.exec, static_cast<index_t>(sinogram.size()));  // where the kernels read and write
   forward_project(ctx, scan, view<float const, 3>(x.data(), scan.recon_shape()), view<float, 3>(y.data(), scan.sinogram_shape()));
-  y.fetch(sinogram);  // waits for a device
+  y.download(sinogram);  // waits for a device
   // example: end
   std::printf("%s, %s: y(0, 2, 16) = %g\n", chosen_exec::name.data(), chosen_instrument::name.data(), static_cast<double>(sinogram[2 * 32 + 16]));
   for (auto const& record : notes.records()) std::printf("%s: %llu flops\n", record.name.c_str(), static_cast<unsigned long long>(record.operations.flops()));

@@ -48,7 +48,7 @@ int main() {
   context const ctx{where, instrument::none{}};
   exec::array const y(where, std::span<float const>(sinogram)), x(where, std::span<float const>(recon));
   for (int k = 0; k < 10; ++k) back_project(ctx, scan, view<float const, 3>(y.data(), scan.sinogram_shape()), view<float, 3>(x.data(), scan.recon_shape()));
-  x.fetch(recon);                          // waits for a device
+  x.download(recon);                          // waits for a device
   // example: end
   int const once = upstream.allocations;
   back_project(ctx, scan, view<float const, 3>(y.data(), scan.sinogram_shape()), view<float, 3>(x.data(), scan.recon_shape()));

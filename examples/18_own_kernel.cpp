@@ -16,9 +16,9 @@ template <class B> struct add_scaled {
 
   void operator()(mbirk::index_t task) const noexcept {
     auto const scale = B::broadcast(a);
-    mbirk::index_t const last = mbirk::least(elements, (task + 1) * of_a_task);
+    mbirk::index_t const last = mbirk::min(elements, (task + 1) * of_a_task);
     for (mbirk::index_t k = task * of_a_task; k < last; k += B::lanes) {
-      int const n = static_cast<int>(mbirk::least<mbirk::index_t>(B::lanes, last - k));
+      int const n = static_cast<int>(mbirk::min<mbirk::index_t>(B::lanes, last - k));
       B::store_partial(y + k, fma(scale, B::load_partial(x + k, n), B::load_partial(y + k, n)), n);
     }
   }
@@ -42,7 +42,7 @@ int main() {
   instrument::ledger counted, modelled;
   add(context{exec::host{}, instrument::none{}}, 3.0f, vx, vy);                              // all threads
   add(context{exec::host{}, instrument::counting<>{counted}}, 3.0f, vx, vy);
-  add(context{exec::host{}, instrument::model<>{modelled}}, 3.0f, view<float, 1>(nullptr, {n}), view<float, 1>(nullptr, {n}));
+  add(context{exec::host{}, instrument::cost_model<>{modelled}}, 3.0f, view<float, 1>(nullptr, {n}), view<float, 1>(nullptr, {n}));
   auto const& r = counted.last();
   unsigned long long const flops = r.operations.flops(), bytes = bytes_accessed(r.arrays);
   std::printf("%s: %llu flops (2 an element, the last pack whole), %llu bytes (12 an element), %.3f flops a byte\n", r.name.c_str(), flops, bytes,

@@ -44,7 +44,7 @@ defect parse_defect(std::string const& name) {
   if (name == "metal") return {.metal = true};
   if (name == "narrow") return {.narrow = true};
   if (name == "low") return {.low = true};
-  throw parameter_error("defect is " + name + ", expected none, few, noisy, axis, rings, metal, narrow or low", site::current());
+  throw parameter_error("defect is " + name + ", expected none, few, noisy, axis, rings, metal, narrow or low", source_location::current());
 }
 
 /// Detector counts of line integrals (views, rows, channels): Poisson noise around beam exp(-y), on top of the dark current.

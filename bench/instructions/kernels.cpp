@@ -51,7 +51,7 @@ template <class P> void back(P& p) { back_project(ctx, p.scan, view<float const,
 template <class P> void forward(P& p) { forward_project(ctx, p.scan, view<float const, 3>(p.recon()), p.sinogram()); }
 template <class P> void sparse_back(P& p) { sparse_back_project(ctx, p.scan, view<float const, 3>(p.sinogram()), p.pixels(), p.cylinders()); }
 template <class P> void sparse_forward(P& p) { sparse_forward_project(ctx, p.scan, view<float const, 2>(p.cylinders()), p.pixels(), p.sinogram()); }
-template <class P> void unit_hessian(P& p) { hessian_diagonal(ctx, p.scan, {}, p.recon()); }
+template <class P> void unweighted_hessian(P& p) { hessian_diagonal(ctx, p.scan, {}, p.recon()); }
 template <class P> void filter(P& p) { direct_filter(ctx, p.scan, view<float const, 3>(p.sinogram()), p.sinogram()); }
 template <class P> void iterate(P& p) { recon(ctx, p.scan, view<float const, 3>(p.sinogram()), {}, p.recon(), once); }
 
@@ -64,14 +64,14 @@ constexpr kernel kernels[] = {
     {"parallel_back_project", [] { back(parallel); }},
     {"parallel_sparse_forward_project", [] { sparse_forward(parallel); }},
     {"parallel_sparse_back_project", [] { sparse_back(parallel); }},
-    {"parallel_hessian_diagonal", [] { unit_hessian(parallel); }},
+    {"parallel_hessian_diagonal", [] { unweighted_hessian(parallel); }},
     {"parallel_direct_filter", [] { filter(parallel); }},
     {"parallel_mbir_recon", [] { iterate(parallel); }},
     {"cone_forward_project", [] { forward(cone); }},
     {"cone_back_project", [] { back(cone); }},
     {"cone_sparse_forward_project", [] { sparse_forward(cone); }},
     {"cone_sparse_back_project", [] { sparse_back(cone); }},
-    {"cone_hessian_diagonal", [] { unit_hessian(cone); }},
+    {"cone_hessian_diagonal", [] { unweighted_hessian(cone); }},
     {"cone_mbir_recon", [] { iterate(cone); }},
     {"qggmrf_denoise", [] { qggmrf_denoise(ctx, view<float const, 3>(parallel.recon()), {.max_iterations = 1}, volume(image)); }},
     {"median_filter3d", [] { median_filter3d(ctx, view<float const, 3>(parallel.recon()), volume(image)); }},

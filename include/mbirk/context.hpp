@@ -19,8 +19,8 @@ template <class Exec, class Instr> context(Exec, Instr) -> context<Exec, Instr>;
 template <class Context> inline constexpr bool on_device = block_policy<decltype(Context::exec)>;
 
 /// Where the things run that an operation decides on the host, e.g. which pixels a subset has: the context itself, or one beside its device.
-template <class Exec, class Instr> auto host_beside(context<Exec, Instr> const& ctx) {
-  if constexpr (block_policy<Exec>) return context<typename Exec::host_side, Instr>{ctx.exec.beside(), ctx.instr};
+template <class Exec, class Instr> auto host_context_of(context<Exec, Instr> const& ctx) {
+  if constexpr (block_policy<Exec>) return context<typename Exec::host_side, Instr>{ctx.exec.host_companion(), ctx.instr};
   else return ctx;
 }
 

@@ -29,7 +29,7 @@ auto observe(context<Exec, Instr> const& ctx, temporary<T, context<Exec, Instr>>
 }
 
 template <class Exec, class Instr, class T>
-auto observe(context<Exec, Instr> const& ctx, table<T, context<Exec, Instr>> const& t) {
+auto observe(context<Exec, Instr> const& ctx, device_table<T, context<Exec, Instr>> const& t) {
   return observe(ctx, t.data(), {t.name(), array_role::temporary, t.size()});
 }
 
@@ -139,7 +139,7 @@ template <class Values> double ordered_sum(Values const& values, index_t first =
   return sum;
 }
 template <class Context> double reduce(Context const& ctx, temporary<double, Context> const& partial, index_t first = 0, index_t step = 1) {
-  if constexpr (Context::backend::has_data) return ordered_sum(fetched(ctx, partial), first, step);
+  if constexpr (Context::backend::has_data) return ordered_sum(host_copy(ctx, partial), first, step);
   else return 0;
 }
 

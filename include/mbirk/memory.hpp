@@ -31,7 +31,7 @@ template <class Context> void upload(Context const& ctx, void* to, void const* f
 }  // namespace detail
 
 /// Memory of an operation, from the policy's resource, released when it goes out of scope. 64-byte aligned, not initialised.
-/// With a dataless policy (the cost model) an array of samples or voxels is only announced, not allocated.
+/// With a policy without data (the cost model) an array of samples or voxels is only announced, not allocated.
 template <class T, class Context> class temporary {
   static_assert(std::is_trivially_copyable_v<T>);
 
@@ -67,11 +67,11 @@ template <class T, class Context> class temporary {
 
 /// A table that was made on the host and steers kernels, so it has data under every policy: read where it lies, or copied to the device once.
 /// Must live until the kernels that read it are queued; so must the vector, which is not copied on the host.
-template <class T, class Context> class table {
+template <class T, class Context> class device_table {
  public:
-  table(Context const& ctx, std::vector<T> const& values, char const* name) : table(ctx, values.data(), static_cast<index_t>(values.size()), name) {}
-  table(Context const&, std::vector<T> const&&, char const*) = delete;
-  table(Context const& ctx, T const* values, index_t count, char const* name) : data_(values), size_(count), name_(name) {
+  device_table(Context const& ctx, std::vector<T> const& values, char const* name) : device_table(ctx, values.data(), static_cast<index_t>(values.size()), name) {}
+  device_table(Context const&, std::vector<T> const&&, char const*) = delete;
+  device_table(Context const& ctx, T const* values, index_t count, char const* name) : data_(values), size_(count), name_(name) {
     if constexpr (on_device<Context>) {
       copy_.emplace(ctx, name, count, true);
       if (count > 0) detail::upload(ctx, copy_->data(), values, copy_->bytes());
@@ -82,7 +82,7 @@ template <class T, class Context> class table {
   index_t size() const noexcept { return size_; }
   char const* name() const noexcept { return name_; }
   /// Not under watch: what a kernel reads of it is not counted.
-  mbirk::list<T> all() const noexcept { return {data_, size_}; }
+  device_span<T> all() const noexcept { return {data_, size_}; }
 
  private:
   struct nothing {};
@@ -93,9 +93,9 @@ template <class T, class Context> class table {
 };
 
 /// The elements of device memory on the host: that memory itself where they share it, else a copy, for which it waits.
-template <class T, class Context> class fetched {
+template <class T, class Context> class host_copy {
  public:
-  fetched(Context const& ctx, T const* values, index_t count) : data_(values), size_(count) {
+  host_copy(Context const& ctx, T const* values, index_t count) : data_(values), size_(count) {
     if constexpr (on_device<Context>) {
       copy_.resize(static_cast<std::size_t>(count));
       if (count > 0) {
@@ -105,9 +105,9 @@ template <class T, class Context> class fetched {
       data_ = copy_.data();
     }
   }
-  fetched(Context const& ctx, temporary<T, Context> const& t) : fetched(ctx, t.data(), t.size()) {}
-  fetched(fetched const&) = delete;
-  fetched& operator=(fetched const&) = delete;
+  host_copy(Context const& ctx, temporary<T, Context> const& t) : host_copy(ctx, t.data(), t.size()) {}
+  host_copy(host_copy const&) = delete;
+  host_copy& operator=(host_copy const&) = delete;
 
   T const* data() const noexcept { return data_; }
   T const* begin() const noexcept { return data_; }
@@ -121,14 +121,14 @@ template <class T, class Context> class fetched {
   std::vector<T> copy_;
 };
 /// Of a dense view, or of one whose gaps come along: indexed as the view is.
-template <class T, int Rank, class Context> class fetched_view : public view<T const, Rank> {
+template <class T, int Rank, class Context> class host_view : public view<T const, Rank> {
  public:
-  fetched_view(Context const& ctx, view<T const, Rank> const& v) : fetched_view(v, std::make_unique<fetched<T, Context>>(ctx, v.data(), v.span())) {}
+  host_view(Context const& ctx, view<T const, Rank> const& v) : host_view(v, std::make_unique<host_copy<T, Context>>(ctx, v.data(), v.span())) {}
 
  private:
-  fetched_view(view<T const, Rank> const& v, std::unique_ptr<fetched<T, Context>> memory)
+  host_view(view<T const, Rank> const& v, std::unique_ptr<host_copy<T, Context>> memory)
       : view<T const, Rank>(memory->data(), v.extents(), v.strides()), memory_(std::move(memory)) {}
-  std::unique_ptr<fetched<T, Context>> memory_;
+  std::unique_ptr<host_copy<T, Context>> memory_;
 };
 
 /// All bytes of a temporary become 0.

@@ -22,7 +22,7 @@ struct iterations {
 };
 
 /// @param used  the parameters of the call, which others may have changed in the model meanwhile.
-inline image_and_dict image_and_record(nb::dict const& used, volume_out const& image, recon_record const& record) {
+inline image_and_dict image_and_record(nb::dict const& used, volume_out const& image, recon_log const& record) {
   warn(record.warnings);
   nb::dict d;
   d["recon_params"] = to_dict(record);

@@ -17,7 +17,7 @@ nb::dict counts_of(instrument::op_counts const& c) {
     if (auto const n = c.of(static_cast<instrument::operation>(k))) d[instrument::operation_names[k]] = n;
   return d;
 }
-nb::dict cost_dict(instrument::op_record const& r) {
+nb::dict cost_dict(instrument::operation_record const& r) {
   nb::dict d;
   d["operation"] = r.name;
   d["flops"] = r.operations.flops();
@@ -36,11 +36,11 @@ nb::dict cost_dict(instrument::op_record const& r) {
   return d;
 }
 
-template <class Geometry> instrument::op_record cost_of(model<Geometry> m, std::string const& operation, bool weighted, int max_iterations) {
+template <class Geometry> instrument::operation_record cost_of(model<Geometry> m, std::string const& operation, bool weighted, int max_iterations) {
   using in = view<float const, 3>;
   using out = view<float, 3>;
   instrument::ledger ledger;
-  context const ctx{exec::host{1}, instrument::model<>{ledger}};
+  context const ctx{exec::host{1}, instrument::cost_model<>{ledger}};
   in const y(nullptr, m.sinogram_shape()), x(nullptr, m.recon_shape());
   out const to_y(nullptr, m.sinogram_shape()), to_x(nullptr, m.recon_shape());
   auto const w = weighted ? std::optional<in>(y) : std::nullopt;
@@ -68,7 +68,7 @@ template <class Geometry> instrument::op_record cost_of(model<Geometry> m, std::
 template <class Geometry> void bind(nb::module_& m) {
   m.def("cost", [](beam<Geometry>& ct_model, std::string const& operation, bool weights, int max_iterations) {
     auto const snapshot = ct_model.ready();
-    instrument::op_record record;
+    instrument::operation_record record;
     {
       nb::gil_scoped_release const released;
       record = cost_of(*snapshot, operation, weights, max_iterations);

@@ -29,13 +29,13 @@ indices to_python(pixel_partition const& p) {
   return {as_array(p.indices, {p.subsets, p.length})};
 }
 
-using generator = pixel_partition (*)(std::vector<std::uint8_t> const&, index_t, index_t, index_t, legacy_random&);
+using generator = pixel_partition (*)(std::vector<std::uint8_t> const&, index_t, index_t, index_t, numpy_random_state&);
 
 void bind_partition(nb::module_& m, char const* name, generator generate, char const* text) {
   m.def(name, [generate](std::vector<index_t> const& recon_shape, index_t num_subsets, nb::object const& use_ror_mask, std::uint32_t seed) {
     auto const [rows, cols] = pixels_of(recon_shape);
     auto const mask = make_mask(rows, cols, to_mask(use_ror_mask));
-    legacy_random random(seed);
+    numpy_random_state random(seed);
     pixel_partition p;
     {
       nb::gil_scoped_release const released;
@@ -73,7 +73,7 @@ void bind_partitions(nb::module_& m) {
         [](std::vector<index_t> const& recon_shape, std::vector<index_t> const& granularity, nb::object const& use_ror_mask, std::uint32_t seed) {
     auto const [rows, cols] = pixels_of(recon_shape);
     auto const all = full_indices(make_mask(rows, cols, to_mask(use_ror_mask)));
-    legacy_random random(seed);
+    numpy_random_state random(seed);
     nb::list set;
     for (auto const& p : gen_set_of_pixel_partitions(all, granularity, random)) set.append(to_python(p));
     return set;

@@ -126,7 +126,7 @@ nb::list to_list(std::vector<std::string> const& texts) {
 
 }  // namespace
 
-nb::dict to_dict(recon_record const& r) {
+nb::dict to_dict(recon_log const& r) {
   nb::dict d;
   d["num_iterations"] = r.num_iterations;
   d["granularity"] = to_tuple(r.granularity);

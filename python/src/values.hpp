@@ -25,7 +25,7 @@ std::vector<float> to_floats(char const* name, nb::handle values);
 mask_setting to_mask(nb::handle value);
 
 /// The records as dictionaries with the names of their members.
-nb::dict to_dict(recon_record const& record);
+nb::dict to_dict(recon_log const& record);
 nb::dict to_dict(denoise_record const& record);
 
 /// Each of them as a UserWarning.

@@ -18,7 +18,7 @@ folder = pathlib.Path(__file__).parent
 capabilities = (80, 90, 100, 120)
 slack = 8  # registers: what another release of the compiler may need more without changing how many blocks fit
 # No stack and no spills here, whatever the limits say: these are where the time goes.
-projectors = re.compile(r"parallel_(gather|block_back|unit_hessian)|cone_(gather|block_back)|channel_major")
+projectors = re.compile(r"parallel_(gather|block_back|unweighted_hessian)|cone_(gather|block_back)|channel_major")
 
 
 def compile_for(capability):

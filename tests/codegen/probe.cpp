@@ -14,10 +14,10 @@ struct problem {
   float* cylinders;
   std::int32_t const *rows, *cols;
   index_t const* offsets;
-  kernel::parallel_pass const* passes;
+  kernel::view_taps const* passes;
   index_t two_tap_passes, all_passes;
   kernel::chunked_shape shape;
-  list<kernel::pixel_group> groups;
+  device_span<kernel::pixel_group> groups;
 };
 
 #if defined(MBIRK_BY_HAND)
@@ -106,7 +106,7 @@ void probe(problem const& p, exec::host const& exec) {
     memory = static_cast<std::byte*>(exec.resource()->allocate(bytes, 64));
   } catch (std::bad_alloc const&) {
     char const* const name = "scratch";
-    throw allocation_error("out of memory: " + std::to_string(bytes) + " bytes for the temporary '" + name + "'", site::current());
+    throw allocation_error("out of memory: " + std::to_string(bytes) + " bytes for the temporary '" + name + "'", source_location::current());
   }
   exec.for_each(tasks, workers, [&](index_t task, int worker) {
     std::byte* const base = memory + worker * each;

@@ -20,7 +20,7 @@ TEST(Error, EveryTypeIsAnErrorWithItsTextAndPlace) {
     EXPECT_EQ(e.where.line, 7);
     EXPECT_NE(dynamic_cast<std::runtime_error const*>(&e), nullptr);
   };
-  site const place{"file.hpp", 7};
+  source_location const place{"file.hpp", 7};
   check(shape_error("text", place));
   check(parameter_error("text", place));
   check(index_error("text", place));

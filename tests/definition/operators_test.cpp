@@ -137,7 +137,7 @@ TEST(Minimal, CountsTheWeightsThatAreNotZero) {
   for (auto const p : pixels)
     for (double const y : define_forward(s, std::vector<double>{1, 0, 0, 0}, {p})) taps += y != 0;
   EXPECT_EQ(minimal_flops(s, pixels, definition::weight_use::projection), 2 * taps * 4);
-  EXPECT_EQ(minimal_flops(s, pixels, definition::weight_use::unit_hessian), 2 * taps);
+  EXPECT_EQ(minimal_flops(s, pixels, definition::weight_use::unweighted_hessian), 2 * taps);
   EXPECT_EQ(minimal_flops(s, {}, definition::weight_use::projection), 0u);
 }
 
@@ -165,11 +165,11 @@ TEST(Minimal, CountsConeWeightsOfBothSteps) {
       unit += channels + row_taps + static_cast<std::uint64_t>(std::count(slice.begin(), slice.end(), true));
     }
   EXPECT_EQ(minimal_flops(s, pixels, definition::weight_use::projection), 2 * projection);
-  EXPECT_EQ(minimal_flops(s, pixels, definition::weight_use::unit_hessian), 2 * unit);
+  EXPECT_EQ(minimal_flops(s, pixels, definition::weight_use::unweighted_hessian), 2 * unit);
 }
 
 TEST(PlainMachine, LoopsSumsAndStores) {
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   std::vector<int> seen;
   m.each("s", {"a", 2}, {"b", 3}, [&](index_t i, index_t j) { seen.push_back(static_cast<int>(10 * i + j)); });
   EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 10, 11, 12}));
@@ -187,14 +187,14 @@ TEST(PlainMachine, LoopsSumsAndStores) {
 
 // Where there is nothing to load, nothing is: the memory before the array is not its element.
 TEST(PlainMachine, InputsWithoutElementsLoadZero) {
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   std::vector<float> const data{7, 7, 7, 7};
   EXPECT_EQ(m.input(view<float const, 2>(data.data() + 2, {2, 0})).clamped(index_t{1}, index_t{0}), 0);
   EXPECT_EQ(m.input(view<float const, 2>(data.data() + 2, {0, 2})).clamped(index_t{0}, index_t{1}), 0);
 }
 TEST(DefinedCone, EmptyAxesAreZero) {
   std::vector<float> const seven{7, 7};
-  ASSERT_EQ(definition::plain_machine<double>{}.input(view<float const, 1>(seven.data() + 1, {0})).clamped(index_t{0}), 0);
+  ASSERT_EQ(definition::plain_interpreter<double>{}.input(view<float const, 1>(seven.data() + 1, {0})).clamped(index_t{0}), 0);
   auto p = some_cone();
   p.recon_shape = {7, 8, 0};
   for (double const y : define_forward(cone_scan(p), std::vector<float>{}, {3, 4})) EXPECT_EQ(y, 0);
@@ -207,7 +207,7 @@ TEST(DefinedCone, EmptyAxesAreZero) {
 }
 
 TEST(PlainMachine, InputsConvertAndClamp) {
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   std::vector<float> const data{1, 2, 3, 4, 5, 6};
   auto const in = m.input(view<float const, 2>(data.data(), {2, 3}));
   static_assert(std::is_same_v<decltype(in.at(0, 0)), double>);

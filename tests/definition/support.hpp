@@ -14,7 +14,7 @@ inline std::size_t count_of(std::array<index_t, 3> const& shape) { return static
 
 /// (views, rows, channels) from (pixels, slices).
 template <class E> std::vector<double> define_forward(parallel_scan const& s, std::vector<E> const& x, pixel_list const& pixels) {
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   std::vector<double> y(count_of(s.sinogram_shape()));
   definition::parallel_forward(m, s, m.input(view<E const, 2>(x.data(), {count, s.geometry().slices})),
@@ -22,7 +22,7 @@ template <class E> std::vector<double> define_forward(parallel_scan const& s, st
   return y;
 }
 template <class E> std::vector<double> define_forward(cone_scan const& s, std::vector<E> const& x, pixel_list const& pixels) {
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   auto const& g = s.geometry();
   std::vector<double> y(count_of(s.sinogram_shape())), columns(static_cast<std::size_t>(count * g.rows));
@@ -33,7 +33,7 @@ template <class E> std::vector<double> define_forward(cone_scan const& s, std::v
 
 /// (pixels, slices) from (views, rows, channels).
 template <class E> std::vector<double> define_back(parallel_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   std::vector<double> x(static_cast<std::size_t>(count * s.geometry().slices));
   definition::parallel_back(m, s, m.input(view<E const, 3>(y.data(), s.sinogram_shape())),
@@ -42,7 +42,7 @@ template <class E> std::vector<double> define_back(parallel_scan const& s, std::
   return x;
 }
 template <class E> std::vector<double> define_back(cone_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   auto const& g = s.geometry();
   std::vector<double> x(static_cast<std::size_t>(count * g.slices)), columns(static_cast<std::size_t>(count * g.rows));

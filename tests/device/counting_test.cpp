@@ -10,14 +10,14 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::testing;
 
-instrument::array_record const& array_of(instrument::op_record const& r, std::string const& name) {
+instrument::array_record const& array_of(instrument::operation_record const& r, std::string const& name) {
   for (auto const& a : r.arrays)
     if (a.name == name) return a;
   throw std::runtime_error("no array " + name);
 }
 exec::emulation_options shuffled(std::uint64_t seed) { return {.seed = seed, .workers = 2}; }  // counting runs on one worker whatever is asked for
 
-template <class Scan> instrument::op_record counted(Scan const& s, op what, std::uint64_t seed, std::vector<float>& result) {
+template <class Scan> instrument::operation_record counted(Scan const& s, op what, std::uint64_t seed, std::vector<float>& result) {
   instrument::ledger records;
   result = run(context{exec::emulated(shuffled(seed)), instrument::counting<>{records}}, s, what);
   return records.last();

@@ -21,11 +21,11 @@ struct wide_host : exec::host {
 
 /// Structures of their own on either side.
 std::set<std::string> const only_host{"parallel_forward", "parallel_back", "cone_forward", "cone_back",
-                                        "cone_back_by_views", "add_parts", "parallel_forward_list", "parallel_back_by_views", "place_cylinders"};
+                                        "cone_fused_update_backproject", "reduce_partials", "parallel_project_subset", "parallel_fused_update_backproject", "pack_columns"};
 /// And what a device does in kernels where the host adds in its own code or, for some lists of pixels, in the kernel before.
-std::set<std::string> const only_device{"parallel_gather", "parallel_block_back", "cone_gather", "cone_block_back", "each_view", "subtract_kept", "add_up"};
+std::set<std::string> const only_device{"parallel_gather", "parallel_block_back", "cone_gather", "cone_block_back", "apply_epilogue", "axpy_projection", "device_reduce"};
 
-instrument::kernel_record const* find(instrument::op_record const& r, instrument::kernel_record const& k) {
+instrument::kernel_record const* find(instrument::operation_record const& r, instrument::kernel_record const& k) {
   for (auto const& other : r.kernels)
     if (other.name == k.name && other.stage == k.stage) return &other;
   return nullptr;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/operations.hpp"
-#include "device/placed.hpp"
+#include "device/device_copy.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/prior/qggmrf.hpp"
 #include "mbirk/projector/cone.hpp"
@@ -23,40 +23,40 @@ void run_forward(any_scan const& s, view<float const, 3> recon, view<float, 3> s
   auto const x = place(ctx.exec, recon);
   auto const y = place(ctx.exec, sinogram);
   std::visit([&](auto const& scan) { forward_project(ctx, scan, x.in(), y.all()); }, s);
-  y.fetch(sinogram);
+  y.download(sinogram);
 }
 void run_back(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon, int threads) {
   auto const ctx = on_device(threads);
   auto const y = place(ctx.exec, sinogram);
   auto const x = place(ctx.exec, recon);
   std::visit([&](auto const& scan) { back_project(ctx, scan, y.in(), x.all()); }, s);
-  x.fetch(recon);
+  x.download(recon);
 }
 void run_sparse_forward(any_scan const& s, view<float const, 2> values, view<std::int32_t const, 1> pixels, view<float, 3> sinogram, int threads) {
   auto const ctx = on_device(threads);
   auto const x = place(ctx.exec, values);
   auto const y = place(ctx.exec, sinogram);
   std::visit([&](auto const& scan) { sparse_forward_project(ctx, scan, x.in(), pixels, y.all()); }, s);
-  y.fetch(sinogram);
+  y.download(sinogram);
 }
 void run_sparse_back(any_scan const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixels, view<float, 2> values, int power, int threads) {
   auto const ctx = on_device(threads);
   auto const y = place(ctx.exec, sinogram);
   auto const x = place(ctx.exec, values);
   std::visit([&](auto const& scan) { sparse_back_project(ctx, scan, y.in(), pixels, x.all(), power); }, s);
-  x.fetch(values);
+  x.download(values);
 }
 void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian, int threads) {
   auto const ctx = on_device(threads);
   auto const h = place(ctx.exec, hessian);
   auto const w = place(ctx.exec, weights.value_or(view<float const, 3>()));
   std::visit([&](auto const& scan) { hessian_diagonal(ctx, scan, weights ? std::optional(w.in()) : std::nullopt, h.all()); }, s);
-  h.fetch(hessian);
+  h.download(hessian);
 }
 
 /// An initial image that options name lies where the kernels read it.
 template <class Run>
-recon_record with_arrays(view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options o, int threads,
+recon_log with_arrays(view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options o, int threads,
                          Run const& run) {
   auto const ctx = on_device(threads);
   auto const y = place(ctx.exec, sinogram);
@@ -66,16 +66,16 @@ recon_record with_arrays(view<float const, 3> sinogram, std::optional<view<float
   auto const init = place(ctx.exec, image ? *image : view<float const, 3>());
   if (image) o.init_recon = init.in();
   auto const record = run(ctx, y.in(), weights ? std::optional(w.in()) : std::nullopt, x.all(), o);
-  x.fetch(recon);
+  x.download(recon);
   return record;
 }
-recon_record run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
+recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
                        recon_options const& o, int threads) {
   return with_arrays(sinogram, weights, recon, o, threads, [&](auto const& ctx, auto y, auto w, auto x, recon_options const& options) {
     return std::visit([&](auto const& scan) { return mbirk::recon(ctx, scan, y, w, x, options); }, s);
   });
 }
-recon_record run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+recon_log run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
                           view<float, 3> recon, recon_options const& o, int threads) {
   return with_arrays(sinogram, weights, recon, o, threads, [&](auto const& ctx, auto y, auto w, auto x, recon_options const& options) {
     auto const input = place(ctx.exec, prox_input);
@@ -88,7 +88,7 @@ void device_filter(any_scan const& s, view<float const, 3> sinogram, view<float,
   auto const y = place(ctx.exec, sinogram);
   auto const q = place(ctx.exec, filtered);
   std::visit([&](auto const& scan) { direct_filter(ctx, scan, y.in(), q.all(), o); }, s);
-  q.fetch(filtered);
+  q.download(filtered);
 }
 std::vector<std::string> device_direct_recon(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon) {
   auto const ctx = on_device();
@@ -96,7 +96,7 @@ std::vector<std::string> device_direct_recon(any_scan const& s, view<float const
   auto const x = place(ctx.exec, recon);
   std::vector<std::string> warnings;
   std::visit([&](auto const& scan) { direct_recon(ctx, scan, y.in(), x.all(), {}, &warnings); }, s);
-  x.fetch(recon);
+  x.download(recon);
   return warnings;
 }
 regularization device_regularization(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights) {
@@ -110,7 +110,7 @@ void device_weights(view<float const, 3> sinogram, weight_type type, view<float,
   auto const y = place(ctx.exec, sinogram);
   auto const w = place(ctx.exec, weights);
   gen_weights(ctx, y.in(), type, w.all());
-  w.fetch(weights);
+  w.download(weights);
 }
 mar_record device_weights_mar(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> init_recon, view<float, 3> weights) {
   auto const ctx = on_device();
@@ -121,7 +121,7 @@ mar_record device_weights_mar(any_scan const& s, view<float const, 3> sinogram, 
   std::visit([&](auto const& scan) {
     gen_weights_mar(ctx, scan, y.in(), init_recon ? std::optional(x.in()) : std::nullopt, std::nullopt, 1.0, 3.0, w.all(), &record);
   }, s);
-  w.fetch(weights);
+  w.download(weights);
   return record;
 }
 void device_qggmrf(view<float const, 3> recon, view<std::int32_t const, 1> pixels, qggmrf_parameters const& p, view<float, 2> gradient,
@@ -130,7 +130,7 @@ void device_qggmrf(view<float const, 3> recon, view<std::int32_t const, 1> pixel
   auto const x = place(ctx.exec, recon);
   auto const g = place(ctx.exec, gradient), h = place(ctx.exec, hessian);
   qggmrf_gradient_and_hessian_at_indices(ctx, x.in(), pixels, p, g.all(), h.all());
-  g.fetch(gradient), h.fetch(hessian);
+  g.download(gradient), h.download(hessian);
 }
 double device_qggmrf_loss(view<float const, 3> recon, qggmrf_parameters const& p) {
   auto const ctx = on_device();
@@ -142,7 +142,7 @@ denoise_record device_denoise(view<float const, 3> image, denoise_options const&
   auto const x = place(ctx.exec, image);
   auto const out = place(ctx.exec, output);
   auto const record = qggmrf_denoise(ctx, x.in(), o, out.all());
-  out.fetch(output);
+  out.download(output);
   return record;
 }
 void device_median(view<float const, 3> image, view<float, 3> median, view<float, 3> least, view<float, 3> greatest) {
@@ -150,19 +150,19 @@ void device_median(view<float const, 3> image, view<float, 3> median, view<float
   auto const x = place(ctx.exec, image);
   auto const m = place(ctx.exec, median), low = place(ctx.exec, least), high = place(ctx.exec, greatest);
   median_filter3d(ctx, x.in(), m.all(), low.all(), high.all());
-  m.fetch(median), low.fetch(least), high.fetch(greatest);
+  m.download(median), low.download(least), high.download(greatest);
 }
 std::vector<float> device_otsu(view<float const, 3> image, int classes, int bins) {
   auto const ctx = on_device();
   auto const x = place(ctx.exec, image);
   return multi_threshold_otsu(ctx, x.in(), classes, bins);
 }
-recon_record device_split(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon, recon_options const& o) {
+recon_log device_split(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon, recon_options const& o) {
   auto const ctx = on_device();
   auto const y = place(ctx.exec, sinogram);
   auto const x = place(ctx.exec, recon);
   auto const record = split_sino_recon(ctx, p, y.in(), std::nullopt, x.all(), o);
-  x.fetch(recon);
+  x.download(recon);
   return record.top;
 }
 

@@ -27,6 +27,6 @@ double device_qggmrf_loss(view<float const, 3> recon, qggmrf_parameters const& p
 denoise_record device_denoise(view<float const, 3> image, denoise_options const& o, view<float, 3> output);
 void device_median(view<float const, 3> image, view<float, 3> median, view<float, 3> least, view<float, 3> greatest);
 std::vector<float> device_otsu(view<float const, 3> image, int classes, int bins);
-recon_record device_split(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon, recon_options const& o);
+recon_log device_split(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon, recon_options const& o);
 
 }  // namespace mbirk::test

@@ -43,7 +43,7 @@ template <mistake Planted> struct pipeline : in_this_file {
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
-    auto const fetch = [&](int v) { pipe.fetch(sh.window.from(v % stages, 0), line(v), threads); };
+    auto const fetch = [&](int v) { pipe.copy_async(sh.window.from(v % stages, 0), line(v), threads); };
     float sum = 0;
     fetch(0);
     for (int v = 0; v < rounds; ++v) {
@@ -77,7 +77,7 @@ struct last_wait_missing : in_this_file {
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
-    pipe.fetch(sh.window.from(0), line(1), threads);
+    pipe.copy_async(sh.window.from(0), line(1), threads);
     b.sync();  // no replacement for a wait
     float const y = sh.window(b.rank());
     pipe.wait();
@@ -95,7 +95,7 @@ template <bool Planted> struct one_warp_waits : in_this_file {
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
-    pipe.fetch(sh.window.from(0), line(2), threads);
+    pipe.copy_async(sh.window.from(0), line(2), threads);
     if (b.warp_rank() == 1) pipe.wait();
     if constexpr (!Planted) b.sync();
     float const y = sh.window(b.rank());
@@ -115,7 +115,7 @@ template <bool Planted> struct copy_over_writes : in_this_file {
     auto const pipe = b.open(sh.pipe);
     sh.window(b.rank()) = -1.0f;
     if constexpr (!Planted) b.sync();
-    pipe.fetch(sh.window.from(0), line(3), threads);
+    pipe.copy_async(sh.window.from(0), line(3), threads);
     pipe.wait();
     float const y = sh.window((b.rank() + 9) % threads);
     out[b.index().x * threads + b.rank()] = y;
@@ -131,9 +131,9 @@ struct two_copies_to_one_place : in_this_file {
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
-    pipe.fetch(sh.window.from(0), line(0), threads);
+    pipe.copy_async(sh.window.from(0), line(0), threads);
     b.sync();
-    pipe.fetch(sh.window.from(0), line(1), threads);
+    pipe.copy_async(sh.window.from(0), line(1), threads);
     pipe.wait();
     pipe.wait();
     out[b.index().x * threads + b.rank()] = 0;
@@ -157,11 +157,11 @@ template <argument Planted> struct arguments : in_this_file {
                   : p == argument::different ? (b.rank() == 40 ? 4 : 8)
                                              : 8;
     if (p != argument::no_fetch && (p != argument::not_by_thread_0 || b.rank() != 0)) {
-      pipe.fetch(sh.window.from(0, p == argument::place_misaligned ? 1 : 0), line(0) + (p == argument::source_misaligned ? 3 : 0), n);
+      pipe.copy_async(sh.window.from(0, p == argument::place_misaligned ? 1 : 0), line(0) + (p == argument::source_misaligned ? 3 : 0), n);
     }
     if (p == argument::too_many) {
-      pipe.fetch(sh.window.from(1, 0), line(0), 8);
-      pipe.fetch(sh.window.from(2, 0), line(0), 8);
+      pipe.copy_async(sh.window.from(1, 0), line(0), 8);
+      pipe.copy_async(sh.window.from(2, 0), line(0), 8);
     }
     if (p != argument::not_by_thread_0 || b.rank() != 0) pipe.wait();
     float const y = sh.window(0, b.rank() % 4);

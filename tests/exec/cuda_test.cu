@@ -44,7 +44,7 @@ TEST_F(OnADevice, OutOfMemorySaysHowMuchAndLeavesThePolicyUsable) {
   }
   std::vector<float> const values{1, 2, 3};
   std::vector<float> back(3);
-  exec::array<float, exec::cuda>(exec, values).fetch(back);
+  exec::array<float, exec::cuda>(exec, values).download(back);
   EXPECT_EQ(back, values);
   EXPECT_EQ(exec.transfers().bytes_up, 12);
   EXPECT_EQ(exec.transfers().bytes_down, 12);
@@ -52,10 +52,10 @@ TEST_F(OnADevice, OutOfMemorySaysHowMuchAndLeavesThePolicyUsable) {
 
 TEST_F(OnADevice, EventsMeasureTheStream) {
   exec::cuda const exec;
-  auto const from = exec.record();
+  auto const from = exec.timestamp();
   exec::array<float, exec::cuda> const a(exec, 1 << 20);
   exec.clear(a.data(), 4 << 20);
-  EXPECT_GT(exec.seconds(from, exec.record()), 0);
+  EXPECT_GT(exec.seconds(from, exec.timestamp()), 0);
 }
 
 // A projection needs no decision of the host, so a graph can hold it and run it again on new data.
@@ -68,7 +68,7 @@ TEST_F(OnADevice, AProjectionRunsFromAGraph) {
   exec::array<float, exec::cuda> const x(exec, image), y(exec, static_cast<index_t>(expected.size()));
   auto const project = [&] { forward_project(ctx, s, view<float const, 3>(x.data(), shape), view<float, 3>(y.data(), samples)); };
   project();
-  y.fetch(expected);
+  y.download(expected);
 
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t ready = nullptr;
@@ -81,7 +81,7 @@ TEST_F(OnADevice, AProjectionRunsFromAGraph) {
     exec.upload(x.data(), scaled.data(), scaled.size() * sizeof(float));
     exec.clear(y.data(), found.size() * sizeof(float));
     ASSERT_EQ(cudaGraphLaunch(ready, exec.stream()), cudaSuccess);
-    y.fetch(found);
+    y.download(found);
     for (std::size_t k = 0; k < found.size(); ++k) ASSERT_EQ(found[k], scale * expected[k]) << k;
   }
   cudaGraphExecDestroy(ready);

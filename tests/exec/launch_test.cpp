@@ -224,7 +224,7 @@ struct many_mistakes {
   static constexpr launch_bounds bounds{32, 1};
   template <class B> struct shared { typename B::template tile<int, 32> t; };
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
-    for (int line = 1; line <= 30; ++line) sh.t(line, site{"many.hpp", line}) = b.rank();
+    for (int line = 1; line <= 30; ++line) sh.t(line, source_location{"many.hpp", line}) = b.rank();
   }
 };
 TEST(Launch, TellsAtMostTwentyFindings) {

@@ -27,16 +27,16 @@ TYPED_TEST(Arrays, KeepWhatTheyAreMadeFrom) {
   TypeParam const exec{};
   exec::array<float, TypeParam> const a(exec, values);
   EXPECT_EQ(a.size(), 77);
-  a.fetch(back);
+  a.download(back);
   EXPECT_EQ(back, values);
-  a.fetch(some);
+  a.download(some);
   EXPECT_EQ(some, std::vector<float>(values.begin(), values.begin() + 5));
   exec::array<float, TypeParam> const none(exec, 0);
   EXPECT_EQ(none.data(), nullptr);
   std::vector<float> empty;
-  none.fetch(empty);
+  none.download(empty);
   std::vector<float> many(78);
-  expect_error<shape_error>([&] { a.fetch(many); }, {"array", "78", "at most its 77"});
+  expect_error<shape_error>([&] { a.download(many); }, {"array", "78", "at most its 77"});
 }
 
 TYPED_TEST(Arrays, SayWhatWasAskedForWhenThereIsNoMoreMemory) {
@@ -52,7 +52,7 @@ TEST(Emulated, CountsTransfersByDirection) {
   exec::emulated const copy = exec;  // shares the counters
   std::vector<float> values(25), back(10);
   exec::array<float, exec::emulated> const a(copy, values);
-  a.fetch(back);
+  a.download(back);
   auto const t = exec.transfers();
   EXPECT_EQ(t.uploads, 1);
   EXPECT_EQ(t.bytes_up, 100);

@@ -29,7 +29,7 @@ template <mistake Planted> struct kernel {
     auto const pipe = b.open(sh.pipe);
     float sum = 0;
     for (int round = 0; round < 2; ++round) {
-      pipe.fetch(sh.window.from(0), source, 64);
+      pipe.copy_async(sh.window.from(0), source, 64);
       sh.t(r) = static_cast<float>(r + round);
       if constexpr (Planted == mistake::warp_sync_for_sync) b.warp().sync();
       else if constexpr (Planted != mistake::no_sync) b.sync();
@@ -59,7 +59,7 @@ struct refilled_early {
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
     for (int round = 0; round < 2; ++round) {
-      pipe.fetch(sh.window.from(0), source, 64);
+      pipe.copy_async(sh.window.from(0), source, 64);
       pipe.wait();
       float const y = sh.window((b.rank() + 9) % 64);
       out[b.index().x * threads + b.rank()] += y;

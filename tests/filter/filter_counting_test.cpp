@@ -14,7 +14,7 @@ template <class Scan> void compare_counts(Scan const& s, filter_options const& o
   instrument::ledger a, b;
   direct_filter(on_host(), s, y.all(), plain.all(), options);
   direct_filter(context{exec::host{}, instrument::counting<>{a}}, s, y.all(), counted.all(), options);
-  direct_filter(context{exec::host{}, instrument::model<>{b}}, s, view<float const, 3>(nullptr, y.shape), view<float, 3>(nullptr, y.shape), options);
+  direct_filter(context{exec::host{}, instrument::cost_model<>{b}}, s, view<float const, 3>(nullptr, y.shape), view<float, 3>(nullptr, y.shape), options);
   EXPECT_TRUE(same_bits(plain.data, counted.data)) << "counting must not change a bit";
   ASSERT_EQ(a.records().size(), 1u);
   ASSERT_EQ(b.records().size(), 1u);
@@ -38,7 +38,7 @@ TEST(DirectFilterCounts, ByHand) {
     auto const shape = shape_3{3, 37, static_cast<index_t>(channels)};
     parallel_scan const s(parallel_parameters{.sinogram_shape = shape, .angles = std::vector<float>(3)});
     instrument::ledger l;
-    direct_filter(context{exec::host{}, instrument::model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
+    direct_filter(context{exec::host{}, instrument::cost_model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
                   direct_sum());
     auto const& c = l.last().operations;
     std::uint64_t const even = (channels + 1) / 2, odd = channels / 2, padded = views * packs * lanes;
@@ -65,7 +65,7 @@ TEST(FourierFilterCounts, EqualTheModels) {
       instrument::ledger a, b;
       direct_filter(on_host(), s, y.all(), plain.all(), by_transforms());
       direct_filter(context{exec::host{}, instrument::counting<>{a}}, s, y.all(), counted.all(), by_transforms());
-      direct_filter(context{exec::host{}, instrument::model<>{b}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
+      direct_filter(context{exec::host{}, instrument::cost_model<>{b}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
                     by_transforms());
       EXPECT_TRUE(same_bits(plain.data, counted.data)) << "counting must not change a bit";
       expect_same_counts(a.last(), b.last());
@@ -80,7 +80,7 @@ TEST(FourierFilterCounts, ByHand) {
   shape_3 const shape{2, static_cast<index_t>(rows), 256};
   parallel_scan const s(parallel_parameters{.sinogram_shape = shape, .angles = std::vector<float>(2)});
   instrument::ledger l;
-  direct_filter(context{exec::host{}, instrument::model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape));
+  direct_filter(context{exec::host{}, instrument::cost_model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape));
   auto const& c = l.last().operations;
   std::uint64_t const transforms = views * packs / 2 * lanes, eighths = length / 8;
   // a transform of 8: 44 sums and 8 FMAs, 28 and 8 of numbers whose upper half is 0, 40 and 4 for half of the result; all but the innermost ones

@@ -35,7 +35,7 @@ template <class F> std::string operation_name(F const& run) {
 
 /// The filtered sinogram in double.
 template <class Scan> std::vector<double> define_filter(Scan const& s, std::vector<float> const& y) {
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   std::vector<double> q(count_of(s.sinogram_shape()));
   auto const input = m.input(view<float const, 3>(y.data(), s.sinogram_shape()));
   definition::direct_filter(m, s.geometry(), input, view<double, 3>(q.data(), s.sinogram_shape()));

@@ -51,7 +51,7 @@ void expect_same_curve(instrument::reuse_result const& r, std::vector<lru_memory
   }
 }
 /// By stage, where one comes more than once all of it.
-std::map<std::string, instrument::reuse_result> by_stage(instrument::op_record const& r) {
+std::map<std::string, instrument::reuse_result> by_stage(instrument::operation_record const& r) {
   std::map<std::string, instrument::reuse_result> all;
   for (auto const& s : r.stages) all[s.name] += s.reuse;
   return all;

@@ -235,7 +235,7 @@ template <int L> struct backend {
   using ints = brute::pack<std::int32_t, L>;
   using wide = brute::pack<double, L>;
   using sums = wide;
-  using geometry = backend;
+  using index_backend = backend;
   template <class T> using cursor = brute::cursor<T>;
 
   template <class T> static auto read(cursor<T> c, int n) {

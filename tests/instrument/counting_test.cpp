@@ -21,7 +21,7 @@ template <class Scan> void compare(Scan const& s) {
     SCOPED_TRACE(static_cast<int>(what));
     instrument::ledger counted, modelled;
     auto const result = run(context{exec::host{}, instrument::counting<>{counted}}, s, what);
-    run(context{exec::host{}, instrument::model<>{modelled}}, s, what);
+    run(context{exec::host{}, instrument::cost_model<>{modelled}}, s, what);
     ASSERT_EQ(counted.records().size(), 1u);
     ASSERT_EQ(modelled.records().size(), 1u);
     expect_same_counts(counted.last(), modelled.last());
@@ -48,7 +48,7 @@ TEST(Counting, ReuseAndTrafficEqualTheModels) {
   auto const s = odd_cone(1.1, false);
   instrument::ledger counted, modelled;
   run<op::back>(context{exec::host{}, instrument::counting<all>{counted}}, s);
-  run<op::back>(context{exec::host{}, instrument::model<all>{modelled}}, s);
+  run<op::back>(context{exec::host{}, instrument::cost_model<all>{modelled}}, s);
   EXPECT_GT(counted.last().reuse.accesses, 0u);
   EXPECT_EQ(counted.last().reuse.accesses, modelled.last().reuse.accesses);
   EXPECT_EQ(counted.last().reuse.read_misses, modelled.last().reuse.read_misses);
@@ -113,14 +113,14 @@ TEST(Counting, ParallelBackEqualsTheFormulaByHand) {
       auto const lanes = (static_cast<std::uint64_t>(g.count) + L - 1) / L * L;
       auto const first = static_cast<std::size_t>(g.first);
       padded += lanes;
-      for (auto const& pass : kernel::make_passes(s))
-        if (kernel::tile_edges(pass, static_cast<index_t>(n), plan.rows[first], plan.cols[first]).fits) tiled += lanes;
+      for (auto const& pass : kernel::make_view_taps(s))
+        if (kernel::fixed_point_edges(pass, static_cast<index_t>(n), plan.rows[first], plan.cols[first]).fits) tiled += lanes;
     }
     std::uint64_t const rest = padded * v - tiled;
     EXPECT_GT(tiled, rest);
     // Views at exactly 0 and 90 degrees have W = 1 to rounding, which still takes two taps or, a hair above, three.
     std::uint64_t taps = 0, three = 0;
-    for (auto const& pass : kernel::make_passes(s)) taps += static_cast<std::uint64_t>(pass.taps), three += pass.taps == 3;
+    for (auto const& pass : kernel::make_view_taps(s)) taps += static_cast<std::uint64_t>(pass.taps), three += pass.taps == 3;
     ASSERT_EQ(three, 0u);
     EXPECT_EQ(c.of(number::f32, operation::fma), p * taps * slices);
     EXPECT_EQ(c.of(number::f32, operation::add), padded * v * 3);      // overlap_two

@@ -68,8 +68,8 @@ template <class Context, class Scan> std::vector<float> run_named(Context const&
   if (name == "qggmrf_denoise") return qggmrf_denoise(ctx, prox_input, {.max_iterations = 1, .stop_threshold_change_pct = 0}, recon_view), x;
   if (name == "median_filter3d") return median_filter3d(ctx, prox_input, recon_view), x;
   if (name.starts_with("gen_pixel_partition")) {
-    legacy_random random(0);
-    auto const here = host_beside(ctx);
+    numpy_random_state random(0);
+    auto const here = host_context_of(ctx);
     auto const [rows, cols, slices] = s.recon_shape();
     auto const partition = name.ends_with("grid")    ? gen_pixel_partition_grid(here, s.mask(), rows, cols, 4, random)
                            : name.ends_with("noise") ? gen_pixel_partition_blue_noise(here, s.mask(), rows, cols, 4, random)

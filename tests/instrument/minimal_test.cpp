@@ -59,8 +59,8 @@ TEST(MinimalFlops, ConeEqualsBruteForce) {
 }
 TEST(MinimalFlops, CountedFlopsAreNotFewer) {
   auto const s = mbirk::testing::square_parallel(16);
-  EXPECT_GT(minimal_flops(s, s.full_indices(), weight_use::unit_hessian), 0u);
-  EXPECT_EQ(minimal_flops(s, s.full_indices(), weight_use::unit_hessian) * 16, minimal_flops(s, s.full_indices(), weight_use::projection));
+  EXPECT_GT(minimal_flops(s, s.full_indices(), weight_use::unweighted_hessian), 0u);
+  EXPECT_EQ(minimal_flops(s, s.full_indices(), weight_use::unweighted_hessian) * 16, minimal_flops(s, s.full_indices(), weight_use::projection));
 }
 
 }  // namespace

@@ -51,15 +51,15 @@ inline cone_scan odd_cone(double row_pitch, bool curved) {
 /// Runs one operation and returns its result. Without data (the cost model) nothing is read or written and the result is empty. Only this operation is
 /// compiled: each of them takes a compiler seconds for every policy.
 template <op What, class Context, class Scan> std::vector<float> run(Context const& ctx, Scan const& s) {
-  bool constexpr dataless = !Context::backend::has_data;
+  bool constexpr has_data = Context::backend::has_data;
   auto const size = [](std::array<index_t, 3> e) { return e[0] * e[1] * e[2]; };
   auto const recon_shape = s.recon_shape(), sinogram_shape = s.sinogram_shape();
   std::vector<std::int32_t> pixels;  // scattered, one of them twice
   for (index_t p = 3; p < recon_shape[0] * recon_shape[1]; p += 7) pixels.push_back(static_cast<std::int32_t>(p));
   if (!pixels.empty()) pixels.push_back(pixels.front());
   index_t const count = static_cast<index_t>(pixels.size());
-  auto x = dataless ? std::vector<float>() : positive(size(recon_shape), 1), y = dataless ? std::vector<float>() : positive(size(sinogram_shape), 2);
-  auto v = dataless ? std::vector<float>() : positive(count * recon_shape[2], 3);
+  auto x = has_data ? positive(size(recon_shape), 1) : std::vector<float>(), y = has_data ? positive(size(sinogram_shape), 2) : std::vector<float>();
+  auto v = has_data ? positive(count * recon_shape[2], 3) : std::vector<float>();
   view<float, 3> const recon(x.data(), recon_shape), sinogram(y.data(), sinogram_shape);
   view<float, 2> const values(v.data(), {count, recon_shape[2]});
   view<std::int32_t const, 1> const list(pixels.data(), {count});

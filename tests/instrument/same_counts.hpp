@@ -8,7 +8,7 @@
 namespace mbirk::test {
 
 /// Every integer of two records, stage by stage and array by array, and no access outside of an array.
-inline void expect_same_counts(instrument::op_record const& a, instrument::op_record const& b) {
+inline void expect_same_counts(instrument::operation_record const& a, instrument::operation_record const& b) {
   EXPECT_EQ(a.name, b.name);
   EXPECT_EQ(a.items, b.items);
   EXPECT_EQ(a.operations, b.operations);

@@ -111,11 +111,11 @@ TEST(Tracing, WhatADeviceDoesIsOnItsStream) {
   context ctx{device, instrument::tracing{buffer}};
   std::vector<float> const values(100, 2.f);
   {
-    table const copy(ctx, values, "values");
+    device_table const copy(ctx, values, "values");
     temporary<float, decltype(ctx)> result(ctx, "result", 100);
     clear(ctx, result);
     launch(ctx, 3, add_one<decltype(ctx)::backend>{copy.data(), result.data(), 100});
-    fetched const back(ctx, result);
+    host_copy const back(ctx, result);
     EXPECT_EQ(back[99], 3.f);
   }
   EXPECT_TRUE(std::ranges::none_of(buffer.events(), [](auto const& e) { return e.kind == event_kind::copy; })) << "not before finish()";

@@ -41,7 +41,7 @@ TEST(ParallelPasses, AddUpToTheFootprint) {
       std::vector<double> sum(static_cast<std::size_t>(9 * 64 * 11));
       std::vector<std::int32_t> first(64 + B::lanes);
       std::vector<float> weights(3 * 64 + B::lanes);
-      for (auto const& pass : kernel::make_passes(s)) {
+      for (auto const& pass : kernel::make_view_taps(s)) {
         kernel::footprint_weights<B>(pass, squared, g.channels, is_tile, plan.rows.data(), plan.cols.data(), 64, first.data(),
                                      [&](int tap, int k, auto value) { B::store(weights.data() + tap * 64 + k, value); });
         for (std::size_t p = 0; p < 64; ++p)
@@ -69,7 +69,7 @@ TEST(ParallelPasses, AddUpToTheFootprint) {
 TEST(ParallelPasses, TapsFollowTheWidth) {
   auto const count = [](double voxel, int taps, bool window) {
     int n = 0, views = 0;
-    for (auto const& p : kernel::make_passes(parallel_with(voxel))) n += p.taps == taps && p.window == window, views += p.first_tap == 0;
+    for (auto const& p : kernel::make_view_taps(parallel_with(voxel))) n += p.taps == taps && p.window == window, views += p.first_tap == 0;
     EXPECT_EQ(views, 9) << "each view begins with its first tap";
     return n;
   };
@@ -79,7 +79,7 @@ TEST(ParallelPasses, TapsFollowTheWidth) {
 }
 
 TEST(ParallelPasses, TilesAreSortedByChannel) {
-  for (auto const& pass : kernel::make_passes(parallel_with(0.9))) {
+  for (auto const& pass : kernel::make_view_taps(parallel_with(0.9))) {
     std::int32_t order[kernel::group_pixels];
     kernel::sort_tile(pass, order);
     std::set<std::int32_t> seen;

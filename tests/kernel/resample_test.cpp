@@ -32,7 +32,7 @@ template <class B> struct Resampler : ::testing::Test {
 
   template <resample_form Form, int Power>
   static kernel::resampler<B, Form, Power> walk(std::vector<float> const& u, index_t length, double start, double step, index_t first) {
-    auto const w = kernel::walk_of<B>(start, step);
+    auto const w = kernel::resample_state_of<B>(start, step);
     return {u.data() + guard, length, w.position, w.advance, static_cast<std::int32_t>(w.lane_words), B::broadcast(static_cast<float>(1 / step)), first};
   }
   template <resample_form Form, int Power> static std::vector<float> run(std::vector<float> const& u, double start, double step) {
@@ -47,9 +47,9 @@ template <class B> struct Resampler : ::testing::Test {
   }
   template <int Power> static std::vector<float> run(std::vector<float> const& u, double start, double step) {
     switch (kernel::form_of<B>(step)) {
-      case resample_form::two: return run<resample_form::two, Power>(u, start, step);
-      case resample_form::three: return run<resample_form::three, Power>(u, start, step);
-      default: return run<resample_form::any, Power>(u, start, step);
+      case resample_form::two_tap: return run<resample_form::two_tap, Power>(u, start, step);
+      case resample_form::three_tap: return run<resample_form::three_tap, Power>(u, start, step);
+      default: return run<resample_form::general, Power>(u, start, step);
     }
   }
 
@@ -104,10 +104,10 @@ TYPED_TEST(Resampler, SquaredOverlaps) {
 }
 // The gathering form serves any step: what the short forms do, it does too.
 TYPED_TEST(Resampler, MeansByGathering) {
-  this->sweep(1, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::any, 1>(u, start, step); });
+  this->sweep(1, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::general, 1>(u, start, step); });
 }
 TYPED_TEST(Resampler, SquaredOverlapsByGathering) {
-  this->sweep(2, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::any, 2>(u, start, step); });
+  this->sweep(2, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::general, 2>(u, start, step); });
 }
 
 // One cell of 1 at a time: every weight by itself, as the definition has it.
@@ -131,7 +131,7 @@ TYPED_TEST(Resampler, DoesNotDriftOverManyPacks) {
   for (index_t k = 0; k < many; ++k) ramp[static_cast<std::size_t>(TestFixture::guard + k)] = static_cast<float>(k % 2);
   double const step = 0.7310585786;
   auto const packs = static_cast<index_t>(many / step) / TypeParam::lanes - 1;
-  auto r = TestFixture::template walk<resample_form::two, 1>(ramp, many, 0.1, step, 0);
+  auto r = TestFixture::template walk<resample_form::two_tap, 1>(ramp, many, 0.1, step, 0);
   std::vector<float> out(TypeParam::lanes);
   for (index_t n = 0; n < packs; ++n) TypeParam::store(out.data(), r.next());
   for (std::size_t k = 0; k < out.size(); ++k) {
@@ -144,11 +144,11 @@ TYPED_TEST(Resampler, DoesNotDriftOverManyPacks) {
 
 TYPED_TEST(Resampler, FormsCoverTheirSteps) {
   using B = TypeParam;
-  EXPECT_EQ(kernel::form_of<B>(1.0), resample_form::two);
-  EXPECT_EQ(kernel::form_of<B>(1.0000001), resample_form::three);
-  EXPECT_EQ(kernel::form_of<B>(2.0000001), resample_form::any);
+  EXPECT_EQ(kernel::form_of<B>(1.0), resample_form::two_tap);
+  EXPECT_EQ(kernel::form_of<B>(1.0000001), resample_form::three_tap);
+  EXPECT_EQ(kernel::form_of<B>(2.0000001), resample_form::general);
   double const widest = kernel::widest_step<B>;
-  EXPECT_EQ(kernel::form_of<B>(widest), resample_form::three);
+  EXPECT_EQ(kernel::form_of<B>(widest), resample_form::three_tap);
   EXPECT_GT(widest, 1.6);
   // The last lane's third tap, for the largest fraction, is the last entry of two packs.
   EXPECT_LE(std::floor(0.9999999 + widest * (B::lanes - 1)) + 2, 2 * B::lanes - 1);

@@ -55,7 +55,7 @@ struct oracle {
   std::vector<double> gradient, hessian;
   double loss;
   oracle(std::vector<float> const& x, shape_3 const& s, std::vector<std::int32_t> const& pixels, qggmrf_parameters const& v) {
-    definition::plain_machine<double> m;
+    definition::plain_interpreter<double> m;
     auto const count = static_cast<index_t>(pixels.size());
     gradient.resize(static_cast<std::size_t>(count * s[2])), hessian = gradient;
     auto const in = m.input(view<float const, 3>(x.data(), s));
@@ -125,7 +125,7 @@ TEST_P(Shapes, GradientIsTheDerivativeOfTheLoss) {
   std::mt19937 random(5);
   for (auto& value : x) value = std::uniform_real_distribution<double>(-1, 1)(random);
   std::vector<std::int32_t> const pixels{0, 1, 2, 3, 4, 5};
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   std::vector<double> g(24), h(24);
   definition::qggmrf_gradient_and_hessian(m, s, v, m.input(view<double const, 3>(x.data(), s)),
                                           m.input(view<std::int32_t const, 1>(pixels.data(), {6})), 6,
@@ -270,7 +270,7 @@ TEST_P(Shapes, CountingEqualsTheModelAndChangesNoBit) {
     auto const pixels = scattered(s);
     instrument::ledger counted, modelled;
     context const counting{exec::host{}, instrument::counting<>{counted}};
-    context const model{exec::host{}, instrument::model<>{modelled}};
+    context const model{exec::host{}, instrument::cost_model<>{modelled}};
     auto const watched = run(counting, x, s, pixels, GetParam()), bare = run(plain, x, s, pixels, GetParam());
     run(model, x, s, pixels, GetParam());
     EXPECT_EQ(watched.gradient, bare.gradient);

@@ -83,7 +83,7 @@ template <class T> struct observed_cursor {
 /// The native packs with memory accesses that are noticed.
 struct observed_backend : simd::native_backend {
   using native = simd::native_backend;
-  using geometry = observed_backend;
+  using index_backend = observed_backend;
   template <class T> using cursor = observed_cursor<T>;
 
   template <class T> static pack load(cursor<T> c) { return native::load(c.note(lanes, false)); }

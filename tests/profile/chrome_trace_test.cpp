@@ -96,8 +96,8 @@ struct Chrome : ::testing::Test {
     span("copy_rows", event_kind::worker, worker, 150, 250, 3), span("copy_rows", event_kind::worker, other, 150, 240, 2);
     span("copy_rows", event_kind::kernel, thread, 150, 260, 5);
     span("load", event_kind::stage, thread, 100, 300);
-    span("add_up", event_kind::worker, worker, 500, 800, 7);
-    span("add_up", event_kind::kernel, thread, 500, 810, 7);
+    span("device_reduce", event_kind::worker, worker, 500, 800, 7);
+    span("device_reduce", event_kind::kernel, thread, 500, 810, 7);
     span("sum", event_kind::stage, thread, 400, 900);
     trace.add({"rows", event_kind::memory, 950, 950, 0, thread, -4096});
     trace.add({"project", event_kind::operation, 0, 1000, 42, thread, 77, 88});

@@ -29,13 +29,13 @@ TEST_F(GraphLoop, RunsAsManyStepsAsTheOtherForm) {
   };
   std::vector<float> value(1);
   profile::graph_loop const graph(exec, step, 5);
-  x.fetch(value);
+  x.download(value);
   EXPECT_EQ(value[0], 0) << "recording runs nothing";
   graph.launch(), graph.launch();
-  x.fetch(value);
+  x.download(value);
   EXPECT_EQ(value[0], 10);
   auto const result = profile::graph_against_steps(exec, step, 20, {.warm_up = 1, .rounds = 6});
-  x.fetch(value);
+  x.download(value);
   EXPECT_EQ(value[0], 10 + 2 * 7 * 20);
   EXPECT_EQ(result.loop.count, 6);
   EXPECT_GT(result.step_by_step.p50, 0);
@@ -46,7 +46,7 @@ TEST_F(GraphLoop, AStepThatThrowsLeavesTheStreamUsable) {
   EXPECT_THROW(profile::graph_loop(exec, [] { throw std::runtime_error("a step"); }, 2), std::runtime_error);
   exec::array<float, exec::cuda> const x(exec, std::vector<float>{3});
   std::vector<float> value(1);
-  x.fetch(value);
+  x.download(value);
   EXPECT_EQ(value[0], 3);
 }
 

@@ -139,8 +139,8 @@ TEST(Validate, RefusesWhatAViewerCannotTake) {
   refused("released more often", [](auto& p) { p.heap.push_back({1, false, 0}); });
   std::vector const twice{good(), good()};
   EXPECT_THROW(validate(twice), description_error);
-  EXPECT_THROW(validate(profile::machine{.threads = 0}), description_error);
-  EXPECT_THROW(validate(profile::machine{.peak_tflops = std::nan("")}), description_error);
+  EXPECT_THROW(validate(profile::machine_specs{.threads = 0}), description_error);
+  EXPECT_THROW(validate(profile::machine_specs{.peak_tflops = std::nan("")}), description_error);
 }
 
 TEST(Program, NamesAreDifferent) {

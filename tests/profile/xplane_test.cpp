@@ -126,7 +126,7 @@ template <class Exec> struct recorded {
   }
 };
 
-profile::machine const desk{.name = "desk", .threads = 2, .peak_tflops = 0.5, .memory_gbs = 20, .cache_gbs = 400};
+profile::machine_specs const desk{.name = "desk", .threads = 2, .peak_tflops = 0.5, .memory_gbs = 20, .cache_gbs = 400};
 
 TEST(XSpace, HostRun) {
   recorded const r(exec::host{2});

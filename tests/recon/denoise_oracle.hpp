@@ -28,7 +28,7 @@ class denoise_oracle {
     sigma_noise = o.sigma_noise ? *o.sigma_noise : deviation({every, every, every}, deviation({every, every, every}, 0));
     index_t const rows = std::max<index_t>(s[0] / std::min<index_t>(20, s[0]), 1);
     sigma_x = o.sigma_x ? *o.sigma_x : 0.2 * std::exp2(o.sharpness) * deviation({rows, 1, 1}, sigma_noise);
-    legacy_random random(o.seed);
+    numpy_random_state random(o.seed);
     auto const pixels = full_indices(make_mask(s[0], s[1], o.use_ror_mask));
     auto const partition = gen_pixel_partition(std::span<std::int32_t const>(pixels), o.granularity, random);
     qggmrf_parameters const prior{sigma_x, o.p, o.q, o.T, o.qggmrf_nbr_wts};
@@ -71,7 +71,7 @@ class denoise_oracle {
   }
   std::pair<double, double> update(std::span<std::int32_t const> subset, qggmrf_parameters const& prior) {
     index_t const count = std::ssize(subset);
-    definition::plain_machine<double> m;
+    definition::plain_interpreter<double> m;
     std::vector<double> g(static_cast<std::size_t>(count * s_[2])), h = g, d = g;
     definition::qggmrf_gradient_and_hessian(m, s_, prior, m.input(view<double const, 3>(x.data(), s_)),
                                             m.input(view<std::int32_t const, 1>(subset.data(), {count})), count,

@@ -143,7 +143,7 @@ TEST(Denoise, RepeatedPixelsMoveTwice) {
   std::uint32_t seed = 0;
   for (bool repeated = false; !repeated; ++seed) {
     ASSERT_LT(seed, 1000u);
-    legacy_random random(seed);
+    numpy_random_state random(seed);
     auto const p = gen_pixel_partition(std::span<std::int32_t const>(pixels), 16, random);
     for (index_t k = 0; k < p.subsets; ++k) repeated = repeated || p.subset(k)[0] == p.subset(k)[1];
     if (repeated) break;
@@ -152,7 +152,7 @@ TEST(Denoise, RepeatedPixelsMoveTwice) {
   std::vector<std::int32_t> list;
   for (std::int32_t k = 0; k < 50; ++k) list.insert(list.end(), {k, k, k});
   index_t next = 0;
-  for (auto const& r : kernel::cut_entries(list, kernel::prior_batch)) {
+  for (auto const& r : kernel::chunk_without_splitting_duplicates(list, kernel::prior_batch)) {
     EXPECT_EQ(r.first, next);
     EXPECT_TRUE(r.first == 0 || list[static_cast<std::size_t>(r.first)] != list[static_cast<std::size_t>(r.first - 1)]);
     next = r.last;
@@ -282,7 +282,7 @@ TEST(Denoise, CountingEqualsTheModelAndChangesNoBit) {
                                      denoise_options{.sigma_noise = 0.1, .p = 1.8, .use_ror_mask = inside, .max_iterations = 1, .granularity = 3}}) {
       instrument::ledger counted, modelled;
       auto const found = run(context{exec::host{}, instrument::counting<>{counted}}, image, s, o);
-      run(context{exec::host{}, instrument::model<>{modelled}}, image, s, o);
+      run(context{exec::host{}, instrument::cost_model<>{modelled}}, image, s, o);
       EXPECT_EQ(found.image, run(plain, image, s, o).image);
       ASSERT_EQ(counted.records().size(), 1u);
       auto const &a = counted.last(), &b = modelled.last();
@@ -298,7 +298,7 @@ TEST(Denoise, CountingEqualsTheModelForSampledImages) {
   instrument::ledger counted, modelled;
   constexpr auto cheap = instrument::level::operations;
   run(context{exec::host{}, instrument::counting<cheap>{counted}}, noisy_block(s, 0.1), s, {.max_iterations = 0});
-  run(context{exec::host{}, instrument::model<cheap>{modelled}}, {}, s, {.max_iterations = 0});
+  run(context{exec::host{}, instrument::cost_model<cheap>{modelled}}, {}, s, {.max_iterations = 0});
   EXPECT_EQ(counted.last().operations, modelled.last().operations);
 }
 

@@ -19,7 +19,7 @@ TEST(DirectRecon, CountsEqualTheModels) {
       instrument::ledger a, b;
       direct_recon(on_host(), s, y.all(), plain.all());
       direct_recon(context{exec::host{}, instrument::counting<>{a}}, s, y.all(), counted.all());
-      direct_recon(context{exec::host{}, instrument::model<>{b}}, s, view<float const, 3>(nullptr, y.shape), view<float, 3>(nullptr, plain.shape));
+      direct_recon(context{exec::host{}, instrument::cost_model<>{b}}, s, view<float const, 3>(nullptr, y.shape), view<float, 3>(nullptr, plain.shape));
       EXPECT_TRUE(same_bits(plain.data, counted.data)) << "counting must not change a bit";
       ASSERT_EQ(a.records().size(), 1u);
       ASSERT_EQ(b.records().size(), 1u);
@@ -36,7 +36,7 @@ TEST(Weights, CountsEqualTheModel) {
       gen_weights(on_host(), y.all(), type, plain.all());
       instrument::ledger counted, modelled;
       gen_weights(context{exec::host{}, instrument::counting<>{counted}}, y.all(), type, w.all());
-      gen_weights(context{exec::host{}, instrument::model<>{modelled}}, view<float const, 3>(nullptr, shape), type, view<float, 3>(nullptr, shape));
+      gen_weights(context{exec::host{}, instrument::cost_model<>{modelled}}, view<float const, 3>(nullptr, shape), type, view<float, 3>(nullptr, shape));
       expect_same_counts(counted.last(), modelled.last());
       EXPECT_TRUE(same_bits(w.data, plain.data)) << "counting must not change a bit";
       EXPECT_EQ(counted.last().name, "gen_weights_" + std::string(weight_type_names[static_cast<std::size_t>(type)]));
@@ -61,7 +61,7 @@ TEST(MarWeights, CountsEqualTheModel) {
       instrument::ledger counted, modelled;
       run(on_host(), y.data.data(), x.data.data(), plain.data.data());
       run(context{exec::host{}, instrument::counting<>{counted}}, y.data.data(), x.data.data(), w.data.data());
-      run(context{exec::host{}, instrument::model<>{modelled}}, nullptr, nullptr, nullptr);
+      run(context{exec::host{}, instrument::cost_model<>{modelled}}, nullptr, nullptr, nullptr);
       expect_same_counts(counted.last(), modelled.last());
       EXPECT_EQ(counted.last().name, std::string(s.geometry().name) + "_gen_weights_mar");
       EXPECT_TRUE(same_bits(w.data, plain.data)) << "counting must not change a bit";

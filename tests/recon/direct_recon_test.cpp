@@ -81,14 +81,14 @@ TEST_P(DirectRecon, FromAChannelMajorSinogram) {
   std::visit([&](auto const& scan) {
     using geometry = typename std::decay_t<decltype(scan)>::geometry_type;
     auto const ctx = on_host(2);
-    auto const shape = detail::projector<geometry>::template inside_shape<host_context>(scan.geometry());
-    temporary<float, host_context> inside(ctx, "inside", shape.size());
-    detail::load_sinogram(ctx, view<float const, 3>(y.all()), inside, shape);
-    std::vector<float> const loaded(inside.data(), inside.data() + inside.size());
+    auto const shape = detail::projector<geometry>::template channel_major_shape<host_context>(scan.geometry());
+    temporary<float, host_context> channel_major(ctx, "inside", shape.size());
+    detail::load_sinogram(ctx, view<float const, 3>(y.all()), channel_major, shape);
+    std::vector<float> const loaded(channel_major.data(), channel_major.data() + channel_major.size());
     array<3> x(recon_shape(s), -1.0f);
-    detail::direct_recon_inside(ctx, scan, inside, shape, x.all());
+    detail::direct_recon_channel_major(ctx, scan, channel_major, shape, x.all());
     EXPECT_TRUE(same_bits(x.data, expected.data));
-    EXPECT_TRUE(std::equal(loaded.begin(), loaded.end(), inside.data()));
+    EXPECT_TRUE(std::equal(loaded.begin(), loaded.end(), channel_major.data()));
   }, s);
 }
 

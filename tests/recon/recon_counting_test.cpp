@@ -67,15 +67,15 @@ TEST(ReconCounting, ManySubsetsGoByViews) {
     p.options.init_recon = const_view(p.start.all()), p.options.positivity_flag = true;
     instrument::ledger counted, modelled;
     auto const image = solve_on(context{exec::host{}, instrument::counting<>{counted}}, p).image;
-    solve_on(context{exec::host{}, instrument::model<>{modelled}}, p);
+    solve_on(context{exec::host{}, instrument::cost_model<>{modelled}}, p);
     expect_same_counts(counted.last(), modelled.last());
     EXPECT_TRUE(same_bits(image.data, solve(p, 2).image.data));
     std::map<std::string, std::uint64_t> launches;
     for (auto const& k : counted.last().kernels) launches[k.name] += k.launches;
-    EXPECT_EQ(launches[parallel ? "parallel_back_by_views" : "cone_back_by_views"], 20u + 24 + 16);
-    EXPECT_EQ(launches["add_parts"], 20u + 24 + 16);
-    if (parallel) EXPECT_EQ(launches["parallel_forward_list"], 20u + 24 + 16 + 3) << "measured in every subset, subtracted once an iteration";
-    else EXPECT_EQ(launches["subtract_kept"], 3u) << "once an iteration";
+    EXPECT_EQ(launches[parallel ? "parallel_fused_update_backproject" : "cone_fused_update_backproject"], 20u + 24 + 16);
+    EXPECT_EQ(launches["reduce_partials"], 20u + 24 + 16);
+    if (parallel) EXPECT_EQ(launches["parallel_project_subset"], 20u + 24 + 16 + 3) << "measured in every subset, subtracted once an iteration";
+    else EXPECT_EQ(launches["axpy_projection"], 3u) << "once an iteration";
     for (auto const& a : counted.last().arrays) EXPECT_EQ(a.outside, 0u) << a.name;
   }
 }
@@ -85,7 +85,7 @@ TEST(ReconCounting, EqualsTheModelInEveryInteger) {
     SCOPED_TRACE(name);
     instrument::ledger counted, modelled;
     solve_on(context{exec::host{}, instrument::counting<>{counted}}, p);
-    solve_on(context{exec::host{}, instrument::model<>{modelled}}, p);
+    solve_on(context{exec::host{}, instrument::cost_model<>{modelled}}, p);
     ASSERT_EQ(counted.records().size(), 1u);
     ASSERT_EQ(modelled.records().size(), 1u);
     expect_same_counts(counted.last(), modelled.last());

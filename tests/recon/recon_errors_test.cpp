@@ -8,11 +8,11 @@
 
 namespace mbirk::test {
 
-recon_record run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
+recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
                        recon_options const& o, int threads) {
   return std::visit([&](auto const& scan) { return mbirk::recon(on_host(threads), scan, sinogram, weights, recon, o); }, s);
 }
-recon_record run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
+recon_log run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
                           std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o, int threads) {
   return std::visit([&](auto const& scan) { return prox_map(on_host(threads), scan, prox_input, sinogram, weights, recon, o); }, s);
 }
@@ -40,7 +40,7 @@ struct call {
     options.max_iterations = 1, options.granularity = {1, 2}, options.partition_sequence = {1};
   }
   char const* name() const { return prox ? "prox_map" : "recon"; }
-  recon_record operator()() {
+  recon_log operator()() {
     auto const in = sinogram.value_or(y.all());
     auto const out = recon.value_or(x.all());
     return prox ? run_prox_map(scan, prox_input.value_or(v.all()), in, weights, out, options) : run_recon(scan, in, weights, out, options);
@@ -265,7 +265,7 @@ TEST(ReconErrors, AMaskWithoutPixels) {
   expect_error<parameter_error>(c, {"no pixel is inside the mask"});
 }
 
-bool warned(recon_record const& r, std::string const& of) {
+bool warned(recon_log const& r, std::string const& of) {
   return std::any_of(r.warnings.begin(), r.warnings.end(), [&](auto const& w) { return w.find(of) != std::string::npos; });
 }
 
@@ -321,7 +321,7 @@ TEST(ReconResume, RefusesStatesThatDoNotFit) {
     }
     state = good, state.record.stop_threshold_change_pct.clear();
     expect_refused<parameter_error>(c, {"unequal lengths"});
-    for (auto const sigma : {&recon_record::sigma_y, c.prox ? &recon_record::sigma_prox : &recon_record::sigma_x}) {
+    for (auto const sigma : {&recon_log::sigma_y, c.prox ? &recon_log::sigma_prox : &recon_log::sigma_x}) {
       state = good, state.record.*sigma = 0;
       expect_refused<parameter_error>(c, {"of another operation"});
     }

@@ -12,9 +12,9 @@
 
 namespace mbirk::test {
 
-recon_record run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
+recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
                        recon_options const& o, int threads = 1);
-recon_record run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
+recon_log run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
                           std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o, int threads = 1);
 
 /// Everything that a run needs. The options say what to do; start is the initial image unless they name another.
@@ -30,7 +30,7 @@ struct vcd_problem {
 
 struct vcd_outcome {
   array<3> image;
-  recon_record record;
+  recon_log record;
 };
 /// Runs it with these options; an initial image that is not said otherwise is the problem's.
 inline vcd_outcome solve(vcd_problem const& p, recon_options o, int threads = 1) {
@@ -111,7 +111,7 @@ inline vcd_problem by_views_problem(unsigned seed, by_views kind) {
 constexpr by_views all_by_views[] = {by_views::parallel, by_views::cone, by_views::mirrored};
 
 /// Every number of two records, to the bit.
-inline void expect_same_record(recon_record const& a, recon_record const& b) {
+inline void expect_same_record(recon_log const& a, recon_log const& b) {
   auto const same = [](std::vector<double> const& u, std::vector<double> const& v) {
     return u.size() == v.size() && (u.empty() || std::memcmp(u.data(), v.data(), u.size() * sizeof(double)) == 0);
   };

@@ -224,7 +224,7 @@ TEST(Regularization, CountsEqualTheModel) {
       instrument::ledger counted, modelled;
       auto const weights = [&](float const* data) { return weighted ? std::optional(view<float const, 3>(data, shape)) : std::nullopt; };
       auto const r = auto_regularization(context{exec::host{}, instrument::counting<>{counted}}, s, y.all(), weights(w.data.data()));
-      auto const m = auto_regularization(context{exec::host{}, instrument::model<>{modelled}}, s, view<float const, 3>(nullptr, shape), weights(nullptr));
+      auto const m = auto_regularization(context{exec::host{}, instrument::cost_model<>{modelled}}, s, view<float const, 3>(nullptr, shape), weights(nullptr));
       expect_same_counts(counted.last(), modelled.last());
       EXPECT_EQ(counted.last().name, "auto_regularization");
       auto const plain = regularize(s, y, weighted ? std::optional(w) : std::nullopt);

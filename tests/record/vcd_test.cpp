@@ -55,7 +55,7 @@ struct VcdUpdate : ::testing::Test {
 };
 
 TEST_F(VcdUpdate, IsThatOfTheOracle) {
-  using machine = definition::plain_machine<double>;
+  using machine = definition::plain_interpreter<double>;
   machine m;
   std::vector<double> weighted(e.size()), z(e.size()), slope(hessian.size()), gp(hessian.size()), hp(hessian.size()), d(hessian.size()), step(1);
   std::vector<double> new_values(hessian.size()), new_error(e.size());

@@ -17,9 +17,9 @@ float const inf = std::numeric_limits<float>::infinity(), nan = std::numeric_lim
 /// An array as find_range and its neighbours take it.
 template <class Context> struct prepared {
   prepared(Context const& ctx, view<float const, 3> v, index_t tasks)
-      : in(kernel::walk_through(observe(ctx, v, "array", array_role::argument), v)), w(kernel::make_walk(tasks, v)) {}
-  kernel::walked<typename Context::backend::template cursor<float const>> in;
-  kernel::walk w;
+      : in(kernel::make_strided_cursor(observe(ctx, v, "array", array_role::argument), v)), w(kernel::make_elementwise_range(tasks, v)) {}
+  kernel::strided_cursor<typename Context::backend::template cursor<float const>> in;
+  kernel::elementwise_range w;
 };
 detail::number_range range_of(view<float const, 3> v, int threads = 1) {
   auto const ctx = on_host(threads);
@@ -58,10 +58,10 @@ TEST(Walk, VisitsEveryElementOnce) {
         index_t const row = shape[2] + (gaps == 2 ? 3 : 0), outer = shape[1] * row + (gaps ? 5 : 0);
         std::vector<int> seen(static_cast<std::size_t>(shape[0] * outer + 64));
         view<int, 3> const v(seen.data(), shape, {outer, row, 1});
-        auto const w = kernel::make_walk(tasks, v);
-        auto const at = kernel::walk_through(seen.data(), v);
+        auto const w = kernel::make_elementwise_range(tasks, v);
+        auto const at = kernel::make_strided_cursor(seen.data(), v);
         for (index_t task = 0; task < w.tasks(); ++task)
-          kernel::walk_packs<simd::native_backend>(w, task, [&](kernel::walk_position p, int n) {
+          kernel::for_each_pack<simd::native_backend>(w, task, [&](kernel::pack_position p, int n) {
             for (int k = 0; k < n; ++k) ++at(p)[k];
           });
         for (index_t i = 0; i < shape[0]; ++i)
@@ -71,9 +71,9 @@ TEST(Walk, VisitsEveryElementOnce) {
         if (tasks == 5) { EXPECT_LE(w.tasks(), 10); }  // about: lines are not cut to make tasks of one size
         if (gaps == 0) { EXPECT_EQ(w.lines(), 1); }
       }
-  EXPECT_EQ(kernel::make_walk(8, view<float, 3>(nullptr, {3, 0, 4})).tasks(), 0);
-  EXPECT_EQ(kernel::make_walk(8, view<float, 3>(nullptr, {0, 2, 4})).tasks(), 0);
-  EXPECT_EQ(kernel::make_walk(8, view<float, 3>(nullptr, {3, 2, 0})).tasks(), 0);
+  EXPECT_EQ(kernel::make_elementwise_range(8, view<float, 3>(nullptr, {3, 0, 4})).tasks(), 0);
+  EXPECT_EQ(kernel::make_elementwise_range(8, view<float, 3>(nullptr, {0, 2, 4})).tasks(), 0);
+  EXPECT_EQ(kernel::make_elementwise_range(8, view<float, 3>(nullptr, {3, 2, 0})).tasks(), 0);
 }
 
 TEST(Range, IsTheLeastAndTheGreatest) {
@@ -184,7 +184,7 @@ TEST(Histogram, CountsEqualTheModel) {
     };
     instrument::ledger counted, modelled;
     run(context{exec::host{}, instrument::counting<>{counted}}, a.data.data());
-    run(context{exec::host{}, instrument::model<>{modelled}}, nullptr);
+    run(context{exec::host{}, instrument::cost_model<>{modelled}}, nullptr);
     expect_same_counts(counted.last(), modelled.last());
     EXPECT_EQ(counted.last().operations.of(instrument::number::f32, instrument::operation::div),
               round_up(static_cast<index_t>(a.data.size()), simd::native_lanes));

@@ -154,7 +154,7 @@ TEST_P(Median, OfNaNs) {
 }
 TEST_P(Median, EqualsItsDefinition) {
   auto const a = image([](float u) { return u < 0.01f ? nan : u; }, 6);
-  definition::plain_machine<double> m;
+  definition::plain_interpreter<double> m;
   std::vector<double> out[3];
   for (auto& x : out) x.resize(a.data.size());
   auto const as_output = [&](int n) { return view<double, 3>(out[n].data(), shape); };
@@ -193,7 +193,7 @@ TEST_P(Median, CountsEqualTheModel) {
   constexpr auto all = instrument::level::unique | instrument::level::reuse;
   instrument::ledger counted, modelled;
   median_filter3d(context{exec::host{}, instrument::counting<all>{counted}}, a.all(), out.all(), least.all());
-  median_filter3d(context{exec::host{}, instrument::model<all>{modelled}}, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
+  median_filter3d(context{exec::host{}, instrument::cost_model<all>{modelled}}, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
                   view<float, 3>(nullptr, shape));
   expect_same_counts(counted.last(), modelled.last());
   EXPECT_EQ(counted.last().reuse.accesses, modelled.last().reuse.accesses);

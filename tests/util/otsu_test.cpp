@@ -106,7 +106,7 @@ TEST(Otsu, AxesAndGapsDoNotMatter) {
 TEST(Otsu, CountsEqualTheModel) {
   instrument::ledger counted, modelled;
   EXPECT_EQ(multi_threshold_otsu(context{exec::host{}, instrument::counting<>{counted}}, line(clusters), 3), thresholds(clusters, 3));
-  EXPECT_EQ(multi_threshold_otsu(context{exec::host{}, instrument::model<>{modelled}}, view<float const, 3>(nullptr, {1, 1, 5000}), 3).size(), 2u);
+  EXPECT_EQ(multi_threshold_otsu(context{exec::host{}, instrument::cost_model<>{modelled}}, view<float const, 3>(nullptr, {1, 1, 5000}), 3).size(), 2u);
   expect_same_counts(counted.last(), modelled.last());
   EXPECT_EQ(counted.last().name, "multi_threshold_otsu");
   EXPECT_EQ(counted.last().arrays.at(0).counts.bytes_loaded, 2u * 4 * 5000) << "two passes";

@@ -59,7 +59,7 @@ TEST(Partitions, EqualTheSlowOnesAndLeaveTheGeneratorThere) {
       for (std::uint32_t const seed : {0u, 12345u})
         for (auto const k : {kind::blue_noise, kind::grid}) {
           SCOPED_TRACE(std::string(name_of(k)) + ", " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + ", " + std::to_string(subsets));
-          legacy_random random(seed);
+          numpy_random_state random(seed);
           reference_random reference{std::mt19937(seed)};
           auto const wanted = static_cast<std::size_t>(subsets);
           auto const cols = static_cast<std::int32_t>(m.cols);
@@ -179,7 +179,7 @@ TEST(PartitionCounts, EqualTheModelsAndLeaveEveryIndexAlone) {
         SCOPED_TRACE(std::string(name_of(k)) + ", " + std::to_string(m.rows) + " rows, " + std::to_string(subsets));
         instrument::ledger counted, modelled;
         auto const p = partition(context{exec::host{}, instrument::counting<>{counted}}, k, m, subsets);
-        EXPECT_EQ(partition(context{exec::host{}, instrument::model<>{modelled}}, k, m, subsets).indices, p.indices);
+        EXPECT_EQ(partition(context{exec::host{}, instrument::cost_model<>{modelled}}, k, m, subsets).indices, p.indices);
         EXPECT_EQ(p.indices, partition(k, m, subsets).indices);
         ASSERT_EQ(counted.records().size(), 1u);
         expect_same_counts(counted.last(), modelled.last());
@@ -193,7 +193,7 @@ TEST(PartitionCounts, ReuseEqualsTheModels) {
   for (auto const k : all_kinds) {
     instrument::ledger counted, modelled;
     partition(context{exec::host{}, instrument::counting<all>{counted}}, k, disc(33, 31), 4);
-    partition(context{exec::host{}, instrument::model<all>{modelled}}, k, disc(33, 31), 4);
+    partition(context{exec::host{}, instrument::cost_model<all>{modelled}}, k, disc(33, 31), 4);
     EXPECT_GT(counted.last().reuse.accesses, 0u);
     EXPECT_EQ(counted.last().reuse.accesses, modelled.last().reuse.accesses);
     EXPECT_EQ(counted.last().reuse.read_misses, modelled.last().reuse.read_misses);
@@ -201,7 +201,7 @@ TEST(PartitionCounts, ReuseEqualsTheModels) {
   }
 }
 
-instrument::access_counts accesses(instrument::op_record const& r, std::string_view name) {
+instrument::access_counts accesses(instrument::operation_record const& r, std::string_view name) {
   for (auto const& a : r.arrays)
     if (a.name == name) return a.counts;
   ADD_FAILURE() << "no array " << name;
@@ -258,7 +258,7 @@ TEST(PartitionCounts, BlueNoiseReadsThreeCharactersAnEntry) {
 TEST(PartitionSets, DrawEveryEntryInOrder) {
   auto const pixels = disc(33, 31).pixels();
   std::vector<index_t> const granularity{1, 2, 4, 128, 128, 4};
-  legacy_random a(9), b(9);
+  numpy_random_state a(9), b(9);
   auto const set = gen_set_of_pixel_partitions(pixels, granularity, a);
   ASSERT_EQ(set.size(), granularity.size());
   for (std::size_t k = 0; k < set.size(); ++k) EXPECT_EQ(set[k].indices, gen_pixel_partition(pixels, granularity[k], b).indices);
@@ -271,7 +271,7 @@ TEST(PartitionSets, AreOneOperation) {
   auto const pixels = disc(9, 9).pixels();
   std::vector<index_t> const granularity{1, 4};
   instrument::ledger l;
-  legacy_random random(9);
+  numpy_random_state random(9);
   gen_set_of_pixel_partitions(context{exec::host{}, instrument::counting<>{l}}, pixels, granularity, random);
   ASSERT_EQ(l.records().size(), 1u);
   EXPECT_EQ(l.last().name, "gen_set_of_pixel_partitions");

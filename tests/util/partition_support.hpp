@@ -24,18 +24,18 @@ struct grid_mask {
 inline grid_mask disc(index_t rows, index_t cols) { return {rows, cols, ror_mask(rows, cols)}; }
 inline grid_mask square(index_t rows, index_t cols) { return {rows, cols, make_mask(rows, cols, false)}; }
 
-inline pixel_partition partition(kind k, grid_mask const& m, index_t subsets, legacy_random& random) {
+inline pixel_partition partition(kind k, grid_mask const& m, index_t subsets, numpy_random_state& random) {
   if (k == kind::random) return gen_pixel_partition(m.values, m.rows, m.cols, subsets, random);
   if (k == kind::blue_noise) return gen_pixel_partition_blue_noise(m.values, m.rows, m.cols, subsets, random);
   return gen_pixel_partition_grid(m.values, m.rows, m.cols, subsets, random);
 }
 inline pixel_partition partition(kind k, grid_mask const& m, index_t subsets, std::uint32_t seed = 42) {
-  legacy_random random(seed);
+  numpy_random_state random(seed);
   return partition(k, m, subsets, random);
 }
 template <class Exec, class Instr>
 pixel_partition partition(context<Exec, Instr> const& ctx, kind k, grid_mask const& m, index_t subsets, std::uint32_t seed = 42) {
-  legacy_random random(seed);
+  numpy_random_state random(seed);
   if (k == kind::random) return gen_pixel_partition(ctx, m.values, m.rows, m.cols, subsets, random);
   if (k == kind::blue_noise) return gen_pixel_partition_blue_noise(ctx, m.values, m.rows, m.cols, subsets, random);
   return gen_pixel_partition_grid(ctx, m.values, m.rows, m.cols, subsets, random);

@@ -25,12 +25,12 @@ TEST(LegacyRandom, EngineIsTheStandardOne) {
 }
 
 TEST(LegacyRandom, PermutationsOfNumPy) {
-  EXPECT_EQ(legacy_random(0).permutation(8), (std::vector<std::int32_t>{6, 2, 1, 7, 3, 0, 5, 4}));
-  EXPECT_EQ(legacy_random(42).permutation(8), (std::vector<std::int32_t>{1, 5, 0, 7, 2, 4, 3, 6}));
+  EXPECT_EQ(numpy_random_state(0).permutation(8), (std::vector<std::int32_t>{6, 2, 1, 7, 3, 0, 5, 4}));
+  EXPECT_EQ(numpy_random_state(42).permutation(8), (std::vector<std::int32_t>{1, 5, 0, 7, 2, 4, 3, 6}));
 }
 
 TEST(LegacyRandom, BelowNothingDrawsNothing) {
-  legacy_random a(7), b(7);
+  numpy_random_state a(7), b(7);
   EXPECT_EQ(a.below(0), 0u);
   EXPECT_EQ(a.permutation(1), std::vector<std::int32_t>{0});
   EXPECT_EQ(a.permutation(0), std::vector<std::int32_t>{});
@@ -39,7 +39,7 @@ TEST(LegacyRandom, BelowNothingDrawsNothing) {
 
 TEST(LegacyRandom, BlocksAndSingleDrawsAreOneSequence) {
   for (index_t const n : {2, 3, 4, 5, 8, 9, 255, 256, 257, 258, 513, 1025, 5000}) {
-    legacy_random ours(3);
+    numpy_random_state ours(3);
     reference_random reference{std::mt19937(3)};
     ASSERT_EQ(ours.permutation(n), reference.permutation(static_cast<std::size_t>(n))) << n;
     for (std::uint32_t const most : {1u, 2u, 5u, 255u, 256u, 70000u, 2147483648u}) ASSERT_EQ(ours.below(most), reference.below(most)) << n;
@@ -47,10 +47,10 @@ TEST(LegacyRandom, BlocksAndSingleDrawsAreOneSequence) {
 }
 
 TEST(Partition, ReferenceValues) {
-  legacy_random zero(0);
+  numpy_random_state zero(0);
   zero.permutation(8);
   EXPECT_EQ(rows_of(partition(kind::random, disc(5, 5), 4, zero)), (rows{{6, 8, 14, 22}, {2, 16, 17, 18}, {7, 10, 12, 13}, {6, 11, 18, 22}}));
-  legacy_random answer(42);
+  numpy_random_state answer(42);
   answer.permutation(8);
   EXPECT_EQ(rows_of(partition(kind::random, disc(5, 5), 4, answer)), (rows{{2, 6, 11, 18}, {8, 10, 14, 17}, {7, 13, 16, 22}, {8, 10, 12, 16}}));
 }
@@ -66,7 +66,7 @@ TEST(Partition, EqualsTheSlowOneAndLeavesTheGeneratorThere) {
         for (std::uint32_t const seed : {0u, 1u, 12345u}) {
           if (subsets < 1) continue;
           SCOPED_TRACE(std::to_string(shape.rows) + " x " + std::to_string(shape.cols) + ", " + std::to_string(subsets) + " subsets");
-          legacy_random a(seed), b(seed);
+          numpy_random_state a(seed), b(seed);
           reference_random reference{std::mt19937(seed)};
           auto const expected = reference_partition(pixels, static_cast<std::size_t>(subsets), reference);
           auto const from_mask = partition(kind::random, m, subsets, a), from_list = gen_pixel_partition(pixels, subsets, b);
@@ -81,7 +81,7 @@ TEST(Partition, EqualsTheSlowOneAndLeavesTheGeneratorThere) {
 
 TEST(Partition, AnyAscendingListIsPartitioned) {
   std::vector<std::int32_t> const pixels{3, 3, 9, 40, 41, 77, 90};  // one of them twice
-  legacy_random random(5);
+  numpy_random_state random(5);
   reference_random reference{std::mt19937(5)};
   EXPECT_EQ(rows_of(gen_pixel_partition(pixels, 3, random)), reference_partition(pixels, 3, reference));
 }
@@ -96,7 +96,7 @@ TEST(Partition, MoreSubsetsThanPixelsWarns) {
 }
 
 TEST(Partition, BadInput) {
-  legacy_random random(1);
+  numpy_random_state random(1);
   auto const m = disc(5, 5);
   EXPECT_EQ(message_of<parameter_error>([&] { gen_pixel_partition(m.pixels(), 0, random); }),
             "gen_pixel_partition: num_subsets is 0, expected 1 to 2147483647");
@@ -104,7 +104,7 @@ TEST(Partition, BadInput) {
             "gen_pixel_partition: no pixel is inside the mask, expected at least one");
   EXPECT_EQ(message_of<parameter_error>([&] { gen_pixel_partition(std::vector<std::int32_t>{4, 7, 6}, 2, random); }),
             "gen_pixel_partition: pixel 2 of the list is 6, expected at least its predecessor 7");
-  EXPECT_EQ(legacy_random(1).below(1000000), random.below(1000000)) << "nothing was drawn";
+  EXPECT_EQ(numpy_random_state(1).below(1000000), random.below(1000000)) << "nothing was drawn";
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "machine/ceilings.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
-#include "operations/model_work.hpp"
+#include "operations/modelled_work.hpp"
 #include "operations/overhead.hpp"
 #include "operations/policy.hpp"
 #include "operations/profile_problem.hpp"
@@ -70,7 +70,7 @@ timing measure(operation const& op, any_context const& ctx, any_scan const& scan
 struct subject {
   std::string name, geometry;
   std::function<timing(profile_problem const&, int threads, run_watch& watch)> time;
-  std::function<model_work(profile_problem const&, problem_shape const&)> work;
+  std::function<modelled_work(profile_problem const&, problem_shape const&)> work;
 };
 
 subject subject_of(profile_entry const& entry) {
@@ -115,7 +115,7 @@ void print_ceilings(ceilings const& c) {
   fmt::print(" triad {:.1f} GB/s\n\n", 1e-9 * c.triad.best);
 }
 
-json row(subject const& what, cell const& where, timing const& t, model_work const& w, ceilings const& c) {
+json row(subject const& what, cell const& where, timing const& t, modelled_work const& w, ceilings const& c) {
   json j{{"operation", what.name}, {"cell", where.name}, {"volume_size", where.shape.channels}, {"run", 3}, {"traced", false},
          {"time", t.median}, {"min", t.least}, {"quartiles", {t.low, t.high}}, {"calls", t.calls}, {"items", w.items}, {"flops", w.flops},
          {"bytes compulsory", w.bytes}, {"gups", 1e-9 * w.items / t.median}, {"fma seconds", w.fma_seconds(c)},
@@ -176,7 +176,7 @@ int bench(bench_options const& o) {
   auto const load_before = load_average();
   json rows = json::array();
   ceilings highest;
-  std::map<std::pair<std::string, std::string>, model_work> works;  // by cell and operation: the same in every round
+  std::map<std::pair<std::string, std::string>, modelled_work> works;  // by cell and operation: the same in every round
   progress bar(static_cast<std::size_t>(o.rounds) * cells.size() * chosen.size(), o.quiet);
   std::size_t done_steps = 0;
   for (int round = 1; round <= o.rounds; ++round) {

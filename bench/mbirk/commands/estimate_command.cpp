@@ -10,7 +10,7 @@
 #include "input/geometry_file.hpp"
 #include "machine/ceilings.hpp"
 #include "mbirk/instrument/sizing.hpp"
-#include "operations/model_work.hpp"
+#include "operations/modelled_work.hpp"
 #include "operations/policy.hpp"
 #include "operations/profile_problem.hpp"
 #include "operations/recon_memory.hpp"

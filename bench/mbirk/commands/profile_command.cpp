@@ -13,13 +13,13 @@
 #include "commands/profile_summary.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
-#include "fpga/hand_off_files.hpp"
+#include "fpga/hls_export.hpp"
 #include "machine/ceilings.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/profile/statistics.hpp"
 #include "operations/policy.hpp"
-#include "operations/unfused.hpp"
+#include "operations/staged.hpp"
 #include "output/graph_files.hpp"
 #include "output/table_files.hpp"
 #include "output/trace_excerpt.hpp"
@@ -98,7 +98,7 @@ class profile_run {
     auto const page = out_ / ("report_" + when_ + ".html");
     write_html_report(report_, file_, page);
     print_summary(report_);
-    print_unfused(report_);
+    print_staged(report_);
     if (report_.contains("candidates")) print_candidates(report_["candidates"]);
     if (report_.contains("cupti_unavailable") && !options_.common.quiet)
       fmt::print(stderr, "mbirk: note: kernel times come from CUDA events, because CUPTI cannot be used: {}\n", report_["cupti_unavailable"].get<std::string>());
@@ -196,7 +196,7 @@ class profile_run {
     }
     if (!options_.no_fuse) return;
     watch_.step(fmt::format("{} at {}, unfused", entry.name, n));
-    if (auto both = m.measure_unfused(n, options_.runs, profile::median(times), counts.counted ? &counts.host : nullptr); !both.is_null())
+    if (auto both = m.measure_staged(n, options_.runs, profile::median(times), counts.counted ? &counts.host : nullptr); !both.is_null())
       report_["unfused"][size][entry.name] = std::move(both);
   }
 

@@ -8,7 +8,7 @@
 
 #include "mbirk/core/difference.hpp"
 #include "mbirk/profile/statistics.hpp"
-#include "operations/unfused.hpp"
+#include "operations/staged.hpp"
 #include "output/cost_json.hpp"
 
 namespace mbirk::program {
@@ -33,7 +33,7 @@ json repeated(std::function<call_cost()> const& call, transfer_counts& transfers
   return {{"time", times[times.size() / 2]}, {"traced", false}, {"calls", times.size()}, {"min", times.front()}, {"max", times.back()}};
 }
 
-json form_json(double time, instrument::op_record const* counts) {
+json form_json(double time, instrument::operation_record const* counts) {
   json j{{"time", time}};
   if (!counts) return j;
   j["flops"] = counts->operations.flops(), j["bytes accessed"] = bytes_accessed(counts->arrays), j["stage bytes"] = stage_bytes(*counts);
@@ -86,13 +86,13 @@ operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n
   cost["device"] = std::move(access);
 }
 
-json measured_operation::measure_unfused(index_t n, int runs, double time, instrument::op_record const* fused) {
+json measured_operation::measure_staged(index_t n, int runs, double time, instrument::operation_record const* fused) {
   auto const& op = *entry.op;
-  if (!has_unfused(op.name)) return nullptr;
+  if (!has_staged(op.name)) return nullptr;
   auto x = problem.make_operands(op, entry.arguments);
   std::vector<double> times;
   transfer_counts none;
-  run_unfused(op.name, policy.host(), nullptr, problem.scan(), x, [&](auto const& call) {
+  run_staged(op.name, policy.host(), nullptr, problem.scan(), x, [&](auto const& call) {
     times.push_back(call().seconds);
     for (int run = 3; run <= runs; ++run) times.push_back(repeated(call, none)["time"]);
   });
@@ -104,10 +104,10 @@ json measured_operation::measure_unfused(index_t n, int runs, double time, instr
     return fmt::format("the unfused form of {} differs by {:g} of the largest value, expected at most {:g}", entry.name, difference, most);
   });
   json j{{"difference", difference}, {"fused", form_json(time, fused)}};
-  std::optional<instrument::op_record> counts;
+  std::optional<instrument::operation_record> counts;
   if (fused) {
     instrument::ledger records;
-    run_unfused(op.name, policy.host(), &records, problem.scan(), x, [](auto const& call) { call(); });
+    run_staged(op.name, policy.host(), &records, problem.scan(), x, [](auto const& call) { call(); });
     counts = records.last();
   }
   j["unfused"] = form_json(profile::median(times), counts ? &*counts : nullptr);
@@ -119,7 +119,7 @@ json measured_operation::measure_unfused(index_t n, int runs, double time, instr
   return j;
 }
 
-instrument::op_record const* operation_counts::traced(measured_operation const& m) const {
+instrument::operation_record const* operation_counts::traced(measured_operation const& m) const {
   if (!m.policy.has_blocks() || m.entry.op->only_on_host) return &host;
   return device ? &*device : nullptr;
 }

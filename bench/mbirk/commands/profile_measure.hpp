@@ -27,7 +27,7 @@ struct measured_operation {
   nlohmann::json measure(int run);
   /// An operation that has an unfused form, both forms of it: times of as many runs, counts, how far apart the results are; null for the others.
   /// @param time, fused  of the operation itself; null where it was not counted  @throws error when the results differ by more than roundings do
-  nlohmann::json measure_unfused(index_t n, int runs, double time, instrument::op_record const* fused);
+  nlohmann::json measure_staged(index_t n, int runs, double time, instrument::operation_record const* fused);
 
  private:
   void run(int run, caller const& calls);
@@ -36,14 +36,14 @@ struct measured_operation {
 /// What was counted of an operation: on the host exactly up to size 256, with reuse distances up to 128, above by the model on shapes alone; of a device's
 /// kernels by emulation up to 32.
 struct operation_counts {
-  instrument::op_record host;
-  std::optional<instrument::op_record> device;
+  instrument::operation_record host;
+  std::optional<instrument::operation_record> device;
   bool counted;         ///< not modelled
   nlohmann::json cost;  ///< an entry of cost_analysis
 
   operation_counts(measured_operation& m, index_t n);
   /// Those of the kernels that a policy traces; null where they were not counted.
-  instrument::op_record const* traced(measured_operation const& m) const;
+  instrument::operation_record const* traced(measured_operation const& m) const;
 };
 
 }  // namespace mbirk::program

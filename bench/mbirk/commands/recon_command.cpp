@@ -188,7 +188,7 @@ class iteration_progress {
 };
 
 /// What is known about a finished reconstruction, as MBIRJAX keeps it: names and texts.
-std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o, geometry_file const& g, recon_record const& record, std::string const& data) {
+std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o, geometry_file const& g, recon_log const& record, std::string const& data) {
   std::string log;
   for (std::size_t k = 0; k < record.fm_rmse.size(); ++k)
     log += fmt::format("iteration {}: change {:.4g} %, alpha {:.4g}, error {:.4g} sigma_y\n", k + 1, record.stop_threshold_change_pct[k],
@@ -228,7 +228,7 @@ std::vector<float> allocate(double elements, char const* name) {
   try {
     return std::vector<float>(static_cast<std::size_t>(elements));
   } catch (std::exception const&) {
-    throw allocation_error("out of memory for the " + std::string(name) + ": " + bytes_text(4 * elements), site::current());
+    throw allocation_error("out of memory for the " + std::string(name) + ": " + bytes_text(4 * elements), source_location::current());
   }
 }
 
@@ -284,7 +284,7 @@ int reconstruct(recon_command const& o) {
   held.add("reconstruction", recon.data.size() * sizeof(float));
   view<float, 3> const x(recon.data.data(), shape);
 
-  recon_record record;
+  recon_log record;
   if (vcd) {
     std::optional<view<float const, 3>> weights;
     std::vector<float> weight_values;

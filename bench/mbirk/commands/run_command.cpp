@@ -12,7 +12,7 @@
 #include "commands/command.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
-#include "input/case_file.hpp"
+#include "input/test_case.hpp"
 #include "operations/policy.hpp"
 #include "output/cost_json.hpp"
 #include "output/trace_file.hpp"
@@ -45,7 +45,7 @@ struct job {
 };
 
 /// What is asked for, checked as far as it can be without reading data.
-std::vector<job> select(case_file const& c, run_options const& o) {
+std::vector<job> select(test_case const& c, run_options const& o) {
   std::vector<job> jobs;
   for (auto const& e : c.entries) {
     if (fnmatch(o.glob.c_str(), e.op.c_str(), 0) != 0) continue;
@@ -97,7 +97,7 @@ class recorder {
   }
   /// Events that the trace lacks.
   std::uint64_t dropped() const noexcept { return trace_.dropped(); }
-  void write(case_file const& c, fs::path const& folder) const {
+  void write(test_case const& c, fs::path const& folder) const {
     if (kind_ == "counting") {
       output_file file(folder / "counts.json");
       file.write(json{{"case", c.name}, {"geometry", geometry_name(c.scan)}, {"operations", list_}}.dump(1) + '\n');
@@ -110,7 +110,7 @@ class recorder {
   }
 
  private:
-  noticing noticed() {
+  instrumentation noticed() {
     return {.trace = kind_ == "tracing" ? &trace_ : nullptr, .counts = kind_ == "counting" ? &counts_ : nullptr, .nvtx = kind_ == "nvtx",
             .profiler_range = profiler_range_};
   }

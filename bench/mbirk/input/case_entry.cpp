@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "input/case_file.hpp"
+#include "input/test_case.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -21,7 +21,7 @@ template <class Infos> bool has_name(Infos const& infos, std::string const& name
 }
 
 /// "cases/x/case.json: ops[2].inputs.recon"
-std::string place(case_file const& c, case_entry const& e, std::string const& member) { return c.file + ": " + e.field + '.' + member; }
+std::string place(test_case const& c, case_entry const& e, std::string const& member) { return c.file + ": " + e.field + '.' + member; }
 
 json check_argument(json_field const& field, argument_info const& info) {
   if (field.value().is_null() && info.fallback.is_null()) return nullptr;
@@ -56,7 +56,7 @@ void require_finite_inside(npy_array<float> const& recon, std::vector<std::uint8
 
 }  // namespace
 
-void check_entry(case_file const& c, case_entry const& e, operation const& op) {
+void check_entry(test_case const& c, case_entry const& e, operation const& op) {
   auto const geometry = geometry_name(c.scan);
   bool fits = false;
   std::string wanted;
@@ -97,7 +97,7 @@ void check_entry(case_file const& c, case_entry const& e, operation const& op) {
     }
 }
 
-operands load_operands(case_file const& c, case_entry const& e, operation const& op) {
+operands load_operands(test_case const& c, case_entry const& e, operation const& op) {
   operands x;
   x.settings = c.settings;
   x.denoiser = c.denoiser;

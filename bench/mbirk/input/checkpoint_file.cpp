@@ -4,7 +4,7 @@
 
 namespace mbirk::program {
 
-json record_json(recon_record const& r) {
+json record_json(recon_log const& r) {
   return {{"num_iterations", r.num_iterations},
           {"granularity", r.granularity},
           {"partition_sequence", r.partition_sequence},

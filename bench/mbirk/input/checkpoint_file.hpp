@@ -9,7 +9,7 @@
 namespace mbirk::program {
 
 /// The record as JSON with MBIRJAX's names. Numbers that are not finite become null.
-json record_json(recon_record const& record);
+json record_json(recon_log const& record);
 
 /// @param parameters  what the reconstruction was started with; read_checkpoint compares.
 /// @throws io_error; the file appears when it is complete, or not at all

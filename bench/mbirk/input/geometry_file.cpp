@@ -171,7 +171,7 @@ void check_parameters(json_field const& params, std::string const& geometry, kno
     if (it == known.end()) {
       std::vector<std::string> names;
       for (auto const& p : known) names.emplace_back(p.name);
-      throw io_error(field.place() + " is not a parameter of geometry " + geometry + ", expected one of " + list(names), site::current());
+      throw io_error(field.place() + " is not a parameter of geometry " + geometry + ", expected one of " + list(names), source_location::current());
     }
     check_kind(field, it->kind);
   }

@@ -41,7 +41,7 @@ inline std::string dump_text(json const& j, int indent = -1) { return j.dump(ind
 
 /// @throws io_error when the file is missing or is not JSON.
 inline json read_json(std::filesystem::path const& path) {
-  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": " + what, site::current()); };
+  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": " + what, source_location::current()); };
   auto const text = mbirk::detail::read_text(path);
   try {
     return json::parse(python_numbers_quoted(text));
@@ -63,7 +63,7 @@ class json_field {
 
   /// "cases/x/case.json: params.delta_voxel"
   std::string place() const { return path_.empty() ? *file_ : *file_ + ": " + path_; }
-  [[noreturn]] void wrong(std::string const& expected, site w = site::current()) const {
+  [[noreturn]] void wrong(std::string const& expected, source_location w = source_location::current()) const {
     throw io_error(place() + (path_.empty() ? " holds " : " is ") + found() + ", expected " + expected, w);
   }
 

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using mbirk::detail::shape_text;
 
-[[noreturn]] void fail(std::string const& name, std::string const& what, site w = site::current()) { throw io_error(name + ": " + what, w); }
+[[noreturn]] void fail(std::string const& name, std::string const& what, source_location w = source_location::current()) { throw io_error(name + ": " + what, w); }
 
 enum class format { npy, hdf5 };
 

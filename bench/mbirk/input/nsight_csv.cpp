@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 using cells = std::vector<std::string>;
 
-[[noreturn]] void fail(std::string const& file, std::size_t line, std::string const& what, site w = site::current()) {
+[[noreturn]] void fail(std::string const& file, std::size_t line, std::string const& what, source_location w = source_location::current()) {
   throw io_error(file + (line ? " line " + std::to_string(line) : "") + ": " + what, w);
 }
 

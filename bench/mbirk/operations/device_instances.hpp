@@ -17,10 +17,10 @@ template <class Body, class Exec, class Instr> struct device_instance {
 
 template <class... Bodies> struct body_list {};
 using projector_bodies =
-    body_list<body::forward_project, body::back_project, body::sparse_forward_project, body::sparse_back_project, body::hessian_diagonal>;
-using recon_bodies = body_list<body::recon, body::prox_map>;
-using other_bodies = body_list<body::direct_filter, body::fbp_filter, body::fdk_filter, body::direct_recon, body::fbp_recon, body::fdk_recon,
-                               body::gen_weights, body::gen_weights_mar, body::qggmrf_denoise, body::median_filter3d>;
+    body_list<invoke::forward_project, invoke::back_project, invoke::sparse_forward_project, invoke::sparse_back_project, invoke::hessian_diagonal>;
+using recon_bodies = body_list<invoke::recon, invoke::prox_map>;
+using other_bodies = body_list<invoke::direct_filter, invoke::fbp_filter, invoke::fdk_filter, invoke::direct_recon, invoke::fbp_recon, invoke::fdk_recon,
+                               invoke::gen_weights, invoke::gen_weights_mar, invoke::qggmrf_denoise, invoke::median_filter3d>;
 
 /// Runs that of the bodies which has the name; whether there is one.
 template <class Exec, class Instr, class... Bodies>

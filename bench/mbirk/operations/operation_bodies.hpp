@@ -68,7 +68,7 @@ inline masked_grid grid_of(any_scan const& any, operands const& x) {
   }, any);
 }
 
-namespace body {
+namespace invoke {
 
 struct forward_project {
   static constexpr char const* name = "forward_project";
@@ -184,7 +184,7 @@ struct made_on_host {};
 template <class Generate> struct partition : made_on_host {
   void operator()(auto const& ctx, any_scan const& any, operands& x) const {
     auto const grid = grid_of(any, x);
-    legacy_random random(static_cast<std::uint32_t>(x.integer("seed")));
+    numpy_random_state random(static_cast<std::uint32_t>(x.integer("seed")));
     pixel_partition p = Generate{}(ctx, grid.mask, grid.rows, grid.cols, x.integer("num_subsets"), random);
     x.warnings = std::move(p.warnings);
     x.output = npy_array<std::int32_t>{{p.subsets, p.length}, std::move(p.indices)};
@@ -209,9 +209,9 @@ struct gen_pixel_partition_grid : partition<generate_grid> {
   static constexpr char const* name = "gen_pixel_partition_grid";
 };
 
-}  // namespace body
+}  // namespace invoke
 
 /// Whether a body runs on the host under every policy.
-template <class Body> inline constexpr bool host_only = std::derived_from<Body, body::made_on_host>;
+template <class Body> inline constexpr bool host_only = std::derived_from<Body, invoke::made_on_host>;
 
 }  // namespace mbirk::program

@@ -65,7 +65,7 @@ template <class Scan> std::uint64_t projection_flops(Scan const& scan, std::span
 template <class Scan> std::uint64_t hessian_flops(Scan const& scan, bool weighted) {
   std::vector<std::int32_t> every(scan.mask().size());
   std::iota(every.begin(), every.end(), 0);
-  return definition::minimal_flops(scan, every, weighted ? definition::weight_use::projection : definition::weight_use::unit_hessian);
+  return definition::minimal_flops(scan, every, weighted ? definition::weight_use::projection : definition::weight_use::unweighted_hessian);
 }
 template <class Scan> std::uint64_t samples(Scan const& scan) {
   auto const& g = scan.geometry();

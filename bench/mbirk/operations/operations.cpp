@@ -82,7 +82,7 @@ std::vector<index_t> shape_of(array_kind kind, any_scan const& any, index_t pixe
         default: return {pixels, recon[2]};
       }
     } else {
-      throw error("this operation needs a geometry", site::current());
+      throw error("this operation needs a geometry", source_location::current());
     }
   }, any);
 }
@@ -112,7 +112,7 @@ void allocate_output(operation const& op, any_scan const& scan, operands& x, boo
     else x.output = npy_array<float>{shape, std::vector<float>(elements)};
   } catch (std::bad_alloc const&) {
     throw allocation_error("out of memory: " + std::to_string(4 * elements) + " bytes for the result " + mbirk::detail::shape_text(shape),
-                           site::current());
+                           source_location::current());
   }
 }
 

@@ -27,7 +27,7 @@ namespace mbirk::program {
 /// How operations run on the host and what is observed: chosen at run time, counted, predicted by the cost model, or only sized. Those of devices are
 /// device_operations.hpp.
 using counting = instrument::counting<instrument::level::all>;
-using any_context = std::variant<context<exec::host, instrument::any>, context<exec::host, counting>, context<exec::host, instrument::model<>>,
+using any_context = std::variant<context<exec::host, instrument::any>, context<exec::host, counting>, context<exec::host, instrument::cost_model<>>,
                                  context<exec::host, instrument::sizing>>;
 
 /// The scan of a case; nothing for geometry none.

@@ -20,8 +20,8 @@ template <class Body> operation recon_entry(std::vector<std::string> geometries)
 }  // namespace
 
 std::vector<operation> direct_operations() {
-  return {filter_entry<body::direct_filter>(scans), filter_entry<body::fbp_filter>({"parallel"}), filter_entry<body::fdk_filter>({"cone"}),
-          recon_entry<body::direct_recon>(scans),   recon_entry<body::fbp_recon>({"parallel"}),   recon_entry<body::fdk_recon>({"cone"})};
+  return {filter_entry<invoke::direct_filter>(scans), filter_entry<invoke::fbp_filter>({"parallel"}), filter_entry<invoke::fdk_filter>({"cone"}),
+          recon_entry<invoke::direct_recon>(scans),   recon_entry<invoke::fbp_recon>({"parallel"}),   recon_entry<invoke::fdk_recon>({"cone"})};
 }
 
 }  // namespace mbirk::program

@@ -6,7 +6,7 @@ namespace mbirk::program {
 std::vector<operation> prior_operations() {
   using enum array_kind;
   return {
-      entry<body::qggmrf_denoise>(
+      entry<invoke::qggmrf_denoise>(
           {"recon", anything, {{.name = "image", .kind = image}},
            {{"max_iterations", value_kind::integer, 15}, {"stop_threshold_change_pct", value_kind::number, 0.0}, {"seed", value_kind::integer, 0},
             {"sigma_noise", value_kind::number, nullptr}, {"use_ror_mask", value_kind::boolean, false}}, image,

@@ -16,14 +16,14 @@ std::vector<operation> projector_operations() {
     return of_scan(any, [&](auto const& scan) { return hessian_flops(scan, x.inputs.contains("weights")); });
   };
   return {
-      entry<body::forward_project>({"projector", scans, {{.name = "recon", .kind = recon, .only_inside_mask = true}}, {}, sinogram, projection}),
-      entry<body::back_project>({"projector", scans, {{.name = "sinogram", .kind = sinogram}}, {}, recon, projection}),
-      entry<body::sparse_forward_project>(
+      entry<invoke::forward_project>({"projector", scans, {{.name = "recon", .kind = recon, .only_inside_mask = true}}, {}, sinogram, projection}),
+      entry<invoke::back_project>({"projector", scans, {{.name = "sinogram", .kind = sinogram}}, {}, recon, projection}),
+      entry<invoke::sparse_forward_project>(
           {"projector", scans, {{.name = "voxel_values", .kind = cylinders}, {.name = "pixel_indices", .kind = pixel_indices}}, {}, sinogram, projection}),
-      entry<body::sparse_back_project>(
+      entry<invoke::sparse_back_project>(
           {"projector", scans, {{.name = "sinogram", .kind = sinogram}, {.name = "pixel_indices", .kind = pixel_indices}},
            {{"coeff_power", value_kind::integer, 1}}, cylinders, projection}),
-      entry<body::hessian_diagonal>({"projector", scans, {{.name = "weights", .kind = sinogram, .required = false}}, {}, recon, hessian}),
+      entry<invoke::hessian_diagonal>({"projector", scans, {{.name = "weights", .kind = sinogram, .required = false}}, {}, recon, hessian}),
   };
 }
 

@@ -29,9 +29,9 @@ std::vector<operation> recon_operations() {
   auto prox_arguments = arguments(3);
   prox_arguments.push_back({"sigma_prox", value_kind::number, nullptr});
   return {
-      entry<body::recon>({"recon", scans, {sinogram_input, weights, init}, arguments(15), recon,
+      entry<invoke::recon>({"recon", scans, {sinogram_input, weights, init}, arguments(15), recon,
                           [](any_scan const& any, operands const& x) { return least_flops(any, x, 74); }}),
-      entry<body::prox_map>({"recon", scans, {{.name = "prox_input", .kind = recon}, sinogram_input, weights, init}, prox_arguments, recon,
+      entry<invoke::prox_map>({"recon", scans, {{.name = "prox_input", .kind = recon}, sinogram_input, weights, init}, prox_arguments, recon,
                              [](any_scan const& any, operands const& x) { return least_flops(any, x, 2); }}),
   };
 }

@@ -15,10 +15,10 @@ template <class Body> operation partition_entry() {
 std::vector<operation> utility_operations() {
   using enum array_kind;
   return {
-      entry<body::median_filter3d>({"util", anything, {{.name = "image", .kind = image, .may_be_nan = true}}, {}, image, none}),
-      partition_entry<body::gen_pixel_partition>(),
-      partition_entry<body::gen_pixel_partition_blue_noise>(),
-      partition_entry<body::gen_pixel_partition_grid>(),
+      entry<invoke::median_filter3d>({"util", anything, {{.name = "image", .kind = image, .may_be_nan = true}}, {}, image, none}),
+      partition_entry<invoke::gen_pixel_partition>(),
+      partition_entry<invoke::gen_pixel_partition_blue_noise>(),
+      partition_entry<invoke::gen_pixel_partition_grid>(),
   };
 }
 

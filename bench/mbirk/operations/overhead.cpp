@@ -81,7 +81,7 @@ std::optional<json> measure_one(std::string const& policy, profile_entry const& 
     caller const both = [&](std::function<call_cost()> const& watched) { all = alternate(plain, watched, before); };
     if (policy == "tracing") entry.op->execute(context{host, instrument::any(host, instrument::tracing(trace))}, problem.scan(), x, both);
     else if (policy == "unique" || policy == "reuse") entry.op->execute(context{host, counting{counts, policy == "reuse"}}, problem.scan(), x, both);
-    else if (policy == "model") entry.op->execute(context{host, instrument::model<>{counts}}, problem.scan(), x, both);
+    else if (policy == "model") entry.op->execute(context{host, instrument::cost_model<>{counts}}, problem.scan(), x, both);
     else if (policy == "operations") entry.op->execute(context{host, counting(counts, instrument::level::operations)}, problem.scan(), x, both);
 #if defined(MBIRK_WITH_NVTX)
     else if (policy == "nvtx") entry.op->execute(context{host, instrument::any(host, instrument::nvtx())}, problem.scan(), x, both);

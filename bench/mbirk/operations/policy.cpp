@@ -57,7 +57,7 @@ chosen_policy::chosen_policy(common_options const& options, exec::emulation_opti
   }
 }
 
-void chosen_policy::check(noticing const& what) const {
+void chosen_policy::check(instrumentation const& what) const {
   require<unavailable_error>(!what.nvtx || with_nvtx, [] {
     return std::string("instrument nvtx is not available here: this program was built without NVTX, which comes with the CUDA toolkit");
   });
@@ -69,7 +69,7 @@ void chosen_policy::check(noticing const& what) const {
   });
 }
 
-void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, noticing const& what, caller const& calls) const {
+void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, instrumentation const& what, caller const& calls) const {
   check(what);
   if (device_ && !op.only_on_host) {
     auto const called = what.nvtx && !(device() && what.range.empty()) ? marked(what.range.empty() ? op.name : what.range, calls) : calls;

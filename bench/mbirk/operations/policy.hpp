@@ -15,7 +15,7 @@
 namespace mbirk::program {
 
 /// What a run notices: one of these, or nothing.
-struct noticing {
+struct instrumentation {
   instrument::trace_buffer* trace = nullptr;
   instrument::ledger* counts = nullptr;
   bool nvtx = false;
@@ -41,8 +41,8 @@ class chosen_policy {
   /// Runs an operation. NVTX marks its stages and kernels on CUDA; what runs on the host is not compiled once more for that: there each call is one range.
   /// @throws mbirk::error
   /// @throws unavailable_error, one line, when the policy has no such instrument: kernels on CUDA are not counted, and the profiler's range is only there.
-  void run(operation const& op, any_scan const& scan, operands& x, noticing const& what, caller const& calls) const;
-  void check(noticing const& what) const;
+  void run(operation const& op, any_scan const& scan, operands& x, instrumentation const& what, caller const& calls) const;
+  void check(instrumentation const& what) const;
 
   /// What a profile says about it and the program: backend, devices, cuda_version, ...; of a device its driver_version and compute_capability too.
   nlohmann::json environment() const;

@@ -75,7 +75,7 @@ modelled_operation model_operation(profile_entry const& entry, problem_shape con
   instrument::ledger records;
   profile_problem const shapes(entry.geometry, shape, 1, false);
   auto x = shapes.make_operands(*entry.op, entry.arguments);
-  entry.op->run(context{exec::host{1}, instrument::model<>{records}}, shapes.scan(), x);
+  entry.op->run(context{exec::host{1}, instrument::cost_model<>{records}}, shapes.scan(), x);
   return {records.last(), entry.op->minimal_flops(shapes.scan(), x)};
 }
 
@@ -105,7 +105,7 @@ profile_problem::profile_problem(any_scan scan) : scan_(std::move(scan)), with_d
 void profile_problem::draw_subset() {
   std::visit([&](auto const& scan) {
     if constexpr (requires { scan.geometry(); }) {
-      legacy_random random(0);
+      numpy_random_state random(0);
       auto const partition = gen_pixel_partition(scan.full_indices(), 4, random);
       subset_.assign(partition.subset(0).begin(), partition.subset(0).end());
     }

@@ -56,7 +56,7 @@ class profile_problem {
 
 /// What the cost model says of an operation, and the flops of its definition: no data is needed.
 struct modelled_operation {
-  instrument::op_record record;
+  instrument::operation_record record;
   std::uint64_t minimal_flops;
 };
 modelled_operation model_operation(profile_entry const& entry, problem_shape const& shape);

@@ -27,7 +27,7 @@ double product(std::array<index_t, 3> const& shape) {
 /// Bytes of a sinogram as the operations keep it: guards beside the channels, rows padded to whole vectors in equal chunks.
 template <class Geometry> double inside_bytes(Geometry g) {
   auto const views = static_cast<double>(std::exchange(g.views, 1));
-  return 4 * views * static_cast<double>(mbirk::detail::projector<Geometry>::template inside_shape<context<exec::host, instrument::none>>(g).size());
+  return 4 * views * static_cast<double>(mbirk::detail::projector<Geometry>::template channel_major_shape<context<exec::host, instrument::none>>(g).size());
 }
 
 /// The number after `key` in a file of lines "key value ...".

@@ -15,7 +15,7 @@ std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan con
   return warnings;
 }
 
-recon_record vcd_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+recon_log vcd_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
                        view<float, 3> recon, recon_options const& options) {
   return std::visit([&](auto const& scan) { return mbirk::recon(ctx, scan, sinogram, weights, recon, options); }, any);
 }

@@ -22,7 +22,7 @@ using recon_context = context<exec::host, instrument::any>;
 std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram, view<float, 3> recon);
 
 /// Iterative reconstruction, mbirk::recon. @throws mbirk::error
-recon_record vcd_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+recon_log vcd_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
                        view<float, 3> recon, recon_options const& options);
 
 /// The weights that sinogram_weights knows.

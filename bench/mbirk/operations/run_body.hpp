@@ -7,7 +7,7 @@
 
 #include "mbirk/context.hpp"
 #include "operations/operations.hpp"
-#include "operations/placed_operands.hpp"
+#include "operations/device_operands.hpp"
 
 namespace mbirk::program {
 
@@ -18,7 +18,7 @@ template <class Body, class Context, class Operands> void call_body(Context cons
   } else {
     std::visit([&](auto const& scan) {
       if constexpr (std::is_invocable_v<Body, Context const&, decltype(scan), Operands&>) Body{}(ctx, scan, x);
-      else throw error(std::string(Body::name) + " is not for geometry " + geometry_name(any), site::current());
+      else throw error(std::string(Body::name) + " is not for geometry " + geometry_name(any), source_location::current());
     }, any);
   }
 }
@@ -29,9 +29,9 @@ template <class Context, class Call> call_cost timed_call(Context const& ctx, Ca
   transfer_counts before, after;
   exec.wait();
   if constexpr (on_device<Context>) before = exec.transfers();
-  auto const begin = exec.record();
+  auto const begin = exec.timestamp();
   call();
-  auto const end = exec.record();
+  auto const end = exec.timestamp();
   double const seconds = exec.seconds(begin, end);
   if constexpr (on_device<Context>) after = exec.transfers();
   return {seconds, {.uploads = after.uploads - before.uploads, .bytes_up = after.bytes_up - before.bytes_up,
@@ -44,9 +44,9 @@ template <class Body, class Context> void run_body(Context const& ctx, any_scan 
     calls([&] { return timed_call(ctx, [&] { call_body<Body>(ctx, any, seen); }); });
   };
   if constexpr (on_device<Context>) {
-    placed_operands<Context> placed(ctx, x);
-    run(placed);
-    placed.fetch();
+    device_operands<Context> resident(ctx, x);
+    run(resident);
+    resident.download();
   } else {
     run(x);
   }

@@ -34,7 +34,7 @@ std::vector<double> time_iterations(vcd_iteration const& what, profile_problem c
   return times;
 }
 
-model_work work_of(vcd_iteration const& what, profile_problem const& problem) {
+modelled_work work_of(vcd_iteration const& what, profile_problem const& problem) {
   auto const& project = *find_operation("forward_project");
   auto const x = problem.make_operands(project);
   auto const sizes = [&](any_array const& a) {

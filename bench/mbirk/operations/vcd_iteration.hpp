@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "operations/model_work.hpp"
+#include "operations/modelled_work.hpp"
 
 namespace mbirk::program {
 
@@ -23,6 +23,6 @@ std::vector<double> time_iterations(vcd_iteration const& what, profile_problem c
 /// What an iteration needs, as MBIRJAX's algorithm is written down: two projections, 94 flops a voxel for prior and update, 6 a sample of every subset;
 /// the bytes of its arrays when memory holds them: 24 a sample of every subset (the error read by the back projection; a projection written while
 /// the error is read for the line search; both read and the error written), 28 a voxel, 44 with slice damping. The two take turns.
-model_work work_of(vcd_iteration const& what, profile_problem const& problem);
+modelled_work work_of(vcd_iteration const& what, profile_problem const& problem);
 
 }  // namespace mbirk::program

@@ -49,7 +49,7 @@ json values_json(instrument::value_range const& v) {
           {"not finite", v.not_finite}};
 }
 
-json arrays_json(std::vector<instrument::array_record> const& arrays, instrument::op_record const& r, bool whole) {
+json arrays_json(std::vector<instrument::array_record> const& arrays, instrument::operation_record const& r, bool whole) {
   json out = json::array();
   for (auto const& a : arrays) {
     json j{{"name", a.name}, {"role", role_name(a.role)}, {"type", a.type}, {"elements", a.elements},
@@ -65,7 +65,7 @@ json arrays_json(std::vector<instrument::array_record> const& arrays, instrument
 }
 
 /// The counts that an operation and a stage share.
-json counts_json(instrument::op_counts const& c, std::vector<instrument::array_record> const& arrays, instrument::op_record const& r, bool stage) {
+json counts_json(instrument::op_counts const& c, std::vector<instrument::array_record> const& arrays, instrument::operation_record const& r, bool stage) {
   auto const accessed = bytes_accessed(arrays), compulsory = bytes_compulsory(arrays, stage);
   auto const ratio = [](std::uint64_t a, std::uint64_t b) { return b ? static_cast<double>(a) / static_cast<double>(b) : 0.0; };
   json j{{"flops", c.flops()},
@@ -130,7 +130,7 @@ json kernels_json(std::vector<instrument::kernel_record> const& kernels) {
 
 }  // namespace
 
-json cost_json(instrument::op_record const& r, char const* source, std::uint64_t minimal, int threads, transfer_counts const& transfers) {
+json cost_json(instrument::operation_record const& r, char const* source, std::uint64_t minimal, int threads, transfer_counts const& transfers) {
   json j = counts_json(r.operations, r.arrays, r, false);
   j["source"] = source;
   if (minimal) j["flops minimal"] = minimal;

@@ -11,7 +11,7 @@ namespace mbirk::program {
 /// @param source  "counted" or "model"
 /// @param minimal flops of the definition; 0 when not known
 /// @param transfers between host and device during the call
-nlohmann::json cost_json(instrument::op_record const& r, char const* source, std::uint64_t minimal, int threads,
+nlohmann::json cost_json(instrument::operation_record const& r, char const* source, std::uint64_t minimal, int threads,
                          transfer_counts const& transfers = {});
 
 }  // namespace mbirk::program

@@ -31,8 +31,8 @@ void take_shape(profile::program_buffer& to, any_array const& from) {
 
 }  // namespace
 
-profile::machine machine_of(chosen_policy const& policy, ceilings const& measured) {
-  profile::machine m{.name = cpu_name(), .threads = measured.threads};
+profile::machine_specs machine_of(chosen_policy const& policy, ceilings const& measured) {
+  profile::machine_specs m{.name = cpu_name(), .threads = measured.threads};
   m.peak_tflops = 2 * measured.fma.best * 1e-12;
   m.memory_gbs = std::max(measured.levels.back().read.best, measured.triad.best) * 1e-9;
   for (auto const& level : measured.levels) m.cache_gbs = std::max(m.cache_gbs, level.read.best * 1e-9);
@@ -46,7 +46,7 @@ profile::machine machine_of(chosen_policy const& policy, ceilings const& measure
   return m;
 }
 
-profile::program traced_program(instrument::op_record const& counts, std::string name, operands const& data, std::int64_t from, std::int64_t to) {
+profile::program traced_program(instrument::operation_record const& counts, std::string name, operands const& data, std::int64_t from, std::int64_t to) {
   auto p = profile::program_of(counts, std::move(name));
   p.from = from, p.to = to;
   for (auto& b : p.buffers) {
@@ -57,7 +57,7 @@ profile::program traced_program(instrument::op_record const& counts, std::string
 }
 
 void write_xplane(std::filesystem::path const& folder, std::string const& session, instrument::trace_buffer const& trace,
-                  std::vector<profile::program> const& programs, profile::machine const& machine) {
+                  std::vector<profile::program> const& programs, profile::machine_specs const& machine) {
   auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   profile::xspace_options const options{.host = host_name(), .unix_nanoseconds = now - trace.now(), .longest_idle = 100'000};
   auto const bytes = profile::to_xspace(trace, programs, machine, options);

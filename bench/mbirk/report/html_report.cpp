@@ -65,7 +65,7 @@ std::string html_report(nlohmann::json const& run, std::string const& file, std:
   out += times_table(p, order);
   out += timeline(p, order, run);
   out += memory_table(p, order);
-  out += unfused_table(p, run);
+  out += staged_table(p, run);
   out += graphs_table(p, run, links);
   out += files_section(links);
   out += notes(p, order, run);

@@ -183,7 +183,7 @@ std::string pipelines_table(profile const& p, json const& run) {
                      size) + t.html() + "</section>\n";
 }
 
-std::string unfused_table(profile const& p, json const& run) {
+std::string staged_table(profile const& p, json const& run) {
   json_field const root(run, p.file);
   if (!root.has("unfused")) return {};
   index_t size = 0;

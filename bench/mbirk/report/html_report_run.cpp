@@ -68,8 +68,8 @@ cost cost_of(json_field const& field) {
   return c;
 }
 
-machine machine_of(json_field const& ceilings) {
-  machine m;
+machine_specs machine_of(json_field const& ceilings) {
+  machine_specs m;
   auto const best = [](json_field const& rates) {
     auto const field = rates.at("best", "a rate > 0");
     auto const rate = field.number("a rate > 0");
@@ -192,7 +192,7 @@ std::optional<double> operation::flop_exponent() const {
   return exponent(points);
 }
 
-std::optional<nearest_roof> roof_of(std::optional<machine> const& roofs, cost const& c, double seconds) {
+std::optional<nearest_roof> roof_of(std::optional<machine_specs> const& roofs, cost const& c, double seconds) {
   if (!roofs || !(seconds > 0)) return {};
   auto const &near = roofs->reads.front(), &far = roofs->reads.back();
   nearest_roof best{"arithmetic", c.flops / roofs->flops_per_second};

@@ -53,7 +53,7 @@ struct memory_roof {
   double bytes_per_second = 0;
 };
 /// Measured by the same run, all threads together.
-struct machine {
+struct machine_specs {
   double flops_per_second = 0;     ///< float32 fused multiply-adds, two flops each
   std::vector<memory_roof> reads;  ///< from the nearest level to the farthest
 };
@@ -72,7 +72,7 @@ struct profile {
   std::vector<operation> operations;                             ///< in the order in which they were measured
   std::vector<failure> failures;
   std::optional<std::map<index_t, index_t>> dropped;             ///< trace events by size; empty: the file does not say
-  std::optional<machine> roofs;                                  ///< empty too when an operation beats them: they were disturbed
+  std::optional<machine_specs> roofs;                                  ///< empty too when an operation beats them: they were disturbed
   std::string beaten;                                            ///< which operation did, and which roof; empty: none
   index_t largest = 0;                                           ///< the largest size with a time
 };
@@ -86,6 +86,6 @@ struct nearest_roof {
   double share = 0;
 };
 /// Candidates: flops at the FMA rate, compulsory bytes at the rate of the farthest level, all loads and stores at that of the nearest one.
-std::optional<nearest_roof> roof_of(std::optional<machine> const& roofs, cost const& c, double seconds);
+std::optional<nearest_roof> roof_of(std::optional<machine_specs> const& roofs, cost const& c, double seconds);
 
 }  // namespace mbirk::program::report

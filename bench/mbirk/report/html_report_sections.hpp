@@ -31,7 +31,7 @@ std::string notes(profile const& p, ranked const& order, nlohmann::json const& r
 /// What fusion saves, of the graphs of the run, with links to their pages; empty when it has none.
 std::string graphs_table(profile const& p, nlohmann::json const& run, std::vector<report_link> const& links);
 /// Operations beside their unfused forms, as they were measured; empty when the run has none.
-std::string unfused_table(profile const& p, nlohmann::json const& run);
+std::string staged_table(profile const& p, nlohmann::json const& run);
 /// The candidates of the run as a table; empty when the run has none. @throws io_error when they are malformed.
 std::string candidates_table(profile const& p, nlohmann::json const& run);
 /// Of which stages the operations of the candidates consist; empty when none has three.

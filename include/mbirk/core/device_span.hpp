@@ -7,7 +7,7 @@
 namespace mbirk {
 
 /// `count` elements from `first` on. It owns nothing and is passed by value.
-template <class T> struct list {
+template <class T> struct device_span {
   T const* first = nullptr;
   index_t count = 0;
 

@@ -10,16 +10,16 @@
 namespace mbirk {
 
 /// A place in the source. std::source_location is missing in some compilers that mbirk supports.
-struct site {
+struct source_location {
   char const* file;
   int line;
-  static constexpr site current(char const* f = __builtin_FILE(), int l = __builtin_LINE()) noexcept { return {f, l}; }
+  static constexpr source_location current(char const* f = __builtin_FILE(), int l = __builtin_LINE()) noexcept { return {f, l}; }
 };
 
 /// What mbirk throws. what() says what is wrong, where in the caller's data, what was expected and what was found.
 struct error : std::runtime_error {
-  error(std::string const& what, site w) : std::runtime_error(what), where(w) {}
-  site where;  ///< where in mbirk it was noticed
+  error(std::string const& what, source_location w) : std::runtime_error(what), where(w) {}
+  source_location where;  ///< where in mbirk it was noticed
 };
 struct shape_error : error { using error::error; };       ///< an array does not have the shape that the geometry demands
 struct parameter_error : error { using error::error; };   ///< a parameter has a value that makes no sense
@@ -31,7 +31,7 @@ struct device_error : error { using error::error; };      ///< a call of the dev
 
 /// Throws Error(message()) unless ok. message is a callable, so that the good path builds no text.
 template <class Error = parameter_error, class Message>
-void require(bool ok, Message const& message, site w = site::current()) {
+void require(bool ok, Message const& message, source_location w = source_location::current()) {
   if (!ok) [[unlikely]] throw Error(message(), w);
 }
 

@@ -91,7 +91,7 @@ template <class T> view(T*, std::array<index_t, 3>) -> view<T, 3>;
 /// Throws shape_error unless v has this shape.
 template <class T, int Rank>
 void require_extents(view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation, char const* name,
-                     char const* axes, site w = site::current()) {
+                     char const* axes, source_location w = source_location::current()) {
   require<shape_error>(v.extents() == shape, [&] {
     return std::string(operation) + ": " + name + " has shape " + detail::shape_text(v.extents()) + ", expected " + axes + " = " +
            detail::shape_text(shape);
@@ -101,7 +101,7 @@ void require_extents(view<T, Rank> const& v, typename view<T, Rank>::shape_type 
 /// Throws shape_error unless v has this shape, data, and a contiguous last axis (what every operation asks of its arrays).
 template <class T, int Rank>
 void require_shape(view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation, char const* name,
-                   char const* axes, site w = site::current()) {
+                   char const* axes, source_location w = source_location::current()) {
   require_extents(v, shape, operation, name, axes, w);
   require<shape_error>(v.size() == 0 || v.data() != nullptr, [&] { return std::string(operation) + ": " + name + " has no data"; }, w);
   require<shape_error>(v.stride(Rank - 1) == 1 || v.extent(Rank - 1) <= 1, [&] {

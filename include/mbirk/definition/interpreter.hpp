@@ -37,7 +37,7 @@ template <class T, class E, int Rank> struct plain_input {
   }
 };
 
-template <class T> class plain_machine {
+template <class T> class plain_interpreter {
  public:
   using real = T;
   using index = index_t;

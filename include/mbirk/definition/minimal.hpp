@@ -14,7 +14,7 @@
 namespace mbirk::definition {
 
 /// Which sum over weights an operation is.
-enum class weight_use { projection, unit_hessian };
+enum class weight_use { projection, unweighted_hessian };
 
 namespace detail {
 

@@ -15,7 +15,7 @@ template <execution_policy Exec, class What> void* allocate_for(Exec const& exec
   try {
     return exec.allocate(bytes);
   } catch (std::bad_alloc const&) {
-    throw allocation_error("out of memory: " + std::to_string(bytes) + " bytes for " + what() + exec.memory_text(), site::current());
+    throw allocation_error("out of memory: " + std::to_string(bytes) + " bytes for " + what() + exec.memory_text(), source_location::current());
   }
 }
 

@@ -35,7 +35,7 @@ template <class T, execution_policy Exec> class array {
   T* data() const noexcept { return data_; }
   index_t size() const noexcept { return count_; }
   /// Copies the first values to the host; waits for the device.
-  void fetch(std::span<T> to) const {
+  void download(std::span<T> to) const {
     require<shape_error>(static_cast<index_t>(to.size()) <= count_, [&] {
       return "array: " + std::to_string(to.size()) + " elements are to be fetched, expected at most its " + std::to_string(count_);
     });

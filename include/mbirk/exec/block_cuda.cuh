@@ -59,11 +59,11 @@ template <class T, int... N> struct cuda_tile {
   }
 };
 
-/// Asynchronous copies into shared memory, first in first out. All threads fetch and wait with equal arguments; what has been waited for is visible
+/// Asynchronous copies into shared memory, first in first out. All threads copy and wait with equal arguments; what has been waited for is visible
 /// to the thread itself, to the others after the next barrier of the block.
 template <int Stages, int Threads> struct cuda_pipe {
   /// `count` elements; source, place and size are multiples of 16 bytes.
-  template <class T> __device__ void fetch(T* place, T const* source, int count) const {
+  template <class T> __device__ void copy_async(T* place, T const* source, int count) const {
     int const pieces = count * static_cast<int>(sizeof(T)) / 16;
     for (int k = static_cast<int>(threadIdx.x); k < pieces; k += Threads)
       __pipeline_memcpy_async(reinterpret_cast<char*>(place) + 16 * k, reinterpret_cast<char const*>(source) + 16 * k, 16);

@@ -46,7 +46,7 @@ concept block_policy = requires(T const& e, void* to, void const* from, std::siz
   e.clear(to, bytes);
   { e.transfers() } -> std::same_as<transfer_counts>;
   typename T::host_side;                               // the policy of what is decided on the host
-  { e.beside() } -> std::same_as<typename T::host_side>;
+  { e.host_companion() } -> std::same_as<typename T::host_side>;
 };
 
 /// Where and when an operation runs. `mark` is a point in the policy's own time.
@@ -57,7 +57,7 @@ concept execution_policy = std::same_as<typename T::policy_category, execution_p
                              { T::name } -> std::convertible_to<std::string_view>;
                              typename T::backend;                     // the vocabulary its kernels are written in
                              { e.workers(n) } -> std::same_as<int>;   // how many workers n tasks would get
-                             { e.record() } -> std::same_as<typename T::mark>;
+                             { e.timestamp() } -> std::same_as<typename T::mark>;
                              { e.seconds(m, m) } -> std::same_as<double>;
                              e.wait();
                              { e.allocate(bytes) } -> std::same_as<void*>;  // 64-byte aligned; std::bad_alloc when there is no more

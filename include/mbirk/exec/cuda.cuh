@@ -25,7 +25,7 @@
 namespace mbirk::exec {
 
 /// @throws device_error "cudaX: name of the error: what it means" unless the call went well. The error does not stay for the next, innocent call.
-inline void check_cuda(cudaError_t status, char const* call, site w = site::current()) {
+inline void check_cuda(cudaError_t status, char const* call, source_location w = source_location::current()) {
   if (status == cudaSuccess) [[likely]] return;
   (void)cudaGetLastError();
   throw device_error(std::string(call) + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status), w);
@@ -192,7 +192,7 @@ class cuda {
     index_t const most = index_t{state_->multiprocessors} * tuning_for(capability()).warps_per_multiprocessor;
     return static_cast<int>(tasks < most ? (tasks < 1 ? 1 : tasks) : most);
   }
-  host beside() const noexcept { return host{}; }
+  host host_companion() const noexcept { return host{}; }
 
   template <class Kernel> void launch(Kernel const& kernel, index3 grid, int dynamic_bytes) const {
     static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is passed by value: views, not owners");
@@ -254,7 +254,7 @@ class cuda {
 
   /// Whether work of both is queued in one order.
   bool same_stream(cuda const& other) const noexcept { return state_ == other.state_; }
-  mark record() const { return mark(stream()); }
+  mark timestamp() const { return mark(stream()); }
   /// Waits for `to`.
   double seconds(mark const& from, mark const& to) const {
     float milliseconds = 0;

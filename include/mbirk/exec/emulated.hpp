@@ -40,7 +40,7 @@ class emulated {
 
   /// A small device: enough warps that tasks are shared out, few enough that a warp has several.
   int workers(index_t tasks) const noexcept { return static_cast<int>(std::clamp<index_t>(tasks, 1, 64)); }
-  host beside() const noexcept { return host{1}; }
+  host host_companion() const noexcept { return host{1}; }
   /// The same with one worker: for what counts on the thread that it runs on.
   emulated serial() const {
     emulated one = *this;
@@ -71,7 +71,7 @@ class emulated {
 
   /// Whether work of both is queued in one order.
   bool same_stream(emulated const& other) const noexcept { return state_ == other.state_; }
-  mark record() const noexcept { return std::chrono::steady_clock::now(); }
+  mark timestamp() const noexcept { return std::chrono::steady_clock::now(); }
   double seconds(mark from, mark to) const noexcept { return std::chrono::duration<double>(to - from).count(); }
   void wait() const noexcept {}
 

@@ -50,7 +50,7 @@ class host {
     }
   }
 
-  mark record() const noexcept { return std::chrono::steady_clock::now(); }
+  mark timestamp() const noexcept { return std::chrono::steady_clock::now(); }
   double seconds(mark from, mark to) const noexcept { return std::chrono::duration<double>(to - from).count(); }
   void wait() const noexcept {}
 

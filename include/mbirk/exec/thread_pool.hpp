@@ -103,7 +103,7 @@ class thread_team {
       }
     } catch (std::system_error const& e) {
       throw thread_error("cannot start thread " + std::to_string(threads_.size() + 2) + " of " + std::to_string(helpers + 1) + ": " + e.what() +
-                             ", expected a number of threads that the system allows", site::current());
+                             ", expected a number of threads that the system allows", source_location::current());
     }
   }
 

@@ -79,14 +79,14 @@ void run_ramp_filter(Context const& ctx, scan<Geometry> const& s, In in, Out out
     auto const spectrum = fourier::make_spectrum(plan, by_distance, twiddles);
     std::vector<float> rounded;
     for (auto const& w : twiddles) rounded.push_back(static_cast<float>(w.re)), rounded.push_back(static_cast<float>(w.im));
-    table const factors(ctx, rounded, "filter twiddles"), waves(ctx, spectrum, "filter spectrum");
+    device_table const factors(ctx, rounded, "filter twiddles"), waves(ctx, spectrum, "filter spectrum");
     run(kernel::ramp_fourier<B, In, Out>{sides, observe(ctx, factors), observe(ctx, waves), plan});
   } else {
     bool const even = options.taps == ramp_taps::float32;
     auto const ramp = kernel::make_ramp_table(g.channels, even, [&](index_t d) {
       return d < std::ssize(by_distance) ? by_distance[static_cast<std::size_t>(d)] : 0.0;  // the table is a little longer than the detector
     });
-    table const taps(ctx, ramp.taps, "filter taps");
+    device_table const taps(ctx, ramp.taps, "filter taps");
     run(kernel::ramp_filter<B, In, Out>{sides, observe(ctx, taps), ramp.half, ramp.even});
   }
 }

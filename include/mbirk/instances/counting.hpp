@@ -8,7 +8,7 @@ namespace mbirk::instances {
 
 using counting_context = context<exec::host, instrument::counting<instrument::level::all>>;
 using counted_backend = counting_context::backend;
-using cost_model_context = context<exec::host, instrument::model<>>;
+using cost_model_context = context<exec::host, instrument::cost_model<>>;
 using cost_model_backend = cost_model_context::backend;
 using counted_scratch = detail::observed_scratch<instrument::counted_scratch>;
 

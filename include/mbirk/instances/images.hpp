@@ -25,9 +25,9 @@
 #define MBIRK_IMAGE_OPERATIONS(E, C) \
   E template denoise_record qggmrf_denoise(C const&, view<float const, 3>, denoise_options const&, view<float, 3>); \
   E template void median_filter3d(C const&, view<float const, 3>, view<float, 3>, std::optional<view<float, 3>>, std::optional<view<float, 3>>); \
-  E template pixel_partition gen_pixel_partition(C const&, std::vector<std::uint8_t> const&, index_t, index_t, index_t, legacy_random&); \
-  E template pixel_partition gen_pixel_partition_blue_noise(C const&, std::vector<std::uint8_t> const&, index_t, index_t, index_t, legacy_random&); \
-  E template pixel_partition gen_pixel_partition_grid(C const&, std::vector<std::uint8_t> const&, index_t, index_t, index_t, legacy_random&);
+  E template pixel_partition gen_pixel_partition(C const&, std::vector<std::uint8_t> const&, index_t, index_t, index_t, numpy_random_state&); \
+  E template pixel_partition gen_pixel_partition_blue_noise(C const&, std::vector<std::uint8_t> const&, index_t, index_t, index_t, numpy_random_state&); \
+  E template pixel_partition gen_pixel_partition_grid(C const&, std::vector<std::uint8_t> const&, index_t, index_t, index_t, numpy_random_state&);
 
 namespace mbirk {
 

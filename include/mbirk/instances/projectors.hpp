@@ -10,18 +10,18 @@
   X(kernel::no_scratch, kernel::from_channel_major<B>) \
   X(kernel::no_scratch, kernel::scale_slices<B>) \
   X(kernel::no_scratch, kernel::to_channel_major<B>) \
-  X(kernel::no_scratch, kernel::zero_cylinders<B>)
+  X(kernel::no_scratch, kernel::zero_columns<B>)
 
 #define MBIRK_PARALLEL_KERNELS(X, B, S) \
   X(S, kernel::parallel_back<B>) \
-  X(S, kernel::parallel_forward<B, kernel::keep_views<B>>) \
-  X(S, kernel::parallel_unit_hessian<B>)
+  X(S, kernel::parallel_forward<B, kernel::store_epilogue<B>>) \
+  X(S, kernel::parallel_unweighted_hessian<B>)
 
 #define MBIRK_CONE_KERNELS(X, B, S) \
   X(S, kernel::cone_back<B, 1, false>) \
   X(S, kernel::cone_back<B, 2, false>) \
   X(S, kernel::cone_back<B, 2, true>) \
-  X(S, kernel::cone_forward<B, kernel::keep_views<B>>)
+  X(S, kernel::cone_forward<B, kernel::store_epilogue<B>>)
 
 #define MBIRK_PROJECTOR_OPERATIONS(E, C, G) \
   E template void forward_project(C const&, scan<G> const&, view<float const, 3>, view<float, 3>); \

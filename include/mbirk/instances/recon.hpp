@@ -8,36 +8,36 @@
 
 #define MBIRK_VCD_KERNELS(X, B, S) \
   X(kernel::no_scratch, kernel::absolute_sum<B>) \
-  X(kernel::no_scratch, kernel::add_columns<B>) \
-  X(kernel::no_scratch, kernel::add_parts<B>) \
-  X(S, kernel::cone_back_by_views<B>) \
-  X(S, kernel::cone_forward<B, kernel::measure_views<B, false, true>>) \
-  X(S, kernel::cone_forward<B, kernel::measure_views<B, true, true>>) \
+  X(kernel::no_scratch, kernel::reduce_slice_sums<B>) \
+  X(kernel::no_scratch, kernel::reduce_partials<B>) \
+  X(S, kernel::cone_fused_update_backproject<B>) \
+  X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, false, true>>) \
+  X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, true, true>>) \
   X(kernel::no_scratch, kernel::copy_values<B>) \
   X(kernel::no_scratch, kernel::fill_values<B>) \
   X(kernel::no_scratch, kernel::make_error<B, false>) \
   X(kernel::no_scratch, kernel::make_error<B, true>) \
-  X(S, kernel::parallel_back_by_views<B, false>) \
-  X(S, kernel::parallel_back_by_views<B, true>) \
-  X(S, kernel::parallel_forward<B, kernel::measure_views<B, false, true>>) \
-  X(S, kernel::parallel_forward<B, kernel::measure_views<B, true, true>>) \
-  X(S, kernel::parallel_forward_list<B, kernel::measure_views<B, false, false>>) \
-  X(S, kernel::parallel_forward_list<B, kernel::measure_views<B, true, false>>) \
-  X(S, kernel::parallel_forward_list<B, kernel::subtract_views<B, false>>) \
-  X(S, kernel::parallel_forward_list<B, kernel::subtract_views<B, true>>) \
-  X(kernel::no_scratch, kernel::place_cylinders<B>) \
+  X(S, kernel::parallel_fused_update_backproject<B, false>) \
+  X(S, kernel::parallel_fused_update_backproject<B, true>) \
+  X(S, kernel::parallel_forward<B, kernel::squared_norm_epilogue<B, false, true>>) \
+  X(S, kernel::parallel_forward<B, kernel::squared_norm_epilogue<B, true, true>>) \
+  X(S, kernel::parallel_project_subset<B, kernel::squared_norm_epilogue<B, false, false>>) \
+  X(S, kernel::parallel_project_subset<B, kernel::squared_norm_epilogue<B, true, false>>) \
+  X(S, kernel::parallel_project_subset<B, kernel::axpy_epilogue<B, false>>) \
+  X(S, kernel::parallel_project_subset<B, kernel::axpy_epilogue<B, true>>) \
+  X(kernel::no_scratch, kernel::pack_columns<B>) \
   X(kernel::no_scratch, kernel::projection_products<B, false>) \
   X(kernel::no_scratch, kernel::projection_products<B, true>) \
   X(kernel::no_scratch, kernel::qggmrf_loss_sum<B>) \
   X(kernel::no_scratch, kernel::scale_values<B>) \
   X(kernel::no_scratch, kernel::sinogram_sum<B>) \
-  X(kernel::no_scratch, kernel::subtract_kept<B>) \
+  X(kernel::no_scratch, kernel::axpy_projection<B>) \
   X(kernel::no_scratch, kernel::vcd_damped_direction<B>) \
   X(S, kernel::vcd_damped_gradient<B, kernel::proximal_cylinder<B>>) \
   X(S, kernel::vcd_damped_gradient<B, kernel::qggmrf_cylinder<B>>) \
   X(kernel::no_scratch, kernel::vcd_direction<B, kernel::proximal_cylinder<B>>) \
   X(kernel::no_scratch, kernel::vcd_direction<B, kernel::qggmrf_cylinder<B>>) \
-  X(kernel::no_scratch, kernel::vcd_keep_positive<B>) \
+  X(kernel::no_scratch, kernel::vcd_clip_direction<B>) \
   X(kernel::no_scratch, kernel::vcd_slice_means<B>) \
   X(S, kernel::vcd_update<B>) \
   X(kernel::no_scratch, kernel::weighted_squares<B, false>) \
@@ -49,8 +49,8 @@
   X(kernel::no_scratch, kernel::support_sums<B, true>)
 
 #define MBIRK_RECON_OPERATIONS(E, C, G) \
-  E template recon_record recon(C const&, scan<G> const&, view<float const, 3>, std::optional<view<float const, 3>>, view<float, 3>, recon_options const&); \
-  E template recon_record prox_map(C const&, scan<G> const&, view<float const, 3>, view<float const, 3>, std::optional<view<float const, 3>>, view<float, 3>, recon_options const&);
+  E template recon_log recon(C const&, scan<G> const&, view<float const, 3>, std::optional<view<float const, 3>>, view<float, 3>, recon_options const&); \
+  E template recon_log prox_map(C const&, scan<G> const&, view<float const, 3>, view<float const, 3>, std::optional<view<float const, 3>>, view<float, 3>, recon_options const&);
 
 namespace mbirk {
 

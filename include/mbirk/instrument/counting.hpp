@@ -31,7 +31,7 @@ class open_operation {
     settle();
     names_.pop_back();
   }
-  op_record finish() {
+  operation_record finish() {
     settle();
     for (auto& t : tallies_) record_.arrays.push_back(describe(t, t.total, true));
     if (has(what_, level::reuse) && !lines_.empty()) record_.reuse = lines_.result();
@@ -160,7 +160,7 @@ class open_operation {
 
   level what_;
   std::vector<char const*> names_;
-  op_record record_;
+  operation_record record_;
   std::deque<array_tally> tallies_;
   std::vector<array_tally*> scratch_;
   reuse_engine lines_;
@@ -224,7 +224,7 @@ class counting_launch {
 };
 
 template <class Native, bool Dataless> struct counting_backend { using type = counted<Native>; };
-template <class Native> struct counting_backend<Native, true> { using type = counted<dataless<Native>, Native>; };
+template <class Native> struct counting_backend<Native, true> { using type = counted<no_data<Native>, Native>; };
 
 template <level Level, bool Dataless> class counting_policy {
  public:
@@ -269,8 +269,8 @@ template <level Level, bool Dataless> class counting_policy {
 template <level Level = level::unique> using counting = detail::counting_policy<Level, false>;
 
 /// The cost model: the same kernels on packs without data, so arrays need no memory. Its records equal those of counting, reuse included.
-template <level Level = level::unique> using model = detail::counting_policy<Level, true>;
+template <level Level = level::unique> using cost_model = detail::counting_policy<Level, true>;
 
-static_assert(instrumentation_policy<counting<>> && instrumentation_policy<model<>>);
+static_assert(instrumentation_policy<counting<>> && instrumentation_policy<cost_model<>>);
 
 }  // namespace mbirk::instrument

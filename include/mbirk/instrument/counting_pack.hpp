@@ -51,8 +51,8 @@ struct no_pack {
   friend constexpr no_pack lookup2(no_pack, no_pack, no_pack) noexcept { return {}; }
 };
 
-/// Native without data: loads and stores touch no memory. Only counted<dataless<...>> uses it.
-template <class Native> struct dataless {
+/// Native without data: loads and stores touch no memory. Only counted<no_data<...>> uses it.
+template <class Native> struct no_data {
   static constexpr int lanes = Native::lanes;
   static constexpr bool has_data = false;
   using pack = no_pack;
@@ -62,7 +62,7 @@ template <class Native> struct dataless {
 
 /// Compared packs give masks of the wrapped backend; a backend without data has none.
 template <class Fast> struct mask_of { using type = decltype(typename Fast::pack() < typename Fast::pack()); };
-template <class Native> struct mask_of<dataless<Native>> { using type = no_pack; };
+template <class Native> struct mask_of<no_data<Native>> { using type = no_pack; };
 
 template <class Fast> struct counted_ints {
   static constexpr int L = Fast::lanes;
@@ -186,7 +186,7 @@ template <class Fast, class Native = Fast> struct counted {
   using ints = counted_ints<Fast>;
   using wide = counted_wide<Native>;
   using sums = counted_sums<Fast>;
-  using geometry = counted<Native>;
+  using index_backend = counted<Native>;
   template <class T> using cursor = counted_cursor<T>;
 
   template <class T> static MBIRK_HOST_INLINE void note_load(counted_cursor<T> const& c, int n) {
@@ -218,7 +218,7 @@ template <class Fast, class Native = Fast> struct counted {
     if constexpr (has_data) return pack(Fast::load_broadcast(c.pointer()));
     else return pack();
   }
-  template <class T> static MBIRK_HOST_INLINE pack gather(counted_cursor<T> c, typename geometry::ints index) {
+  template <class T> static MBIRK_HOST_INLINE pack gather(counted_cursor<T> c, typename index_backend::ints index) {
     if constexpr (on_warp) {
       note_elements_loaded(c + Fast::element(index.v), 1);
       note_scattered(c, index, lanes);
@@ -326,7 +326,7 @@ template <class Fast, class Native = Fast> struct counted {
     if constexpr (has_data) return pack(Fast::to_pack_unsigned(a.v));
     else return pack();
   }
-  static MBIRK_HOST_INLINE pack lift(typename geometry::pack a) {
+  static MBIRK_HOST_INLINE pack lift(typename index_backend::pack a) {
     if constexpr (has_data) return a;
     else return pack();
   }
@@ -376,7 +376,7 @@ template <class Fast, class Native = Fast> struct counted {
     }
   }
   /// Scattered elements for the first n lanes of a warp: each sector once.
-  template <class T> static void note_scattered(counted_cursor<T> const& c, typename geometry::ints index, int n) {
+  template <class T> static void note_scattered(counted_cursor<T> const& c, typename index_backend::ints index, int n) {
     std::uint64_t sectors = 0;
     index_t seen[lanes];
     for (int k = 0; k < n; ++k) {

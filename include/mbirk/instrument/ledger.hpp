@@ -155,7 +155,7 @@ struct kernel_record {
 };
 
 /// All that was counted of one operation.
-struct op_record {
+struct operation_record {
   std::string name;
   index_t items = 0;
   op_counts operations;
@@ -211,15 +211,15 @@ class open_operation;
 /// The finished records, in the order in which operations ended. Owned by the caller; a counting policy points to it.
 class ledger {
  public:
-  std::vector<op_record> const& records() const noexcept { return records_; }
-  op_record const& last() const { return records_.back(); }
+  std::vector<operation_record> const& records() const noexcept { return records_; }
+  operation_record const& last() const { return records_.back(); }
   void clear() { records_.clear(); }
-  void add(op_record record) { records_.push_back(std::move(record)); }
+  void add(operation_record record) { records_.push_back(std::move(record)); }
 
   detail::open_operation* open = nullptr;  ///< the operation that is being counted; the policy's business
 
  private:
-  std::vector<op_record> records_;
+  std::vector<operation_record> records_;
 };
 
 }  // namespace mbirk::instrument

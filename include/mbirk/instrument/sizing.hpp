@@ -18,7 +18,7 @@ namespace detail {
 /// The backend that kernels are named with and never run with: no data, but lists of pixels are there.
 template <class Native> struct without_data : Native {
   static constexpr bool has_data = false;
-  using geometry = Native;
+  using index_backend = Native;
 };
 
 }  // namespace detail

@@ -144,7 +144,7 @@ class trace_buffer {
     for (auto const& c : clocks_)
       if (auto const* found = std::any_cast<stream_clock<Exec>>(&c); found && found->exec.same_stream(exec)) return *found;
     exec.wait();
-    stream_clock<Exec> fresh{exec, exec.record(), now(), find_track(track_kind::stream, static_cast<int>(clocks_.size()))};
+    stream_clock<Exec> fresh{exec, exec.timestamp(), now(), find_track(track_kind::stream, static_cast<int>(clocks_.size()))};
     clocks_.emplace_back(fresh);
     return fresh;
   }

@@ -112,7 +112,7 @@ class tracing {
       call_ = {what.name, event_kind::launch, 0, 0, what.value, into.track(), what.bytes, 0, event_.id};
       try {
         clock_.emplace(into.clock_of(exec));
-        begin_.emplace(exec.record());
+        begin_.emplace(exec.timestamp());
       } catch (std::exception const&) {
         into.lost();
       }
@@ -123,7 +123,7 @@ class tracing {
       into_.add(call_);
       if (!begin_) return;
       try {
-        into_.later([&into = into_, clock = *clock_, begin = *begin_, end = exec_.record(), event = event_]() mutable {
+        into_.later([&into = into_, clock = *clock_, begin = *begin_, end = exec_.timestamp(), event = event_]() mutable {
           event.track = clock.track, event.begin = clock.time(begin), event.end = std::max(event.begin, clock.time(end));
           into.add(event);
         });

@@ -89,7 +89,7 @@ template <dlpack_managed Managed> class dlpack_tensor {
  public:
   /// The tensor is this object's from here on, also when this throws.
   /// @throws parameter_error when it is null, or of another major version of DLPack.
-  explicit dlpack_tensor(Managed* managed, site w = site::current()) : managed_(managed) {
+  explicit dlpack_tensor(Managed* managed, source_location w = source_location::current()) : managed_(managed) {
     require(managed != nullptr, [] { return std::string("from_dlpack: the tensor is null"); }, w);
     if constexpr (dlpack_versioned<Managed>)  // of another major version nothing but its deleter may be touched
       require(managed->version.major == detail::dlpack_major, [&] {
@@ -110,7 +110,7 @@ template <dlpack_managed Managed> class dlpack_tensor {
   /// @param exec  the policy whose kernels will read or write it. exec::cuda takes memory of its device, and managed memory; its stream must come after
   ///              the producer's work (a producer in Python is told `__dlpack__(stream=...)`). All others take memory of the host.
   /// @throws parameter_error for another type of elements or device, or to write what is read-only; shape_error for another rank, and as checked_view.
-  template <class T, int Rank, execution_policy Exec> view<T, Rank> as_view(Exec const& exec, site w = site::current()) const {
+  template <class T, int Rank, execution_policy Exec> view<T, Rank> as_view(Exec const& exec, source_location w = source_location::current()) const {
     auto const& t = tensor();
     constexpr int code = detail::dlpack_code<T>(), bits = 8 * static_cast<int>(sizeof(T));
     require(t.dtype.code == code && t.dtype.bits == bits && t.dtype.lanes == 1, [&] {
@@ -154,7 +154,7 @@ template <dlpack_managed Managed> class dlpack_tensor {
 };
 
 /// `auto const t = from_dlpack(managed); back_project(ctx, scan, t.as_view<float const, 3>(ctx.exec), x);`
-template <dlpack_managed Managed> dlpack_tensor<Managed> from_dlpack(Managed* managed, site w = site::current()) { return dlpack_tensor<Managed>(managed, w); }
+template <dlpack_managed Managed> dlpack_tensor<Managed> from_dlpack(Managed* managed, source_location w = source_location::current()) { return dlpack_tensor<Managed>(managed, w); }
 
 /// A view as a tensor: `consumer(to_dlpack<DLManagedTensorVersioned>(ctx.exec, v, std::move(vector)).release())`.
 ///

@@ -46,7 +46,7 @@ view<S, Rank> to_view(Eigen::TensorMap<Eigen::Tensor<S, Rank, Options, I>, MapOp
 }
 
 /// A dense view as a tensor. @throws shape_error when there are gaps.
-template <class T, int Rank> auto to_eigen_tensor(view<T, Rank> const& v, site w = site::current()) {
+template <class T, int Rank> auto to_eigen_tensor(view<T, Rank> const& v, source_location w = source_location::current()) {
   require<shape_error>(is_dense(v), [&] {
     return "to_eigen_tensor: the view has strides " + detail::shape_text(v.strides()) + " for shape " + detail::shape_text(v.extents()) + ", expected no gaps";
   }, w);

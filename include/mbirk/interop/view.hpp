@@ -56,7 +56,7 @@ template <class T, int Rank> bool is_dense(view<T, Rank> const& v) {
 ///
 /// @throws shape_error  what cannot be taken without a copy: elements of the last axis that are not contiguous, negative strides, and for a view that is
 ///                      written, elements that overlap (such as those of a broadcast); a negative extent; a pointer that is not aligned as T is.
-template <class T, int Rank> view<T, Rank> checked_view(view<T, Rank> const& given, char const* name = "array", site w = site::current()) {
+template <class T, int Rank> view<T, Rank> checked_view(view<T, Rank> const& given, char const* name = "array", source_location w = source_location::current()) {
   auto const fail = [&](bool ok, auto const& what) {
     require<shape_error>(ok, [&] { return std::string(name) + ": " + what(); }, w);
   };
@@ -78,7 +78,7 @@ template <class T, int Rank> view<T, Rank> checked_view(view<T, Rank> const& giv
 /// A span as a view.
 template <class T, std::size_t N> view<T, 1> to_view(std::span<T, N> s) noexcept { return {s.data(), {static_cast<index_t>(s.size())}}; }
 /// A span as a dense array. @throws shape_error when the shape has another number of elements, or as checked_view.
-template <class T, std::size_t N, std::size_t Rank> auto to_view(std::span<T, N> s, std::array<index_t, Rank> const& shape, site w = site::current()) {
+template <class T, std::size_t N, std::size_t Rank> auto to_view(std::span<T, N> s, std::array<index_t, Rank> const& shape, source_location w = source_location::current()) {
   view<T, static_cast<int>(Rank)> const v(s.data(), shape);
   require<shape_error>(v.size() == static_cast<index_t>(s.size()), [&] {
     return "to_view: a span of " + std::to_string(s.size()) + " elements, expected shape " + detail::shape_text(shape) + " = " + std::to_string(v.size());
@@ -86,7 +86,7 @@ template <class T, std::size_t N, std::size_t Rank> auto to_view(std::span<T, N>
   return checked_view(v, "to_view", w);
 }
 /// The elements of a dense view. @throws shape_error when there are gaps.
-template <class T, int Rank> std::span<T> to_span(view<T, Rank> const& v, site w = site::current()) {
+template <class T, int Rank> std::span<T> to_span(view<T, Rank> const& v, source_location w = source_location::current()) {
   require<shape_error>(is_dense(v), [&] {
     return "to_span: the view has strides " + detail::shape_text(v.strides()) + " for shape " + detail::shape_text(v.extents()) + ", expected no gaps";
   }, w);
@@ -104,7 +104,7 @@ concept mdspan_like = requires(M const& m) {
 };
 
 /// An mdspan as a view. @throws shape_error as checked_view.
-template <mdspan_like M> auto to_view(M const& m, site w = site::current()) {
+template <mdspan_like M> auto to_view(M const& m, source_location w = source_location::current()) {
   constexpr auto rank = static_cast<std::size_t>(M::rank());
   std::array<index_t, rank> extents, strides;
   if constexpr (requires { m.is_strided(); })
@@ -116,7 +116,7 @@ template <mdspan_like M> auto to_view(M const& m, site w = site::current()) {
 /// A view as an mdspan: `to_mdspan<std::mdspan<float, std::dextents<std::size_t, 3>>>(v)`. Any layout that is made of extents, or of extents and strides.
 ///
 /// @throws shape_error when the layout has other strides (a view with gaps as layout_right), a static extent is another, or a number does not fit.
-template <mdspan_like M, class T, int Rank> M to_mdspan(view<T, Rank> const& v, site w = site::current()) {
+template <mdspan_like M, class T, int Rank> M to_mdspan(view<T, Rank> const& v, source_location w = source_location::current()) {
   using extents = typename M::extents_type;
   using mapping = typename M::mapping_type;
   using number = typename extents::index_type;

@@ -148,7 +148,7 @@ class checkpoint_writer {
   std::string text_;
 };
 
-[[noreturn]] inline void checkpoint_fail(std::filesystem::path const& path, std::string const& what, site w = site::current()) {
+[[noreturn]] inline void checkpoint_fail(std::filesystem::path const& path, std::string const& what, source_location w = source_location::current()) {
   throw io_error(path.string() + ": " + what, w);
 }
 
@@ -281,7 +281,7 @@ inline void save_checkpoint(std::filesystem::path const& path, recon_state const
 /// @throws io_error of one line naming the file, when it cannot be read, is not a checkpoint, is of another version, or is truncated or damaged (the
 /// checksum and every length are checked); allocation_error when memory runs out.
 inline recon_state load_checkpoint(std::filesystem::path const& path, std::string* note = nullptr) {
-  auto const fail = [&](std::string const& what, site w = site::current()) { detail::checkpoint_fail(path, what, w); };
+  auto const fail = [&](std::string const& what, source_location w = source_location::current()) { detail::checkpoint_fail(path, what, w); };
   detail::require_file(path);
   std::error_code code;
   std::uintmax_t const size = std::filesystem::file_size(path, code);
@@ -337,7 +337,7 @@ inline recon_state load_checkpoint(std::filesystem::path const& path, std::strin
     try {
       data.resize(bytes / sizeof(float));
     } catch (std::bad_alloc const&) {
-      throw allocation_error(path.string() + ": out of memory: " + std::to_string(bytes) + " bytes for " + name, site::current());
+      throw allocation_error(path.string() + ": out of memory: " + std::to_string(bytes) + " bytes for " + name, source_location::current());
     }
     if (bytes > 0 && !file.read(reinterpret_cast<char*>(data.data()), static_cast<std::streamsize>(bytes))) fail("cannot be read to its end");
     sum.add(data.data(), bytes);

@@ -30,7 +30,7 @@ using text_record = std::vector<std::pair<std::string, std::string>>;
 
 namespace detail {
 
-[[noreturn]] inline void hdf5_fail(std::filesystem::path const& path, std::string const& what, site w = site::current()) {
+[[noreturn]] inline void hdf5_fail(std::filesystem::path const& path, std::string const& what, source_location w = source_location::current()) {
   throw io_error(path.string() + ": " + what, w);
 }
 
@@ -58,7 +58,7 @@ template <class Call> auto hdf5_quietly(Call const& call, std::string* reason = 
 }
 
 /// The result of call(), or an io_error "<path>: <what>: <the library's reason>".
-template <class Call> auto hdf5_call(std::filesystem::path const& path, std::string const& what, Call const& call, site w = site::current()) {
+template <class Call> auto hdf5_call(std::filesystem::path const& path, std::string const& what, Call const& call, source_location w = source_location::current()) {
   std::string reason;
   auto const result = hdf5_quietly(call, &reason);
   if (result < 0) hdf5_fail(path, what + (reason.empty() ? "" : ": " + reason), w);
@@ -130,7 +130,7 @@ inline void hdf5_require_block(std::filesystem::path const& path, std::string co
 
 /// Memory for an array of this shape, zeros. @throws allocation_error
 template <class T>
-std::vector<T> hdf5_buffer(std::filesystem::path const& path, std::string const& what, std::vector<index_t> const& shape, site w = site::current()) {
+std::vector<T> hdf5_buffer(std::filesystem::path const& path, std::string const& what, std::vector<index_t> const& shape, source_location w = source_location::current()) {
   double elements = 1;
   for (auto const n : shape) elements *= static_cast<double>(n);
   try {

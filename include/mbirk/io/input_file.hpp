@@ -15,7 +15,7 @@ namespace mbirk::detail {
 inline void require_file(std::filesystem::path const& path) {
   std::error_code code;
   auto const status = std::filesystem::status(path, code);
-  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": " + what, site::current()); };
+  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": " + what, source_location::current()); };
   if (status.type() == std::filesystem::file_type::not_found) fail("no such file");
   if (code) fail("cannot be read: " + code.message());
   if (!std::filesystem::is_regular_file(status)) fail("is not a file");

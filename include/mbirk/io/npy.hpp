@@ -43,7 +43,7 @@ struct npy_header {
 
 namespace detail {
 
-[[noreturn]] inline void npy_fail(std::filesystem::path const& path, std::string const& what, site w = site::current()) {
+[[noreturn]] inline void npy_fail(std::filesystem::path const& path, std::string const& what, source_location w = source_location::current()) {
   throw io_error(path.string() + ": " + what, w);
 }
 
@@ -310,7 +310,7 @@ template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
     detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { detail::npy_read_elements<T, S>(path, file, header, array.data.data()); });
     if (header.fortran_order && header.shape.size() > 1) array.data = detail::npy_c_order(array.data, array.shape);
   } catch (std::bad_alloc const&) {
-    throw allocation_error(path.string() + ": out of memory for " + detail::shape_text(header.shape) + " elements", site::current());
+    throw allocation_error(path.string() + ": out of memory for " + detail::shape_text(header.shape) + " elements", source_location::current());
   }
   return array;
 }

@@ -67,7 +67,7 @@ class output_file {
   [[noreturn]] void fail(std::error_code code = {}) {
     if (!code) code = {errno ? errno : EIO, std::generic_category()};
     discard();
-    throw io_error(path_.string() + ": cannot be written: " + code.message(), site::current());
+    throw io_error(path_.string() + ": cannot be written: " + code.message(), source_location::current());
   }
   void discard() noexcept {
     if (file_) std::fclose(std::exchange(file_, nullptr));

@@ -116,7 +116,7 @@ class parameters_reader {
   }
 
  private:
-  [[noreturn]] void fail(std::string const& what, site w = site::current()) const { throw io_error(name_ + ": " + what, w); }
+  [[noreturn]] void fail(std::string const& what, source_location w = source_location::current()) const { throw io_error(name_ + ": " + what, w); }
   json const& member(char const* key) const {
     auto const it = document_.find(key);
     if (it == document_.end()) fail(std::string(key) + " is missing, expected format, version, geometry and parameters");
@@ -175,7 +175,7 @@ template <class Geometry> std::string parameters_to_json(parameter_set<Geometry>
     try {
       lines += (lines.empty() ? "" : ",\n") + std::string("    \"") + info.name + "\": " + detail::parameter_json(set.get(info.name)).dump();
     } catch (nlohmann::json::exception const&) {
-      throw io_error(std::string(info.name) + " is " + set.get(info.name).text() + ", expected UTF-8", site::current());
+      throw io_error(std::string(info.name) + " is " + set.get(info.name).text() + ", expected UTF-8", source_location::current());
     }
   }
   return "{\n  \"format\": \"" + std::string(detail::parameters_format) + "\",\n  \"version\": 1,\n  \"geometry\": \"" + Geometry::name +

@@ -28,7 +28,7 @@ struct grey_image {
 /// @throws io_error when it cannot be written, or when a PNG cannot hold it: sides of 1 to 2^20 pixels.
 inline void write_png(std::filesystem::path const& path, grey_image const& picture) {
   index_t constexpr limit = index_t{1} << 20;
-  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": cannot be written: " + what, site::current()); };
+  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": cannot be written: " + what, source_location::current()); };
   if (picture.width < 1 || picture.height < 1 || picture.width > limit || picture.height > limit)
     fail("the image has " + std::to_string(picture.width) + " x " + std::to_string(picture.height) + " pixels, expected 1 to " +
          std::to_string(limit) + " each way");

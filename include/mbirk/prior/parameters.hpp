@@ -19,7 +19,7 @@ struct qggmrf_parameters {
 };
 
 /// @throws parameter_error unless sigma_x > 0, T > 0, 1 <= q <= p <= 2 and the weights are >= 0 and not all zero.
-inline void require_valid(qggmrf_parameters const& v, char const* operation, site w = site::current()) {
+inline void require_valid(qggmrf_parameters const& v, char const* operation, source_location w = source_location::current()) {
   auto const positive = [&](double x, char const* name) {
     require(x > 0 && std::isfinite(x), [&] {
       return std::string(operation) + ": " + name + " is " + detail::number_text(x) + ", expected a positive number";

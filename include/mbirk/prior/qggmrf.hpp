@@ -32,7 +32,7 @@ void qggmrf_gradient_and_hessian_at_indices(context<Exec, Instr> const& ctx, vie
   detail::check(ctx, gradient, {count, slices}, name, "gradient", "(pixels, slices)");
   detail::check(ctx, hessian, {count, slices}, name, "hessian", "(pixels, slices)");
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, count * slices});
-  table const indices(ctx, pixel_indices.data(), count, "pixel_indices");
+  device_table const indices(ctx, pixel_indices.data(), count, "pixel_indices");
   kernel::qggmrf_at_pixels<B> kernel{
       {observe(ctx, recon, "recon", array_role::argument), recon.extent(0), recon.extent(1), slices, recon.stride(0), recon.stride(1),
        kernel::qggmrf_constants(params)},

@@ -27,7 +27,7 @@ namespace mbirk::profile {
 /// What an operation was counted to do, e.g. in another run with the same shapes. Its kernels in the trace between the two times get the counts as
 /// arguments; those whose launches and tasks are not the counted ones get none.
 struct counted_run {
-  instrument::op_record record = {};
+  instrument::operation_record record = {};
   std::int64_t begin = 0, end = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -285,13 +285,13 @@ class chrome_writer {
          category(e) + '"' + args.text() + '}');
   }
 
-  instrument::op_record const* record_of(event const& operation) const {
+  instrument::operation_record const* record_of(event const& operation) const {
     for (auto const& run : options_.counts)
       if (operation.kind == kind::operation && run.begin <= operation.begin && operation.end <= run.end && run.record.name == operation.name) return &run.record;
     return nullptr;
   }
   /// The record that an operation around a kernel has, the outermost that has one, and the kernel's place in it.
-  std::pair<instrument::op_record const*, place_key> counted_place(event const& kernel, std::vector<std::size_t> const& spans) const {
+  std::pair<instrument::operation_record const*, place_key> counted_place(event const& kernel, std::vector<std::size_t> const& spans) const {
     for (std::size_t outer = 0; outer < spans.size(); ++outer)
       if (auto const* record = record_of(events_[spans[outer]])) return {record, {spans[outer], path(spans, outer + 1), kernel.name}};
     return {nullptr, {}};

@@ -38,7 +38,7 @@ struct cupti_functions {
   decltype(&cuptiActivityPopExternalCorrelationId) pop_external = nullptr;
 
   /// @throws cupti_unavailable when the status is not a success.
-  void check(CUptiResult status, char const* call, site w = site::current()) const {
+  void check(CUptiResult status, char const* call, source_location w = source_location::current()) const {
     if (status == CUPTI_SUCCESS) return;
     char const* text = nullptr;
     bool const named = get_result_string(status, &text) == CUPTI_SUCCESS && text;

@@ -53,7 +53,7 @@ inline std::vector<exported_file> export_chrome_trace(instrument::trace_buffer c
 /// "plugins/profile/<name>_<nanoseconds since 1970>/localhost.xplane.pb" for XProf and TensorBoard, whose log folder is that of the session; a new one each
 /// time, because they keep what they have read. The machine's roofs are not known here.
 inline std::vector<exported_file> export_xplane(instrument::trace_buffer const& trace, std::string const& name) {
-  machine here;
+  machine_specs here;
   for (auto const& track : trace.tracks())
     if (track.kind == instrument::track_kind::stream) here.backend = backend::cuda;
   auto const now = detail::unix_nanoseconds();

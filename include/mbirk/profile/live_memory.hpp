@@ -100,7 +100,7 @@ class live_publication {
     std::string why = "no folder";
     for (auto const& folder : folders)
       if (open_in(folder, command, why)) return;
-    throw io_error("live memory cannot be published: " + why, site::current());
+    throw io_error("live memory cannot be published: " + why, source_location::current());
   }
   ~live_publication() {
     if (::getpid() == process_) ::unlink(path_.c_str());  // not by a child that was forked
@@ -238,7 +238,7 @@ inline live_report live_process(std::int64_t process, std::vector<std::filesyste
       why = e.what();
     }
   }
-  throw io_error(why, site::current());
+  throw io_error(why, source_location::current());
 }
 
 }  // namespace mbirk::profile

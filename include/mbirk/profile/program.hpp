@@ -26,7 +26,7 @@ struct description_error : error { using error::error; };
 enum class backend { host, cuda, emulated };
 
 /// Where a program ran, and the roofs that it is held against. 0: not known.
-struct machine {
+struct machine_specs {
   std::string name = "unknown";
   int threads = 1;
   double peak_tflops = 0;         ///< float32, 1e12 per second
@@ -127,7 +127,7 @@ inline instruction_names names_of(program const& p) {
 }
 
 /// @throws description_error that says what is wrong: a bad file could stop the viewer's server.
-inline void validate(machine const& m) {
+inline void validate(machine_specs const& m) {
   auto const wrong = [&](std::string const& what) { return "machine '" + m.name + "': " + what; };
   require<description_error>(m.threads >= 1, [&] { return wrong("threads is " + std::to_string(m.threads) + ", expected at least 1"); });
   for (auto const& [what, value] : {std::pair{"peak_tflops", m.peak_tflops}, {"memory_gbs", m.memory_gbs}, {"cache_gbs", m.cache_gbs}})
@@ -189,7 +189,7 @@ inline std::size_t find_buffer(program& p, instrument::array_record const& a) {
 }
 
 /// What the visits of a kernel's stage say of it. Stages are recorded by the name of the innermost one.
-inline void add_stage(program& p, program_kernel& k, instrument::op_record const& record) {
+inline void add_stage(program& p, program_kernel& k, instrument::operation_record const& record) {
   auto const inner = k.stage.substr(k.stage.rfind('/') + 1);
   std::uint64_t read = 0, written = 0, visits = 0;
   std::set<std::size_t> reads, writes;
@@ -214,7 +214,7 @@ inline void add_stage(program& p, program_kernel& k, instrument::op_record const
 
 /// What was counted of an operation. Temporaries live for the whole call until add_step() knows better; scratch of threads is left out.
 /// @param name  of the program, e.g. with its size: "cone_back_project_v64".
-inline program program_of(instrument::op_record const& record, std::string name) {
+inline program program_of(instrument::operation_record const& record, std::string name) {
   program p{std::move(name), record.name};
   for (auto const& a : record.arrays)
     if (a.role != array_role::scratch) detail::find_buffer(p, a);

@@ -48,7 +48,7 @@ inline void require_writable(std::filesystem::path const& folder, std::string co
   try {
     output_file const probe(folder / "probe");
   } catch (io_error const& e) {
-    throw io_error(where() + "cannot be written: " + e.what(), site::current());
+    throw io_error(where() + "cannot be written: " + e.what(), source_location::current());
   }
 }
 

@@ -43,7 +43,7 @@ struct placed_step {
 
 class xspace_writer {
  public:
-  xspace_writer(instrument::trace_buffer const& trace, std::span<program const> programs, machine const& m, xspace_options const& options)
+  xspace_writer(instrument::trace_buffer const& trace, std::span<program const> programs, machine_specs const& m, xspace_options const& options)
       : trace_(trace), machine_(m), options_(options), tracks_(trace.tracks()), steps_(steps_of(trace)), programs_(programs.begin(), programs.end()) {
     validate(m), validate(programs);
     find_idle();
@@ -343,7 +343,7 @@ class xspace_writer {
   }
 
   instrument::trace_buffer const& trace_;
-  machine const& machine_;
+  machine_specs const& machine_;
   xspace_options const& options_;
   std::vector<instrument::trace_track> tracks_;
   std::vector<traced_step> steps_;
@@ -364,7 +364,7 @@ class xspace_writer {
 /// @param trace  after finish().
 /// @throws description_error when the machine or a program makes no sense, or the file would exceed 2 GiB.
 /// Cost: about a microsecond and 60 to 200 bytes an event.
-inline std::string to_xspace(instrument::trace_buffer const& trace, std::span<program const> programs, machine const& m, xspace_options const& options = {}) {
+inline std::string to_xspace(instrument::trace_buffer const& trace, std::span<program const> programs, machine_specs const& m, xspace_options const& options = {}) {
   return detail::xspace_writer(trace, programs, m, options).bytes();
 }
 

@@ -18,7 +18,7 @@ namespace mbirk::detail {
 /// Shape and, unless the policy runs without data, presence of data with a contiguous last axis.
 template <class Exec, class Instr, class T, int Rank>
 void check(context<Exec, Instr> const&, view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation,
-           char const* name, char const* axes, site w = site::current()) {
+           char const* name, char const* axes, source_location w = source_location::current()) {
   if constexpr (!Instr::traits.has_data) require_extents(v, shape, operation, name, axes, w);
   else require_shape(v, shape, operation, name, axes, w);
 }
@@ -39,39 +39,39 @@ inline void check_power(int coeff_power) {
 }
 
 /// Where groups of pixels lie, for gathering projections.
-template <class Context> struct placed_boxes {
-  placed_boxes(Context const& ctx, kernel::pixel_plan const& plan) : placed_boxes(ctx, kernel::group_boxes(plan)) {}
-  placed_boxes(Context const& ctx, kernel::group_boxes const& boxes)  // a copy of each on the device
-      : row_middle(ctx, boxes.row_middle, "rows of groups"),
-        row_reach(ctx, boxes.row_reach, "heights of groups"),
-        col_middle(ctx, boxes.col_middle, "columns of groups"),
-        col_reach(ctx, boxes.col_reach, "widths of groups") {}
+template <class Context> struct device_group_bounds {
+  device_group_bounds(Context const& ctx, kernel::pixel_plan const& plan) : device_group_bounds(ctx, kernel::group_bounds(plan)) {}
+  device_group_bounds(Context const& ctx, kernel::group_bounds const& bounds)  // a copy of each on the device
+      : doubled_row_center(ctx, bounds.doubled_row_center, "rows of groups"),
+        row_extent(ctx, bounds.row_extent, "heights of groups"),
+        doubled_col_center(ctx, bounds.doubled_col_center, "columns of groups"),
+        col_extent(ctx, bounds.col_extent, "widths of groups") {}
 
-  table<std::int32_t, Context> row_middle, row_reach, col_middle, col_reach;
+  device_table<std::int32_t, Context> doubled_row_center, row_extent, doubled_col_center, col_extent;
 };
-struct no_boxes {
-  template <class Context> no_boxes(Context const&, kernel::pixel_plan const&) {}
+struct no_group_bounds {
+  template <class Context> no_group_bounds(Context const&, kernel::pixel_plan const&) {}
 };
 
 /// A plan of pixels where the kernels read it: made once for as many projections as there are.
-template <class Context> struct placed_plan {
-  placed_plan(Context const& ctx, kernel::pixel_plan const& plan)
+template <class Context> struct device_plan {
+  device_plan(Context const& ctx, kernel::pixel_plan const& plan)
       : pixels(plan.pixels),
         rows(ctx, plan.rows, "pixel rows"),
         cols(ctx, plan.cols, "pixel columns"),
         offsets(ctx, plan.offsets, "pixel offsets"),
         groups(ctx, plan.groups, "pixel groups"),
-        boxes(ctx, plan) {}
-  placed_plan(Context const&, kernel::pixel_plan const&&) = delete;  // on the host it reads the plan where it lies
+        bounds(ctx, plan) {}
+  device_plan(Context const&, kernel::pixel_plan const&&) = delete;  // on the host it reads the plan where it lies
 
   index_t pixels;
-  table<std::int32_t, Context> rows, cols;
-  table<index_t, Context> offsets;
-  table<kernel::pixel_group, Context> groups;
-  [[no_unique_address]] std::conditional_t<on_device<Context>, placed_boxes<Context>, no_boxes> boxes;
+  device_table<std::int32_t, Context> rows, cols;
+  device_table<index_t, Context> offsets;
+  device_table<kernel::pixel_group, Context> groups;
+  [[no_unique_address]] std::conditional_t<on_device<Context>, device_group_bounds<Context>, no_group_bounds> bounds;
 };
 
-/// Offsets of the cylinders outside the mask.
+/// Offsets of the voxel columns outside the mask.
 inline std::vector<index_t> masked_out(std::vector<std::uint8_t> const& mask, index_t cols, index_t row_stride, index_t col_stride) {
   std::vector<index_t> offsets;
   for (index_t p = 0; p < static_cast<index_t>(mask.size()); ++p)
@@ -101,29 +101,29 @@ template <class Context, class Kernel> void launch_blocks(Context const& ctx, Ke
   if (grid.x > 0 && grid.y > 0 && grid.z > 0) launch_grid(ctx, kernel, grid);
 }
 
-/// Lets a sink see the views of a sinogram, where the projection itself has not.
-template <class Context, class Sink>
-void show_views(Context const& ctx, typename Context::backend::template cursor<float> inside, kernel::chunked_shape const& shape, Sink const& sink) {
+/// Lets an epilogue see the views of a sinogram, where the projection itself has not.
+template <class Context, class Epilogue>
+void run_epilogue(Context const& ctx, typename Context::backend::template cursor<float> channel_major, kernel::chunked_shape const& shape, Epilogue const& epilogue) {
   using B = typename Context::backend;
-  if constexpr (!std::is_same_v<Sink, kernel::keep_views<B>>) launch(ctx, shape.chunks * shape.views, kernel::each_view<B, Sink>{inside, shape, sink});
+  if constexpr (!std::is_same_v<Epilogue, kernel::store_epilogue<B>>) launch(ctx, shape.chunks * shape.views, kernel::apply_epilogue<B, Epilogue>{channel_major, shape, epilogue});
 }
 
 /// sinogram (views, rows, channels) -> channel-major temporary.
 template <class Context>
-void load_sinogram(Context const& ctx, view<float const, 3> sinogram, temporary<float, Context> const& inside, kernel::chunked_shape const& shape,
+void load_sinogram(Context const& ctx, view<float const, 3> sinogram, temporary<float, Context> const& channel_major, kernel::chunked_shape const& shape,
                    char const* name = "sinogram") {
   using B = typename Context::backend;
   [[maybe_unused]] auto const guard = ctx.instr.stage("layout");
-  launch(ctx, shape.views, kernel::to_channel_major<B>{observe(ctx, sinogram, name, array_role::argument), observe(ctx, inside),
+  launch(ctx, shape.views, kernel::to_channel_major<B>{observe(ctx, sinogram, name, array_role::argument), observe(ctx, channel_major),
                                                        sinogram.stride(0), sinogram.stride(1), shape});
 }
 
 /// channel-major temporary -> sinogram (views, rows, channels).
 template <class Context>
-void store_sinogram(Context const& ctx, temporary<float, Context> const& inside, view<float, 3> sinogram, kernel::chunked_shape const& shape) {
+void store_sinogram(Context const& ctx, temporary<float, Context> const& channel_major, view<float, 3> sinogram, kernel::chunked_shape const& shape) {
   using B = typename Context::backend;
   [[maybe_unused]] auto const guard = ctx.instr.stage("layout");
-  launch(ctx, shape.views, kernel::from_channel_major<B>{observe(ctx, inside), observe(ctx, sinogram, "sinogram", array_role::output),
+  launch(ctx, shape.views, kernel::from_channel_major<B>{observe(ctx, channel_major), observe(ctx, sinogram, "sinogram", array_role::output),
                                                          sinogram.stride(0), sinogram.stride(1), shape});
 }
 
@@ -133,9 +133,9 @@ void zero_outside(Context const& ctx, std::vector<std::uint8_t> const& mask, vie
   using B = typename Context::backend;
   auto const offsets = masked_out(mask, recon.extent(1), recon.stride(0), recon.stride(1));
   [[maybe_unused]] auto const guard = ctx.instr.stage("zero");
-  table const outside(ctx, offsets, "pixel offsets outside");
-  launch(ctx, ceil_div(outside.size(), kernel::zero_cylinders<B>::batch),
-         kernel::zero_cylinders<B>{observe(ctx, recon, "recon", array_role::output), observe(ctx, outside), outside.size(), recon.extent(2)});
+  device_table const outside(ctx, offsets, "pixel offsets outside");
+  launch(ctx, ceil_div(outside.size(), kernel::zero_columns<B>::batch),
+         kernel::zero_columns<B>{observe(ctx, recon, "recon", array_role::output), observe(ctx, outside), outside.size(), recon.extent(2)});
 }
 
 }  // namespace mbirk::detail

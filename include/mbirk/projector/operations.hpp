@@ -11,10 +11,10 @@ namespace detail {
 
 /// How a geometry projects planned pixels; specialised beside its kernels. Static members:
 ///   tables<Context>{ctx, scan}                                                         what kernels read of the scan
-///   inside_shape<Context>(geometry), forward_shape<Context>(geometry)                  layouts of channel-major sinograms
-///   forward_inside(ctx, scan, tables, cylinders, plan, inside, shape, sink)            y = A x
-///   back_inside(ctx, scan, tables, inside, shape, plan, coeff_power, cylinders)        x = A' y, or with squared weights
-///   unit_hessian(ctx, scan, plan, cylinders)                                           sum of the squared weights
+///   channel_major_shape<Context>(geometry), forward_shape<Context>(geometry)                  layouts of channel-major sinograms
+///   project_channel_major(ctx, scan, tables, voxel_columns, plan, channel_major, shape, epilogue)            y = A x
+///   back_project_channel_major(ctx, scan, tables, channel_major, shape, plan, coeff_power, voxel_columns)        x = A' y, or with squared weights
+///   unweighted_hessian(ctx, scan, plan, voxel_columns)                                           sum of the squared weights
 /// and the names of the operations: forward_name, back_name, sparse_forward_name, sparse_back_name, hessian_name.
 template <class Geometry> struct projector;
 
@@ -25,41 +25,41 @@ template <class T> kernel::pixel_plan plan_mask(std::vector<std::uint8_t> const&
 }
 
 /// y = A x over planned pixels, into the caller's sinogram.
-template <class Context, class Geometry, class Cylinders>
-void project(Context const& ctx, scan<Geometry> const& s, Cylinders cylinders, kernel::pixel_plan const& plan, view<float, 3> sinogram) {
+template <class Context, class Geometry, class VoxelColumns>
+void project(Context const& ctx, scan<Geometry> const& s, VoxelColumns voxel_columns, kernel::pixel_plan const& plan, view<float, 3> sinogram) {
   using B = typename Context::backend;
   using P = projector<Geometry>;
   auto const shape = P::template forward_shape<Context>(s.geometry());
-  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
+  temporary<float, Context> channel_major(ctx, "channel-major sinogram", shape.size());
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
     typename P::template tables<Context> const tables(ctx, s);
-    P::forward_inside(ctx, s, tables, cylinders, placed_plan<Context>(ctx, plan), observe(ctx, inside), shape, kernel::keep_views<B>{});
+    P::project_channel_major(ctx, s, tables, voxel_columns, device_plan<Context>(ctx, plan), observe(ctx, channel_major), shape, kernel::store_epilogue<B>{});
   }
-  store_sinogram(ctx, inside, sinogram, shape);
+  store_sinogram(ctx, channel_major, sinogram, shape);
 }
 
-/// x = A' y (or the elementwise square of A) over planned pixels, into the caller's cylinders.
-template <class Context, class Geometry, class Cylinders>
+/// x = A' y (or the elementwise square of A) over planned pixels, into the caller's voxel columns.
+template <class Context, class Geometry, class VoxelColumns>
 void project_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, char const* name, kernel::pixel_plan const& plan,
-                  int coeff_power, Cylinders cylinders) {
+                  int coeff_power, VoxelColumns voxel_columns) {
   using P = projector<Geometry>;
-  auto const shape = P::template inside_shape<Context>(s.geometry());
-  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
-  load_sinogram(ctx, sinogram, inside, shape, name);
+  auto const shape = P::template channel_major_shape<Context>(s.geometry());
+  temporary<float, Context> channel_major(ctx, "channel-major sinogram", shape.size());
+  load_sinogram(ctx, sinogram, channel_major, shape, name);
   [[maybe_unused]] auto const guard = ctx.instr.stage("project");
   typename P::template tables<Context> const tables(ctx, s);
-  P::back_inside(ctx, s, tables, observe(ctx, inside), shape, placed_plan<Context>(ctx, plan), coeff_power, cylinders);
+  P::back_project_channel_major(ctx, s, tables, observe(ctx, channel_major), shape, device_plan<Context>(ctx, plan), coeff_power, voxel_columns);
 }
 
-/// The squared weights over planned pixels added up, into the caller's cylinders.
-template <class Context, class Geometry, class Cylinders>
-void square_weights(Context const& ctx, scan<Geometry> const& s, kernel::pixel_plan const& plan, Cylinders cylinders) {
+/// The squared weights over planned pixels added up, into the caller's voxel columns.
+template <class Context, class Geometry, class VoxelColumns>
+void project_unweighted_hessian(Context const& ctx, scan<Geometry> const& s, kernel::pixel_plan const& plan, VoxelColumns voxel_columns) {
   [[maybe_unused]] auto const guard = ctx.instr.stage("project");
-  projector<Geometry>::unit_hessian(ctx, s, placed_plan<Context>(ctx, plan), cylinders);
+  projector<Geometry>::unweighted_hessian(ctx, s, device_plan<Context>(ctx, plan), voxel_columns);
 }
 
-// What every form of an operation has in common, the stages of profile/unfused.hpp too: checks, plan, scope, observed cylinders. project(cylinders, plan)
+// What every form of an operation has in common, the stages of profile/staged.hpp too: checks, plan, scope, observed voxel columns. project(voxel_columns, plan)
 // does the work.
 
 template <class Context, class Geometry, class Project>
@@ -107,7 +107,7 @@ void back_to_list(Context const& ctx, scan<Geometry> const& s, view<float const,
 }
 
 template <class Context, class Geometry, class Project>
-void hessian_of_grid(Context const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> const& weights, view<float, 3> hessian,
+void hessian_on_grid(Context const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> const& weights, view<float, 3> hessian,
                      Project const& project) {
   auto const& g = s.geometry();
   if (weights) check(ctx, *weights, s.sinogram_shape(), "hessian_diagonal", "weights", "(views, rows, channels)");
@@ -130,7 +130,7 @@ void hessian_of_grid(Context const& ctx, scan<Geometry> const& s, std::optional<
 /// 2018; MBIRJAX), in full support.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram) {
-  detail::forward_of_recon(ctx, s, recon, sinogram, [&](auto cylinders, auto const& plan) { detail::project(ctx, s, cylinders, plan, sinogram); });
+  detail::forward_of_recon(ctx, s, recon, sinogram, [&](auto voxel_columns, auto const& plan) { detail::project(ctx, s, voxel_columns, plan, sinogram); });
 }
 
 /// Back projection x = A' y, the exact transpose of forward_project: computed inside the mask, 0 elsewhere.
@@ -142,7 +142,7 @@ void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon) {
   detail::back_to_recon(ctx, s, sinogram, recon,
-                        [&](auto cylinders, auto const& plan) { detail::project_back(ctx, s, sinogram, "sinogram", plan, 1, cylinders); });
+                        [&](auto voxel_columns, auto const& plan) { detail::project_back(ctx, s, sinogram, "sinogram", plan, 1, voxel_columns); });
 }
 
 /// Forward projection of listed pixels, inside the mask or not, in any order; a pixel listed twice contributes twice.
@@ -155,7 +155,7 @@ template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values,
                             view<std::int32_t const, 1> pixel_indices, view<float, 3> sinogram) {
   detail::forward_of_list(ctx, s, voxel_values, pixel_indices, sinogram,
-                          [&](auto cylinders, auto const& plan) { detail::project(ctx, s, cylinders, plan, sinogram); });
+                          [&](auto voxel_columns, auto const& plan) { detail::project(ctx, s, voxel_columns, plan, sinogram); });
 }
 
 /// Back projection at listed pixels with the weights of A to the power 1 or 2.
@@ -169,7 +169,7 @@ template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                          view<std::int32_t const, 1> pixel_indices, view<float, 2> voxel_values, int coeff_power = 1) {
   detail::back_to_list(ctx, s, sinogram, pixel_indices, voxel_values, coeff_power,
-                       [&](auto cylinders, auto const& plan) { detail::project_back(ctx, s, sinogram, "sinogram", plan, coeff_power, cylinders); });
+                       [&](auto voxel_columns, auto const& plan) { detail::project_back(ctx, s, sinogram, "sinogram", plan, coeff_power, voxel_columns); });
 }
 
 /// Diagonal of A' diag(w) A at all rows x cols pixels; the mask is not applied. Without weights w = 1 and no sinogram is read.
@@ -180,9 +180,9 @@ void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& 
 /// Cost: with weights as back_project; without, no sinogram: in parallel beam views x pixels footprints, shared by all slices.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
-  detail::hessian_of_grid(ctx, s, weights, hessian, [&](auto cylinders, auto const& plan) {
-    if (weights) detail::project_back(ctx, s, *weights, "weights", plan, 2, cylinders);
-    else detail::square_weights(ctx, s, plan, cylinders);
+  detail::hessian_on_grid(ctx, s, weights, hessian, [&](auto voxel_columns, auto const& plan) {
+    if (weights) detail::project_back(ctx, s, *weights, "weights", plan, 2, voxel_columns);
+    else detail::project_unweighted_hessian(ctx, s, plan, voxel_columns);
   });
 }
 

@@ -34,8 +34,8 @@ template <class Context> class denoiser {
 
   denoise_record run() {
     auto const pixels = full_indices(make_mask(input_.extent(0), input_.extent(1), o_.use_ror_mask));
-    legacy_random random(o_.seed);
-    auto const partition = list_partition(host_beside(ctx_), pixels, o_.granularity, random, array_role::temporary, array_role::temporary);
+    numpy_random_state random(o_.seed);
+    auto const partition = list_partition(host_context_of(ctx_), pixels, o_.granularity, random, array_role::temporary, array_role::temporary);
     denoise_record record;
     record.subsets = partition.subsets, record.warnings = partition.warnings;
 
@@ -79,7 +79,7 @@ template <class Context> class denoiser {
     launch(ctx_, im.tasks(), kernel);
     measured m{reduce(ctx_, sums), 0};
     if constexpr (B::has_data) {
-      fetched const found(ctx_, largest);
+      host_copy const found(ctx_, largest);
       m.largest = *std::max_element(found.begin(), found.end());
     }
     return m;
@@ -122,7 +122,7 @@ template <class Context> class denoiser {
     std::vector<std::int32_t> slices(static_cast<std::size_t>(round_up(sparse.slices, B::lanes)));
     for (std::size_t k = 0; k < slices.size(); ++k) slices[k] = static_cast<std::int32_t>(std::min(static_cast<index_t>(k), sparse.slices - 1) * s);
     temporary<float, Context> const memory(ctx_, "image sample", sparse.voxels());
-    table const taken_slices(ctx_, slices, "slices taken");
+    device_table const taken_slices(ctx_, slices, "slices taken");
     launch(ctx_, sparse.tasks(), kernel::take_slices<B>{sparse, observe(ctx_, taken_slices), observe(ctx_, memory)});
     image const sample{observe(ctx_, memory), sparse.rows, sparse.cols, sparse.slices, sparse.cols * sparse.slices, sparse.slices};
     return estimate(sample, measure<false>(sample));
@@ -137,9 +137,9 @@ template <class Context> class denoiser {
 
   void iterate(pixel_partition const& partition, denoise_record& record, double norm) const {
     index_t const slices = input_.extent(2), padded = round_up(slices, B::lanes);
-    kernel::subset_ranges const ranges(partition.subsets, [&](index_t s) { return kernel::cut_entries(partition.subset(s), kernel::prior_batch); });
-    table const placed_ranges(ctx_, ranges.all, "ranges of pixels");
-    table const indices(ctx_, partition.indices, "pixel indices");
+    kernel::subset_chunks const ranges(partition.subsets, [&](index_t s) { return kernel::chunk_without_splitting_duplicates(partition.subset(s), kernel::prior_batch); });
+    device_table const device_ranges(ctx_, ranges.all, "ranges of pixels");
+    device_table const indices(ctx_, partition.indices, "pixel indices");
     temporary<float, Context> direction(ctx_, "direction", partition.length * padded);
     auto const x = observe(ctx_, output_, "output", array_role::output);
     auto const pixels = observe(ctx_, indices);
@@ -153,11 +153,11 @@ template <class Context> class denoiser {
         x, input_.extent(1), slices, output_.stride(0), output_.stride(1), {}, pixels, observe(ctx_, direction), padded, {}, {}};
 
     std::vector<subset_step> steps(static_cast<std::size_t>(partition.subsets));
-    temporary<double, Context> const placed_steps(ctx_, "steps", on_device<Context> ? 3 * partition.subsets : 0);
+    temporary<double, Context> const device_steps(ctx_, "steps", on_device<Context> ? 3 * partition.subsets : 0);
     while (record.num_iterations < o_.max_iterations) {
       double alphas = 0, moved = 0;
       for (index_t s = 0; s < partition.subsets; ++s) {
-        auto const tasks = ranges.of(s, placed_ranges.data());
+        auto const tasks = ranges.of(s, device_ranges.data());
         index_t const count = tasks.size();
         temporary<double, Context> partial(ctx_, "partial sums", 2 * count);
         find.partial = update.partial = observe(ctx_, partial);
@@ -168,17 +168,17 @@ template <class Context> class denoiser {
           launch(ctx_, count, find);
         }
         auto& here = steps[static_cast<std::size_t>(s)];
-        update.alpha = step(partial, placed_steps, 3 * s, here);
+        update.alpha = step(partial, device_steps, 3 * s, here);
         {
           [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
           launch(ctx_, count, update);
         }
         if constexpr (on_device<Context>)
-          launch(ctx_, 1, kernel::add_up<B, kernel::plain_sums<2>>{observe(ctx_, partial), count, 2, {}, 0, {}, observe(ctx_, placed_steps) + (3 * s + 1)});
+          launch(ctx_, 1, kernel::device_reduce<B, kernel::plain_sums<2>>{observe(ctx_, partial), count, 2, {}, 0, {}, observe(ctx_, device_steps) + (3 * s + 1)});
         else
           std::tie(here.moved, here.grown) = sums(partial);
       }
-      if constexpr (on_device<Context>) fetch_steps(placed_steps, steps);
+      if constexpr (on_device<Context>) download_steps(device_steps, steps);
       for (auto const& [alpha, distance, growth] : steps) alphas += alpha, moved += distance, norm += growth;
       double const change = B::has_data ? moved / norm : 1.0;
       record.alpha_values.push_back(alphas / static_cast<double>(partition.subsets));
@@ -191,16 +191,16 @@ template <class Context> class denoiser {
   /// Of the two numbers that every task has left.
   std::pair<double, double> sums(temporary<double, Context> const& partial) const {
     if constexpr (!B::has_data) return {0, 0};
-    fetched const values(ctx_, partial);
+    host_copy const values(ctx_, partial);
     return {ordered_sum(values, 0, 2), ordered_sum(values, 1, 2)};
   }
   /// The length of a step along the direction, from the slopes and curvatures of the tasks.
-  kernel::step_length step(temporary<double, Context> const& partial, [[maybe_unused]] temporary<double, Context> const& placed_steps,
+  kernel::step_length step(temporary<double, Context> const& partial, [[maybe_unused]] temporary<double, Context> const& device_steps,
                            [[maybe_unused]] index_t place, [[maybe_unused]] subset_step& here) const {
     if constexpr (on_device<Context>) {
-      launch(ctx_, 1, kernel::add_up<B, kernel::denoise_line_search>{observe(ctx_, partial), partial.size() / 2, 2, {}, 0, {},
-                                                                      observe(ctx_, placed_steps) + place});
-      return {0, placed_steps.data() + place};
+      launch(ctx_, 1, kernel::device_reduce<B, kernel::denoise_line_search>{observe(ctx_, partial), partial.size() / 2, 2, {}, 0, {},
+                                                                      observe(ctx_, device_steps) + place});
+      return {0, device_steps.data() + place};
     } else {
       here.alpha = 1;
       auto const [slope, curve] = sums(partial);
@@ -219,8 +219,8 @@ template <class Context> class denoiser {
     });
   }
   /// The one moment of an iteration that waits for the device.
-  void fetch_steps(temporary<double, Context> const& placed, std::vector<subset_step>& steps) const {
-    fetched const found(ctx_, placed);
+  void download_steps(temporary<double, Context> const& device_steps, std::vector<subset_step>& steps) const {
+    host_copy const found(ctx_, device_steps);
     for (std::size_t k = 0; k < steps.size(); ++k) {
       auto const at = 3 * static_cast<index_t>(k);
       steps[k] = {found[at], found[at + 1], found[at + 2]};

@@ -45,8 +45,8 @@ template <> inline constexpr char const* direct_recon_name<parallel_geometry> = 
 template <> inline constexpr char const* direct_recon_name<cone_geometry> = "cone_direct_recon";
 
 /// Multiplies the slices of a helical scan; nothing else.
-template <class Context, class Cylinders>
-void weigh_slices(Context const& ctx, cone_scan const& s, placed_plan<Context> const& plan, Cylinders cylinders, std::vector<std::string>* warnings) {
+template <class Context, class VoxelColumns>
+void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, VoxelColumns voxel_columns, std::vector<std::string>* warnings) {
   using B = typename Context::backend;
   if (!is_helical(s)) return;
   auto factors = helical_slice_weights(s);
@@ -57,12 +57,12 @@ void weigh_slices(Context const& ctx, cone_scan const& s, placed_plan<Context> c
                                                 " slices are seen by no view and are 0"));
   factors.resize(static_cast<std::size_t>(round_up(s.geometry().slices, B::lanes)));
   [[maybe_unused]] auto const guard = ctx.instr.stage("helical weights");
-  table const placed(ctx, factors, "slice weights");
+  device_table const device_factors(ctx, factors, "slice weights");
   launch(ctx, ceil_div(plan.pixels, kernel::scale_slices<B>::batch),
-         kernel::scale_slices<B>{cylinders, observe(ctx, plan.offsets), observe(ctx, placed), plan.pixels, s.geometry().slices});
+         kernel::scale_slices<B>{voxel_columns, observe(ctx, plan.offsets), observe(ctx, device_factors), plan.pixels, s.geometry().slices});
 }
-template <class Context, class Cylinders>
-void weigh_slices(Context const&, parallel_scan const&, placed_plan<Context> const&, Cylinders, std::vector<std::string>*) {}
+template <class Context, class VoxelColumns>
+void weigh_slices(Context const&, parallel_scan const&, device_plan<Context> const&, VoxelColumns, std::vector<std::string>*) {}
 
 /// From a sinogram that is filtered already, channel-major in the layout of the projector. Zeros outside the mask.
 template <class Context, class Geometry>
@@ -70,20 +70,20 @@ void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary
                           view<float, 3> recon, std::vector<std::string>* warnings) {
   using P = projector<Geometry>;
   auto const pixels = plan_mask(s.mask(), recon);
-  placed_plan<Context> const plan(ctx, pixels);
+  device_plan<Context> const plan(ctx, pixels);
   zero_outside(ctx, s.mask(), recon);
-  auto const cylinders = observe(ctx, recon, "recon", array_role::output);
+  auto const voxel_columns = observe(ctx, recon, "recon", array_role::output);
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
-    P::back_inside(ctx, s, typename P::template tables<Context>(ctx, s), observe(ctx, filtered), shape, plan, 1, cylinders);
+    P::back_project_channel_major(ctx, s, typename P::template tables<Context>(ctx, s), observe(ctx, filtered), shape, plan, 1, voxel_columns);
   }
-  weigh_slices(ctx, s, plan, cylinders, warnings);
+  weigh_slices(ctx, s, plan, voxel_columns, warnings);
 }
 
-/// direct_recon of a channel-major sinogram in the layout of the projector, P::inside_shape, which stays as it is. The caller has checked shapes and
+/// direct_recon of a channel-major sinogram in the layout of the projector, P::channel_major_shape, which stays as it is. The caller has checked shapes and
 /// options and has opened a scope.
 template <class Context, class Geometry>
-void direct_recon_inside(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& sinogram, kernel::chunked_shape const& shape,
+void direct_recon_channel_major(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& sinogram, kernel::chunked_shape const& shape,
                          view<float, 3> recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
   temporary<float, Context> filtered(ctx, "filtered sinogram", shape.size());
   filter_channel_major(ctx, s, sinogram, filtered, shape, options);
@@ -99,7 +99,7 @@ void direct_recon_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
   check(ctx, sinogram, s.sinogram_shape(), operation, "sinogram", "(views, rows, channels)");
   check(ctx, recon, s.recon_shape(), operation, "recon", "(rows, cols, slices)");
   [[maybe_unused]] auto const guard = ctx.instr.scope({scope, pairs(s, static_cast<index_t>(s.full_indices().size()))});
-  auto const shape = projector<Geometry>::template inside_shape<Context>(s.geometry());
+  auto const shape = projector<Geometry>::template channel_major_shape<Context>(s.geometry());
   temporary<float, Context> filtered(ctx, "filtered sinogram", shape.size());
   filter_to_channel_major(ctx, s, sinogram, filtered, shape, options);
   reconstruct_filtered(ctx, s, filtered, shape, recon, warnings);

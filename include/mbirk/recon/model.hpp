@@ -228,14 +228,14 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     return found;
   }
   template <class Context>
-  recon_record recon(Context const& ctx, input sinogram, std::optional<input> weights, output recon, recon_arguments const& a = {}) {
+  recon_log recon(Context const& ctx, input sinogram, std::optional<input> weights, output recon, recon_arguments const& a = {}) {
     auto record = mbirk::recon(ctx, scan(), sinogram, weights, recon, options(a));
     keep_sigmas<Context>(record, record.sigma_prox);
     return record;
   }
   /// @throws parameter_error also when do_initialization is false and prox_map was not called since the scan changed.
   template <class Context>
-  recon_record prox_map(Context const& ctx, input prox_input, input sinogram, std::optional<input> weights, output recon,
+  recon_log prox_map(Context const& ctx, input prox_input, input sinogram, std::optional<input> weights, output recon,
                         recon_arguments const& a = {.max_iterations = 3}, prox_arguments const& prox = {}) {
     auto o = options(a);
     if (!prox.do_initialization) {
@@ -281,7 +281,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     return View(data, s);
   }
   void forget_scan() { scan_.reset(), proxed_ = false; }
-  template <class Context> void keep_sigmas(recon_record const& r, double sigma_prox) {
+  template <class Context> void keep_sigmas(recon_log const& r, double sigma_prox) {
     if (Context::backend::has_data && parameters_.values().auto_regularize_flag)
       parameters_.set_found_regularization(r.sigma_y, r.sigma_x, sigma_prox);
   }

@@ -25,7 +25,7 @@ struct iteration_report {
 };
 
 /// The record of a reconstruction, with MBIRJAX's names. One entry per iteration in each list.
-struct recon_record {
+struct recon_log {
   int num_iterations = 0;
   std::vector<index_t> granularity;
   std::vector<index_t> partition_sequence;           ///< the part that was used
@@ -43,7 +43,7 @@ struct recon_state {
   std::array<index_t, 3> sinogram_shape{}, recon_shape{};
   std::uint32_t seed = 0;
   std::vector<float> recon, weighted_error, hessian;  ///< x, w (y - A x), diagonal of A' diag(w) A
-  recon_record record;                                ///< of the iterations that are done
+  recon_log record;                                ///< of the iterations that are done
 };
 
 /// Parameters with MBIRJAX's names and defaults.

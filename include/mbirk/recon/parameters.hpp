@@ -313,7 +313,7 @@ template <class Geometry> class parameter_set {
   static parameter_value to_value(auto const& member) { return parameter_value(detail::plain_member(member)); }
 
   [[noreturn]] static void refuse(parameter_info const& info, parameter_value const& value) {
-    throw parameter_error(std::string(info.name) + " is " + value.text() + ", expected " + info.expected, site::current());
+    throw parameter_error(std::string(info.name) + " is " + value.text() + ", expected " + info.expected, source_location::current());
   }
   static void check(parameter_info const& info, auto const& rule, parameter_value const& value, auto const& converted) {
     if (!rule.test(converted)) refuse(info, value);
@@ -322,10 +322,10 @@ template <class Geometry> class parameter_set {
     std::string what = "'" + std::string(name) + "' is not a parameter";
     constexpr std::string_view of_a_call[] = {"max_iterations", "first_iteration", "stop_threshold_change_pct", "compute_prior_loss", "seed",
                                               "sigma_noise", "init_recon", "weights", "logfile_path", "print_logs"};
-    if (std::ranges::find(of_a_call, name) != std::end(of_a_call)) throw parameter_error(what + ": it is an argument of a call", site::current());
+    if (std::ranges::find(of_a_call, name) != std::end(of_a_call)) throw parameter_error(what + ": it is an argument of a call", source_location::current());
     if constexpr (std::same_as<Geometry, parallel_geometry>)
       for (auto const& info : list_parameters<cone_geometry>())
-        if (name == info.name) throw parameter_error(what + " of parallel beam, only of cone beam", site::current());
+        if (name == info.name) throw parameter_error(what + " of parallel beam, only of cone beam", source_location::current());
     std::vector<std::pair<std::size_t, std::string_view>> near;
     if (name == "max_overrelaxation") near.emplace_back(0, "max_alpha");  // what main of MBIRJAX calls it
     auto const names = list_parameters<Geometry>();
@@ -339,7 +339,7 @@ template <class Geometry> class parameter_set {
     std::string list;
     for (std::size_t k = 0; k < std::min<std::size_t>(near.size(), 5); ++k) list += (k ? ", " : "") + std::string(near[k].second);
     what += std::string(" of a model with geometry ") + Geometry::name + (list.empty() ? ", and no name is similar" : "; similar: " + list);
-    throw parameter_error(what, site::current());
+    throw parameter_error(what, source_location::current());
   }
 
   void size_automatically(bool all) {

@@ -30,12 +30,12 @@ template <> struct recon_names<cone_geometry> {
 };
 
 /// What recon and prox_map have in common.
-template <class Context, class Geometry> class vcd_run {
+template <class Context, class Geometry> class vcd_solver {
   using B = typename Context::backend;
   static constexpr bool is_cone = std::is_same_v<Geometry, cone_geometry>;
 
  public:
-  vcd_run(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
+  vcd_solver(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
           recon_options const& o, char const* operation)
       : ctx_(ctx), scan_(s), sinogram_(sinogram), weights_(weights), recon_(recon), o_(o), operation_(operation) {}
 
@@ -76,12 +76,12 @@ template <class Context, class Geometry> class vcd_run {
   }
 
   /// The record of the run. make_prior(record) gives the cylinder kernel; loss() the prior loss per voxel.
-  template <class MakePrior, class Loss> recon_record run(MakePrior const& make_prior, Loss const& loss, bool needs_sigma_x, bool needs_sigma_prox) {
-    legacy_random random(o_.seed);
-    auto const partitions = partition_set(host_beside(ctx_), scan_.full_indices(), o_.granularity, random, array_role::temporary, array_role::temporary);
+  template <class MakePrior, class Loss> recon_log run(MakePrior const& make_prior, Loss const& loss, bool needs_sigma_x, bool needs_sigma_prox) {
+    numpy_random_state random(o_.seed);
+    auto const partitions = partition_set(host_context_of(ctx_), scan_.full_indices(), o_.granularity, random, array_role::temporary, array_role::temporary);
     auto const sequence = partition_sequence();
 
-    recon_record record;
+    recon_log record;
     if (o_.resume) record = o_.resume->record;
     record.granularity = o_.granularity;
     record.cancelled = false;
@@ -97,13 +97,13 @@ template <class Context, class Geometry> class vcd_run {
              " and sigma_prox " + number_text(record.sigma_prox) + ", expected positive ones: it is of another operation";
     });
     vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
-    vcd_engine<Context, Geometry> engine(ctx_, scan_, recon_, weights_.has_value(), operation_);
-    for (std::size_t k = done; k < sequence.size(); ++k) engine.reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
-    if (o_.resume) restore(engine, *o_.resume);
-    else initialize(engine, sequence.empty());
+    vcd_state<Context, Geometry> vcd(ctx_, scan_, recon_, weights_.has_value(), operation_);
+    for (std::size_t k = done; k < sequence.size(); ++k) vcd.reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
+    if (o_.resume) restore(vcd, *o_.resume);
+    else initialize(vcd, sequence.empty());
     bool const finished = done > 0 && record.stop_threshold_change_pct.back() < o_.stop_threshold_change_pct;
     if (sequence.empty() || finished) return record;
-    double const mean_weight = engine.mean_weight();
+    double const mean_weight = vcd.mean_weight();
     std::vector<std::deque<vcd_subset<Context>>> subsets(partitions.size());  // planned when first used
 
     for (std::size_t k = done; k < sequence.size(); ++k) {
@@ -114,14 +114,14 @@ template <class Context, class Geometry> class vcd_run {
         auto const& g = scan_.geometry();
         for (index_t s = 0; s < partition.subsets; ++s) planned.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices);
       }
-      auto const report = iterate(engine, make_prior(record), planned, partition.length, random.permutation(partition.subsets), settings, mean_weight, record);
+      auto const report = iterate(vcd, make_prior(record), planned, partition.length, random.permutation(partition.subsets), settings, mean_weight, record);
       record.partition_sequence.push_back(sequence[k]);
       record.num_iterations = static_cast<int>(k) + 1;
       record.prior_loss.push_back(o_.compute_prior_loss ? loss(record) : 0.0);
       bool const go_on = !o_.progress || o_.progress(iteration_report{record.num_iterations, static_cast<int>(sequence.size()), report.change, report.alpha,
                                                                       record.fm_rmse.back(), record.prior_loss.back()});
       record.cancelled = !go_on;
-      if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0)) o_.checkpoint(state(engine, record));
+      if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0)) o_.checkpoint(state(vcd, record));
       if (!go_on || report.change < o_.stop_threshold_change_pct / 100) break;
     }
     return record;
@@ -168,7 +168,7 @@ template <class Context, class Geometry> class vcd_run {
   }
 
   /// Given values stay; the others come from the data.
-  void set_sigmas(recon_record& record, bool needs_sigma_x, bool needs_sigma_prox) const {
+  void set_sigmas(recon_log& record, bool needs_sigma_x, bool needs_sigma_prox) const {
     if (!o_.sigma_y || (needs_sigma_x && !o_.sigma_x) || (needs_sigma_prox && !o_.sigma_prox)) {
       auto const automatic = auto_regularization(ctx_, scan_, sinogram_, weights_, o_.snr_db, o_.sharpness);
       record.sigma_y = automatic.sigma_y, record.sigma_x = automatic.sigma_x, record.sigma_prox = automatic.sigma_prox;
@@ -183,73 +183,73 @@ template <class Context, class Geometry> class vcd_run {
   }
 
   /// The first image, its error sinogram and the Hessian diagonal.
-  void initialize(vcd_engine<Context, Geometry>& engine, bool image_only) const {
-    engine.load(sinogram_, weights_);
+  void initialize(vcd_state<Context, Geometry>& vcd, bool image_only) const {
+    vcd.load(sinogram_, weights_);
     bool fit = false, zero = false;
     index_t const blocks = ceil_div(recon_.size(), kernel::voxel_block);
     if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       if (image->data() != recon_.data() || !B::has_data)
-        launch(ctx_, blocks, kernel::copy_values<B>{observe(ctx_, *image, "init_recon", array_role::argument), engine.observe_recon(), recon_.size()});
+        launch(ctx_, blocks, kernel::copy_values<B>{observe(ctx_, *image, "init_recon", array_role::argument), vcd.observe_recon(), recon_.size()});
     } else if (auto const* constant = std::get_if<double>(&o_.init_recon)) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       zero = *constant == 0;
-      launch(ctx_, blocks, kernel::fill_values<B>{engine.observe_recon(), static_cast<float>(*constant), recon_.size()});
+      launch(ctx_, blocks, kernel::fill_values<B>{vcd.observe_recon(), static_cast<float>(*constant), recon_.size()});
     } else {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       fit = true;
-      direct_recon_inside(ctx_, scan_, engine.error_sinogram(), engine.shape(), recon_,
+      direct_recon_channel_major(ctx_, scan_, vcd.error_sinogram(), vcd.shape(), recon_,
                           {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
     }
     if (image_only && !fit) return;
-    engine.make_error(!fit ? initial_scale::one : o_.mbirjax_rounding ? initial_scale::float32_fit : initial_scale::fit, zero);
-    if (!image_only) engine.make_hessian();
+    vcd.make_error(!fit ? initial_scale::one : o_.mbirjax_rounding ? initial_scale::float32_fit : initial_scale::fit, zero);
+    if (!image_only) vcd.make_hessian();
   }
 
   struct outcome { double change = 0, alpha = 0; };
   template <class Prior>
-  outcome iterate(vcd_engine<Context, Geometry>& engine, Prior const& prior, std::deque<vcd_subset<Context>> const& subsets, index_t pixels,
-                  std::vector<std::int32_t> const& order, vcd_settings const& settings, double mean_weight, recon_record& record) const {
+  outcome iterate(vcd_state<Context, Geometry>& vcd, Prior const& prior, std::deque<vcd_subset<Context>> const& subsets, index_t pixels,
+                  std::vector<std::int32_t> const& order, vcd_settings const& settings, double mean_weight, recon_log& record) const {
     index_t const entries = pixels * scan_.geometry().slices;
     temporary<float, Context> direction(ctx_, "direction", entries), curvature(ctx_, "curvature", settings.damping.empty() ? 0 : entries);
     double moved = 0, alphas = 0;
-    engine.clear_slice_norms();
-    engine.begin(std::ssize(order));
+    vcd.clear_slice_norms();
+    vcd.begin(std::ssize(order));
     for (std::size_t n = 0; n < order.size(); ++n) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("subset");
-      engine.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), direction, curvature, settings);
+      vcd.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), direction, curvature, settings);
     }
-    engine.settle();
-    for (auto const& [alpha, change] : engine.steps()) alphas += alpha, moved += change;
-    double const norm = engine.recon_norm(), change = B::has_data ? moved / norm : 1.0, alpha = alphas / static_cast<double>(order.size());
-    record.fm_rmse.push_back(engine.rmse(mean_weight) / settings.sigma_y);
+    vcd.apply_pending_step();
+    for (auto const& [alpha, change] : vcd.steps()) alphas += alpha, moved += change;
+    double const norm = vcd.recon_norm(), change = B::has_data ? moved / norm : 1.0, alpha = alphas / static_cast<double>(order.size());
+    record.fm_rmse.push_back(vcd.rmse(mean_weight) / settings.sigma_y);
     record.alpha_values.push_back(alpha);
     record.stop_threshold_change_pct.push_back(100 * change);
-    record.delta_norm_per_slice.push_back(engine.slice_norms());
+    record.delta_norm_per_slice.push_back(vcd.slice_norms());
     return {change, alpha};
   }
 
-  recon_state state(vcd_engine<Context, Geometry> const& engine, recon_record const& record) const {
+  recon_state state(vcd_state<Context, Geometry> const& vcd, recon_log const& record) const {
     recon_state out{scan_.sinogram_shape(), scan_.recon_shape(), o_.seed, {}, {}, {}, record};
     if constexpr (B::has_data) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("checkpoint");
-      fetched const image(ctx_, recon_.data(), recon_.size()), hessian(ctx_, engine.hessian());
+      host_copy const image(ctx_, recon_.data(), recon_.size()), hessian(ctx_, vcd.hessian());
       out.recon.assign(image.begin(), image.end());
       out.hessian.assign(hessian.begin(), hessian.end());
       temporary<float, Context> error(ctx_, "weighted error in rows", sinogram_.size());
-      store_sinogram(ctx_, engine.error_sinogram(), view<float, 3>(error.data(), out.sinogram_shape), engine.shape());
-      fetched const rows(ctx_, error);
+      store_sinogram(ctx_, vcd.error_sinogram(), view<float, 3>(error.data(), out.sinogram_shape), vcd.shape());
+      host_copy const rows(ctx_, error);
       out.weighted_error.assign(rows.begin(), rows.end());
     }
     return out;
   }
-  void restore(vcd_engine<Context, Geometry>& engine, recon_state const& state) const {
+  void restore(vcd_state<Context, Geometry>& vcd, recon_state const& state) const {
     if constexpr (B::has_data) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("resume");
-      table const error(ctx_, state.weighted_error, "weighted error in rows");
-      engine.load(view<float const, 3>(error.data(), state.sinogram_shape), weights_);
+      device_table const error(ctx_, state.weighted_error, "weighted error in rows");
+      vcd.load(view<float const, 3>(error.data(), state.sinogram_shape), weights_);
       put(ctx_, state.recon.data(), recon_.size(), recon_.data());
-      put(ctx_, state.hessian.data(), recon_.size(), engine.hessian().data());
+      put(ctx_, state.hessian.data(), recon_.size(), vcd.hessian().data());
     }
   }
 
@@ -269,12 +269,12 @@ template <class Context, class Geometry> class vcd_run {
 ///
 /// @param sinogram  (views, rows, channels), line integrals.
 /// @param weights   (views, rows, channels), >= 0 and not all 0; nothing for 1.
-/// @param recon     (rows, cols, slices), dense; overwritten with x, attenuation per unit of length. Voxels outside the mask keep their initial value (0 for
+/// @param image     (rows, cols, slices), dense; overwritten with x, attenuation per unit of length. Voxels outside the mask keep their initial value (0 for
 ///                  the direct image) and act on the prior.
 /// @param options   parameters, callbacks, the state to resume from.
 /// @return the record: what was used, and change, step and error of every iteration.
 /// @throws shape_error, index_error, parameter_error before anything runs; error when the data are not finite, or zero with automatic sigma_y;
-///         allocation_error. On an error recon holds something unspecified.
+///         allocation_error. On an error image holds something unspecified.
 /// Cost: set-up one filter, two projections and the Hessian diagonal; an iteration two projections of the pixels of its partition (three in parallel
 /// beam with small subsets, where projecting again is cheaper than keeping a sinogram), and about 74 flops a voxel for the prior. Memory: two
 /// channel-major sinograms (three with weights; one less while iterating if all subsets are small, in parallel beam), the Hessian diagonal, a direction
@@ -282,50 +282,50 @@ template <class Context, class Geometry> class vcd_run {
 /// sums. The same bits for any number of threads.
 /// Source: Bouman and Buzzard, "Vectorized Coordinate Descent for Fast CT Reconstruction" (2024); MBIRJAX.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
-recon_record recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
-                   view<float, 3> recon, recon_options const& options = {}) {
+recon_log recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+                   view<float, 3> image, recon_options const& options = {}) {
   using Context = context<Exec, Instr>;
   using B = typename Context::backend;
   auto const prior_of = [&](double sigma_x) { return qggmrf_parameters{sigma_x, options.p, options.q, options.T, options.qggmrf_nbr_wts}; };
   require_valid(prior_of(options.sigma_x.value_or(1)), "recon");
-  detail::vcd_run<Context, Geometry> run(ctx, s, sinogram, weights, recon, options, "recon");
+  detail::vcd_solver<Context, Geometry> run(ctx, s, sinogram, weights, image, options, "recon");
   run.check();
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::recon_names<Geometry>::recon, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(
-      [&](recon_record const& r) {
-        return kernel::qggmrf_cylinder<B>{observe(ctx, view<float const, 3>(recon), "recon", array_role::output), g.recon_rows, g.recon_cols, g.slices,
+      [&](recon_log const& r) {
+        return kernel::qggmrf_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output), g.recon_rows, g.recon_cols, g.slices,
                                           g.recon_cols * g.slices, g.slices, kernel::qggmrf_constants(prior_of(r.sigma_x))};
       },
-      [&](recon_record const& r) { return qggmrf_loss(ctx, view<float const, 3>(recon), prior_of(r.sigma_x)) / static_cast<double>(recon.size()); },
+      [&](recon_log const& r) { return qggmrf_loss(ctx, view<float const, 3>(image), prior_of(r.sigma_x)) / static_cast<double>(image.size()); },
       true, false);
 }
 
 /// The proximal map of the data term at v: minimises (1 / (2 sigma_y^2)) sum w (y - A x)^2 + |x - v|^2 / (2 sigma_prox^2), for plug-and-play methods.
 ///
-/// @param prox_input  v, (rows, cols, slices), dense; may not alias recon.
+/// @param prox_input  v, (rows, cols, slices), dense; may not alias image.
 /// @param options     as for recon; sigma_prox given here is used for this call only. MBIRJAX's default is max_iterations = 3.
 /// Everything else as recon.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
-recon_record prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
-                      std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& options = {.max_iterations = 3}) {
+recon_log prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
+                      std::optional<view<float const, 3>> weights, view<float, 3> image, recon_options const& options = {.max_iterations = 3}) {
   using Context = context<Exec, Instr>;
   using B = typename Context::backend;
-  detail::vcd_run<Context, Geometry> run(ctx, s, sinogram, weights, recon, options, "prox_map");
+  detail::vcd_solver<Context, Geometry> run(ctx, s, sinogram, weights, image, options, "prox_map");
   run.check();
   run.check_dense(prox_input, "prox_input");
-  require(!prox_input.data() || prox_input.data() != recon.data(), [] {
+  require(!prox_input.data() || prox_input.data() != image.data(), [] {
     return std::string("prox_map: prox_input and recon are the same array, expected two");
   });
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::recon_names<Geometry>::prox_map, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(
-      [&](recon_record const& r) {
-        return kernel::proximal_cylinder<B>{observe(ctx, view<float const, 3>(recon), "recon", array_role::output),
+      [&](recon_log const& r) {
+        return kernel::proximal_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output),
                                             observe(ctx, prox_input, "prox_input", array_role::argument), g.slices, g.recon_cols * g.slices, g.slices,
                                             static_cast<float>(1 / (r.sigma_prox * r.sigma_prox))};
       },
-      [](recon_record const&) { return 0.0; }, false, true);
+      [](recon_log const&) { return 0.0; }, false, true);
 }
 
 }  // namespace mbirk

@@ -29,8 +29,8 @@ namespace detail {
 /// One pass. @throws parameter_error that names the first sample that is not finite.
 template <class Context> void require_finite_sinogram(Context const& ctx, view<float const, 3> sinogram, char const* operation) {
   [[maybe_unused]] auto const guard = ctx.instr.stage("check sinogram");
-  auto const range = find_range(ctx, kernel::walk_through(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram),
-                                kernel::make_walk(kernel::any_tasks, sinogram));
+  auto const range = find_range(ctx, kernel::make_strided_cursor(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram),
+                                kernel::make_elementwise_range(kernel::any_tasks, sinogram));
   require(range.finite() || sinogram.size() == 0, [&] {
     return std::string(operation) + ": " + first_bad(ctx, sinogram, "sinogram", [](float x) { return !std::isfinite(x); }) + ", expected finite values";
   });
@@ -39,8 +39,8 @@ template <class Context> void require_finite_sinogram(Context const& ctx, view<f
 /// One pass: weights are finite, none is negative, and not all are 0. @throws parameter_error
 template <class Context> void require_weights(Context const& ctx, view<float const, 3> weights, char const* operation) {
   [[maybe_unused]] auto const guard = ctx.instr.stage("check weights");
-  auto const range = find_range(ctx, kernel::walk_through(observe(ctx, weights, "weights", array_role::argument), weights),
-                                kernel::make_walk(kernel::any_tasks, weights));
+  auto const range = find_range(ctx, kernel::make_strided_cursor(observe(ctx, weights, "weights", array_role::argument), weights),
+                                kernel::make_elementwise_range(kernel::any_tasks, weights));
   if (weights.size() == 0) return;
   require(range.finite() && range.least >= 0, [&] {
     return std::string(operation) + ": " + first_bad(ctx, weights, "weights", [](float x) { return !(std::isfinite(x) && x >= 0); }) +
@@ -89,8 +89,8 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   };
   auto const y = some(sinogram);
   auto const cursor = observe(ctx, sinogram, "sinogram", array_role::argument);
-  auto const in = kernel::walk_through(cursor, y);
-  auto const coarse = kernel::make_walk(most_tables, y);
+  auto const in = kernel::make_strided_cursor(cursor, y);
+  auto const coarse = kernel::make_elementwise_range(most_tables, y);
 
   // The support: samples that are at least a quarter of the median of what is clearly no background.
   constexpr float everything = -std::numeric_limits<float>::infinity();
@@ -116,16 +116,16 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   index_t const views = y.extent(0);
   temporary<double, Context> edges(ctx, "edge counts", 2 * views);
   launch(ctx, views, kernel::edge_support<B>{cursor, y.stride(0), y.stride(1), g.rows, g.channels, observe(ctx, edges), threshold});
-  kernel::walk w;
+  kernel::elementwise_range w;
   constexpr index_t numbers = kernel::support_sums<B, true>::numbers;
   auto const sum = [&](auto const& kernel, temporary<double, Context> const& partial) {
     launch(ctx, w.tasks(), kernel);
     return std::array{reduce(ctx, partial, 0, numbers), reduce(ctx, partial, 1, numbers), reduce(ctx, partial, 2, numbers)};
   };
-  w = weights ? kernel::make_walk(kernel::any_tasks, y, some(*weights)) : kernel::make_walk(kernel::any_tasks, y);
+  w = weights ? kernel::make_elementwise_range(kernel::any_tasks, y, some(*weights)) : kernel::make_elementwise_range(kernel::any_tasks, y);
   temporary<double, Context> partial(ctx, "support sums", numbers * w.tasks());
   auto const [square, number, size] =
-      weights ? sum(kernel::support_sums<B, true>{in, kernel::walk_through(observe(ctx, *weights, "weights", array_role::argument), some(*weights)),
+      weights ? sum(kernel::support_sums<B, true>{in, kernel::make_strided_cursor(observe(ctx, *weights, "weights", array_role::argument), some(*weights)),
                                                   observe(ctx, partial), threshold, w}, partial)
               : sum(kernel::support_sums<B, false>{in, in, observe(ctx, partial), threshold, w}, partial);
   if constexpr (!B::has_data) return result;

@@ -39,7 +39,7 @@ struct split_plan {
 struct split_record {
   bool split = false;
   split_plan plan;
-  recon_record top, bottom;
+  recon_log top, bottom;
   std::vector<std::string> warnings;  ///< of the split; those of the halves are in their records
 };
 
@@ -107,7 +107,7 @@ inline view<float const, 3> take_rows(view<float const, 3> const& v, index_t fir
 
 /// The reconstruction of one half into an array of its own, which holds the initial image when there is one.
 template <class Context>
-recon_record recon_of_half(Context const& ctx, cone_parameters p, split_half const& h, cone_geometry const& g, view<float const, 3> sinogram,
+recon_log recon_of_half(Context const& ctx, cone_parameters p, split_half const& h, cone_geometry const& g, view<float const, 3> sinogram,
                            std::optional<view<float const, 3>> weights, temporary<float, Context> const& memory, recon_options options) {
   p.sinogram_shape[1] = h.rows;
   p.det_row_offset = h.det_row_offset;
@@ -118,7 +118,7 @@ recon_record recon_of_half(Context const& ctx, cone_parameters p, split_half con
   view<float, 3> const half(memory.data(), *p.recon_shape);
   if (auto const* image = std::get_if<view<float const, 3>>(&options.init_recon)) {
     if constexpr (Context::backend::has_data) {
-      fetched_view const whole(ctx, *image);
+      host_view const whole(ctx, *image);
       std::vector<float> part;
       for (index_t i = 0; i < half.extent(0); ++i)
         for (index_t j = 0; j < half.extent(1); ++j)
@@ -188,7 +188,7 @@ split_record split_sino_recon(context<Exec, Instr> const& ctx, cone_parameters c
   if constexpr (Context::backend::has_data) {
     [[maybe_unused]] auto const stage = ctx.instr.stage("stitch");
     index_t const ramp = std::min<index_t>(4, record.plan.slice_overlap);
-    fetched const upper(ctx, top), lower(ctx, bottom);
+    host_copy const upper(ctx, top), lower(ctx, bottom);
     std::array<view<float const, 3>, 2> const halves{view<float const, 3>(upper.data(), {g.recon_rows, g.recon_cols, first.slices}),
                                                      view<float const, 3>(lower.data(), {g.recon_rows, g.recon_cols, second.slices})};
     std::vector<float> joined(block_policy<Exec> ? static_cast<std::size_t>(recon.size()) : 0);

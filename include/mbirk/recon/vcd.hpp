@@ -17,20 +17,20 @@
 
 namespace mbirk::detail {
 
-template <class Context, class Geometry> class vcd_engine {
+template <class Context, class Geometry> class vcd_state {
   using B = typename Context::backend;
   using P = projector<Geometry>;
   using tables = typename P::template tables<Context>;
   static constexpr bool always_keeps = P::template always_keeps_projection<Context>;
-  static constexpr bool goes_by_views = P::template goes_by_views<Context>;
+  static constexpr bool can_fuse_update = P::template can_fuse_update<Context>;
   using cursor = typename B::template cursor<float const>;
 
  public:
   static constexpr double epsilon = 0x1p-23;
   struct step { double alpha = 0, change = 0; };
 
-  vcd_engine(Context const& ctx, scan<Geometry> const& s, view<float, 3> recon, bool weighted, char const* operation)
-      : ctx_(ctx), scan_(s), recon_(recon), operation_(operation), shape_(P::template inside_shape<Context>(s.geometry())),
+  vcd_state(Context const& ctx, scan<Geometry> const& s, view<float, 3> recon, bool weighted, char const* operation)
+      : ctx_(ctx), scan_(s), recon_(recon), operation_(operation), shape_(P::template channel_major_shape<Context>(s.geometry())),
         tables_(ctx, s, shape_),
         error_(ctx, "weighted error", shape_.size()), hessian_(ctx, "Hessian diagonal", recon.size()),
         slice_norms_(ctx, "slice norms", padded_slices()) {
@@ -38,9 +38,9 @@ template <class Context, class Geometry> class vcd_engine {
   }
   /// Makes room for the updates of a subset. Called for each of them before make_error, which uses the same room.
   void reserve(index_t pixels) {
-    if (!kept_ && keeps(pixels)) kept_.emplace(ctx_, "weighted projection", shape_.size());
-    if (index_t const floats = floats_by_views(pixels); floats > 0) grow(parts_, "parts of the back projection", floats);
-    if (!keeps(pixels)) grow(step_, "step", pixels * shape_.chunks * shape_.width);
+    if (!projection_ && keeps(pixels)) projection_.emplace(ctx_, "weighted projection", shape_.size());
+    if (index_t const floats = fused_update_floats(pixels); floats > 0) grow(partial_sums_, "parts of the back projection", floats);
+    if (!keeps(pixels)) grow(packed_direction_, "step", pixels * shape_.chunks * shape_.width);
   }
 
   kernel::chunked_shape const& shape() const noexcept { return shape_; }
@@ -56,21 +56,21 @@ template <class Context, class Geometry> class vcd_engine {
     auto const& g = scan_.geometry();
     auto const pixels = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, g.recon_cols * g.slices, g.slices);
     [[maybe_unused]] auto const guard = ctx_.instr.stage("Hessian");
-    placed_plan<Context> const plan(ctx_, pixels);
-    if (weights_) P::back_inside(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2, observe(ctx_, hessian_));
-    else P::unit_hessian(ctx_, scan_, plan, observe(ctx_, hessian_));
+    device_plan<Context> const plan(ctx_, pixels);
+    if (weights_) P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2, observe(ctx_, hessian_));
+    else P::unweighted_hessian(ctx_, scan_, plan, observe(ctx_, hessian_));
   }
   /// Turns the loaded sinogram y into w (y - A x), after x has been scaled. @param zero  x is 0 everywhere.
   void make_error(initial_scale scaling, bool zero) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
-    temporary<float, Context> fresh(ctx_, "projection", kept_ ? 0 : shape_.size());
-    auto const& z = kept_ ? *kept_ : fresh;
+    temporary<float, Context> fresh(ctx_, "projection", projection_ ? 0 : shape_.size());
+    auto const& z = projection_ ? *projection_ : fresh;
     if (zero) {
       launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block), kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
     } else {
       auto const pixels = kernel::plan_grid(recon_.extent(0), recon_.extent(1), scan_.mask().data(), recon_.stride(0), recon_.stride(1));
       tables const all(ctx_, scan_);
-      P::forward_inside(ctx_, scan_, all, observe_recon(), placed_plan<Context>(ctx_, pixels), observe(ctx_, z), shape_, kernel::keep_views<B>{});
+      P::project_channel_major(ctx_, scan_, all, observe_recon(), device_plan<Context>(ctx_, pixels), observe(ctx_, z), shape_, kernel::store_epilogue<B>{});
     }
     double scale = 1;
     if (scaling != initial_scale::one) {
@@ -113,7 +113,7 @@ template <class Context, class Geometry> class vcd_engine {
   std::vector<double> slice_norms() const {
     std::vector<double> norms(static_cast<std::size_t>(recon_.extent(2)));
     if constexpr (B::has_data) {
-      fetched const squares(ctx_, slice_norms_);
+      host_copy const squares(ctx_, slice_norms_);
       for (std::size_t k = 0; k < norms.size(); ++k) norms[k] = std::sqrt(squares[static_cast<index_t>(k)]);
     }
     return norms;
@@ -125,7 +125,7 @@ template <class Context, class Geometry> class vcd_engine {
   void update(Prior const& prior, vcd_subset<Context> const& subset, index_t place, temporary<float, Context> const& direction,
               temporary<float, Context> const& curvature, vcd_settings const& o) {
     auto const& g = scan_.geometry();
-    auto const& plan = subset.placed;
+    auto const& plan = subset.resident_plan;
     back(subset, direction);
     double const c = 1 / (o.sigma_y * o.sigma_y);
     temporary<double, Context> slopes(ctx_, "direction sums", 2 * plan.groups.size());
@@ -140,13 +140,13 @@ template <class Context, class Geometry> class vcd_engine {
       {
         [[maybe_unused]] auto const guard = ctx_.instr.stage("positivity");
         launch(ctx_, ranges.size(),
-               kernel::vcd_keep_positive<B>{pixels, observe_recon(), observe(ctx_, direction), g.recon_cols, g.slices, recon_.stride(0), recon_.stride(1),
+               kernel::vcd_clip_direction<B>{pixels, observe_recon(), observe(ctx_, direction), g.recon_cols, g.slices, recon_.stride(0), recon_.stride(1),
                                             alpha, epsilon, ranges});
-        place_step(subset, direction);
+        pack_direction(subset, direction);
       }
       if (keeps(subset.size())) measure(subset, direction, squares);  // the kept projection must be that of the clipped direction
     }
-    if (by_views(subset.size())) pending_ = pending_step{&subset, alpha};
+    if (fuses_update(subset.size())) pending_update_ = pending_update{&subset, alpha};
     else subtract(subset, alpha);
 
     [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
@@ -156,29 +156,29 @@ template <class Context, class Geometry> class vcd_engine {
                                  alpha, observe(ctx_, change), observe(ctx_, columns), ranges};
     kernel.plan_scratch();
     launch(ctx_, tasks, kernel);
-    launch(ctx_, padded_slices() / B::lanes, kernel::add_columns<B>{observe(ctx_, columns), observe(ctx_, slice_norms_), tasks, padded_slices()});
+    launch(ctx_, padded_slices() / B::lanes, kernel::reduce_slice_sums<B>{observe(ctx_, columns), observe(ctx_, slice_norms_), tasks, padded_slices()});
     if constexpr (on_device<Context>)
-      launch(ctx_, 1, kernel::add_up<B, kernel::plain_sums<1>>{observe(ctx_, change), tasks, 1, {}, 0, {}, observe(ctx_, *placed_steps_) + (2 * place + 1)});
+      launch(ctx_, 1, kernel::device_reduce<B, kernel::plain_sums<1>>{observe(ctx_, change), tasks, 1, {}, 0, {}, observe(ctx_, *device_steps_) + (2 * place + 1)});
     else
       steps_[static_cast<std::size_t>(place)].change = reduce(ctx_, change);
   }
 
   /// Brings the error up to date: the step of a subset may be left to the back projection of the next one.
-  void settle() {
-    if (!pending_) return;
-    subtract(*pending_->subset, pending_->alpha);
-    pending_.reset();
+  void apply_pending_step() {
+    if (!pending_update_) return;
+    subtract(*pending_update_->subset, pending_update_->alpha);
+    pending_update_.reset();
   }
 
   /// Makes room for the steps of an iteration.
   void begin(index_t subsets) {
     steps_.assign(static_cast<std::size_t>(subsets), {});
-    if constexpr (on_device<Context>) placed_steps_.emplace(ctx_, "steps", 2 * subsets);
+    if constexpr (on_device<Context>) device_steps_.emplace(ctx_, "steps", 2 * subsets);
   }
   /// What the subsets since then did. @throws error when a line search found no finite step.
   std::vector<step> const& steps() {
     if constexpr (on_device<Context>) {
-      fetched const found(ctx_, *placed_steps_);
+      host_copy const found(ctx_, *device_steps_);
       for (std::size_t k = 0; k < steps_.size(); ++k) {
         steps_[k] = {found[2 * static_cast<index_t>(k)], found[2 * static_cast<index_t>(k) + 1]};
         require_step(steps_[k].alpha);
@@ -217,8 +217,8 @@ template <class Context, class Geometry> class vcd_engine {
     float with_data = 0, with_itself = 0;
     if constexpr (B::has_data) {
       auto const product = [](float a, float b) { return static_cast<float>(static_cast<double>(a) * static_cast<double>(b)); };
-      fetched const projection(ctx_, z), data(ctx_, error_);
-      std::optional<fetched<float, Context>> weights;
+      host_copy const projection(ctx_, z), data(ctx_, error_);
+      std::optional<host_copy<float, Context>> weights;
       if (weights_) weights.emplace(ctx_, *weights_);
       for (index_t v = 0; v < shape_.views; ++v)
         for (index_t m = 0; m < shape_.rows; ++m)
@@ -235,12 +235,12 @@ template <class Context, class Geometry> class vcd_engine {
   /// Of the two numbers that every task has left.
   slopes both_sums(temporary<double, Context> const& partial) const {
     if constexpr (!B::has_data) return {};
-    fetched const values(ctx_, partial);
+    host_copy const values(ctx_, partial);
     return {ordered_sum(values, 0, 2), ordered_sum(values, 1, 2)};
   }
   /// Leaves the two sums of every task in `partial`.
   template <class Prior>
-  void find_direction(Prior const& prior, placed_plan<Context> const& plan, temporary<float, Context> const& direction,
+  void find_direction(Prior const& prior, device_plan<Context> const& plan, temporary<float, Context> const& direction,
                       temporary<float, Context> const& curvature, vcd_settings const& o, double c, temporary<double, Context> const& partial) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("direction");
     auto const& g = scan_.geometry();
@@ -254,7 +254,7 @@ template <class Context, class Geometry> class vcd_engine {
       temporary<float, Context> shift(ctx_, "slice shifts", padded);
       std::vector<float> shares(static_cast<std::size_t>(padded));
       std::transform(o.damping.begin(), o.damping.end(), shares.begin(), [](float damping) { return 1 - damping; });
-      table const undamped(ctx_, shares, "undamped share");
+      device_table const undamped(ctx_, shares, "undamped share");
       kernel::vcd_damped_gradient<B, Prior> first{prior, subset, static_cast<float>(c), observe(ctx_, curvature), observe(ctx_, columns), padded};
       first.plan_scratch();
       launch(ctx_, tasks, first);
@@ -265,40 +265,40 @@ template <class Context, class Geometry> class vcd_engine {
   }
 
   /// Room for the sums of a back projection of so many pixels by views; 0 where it does not go by views.
-  index_t floats_by_views([[maybe_unused]] index_t pixels) const {
-    if constexpr (goes_by_views) return P::template parts_by_views<Context>(tables_, shape_, pixels);
+  index_t fused_update_floats([[maybe_unused]] index_t pixels) const {
+    if constexpr (can_fuse_update) return P::template partial_sum_floats<Context>(tables_, shape_, pixels);
     else return 0;
   }
   /// Whether the back projection of so many pixels goes by views, and takes the error's update along.
-  bool by_views(index_t pixels) const {
-    index_t const floats = floats_by_views(pixels);
-    return floats > 0 && parts_ && parts_->size() >= floats;
+  bool fuses_update(index_t pixels) const {
+    index_t const floats = fused_update_floats(pixels);
+    return floats > 0 && partial_sums_ && partial_sums_->size() >= floats;
   }
-  kernel::subtract_kept<B> subtract_kept(kernel::step_length alpha) { return {observe(ctx_, *kept_), observe(ctx_, error_), alpha, shape_}; }
-  template <bool Weighted> kernel::subtract_views<B, Weighted> subtract_views(cursor weights, kernel::step_length alpha) {
+  kernel::axpy_projection<B> axpy_projection(kernel::step_length alpha) { return {observe(ctx_, *projection_), observe(ctx_, error_), alpha, shape_}; }
+  template <bool Weighted> kernel::axpy_epilogue<B, Weighted> axpy_epilogue(cursor weights, kernel::step_length alpha) {
     return {weights, observe(ctx_, error_), alpha.get(), shape_};
   }
   /// A' w e of a subset.
   void back(vcd_subset<Context> const& subset, temporary<float, Context> const& direction) {
-    if constexpr (goes_by_views) {
-      if (by_views(subset.size())) {
+    if constexpr (can_fuse_update) {
+      if (fuses_update(subset.size())) {
         [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-        auto const alpha = pending_ ? pending_->alpha : kernel::step_length{};
+        auto const alpha = pending_update_ ? pending_update_->alpha : kernel::step_length{};
         if constexpr (always_keeps) {
-          P::back_by_views(ctx_, scan_, tables_, subtract_kept(alpha), pending_.has_value(), subset.placed, *parts_, observe(ctx_, direction));
+          P::fused_update_backproject(ctx_, scan_, tables_, axpy_projection(alpha), pending_update_.has_value(), subset.resident_plan, *partial_sums_, observe(ctx_, direction));
         } else {
-          auto const* before = pending_ ? &pending_->subset->placed : nullptr;
+          auto const* before = pending_update_ ? &pending_update_->subset->resident_plan : nullptr;
           with_weights([&](auto weighted, auto w) {
-            P::back_by_views(ctx_, tables_, subtract_views<weighted>(w, alpha), *step_, before, subset.placed, *parts_, observe(ctx_, direction));
+            P::fused_update_backproject(ctx_, tables_, axpy_epilogue<weighted>(w, alpha), *packed_direction_, before, subset.resident_plan, *partial_sums_, observe(ctx_, direction));
           });
         }
-        pending_.reset();
+        pending_update_.reset();
         return;
       }
     }
-    settle();
+    apply_pending_step();
     [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-    P::back_inside(ctx_, scan_, tables_, observe(ctx_, error_), shape_, subset.placed, 1, observe(ctx_, direction));
+    P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, error_), shape_, subset.resident_plan, 1, observe(ctx_, direction));
   }
 
   /// Whether w A d of a subset is kept from the line search to the update, or projected again.
@@ -307,12 +307,12 @@ template <class Context, class Geometry> class vcd_engine {
     else return P::template keeps_projection<Context>(tables_, shape_, pixels);
   }
   /// Puts d where it is projected from, if its projection is not kept.
-  void place_step([[maybe_unused]] vcd_subset<Context> const& subset, [[maybe_unused]] temporary<float, Context> const& direction) {
+  void pack_direction([[maybe_unused]] vcd_subset<Context> const& subset, [[maybe_unused]] temporary<float, Context> const& direction) {
     if constexpr (!always_keeps) {
       if (keeps(subset.size())) return;
-      auto const& plan = subset.placed;
+      auto const& plan = subset.resident_plan;
       launch(ctx_, plan.groups.size(),
-             kernel::place_cylinders<B>{observe(ctx_, direction), observe(ctx_, *step_), observe(ctx_, plan.offsets), shape_, plan.groups.all()});
+             kernel::pack_columns<B>{observe(ctx_, direction), observe(ctx_, *packed_direction_), observe(ctx_, plan.offsets), shape_, plan.groups.all()});
     }
   }
   index_t measuring_tasks([[maybe_unused]] index_t pixels) const {
@@ -324,13 +324,13 @@ template <class Context, class Geometry> class vcd_engine {
   /// w (A d)^2, a sum for every task; w A d may be kept.
   void measure(vcd_subset<Context> const& subset, temporary<float, Context> const& direction, temporary<double, Context> const& partial) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("line search");
-    place_step(subset, direction);
+    pack_direction(subset, direction);
     with_weights([&](auto weighted, auto w) {
       if (keeps(subset.size())) {
-        kernel::measure_views<B, weighted, true> const sink{w, observe(ctx_, partial), shape_};
-        P::forward_inside(ctx_, scan_, tables_, observe(ctx_, direction), subset.placed, observe(ctx_, *kept_), shape_, sink);
+        kernel::squared_norm_epilogue<B, weighted, true> const epilogue{w, observe(ctx_, partial), shape_};
+        P::project_channel_major(ctx_, scan_, tables_, observe(ctx_, direction), subset.resident_plan, observe(ctx_, *projection_), shape_, epilogue);
       } else if constexpr (!always_keeps) {
-        P::forward_list(ctx_, tables_, shape_, *step_, subset.placed, kernel::measure_views<B, weighted, false>{w, observe(ctx_, partial), shape_});
+        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan, kernel::squared_norm_epilogue<B, weighted, false>{w, observe(ctx_, partial), shape_});
       }
     });
   }
@@ -338,9 +338,9 @@ template <class Context, class Geometry> class vcd_engine {
   kernel::step_length search(kernel::vcd_line_search const& formula, temporary<double, Context> const& slopes, temporary<double, Context> const& squares,
                              index_t place) {
     if constexpr (on_device<Context>) {
-      launch(ctx_, 1, kernel::add_up<B, kernel::vcd_line_search>{observe(ctx_, slopes), slopes.size() / 2, 2, observe(ctx_, squares), squares.size(), formula,
-                                                                  observe(ctx_, *placed_steps_) + 2 * place});
-      return {0, placed_steps_->data() + 2 * place};
+      launch(ctx_, 1, kernel::device_reduce<B, kernel::vcd_line_search>{observe(ctx_, slopes), slopes.size() / 2, 2, observe(ctx_, squares), squares.size(), formula,
+                                                                  observe(ctx_, *device_steps_) + 2 * place});
+      return {0, device_steps_->data() + 2 * place};
     } else {
       double alpha = 1;
       auto const [slope, curve] = both_sums(slopes);
@@ -364,15 +364,15 @@ template <class Context, class Geometry> class vcd_engine {
   void subtract([[maybe_unused]] vcd_subset<Context> const& subset, kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
     if (keeps(subset.size())) {
-      launch(ctx_, blocks(), subtract_kept(alpha));
+      launch(ctx_, blocks(), axpy_projection(alpha));
     } else if constexpr (!always_keeps) {
       with_weights([&](auto weighted, auto w) {
-        P::forward_list(ctx_, tables_, shape_, *step_, subset.placed, subtract_views<weighted>(w, alpha));
+        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan, axpy_epilogue<weighted>(w, alpha));
       });
     }
   }
 
-  struct pending_step { vcd_subset<Context> const* subset; kernel::step_length alpha; };
+  struct pending_update { vcd_subset<Context> const* subset; kernel::step_length alpha; };
   Context const& ctx_;
   scan<Geometry> const& scan_;
   view<float, 3> recon_;
@@ -382,11 +382,11 @@ template <class Context, class Geometry> class vcd_engine {
   temporary<float, Context> error_, hessian_;
   temporary<double, Context> slice_norms_;
   std::vector<step> steps_;
-  std::optional<temporary<double, Context>> placed_steps_;  // (subsets, 2): alpha, change
-  std::optional<temporary<float, Context>> weights_, kept_;  // w; w A d of the last line search
-  std::optional<temporary<float, Context>> step_;            // d of the last line search, in the order of its plan, (pixels, chunks * width)
-  std::optional<temporary<float, Context>> parts_;           // of a back projection by views
-  std::optional<pending_step> pending_;                      // what the error has still to lose
+  std::optional<temporary<double, Context>> device_steps_;  // (subsets, 2): alpha, change
+  std::optional<temporary<float, Context>> weights_, projection_;  // w; w A d of the last line search
+  std::optional<temporary<float, Context>> packed_direction_;            // d of the last line search, in the order of its plan, (pixels, chunks * width)
+  std::optional<temporary<float, Context>> partial_sums_;           // of a back projection by views
+  std::optional<pending_update> pending_update_;                      // what the error has still to lose
 };
 
 }  // namespace mbirk::detail

@@ -58,21 +58,21 @@ void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const
   view<float, 3> const volume(metal.data(), image.extents());
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("metal");
-    auto const w = kernel::make_walk(kernel::any_tasks, image, volume);
-    launch(ctx, w.tasks(), kernel::above_threshold<B>{kernel::walk_through(observe(ctx, image, "init_recon", array_role::argument), image),
-                                                      kernel::walk_through(observe(ctx, metal), volume), threshold, w});
+    auto const w = kernel::make_elementwise_range(kernel::any_tasks, image, volume);
+    launch(ctx, w.tasks(), kernel::above_threshold<B>{kernel::make_strided_cursor(observe(ctx, image, "init_recon", array_role::argument), image),
+                                                      kernel::make_strided_cursor(observe(ctx, metal), volume), threshold, w});
   }
-  auto const shape = P::template inside_shape<Context>(s.geometry());
-  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
+  auto const shape = P::template channel_major_shape<Context>(s.geometry());
+  temporary<float, Context> channel_major(ctx, "channel-major sinogram", shape.size());
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
-    typename B::template cursor<float const> const cylinders = observe(ctx, metal);
+    typename B::template cursor<float const> const voxel_columns = observe(ctx, metal);
     auto const plan = plan_mask(s.mask(), volume);
-    P::forward_inside(ctx, s, typename P::template tables<Context>(ctx, s), cylinders, placed_plan<Context>(ctx, plan), observe(ctx, inside), shape,
-                      kernel::keep_views<B>{});
+    P::project_channel_major(ctx, s, typename P::template tables<Context>(ctx, s), voxel_columns, device_plan<Context>(ctx, plan), observe(ctx, channel_major), shape,
+                      kernel::store_epilogue<B>{});
   }
   [[maybe_unused]] auto const guard = ctx.instr.stage("layout");
-  launch(ctx, shape.views, kernel::from_channel_major<B>{observe(ctx, inside), observe(ctx, projection), shape.rows * shape.channels,
+  launch(ctx, shape.views, kernel::from_channel_major<B>{observe(ctx, channel_major), observe(ctx, projection), shape.rows * shape.channels,
                                                          shape.channels, shape});
 }
 
@@ -91,13 +91,13 @@ void gen_weights(context<Exec, Instr> const& ctx, view<float const, 3> sinogram,
   detail::check(ctx, sinogram, sinogram.extents(), "gen_weights", "sinogram", "(views, rows, channels)");
   detail::check(ctx, weights, sinogram.extents(), "gen_weights", "weights", "(views, rows, channels)");
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::weight_operations[static_cast<std::size_t>(type)], sinogram.size()});
-  auto const w = kernel::make_walk(kernel::any_tasks, sinogram, weights);
+  auto const w = kernel::make_elementwise_range(kernel::any_tasks, sinogram, weights);
   if (type == weight_type::unweighted) {
-    auto const out = kernel::walk_through(observe(ctx, weights, "weights", array_role::output), weights);
+    auto const out = kernel::make_strided_cursor(observe(ctx, weights, "weights", array_role::output), weights);
     return launch(ctx, w.tasks(), kernel::unit_weights<B>{out, w});
   }
-  auto const in = kernel::walk_through(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram);
-  auto const out = kernel::walk_through(observe(ctx, weights, "weights", array_role::output), weights);
+  auto const in = kernel::make_strided_cursor(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram);
+  auto const out = kernel::make_strided_cursor(observe(ctx, weights, "weights", array_role::output), weights);
   if (type == weight_type::emission) return launch(ctx, w.tasks(), kernel::emission_weights<B>{in, out, w});
   launch(ctx, w.tasks(), kernel::transmission_weights<B>{in, out, type == weight_type::transmission ? -1.0f : -0.5f, w});
 }
@@ -148,16 +148,16 @@ void gen_weights_mar(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
   temporary<float, Context> projection(ctx, "projection", init_recon ? sinogram.size() : 0);
   if (init_recon) detail::project_metal(ctx, s, *init_recon, decided.metal_threshold, projection);
   [[maybe_unused]] auto const stage = ctx.instr.stage("weights");
-  auto const in = kernel::walk_through(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram);
-  auto const out = kernel::walk_through(observe(ctx, weights, "weights", array_role::output), weights);
+  auto const in = kernel::make_strided_cursor(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram);
+  auto const out = kernel::make_strided_cursor(observe(ctx, weights, "weights", array_role::output), weights);
   float const rest = static_cast<float>(-1 / beta), metal = static_cast<float>(-(1 + gamma) / beta);
   if (init_recon) {
     view<float const, 3> const evidence(projection.data(), sinogram.extents());
-    auto const w = kernel::make_walk(kernel::any_tasks, sinogram, weights, evidence);
-    auto const traces = kernel::walk_through<typename B::template cursor<float const>>(observe(ctx, projection), evidence);
+    auto const w = kernel::make_elementwise_range(kernel::any_tasks, sinogram, weights, evidence);
+    auto const traces = kernel::make_strided_cursor<typename B::template cursor<float const>>(observe(ctx, projection), evidence);
     launch(ctx, w.tasks(), kernel::metal_weights<B, false>{in, traces, out, 0.0f, rest, metal, w});
   } else {
-    auto const w = kernel::make_walk(kernel::any_tasks, sinogram, weights);
+    auto const w = kernel::make_elementwise_range(kernel::any_tasks, sinogram, weights);
     launch(ctx, w.tasks(), kernel::metal_weights<B, true>{in, in, out, decided.metal_threshold, rest, metal, w});
   }
 }

@@ -256,8 +256,8 @@ class recorder {
       f(i, j, over(c));
     });
   }
-  template <class F> real sum(char const* name, index_t extent, F const& f) { return add_up(name, extent, axis_kind::sum, f); }
-  template <class F> real taps(char const* name, index_t extent, F const& f) { return add_up(name, extent, axis_kind::small, f); }
+  template <class F> real sum(char const* name, index_t extent, F const& f) { return device_reduce(name, extent, axis_kind::sum, f); }
+  template <class F> real taps(char const* name, index_t extent, F const& f) { return device_reduce(name, extent, axis_kind::small, f); }
   template <class F> void loop(char const* name, index_t extent, F const& f) {
     bool const inside = open_ >= 0;
     int const a = into_->add_axis(name, extent, inside ? axis_kind::small : axis_kind::sequence);
@@ -293,7 +293,7 @@ class recorder {
   }
   stage& here() { return into_->stages[static_cast<std::size_t>(open_)]; }
 
-  template <class F> real add_up(char const* name, index_t extent, axis_kind kind, F const& f) {
+  template <class F> real device_reduce(char const* name, index_t extent, axis_kind kind, F const& f) {
     if (extent == 0) return real(0.0);
     int const a = into_->add_axis(name, extent, kind);
     node n{op::sum, type::f32, 0, a};

@@ -8,7 +8,7 @@ MBIRK_KERNELS_BEGIN
 namespace mbirk::kernel {
 
 /// Elements of the pack that begins at element k of a line.
-template <class B> MBIRK_INLINE index_t lanes_at(index_t k, index_t length) { return length - k < B::lanes ? length - k : B::lanes; }
+template <class B> MBIRK_INLINE index_t valid_lanes(index_t k, index_t length) { return length - k < B::lanes ? length - k : B::lanes; }
 
 template <class B, class Cursor> MBIRK_INLINE typename B::pack load_lanes(Cursor at, index_t n) {
   return n == B::lanes ? B::load(at) : B::load_partial(at, static_cast<int>(n));
@@ -18,9 +18,9 @@ template <class B, class Cursor> MBIRK_INLINE void store_lanes(Cursor at, typena
   else B::store_partial(at, x, static_cast<int>(n));
 }
 /// x in the first n lanes (all of them for n beyond), 0 in those that are no elements and may not be summed. They must be finite.
-template <class B> MBIRK_INLINE typename B::pack only_lanes(typename B::pack x, index_t n) { return n >= B::lanes ? x : x * B::first_lanes(n); }
+template <class B> MBIRK_INLINE typename B::pack masked(typename B::pack x, index_t n) { return n >= B::lanes ? x : x * B::first_lanes(n); }
 /// x in the first n lanes, `other` in those that are no elements.
-template <class B> MBIRK_INLINE typename B::pack only_lanes(typename B::pack x, typename B::pack other, index_t n) {
+template <class B> MBIRK_INLINE typename B::pack masked(typename B::pack x, typename B::pack other, index_t n) {
   return n == B::lanes ? x : select(B::constant(0) < B::first_lanes(n), x, other);
 }
 
@@ -39,7 +39,7 @@ template <class B, class From, class To> MBIRK_INLINE void copy_padded(From from
 
 /// `length` elements of a line that is padded to whole packs.
 template <class B, class From, class To> MBIRK_INLINE void copy_unpadded(From from, To to, index_t length) {
-  for (index_t k = 0; k < length; k += B::lanes) store_lanes<B>(to + k, B::load(from + k), lanes_at<B>(k, length));
+  for (index_t k = 0; k < length; k += B::lanes) store_lanes<B>(to + k, B::load(from + k), valid_lanes<B>(k, length));
 }
 
 }  // namespace mbirk::kernel

@@ -53,7 +53,7 @@ template <int L> struct native {
   using wide = named_pack<double, L>;
   using sums = wide;
   using real = double;
-  using geometry = native;
+  using index_backend = native;
   template <class T> using cursor = T*;
 
   static pack load(float const*);

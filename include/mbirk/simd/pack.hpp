@@ -166,7 +166,7 @@ template <int L> struct native {
   using wide = doubles<L>;
   using sums = doubles<L>;  ///< sums of data; differs from wide only in the model
   using real = double;
-  using geometry = native;  ///< the backend of weights and indices; differs from the data's only in the model
+  using index_backend = native;  ///< the backend of weights and indices; differs from the data's only in the model
   template <class T> using cursor = T*;
 
   static MBIRK_HOST_INLINE pack load(float const* p) { return pack(read<vector<float, L>>(p)); }

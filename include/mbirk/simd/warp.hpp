@@ -93,7 +93,7 @@ template <class W> struct warp_backend {
   using wide = warp_doubles<W>;
   using sums = warp_doubles<W>;
   using real = double;
-  using geometry = warp_backend;
+  using index_backend = warp_backend;
   template <class T> using cursor = T*;
 
   static MBIRK_INLINE pack load(float const* p) { return pack(p[W::lane()]); }

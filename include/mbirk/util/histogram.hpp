@@ -18,7 +18,7 @@ namespace mbirk::detail {
 /// "sinogram(3, 0, 2) is nan" for the first element with the property: what a message says of an array that is known to have one.
 template <class Context, class Bad>
 std::string first_bad(Context const& ctx, view<float const, 3> const& array, char const* name, Bad const& bad) {
-  fetched_view const v(ctx, array);
+  host_view const v(ctx, array);
   for (index_t i = 0; i < v.extent(0); ++i)
     for (index_t j = 0; j < v.extent(1); ++j)
       for (index_t k = 0; k < v.extent(2); ++k)
@@ -33,7 +33,7 @@ struct number_range {
   bool finite() const noexcept { return !has_nan && std::isfinite(least) && std::isfinite(greatest); }
 };
 
-template <class Context, class In> number_range find_range(Context const& ctx, In const& in, kernel::walk const& w) {
+template <class Context, class In> number_range find_range(Context const& ctx, In const& in, kernel::elementwise_range const& w) {
   using B = typename Context::backend;
   constexpr index_t packs = kernel::array_range<B>::packs;
   temporary<float, Context> partial(ctx, "ranges", w.tasks() * packs * B::lanes);
@@ -41,7 +41,7 @@ template <class Context, class In> number_range find_range(Context const& ctx, I
   number_range r;
   if constexpr (B::has_data) {
     r.least = std::numeric_limits<float>::infinity(), r.greatest = -r.least;
-    fetched const found(ctx, partial);
+    host_copy const found(ctx, partial);
     for (index_t k = 0; k < found.size(); k += packs * B::lanes)
       for (index_t lane = k; lane < k + B::lanes; ++lane) {
         r.least = std::min(r.least, found[lane]);
@@ -89,7 +89,7 @@ template <class Context> class count_tables {
   std::vector<index_t> total() const {
     std::vector<index_t> sum(static_cast<std::size_t>(each_));
     if constexpr (Context::backend::has_data) {
-      fetched const counts(ctx_, memory_);
+      host_copy const counts(ctx_, memory_);
       for (index_t k = 0; k < counts.size(); ++k) sum[static_cast<std::size_t>(k % each_)] += counts[k];
     }
     return sum;
@@ -102,12 +102,12 @@ template <class Context> class count_tables {
 };
 
 template <class Context, class In>
-histogram find_histogram(Context const& ctx, In const& in, kernel::walk const& w, number_range r, int bins) {
+histogram find_histogram(Context const& ctx, In const& in, kernel::elementwise_range const& w, number_range r, int bins) {
   using B = typename Context::backend;
   histogram h;
   h.edges = equal_bins(r, bins);
   count_tables<Context> tables(ctx, "histograms", w.tasks(), bins);
-  table const edges(ctx, h.edges, "edges");
+  device_table const edges(ctx, h.edges, "edges");
   launch(ctx, w.tasks(), kernel::count_bins<B>{in, r.least, r.greatest - r.least, bins, edges.data(), tables.clear(), w});
   h.counts = tables.total();
   return h;
@@ -115,7 +115,7 @@ histogram find_histogram(Context const& ctx, In const& in, kernel::walk const& w
 
 /// The two middle values of the elements >= limit: the same one twice when their number is odd. There must be one, and no NaN.
 /// Three passes whatever the data are.
-template <class Context, class In> std::pair<float, float> find_middle(Context const& ctx, In const& in, kernel::walk const& w, float limit) {
+template <class Context, class In> std::pair<float, float> find_middle(Context const& ctx, In const& in, kernel::elementwise_range const& w, float limit) {
   using B = typename Context::backend;
   count_tables<Context> tables(ctx, "digit counts", w.tasks(), kernel::count_digits<B>::table_size);
   std::uint32_t known[2] = {0, 0};

@@ -27,11 +27,11 @@ void median_filter3d(context<Exec, Instr> const& ctx, view<float const, 3> image
   if (minimum) check(*minimum, "minimum");
   if (maximum) check(*maximum, "maximum");
   [[maybe_unused]] auto const guard = ctx.instr.scope({"median_filter3d", image.size()});
-  kernel::median_window<B> kernel{kernel::walk_through(observe(ctx, image, "image", array_role::argument), image),
-                                  kernel::walk_through(observe(ctx, median, "median", array_role::output), median), {}, {},
+  kernel::median_window<B> kernel{kernel::make_strided_cursor(observe(ctx, image, "image", array_role::argument), image),
+                                  kernel::make_strided_cursor(observe(ctx, median, "median", array_role::output), median), {}, {},
                                   minimum.has_value(), maximum.has_value(), image.extent(0), image.extent(1), image.extent(2)};
-  if (minimum) kernel.minimum = kernel::walk_through(observe(ctx, *minimum, "minimum", array_role::output), *minimum);
-  if (maximum) kernel.maximum = kernel::walk_through(observe(ctx, *maximum, "maximum", array_role::output), *maximum);
+  if (minimum) kernel.minimum = kernel::make_strided_cursor(observe(ctx, *minimum, "minimum", array_role::output), *minimum);
+  if (maximum) kernel.maximum = kernel::make_strided_cursor(observe(ctx, *maximum, "maximum", array_role::output), *maximum);
   kernel.plan_scratch();
   launch(ctx, kernel.tasks(), kernel);
 }

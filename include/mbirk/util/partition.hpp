@@ -59,9 +59,9 @@ class mersenne_twister {
 }  // namespace detail
 
 /// The draws of NumPy's legacy generator after numpy.random.seed(seed): the same numbers in the same order.
-class legacy_random {
+class numpy_random_state {
  public:
-  explicit legacy_random(std::uint32_t seed) : engine_(seed) {}
+  explicit numpy_random_state(std::uint32_t seed) : engine_(seed) {}
 
   /// Uniform in [0, most]; draws nothing when most is 0. A draw keeps the bits below the leading bit of `most` and is repeated while it exceeds it.
   std::uint32_t below(std::uint32_t most) {
@@ -113,9 +113,9 @@ struct pixel_partition {
 
 namespace detail {
 
-template <class Context> using index_backend = typename Context::backend::geometry;
-template <class G> using index_list = typename G::template cursor<std::int32_t>;
-template <class G> using constant_list = typename G::template cursor<std::int32_t const>;
+template <class Context> using index_backend = typename Context::backend::index_backend;
+template <class I> using index_list = typename I::template cursor<std::int32_t>;
+template <class I> using constant_list = typename I::template cursor<std::int32_t const>;
 template <class Context> using index_memory = temporary<std::int32_t, Context>;
 /// Pixel lists steer addresses: they need data under every policy.
 inline constexpr bool always = true;
@@ -127,7 +127,7 @@ inline pixel_partition make_partition(index_t subsets, index_t length) {
     p.indices.resize(static_cast<std::size_t>(subsets * length));
   } catch (std::bad_alloc const&) {
     throw allocation_error("out of memory for a pixel partition of " + std::to_string(subsets) + " x " + std::to_string(length) + " indices",
-                           site::current());
+                           source_location::current());
   }
   return p;
 }
@@ -141,29 +141,29 @@ template <class Context> auto observe_partition(Context const& ctx, pixel_partit
 }
 
 /// a = random permutation of 0 ... n - 1.
-template <class G> void permute(legacy_random& random, index_list<G> a, index_t n) {
-  for (index_t k = 0; k < n; ++k) G::store_value(a + k, static_cast<std::int32_t>(k));
+template <class I> void permute(numpy_random_state& random, index_list<I> a, index_t n) {
+  for (index_t k = 0; k < n; ++k) I::store_value(a + k, static_cast<std::int32_t>(k));
   random.each_swap(n, [&](std::uint32_t i, std::uint32_t j) {
-    std::int32_t const x = G::load_value(a + i), y = G::load_value(a + j);
-    G::store_value(a + i, y), G::store_value(a + j, x);
+    std::int32_t const x = I::load_value(a + i), y = I::load_value(a + j);
+    I::store_value(a + i, y), I::store_value(a + j, x);
   });
 }
 
 /// Sorts a row whose first `sorted` entries already ascend: the few others are sorted aside (in registers or first-level cache: one load each is
 /// counted, compares are not) and merged from the end.
-template <class G> void sort_tail(index_list<G> row, index_t sorted, index_t length, std::vector<std::int32_t>& tail) {
+template <class I> void sort_tail(index_list<I> row, index_t sorted, index_t length, std::vector<std::int32_t>& tail) {
   tail.clear();
-  for (index_t k = sorted; k < length; ++k) tail.push_back(G::load_value(row + k));
+  for (index_t k = sorted; k < length; ++k) tail.push_back(I::load_value(row + k));
   std::sort(tail.begin(), tail.end());
   for (index_t at = length; !tail.empty();) {
     if (sorted > 0) {
-      std::int32_t const before = G::load_value(row + (sorted - 1));
+      std::int32_t const before = I::load_value(row + (sorted - 1));
       if (before > tail.back()) {
-        G::store_value(row + --at, before), --sorted;
+        I::store_value(row + --at, before), --sorted;
         continue;
       }
     }
-    G::store_value(row + --at, tail.back()), tail.pop_back();
+    I::store_value(row + --at, tail.back()), tail.pop_back();
   }
 }
 
@@ -171,14 +171,14 @@ template <class G> void sort_tail(index_list<G> row, index_t sorted, index_t len
 /// leaves every row sorted, which is several times faster than sorting. Only the repeats at the end are merged in.
 template <class Context>
 pixel_partition random_partition(Context const& ctx, char const* operation, constant_list<index_backend<Context>> list, index_t count,
-                                 index_t num_subsets, legacy_random& random, array_role role = array_role::output) {
-  using G = index_backend<Context>;
+                                 index_t num_subsets, numpy_random_state& random, array_role role = array_role::output) {
+  using I = index_backend<Context>;
   index_t const subsets = std::min(num_subsets, count), length = ceil_div(count, subsets), repeats = subsets * length - count;
   auto p = make_partition(subsets, length);
   warn_of_subsets(p, operation, num_subsets, count);
   auto const out = observe_partition(ctx, p, role);
   if (subsets == 1) {
-    for (index_t k = 0; k < count; ++k) G::store_value(out + k, G::load_value(list + k));
+    for (index_t k = 0; k < count; ++k) I::store_value(out + k, I::load_value(list + k));
     return p;
   }
   index_t const sources = std::min(count, (subsets - 1) * length);  // pixels that may be repeated: those outside the last row
@@ -189,32 +189,32 @@ pixel_partition random_partition(Context const& ctx, char const* operation, cons
   auto const next = observe(ctx, next_memory);
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("shuffle");
-    permute<G>(random, order, count);
-    if (repeats > 0) permute<G>(random, chosen, sources);
+    permute<I>(random, order, count);
+    if (repeats > 0) permute<I>(random, chosen, sources);
     else random.each_swap(sources, [](std::uint32_t, std::uint32_t) {});  // MBIRJAX draws them even when none is needed
   }
   [[maybe_unused]] auto const guard = ctx.instr.stage("subsets");
   for (index_t s = 0; s < subsets; ++s) {
-    G::store_value(next + s, s * length);
+    I::store_value(next + s, s * length);
     index_t const end = std::min(count, (s + 1) * length);
-    for (index_t t = s * length; t < end; ++t) G::store_value(subset_of + G::load_value(order + t), static_cast<std::int32_t>(s));
+    for (index_t t = s * length; t < end; ++t) I::store_value(subset_of + I::load_value(order + t), static_cast<std::int32_t>(s));
   }
   for (index_t k = 0; k < count; ++k) {
-    auto const to = next + G::load_value(subset_of + k);
-    index_t const at = G::load_value(to);
-    G::store_value(out + at, G::load_value(list + k));
-    G::store_value(to, at + 1);
+    auto const to = next + I::load_value(subset_of + k);
+    index_t const at = I::load_value(to);
+    I::store_value(out + at, I::load_value(list + k));
+    I::store_value(to, at + 1);
   }
   for (index_t k = 0; k < repeats; ++k)
-    G::store_value(out + (count + k), G::load_value(list + G::load_value(order + G::load_value(chosen + k))));
+    I::store_value(out + (count + k), I::load_value(list + I::load_value(order + I::load_value(chosen + k))));
   std::vector<std::int32_t> tail;
-  for (index_t s = count / length; s < subsets; ++s) sort_tail<G>(out + s * length, std::max<index_t>(count - s * length, 0), length, tail);
+  for (index_t s = count / length; s < subsets; ++s) sort_tail<I>(out + s * length, std::max<index_t>(count - s * length, 0), length, tail);
   return p;
 }
 
 /// A mask under watch.
-template <class G> struct watched_mask {
-  typename G::template cursor<std::uint8_t const> inside{};
+template <class I> struct watched_mask {
+  typename I::template cursor<std::uint8_t const> inside{};
   index_t rows = 0, cols = 0;
 };
 template <class Context>
@@ -222,27 +222,27 @@ watched_mask<index_backend<Context>> observe_mask(Context const& ctx, std::vecto
   return {observe(ctx, mask.data(), {"mask", array_role::argument, static_cast<index_t>(mask.size())}), rows, cols};
 }
 
-template <class G> void list_pixels(watched_mask<G> const& mask, index_list<G> list) {
+template <class I> void list_pixels(watched_mask<I> const& mask, index_list<I> list) {
   for (index_t p = 0, k = 0; p < mask.rows * mask.cols; ++p)
-    if (G::load_value(mask.inside + p)) G::store_value(list + k++, static_cast<std::int32_t>(p));
+    if (I::load_value(mask.inside + p)) I::store_value(list + k++, static_cast<std::int32_t>(p));
 }
 
 /// The random partition of the pixels inside a mask.
 template <class Context>
 pixel_partition random_partition(Context const& ctx, char const* operation, watched_mask<index_backend<Context>> const& mask, index_t count,
-                                 index_t num_subsets, legacy_random& random) {
-  using G = index_backend<Context>;
+                                 index_t num_subsets, numpy_random_state& random) {
+  using I = index_backend<Context>;
   index_memory<Context> const memory(ctx, "pixel list", count, always);
   auto const list = observe(ctx, memory);
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("list");
-    list_pixels<G>(mask, list);
+    list_pixels<I>(mask, list);
   }
-  return random_partition(ctx, operation, constant_list<G>(list), count, num_subsets, random);
+  return random_partition(ctx, operation, constant_list<I>(list), count, num_subsets, random);
 }
 
 /// Bad input of the operations.
-inline void check_partition(char const* operation, index_t pixels, index_t num_subsets, site w = site::current()) {
+inline void check_partition(char const* operation, index_t pixels, index_t num_subsets, source_location w = source_location::current()) {
   constexpr index_t most = std::numeric_limits<std::int32_t>::max();
   require(num_subsets >= 1 && num_subsets <= most, [&] {
     return std::string(operation) + ": num_subsets is " + std::to_string(num_subsets) + ", expected 1 to " + std::to_string(most);
@@ -251,7 +251,7 @@ inline void check_partition(char const* operation, index_t pixels, index_t num_s
 }
 /// @return the number of pixels inside the mask.
 inline index_t check_partition(char const* operation, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t num_subsets,
-                               site w = site::current()) {
+                               source_location w = source_location::current()) {
   constexpr index_t most = std::numeric_limits<std::int32_t>::max();
   require<shape_error>(rows >= 0 && cols >= 0 && rows <= most && cols <= most && rows * cols == static_cast<index_t>(mask.size()), [&] {
     return std::string(operation) + ": the mask has " + std::to_string(mask.size()) + " pixels, expected rows * cols = " + std::to_string(rows) +
@@ -269,7 +269,7 @@ inline index_t check_partition(char const* operation, std::vector<std::uint8_t> 
 /// Where a function without a context runs.
 /// gen_pixel_partition of a list. Inside an algorithm neither the list nor the partition comes from outside: both roles are temporary then.
 template <class Context>
-pixel_partition list_partition(Context const& ctx, std::span<std::int32_t const> pixels, index_t num_subsets, legacy_random& random, array_role list_role,
+pixel_partition list_partition(Context const& ctx, std::span<std::int32_t const> pixels, index_t num_subsets, numpy_random_state& random, array_role list_role,
                                array_role role) {
   constexpr char const* name = "gen_pixel_partition";
   auto const count = static_cast<index_t>(pixels.size());
@@ -292,12 +292,12 @@ inline context<exec::host, instrument::none> plain_context() { return {exec::hos
 ///
 /// @param mask         (rows, cols), nonzero inside the region of reconstruction.
 /// @param num_subsets  more than there are pixels: as many as there are, and a warning in the result.
-/// @param random       `legacy_random random(seed)` for the partition that MBIRJAX draws after numpy.random.seed(seed); it moves on.
+/// @param random       `numpy_random_state random(seed)` for the partition that MBIRJAX draws after numpy.random.seed(seed); it moves on.
 /// @throws shape_error for a mask of another size, parameter_error for no pixel or num_subsets < 1, allocation_error.
 /// Cost: about 2 P draws, 4 passes over lists of P pixels; serial (the draws are one sequence). Source: MBIRJAX 0.7.3.
 template <execution_policy Exec, instrumentation_policy Instr>
 pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
-                                    index_t num_subsets, legacy_random& random) {
+                                    index_t num_subsets, numpy_random_state& random) {
   index_t const pixels = detail::check_partition("gen_pixel_partition", mask, rows, cols, num_subsets);
   [[maybe_unused]] auto const guard = ctx.instr.scope({"gen_pixel_partition", pixels});
   return detail::random_partition(ctx, "gen_pixel_partition", detail::observe_mask(ctx, mask, rows, cols), pixels, num_subsets, random);
@@ -307,14 +307,14 @@ pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::vector
 /// @throws parameter_error when the list is empty or does not ascend, or num_subsets < 1.
 template <execution_policy Exec, instrumentation_policy Instr>
 pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::span<std::int32_t const> pixels, index_t num_subsets,
-                                    legacy_random& random) {
+                                    numpy_random_state& random) {
   return detail::list_partition(ctx, pixels, num_subsets, random, array_role::argument, array_role::output);
 }
-inline pixel_partition gen_pixel_partition(std::span<std::int32_t const> pixels, index_t num_subsets, legacy_random& random) {
+inline pixel_partition gen_pixel_partition(std::span<std::int32_t const> pixels, index_t num_subsets, numpy_random_state& random) {
   return gen_pixel_partition(detail::plain_context(), pixels, num_subsets, random);
 }
 inline pixel_partition gen_pixel_partition(std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t num_subsets,
-                                           legacy_random& random) {
+                                           numpy_random_state& random) {
   return gen_pixel_partition(detail::plain_context(), mask, rows, cols, num_subsets, random);
 }
 

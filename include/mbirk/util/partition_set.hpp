@@ -18,17 +18,17 @@ namespace mbirk {
 namespace detail {
 
 /// Labels that repeat over the grid: pixel (i, j) has the label at (i mod rows, j mod cols).
-template <class G> struct label_tile {
-  constant_list<G> labels{};
+template <class I> struct label_tile {
+  constant_list<I> labels{};
   index_t rows = 0, cols = 0, count = 0;  ///< labels are 0 ... count - 1
 };
 
 /// f(pixel, label) for the pixels inside the mask, ascending.
-template <class G, class F> void each_labelled_pixel(watched_mask<G> const& mask, label_tile<G> const& tile, F const& f) {
+template <class I, class F> void each_labelled_pixel(watched_mask<I> const& mask, label_tile<I> const& tile, F const& f) {
   for (index_t i = 0, down = 0; i < mask.rows; ++i) {
     for (index_t j = 0, across = 0; j < mask.cols; ++j) {
       index_t const pixel = i * mask.cols + j;
-      if (G::load_value(mask.inside + pixel)) f(static_cast<std::int32_t>(pixel), G::load_value(tile.labels + (down * tile.cols + across)));
+      if (I::load_value(mask.inside + pixel)) f(static_cast<std::int32_t>(pixel), I::load_value(tile.labels + (down * tile.cols + across)));
       if (++across == tile.cols) across = 0;
     }
     if (++down == tile.rows) down = 0;
@@ -43,17 +43,17 @@ enum class row_order { ascending, repeats_last };
 template <class Context>
 std::optional<pixel_partition> labelled_partition(Context const& ctx, watched_mask<index_backend<Context>> const& mask,
                                                   label_tile<index_backend<Context>> const& tile, empty_labels empty, row_order order,
-                                                  legacy_random& random) {
-  using G = index_backend<Context>;
+                                                  numpy_random_state& random) {
+  using I = index_backend<Context>;
   temporary<index_t, Context> const size_memory(ctx, "subset sizes", tile.count, always), next_memory(ctx, "next of a label", tile.count, always);
   auto const sizes = observe(ctx, size_memory), next = observe(ctx, next_memory);
   index_t subsets = 0, least = std::numeric_limits<index_t>::max(), most = 0;
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("count");
-    for (index_t s = 0; s < tile.count; ++s) G::store_value(sizes + s, index_t{0});
-    each_labelled_pixel(mask, tile, [&](std::int32_t, std::int32_t label) { G::store_value(sizes + label, G::load_value(sizes + label) + 1); });
+    for (index_t s = 0; s < tile.count; ++s) I::store_value(sizes + s, index_t{0});
+    each_labelled_pixel(mask, tile, [&](std::int32_t, std::int32_t label) { I::store_value(sizes + label, I::load_value(sizes + label) + 1); });
     for (index_t s = 0; s < tile.count; ++s) {
-      index_t const size = G::load_value(sizes + s);
+      index_t const size = I::load_value(sizes + s);
       if (size == 0) continue;
       ++subsets, least = std::min(least, size), most = std::max(most, size);
     }
@@ -64,32 +64,32 @@ std::optional<pixel_partition> labelled_partition(Context const& ctx, watched_ma
   auto p = make_partition(subsets, most);
   auto const out = observe_partition(ctx, p);
   for (index_t s = 0, k = 0; s < tile.count; ++s) {
-    index_t const size = G::load_value(sizes + s);
+    index_t const size = I::load_value(sizes + s);
     if (size == 0) continue;
-    G::store_value(next + s, k * most);
-    G::store_value(sizes + k++, size);  // only subsets with pixels from here on
+    I::store_value(next + s, k * most);
+    I::store_value(sizes + k++, size);  // only subsets with pixels from here on
   }
   each_labelled_pixel(mask, tile, [&](std::int32_t pixel, std::int32_t label) {
-    index_t const at = G::load_value(next + label);
-    G::store_value(out + at, pixel);
-    G::store_value(next + label, at + 1);
+    index_t const at = I::load_value(next + label);
+    I::store_value(out + at, pixel);
+    I::store_value(next + label, at + 1);
   });
 
   index_memory<Context> const repeats_memory(ctx, "random repeats", most - least + 1, always);
   auto const chosen = observe(ctx, repeats_memory);  // one more than used, as MBIRJAX draws them
   auto const last = static_cast<std::uint32_t>(least - 1);
-  for (index_t k = 0; k <= most - least; ++k) G::store_value(chosen + k, static_cast<std::int32_t>(random.below(last)));
+  for (index_t k = 0; k <= most - least; ++k) I::store_value(chosen + k, static_cast<std::int32_t>(random.below(last)));
   for (index_t s = 0; s < subsets; ++s) {
-    index_t const size = G::load_value(sizes + s);
+    index_t const size = I::load_value(sizes + s);
     for (index_t k = 0; k < most - size; ++k) {
-      index_t const from = (s + 1 + k) % subsets * most + G::load_value(chosen + k);
-      G::store_value(out + (s * most + size + k), G::load_value(out + from));
+      index_t const from = (s + 1 + k) % subsets * most + I::load_value(chosen + k);
+      I::store_value(out + (s * most + size + k), I::load_value(out + from));
     }
   }
   if (order == row_order::repeats_last) return p;
   // Rows are sorted last: until then the first pixels of every row must be its own.
   std::vector<std::int32_t> tail;
-  for (index_t s = 0; s < subsets; ++s) sort_tail<G>(out + s * most, G::load_value(sizes + s), most, tail);
+  for (index_t s = 0; s < subsets; ++s) sort_tail<I>(out + s * most, I::load_value(sizes + s), most, tail);
   return p;
 }
 
@@ -97,7 +97,7 @@ std::optional<pixel_partition> labelled_partition(Context const& ctx, watched_ma
 template <class Context>
 label_tile<index_backend<Context>> blue_noise_labels(Context const& ctx, index_memory<Context> const& memory, index_t rows, index_t cols,
                                                      index_t count) {
-  using G = index_backend<Context>;
+  using I = index_backend<Context>;
   [[maybe_unused]] auto const guard = ctx.instr.stage("labels");
   auto const text = observe(ctx, blue_noise_text, {"blue noise", array_role::temporary, static_cast<index_t>(sizeof blue_noise_text)});
   auto const labels = observe(ctx, memory);
@@ -105,8 +105,8 @@ label_tile<index_backend<Context>> blue_noise_labels(Context const& ctx, index_m
   for (index_t i = 0; i < rows; ++i)
     for (index_t j = 0; j < cols; ++j) {
       auto const at = text + 3 * (i * blue_noise_side + j);
-      int const rank = blue_noise_value(G::load_value(at), G::load_value(at + 1), G::load_value(at + 2));
-      G::store_value(labels + (i * cols + j), static_cast<std::int32_t>(rank / width));  // a quotient, not a product: ties go by its rounding
+      int const rank = blue_noise_value(I::load_value(at), I::load_value(at + 1), I::load_value(at + 2));
+      I::store_value(labels + (i * cols + j), static_cast<std::int32_t>(rank / width));  // a quotient, not a product: ties go by its rounding
     }
   return {labels, rows, cols, count};
 }
@@ -120,7 +120,7 @@ label_tile<index_backend<Context>> blue_noise_labels(Context const& ctx, index_m
 /// Parameters and errors as `gen_pixel_partition`. Cost: two passes over the mask, few draws. Source: MBIRJAX 0.7.3.
 template <execution_policy Exec, instrumentation_policy Instr>
 pixel_partition gen_pixel_partition_blue_noise(context<Exec, Instr> const& ctx, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
-                                               index_t num_subsets, legacy_random& random) {
+                                               index_t num_subsets, numpy_random_state& random) {
   using Context = context<Exec, Instr>;
   constexpr char const* name = "gen_pixel_partition_blue_noise";
   index_t const pixels = detail::check_partition(name, mask, rows, cols, num_subsets);
@@ -136,7 +136,7 @@ pixel_partition gen_pixel_partition_blue_noise(context<Exec, Instr> const& ctx, 
   return detail::random_partition(ctx, name, watched, pixels, num_subsets, random);
 }
 inline pixel_partition gen_pixel_partition_blue_noise(std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t num_subsets,
-                                                      legacy_random& random) {
+                                                      numpy_random_state& random) {
   return gen_pixel_partition_blue_noise(detail::plain_context(), mask, rows, cols, num_subsets, random);
 }
 
@@ -148,9 +148,9 @@ inline pixel_partition gen_pixel_partition_blue_noise(std::vector<std::uint8_t> 
 /// Parameters and errors as `gen_pixel_partition`. Cost: two passes over the mask, few draws. Source: MBIRJAX 0.7.3.
 template <execution_policy Exec, instrumentation_policy Instr>
 pixel_partition gen_pixel_partition_grid(context<Exec, Instr> const& ctx, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
-                                         index_t num_subsets, legacy_random& random) {
+                                         index_t num_subsets, numpy_random_state& random) {
   using Context = context<Exec, Instr>;
-  using G = detail::index_backend<Context>;
+  using I = detail::index_backend<Context>;
   constexpr char const* name = "gen_pixel_partition_grid";
   index_t const pixels = detail::check_partition(name, mask, rows, cols, num_subsets);
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, pixels});
@@ -160,20 +160,20 @@ pixel_partition gen_pixel_partition_grid(context<Exec, Instr> const& ctx, std::v
     random.each_swap(labels, [](std::uint32_t, std::uint32_t) {});  // drawn before anything is known to be wrong
     auto p = detail::make_partition(pixels, 1);
     detail::warn_of_subsets(p, name, labels, pixels);
-    detail::list_pixels<G>(watched, detail::observe_partition(ctx, p));
+    detail::list_pixels<I>(watched, detail::observe_partition(ctx, p));
     return p;
   }
   detail::index_memory<Context> const memory(ctx, "labels", labels, detail::always);
   auto const tile = observe(ctx, memory);
   {
     [[maybe_unused]] auto const stage = ctx.instr.stage("labels");
-    detail::permute<G>(random, tile, labels);
+    detail::permute<I>(random, tile, labels);
   }
-  return *detail::labelled_partition(ctx, watched, detail::label_tile<G>{tile, side, side, labels}, detail::empty_labels::dropped,
+  return *detail::labelled_partition(ctx, watched, detail::label_tile<I>{tile, side, side, labels}, detail::empty_labels::dropped,
                                      detail::row_order::repeats_last, random);
 }
 inline pixel_partition gen_pixel_partition_grid(std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t num_subsets,
-                                                legacy_random& random) {
+                                                numpy_random_state& random) {
   return gen_pixel_partition_grid(detail::plain_context(), mask, rows, cols, num_subsets, random);
 }
 
@@ -182,7 +182,7 @@ namespace detail {
 /// gen_set_of_pixel_partitions, with the roles of list_partition.
 template <class Context>
 std::vector<pixel_partition> partition_set(Context const& ctx, std::span<std::int32_t const> pixels, std::span<index_t const> granularity,
-                                           legacy_random& random, array_role list_role, array_role role) {
+                                           numpy_random_state& random, array_role list_role, array_role role) {
   [[maybe_unused]] auto const guard = ctx.instr.scope({"gen_set_of_pixel_partitions", static_cast<index_t>(pixels.size())});
   std::vector<pixel_partition> set;
   set.reserve(granularity.size());
@@ -197,11 +197,11 @@ std::vector<pixel_partition> partition_set(Context const& ctx, std::span<std::in
 /// @throws as `gen_pixel_partition`.
 template <execution_policy Exec, instrumentation_policy Instr>
 std::vector<pixel_partition> gen_set_of_pixel_partitions(context<Exec, Instr> const& ctx, std::span<std::int32_t const> pixels,
-                                                         std::span<index_t const> granularity, legacy_random& random) {
+                                                         std::span<index_t const> granularity, numpy_random_state& random) {
   return detail::partition_set(ctx, pixels, granularity, random, array_role::argument, array_role::output);
 }
 inline std::vector<pixel_partition> gen_set_of_pixel_partitions(std::span<std::int32_t const> pixels, std::span<index_t const> granularity,
-                                                                legacy_random& random) {
+                                                                numpy_random_state& random) {
   return gen_set_of_pixel_partitions(detail::plain_context(), pixels, granularity, random);
 }
 

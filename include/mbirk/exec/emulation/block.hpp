@@ -32,13 +32,13 @@ class pipe {
  public:
   explicit pipe(int id) noexcept : id_(id) {}
   /// n elements. Places and sizes are multiples of 16 bytes. The place is refilled only after a sync that follows its last use.
-  template <class T> void fetch(place<T> to, T const* source, int n, site where = site::current()) const {
+  template <class T> void copy_async(place<T> to, T const* source, int n, source_location where = source_location::current()) const {
     if (n < 0) running->fail(where, "copies %d elements", n);
-    running->fetch(id_, {reinterpret_cast<std::byte*>(to.at), reinterpret_cast<std::byte const*>(source), static_cast<std::size_t>(n) * sizeof(T),
+    running->copy_async(id_, {reinterpret_cast<std::byte*>(to.at), reinterpret_cast<std::byte const*>(source), static_cast<std::size_t>(n) * sizeof(T),
                          shadow::step(sizeof(T)), where}, to.room * sizeof(T));
   }
   /// Until the oldest copy is there for this thread; a sync after it makes it visible to all.
-  void wait(site where = site::current()) const { running->wait(id_, where); }
+  void wait(source_location where = source_location::current()) const { running->wait(id_, where); }
 
  private:
   int id_;
@@ -52,7 +52,7 @@ template <int Threads> class block {
   template <class T, int... N> using tile = emulation::tile<T, N...>;
   template <int Stages> using pipe_storage = emulation::pipe_storage<Stages>;
 
-  explicit block(machine& m) : rank_(m.rank()), index_(m.index()) {}
+  explicit block(block_emulator& m) : rank_(m.rank()), index_(m.index()) {}
 
   int rank() const noexcept { return rank_; }
   static constexpr int size() noexcept { return Threads; }
@@ -60,19 +60,19 @@ template <int Threads> class block {
   int warp_rank() const noexcept { return rank_ / warp_lanes; }
   emulation::warp warp() const noexcept { return {}; }
 
-  void sync(site where = site::current()) const { running->sync(where); }
+  void sync(source_location where = source_location::current()) const { running->sync(where); }
 
   /// Adds x and returns what was there before.
   template <class T> T atomic_add(T& global, std::type_identity_t<T> x) const { return std::atomic_ref<T>(global).fetch_add(x, std::memory_order_relaxed); }
   template <class T> T atomic_add(element<T> shared, std::type_identity_t<T> x) const {
-    machine::hidden const h(*running);
+    block_emulator::hidden const h(*running);
     return atomic_add(shared.atomically(), x);
   }
 
   /// Of memory that nobody writes during the launch.
   template <class T> T load(T const& global) const noexcept { return global; }
   /// N elements at once, from an address that is a multiple of their size.
-  template <int N, class T> vec<std::remove_const_t<T>, N> load_vec(T* global, site where = site::current()) const {
+  template <int N, class T> vec<std::remove_const_t<T>, N> load_vec(T* global, source_location where = source_location::current()) const {
     using vector = vec<std::remove_const_t<T>, N>;
     if (reinterpret_cast<std::uintptr_t>(global) % alignof(vector) != 0) [[unlikely]] {
       running->fail(where, "load_vec<%d> from an address that is not a multiple of %zu", N, alignof(vector));
@@ -82,10 +82,10 @@ template <int Threads> class block {
     return v;
   }
 
-  template <class T> T uniform(T x, site where = site::current()) const { return warp().uniform(x, where); }
+  template <class T> T uniform(T x, source_location where = source_location::current()) const { return warp().uniform(x, where); }
 
   /// n elements at `offset` bytes into the shared memory whose size was given at launch.
-  template <class T> dynamic_tile<T> dynamic(int offset, int n, site where = site::current()) const {
+  template <class T> dynamic_tile<T> dynamic(int offset, int n, source_location where = source_location::current()) const {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>, "shared memory holds plain values");
     auto const [memory, bytes] = dynamic_memory();
     if (offset < 0 || n < 0 || static_cast<std::size_t>(offset) + static_cast<std::size_t>(n) * sizeof(T) > bytes) [[unlikely]] {
@@ -98,14 +98,14 @@ template <int Threads> class block {
   }
 
   template <int Stages> pipe open(pipe_storage<Stages>& storage) const {
-    machine::hidden const h(*running);
+    block_emulator::hidden const h(*running);
     return pipe(running->open_pipe(&storage, Stages));
   }
 
  private:
   struct memory_range { std::byte* memory; std::size_t bytes; };
   static memory_range dynamic_memory() {
-    machine::hidden const h(*running);
+    block_emulator::hidden const h(*running);
     return {running->dynamic_memory(), running->dynamic_bytes()};
   }
   int rank_;

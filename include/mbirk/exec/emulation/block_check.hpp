@@ -13,7 +13,7 @@
 namespace mbirk::exec::emulation {
 
 /// Notes "block (x, y, z), thread r: ..." Texts are made here, not by the callers, whose frames may be left behind.
-inline void machine::report_line(site where, site other, char const* format, std::va_list arguments) {
+inline void block_emulator::report_line(source_location where, source_location other, char const* format, std::va_list arguments) {
   if (found_.full() || found_.knows(where, other)) return;
   char text[2048];
   int n = std::snprintf(text, sizeof text, "block (%d, %d, %d), thread %d: ", index_.x, index_.y, index_.z, rank_);
@@ -21,14 +21,14 @@ inline void machine::report_line(site where, site other, char const* format, std
   note(where, other, text);
 }
 
-inline void machine::report(site where, site other, char const* format, ...) {
+inline void block_emulator::report(source_location where, source_location other, char const* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
   report_line(where, other, format, arguments);
   va_end(arguments);
 }
 
-inline void machine::fail(site where, char const* format, ...) {
+inline void block_emulator::fail(source_location where, char const* format, ...) {
   hidden const h(*this);
   std::va_list arguments;
   va_start(arguments, format);
@@ -38,7 +38,7 @@ inline void machine::fail(site where, char const* format, ...) {
 }
 
 /// No thread can go on: tells where they are.
-inline void machine::stuck() {
+inline void block_emulator::stuck() {
   [&] {
     std::list<waiting> groups;  // its sort is stable
     for (waiting const& w : waiting_) {
@@ -75,13 +75,13 @@ inline void machine::stuck() {
       else text += std::string(count == 1 ? "is" : "are") + " in " + name_of(g.what) + " at " + g.where.file + ":" + std::to_string(g.where.line) + ".";
     }
     waiting const& second = *std::next(groups.begin(), groups.size() > 1 ? 1 : 0);
-    site const other = second.what != wait_kind::ended ? second.where : site{"", 0};
+    source_location const other = second.what != wait_kind::ended ? second.where : source_location{"", 0};
     note(groups.front().where, other, text.c_str());
   }();  // a scope that ends before the thread is left
   leave();
 }
 
-inline void machine::watch(void const* at, std::size_t size, access what, site where) {
+inline void block_emulator::watch(void const* at, std::size_t size, access what, source_location where) {
   hidden const h(*this);
   int const n = job_.options.preempt;
   if (n > 0 && --preempt_left_ <= 0) {
@@ -102,7 +102,7 @@ inline void machine::watch(void const* at, std::size_t size, access what, site w
 
 inline char const* verb(access a) noexcept { return a == access::read ? "reads" : a == access::write ? "writes" : "adds atomically"; }
 
-inline void machine::check(void const* at, std::size_t size, access what, site where) {
+inline void block_emulator::check(void const* at, std::size_t size, access what, source_location where) {
   auto const first = static_cast<std::size_t>(static_cast<std::byte const*>(at) - arena_.get());
   moment const m = now();
   std::size_t const step = shadow::step(size);
@@ -120,7 +120,7 @@ inline void machine::check(void const* at, std::size_t size, access what, site w
   }
 }
 
-inline void machine::report_race(std::size_t offset, access what, site where, trail const& earlier, access then) {
+inline void block_emulator::report_race(std::size_t offset, access what, source_location where, trail const& earlier, access then) {
   char who[32] = "another thread";
   if (earlier.rank != rank_) std::snprintf(who, sizeof who, "thread %d", earlier.rank);
   report(where, earlier.last(), "race: %s byte %zu of shared memory, which %s %s at %s:%d, and no barrier orders the two", verb(what), offset, who, verb(then),
@@ -128,7 +128,7 @@ inline void machine::report_race(std::size_t offset, access what, site where, tr
 }
 
 /// A word that an asynchronous copy fills belongs to threads that waited for it, and to all after a barrier that follows somebody's wait.
-inline void machine::check_copy(shadow_cell& cell, access what, site where) {
+inline void block_emulator::check_copy(shadow_cell& cell, access what, source_location where) {
   auto const* const mark = copies_.find(cell.copy);
   if (!mark) {
     cell.copy = 0;
@@ -137,16 +137,16 @@ inline void machine::check_copy(shadow_cell& cell, access what, site where) {
   async_pipe const& p = copies_[mark->pipe];
   if (mark->copy < p.published) cell.copy = 0;
   else if (mark->copy >= p.waited[static_cast<std::size_t>(rank_)]) {
-    site const copy = p.copies[mark->copy].where;
+    source_location const copy = p.copies[mark->copy].where;
     report(where, copy, "race: %s shared memory that the copy at %s:%d fills, without having waited for it", verb(what), copy.file, copy.line);
   }
 }
 
-inline void machine::fetch(int pipe, async_copy const& copy, std::size_t room) {
+inline void block_emulator::copy_async(int pipe, async_copy const& copy, std::size_t room) {
   hidden const h(*this);
   async_pipe& p = copies_[pipe];
   auto const r = static_cast<std::size_t>(rank_);
-  std::size_t const k = p.fetched[r];
+  std::size_t const k = p.issued[r];
   if (k - p.waited[r] >= p.stages) fail(copy.where, "fetches a copy while %zu are outstanding, as many as the pipe has stages", p.stages);
   if (copy.bytes > room) fail(copy.where, "copies %zu bytes to a place that has only %zu up to the end of its tile", copy.bytes, room);
   auto const aligned = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
@@ -155,15 +155,15 @@ inline void machine::fetch(int pipe, async_copy const& copy, std::size_t room) {
   if (copy.bytes % 16 != 0) fail(copy.where, "copies %zu bytes, which is not a multiple of 16", copy.bytes);
   if (k == p.copies.size()) p.copies.push_back(copy);
   else if (!p.copies[k].same_arguments(copy)) {
-    site const other = p.copies[k].where;
+    source_location const other = p.copies[k].where;
     fail(copy.where, "the arguments of a copy differ from those of another thread at %s:%d", other.file, other.line);
   }
-  p.fetched[r] = k + 1;
+  p.issued[r] = k + 1;
   if (rank_ == 0) issue(pipe, k);
 }
 
 /// By thread 0.
-inline void machine::issue(int pipe, std::size_t k) {
+inline void block_emulator::issue(int pipe, std::size_t k) {
   async_pipe& p = copies_[pipe];
   p.copies[k].issued = true;
   if (job_.options.check_races) mark_copy(pipe, k);
@@ -180,9 +180,9 @@ inline void machine::issue(int pipe, std::size_t k) {
   }
 }
 
-/// For ThreadSanitizer the copy is a thread's of its own, which comes after the fetch and before the waits, and after no barrier.
+/// For ThreadSanitizer the copy is a thread's of its own, which comes after copy_async and before the waits, and after no barrier.
 /// With the machine's own check on, it sees nothing.
-__attribute__((no_sanitize("thread"))) inline void machine::land(async_pipe& p, std::size_t k) {
+__attribute__((no_sanitize("thread"))) inline void block_emulator::land(async_pipe& p, std::size_t k) {
   if constexpr (thread_sanitizer) {
     if (!job_.options.check_races) {
       async_copy& copy = p.copies[k];
@@ -199,7 +199,7 @@ __attribute__((no_sanitize("thread"))) inline void machine::land(async_pipe& p, 
 }
 
 /// A copy may go only where no thread has been since the last barrier, and where no other copy is on its way.
-inline void machine::mark_copy(int pipe, std::size_t k) {
+inline void block_emulator::mark_copy(int pipe, std::size_t k) {
   async_copy const& c = copies_[pipe].copies[k];
   std::uint32_t const number = copies_.add_mark({pipe, k});
   auto const first = static_cast<std::size_t>(c.to - arena_.get());
@@ -211,7 +211,7 @@ inline void machine::mark_copy(int pipe, std::size_t k) {
              verb(t == &cell.reads ? access::read : access::write), t->file, t->line);
     }
     if (auto const* const mark = copies_.find(cell.copy); mark && mark->copy >= copies_[mark->pipe].published) {
-      site const other = copies_[mark->pipe].copies[mark->copy].where;
+      source_location const other = copies_[mark->pipe].copies[mark->copy].where;
       report(c.where, other, "race: copies to byte %zu of shared memory, which the copy at %s:%d fills, and no wait with a sync after it is between the two",
              offset, other.file, other.line);
     }
@@ -220,12 +220,12 @@ inline void machine::mark_copy(int pipe, std::size_t k) {
   }
 }
 
-inline void machine::wait(int pipe, site where) {
+inline void block_emulator::wait(int pipe, source_location where) {
   hidden const h(*this);
   async_pipe& p = copies_[pipe];
   auto const r = static_cast<std::size_t>(rank_);
   std::size_t const k = p.waited[r];
-  if (k == p.fetched[r]) fail(where, "waits for a copy, but every one that it fetched was waited for");
+  if (k == p.issued[r]) fail(where, "waits for a copy, but every one that it fetched was waited for");
   while (!p.copies[k].issued) {
     waiting_[r] = {wait_kind::copy, where};
     ++sleepers_;

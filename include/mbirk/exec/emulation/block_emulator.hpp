@@ -25,10 +25,10 @@
 
 namespace mbirk::exec::emulation {
 
-class machine;
+class block_emulator;
 
 /// The machine that runs the calling thread; a launch sets and restores it. Null outside of kernels.
-inline constinit thread_local machine* running = nullptr;
+inline constinit thread_local block_emulator* running = nullptr;
 
 /// What a thread may wait for.
 enum class wait_kind : unsigned char { nothing, sync, warp_sync, shfl, shfl_xor, ballot, sum, min, max, uniform, copy, ended };
@@ -41,13 +41,13 @@ inline char const* name_of(wait_kind k) noexcept {
 
 struct waiting {
   wait_kind what = wait_kind::nothing;
-  site where{"", 0};
-  bool same(waiting const& o) const noexcept { return what == o.what && same_site(where, o.where); }
+  source_location where{"", 0};
+  bool same(waiting const& o) const noexcept { return what == o.what && same_location(where, o.where); }
 };
 
 /// What all blocks of a launch have in common.
 struct job {
-  void (*call)(void const* kernel, machine&) = nullptr;  // the kernel, by the thread that runs
+  void (*call)(void const* kernel, block_emulator&) = nullptr;  // the kernel, by the thread that runs
   void const* kernel = nullptr;
   int threads = 0;
   std::size_t fixed_bytes = 0, dynamic_bytes = 0;  // of shared memory; the dynamic part follows the fixed one, rounded up to 128
@@ -55,18 +55,18 @@ struct job {
   emulation_options options;
 };
 
-class machine {
+class block_emulator {
  public:
   static constexpr std::size_t alignment = 128;
 
-  machine() {
+  block_emulator() {
     if constexpr (thread_sanitizer) copier_ = __tsan_create_fiber(0);
   }
-  ~machine() {
+  ~block_emulator() {
     if constexpr (thread_sanitizer) __tsan_destroy_fiber(copier_);
   }
-  machine(machine const&) = delete;
-  machine& operator=(machine const&) = delete;
+  block_emulator(block_emulator const&) = delete;
+  block_emulator& operator=(block_emulator const&) = delete;
 
   // For launches.
 
@@ -81,7 +81,7 @@ class machine {
   /// A scope of the machine's own in a thread: ThreadSanitizer does not look at it, except while the thread sleeps.
   class hidden {
    public:
-    explicit hidden(machine& m) : machine_(m) {
+    explicit hidden(block_emulator& m) : machine_(m) {
       tsan_hide();
       if constexpr (thread_sanitizer) ++machine_.hidden_;
     }
@@ -93,7 +93,7 @@ class machine {
     }
 
    private:
-    machine& machine_;
+    block_emulator& machine_;
   };
 
   // For blocks and warps, called by the thread that runs.
@@ -108,7 +108,7 @@ class machine {
   std::size_t dynamic_bytes() const noexcept { return job_.dynamic_bytes; }
   bool checks_races() const noexcept { return job_.options.check_races; }
 
-  void sync(site where);
+  void sync(source_location where);
 
   /// Values of all lanes, to be read before the lane's next warp operation.
   template <class T> class lane_values {
@@ -136,7 +136,7 @@ class machine {
   };
 
   /// All lanes bring a value. Call and use it hidden from ThreadSanitizer.
-  template <class T> lane_values<T> exchange(wait_kind what, T const& x, site where) {
+  template <class T> lane_values<T> exchange(wait_kind what, T const& x, source_location where) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= slot, "warp operations take trivially copyable values of up to 16 bytes");
     meeting& m = meeting_of_warp();
     std::byte* const table = m.values[m.turn];
@@ -146,19 +146,19 @@ class machine {
     meet(m, what, where);
     return lane_values<T>(table, reduced);
   }
-  void warp_sync(site where);
+  void warp_sync(source_location where);
 
   /// Before every access to shared memory.
-  MBIRK_INLINE void touch(void const* at, std::size_t size, access what, site where) {
+  MBIRK_INLINE void touch(void const* at, std::size_t size, access what, source_location where) {
     if (watched_) [[unlikely]] watch(at, size, what, where);
   }
 
   int open_pipe(void const* storage, int stages) { return copies_.open(storage, stages, job_.threads); }
-  void fetch(int pipe, async_copy const& copy, std::size_t room);
-  void wait(int pipe, site where);
+  void copy_async(int pipe, async_copy const& copy, std::size_t room);
+  void wait(int pipe, source_location where);
 
   /// Notes a finding and ends the launch: the thread is left for good. Its frames are never unwound, so the caller must own nothing.
-  [[noreturn, gnu::format(printf, 3, 4)]] void fail(site where, char const* format, ...);
+  [[noreturn, gnu::format(printf, 3, 4)]] void fail(source_location where, char const* format, ...);
 
  private:
   static constexpr std::size_t slot = 16;
@@ -178,20 +178,20 @@ class machine {
   void prepare_fibers();
   meeting& meeting_of_warp() noexcept { return warps_[warp_of(rank_)]; }
   moment now() const noexcept { return {interval_, warp_intervals_[warp_of(rank_)], static_cast<unsigned>(rank_)}; }
-  void meet(meeting& m, wait_kind what, site where);
+  void meet(meeting& m, wait_kind what, source_location where);
   void release_warp(int warp);
   void next();
   void yield();
   void switch_fibers(fiber& from, fiber& to);
   [[noreturn]] void leave();
   [[noreturn]] void stuck();
-  void note(site where, site other, char const* text) { found_.add(turn_, where, other, text); }
-  [[gnu::format(printf, 4, 5)]] void report(site where, site other, char const* format, ...);
-  void report_line(site where, site other, char const* format, std::va_list arguments);
-  void watch(void const* at, std::size_t size, access what, site where);
-  void check(void const* at, std::size_t size, access what, site where);
-  [[gnu::cold]] void report_race(std::size_t offset, access what, site where, trail const& earlier, access then);
-  void check_copy(shadow_cell& cell, access what, site where);
+  void note(source_location where, source_location other, char const* text) { found_.add(turn_, where, other, text); }
+  [[gnu::format(printf, 4, 5)]] void report(source_location where, source_location other, char const* format, ...);
+  void report_line(source_location where, source_location other, char const* format, std::va_list arguments);
+  void watch(void const* at, std::size_t size, access what, source_location where);
+  void check(void const* at, std::size_t size, access what, source_location where);
+  [[gnu::cold]] void report_race(std::size_t offset, access what, source_location where, trail const& earlier, access then);
+  void check_copy(shadow_cell& cell, access what, source_location where);
   void issue(int pipe, std::size_t k);
   void mark_copy(int pipe, std::size_t k);
   void land(async_pipe& p, std::size_t k);

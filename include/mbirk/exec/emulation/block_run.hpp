@@ -5,7 +5,7 @@
 
 namespace mbirk::exec::emulation {
 
-inline void machine::prepare(job const& j) {
+inline void block_emulator::prepare(job const& j) {
   job_ = j;
   watched_ = j.options.check_races || j.options.preempt > 0;
   auto const threads = static_cast<std::size_t>(j.threads);
@@ -27,11 +27,11 @@ inline void machine::prepare(job const& j) {
   home_.adopt_thread();
 }
 
-inline void machine::prepare_fibers() {
-  for (int i = 0; i < stacks_->count(); ++i) fibers_[static_cast<std::size_t>(i)].prepare((*stacks_)[i], &machine::thread_body, this);
+inline void block_emulator::prepare_fibers() {
+  for (int i = 0; i < stacks_->count(); ++i) fibers_[static_cast<std::size_t>(i)].prepare((*stacks_)[i], &block_emulator::thread_body, this);
 }
 
-inline bool machine::run_block(index_t turn, index3 index) {
+inline bool block_emulator::run_block(index_t turn, index3 index) {
   turn_ = turn, index_ = index;
   std::size_t const bytes = dynamic_at_ + job_.dynamic_bytes;
   if (bytes > 0) std::memset(arena_.get(), 0xff, bytes);
@@ -63,14 +63,14 @@ inline bool machine::run_block(index_t turn, index3 index) {
   return !left_;
 }
 
-inline void machine::thread_body(void* self) {
-  for (;;) static_cast<machine*>(self)->run_thread();
+inline void block_emulator::thread_body(void* self) {
+  for (;;) static_cast<block_emulator*>(self)->run_thread();
 }
 
 /// One thread of one block. Returns when the next block begins.
-inline void machine::run_thread() {
+inline void block_emulator::run_thread() {
   tsan_acquire(&begin_);
-  void (*call)(void const*, machine&);
+  void (*call)(void const*, block_emulator&);
   void const* kernel;
   {
     hidden const h(*this);
@@ -94,7 +94,7 @@ inline void machine::run_thread() {
   else stuck();
 }
 
-inline void machine::sync(site where) {
+inline void block_emulator::sync(source_location where) {
   hidden const h(*this);
   void* const token = &barrier_tokens_[barrier_];
   tsan_release(token);
@@ -114,7 +114,7 @@ inline void machine::sync(site where) {
   tsan_acquire(token);
 }
 
-inline void machine::warp_sync(site where) {
+inline void block_emulator::warp_sync(source_location where) {
   hidden const h(*this);
   meeting& m = meeting_of_warp();
   void* const token = &m.values[m.turn];
@@ -124,7 +124,7 @@ inline void machine::warp_sync(site where) {
 }
 
 /// Waits until all lanes are here. As on a device, only warp().sync() orders memory.
-inline void machine::meet(meeting& m, wait_kind what, site where) {
+inline void block_emulator::meet(meeting& m, wait_kind what, source_location where) {
   waiting& w = waiting_[static_cast<std::size_t>(rank_)];
   w = {what, where};
   if (m.arrived == 0) m.first = w;
@@ -138,7 +138,7 @@ inline void machine::meet(meeting& m, wait_kind what, site where) {
   next();
 }
 
-inline void machine::release_warp(int warp) {
+inline void block_emulator::release_warp(int warp) {
   int const first = warp * warp_lanes;
   if (job_.options.seed == 0) {
     for (int lane = warp_lanes - 1; lane >= 0; --lane) ready_.push_front(first + lane);
@@ -156,21 +156,21 @@ inline void machine::release_warp(int warp) {
 }
 
 /// Another thread runs; returns when this one's turn comes.
-inline void machine::next() {
+inline void block_emulator::next() {
   if (ready_.empty()) [[unlikely]] stuck();
   int const self = rank_;
   rank_ = ready_.pop();
   if (rank_ != self) switch_fibers(fibers_[static_cast<std::size_t>(self)], fibers_[static_cast<std::size_t>(rank_)]);
 }
 
-inline void machine::yield() {
+inline void block_emulator::yield() {
   if (ready_.empty()) return;
   ready_.push_back(rank_);
   if (job_.options.seed != 0) ready_.draw_first(random_);
   next();
 }
 
-inline void machine::switch_fibers(fiber& from, fiber& to) {
+inline void block_emulator::switch_fibers(fiber& from, fiber& to) {
   if constexpr (thread_sanitizer) {
     tsan_release(&parked_);
     int const depth = hidden_;
@@ -184,7 +184,7 @@ inline void machine::switch_fibers(fiber& from, fiber& to) {
   }
 }
 
-inline void machine::leave() {
+inline void block_emulator::leave() {
   left_ = true;
   switch_fibers(fibers_[static_cast<std::size_t>(rank_)], home_);
   std::abort();  // nobody switches to a thread that left

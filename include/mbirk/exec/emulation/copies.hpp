@@ -1,4 +1,4 @@
-// Asynchronous copies of the running block: what every thread fetched and waited for.
+// Asynchronous copies of the running block: what every thread issued and waited for.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace mbirk::exec::emulation {
 
-/// One fetch. All threads call it with equal arguments; the first that comes sets them, thread 0 issues it.
+/// One copy. All threads call it with equal arguments; the first that comes sets them, thread 0 issues it.
 struct async_copy {
   std::byte* to;
   std::byte const* from;
   std::size_t bytes, step;  // step: bytes of a shadow cell
-  site where;
+  source_location where;
   bool issued = false, landed = false;
 
   bool same_arguments(async_copy const& o) const noexcept { return to == o.to && from == o.from && bytes == o.bytes; }
@@ -45,7 +45,7 @@ struct async_pipe {
   void const* storage = nullptr;
   std::size_t stages = 0;
   std::vector<async_copy> copies;
-  std::vector<std::size_t> fetched, waited;  // by each thread
+  std::vector<std::size_t> issued, waited;  // by each thread
   std::size_t most_waited = 0;               // by any thread
   std::size_t published = 0;                 // copies that every thread may use, because a barrier followed somebody's wait
   unsigned char tokens[16] = {};             // ThreadSanitizer's, of copies in turn: issued, landed
@@ -53,7 +53,7 @@ struct async_pipe {
   void open(void const* at, int depth, int threads) {
     storage = at, stages = static_cast<std::size_t>(depth);
     copies.clear();
-    fetched.assign(static_cast<std::size_t>(threads), 0);
+    issued.assign(static_cast<std::size_t>(threads), 0);
     waited.assign(static_cast<std::size_t>(threads), 0);
     most_waited = published = 0;
   }

@@ -11,7 +11,7 @@ namespace mbirk::exec::emulation {
 /// Stands for T& into shared memory. Values leave it through a named scalar: `float const y = t(i, j);`.
 template <class T> class element {
  public:
-  element(T* at, site where) noexcept : at_(at), where_(where) {}
+  element(T* at, source_location where) noexcept : at_(at), where_(where) {}
   element(element const&) = default;
 
   operator T() const { return get(); }
@@ -69,7 +69,7 @@ template <class T> class element {
   }
 
   T* at_;
-  site where_;
+  source_location where_;
 };
 
 /// Where an asynchronous copy goes: an element of a tile, and how many follow it up to the end.
@@ -90,19 +90,19 @@ template <class T, int... N> class tile {
  public:
   using value_type = T;
 
-  element<T> operator()(int i, site where = site::current()) requires(dimensions == 1) { return {at(where, i), where}; }
-  element<T> operator()(int i, int j, site where = site::current()) requires(dimensions == 2) { return {at(where, i, j), where}; }
-  element<T> operator()(int i, int j, int k, site where = site::current()) requires(dimensions == 3) { return {at(where, i, j, k), where}; }
-  element<T> operator()(int i, int j, int k, int l, site where = site::current()) requires(dimensions == 4) { return {at(where, i, j, k, l), where}; }
+  element<T> operator()(int i, source_location where = source_location::current()) requires(dimensions == 1) { return {at(where, i), where}; }
+  element<T> operator()(int i, int j, source_location where = source_location::current()) requires(dimensions == 2) { return {at(where, i, j), where}; }
+  element<T> operator()(int i, int j, int k, source_location where = source_location::current()) requires(dimensions == 3) { return {at(where, i, j, k), where}; }
+  element<T> operator()(int i, int j, int k, int l, source_location where = source_location::current()) requires(dimensions == 4) { return {at(where, i, j, k, l), where}; }
 
   /// Where a copy begins.
-  place<T> from(int i, site where = site::current()) requires(dimensions == 1) { return to_end(at(where, i)); }
-  place<T> from(int i, int j, site where = site::current()) requires(dimensions == 2) { return to_end(at(where, i, j)); }
-  place<T> from(int i, int j, int k, site where = site::current()) requires(dimensions == 3) { return to_end(at(where, i, j, k)); }
-  place<T> from(int i, int j, int k, int l, site where = site::current()) requires(dimensions == 4) { return to_end(at(where, i, j, k, l)); }
+  place<T> from(int i, source_location where = source_location::current()) requires(dimensions == 1) { return to_end(at(where, i)); }
+  place<T> from(int i, int j, source_location where = source_location::current()) requires(dimensions == 2) { return to_end(at(where, i, j)); }
+  place<T> from(int i, int j, int k, source_location where = source_location::current()) requires(dimensions == 3) { return to_end(at(where, i, j, k)); }
+  place<T> from(int i, int j, int k, int l, source_location where = source_location::current()) requires(dimensions == 4) { return to_end(at(where, i, j, k, l)); }
 
  private:
-  template <class... I> T* at(site where, I... index) {
+  template <class... I> T* at(source_location where, I... index) {
     std::size_t offset = 0;
     int d = 0;
     auto const add = [&](int i) {
@@ -125,15 +125,15 @@ template <class T> class dynamic_tile {
  public:
   dynamic_tile(T* first, int size) noexcept : first_(first), size_(size) {}
 
-  element<T> operator()(int i, site where = site::current()) const { return {at(i, where), where}; }
-  place<T> from(int i, site where = site::current()) const {
+  element<T> operator()(int i, source_location where = source_location::current()) const { return {at(i, where), where}; }
+  place<T> from(int i, source_location where = source_location::current()) const {
     T* const p = at(i, where);
     return {p, static_cast<std::size_t>(size_ - i)};
   }
   int size() const noexcept { return size_; }
 
  private:
-  T* at(int i, site where) const {
+  T* at(int i, source_location where) const {
     if (static_cast<unsigned>(i) >= static_cast<unsigned>(size_)) [[unlikely]] {
       running->fail(where, "index %d lies outside 0 .. %d of dynamic shared memory", i, size_ - 1);
     }

@@ -14,13 +14,13 @@ namespace mbirk::exec {
 
 /// One mistake of a kernel: its place, and a text without it that names the block, the threads and other places.
 struct finding {
-  site where;
+  source_location where;
   std::string text;
 };
 
 /// Thrown by a launch after its last block. what() is one line per finding, each "file:line: text".
 struct emulation_error : error {
-  explicit emulation_error(std::vector<finding> found) : error(lines(found), found.empty() ? site{"", 0} : found.front().where), findings(std::move(found)) {}
+  explicit emulation_error(std::vector<finding> found) : error(lines(found), found.empty() ? source_location{"", 0} : found.front().where), findings(std::move(found)) {}
   std::vector<finding> findings;
 
  private:
@@ -34,7 +34,7 @@ struct emulation_error : error {
 namespace emulation {
 
 /// Files compare by name: a header has as many copies of it as there are source files.
-inline bool same_site(site a, site b) noexcept { return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0); }
+inline bool same_location(source_location a, source_location b) noexcept { return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0); }
 
 /// Findings of one worker, in the order of its blocks. A mistake on lines that were reported before is no news.
 class notebook {
@@ -42,19 +42,19 @@ class notebook {
   static constexpr std::size_t most = 20;
   struct entry {
     index_t turn;  // of the block in the launch
-    site other;    // the second line of a race
+    source_location other;    // the second line of a race
     finding what;
   };
 
   bool full() const noexcept { return entries_.size() >= most; }
-  bool knows(site where, site other) const noexcept {
+  bool knows(source_location where, source_location other) const noexcept {
     for (entry const& e : entries_) {
-      if (same_site(e.what.where, where) && same_site(e.other, other)) return true;
-      if (same_site(e.what.where, other) && same_site(e.other, where)) return true;
+      if (same_location(e.what.where, where) && same_location(e.other, other)) return true;
+      if (same_location(e.what.where, other) && same_location(e.other, where)) return true;
     }
     return false;
   }
-  void add(index_t turn, site where, site other, char const* text) {
+  void add(index_t turn, source_location where, source_location other, char const* text) {
     if (!full() && !knows(where, other)) entries_.push_back({turn, other, {where, text}});
   }
   void add(entry const& e) {

@@ -26,21 +26,21 @@ namespace mbirk::exec::emulation {
 /// Safe to use by several threads.
 class machines {
  public:
-  std::unique_ptr<machine> take() {
+  std::unique_ptr<block_emulator> take() {
     std::lock_guard const lock(mutex_);
-    if (free_.empty()) return std::make_unique<machine>();
+    if (free_.empty()) return std::make_unique<block_emulator>();
     auto m = std::move(free_.back());
     free_.pop_back();
     return m;
   }
-  void give(std::unique_ptr<machine> m) {
+  void give(std::unique_ptr<block_emulator> m) {
     std::lock_guard const lock(mutex_);
     free_.push_back(std::move(m));
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<machine>> free_;
+  std::vector<std::unique_ptr<block_emulator>> free_;
 };
 
 /// Blocks in the order of the seed, given to workers one by one. A launch ends at its first failed block; earlier ones still run to their
@@ -58,9 +58,9 @@ class launch {
   index_t blocks() const noexcept { return count_; }
 
   /// Runs blocks until there are no more.
-  void work(machine& m) {
+  void work(block_emulator& m) {
     struct restore {
-      machine* before = running;
+      block_emulator* before = running;
       ~restore() { running = before; }
     } const restored;
     m.prepare(job_);
@@ -109,11 +109,11 @@ class launch {
 };
 
 /// The kernel, by the running thread.
-template <class Kernel> void call_kernel(void const* kernel, machine& m) {
+template <class Kernel> void call_kernel(void const* kernel, block_emulator& m) {
   using block_type = block<Kernel::bounds.threads>;
   using shared = typename Kernel::template shared<block_type>;
   static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is trivially copyable: it goes to the device as a parameter");
-  static_assert(std::is_trivially_destructible_v<shared> && alignof(shared) <= machine::alignment, "shared memory is an aggregate of tiles");
+  static_assert(std::is_trivially_destructible_v<shared> && alignof(shared) <= block_emulator::alignment, "shared memory is an aggregate of tiles");
   block_type const b(m);
   (*static_cast<Kernel const*>(kernel))(b, *reinterpret_cast<shared*>(m.fixed_memory()));
 }

@@ -37,7 +37,7 @@ struct trail {
     if (by == spread::warps || warp_of(rank) != warp_of(now.rank)) return true;
     return warp_interval == now.warp_interval && (by == spread::lanes || rank != now.rank);
   }
-  void add(moment const& now, site where) noexcept {
+  void add(moment const& now, source_location where) noexcept {
     if (interval != now.interval) by = spread::thread;
     else if (by != spread::warps) {
       if (warp_of(rank) != warp_of(now.rank)) by = spread::warps;
@@ -47,7 +47,7 @@ struct trail {
     interval = now.interval, warp_interval = now.warp_interval, rank = static_cast<std::uint16_t>(now.rank);
     file = where.file, line = where.line;
   }
-  site last() const noexcept { return {file, line}; }
+  source_location last() const noexcept { return {file, line}; }
 };
 
 /// One word.

@@ -15,24 +15,24 @@ struct warp {
   static int lane() noexcept { return running->rank() % warp_lanes; }
 
   /// Orders the memory accesses of the lanes; the other operations do not.
-  static void sync(site where = site::current()) { running->warp_sync(where); }
+  static void sync(source_location where = source_location::current()) { running->warp_sync(where); }
 
   /// x of lane `source`.
-  template <class T> static T shfl(T x, int source, site where = site::current()) {
+  template <class T> static T shfl(T x, int source, source_location where = source_location::current()) {
     if (static_cast<unsigned>(source) >= warp_lanes) [[unlikely]] running->fail(where, "shfl from lane %d, which lies outside 0 .. 31", source);
-    machine::hidden const h(*running);
+    block_emulator::hidden const h(*running);
     return running->exchange(wait_kind::shfl, x, where)[source];
   }
   /// x of the lane whose number differs in the bits of `mask`.
-  template <class T> static T shfl_xor(T x, int mask, site where = site::current()) {
+  template <class T> static T shfl_xor(T x, int mask, source_location where = source_location::current()) {
     if (static_cast<unsigned>(mask) >= warp_lanes) [[unlikely]] running->fail(where, "shfl_xor with mask %d, which lies outside 0 .. 31", mask);
-    machine::hidden const h(*running);
+    block_emulator::hidden const h(*running);
     int const source = lane() ^ mask;
     return running->exchange(wait_kind::shfl_xor, x, where)[source];
   }
   /// Bit l is the predicate of lane l.
-  static unsigned ballot(bool p, site where = site::current()) {
-    machine::hidden const h(*running);
+  static unsigned ballot(bool p, source_location where = source_location::current()) {
+    block_emulator::hidden const h(*running);
     return running->exchange(wait_kind::ballot, p ? 1u : 0u, where).reduced([](auto const& all) {
       unsigned bits = 0;
       for (int l = 0; l < warp_lanes; ++l) bits |= all[l] << l;
@@ -41,16 +41,16 @@ struct warp {
   }
 
   /// Over all lanes, in the order of a butterfly with the masks 16, 8, 4, 2, 1: the same bits as on a device.
-  template <class T> static T sum(T x, site where = site::current()) {
+  template <class T> static T sum(T x, source_location where = source_location::current()) {
     return butterfly(wait_kind::sum, x, where, [](T a, T b) { return static_cast<T>(a + b); });
   }
-  template <class T> static T min(T x, site where = site::current()) {
+  template <class T> static T min(T x, source_location where = source_location::current()) {
     return butterfly(wait_kind::min, x, where, [](T a, T b) {
       if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
       else return b < a ? b : a;
     });
   }
-  template <class T> static T max(T x, site where = site::current()) {
+  template <class T> static T max(T x, source_location where = source_location::current()) {
     return butterfly(wait_kind::max, x, where, [](T a, T b) {
       if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
       else return a < b ? b : a;
@@ -58,9 +58,9 @@ struct warp {
   }
 
   /// A promise that x is equal in all lanes, free on a device. Checked together with races, byte by byte.
-  template <class T> static T uniform(T x, site where = site::current()) {
+  template <class T> static T uniform(T x, source_location where = source_location::current()) {
     if (!checks_uniform()) return x;
-    machine::hidden const h(*running);
+    block_emulator::hidden const h(*running);
     auto const all = running->exchange(wait_kind::uniform, x, where);
     T const first = all[0];
     for (int l = 1; l < warp_lanes; ++l) {
@@ -72,11 +72,11 @@ struct warp {
 
  private:
   static bool checks_uniform() {
-    machine::hidden const h(*running);
+    block_emulator::hidden const h(*running);
     return running->checks_races();
   }
-  template <class T, class Op> static T butterfly(wait_kind what, T x, site where, Op op) {
-    machine::hidden const h(*running);
+  template <class T, class Op> static T butterfly(wait_kind what, T x, source_location where, Op op) {
+    block_emulator::hidden const h(*running);
     // One meeting instead of five. The operations commute, so all lanes find the bits of lane 0.
     return running->exchange(what, x, where).reduced([&](auto const& all) {
       std::array<T, warp_lanes / 2> part;

@@ -30,9 +30,9 @@ static_assert(sizeof(cone_pixel) == 48);
 
 /// Power: of the weights. Unit: the sinogram is 1 everywhere and is not read (Hessian diagonal).
 template <class B, int Power, bool Unit> struct cone_block_back {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   using pack = typename B::pack;
-  using wide = typename G::wide;
+  using wide = typename I::wide;
   static constexpr int warps = 8, pixels_of_warp = 4, pixels_of_block = warps * pixels_of_warp, blocks_of_group = group_pixels / pixels_of_block;
   static constexpr int most_packs = 4;
   static_assert(pixels_of_block == warp_lanes, "a warp finds the pixels of one view");
@@ -46,15 +46,15 @@ template <class B, int Power, bool Unit> struct cone_block_back {
 
   cone_geometry geometry;
   typename B::template cursor<float const> sinogram;           // channel-major, one chunk; not used when Unit
-  typename B::template cursor<float> cylinders;
-  typename G::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
-  typename G::template cursor<index_t const> offsets;          // of their cylinders
-  typename G::template cursor<view_position const> positions;
+  typename B::template cursor<float> voxel_columns;
+  typename I::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
+  typename I::template cursor<index_t const> offsets;          // of their voxel columns
+  typename I::template cursor<view_position const> positions;
   typename B::template cursor<float const> elevations;         // t_k of every slice, padded to whole packs
   index_t elevation_stride;                                    // between views
   chunked_shape shape;
   pack_pieces pieces;                                          // of the slices
-  list<pixel_group> groups;
+  device_span<pixel_group> groups;
 
   index3 grid() const noexcept { return {static_cast<int>(groups.size() * blocks_of_group), static_cast<int>(pieces.count()), 1}; }
 
@@ -79,13 +79,13 @@ template <class B, int Power, bool Unit> struct cone_block_back {
       packs.each([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
     });
     for (index_t base = 0; base < shape.views; base += warps) {
-      int const views = static_cast<int>(least<index_t>(warps, shape.views - base));
+      int const views = static_cast<int>(min<index_t>(warps, shape.views - base));
       bool more = true;
       for (int tap0 = 0; more; tap0 += 3) {  // windows of three channels, nearly always one
         float widest = 0;
         if (warp < views) {
           cone_pixel pixel;
-          widest = find_pixels(sh.geometry(0), first, G::load_value(positions + (base + warp)), tap0, slice, pixel);
+          widest = find_pixels(sh.geometry(0), first, I::load_value(positions + (base + warp)), tap0, slice, pixel);
           sh.pixels(warp, lane) = pixel;
         }
         if (lane == 0) sh.widest(warp) = widest;
@@ -98,10 +98,10 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     }
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       if (own + q >= count) return;
-      auto const out = cylinders + (G::load_value(offsets + (first + own + q)) + slice);
+      auto const out = voxel_columns + (I::load_value(offsets + (first + own + q)) + slice);
       packs.each([&](auto i) MBIRK_FLAT {
         index_t const left = geometry.slices - slice - i * B::lanes;
-        if (left > 0) store_lanes<B>(out + i * B::lanes, sum[q][i], least<index_t>(left, B::lanes));
+        if (left > 0) store_lanes<B>(out + i * B::lanes, sum[q][i], min<index_t>(left, B::lanes));
       });
     });
   }
@@ -109,8 +109,8 @@ template <class B, int Power, bool Unit> struct cone_block_back {
   /// The pixels from `first` on, a lane each, with the taps tap0, tap0 + 1 and tap0 + 2. Returns the widest footprint in channels.
   MBIRK_INLINE float find_pixels(cone_geometry const g, index_t first, view_position const& at, int tap0, index_t slice,
                                  cone_pixel& pixel) const noexcept {
-    auto const number = [](double x) MBIRK_FLAT { return G::broadcast(x); };
-    auto const f = find_footprints<G>(g, at, G::load_ints(rows + first), G::load_ints(cols + first));
+    auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
+    auto const f = find_footprints<I>(g, at, I::load_ints(rows + first), I::load_ints(cols + first));
     // Cut off one channel beyond the detector, as on the host.
     double const channels = static_cast<double>(g.channels);
     wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, number(-1));
@@ -118,7 +118,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     wide const width = max(min(left + f.channel.width, number(channels + 1)) - edge, number(0));
     wide const length = Power == 1 ? f.channel.chord * f.row_width : f.channel.chord;  // the means of the rows leave W_r out
     wide const lowest = number(-static_cast<double>(guard_channels)), place = max(min(cell + number(tap0), number(channels)), lowest);
-    pixel.first = G::element(G::to_ints(place - lowest));
+    pixel.first = I::element(I::to_ints(place - lowest));
     wide seen = number(0);
     simd::static_for<3>([&](auto t) MBIRK_FLAT {
       wide const a = definition::overlap_tap(fraction, width, number(tap0 + t)) * length, value = Power == 2 ? a * a : a;
@@ -126,15 +126,15 @@ template <class B, int Power, bool Unit> struct cone_block_back {
         wide const n = cell + number(tap0 + t);
         seen = seen + select(n < number(0), number(0), select(n < number(channels), value, number(0)));
       }
-      pixel.weight[t] = G::element(G::to_pack(value));
+      pixel.weight[t] = I::element(I::to_pack(value));
     });
-    if constexpr (Unit) pixel.weight[0] = G::element(G::to_pack(seen)), pixel.weight[1] = pixel.weight[2] = 0;
+    if constexpr (Unit) pixel.weight[0] = I::element(I::to_pack(seen)), pixel.weight[1] = pixel.weight[2] = 0;
     pixel.taps = pixel.weight[2] != 0 ? 3 : pixel.weight[0] != 0 || pixel.weight[1] != 0 ? 2 : 0;
 
-    double const start = G::element(row_edge<G>(g, at, f, slice)), step = G::element(f.row_width);
+    double const start = I::element(row_edge<I>(g, at, f, slice)), step = I::element(f.row_width);
     pixel.line = make_line(start, step, static_cast<float>(Power == 1 ? 1 / step : step));
-    pixel.square = G::element(G::to_pack(f.magnification * f.magnification));
-    return G::reduce_max(G::to_pack(width));
+    pixel.square = I::element(I::to_pack(f.magnification * f.magnification));
+    return I::reduce_max(I::to_pack(width));
   }
 
   template <class Packs, class Shared>
@@ -150,15 +150,15 @@ template <class B, int Power, bool Unit> struct cone_block_back {
       pack value[Packs::most];
       bool const two = Unit || pixel.taps == 2;
       switch (pixel.line.form) {
-        case resample_form::two:
-          if (two) find_slices<resample_form::two, 2>(packs, pixel, view, t, value);
-          else find_slices<resample_form::two, 3>(packs, pixel, view, t, value);
+        case resample_form::two_tap:
+          if (two) find_slices<resample_form::two_tap, 2>(packs, pixel, view, t, value);
+          else find_slices<resample_form::two_tap, 3>(packs, pixel, view, t, value);
           break;
-        case resample_form::three:
-          if (two) find_slices<resample_form::three, 2>(packs, pixel, view, t, value);
-          else find_slices<resample_form::three, 3>(packs, pixel, view, t, value);
+        case resample_form::three_tap:
+          if (two) find_slices<resample_form::three_tap, 2>(packs, pixel, view, t, value);
+          else find_slices<resample_form::three_tap, 3>(packs, pixel, view, t, value);
           break;
-        case resample_form::any: find_slices<resample_form::any, 3>(packs, pixel, view, t, value); break;
+        case resample_form::general: find_slices<resample_form::general, 3>(packs, pixel, view, t, value); break;
       }
       simd::static_for<pixels_of_warp>([&](auto p) MBIRK_FLAT {
         if (p != q) return;

@@ -1,5 +1,5 @@
 // Cone forward projection on a device: a task, a warp, owns four channels of one view over a piece of the rows and sums them in registers. Lanes are
-// groups, then pixels of a group, then rows, onto which the cylinders of the pixels that were found are resampled.
+// groups, then pixels of a group, then rows, onto which the voxel columns of the pixels that were found are resampled.
 #pragma once
 
 #include "mbirk/geometry/scan.hpp"
@@ -13,23 +13,23 @@ MBIRK_KERNELS_BEGIN
 namespace mbirk::kernel {
 
 template <class B> struct cone_gather {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   using pack = typename B::pack;
-  using wide = typename G::wide;
+  using wide = typename I::wide;
   static constexpr int most_packs = 4;
 
   cone_geometry geometry;
-  typename B::template cursor<float const> cylinders;
+  typename B::template cursor<float const> voxel_columns;
   typename B::template cursor<float> sinogram;                                                   // channel-major, one chunk
-  typename G::template cursor<std::int32_t const> rows, cols;                                    // of the planned pixels
-  typename G::template cursor<index_t const> offsets;                                            // of their cylinders
-  typename G::template cursor<std::int32_t const> row_middle, row_reach, col_middle, col_reach;  // of their groups
-  typename G::template cursor<view_position const> positions;
+  typename I::template cursor<std::int32_t const> rows, cols;                                    // of the planned pixels
+  typename I::template cursor<index_t const> offsets;                                            // of their voxel columns
+  typename I::template cursor<std::int32_t const> doubled_row_center, row_extent, doubled_col_center, col_extent;  // of their groups
+  typename I::template cursor<view_position const> positions;
   typename B::template cursor<float const> elevations;  // t_k of every slice
   index_t elevation_stride;                             // between views
   chunked_shape shape;
   pack_pieces pieces;                                   // of the rows
-  list<pixel_group> groups;
+  device_span<pixel_group> groups;
 
   index_t tasks() const noexcept { return shape.views * ceil_div(shape.channels, gather_channels) * pieces.count(); }
 
@@ -48,7 +48,7 @@ template <class B> struct cone_gather {
 
   template <class Packs> MBIRK_HD void project(Packs packs, index_t task) const noexcept {
     index_t const all = pieces.count(), quads = ceil_div(shape.channels, gather_channels), v = task / all / quads;
-    place const own{task / all % quads * gather_channels, pieces.first(task % all), G::load_value(positions + v), elevations + v * elevation_stride};
+    place const own{task / all % quads * gather_channels, pieces.first(task % all), I::load_value(positions + v), elevations + v * elevation_stride};
     index_t const looked_at = geometry.slices > 0 ? groups.size() : 0;
 
     pack sum[gather_channels][Packs::most];
@@ -56,7 +56,7 @@ template <class B> struct cone_gather {
       packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
     });
     for (index_t g = 0; g < looked_at; g += B::lanes) {
-      each_bit(groups_that_reach(own, g), [&](int lane) MBIRK_FLAT {
+      for_each_set_bit(groups_that_reach(own, g), [&](int lane) MBIRK_FLAT {
         pixel_group const group = groups[g + lane];
         for (int k = 0; k < group.count; k += B::lanes) add_pixels(packs, own, group.first + k, group.count - k, sum);
       });
@@ -73,11 +73,11 @@ template <class B> struct cone_gather {
 
   /// Of the groups from g on, a lane each, those that may have a pixel within reach: bounds of the footprints of all pixels in a box.
   MBIRK_INLINE unsigned groups_that_reach(place const& own, index_t g) const noexcept {
-    auto const number = [](double x) MBIRK_FLAT { return G::broadcast(x); };
-    auto const half = [&](auto values) MBIRK_FLAT { return G::to_wide(G::load_ints(values + g)) * number(0.5); };
+    auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
+    auto const half = [&](auto values) MBIRK_FLAT { return I::to_wide(I::load_ints(values + g)) * number(0.5); };
     double const cosine = own.at.cosine, sine = own.at.sine, across = definition::abs(cosine), along = definition::abs(sine);
-    wide const x = definition::column_x(geometry, half(col_middle)), y = definition::row_y(geometry, half(row_middle));
-    wide const half_x = half(col_reach) * number(geometry.delta_x), half_y = half(row_reach) * number(geometry.delta_y);
+    wide const x = definition::column_x(geometry, half(doubled_col_center)), y = definition::row_y(geometry, half(doubled_row_center));
+    wide const half_x = half(col_extent) * number(geometry.delta_x), half_y = half(row_extent) * number(geometry.delta_y);
     wide const middle = number(cosine) * x - number(sine) * y, reach = number(across) * half_x + number(along) * half_y;
     wide const low = middle - reach, high = middle + reach;
 
@@ -96,44 +96,44 @@ template <class B> struct cone_gather {
       return definition::detector_cell(u, geometry.det_channel_offset, geometry.delta_det_channel, geometry.channels) - first;
     };
     wide const reaches = select(channel(left) - overlap < number(gather_channels - 1), select(zero < channel(right) + overlap, one, zero), zero);
-    return G::where(G::constant(0) < G::first_lanes(groups.size() - g) * G::to_pack(select(before, reaches, one)));
+    return I::where(I::constant(0) < I::first_lanes(groups.size() - g) * I::to_pack(select(before, reaches, one)));
   }
 
   /// Adds the pixels first, first + 1, ..., a lane each, to the four channels.
   template <class Packs>
   MBIRK_INLINE void add_pixels(Packs packs, place const& own, index_t first, int count, pack (&sum)[gather_channels][Packs::most]) const noexcept {
-    auto const number = [](double x) MBIRK_FLAT { return G::broadcast(x); };
-    auto const f = find_footprints<G>(geometry, own.at, G::load_ints(rows + first), G::load_ints(cols + first));
-    wide const step = number(1) / f.row_width, start = (number(static_cast<double>(own.row)) - row_edge<G>(geometry, own.at, f, 0)) * step;
-    // Of the cylinder the rows of this warp may see nothing.
+    auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
+    auto const f = find_footprints<I>(geometry, own.at, I::load_ints(rows + first), I::load_ints(cols + first));
+    wide const step = number(1) / f.row_width, start = (number(static_cast<double>(own.row)) - row_edge<I>(geometry, own.at, f, 0)) * step;
+    // Of the voxel column the rows of this warp may see nothing.
     wide const end = fma(step, number(packs * B::lanes), start), slices = number(static_cast<double>(geometry.slices));
     wide const chord = select(start < slices, select(number(0) < end, f.channel.chord, number(0)), number(0));
     wide const distance = f.channel.centre - number(static_cast<double>(own.first));
-    auto const square = G::to_pack(f.magnification * f.magnification), scale = G::to_pack(f.row_width), listed = G::first_lanes(count);
-    auto any = G::constant(0);
-    typename G::pack weight[gather_channels];
+    auto const square = I::to_pack(f.magnification * f.magnification), scale = I::to_pack(f.row_width), listed = I::first_lanes(count);
+    auto any = I::constant(0);
+    typename I::pack weight[gather_channels];
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      weight[t] = G::to_pack(definition::overlap(distance - number(t), f.channel.width) * chord) * listed;
+      weight[t] = I::to_pack(definition::overlap(distance - number(t), f.channel.width) * chord) * listed;
       any = any + weight[t];
     });
-    each_bit(G::where(G::constant(0) < any), [&](int lane) MBIRK_FLAT {
-      auto const cylinder = cylinders + G::load_value(offsets + (first + lane));
-      pack const magnified = B::broadcast(G::at(square, lane));
-      lane_line const line = make_line(G::at(start, lane), G::at(step, lane), G::at(scale, lane));
+    for_each_set_bit(I::where(I::constant(0) < any), [&](int lane) MBIRK_FLAT {
+      auto const cylinder = voxel_columns + I::load_value(offsets + (first + lane));
+      pack const magnified = B::broadcast(I::at(square, lane));
+      lane_line const line = make_line(I::at(start, lane), I::at(step, lane), I::at(scale, lane));
       pack value[Packs::most];
       switch (line.form) {
-        case resample_form::two: find_rows<resample_form::two>(packs, own, cylinder, magnified, line, value); break;
-        case resample_form::three: find_rows<resample_form::three>(packs, own, cylinder, magnified, line, value); break;
-        case resample_form::any: find_rows<resample_form::any>(packs, own, cylinder, magnified, line, value); break;
+        case resample_form::two_tap: find_rows<resample_form::two_tap>(packs, own, cylinder, magnified, line, value); break;
+        case resample_form::three_tap: find_rows<resample_form::three_tap>(packs, own, cylinder, magnified, line, value); break;
+        case resample_form::general: find_rows<resample_form::general>(packs, own, cylinder, magnified, line, value); break;
       }
       simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-        pack const a = B::broadcast(G::at(weight[t], lane));
+        pack const a = B::broadcast(I::at(weight[t], lane));
         packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = fma(a, value[i], sum[t][i]); });
       });
     });
   }
 
-  /// A cylinder, times the secants of its slices, as means over rows.
+  /// A voxel column, times the secants of its slices, as means over rows.
   template <resample_form Form, class Packs>
   MBIRK_INLINE void find_rows(Packs packs, place const& own, typename B::template cursor<float const> cylinder, pack square, lane_line const& line,
                               pack (&value)[Packs::most]) const noexcept {

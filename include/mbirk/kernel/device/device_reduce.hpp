@@ -9,7 +9,7 @@ namespace mbirk::kernel {
 
 /// out[k] = result(sums)[k]. The sums: of each of the `numbers` (at most 2) that tasks have left in `partial`, then that of the entries of `more`.
 /// Result: a struct with constant `size` and operator()(double const (&sums)[3], double (&out)[size]).
-template <class B, class Result> struct add_up {
+template <class B, class Result> struct device_reduce {
   using numbers_left = typename B::template cursor<double const>;
   numbers_left partial;
   index_t tasks, numbers;
@@ -31,7 +31,7 @@ template <class B, class Result> struct add_up {
     auto const mine = B::iota() * B::broadcast(static_cast<std::int32_t>(step));
     auto sum = B::no_sum();
     for (index_t k = first; k < count; k += step * B::lanes)
-      sum = sum + B::gather_sums(values + k, mine, static_cast<int>(least<index_t>(B::lanes, (count - k + step - 1) / step)));
+      sum = sum + B::gather_sums(values + k, mine, static_cast<int>(min<index_t>(B::lanes, (count - k + step - 1) / step)));
     return B::total(B::element(sum));
   }
 };

@@ -14,26 +14,26 @@ namespace mbirk::kernel {
 /// Channels that a warp owns: the pixels at their border are looked at by two warps.
 inline constexpr int gather_channels = 4;
 
-/// Where the pixels of the groups lie, doubled so that middles are whole: rows row_middle/2 +- row_reach/2. Padded to whole warps.
-struct group_boxes {
-  std::vector<std::int32_t> row_middle, row_reach, col_middle, col_reach;
+/// Where the pixels of the groups lie, doubled so that middles are whole: rows doubled_row_center/2 +- row_extent/2. Padded to whole warps.
+struct group_bounds {
+  std::vector<std::int32_t> doubled_row_center, row_extent, doubled_col_center, col_extent;
 
-  explicit group_boxes(pixel_plan const& plan) {
+  explicit group_bounds(pixel_plan const& plan) {
     for (auto const& group : plan.groups) {
       auto const first = static_cast<std::ptrdiff_t>(group.first);
       auto const range = [&](std::vector<std::int32_t> const& values, std::vector<std::int32_t>& middle, std::vector<std::int32_t>& reach) {
         auto const [low, high] = std::minmax_element(values.begin() + first, values.begin() + first + group.count);
         middle.push_back(*low + *high), reach.push_back(*high - *low);
       };
-      range(plan.rows, row_middle, row_reach), range(plan.cols, col_middle, col_reach);
+      range(plan.rows, doubled_row_center, row_extent), range(plan.cols, doubled_col_center, col_extent);
     }
     auto const padded = static_cast<std::size_t>(round_up(static_cast<index_t>(plan.groups.size()), 32));
-    for (auto* v : {&row_middle, &row_reach, &col_middle, &col_reach}) v->resize(padded);
+    for (auto* v : {&doubled_row_center, &row_extent, &doubled_col_center, &col_extent}) v->resize(padded);
   }
 };
 
 /// f(lane) for every bit.
-template <class F> MBIRK_INLINE void each_bit(unsigned bits, F const& f) {
+template <class F> MBIRK_INLINE void for_each_set_bit(unsigned bits, F const& f) {
   for (; bits != 0; bits &= bits - 1) f(mbirk::detail::lowest_bit(bits));
 }
 

@@ -16,16 +16,16 @@ MBIRK_KERNELS_BEGIN
 namespace mbirk::kernel {
 
 /// Of the pixels (i, j), a lane each.
-template <class G>
-MBIRK_INLINE auto find_footprints(cone_geometry const& g, view_position const& at, typename G::ints i, typename G::ints j) {
-  auto const x = definition::column_x(g, G::to_wide(j)), y = definition::row_y(g, G::to_wide(i));
-  return definition::make_cone_footprint(g, G::broadcast(at.cosine), G::broadcast(at.sine), x, y);
+template <class I>
+MBIRK_INLINE auto find_footprints(cone_geometry const& g, view_position const& at, typename I::ints i, typename I::ints j) {
+  auto const x = definition::column_x(g, I::to_wide(j)), y = definition::row_y(g, I::to_wide(i));
+  return definition::make_cone_footprint(g, I::broadcast(at.cosine), I::broadcast(at.sine), x, y);
 }
 
 /// The left edge of a slice, in rows.
-template <class G, class Footprint>
-MBIRK_INLINE typename G::wide row_edge(cone_geometry const& g, view_position const& at, Footprint const& f, index_t slice) {
-  auto const z = definition::slice_z(g, G::broadcast(static_cast<double>(slice)), G::broadcast(at.z_shift));
+template <class I, class Footprint>
+MBIRK_INLINE typename I::wide row_edge(cone_geometry const& g, view_position const& at, Footprint const& f, index_t slice) {
+  auto const z = definition::slice_z(g, I::broadcast(static_cast<double>(slice)), I::broadcast(at.z_shift));
   return definition::left_edge(definition::detector_row(g, f.magnification, z), f.row_width);
 }
 
@@ -36,7 +36,7 @@ struct pack_pieces {
 
   MBIRK_HD index_t count() const noexcept { return ceil_div(packs, each); }
   MBIRK_HD index_t first(index_t piece) const noexcept { return piece * each * warp_lanes; }  ///< element
-  MBIRK_HD int packs_of(index_t piece) const noexcept { return static_cast<int>(least(each, packs - piece * each)); }
+  MBIRK_HD int packs_of(index_t piece) const noexcept { return static_cast<int>(min(each, packs - piece * each)); }
 };
 
 /// Destination cell k is [start + step k, start + step (k + 1)) in cells of the source.
@@ -51,28 +51,28 @@ MBIRK_INLINE lane_line make_line(double start, double step, float scale) {
   constexpr double one = 4294967296.0;
   lane_line line;
   line.scale = scale;
-  line.form = step < narrowest_step ? resample_form::any : step <= 1 ? resample_form::two : step <= 2 ? resample_form::three : resample_form::any;
-  if (line.form == resample_form::any) line.exact = {start, step};
-  else line.fixed = {static_cast<std::int64_t>(limited(start, -1e9, 1e9) * one), static_cast<std::int64_t>(step * (one * warp_lanes))};
+  line.form = step < narrowest_step ? resample_form::general : step <= 1 ? resample_form::two_tap : step <= 2 ? resample_form::three_tap : resample_form::general;
+  if (line.form == resample_form::general) line.exact = {start, step};
+  else line.fixed = {static_cast<std::int64_t>(clamp(start, -1e9, 1e9) * one), static_cast<std::int64_t>(step * (one * warp_lanes))};
   return line;
 }
 
 /// Walks over packs of destinations. Power 1 gives means; power 2 sums of squared overlaps times the source. Positions are off by less than 2^-31
 /// cells in the first pack, and by 2^-32 more in each that follows.
 template <class B, resample_form Form, int Power> class lane_resampler {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   using pack = typename B::pack;
 
  public:
   MBIRK_INLINE lane_resampler(lane_line const& line, std::int32_t cells) : cells_(cells) {
-    if constexpr (Form == resample_form::any) {
+    if constexpr (Form == resample_form::general) {
       exact_ = line.exact, scale_ = line.scale;
-      taps_ = static_cast<int>(std::ceil(least(exact_.step, static_cast<double>(cells + 2)))) + 1;
+      taps_ = static_cast<int>(std::ceil(min(exact_.step, static_cast<double>(cells + 2)))) + 1;
     } else {
       static_assert(warp_lanes == 1 << 5);
       position_ = line.fixed.start + ((B::element(B::iota()) * line.fixed.advance) >> 5);
       advance_ = line.fixed.advance;
-      constexpr float apart = Form == resample_form::three ? 2 : 1;
+      constexpr float apart = Form == resample_form::three_tap ? 2 : 1;
       scale_ = Power == 1 ? line.scale * 0x1p-32f : 0x1p-32f;
       low_ = line.scale;
       high_ = Power == 1 ? 1 - apart * line.scale : line.scale - apart;
@@ -81,10 +81,10 @@ template <class B, resample_form Form, int Power> class lane_resampler {
 
   /// The first packs of destinations. source(cell) is what a lane finds in one of the cells.
   template <class Packs, class Source> MBIRK_INLINE void run(Packs packs, pack (&value)[Packs::most], Source const& source) {
-    if constexpr (Form == resample_form::any) {
+    if constexpr (Form == resample_form::general) {
       packs.each([&](auto i) MBIRK_FLAT { value[i] = B::constant(0); });
       for (int n = 0; n < packs; ++n) {  // not unrolled: it is long, and rare
-        pack const next = next_any(source);
+        pack const next = next_general(source);
         packs.each([&](auto i) MBIRK_FLAT { value[i] = i == n ? next : value[i]; });
       }
     } else {
@@ -95,7 +95,7 @@ template <class B, resample_form Form, int Power> class lane_resampler {
  private:
   /// 0 beside the cells, where a lane reads the nearest one.
   template <class Source> MBIRK_INLINE pack at(std::int32_t cell, Source const& source) const {
-    pack const value = source(B::broadcast(greatest(least(cell, cells_ - 1), 0)));
+    pack const value = source(B::broadcast(max(min(cell, cells_ - 1), 0)));
     return static_cast<std::uint32_t>(cell) < static_cast<std::uint32_t>(cells_) ? value : B::constant(0);
   }
 
@@ -105,7 +105,7 @@ template <class B, resample_form Form, int Power> class lane_resampler {
     position_ += advance_;
     pack const scale = B::broadcast(scale_), low = B::broadcast(low_), last = max(fma(f, scale, B::broadcast(high_)), B::constant(0));
     pack const u0 = at(cell, source), u1 = at(cell + 1, source);
-    if constexpr (Form == resample_form::two) {
+    if constexpr (Form == resample_form::two_tap) {
       if constexpr (Power == 1) return fma(last, u1 - u0, u0);
       pack const first = low - last;
       return fma(last * last, u1, first * first * u0);
@@ -118,17 +118,17 @@ template <class B, resample_form Form, int Power> class lane_resampler {
   }
 
   /// Any step, in double. An interval ends one cell beyond the source: next to the X-ray source it may cover millions.
-  template <class Source> MBIRK_INLINE pack next_any(Source const& source) {
-    using wide = typename G::wide;
-    wide const k = G::to_wide(G::iota()) + G::broadcast(static_cast<double>(done_));
+  template <class Source> MBIRK_INLINE pack next_general(Source const& source) {
+    using wide = typename I::wide;
+    wide const k = I::to_wide(I::iota()) + I::broadcast(static_cast<double>(done_));
     done_ += B::lanes;
-    wide const step = G::broadcast(exact_.step), left = fma(k, step, G::broadcast(exact_.start)), e = max(left, G::broadcast(-1.0));
-    wide const end = G::broadcast(static_cast<double>(cells_)), width = max(min(left + step, end + G::broadcast(1.0)) - e, G::broadcast(0.0));
+    wide const step = I::broadcast(exact_.step), left = fma(k, step, I::broadcast(exact_.start)), e = max(left, I::broadcast(-1.0));
+    wide const end = I::broadcast(static_cast<double>(cells_)), width = max(min(left + step, end + I::broadcast(1.0)) - e, I::broadcast(0.0));
     wide const cell = floor(e), f = e - cell;
-    std::int32_t const first = G::element(G::to_ints(min(cell, end)));
+    std::int32_t const first = I::element(I::to_ints(min(cell, end)));
     pack sum = B::constant(0);
     for (int t = 0; t < taps_; ++t) {
-      auto const w = G::to_pack(definition::overlap_tap(f, width, G::broadcast(static_cast<double>(t))));
+      auto const w = I::to_pack(definition::overlap_tap(f, width, I::broadcast(static_cast<double>(t))));
       sum = fma(Power == 1 ? w : w * w, at(first + t, source), sum);
     }
     return Power == 1 ? sum * B::broadcast(scale_) : sum;

@@ -20,7 +20,7 @@ struct alignas(16) shared_taps {
 };
 
 template <class B> struct parallel_block_back {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   using pack = typename B::pack;
   static constexpr int warps = 8, pixels_of_warp = group_pixels / warps, most_packs = 4;
   static constexpr launch_bounds bounds{warps * warp_lanes, 2};
@@ -30,14 +30,14 @@ template <class B> struct parallel_block_back {
   };
 
   typename B::template cursor<float const> sinogram;           // channel-major
-  typename B::template cursor<float> cylinders;
-  typename G::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
-  typename G::template cursor<index_t const> offsets;          // of their cylinders
-  typename G::template cursor<parallel_pass const> passes;
+  typename B::template cursor<float> voxel_columns;
+  typename I::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
+  typename I::template cursor<index_t const> offsets;          // of their voxel columns
+  typename I::template cursor<view_taps const> passes;
   index_t all_passes;
   chunked_shape shape;
   bool squared;
-  list<pixel_group> groups;
+  device_span<pixel_group> groups;
 
   index3 grid() const noexcept { return {static_cast<int>(groups.size()), static_cast<int>(shape.chunks), 1}; }
 
@@ -59,19 +59,19 @@ template <class B> struct parallel_block_back {
     int stage = 0;
     for (index_t base = 0; base < all_passes; base += warps, stage ^= 1) {
       if (base + warp < all_passes) {
-        auto const pass = G::load_value(passes + (base + warp));
+        auto const pass = I::load_value(passes + (base + warp));
         simd::static_for<group_pixels / warp_lanes>([&](auto half) MBIRK_FLAT {
           index_t const at = group.first + half * warp_lanes;
-          auto const taps = find_taps<G>(pass, squared, shape.channels, G::load_ints(rows + at), G::load_ints(cols + at));
+          auto const taps = find_taps<I>(pass, squared, shape.channels, I::load_ints(rows + at), I::load_ints(cols + at));
           sh.taps(stage, warp, half * warp_lanes + lane) =
-              shared_taps{{G::element(taps.weight[0]), G::element(taps.weight[1]), G::element(taps.weight[2])}, G::element(taps.first)};
+              shared_taps{{I::element(taps.weight[0]), I::element(taps.weight[1]), I::element(taps.weight[2])}, I::element(taps.first)};
         });
       }
       // The taps are there; and nobody still reads those of the stage that is written next, because all have been here since.
       block.sync();
-      int const views = static_cast<int>(least<index_t>(warps, all_passes - base));
+      int const views = static_cast<int>(min<index_t>(warps, all_passes - base));
       for (int v = 0; v < views; ++v) {
-        auto const pass = G::load_value(passes + (base + v));
+        auto const pass = I::load_value(passes + (base + v));
         auto const y = sinogram + shape.offset(chunk, pass.view);
         if (pass.taps == 2) add_view<2>(packs, sh, stage, v, own, y, sum);
         else add_view<3>(packs, sh, stage, v, own, y, sum);
@@ -80,10 +80,10 @@ template <class B> struct parallel_block_back {
     index_t const used = shape.used(chunk);
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       if (own + q >= group.count) return;
-      auto const out = cylinders + (G::load_value(offsets + (group.first + own + q)) + chunk * shape.width);
+      auto const out = voxel_columns + (I::load_value(offsets + (group.first + own + q)) + chunk * shape.width);
       packs.each([&](auto i) MBIRK_FLAT {
         index_t const left = used - i * B::lanes;
-        if (left > 0) store_lanes<B>(out + i * B::lanes, sum[q][i], least<index_t>(left, B::lanes));
+        if (left > 0) store_lanes<B>(out + i * B::lanes, sum[q][i], min<index_t>(left, B::lanes));
       });
     });
   }

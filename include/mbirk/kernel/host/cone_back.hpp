@@ -1,5 +1,5 @@
 // Cone back projection, tuned. Per view and pixel: channels are gathered into one column of rows (in L1), which is resampled onto the slices and added,
-// times the secant of the ray's elevation, to the pixel's cylinder. A task owns a batch of groups of pixels, and goes through the views with it; or, for
+// times the secant of the ray's elevation, to the pixel's voxel column. A task owns a batch of groups of pixels, and goes through the views with it; or, for
 // a subset in an iterative reconstruction, a few views, and goes through the groups with them.
 #pragma once
 
@@ -15,13 +15,13 @@ namespace mbirk::kernel {
 
 /// All but which views and pixels a task has. Power: of the weights. Unit: the sinogram is 1 everywhere and is not read (Hessian diagonal).
 template <class B, int Power, bool Unit> struct cone_columns {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   using pack = typename B::pack;
 
   cone_view<B> view;
   typename B::template cursor<float const> sinogram;      // channel-major, one chunk; not used when Unit
   chunked_shape shape;
-  list<pixel_group> groups;
+  device_span<pixel_group> groups;
   group_batches batches;
   scratch_layout layout{};
   scratch_part column{};
@@ -54,11 +54,11 @@ template <class B, int Power, bool Unit> struct cone_columns {
       copy.first_pixel -= pixel;
       return copy;
     }
-    MBIRK_INLINE void fetch(index_t pixel) const noexcept {
-      for (int k = 0; k < count; ++k) fetch_part(at[k], (pixel - first_pixel) * share, share, size);
+    MBIRK_INLINE void prefetch(index_t pixel) const noexcept {
+      for (int k = 0; k < count; ++k) prefetch_part(at[k], (pixel - first_pixel) * share, share, size);
     }
   };
-  /// Adds a view to the cylinders of a group, which lie one after another at x.
+  /// Adds a view to the voxel columns of a group, which lie one after another at x.
   template <class Scratch>
   MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, next_views const& next, Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, false, Power == 1, s);
@@ -78,14 +78,14 @@ template <class B, int Power, bool Unit> struct cone_columns {
  private:
   /// Pixels [from, to), whose steps are of one form. Halves: 2 in a mirrored view, where both go the same way, else 1.
   template <int Halves, resample_form Form, class Scratch>
-  MBIRK_INLINE void add_pixels(typename B::template cursor<float> cylinders, index_t v, int from, int to, float centre, int taps, next_views const& next,
+  MBIRK_INLINE void add_pixels(typename B::template cursor<float> voxel_columns, index_t v, int from, int to, float centre, int taps, next_views const& next,
                                Scratch const& s) const noexcept {
-    if (taps == 2 || Unit) add_pixels<Halves, Form, 2>(cylinders, v, from, to, centre, next, s);
-    else add_pixels<Halves, Form, 3>(cylinders, v, from, to, centre, next, s);
+    if (taps == 2 || Unit) add_pixels<Halves, Form, 2>(voxel_columns, v, from, to, centre, next, s);
+    else add_pixels<Halves, Form, 3>(voxel_columns, v, from, to, centre, next, s);
   }
 
   template <int Halves, resample_form Form, int Taps, class Scratch>
-  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float> cylinders, index_t v, int from, int to, float centre, next_views const& next,
+  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float> voxel_columns, index_t v, int from, int to, float centre, next_views const& next,
                                  Scratch const& s) const noexcept {
     // All that the loops read, here: the stores below could be to *this, for all that a compiler knows.
     auto const u = s.template at<float>(column) + resample_guard<B>;
@@ -97,11 +97,11 @@ template <class B, int Power, bool Unit> struct cone_columns {
     auto const whole_view = Unit ? sinogram : sinogram + shape.offset(0, v);
     pack const middle = B::broadcast(centre);
     for (int p = from; p < to; ++p) {
-      next.fetch(p);
-      index_t const first = G::load_value(pixels.reach_first() + p), end = G::load_value(pixels.reach_end() + p);
+      next.prefetch(p);
+      index_t const first = I::load_value(pixels.reach_first() + p), end = I::load_value(pixels.reach_end() + p);
       if (first >= end) continue;
       if constexpr (!Unit) {  // the column: the sum over its channels
-        auto const y = whole_view + index_t{G::load_value(pixels.first_channel + p)} * width;
+        auto const y = whole_view + index_t{I::load_value(pixels.first_channel + p)} * width;
         pack weight[Taps];
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p)); });
         auto const sum_at = [&](index_t r) MBIRK_FLAT {
@@ -115,9 +115,9 @@ template <class B, int Power, bool Unit> struct cone_columns {
         }
       }
       // Its slices.
-      auto const x = cylinders + p * padded;
+      auto const x = voxel_columns + p * padded;
       pack const square = B::load_broadcast(pixels.square() + p);
-      auto rows = pixels.template walk<Form, Power, Unit>(p, u, rows_of_half, first);
+      auto rows = pixels.template resampler_at<Form, Power, Unit>(p, u, rows_of_half, first);
       auto const add = [&](index_t k, pack factor) MBIRK_FLAT {
         pack value[Halves];
         rows.next(value, apart);
@@ -146,10 +146,10 @@ template <class B, int Power, bool Unit> struct cone_columns {
 /// A task is a batch.
 template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Power, Unit> {
   using base = cone_columns<B, Power, Unit>;
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
 
-  typename B::template cursor<float> cylinders;
-  typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
+  typename B::template cursor<float> voxel_columns;
+  typename I::template cursor<index_t const> offsets;     // of the planned pixels' voxel columns
   scratch_part tile{};
 
   void plan_scratch() {
@@ -164,7 +164,7 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
     for (index_t g = 0; g < batch.size(); ++g)
       for (index_t k = 0; k < batch[g].count * padded; k += B::lanes) B::store(x + (g * tile_size() + k), B::constant(0));
     this->begin(s);
-    index_t const share = Unit ? 0 : fetched_share(batch, this->shape);
+    index_t const share = Unit ? 0 : prefetch_share(batch, this->shape);
     for (index_t v = 0; v < this->view.geometry.views; ++v) {
       typename base::next_views next{batch[0].first, share, this->shape.view_size()};
       if (share > 0 && v + 1 < this->view.geometry.views) next.count = 1, next.at[0] = this->sinogram + this->shape.offset(0, v + 1);
@@ -173,7 +173,7 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
     for (index_t g = 0; g < batch.size(); ++g)
       for (int p = 0; p < batch[g].count; ++p) {
         auto const from = x + (g * tile_size() + p * padded);
-        put_cylinder<B>(this->view.shape(), [&](index_t k) MBIRK_FLAT { return B::load(from + k); }, cylinders + G::load_value(offsets + (batch[g].first + p)));
+        store_voxel_column<B>(this->view.shape(), [&](index_t k) MBIRK_FLAT { return B::load(from + k); }, voxel_columns + I::load_value(offsets + (batch[g].first + p)));
       }
   }
 
@@ -183,9 +183,9 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
 
 /// A task is a few views: each loses what it still has to (the step of the subset before), and goes from the cache into the task's own sums for the pixels of
 /// a list. From the last view to the first, because the projection that came before has left the last ones in the cache.
-template <class B> struct cone_back_by_views : cone_columns<B, 1, false> {
+template <class B> struct cone_fused_update_backproject : cone_columns<B, 1, false> {
   using base = cone_columns<B, 1, false>;
-  subtract_kept<B> before;
+  axpy_projection<B> before;
   bool before_first;                           // whether there is such a step
   typename B::template cursor<float> parts;    // (tasks, pixels, padded slices)
   index_t pixels, views_per_task, share;      // share: elements of the next view that are fetched with each pixel
@@ -195,7 +195,7 @@ template <class B> struct cone_back_by_views : cone_columns<B, 1, false> {
     auto const x = parts + task * pixels * padded;
     for (index_t k = 0; k < pixels * padded; k += B::lanes) B::store(x + k, B::constant(0));
     this->begin(s);
-    index_t const to = this->view.geometry.views - task * views_per_task, from = greatest<index_t>(0, to - views_per_task);
+    index_t const to = this->view.geometry.views - task * views_per_task, from = max<index_t>(0, to - views_per_task);
     for (index_t b = 0; b < this->batches.count; ++b)
       for (index_t v = to - 1; v >= from; --v) {
         if (b == 0 && before_first) before.view(v);
@@ -203,7 +203,7 @@ template <class B> struct cone_back_by_views : cone_columns<B, 1, false> {
         if (share > 0 && b == 0 && v > from) {
           next.count = before_first ? 2 : 1;
           next.at[0] = before.error + this->shape.offset(0, v - 1);
-          if (before_first) next.at[1] = before.kept + this->shape.offset(0, v - 1);
+          if (before_first) next.at[1] = before.projection + this->shape.offset(0, v - 1);
         }
         for (index_t g = this->batches.first(b); g < this->batches.first(b + 1); ++g)
           this->add_view(this->groups[g], v, x + this->groups[g].first * padded, next, s);

@@ -1,4 +1,4 @@
-// Cone forward projection, tuned: a task owns a few views, and goes through them with a batch of groups of pixels. Per view and pixel: the cylinder
+// Cone forward projection, tuned: a task owns a few views, and goes through them with a batch of groups of pixels. Per view and pixel: the voxel column
 // is scaled by the secant of the ray's elevation (in L1), resampled onto the rows, and added to the two or three channels of its footprint straight
 // from the register.
 #pragma once
@@ -16,15 +16,15 @@ namespace mbirk::kernel {
 
 /// All but what happens to a view once it is summed; that is compiled apart, because this is the large part.
 template <class B> struct cone_views {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   using pack = typename B::pack;
 
   cone_view<B> view;
-  typename B::template cursor<float const> cylinders;
+  typename B::template cursor<float const> voxel_columns;
   typename B::template cursor<float> sinogram;            // channel-major, one chunk
-  typename G::template cursor<index_t const> offsets;     // of the planned pixels' cylinders
+  typename I::template cursor<index_t const> offsets;     // of the planned pixels' voxel columns
   chunked_shape shape;
-  list<pixel_group> groups;
+  device_span<pixel_group> groups;
   group_batches batches;
   index_t views_per_task;
   scratch_layout layout{};
@@ -44,26 +44,26 @@ template <class B> struct cone_views {
   MBIRK_HD void clear_view(index_t v) const noexcept {
     for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(sinogram + (shape.offset(0, v) + k), B::constant(0));
   }
-  /// The cylinders of a batch, aligned and padded with zeros.
+  /// The voxel columns of a batch, aligned and padded with zeros.
   template <class Scratch> MBIRK_HD void copy_batch(index_t batch, Scratch const& s) const noexcept {
     auto x = s.template at<float>(tile);
     index_t const half = view.half_slices();
     for (index_t g = batches.first(batch); g < batches.first(batch + 1); ++g, x = x + tile_size())
       for (int p = 0; p < groups[g].count; ++p) {
-        auto const from = cylinders + G::load_value(offsets + (groups[g].first + p));
+        auto const from = voxel_columns + I::load_value(offsets + (groups[g].first + p));
         auto const to = x + p * view.padded_slices;
         copy_padded<B>(from, view.mirrored ? half : view.geometry.slices, to, half);
         if (view.mirrored)
           for (index_t k = 0; k < half; k += B::lanes) B::store(to + (half + k), reversed<B>(B::load(from + (2 * half - B::lanes - k))));
       }
   }
-  /// Part `part` of `parts` of a batch's cylinders is soon copied.
-  MBIRK_HD void fetch_batch(index_t batch, index_t part, index_t parts) const noexcept {
+  /// Part `part` of `parts` of a batch's voxel columns is soon copied.
+  MBIRK_HD void prefetch_batch(index_t batch, index_t part, index_t parts) const noexcept {
     if (batch >= batches.count) return;
     auto const& last = groups[batches.first(batch + 1) - 1];
     index_t const first = groups[batches.first(batch)].first, count = last.first + last.count - first;
     for (index_t p = first + count * part / parts; p < first + count * (part + 1) / parts; ++p)
-      fetch_part(cylinders + G::load_value(offsets + p), 0, view.geometry.slices, view.geometry.slices);
+      prefetch_part(voxel_columns + I::load_value(offsets + p), 0, view.geometry.slices, view.geometry.slices);
   }
   template <class Scratch> MBIRK_NOINLINE void add_batch(index_t batch, index_t v, Scratch const& s) const noexcept {
     auto x = s.template at<float>(tile);
@@ -107,9 +107,9 @@ template <class B> struct cone_views {
     index_t const padded = view.padded_slices, length = padded / Halves, apart = view.apart(padded), width = shape.width;
     pack const middle = B::broadcast(centre);
     for (int p = from; p < to; ++p) {
-      index_t const first = G::load_value(pixels.reach_first() + p), end = G::load_value(pixels.reach_end() + p);
+      index_t const first = I::load_value(pixels.reach_first() + p), end = I::load_value(pixels.reach_end() + p);
       if (first >= end) continue;
-      // The cylinder times sec phi.
+      // The voxel column times sec phi.
       auto const x = tiles + p * padded;
       pack const square = B::load_broadcast(pixels.square() + p);
       auto const put = [&](index_t k, pack secant) MBIRK_FLAT {
@@ -122,10 +122,10 @@ template <class B> struct cone_views {
         for (index_t k = 0; k < length; k += B::lanes) put(k, definition::elevation_secant(square, B::load(elevations + k)));
       }
       // Its rows, in the channels.
-      auto const y = whole_view + index_t{G::load_value(pixels.first_channel + p)} * width;
+      auto const y = whole_view + index_t{I::load_value(pixels.first_channel + p)} * width;
       pack weight[Taps];
       simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p)); });
-      auto slices = pixels.template walk<Form, 1>(p, u, length, first);
+      auto slices = pixels.template resampler_at<Form, 1>(p, u, length, first);
       for (index_t r = first * B::lanes; r < end * B::lanes; r += B::lanes) {
         pack value[Halves];
         slices.next(value, apart);
@@ -145,23 +145,23 @@ template <class B> struct cone_views {
   }
 };
 
-/// Sink: what happens to the views of a task once they are summed (sink.hpp).
-template <class B, class Sink = keep_views<B>> struct cone_forward : cone_views<B> {
-  Sink sink{};
+/// Epilogue: what happens to the views of a task once they are summed (epilogue.hpp).
+template <class B, class Epilogue = store_epilogue<B>> struct cone_forward : cone_views<B> {
+  Epilogue epilogue{};
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    Sink out = sink;
+    Epilogue out = epilogue;
     out.begin();
     this->begin(s);
-    index_t const from = task * this->views_per_task, to = least(this->view.geometry.views, from + this->views_per_task);
+    index_t const from = task * this->views_per_task, to = min(this->view.geometry.views, from + this->views_per_task);
     index_t const batches = this->batches.count;
-    bool const far = this->groups.size() * group_pixels * this->view.padded_slices > far_away;
+    bool const far = this->groups.size() * group_pixels * this->view.padded_slices > prefetch_threshold;
     for (index_t b = 0; b < batches || b == 0; ++b) {
       if (b < batches) this->copy_batch(b, s);
       for (index_t v = from; v < to; ++v) {
         if (b == 0) this->clear_view(v);
         if (b < batches) this->add_batch(b, v, s);
-        if (far) this->fetch_batch(b + 1, v - from, to - from);
+        if (far) this->prefetch_batch(b + 1, v - from, to - from);
         if (b + 1 >= batches) out.view(this->sinogram + this->shape.offset(0, v), 0, v);
       }
     }

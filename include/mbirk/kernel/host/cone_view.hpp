@@ -54,11 +54,11 @@ inline bool is_mirrored(cone_scan const& s, int lanes) {
 
 /// What the cone kernels share: where arrays lie in scratch, and how one view of a group is prepared.
 template <class B> struct cone_view {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
 
   cone_geometry geometry;
-  typename G::template cursor<std::int32_t const> rows, cols;       // of the planned pixels
-  typename G::template cursor<view_position const> positions;
+  typename I::template cursor<std::int32_t const> rows, cols;       // of the planned pixels
+  typename I::template cursor<view_position const> positions;
   typename B::template cursor<float const> elevations;
   float const* largest_elevation;
   index_t elevation_stride, padded_slices;
@@ -76,7 +76,7 @@ template <class B> struct cone_view {
   template <class Ints, class Floats, class Doubles> struct found_pixels {
     Ints first_channel;    ///< plus guard, of the window's first tap
     Floats weights;        ///< of the window's taps, group_pixels apart
-    Doubles position, advance;  ///< of the walk over the rows or slices (resample_walk)
+    Doubles position, advance;  ///< of the walk over the rows or slices (resample_state)
     MBIRK_INLINE Ints reach_first() const noexcept { return first_channel + group_pixels; }
     MBIRK_INLINE Ints reach_end() const noexcept { return first_channel + 2 * group_pixels; }
     MBIRK_INLINE Ints lane_words() const noexcept { return first_channel + 3 * group_pixels; }
@@ -89,8 +89,8 @@ template <class B> struct cone_view {
 
     /// The walk of pixel p along a line of `cells` at u, from pack `first` of its destinations on.
     template <resample_form Form, int Power, bool Ones = false>
-    MBIRK_INLINE auto walk(index_t p, typename B::template cursor<float const> u, index_t cells, index_t first) const noexcept {
-      return resampler<B, Form, Power, Ones>(u, cells, G::load_value(position + p), G::load_value(advance + p), G::load_value(lane_words() + p),
+    MBIRK_INLINE auto resampler_at(index_t p, typename B::template cursor<float const> u, index_t cells, index_t first) const noexcept {
+      return resampler<B, Form, Power, Ones>(u, cells, I::load_value(position + p), I::load_value(advance + p), I::load_value(lane_words() + p),
                                              B::load_broadcast(inverse_step() + p), first);
     }
   };
@@ -101,7 +101,7 @@ template <class B> struct cone_view {
     return found_pixels<std::remove_const_t<decltype(i)>, std::remove_const_t<decltype(f)>, std::remove_const_t<decltype(d)>>{i, f, d, d + group_pixels};
   }
 
-  MBIRK_HD cylinder_shape shape() const noexcept { return {geometry.slices, padded_slices, mirrored}; }
+  MBIRK_HD voxel_column_shape shape() const noexcept { return {geometry.slices, padded_slices, mirrored}; }
   /// Slices, and rows of so many, that weights are found for.
   MBIRK_HD index_t half_slices() const noexcept { return shape().half(); }
   MBIRK_HD index_t half(index_t width) const noexcept { return mirrored ? width / 2 : width; }
@@ -124,7 +124,7 @@ template <class B> struct cone_view {
     auto const shortest = form_of<B>((towards_rows ? 1 / nearest : farthest) * (1 - margin));
     bool const all = shortest == form_of<B>((towards_rows ? 1 / farthest : nearest) * (1 + margin));
     auto const advances = found(s).advance;
-    auto const form_at = [&](int p) MBIRK_FLAT { return all ? shortest : form_of<B>(step_of<B>(G::load_value(advances + p))); };
+    auto const form_at = [&](int p) MBIRK_FLAT { return all ? shortest : form_of<B>(step_of<B>(I::load_value(advances + p))); };
     for (int from = 0, to = 0; from < group.count; from = to) {
       auto const form = form_at(from);
       if (all) to = group.count;
@@ -137,42 +137,42 @@ template <class B> struct cone_view {
   /// fold_row_width: the chord is multiplied by W_r, which the means of a back projection leave out.
   template <class Scratch>
   MBIRK_INLINE summary prepare(pixel_group const& group, index_t view, bool towards_rows, bool fold_row_width, Scratch const& s) const noexcept {
-    using wide = typename G::wide;
-    using pack = typename G::pack;
-    auto const position = G::load_value(positions + view);
-    wide const cosine = G::broadcast(position.cosine), sine = G::broadcast(position.sine), zeta = G::broadcast(position.z_shift);
-    wide const z0 = definition::slice_z(geometry, G::broadcast(0.0), zeta);
+    using wide = typename I::wide;
+    using pack = typename I::pack;
+    auto const position = I::load_value(positions + view);
+    wide const cosine = I::broadcast(position.cosine), sine = I::broadcast(position.sine), zeta = I::broadcast(position.z_shift);
+    wide const z0 = definition::slice_z(geometry, I::broadcast(0.0), zeta);
     float const cells = static_cast<float>(half(towards_rows ? geometry.slices : geometry.rows));
-    pack const packs = G::broadcast(static_cast<float>(ceil_div(half(towards_rows ? geometry.rows : geometry.slices), index_t{B::lanes})));
+    pack const packs = I::broadcast(static_cast<float>(ceil_div(half(towards_rows ? geometry.rows : geometry.slices), index_t{B::lanes})));
     auto const pixels = found(s);
-    pack widest = G::constant(0), lowest = G::constant(1e30), highest = G::constant(0);
-    for (int k = 0; k < group.count; k += G::lanes) {
-      wide const x = definition::column_x(geometry, G::to_wide(G::load_ints(cols + (group.first + k))));
-      wide const y = definition::row_y(geometry, G::to_wide(G::load_ints(rows + (group.first + k))));
-      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y, [](wide value) MBIRK_FLAT { return G::to_pack(value); });
+    pack widest = I::constant(0), lowest = I::constant(1e30), highest = I::constant(0);
+    for (int k = 0; k < group.count; k += I::lanes) {
+      wide const x = definition::column_x(geometry, I::to_wide(I::load_ints(cols + (group.first + k))));
+      wide const y = definition::row_y(geometry, I::to_wide(I::load_ints(rows + (group.first + k))));
+      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y, [](wide value) MBIRK_FLAT { return I::to_pack(value); });
       // The footprint, cut off one channel beyond the detector: a pixel near the source may cover millions.
-      wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, G::broadcast(-1.0)), floor_edge = floor(edge);
-      wide const span = max(min(left + f.channel.width, G::broadcast(static_cast<double>(geometry.channels + 1))) - edge, G::broadcast(0.0));
+      wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, I::broadcast(-1.0)), floor_edge = floor(edge);
+      wide const span = max(min(left + f.channel.width, I::broadcast(static_cast<double>(geometry.channels + 1))) - edge, I::broadcast(0.0));
       wide const row_edge = definition::left_edge(definition::detector_row(geometry, f.magnification, z0), f.row_width);
-      G::store(pixels.cell() + k, floor_edge);
-      G::store(pixels.fraction() + k, G::to_pack(edge - floor_edge));
-      G::store(pixels.width() + k, G::to_pack(span));
-      G::store(pixels.chord() + k, fold_row_width ? f.channel.chord * G::to_pack(f.row_width) : f.channel.chord);
-      wide const begin = towards_rows ? (G::broadcast(0.0) - row_edge) * f.inverse_row_width : row_edge;
-      auto const walk = walk_of<B>(begin, towards_rows ? f.inverse_row_width : f.row_width);
-      pack const inverse_step = G::to_pack(towards_rows ? f.row_width : f.inverse_row_width);
-      auto const reach = reach_of(G::to_pack(begin), inverse_step, cells, packs, B::lanes);
-      G::store(pixels.position + k, walk.position);
-      G::store(pixels.advance + k, walk.advance);
-      G::store(pixels.lane_words() + k, G::to_ints(walk.lane_words));
-      G::store(pixels.inverse_step() + k, inverse_step);
-      G::store(pixels.reach_first() + k, G::to_ints(reach.first));
-      G::store(pixels.reach_end() + k, G::to_ints(reach.end));
-      pack const square = G::to_pack(f.magnification * f.magnification), channels = G::to_pack(span);
-      G::store(pixels.square() + k, square);
+      I::store(pixels.cell() + k, floor_edge);
+      I::store(pixels.fraction() + k, I::to_pack(edge - floor_edge));
+      I::store(pixels.width() + k, I::to_pack(span));
+      I::store(pixels.chord() + k, fold_row_width ? f.channel.chord * I::to_pack(f.row_width) : f.channel.chord);
+      wide const begin = towards_rows ? (I::broadcast(0.0) - row_edge) * f.inverse_row_width : row_edge;
+      auto const state = resample_state_of<B>(begin, towards_rows ? f.inverse_row_width : f.row_width);
+      pack const inverse_step = I::to_pack(towards_rows ? f.row_width : f.inverse_row_width);
+      auto const reach = reach_of(I::to_pack(begin), inverse_step, cells, packs, B::lanes);
+      I::store(pixels.position + k, state.position);
+      I::store(pixels.advance + k, state.advance);
+      I::store(pixels.lane_words() + k, I::to_ints(state.lane_words));
+      I::store(pixels.inverse_step() + k, inverse_step);
+      I::store(pixels.reach_first() + k, I::to_ints(reach.first));
+      I::store(pixels.reach_end() + k, I::to_ints(reach.end));
+      pack const square = I::to_pack(f.magnification * f.magnification), channels = I::to_pack(span);
+      I::store(pixels.square() + k, square);
       widest = max(widest, channels), lowest = min(lowest, square), highest = max(highest, square);
     }
-    return {G::reduce_max(widest), G::reduce_min(lowest), G::reduce_max(highest)};
+    return {I::reduce_max(widest), I::reduce_min(lowest), I::reduce_max(highest)};
   }
 
   /// Taps of one window: 2 or 3, the first of them tap0.
@@ -187,29 +187,29 @@ template <class B> struct cone_view {
   /// those that hit the detector (unit weights).
   template <class Scratch>
   MBIRK_INLINE void channel_weights(pixel_group const& group, window const& win, int power, bool clip_sum, Scratch const& s) const noexcept {
-    using wide = typename G::wide;
-    using pack = typename G::pack;
+    using wide = typename I::wide;
+    using pack = typename I::pack;
     auto const pixels = found(s);
     double const channels = static_cast<double>(geometry.channels);
-    wide const lowest = G::broadcast(-static_cast<double>(guard_channels)), highest = G::broadcast(channels);
-    wide const shift = G::broadcast(static_cast<double>(win.tap0));
-    for (int k = 0; k < group.count; k += G::lanes) {
-      wide const at = max(min(G::load_wide(pixels.cell() + k) + shift, highest), lowest);
-      G::store(pixels.first_channel + k, G::to_ints(at + G::broadcast(static_cast<double>(guard_channels))));
-      pack const f = G::load(pixels.fraction() + k), channel_width = G::load(pixels.width() + k);
-      pack const length = G::load(pixels.chord() + k);
-      pack sum = G::constant(0);
+    wide const lowest = I::broadcast(-static_cast<double>(guard_channels)), highest = I::broadcast(channels);
+    wide const shift = I::broadcast(static_cast<double>(win.tap0));
+    for (int k = 0; k < group.count; k += I::lanes) {
+      wide const at = max(min(I::load_wide(pixels.cell() + k) + shift, highest), lowest);
+      I::store(pixels.first_channel + k, I::to_ints(at + I::broadcast(static_cast<double>(guard_channels))));
+      pack const f = I::load(pixels.fraction() + k), channel_width = I::load(pixels.width() + k);
+      pack const length = I::load(pixels.chord() + k);
+      pack sum = I::constant(0);
       auto const put = [&](int tap, pack overlap) MBIRK_FLAT {
         pack const a = overlap * length, value = power == 2 ? a * a : a;
         if (clip_sum) {
-          pack const n = G::to_pack(at + G::broadcast(static_cast<double>(tap)));
-          sum = sum + select(n < G::constant(0), G::constant(0), select(n < G::broadcast(static_cast<float>(channels)), value, G::constant(0)));
+          pack const n = I::to_pack(at + I::broadcast(static_cast<double>(tap)));
+          sum = sum + select(n < I::constant(0), I::constant(0), select(n < I::broadcast(static_cast<float>(channels)), value, I::constant(0)));
         } else {
-          G::store(pixels.weights + (tap * group_pixels + k), value);
+          I::store(pixels.weights + (tap * group_pixels + k), value);
         }
       };
       if (win.any_width) {
-        for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, channel_width, G::constant(win.tap0 + t)));
+        for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, channel_width, I::constant(win.tap0 + t)));
       } else if (win.taps == 2) {
         auto const o = definition::overlap_two(f, channel_width);
         put(0, o.first), put(1, o.second);
@@ -217,7 +217,7 @@ template <class B> struct cone_view {
         auto const o = definition::overlap_three(f, channel_width);
         put(0, o.first), put(1, o.second), put(2, o.third);
       }
-      if (clip_sum) G::store(pixels.weights + k, sum);
+      if (clip_sum) I::store(pixels.weights + k, sum);
     }
   }
 

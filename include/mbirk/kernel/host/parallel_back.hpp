@@ -14,16 +14,16 @@ namespace mbirk::kernel {
 
 /// Sums over views of weights times samples, for the pixels of groups; which views, pixels and chunks a task has is up to the kernel.
 template <class B> struct parallel_sums {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   static constexpr int views_at_once = 8;
   static constexpr int most_packs = most_chunk_packs<B>;
 
   typename B::template cursor<float const> sinogram;              // channel-major
-  typename G::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
-  typename G::template cursor<parallel_pass const> passes;
+  typename I::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
+  typename I::template cursor<view_taps const> passes;
   chunked_shape shape;
   bool squared;
-  list<pixel_group> groups;
+  device_span<pixel_group> groups;
   group_batches batches;
   scratch_layout layout{};
   scratch_part first{}, weights{};
@@ -34,28 +34,28 @@ template <class B> struct parallel_sums {
   }
 
  protected:
-  /// Of a cylinder's sums.
+  /// Of a voxel column's sums.
   MBIRK_HD index_t length() const noexcept { return shape.chunks * shape.width; }
 
   /// Adds passes [from, to), which have so many taps, to the sums x of a batch, (pixels, length()), in blocks of at_once. Tile: of tiles.
-  /// share: what each pixel fetches of the next block (fetched_share). before(first pass, passes, chunk): called before these are read.
+  /// share: what each pixel fetches of the next block (prefetch_share). before(first pass, passes, chunk): called before these are read.
   template <int Taps, bool Tile, class Scratch, class Before>
-  MBIRK_INLINE void add_passes(list<pixel_group> batch, index_t from, index_t to, index_t at_once, index_t share, typename B::template cursor<float> x,
+  MBIRK_INLINE void add_passes(device_span<pixel_group> batch, index_t from, index_t to, index_t at_once, index_t share, typename B::template cursor<float> x,
                                Scratch const& s, Before const& before) const noexcept {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights);
     index_t const count = batch.size();
     for (index_t block = from; block < to; block += at_once) {
-      int const n = static_cast<int>(least<index_t>(at_once, to - block));
+      int const n = static_cast<int>(min<index_t>(at_once, to - block));
       index_t view_offset[views_at_once];
       for (int v = 0; v < n; ++v) {
-        auto const pass = G::load_value(passes + (block + v));
+        auto const pass = I::load_value(passes + (block + v));
         view_offset[v] = shape.offset(0, pass.view);
         for (index_t g = 0; g < count; ++g) {
           auto const weight = w + g * weights_size;
-          footprint_weights<G>(pass, squared, shape.channels, Tile, rows + batch[g].first, cols + batch[g].first, batch[g].count,
+          footprint_weights<I>(pass, squared, shape.channels, Tile, rows + batch[g].first, cols + batch[g].first, batch[g].count,
                                l + (g * firsts_size + v * group_pixels), [&](int tap, int k, auto value) MBIRK_FLAT {
-                                 G::store(weight + ((tap * views_at_once + v) * group_pixels + k), value);
+                                 I::store(weight + ((tap * views_at_once + v) * group_pixels + k), value);
                                });
         }
       }
@@ -92,10 +92,10 @@ template <class B> struct parallel_sums {
     index_t const first = same_views ? block : block + at_once;
     windows next;
     if constexpr (!Tile) next.share = share, next.end = shape.view_size();
-    if (Tile ? shape.size() <= far_away : share == 0) return next;
+    if (Tile ? shape.size() <= prefetch_threshold : share == 0) return next;
     for (; next.views < at_once && first + next.views < to; ++next.views) {
-      auto const pass = G::load_value(passes + (first + next.views));
-      index_t const channel = Tile ? tile_begin(pass, shape.channels, G::load_value(rows + group.first), G::load_value(cols + group.first)) : 0;
+      auto const pass = I::load_value(passes + (first + next.views));
+      index_t const channel = Tile ? tile_begin(pass, shape.channels, I::load_value(rows + group.first), I::load_value(cols + group.first)) : 0;
       next.at[next.views] = sinogram + (shape.offset(same_views ? chunk + 1 : 0, pass.view) + channel * shape.width);
     }
     return next;
@@ -103,23 +103,23 @@ template <class B> struct parallel_sums {
 
   template <int Taps, bool Tile, class Packs>
   MBIRK_NOINLINE void accumulate(Packs packs, int count, int views, index_t const* view_offset, typename B::template cursor<float const> chunk,
-                                 typename G::template cursor<std::int32_t> l, typename G::template cursor<float> w,
+                                 typename I::template cursor<std::int32_t> l, typename I::template cursor<float> w,
                                  typename B::template cursor<float> x, windows const& next) const noexcept {
     using pack = typename B::pack;
     for (int p = 0; p < count; ++p) {
       if constexpr (Tile) {
         if (p < tile_channels * packs)  // a pack of each window
-          for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + p * B::lanes);
+          for (int v = 0; v < next.views; ++v) prefetch_read(next.at[v] + p * B::lanes);
       } else {
         index_t const from = next.begin + p * next.share;
-        for (index_t k = from; k < least(from + next.share, next.end); k += fetched_line)
-          for (int v = 0; v < next.views; ++v) fetch_to_read(next.at[v] + k);
+        for (index_t k = from; k < min(from + next.share, next.end); k += cache_line_floats)
+          for (int v = 0; v < next.views; ++v) prefetch_read(next.at[v] + k);
       }
       auto const out = x + p * length();
       pack sum[Packs::most];
       packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (int v = 0; v < views; ++v) {
-        auto const y = chunk + (view_offset[v] + index_t{G::load_value(l + (v * group_pixels + p))} * (packs * B::lanes));
+        auto const y = chunk + (view_offset[v] + index_t{I::load_value(l + (v * group_pixels + p))} * (packs * B::lanes));
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
           pack const weight = B::load_broadcast(w + ((t * views_at_once + v) * group_pixels + p));
           packs.each([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * packs + i) * B::lanes), sum[i]); });
@@ -133,11 +133,11 @@ template <class B> struct parallel_sums {
 /// A task is a batch, all of its views and chunks.
 template <class B> struct parallel_back : parallel_sums<B> {
   using base = parallel_sums<B>;
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   static constexpr int far_list_views_at_once = 4;  // a list reads much of a view: so many fit into a second-level cache
 
-  typename B::template cursor<float> cylinders;
-  typename G::template cursor<index_t const> offsets;  // of the planned pixels' cylinders
+  typename B::template cursor<float> voxel_columns;
+  typename I::template cursor<index_t const> offsets;  // of the planned pixels' voxel columns
   index_t two_tap_passes, all_passes;                  // the passes are sorted: two taps, then three
   scratch_part tile{};
 
@@ -154,14 +154,14 @@ template <class B> struct parallel_back : parallel_sums<B> {
     if (batch[0].tile_mask != 0) run<true>(batch, x, s);
     else run<false>(batch, x, s);
     for (index_t p = 0; p < pixels; ++p)
-      copy_unpadded<B>(x + p * this->length(), cylinders + G::load_value(offsets + (batch[0].first + p)), this->shape.rows);
+      copy_unpadded<B>(x + p * this->length(), voxel_columns + I::load_value(offsets + (batch[0].first + p)), this->shape.rows);
   }
 
  private:
   template <bool Tile, class Scratch>
-  MBIRK_HD void run(list<pixel_group> batch, typename B::template cursor<float> x, Scratch const& s) const noexcept {
-    index_t const at_once = Tile || this->shape.size() <= far_away ? base::views_at_once : far_list_views_at_once;
-    index_t const share = Tile ? 0 : fetched_share(batch, this->shape);
+  MBIRK_HD void run(device_span<pixel_group> batch, typename B::template cursor<float> x, Scratch const& s) const noexcept {
+    index_t const at_once = Tile || this->shape.size() <= prefetch_threshold ? base::views_at_once : far_list_views_at_once;
+    index_t const share = Tile ? 0 : prefetch_share(batch, this->shape);
     auto const nothing = [](index_t, int, index_t) {};
     this->template add_passes<2, Tile>(batch, 0, two_tap_passes, at_once, share, x, s, nothing);
     this->template add_passes<3, Tile>(batch, two_tap_passes, all_passes, at_once, share, x, s, nothing);

@@ -15,13 +15,13 @@ MBIRK_KERNELS_BEGIN
 namespace mbirk::kernel {
 
 /// The pixels, and how they are projected onto one view after another. No footprint is wider than two channels.
-template <class B> struct parallel_list {
-  using G = typename B::geometry;
+template <class B> struct parallel_subset_projection {
+  using I = typename B::index_backend;
   static constexpr int most_packs = most_chunk_packs<B>;
 
-  typename B::template cursor<float const> cylinders;             // (pixels, chunks * width), 0 beyond the last row
-  typename G::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
-  typename G::template cursor<parallel_pass const> passes;        // one per view
+  typename B::template cursor<float const> voxel_columns;             // (pixels, chunks * width), 0 beyond the last row
+  typename I::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
+  typename I::template cursor<view_taps const> passes;        // one per view
   chunked_shape shape;
   index_t pixels;
   scratch_part first{}, weights{}, order{}, ends{}, block{}, carried{};
@@ -37,48 +37,48 @@ template <class B> struct parallel_list {
   }
 
   /// Finds weights and order of the pixels in a view, the n-th of those that are prepared.
-  template <class Scratch> MBIRK_NOINLINE void prepare(parallel_pass const& pass, index_t n, Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_NOINLINE void prepare(view_taps const& pass, index_t n, Scratch const& s) const noexcept {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights) + n * 3 * padded();
-    footprint_weights<G>(pass, false, shape.channels, false, rows, cols, static_cast<int>(pixels), l,
-                         [&](int tap, int k, auto value) MBIRK_FLAT { G::store(w + (tap * padded() + k), value); });
+    footprint_weights<I>(pass, false, shape.channels, false, rows, cols, static_cast<int>(pixels), l,
+                         [&](int tap, int k, auto value) MBIRK_FLAT { I::store(w + (tap * padded() + k), value); });
     auto const end = s.template at<std::int32_t>(ends) + n * all_channels();
     auto const to = s.template at<std::int32_t>(order) + n * padded();
-    for (index_t c = 0; c < all_channels(); ++c) G::store_value(end + c, 0);
+    for (index_t c = 0; c < all_channels(); ++c) I::store_value(end + c, 0);
     for (index_t k = 0; k < pixels; ++k) {
-      auto const at = end + G::load_value(l + k);
-      G::store_value(at, G::load_value(at) + 1);
+      auto const at = end + I::load_value(l + k);
+      I::store_value(at, I::load_value(at) + 1);
     }
     std::int32_t before = 0;
     for (index_t c = 0; c < all_channels(); ++c) {
-      std::int32_t const count = G::load_value(end + c);
-      G::store_value(end + c, before);
+      std::int32_t const count = I::load_value(end + c);
+      I::store_value(end + c, before);
       before += count;
     }
     for (index_t k = 0; k < pixels; ++k) {
-      auto const at = end + G::load_value(l + k);
-      std::int32_t const place = G::load_value(at);
-      G::store_value(to + place, static_cast<std::int32_t>(k));
-      G::store_value(at, place + 1);
+      auto const at = end + I::load_value(l + k);
+      std::int32_t const place = I::load_value(at);
+      I::store_value(to + place, static_cast<std::int32_t>(k));
+      I::store_value(at, place + 1);
     }
   }
 
-  /// Projects a chunk onto the n-th of the prepared views, a few channels at a time, which the sink gets.
-  template <class Sink, class Scratch>
-  MBIRK_HD void project(parallel_pass const& pass, index_t n, index_t chunk, Sink& sink, Scratch const& s) const noexcept {
+  /// Projects a chunk onto the n-th of the prepared views, a few channels at a time, which the epilogue gets.
+  template <class Epilogue, class Scratch>
+  MBIRK_HD void project(view_taps const& pass, index_t n, index_t chunk, Epilogue& epilogue, Scratch const& s) const noexcept {
     auto const z = s.template at<float>(block), carry = s.template at<float>(carried);
     for (index_t k = 0; k < 2 * shape.width; k += B::lanes) B::store(carry + k, B::constant(0));
     std::int32_t next = 0;
     for (index_t from = 0; from < all_channels(); from += channels_at_once()) {
-      index_t const to = least(all_channels(), from + channels_at_once());
-      typename B::template cursor<float const> beside{};
-      if constexpr (Sink::has_beside) beside = sink.beside(chunk, pass.view) + from * shape.width;
+      index_t const to = min(all_channels(), from + channels_at_once());
+      typename B::template cursor<float const> source{};
+      if constexpr (Epilogue::has_source) source = epilogue.source(chunk, pass.view) + from * shape.width;
       with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-        if (pass.taps == 2) next = walk<2>(packs, n, chunk, from, to, next, beside, Sink::has_beside, s);
-        else next = walk<3>(packs, n, chunk, from, to, next, beside, Sink::has_beside, s);
+        if (pass.taps == 2) next = accumulate_channels<2>(packs, n, chunk, from, to, next, source, Epilogue::has_source, s);
+        else next = accumulate_channels<3>(packs, n, chunk, from, to, next, source, Epilogue::has_source, s);
       });
-      index_t const begin = greatest<index_t>(from, guard_channels), end = least(to, guard_channels + shape.channels);
-      if (begin < end) sink.channels(z + (begin - from) * shape.width, chunk, pass.view, begin, end);
+      index_t const begin = max<index_t>(from, guard_channels), end = min(to, guard_channels + shape.channels);
+      if (begin < end) epilogue.channels(z + (begin - from) * shape.width, chunk, pass.view, begin, end);
     }
     B::note_lanes(pixels * shape.used(chunk), pixels * shape.width);
   }
@@ -87,16 +87,16 @@ template <class B> struct parallel_list {
   MBIRK_HD index_t padded() const noexcept { return round_up(pixels, group_pixels); }
   MBIRK_HD index_t all_channels() const noexcept { return shape.channels + 2 * guard_channels; }
   /// So that they take 8 KiB of a first-level cache.
-  MBIRK_HD index_t channels_at_once() const noexcept { return greatest<index_t>(1, 2048 / shape.width); }
+  MBIRK_HD index_t channels_at_once() const noexcept { return max<index_t>(1, 2048 / shape.width); }
 
   /// Sums channels [from, to), from the pixel on that is `next` in order; returns the one after. What reaches beyond is carried over.
   template <int Taps, class Packs, class Scratch>
-  MBIRK_NOINLINE std::int32_t walk(Packs packs, index_t n, index_t chunk, index_t from, index_t to, std::int32_t next,
-                                   typename B::template cursor<float const> beside, bool fetch_beside, Scratch const& s) const noexcept {
+  MBIRK_NOINLINE std::int32_t accumulate_channels(Packs packs, index_t n, index_t chunk, index_t from, index_t to, std::int32_t next,
+                                   typename B::template cursor<float const> source, bool prefetch_source, Scratch const& s) const noexcept {
     using pack = typename B::pack;
     int const width = packs * B::lanes;
     index_t const length = shape.chunks * width, apart = padded();
-    auto const x = cylinders + chunk * width;
+    auto const x = voxel_columns + chunk * width;
     auto const w = s.template at<float>(weights) + n * 3 * apart;
     auto const pixel = s.template at<std::int32_t>(order) + n * apart;
     auto const ends_of = s.template at<std::int32_t>(ends) + n * all_channels();
@@ -108,12 +108,12 @@ template <class B> struct parallel_list {
     });
     packs.each([&](auto i) MBIRK_FLAT { sum[Taps - 1][i] = B::constant(0); });
     for (index_t c = from; c < to; ++c) {
-      if (fetch_beside) {
-        for (int i = 0; i < width; i += B::lanes) fetch_to_read(beside + i);
-        beside = beside + width;
+      if (prefetch_source) {
+        for (int i = 0; i < width; i += B::lanes) prefetch_read(source + i);
+        source = source + width;
       }
-      for (std::int32_t const end = G::load_value(ends_of + c); next < end; ++next) {
-        std::int32_t const p = G::load_value(pixel + next);
+      for (std::int32_t const end = I::load_value(ends_of + c); next < end; ++next) {
+        std::int32_t const p = I::load_value(pixel + next);
         auto const value = x + p * length;
         pack weight[Taps];
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * apart + p)); });
@@ -136,15 +136,15 @@ template <class B> struct parallel_list {
   }
 };
 
-/// Projects a list; the sink gets the channels. A task is a view.
-template <class B, class Sink> struct parallel_forward_list : parallel_list<B> {
-  Sink sink;
+/// Projects a list; the epilogue gets the channels. A task is a view.
+template <class B, class Epilogue> struct parallel_project_subset : parallel_subset_projection<B> {
+  Epilogue epilogue;
   scratch_layout layout{};
 
-  void plan_scratch() { parallel_list<B>::plan_scratch(layout, 1); }
+  void plan_scratch() { parallel_subset_projection<B>::plan_scratch(layout, 1); }
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const pass = B::geometry::load_value(this->passes + task);
-    Sink out = sink;
+    auto const pass = B::index_backend::load_value(this->passes + task);
+    Epilogue out = epilogue;
     out.begin();
     this->prepare(pass, 0, s);
     for (index_t c = 0; c < this->shape.chunks; ++c) this->project(pass, 0, c, out, s);
@@ -154,12 +154,12 @@ template <class B, class Sink> struct parallel_forward_list : parallel_list<B> {
 
 /// Back projection of a list, by tasks that own a range of views and go through all pixels with them. A few views lose what the error still has to (the step
 /// of the subset before, projected once more), and go from the cache into the task's own sums.
-template <class B, bool Weighted> struct parallel_back_by_views : parallel_sums<B> {
+template <class B, bool Weighted> struct parallel_fused_update_backproject : parallel_sums<B> {
   using base = parallel_sums<B>;
 
-  list<pass_range> ranges;
-  parallel_list<B> before;                   // the step of the subset before
-  subtract_views<B, Weighted> error;         // which it is taken from
+  device_span<view_taps_range> ranges;
+  parallel_subset_projection<B> before;                   // the step of the subset before
+  axpy_epilogue<B, Weighted> error;         // which it is taken from
   bool before_first;                         // whether there is such a step
   typename B::template cursor<float> parts;  // (tasks, pixels, chunks * width)
   index_t pixels, block;                     // block: how many views stay in a cache
@@ -177,7 +177,7 @@ template <class B, bool Weighted> struct parallel_back_by_views : parallel_sums<
       if (!before_first) return;
       auto out = error;
       for (int n = 0; n < passes; ++n) {
-        auto const pass = B::geometry::load_value(this->passes + (from + n));
+        auto const pass = B::index_backend::load_value(this->passes + (from + n));
         if (chunk == 0) before.prepare(pass, n, s);
         before.project(pass, n, chunk, out, s);
       }

@@ -14,7 +14,7 @@ namespace mbirk::kernel {
 /// Pixels of an image that a task measures.
 inline constexpr index_t image_batch = 64;
 
-/// An image or a part of it as a grid of cylinders.
+/// An image or a part of it as a grid of voxel columns.
 template <class B> struct image_cylinders {
   typename B::template cursor<float const> data{};
   index_t rows = 0, cols = 0, slices = 0, row_stride = 0, col_stride = 0;
@@ -25,15 +25,15 @@ template <class B> struct image_cylinders {
   MBIRK_HD index_t offset(index_t i, index_t j) const noexcept { return i * row_stride + j * col_stride; }
   /// f(i, j) for the pixels of a task.
   template <class F> MBIRK_INLINE void each_pixel(index_t task, F const& f) const {
-    for (index_t p = task * image_batch; p < least(pixels(), (task + 1) * image_batch); ++p) f(p / cols, p % cols);
+    for (index_t p = task * image_batch; p < min(pixels(), (task + 1) * image_batch); ++p) f(p / cols, p % cols);
   }
 };
 
-/// Slices taken[0 ... slices - 1] of the cylinders, as a dense array. The strides of `image` skip the pixels that are not taken.
+/// Slices taken[0 ... slices - 1] of the voxel columns, as a dense array. The strides of `image` skip the pixels that are not taken.
 template <class B> struct take_slices {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   image_cylinders<B> image;                               // slices: how many are taken
-  typename G::template cursor<std::int32_t const> taken;  // padded to whole packs
+  typename I::template cursor<std::int32_t const> taken;  // padded to whole packs
   typename B::template cursor<float> out;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
@@ -41,7 +41,7 @@ template <class B> struct take_slices {
       auto const from = image.data + image.offset(i, j);
       auto const to = out + (i * image.cols + j) * image.slices;
       for (index_t k = 0; k < image.slices; k += B::lanes)
-        store_lanes<B>(to + k, B::gather(from, G::load_ints(taken + k)), lanes_at<B>(k, image.slices));
+        store_lanes<B>(to + k, B::gather(from, I::load_ints(taken + k)), valid_lanes<B>(k, image.slices));
     });
   }
 };
@@ -61,7 +61,7 @@ template <class B, bool Copy> struct measure_image {
       auto const from = image.data + image.offset(i, j);
       auto const to = copy + (i * copy_row_stride + j * copy_col_stride);
       for (index_t k = 0; k < image.slices; k += B::lanes) {
-        index_t const n = lanes_at<B>(k, image.slices);
+        index_t const n = valid_lanes<B>(k, image.slices);
         auto const x = load_lanes<B>(from + k, n);
         total = total + B::widen(abs(x));
         most = max(most, n == B::lanes ? x : x + (B::constant(1) - B::first_lanes(n)) * B::constant(-0x1.fffffep127));
@@ -92,15 +92,15 @@ template <class B> struct local_deviation {
       pack previous = B::load_broadcast(here + (image.slices - 1));
       pack sum = none, count = none;
       for (index_t k = 0; k < image.slices; k += B::lanes) {
-        index_t const n = lanes_at<B>(k, image.slices);
+        index_t const n = valid_lanes<B>(k, image.slices);
         pack const x = load_lanes<B>(here + k, n), a = load_lanes<B>(row + k, n), b = load_lanes<B>(col + k, n);
         pack const c = lookup2(previous, x, before);
         pack const mean = ((x + a) + (b + c)) * quarter;
         pack const dx = x - mean, da = a - mean, db = b - mean, dc = c - mean;
         pack const deviation = sqrt(fma(dx, dx, fma(da, da, fma(db, db, dc * dc))) * quarter);
         auto const outside = x < level;
-        sum = sum + only_lanes<B>(select(outside, none, deviation), n);
-        count = count + only_lanes<B>(select(outside, none, B::constant(1)), n);
+        sum = sum + masked<B>(select(outside, none, deviation), n);
+        count = count + masked<B>(select(outside, none, B::constant(1)), n);
         previous = x;
       }
       total = total + B::widen(sum), members = members + B::widen(count);
@@ -113,26 +113,26 @@ template <class B> struct local_deviation {
 /// d = (c e - g) / (1 + h) with e = image - x, entry by entry of a subset; partial sums of (c e - g) d and of (c + h) d^2.
 /// Lanes beyond the last slice have e = g = 0, hence d = 0.
 template <class B> struct denoise_direction {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   qggmrf_cylinder<B> prior;
   typename B::template cursor<float const> image;
   index_t row_stride, col_stride;  // of the image
   float precision;                 // c = 1 / sigma_noise^2
-  typename G::template cursor<std::int32_t const> pixels;
+  typename I::template cursor<std::int32_t const> pixels;
   typename B::template cursor<float> direction;  // (entries, padded_slices)
   index_t padded_slices;
   typename B::template cursor<double> partial;  // two per task
-  list<entry_range> ranges;                     // a task each
+  device_span<entry_range> ranges;                     // a task each
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const [first, last] = ranges[task];
     auto const c = B::broadcast(precision);
     auto slope = B::no_sum(), curve = B::no_sum();
     for (index_t n = first; n < last; ++n) {
-      index_t const pixel = G::load_value(pixels + n), i = pixel / prior.col_count, j = pixel % prior.col_count;
+      index_t const pixel = I::load_value(pixels + n), i = pixel / prior.col_count, j = pixel % prior.col_count;
       auto const y = image + (i * row_stride + j * col_stride);
       auto const out = direction + n * padded_slices;
-      auto slope_here = B::constant(0), curve_here = B::constant(0);  // one cylinder in float, cylinders in double
+      auto slope_here = B::constant(0), curve_here = B::constant(0);  // one voxel column in float, voxel columns in double
       prior(i, j, [&](index_t k, auto x, auto g, auto h, index_t valid) MBIRK_FLAT {
         auto const downhill = fma(c, load_lanes<B>(y + k, valid) - x, B::constant(0) - g), d = downhill / (B::constant(1) + h);
         B::store(out + k, d);
@@ -156,27 +156,27 @@ struct denoise_line_search {
 
 /// x += alpha d entry by entry; partial sums of |alpha d| and of the change of |x|.
 template <class B> struct denoise_update {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   typename B::template cursor<float> recon;
   index_t cols, slices, row_stride, col_stride;
   step_length alpha;
-  typename G::template cursor<std::int32_t const> pixels;
+  typename I::template cursor<std::int32_t const> pixels;
   typename B::template cursor<float const> direction;  // (entries, padded_slices)
   index_t padded_slices;
   typename B::template cursor<double> partial;  // two per task
-  list<entry_range> ranges;                     // a task each
+  device_span<entry_range> ranges;                     // a task each
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const [first, last] = ranges[task];
     auto const step = B::broadcast(alpha.get());
     auto moved = B::no_sum(), grown = B::no_sum();
     for (index_t n = first; n < last; ++n) {
-      index_t const pixel = G::load_value(pixels + n);
+      index_t const pixel = I::load_value(pixels + n);
       auto const x = recon + (pixel / cols * row_stride + pixel % cols * col_stride);
       auto const d = direction + n * padded_slices;
       auto moved_here = B::constant(0), grown_here = B::constant(0);
       for (index_t k = 0; k < slices; k += B::lanes) {
-        index_t const valid = lanes_at<B>(k, slices);
+        index_t const valid = valid_lanes<B>(k, slices);
         auto const old = load_lanes<B>(x + k, valid), delta = step * B::load(d + k), now = old + delta;
         store_lanes<B>(x + k, now, valid);
         moved_here = moved_here + abs(delta);

@@ -12,11 +12,11 @@ MBIRK_KERNELS_BEGIN
 namespace mbirk::kernel {
 
 /// Where the next pack is: line (i, j), element k.
-struct walk_position { index_t i = 0, j = 0, k = 0; };
+struct pack_position { index_t i = 0, j = 0, k = 0; };
 
 /// (outer, inner) lines of `length` elements. A line longer than a segment is shared by several tasks, shorter ones come many to a task. The
 /// number of tasks depends on the shape alone.
-struct walk {
+struct elementwise_range {
   index_t outer = 0, inner = 0, length = 0;
   index_t segment = 1, segments = 0;        ///< elements of a line in one task; tasks that share a line
   index_t lines_of_a_task = 1;
@@ -26,16 +26,16 @@ struct walk {
 };
 
 /// An array as a walk sees it.
-template <class Cursor> struct walked {
+template <class Cursor> struct strided_cursor {
   Cursor data{};
   index_t outer = 0, inner = 0;  // strides
-  MBIRK_INLINE Cursor operator()(walk_position p) const noexcept { return data + (p.i * outer + p.j * inner + p.k); }
+  MBIRK_INLINE Cursor operator()(pack_position p) const noexcept { return data + (p.i * outer + p.j * inner + p.k); }
 };
-template <class Cursor, class T> walked<Cursor> walk_through(Cursor data, view<T, 3> const& v) { return {data, v.stride(0), v.stride(1)}; }
+template <class Cursor, class T> strided_cursor<Cursor> make_strided_cursor(Cursor data, view<T, 3> const& v) { return {data, v.stride(0), v.stride(1)}; }
 
 /// The walk through arrays of one shape: axes that are contiguous in all of them become one line. At most about `most_tasks` tasks.
-template <class First, class... Rest> walk make_walk(index_t most_tasks, First const& first, Rest const&... rest) {
-  walk w{first.extent(0), first.extent(1), first.extent(2)};
+template <class First, class... Rest> elementwise_range make_elementwise_range(index_t most_tasks, First const& first, Rest const&... rest) {
+  elementwise_range w{first.extent(0), first.extent(1), first.extent(2)};
   auto const all = [&](auto const& holds) { return holds(first) && (holds(rest) && ...); };
   if (all([](auto const& v) { return v.stride(1) == v.extent(2) || v.extent(1) <= 1; })) {
     w.length *= w.inner, w.inner = std::min<index_t>(w.inner, 1);
@@ -43,8 +43,8 @@ template <class First, class... Rest> walk make_walk(index_t most_tasks, First c
       w.length *= w.outer, w.outer = std::min<index_t>(w.outer, 1);
   }
   index_t const size = w.lines() * w.length;
-  constexpr index_t least = index_t{1} << 14;  // elements: a task below that costs more to hand out than it saves
-  w.segment = round_up(std::max(least, ceil_div(size, most_tasks)), 64);
+  constexpr index_t min_segment = index_t{1} << 14;  // elements: a task below that costs more to hand out than it saves
+  w.segment = round_up(std::max(min_segment, ceil_div(size, most_tasks)), 64);
   w.segments = ceil_div(w.length, w.segment);
   w.lines_of_a_task = w.length > 0 ? std::max<index_t>(1, w.segment / w.length) : 1;
   return w;
@@ -52,11 +52,11 @@ template <class First, class... Rest> walk make_walk(index_t most_tasks, First c
 inline constexpr index_t any_tasks = index_t{1} << 40;
 
 /// f(position, n) for every pack of the task; n of its lanes are elements.
-template <class B, class F> MBIRK_INLINE void walk_packs(walk const& w, index_t task, F const& f) {
-  index_t const first_line = task / w.segments * w.lines_of_a_task, last_line = least(w.lines(), first_line + w.lines_of_a_task);
-  index_t const from = task % w.segments * w.segment, to = least(w.length, from + w.segment);
+template <class B, class F> MBIRK_INLINE void for_each_pack(elementwise_range const& w, index_t task, F const& f) {
+  index_t const first_line = task / w.segments * w.lines_of_a_task, last_line = min(w.lines(), first_line + w.lines_of_a_task);
+  index_t const from = task % w.segments * w.segment, to = min(w.length, from + w.segment);
   for (index_t line = first_line; line < last_line; ++line) {
-    walk_position p{line / w.inner, line % w.inner, from};
+    pack_position p{line / w.inner, line % w.inner, from};
     for (; p.k + B::lanes <= to; p.k += B::lanes) f(p, B::lanes);
     if (p.k < to) f(p, static_cast<int>(to - p.k));
     B::note_lanes(to - from, round_up(to - from, B::lanes));

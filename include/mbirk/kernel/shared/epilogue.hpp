@@ -21,20 +21,20 @@ template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape con
   note_samples<B>(shape, used);
 }
 /// The views stay in the sinogram that they were summed in.
-template <class B> struct keep_views {
+template <class B> struct store_epilogue {
   MBIRK_HD void begin() noexcept {}
   template <class Block> MBIRK_HD void view(Block, index_t, index_t) noexcept {}
   MBIRK_HD void end(index_t) noexcept {}
 };
 
-/// Lets a sink work on views that lie in a sinogram. A task is a view of a chunk.
-template <class B, class Sink> struct each_view {
+/// Lets an epilogue work on views that lie in a sinogram. A task is a view of a chunk.
+template <class B, class Epilogue> struct apply_epilogue {
   typename B::template cursor<float> sinogram;  // channel-major
   chunked_shape shape;
-  Sink sink;
+  Epilogue epilogue;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    Sink out = sink;
+    Epilogue out = epilogue;
     out.begin();
     out.view(sinogram + task * shape.view_size(), task / shape.views, task % shape.views);
     out.end(task);
@@ -42,7 +42,7 @@ template <class B, class Sink> struct each_view {
 };
 
 /// sum of w z^2 of every task, to be added in task order. Keep: the block is part of a sinogram and becomes w z there; else it is dropped.
-template <class B, bool Weighted, bool Keep> struct measure_views {
+template <class B, bool Weighted, bool Keep> struct squared_norm_epilogue {
   typename B::template cursor<float const> weights;  // channel-major; not used unless Weighted
   typename B::template cursor<double> partial;       // one per task
   chunked_shape shape;
@@ -60,7 +60,7 @@ template <class B, bool Weighted, bool Keep> struct measure_views {
       auto row = B::constant(0);  // one channel in float, channels in double
       for (index_t r = 0; r < width; r += B::lanes) {
         index_t const k = n * width + r;
-        auto const z = only_lanes<B>(B::load(block + k), used - r);
+        auto const z = masked<B>(B::load(block + k), used - r);
         auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
         row = fma(wz, z, row);
         if constexpr (Keep) B::store(block + k, wz);
@@ -71,13 +71,13 @@ template <class B, bool Weighted, bool Keep> struct measure_views {
     B::note_lanes((end - first) * used, (end - first) * shape.width);
   }
   /// Whether and where `channels` reads beside the block, from channel 0 of the view on: for those who fetch it early.
-  static constexpr bool has_beside = Weighted;
-  MBIRK_HD typename B::template cursor<float const> beside(index_t chunk, index_t view) const noexcept { return weights + shape.offset(chunk, view); }
+  static constexpr bool has_source = Weighted;
+  MBIRK_HD typename B::template cursor<float const> source(index_t chunk, index_t view) const noexcept { return weights + shape.offset(chunk, view); }
   MBIRK_HD void end(index_t task) noexcept { B::store_total(partial + task, sum); }
 };
 
 /// error -= step w z.
-template <class B, bool Weighted> struct subtract_views {
+template <class B, bool Weighted> struct axpy_epilogue {
   typename B::template cursor<float const> weights;  // channel-major; not used unless Weighted
   typename B::template cursor<float> error;          // channel-major
   float step;
@@ -91,14 +91,14 @@ template <class B, bool Weighted> struct subtract_views {
     for (index_t n = 0; n < end - first; ++n)
       for (index_t r = 0; r < width; r += B::lanes) {
         index_t const k = n * width + r;
-        auto const z = only_lanes<B>(B::load(block + k), used - r);
+        auto const z = masked<B>(B::load(block + k), used - r);
         auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
         B::store(error + (at + k), fnma(alpha, wz, B::load(error + (at + k))));
       }
     B::note_lanes((end - first) * used, (end - first) * shape.width);
   }
-  static constexpr bool has_beside = true;
-  MBIRK_HD typename B::template cursor<float const> beside(index_t chunk, index_t view) const noexcept { return error + shape.offset(chunk, view); }
+  static constexpr bool has_source = true;
+  MBIRK_HD typename B::template cursor<float const> source(index_t chunk, index_t view) const noexcept { return error + shape.offset(chunk, view); }
   MBIRK_HD void end(index_t) noexcept {}
 };
 

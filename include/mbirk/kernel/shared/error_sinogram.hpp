@@ -23,7 +23,7 @@ template <class B, bool Weighted> struct projection_products {
       auto a = B::constant(0), b = B::constant(0);  // one channel in float, channels in double
       for (index_t r = 0; r < shape.width; r += B::lanes) {
         index_t const k = at + n * shape.width + r;
-        auto const z = only_lanes<B>(B::load(projection + k), used - r);
+        auto const z = masked<B>(B::load(projection + k), used - r);
         auto const wz = Weighted ? z * B::load(weights + k) : z;
         a = fma(wz, B::load(sinogram + k), a), b = fma(wz, z, b);
       }
@@ -46,15 +46,15 @@ template <class B, bool Weighted> struct make_error {
     index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
     auto const a = B::broadcast(scale);
     each_sample_pack<B>(shape, used, [&](index_t k, index_t r) MBIRK_FLAT {
-      auto const e = fnma(a, only_lanes<B>(B::load(projection + (at + k)), used - r), B::load(sinogram + (at + k)));
+      auto const e = fnma(a, masked<B>(B::load(projection + (at + k)), used - r), B::load(sinogram + (at + k)));
       B::store(sinogram + (at + k), Weighted ? e * B::load(weights + (at + k)) : e);
     });
   }
 };
 
 /// error -= step wz, where wz has been kept by a measuring projection.
-template <class B> struct subtract_kept {
-  typename B::template cursor<float const> kept;
+template <class B> struct axpy_projection {
+  typename B::template cursor<float const> projection;
   typename B::template cursor<float> error;
   step_length step;
   chunked_shape shape;
@@ -64,7 +64,7 @@ template <class B> struct subtract_kept {
     index_t const at = block * shape.view_size();
     auto const alpha = B::broadcast(step.get());
     each_sample_pack<B>(shape, shape.used(block / shape.views), [&](index_t k, index_t) MBIRK_FLAT {
-      B::store(error + (at + k), fnma(alpha, B::load(kept + (at + k)), B::load(error + (at + k))));
+      B::store(error + (at + k), fnma(alpha, B::load(projection + (at + k)), B::load(error + (at + k))));
     });
   }
 };
@@ -115,8 +115,8 @@ template <class B> struct sinogram_sum {
 inline constexpr index_t voxel_block = index_t{1} << 14;
 /// f(k, n) for every pack of the block, n of its lanes voxels.
 template <class B, class F> MBIRK_INLINE void each_voxel_pack(index_t task, index_t count, F const& f) {
-  index_t const first = task * voxel_block, end = least(count, first + voxel_block);
-  for (index_t k = first; k < end; k += B::lanes) f(k, lanes_at<B>(k, end));
+  index_t const first = task * voxel_block, end = min(count, first + voxel_block);
+  for (index_t k = first; k < end; k += B::lanes) f(k, valid_lanes<B>(k, end));
   B::note_lanes(end - first, round_up(end - first, B::lanes));
 }
 

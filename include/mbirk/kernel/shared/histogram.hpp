@@ -17,19 +17,19 @@ namespace mbirk::kernel {
 template <class B> struct array_range {
   static constexpr index_t packs = 3;
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  walked<typename B::template cursor<float const>> in;
+  strided_cursor<typename B::template cursor<float const>> in;
   typename B::template cursor<float> partial;
-  walk w;
+  elementwise_range w;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto least = B::constant(infinity), greatest = B::constant(-infinity);
     auto bad = B::constant(0);
     auto const one = B::constant(1);
-    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+    for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       auto const x = load_lanes<B>(in(p), n);
       bad = select(is_nan(x), one, bad);
-      least = min(only_lanes<B>(x, least, n), least);  // the second operand survives a NaN
-      greatest = max(only_lanes<B>(x, greatest, n), greatest);
+      least = min(masked<B>(x, least, n), least);  // the second operand survives a NaN
+      greatest = max(masked<B>(x, greatest, n), greatest);
     });
     auto const out = partial + task * packs * B::lanes;
     B::store(out, least);
@@ -41,12 +41,12 @@ template <class B> struct array_range {
 /// How many elements lie in each of `bins` equal bins of [least, least + width], as NumPy counts: a guess in float32, corrected by at most one
 /// bin so that edges[b] <= x < edges[b + 1]; the last bin is closed. A task has its own table of counts.
 template <class B> struct count_bins {
-  walked<typename B::template cursor<float const>> in;
+  strided_cursor<typename B::template cursor<float const>> in;
   float least, width;
   std::int32_t bins;
   float const* edges;    // bins + 1
   std::int32_t* counts;  // (tasks, bins), zero; null without data
-  walk w;
+  elementwise_range w;
 
   // Not part of the loop over tasks, which is another one for every instrument: g++ 12 then runs out of registers in some of them, and a byte that
   // it stores and reads as a word made tracing twice as slow as nothing.
@@ -57,7 +57,7 @@ template <class B> struct count_bins {
     auto const end = static_cast<float>(bins);
     auto const last = bins - 1;
     auto const* const edge = edges;
-    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+    for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       auto const x = load_lanes<B>(in(p), n);
       B::each_lane(x, (x - low) / range * number, n, [=](float value, float guess) MBIRK_FLAT {
         std::int32_t b = guess < end ? static_cast<std::int32_t>(guess) : last;
@@ -87,17 +87,17 @@ inline constexpr std::int32_t radix_digits = 1 << 11;
 
 template <class B> struct count_digits {
   static constexpr index_t table_size = 2 * radix_digits + 1;  ///< two searches, and how many elements are below `limit`
-  walked<typename B::template cursor<float const>> in;
+  strided_cursor<typename B::template cursor<float const>> in;
   radix_round round;
   std::uint32_t known[2];
   float limit;
   std::int32_t* counts;  // (tasks, table_size), zero; null without data
-  walk w;
+  elementwise_range w;
 
   MBIRK_NOINLINE void operator()(index_t task) const noexcept {
     auto* const table = B::has_data ? counts + task * table_size : nullptr;
     std::uint32_t const mask = (std::uint32_t{1} << round.bits) - 1;
-    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+    for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       auto const values = load_lanes<B>(in(p), n);
       B::each_lane(values, values, n, [&](float x, float) MBIRK_FLAT {
         std::uint32_t const key = order_key(x), digit = (key >> round.shift) & mask;

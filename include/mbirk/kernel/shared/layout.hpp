@@ -22,7 +22,7 @@ struct chunked_shape {
   MBIRK_HD index_t size() const noexcept { return chunks * views * view_size(); }
   MBIRK_HD index_t offset(index_t chunk, index_t view) const noexcept { return (chunk * views + view) * view_size(); }
   /// Rows of this chunk that exist.
-  MBIRK_HD index_t used(index_t chunk) const noexcept { return least(width, rows - chunk * width); }
+  MBIRK_HD index_t used(index_t chunk) const noexcept { return min(width, rows - chunk * width); }
 };
 
 /// Equal chunks of at most `most` packs: those that take the least time when a chunk costs its packs, the empty ones too, and about one more.
@@ -53,12 +53,12 @@ template <class B> struct to_channel_major {
       for (index_t r = 0; r < shape.width; r += lanes)
         for (index_t n = 0; n < shape.channels; n += lanes) {
           typename B::pack block[lanes];
-          index_t const have = least<index_t>(lanes, shape.rows - c * shape.width - r), wide = least<index_t>(lanes, shape.channels - n);
+          index_t const have = min<index_t>(lanes, shape.rows - c * shape.width - r), wide = min<index_t>(lanes, shape.channels - n);
           for (index_t k = 0; k < lanes; ++k) {
             block[k] = B::constant(0);
             if (k >= have) continue;
             auto const from = in + (view * view_stride + (c * shape.width + r + k) * row_stride + n);
-            fetch_to_read(from + lanes * row_stride);
+            prefetch_read(from + lanes * row_stride);
             block[k] = wide == lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
           }
           B::transpose(block);
@@ -84,14 +84,14 @@ template <class B> struct from_channel_major {
       for (index_t r = 0; r < used; r += lanes)
         for (index_t n = 0; n < shape.channels; n += lanes) {
           typename B::pack block[lanes];
-          index_t const have = least<index_t>(lanes, used - r), wide = least<index_t>(lanes, shape.channels - n);
+          index_t const have = min<index_t>(lanes, used - r), wide = min<index_t>(lanes, shape.channels - n);
           for (index_t k = 0; k < lanes; ++k)
             block[k] = k < wide ? B::load(from + ((n + k + guard_channels) * shape.width + r)) : B::constant(0);
           B::transpose(block);
           for (int k = 0; k < lanes; ++k) {
             if (k >= have) continue;
             auto const to = out + (view * view_stride + (c * shape.width + r + k) * row_stride + n);
-            fetch_to_write(to + lanes * row_stride);
+            prefetch_write(to + lanes * row_stride);
             if (wide == lanes) B::store(to, block[k]);
             else B::store_partial(to, block[k], static_cast<int>(wide));
           }
@@ -100,16 +100,16 @@ template <class B> struct from_channel_major {
   }
 };
 
-/// Sets cylinders of `length` elements to zero: the pixels that an operation does not compute. A task is a batch of them.
-template <class B> struct zero_cylinders {
+/// Sets voxel columns of `length` elements to zero: the pixels that an operation does not compute. A task is a batch of them.
+template <class B> struct zero_columns {
   static constexpr index_t batch = 512;
   typename B::template cursor<float> out;
-  typename B::geometry::template cursor<index_t const> offsets;
+  typename B::index_backend::template cursor<index_t const> offsets;
   index_t count, length;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    for (index_t p = task * batch; p < least(count, (task + 1) * batch); ++p) {
-      auto const to = out + B::geometry::load_value(offsets + p);
+    for (index_t p = task * batch; p < min(count, (task + 1) * batch); ++p) {
+      auto const to = out + B::index_backend::load_value(offsets + p);
       for (index_t k = 0; k < length; k += B::lanes) {
         if (k + B::lanes <= length) B::store(to + k, B::constant(0));
         else B::store_partial(to + k, B::constant(0), static_cast<int>(length - k));

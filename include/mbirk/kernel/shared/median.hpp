@@ -98,8 +98,8 @@ template <class B> struct median_window {
   static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
   static constexpr int sorted = 4, planes = 10, flags = 9;   // low, middle, high, NaN; the same after columns: nine and NaN
 
-  walked<typename B::template cursor<float const>> image;
-  walked<typename B::template cursor<float>> median, minimum, maximum;
+  strided_cursor<typename B::template cursor<float const>> image;
+  strided_cursor<typename B::template cursor<float>> median, minimum, maximum;
   bool with_minimum, with_maximum;
   index_t rows, cols, slices;
   index_t chunk = 0, chunks = 0, col_blocks = 0, width = 0;
@@ -122,11 +122,11 @@ template <class B> struct median_window {
     auto const triples = s.template at<float>(by_row);
     auto const squares = s.template at<float>(by_column);
     index_t const row = task / (col_blocks * chunks), block = task / chunks % col_blocks, k0 = task % chunks * chunk;
-    index_t const n = least(chunk, slices - k0), first = block * cols_of_a_task, last = least(cols, first + cols_of_a_task);
-    index_t next = greatest<index_t>(first - 1, 0);
+    index_t const n = min(chunk, slices - k0), first = block * cols_of_a_task, last = min(cols, first + cols_of_a_task);
+    index_t next = max<index_t>(first - 1, 0);
     for (index_t col = first; col < last; ++col) {
-      for (; next <= least(col + 1, cols - 1); ++next) sort_rows(row, next, k0, n, triples + next % 3 * (sorted * width));
-      auto const of = [&](index_t c) { return triples + limited<index_t>(c, 0, cols - 1) % 3 * (sorted * width); };
+      for (; next <= min(col + 1, cols - 1); ++next) sort_rows(row, next, k0, n, triples + next % 3 * (sorted * width));
+      auto const of = [&](index_t c) { return triples + clamp<index_t>(c, 0, cols - 1) % 3 * (sorted * width); };
       sort_columns(of(col - 1), of(col), of(col + 1), k0, n, squares);
       select_middle(squares, {row, col, k0}, n);
     }
@@ -136,17 +136,17 @@ template <class B> struct median_window {
   using buffer = typename B::template cursor<float>;
   /// A chunk of n slices from k0 needs one more on either side, where there is one: slices [from, to).
   struct reach { index_t from = 0, to = 0; };
-  MBIRK_HD reach reach_of(index_t k0, index_t n) const noexcept { return {greatest<index_t>(k0 - 1, 0), least(k0 + n + 1, slices)}; }
+  MBIRK_HD reach reach_of(index_t k0, index_t n) const noexcept { return {max<index_t>(k0 - 1, 0), min(k0 + n + 1, slices)}; }
   /// Slice k0 lies at B::lanes in a plane, and the one before it at lanes - 1.
   MBIRK_HD static index_t place(index_t slice, index_t k0) noexcept { return B::lanes + (slice - k0); }
 
   /// (low, middle, high, NaN) of rows row - 1, row, row + 1 of one column.
   MBIRK_HD void sort_rows(index_t row, index_t col, index_t k0, index_t n, buffer out) const noexcept {
-    auto const above = greatest<index_t>(row - 1, 0), below = least(row + 1, rows - 1);
+    auto const above = max<index_t>(row - 1, 0), below = min(row + 1, rows - 1);
     auto const [from, to] = reach_of(k0, n);
     auto const none = B::constant(-0.0), nan = B::constant(not_a_number);
     for (index_t k = from; k < to; k += B::lanes) {
-      int const lanes = static_cast<int>(least<index_t>(B::lanes, to - k));
+      int const lanes = static_cast<int>(min<index_t>(B::lanes, to - k));
       pack a = load_lanes<B>(image({above, col, k}), lanes), b = load_lanes<B>(image({row, col, k}), lanes);
       pack c = load_lanes<B>(image({below, col, k}), lanes);
       auto const flag = select(is_nan(a) | is_nan(b) | is_nan(c), nan, none);
@@ -181,11 +181,11 @@ template <class B> struct median_window {
     }
   }
 
-  MBIRK_HD void select_middle(buffer squares, walk_position p, index_t n) const noexcept {
+  MBIRK_HD void select_middle(buffer squares, pack_position p, index_t n) const noexcept {
     for (index_t k = 0; k < n; k += B::lanes) {
-      int const lanes = static_cast<int>(least<index_t>(B::lanes, n - k));
+      int const lanes = static_cast<int>(min<index_t>(B::lanes, n - k));
       auto const window = [&](int plane, int z) MBIRK_FLAT { return B::load(squares + (plane * width + (place(k, 0) + z - 1))); };
-      auto const at = walk_position{p.i, p.j, p.k + k};
+      auto const at = pack_position{p.i, p.j, p.k + k};
       auto const nan = window(flags, 0) + window(flags, 1) + window(flags, 2);
       auto const middle = median_network::median<pack>([&](auto place) MBIRK_FLAT { return window(place / 3, place % 3); });
       store_lanes<B>(median(at), middle + nan, lanes);

@@ -25,23 +25,23 @@ struct group_batches {
   index_t groups = 0, count = 0;  ///< batch b is the groups b groups / count ... (b + 1) groups / count - 1
 
   MBIRK_HD index_t first(index_t b) const noexcept { return b * groups / count; }
-  MBIRK_HD list<pixel_group> of(index_t b, list<pixel_group> all) const noexcept { return {all.begin() + first(b), first(b + 1) - first(b)}; }
+  MBIRK_HD device_span<pixel_group> of(index_t b, device_span<pixel_group> all) const noexcept { return {all.begin() + first(b), first(b + 1) - first(b)}; }
   index_t largest() const noexcept { return count > 0 ? ceil_div(groups, count) : 0; }
 };
 
 /// Elements of a view that is soon read which each pixel of a batch fetches meanwhile, so that all of it is there in time. 0: nothing is fetched, because
 /// the batch is a tile or reads only a part of a view, or the sinogram may be in a cache.
-MBIRK_HD inline index_t fetched_share(list<pixel_group> batch, chunked_shape const& shape) noexcept {
+MBIRK_HD inline index_t prefetch_share(device_span<pixel_group> batch, chunked_shape const& shape) noexcept {
   auto const& last = batch[batch.size() - 1];
   index_t const pixels = last.first + last.count - batch[0].first;
   bool const reads_most = batch[0].tile_mask == 0 && 2 * pixels >= shape.channels;
-  return reads_most && shape.size() > far_away ? round_up(ceil_div(shape.view_size(), pixels), fetched_line) : 0;
+  return reads_most && shape.size() > prefetch_threshold ? round_up(ceil_div(shape.view_size(), pixels), cache_line_floats) : 0;
 }
 
 /// Planned pixels. Rows and columns are padded by repeating the last pixel, because kernels read whole packs.
 struct pixel_plan {
   std::vector<std::int32_t> rows, cols;
-  std::vector<index_t> offsets;  ///< of the pixel's cylinder, in elements
+  std::vector<index_t> offsets;  ///< of the pixel's voxel column, in elements
   std::vector<pixel_group> groups;
   index_t pixels = 0;
 
@@ -80,7 +80,7 @@ inline pixel_plan plan_grid(index_t rows, index_t cols, std::uint8_t const* mask
   return plan;
 }
 
-/// A list of pixels, sorted by the square of the grid they lie in, so that a group shares its channels. The cylinder of entry p lies at
+/// A list of pixels, sorted by the square of the grid they lie in, so that a group shares its channels. The voxel column of entry p lies at
 /// p * stride. Squares hold about one group each; the sort is a counting sort, stable and linear.
 inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, index_t cols, index_t stride) {
   index_t const count = static_cast<index_t>(pixels.size());
@@ -110,7 +110,7 @@ inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, 
 
 /// Four tiles that are neighbours are a batch, because their channels overlap, but fewer where that leaves too few batches for the workers. Groups of a list
 /// read much of a view: as many as fit into half of a second-level cache with their sums (bytes of a group), but no fewer batches than workers.
-inline group_batches batch_groups(list<pixel_group> groups, index_t bytes, int workers) {
+inline group_batches batch_groups(device_span<pixel_group> groups, index_t bytes, int workers) {
   constexpr index_t cache = index_t{1} << 19;
   index_t const count = groups.size();
   if (count == 0 || groups[0].tile_mask != 0) return {count, std::max(ceil_div(count, index_t{4}), std::min(count, index_t{16} * workers))};

@@ -13,17 +13,17 @@ namespace mbirk::kernel {
 
 /// g, h of listed pixels as arrays (pixels, slices). A task is a batch of the list.
 template <class B> struct qggmrf_at_pixels {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   qggmrf_cylinder<B> prior;
-  typename G::template cursor<std::int32_t const> pixels;
+  typename I::template cursor<std::int32_t const> pixels;
   index_t count;
   typename B::template cursor<float> gradient, hessian;
   index_t gradient_stride, hessian_stride;  // from pixel to pixel
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    index_t const first = task * prior_batch, last = least(count, first + prior_batch);
+    index_t const first = task * prior_batch, last = min(count, first + prior_batch);
     for (index_t n = first; n < last; ++n) {
-      index_t const pixel = G::load_value(pixels + n);
+      index_t const pixel = I::load_value(pixels + n);
       auto const to_gradient = gradient + n * gradient_stride, to_hessian = hessian + n * hessian_stride;
       prior(pixel / prior.col_count, pixel % prior.col_count, [&](index_t k, auto, auto g, auto h, index_t valid) MBIRK_FLAT {
         store_lanes<B>(to_gradient + k, g, valid);
@@ -34,7 +34,7 @@ template <class B> struct qggmrf_at_pixels {
   }
 };
 
-/// Sum of b rho(difference) over the pairs of each voxel with its next row, column and slice: rho = T^p / p s^p t, s and t as in the cylinder.
+/// Sum of b rho(difference) over the pairs of each voxel with its next row, column and slice: rho = T^p / p s^p t, s and t as in the voxel column.
 /// A task is a batch of pixels in order.
 template <class B> struct qggmrf_loss_sum {
   using pack = typename B::pack;
@@ -53,7 +53,7 @@ template <class B> struct qggmrf_loss_sum {
   }
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    index_t const first = task * prior_batch, last = least(row_count * col_count, first + prior_batch);
+    index_t const first = task * prior_batch, last = min(row_count * col_count, first + prior_batch);
     auto total = B::no_sum();
     for (index_t p = first; p < last; ++p) total = quadratic ? cylinder<true>(p, total) : cylinder<false>(p, total);
     B::store_total(partial + task, total);
@@ -71,17 +71,17 @@ template <class B> struct qggmrf_loss_sum {
     index_t const i = p / col_count, j = p % col_count;
     auto const centre = recon + (i * row_stride + j * col_stride);
     for (index_t k = 0; k < slices; k += B::lanes) {
-      index_t const n = lanes_at<B>(k, slices), pairs = least<index_t>(n, slices - k - 1);
+      index_t const n = valid_lanes<B>(k, slices), pairs = min<index_t>(n, slices - k - 1);
       pack const x = load_lanes<B>(centre + k, n);
       pack sum = B::constant(0);
       if (i + 1 < row_count)
         sum = B::broadcast(row) * potential<Quadratic>(x - load_lanes<B>(centre + (row_stride + k), n));
       if (j + 1 < col_count)
         sum = fma(B::broadcast(col), potential<Quadratic>(x - load_lanes<B>(centre + (col_stride + k), n)), sum);
-      sum = only_lanes<B>(sum, n);
+      sum = masked<B>(sum, n);
       if (pairs > 0) {
         pack const along = potential<Quadratic>(x - load_lanes<B>(centre + (k + 1), pairs));
-        sum = fma(B::broadcast(slice), only_lanes<B>(along, pairs), sum);
+        sum = fma(B::broadcast(slice), masked<B>(along, pairs), sum);
       }
       total = total + B::widen(sum);
     }

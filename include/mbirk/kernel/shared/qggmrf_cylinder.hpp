@@ -1,4 +1,4 @@
-// The qGGMRF prior at one pixel: gradient and curvature of its cylinder of slices, pack by pack, to whatever uses them.
+// The qGGMRF prior at one pixel: gradient and curvature of its voxel column of slices, pack by pack, to whatever uses them.
 // With w = 1/u = (|d| / (T sigma))^(p - q), t = 1/(1 + w): kappa = a^(p - 2) / sigma^p t (q/p + (1 - q/p) t). One division, and nothing can overflow
 // to NaN: w only grows with |d|. A pair of slices is computed once; its second slice takes it from the pack before by a permutation.
 #pragma once

@@ -33,16 +33,16 @@ template <class Tap> ramp_table make_ramp_table(index_t channels, bool even, Tap
 
 /// The cosine weights as the filter reads them: channel-major chunks without guards, [chunk][channel][width]. A task is a channel.
 template <class B> struct ramp_weights {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   typename B::template cursor<float> out;
   cone_geometry g;
   chunked_shape shape;
 
   MBIRK_HD void operator()(index_t channel) const noexcept {
-    auto const n = G::broadcast(static_cast<float>(channel));
+    auto const n = I::broadcast(static_cast<float>(channel));
     for (index_t c = 0; c < shape.chunks; ++c)
       for (index_t k = 0; k < shape.width; k += B::lanes) {
-        auto const m = G::to_pack(G::to_wide(G::iota() + G::broadcast(static_cast<std::int32_t>(c * shape.width + k))));
+        auto const m = I::to_pack(I::to_wide(I::iota() + I::broadcast(static_cast<std::int32_t>(c * shape.width + k))));
         B::store(out + ((c * shape.channels + channel) * shape.width + k), B::lift(definition::ramp_weight(g, m, n)));
       }
   }
@@ -79,9 +79,9 @@ template <class B, class In, class Out> struct ramp_filter {
     auto const& shape = sides.shape;
     index_t const each = packs_at_once(shape.packs), blocks = ceil_div(shape.packs, each);
     index_t const view = task / (blocks * shape.chunks), chunk = task / blocks % shape.chunks, first = task % blocks * each;
-    int const packs = static_cast<int>(least<index_t>(each, shape.packs - first));
+    int const packs = static_cast<int>(min<index_t>(each, shape.packs - first));
     with_packs<B, most_packs>(packs, [&](auto n) MBIRK_FLAT { filter(n, view, chunk, first * B::lanes, s); });
-    index_t const rows = limited<index_t>(shape.used(chunk) - first * B::lanes, 0, packs * B::lanes);
+    index_t const rows = clamp<index_t>(shape.used(chunk) - first * B::lanes, 0, packs * B::lanes);
     B::note_lanes(shape.channels * rows, shape.channels * packs * B::lanes);
   }
 
@@ -127,7 +127,7 @@ template <class B, class In, class Out> struct ramp_filter {
       for (index_t begin = 0; begin == 0 || begin < inputs; begin += inputs_at_once) {
         pack sum[Outputs][Packs::most];
         simd::static_for<Outputs>([&](auto r) MBIRK_FLAT { packs.each([&](auto p) MBIRK_FLAT { sum[r][p] = B::constant(0); }); });
-        for (index_t j = begin; j < least(inputs, begin + inputs_at_once); ++j) {
+        for (index_t j = begin; j < min(inputs, begin + inputs_at_once); ++j) {
           pack y[Packs::most];
           packs.each([&](auto p) MBIRK_FLAT { y[p] = B::load_once(from + (j * packs + p) * B::lanes); });
           simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {

@@ -18,7 +18,7 @@ template <class B, class In, class Out> struct ramp_fourier {
   scratch_layout layout{};
   scratch_part signal{};
 
-  MBIRK_HD index_t packs_of_view() const noexcept { return greatest<index_t>(1, ceil_div(sides.shape.rows, B::lanes)); }
+  MBIRK_HD index_t packs_of_view() const noexcept { return max<index_t>(1, ceil_div(sides.shape.rows, B::lanes)); }
   MBIRK_HD index_t tasks() const noexcept { return ceil_div(sides.shape.views * packs_of_view(), 2); }
 
   /// Reserves the scratch parts; called once before the launch.
@@ -54,7 +54,7 @@ template <class B, class In, class Out> struct ramp_fourier {
   };
   MBIRK_HD place find(index_t pack) const noexcept {
     index_t const each = packs_of_view(), view = pack / each, k = pack % each;
-    index_t const rows = least<index_t>(B::lanes, sides.shape.rows - k * B::lanes);
+    index_t const rows = min<index_t>(B::lanes, sides.shape.rows - k * B::lanes);
     return {view < sides.shape.views, k + 1 == each, view, k / sides.shape.packs, k % sides.shape.packs * B::lanes, rows};
   }
 
@@ -66,7 +66,7 @@ template <class B, class In, class Out> struct ramp_fourier {
     if (p.rows == B::lanes) {
       for (index_t n = 0; n < shape.channels; ++n) B::store(to + n * shape.width, B::load(q + 2 * n * B::lanes));
     } else {
-      for (index_t n = 0; n < shape.channels; ++n) B::store(to + n * shape.width, only_lanes<B>(B::load(q + 2 * n * B::lanes), zero, p.rows));
+      for (index_t n = 0; n < shape.channels; ++n) B::store(to + n * shape.width, masked<B>(B::load(q + 2 * n * B::lanes), zero, p.rows));
     }
     sides.clear_guards(simd::constant<1>{}, p.view, p.chunk, p.row);
     for (index_t row = p.row + B::lanes; p.last && row < shape.width; row += B::lanes) {

@@ -48,12 +48,12 @@ template <class B, class In, class Out> struct ramp_sides {
       for (index_t i = 0; i < packs; ++i)
         for (index_t n = 0; n < shape.channels; n += B::lanes) {
           pack block[B::lanes];
-          index_t const have = least<index_t>(B::lanes, shape.rows - begin - i * B::lanes), wide = least<index_t>(B::lanes, shape.channels - n);
+          index_t const have = min<index_t>(B::lanes, shape.rows - begin - i * B::lanes), wide = min<index_t>(B::lanes, shape.channels - n);
           for (index_t k = 0; k < B::lanes; ++k) {
             block[k] = B::constant(0);
             if (k >= have) continue;
             auto const from = in.at + (view * in.view_stride + (begin + i * B::lanes + k) * in.row_stride + n);
-            fetch_to_read(from + rows_ahead * in.row_stride);
+            prefetch_read(from + rows_ahead * in.row_stride);
             block[k] = wide == B::lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
           }
           B::transpose(block);
@@ -80,17 +80,17 @@ template <class B, class In, class Out> struct ramp_sides {
   template <class Packs> MBIRK_HD void write_rows(Packs packs, index_t view, index_t chunk, index_t row, cursor q, index_t step) const noexcept {
     index_t const begin = chunk * shape.width + row;
     for (index_t i = 0; i < packs; ++i) {
-      index_t const have = least<index_t>(B::lanes, shape.rows - begin - i * B::lanes);
+      index_t const have = min<index_t>(B::lanes, shape.rows - begin - i * B::lanes);
       if (have <= 0) return;
       for (index_t n = 0; n < shape.channels; n += B::lanes) {
         pack block[B::lanes];
-        index_t const wide = least<index_t>(B::lanes, shape.channels - n);
+        index_t const wide = min<index_t>(B::lanes, shape.channels - n);
         for (index_t k = 0; k < B::lanes; ++k) block[k] = k < wide ? B::load(q + ((n + k) * step + i * B::lanes)) : B::constant(0);
         B::transpose(block);
         for (int k = 0; k < B::lanes; ++k) {
           if (k >= have) continue;
           auto const to = out.at + (view * out.view_stride + (begin + i * B::lanes + k) * out.row_stride + n);
-          fetch_to_write(to + rows_ahead * out.row_stride);
+          prefetch_write(to + rows_ahead * out.row_stride);
           if (wide == B::lanes) B::store(to, block[k]);
           else B::store_partial(to, block[k], static_cast<int>(wide));
         }

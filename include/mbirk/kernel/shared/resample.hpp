@@ -19,24 +19,24 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-enum class resample_form { two, three, any };
+enum class resample_form { two_tap, three_tap, general };
 
 /// The widest step whose pack of destinations finds its sources in two registers: floor(1 + s (L - 1)) + 2 < 2 L.
-template <class B> inline constexpr double widest_step = least(2.0, (2.0 * B::lanes - 3) / (B::lanes - 1));
+template <class B> inline constexpr double widest_step = mbirk::min(2.0, (2.0 * B::lanes - 3) / (B::lanes - 1));
 
 /// Below it the fractions of the short forms have too few bits (rows thousands of voxels tall).
 inline constexpr double narrowest_step = 1.0 / 1024;
 
 template <class B> MBIRK_HD constexpr resample_form form_of(double step) noexcept {
-  return step < narrowest_step ? resample_form::any : step <= 1 ? resample_form::two : step <= widest_step<B> ? resample_form::three : resample_form::any;
+  return step < narrowest_step ? resample_form::general : step <= 1 ? resample_form::two_tap : step <= widest_step<B> ? resample_form::three_tap : resample_form::general;
 }
 
 /// f(form) with the form as a constant.
 template <class F> MBIRK_INLINE void with_form(resample_form form, F const& f) {
   switch (form) {
-    case resample_form::two: return f(std::integral_constant<resample_form, resample_form::two>{});
-    case resample_form::three: return f(std::integral_constant<resample_form, resample_form::three>{});
-    case resample_form::any: return f(std::integral_constant<resample_form, resample_form::any>{});
+    case resample_form::two_tap: return f(std::integral_constant<resample_form, resample_form::two_tap>{});
+    case resample_form::three_tap: return f(std::integral_constant<resample_form, resample_form::three_tap>{});
+    case resample_form::general: return f(std::integral_constant<resample_form, resample_form::general>{});
   }
 }
 
@@ -54,7 +54,7 @@ template <class T> MBIRK_INLINE reached_packs<T> reach_of(T start, T inverse_ste
 }
 
 /// A start and a step, in cells of the source, in the numbers that a walk over destination packs needs.
-template <class T> struct resample_walk {
+template <class T> struct resample_state {
   T position, advance;  ///< the start, and the step of a pack, in 2^-32 cells
   T lane_words;         ///< the step of a lane in the words of its positions; to be cut to a whole number. Only of the short forms
 };
@@ -62,7 +62,7 @@ template <class B> struct resample_scale {
   static constexpr int index_bits = std::bit_width(2u * B::lanes) - 1;
   static constexpr double one = 4294967296.0, pack = one * B::lanes, word = one / (1 << index_bits);
 };
-template <class B, class T> MBIRK_INLINE resample_walk<T> walk_of(T start, T step) noexcept {
+template <class B, class T> MBIRK_INLINE resample_state<T> resample_state_of(T start, T step) noexcept {
   using definition::min;
   using scale = resample_scale<B>;
   return {start * T(scale::one), step * T(scale::pack), min(step, T(2.0)) * T(scale::word)};
@@ -72,7 +72,7 @@ template <class B> MBIRK_INLINE double step_of(double advance) noexcept { return
 /// Walks over the destination packs of one pixel. Power 1 gives means; power 2 sums of squared overlaps times the source. Ones: the source is 1 in all
 /// its cells, so where a pack does not reach beyond them there is nothing to look up.
 template <class B, resample_form Form, int Power, bool Ones = false> class resampler {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   using pack = typename B::pack;
   using ints = typename B::ints;
   using scale = resample_scale<B>;
@@ -84,9 +84,9 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
   MBIRK_INLINE resampler(typename B::template cursor<float const> u, index_t cells, double position, double advance, std::int32_t lane_words, pack inverse,
                          index_t first) noexcept
       : u_(u), cells_(cells) {
-    if constexpr (Form == resample_form::any) {
+    if constexpr (Form == resample_form::general) {
       start_ = position * (1 / scale::one), step_ = step_of<B>(advance);
-      taps_ = static_cast<int>(std::ceil(least(step_, static_cast<double>(cells + 2)))) + 1;
+      taps_ = static_cast<int>(std::ceil(mbirk::min(step_, static_cast<double>(cells + 2)))) + 1;
       done_ = first * B::lanes;
     } else {
       advance_ = static_cast<std::int64_t>(advance);
@@ -96,12 +96,12 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
     if constexpr (Power == 1) {
       scale_ = inverse * B::constant(1 / 4294967296.0);
       low_ = inverse;
-      high_ = fnma(inverse, B::constant(Form == resample_form::three ? 2 : 1), B::constant(1));
+      high_ = fnma(inverse, B::constant(Form == resample_form::three_tap ? 2 : 1), B::constant(1));
     } else {
       scale_ = B::constant(1 / 4294967296.0);
       double const step = step_of<B>(advance);
       low_ = B::broadcast(static_cast<float>(step));
-      high_ = B::broadcast(static_cast<float>(step - (Form == resample_form::three ? 2 : 1)));
+      high_ = B::broadcast(static_cast<float>(step - (Form == resample_form::three_tap ? 2 : 1)));
     }
   }
 
@@ -113,7 +113,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
   }
   /// The same of N sequences with positions and weights found once. They lie `apart` elements from each other.
   template <int N> MBIRK_INLINE void next(pack (&value)[N], index_t apart) noexcept {
-    if constexpr (Form == resample_form::any) next_any(value, apart);
+    if constexpr (Form == resample_form::general) next_general(value, apart);
     else next_short(value, apart);
   }
 
@@ -128,7 +128,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
       if (base >= 0 && base + 2 * B::lanes <= cells_) {
         pack const last = max(fma(f, scale_, high_), B::constant(0));
         pack sum;
-        if constexpr (Form == resample_form::two) {
+        if constexpr (Form == resample_form::two_tap) {
           pack const w0 = low_ - last;
           sum = fma(last, last, w0 * w0);
         } else {
@@ -139,7 +139,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
         return;
       }
     }
-    if constexpr (Form == resample_form::two) {  // a pack of destinations begins in one pack of sources
+    if constexpr (Form == resample_form::two_tap) {  // a pack of destinations begins in one pack of sources
       pack const w1 = max(fma(f, scale_, high_), B::constant(0));
       pack const w0 = Power == 1 ? w1 : low_ - w1, square1 = Power == 1 ? w1 : w1 * w1, square0 = Power == 1 ? w1 : w0 * w0;
       simd::static_for<N>([&](auto n) MBIRK_FLAT {
@@ -172,19 +172,19 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
 
   /// Any step: taps by gather, weights in double. Rare (rows much taller than voxels, or the other way round), so it may be slow. An interval ends
   /// one cell beyond the source sequence: next to the X-ray source it may cover millions.
-  template <int N> MBIRK_INLINE void next_any(pack (&value)[N], index_t apart) noexcept {
-    using wide = typename G::wide;
-    wide const k = G::to_wide(G::iota()) + G::broadcast(static_cast<double>(done_));
+  template <int N> MBIRK_INLINE void next_general(pack (&value)[N], index_t apart) noexcept {
+    using wide = typename I::wide;
+    wide const k = I::to_wide(I::iota()) + I::broadcast(static_cast<double>(done_));
     done_ += B::lanes;
-    wide const step = G::broadcast(step_), left = fma(k, step, G::broadcast(start_)), e = max(left, G::broadcast(-1.0));
-    wide const width = max(min(left + step, G::broadcast(static_cast<double>(cells_ + 1))) - e, G::broadcast(0.0));
+    wide const step = I::broadcast(step_), left = fma(k, step, I::broadcast(start_)), e = max(left, I::broadcast(-1.0));
+    wide const width = max(min(left + step, I::broadcast(static_cast<double>(cells_ + 1))) - e, I::broadcast(0.0));
     wide const cell = floor(e), f = e - cell;
     simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = B::constant(0); });
     for (int t = 0; t < taps_; ++t) {
-      wide const at = max(min(cell + G::broadcast(static_cast<double>(t)), G::broadcast(static_cast<double>(cells_))), G::broadcast(-1.0));
-      auto const tap = G::to_pack(definition::overlap_tap(f, width, G::broadcast(static_cast<double>(t))));
+      wide const at = max(min(cell + I::broadcast(static_cast<double>(t)), I::broadcast(static_cast<double>(cells_))), I::broadcast(-1.0));
+      auto const tap = I::to_pack(definition::overlap_tap(f, width, I::broadcast(static_cast<double>(t))));
       pack const w = B::lift(Power == 1 ? tap : tap * tap);
-      auto const index = G::to_ints(at);
+      auto const index = I::to_ints(at);
       simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = fma(w, B::gather(u_ + n * apart, index), value[n]); });
     }
     if constexpr (Power == 1) simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = value[n] * low_; });

@@ -20,7 +20,7 @@ struct step_length {
 /// alpha = slope / curve, clipped to [2^-23, most]. A quotient that is not finite stays so: NaN.
 MBIRK_HD inline double clipped_step(double slope, double curve, double most) noexcept {
   double const best = slope / curve;
-  return mbirk::detail::is_finite(best) ? limited(best, 0x1p-23, most) : best - best;
+  return mbirk::detail::is_finite(best) ? clamp(best, 0x1p-23, most) : best - best;
 }
 
 }  // namespace mbirk::kernel

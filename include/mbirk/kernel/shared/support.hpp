@@ -11,17 +11,17 @@ namespace mbirk::kernel {
 /// Of the samples y >= threshold: sum w y^2, their number, sum |y|. Three numbers a task, in double.
 template <class B, bool Weighted> struct support_sums {
   static constexpr index_t numbers = 3;
-  walked<typename B::template cursor<float const>> sinogram, weights;  // weights are not used unless Weighted
+  strided_cursor<typename B::template cursor<float const>> sinogram, weights;  // weights are not used unless Weighted
   typename B::template cursor<double> partial;
   float threshold;
-  walk w;
+  elementwise_range w;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const limit = B::broadcast(threshold), zero = B::constant(0), one = B::constant(1);
     auto square = B::no_sum(), number = B::no_sum(), size = B::no_sum();
-    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+    for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       auto const y = load_lanes<B>(sinogram(p), n);
-      auto const inside = only_lanes<B>(select(y < limit, zero, one), zero, n);
+      auto const inside = masked<B>(select(y < limit, zero, one), zero, n);
       auto const seen = B::widen(y * inside);
       auto const weighted = Weighted ? seen * B::widen(load_lanes<B>(weights(p), n)) : seen;
       square = fma(weighted, seen, square);

@@ -1,5 +1,5 @@
 // The steps of a VCD subset update on the voxels: direction, slice damping, positivity, update. Arrays of a subset are (pixels, slices) in the order
-// of its list; the gradient of the data becomes the direction in place. Prior: a cylinder kernel as qggmrf_cylinder.hpp, called pixel by pixel.
+// of its list; the gradient of the data becomes the direction in place. Prior: a voxel column kernel as qggmrf_cylinder.hpp, called pixel by pixel.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ template <class B> struct proximal_cylinder {
     auto const x = recon + (i * row_stride + j * col_stride), v = prox_input + (i * row_stride + j * col_stride);
     auto const h = B::broadcast(curvature);
     for (index_t k = 0; k < slices; k += B::lanes) {
-      index_t const n = lanes_at<B>(k, slices);
+      index_t const n = valid_lanes<B>(k, slices);
       auto const value = load_lanes<B>(x + k, n);
       sink(k, value, h * (value - load_lanes<B>(v + k, n)), h, n);
     }
@@ -46,18 +46,18 @@ struct vcd_line_search {
 
 /// What the kernels of a subset share.
 template <class B> struct subset_arrays {
-  using G = typename B::geometry;
-  typename G::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
-  typename G::template cursor<index_t const> offsets;          // of their entries in the arrays of the subset
+  using I = typename B::index_backend;
+  typename I::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
+  typename I::template cursor<index_t const> offsets;          // of their entries in the arrays of the subset
   typename B::template cursor<float> direction;                // comes as A' (w e)
   typename B::template cursor<float const> hessian;            // (rows, cols, slices)
   index_t row_stride, col_stride;                              // of the volume
-  list<pixel_group> groups;                                    // a task each
+  device_span<pixel_group> groups;                                    // a task each
 };
 
 /// d = -G / K with G = g_prior - c g, K = c H + h_prior; partial sums of G d and of h_prior d^2.
 template <class B, class Prior> struct vcd_direction {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   Prior prior;
   subset_arrays<B> subset;
   float precision;                              // c = 1 / sigma_y^2
@@ -68,13 +68,13 @@ template <class B, class Prior> struct vcd_direction {
     auto const c = B::broadcast(precision);
     auto slope = B::no_sum(), curve = B::no_sum();
     for (index_t p = group.first; p < group.first + group.count; ++p) {
-      index_t const i = G::load_value(subset.rows + p), j = G::load_value(subset.cols + p);
-      auto const at = subset.direction + G::load_value(subset.offsets + p);
+      index_t const i = I::load_value(subset.rows + p), j = I::load_value(subset.cols + p);
+      auto const at = subset.direction + I::load_value(subset.offsets + p);
       auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
-      auto slope_here = B::constant(0), curve_here = B::constant(0);  // one cylinder in float, cylinders in double
+      auto slope_here = B::constant(0), curve_here = B::constant(0);  // one voxel column in float, voxel columns in double
       prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
         auto const gradient = fnma(c, load_lanes<B>(at + k, n), g);
-        auto const d = only_lanes<B>((B::constant(0) - gradient) / fma(c, load_lanes<B>(diagonal + k, n), h), n);
+        auto const d = masked<B>((B::constant(0) - gradient) / fma(c, load_lanes<B>(diagonal + k, n), h), n);
         store_lanes<B>(at + k, d, n);
         slope_here = fma(gradient, d, slope_here);
         curve_here = fma(h * d, d, curve_here);
@@ -89,7 +89,7 @@ template <class B, class Prior> struct vcd_direction {
 
 /// The first half with slice damping: G in place, K beside it, and per slice the sums of G / K and 1 / K over the pixels of each task.
 template <class B, class Prior> struct vcd_damped_gradient {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   Prior prior;
   subset_arrays<B> subset;
   float precision;
@@ -106,7 +106,7 @@ template <class B, class Prior> struct vcd_damped_gradient {
     auto const ratio = s.template at<float>(sums), inverse = ratio + padded_slices;
     for (index_t k = 0; k < 2 * padded_slices; k += B::lanes) B::store(ratio + k, B::constant(0));
     for (index_t p = group.first; p < group.first + group.count; ++p) {
-      index_t const i = G::load_value(subset.rows + p), j = G::load_value(subset.cols + p), entry = G::load_value(subset.offsets + p);
+      index_t const i = I::load_value(subset.rows + p), j = I::load_value(subset.cols + p), entry = I::load_value(subset.offsets + p);
       auto const at = subset.direction + entry, beside = curvature + entry;
       auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
       prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
@@ -144,7 +144,7 @@ template <class B> struct vcd_slice_means {
 
 /// The second half: d = -(G - shift_k) / K, with the sums of vcd_direction; h_prior is what c H leaves of K.
 template <class B> struct vcd_damped_direction {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   subset_arrays<B> subset;
   float precision;
   typename B::template cursor<float const> curvature, shift;
@@ -156,16 +156,16 @@ template <class B> struct vcd_damped_direction {
     auto const c = B::broadcast(precision);
     auto slope = B::no_sum(), curve = B::no_sum();
     for (index_t p = group.first; p < group.first + group.count; ++p) {
-      index_t const entry = G::load_value(subset.offsets + p);
-      auto const diagonal = subset.hessian + (G::load_value(subset.rows + p) * subset.row_stride + G::load_value(subset.cols + p) * subset.col_stride);
+      index_t const entry = I::load_value(subset.offsets + p);
+      auto const diagonal = subset.hessian + (I::load_value(subset.rows + p) * subset.row_stride + I::load_value(subset.cols + p) * subset.col_stride);
       auto slope_here = B::constant(0), curve_here = B::constant(0);
       for (index_t k = 0; k < slices; k += B::lanes) {
-        index_t const n = lanes_at<B>(k, slices);
+        index_t const n = valid_lanes<B>(k, slices);
         auto const at = subset.direction + (entry + k);
         auto const gradient = load_lanes<B>(at, n);
         auto total = load_lanes<B>(curvature + (entry + k), n);
         if (n < B::lanes) total = total + (B::constant(1) - B::first_lanes(n));  // no 0 / 0 beyond the last slice
-        auto const d = only_lanes<B>((B::load(shift + k) - gradient) / total, n);
+        auto const d = masked<B>((B::load(shift + k) - gradient) / total, n);
         store_lanes<B>(at, d, n);
         slope_here = fma(gradient, d, slope_here);
         curve_here = fma(fnma(c, load_lanes<B>(diagonal + k, n), total) * d, d, curve_here);
@@ -180,7 +180,7 @@ template <class B> struct vcd_damped_direction {
 
 /// Entries [first, last) of an ascending list of pixels; equal pixels are never in two ranges, so ranges write different voxels.
 struct entry_range { index_t first = 0, last = 0; };
-inline std::vector<entry_range> cut_entries(std::span<std::int32_t const> ascending, index_t most) {
+inline std::vector<entry_range> chunk_without_splitting_duplicates(std::span<std::int32_t const> ascending, index_t most) {
   std::vector<entry_range> ranges;
   auto const count = static_cast<index_t>(ascending.size());
   for (index_t k = 0; k < count;) {
@@ -193,43 +193,43 @@ inline std::vector<entry_range> cut_entries(std::span<std::int32_t const> ascend
 }
 
 /// The ranges of all subsets in one table.
-struct subset_ranges {
+struct subset_chunks {
   std::vector<entry_range> all;
   std::vector<index_t> begin{0};
 
-  template <class Cut> subset_ranges(index_t subsets, Cut const& cut) {
+  template <class Cut> subset_chunks(index_t subsets, Cut const& cut) {
     for (index_t s = 0; s < subsets; ++s) {
       auto const ranges = cut(s);
       all.insert(all.end(), ranges.begin(), ranges.end());
       begin.push_back(static_cast<index_t>(all.size()));
     }
   }
-  /// Those of subset s; placed: where the table lies.
-  list<entry_range> of(index_t s, entry_range const* placed) const {
+  /// Those of subset s; device_ranges: where the device's copy of `all` lies.
+  device_span<entry_range> of(index_t s, entry_range const* device_ranges) const {
     auto const k = static_cast<std::size_t>(s);
-    return {placed + begin[k], begin[k + 1] - begin[k]};
+    return {device_ranges + begin[k], begin[k + 1] - begin[k]};
   }
 };
 
 /// d <- max(-x / (alpha + epsilon), d), so that x + alpha d is not negative.
-template <class B> struct vcd_keep_positive {
-  typename B::geometry::template cursor<std::int32_t const> pixels;
+template <class B> struct vcd_clip_direction {
+  typename B::index_backend::template cursor<std::int32_t const> pixels;
   typename B::template cursor<float const> recon;
   typename B::template cursor<float> direction;
   index_t cols, slices, row_stride, col_stride;
   step_length alpha;
   double epsilon;
-  list<entry_range> ranges;             // a task each
+  device_span<entry_range> ranges;             // a task each
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const [first, last] = ranges[task];
     float const step = alpha.get(epsilon);
     for (index_t e = first; e < last; ++e) {
-      index_t const pixel = B::geometry::load_value(pixels + e);
+      index_t const pixel = B::index_backend::load_value(pixels + e);
       auto const x = recon + (pixel / cols * row_stride + pixel % cols * col_stride);
       auto const d = direction + e * slices;
       for (index_t k = 0; k < slices; k += B::lanes) {
-        index_t const n = lanes_at<B>(k, slices);
+        index_t const n = valid_lanes<B>(k, slices);
         store_lanes<B>(d + k, max((B::constant(0) - load_lanes<B>(x + k, n)) / B::broadcast(step), load_lanes<B>(d + k, n)), n);
       }
     }
@@ -239,14 +239,14 @@ template <class B> struct vcd_keep_positive {
 
 /// x += alpha d entry by entry; partial sums of |alpha d|, and of (alpha d)^2 per slice.
 template <class B> struct vcd_update {
-  typename B::geometry::template cursor<std::int32_t const> pixels;  // ascending
+  typename B::index_backend::template cursor<std::int32_t const> pixels;  // ascending
   typename B::template cursor<float const> direction;
   typename B::template cursor<float> recon;
   index_t cols, slices, padded_slices, row_stride, col_stride;
   step_length alpha;
   typename B::template cursor<double> change;   // one per task
   typename B::template cursor<double> columns;  // (tasks, padded_slices)
-  list<entry_range> ranges;                     // a task each
+  device_span<entry_range> ranges;                     // a task each
   scratch_layout layout{};
   scratch_part squares{};
 
@@ -258,12 +258,12 @@ template <class B> struct vcd_update {
     auto total = B::no_sum();
     for (index_t k = 0; k < padded_slices; k += B::lanes) B::store(square + k, B::constant(0));
     for (index_t e = first; e < last; ++e) {
-      index_t const pixel = B::geometry::load_value(pixels + e);
+      index_t const pixel = B::index_backend::load_value(pixels + e);
       auto const x = recon + (pixel / cols * row_stride + pixel % cols * col_stride);
       auto const d = direction + e * slices;
       auto here = B::constant(0);
       for (index_t k = 0; k < slices; k += B::lanes) {
-        index_t const n = lanes_at<B>(k, slices);
+        index_t const n = valid_lanes<B>(k, slices);
         auto const delta = step * load_lanes<B>(d + k, n);
         store_lanes<B>(x + k, load_lanes<B>(x + k, n) + delta, n);
         here = here + abs(delta);
@@ -278,7 +278,7 @@ template <class B> struct vcd_update {
 };
 
 /// total[k] += the columns of all tasks. A task is a pack of slices.
-template <class B> struct add_columns {
+template <class B> struct reduce_slice_sums {
   typename B::template cursor<double const> columns;  // (tasks, padded_slices)
   typename B::template cursor<double> total;
   index_t tasks, padded_slices;

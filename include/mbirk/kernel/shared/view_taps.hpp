@@ -22,9 +22,9 @@ inline constexpr int guard_channels = 3;
 inline constexpr int group_pixels = 64, tile_side = 8;
 
 /// One pass over the pixels for one view: left edge = edge + row_step i + col_step j, in channels.
-struct parallel_pass {
+struct view_taps {
   double edge, row_step, col_step, width;
-  std::int32_t row_fixed, col_fixed;  ///< the steps in fixed point (tile_edges), where there is no window
+  std::int32_t row_fixed, col_fixed;  ///< the steps in fixed point (fixed_point_edges), where there is no window
   float chord;
   std::int32_t view, first_tap;
   std::int32_t taps;     ///< 2 or 3
@@ -34,7 +34,7 @@ struct parallel_pass {
 /// Left edges of the pixels of a tile in fixed point: cell + (base + row_fixed i + col_fixed j) 2^-26, the words modulo 2^32. Footprints of up to two
 /// channels have steps of at most two, so an edge is within 16 channels of that of the tile's middle, which has the integer part 16: six bits hold it.
 /// Steps are rounded to 2^-27 and taken at most four times each, which leaves an error of 6e-8 channels: that of a fraction in float.
-struct tile_edges {
+struct fixed_point_edges {
   static constexpr int integer_bits = 6;
   static constexpr double one = 1 << (32 - integer_bits);
   std::int32_t base = 0;
@@ -42,7 +42,7 @@ struct tile_edges {
   bool fits = false;  ///< every footprint begins on the detector or one of its guards
 
   /// i, j: of any pixel of the tile.
-  MBIRK_INLINE tile_edges(parallel_pass const& p, index_t channels, std::int32_t i, std::int32_t j) noexcept {
+  MBIRK_INLINE fixed_point_edges(view_taps const& p, index_t channels, std::int32_t i, std::int32_t j) noexcept {
     std::int32_t const row = i / tile_side * tile_side + tile_side / 2, col = j / tile_side * tile_side + tile_side / 2;
     double const middle = p.edge + p.row_step * row + p.col_step * col;
     double const reach = tile_side / 2 * ((p.row_step < 0 ? -p.row_step : p.row_step) + (p.col_step < 0 ? -p.col_step : p.col_step));
@@ -59,25 +59,25 @@ struct tile_edges {
 /// Channels that a tile's footprints cover where a pixel is about as wide as a channel, and the first of them with the guards (roughly, for a place
 /// near the detector): where memory is fetched ahead of its use.
 inline constexpr int tile_channels = 12;
-MBIRK_INLINE index_t tile_begin(parallel_pass const& p, index_t channels, std::int32_t i, std::int32_t j) noexcept {
+MBIRK_INLINE index_t tile_begin(view_taps const& p, index_t channels, std::int32_t i, std::int32_t j) noexcept {
   std::int32_t const row = i / tile_side * tile_side, col = j / tile_side * tile_side;
   double const e = p.edge + p.row_step * (p.row_step < 0 ? row + tile_side - 1 : row) + p.col_step * (p.col_step < 0 ? col + tile_side - 1 : col);
-  return limited<index_t>(static_cast<index_t>(limited(e, -1e9, 1e9)) + guard_channels, 0, channels);
+  return clamp<index_t>(static_cast<index_t>(clamp(e, -1e9, 1e9)) + guard_channels, 0, channels);
 }
 
 /// The passes of all views, in view order.
-inline std::vector<parallel_pass> make_passes(parallel_scan const& s) {
+inline std::vector<view_taps> make_view_taps(parallel_scan const& s) {
   auto const& g = s.geometry();
-  std::vector<parallel_pass> passes;
+  std::vector<view_taps> passes;
   for (index_t v = 0; v < g.views; ++v) {
     auto const& at = s.positions()[static_cast<std::size_t>(v)];
     auto const f = definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, 0.0), definition::row_y(g, 0.0));
-    parallel_pass p{.edge = definition::left_edge(f.centre, f.width),
+    view_taps p{.edge = definition::left_edge(f.centre, f.width),
                     .row_step = -at.sine * g.delta_y / g.delta_det_channel,
                     .col_step = at.cosine * g.delta_x / g.delta_det_channel,
                     .width = f.width, .row_fixed = 0, .col_fixed = 0, .chord = static_cast<float>(f.chord),
                     .view = static_cast<std::int32_t>(v), .first_tap = 0, .taps = f.width <= 1 ? 2 : 3, .window = f.width > 2};
-    if (!p.window) p.row_fixed = tile_edges::fixed(p.row_step), p.col_fixed = tile_edges::fixed(p.col_step);
+    if (!p.window) p.row_fixed = fixed_point_edges::fixed(p.row_step), p.col_fixed = fixed_point_edges::fixed(p.col_step);
     double const widest = std::min(f.width, static_cast<double>(g.channels + 2));  // windows are cut off one channel beyond the detector
     for (auto const taps = static_cast<std::int32_t>(std::ceil(widest)) + 1; p.first_tap < taps; p.first_tap += 3) {
       passes.push_back(p);
@@ -88,7 +88,7 @@ inline std::vector<parallel_pass> make_passes(parallel_scan const& s) {
 }
 
 /// The order of a tile's 64 pixels by channel, ascending: the same for every tile, because the left edge is affine in the pixel.
-inline void sort_tile(parallel_pass const& p, std::int32_t* order) {
+inline void sort_tile(view_taps const& p, std::int32_t* order) {
   std::pair<double, std::int32_t> pixels[group_pixels];
   for (std::int32_t k = 0; k < group_pixels; ++k) pixels[k] = {p.row_step * (k / tile_side) + p.col_step * (k % tile_side), k};
   std::sort(pixels, pixels + group_pixels);
@@ -96,26 +96,26 @@ inline void sort_tile(parallel_pass const& p, std::int32_t* order) {
 }
 
 /// First channel (plus guard) and weights of a pack of pixels; the third is 0 where the pass has two taps.
-template <class G> struct pixel_taps {
-  typename G::ints first;
-  typename G::pack weight[3];
+template <class I> struct pixel_taps {
+  typename I::ints first;
+  typename I::pack weight[3];
 };
 
 /// Weights of footprints that begin at the fraction f of a cell, to the power 1 or 2.
-template <class G>
-MBIRK_INLINE void weigh_taps(parallel_pass const& pass, bool squared, typename G::pack f, typename G::pack width, pixel_taps<G>& taps) {
-  using pack = typename G::pack;
-  pack const chord = G::broadcast(pass.chord);
+template <class I>
+MBIRK_INLINE void weigh_taps(view_taps const& pass, bool squared, typename I::pack f, typename I::pack width, pixel_taps<I>& taps) {
+  using pack = typename I::pack;
+  pack const chord = I::broadcast(pass.chord);
   auto const put = [&](int tap, pack overlap) MBIRK_FLAT {
     pack const w = overlap * chord;
     taps.weight[tap] = squared ? w * w : w;
   };
   if (pass.window) {
-    for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, width, G::constant(pass.first_tap + t)));
+    for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, width, I::constant(pass.first_tap + t)));
   } else if (pass.taps == 2) {
     auto const w = definition::overlap_two(f, width);
     put(0, w.first), put(1, w.second);
-    taps.weight[2] = G::constant(0);
+    taps.weight[2] = I::constant(0);
   } else {
     auto const w = definition::overlap_three(f, width);
     put(0, w.first), put(1, w.second), put(2, w.third);
@@ -123,55 +123,55 @@ MBIRK_INLINE void weigh_taps(parallel_pass const& pass, bool squared, typename G
 }
 
 /// The taps of pixels (i, j), to the power 1 or 2.
-template <class G>
-MBIRK_INLINE pixel_taps<G> find_taps(parallel_pass const& pass, bool squared, index_t channels, typename G::ints i, typename G::ints j) {
-  using pack = typename G::pack;
-  using wide = typename G::wide;
-  wide const lowest = G::broadcast(-static_cast<double>(guard_channels)), highest = G::broadcast(static_cast<double>(channels));
-  wide const tap0 = G::broadcast(static_cast<double>(pass.first_tap)), guard = G::broadcast(static_cast<double>(guard_channels));
-  pack width = G::broadcast(static_cast<float>(pass.width));
-  wide e = fma(G::to_wide(i), G::broadcast(pass.row_step), fma(G::to_wide(j), G::broadcast(pass.col_step), G::broadcast(pass.edge)));
+template <class I>
+MBIRK_INLINE pixel_taps<I> find_taps(view_taps const& pass, bool squared, index_t channels, typename I::ints i, typename I::ints j) {
+  using pack = typename I::pack;
+  using wide = typename I::wide;
+  wide const lowest = I::broadcast(-static_cast<double>(guard_channels)), highest = I::broadcast(static_cast<double>(channels));
+  wide const tap0 = I::broadcast(static_cast<double>(pass.first_tap)), guard = I::broadcast(static_cast<double>(guard_channels));
+  pack width = I::broadcast(static_cast<float>(pass.width));
+  wide e = fma(I::to_wide(i), I::broadcast(pass.row_step), fma(I::to_wide(j), I::broadcast(pass.col_step), I::broadcast(pass.edge)));
   if (pass.window) {
-    wide const left = max(e, G::broadcast(-1.0));
-    width = G::to_pack(max(min(e + G::broadcast(pass.width), highest + G::broadcast(1.0)) - left, G::broadcast(0.0)));
+    wide const left = max(e, I::broadcast(-1.0));
+    width = I::to_pack(max(min(e + I::broadcast(pass.width), highest + I::broadcast(1.0)) - left, I::broadcast(0.0)));
     e = left;
   }
   wide const cell = floor(e);
-  pixel_taps<G> taps;
-  taps.first = G::to_ints(max(min(cell + tap0, highest), lowest) + guard);
-  weigh_taps<G>(pass, squared, G::to_pack(e - cell), width, taps);
+  pixel_taps<I> taps;
+  taps.first = I::to_ints(max(min(cell + tap0, highest), lowest) + guard);
+  weigh_taps<I>(pass, squared, I::to_pack(e - cell), width, taps);
   return taps;
 }
 
 /// The same for pixels of a tile, in a third of the operations.
-template <class G>
-MBIRK_INLINE pixel_taps<G> find_tile_taps(parallel_pass const& pass, tile_edges const& edges, bool squared, typename G::ints i, typename G::ints j) {
-  auto const word = i * G::broadcast(pass.row_fixed) + (j * G::broadcast(pass.col_fixed) + G::broadcast(edges.base));
-  constexpr std::int32_t integer = (1 << tile_edges::integer_bits) - 1;
-  auto const turned = rotate_left(word, tile_edges::integer_bits);  // the integer part last
-  pixel_taps<G> taps;
-  taps.first = (turned & G::broadcast(integer)) + G::broadcast(static_cast<std::int32_t>(edges.cell + guard_channels));
-  weigh_taps<G>(pass, squared, G::to_pack_unsigned(turned & G::broadcast(~integer)) * G::constant(0x1p-32), G::broadcast(static_cast<float>(pass.width)), taps);
+template <class I>
+MBIRK_INLINE pixel_taps<I> find_tile_taps(view_taps const& pass, fixed_point_edges const& edges, bool squared, typename I::ints i, typename I::ints j) {
+  auto const word = i * I::broadcast(pass.row_fixed) + (j * I::broadcast(pass.col_fixed) + I::broadcast(edges.base));
+  constexpr std::int32_t integer = (1 << fixed_point_edges::integer_bits) - 1;
+  auto const turned = rotate_left(word, fixed_point_edges::integer_bits);  // the integer part last
+  pixel_taps<I> taps;
+  taps.first = (turned & I::broadcast(integer)) + I::broadcast(static_cast<std::int32_t>(edges.cell + guard_channels));
+  weigh_taps<I>(pass, squared, I::to_pack_unsigned(turned & I::broadcast(~integer)) * I::constant(0x1p-32), I::broadcast(static_cast<float>(pass.width)), taps);
   return taps;
 }
 
 /// The taps of `count` pixels of a group, in memory: first channels, and store(tap, k, weights). Writes whole packs.
-template <class G, class Ints, class Store>
-MBIRK_INLINE void footprint_weights(parallel_pass const& pass, bool squared, index_t channels, bool is_tile, Ints rows, Ints cols, int count,
-                                    typename G::template cursor<std::int32_t> first, Store const& store) {
+template <class I, class Ints, class Store>
+MBIRK_INLINE void footprint_weights(view_taps const& pass, bool squared, index_t channels, bool is_tile, Ints rows, Ints cols, int count,
+                                    typename I::template cursor<std::int32_t> first, Store const& store) {
   auto const each = [&](auto const& find) MBIRK_FLAT {
-    for (int k = 0; k < count; k += G::lanes) {
-      auto const taps = find(G::load_ints(rows + k), G::load_ints(cols + k));
-      G::store(first + k, taps.first);
+    for (int k = 0; k < count; k += I::lanes) {
+      auto const taps = find(I::load_ints(rows + k), I::load_ints(cols + k));
+      I::store(first + k, taps.first);
       store(0, k, taps.weight[0]), store(1, k, taps.weight[1]);
       if (pass.taps == 3) store(2, k, taps.weight[2]);
     }
   };
   if (is_tile) {
-    tile_edges const edges(pass, channels, G::load_value(rows), G::load_value(cols));
-    if (edges.fits) return each([&](auto i, auto j) MBIRK_FLAT { return find_tile_taps<G>(pass, edges, squared, i, j); });
+    fixed_point_edges const edges(pass, channels, I::load_value(rows), I::load_value(cols));
+    if (edges.fits) return each([&](auto i, auto j) MBIRK_FLAT { return find_tile_taps<I>(pass, edges, squared, i, j); });
   }
-  each([&](auto i, auto j) MBIRK_FLAT { return find_taps<G>(pass, squared, channels, i, j); });
+  each([&](auto i, auto j) MBIRK_FLAT { return find_taps<I>(pass, squared, channels, i, j); });
 }
 
 }  // namespace mbirk::kernel

@@ -11,22 +11,22 @@ namespace mbirk::kernel {
 
 /// out = 1.
 template <class B> struct unit_weights {
-  walked<typename B::template cursor<float>> out;
-  walk w;
+  strided_cursor<typename B::template cursor<float>> out;
+  elementwise_range w;
   MBIRK_HD void operator()(index_t task) const noexcept {
-    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT { store_lanes<B>(out(p), B::constant(1), n); });
+    for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT { store_lanes<B>(out(p), B::constant(1), n); });
   }
 };
 
 /// out = exp(scale y).
 template <class B> struct transmission_weights {
-  walked<typename B::template cursor<float const>> sinogram;
-  walked<typename B::template cursor<float>> out;
+  strided_cursor<typename B::template cursor<float const>> sinogram;
+  strided_cursor<typename B::template cursor<float>> out;
   float scale;
-  walk w;
+  elementwise_range w;
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const factor = B::broadcast(scale);
-    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+    for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       store_lanes<B>(out(p), definition::transmission_weight(load_lanes<B>(sinogram(p), n), factor), n);
     });
   }
@@ -34,11 +34,11 @@ template <class B> struct transmission_weights {
 
 /// out = 1 / (|y| + 0.1).
 template <class B> struct emission_weights {
-  walked<typename B::template cursor<float const>> sinogram;
-  walked<typename B::template cursor<float>> out;
-  walk w;
+  strided_cursor<typename B::template cursor<float const>> sinogram;
+  strided_cursor<typename B::template cursor<float>> out;
+  elementwise_range w;
   MBIRK_HD void operator()(index_t task) const noexcept {
-    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+    for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       store_lanes<B>(out(p), definition::emission_weight(load_lanes<B>(sinogram(p), n)), n);
     });
   }
@@ -46,13 +46,13 @@ template <class B> struct emission_weights {
 
 /// out = exp(y times the factor of metal where evidence > threshold, of the rest elsewhere). The evidence is y itself, or another sinogram.
 template <class B, bool Self> struct metal_weights {
-  walked<typename B::template cursor<float const>> sinogram, evidence;  // evidence is not used when it is y itself
-  walked<typename B::template cursor<float>> out;
+  strided_cursor<typename B::template cursor<float const>> sinogram, evidence;  // evidence is not used when it is y itself
+  strided_cursor<typename B::template cursor<float>> out;
   float threshold, rest, metal;
-  walk w;
+  elementwise_range w;
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const limit = B::broadcast(threshold), factor = B::broadcast(rest), metal_factor = B::broadcast(metal);
-    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+    for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       auto const y = load_lanes<B>(sinogram(p), n);
       auto const seen = Self ? y : load_lanes<B>(evidence(p), n);
       store_lanes<B>(out(p), definition::transmission_weight(y, select(limit < seen, metal_factor, factor)), n);
@@ -62,13 +62,13 @@ template <class B, bool Self> struct metal_weights {
 
 /// out = 1 where in > threshold, else 0.
 template <class B> struct above_threshold {
-  walked<typename B::template cursor<float const>> in;
-  walked<typename B::template cursor<float>> out;
+  strided_cursor<typename B::template cursor<float const>> in;
+  strided_cursor<typename B::template cursor<float>> out;
   float threshold;
-  walk w;
+  elementwise_range w;
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const limit = B::broadcast(threshold), zero = B::constant(0), one = B::constant(1);
-    walk_packs<B>(w, task, [&](walk_position p, int n) MBIRK_FLAT {
+    for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       store_lanes<B>(out(p), select(limit < load_lanes<B>(in(p), n), one, zero), n);
     });
   }

@@ -1,4 +1,4 @@
-#include "fpga/hand_off_files.hpp"
+#include "fpga/hls_export.hpp"
 
 #include <fmt/format.h>
 

@@ -18,22 +18,22 @@ namespace mbirk::program {
 
 /// Float inputs are uploaded when it is made, the output is fetched when that is asked for; lists of pixels and all that is no array stay with the
 /// operands, which must outlive this. The memory is given back whatever happens.
-template <class Context> class placed_operands {
+template <class Context> class device_operands {
  public:
   /// @throws allocation_error, device_error
-  placed_operands(Context const& ctx, operands& x)
+  device_operands(Context const& ctx, operands& x)
       : settings(x.settings), denoiser(x.denoiser), recon_shape(x.recon_shape), warnings(x.warnings), host_(x), output_(ctx.exec, std::ssize(result().data), "the result") {
     for (auto const& [name, array] : x.inputs)
       if (auto const* input = std::get_if<npy_array<float>>(&array)) inputs_.try_emplace(name, ctx.exec, std::span<float const>(input->data), "the input '" + name + "'");
   }
-  placed_operands(placed_operands const&) = delete;
-  placed_operands& operator=(placed_operands const&) = delete;
+  device_operands(device_operands const&) = delete;
+  device_operands& operator=(device_operands const&) = delete;
 
   /// The result, into the operands. Waits for it.
-  void fetch() { output_.fetch(result().data); }
+  void download() { output_.download(result().data); }
 
-  view<float const, 3> volume(std::string_view name) const { return {placed(name), host_.volume(name).extents()}; }
-  view<float const, 2> cylinders(std::string_view name) const { return {placed(name), host_.cylinders(name).extents()}; }
+  view<float const, 3> volume(std::string_view name) const { return {device_data(name), host_.volume(name).extents()}; }
+  view<float const, 2> cylinders(std::string_view name) const { return {device_data(name), host_.cylinders(name).extents()}; }
   std::optional<view<float const, 3>> optional_volume(std::string_view name) const {
     if (!inputs_.contains(name)) return {};
     return volume(name);
@@ -53,14 +53,14 @@ template <class Context> class placed_operands {
   std::vector<std::string>& warnings;
 
  private:
-  using placed_array = exec::array<float, decltype(Context::exec)>;
+  using device_array = exec::array<float, decltype(Context::exec)>;
 
-  float const* placed(std::string_view name) const { return inputs_.find(name)->second.data(); }
+  float const* device_data(std::string_view name) const { return inputs_.find(name)->second.data(); }
   npy_array<float>& result() const { return std::get<npy_array<float>>(host_.output); }
 
   operands& host_;
-  std::map<std::string, placed_array, std::less<>> inputs_;
-  placed_array output_;
+  std::map<std::string, device_array, std::less<>> inputs_;
+  device_array output_;
 };
 
 }  // namespace mbirk::program

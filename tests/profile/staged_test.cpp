@@ -1,5 +1,5 @@
 // Unfused operations give what the operations give: wide footprints, helical scans, odd sizes, any number of threads.
-#include "mbirk/profile/unfused.hpp"
+#include "mbirk/profile/staged.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace mbirk::test {
 namespace {
 
-namespace unfused = profile::unfused;
+namespace staged = profile::staged;
 
 std::vector<float> random_values(std::array<index_t, 3> const& shape) {
   std::vector<float> values(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]));
@@ -39,12 +39,12 @@ template <class Scan> void expect_same(Scan const& s, double terms) {
     for (std::size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 2 * terms * 0x1p-24 * largest) << what << " at " << k;
   };
   auto const rays = s.sinogram_shape(), voxels = s.recon_shape();
-  compare("forward", rays, [&](auto const& c, auto out) { forward_project(c, s, recon, out); }, [&](auto const& c, auto out) { unfused::forward_project(c, s, recon, out); });
-  compare("back", voxels, [&](auto const& c, auto out) { back_project(c, s, sinogram, out); }, [&](auto const& c, auto out) { unfused::back_project(c, s, sinogram, out); });
+  compare("forward", rays, [&](auto const& c, auto out) { forward_project(c, s, recon, out); }, [&](auto const& c, auto out) { staged::forward_project(c, s, recon, out); });
+  compare("back", voxels, [&](auto const& c, auto out) { back_project(c, s, sinogram, out); }, [&](auto const& c, auto out) { staged::back_project(c, s, sinogram, out); });
   for (auto const& w : {std::optional<view<float const, 3>>{}, std::optional(sinogram)})
-    compare("hessian", voxels, [&](auto const& c, auto out) { hessian_diagonal(c, s, w, out); }, [&](auto const& c, auto out) { unfused::hessian_diagonal(c, s, w, out); });
-  compare("filter", rays, [&](auto const& c, auto out) { direct_filter(c, s, sinogram, out); }, [&](auto const& c, auto out) { unfused::direct_filter(c, s, sinogram, out); });
-  compare("direct", voxels, [&](auto const& c, auto out) { direct_recon(c, s, sinogram, out); }, [&](auto const& c, auto out) { unfused::direct_recon(c, s, sinogram, out); });
+    compare("hessian", voxels, [&](auto const& c, auto out) { hessian_diagonal(c, s, w, out); }, [&](auto const& c, auto out) { staged::hessian_diagonal(c, s, w, out); });
+  compare("filter", rays, [&](auto const& c, auto out) { direct_filter(c, s, sinogram, out); }, [&](auto const& c, auto out) { staged::direct_filter(c, s, sinogram, out); });
+  compare("direct", voxels, [&](auto const& c, auto out) { direct_recon(c, s, sinogram, out); }, [&](auto const& c, auto out) { staged::direct_recon(c, s, sinogram, out); });
   std::vector<std::int32_t> pixels;  // a third, in no order
   for (index_t k = 0; k < voxels[0] * voxels[1]; k += 3) pixels.push_back(static_cast<std::int32_t>(k));
   std::shuffle(pixels.begin(), pixels.end(), std::mt19937(5));
@@ -52,11 +52,11 @@ template <class Scan> void expect_same(Scan const& s, double terms) {
   view<std::int32_t const, 1> const listed(pixels.data(), {count});
   view<float const, 2> const cylinders(x.data(), {count, voxels[2]});
   compare("sparse forward", rays, [&](auto const& c, auto out) { sparse_forward_project(c, s, cylinders, listed, out); },
-          [&](auto const& c, auto out) { unfused::sparse_forward_project(c, s, cylinders, listed, out); });
+          [&](auto const& c, auto out) { staged::sparse_forward_project(c, s, cylinders, listed, out); });
   for (int const power : {1, 2})
     compare("sparse back", {count, voxels[2], 1}, [&](auto const& c, auto out) { sparse_back_project(c, s, sinogram, listed, view<float, 2>(out.data(), {count, voxels[2]}), power); },
-            [&](auto const& c, auto out) { unfused::sparse_back_project(c, s, sinogram, listed, view<float, 2>(out.data(), {count, voxels[2]}), power); });
-  EXPECT_THROW(unfused::back_project(one, s, sinogram, view<float, 3>(nullptr, {1, 1, 1})), shape_error);
+            [&](auto const& c, auto out) { staged::sparse_back_project(c, s, sinogram, listed, view<float, 2>(out.data(), {count, voxels[2]}), power); });
+  EXPECT_THROW(staged::back_project(one, s, sinogram, view<float, 3>(nullptr, {1, 1, 1})), shape_error);
 }
 
 template <class Parameters> Parameters parameters(index_t views, index_t rows, index_t channels) {

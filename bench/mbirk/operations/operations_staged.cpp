@@ -1,13 +1,13 @@
 // Unfused operations on the host: plain, and counted.
-#include "mbirk/profile/unfused.hpp"
+#include "mbirk/profile/staged.hpp"
 #include "operations/operation_bodies.hpp"
 #include "operations/run_body.hpp"
-#include "operations/unfused.hpp"
+#include "operations/staged.hpp"
 
 namespace mbirk::program {
 namespace {
 
-namespace stages = mbirk::profile::unfused;
+namespace stages = mbirk::profile::staged;
 
 struct forward_project {
   static constexpr char const* name = "forward_project";
@@ -62,11 +62,11 @@ template <class F> bool with_form(std::string_view name, F const& f) {
 
 }  // namespace
 
-bool has_unfused(std::string_view name) {
+bool has_staged(std::string_view name) {
   return with_form(name, [](auto const&) {});
 }
 
-void run_unfused(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan, operands& x, caller const& calls) {
+void run_staged(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan, operands& x, caller const& calls) {
   with_form(name, [&]<class Body>(Body const&) {
     if (counts) run_body<Body>(context{host, counting{*counts, false}}, scan, x, calls);
     else run_body<Body>(context{host, instrument::any()}, scan, x, calls);

@@ -1,5 +1,5 @@
 // Reading case.json: the scan, the entries.
-#include "input/case_file.hpp"
+#include "input/test_case.hpp"
 
 #include <algorithm>
 #include <set>
@@ -21,7 +21,7 @@ template <class Parameters> Parameters read_scan(json_field const& root, json_fi
   if constexpr (requires { p.helical_z_shifts; }) {
     if (root.has("helical_z_shifts")) p.helical_z_shifts = read_line_file(root.at("helical_z_shifts", ""), folder);
   } else if (root.has("helical_z_shifts")) {
-    throw io_error(root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone", site::current());
+    throw io_error(root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone", source_location::current());
   }
   return p;
 }
@@ -55,10 +55,10 @@ void note_unknown(json_field const& field, std::set<std::string_view> const& kno
 
 }  // namespace
 
-case_file read_case(fs::path const& folder) {
+test_case read_case(fs::path const& folder) {
   std::error_code code;
   require<io_error>(fs::is_directory(folder, code), [&] { return folder.string() + ": no such folder, expected a folder with case.json"; });
-  case_file c;
+  test_case c;
   c.folder = folder;
   c.file = (folder / "case.json").string();
   json const document = read_json(folder / "case.json");

@@ -8,7 +8,7 @@
 
 namespace mbirk::program {
 
-struct model_work {
+struct modelled_work {
   double items = 0, flops = 0, minimal_flops = 0;
   double bytes = 0;     ///< compulsory: every argument and result once
   bool in_turn = false;  ///< bytes move before or after the arithmetic, not beside it
@@ -21,7 +21,7 @@ struct model_work {
   }
 };
 
-inline model_work work_of(profile_entry const& entry, problem_shape const& shape) {
+inline modelled_work work_of(profile_entry const& entry, problem_shape const& shape) {
   auto const [r, minimal] = model_operation(entry, shape);
   return {static_cast<double>(r.items), static_cast<double>(r.operations.flops()), static_cast<double>(minimal),
           static_cast<double>(bytes_compulsory(r.arrays, false)), false};

@@ -15,18 +15,18 @@
 #include <string>
 #include <vector>
 
-#include "mbirk/profile/unfused_kernels.hpp"
+#include "mbirk/profile/staged_kernels.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 
-namespace mbirk::profile::unfused {
+namespace mbirk::profile::staged {
 namespace detail {
 
 using mbirk::detail::back_to_list, mbirk::detail::back_to_recon, mbirk::detail::forward_of_list, mbirk::detail::forward_of_recon;
 using mbirk::detail::check, mbirk::detail::check_filter, mbirk::detail::direct_filter_name, mbirk::detail::direct_recon_name;
-using mbirk::detail::filter_channel_major, mbirk::detail::hessian_of_grid, mbirk::detail::load_sinogram, mbirk::detail::make_cone_view;
-using mbirk::detail::pairs, mbirk::detail::placed_plan, mbirk::detail::plan_mask, mbirk::detail::projector, mbirk::detail::store_sinogram;
+using mbirk::detail::filter_channel_major, mbirk::detail::hessian_on_grid, mbirk::detail::load_sinogram, mbirk::detail::make_cone_view;
+using mbirk::detail::pairs, mbirk::detail::device_plan, mbirk::detail::plan_mask, mbirk::detail::projector, mbirk::detail::store_sinogram;
 using mbirk::detail::weigh_slices, mbirk::detail::zero_outside;
 
 template <class Context> using cursor = typename Context::backend::template cursor<float>;
@@ -38,7 +38,7 @@ template <class Context> struct stored_weights {
   temporary<float, Context> weights;
   kernel::stored_taps<typename Context::backend> taps;
 
-  stored_weights(Context const& ctx, parallel_scan const& s, table<kernel::parallel_pass, Context> const& passes, placed_plan<Context> const& plan,
+  stored_weights(Context const& ctx, parallel_scan const& s, device_table<kernel::view_taps, Context> const& passes, device_plan<Context> const& plan,
                  bool squared)
       : first(ctx, "first channels", plan.groups.size() * passes.size() * kernel::group_pixels, true),
         weights(ctx, "weights", 3 * first.size(), true),
@@ -52,34 +52,34 @@ template <class Context> struct stored_weights {
 
 /// y = A x over planned pixels into a channel-major sinogram.
 template <class Context>
-void forward_inside(Context const& ctx, parallel_scan const& s, const_cursor<Context> cylinders, placed_plan<Context> const& plan, cursor<Context> inside,
+void project_channel_major(Context const& ctx, parallel_scan const& s, const_cursor<Context> voxel_columns, device_plan<Context> const& plan, cursor<Context> channel_major,
                     kernel::chunked_shape const& shape) {
   using P = projector<parallel_geometry>;
   typename P::template tables<Context> const t(ctx, s);
-  stored_weights<Context> const stored(ctx, s, t.placed_forward, plan, false);
+  stored_weights<Context> const stored(ctx, s, t.device_forward, plan, false);
   [[maybe_unused]] auto const guard = ctx.instr.stage("forward");
   kernel::parallel_forward_stored<typename Context::backend> kernel{
-      {cylinders, inside, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets), observe(ctx, t.placed_forward),
-       observe(ctx, t.placed_order), {t.ranges.data(), static_cast<index_t>(t.ranges.size())}, shape, plan.groups.all()}, stored.taps};
+      {voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets), observe(ctx, t.device_forward),
+       observe(ctx, t.device_order), {t.ranges.data(), static_cast<index_t>(t.ranges.size())}, shape, plan.groups.all()}, stored.taps};
   kernel.plan_scratch();
   launch(ctx, P::template forward_tasks<Context>(t, shape), kernel);
 }
 /// x = A' y (or the elementwise square of A) over planned pixels, from a channel-major sinogram.
 template <class Context>
-void back_inside(Context const& ctx, parallel_scan const& s, const_cursor<Context> inside, kernel::chunked_shape const& shape, placed_plan<Context> const& plan,
-                 int coeff_power, cursor<Context> cylinders) {
+void back_project_channel_major(Context const& ctx, parallel_scan const& s, const_cursor<Context> channel_major, kernel::chunked_shape const& shape, device_plan<Context> const& plan,
+                 int coeff_power, cursor<Context> voxel_columns) {
   typename projector<parallel_geometry>::template tables<Context> const t(ctx, s);
-  stored_weights<Context> const stored(ctx, s, t.placed_back, plan, coeff_power == 2);
+  stored_weights<Context> const stored(ctx, s, t.device_back, plan, coeff_power == 2);
   [[maybe_unused]] auto const guard = ctx.instr.stage("back");
   kernel::parallel_back_stored<typename Context::backend> kernel{
-      inside, cylinders, observe(ctx, plan.offsets), observe(ctx, t.placed_back), stored.taps, t.two_tap_passes, shape, plan.groups.all()};
+      channel_major, voxel_columns, observe(ctx, plan.offsets), observe(ctx, t.device_back), stored.taps, t.two_tap_passes, shape, plan.groups.all()};
   kernel.plan_scratch();
   launch(ctx, plan.groups.size(), kernel);
 }
 
 /// Columns of as many views as go on side by side; f(stage, views in it) for every turn of them.
 template <class Context, class F>
-void each_turn(Context const& ctx, cone_scan const& s, placed_plan<Context> const& plan, kernel::chunked_shape const& shape, index_t at_once, F const& f) {
+void each_turn(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, kernel::chunked_shape const& shape, index_t at_once, F const& f) {
   auto const views = s.geometry().views;
   typename projector<cone_geometry>::template tables<Context> const t(ctx, s);
   temporary<float, Context> columns(ctx, "columns", std::min(views, at_once) * plan.pixels * shape.width);
@@ -95,49 +95,49 @@ template <class Context, class Kernel> void run_stage(Context const& ctx, char c
 
 /// Views are written by one task each, so as many go on side by side as there are threads, up to 8 for the sake of memory; one when counted.
 template <class Context>
-void forward_inside(Context const& ctx, cone_scan const& s, const_cursor<Context> cylinders, placed_plan<Context> const& plan, cursor<Context> inside,
+void project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<Context> voxel_columns, device_plan<Context> const& plan, cursor<Context> channel_major,
                     kernel::chunked_shape const& shape) {
   using B = typename Context::backend;
   each_turn(ctx, s, plan, shape, ctx.exec.workers(decltype(ctx.instr)::traits.serial ? 1 : 8), [&](auto const& stage) {
-    run_stage(ctx, "rows", stage.tasks(), kernel::cone_resample_columns<B>{stage, cylinders});
-    run_stage(ctx, "channels", stage.views, kernel::cone_scatter_columns<B>{stage, inside});
+    run_stage(ctx, "rows", stage.tasks(), kernel::cone_resample_columns<B>{stage, voxel_columns});
+    run_stage(ctx, "channels", stage.views, kernel::cone_scatter_columns<B>{stage, channel_major});
   });
 }
 template <int Power, class Context>
-void back_inside(Context const& ctx, cone_scan const& s, const_cursor<Context> inside, kernel::chunked_shape const& shape, placed_plan<Context> const& plan,
-                 cursor<Context> cylinders) {
+void back_project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<Context> channel_major, kernel::chunked_shape const& shape, device_plan<Context> const& plan,
+                 cursor<Context> voxel_columns) {
   using B = typename Context::backend;
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("zero");
-    using zero = kernel::zero_cylinders<B>;
-    launch(ctx, ceil_div(plan.pixels, zero::batch), zero{cylinders, observe(ctx, plan.offsets), plan.pixels, s.geometry().slices});
+    using zero = kernel::zero_columns<B>;
+    launch(ctx, ceil_div(plan.pixels, zero::batch), zero{voxel_columns, observe(ctx, plan.offsets), plan.pixels, s.geometry().slices});
   }
   each_turn(ctx, s, plan, shape, 1, [&](auto const& stage) {
-    run_stage(ctx, "channels", stage.tasks(), kernel::cone_gather_columns<B, Power>{stage, inside});
-    run_stage(ctx, "rows", stage.tasks(), kernel::cone_add_slices<B, Power>{stage, cylinders});
+    run_stage(ctx, "channels", stage.tasks(), kernel::cone_gather_columns<B, Power>{stage, channel_major});
+    run_stage(ctx, "rows", stage.tasks(), kernel::cone_add_slices<B, Power>{stage, voxel_columns});
   });
 }
 template <class Context>
-void back_inside(Context const& ctx, cone_scan const& s, const_cursor<Context> inside, kernel::chunked_shape const& shape, placed_plan<Context> const& plan,
-                 int coeff_power, cursor<Context> cylinders) {
-  if (coeff_power == 2) back_inside<2>(ctx, s, inside, shape, plan, cylinders);
-  else back_inside<1>(ctx, s, inside, shape, plan, cylinders);
+void back_project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<Context> channel_major, kernel::chunked_shape const& shape, device_plan<Context> const& plan,
+                 int coeff_power, cursor<Context> voxel_columns) {
+  if (coeff_power == 2) back_project_channel_major<2>(ctx, s, channel_major, shape, plan, voxel_columns);
+  else back_project_channel_major<1>(ctx, s, channel_major, shape, plan, voxel_columns);
 }
 
 template <class Context, class Geometry>
-void project(Context const& ctx, scan<Geometry> const& s, const_cursor<Context> cylinders, kernel::pixel_plan const& pixels, view<float, 3> sinogram) {
+void project(Context const& ctx, scan<Geometry> const& s, const_cursor<Context> voxel_columns, kernel::pixel_plan const& pixels, view<float, 3> sinogram) {
   auto const shape = projector<Geometry>::template forward_shape<Context>(s.geometry());
-  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
-  forward_inside(ctx, s, cylinders, placed_plan<Context>(ctx, pixels), observe(ctx, inside), shape);
-  store_sinogram(ctx, inside, sinogram, shape);
+  temporary<float, Context> channel_major(ctx, "channel-major sinogram", shape.size());
+  project_channel_major(ctx, s, voxel_columns, device_plan<Context>(ctx, pixels), observe(ctx, channel_major), shape);
+  store_sinogram(ctx, channel_major, sinogram, shape);
 }
 template <class Context, class Geometry>
 void project_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, char const* name, kernel::pixel_plan const& pixels,
-                  int coeff_power, cursor<Context> cylinders) {
-  auto const shape = projector<Geometry>::template inside_shape<Context>(s.geometry());
-  temporary<float, Context> inside(ctx, "channel-major sinogram", shape.size());
-  load_sinogram(ctx, sinogram, inside, shape, name);
-  back_inside(ctx, s, observe(ctx, inside), shape, placed_plan<Context>(ctx, pixels), coeff_power, cylinders);
+                  int coeff_power, cursor<Context> voxel_columns) {
+  auto const shape = projector<Geometry>::template channel_major_shape<Context>(s.geometry());
+  temporary<float, Context> channel_major(ctx, "channel-major sinogram", shape.size());
+  load_sinogram(ctx, sinogram, channel_major, shape, name);
+  back_project_channel_major(ctx, s, observe(ctx, channel_major), shape, device_plan<Context>(ctx, pixels), coeff_power, voxel_columns);
 }
 
 /// A scan in parallel beam whose filter has a given scale: the filter knows of a geometry only that and whether it is weighted.
@@ -178,14 +178,14 @@ void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float,
 /// As mbirk::forward_project, in stages.
 template <class Exec, class Instr, class Geometry>
 void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram) {
-  detail::forward_of_recon(ctx, s, recon, sinogram, [&](auto cylinders, auto const& pixels) { detail::project(ctx, s, cylinders, pixels, sinogram); });
+  detail::forward_of_recon(ctx, s, recon, sinogram, [&](auto voxel_columns, auto const& pixels) { detail::project(ctx, s, voxel_columns, pixels, sinogram); });
 }
 
 /// As mbirk::back_project, in stages.
 template <class Exec, class Instr, class Geometry>
 void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon) {
   detail::back_to_recon(ctx, s, sinogram, recon,
-                        [&](auto cylinders, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, 1, cylinders); });
+                        [&](auto voxel_columns, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, 1, voxel_columns); });
 }
 
 /// As mbirk::sparse_forward_project, in stages.
@@ -193,7 +193,7 @@ template <class Exec, class Instr, class Geometry>
 void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values,
                             view<std::int32_t const, 1> pixel_indices, view<float, 3> sinogram) {
   detail::forward_of_list(ctx, s, voxel_values, pixel_indices, sinogram,
-                          [&](auto cylinders, auto const& pixels) { detail::project(ctx, s, cylinders, pixels, sinogram); });
+                          [&](auto voxel_columns, auto const& pixels) { detail::project(ctx, s, voxel_columns, pixels, sinogram); });
 }
 
 /// As mbirk::sparse_back_project, in stages.
@@ -201,22 +201,22 @@ template <class Exec, class Instr, class Geometry>
 void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixel_indices,
                          view<float, 2> voxel_values, int coeff_power = 1) {
   detail::back_to_list(ctx, s, sinogram, pixel_indices, voxel_values, coeff_power,
-                       [&](auto cylinders, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, coeff_power, cylinders); });
+                       [&](auto voxel_columns, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, coeff_power, voxel_columns); });
 }
 
 /// As mbirk::hessian_diagonal, in stages; without weights a sinogram of ones is one of the arrays.
 template <class Exec, class Instr, class Geometry>
 void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
   using Context = context<Exec, Instr>;
-  detail::hessian_of_grid(ctx, s, weights, hessian, [&](auto cylinders, auto const& pixels) {
-    if (weights) return detail::project_back(ctx, s, *weights, "weights", pixels, 2, cylinders);
-    auto const shape = detail::projector<Geometry>::template inside_shape<Context>(s.geometry());
+  detail::hessian_on_grid(ctx, s, weights, hessian, [&](auto voxel_columns, auto const& pixels) {
+    if (weights) return detail::project_back(ctx, s, *weights, "weights", pixels, 2, voxel_columns);
+    auto const shape = detail::projector<Geometry>::template channel_major_shape<Context>(s.geometry());
     temporary<float, Context> ones(ctx, "channel-major ones", shape.size());
     {
       [[maybe_unused]] auto const stage = ctx.instr.stage("ones");
       launch(ctx, shape.chunks * shape.views, kernel::fill_ones<typename Context::backend>{observe(ctx, ones), shape});
     }
-    detail::back_inside(ctx, s, observe(ctx, ones), shape, detail::placed_plan<Context>(ctx, pixels), 2, cylinders);
+    detail::back_project_channel_major(ctx, s, observe(ctx, ones), shape, detail::device_plan<Context>(ctx, pixels), 2, voxel_columns);
   });
 }
 
@@ -247,15 +247,15 @@ void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view
   detail::check(ctx, recon, s.recon_shape(), "direct_recon", "recon", "(rows, cols, slices)");
   auto const pixels = detail::plan_mask(s.mask(), recon);
   [[maybe_unused]] auto const guard = ctx.instr.scope({detail::direct_recon_name<Geometry>, detail::pairs(s, pixels.pixels)});
-  auto const shape = detail::projector<Geometry>::template inside_shape<Context>(s.geometry());
+  auto const shape = detail::projector<Geometry>::template channel_major_shape<Context>(s.geometry());
   temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()), filtered(ctx, "filtered sinogram", shape.size());
   detail::load_sinogram(ctx, sinogram, in, shape);
   detail::filter_inside(ctx, s, in, filtered, shape, options);
   detail::zero_outside(ctx, s.mask(), recon);
-  detail::placed_plan<Context> const plan(ctx, pixels);
-  auto const cylinders = observe(ctx, recon, "recon", array_role::output);
-  detail::back_inside(ctx, s, observe(ctx, filtered), shape, plan, 1, cylinders);
-  detail::weigh_slices(ctx, s, plan, cylinders, warnings);
+  detail::device_plan<Context> const plan(ctx, pixels);
+  auto const voxel_columns = observe(ctx, recon, "recon", array_role::output);
+  detail::back_project_channel_major(ctx, s, observe(ctx, filtered), shape, plan, 1, voxel_columns);
+  detail::weigh_slices(ctx, s, plan, voxel_columns, warnings);
 }
 
-}  // namespace mbirk::profile::unfused
+}  // namespace mbirk::profile::staged

@@ -12,9 +12,9 @@ namespace mbirk::kernel {
 
 /// Weights of every pass and planned pixel as arrays: [group][pass][group_pixels] first channels, [group][pass][3][group_pixels] weights.
 template <class B> struct stored_taps {
-  using G = typename B::geometry;
-  typename G::template cursor<std::int32_t> first;
-  typename G::template cursor<float> weights;
+  using I = typename B::index_backend;
+  typename I::template cursor<std::int32_t> first;
+  typename I::template cursor<float> weights;
   index_t passes;
 
   MBIRK_HD index_t at(index_t group, index_t pass) const noexcept { return (group * passes + pass) * group_pixels; }
@@ -22,27 +22,27 @@ template <class B> struct stored_taps {
 
 /// Parallel beam, stage "weights". A task is a group.
 template <class B> struct store_parallel_taps {
-  using G = typename B::geometry;
-  typename G::template cursor<std::int32_t const> rows, cols;
-  typename G::template cursor<parallel_pass const> passes;
+  using I = typename B::index_backend;
+  typename I::template cursor<std::int32_t const> rows, cols;
+  typename I::template cursor<view_taps const> passes;
   stored_taps<B> to;
   index_t channels;
   bool squared;
-  list<pixel_group> groups;
+  device_span<pixel_group> groups;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const& group = groups[task];
     for (index_t p = 0; p < to.passes; ++p) {
       index_t const at = to.at(task, p);
-      footprint_weights<G>(G::load_value(passes + p), squared, channels, group.tile_mask != 0, rows + group.first, cols + group.first, group.count,
-                           to.first + at, [&](int tap, int k, auto value) MBIRK_FLAT { G::store(to.weights + (3 * at + tap * group_pixels + k), value); });
+      footprint_weights<I>(I::load_value(passes + p), squared, channels, group.tile_mask != 0, rows + group.first, cols + group.first, group.count,
+                           to.first + at, [&](int tap, int k, auto value) MBIRK_FLAT { I::store(to.weights + (3 * at + tap * group_pixels + k), value); });
     }
   }
 };
 
 /// Parallel beam, stage "forward": as parallel_forward, with weights that are read. Tasks as there.
 template <class B> struct parallel_forward_stored : parallel_views<B> {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   stored_taps<B> taps;
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
@@ -50,36 +50,36 @@ template <class B> struct parallel_forward_stored : parallel_views<B> {
     auto const range = this->ranges[task % ranges];
     auto const each_pass = [&](auto const& f) {
       for (index_t p = range.first; p < range.first + range.count; ++p) {
-        auto const pass = G::load_value(this->passes + p);
+        auto const pass = I::load_value(this->passes + p);
         f(p, pass, this->sinogram + this->shape.offset(chunk, pass.view));
       }
     };
-    each_pass([&](index_t, parallel_pass const& pass, auto y) {
+    each_pass([&](index_t, view_taps const& pass, auto y) {
       for (index_t k = 0; pass.first_tap == 0 && k < this->shape.view_size(); k += B::lanes) B::store(y + k, B::constant(0));
     });
     for (index_t g = 0; g < this->groups.size(); ++g) {
       auto const& group = this->groups[g];
       this->copy_tile(group, chunk, s);
-      each_pass([&](index_t p, parallel_pass const& pass, auto y) { add_pass(g, p, pass, y, chunk, s); });
+      each_pass([&](index_t p, view_taps const& pass, auto y) { add_pass(g, p, pass, y, chunk, s); });
     }
   }
 
  private:
   template <class Scratch>
-  MBIRK_NOINLINE void add_pass(index_t g, index_t p, parallel_pass const& pass, typename B::template cursor<float> y, index_t chunk,
+  MBIRK_NOINLINE void add_pass(index_t g, index_t p, view_taps const& pass, typename B::template cursor<float> y, index_t chunk,
                                Scratch const& s) const noexcept {
     auto const& group = this->groups[g];
     auto const l = s.template at<std::int32_t>(this->first);
     auto const w = s.template at<float>(this->weights);
     index_t const at = taps.at(g, p);
-    for (int k = 0; k < group.count; k += G::lanes) {
-      G::store(l + k, G::load_ints(taps.first + (at + k)));
-      for (int t = 0; t < pass.taps; ++t) G::store(w + (t * group_pixels + k), G::load(taps.weights + (3 * at + t * group_pixels + k)));
+    for (int k = 0; k < group.count; k += I::lanes) {
+      I::store(l + k, I::load_ints(taps.first + (at + k)));
+      for (int t = 0; t < pass.taps; ++t) I::store(w + (t * group_pixels + k), I::load(taps.weights + (3 * at + t * group_pixels + k)));
     }
     this->sort_group(group, p, s);
     with_packs<B, parallel_views<B>::most_packs>(this->shape.packs, [&](auto packs) MBIRK_FLAT {
-      if (pass.taps == 2) this->template walk<2>(packs, group.count, y, s);
-      else this->template walk<3>(packs, group.count, y, s);
+      if (pass.taps == 2) this->template accumulate_runs<2>(packs, group.count, y, s);
+      else this->template accumulate_runs<3>(packs, group.count, y, s);
     });
     B::note_lanes(group.count * this->shape.used(chunk), group.count * this->shape.width);
   }
@@ -87,18 +87,18 @@ template <class B> struct parallel_forward_stored : parallel_views<B> {
 
 /// Parallel beam, stage "back": as parallel_back, with weights that are read. A task is a group.
 template <class B> struct parallel_back_stored {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   using pack = typename B::pack;
   static constexpr int views_at_once = parallel_back<B>::views_at_once;
 
   typename B::template cursor<float const> sinogram;      // channel-major
-  typename B::template cursor<float> cylinders;
-  typename G::template cursor<index_t const> offsets;
-  typename G::template cursor<parallel_pass const> passes;  // sorted: two taps, then three
+  typename B::template cursor<float> voxel_columns;
+  typename I::template cursor<index_t const> offsets;
+  typename I::template cursor<view_taps const> passes;  // sorted: two taps, then three
   stored_taps<B> taps;
   index_t two_tap_passes;
   chunked_shape shape;
-  list<pixel_group> groups;
+  device_span<pixel_group> groups;
   scratch_layout layout{};
   scratch_part tile{};
 
@@ -110,7 +110,7 @@ template <class B> struct parallel_back_stored {
     for (index_t k = 0; k < group.count * padded(); k += B::lanes) B::store(x + k, B::constant(0));
     run<2>(task, 0, two_tap_passes, x);
     run<3>(task, two_tap_passes, taps.passes, x);
-    for (int p = 0; p < group.count; ++p) copy_unpadded<B>(x + p * padded(), cylinders + G::load_value(offsets + (group.first + p)), shape.rows);
+    for (int p = 0; p < group.count; ++p) copy_unpadded<B>(x + p * padded(), voxel_columns + I::load_value(offsets + (group.first + p)), shape.rows);
   }
 
  private:
@@ -119,7 +119,7 @@ template <class B> struct parallel_back_stored {
   template <int Taps> MBIRK_HD void run(index_t g, index_t from, index_t to, typename B::template cursor<float> x) const noexcept {
     for (index_t block = from; block < to; block += views_at_once)
       for (index_t c = 0; c < shape.chunks; ++c) {
-        index_t const end = least(to, block + views_at_once);
+        index_t const end = min(to, block + views_at_once);
         with_packs<B, parallel_back<B>::most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { accumulate<Taps>(packs, g, block, end, c, x); });
         B::note_lanes(groups[g].count * (end - block) * shape.used(c), groups[g].count * (end - block) * shape.width);
       }
@@ -127,14 +127,14 @@ template <class B> struct parallel_back_stored {
   template <int Taps, class Packs>
   MBIRK_NOINLINE void accumulate(Packs packs, index_t g, index_t from, index_t to, index_t chunk, typename B::template cursor<float> x) const noexcept {
     index_t view_offset[views_at_once];
-    for (index_t v = from; v < to; ++v) view_offset[v - from] = shape.offset(chunk, G::load_value(passes + v).view);
+    for (index_t v = from; v < to; ++v) view_offset[v - from] = shape.offset(chunk, I::load_value(passes + v).view);
     for (int p = 0; p < groups[g].count; ++p) {
       auto const out = x + (p * padded() + chunk * shape.width);
       pack sum[Packs::most];
       packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (index_t v = from; v < to; ++v) {
         index_t const at = taps.at(g, v);
-        auto const y = sinogram + (view_offset[v - from] + index_t{G::load_value(taps.first + (at + p))} * (packs * B::lanes));
+        auto const y = sinogram + (view_offset[v - from] + index_t{I::load_value(taps.first + (at + p))} * (packs * B::lanes));
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
           pack const weight = B::load_broadcast(taps.weights + (3 * at + t * group_pixels + p));
           packs.each([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * packs + i) * B::lanes), sum[i]); });
@@ -147,14 +147,14 @@ template <class B> struct parallel_back_stored {
 
 /// What the stages of the cone have in common. Columns of views first_view .. first_view + views - 1: [view][planned pixel][shape.width] rows.
 template <class B> struct cone_stage {
-  using G = typename B::geometry;
+  using I = typename B::index_backend;
   using pack = typename B::pack;
 
   cone_view<B> view;
   typename B::template cursor<float> columns;
-  typename G::template cursor<index_t const> offsets;  // of the planned pixels' cylinders
+  typename I::template cursor<index_t const> offsets;  // of the planned pixels' voxel columns
   chunked_shape shape;
-  list<pixel_group> groups;
+  device_span<pixel_group> groups;
   index_t pixels, first_view, views;
   scratch_layout layout{};
   scratch_part line{};  ///< of slices or rows, with zeros around them
@@ -186,7 +186,7 @@ template <class B> struct cone_stage {
         auto const w = found.weights + p;
         pack const weight[3] = {B::load_broadcast(w), B::load_broadcast(w + group_pixels),
                                 window.taps == 3 ? B::load_broadcast(w + 2 * group_pixels) : B::constant(0)};
-        f(p, window, index_t{G::load_value(found.first_channel + p)} * shape.width, weight);
+        f(p, window, index_t{I::load_value(found.first_channel + p)} * shape.width, weight);
       }
     } while (view.next_window(window, widest));
   }
@@ -202,11 +202,11 @@ template <class B> struct cone_stage {
   /// f(first, end, walk) of a line of `cells`, resampled for pixel p: a walk over those elements of the destination, from `first` to before `end`.
   template <int Power, class Found, class F>
   MBIRK_INLINE static void resample(typename B::template cursor<float const> u, index_t cells, Found const& found, int p, F const& f) {
-    index_t const first = G::load_value(found.reach_first() + p), end = G::load_value(found.reach_end() + p);
+    index_t const first = I::load_value(found.reach_first() + p), end = I::load_value(found.reach_end() + p);
     if (first >= end) return;
-    with_form(form_of<B>(step_of<B>(G::load_value(found.advance + p))), [&](auto form) MBIRK_FLAT {
-      auto walk = found.template walk<form(), Power>(p, u, cells, first);
-      f(first * B::lanes, end * B::lanes, walk);
+    with_form(form_of<B>(step_of<B>(I::load_value(found.advance + p))), [&](auto form) MBIRK_FLAT {
+      auto resampled = found.template resampler_at<form(), Power>(p, u, cells, first);
+      f(first * B::lanes, end * B::lanes, resampled);
     });
   }
 };
@@ -237,9 +237,9 @@ template <class B, int Power> struct cone_gather_columns : cone_stage<B> {
 
 /// Cone beam, back projection, stage "rows": x[p, k] += sum over r of b(v, r; p, k)^power columns[p, r].
 template <class B, int Power> struct cone_add_slices : cone_stage<B> {
-  using typename cone_stage<B>::G;
+  using typename cone_stage<B>::I;
   using typename cone_stage<B>::pack;
-  typename B::template cursor<float> cylinders;
+  typename B::template cursor<float> voxel_columns;
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
     auto const& group = this->groups[task % this->groups.size()];
@@ -251,11 +251,11 @@ template <class B, int Power> struct cone_add_slices : cone_stage<B> {
     auto const found = view.found(s);
     for (int p = 0; p < group.count; ++p) {
       copy_padded<B>(this->column(v, group.first + p), this->shape.width, u, this->shape.width);
-      auto const x = cylinders + G::load_value(this->offsets + (group.first + p));
+      auto const x = voxel_columns + I::load_value(this->offsets + (group.first + p));
       pack const square = B::load_broadcast(found.square() + p);
       this->template resample<Power>(u, this->shape.width, found, p, [&](index_t first, index_t end, auto& rows) MBIRK_FLAT {
         for (index_t k = first; k < end; k += B::lanes) {
-          index_t const n = lanes_at<B>(k, slices);
+          index_t const n = valid_lanes<B>(k, slices);
           pack const factor = Power == 2 ? fma(square, B::load(view.elevations + (v * view.elevation_stride + k)), B::constant(1))
                                          : this->secant(v, k, centre, square, s);
           store_lanes<B>(x + k, fma(factor, rows.next(), load_lanes<B>(x + k, n)), n);
@@ -268,9 +268,9 @@ template <class B, int Power> struct cone_add_slices : cone_stage<B> {
 
 /// Cone beam, projection, stage "rows": columns[p, r] = sum over k of b(v, r; p, k) x[p, k].
 template <class B> struct cone_resample_columns : cone_stage<B> {
-  using typename cone_stage<B>::G;
+  using typename cone_stage<B>::I;
   using typename cone_stage<B>::pack;
-  typename B::template cursor<float const> cylinders;
+  typename B::template cursor<float const> voxel_columns;
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
     auto const& group = this->groups[task % this->groups.size()];
@@ -281,7 +281,7 @@ template <class B> struct cone_resample_columns : cone_stage<B> {
     auto const u = this->cleared_line(view.padded_slices, s);
     auto const found = view.found(s);
     for (int p = 0; p < group.count; ++p) {
-      copy_padded<B>(cylinders + G::load_value(this->offsets + (group.first + p)), view.geometry.slices, u, view.padded_slices);
+      copy_padded<B>(voxel_columns + I::load_value(this->offsets + (group.first + p)), view.geometry.slices, u, view.padded_slices);
       pack const square = B::load_broadcast(found.square() + p);
       for (index_t k = 0; k < view.padded_slices; k += B::lanes) B::store(u + k, this->secant(v, k, centre, square, s) * B::load(u + k));
       auto const out = this->column(v, group.first + p);

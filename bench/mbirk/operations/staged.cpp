@@ -1,4 +1,4 @@
-#include "operations/unfused.hpp"
+#include "operations/staged.hpp"
 
 #include <fmt/core.h>
 
@@ -7,13 +7,13 @@
 
 namespace mbirk::program {
 
-std::uint64_t stage_bytes(instrument::op_record const& r) {
+std::uint64_t stage_bytes(instrument::operation_record const& r) {
   std::uint64_t sum = 0;
   for (auto const& s : r.stages) sum += bytes_compulsory(s.arrays, true);
   return sum;
 }
 
-void print_unfused(nlohmann::json const& report) {
+void print_staged(nlohmann::json const& report) {
   if (!report.contains("unfused")) return;
   for (auto const& size : report["volume_sizes"]) {
     auto const operations = report["unfused"].value(size.dump(), nlohmann::json::object());

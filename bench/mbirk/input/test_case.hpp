@@ -22,7 +22,7 @@ struct case_entry {
   double outliers = 0;                        ///< share of elements allowed out of tolerance
 };
 
-struct case_file {
+struct test_case {
   std::filesystem::path folder;
   std::string file;  ///< folder/case.json, for messages
   std::string name;
@@ -36,14 +36,14 @@ struct case_file {
 
 /// Reads case.json with its angles, shifts and mask. What belongs to single operations is checked by check_entry.
 /// @throws mbirk::error
-case_file read_case(std::filesystem::path const& folder);
+test_case read_case(std::filesystem::path const& folder);
 
 /// Checks all of an entry but the numbers in its files: geometry, arguments, and inputs that exist and have the right shape.
 /// @throws mbirk::error
-void check_entry(case_file const& c, case_entry const& entry, operation const& op);
+void check_entry(test_case const& c, case_entry const& entry, operation const& op);
 
 /// Reads the inputs of a checked entry, makes sure they are finite where they are read, and allocates the result.
 /// @throws mbirk::error
-operands load_operands(case_file const& c, case_entry const& entry, operation const& op);
+operands load_operands(test_case const& c, case_entry const& entry, operation const& op);
 
 }  // namespace mbirk::program
