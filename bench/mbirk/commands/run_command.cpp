@@ -13,6 +13,7 @@
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
 #include "input/test_case.hpp"
+#include "mbirk/exec/emulation/finding.hpp"
 #include "operations/policy.hpp"
 #include "output/cost_json.hpp"
 #include "output/trace_file.hpp"

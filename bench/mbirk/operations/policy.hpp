@@ -51,7 +51,7 @@ class chosen_policy {
   std::string name_;
   int threads_;
   exec::host host_;
-  std::unique_ptr<device_operations> device_;  ///< null on the host
+  std::shared_ptr<device_operations const> device_;  ///< null on the host
 };
 
 /// Names of the policies of this program that run an operation.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "mbirk/instrument/trace.hpp"
 #include "operations/operations.hpp"
 
 namespace mbirk::program {

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""How much slower operations are beside other programs: `mbirk bench` alone, beside one and two processes that keep a core busy, and beside an OpenMP
+program of two threads, in turn.
+
+    python3 bench/contended.py [--mbirk build/release/bench/mbirk/mbirk] [--sizes 32,64,128] [--ops GLOB] [--rounds 3] [--json out.json]
+
+Each round measures the four situations one after the other, in an order that changes from round to round; a time is the median of `mbirk bench`, and what
+is printed is the median over the rounds of time / time alone of the same round. On two cores the fair shares are 1.5, 2 and 2. Beside others a time
+includes the slices of time that the system gives to them, so single operations scatter; the geometric means are what counts. The OpenMP program is compiled
+with g++ -fopenmp and spins between its loops, as OpenMP's threads do by default; without a compiler it is left out, which is said.
+
+Exit code: 0 done; 1 a measurement failed; 2 bad usage."""
+import argparse, json, math, os, pathlib, shutil, signal, statistics, subprocess, sys, tempfile
+
+OPENMP_PROGRAM = r"""
+#include <vector>
+int main() {
+  std::vector<float> a(1 << 16, 1.0f);
+  for (;;) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < 1 << 16; ++i) a[i] = a[i] * 0.999f + 0.001f;
+  }
+}
+"""
+LIMITS = {"one busy process": 1.8, "two busy processes": 2.6, "an OpenMP program": 2.2}
+
+
+def measure(args, folder):
+    """{(operation, cell): median seconds}"""
+    out = folder / "bench.json"
+    command = [args.mbirk, "bench", "--sizes", args.sizes, "--cell", "6,8,8", "--ops", args.ops, "--out", str(out), "--quiet"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
+    rows = json.loads(out.read_text())["measurements"]
+    return {(r["operation"], r["cell"]): r["time"] for r in rows if not r["cell"].startswith("6x")}
+
+
+class Neighbours:
+    """Processes that keep cores busy while the block runs."""
+
+    def __init__(self, *commands):
+        self.commands = commands
+
+    def __enter__(self):
+        self.running = [subprocess.Popen(c, stdout=subprocess.DEVNULL, start_new_session=True) for c in self.commands]
+
+    def __exit__(self, *_):
+        for p in self.running:
+            os.killpg(p.pid, signal.SIGKILL)
+            p.wait()
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--mbirk", default="build/release/bench/mbirk/mbirk")
+    ap.add_argument("--sizes", default="32,64,128")
+    ap.add_argument("--ops", default="*", metavar="GLOB")
+    ap.add_argument("--rounds", type=int, default=3)
+    ap.add_argument("--json", type=pathlib.Path, metavar="FILE")
+    args = ap.parse_args()
+    if args.rounds < 1:
+        ap.error("--rounds: expected at least 1")
+    if not shutil.which(args.mbirk):
+        ap.error(f"--mbirk: there is no program {args.mbirk}")
+    busy = [sys.executable, "-c", "while True: pass"]
+    with tempfile.TemporaryDirectory(prefix="mbirk-contended-") as name:
+        folder = pathlib.Path(name)
+        situations = {"alone": Neighbours(), "one busy process": Neighbours(busy), "two busy processes": Neighbours(busy, busy)}
+        openmp = folder / "openmp"
+        if subprocess.run(["g++", "-O2", "-fopenmp", "-x", "c++", "-", "-o", str(openmp)], input=OPENMP_PROGRAM, text=True).returncode == 0:
+            situations["an OpenMP program"] = Neighbours([str(openmp)])
+        else:
+            print("an OpenMP program is left out: g++ -fopenmp failed (above)")
+        rounds = []
+        for r in range(args.rounds):
+            names = list(situations)
+            names = names[r % len(names):] + names[:r % len(names)]
+            times = {}
+            for situation in names:
+                with situations[situation]:
+                    times[situation] = measure(args, folder)
+            rounds.append(times)
+            print(f"round {r + 1} of {args.rounds} done", file=sys.stderr, flush=True)
+    others = [s for s in situations if s != "alone"]
+    cells = sorted(rounds[0]["alone"], key=lambda c: (c[0], len(c[1]), c[1]))
+    ratios = {s: {c: statistics.median(t[s][c] / t["alone"][c] for t in rounds) for c in cells} for s in others}
+    print(f"| operation | cell | alone, ms | {' | '.join(others)} |\n|---|---|---|{'---|' * len(others)}")
+    for c in cells:
+        alone = statistics.median(t["alone"][c] for t in rounds)
+        print(f"| {c[0]} | {c[1]} | {1e3 * alone:.4g} | {' | '.join(f'{ratios[s][c]:.2f}' for s in others)} |")
+    print()
+    for s in others:
+        worst = max(cells, key=lambda c: ratios[s][c])
+        print(f"beside {s}: geometric mean {geometric_mean(ratios[s].values()):.2f} (wanted: at most {LIMITS[s]}), "
+              f"most {ratios[s][worst]:.2f} ({worst[0]}, {worst[1]})")
+    if args.json:
+        args.json.write_text(json.dumps([{s: [[*c, x] for c, x in t.items()] for s, t in one.items()} for one in rounds], indent=1))
+
+
+if __name__ == "__main__":
+    main()
