@@ -59,7 +59,7 @@ template <class Scratch> struct observed_scratch {
 };
 
 /// The loop over the tasks of a kernel on the host. Not a template over the instrumentation: policies that leave the kernel alone share its code, which
-/// mbirk::compiled has compiled once (instances/kernels.hpp). observer: null, or told of each task.
+/// mbirk::compiled has compiled once (instances/host.hpp). observer: null, or told of each task.
 template <class Exec, class Kernel, class Scratch>
 MBIRK_HOST_NOINLINE void run_tasks(Exec const& exec, index_t tasks, int workers, Kernel const& kernel, Scratch const& scratch, task_observer* observer) {
   exec.for_each(tasks, workers, [&](index_t task, int worker) {

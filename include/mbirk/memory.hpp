@@ -41,7 +41,12 @@ template <class T, class Context> class temporary {
       : ctx_(&ctx), name_(name), elements_(elements) {
     if (needs_data && elements > 0)
       data_ = static_cast<T*>(exec::allocate_for(ctx.exec, bytes(), [&] { return "the temporary '" + std::string(name) + "'"; }));
-    ctx.instr.allocated(name_, static_cast<index_t>(bytes()));
+    try {
+      ctx.instr.allocated(name_, static_cast<index_t>(bytes()));
+    } catch (...) {
+      if (data_) ctx.exec.deallocate(data_, this->bytes());
+      throw;
+    }
   }
   ~temporary() {
     if (data_) {

@@ -1,19 +1,31 @@
 #include "commands/devices_program.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "operations/device_operations.hpp"
 
 namespace mbirk::program {
+namespace {
+
+/// Set for the program that this one becomes, so that a copy of mbirk by that name does not become itself again and again.
+constexpr char const* marker = "MBIRK_BECOMES_DEVICES";
+
+}  // namespace
 
 bool wants_devices_program(std::string_view command, std::string_view policy) { return policy != "host" || command == "profile"; }
 
-void become_devices_program(char** argv, bool even_if_older) {
+void become_devices_program(char** argv, bool on_request) {
   namespace fs = std::filesystem;
-  if (devices_of_this_program().emulated) return;
+  bool const became = std::getenv(marker) != nullptr;
+  unsetenv(marker);
+  if (became || devices_of_this_program().emulated) return;
   std::error_code error;
   fs::path const self = fs::read_symlink("/proc/self/exe", error);
   if (error) return;
@@ -21,8 +33,16 @@ void become_devices_program(char** argv, bool even_if_older) {
   auto const other_time = fs::last_write_time(other, error);
   if (error) return;
   auto const own_time = fs::last_write_time(self, error);
-  if (error || (other_time < own_time && !even_if_older)) return;
+  if (error) return;
+  if (other_time < own_time) {
+    if (!on_request) return;
+    fmt::print(stderr, "mbirk: note: {} is older than this program; ./mbirk.sh build devices builds it again\n", other.string());
+  }
+  setenv(marker, "1", 1);
   execv(other.c_str(), argv);
+  int const why = errno;
+  unsetenv(marker);
+  require<unavailable_error>(!on_request, [&] { return fmt::format("{} cannot be run: {}", other.string(), std::strerror(why)); });
 }
 
 }  // namespace mbirk::program

@@ -10,7 +10,8 @@ namespace mbirk::program {
 bool wants_devices_program(std::string_view command, std::string_view policy);
 
 /// Goes on as mbirk-devices with the same arguments, if it lies beside this program and this program has no device policies of its own. Returns if not.
-/// @param even_if_older  also when it was built before this program
-void become_devices_program(char** argv, bool even_if_older);
+/// @param on_request  the command line needs it: it is taken, with a note, also when it is older than this program
+/// @throws unavailable_error when it is needed and cannot be run
+void become_devices_program(char** argv, bool on_request);
 
 }  // namespace mbirk::program

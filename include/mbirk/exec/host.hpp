@@ -13,7 +13,7 @@
 namespace mbirk::exec {
 
 /// A value without side effects: making one starts no thread and changes no setting of the process.
-class host {
+class [[gnu::abi_tag(MBIRK_VECTOR_TAG)]] host {
  public:
   using policy_category = execution_policy_tag;
   using backend = simd::native_backend;

@@ -11,6 +11,7 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#include <unistd.h>
 #endif
 
 namespace mbirk::exec {
@@ -86,14 +87,15 @@ inline double quota_of_this_process() {
   return tightest;
 }
 
-/// Processors that the calling thread may run on.
+/// Processors that the main thread of this process may run on, or the calling thread where only its own are known. The main thread decides, because the
+/// first caller of a pool may be a thread that is pinned to one processor.
 inline int affinity_processors() {
 #if defined(__linux__)
   for (int processors = 1024; processors <= 1 << 18; processors *= 2) {  // until the kernel's mask fits
     cpu_set_t* const set = CPU_ALLOC(static_cast<std::size_t>(processors));
     if (!set) break;
     std::size_t const bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(processors));
-    bool const read = sched_getaffinity(0, bytes, set) == 0;
+    bool const read = sched_getaffinity(getpid(), bytes, set) == 0;
     int const count = read ? CPU_COUNT_S(bytes, set) : 0;
     CPU_FREE(set);
     if (count > 0) return count;
@@ -104,12 +106,12 @@ inline int affinity_processors() {
 
 }  // namespace detail
 
-/// Threads that can run at the same time: processors in the affinity mask of the calling thread, at most the CPU quota of the control groups, rounded up.
+/// Threads that can run at the same time: processors in the affinity mask of its main thread, at most the CPU quota of the control groups, rounded up.
 /// At least 1. Reads /proc and /sys at each call.
 inline int available_processors() {
   int const allowed = detail::affinity_processors();
   double const quota = detail::quota_of_this_process();
-  return quota > 0 ? std::clamp(static_cast<int>(std::ceil(quota)), 1, allowed) : allowed;
+  return quota > 0 ? static_cast<int>(std::clamp(std::ceil(quota), 1.0, static_cast<double>(allowed))) : allowed;
 }
 
 }  // namespace mbirk::exec

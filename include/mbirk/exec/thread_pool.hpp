@@ -14,6 +14,11 @@
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
+#include <signal.h>
+#endif
+#if defined(__linux__)
+#include <sched.h>
+#include <unistd.h>
 #endif
 
 #include "mbirk/core/error.hpp"
@@ -52,17 +57,45 @@ inline void pause_processor() noexcept {
 #endif
 }
 
-/// Spins until done() holds, at most for `spin_time`. Waking a sleeping thread takes about as long, and most loops follow each other sooner.
-template <class Done> bool spin_until(Done const& done) noexcept {
-  constexpr std::chrono::microseconds spin_time{20};
-  auto const end = std::chrono::steady_clock::now() + spin_time;
+using spin_clock = std::chrono::steady_clock;
+/// How long a thread without work spins before it sleeps. Waking it takes about as long, and most loops follow each other sooner.
+inline constexpr std::chrono::microseconds spin_time{20};
+
+/// Spins until done() holds, at most until `end`; whether it holds.
+template <class Done> bool spin_until(Done const& done, spin_clock::time_point end) noexcept {
   do {
     for (int k = 0; k < 16; ++k) {
       if (done()) return true;
       pause_processor();
     }
-  } while (std::chrono::steady_clock::now() < end);
+  } while (spin_clock::now() < end);
   return done();
+}
+
+/// No signal is delivered to threads that start while it lives: handlers of the program run on its own threads.
+class signals_blocked {
+ public:
+#if defined(__unix__) || defined(__APPLE__)
+  signals_blocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  signals_blocked(signals_blocked const&) = delete;
+  signals_blocked& operator=(signals_blocked const&) = delete;
+
+ private:
+  sigset_t before_;
+#endif
+};
+
+/// Lets the calling thread run where the main thread of the process may. A new thread has the mask of the thread that started it, which may be pinned.
+inline void use_processors_of_main_thread() noexcept {
+#if defined(__linux__)
+  cpu_set_t processors;
+  if (sched_getaffinity(getpid(), sizeof processors, &processors) == 0) sched_setaffinity(0, sizeof processors, &processors);
+#endif
 }
 
 /// A loop in progress; lives on the stack of its caller.
@@ -70,7 +103,7 @@ struct loop_job {
   task_ref task;
   index_t tasks;
   int workers;
-  std::atomic<index_t> next{0};
+  alignas(64) std::atomic<index_t> next{0};
   std::atomic<int> joined{1};  // the caller is worker 0
   std::atomic<bool> failed{false};
   std::exception_ptr error{};
@@ -96,6 +129,7 @@ class thread_team {
     if (size_.load(std::memory_order_acquire) >= helpers) return;
     std::lock_guard const lock(growing_);
     try {
+      signals_blocked const none;
       threads_.reserve(static_cast<std::size_t>(helpers));
       while (static_cast<int>(threads_.size()) < helpers) {
         threads_.emplace_back([this] { serve(); });
@@ -124,8 +158,8 @@ class thread_team {
   }
 
  private:
-  // The state of a slot: who may join, who owns it, and how many helpers are inside.
-  static constexpr std::uint32_t open = 1u << 31, claimed = 1u << 30, helpers_mask = claimed - 1;
+  // The state of a slot: whether helpers may join, whether it has a loop, whether its caller sleeps, and how many helpers are inside.
+  static constexpr std::uint32_t open = 1u << 31, claimed = 1u << 30, waiting = 1u << 29, helpers_mask = waiting - 1;
   static constexpr int slot_count = 16;
   struct alignas(64) slot {
     std::atomic<std::uint32_t> state{0};
@@ -164,8 +198,12 @@ class thread_team {
 
   void wait_for_helpers(slot& s) const noexcept {
     auto const left = [&] { return s.state.load(std::memory_order_acquire) & helpers_mask; };
-    if (left() == 0 || (may_spin() && spin_until([&] { return left() == 0; }))) return;
-    for (std::uint32_t now; ((now = s.state.load(std::memory_order_acquire)) & helpers_mask) != 0;) s.state.wait(now, std::memory_order_acquire);
+    if (left() == 0 || (may_spin() && spin_until([&] { return left() == 0; }, spin_clock::now() + spin_time))) return;
+    std::uint32_t now = s.state.fetch_or(waiting, std::memory_order_acquire) | waiting;
+    while ((now & helpers_mask) != 0) {
+      s.state.wait(now, std::memory_order_acquire);
+      now = s.state.load(std::memory_order_acquire);
+    }
   }
 
   /// Joins a loop, if one is open, and works on it.
@@ -179,20 +217,25 @@ class thread_team {
       int const worker = job.joined.fetch_add(1, std::memory_order_relaxed);
       if (worker + 1 >= job.workers) close(s);
       if (worker < job.workers) work_on(job, worker, [&] { close(s); });
-      bool const last = ((s.state.fetch_sub(1, std::memory_order_release) - 1) & helpers_mask) == 0;  // from here on the job may be gone
-      if (last) s.state.notify_one();
+      std::uint32_t const after = s.state.fetch_sub(1, std::memory_order_release) - 1;  // from here on the job may be gone
+      if ((after & helpers_mask) == 0 && (after & waiting) != 0) s.state.notify_one();
       return true;
     }
     return false;
   }
 
   void serve() noexcept {
+    use_processors_of_main_thread();
+    auto sleep_at = spin_clock::now() + spin_time;
     for (;;) {
       std::uint32_t const seen = epoch_.load();
       if (stopping_.load(std::memory_order_acquire)) return;
-      if (help()) continue;
+      if (help()) {
+        sleep_at = spin_clock::now() + spin_time;
+        continue;
+      }
       auto const changed = [&] { return epoch_.load(std::memory_order_relaxed) != seen; };
-      if (!may_spin() || !spin_until(changed)) epoch_.wait(seen);
+      if (!may_spin() || !spin_until(changed, sleep_at)) epoch_.wait(seen);
     }
   }
 
@@ -238,6 +281,7 @@ class thread_pool final : public task_runner {
       for (index_t i = 0; i < tasks; ++i) task(i, 0);
       return;
     }
+    if (tasks < workers) workers = static_cast<int>(tasks);
     detail::thread_team& team = team_of_this_process();
     team.grow(workers - 1);
     detail::loop_job job{task, tasks, workers};

@@ -80,7 +80,7 @@ template <class Instr, class... Execs> struct observer_of final : observer_inter
 }  // namespace detail
 
 /// Forwards to a policy that is chosen at run time, or observes nothing. Costs a virtual call and an allocation for each operation, stage and launch, which
-/// take microseconds, and a branch for each task. Copies report to the same policy.
+/// take microseconds, and a virtual call for each task. Copies report to the same policy.
 ///
 ///     instrument::any const observe = trace ? instrument::any(host, instrument::tracing(buffer)) : instrument::any();
 ///     forward_project(context{host, observe}, scan, recon, sinogram);
@@ -96,7 +96,9 @@ class any {
   /// @param exec   the execution policy of the contexts that it will be used in; launches on others are not reported.
   /// @param instr  a policy that leaves kernels and data alone.
   template <execution_policy Exec, instrumentation_policy Instr> any(Exec const& /*exec*/, Instr const& instr) {
-    static_assert(!Instr::traits.serial && Instr::traits.has_data && Instr::traits.runs_kernels && !Instr::traits.observes_arrays,
+    static_assert(!Instr::traits.serial && Instr::traits.has_data && Instr::traits.runs_kernels && !Instr::traits.observes_arrays &&
+                      !Instr::traits.observes_scratch && !Instr::traits.observes_release &&
+                      std::is_same_v<typename Instr::template backend<typename Exec::backend>, typename Exec::backend>,
                   "instrument::any: the policy changes the kernels, so it must be known at compile time");
     if constexpr (block_policy<Exec>) observer_ = std::make_shared<detail::observer_of<Instr, Exec, typename Exec::host_side>>(instr);
     else observer_ = std::make_shared<detail::observer_of<Instr, Exec>>(instr);
