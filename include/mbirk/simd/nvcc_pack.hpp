@@ -1,7 +1,6 @@
 // Declarations of the native backend for the device pass of nvcc. That pass also parses host code, which it then drops,
 // but rejects vector types in __host__ __device__ functions such as the kernels. The host pass includes pack.hpp
-// instead.
-// Nothing here is ever called.
+// instead. Nothing here is ever called.
 #pragma once
 
 #if defined(__CUDA_ARCH__)
