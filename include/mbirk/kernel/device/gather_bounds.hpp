@@ -1,6 +1,6 @@
 // Projection as a gather: a warp owns a few channels of one view and searches for the pixels that reach them, first by
-// group, then by pixel, one per lane. No atomics, and the order of sums is the same on every device. Works for grids and
-// for lists of pixels.
+// group, then by pixel, one per lane. No atomics, and the order of sums is the same on every device. Works for grids
+// and for lists of pixels.
 #pragma once
 
 #include <algorithm>

@@ -37,8 +37,7 @@ template <class B> struct parallel_subset_projection {
     carried = layout.add<float>("unfinished channels", 2 * shape.width);
   }
 
-  /// Computes the weights of the pixels in a view and sorts them by channel; n is the slot of the view among the
-  /// prepared.
+  /// Computes the weights of the pixels in a view and sorts the pixels by channel; n is the slot of the prepared view.
   template <class Scratch>
   MBIRK_NOINLINE void prepare(view_taps const& pass, index_t n, Scratch const& s) const noexcept {
     auto const l = s.template at<std::int32_t>(first);

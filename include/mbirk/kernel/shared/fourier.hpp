@@ -63,8 +63,8 @@ template <int Sign, class T> MBIRK_INLINE void transform_4(wave<T>& a, wave<T>& 
   d = add_turned<-Sign>(q, s);
 }
 
-/// Forward butterfly. Half: the upper half of z is zero and need not be set. For N = 6, frequency 2 k is at k and 3 + 2
-/// k at k + 3.
+/// Forward butterfly. Half: the upper half of z is zero and need not be set. For N = 6, frequency 2 k
+/// is at k and frequency 3 + 2 k at k + 3.
 template <int N, bool Half, class T> MBIRK_INLINE void split(wave<T> (&z)[N]) {
   if constexpr (N == 4) {
     if constexpr (Half) {

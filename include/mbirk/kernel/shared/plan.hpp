@@ -59,8 +59,8 @@ struct pixel_plan {
 };
 
 /// Plans the pixels of a grid where mask is 1 (every pixel without a mask) by tiles, and the tiles in blocks of 4 x 4
-/// and 2 x 2, so that successive tiles share many of their channels. Pixel (i, j) is at offset i row_stride + j
-/// col_stride.
+/// and 2 x 2, so that successive tiles share many of their channels. Pixel (i, j) is at offset
+/// i row_stride + j col_stride.
 inline pixel_plan plan_grid(index_t rows, index_t cols, std::uint8_t const* mask, index_t row_stride,
                             index_t col_stride) {
   pixel_plan plan;

@@ -15,8 +15,8 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Taps times the scale, in kernel order: odd distances 2 x + 1 at [x + half], even distances 2 x at [2 half + x +
-/// half], except distance 0, which is at the end. half = ceil(C / 2), -half <= x < half.
+/// Taps times the scale, in kernel order: odd distances 2 x + 1 at [x + half], even distances 2 x at
+/// [2 half + x + half], except distance 0, which is at the end. half = ceil(C / 2), -half <= x < half.
 struct ramp_table {
   index_t half = 0;
   bool even = false;  ///< true if a tap at an even distance is not 0
@@ -117,8 +117,8 @@ template <class B, class In, class Out> struct ramp_filter {
       index_t const count = (sides.shape.channels + 1 - parity) / 2, others = sides.shape.channels - count;
       auto const same = x + parity * half * packs * B::lanes, other = x + (1 - parity) * half * packs * B::lanes;
       for (index_t i = 0; i < count;) {
-        // output i + r is channel 2 (i + r) + parity; input j of the other parity is 2 (i + r - j + parity - 1) + 1
-        // away
+        // Output i + r is channel 2 (i + r) + parity; input j of the other parity is at the distance
+        // 2 (i + r - j + parity - 1) + 1.
         auto const odd = taps + (half + i + parity - 1), evens = taps + (3 * half + i);
         auto const to = q + (2 * i + parity) * stride;
         if (count - i >= outputs) {

@@ -3,11 +3,10 @@
 //
 // The source u has unit cells; destination cell k is the interval [start + s k, start + s (k + 1)). With
 // l = floor(start + s k) and the fractional part f,
-//   s <= 1      mean = u_l + w (u_{l+1} - u_l),                                   w  = max((f + s - 1)/s, 0)
-//   1 < s <= 2  mean = u_{l+1} + w0 (u_l - u_{l+1}) + w2 (u_{l+2} - u_{l+1}),     w0 = (1 - f)/s, w2 = max((f + s -
-// 2)/s, 0) Positions are fixed point, so the fractions of a pack take an add, a rotate and a conversion, and its values
-// are lookups in two registers. The weights are those of definition/footprint.hpp divided by s; a test compares the
-// two.
+// s <= 1      mean = u_l + w (u_{l+1} - u_l),                                w  = max((f + s - 1)/s, 0)
+// 1 < s <= 2  mean = u_{l+1} + w0 (u_l - u_{l+1}) + w2 (u_{l+2} - u_{l+1}),  w0 = (1 - f)/s, w2 = max((f + s - 2)/s, 0)
+// Positions are fixed point, so the fractions of a pack take an add, a rotate and a conversion, and its values are
+// lookups in two registers. The weights are those of definition/footprint.hpp divided by s; a test compares the two.
 #pragma once
 
 #include <bit>

@@ -146,8 +146,8 @@ template <class B> struct vcd_slice_means {
   }
 };
 
-/// Second pass with slice damping: d = -(G - shift_k) / K, with the sums of vcd_direction; h_prior is computed as K - c
-/// H.
+/// Second pass with slice damping: d = -(G - shift_k) / K, with the sums of vcd_direction; h_prior is computed
+/// as K - c H.
 template <class B> struct vcd_damped_direction {
   using I = typename B::index_backend;
   subset_arrays<B> subset;
