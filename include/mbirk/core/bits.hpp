@@ -1,4 +1,4 @@
-// Bits of numbers, on both sides: the functions of <bit> are no functions of a device.
+// Bit operations for host and device: the functions of <bit> cannot be called in device code.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace mbirk::detail {
 
-/// The bits of x as another type of the same size.
+/// Reinterprets the bits of x as another type of the same size (std::bit_cast).
 template <class To, class From> MBIRK_HD constexpr To bits_as(From const& x) noexcept {
   static_assert(sizeof(To) == sizeof(From));
   return __builtin_bit_cast(To, x);
 }
 
-/// Bits that are 1.
+/// Number of set bits (std::popcount).
 MBIRK_HD inline int bit_count(std::uint64_t x) noexcept {
 #if defined(__CUDA_ARCH__)
   return __popcll(static_cast<long long>(x));
@@ -22,7 +22,7 @@ MBIRK_HD inline int bit_count(std::uint64_t x) noexcept {
 #endif
 }
 
-/// Place of the lowest bit that is 1; there must be one.
+/// Index of the lowest set bit; x must not be 0.
 MBIRK_HD inline int lowest_bit(std::uint32_t x) noexcept {
 #if defined(__CUDA_ARCH__)
   return __ffs(static_cast<int>(x)) - 1;

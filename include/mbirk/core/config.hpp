@@ -1,4 +1,4 @@
-// The only header that defines macros: which side a function compiles for, and what the optimiser must do with it.
+// The only header that defines macros: host and device annotations, and attributes for the optimiser.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -7,8 +7,8 @@
 #define MBIRK_HD
 #endif
 
-// Around kernels and formulas. They are compiled for both sides, whatever backend they are made with; nvcc would warn of every operation of a host's
-// backend that a device lacks, although nobody launches it there.
+// Enclose kernels and formulas. These are compiled for host and device whatever their backend is, and nvcc would warn
+// about every operation of a host backend that device code cannot call, although nobody launches it there.
 #if defined(__NVCC__)
 #define MBIRK_KERNELS_BEGIN _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 20011, 20014")
 #define MBIRK_KERNELS_END _Pragma("nv_diagnostic pop")
@@ -18,20 +18,23 @@
 #endif
 
 #if defined(__GNUC__)
-// Pack operations and unrolled bodies must vanish into their kernel at -O2 too: a call would spill every register accumulator.
+// Pack operations and unrolled bodies must be inlined into their kernel at -O2 too: a call would spill every
+// accumulator register.
 #if defined(__CUDACC__)
 #define MBIRK_INLINE inline __attribute__((always_inline)) __host__ __device__
-// On a device a call costs a stack in memory, and arrays that are passed to it leave their registers: there nothing is kept apart.
+// Device calls need a stack in memory, and array arguments would leave their registers, so nothing is outlined there.
 #define MBIRK_NOINLINE __host__ __device__
 #else
 #define MBIRK_INLINE inline __attribute__((always_inline))
 #define MBIRK_NOINLINE __attribute__((noinline))
 #endif
-#define MBIRK_HOST_INLINE inline __attribute__((always_inline))  // what no device can do
+#define MBIRK_HOST_INLINE inline __attribute__((always_inline))  // for functions that use host-only features
 #define MBIRK_HOST_NOINLINE __attribute__((noinline))
-#define MBIRK_FLAT __attribute__((always_inline))  // behind the parameter list of a lambda, which is for the sides of the function around it
+// For lambdas, behind the parameter list; the lambda inherits __host__ __device__ from the enclosing function.
+#define MBIRK_FLAT __attribute__((always_inline))
 #else
-#error "mbirk needs GNU C++ extensions (vector types): use g++ >= 12, clang++ >= 16 or nvcc with one of them as host compiler"
+#error \
+ "mbirk needs GNU C++ extensions (vector types): use g++ >= 12, clang++ >= 16 or nvcc with one of them as host compiler"
 #endif
 
 #if __cplusplus < 202002L

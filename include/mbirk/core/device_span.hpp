@@ -1,4 +1,4 @@
-// A read-only list that kernels hold: std::span for host and device.
+// Read-only span for kernel arguments: a std::span for host and device.
 #pragma once
 
 #include "mbirk/core/config.hpp"
@@ -6,7 +6,7 @@
 
 namespace mbirk {
 
-/// `count` elements from `first` on. It owns nothing and is passed by value.
+/// `count` elements starting at `first`. Non-owning; passed by value.
 template <class T> struct device_span {
   T const* first = nullptr;
   index_t count = 0;

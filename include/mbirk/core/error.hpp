@@ -1,4 +1,4 @@
-// Error types and require(). No CUDA, no formatting library: a message is made only when it is needed.
+// Error types and require(). No CUDA and no formatting library: messages are built only when an error is thrown.
 #pragma once
 
 #include <cstdio>
@@ -9,27 +9,30 @@
 
 namespace mbirk {
 
-/// A place in the source. std::source_location is missing in some compilers that mbirk supports.
+/// File and line of a call. std::source_location is missing in some compilers that mbirk supports.
 struct source_location {
   char const* file;
   int line;
-  static constexpr source_location current(char const* f = __builtin_FILE(), int l = __builtin_LINE()) noexcept { return {f, l}; }
+  static constexpr source_location current(char const* f = __builtin_FILE(), int l = __builtin_LINE()) noexcept {
+    return {f, l};
+  }
 };
 
-/// What mbirk throws. what() says what is wrong, where in the caller's data, what was expected and what was found.
+/// Base class of all exceptions of mbirk. what() names the error, its position in the caller's data, the expected value
+/// and the value found.
 struct error : std::runtime_error {
   error(std::string const& what, source_location w) : std::runtime_error(what), where(w) {}
-  source_location where;  ///< where in mbirk it was noticed
+  source_location where;  ///< location of the failed check in mbirk
 };
-struct shape_error : error { using error::error; };       ///< an array does not have the shape that the geometry demands
-struct parameter_error : error { using error::error; };   ///< a parameter has a value that makes no sense
+struct shape_error : error { using error::error; };       ///< an array shape does not match the geometry
+struct parameter_error : error { using error::error; };   ///< a parameter is outside its valid range
 struct index_error : error { using error::error; };       ///< a pixel index lies outside the reconstruction
-struct io_error : error { using error::error; };          ///< a file is missing, truncated or not what it should be
-struct allocation_error : error { using error::error; };  ///< memory ran out; says how much was asked for
-struct thread_error : error { using error::error; };      ///< the system has not as many threads as were asked for
-struct device_error : error { using error::error; };      ///< a call of the device's runtime failed; says which one and why
+struct io_error : error { using error::error; };          ///< a file is missing, truncated or in the wrong format
+struct allocation_error : error { using error::error; };  ///< memory ran out; the message has the requested size
+struct thread_error : error { using error::error; };      ///< the system cannot create as many threads as requested
+struct device_error : error { using error::error; };      ///< a device runtime call failed; names call and reason
 
-/// Throws Error(message()) unless ok. message is a callable, so that the good path builds no text.
+/// Throws Error(message()) unless ok. message is a callable, so that the success path builds no text.
 template <class Error = parameter_error, class Message>
 void require(bool ok, Message const& message, source_location w = source_location::current()) {
   if (!ok) [[unlikely]] throw Error(message(), w);
@@ -37,14 +40,14 @@ void require(bool ok, Message const& message, source_location w = source_locatio
 
 namespace detail {
 
-/// "(16, 32, 32)", as the messages print shapes.
+/// Shape as printed in messages: "(16, 32, 32)".
 template <class Shape> std::string shape_text(Shape const& shape) {
   std::string s = "(";
   for (auto const n : shape) s += (s.size() > 1 ? ", " : "") + std::to_string(n);
   return s + ")";
 }
 
-/// "0.7", as short as it can be written and still be read back as a double of six digits.
+/// Number as printed in messages: "0.7", with at most six significant digits and no trailing zeros.
 inline std::string number_text(double x) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.6g", x);

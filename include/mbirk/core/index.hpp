@@ -7,7 +7,7 @@
 
 namespace mbirk {
 
-/// Counts and offsets of elements: 64 bits, because 2^31 voxels are ordinary.
+/// Element counts and offsets. 64 bits, because volumes of 2^31 voxels and more are common.
 using index_t = std::int64_t;
 
 /// ceil(a / b) for a >= 0, b > 0.
@@ -16,8 +16,9 @@ MBIRK_HD constexpr index_t ceil_div(index_t a, index_t b) noexcept { return (a +
 /// The smallest multiple of b that is >= a, for a >= 0, b > 0.
 MBIRK_HD constexpr index_t round_up(index_t a, index_t b) noexcept { return ceil_div(a, b) * b; }
 
-/// std::min, max and clamp, which are no functions of a device. Packs have their own, which overload resolution prefers. Written with `if` as the standard
-/// library has them: g++ makes other code of `?:`, and that of the kernels is tuned.
+/// std::min, max and clamp for host and device, where the std functions cannot be called. Packs have their own
+/// overloads, which overload resolution prefers. Written with `if`, as in the standard library: g++ generates different
+/// code for `?:`, and the kernels are tuned for this form.
 template <class T> MBIRK_HD constexpr T const& min(T const& a, T const& b) noexcept {
   if (b < a) return b;
   return a;
@@ -26,6 +27,8 @@ template <class T> MBIRK_HD constexpr T const& max(T const& a, T const& b) noexc
   if (a < b) return b;
   return a;
 }
-template <class T> MBIRK_HD constexpr T const& clamp(T const& x, T const& low, T const& high) noexcept { return min(max(x, low), high); }
+template <class T> MBIRK_HD constexpr T const& clamp(T const& x, T const& low, T const& high) noexcept {
+  return min(max(x, low), high);
+}
 
 }  // namespace mbirk

@@ -1,4 +1,4 @@
-// view: a pointer with extents and strides. It owns nothing and is passed by value.
+// view: a pointer with extents and strides. Non-owning; passed by value.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@
 
 namespace mbirk {
 
-/// A Rank-dimensional array that somebody else owns, last index fastest. `view<float const, 3>` is read-only.
+/// Non-owning Rank-dimensional array, last index fastest. `view<float const, 3>` is read-only.
 ///
-/// Strides count elements. Made from a pointer and extents it is dense (C order).
+/// Strides count elements. A view constructed from a pointer and extents is dense (C order).
 template <class T, int Rank> class view {
   static_assert(Rank >= 1);
 
@@ -24,7 +24,8 @@ template <class T, int Rank> class view {
 
   constexpr view() = default;
 
-  // Made on the host, used anywhere: std::array is not callable on a device, so extents are kept in plain arrays.
+  // Constructed on the host and used on both sides: the operators of std::array cannot be called in device code, so
+  // extents are stored in plain arrays.
   constexpr view(T* data, shape_type extents) noexcept : data_(data) {
     index_t step = 1;
     for (int d = Rank - 1; d >= 0; --d) {
@@ -34,14 +35,20 @@ template <class T, int Rank> class view {
     }
   }
   constexpr view(T* data, shape_type extents, shape_type strides) noexcept : data_(data) {
-    for (int d = 0; d < Rank; ++d) extents_[d] = extents[static_cast<std::size_t>(d)], strides_[d] = strides[static_cast<std::size_t>(d)];
+    for (int d = 0; d < Rank; ++d) {
+      extents_[d] = extents[static_cast<std::size_t>(d)];
+      strides_[d] = strides[static_cast<std::size_t>(d)];
+    }
   }
 
-  /// A view of mutable elements is also one of constant elements.
+  /// Converts a view of mutable elements to one of constant elements.
   template <class U>
     requires(std::is_same_v<U const, T>)
   MBIRK_HD constexpr view(view<U, Rank> const& other) noexcept : data_(other.data()) {
-    for (int d = 0; d < Rank; ++d) extents_[d] = other.extent(d), strides_[d] = other.stride(d);
+    for (int d = 0; d < Rank; ++d) {
+      extents_[d] = other.extent(d);
+      strides_[d] = other.stride(d);
+    }
   }
 
   template <class... I> MBIRK_HD constexpr T& operator()(I... i) const noexcept {
@@ -62,7 +69,7 @@ template <class T, int Rank> class view {
     for (auto const e : extents_) n *= e;
     return n;
   }
-  /// One past the largest offset in elements: size() when dense, more when there are gaps.
+  /// One past the largest element offset: size() if dense, larger if there are gaps.
   MBIRK_HD constexpr index_t span() const noexcept {
     index_t last = 0;
     for (int d = 0; d < Rank; ++d) {
@@ -88,22 +95,25 @@ template <class T> view(T*, std::array<index_t, 1>) -> view<T, 1>;
 template <class T> view(T*, std::array<index_t, 2>) -> view<T, 2>;
 template <class T> view(T*, std::array<index_t, 3>) -> view<T, 3>;
 
-/// Throws shape_error unless v has this shape.
+/// Throws shape_error unless v has the given shape.
 template <class T, int Rank>
-void require_extents(view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation, char const* name,
-                     char const* axes, source_location w = source_location::current()) {
+void require_extents(view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation,
+                     char const* name, char const* axes, source_location w = source_location::current()) {
   require<shape_error>(v.extents() == shape, [&] {
-    return std::string(operation) + ": " + name + " has shape " + detail::shape_text(v.extents()) + ", expected " + axes + " = " +
-           detail::shape_text(shape);
+    return std::string(operation) + ": " + name + " has shape " + detail::shape_text(v.extents()) + ", expected " +
+           axes + " = " + detail::shape_text(shape);
   }, w);
 }
 
-/// Throws shape_error unless v has this shape, data, and a contiguous last axis (what every operation asks of its arrays).
+/// Throws shape_error unless v has the given shape, a data pointer and a contiguous last axis, the requirements that
+/// every operation has for its arrays.
 template <class T, int Rank>
-void require_shape(view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation, char const* name,
-                   char const* axes, source_location w = source_location::current()) {
+void require_shape(view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation,
+                   char const* name, char const* axes, source_location w = source_location::current()) {
   require_extents(v, shape, operation, name, axes, w);
-  require<shape_error>(v.size() == 0 || v.data() != nullptr, [&] { return std::string(operation) + ": " + name + " has no data"; }, w);
+  require<shape_error>(v.size() == 0 || v.data() != nullptr, [&] {
+    return std::string(operation) + ": " + name + " has no data";
+  }, w);
   require<shape_error>(v.stride(Rank - 1) == 1 || v.extent(Rank - 1) <= 1, [&] {
     return std::string(operation) + ": " + name + " has stride " + std::to_string(v.stride(Rank - 1)) +
            " along its last axis, expected contiguous elements";

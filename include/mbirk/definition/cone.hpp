@@ -1,5 +1,7 @@
-// The cone-beam operators as short texts over a machine: rows and channels are resampled one after the other, as the weights factor.
-// Shapes: sinogram (views, rows, channels), cylinders (pixels, slices), columns (pixels, rows) of one view.
+// Cone-beam operators as templates over an interpreter. The weights factor, so channels and rows are resampled
+// separately.
+// Shapes: sinogram (views, rows, channels), voxel columns (pixels, slices), detector columns (pixels, rows) of one
+// view.
 #pragma once
 
 #include "mbirk/definition/interpreter.hpp"
@@ -7,17 +9,19 @@
 
 namespace mbirk::definition {
 
-/// The footprint of pixel q at angle theta.
+/// Footprint of pixel q at angle theta.
 template <class T, class I> cone_footprint<T> cone_footprint_of(cone_geometry const& g, T theta, I q) {
-  return make_cone_footprint(g, cos(theta), sin(theta), column_x(g, as<T>(q % I(g.recon_cols))), row_y(g, as<T>(q / I(g.recon_cols))));
+  return make_cone_footprint(g, cos(theta), sin(theta), column_x(g, as<T>(q % I(g.recon_cols))),
+                             row_y(g, as<T>(q / I(g.recon_cols))));
 }
 
-/// The footprint of pixel q in view v of a scan, on the host.
+/// Footprint of pixel q in view v of a scan, on the host.
 template <class T> cone_footprint<T> cone_footprint_at(cone_scan const& s, index_t v, index_t q) {
   return cone_footprint_of(s.geometry(), static_cast<T>(s.angles()[static_cast<std::size_t>(v)]), q);
 }
 
-/// Taps that cover any footprint of a scan, counted on the host: channels of a pixel, rows of a slice, slices of a row.
+/// Upper bounds on the taps of any footprint of a scan, computed on the host: channels per pixel, rows per slice,
+/// slices per row.
 struct cone_taps { index_t channels = 1, rows = 1, slices = 1; };
 inline cone_taps count_taps(cone_scan const& s) {
   auto const& g = s.geometry();
@@ -25,27 +29,29 @@ inline cone_taps count_taps(cone_scan const& s) {
   for (index_t v = 0; v < g.views; ++v)
     for (index_t q = 0; q < g.recon_rows * g.recon_cols; ++q) {
       auto const f = cone_footprint_at<double>(s, v, q);
-      if (f.channel.chord == 0) continue;  // not seen by the source
+      if (f.channel.chord == 0) continue;  // beside or behind the source
       widest = std::max(widest, f.channel.width);
-      tallest = std::max(tallest, f.row_width), lowest = std::min(lowest, f.row_width);
+      tallest = std::max(tallest, f.row_width);
+      lowest = std::min(lowest, f.row_width);
     }
   if (widest == 0) return {};
   return {tap_count(widest), tap_count(tallest), tap_count(1 / lowest)};
 }
 
-/// The left edge of slice 0 in rows.
+/// Left edge of the footprint of slice 0, in detector rows.
 template <class T> T first_row_edge(cone_geometry const& g, cone_footprint<T> const& f, T z_shift) {
   return left_edge(detector_row(g, f.magnification, slice_z(g, T(0.0), z_shift)), f.row_width);
 }
 
-/// The vertical factor b(m; k) = sec(phi_k) T(m_p(k) - m; W_r).
+/// Vertical factor b(m; k) = sec(phi_k) T(m_p(k) - m; W_r).
 template <class T, class I> T cone_row_weight(cone_geometry const& g, cone_footprint<T> const& f, T z, I row) {
   T const ratio = z * T(g.inverse_detector_dist);
-  return elevation_secant(f.magnification * f.magnification, ratio * ratio) * overlap(detector_row(g, f.magnification, z) - as<T>(row), f.row_width);
+  return elevation_secant(f.magnification * f.magnification, ratio * ratio) *
+         overlap(detector_row(g, f.magnification, z) - as<T>(row), f.row_width);
 }
 
-/// y[v, m, n] += sum over p of a(v, n; p) sum over k of b(v, m; p, k) x[p, k]; y must be zero before.
-/// columns is a (pixels, rows) temporary.
+/// y[v, m, n] += sum over p of a(v, n; p) sum over k of b(v, m; p, k) x[p, k]; y must be zero on entry.
+/// columns is a temporary of shape (pixels, rows).
 template <class M, class Cylinders, class Pixels, class Columns, class Sinogram>
 void cone_forward(M& m, cone_scan const& s, Cylinders x, Pixels pixels, index_t count, Columns columns, Sinogram y) {
   using T = typename M::real;
@@ -61,7 +67,8 @@ void cone_forward(M& m, cone_scan const& s, Cylinders x, Pixels pixels, index_t 
       I const first = first_cell((as<T>(r) - first_row_edge(g, f, zeta)) / f.row_width);
       T const total = m.taps("slice", taps.slices, [&](I t) {
         I const k = first + t;
-        return within(k, g.slices, m.let("row weight", cone_row_weight(g, f, slice_z(g, as<T>(k), zeta), r))) * x.clamped(p, k);
+        return within(k, g.slices, m.let("row weight", cone_row_weight(g, f, slice_z(g, as<T>(k), zeta), r))) *
+               x.clamped(p, k);
       });
       m.store(columns, total, p, r);
     });
@@ -69,16 +76,18 @@ void cone_forward(M& m, cone_scan const& s, Cylinders x, Pixels pixels, index_t 
       auto const f = cone_footprint_of(g, angles.at(v), pixels.at(p));
       I const first = first_cell(left_edge(f.channel.centre, f.channel.width));
       m.loop("tap", taps.channels, [&](I t) {
-        T const weight = m.let("channel weight", f.channel.chord * overlap(f.channel.centre - as<T>(first + t), f.channel.width));
+        T const weight = m.let("channel weight",
+                               f.channel.chord * overlap(f.channel.centre - as<T>(first + t), f.channel.width));
         m.add(y, weight * column.at(p, r), v, r, first + t);
       });
     });
   });
 }
 
-/// x[p, k] += sum over v, m, n of (a(v, n; p) b(v, m; p, k))^power y[v, m, n]; x must be zero before.
+/// x[p, k] += sum over v, m, n of (a(v, n; p) b(v, m; p, k))^power y[v, m, n]; x must be zero on entry.
 template <class M, class Sinogram, class Pixels, class Columns, class Cylinders>
-void cone_back(M& m, cone_scan const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power, Columns columns, Cylinders x) {
+void cone_back(M& m, cone_scan const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power, Columns columns,
+               Cylinders x) {
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();
@@ -91,7 +100,9 @@ void cone_back(M& m, cone_scan const& s, Sinogram y, Pixels pixels, index_t coun
       I const first = first_cell(left_edge(f.channel.centre, f.channel.width));
       T const total = m.taps("tap", taps.channels, [&](I t) {
         I const n = first + t;
-        T const weight = m.let("channel weight", power(f.channel.chord * overlap(f.channel.centre - as<T>(n), f.channel.width), coeff_power));
+        T const weight = m.let("channel weight",
+                               power(f.channel.chord * overlap(f.channel.centre - as<T>(n), f.channel.width),
+                                     coeff_power));
         return within(n, g.channels, weight) * y.clamped(v, r, n);
       });
       m.store(columns, total, p, r);
@@ -102,7 +113,9 @@ void cone_back(M& m, cone_scan const& s, Sinogram y, Pixels pixels, index_t coun
       I const first = first_cell(first_row_edge(g, f, zeta) + as<T>(k) * f.row_width);
       T const total = m.taps("row", taps.rows, [&](I t) {
         I const r = first + t;
-        return within(r, g.rows, m.let("row weight", power(cone_row_weight(g, f, slice_z(g, as<T>(k), zeta), r), coeff_power))) * column.clamped(p, r);
+        return within(r, g.rows,
+                      m.let("row weight", power(cone_row_weight(g, f, slice_z(g, as<T>(k), zeta), r), coeff_power))) *
+               column.clamped(p, r);
       });
       m.add(x, total, p, k);
     });

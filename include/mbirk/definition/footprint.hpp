@@ -1,5 +1,5 @@
-// The formulas of the projectors, each once, over any arithmetic type: float, double, packs, counted, fixed point or recorded scalars.
-// No loops over arrays, no policy. `using std::...` lets plain numbers and user types (by ADL) share the text.
+// Projector formulas, each defined once for any arithmetic type: float, double, packs, counted, fixed-point or recorded
+// scalars. No loops over arrays, no policy. `using std::...` lets plain numbers and user types (by ADL) share the code.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,8 @@ using std::ceil;
 using std::floor;
 using std::sqrt;
 
-/// Of plain numbers; std's own are not callable on a device. Other arithmetic types bring theirs by ADL, as they do select.
+/// Overloads for plain numbers, because those of std cannot be called in device code. Other arithmetic types provide
+/// their own by ADL, including select.
 template <class T>
   requires(std::is_arithmetic_v<T>)
 MBIRK_HD constexpr T max(T a, T b) noexcept { return a < b ? b : a; }
@@ -29,40 +30,42 @@ MBIRK_HD constexpr T min(T a, T b) noexcept { return b < a ? b : a; }
 
 template <class T> MBIRK_HD constexpr T select(bool c, T a, T b) noexcept { return c ? a : b; }
 
-/// Overlap of a unit detector cell with a box of this width whose centre is `distance` away, all in cells:
+/// Overlap of a unit detector cell with a box of the given width whose centre is `distance` away, all in cells:
 /// T(d; W) = clip((W + 1)/2 - |d|, 0, min(1, W)).
 template <class T> MBIRK_HD MBIRK_INLINE T overlap(T distance, T width) noexcept {
   return max(T(0.0), min((width + T(1.0)) * T(0.5) - abs(distance), min(T(1.0), width)));
 }
 
-/// The left edge of a footprint in a frame in which cell n is [n, n + 1): centre - width/2 + 1/2. Its floor is the first cell that is hit.
-template <class T> MBIRK_HD MBIRK_INLINE T left_edge(T centre, T width) noexcept { return centre + T(0.5) - width * T(0.5); }
+/// Left edge of a footprint in a frame in which cell n is [n, n + 1): centre - width/2 + 1/2. Its floor is the first
+/// cell of the footprint.
+template <class T>
+MBIRK_HD MBIRK_INLINE T left_edge(T centre, T width) noexcept { return centre + T(0.5) - width * T(0.5); }
 
-/// T of the cells floor(left edge) + {0, 1} for width <= 1; f is the fraction of the left edge.
+/// Overlaps T of the cells floor(left edge) + {0, 1} for width <= 1; f is the fractional part of the left edge.
 template <class T> struct two_overlaps { T first, second; };
 template <class T> MBIRK_HD MBIRK_INLINE two_overlaps<T> overlap_two(T f, T width) noexcept {
   T const second = max(f + (width - T(1.0)), T(0.0));
   return {width - second, second};
 }
 
-/// T of the cells floor(left edge) + {0, 1, 2} for width <= 2.
+/// Overlaps T of the cells floor(left edge) + {0, 1, 2} for width <= 2; f is the fractional part of the left edge.
 template <class T> struct three_overlaps { T first, second, third; };
 template <class T> MBIRK_HD MBIRK_INLINE three_overlaps<T> overlap_three(T f, T width) noexcept {
   T const first = min(T(1.0) - f, width), third = max(f + (width - T(2.0)), T(0.0));
   return {first, width - first - third, third};
 }
 
-/// T of the cell floor(left edge) + tap for any width.
+/// Overlap T of the cell floor(left edge) + tap for any width; f is the fractional part of the left edge.
 template <class T> MBIRK_HD MBIRK_INLINE T overlap_tap(T f, T width, T tap) noexcept {
   return max(min(tap + T(1.0), f + width) - max(tap, f), T(0.0));
 }
 
-/// Detector coordinate of what lands u away from the central ray: (u + offset) / pitch + (cells - 1)/2.
+/// Detector coordinate of a point at distance u from the central ray: (u + offset) / pitch + (cells - 1)/2.
 template <class T> MBIRK_HD MBIRK_INLINE T detector_cell(T u, double offset, double pitch, index_t cells) noexcept {
   return (u + T(offset)) * T(1.0 / pitch) + T(0.5 * static_cast<double>(cells - 1));
 }
 
-/// x of column j, and y of row i, in the object frame (origin on the rotation axis, in the centre of the grid).
+/// x of column j and y of row i in the object frame (origin on the rotation axis, in the centre of the grid).
 template <class Geometry, class T> MBIRK_HD MBIRK_INLINE T column_x(Geometry const& g, T j) noexcept {
   return T(g.delta_x) * (j - T(0.5 * static_cast<double>(g.recon_cols - 1)));
 }
@@ -70,12 +73,13 @@ template <class Geometry, class T> MBIRK_HD MBIRK_INLINE T row_y(Geometry const&
   return T(g.delta_y) * (i - T(0.5 * static_cast<double>(g.recon_rows - 1)));
 }
 
-/// The horizontal footprint of a pixel in a view: its centre and width in channels, and the chord delta_x delta_y / F that scales it. The chord is no
-/// position, so it may be of a narrower type.
+/// Horizontal footprint of a pixel in a view: centre and width in channels, and the chord delta_x delta_y / F that
+/// scales it. The chord is an amplitude, not a position, so it may have a narrower type.
 template <class T, class Chord = T> struct footprint { T centre, width; Chord chord; };
 
-/// Parallel beam: n_p = (cos x - sin y + o_c)/delta_c + (C - 1)/2, F = max(|cos| delta_x, |sin| delta_y), W = F/delta_c. (projector theory:
-/// Long, Fessler, Balter 2010, with box profiles as MBIRJAX has them)
+/// Parallel beam: n_p = (cos x - sin y + o_c)/delta_c + (C - 1)/2, F = max(|cos| delta_x, |sin| delta_y),
+/// W = F/delta_c.
+/// (Projector theory: Long, Fessler, Balter 2010; box profiles as in MBIRJAX.)
 template <class T>
 MBIRK_HD MBIRK_INLINE footprint<T> parallel_footprint(parallel_geometry const& g, T cosine, T sine, T x, T y) noexcept {
   T const extent = max(abs(cosine) * T(g.delta_x), abs(sine) * T(g.delta_y));
@@ -83,22 +87,26 @@ MBIRK_HD MBIRK_INLINE footprint<T> parallel_footprint(parallel_geometry const& g
           extent * T(1.0 / g.delta_det_channel), T(g.delta_x * g.delta_y) / extent};
 }
 
-/// Cone beam: the horizontal footprint and what the vertical one needs: g = 1/(1/M - y/D), W_r = g delta_z/delta_r.
+/// Cone-beam footprint: the horizontal footprint and the vertical scale, g = 1/(1/M - y/D) and W_r = g delta_z/delta_r.
 template <class T, class Chord = T> struct cone_footprint {
   footprint<T, Chord> channel;
   T magnification, row_width, inverse_row_width;
 };
 
-/// Keeps a number in its type.
+/// Identity conversion: keeps the type of a number.
 struct same_type {
   template <class T> MBIRK_HD MBIRK_INLINE T operator()(T value) const noexcept { return value; }
 };
 
-/// Flat detector: u = g x, cos beta = kappa = 1/sqrt(1 + (u/D)^2). Curved: u = D atan(t), t = x/(D/M - y), kappa = 1 in the width only.
-/// F = max(|cos(theta - beta)| delta_x, |sin(theta - beta)| delta_y), W_c = g F/(delta_c kappa). (Balke et al. 2018; MBIRJAX)
-/// A pixel beside or behind the source (1/M - y/D <= 0) is not seen: its chord is 0. narrow(T): in which type the chord is found.
+/// Flat detector: u = g x, cos beta = kappa = 1/sqrt(1 + (u/D)^2). Curved: u = D atan(t), t = x/(D/M - y),
+/// and kappa = 1 in the width only. F = max(|cos(theta - beta)| delta_x, |sin(theta - beta)| delta_y),
+/// W_c = g F/(delta_c kappa).
+/// (Balke et al. 2018; MBIRJAX)
+/// A pixel beside or behind the source (1/M - y/D <= 0) does not contribute: its chord is 0. The chord is computed in
+/// the type that narrow(T) returns.
 template <class T, class Narrow = same_type>
-MBIRK_HD MBIRK_INLINE auto make_cone_footprint(cone_geometry const& g, T cosine, T sine, T x, T y, Narrow const& narrow = {}) noexcept {
+MBIRK_HD MBIRK_INLINE auto make_cone_footprint(cone_geometry const& g, T cosine, T sine, T x, T y,
+                                               Narrow const& narrow = {}) noexcept {
   T const xr = cosine * x - sine * y, yr = sine * x + cosine * y;
   T const depth = T(g.inverse_magnification) - yr * T(g.inverse_detector_dist);
   auto const seen = T(1e-9) < depth;
@@ -108,9 +116,11 @@ MBIRK_HD MBIRK_INLINE auto make_cone_footprint(cone_geometry const& g, T cosine,
   T const across = max(abs(cosine + sine * t) * T(g.delta_x), abs(sine - cosine * t) * T(g.delta_y));  // F sec(beta)
   T const u = g.curved ? atan(t) * T(g.curved ? 1.0 / g.inverse_detector_dist : 0.0) : m * xr;
   T const width = m * across * T(1.0 / g.delta_det_channel);
-  auto const chord = narrow(select(seen, T(g.delta_x * g.delta_y), T(0.0))) * sqrt(narrow(squared_secant)) / narrow(across);
+  auto const chord =
+      narrow(select(seen, T(g.delta_x * g.delta_y), T(0.0))) * sqrt(narrow(squared_secant)) / narrow(across);
   return cone_footprint<T, std::remove_const_t<decltype(chord)>>{
-      {detector_cell(u, g.det_channel_offset, g.delta_det_channel, g.channels), g.curved ? width / sqrt(squared_secant) : width, chord},
+      {detector_cell(u, g.det_channel_offset, g.delta_det_channel, g.channels),
+       g.curved ? width / sqrt(squared_secant) : width, chord},
       m, m * T(g.delta_z / g.delta_det_row), near * T(g.delta_det_row / g.delta_z)};
 }
 
@@ -119,12 +129,12 @@ template <class T> MBIRK_HD MBIRK_INLINE T slice_z(cone_geometry const& g, T k, 
   return T(g.delta_z) * (k - T(0.5 * static_cast<double>(g.slices - 1))) + (T(g.recon_slice_offset) - z_shift);
 }
 
-/// Detector row of what lies z above the source plane: (magnification z + o_r)/delta_r + (R - 1)/2.
+/// Detector row of a point at height z above the source plane: (magnification z + o_r)/delta_r + (R - 1)/2.
 template <class T> MBIRK_HD MBIRK_INLINE T detector_row(cone_geometry const& g, T magnification, T z) noexcept {
   return detector_cell(magnification * z, g.det_row_offset, g.delta_det_row, g.rows);
 }
 
-/// sec^2 of the elevation of a ray, 1 + (g z/D)^2, from G = g^2 and t = (z/D)^2.
+/// Secant of the ray's elevation, sqrt(1 + g^2 t), with t = (z/D)^2.
 template <class T> MBIRK_HD MBIRK_INLINE T elevation_secant(T squared_magnification, T t) noexcept {
   return sqrt(T(1.0) + squared_magnification * t);
 }

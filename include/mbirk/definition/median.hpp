@@ -1,4 +1,4 @@
-// The 3 x 3 x 3 median filter as a short text over a machine. Obviously right, slow; the tuned kernel is tested against it.
+// 3 x 3 x 3 median filter as a template over an interpreter. Simple and slow; the tuned kernel is tested against it.
 #pragma once
 
 #include <array>
@@ -9,26 +9,27 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::definition {
 
-/// The 14th smallest of 27 values by forgetful selection: of the first 15, the least and the greatest cannot be it, so they go and the next
-/// value comes; 153 exchanges. The order of the values is lost.
+/// Median (14th smallest) of 27 values by forgetful selection: the minimum and maximum of the first 15 cannot be the
+/// median, so both are dropped and the next value is added; 153 compare-exchanges. Destroys the order of the values.
 template <class T> MBIRK_HD T middle_of_27(T (&x)[27]) {
   auto const exchange = [](T& low, T& high) {
     T const least = min(low, high), greatest = max(low, high);
-    low = least, high = greatest;
+    low = least;
+    high = greatest;
   };
   int held = 15;
   for (int next = 15; held > 1; ++next) {
     for (int k = 1; k < held; ++k) exchange(x[0], x[k]);
     for (int k = 1; k < held - 1; ++k) exchange(x[k], x[held - 1]);
     held -= 2;
-    x[0] = x[held];  // what stood before the greatest takes the place of the least
+    x[0] = x[held];  // the value before the dropped maximum replaces the minimum
     if (next < 27) x[held++] = x[next];
   }
   return x[0];
 }
 
-/// median, least and greatest of the voxels (i + a, j + b, k + c), a, b, c in {-1, 0, 1}, with the voxels of the border repeated beyond it.
-/// A NaN among them makes all three NaN.
+/// Median, minimum and maximum of the voxels (i + a, j + b, k + c), a, b, c in {-1, 0, 1}. Border voxels are replicated
+/// beyond the border. A NaN in the window makes all three NaN.
 template <class M, class Image, class Output>
 void median_filter3d(M& m, Image image, std::array<index_t, 3> shape, Output median, Output minimum, Output maximum) {
   using T = typename M::real;
@@ -38,7 +39,10 @@ void median_filter3d(M& m, Image image, std::array<index_t, 3> shape, Output med
     auto ordered = least >= least;
     for (int n = 0; n < 27; ++n) {
       T const x = image.clamped(i + I(n / 9 - 1), j + I(n / 3 % 3 - 1), k + I(n % 3 - 1));
-      window[n] = x, least = min(least, x), greatest = max(greatest, x), sum = sum + x;
+      window[n] = x;
+      least = min(least, x);
+      greatest = max(greatest, x);
+      sum = sum + x;
       ordered = ordered & (x >= x);
     }
     m.store(median, select(ordered, middle_of_27(window), sum), i, j, k);

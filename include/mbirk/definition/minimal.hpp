@@ -1,5 +1,5 @@
-// The least arithmetic that the definitions ask for: two flops per nonzero weight, nothing for the weights themselves.
-// The price of a kernel's structure is its counted flops over these.
+// Minimum arithmetic of the definitions: two flops per nonzero weight, none for computing the weights.
+// The overhead of a kernel is its counted flops divided by this minimum.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,17 @@
 
 namespace mbirk::definition {
 
-/// Which sum over weights an operation is.
+/// Sum over weights that an operation computes.
 enum class weight_use { projection, unweighted_hessian };
 
 namespace detail {
 
-/// Column and row of pixel p, as the formulas take them.
+/// Position (x, y) of pixel p, in the units of the voxel pitch.
 template <class Geometry> std::pair<double, double> place(Geometry const& g, std::int32_t p) {
   return {column_x(g, static_cast<double>(p % g.recon_cols)), row_y(g, static_cast<double>(p / g.recon_cols))};
 }
 
-/// Detector cells in [0, cells) that the interval [edge, edge + width) overlaps.
+/// Number of detector cells in [0, cells) that the interval [edge, edge + width) overlaps.
 inline std::uint64_t cells_hit(double edge, double width, double cells) {
   double const low = std::max(std::floor(edge), 0.0), high = std::min(std::ceil(edge + width), cells);
   return high > low ? static_cast<std::uint64_t>(high - low) : 0;
@@ -31,7 +31,7 @@ inline std::uint64_t cells_hit(double edge, double width, double cells) {
 
 }  // namespace detail
 
-/// Parallel beam: 2 taps S per view and pixel; with unit weights 2 taps, because all slices share them.
+/// Parallel beam: 2 taps S per view and pixel; 2 taps for the unweighted Hessian, because all slices share them.
 inline std::uint64_t minimal_flops(parallel_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
   auto const& g = s.geometry();
   std::uint64_t taps = 0;
@@ -44,19 +44,22 @@ inline std::uint64_t minimal_flops(parallel_scan const& s, std::span<std::int32_
   return 2 * taps * (use == weight_use::projection ? static_cast<std::uint64_t>(g.slices) : 1);
 }
 
-/// Cone beam, rows and channels one after the other: 2 (channel taps x rows touched + row taps of all slices) per view and pixel; with unit
-/// weights 2 (channel taps + row taps + slices seen). Slices tile the column, so its row taps are the slices seen plus the row borders inside;
-/// a row border exactly on a slice border (the pixel on the axis, in special geometries) counts one tap too many.
+/// Cone beam with separable resampling: 2 (channel taps x rows touched + row taps of all slices) per view and pixel;
+/// for the unweighted Hessian 2 (channel taps + row taps + slices seen). Slices tile the voxel column, so its row taps
+/// are the slices seen plus the row borders inside; a row border exactly on a slice border (the pixel on the axis, in
+/// special geometries) counts one tap too many.
 inline std::uint64_t minimal_flops(cone_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
   auto const& g = s.geometry();
-  double const rows = static_cast<double>(g.rows), slices = static_cast<double>(g.slices), channels = static_cast<double>(g.channels);
+  double const rows = static_cast<double>(g.rows), slices = static_cast<double>(g.slices),
+      channels = static_cast<double>(g.channels);
   std::uint64_t total = 0;
   for (auto const& at : s.positions())
     for (auto const p : pixels) {
       auto const [x, y] = detail::place(g, p);
       auto const f = make_cone_footprint(g, at.cosine, at.sine, x, y);
-      if (f.channel.chord == 0) continue;  // not seen by the source
-      auto const channel_taps = detail::cells_hit(left_edge(f.channel.centre, f.channel.width), f.channel.width, channels);
+      if (f.channel.chord == 0) continue;  // beside or behind the source
+      auto const channel_taps =
+          detail::cells_hit(left_edge(f.channel.centre, f.channel.width), f.channel.width, channels);
       double const edge = left_edge(detector_row(g, f.magnification, slice_z(g, 0.0, at.z_shift)), f.row_width);
       double const low = std::max(edge, 0.0), high = std::min(edge + f.row_width * slices, rows);
       if (channel_taps == 0 || !(high > low)) continue;

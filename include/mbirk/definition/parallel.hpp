@@ -1,5 +1,5 @@
-// The parallel-beam operators as short texts over a machine. Obviously right, slow; the tuned kernels are tested against them.
-// Shapes: sinogram (views, rows, channels), cylinders (pixels, slices); pixels lists p = i * cols + j.
+// Parallel-beam operators as templates over an interpreter. Simple and slow; the tuned kernels are tested against them.
+// Shapes: sinogram (views, rows, channels), voxel columns (pixels, slices); pixels lists p = i * cols + j.
 #pragma once
 
 #include "mbirk/definition/interpreter.hpp"
@@ -7,15 +7,18 @@
 
 namespace mbirk::definition {
 
-/// Taps that cover any footprint of this geometry: W <= max(delta_x, delta_y) / delta_c.
-inline index_t parallel_taps(parallel_geometry const& g) { return tap_count(std::max(g.delta_x, g.delta_y) / g.delta_det_channel); }
-
-/// The footprint of pixel q at angle theta.
-template <class T, class I> footprint<T> parallel_footprint_at(parallel_geometry const& g, T theta, I q) {
-  return parallel_footprint(g, cos(theta), sin(theta), column_x(g, as<T>(q % I(g.recon_cols))), row_y(g, as<T>(q / I(g.recon_cols))));
+/// Upper bound on the taps of any footprint of this geometry: W <= max(delta_x, delta_y) / delta_c.
+inline index_t parallel_taps(parallel_geometry const& g) {
+  return tap_count(std::max(g.delta_x, g.delta_y) / g.delta_det_channel);
 }
 
-/// y[v, m, n] += a(v, n; p) x[p, m] over the listed pixels; y must be zero before.
+/// Footprint of pixel q at angle theta.
+template <class T, class I> footprint<T> parallel_footprint_at(parallel_geometry const& g, T theta, I q) {
+  return parallel_footprint(g, cos(theta), sin(theta), column_x(g, as<T>(q % I(g.recon_cols))),
+                            row_y(g, as<T>(q / I(g.recon_cols))));
+}
+
+/// y[v, m, n] += a(v, n; p) x[p, m] over the listed pixels; y must be zero on entry.
 template <class M, class Cylinders, class Pixels, class Sinogram>
 void parallel_forward(M& m, parallel_scan const& s, Cylinders x, Pixels pixels, index_t count, Sinogram y) {
   using T = typename M::real;
@@ -34,7 +37,8 @@ void parallel_forward(M& m, parallel_scan const& s, Cylinders x, Pixels pixels, 
 
 /// x[p, m] = sum over v, n of a(v, n; p)^power y[v, m, n].
 template <class M, class Sinogram, class Pixels, class Cylinders>
-void parallel_back(M& m, parallel_scan const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power, Cylinders x) {
+void parallel_back(M& m, parallel_scan const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power,
+                   Cylinders x) {
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();

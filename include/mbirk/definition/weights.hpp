@@ -1,4 +1,4 @@
-// Statistical weights of sinogram samples: the formulas, and gen_weights as a short text over a machine.
+// Statistical weights of sinogram samples: formulas, and gen_weights as a template over an interpreter.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace mbirk::definition {
 
 using std::exp;
 
-/// exp(scale y): with scale -1 the photons that arrive, with -1/2 their root.
+/// exp(scale y): the transmitted photon fraction for scale = -1, its square root for scale = -1/2.
 template <class T> MBIRK_HD MBIRK_INLINE T transmission_weight(T y, T scale) noexcept { return exp(y * scale); }
 /// 1 / (|y| + 0.1).
 template <class T> MBIRK_HD MBIRK_INLINE T emission_weight(T y) noexcept { return T(1.0) / (abs(y) + T(0.1)); }

@@ -7,11 +7,12 @@
 
 namespace mbirk {
 
-/// Parameters with MBIRJAX's names and defaults. Lengths in one arbitrary unit, angles in radians. An empty optional is sized automatically.
+/// Parameters with the names and defaults of MBIRJAX. Lengths in one arbitrary unit, angles in radians. Empty optionals
+/// are sized automatically.
 struct cone_parameters {
   std::array<index_t, 3> sinogram_shape{};  ///< (views, rows, channels)
   std::vector<float> angles;                ///< one per view
-  double source_detector_dist = 0;          ///< may be infinite (flat detector only): then a parallel beam with rows
+  double source_detector_dist = 0;          ///< may be infinite (flat detector only): parallel beam with rows
   double source_iso_dist = 0;
   std::vector<float> helical_z_shifts = {};    ///< one per view, or empty for a circular scan
   bool use_curved_detector = false;         ///< cylinder of radius source_detector_dist around the source
@@ -21,11 +22,11 @@ struct cone_parameters {
   double voxel_row_aspect = 1, voxel_slice_aspect = 1;
   std::optional<std::array<index_t, 3>> recon_shape = {};  ///< (rows, cols, slices)
   std::optional<double> recon_slice_offset = {};
-  std::vector<double> axial_pad_fraction = {0.0};     ///< one number, or (low slices, high slices); automatic sizing only
+  std::vector<double> axial_pad_fraction = {0.0};  ///< one number, or (low slices, high slices); automatic sizing only
   mask_setting use_ror_mask = true;
 };
 
-/// What the projector needs, trivially copyable, valid once made by make_geometry.
+/// Projector geometry: trivially copyable; make_geometry validates it.
 struct cone_geometry {
   static constexpr char const* name = "cone";
   using parameters = cone_parameters;
@@ -48,12 +49,16 @@ inline double magnification(cone_parameters const& p) {
 
 inline void require_pads(std::vector<double> const& fractions) {
   require(fractions.size() == 1 || fractions.size() == 2,
-          [&] { return "axial_pad_fraction has " + std::to_string(fractions.size()) + " values, expected one or two"; });
+          [&] {
+            return "axial_pad_fraction has " + std::to_string(fractions.size()) + " values, expected one or two";
+          });
   for (auto const f : fractions)
-    require(f >= 0 && std::isfinite(f), [&] { return "axial_pad_fraction is " + number_text(f) + ", expected numbers >= 0"; });
+    require(f >= 0 && std::isfinite(f), [&] {
+      return "axial_pad_fraction is " + number_text(f) + ", expected numbers >= 0";
+    });
 }
 
-/// Half the width of the region that automatic sizing must cover: of the ellipse when the mask is on, else of the whole grid.
+/// Half the width of the region that automatic sizing must cover: the ellipse if the mask is on, else the whole grid.
 inline double support_radius(mask_setting const& mask, double height, double width) {
   auto const* flag = std::get_if<bool>(&mask);
   return flag && *flag ? std::max(height, width) / 2 : std::hypot(height / 2, width / 2);
@@ -61,10 +66,11 @@ inline double support_radius(mask_setting const& mask, double height, double wid
 
 }  // namespace detail
 
-/// delta = delta_det_channel / M; rows, cols = rint of the detector width mapped to the axis; slices cover the detector height mapped to the
-/// axis plus the travel of the helix (and axial_pad_fraction of what the cone sees beyond); the offset is the middle of the helix. Quotients
-/// are rounded to float32 before the integer rounding, as in MBIRJAX.
-/// @throws parameter_error when axial_pad_fraction is neither one number nor two, or negative.
+/// delta = delta_det_channel / M; rows, cols = rint of the detector width mapped to the axis; slices cover the detector
+/// height mapped to the axis plus the travel of the helix, plus axial_pad_fraction of the region that the cone covers
+/// beyond; the offset is the middle of the helix. Quotients are rounded to float32 before the integer rounding, as in
+/// MBIRJAX.
+/// @throws parameter_error if axial_pad_fraction is not one or two numbers, or is negative.
 inline automatic_size auto_size(cone_parameters const& p) {
   detail::require_pads(p.axial_pad_fraction);
   double const m = detail::magnification(p), delta = p.delta_det_channel / m;
@@ -78,7 +84,8 @@ inline automatic_size auto_size(cone_parameters const& p) {
   float lowest = 0, highest = 0;
   if (!p.helical_z_shifts.empty()) {
     auto const [lo, hi] = std::minmax_element(p.helical_z_shifts.begin(), p.helical_z_shifts.end());
-    lowest = *lo, highest = *hi;
+    lowest = *lo;
+    highest = *hi;
   }
   double const height = rows * (p.delta_det_row / m);
   float const extent = static_cast<float>(height) + (highest - lowest);
@@ -103,14 +110,17 @@ inline automatic_size auto_size(cone_parameters const& p) {
   return size;
 }
 
-/// @throws parameter_error naming the parameter, its value and what was expected.
+/// @throws parameter_error with the name of the parameter, its value and the expected value.
 inline cone_geometry make_geometry(cone_parameters const& p) {
   detail::require_common(p);
   require(p.source_detector_dist > 0, [&] {
-    return "source_detector_dist is " + detail::number_text(p.source_detector_dist) + ", expected a positive number or infinity";
+    return "source_detector_dist is " + detail::number_text(p.source_detector_dist) +
+           ", expected a positive number or infinity";
   });
   bool const infinite = std::isinf(p.source_detector_dist);
-  require(!(infinite && p.use_curved_detector), [] { return "use_curved_detector is true, expected false when source_detector_dist is infinite"; });
+  require(!(infinite && p.use_curved_detector), [] {
+    return "use_curved_detector is true, expected false when source_detector_dist is infinite";
+  });
   if (!infinite) detail::require_positive(p.source_iso_dist, "source_iso_dist");
   require(p.helical_z_shifts.empty() || p.helical_z_shifts.size() == p.angles.size(), [&] {
     return "helical_z_shifts has " + std::to_string(p.helical_z_shifts.size()) + " values, expected one per angle = " +
@@ -123,11 +133,12 @@ inline cone_geometry make_geometry(cone_parameters const& p) {
   double const delta = p.delta_voxel.value_or(automatic.delta_voxel), delta_y = p.voxel_row_aspect * delta;
   auto const recon = p.recon_shape.value_or(automatic.recon_shape);
   detail::require_addressable(p.sinogram_shape, recon);
-  // MBIRJAX does not check and projects to zero. Corners of the grid may still lie beside the source: such pixels are not seen.
+  // MBIRJAX does not check this and projects to zero. Corners of the grid may still lie beside the source; those pixels
+  // do not contribute.
   double const half = std::max(static_cast<double>(recon[1]) * delta, static_cast<double>(recon[0]) * delta_y) / 2;
   require(infinite || p.source_iso_dist > half, [&] {
-    return "source_iso_dist is " + detail::number_text(p.source_iso_dist) + ", expected more than half the width of the reconstruction = " +
-           detail::number_text(half);
+    return "source_iso_dist is " + detail::number_text(p.source_iso_dist) +
+           ", expected more than half the width of the reconstruction = " + detail::number_text(half);
   });
   return {.views = p.sinogram_shape[0], .rows = p.sinogram_shape[1], .channels = p.sinogram_shape[2],
           .recon_rows = recon[0], .recon_cols = recon[1], .slices = recon[2],

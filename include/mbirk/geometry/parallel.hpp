@@ -1,4 +1,4 @@
-// Parallel beam: parameters (what a user gives), geometry (what kernels get), automatic sizing.
+// Parallel beam: parameters (user input), geometry (kernel input), automatic sizing.
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@
 
 namespace mbirk {
 
-/// Parameters with MBIRJAX's names and defaults. Lengths in one arbitrary unit, angles in radians. An empty optional is sized automatically.
+/// Parameters with the names and defaults of MBIRJAX. Lengths in one arbitrary unit, angles in radians. Empty optionals
+/// are sized automatically.
 struct parallel_parameters {
   std::array<index_t, 3> sinogram_shape{};  ///< (views, rows, channels)
   std::vector<float> angles;                ///< one per view
@@ -22,7 +23,7 @@ struct parallel_parameters {
   mask_setting use_ror_mask = true;
 };
 
-/// What the projector needs, trivially copyable, valid once made by make_geometry.
+/// Projector geometry: trivially copyable; make_geometry validates it.
 struct parallel_geometry {
   static constexpr char const* name = "parallel";
   using parameters = parallel_parameters;
@@ -33,7 +34,7 @@ struct parallel_geometry {
   double delta_x, delta_y;                   // column pitch, row pitch
 };
 
-/// Size of the reconstruction that the detector sees.
+/// Size of the reconstruction that the detector covers.
 struct automatic_size {
   double delta_voxel = 0;
   std::array<index_t, 3> recon_shape{};
@@ -42,24 +43,31 @@ struct automatic_size {
 
 namespace detail {
 
-/// A count from a whole number; what no memory could hold (or is no number) becomes 2^40, which the checks of size refuse.
-inline index_t to_count(double x) { return x >= 0 && x < 0x1p40 ? static_cast<index_t>(x) : x < 0 ? 0 : index_t{1} << 40; }
+/// Converts a whole number to a count. NaN and values beyond any memory become 2^40, which the size checks reject.
+inline index_t to_count(double x) {
+  return x >= 0 && x < 0x1p40 ? static_cast<index_t>(x) : x < 0 ? 0 : index_t{1} << 40;
+}
 inline index_t ceil_f32(double x) { return to_count(std::ceil(static_cast<float>(x))); }
 inline index_t rint_f32(double x) { return to_count(std::nearbyint(static_cast<float>(x))); }
 
 inline void require_positive(double x, char const* name) {
-  require(x > 0 && std::isfinite(x), [&] { return std::string(name) + " is " + number_text(x) + ", expected a positive number"; });
+  require(x > 0 && std::isfinite(x), [&] {
+    return std::string(name) + " is " + number_text(x) + ", expected a positive number";
+  });
 }
 inline void require_finite(double x, char const* name) {
   require(std::isfinite(x), [&] { return std::string(name) + " is " + number_text(x) + ", expected a finite number"; });
 }
 
-/// The checks that both geometries share.
+/// Checks shared by both geometries.
 template <class Parameters> void require_common(Parameters const& p) {
   for (auto const n : p.sinogram_shape)
-    require(n >= 0, [&] { return "sinogram_shape is " + shape_text(p.sinogram_shape) + ", expected three sizes >= 0"; });
+    require(n >= 0, [&] {
+      return "sinogram_shape is " + shape_text(p.sinogram_shape) + ", expected three sizes >= 0";
+    });
   require(static_cast<index_t>(p.angles.size()) == p.sinogram_shape[0], [&] {
-    return "angles has " + std::to_string(p.angles.size()) + " values, expected one per view = " + std::to_string(p.sinogram_shape[0]);
+    return "angles has " + std::to_string(p.angles.size()) + " values, expected one per view = " +
+           std::to_string(p.sinogram_shape[0]);
   });
   for (auto const a : p.angles) require_finite(a, "angles: a value");
   require_positive(p.delta_det_channel, "delta_det_channel");
@@ -74,10 +82,11 @@ template <class Parameters> void require_common(Parameters const& p) {
       require(n >= 0, [&] { return "recon_shape is " + shape_text(*p.recon_shape) + ", expected three sizes >= 0"; });
 }
 
-/// Pixel indices are 32 bits, detector and slice counts enter 32-bit vector arithmetic.
+/// Pixel indices are 32 bits; detector and slice counts are used in 32-bit vector arithmetic.
 inline void require_addressable(std::array<index_t, 3> const& sinogram, std::array<index_t, 3> const& recon) {
   constexpr index_t limit = index_t{1} << 30;
-  require(recon[0] < limit && recon[1] < limit && recon[0] * recon[1] <= limit && recon[2] <= limit && sinogram[1] <= limit &&
+  require(recon[0] < limit && recon[1] < limit && recon[0] * recon[1] <= limit && recon[2] <= limit &&
+          sinogram[1] <= limit &&
               sinogram[2] <= limit, [&] {
     return "sinogram " + shape_text(sinogram) + " and recon " + shape_text(recon) +
            ": pixels, slices, detector rows and channels must each be at most 2^30";
@@ -86,8 +95,8 @@ inline void require_addressable(std::array<index_t, 3> const& sinogram, std::arr
 
 }  // namespace detail
 
-/// delta = delta_det_channel; rows = ceil(C delta_c / (a_r delta)), cols = C, slices = rint(R delta_r / delta); the quotients are rounded to
-/// float32 first, as MBIRJAX does, so that 13.000000000000002 is 13.
+/// delta = delta_det_channel; rows = ceil(C delta_c / (a_r delta)), cols = C, slices = rint(R delta_r / delta). The
+/// quotients are rounded to float32 first, as in MBIRJAX, so that 13.000000000000002 is 13.
 inline automatic_size auto_size(parallel_parameters const& p) {
   double const delta = p.delta_det_channel, channels = static_cast<double>(p.sinogram_shape[2]);
   return {delta,
@@ -97,7 +106,7 @@ inline automatic_size auto_size(parallel_parameters const& p) {
           0};
 }
 
-/// @throws parameter_error naming the parameter, its value and what was expected.
+/// @throws parameter_error with the name of the parameter, its value and the expected value.
 inline parallel_geometry make_geometry(parallel_parameters const& p) {
   detail::require_common(p);
   require(p.voxel_slice_aspect == 1, [&] {
@@ -108,7 +117,8 @@ inline parallel_geometry make_geometry(parallel_parameters const& p) {
   auto const recon = p.recon_shape.value_or(automatic.recon_shape);
   require(recon[2] == p.sinogram_shape[1], [&] {
     return "recon_shape " + detail::shape_text(recon) + " has " + std::to_string(recon[2]) +
-           " slices, expected the number of detector rows = " + std::to_string(p.sinogram_shape[1]) + " in parallel beam";
+           " slices, expected the number of detector rows = " + std::to_string(p.sinogram_shape[1]) +
+               " in parallel beam";
   });
   detail::require_addressable(p.sinogram_shape, recon);
   return {.views = p.sinogram_shape[0], .rows = p.sinogram_shape[1], .channels = p.sinogram_shape[2],

@@ -1,4 +1,4 @@
-// Packs at the end of a line, where only the first n lanes are elements.
+// Partial packs at the end of a row, where only the first n lanes hold elements.
 #pragma once
 
 #include "mbirk/core/index.hpp"
@@ -7,8 +7,9 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Elements of the pack that begins at element k of a line.
-template <class B> MBIRK_INLINE index_t valid_lanes(index_t k, index_t length) { return length - k < B::lanes ? length - k : B::lanes; }
+/// Number of valid lanes in the pack that starts at element k of a row.
+template <class B>
+MBIRK_INLINE index_t valid_lanes(index_t k, index_t length) { return length - k < B::lanes ? length - k : B::lanes; }
 
 template <class B, class Cursor> MBIRK_INLINE typename B::pack load_lanes(Cursor at, index_t n) {
   return n == B::lanes ? B::load(at) : B::load_partial(at, static_cast<int>(n));
@@ -17,27 +18,34 @@ template <class B, class Cursor> MBIRK_INLINE void store_lanes(Cursor at, typena
   if (n == B::lanes) B::store(at, x);
   else B::store_partial(at, x, static_cast<int>(n));
 }
-/// x in the first n lanes (all of them for n beyond), 0 in those that are no elements and may not be summed. They must be finite.
-template <class B> MBIRK_INLINE typename B::pack masked(typename B::pack x, index_t n) { return n >= B::lanes ? x : x * B::first_lanes(n); }
-/// x in the first n lanes, `other` in those that are no elements.
+/// x in the first n lanes, 0 in the invalid lanes, which must not enter a sum but must be finite (they are multiplied
+/// by 0). n may exceed the number of lanes.
+template <class B>
+MBIRK_INLINE typename B::pack masked(typename B::pack x, index_t n) {
+  return n >= B::lanes ? x : x * B::first_lanes(n);
+}
+/// x in the first n lanes, `other` in the invalid lanes.
 template <class B> MBIRK_INLINE typename B::pack masked(typename B::pack x, typename B::pack other, index_t n) {
   return n == B::lanes ? x : select(B::constant(0) < B::first_lanes(n), x, other);
 }
 
-/// A pack from back to front.
+/// Pack with the order of its lanes reversed.
 template <class B> MBIRK_INLINE typename B::pack reversed(typename B::pack x) {
   return lookup(x, B::iota() * B::broadcast(std::int32_t{-1}) + B::broadcast(std::int32_t{B::lanes - 1}));
 }
 
-/// `length` elements of a line, then zeros up to `width`, a multiple of the lanes.
-template <class B, class From, class To> MBIRK_INLINE void copy_padded(From from, index_t length, To to, index_t width) {
+/// Copies `length` elements of a row and pads with zeros up to `width`, a multiple of the lanes.
+template <class B, class From, class To>
+MBIRK_INLINE void copy_padded(From from, index_t length, To to, index_t width) {
   for (index_t k = 0; k < width; k += B::lanes) {
     index_t const left = length - k;
-    B::store(to + k, left >= B::lanes ? B::load(from + k) : left > 0 ? B::load_partial(from + k, static_cast<int>(left)) : B::constant(0));
+    B::store(to + k, left >= B::lanes ? B::load(from + k)
+                     : left > 0       ? B::load_partial(from + k, static_cast<int>(left))
+                                      : B::constant(0));
   }
 }
 
-/// `length` elements of a line that is padded to whole packs.
+/// Copies `length` elements from a row that is padded to whole packs.
 template <class B, class From, class To> MBIRK_INLINE void copy_unpadded(From from, To to, index_t length) {
   for (index_t k = 0; k < length; k += B::lanes) store_lanes<B>(to + k, B::load(from + k), valid_lanes<B>(k, length));
 }

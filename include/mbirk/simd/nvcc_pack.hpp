@@ -1,5 +1,6 @@
-// The native backend as the device's half of nvcc reads it: names without bodies. That half goes through host code too, and then drops it; but it
-// refuses vector types in functions that are for both sides, as the kernels are. The host's half reads pack.hpp. Nothing here is ever called.
+// Declarations of the native backend for the device pass of nvcc. That pass also parses host code, which it then drops,
+// but rejects vector types in __host__ __device__ functions such as the kernels. The host pass includes pack.hpp
+// instead. Nothing here is ever called.
 #pragma once
 
 #if defined(__CUDA_ARCH__)
@@ -12,7 +13,7 @@ namespace mbirk::simd {
 
 struct scalar_work;
 
-/// A pack of any kind.
+/// Stand-in for packs of any element type.
 template <class T, int L> struct named_pack {
   struct condition {
     bool v[L];
@@ -28,7 +29,8 @@ template <class T, int L> named_pack<T, L> operator*(named_pack<T, L>, named_pac
 template <class T, int L> named_pack<T, L> operator/(named_pack<T, L>, named_pack<T, L>);
 template <class T, int L> typename named_pack<T, L>::condition operator<(named_pack<T, L>, named_pack<T, L>);
 template <class T, int L> typename named_pack<T, L>::condition is_nan(named_pack<T, L>);
-template <class T, int L> named_pack<T, L> select(typename named_pack<T, L>::condition, named_pack<T, L>, named_pack<T, L>);
+template <class T, int L>
+named_pack<T, L> select(typename named_pack<T, L>::condition, named_pack<T, L>, named_pack<T, L>);
 template <class T, int L> named_pack<T, L> fma(named_pack<T, L>, named_pack<T, L>, named_pack<T, L>);
 template <class T, int L> named_pack<T, L> fnma(named_pack<T, L>, named_pack<T, L>, named_pack<T, L>);
 template <class T, int L> named_pack<T, L> max(named_pack<T, L>, named_pack<T, L>);

@@ -1,5 +1,6 @@
-// The vocabulary of the tuned kernels: floats, ints and doubles of `lanes` elements, and the native backend that runs them.
-// A kernel names only its backend B, so a counting backend runs the same text (counting_pack.hpp) and a model runs it without data.
+// Interface of the tuned kernels: packs of `lanes` floats, ints and doubles, and the native backend that executes them.
+// Kernels depend only on their backend B, so a counting backend (counting_pack.hpp) runs the same code, and the cost
+// model runs it without data.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,12 @@
 
 namespace mbirk::simd {
 
-/// Scalar operations that a kernel does outside of packs, as it declares them.
+/// Scalar operations outside of packs, as declared by a kernel.
 struct scalar_work { index_t add = 0, mul = 0, compare = 0, convert = 0, integer = 0; };
 
 MBIRK_KERNELS_BEGIN
-/// atan by two halvings of the angle, atan t = 2 atan(t / (1 + sqrt(1 + t^2))), and the series to t^19: below 1e-10 for every t,
-/// far less within a fan beam. Written over + - * / sqrt so that counting counts it.
+/// atan by two halvings of the angle, atan t = 2 atan(t / (1 + sqrt(1 + t^2))), and the series to t^19: error below
+/// 1e-10 for every t, much lower within a fan beam. Uses only + - * / sqrt, so that counting backends count it.
 template <class T> MBIRK_INLINE T atan_by_halving(T t) {
   auto const halve = [](T x) MBIRK_FLAT { return x / (T(1.0) + sqrt(fma(x, x, T(1.0)))); };
   T const x = halve(halve(t)), square = x * x;
@@ -26,7 +27,7 @@ template <class T> MBIRK_INLINE T atan_by_halving(T t) {
 }
 MBIRK_KERNELS_END
 
-#if !defined(__CUDA_ARCH__)  // else pack_names.hpp
+#if !defined(__CUDA_ARCH__)  // the device pass uses nvcc_pack.hpp
 
 template <int L> struct ints {
   vector<std::int32_t, L> v;
@@ -35,7 +36,7 @@ template <int L> struct ints {
   MBIRK_INLINE explicit ints(std::int32_t x) : v(x - vector<std::int32_t, L>{}) {}
 
   friend MBIRK_HOST_INLINE ints operator+(ints a, ints b) {
-    using U = vector<std::uint32_t, L>;  // wraps: fixed-point words are unsigned
+    using U = vector<std::uint32_t, L>;  // wraps around: fixed-point words are unsigned
     return ints(vector<std::int32_t, L>(U(a.v) + U(b.v)));
   }
   friend MBIRK_HOST_INLINE ints operator*(ints a, ints b) {
@@ -58,7 +59,8 @@ template <int L> struct floats {
   vector<float, L> v;
   floats() = default;
   MBIRK_INLINE explicit floats(vector<float, L> x) : v(x) {}
-  MBIRK_INLINE explicit floats(double constant) : v(static_cast<float>(constant) - vector<float, L>{}) {}  // not {} + x: -0 must survive
+  // constant - {}, not {} + constant, which would turn -0 into +0.
+  MBIRK_INLINE explicit floats(double constant) : v(static_cast<float>(constant) - vector<float, L>{}) {}
 
   friend MBIRK_HOST_INLINE floats operator+(floats a, floats b) { return floats(a.v + b.v); }
   friend MBIRK_HOST_INLINE floats operator-(floats a, floats b) { return floats(a.v - b.v); }
@@ -74,14 +76,16 @@ template <int L> struct floats {
   friend MBIRK_HOST_INLINE floats abs(floats a) { return floats(detail::absolute(a.v)); }
   friend MBIRK_HOST_INLINE floats exp(floats a) { return floats(detail::exp<L>(a.v)); }
   friend MBIRK_HOST_INLINE floats exp2(floats a) { return floats(detail::exp2<L>(a.v)); }
-  friend MBIRK_HOST_INLINE floats log2(floats a) { return floats(detail::log2<L>(a.v)); }  ///< of positive normal numbers
+  friend MBIRK_HOST_INLINE floats log2(floats a) { return floats(detail::log2<L>(a.v)); }  ///< for positive normal a
   friend MBIRK_HOST_INLINE mask<L> is_nan(floats a) { return {a.v != a.v}; }
   friend MBIRK_HOST_INLINE floats select(mask<L> c, floats a, floats b) { return floats(c.v ? a.v : b.v); }
   friend MBIRK_HOST_INLINE floats lookup(floats a, ints<L> index) { return floats(detail::lookup(a.v, index.v)); }
-  friend MBIRK_HOST_INLINE floats lookup2(floats a, floats b, ints<L> index) { return floats(detail::lookup2(a.v, b.v, index.v)); }
+  friend MBIRK_HOST_INLINE floats lookup2(floats a, floats b, ints<L> index) {
+    return floats(detail::lookup2(a.v, b.v, index.v));
+  }
 };
 
-/// Doubles come as two half packs, so that a pack of coordinates matches a pack of pixels.
+/// L doubles as two half packs, so that a pack of coordinates matches a pack of pixels.
 template <int L> struct doubles {
   static constexpr int half = L / 2;
   using V = vector<double, half>;
@@ -94,28 +98,38 @@ template <int L> struct doubles {
   friend MBIRK_HOST_INLINE doubles operator-(doubles a, doubles b) { return {a.lo - b.lo, a.hi - b.hi}; }
   friend MBIRK_HOST_INLINE doubles operator*(doubles a, doubles b) { return {a.lo * b.lo, a.hi * b.hi}; }
   friend MBIRK_HOST_INLINE doubles operator/(doubles a, doubles b) { return {a.lo / b.lo, a.hi / b.hi}; }
-  friend MBIRK_HOST_INLINE doubles fma(doubles a, doubles b, doubles c) { return {detail::fma(a.lo, b.lo, c.lo), detail::fma(a.hi, b.hi, c.hi)}; }
-  friend MBIRK_HOST_INLINE doubles max(doubles a, doubles b) { return {detail::max(a.lo, b.lo), detail::max(a.hi, b.hi)}; }
-  friend MBIRK_HOST_INLINE doubles min(doubles a, doubles b) { return {detail::min(a.lo, b.lo), detail::min(a.hi, b.hi)}; }
+  friend MBIRK_HOST_INLINE doubles fma(doubles a, doubles b, doubles c) {
+    return {detail::fma(a.lo, b.lo, c.lo), detail::fma(a.hi, b.hi, c.hi)};
+  }
+  friend MBIRK_HOST_INLINE doubles max(doubles a, doubles b) {
+    return {detail::max(a.lo, b.lo), detail::max(a.hi, b.hi)};
+  }
+  friend MBIRK_HOST_INLINE doubles min(doubles a, doubles b) {
+    return {detail::min(a.lo, b.lo), detail::min(a.hi, b.hi)};
+  }
   friend MBIRK_HOST_INLINE doubles sqrt(doubles a) { return {detail::sqrt(a.lo), detail::sqrt(a.hi)}; }
   friend MBIRK_HOST_INLINE doubles floor(doubles a) { return {detail::floor(a.lo), detail::floor(a.hi)}; }
   friend MBIRK_HOST_INLINE doubles abs(doubles a) { return {detail::max(a.lo, -a.lo), detail::max(a.hi, -a.hi)}; }
 
   struct condition { vector<std::int64_t, half> lo, hi; };
   friend MBIRK_HOST_INLINE condition operator<(doubles a, doubles b) { return {a.lo < b.lo, a.hi < b.hi}; }
-  friend MBIRK_HOST_INLINE doubles select(condition c, doubles a, doubles b) { return {c.lo ? a.lo : b.lo, c.hi ? a.hi : b.hi}; }
+  friend MBIRK_HOST_INLINE doubles select(condition c, doubles a, doubles b) {
+    return {c.lo ? a.lo : b.lo, c.hi ? a.hi : b.hi};
+  }
 };
 
 namespace detail {
 
-/// Two halves as one vector, in registers: a load of what two stores have just written waits for both.
+/// Concatenates two halves in registers: a load of a vector just written by two stores would wait for both.
 template <class T, int Half> MBIRK_HOST_INLINE vector<T, 2 * Half> join(vector<T, Half> lo, vector<T, Half> hi) {
   using whole = vector<T, 2 * Half>;
 #if defined(__AVX512F__)
-  if constexpr (sizeof(whole) == 64) return whole(_mm512_maskz_insertf64x4(__mmask8(-1), _mm512_castpd256_pd512(__m256d(lo)), __m256d(hi), 1));
+  if constexpr (sizeof(whole) == 64)
+    return whole(_mm512_maskz_insertf64x4(__mmask8(-1), _mm512_castpd256_pd512(__m256d(lo)), __m256d(hi), 1));
 #endif
 #if defined(__AVX__)
-  if constexpr (sizeof(whole) == 32) return whole(_mm256_insertf128_pd(_mm256_castpd128_pd256(__m128d(lo)), __m128d(hi), 1));
+  if constexpr (sizeof(whole) == 32)
+    return whole(_mm256_insertf128_pd(_mm256_castpd128_pd256(__m128d(lo)), __m128d(hi), 1));
 #endif
   whole joined;
   std::memcpy(&joined, &lo, sizeof lo);
@@ -123,16 +137,17 @@ template <class T, int Half> MBIRK_HOST_INLINE vector<T, 2 * Half> join(vector<T
   return joined;
 }
 
-/// Doubles to T (truncating for integers), and back.
+/// Conversions from doubles to T (truncating for integers) and back.
 template <class To, int L> MBIRK_HOST_INLINE vector<To, L> narrow(doubles<L> a) {
-  return join<To, L / 2>(__builtin_convertvector(a.lo, vector<To, L / 2>), __builtin_convertvector(a.hi, vector<To, L / 2>));
+  return join<To, L / 2>(__builtin_convertvector(a.lo, vector<To, L / 2>),
+                         __builtin_convertvector(a.hi, vector<To, L / 2>));
 }
 template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> a) {
 #if defined(__AVX512F__)
-  constexpr auto all = __mmask8(-1);  // the functions without a mask make g++ 12 warn of something uninitialised
+  constexpr auto all = __mmask8(-1);  // g++ 12 warns about uninitialised variables in the unmasked functions
   if constexpr (std::is_same_v<vector<From, L>, vector<std::int32_t, 16>>) {
     auto const half = [&](auto upper) MBIRK_FLAT {
-      constexpr int part = upper();  // without optimisation g++ takes only such a name for a constant
+      constexpr int part = upper();  // without optimisation, g++ only accepts a named constant as immediate
       return _mm512_maskz_extracti64x4_epi64(all, __m512i(a), part);
     };
     return {vector<double, 8>(_mm512_maskz_cvtepi32_pd(all, half(std::integral_constant<int, 0>{}))),
@@ -157,29 +172,33 @@ template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> 
 
 template <int L> MBIRK_HOST_INLINE doubles<L> atan(doubles<L> t) { return atan_by_halving(t); }
 
-/// Runs kernels on this machine's vectors. A cursor is a plain pointer.
+/// Executes kernels on the vectors of the host CPU. A cursor is a plain pointer.
 template <int L> struct native {
   static constexpr int lanes = L;
   static constexpr bool has_data = true;
   using pack = floats<L>;
   using ints = simd::ints<L>;
   using wide = doubles<L>;
-  using sums = doubles<L>;  ///< sums of data; differs from wide only in the model
+  using sums = doubles<L>;  ///< sums of data; differs from wide only in the cost model
   using real = double;
-  using index_backend = native;  ///< the backend of weights and indices; differs from the data's only in the model
+  using index_backend = native;  ///< backend of weights and indices; differs from the data's only in the cost model
   template <class T> using cursor = T*;
 
   static MBIRK_HOST_INLINE pack load(float const* p) { return pack(read<vector<float, L>>(p)); }
-  /// A load whose value is used several times.
+  /// Load for a value with several uses.
   static MBIRK_HOST_INLINE pack load_once(float const* p) { return pack(detail::hold(read<vector<float, L>>(p))); }
-  static MBIRK_HOST_INLINE pack load_partial(float const* p, int n) { return pack(detail::load_partial<vector<float, L>>(p, n)); }
+  static MBIRK_HOST_INLINE pack load_partial(float const* p, int n) {
+    return pack(detail::load_partial<vector<float, L>>(p, n));
+  }
   static MBIRK_HOST_INLINE pack load_broadcast(float const* p) { return pack(static_cast<double>(*p)); }
   static MBIRK_HOST_INLINE ints load_ints(std::int32_t const* p) { return ints(read<vector<std::int32_t, L>>(p)); }
-  static MBIRK_HOST_INLINE pack gather(float const* p, ints index) { return pack(detail::gather<vector<float, L>>(p, index.v)); }
+  static MBIRK_HOST_INLINE pack gather(float const* p, ints index) {
+    return pack(detail::gather<vector<float, L>>(p, index.v));
+  }
   static MBIRK_HOST_INLINE wide load_wide(double const* p) {
     return {read<typename wide::V>(p), read<typename wide::V>(p + L / 2)};
   }
-  /// One value of any trivial type: indices, offsets, lines.
+  /// Loads one value of any trivial type: indices, offsets, plan entries.
   template <class T> static MBIRK_HOST_INLINE T load_value(T const* p) { return *p; }
   template <class T> static MBIRK_HOST_INLINE void store_value(T* p, T x) { *p = x; }
 
@@ -210,14 +229,20 @@ template <int L> struct native {
 
   static MBIRK_HOST_INLINE wide to_wide(ints a) { return detail::widen<std::int32_t, L>(a.v); }
   static MBIRK_HOST_INLINE wide to_wide(pack a) { return detail::widen<float, L>(a.v); }
-  static MBIRK_HOST_INLINE ints to_ints(wide a) { return ints(detail::narrow<std::int32_t, L>(a)); }  ///< truncates: floor first
+  /// Truncates; apply floor first.
+  static MBIRK_HOST_INLINE ints to_ints(wide a) { return ints(detail::narrow<std::int32_t, L>(a)); }
   static MBIRK_HOST_INLINE ints to_ints(pack a) { return ints(__builtin_convertvector(a.v, vector<std::int32_t, L>)); }
   static MBIRK_HOST_INLINE pack to_pack(wide a) { return pack(detail::narrow<float, L>(a)); }
   static MBIRK_HOST_INLINE pack to_pack_unsigned(ints a) { return pack(detail::to_float_unsigned(a.v)); }
 
-  static MBIRK_HOST_INLINE float reduce_max(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); }); }
-  static MBIRK_HOST_INLINE float reduce_min(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); }); }
-  // Sums of data in double: of packs, kept in registers or in arrays, and all lanes of one as a single number.
+  static MBIRK_HOST_INLINE float reduce_max(pack a) {
+    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); });
+  }
+  static MBIRK_HOST_INLINE float reduce_min(pack a) {
+    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); });
+  }
+  // Sums of data in double: accumulators of a pack each, in registers or arrays, and the total of all lanes as a
+  // scalar.
   static MBIRK_HOST_INLINE sums no_sum() { return sums(0.0); }
   static MBIRK_HOST_INLINE sums widen(pack a) { return detail::widen<float, L>(a.v); }
   static MBIRK_HOST_INLINE pack narrow(sums a) { return pack(detail::narrow<float, L>(a)); }
@@ -229,32 +254,35 @@ template <int L> struct native {
     for (int k = 0; k < L / 2; ++k) total += a.hi[k];
     *p = total;
   }
-  /// f(value, value of other) for the first n lanes, where data steer what is done (histograms, order statistics): nothing in the model, and what f
-  /// does must be noted by the kernel. On a warp the lanes run side by side.
+  /// Calls f(value, value of other) for the first n lanes, for data-dependent code (histograms, order statistics).
+  /// No-op in the cost model; the kernel must report the work of f with note_scalar. On a warp the lanes run in
+  /// parallel.
   template <class F> static MBIRK_HOST_INLINE void each_lane(pack a, pack other, int n, F const& f) {
     for (int k = 0; k < n; ++k) f(static_cast<float>(a.v[k]), static_cast<float>(other.v[k]));
   }
-  /// Inside each_lane: one more, if so. The lanes of a warp may count in the same place.
+  /// Within each_lane: adds `one` to a counter. Atomic on a warp, where several lanes may increment the same counter.
   static MBIRK_HOST_INLINE void count(std::int32_t* place, bool one) { *place += one; }
 
-  /// A pack of the geometry's backend as one of the data's: the same here, nothing in the model.
+  /// Converts a pack of the index backend to one of the data's backend; an identity here, a no-op in the cost model.
   static MBIRK_HOST_INLINE pack lift(pack a) { return a; }
 
-  /// Rows become columns: log2(lanes) rounds of interleaving.
+  /// Transposes a matrix of lanes x lanes elements in log2(lanes) rounds of interleaving.
   static MBIRK_HOST_INLINE void transpose(pack (&rows)[L]) {
     static_for<std::bit_width(static_cast<unsigned>(L)) - 1>([&](auto) MBIRK_FLAT {
       pack next[L];
       static_for<L / 2>([&](auto k) MBIRK_FLAT {
         auto const [a, b] = detail::zip(rows[k].v, rows[k + L / 2].v);
-        next[2 * k] = pack(a), next[2 * k + 1] = pack(b);
+        next[2 * k] = pack(a);
+        next[2 * k + 1] = pack(b);
       });
       static_for<L>([&](auto k) MBIRK_FLAT { rows[k] = next[k]; });
     });
   }
 
-  /// Says how many of the lanes that a step executed belong to a voxel or sample. Counting listens.
+  /// Reports how many of the executed lanes belong to a voxel or sample. Only counting backends implement it.
   static MBIRK_HOST_INLINE void note_lanes(index_t /*useful*/, index_t /*executed*/) {}
-  /// Says what scalar work beside the packs was done: counting listens. Compares, conversions and whole numbers of data-dependent code.
+  /// Reports scalar work outside of packs: comparisons, conversions and integer operations of data-dependent code. Only
+  /// counting backends implement it.
   static MBIRK_HOST_INLINE void note_scalar(scalar_work const&) {}
 
  private:

@@ -1,6 +1,7 @@
-// Compiler vectors and the handful of operations that no compiler derives from them. Everything with an intrinsic lives here.
-// The AVX-512 forms with a full mask avoid a false warning of g++ 12 about an undefined register; they compile to the plain instruction.
-// Lanes: 16 with AVX-512, 8 with AVX, else 4; where an instruction set lacks an operation a lane loop stands in (correct, slower).
+// Compiler vectors, and the operations that compilers do not derive from them. All intrinsics are in this file. The
+// AVX-512 forms with a full mask avoid a false warning of g++ 12 about an undefined register; they compile to the plain
+// instruction. Lanes: 16 with AVX-512, 8 with AVX, else 4. A lane loop (correct, slower) replaces operations that the
+// instruction set lacks.
 #pragma once
 
 #include <bit>
@@ -42,13 +43,13 @@ template <class T, int N> using vector = typename vector_of<T, N>::type;
 template <int N> struct constant;
 template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f);
 
-/// std::integral_constant for both sides: that one's conversion to a number is no function of a device.
+/// std::integral_constant for host and device, because the conversion operator of the std one cannot be called there.
 template <int N> struct constant {
   static constexpr int value = N, most = N;
   MBIRK_HD constexpr operator int() const noexcept { return N; }
   template <class F> MBIRK_INLINE constexpr void each(F const& f) const { static_for<N>(f); }
 };
-/// A number that only its bound is known of: what is written for it and for constants is compiled once here.
+/// Run-time number with a compile-time bound. Code written for it and for constants is compiled only once for it.
 template <int Most> struct bounded {
   static constexpr int most = Most;
   int value;
@@ -58,9 +59,12 @@ template <int Most> struct bounded {
   }
 };
 
-/// f(constant<0>), ..., f(constant<N - 1>), unrolled at any optimisation level, so that arrays indexed by it live in registers.
+/// Calls f(constant<0>), ..., f(constant<N - 1>), unrolled at any optimisation level, so that arrays indexed by the
+/// argument live in registers.
 template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT { (f(constant<I>{}), ...); }(std::make_integer_sequence<int, N>{});
+  [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
+    (f(constant<I>{}), ...);
+  }(std::make_integer_sequence<int, N>{});
 }
 
 namespace detail {
@@ -82,13 +86,15 @@ template <class V> MBIRK_HOST_INLINE V fma(V a, V b, V c) {
   if constexpr (std::is_same_v<V, vector<float, 4>>) return V(_mm_fmadd_ps(__m128(a), __m128(b), __m128(c)));
   if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_fmadd_pd(__m128d(a), __m128d(b), __m128d(c)));
 #endif
-  return a * b + c;  // no fused instruction here: two roundings
+  return a * b + c;  // two roundings: no fused instruction available
 }
 
 template <class V> MBIRK_HOST_INLINE V max(V a, V b) {
 #if defined(__AVX512F__)
-  if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_max_ps(__mmask16(-1), __m512(a), __m512(b)));
-  if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_maskz_max_pd(__mmask8(-1), __m512d(a), __m512d(b)));
+  if constexpr (std::is_same_v<V, vector<float, 16>>)
+    return V(_mm512_maskz_max_ps(__mmask16(-1), __m512(a), __m512(b)));
+  if constexpr (std::is_same_v<V, vector<double, 8>>)
+    return V(_mm512_maskz_max_pd(__mmask8(-1), __m512d(a), __m512d(b)));
 #endif
 #if defined(__AVX__)
   if constexpr (std::is_same_v<V, vector<float, 8>>) return V(_mm256_max_ps(__m256(a), __m256(b)));
@@ -103,8 +109,10 @@ template <class V> MBIRK_HOST_INLINE V max(V a, V b) {
 
 template <class V> MBIRK_HOST_INLINE V min(V a, V b) {
 #if defined(__AVX512F__)
-  if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_min_ps(__mmask16(-1), __m512(a), __m512(b)));
-  if constexpr (std::is_same_v<V, vector<double, 8>>) return V(_mm512_maskz_min_pd(__mmask8(-1), __m512d(a), __m512d(b)));
+  if constexpr (std::is_same_v<V, vector<float, 16>>)
+    return V(_mm512_maskz_min_ps(__mmask16(-1), __m512(a), __m512(b)));
+  if constexpr (std::is_same_v<V, vector<double, 8>>)
+    return V(_mm512_maskz_min_pd(__mmask8(-1), __m512d(a), __m512d(b)));
 #endif
 #if defined(__AVX__)
   if constexpr (std::is_same_v<V, vector<float, 8>>) return V(_mm256_min_ps(__m256(a), __m256(b)));
@@ -152,7 +160,7 @@ template <class V> MBIRK_HOST_INLINE V floor(V a) {
   return per_lane(a, [&](int k) MBIRK_FLAT { return std::floor(a[k]); });
 }
 
-/// Keeps a loaded vector in its register. g++ would fold the load into each of its uses and so issue it once per use.
+/// Keeps a loaded vector in its register; g++ would otherwise repeat the load as a memory operand of each use.
 template <class V> MBIRK_HOST_INLINE V hold(V a) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) __asm__("" : "+v"(a));
@@ -164,7 +172,8 @@ template <class V> MBIRK_HOST_INLINE V hold(V a) {
   return a;
 }
 
-/// Integers read as unsigned, to float. Without AVX-512 the last bit is dropped before the conversion: an error of 1 in 2^32.
+/// Converts integers, read as unsigned, to float. Without AVX-512 the last bit is dropped before the conversion: an
+/// error of 1 in 2^32.
 template <class I> MBIRK_HOST_INLINE auto to_float_unsigned(I a) {
   constexpr int n = sizeof(I) / 4;
   using F = vector<float, n>;
@@ -176,7 +185,7 @@ template <class I> MBIRK_HOST_INLINE auto to_float_unsigned(I a) {
   return half + half;
 }
 
-/// Lane k of (a, b) seen as one table of 2N entries; only the low bits of an index count.
+/// Lane k is entry index[k] of (a, b) as one table of 2N entries; higher bits of the index are ignored.
 template <class V, class I> MBIRK_HOST_INLINE V lookup2(V a, V b, I index) {
   constexpr int n = sizeof(V) / 4;
 #if defined(__AVX512F__)
@@ -195,11 +204,12 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup2(V a, V b, I index) {
   return per_lane(a, [&](int k) MBIRK_FLAT { return table[index[k] & (2 * n - 1)]; });
 }
 
-/// Lane k of a, seen as a table of N entries; only the low bits of an index count.
+/// Lane k is entry index[k] of a as a table of N entries; higher bits of the index are ignored.
 template <class V, class I> MBIRK_HOST_INLINE V lookup(V a, I index) {
   constexpr int n = sizeof(V) / 4;
 #if defined(__AVX512F__)
-  if constexpr (n == 16) return V(_mm512_maskz_permutexvar_ps(static_cast<__mmask16>(-1), __m512i(index), __m512(a)));  // without a mask g++ 12 warns of its own header
+  // The unmasked form makes g++ 12 warn about its own header.
+  if constexpr (n == 16) return V(_mm512_maskz_permutexvar_ps(static_cast<__mmask16>(-1), __m512i(index), __m512(a)));
 #endif
 #if defined(__AVX2__)
   if constexpr (n == 8) return V(_mm256_permutevar8x32_ps(__m256(a), __m256i(index)));
@@ -209,10 +219,11 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup(V a, I index) {
   return per_lane(a, [&](int k) MBIRK_FLAT { return table[index[k] & (n - 1)]; });
 }
 
-/// The first n lanes from memory, the others 0.
+/// Loads the first n lanes; the others are 0.
 template <class V, class T> MBIRK_HOST_INLINE V load_partial(T const* p, int n) {
 #if defined(__AVX512F__)
-  if constexpr (std::is_same_v<V, vector<float, 16>>) return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
+  if constexpr (std::is_same_v<V, vector<float, 16>>)
+    return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
 #endif
   V v{};
   std::memcpy(&v, p, static_cast<std::size_t>(n) * sizeof(T));
@@ -221,14 +232,16 @@ template <class V, class T> MBIRK_HOST_INLINE V load_partial(T const* p, int n) 
 
 template <class V, class T> MBIRK_HOST_INLINE void store_partial(T* p, V v, int n) {
 #if defined(__AVX512F__)
-  if constexpr (std::is_same_v<V, vector<float, 16>>) return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), __m512(v));
+  if constexpr (std::is_same_v<V, vector<float, 16>>)
+    return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), __m512(v));
 #endif
   std::memcpy(p, &v, static_cast<std::size_t>(n) * sizeof(T));
 }
 
 template <class V, class I> MBIRK_HOST_INLINE V gather(float const* p, I index) {
 #if defined(__AVX512F__)
-  if constexpr (sizeof(V) == 64) return V(_mm512_mask_i32gather_ps(_mm512_setzero_ps(), __mmask16(-1), __m512i(index), p, 4));
+  if constexpr (sizeof(V) == 64)
+    return V(_mm512_mask_i32gather_ps(_mm512_setzero_ps(), __mmask16(-1), __m512i(index), p, 4));
 #endif
 #if defined(__AVX2__)
   if constexpr (sizeof(V) == 32) return V(_mm256_i32gather_ps(p, __m256i(index), 4));
@@ -236,7 +249,8 @@ template <class V, class I> MBIRK_HOST_INLINE V gather(float const* p, I index) 
   return per_lane(V{}, [&](int k) MBIRK_FLAT { return p[index[k]]; });
 }
 
-/// Lanes I... of (a, b) seen as one table. g++'s own builtin, because nvcc's front end cannot expand a pack in the portable one.
+/// Lanes I... of (a, b) as one table. Uses the g++ builtin, because nvcc's front end cannot expand a parameter pack in
+/// the portable one.
 template <int... I, class V> MBIRK_HOST_INLINE V shuffle(V a, V b) {
 #if defined(__clang__)
   return __builtin_shufflevector(a, b, I...);
@@ -245,11 +259,12 @@ template <int... I, class V> MBIRK_HOST_INLINE V shuffle(V a, V b) {
 #endif
 }
 
-/// Interleaves two vectors: (a0, b0, a1, b1, ...), first and second half of the result.
+/// Interleaves two vectors to (a0, b0, a1, b1, ...); returns the first and second half.
 template <class V> MBIRK_HOST_INLINE std::pair<V, V> zip(V a, V b) {
   constexpr int n = sizeof(V) / 4;
   return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-    return std::pair<V, V>(shuffle<(I % 2 ? n + I / 2 : I / 2)...>(a, b), shuffle<(I % 2 ? n + (n + I) / 2 : (n + I) / 2)...>(a, b));
+    return std::pair<V, V>(shuffle<(I % 2 ? n + I / 2 : I / 2)...>(a, b),
+                           shuffle<(I % 2 ? n + (n + I) / 2 : (n + I) / 2)...>(a, b));
   }(std::make_integer_sequence<int, n>{});
 }
 

@@ -1,6 +1,6 @@
-// A warp as a pack of 32 lanes: the backend that runs the pack kernels on a device and under emulation. A pack is one element in every thread; what
-// is not a pack is the same in all threads of the warp. So memory that one lane has written and another reads needs a warp barrier in between:
-// every store has one on either side.
+// A warp as a pack of 32 lanes: the backend that executes the pack kernels on a device and under emulation. A pack is
+// one element per thread; everything else is uniform across the warp. Memory written by one lane and read by another
+// needs a warp barrier in between, so every store is enclosed by two barriers.
 #pragma once
 
 #include <cmath>
@@ -11,13 +11,16 @@
 
 namespace mbirk::simd {
 
-/// Elements of the packs of a warp. W: static members lane(), shfl(x, lane), shfl_xor(x, mask), sum(x), sync(), count(place), one more atomically.
+/// Pack elements on a warp. W has static members lane(), shfl(x, lane), shfl_xor(x, mask), sum(x), ballot(c), sync(),
+/// and count(place), an atomic increment.
 template <class W> struct warp_ints {
   std::int32_t v;
   friend MBIRK_INLINE warp_ints operator+(warp_ints a, warp_ints b) { return {wrap(word(a) + word(b))}; }
   friend MBIRK_INLINE warp_ints operator*(warp_ints a, warp_ints b) { return {wrap(word(a) * word(b))}; }
   friend MBIRK_INLINE warp_ints operator&(warp_ints a, warp_ints b) { return {a.v & b.v}; }
-  friend MBIRK_INLINE warp_ints rotate_left(warp_ints a, int bits) { return {wrap((word(a) << bits) | (word(a) >> (32 - bits)))}; }
+  friend MBIRK_INLINE warp_ints rotate_left(warp_ints a, int bits) {
+    return {wrap((word(a) << bits) | (word(a) >> (32 - bits)))};
+  }
 
  private:
   static MBIRK_INLINE std::uint32_t word(warp_ints a) { return static_cast<std::uint32_t>(a.v); }
@@ -30,7 +33,7 @@ struct warp_mask {
 };
 
 template <class W> struct warp_floats {
-  float v = 0;  // dead stores vanish; without them g++ warns of what it cannot follow through a switch of fibers
+  float v = 0;  // a dead store; without it g++ warns of uninitialised use, as it cannot see through fiber switches
   warp_floats() = default;
   MBIRK_INLINE explicit warp_floats(float x) : v(x) {}
   MBIRK_INLINE explicit warp_floats(double constant) : v(static_cast<float>(constant)) {}
@@ -40,9 +43,13 @@ template <class W> struct warp_floats {
   friend MBIRK_INLINE warp_floats operator*(warp_floats a, warp_floats b) { return warp_floats(a.v * b.v); }
   friend MBIRK_INLINE warp_floats operator/(warp_floats a, warp_floats b) { return warp_floats(a.v / b.v); }
   friend MBIRK_INLINE warp_mask operator<(warp_floats a, warp_floats b) { return {a.v < b.v}; }
-  friend MBIRK_INLINE warp_floats fma(warp_floats a, warp_floats b, warp_floats c) { return warp_floats(std::fma(a.v, b.v, c.v)); }
-  friend MBIRK_INLINE warp_floats fnma(warp_floats a, warp_floats b, warp_floats c) { return warp_floats(std::fma(-a.v, b.v, c.v)); }
-  // the second operand where one is NaN, as the vector instructions of the host have it
+  friend MBIRK_INLINE warp_floats fma(warp_floats a, warp_floats b, warp_floats c) {
+    return warp_floats(std::fma(a.v, b.v, c.v));
+  }
+  friend MBIRK_INLINE warp_floats fnma(warp_floats a, warp_floats b, warp_floats c) {
+    return warp_floats(std::fma(-a.v, b.v, c.v));
+  }
+  // If an operand is NaN, max and min return the second operand, as the vector instructions of the host do.
   friend MBIRK_INLINE warp_floats max(warp_floats a, warp_floats b) { return warp_floats(a.v > b.v ? a.v : b.v); }
   friend MBIRK_INLINE warp_floats min(warp_floats a, warp_floats b) { return warp_floats(a.v < b.v ? a.v : b.v); }
   friend MBIRK_INLINE warp_floats sqrt(warp_floats a) { return warp_floats(std::sqrt(a.v)); }
@@ -51,10 +58,14 @@ template <class W> struct warp_floats {
   friend MBIRK_INLINE warp_floats exp2(warp_floats a) { return warp_floats(std::exp2(a.v)); }
   friend MBIRK_INLINE warp_floats log2(warp_floats a) { return warp_floats(std::log2(a.v)); }
   friend MBIRK_INLINE warp_mask is_nan(warp_floats a) { return {a.v != a.v}; }
-  friend MBIRK_INLINE warp_floats select(warp_mask c, warp_floats a, warp_floats b) { return warp_floats(c.v ? a.v : b.v); }
-  /// Entry `index` of the 32 lanes of a; only its low five bits count.
-  friend MBIRK_INLINE warp_floats lookup(warp_floats a, warp_ints<W> index) { return warp_floats(W::shfl(a.v, index.v & 31)); }
-  /// Entry `index` of the 64 lanes of a and b; only its low six bits count.
+  friend MBIRK_INLINE warp_floats select(warp_mask c, warp_floats a, warp_floats b) {
+    return warp_floats(c.v ? a.v : b.v);
+  }
+  /// Entry `index` of the 32 lanes of a; only the low five bits of the index are used.
+  friend MBIRK_INLINE warp_floats lookup(warp_floats a, warp_ints<W> index) {
+    return warp_floats(W::shfl(a.v, index.v & 31));
+  }
+  /// Entry `index` of the 64 lanes of a and b; only the low six bits of the index are used.
   friend MBIRK_INLINE warp_floats lookup2(warp_floats a, warp_floats b, warp_ints<W> index) {
     int const from = index.v & 31;
     float const low = W::shfl(a.v, from), high = W::shfl(b.v, from);
@@ -71,7 +82,9 @@ template <class W> struct warp_doubles {
   friend MBIRK_INLINE warp_doubles operator-(warp_doubles a, warp_doubles b) { return warp_doubles(a.v - b.v); }
   friend MBIRK_INLINE warp_doubles operator*(warp_doubles a, warp_doubles b) { return warp_doubles(a.v * b.v); }
   friend MBIRK_INLINE warp_doubles operator/(warp_doubles a, warp_doubles b) { return warp_doubles(a.v / b.v); }
-  friend MBIRK_INLINE warp_doubles fma(warp_doubles a, warp_doubles b, warp_doubles c) { return warp_doubles(std::fma(a.v, b.v, c.v)); }
+  friend MBIRK_INLINE warp_doubles fma(warp_doubles a, warp_doubles b, warp_doubles c) {
+    return warp_doubles(std::fma(a.v, b.v, c.v));
+  }
   friend MBIRK_INLINE warp_doubles max(warp_doubles a, warp_doubles b) { return warp_doubles(a.v > b.v ? a.v : b.v); }
   friend MBIRK_INLINE warp_doubles min(warp_doubles a, warp_doubles b) { return warp_doubles(a.v < b.v ? a.v : b.v); }
   friend MBIRK_INLINE warp_doubles sqrt(warp_doubles a) { return warp_doubles(std::sqrt(a.v)); }
@@ -81,10 +94,13 @@ template <class W> struct warp_doubles {
 
   struct condition { bool v; };
   friend MBIRK_INLINE condition operator<(warp_doubles a, warp_doubles b) { return {a.v < b.v}; }
-  friend MBIRK_INLINE warp_doubles select(condition c, warp_doubles a, warp_doubles b) { return warp_doubles(c.v ? a.v : b.v); }
+  friend MBIRK_INLINE warp_doubles select(condition c, warp_doubles a, warp_doubles b) {
+    return warp_doubles(c.v ? a.v : b.v);
+  }
 };
 
-/// The vocabulary of the pack kernels (simd/pack.hpp) on a warp. A cursor is a plain pointer to memory that all lanes see.
+/// The interface of the pack kernels (simd/pack.hpp) on a warp. A cursor is a plain pointer to memory that all lanes
+/// can access.
 template <class W> struct warp_backend {
   static constexpr int lanes = warp_lanes;
   static constexpr bool has_data = true;
@@ -122,16 +138,24 @@ template <class W> struct warp_backend {
   static MBIRK_INLINE wide to_wide(pack a) { return wide(static_cast<double>(a.v)); }
   static MBIRK_INLINE ints to_ints(wide a) { return {static_cast<std::int32_t>(a.v)}; }
   static MBIRK_INLINE pack to_pack(wide a) { return pack(a.v); }
-  static MBIRK_INLINE pack to_pack_unsigned(ints a) { return pack(static_cast<float>(static_cast<std::uint32_t>(a.v))); }
+  static MBIRK_INLINE pack to_pack_unsigned(ints a) {
+    return pack(static_cast<float>(static_cast<std::uint32_t>(a.v)));
+  }
 
-  static MBIRK_INLINE float reduce_max(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); }); }
-  static MBIRK_INLINE float reduce_min(pack a) { return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); }); }
+  static MBIRK_INLINE float reduce_max(pack a) {
+    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); });
+  }
+  static MBIRK_INLINE float reduce_min(pack a) {
+    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); });
+  }
   static MBIRK_INLINE sums no_sum() { return sums(0.0); }
   static MBIRK_INLINE sums widen(pack a) { return sums(static_cast<double>(a.v)); }
   static MBIRK_INLINE pack narrow(sums a) { return pack(a.v); }
   static MBIRK_INLINE sums load_sums(double const* p) { return load_wide(p); }
   /// p[index] in the first n lanes, 0 in the others.
-  static MBIRK_INLINE sums gather_sums(double const* p, ints index, int n) { return sums(W::lane() < n ? p[index.v] : 0.0); }
+  static MBIRK_INLINE sums gather_sums(double const* p, ints index, int n) {
+    return sums(W::lane() < n ? p[index.v] : 0.0);
+  }
   static MBIRK_INLINE void store_sums(double* p, sums a) { store(p, a); }
   static MBIRK_INLINE void store_total(double* p, sums a) { store_value(p, total(a.v)); }
   template <class F> static MBIRK_INLINE void each_lane(pack a, pack other, int n, F const& f) {
@@ -142,7 +166,7 @@ template <class W> struct warp_backend {
   }
   static MBIRK_INLINE pack lift(pack a) { return a; }
 
-  // What only a warp offers. The element of the calling lane; that of one lane, for all; which lanes a condition holds in.
+  // Warp-only operations: the calling lane's element, one lane's element broadcast to all, the ballot of a condition.
   static MBIRK_INLINE float element(pack a) { return a.v; }
   static MBIRK_INLINE std::int32_t element(ints a) { return a.v; }
   static MBIRK_INLINE double element(wide a) { return a.v; }
@@ -151,10 +175,10 @@ template <class W> struct warp_backend {
   static MBIRK_INLINE std::int32_t at(ints a, int lane) { return W::shfl(a.v, lane); }
   static MBIRK_INLINE unsigned where(warp_mask c) { return W::ballot(c.v); }
   static MBIRK_INLINE double total(double x) { return W::sum(x); }
-  /// One lane of every warp: what is noticed once.
+  /// True on lane 0 of every warp.
   static MBIRK_INLINE bool leads() { return W::lane() == 0; }
 
-  /// Rows become columns: five rounds in which half of the rows is exchanged with the lanes 16, 8, 4, 2, 1 away.
+  /// Transposes 32 x 32 elements in five rounds; each exchanges half of the rows with the lane 16, 8, 4, 2, 1 away.
   static MBIRK_INLINE void transpose(pack (&rows)[lanes]) {
     static_for<5>([&](auto round) MBIRK_FLAT {
       constexpr int step = 16 >> round;
@@ -163,7 +187,8 @@ template <class W> struct warp_backend {
         constexpr int first = k / step * (2 * step) + k % step, second = first + step;
         float const kept = upper ? rows[second].v : rows[first].v;
         float const other = W::shfl_xor(upper ? rows[first].v : rows[second].v, step);
-        rows[first] = pack(upper ? other : kept), rows[second] = pack(upper ? kept : other);
+        rows[first] = pack(upper ? other : kept);
+        rows[second] = pack(upper ? kept : other);
       });
     });
   }
@@ -172,7 +197,7 @@ template <class W> struct warp_backend {
   static MBIRK_INLINE void note_scalar(scalar_work const&) {}
 
  private:
-  /// The barriers order this store against loads and stores of other lanes.
+  /// Stores x if `mine`; the barriers order the store against loads and stores of other lanes.
   template <class T> static MBIRK_INLINE void put(T* p, T x, bool mine) {
     W::sync();
     if (mine) *p = x;

@@ -1,4 +1,4 @@
-// Compile-time pack counts for loops whose sums must stay in registers.
+// Compile-time pack counts for loops whose accumulators must stay in registers.
 #pragma once
 
 #include <utility>
@@ -10,8 +10,8 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Calls f(constant<n>) for a run-time 1 <= n <= Most, so that sums over n packs stay in registers. Counting back ends get f(bounded<Most>{n}) instead:
-/// their speed is not worth compiling f Most times.
+/// Calls f(constant<n>) for a run-time 1 <= n <= Most, so that accumulators of n packs stay in registers. Counting
+/// backends get f(bounded<Most>{n}) instead: their speed does not justify compiling f Most times.
 template <class B, int Most, class F> MBIRK_INLINE void with_packs(int n, F const& f) {
   if constexpr (requires { B::watches; }) {
     f(simd::bounded<Most>{n});
@@ -22,8 +22,9 @@ template <class B, int Most, class F> MBIRK_INLINE void with_packs(int n, F cons
   }
 }
 
-/// Maximum packs per chunk: the sums of a back projection, or two channels of a forward projection, stay in registers. One limit serves both directions,
-/// because they share the error sinogram. With 16 registers a third channel is spilled, which costs less than computing weights for shorter chunks.
+/// Maximum packs per chunk, such that the accumulators of a back projection, or two channels of a forward projection,
+/// stay in registers. One limit for both projections, because they share the error sinogram. With 16 registers a third
+/// channel is spilled, which costs less than computing weights for shorter chunks.
 template <class B> inline constexpr int most_chunk_packs = B::lanes == 16 ? 8 : 6;
 
 }  // namespace mbirk::kernel

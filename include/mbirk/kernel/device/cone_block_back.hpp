@@ -1,6 +1,7 @@
-// Cone back projection on a device: a block owns 32 pixels of a group over a piece of the slices, a warp four of them, with sums in registers over
-// all views. What the pixels have in common for all slices, in eight views at a time, lies in shared memory, made by a lane each. Then lanes are
-// slices, and gather their rows from the channels of a footprint.
+// Cone back projection on a device: a block owns 32 pixels of a group over a range of the slices, a warp four of them,
+// with accumulators in registers over all views. Per-pixel data that is common to all slices is in shared memory for
+// eight views at a time, computed one pixel per lane. Then lanes are slices, which gather their rows from the channels
+// of a footprint.
 #pragma once
 
 #include <cmath>
@@ -18,60 +19,67 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// A pixel in a view, read as three words of 128 bits.
+/// Footprint of a pixel in a view, read as three 128-bit words.
 struct alignas(16) cone_pixel {
   float weight[3];
   std::int32_t first;  // channel, guards counted
   lane_line line;
-  float square;        // of the magnification
+  float square;        // squared magnification
   std::int32_t taps;   // 0, 2 or 3
 };
 static_assert(sizeof(cone_pixel) == 48);
 
-/// Power: of the weights. Unit: the sinogram is 1 everywhere and is not read (Hessian diagonal).
+/// Power: exponent of the weights. Unit: the sinogram is 1 everywhere and is not read (Hessian diagonal).
 template <class B, int Power, bool Unit> struct cone_block_back {
   using I = typename B::index_backend;
   using pack = typename B::pack;
   using wide = typename I::wide;
-  static constexpr int warps = 8, pixels_of_warp = 4, pixels_of_block = warps * pixels_of_warp, blocks_of_group = group_pixels / pixels_of_block;
+  static constexpr int warps = 8, pixels_of_warp = 4, pixels_of_block = warps * pixels_of_warp,
+      blocks_of_group = group_pixels / pixels_of_block;
   static constexpr int most_packs = 4;
   static_assert(pixels_of_block == warp_lanes, "a warp finds the pixels of one view");
   static constexpr launch_bounds bounds{warps * warp_lanes, 2};
   static constexpr int min_blocks(int capability) { return exec::tuning_for(capability).cone_back_blocks; }
   template <class Block> struct shared {
-    typename Block::template tile<cone_pixel, warps, pixels_of_block> pixels;  // of as many views as there are warps
+    typename Block::template tile<cone_pixel, warps, pixels_of_block> pixels;  // one view per warp
     typename Block::template tile<float, warps> widest;
     typename Block::template tile<cone_geometry, 1> geometry;
   };
 
   cone_geometry geometry;
-  typename B::template cursor<float const> sinogram;           // channel-major, one chunk; not used when Unit
+  typename B::template cursor<float const> sinogram;           // channel-major, one chunk; unused if Unit
   typename B::template cursor<float> voxel_columns;
-  typename I::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
-  typename I::template cursor<index_t const> offsets;          // of their voxel columns
+  typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
+  typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
   typename I::template cursor<view_position const> positions;
   typename B::template cursor<float const> elevations;         // t_k of every slice, padded to whole packs
   index_t elevation_stride;                                    // between views
   chunked_shape shape;
-  pack_pieces pieces;                                          // of the slices
+  pack_pieces pieces;                                          // pieces of the slices
   device_span<pixel_group> groups;
 
-  index3 grid() const noexcept { return {static_cast<int>(groups.size() * blocks_of_group), static_cast<int>(pieces.count()), 1}; }
+  index3 grid() const noexcept {
+    return {static_cast<int>(groups.size() * blocks_of_group), static_cast<int>(pieces.count()), 1};
+  }
 
-  /// Blocks: (half of a group, piece).
+  /// Blocks are (half of a group, piece).
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
-    with_packs<B, most_packs>(pieces.packs_of(block.index().y), [&](auto packs) MBIRK_FLAT { project(packs, block, sh); });
+    with_packs<B, most_packs>(pieces.packs_of(block.index().y), [&](auto packs) MBIRK_FLAT {
+      project(packs, block, sh);
+    });
   }
 
  private:
-  template <class Packs, class Block> MBIRK_HD void project(Packs packs, Block const& block, shared<Block>& sh) const noexcept {
+  template <class Packs, class Block>
+  MBIRK_HD void project(Packs packs, Block const& block, shared<Block>& sh) const noexcept {
     pixel_group const group = groups[block.index().x / blocks_of_group];
     int const skipped = block.index().x % blocks_of_group * pixels_of_block, count = group.count - skipped;
-    if (count <= 0) return;  // the whole block
+    if (count <= 0) return;  // uniform across the block
     index_t const first = group.first + skipped, slice = pieces.first(block.index().y);
     int const warp = block.warp_rank(), lane = block.warp().lane(), own = warp * pixels_of_warp;
 
-    // From here it is read anew for every stage: what is made of it would stay in registers that the sums need.
+    // Reloaded from shared memory for every stage: values derived from it would occupy registers that the accumulators
+    // need.
     if (block.rank() == 0) sh.geometry(0) = geometry;
     block.sync();
     pack sum[pixels_of_warp][Packs::most];
@@ -81,7 +89,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     for (index_t base = 0; base < shape.views; base += warps) {
       int const views = static_cast<int>(min<index_t>(warps, shape.views - base));
       bool more = true;
-      for (int tap0 = 0; more; tap0 += 3) {  // windows of three channels, nearly always one
+      for (int tap0 = 0; more; tap0 += 3) {  // windows of three channels; almost always one
         float widest = 0;
         if (warp < views) {
           cone_pixel pixel;
@@ -106,29 +114,36 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     });
   }
 
-  /// The pixels from `first` on, a lane each, with the taps tap0, tap0 + 1 and tap0 + 2. Returns the widest footprint in channels.
+  /// Computes the footprint of one pixel per lane, from `first` on, with taps tap0, tap0 + 1 and tap0 + 2. Returns the
+  /// widest footprint, in channels.
   MBIRK_INLINE float find_pixels(cone_geometry const g, index_t first, view_position const& at, int tap0, index_t slice,
                                  cone_pixel& pixel) const noexcept {
     auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
     auto const f = find_footprints<I>(g, at, I::load_ints(rows + first), I::load_ints(cols + first));
-    // Cut off one channel beyond the detector, as on the host.
+    // The footprint is cut off one channel beyond the detector, as on the host.
     double const channels = static_cast<double>(g.channels);
     wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, number(-1));
     wide const cell = floor(edge), fraction = edge - cell;
     wide const width = max(min(left + f.channel.width, number(channels + 1)) - edge, number(0));
-    wide const length = Power == 1 ? f.channel.chord * f.row_width : f.channel.chord;  // the means of the rows leave W_r out
-    wide const lowest = number(-static_cast<double>(guard_channels)), place = max(min(cell + number(tap0), number(channels)), lowest);
+    // The means over rows leave out W_r.
+    wide const length = Power == 1 ? f.channel.chord * f.row_width : f.channel.chord;
+    wide const lowest = number(-static_cast<double>(guard_channels)),
+        place = max(min(cell + number(tap0), number(channels)), lowest);
     pixel.first = I::element(I::to_ints(place - lowest));
     wide seen = number(0);
     simd::static_for<3>([&](auto t) MBIRK_FLAT {
-      wide const a = definition::overlap_tap(fraction, width, number(tap0 + t)) * length, value = Power == 2 ? a * a : a;
+      wide const a = definition::overlap_tap(fraction, width, number(tap0 + t)) * length,
+          value = Power == 2 ? a * a : a;
       if constexpr (Unit) {
         wide const n = cell + number(tap0 + t);
         seen = seen + select(n < number(0), number(0), select(n < number(channels), value, number(0)));
       }
       pixel.weight[t] = I::element(I::to_pack(value));
     });
-    if constexpr (Unit) pixel.weight[0] = I::element(I::to_pack(seen)), pixel.weight[1] = pixel.weight[2] = 0;
+    if constexpr (Unit) {
+      pixel.weight[0] = I::element(I::to_pack(seen));
+      pixel.weight[1] = pixel.weight[2] = 0;
+    }
     pixel.taps = pixel.weight[2] != 0 ? 3 : pixel.weight[0] != 0 || pixel.weight[1] != 0 ? 2 : 0;
 
     double const start = I::element(row_edge<I>(g, at, f, slice)), step = I::element(f.row_width);
@@ -143,7 +158,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     auto const elevation = elevations + (view * elevation_stride + slice);
     pack t[Packs::most];
     packs.each([&](auto i) MBIRK_FLAT { t[i] = B::load(elevation + i * B::lanes); });
-    // Not unrolled: the code of a pixel is long, and only its last step names registers.
+    // Not unrolled: the code for a pixel is long, and only its last step needs compile-time register indices.
     for (int q = 0; q < pixels_of_warp && own + q < count; ++q) {
       cone_pixel const pixel = sh.pixels(at, own + q);
       if (pixel.taps == 0) continue;
@@ -167,9 +182,10 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     }
   }
 
-  /// What one view adds to the slices of a pixel.
+  /// Contribution of one view to the slices of a pixel.
   template <resample_form Form, int Taps, class Packs>
-  MBIRK_INLINE void find_slices(Packs packs, cone_pixel const& pixel, index_t view, pack const (&t)[Packs::most], pack (&value)[Packs::most]) const noexcept {
+  MBIRK_INLINE void find_slices(Packs packs, cone_pixel const& pixel, index_t view, pack const (&t)[Packs::most],
+                                pack (&value)[Packs::most]) const noexcept {
     auto const y = sinogram + (shape.offset(0, view) + index_t{pixel.first} * shape.width);
     lane_resampler<B, Form, Power> rows_of(pixel.line, static_cast<std::int32_t>(shape.rows));
     rows_of.run(packs, value, [&](typename B::ints r) MBIRK_FLAT {

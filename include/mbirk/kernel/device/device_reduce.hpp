@@ -1,4 +1,4 @@
-// What the tasks of a kernel have left, added up on the device: one warp, in an order that depends on the number of tasks only.
+// Single-warp reduction of per-task partial sums, in an order that depends only on the number of tasks.
 #pragma once
 
 #include "mbirk/kernel/shared/step.hpp"
@@ -7,7 +7,8 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// out[k] = result(sums)[k]. The sums: of each of the `numbers` (at most 2) that tasks have left in `partial`, then that of the entries of `more`.
+/// out[k] = result(sums)[k]. sums: the totals of the `numbers` (at most 2) values per task in `partial`, then the total
+/// of the entries of `more`.
 /// Result: a struct with constant `size` and operator()(double const (&sums)[3], double (&out)[size]).
 template <class B, class Result> struct device_reduce {
   using numbers_left = typename B::template cursor<double const>;
@@ -19,7 +20,8 @@ template <class B, class Result> struct device_reduce {
   typename B::template cursor<double> out;
 
   MBIRK_HD void operator()(index_t) const noexcept {
-    double const sums[3] = {total(partial, tasks * numbers, 0, numbers), numbers > 1 ? total(partial, tasks * numbers, 1, numbers) : 0.0,
+    double const sums[3] = {total(partial, tasks * numbers, 0, numbers),
+                            numbers > 1 ? total(partial, tasks * numbers, 1, numbers) : 0.0,
                             total(more, more_tasks, 0, 1)};
     double values[Result::size];
     result(sums, values);
@@ -31,12 +33,13 @@ template <class B, class Result> struct device_reduce {
     auto const mine = B::iota() * B::broadcast(static_cast<std::int32_t>(step));
     auto sum = B::no_sum();
     for (index_t k = first; k < count; k += step * B::lanes)
-      sum = sum + B::gather_sums(values + k, mine, static_cast<int>(min<index_t>(B::lanes, (count - k + step - 1) / step)));
+      sum = sum + B::gather_sums(values + k, mine,
+                                 static_cast<int>(min<index_t>(B::lanes, (count - k + step - 1) / step)));
     return B::total(B::element(sum));
   }
 };
 
-/// The sums themselves.
+/// Result functor that returns the sums themselves.
 template <int Size> struct plain_sums {
   static constexpr int size = Size;
   MBIRK_HD void operator()(double const (&sums)[3], double (&out)[Size]) const noexcept {

@@ -1,5 +1,6 @@
-// A projection as a gather: a warp owns a few channels of one view and looks for the pixels that reach them, first group by group, then pixel by
-// pixel, a lane each. No atomics, no order that depends on the machine; grids and lists of pixels alike.
+// Projection as a gather: a warp owns a few channels of one view and searches for the pixels that reach them, first by
+// group, then by pixel, one per lane. No atomics, and the order of sums is the same on every device. Works for grids
+// and for lists of pixels.
 #pragma once
 
 #include <algorithm>
@@ -11,28 +12,32 @@
 
 namespace mbirk::kernel {
 
-/// Channels that a warp owns: the pixels at their border are looked at by two warps.
+/// Channels per warp. Pixels on the border between two warps are processed by both.
 inline constexpr int gather_channels = 4;
 
-/// Where the pixels of the groups lie, doubled so that middles are whole: rows doubled_row_center/2 +- row_extent/2. Padded to whole warps.
+/// Bounding boxes of the pixels of each group, doubled so that centres are integers: rows
+/// doubled_row_center/2 +- row_extent/2. Padded to whole warps.
 struct group_bounds {
   std::vector<std::int32_t> doubled_row_center, row_extent, doubled_col_center, col_extent;
 
   explicit group_bounds(pixel_plan const& plan) {
     for (auto const& group : plan.groups) {
       auto const first = static_cast<std::ptrdiff_t>(group.first);
-      auto const range = [&](std::vector<std::int32_t> const& values, std::vector<std::int32_t>& middle, std::vector<std::int32_t>& reach) {
+      auto const range = [&](std::vector<std::int32_t> const& values, std::vector<std::int32_t>& middle,
+                             std::vector<std::int32_t>& reach) {
         auto const [low, high] = std::minmax_element(values.begin() + first, values.begin() + first + group.count);
-        middle.push_back(*low + *high), reach.push_back(*high - *low);
+        middle.push_back(*low + *high);
+        reach.push_back(*high - *low);
       };
-      range(plan.rows, doubled_row_center, row_extent), range(plan.cols, doubled_col_center, col_extent);
+      range(plan.rows, doubled_row_center, row_extent);
+      range(plan.cols, doubled_col_center, col_extent);
     }
     auto const padded = static_cast<std::size_t>(round_up(static_cast<index_t>(plan.groups.size()), 32));
     for (auto* v : {&doubled_row_center, &row_extent, &doubled_col_center, &col_extent}) v->resize(padded);
   }
 };
 
-/// f(lane) for every bit.
+/// Calls f(lane) for every set bit.
 template <class F> MBIRK_INLINE void for_each_set_bit(unsigned bits, F const& f) {
   for (; bits != 0; bits &= bits - 1) f(mbirk::detail::lowest_bit(bits));
 }

@@ -1,6 +1,7 @@
-// What the cone kernels of a device share: footprints of a lane's pixel, and the vertical step, in which a lane takes the mean of a sequence over
-// its own interval. Forms and weights are those of kernel/shared/resample.hpp; but a lane reads what it needs by index, so the short forms reach up to
-// steps of two and the source needs no zeros around it.
+// Shared part of the cone kernels on a device: footprints of one pixel per lane, and the vertical resampling, in which
+// each lane computes the mean of a sequence over its own interval. Forms and weights are those of
+// kernel/shared/resample.hpp, but lanes load their sources by index, so the short forms allow steps of up to two, and
+// the source needs no zeros around it.
 #pragma once
 
 #include <cmath>
@@ -15,35 +16,38 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Of the pixels (i, j), a lane each.
+/// Footprints of pixels (i, j), one per lane.
 template <class I>
-MBIRK_INLINE auto find_footprints(cone_geometry const& g, view_position const& at, typename I::ints i, typename I::ints j) {
+MBIRK_INLINE auto find_footprints(cone_geometry const& g, view_position const& at, typename I::ints i,
+                                  typename I::ints j) {
   auto const x = definition::column_x(g, I::to_wide(j)), y = definition::row_y(g, I::to_wide(i));
   return definition::make_cone_footprint(g, I::broadcast(at.cosine), I::broadcast(at.sine), x, y);
 }
 
-/// The left edge of a slice, in rows.
+/// Left edge of a slice's footprint, in detector rows.
 template <class I, class Footprint>
-MBIRK_INLINE typename I::wide row_edge(cone_geometry const& g, view_position const& at, Footprint const& f, index_t slice) {
+MBIRK_INLINE typename I::wide row_edge(cone_geometry const& g, view_position const& at, Footprint const& f,
+                                       index_t slice) {
   auto const z = definition::slice_z(g, I::broadcast(static_cast<double>(slice)), I::broadcast(at.z_shift));
   return definition::left_edge(definition::detector_row(g, f.magnification, z), f.row_width);
 }
 
-/// A line of packs cut into equal pieces of at most `most`; the last may be shorter.
+/// Division of a row of packs into equal pieces of at most `most` packs; the last one may be shorter.
 struct pack_pieces {
   index_t packs, each;
-  pack_pieces(index_t packs_of_a_line, index_t most) : packs(packs_of_a_line), each(ceil_div(packs, ceil_div(packs, most))) {}
+  pack_pieces(index_t packs_of_a_line, index_t most)
+      : packs(packs_of_a_line), each(ceil_div(packs, ceil_div(packs, most))) {}
 
   MBIRK_HD index_t count() const noexcept { return ceil_div(packs, each); }
-  MBIRK_HD index_t first(index_t piece) const noexcept { return piece * each * warp_lanes; }  ///< element
+  MBIRK_HD index_t first(index_t piece) const noexcept { return piece * each * warp_lanes; }  ///< first element
   MBIRK_HD int packs_of(index_t piece) const noexcept { return static_cast<int>(min(each, packs - piece * each)); }
 };
 
-/// Destination cell k is [start + step k, start + step (k + 1)) in cells of the source.
+/// Destination cell k is the interval [start + step k, start + step (k + 1)), in source cells.
 struct lane_line {
-  struct words { std::int64_t start, advance; };  // in 2^-32 cells; 32 steps
+  struct words { std::int64_t start, advance; };  // in 2^-32 cells; advance is 32 steps
   struct reals { double start, step; };
-  union { words fixed; reals exact; };  // exact where the form is any
+  union { words fixed; reals exact; };  // exact for the general form, else fixed
   float scale;                          // 1/step for means, step for squares
   resample_form form;
 };
@@ -51,14 +55,18 @@ MBIRK_INLINE lane_line make_line(double start, double step, float scale) {
   constexpr double one = 4294967296.0;
   lane_line line;
   line.scale = scale;
-  line.form = step < narrowest_step ? resample_form::general : step <= 1 ? resample_form::two_tap : step <= 2 ? resample_form::three_tap : resample_form::general;
+  line.form = step < narrowest_step ? resample_form::general
+              : step <= 1           ? resample_form::two_tap
+              : step <= 2           ? resample_form::three_tap
+                                    : resample_form::general;
   if (line.form == resample_form::general) line.exact = {start, step};
-  else line.fixed = {static_cast<std::int64_t>(clamp(start, -1e9, 1e9) * one), static_cast<std::int64_t>(step * (one * warp_lanes))};
+  else line.fixed = {static_cast<std::int64_t>(clamp(start, -1e9, 1e9) * one),
+                     static_cast<std::int64_t>(step * (one * warp_lanes))};
   return line;
 }
 
-/// Walks over packs of destinations. Power 1 gives means; power 2 sums of squared overlaps times the source. Positions are off by less than 2^-31
-/// cells in the first pack, and by 2^-32 more in each that follows.
+/// Iterates over packs of destinations. Power 1 gives means; power 2 gives sums of squared overlaps times the source.
+/// The position error is below 2^-31 cells in the first pack and grows by 2^-32 with each following one.
 template <class B, resample_form Form, int Power> class lane_resampler {
   using I = typename B::index_backend;
   using pack = typename B::pack;
@@ -66,7 +74,8 @@ template <class B, resample_form Form, int Power> class lane_resampler {
  public:
   MBIRK_INLINE lane_resampler(lane_line const& line, std::int32_t cells) : cells_(cells) {
     if constexpr (Form == resample_form::general) {
-      exact_ = line.exact, scale_ = line.scale;
+      exact_ = line.exact;
+      scale_ = line.scale;
       taps_ = static_cast<int>(std::ceil(min(exact_.step, static_cast<double>(cells + 2)))) + 1;
     } else {
       static_assert(warp_lanes == 1 << 5);
@@ -79,11 +88,12 @@ template <class B, resample_form Form, int Power> class lane_resampler {
     }
   }
 
-  /// The first packs of destinations. source(cell) is what a lane finds in one of the cells.
-  template <class Packs, class Source> MBIRK_INLINE void run(Packs packs, pack (&value)[Packs::most], Source const& source) {
+  /// Computes the first packs of destinations. source(cell) returns the value of a source cell for each lane.
+  template <class Packs, class Source>
+  MBIRK_INLINE void run(Packs packs, pack (&value)[Packs::most], Source const& source) {
     if constexpr (Form == resample_form::general) {
       packs.each([&](auto i) MBIRK_FLAT { value[i] = B::constant(0); });
-      for (int n = 0; n < packs; ++n) {  // not unrolled: it is long, and rare
+      for (int n = 0; n < packs; ++n) {  // not unrolled, because it is long and rarely used
         pack const next = next_general(source);
         packs.each([&](auto i) MBIRK_FLAT { value[i] = i == n ? next : value[i]; });
       }
@@ -93,7 +103,7 @@ template <class B, resample_form Form, int Power> class lane_resampler {
   }
 
  private:
-  /// 0 beside the cells, where a lane reads the nearest one.
+  /// Value of a source cell; 0 outside the source, where a lane loads the nearest cell.
   template <class Source> MBIRK_INLINE pack at(std::int32_t cell, Source const& source) const {
     pack const value = source(B::broadcast(max(min(cell, cells_ - 1), 0)));
     return static_cast<std::uint32_t>(cell) < static_cast<std::uint32_t>(cells_) ? value : B::constant(0);
@@ -103,7 +113,8 @@ template <class B, resample_form Form, int Power> class lane_resampler {
     auto const cell = static_cast<std::int32_t>(position_ >> 32);
     pack const f = B::to_pack_unsigned(B::broadcast(static_cast<std::int32_t>(position_)));  // times 2^32
     position_ += advance_;
-    pack const scale = B::broadcast(scale_), low = B::broadcast(low_), last = max(fma(f, scale, B::broadcast(high_)), B::constant(0));
+    pack const scale = B::broadcast(scale_), low = B::broadcast(low_),
+        last = max(fma(f, scale, B::broadcast(high_)), B::constant(0));
     pack const u0 = at(cell, source), u1 = at(cell + 1, source);
     if constexpr (Form == resample_form::two_tap) {
       if constexpr (Power == 1) return fma(last, u1 - u0, u0);
@@ -117,13 +128,16 @@ template <class B, resample_form Form, int Power> class lane_resampler {
     }
   }
 
-  /// Any step, in double. An interval ends one cell beyond the source: next to the X-ray source it may cover millions.
+  /// Any step, in double. Intervals are cut off one cell beyond the source, because next to the X-ray source one may
+  /// cover millions.
   template <class Source> MBIRK_INLINE pack next_general(Source const& source) {
     using wide = typename I::wide;
     wide const k = I::to_wide(I::iota()) + I::broadcast(static_cast<double>(done_));
     done_ += B::lanes;
-    wide const step = I::broadcast(exact_.step), left = fma(k, step, I::broadcast(exact_.start)), e = max(left, I::broadcast(-1.0));
-    wide const end = I::broadcast(static_cast<double>(cells_)), width = max(min(left + step, end + I::broadcast(1.0)) - e, I::broadcast(0.0));
+    wide const step = I::broadcast(exact_.step), left = fma(k, step, I::broadcast(exact_.start)),
+        e = max(left, I::broadcast(-1.0));
+    wide const end = I::broadcast(static_cast<double>(cells_)),
+        width = max(min(left + step, end + I::broadcast(1.0)) - e, I::broadcast(0.0));
     wide const cell = floor(e), f = e - cell;
     std::int32_t const first = I::element(I::to_ints(min(cell, end)));
     pack sum = B::constant(0);

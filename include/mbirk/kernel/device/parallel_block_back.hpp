@@ -1,5 +1,6 @@
-// Parallel back projection on a device: a block owns a group of pixels over a chunk of slices, a warp 8 of the pixels, with sums in registers over
-// all views. The taps of eight views at a time lie in shared memory, made by a warp each: one barrier for eight views.
+// Parallel back projection on a device: a block owns a group of pixels over a chunk of slices, a warp 8 of the pixels,
+// with accumulators in registers over all views. The taps of eight views at a time are in shared memory; each warp
+// computes those of one view, so there is one barrier per eight views.
 #pragma once
 
 #include "mbirk/exec/block.hpp"
@@ -13,7 +14,7 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// The taps of a pixel in a view, read as one word of 128 bits.
+/// Taps of a pixel in a view, read as one 128-bit word.
 struct alignas(16) shared_taps {
   float weight[3];
   std::int32_t first;
@@ -31,8 +32,8 @@ template <class B> struct parallel_block_back {
 
   typename B::template cursor<float const> sinogram;           // channel-major
   typename B::template cursor<float> voxel_columns;
-  typename I::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
-  typename I::template cursor<index_t const> offsets;          // of their voxel columns
+  typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
+  typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
   typename I::template cursor<view_taps const> passes;
   index_t all_passes;
   chunked_shape shape;
@@ -41,13 +42,14 @@ template <class B> struct parallel_block_back {
 
   index3 grid() const noexcept { return {static_cast<int>(groups.size()), static_cast<int>(shape.chunks), 1}; }
 
-  /// Blocks: (group, chunk).
+  /// Blocks are (group, chunk).
   template <class Block> MBIRK_HD void operator()(Block const& block, shared<Block>& sh) const noexcept {
     with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { project(packs, block, sh); });
   }
 
  private:
-  template <class Packs, class Block> MBIRK_HD void project(Packs packs, Block const& block, shared<Block>& sh) const noexcept {
+  template <class Packs, class Block>
+  MBIRK_HD void project(Packs packs, Block const& block, shared<Block>& sh) const noexcept {
     pixel_group const group = groups[block.index().x];
     index_t const chunk = block.index().y;
     int const warp = block.warp_rank(), lane = block.warp().lane(), own = warp * pixels_of_warp;
@@ -62,12 +64,15 @@ template <class B> struct parallel_block_back {
         auto const pass = I::load_value(passes + (base + warp));
         simd::static_for<group_pixels / warp_lanes>([&](auto half) MBIRK_FLAT {
           index_t const at = group.first + half * warp_lanes;
-          auto const taps = find_taps<I>(pass, squared, shape.channels, I::load_ints(rows + at), I::load_ints(cols + at));
+          auto const taps = find_taps<I>(pass, squared, shape.channels, I::load_ints(rows + at),
+                                         I::load_ints(cols + at));
           sh.taps(stage, warp, half * warp_lanes + lane) =
-              shared_taps{{I::element(taps.weight[0]), I::element(taps.weight[1]), I::element(taps.weight[2])}, I::element(taps.first)};
+              shared_taps{{I::element(taps.weight[0]), I::element(taps.weight[1]), I::element(taps.weight[2])},
+                          I::element(taps.first)};
         });
       }
-      // The taps are there; and nobody still reads those of the stage that is written next, because all have been here since.
+      // The taps are complete after this barrier. The stage that is written next is no longer read, because all warps
+      // have finished reading it before this barrier.
       block.sync();
       int const views = static_cast<int>(min<index_t>(warps, all_passes - base));
       for (int v = 0; v < views; ++v) {
@@ -89,14 +94,17 @@ template <class B> struct parallel_block_back {
   }
 
   template <int Taps, class Packs, class Shared>
-  MBIRK_INLINE void add_view(Packs packs, Shared& sh, int stage, int v, int own, typename B::template cursor<float const> y,
+  MBIRK_INLINE void add_view(Packs packs, Shared& sh, int stage, int v, int own,
+                             typename B::template cursor<float const> y,
                              pack (&sum)[pixels_of_warp][Packs::most]) const noexcept {
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       shared_taps const taps = sh.taps(stage, v, own + q);
       auto const row = y + index_t{taps.first} * (packs * B::lanes);
       simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
         pack const weight = B::broadcast(taps.weight[t]);
-        packs.each([&](auto i) MBIRK_FLAT { sum[q][i] = fma(weight, B::load(row + (t * packs + i) * B::lanes), sum[q][i]); });
+        packs.each([&](auto i) MBIRK_FLAT {
+          sum[q][i] = fma(weight, B::load(row + (t * packs + i) * B::lanes), sum[q][i]);
+        });
       });
     });
   }

@@ -1,6 +1,7 @@
-// Cone back projection, tuned. Per view and pixel: channels are gathered into one column of rows (in L1), which is resampled onto the slices and added,
-// times the secant of the ray's elevation, to the pixel's voxel column. A task owns a batch of groups of pixels, and goes through the views with it; or, for
-// a subset in an iterative reconstruction, a few views, and goes through the groups with them.
+// Tuned cone back projection. Per view and pixel, channels are gathered into one column of rows (in L1), which is
+// resampled onto the slices, multiplied by the secant of the ray's elevation and added to the pixel's voxel column. A
+// task owns a batch of groups of pixels and loops over the views; for a subset in an iterative reconstruction it owns a
+// few views and loops over the groups.
 #pragma once
 
 #include "mbirk/core/device_span.hpp"
@@ -13,13 +14,14 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// All but which views and pixels a task has. Power: of the weights. Unit: the sinogram is 1 everywhere and is not read (Hessian diagonal).
+/// Shared body; derived kernels decide which views and pixels a task owns. Power: exponent of the weights. Unit: the
+/// sinogram is 1 everywhere and is not read (Hessian diagonal).
 template <class B, int Power, bool Unit> struct cone_columns {
   using I = typename B::index_backend;
   using pack = typename B::pack;
 
   cone_view<B> view;
-  typename B::template cursor<float const> sinogram;      // channel-major, one chunk; not used when Unit
+  typename B::template cursor<float const> sinogram;      // channel-major, one chunk; unused if Unit
   chunked_shape shape;
   device_span<pixel_group> groups;
   group_batches batches;
@@ -31,7 +33,7 @@ template <class B, int Power, bool Unit> struct cone_columns {
     column = layout.add<float>("column", view.room_for(shape.width));
   }
 
-  /// Before a task's first batch.
+  /// Initialises the scratch of a task; called before its first batch.
   template <class Scratch> MBIRK_HD void begin(Scratch const& s) const noexcept {
     auto const u = s.template at<float>(column);
     for (index_t k = 0; k < view.room_for(shape.width); k += B::lanes) B::store(u + k, B::constant(0));
@@ -43,7 +45,7 @@ template <class B, int Power, bool Unit> struct cone_columns {
       }
     }
   }
-  /// Views that are soon read: each pixel from the first one on asks for its share of them.
+  /// Views that are read next: each pixel, counted from first_pixel, prefetches its share of them.
   struct next_views {
     index_t first_pixel = 0, share = 0, size = 0;
     int count = 0;
@@ -58,9 +60,10 @@ template <class B, int Power, bool Unit> struct cone_columns {
       for (int k = 0; k < count; ++k) prefetch_part(at[k], (pixel - first_pixel) * share, share, size);
     }
   };
-  /// Adds a view to the voxel columns of a group, which lie one after another at x.
+  /// Adds a view to the voxel columns of a group, which are stored consecutively at x.
   template <class Scratch>
-  MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x, next_views const& next, Scratch const& s) const noexcept {
+  MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float> x,
+                         next_views const& next, Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, false, Power == 1, s);
     float const centre = Power == 1 ? view.prepare_secants(v, sum, s) : 0;
     auto window = view.first_window(sum.widest);
@@ -76,18 +79,19 @@ template <class B, int Power, bool Unit> struct cone_columns {
   }
 
  private:
-  /// Pixels [from, to), whose steps are of one form. Halves: 2 in a mirrored view, where both go the same way, else 1.
+  /// Pixels [from, to), whose steps have the same form. Halves: 2 in a mirrored view, where both halves have the same
+  /// weights, else 1.
   template <int Halves, resample_form Form, class Scratch>
-  MBIRK_INLINE void add_pixels(typename B::template cursor<float> voxel_columns, index_t v, int from, int to, float centre, int taps, next_views const& next,
-                               Scratch const& s) const noexcept {
+  MBIRK_INLINE void add_pixels(typename B::template cursor<float> voxel_columns, index_t v, int from, int to,
+                               float centre, int taps, next_views const& next, Scratch const& s) const noexcept {
     if (taps == 2 || Unit) add_pixels<Halves, Form, 2>(voxel_columns, v, from, to, centre, next, s);
     else add_pixels<Halves, Form, 3>(voxel_columns, v, from, to, centre, next, s);
   }
 
   template <int Halves, resample_form Form, int Taps, class Scratch>
-  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float> voxel_columns, index_t v, int from, int to, float centre, next_views const& next,
-                                 Scratch const& s) const noexcept {
-    // All that the loops read, here: the stores below could be to *this, for all that a compiler knows.
+  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float> voxel_columns, index_t v, int from, int to,
+                                 float centre, next_views const& next, Scratch const& s) const noexcept {
+    // Hoisted: the compiler must assume that the stores below may alias *this.
     auto const u = s.template at<float>(column) + resample_guard<B>;
     auto const pixels = view.found(s);
     auto const secants = s.template at<float>(view.secants), slopes = secants + view.padded_slices;
@@ -100,13 +104,17 @@ template <class B, int Power, bool Unit> struct cone_columns {
       next.prefetch(p);
       index_t const first = I::load_value(pixels.reach_first() + p), end = I::load_value(pixels.reach_end() + p);
       if (first >= end) continue;
-      if constexpr (!Unit) {  // the column: the sum over its channels
+      if constexpr (!Unit) {  // detector column: weighted sum over its channels
         auto const y = whole_view + index_t{I::load_value(pixels.first_channel + p)} * width;
         pack weight[Taps];
-        simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p)); });
+        simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+          weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p));
+        });
         auto const sum_at = [&](index_t r) MBIRK_FLAT {
           pack sum = weight[0] * B::load(y + r);
-          simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT { sum = fma(weight[t + 1], B::load(y + ((t + 1) * width + r)), sum); });
+          simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
+            sum = fma(weight[t + 1], B::load(y + ((t + 1) * width + r)), sum);
+          });
           return sum;
         };
         for (index_t r = 0; r < width / Halves; r += B::lanes) {
@@ -114,7 +122,7 @@ template <class B, int Power, bool Unit> struct cone_columns {
           if constexpr (Halves == 2) B::store(u + (apart + r), reversed<B>(sum_at(width - B::lanes - r)));
         }
       }
-      // Its slices.
+      // Slices: the column resampled onto the voxel column.
       auto const x = voxel_columns + p * padded;
       pack const square = B::load_broadcast(pixels.square() + p);
       auto rows = pixels.template resampler_at<Form, Power, Unit>(p, u, rows_of_half, first);
@@ -129,7 +137,7 @@ template <class B, int Power, bool Unit> struct cone_columns {
       auto const each_pack = [&](auto const& factor) MBIRK_FLAT {
         for (index_t k = first * B::lanes; k < end * B::lanes; k += B::lanes) add(k, factor(k));
       };
-      if constexpr (Power == 2) {  // sec^2 = 1 + G t, times the sum over channels when the sinogram is 1
+      if constexpr (Power == 2) {  // sec^2 = 1 + G t, times the sum over channels if Unit
         pack const one = Unit ? B::load_broadcast(pixels.weights + p) : B::constant(1);
         pack const slope = Unit ? square * one : square;
         each_pack([&](index_t k) MBIRK_FLAT { return fma(slope, B::load(elevations + k), one); });
@@ -143,13 +151,13 @@ template <class B, int Power, bool Unit> struct cone_columns {
   }
 };
 
-/// A task is a batch.
+/// A task is a batch of groups and all views.
 template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Power, Unit> {
   using base = cone_columns<B, Power, Unit>;
   using I = typename B::index_backend;
 
   typename B::template cursor<float> voxel_columns;
-  typename I::template cursor<index_t const> offsets;     // of the planned pixels' voxel columns
+  typename I::template cursor<index_t const> offsets;     // offsets of the planned pixels' voxel columns
   scratch_part tile{};
 
   void plan_scratch() {
@@ -162,18 +170,23 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
     auto const x = s.template at<float>(tile);
     index_t const padded = this->view.padded_slices;
     for (index_t g = 0; g < batch.size(); ++g)
-      for (index_t k = 0; k < batch[g].count * padded; k += B::lanes) B::store(x + (g * tile_size() + k), B::constant(0));
+      for (index_t k = 0; k < batch[g].count * padded; k += B::lanes)
+        B::store(x + (g * tile_size() + k), B::constant(0));
     this->begin(s);
     index_t const share = Unit ? 0 : prefetch_share(batch, this->shape);
     for (index_t v = 0; v < this->view.geometry.views; ++v) {
       typename base::next_views next{batch[0].first, share, this->shape.view_size()};
-      if (share > 0 && v + 1 < this->view.geometry.views) next.count = 1, next.at[0] = this->sinogram + this->shape.offset(0, v + 1);
+      if (share > 0 && v + 1 < this->view.geometry.views) {
+        next.count = 1;
+        next.at[0] = this->sinogram + this->shape.offset(0, v + 1);
+      }
       for (index_t g = 0; g < batch.size(); ++g) this->add_view(batch[g], v, x + g * tile_size(), next, s);
     }
     for (index_t g = 0; g < batch.size(); ++g)
       for (int p = 0; p < batch[g].count; ++p) {
         auto const from = x + (g * tile_size() + p * padded);
-        store_voxel_column<B>(this->view.shape(), [&](index_t k) MBIRK_FLAT { return B::load(from + k); }, voxel_columns + I::load_value(offsets + (batch[g].first + p)));
+        store_voxel_column<B>(this->view.shape(), [&](index_t k) MBIRK_FLAT { return B::load(from + k); },
+                              voxel_columns + I::load_value(offsets + (batch[g].first + p)));
       }
   }
 
@@ -181,14 +194,15 @@ template <class B, int Power, bool Unit> struct cone_back : cone_columns<B, Powe
   MBIRK_HD index_t tile_size() const noexcept { return group_pixels * this->view.padded_slices; }
 };
 
-/// A task is a few views: each loses what it still has to (the step of the subset before), and goes from the cache into the task's own sums for the pixels of
-/// a list. From the last view to the first, because the projection that came before has left the last ones in the cache.
+/// A task is a few views, processed from the last to the first, because the preceding projection has left the last
+/// views in the cache. The pending update (the step of the previous subset) is subtracted from each view, which is then
+/// back projected from the cache into the task's own partial sums for the pixels of a list.
 template <class B> struct cone_fused_update_backproject : cone_columns<B, 1, false> {
   using base = cone_columns<B, 1, false>;
-  axpy_projection<B> before;
-  bool before_first;                           // whether there is such a step
+  axpy_projection<B> before;                   // pending update of the previous subset
+  bool before_first;                           // true if there is a pending update
   typename B::template cursor<float> parts;    // (tasks, pixels, padded slices)
-  index_t pixels, views_per_task, share;      // share: elements of the next view that are fetched with each pixel
+  index_t pixels, views_per_task, share;       // share: elements of the next view that each pixel prefetches
 
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
     index_t const padded = this->view.padded_slices;

@@ -1,6 +1,6 @@
-// Cone forward projection, tuned: a task owns a few views, and goes through them with a batch of groups of pixels. Per view and pixel: the voxel column
-// is scaled by the secant of the ray's elevation (in L1), resampled onto the rows, and added to the two or three channels of its footprint straight
-// from the register.
+// Tuned cone forward projection: a task owns a few views and processes them with one batch of groups of pixels at a
+// time. Per view and pixel, the voxel column is multiplied by the secant of the ray's elevation (in L1), resampled onto
+// the rows, and added to the two or three channels of its footprint directly from registers.
 #pragma once
 
 #include "mbirk/core/device_span.hpp"
@@ -14,7 +14,7 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// All but what happens to a view once it is summed; that is compiled apart, because this is the large part.
+/// Everything except the epilogue. Split out so that it is compiled once for all epilogues.
 template <class B> struct cone_views {
   using I = typename B::index_backend;
   using pack = typename B::pack;
@@ -22,7 +22,7 @@ template <class B> struct cone_views {
   cone_view<B> view;
   typename B::template cursor<float const> voxel_columns;
   typename B::template cursor<float> sinogram;            // channel-major, one chunk
-  typename I::template cursor<index_t const> offsets;     // of the planned pixels' voxel columns
+  typename I::template cursor<index_t const> offsets;     // offsets of the planned pixels' voxel columns
   chunked_shape shape;
   device_span<pixel_group> groups;
   group_batches batches;
@@ -36,15 +36,16 @@ template <class B> struct cone_views {
     cylinder = layout.add<float>("cylinder", view.room_for(view.padded_slices));
   }
 
-  /// Before a task's first batch.
+  /// Initialises the scratch of a task; called before its first batch.
   template <class Scratch> MBIRK_HD void begin(Scratch const& s) const noexcept {
     auto const u = s.template at<float>(cylinder);
     for (index_t k = 0; k < view.room_for(view.padded_slices); k += B::lanes) B::store(u + k, B::constant(0));
   }
   MBIRK_HD void clear_view(index_t v) const noexcept {
-    for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(sinogram + (shape.offset(0, v) + k), B::constant(0));
+    for (index_t k = 0; k < shape.view_size(); k += B::lanes)
+      B::store(sinogram + (shape.offset(0, v) + k), B::constant(0));
   }
-  /// The voxel columns of a batch, aligned and padded with zeros.
+  /// Copies the voxel columns of a batch to scratch, aligned and padded with zeros.
   template <class Scratch> MBIRK_HD void copy_batch(index_t batch, Scratch const& s) const noexcept {
     auto x = s.template at<float>(tile);
     index_t const half = view.half_slices();
@@ -54,10 +55,11 @@ template <class B> struct cone_views {
         auto const to = x + p * view.padded_slices;
         copy_padded<B>(from, view.mirrored ? half : view.geometry.slices, to, half);
         if (view.mirrored)
-          for (index_t k = 0; k < half; k += B::lanes) B::store(to + (half + k), reversed<B>(B::load(from + (2 * half - B::lanes - k))));
+          for (index_t k = 0; k < half; k += B::lanes)
+            B::store(to + (half + k), reversed<B>(B::load(from + (2 * half - B::lanes - k))));
       }
   }
-  /// Part `part` of `parts` of a batch's voxel columns is soon copied.
+  /// Prefetches part `part` of `parts` of the voxel columns of a batch that is copied next.
   MBIRK_HD void prefetch_batch(index_t batch, index_t part, index_t parts) const noexcept {
     if (batch >= batches.count) return;
     auto const& last = groups[batches.first(batch + 1) - 1];
@@ -67,14 +69,16 @@ template <class B> struct cone_views {
   }
   template <class Scratch> MBIRK_NOINLINE void add_batch(index_t batch, index_t v, Scratch const& s) const noexcept {
     auto x = s.template at<float>(tile);
-    for (index_t g = batches.first(batch); g < batches.first(batch + 1); ++g, x = x + tile_size()) add_view(groups[g], v, x, s);
+    for (index_t g = batches.first(batch); g < batches.first(batch + 1); ++g, x = x + tile_size())
+      add_view(groups[g], v, x, s);
   }
 
  private:
   MBIRK_HD index_t tile_size() const noexcept { return group_pixels * view.padded_slices; }
 
   template <class Scratch>
-  MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float const> tiles, Scratch const& s) const noexcept {
+  MBIRK_HD void add_view(pixel_group const& group, index_t v, typename B::template cursor<float const> tiles,
+                         Scratch const& s) const noexcept {
     auto const sum = view.prepare(group, v, true, false, s);
     float const centre = view.prepare_secants(v, sum, s);
     auto window = view.first_window(sum.widest);
@@ -88,43 +92,51 @@ template <class B> struct cone_views {
     } while (view.next_window(window, sum.widest));
   }
 
-  /// Pixels [from, to), whose steps are of one form. Halves: 2 in a mirrored view, where both go the same way, else 1.
+  /// Pixels [from, to), whose steps have the same form. Halves: 2 in a mirrored view, where both halves have the same
+  /// weights, else 1.
   template <int Halves, resample_form Form, class Scratch>
-  MBIRK_INLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to, float centre, int taps,
-                               Scratch const& s) const noexcept {
+  MBIRK_INLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to,
+                               float centre, int taps, Scratch const& s) const noexcept {
     if (taps == 2) add_pixels<Halves, Form, 2>(tiles, v, from, to, centre, s);
     else add_pixels<Halves, Form, 3>(tiles, v, from, to, centre, s);
   }
 
   template <int Halves, resample_form Form, int Taps, class Scratch>
-  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to, float centre, Scratch const& s) const noexcept {
-    // All that the loops read, here: the stores below could be to *this, for all that a compiler knows.
+  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to,
+                                 float centre, Scratch const& s) const noexcept {
+    // Hoisted: the compiler must assume that the stores below may alias *this.
     auto const u = s.template at<float>(cylinder) + resample_guard<B>;
     auto const pixels = view.found(s);
     auto const secants = s.template at<float>(view.secants), slopes = secants + view.padded_slices;
     auto const elevations = view.elevations + v * view.elevation_stride;
     auto const whole_view = sinogram + shape.offset(0, v);
-    index_t const padded = view.padded_slices, length = padded / Halves, apart = view.apart(padded), width = shape.width;
+    index_t const padded = view.padded_slices, length = padded / Halves, apart = view.apart(padded),
+        width = shape.width;
     pack const middle = B::broadcast(centre);
     for (int p = from; p < to; ++p) {
       index_t const first = I::load_value(pixels.reach_first() + p), end = I::load_value(pixels.reach_end() + p);
       if (first >= end) continue;
-      // The voxel column times sec phi.
+      // Voxel column times sec phi.
       auto const x = tiles + p * padded;
       pack const square = B::load_broadcast(pixels.square() + p);
       auto const put = [&](index_t k, pack secant) MBIRK_FLAT {
-        simd::static_for<Halves>([&](auto h) MBIRK_FLAT { B::store(u + (h * apart + k), secant * B::load(x + (h * length + k))); });
+        simd::static_for<Halves>([&](auto h) MBIRK_FLAT {
+          B::store(u + (h * apart + k), secant * B::load(x + (h * length + k)));
+        });
       };
       if (centre >= 0) {
         pack const away = square - middle;
         for (index_t k = 0; k < length; k += B::lanes) put(k, fma(away, B::load(slopes + k), B::load(secants + k)));
       } else {
-        for (index_t k = 0; k < length; k += B::lanes) put(k, definition::elevation_secant(square, B::load(elevations + k)));
+        for (index_t k = 0; k < length; k += B::lanes)
+          put(k, definition::elevation_secant(square, B::load(elevations + k)));
       }
-      // Its rows, in the channels.
+      // Rows: the voxel column resampled onto its channels.
       auto const y = whole_view + index_t{I::load_value(pixels.first_channel + p)} * width;
       pack weight[Taps];
-      simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p)); });
+      simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+        weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p));
+      });
       auto slices = pixels.template resampler_at<Form, 1>(p, u, length, first);
       for (index_t r = first * B::lanes; r < end * B::lanes; r += B::lanes) {
         pack value[Halves];
@@ -145,7 +157,7 @@ template <class B> struct cone_views {
   }
 };
 
-/// Epilogue: what happens to the views of a task once they are summed (epilogue.hpp).
+/// Forward projection with an epilogue that processes the views of a task once they are summed (epilogue.hpp).
 template <class B, class Epilogue = store_epilogue<B>> struct cone_forward : cone_views<B> {
   Epilogue epilogue{};
 

@@ -15,11 +15,12 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// t_k = (z_k / D)^2 of every slice, padded to whole packs: one row for a circular scan, one per view for a helical one.
+/// t_k = (z_k / D)^2 of every slice, padded to whole packs: one row for a circular scan, one per view for a helical
+/// one.
 struct elevation_table {
   std::vector<float> t;
-  std::vector<float> largest;  ///< per row
-  index_t stride = 0;          ///< 0 when all views share the row
+  std::vector<float> largest;  ///< maximum of each row
+  index_t stride = 0;          ///< 0 if all views share the row
 };
 
 inline elevation_table make_elevations(cone_scan const& s, index_t padded_slices) {
@@ -32,7 +33,8 @@ inline elevation_table make_elevations(cone_scan const& s, index_t padded_slices
   for (index_t v = 0; v < (helical ? g.views : std::min<index_t>(1, g.views)); ++v) {
     float largest = 0;
     for (index_t k = 0; k < g.slices; ++k) {
-      double const ratio = definition::slice_z(g, static_cast<double>(k), at[static_cast<std::size_t>(v)].z_shift) * g.inverse_detector_dist;
+      double const ratio = definition::slice_z(g, static_cast<double>(k), at[static_cast<std::size_t>(v)].z_shift) *
+          g.inverse_detector_dist;
       float const t = static_cast<float>(ratio * ratio);
       table.t[static_cast<std::size_t>(v * padded_slices + k)] = t;
       largest = std::max(largest, t);
@@ -42,22 +44,24 @@ inline elevation_table make_elevations(cone_scan const& s, index_t padded_slices
   return table;
 }
 
-/// Whether rows and slices lie symmetrically about the source plane in every view, in whole packs on either side: then row r and row R - 1 - r, slice k and
-/// slice S - 1 - k have the same weights, and what is found for the lower half (rows r < R/2, slices k < S/2) is used for the upper half too. The upper
-/// half of a line in scratch lies behind the lower one, in reverse.
+/// True if rows and slices are symmetric about the source plane in every view, with whole packs on either side. Then
+/// rows r and R - 1 - r, and slices k and S - 1 - k, have the same weights, so those of the lower half (rows r < R/2,
+/// slices k < S/2) also serve the upper half. In scratch, the upper half of a column follows the lower one, in reverse
+/// order.
 inline bool is_mirrored(cone_scan const& s, int lanes) {
   auto const& g = s.geometry();
   auto const& at = s.positions();
-  return g.rows > 0 && g.rows % (2 * lanes) == 0 && g.slices > 0 && g.slices % (2 * lanes) == 0 && g.det_row_offset == 0 &&
+  return g.rows > 0 && g.rows % (2 * lanes) == 0 && g.slices > 0 && g.slices % (2 * lanes) == 0 &&
+         g.det_row_offset == 0 &&
          std::all_of(at.begin(), at.end(), [&](auto const& p) { return g.recon_slice_offset == p.z_shift; });
 }
 
-/// What the cone kernels share: where arrays lie in scratch, and how one view of a group is prepared.
+/// Shared part of the cone kernels: the scratch layout, and the preparation of one view for a group.
 template <class B> struct cone_view {
   using I = typename B::index_backend;
 
   cone_geometry geometry;
-  typename I::template cursor<std::int32_t const> rows, cols;       // of the planned pixels
+  typename I::template cursor<std::int32_t const> rows, cols;       // rows and columns of the planned pixels
   typename I::template cursor<view_position const> positions;
   typename B::template cursor<float const> elevations;
   float const* largest_elevation;
@@ -72,59 +76,69 @@ template <class B> struct cone_view {
     secants = layout.add<float>("secants", 2 * padded_slices);
   }
 
-  /// What was found of the pixels of a group, an array each. All of a type lie at fixed distances, so that a loop over pixels needs three addresses.
+  /// Footprint data of the pixels of a group, one array per quantity. Arrays of a type are at fixed distances from each
+  /// other, so that a loop over pixels needs only three addresses.
   template <class Ints, class Floats, class Doubles> struct found_pixels {
-    Ints first_channel;    ///< plus guard, of the window's first tap
-    Floats weights;        ///< of the window's taps, group_pixels apart
-    Doubles position, advance;  ///< of the walk over the rows or slices (resample_state)
+    Ints first_channel;    ///< first channel of the window's first tap, plus guard
+    Floats weights;        ///< weights of the window's taps, group_pixels apart
+    Doubles position, advance;  ///< resample_state over the rows or slices
     MBIRK_INLINE Ints reach_first() const noexcept { return first_channel + group_pixels; }
     MBIRK_INLINE Ints reach_end() const noexcept { return first_channel + 2 * group_pixels; }
     MBIRK_INLINE Ints lane_words() const noexcept { return first_channel + 3 * group_pixels; }
-    MBIRK_INLINE Floats square() const noexcept { return weights + 3 * group_pixels; }  ///< of the magnification
+    MBIRK_INLINE Floats square() const noexcept { return weights + 3 * group_pixels; }  ///< squared magnification
     MBIRK_INLINE Floats inverse_step() const noexcept { return weights + 4 * group_pixels; }
     MBIRK_INLINE Floats fraction() const noexcept { return weights + 5 * group_pixels; }
     MBIRK_INLINE Floats width() const noexcept { return weights + 6 * group_pixels; }
     MBIRK_INLINE Floats chord() const noexcept { return weights + 7 * group_pixels; }
-    MBIRK_INLINE Doubles cell() const noexcept { return position + 2 * group_pixels; }  ///< the first one that the footprint hits
+    MBIRK_INLINE Doubles cell() const noexcept { return position + 2 * group_pixels; }  ///< first cell of the footprint
 
-    /// The walk of pixel p along a line of `cells` at u, from pack `first` of its destinations on.
+    /// Resampler of pixel p for a column of `cells` cells at u, starting at destination pack `first`.
     template <resample_form Form, int Power, bool Ones = false>
-    MBIRK_INLINE auto resampler_at(index_t p, typename B::template cursor<float const> u, index_t cells, index_t first) const noexcept {
-      return resampler<B, Form, Power, Ones>(u, cells, I::load_value(position + p), I::load_value(advance + p), I::load_value(lane_words() + p),
-                                             B::load_broadcast(inverse_step() + p), first);
+    MBIRK_INLINE auto resampler_at(index_t p, typename B::template cursor<float const> u, index_t cells,
+                                   index_t first) const noexcept {
+      return resampler<B, Form, Power, Ones>(u, cells, I::load_value(position + p), I::load_value(advance + p),
+                                             I::load_value(lane_words() + p), B::load_broadcast(inverse_step() + p),
+                                             first);
     }
   };
   template <class Scratch> MBIRK_INLINE auto found(Scratch const& s) const noexcept {
     auto const i = s.template at<std::int32_t>(ints);
     auto const f = s.template at<float>(floats);
     auto const d = s.template at<double>(doubles);
-    return found_pixels<std::remove_const_t<decltype(i)>, std::remove_const_t<decltype(f)>, std::remove_const_t<decltype(d)>>{i, f, d, d + group_pixels};
+    return found_pixels<std::remove_const_t<decltype(i)>, std::remove_const_t<decltype(f)>,
+                        std::remove_const_t<decltype(d)>>{i, f, d, d + group_pixels};
   }
 
   MBIRK_HD voxel_column_shape shape() const noexcept { return {geometry.slices, padded_slices, mirrored}; }
-  /// Slices, and rows of so many, that weights are found for.
+  /// Slices (or rows) for which weights are computed: half of them if mirrored.
   MBIRK_HD index_t half_slices() const noexcept { return shape().half(); }
   MBIRK_HD index_t half(index_t width) const noexcept { return mirrored ? width / 2 : width; }
-  /// Elements of a line in scratch that is resampled, with zeros before, between and behind its halves, and from one half to the other.
+  /// Scratch elements for a column to be resampled, with zeros before, between and after its halves; and the distance
+  /// between the halves.
   MBIRK_HD static index_t room_for(index_t width) noexcept { return width + 4 * resample_guard<B>; }
   MBIRK_HD static index_t apart(index_t width) noexcept { return width / 2 + 2 * resample_guard<B>; }
 
-  /// What the pixels of a group have in common in one view.
+  /// Bounds over the pixels of a group in one view.
   struct summary {
-    float widest;         ///< footprint in channels
-    float lowest, highest;  ///< squared magnification
+    float widest;           ///< widest footprint, in channels
+    float lowest, highest;  ///< bounds of the squared magnification
   };
 
-  /// f(form, from, to) of neighbouring pixels whose steps are of one form; most groups are one such run.
+  /// Calls f(form, from, to) for each run of neighbouring pixels whose steps have the same form; most groups are one
+  /// run.
   template <class Scratch, class F>
-  MBIRK_INLINE void each_run(pixel_group const& group, summary const& sum, bool towards_rows, Scratch const& s, F const& f) const noexcept {
-    double const slice = geometry.delta_z / geometry.delta_det_row, nearest = std::sqrt(static_cast<double>(sum.highest)) * slice,
-                 farthest = std::sqrt(static_cast<double>(sum.lowest)) * slice;
-    constexpr double margin = 1e-6;  // the squares are float
+  MBIRK_INLINE void each_run(pixel_group const& group, summary const& sum, bool towards_rows, Scratch const& s,
+                             F const& f) const noexcept {
+    double const slice = geometry.delta_z / geometry.delta_det_row;
+    double const nearest = std::sqrt(static_cast<double>(sum.highest)) * slice;
+    double const farthest = std::sqrt(static_cast<double>(sum.lowest)) * slice;
+    constexpr double margin = 1e-6;  // covers the float rounding of the squares
     auto const shortest = form_of<B>((towards_rows ? 1 / nearest : farthest) * (1 - margin));
     bool const all = shortest == form_of<B>((towards_rows ? 1 / farthest : nearest) * (1 + margin));
     auto const advances = found(s).advance;
-    auto const form_at = [&](int p) MBIRK_FLAT { return all ? shortest : form_of<B>(step_of<B>(I::load_value(advances + p))); };
+    auto const form_at = [&](int p) MBIRK_FLAT {
+      return all ? shortest : form_of<B>(step_of<B>(I::load_value(advances + p)));
+    };
     for (int from = 0, to = 0; from < group.count; from = to) {
       auto const form = form_at(from);
       if (all) to = group.count;
@@ -133,26 +147,36 @@ template <class B> struct cone_view {
     }
   }
 
-  /// Footprints of the group. towards_rows: the steps of a projection (rows from slices), else of a back projection (slices from rows).
-  /// fold_row_width: the chord is multiplied by W_r, which the means of a back projection leave out.
+  /// Computes the footprints of a group. towards_rows: steps of a forward projection (from slices to rows), else of a
+  /// back projection (from rows to slices). fold_row_width: multiplies the chord by W_r, which the means of a back
+  /// projection leave out.
   template <class Scratch>
-  MBIRK_INLINE summary prepare(pixel_group const& group, index_t view, bool towards_rows, bool fold_row_width, Scratch const& s) const noexcept {
+  MBIRK_INLINE summary prepare(pixel_group const& group, index_t view, bool towards_rows, bool fold_row_width,
+                               Scratch const& s) const noexcept {
     using wide = typename I::wide;
     using pack = typename I::pack;
     auto const position = I::load_value(positions + view);
-    wide const cosine = I::broadcast(position.cosine), sine = I::broadcast(position.sine), zeta = I::broadcast(position.z_shift);
+    wide const cosine = I::broadcast(position.cosine), sine = I::broadcast(position.sine),
+        zeta = I::broadcast(position.z_shift);
     wide const z0 = definition::slice_z(geometry, I::broadcast(0.0), zeta);
     float const cells = static_cast<float>(half(towards_rows ? geometry.slices : geometry.rows));
-    pack const packs = I::broadcast(static_cast<float>(ceil_div(half(towards_rows ? geometry.rows : geometry.slices), index_t{B::lanes})));
+    pack const packs = I::broadcast(
+        static_cast<float>(ceil_div(half(towards_rows ? geometry.rows : geometry.slices), index_t{B::lanes})));
     auto const pixels = found(s);
     pack widest = I::constant(0), lowest = I::constant(1e30), highest = I::constant(0);
     for (int k = 0; k < group.count; k += I::lanes) {
       wide const x = definition::column_x(geometry, I::to_wide(I::load_ints(cols + (group.first + k))));
       wide const y = definition::row_y(geometry, I::to_wide(I::load_ints(rows + (group.first + k))));
-      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y, [](wide value) MBIRK_FLAT { return I::to_pack(value); });
-      // The footprint, cut off one channel beyond the detector: a pixel near the source may cover millions.
-      wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, I::broadcast(-1.0)), floor_edge = floor(edge);
-      wide const span = max(min(left + f.channel.width, I::broadcast(static_cast<double>(geometry.channels + 1))) - edge, I::broadcast(0.0));
+      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y, [](wide value) MBIRK_FLAT {
+        return I::to_pack(value);
+      });
+      // The footprint is cut off one channel beyond the detector: near the source a pixel may cover millions of
+      // channels.
+      wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, I::broadcast(-1.0)),
+          floor_edge = floor(edge);
+      wide const span =
+          max(min(left + f.channel.width, I::broadcast(static_cast<double>(geometry.channels + 1))) - edge,
+              I::broadcast(0.0));
       wide const row_edge = definition::left_edge(definition::detector_row(geometry, f.magnification, z0), f.row_width);
       I::store(pixels.cell() + k, floor_edge);
       I::store(pixels.fraction() + k, I::to_pack(edge - floor_edge));
@@ -170,12 +194,14 @@ template <class B> struct cone_view {
       I::store(pixels.reach_end() + k, I::to_ints(reach.end));
       pack const square = I::to_pack(f.magnification * f.magnification), channels = I::to_pack(span);
       I::store(pixels.square() + k, square);
-      widest = max(widest, channels), lowest = min(lowest, square), highest = max(highest, square);
+      widest = max(widest, channels);
+      lowest = min(lowest, square);
+      highest = max(highest, square);
     }
     return {I::reduce_max(widest), I::reduce_min(lowest), I::reduce_max(highest)};
   }
 
-  /// Taps of one window: 2 or 3, the first of them tap0.
+  /// One window of a footprint: 2 or 3 taps, starting with tap0.
   struct window { int taps, tap0; bool any_width; };
   MBIRK_HD static window first_window(float widest) noexcept { return {widest <= 1 ? 2 : 3, 0, widest > 2}; }
   MBIRK_HD static bool next_window(window& w, float widest) noexcept {
@@ -183,10 +209,11 @@ template <class B> struct cone_view {
     return w.any_width && w.tap0 < static_cast<int>(std::ceil(widest)) + 1;
   }
 
-  /// First channel (plus guard) and weights of the window's taps. power 2 squares them; clip_sum replaces the first by the sum of the squares of
-  /// those that hit the detector (unit weights).
+  /// First channel (plus guard) and weights of the window's taps. power 2 squares the weights; clip_sum replaces the
+  /// first weight by the sum of the squares of those taps that hit the detector (unit weights).
   template <class Scratch>
-  MBIRK_INLINE void channel_weights(pixel_group const& group, window const& win, int power, bool clip_sum, Scratch const& s) const noexcept {
+  MBIRK_INLINE void channel_weights(pixel_group const& group, window const& win, int power, bool clip_sum,
+                                    Scratch const& s) const noexcept {
     using wide = typename I::wide;
     using pack = typename I::pack;
     auto const pixels = found(s);
@@ -203,7 +230,8 @@ template <class B> struct cone_view {
         pack const a = overlap * length, value = power == 2 ? a * a : a;
         if (clip_sum) {
           pack const n = I::to_pack(at + I::broadcast(static_cast<double>(tap)));
-          sum = sum + select(n < I::constant(0), I::constant(0), select(n < I::broadcast(static_cast<float>(channels)), value, I::constant(0)));
+          sum = sum + select(n < I::constant(0), I::constant(0),
+                             select(n < I::broadcast(static_cast<float>(channels)), value, I::constant(0)));
         } else {
           I::store(pixels.weights + (tap * group_pixels + k), value);
         }
@@ -212,18 +240,23 @@ template <class B> struct cone_view {
         for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, channel_width, I::constant(win.tap0 + t)));
       } else if (win.taps == 2) {
         auto const o = definition::overlap_two(f, channel_width);
-        put(0, o.first), put(1, o.second);
+        put(0, o.first);
+        put(1, o.second);
       } else {
         auto const o = definition::overlap_three(f, channel_width);
-        put(0, o.first), put(1, o.second), put(2, o.third);
+        put(0, o.first);
+        put(1, o.second);
+        put(2, o.third);
       }
       if (clip_sum) I::store(pixels.weights + k, sum);
     }
   }
 
-  /// sec phi_k = sqrt(1 + G t_k) of every slice to first order in G around the group's centre, when its remainder t^2 dG^2 / 8 is below float
-  /// rounding: c_k + (G - centre) c'_k. Returns the centre, or a negative number when the root has to be taken per pixel.
-  template <class Scratch> MBIRK_INLINE float prepare_secants(index_t view, summary const& sum, Scratch const& s) const noexcept {
+  /// Linearises sec phi_k = sqrt(1 + G t_k) of every slice in G around the group's centre, as c_k + (G - centre) c'_k,
+  /// if the remainder t^2 dG^2 / 8 is below float rounding. Returns the centre, or a negative number if the square root
+  /// must be computed per pixel.
+  template <class Scratch>
+  MBIRK_INLINE float prepare_secants(index_t view, summary const& sum, Scratch const& s) const noexcept {
     float const centre = (sum.lowest + sum.highest) / 2, reach = (sum.highest - sum.lowest) / 2;
     float const t = largest_elevation[elevation_stride == 0 ? 0 : view];
     if (t * t * reach * reach > 8 * 1.2e-7f) return -1;

@@ -1,5 +1,6 @@
-// Parallel back projection, tuned: a task owns a batch of groups of pixels; blocks of views are summed in registers over a chunk of slices.
-// Source of the structure: register accumulators over views as in the MBIRJAX notes of 2026; guards and tap classes are ours.
+// Tuned parallel back projection: a task owns a batch of groups of pixels; blocks of views are summed in registers over
+// a chunk of slices. Source of the structure: register accumulators over views as in the MBIRJAX notes of 2026; the
+// guard channels and tap classes are mbirk's own.
 #pragma once
 
 #include "mbirk/core/device_span.hpp"
@@ -12,14 +13,15 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Sums over views of weights times samples, for the pixels of groups; which views, pixels and chunks a task has is up to the kernel.
+/// Sums over views of weights times samples for the pixels of groups. Derived kernels decide which views, pixels and
+/// chunks a task owns.
 template <class B> struct parallel_sums {
   using I = typename B::index_backend;
   static constexpr int views_at_once = 8;
   static constexpr int most_packs = most_chunk_packs<B>;
 
   typename B::template cursor<float const> sinogram;              // channel-major
-  typename I::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
+  typename I::template cursor<std::int32_t const> rows, cols;     // rows and columns of the planned pixels
   typename I::template cursor<view_taps const> passes;
   chunked_shape shape;
   bool squared;
@@ -34,14 +36,16 @@ template <class B> struct parallel_sums {
   }
 
  protected:
-  /// Of a voxel column's sums.
+  /// Floats per voxel column of partial sums.
   MBIRK_HD index_t length() const noexcept { return shape.chunks * shape.width; }
 
-  /// Adds passes [from, to), which have so many taps, to the sums x of a batch, (pixels, length()), in blocks of at_once. Tile: of tiles.
-  /// share: what each pixel fetches of the next block (prefetch_share). before(first pass, passes, chunk): called before these are read.
+  /// Adds passes [from, to), all with Taps taps, to the sums x (pixels, length()) of a batch, in blocks of at_once
+  /// passes. Tile: the groups are tiles. share: elements of the next block that each pixel prefetches (prefetch_share).
+  /// before(first pass, passes, chunk) is called before the passes are read.
   template <int Taps, bool Tile, class Scratch, class Before>
-  MBIRK_INLINE void add_passes(device_span<pixel_group> batch, index_t from, index_t to, index_t at_once, index_t share, typename B::template cursor<float> x,
-                               Scratch const& s, Before const& before) const noexcept {
+  MBIRK_INLINE void add_passes(device_span<pixel_group> batch, index_t from, index_t to, index_t at_once, index_t share,
+                               typename B::template cursor<float> x, Scratch const& s,
+                               Before const& before) const noexcept {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights);
     index_t const count = batch.size();
@@ -53,8 +57,9 @@ template <class B> struct parallel_sums {
         view_offset[v] = shape.offset(0, pass.view);
         for (index_t g = 0; g < count; ++g) {
           auto const weight = w + g * weights_size;
-          footprint_weights<I>(pass, squared, shape.channels, Tile, rows + batch[g].first, cols + batch[g].first, batch[g].count,
-                               l + (g * firsts_size + v * group_pixels), [&](int tap, int k, auto value) MBIRK_FLAT {
+          footprint_weights<I>(pass, squared, shape.channels, Tile, rows + batch[g].first, cols + batch[g].first,
+                               batch[g].count, l + (g * firsts_size + v * group_pixels),
+                               [&](int tap, int k, auto value) MBIRK_FLAT {
                                  I::store(weight + ((tap * views_at_once + v) * group_pixels + k), value);
                                });
         }
@@ -66,7 +71,8 @@ template <class B> struct parallel_sums {
         for (index_t g = 0; g < count; ++g) {
           if (Tile || g == 0) next = next_windows<Tile>(batch[g], block, at_once, to, c, share);
           with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-            accumulate<Taps, Tile>(packs, batch[g].count, n, view_offset, chunk, l + g * firsts_size, w + g * weights_size,
+            accumulate<Taps, Tile>(packs, batch[g].count, n, view_offset, chunk, l + g * firsts_size,
+                                   w + g * weights_size,
                                    x + ((batch[g].first - batch[0].first) * length() + c * shape.width), next);
           });
           if constexpr (!Tile) next.begin += batch[g].count * next.share;
@@ -79,36 +85,44 @@ template <class B> struct parallel_sums {
  private:
   static constexpr index_t firsts_size = views_at_once * group_pixels, weights_size = 3 * firsts_size;
 
-  /// What comes after a block and chunk: where it lies in every view, and what each pixel fetches of it while this one is summed.
+  /// The next block or chunk: its address in every view, and the elements of it that each pixel prefetches while the
+  /// current one is summed.
   struct windows {
     int views = 0;
     typename B::template cursor<float const> at[views_at_once] = {};
-    index_t begin = 0, share = 0, end = 0;  // elements, of a list: those of the first pixel, of each pixel, all
+    index_t begin = 0, share = 0, end = 0;  // lists only, in elements: offset of the first pixel, share per pixel, end
   };
-  /// Nothing when the sinogram may be in a cache. A tile reads a few channels of a view.
+  /// Empty if the sinogram may be cached. A tile only reads a few channels of a view.
   template <bool Tile>
-  MBIRK_HD windows next_windows(pixel_group const& group, index_t block, index_t at_once, index_t to, index_t chunk, index_t share) const noexcept {
+  MBIRK_HD windows next_windows(pixel_group const& group, index_t block, index_t at_once, index_t to, index_t chunk,
+                                index_t share) const noexcept {
     bool const same_views = chunk + 1 < shape.chunks;
     index_t const first = same_views ? block : block + at_once;
     windows next;
-    if constexpr (!Tile) next.share = share, next.end = shape.view_size();
+    if constexpr (!Tile) {
+      next.share = share;
+      next.end = shape.view_size();
+    }
     if (Tile ? shape.size() <= prefetch_threshold : share == 0) return next;
     for (; next.views < at_once && first + next.views < to; ++next.views) {
       auto const pass = I::load_value(passes + (first + next.views));
-      index_t const channel = Tile ? tile_begin(pass, shape.channels, I::load_value(rows + group.first), I::load_value(cols + group.first)) : 0;
+      index_t const channel = Tile ? tile_begin(pass, shape.channels, I::load_value(rows + group.first),
+                                                I::load_value(cols + group.first))
+                                   : 0;
       next.at[next.views] = sinogram + (shape.offset(same_views ? chunk + 1 : 0, pass.view) + channel * shape.width);
     }
     return next;
   }
 
   template <int Taps, bool Tile, class Packs>
-  MBIRK_NOINLINE void accumulate(Packs packs, int count, int views, index_t const* view_offset, typename B::template cursor<float const> chunk,
+  MBIRK_NOINLINE void accumulate(Packs packs, int count, int views, index_t const* view_offset,
+                                 typename B::template cursor<float const> chunk,
                                  typename I::template cursor<std::int32_t> l, typename I::template cursor<float> w,
                                  typename B::template cursor<float> x, windows const& next) const noexcept {
     using pack = typename B::pack;
     for (int p = 0; p < count; ++p) {
       if constexpr (Tile) {
-        if (p < tile_channels * packs)  // a pack of each window
+        if (p < tile_channels * packs)  // one pack of each window
           for (int v = 0; v < next.views; ++v) prefetch_read(next.at[v] + p * B::lanes);
       } else {
         index_t const from = next.begin + p * next.share;
@@ -119,7 +133,8 @@ template <class B> struct parallel_sums {
       pack sum[Packs::most];
       packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (int v = 0; v < views; ++v) {
-        auto const y = chunk + (view_offset[v] + index_t{I::load_value(l + (v * group_pixels + p))} * (packs * B::lanes));
+        auto const y = chunk + (view_offset[v] +
+                                index_t{I::load_value(l + (v * group_pixels + p))} * (packs * B::lanes));
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
           pack const weight = B::load_broadcast(w + ((t * views_at_once + v) * group_pixels + p));
           packs.each([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * packs + i) * B::lanes), sum[i]); });
@@ -130,15 +145,16 @@ template <class B> struct parallel_sums {
   }
 };
 
-/// A task is a batch, all of its views and chunks.
+/// A task is a batch of groups with all views and chunks.
 template <class B> struct parallel_back : parallel_sums<B> {
   using base = parallel_sums<B>;
   using I = typename B::index_backend;
-  static constexpr int far_list_views_at_once = 4;  // a list reads much of a view: so many fit into a second-level cache
+  // A list reads much of a view, and L2 holds this many views.
+  static constexpr int far_list_views_at_once = 4;
 
   typename B::template cursor<float> voxel_columns;
-  typename I::template cursor<index_t const> offsets;  // of the planned pixels' voxel columns
-  index_t two_tap_passes, all_passes;                  // the passes are sorted: two taps, then three
+  typename I::template cursor<index_t const> offsets;  // offsets of the planned pixels' voxel columns
+  index_t two_tap_passes, all_passes;                  // passes are sorted: two taps first, then three
   scratch_part tile{};
 
   void plan_scratch() {
@@ -154,13 +170,16 @@ template <class B> struct parallel_back : parallel_sums<B> {
     if (batch[0].tile_mask != 0) run<true>(batch, x, s);
     else run<false>(batch, x, s);
     for (index_t p = 0; p < pixels; ++p)
-      copy_unpadded<B>(x + p * this->length(), voxel_columns + I::load_value(offsets + (batch[0].first + p)), this->shape.rows);
+      copy_unpadded<B>(x + p * this->length(), voxel_columns + I::load_value(offsets + (batch[0].first + p)),
+                       this->shape.rows);
   }
 
  private:
   template <bool Tile, class Scratch>
-  MBIRK_HD void run(device_span<pixel_group> batch, typename B::template cursor<float> x, Scratch const& s) const noexcept {
-    index_t const at_once = Tile || this->shape.size() <= prefetch_threshold ? base::views_at_once : far_list_views_at_once;
+  MBIRK_HD void run(device_span<pixel_group> batch, typename B::template cursor<float> x,
+                    Scratch const& s) const noexcept {
+    index_t const at_once =
+        Tile || this->shape.size() <= prefetch_threshold ? base::views_at_once : far_list_views_at_once;
     index_t const share = Tile ? 0 : prefetch_share(batch, this->shape);
     auto const nothing = [](index_t, int, index_t) {};
     this->template add_passes<2, Tile>(batch, 0, two_tap_passes, at_once, share, x, s, nothing);

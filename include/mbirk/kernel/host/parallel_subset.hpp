@@ -1,5 +1,6 @@
-// Parallel projections of a small subset in an iterative reconstruction. The pixels of a list are spread over the image, so a view is summed channel by
-// channel over all of them: a few channels are in registers, and each is complete, and measured or subtracted, before memory sees it. Tasks own views.
+// Parallel projections of a small subset in an iterative reconstruction. The pixels of a list are spread over the
+// image, so a view is summed channel by channel over all of them: a few channels are in registers, and each is
+// completed, and passed to the epilogue, before it is stored to memory. Tasks own views.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,19 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// The pixels, and how they are projected onto one view after another. No footprint is wider than two channels.
+/// Pixels of a list and their projection onto one view at a time. No footprint may be wider than two channels.
 template <class B> struct parallel_subset_projection {
   using I = typename B::index_backend;
   static constexpr int most_packs = most_chunk_packs<B>;
 
   typename B::template cursor<float const> voxel_columns;             // (pixels, chunks * width), 0 beyond the last row
-  typename I::template cursor<std::int32_t const> rows, cols;     // of the planned pixels
+  typename I::template cursor<std::int32_t const> rows, cols;     // rows and columns of the planned pixels
   typename I::template cursor<view_taps const> passes;        // one per view
   chunked_shape shape;
   index_t pixels;
   scratch_part first{}, weights{}, order{}, ends{}, block{}, carried{};
 
-  /// @param views  that are prepared at a time.
+  /// @param views  number of views that are prepared at a time.
   void plan_scratch(scratch_layout& layout, index_t views) {
     first = layout.add<std::int32_t>("first channels of a list", padded());
     weights = layout.add<float>("weights of a list", views * 3 * padded());
@@ -36,8 +37,9 @@ template <class B> struct parallel_subset_projection {
     carried = layout.add<float>("unfinished channels", 2 * shape.width);
   }
 
-  /// Finds weights and order of the pixels in a view, the n-th of those that are prepared.
-  template <class Scratch> MBIRK_NOINLINE void prepare(view_taps const& pass, index_t n, Scratch const& s) const noexcept {
+  /// Computes the weights of the pixels in a view and sorts the pixels by channel; n is the slot of the prepared view.
+  template <class Scratch>
+  MBIRK_NOINLINE void prepare(view_taps const& pass, index_t n, Scratch const& s) const noexcept {
     auto const l = s.template at<std::int32_t>(first);
     auto const w = s.template at<float>(weights) + n * 3 * padded();
     footprint_weights<I>(pass, false, shape.channels, false, rows, cols, static_cast<int>(pixels), l,
@@ -63,9 +65,10 @@ template <class B> struct parallel_subset_projection {
     }
   }
 
-  /// Projects a chunk onto the n-th of the prepared views, a few channels at a time, which the epilogue gets.
+  /// Projects a chunk onto the n-th prepared view, a few channels at a time, which are passed to the epilogue.
   template <class Epilogue, class Scratch>
-  MBIRK_HD void project(view_taps const& pass, index_t n, index_t chunk, Epilogue& epilogue, Scratch const& s) const noexcept {
+  MBIRK_HD void project(view_taps const& pass, index_t n, index_t chunk, Epilogue& epilogue,
+                        Scratch const& s) const noexcept {
     auto const z = s.template at<float>(block), carry = s.template at<float>(carried);
     for (index_t k = 0; k < 2 * shape.width; k += B::lanes) B::store(carry + k, B::constant(0));
     std::int32_t next = 0;
@@ -74,7 +77,8 @@ template <class B> struct parallel_subset_projection {
       typename B::template cursor<float const> source{};
       if constexpr (Epilogue::has_source) source = epilogue.source(chunk, pass.view) + from * shape.width;
       with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-        if (pass.taps == 2) next = accumulate_channels<2>(packs, n, chunk, from, to, next, source, Epilogue::has_source, s);
+        if (pass.taps == 2)
+          next = accumulate_channels<2>(packs, n, chunk, from, to, next, source, Epilogue::has_source, s);
         else next = accumulate_channels<3>(packs, n, chunk, from, to, next, source, Epilogue::has_source, s);
       });
       index_t const begin = max<index_t>(from, guard_channels), end = min(to, guard_channels + shape.channels);
@@ -86,13 +90,15 @@ template <class B> struct parallel_subset_projection {
  private:
   MBIRK_HD index_t padded() const noexcept { return round_up(pixels, group_pixels); }
   MBIRK_HD index_t all_channels() const noexcept { return shape.channels + 2 * guard_channels; }
-  /// So that they take 8 KiB of a first-level cache.
+  /// Channels per block, sized to 8 KiB of L1.
   MBIRK_HD index_t channels_at_once() const noexcept { return max<index_t>(1, 2048 / shape.width); }
 
-  /// Sums channels [from, to), from the pixel on that is `next` in order; returns the one after. What reaches beyond is carried over.
+  /// Sums channels [from, to), starting with the pixel at position `next` of the order; returns the position of the
+  /// first remaining pixel. Contributions to channels beyond `to` are carried over.
   template <int Taps, class Packs, class Scratch>
-  MBIRK_NOINLINE std::int32_t accumulate_channels(Packs packs, index_t n, index_t chunk, index_t from, index_t to, std::int32_t next,
-                                   typename B::template cursor<float const> source, bool prefetch_source, Scratch const& s) const noexcept {
+  MBIRK_NOINLINE std::int32_t accumulate_channels(Packs packs, index_t n, index_t chunk, index_t from, index_t to,
+                                                  std::int32_t next, typename B::template cursor<float const> source,
+                                                  bool prefetch_source, Scratch const& s) const noexcept {
     using pack = typename B::pack;
     int const width = packs * B::lanes;
     index_t const length = shape.chunks * width, apart = padded();
@@ -136,7 +142,7 @@ template <class B> struct parallel_subset_projection {
   }
 };
 
-/// Projects a list; the epilogue gets the channels. A task is a view.
+/// Projects a list with an epilogue for its channels. A task is a view.
 template <class B, class Epilogue> struct parallel_project_subset : parallel_subset_projection<B> {
   Epilogue epilogue;
   scratch_layout layout{};
@@ -152,17 +158,18 @@ template <class B, class Epilogue> struct parallel_project_subset : parallel_sub
   }
 };
 
-/// Back projection of a list, by tasks that own a range of views and go through all pixels with them. A few views lose what the error still has to (the step
-/// of the subset before, projected once more), and go from the cache into the task's own sums.
+/// Back projection of a list by tasks that own a range of views and loop over all pixels. The pending update (the step
+/// of the previous subset, projected again) is subtracted from a few views at a time, which are then back projected
+/// from the cache into the task's own partial sums.
 template <class B, bool Weighted> struct parallel_fused_update_backproject : parallel_sums<B> {
   using base = parallel_sums<B>;
 
   device_span<view_taps_range> ranges;
-  parallel_subset_projection<B> before;                   // the step of the subset before
-  axpy_epilogue<B, Weighted> error;         // which it is taken from
-  bool before_first;                         // whether there is such a step
+  parallel_subset_projection<B> before;      // pending step of the previous subset
+  axpy_epilogue<B, Weighted> error;          // subtracts it from the error sinogram
+  bool before_first;                         // true if there is a pending step
   typename B::template cursor<float> parts;  // (tasks, pixels, chunks * width)
-  index_t pixels, block;                     // block: how many views stay in a cache
+  index_t pixels, block;                     // block: number of views that stay cached
 
   void plan_scratch() {
     base::plan_scratch();

@@ -1,4 +1,4 @@
-// The steps of the denoiser: sums and local deviations of an image, the direction of a subset, its update.
+// Kernels of the denoiser: sums and local deviations of an image; direction and update of a subset.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Pixels of an image that a task measures.
+/// Pixels per task in passes over an image.
 inline constexpr index_t image_batch = 64;
 
-/// An image or a part of it as a grid of voxel columns.
+/// An image, or a part of it, as a grid of voxel columns.
 template <class B> struct image_cylinders {
   typename B::template cursor<float const> data{};
   index_t rows = 0, cols = 0, slices = 0, row_stride = 0, col_stride = 0;
@@ -23,16 +23,17 @@ template <class B> struct image_cylinders {
   MBIRK_HD index_t voxels() const noexcept { return pixels() * slices; }
   MBIRK_HD index_t tasks() const noexcept { return ceil_div(pixels(), image_batch); }
   MBIRK_HD index_t offset(index_t i, index_t j) const noexcept { return i * row_stride + j * col_stride; }
-  /// f(i, j) for the pixels of a task.
+  /// Calls f(i, j) for the pixels of a task.
   template <class F> MBIRK_INLINE void each_pixel(index_t task, F const& f) const {
     for (index_t p = task * image_batch; p < min(pixels(), (task + 1) * image_batch); ++p) f(p / cols, p % cols);
   }
 };
 
-/// Slices taken[0 ... slices - 1] of the voxel columns, as a dense array. The strides of `image` skip the pixels that are not taken.
+/// Copies slices taken[0 ... slices - 1] of the voxel columns to a dense array. The strides of `image` skip the pixels
+/// that are not taken.
 template <class B> struct take_slices {
   using I = typename B::index_backend;
-  image_cylinders<B> image;                               // slices: how many are taken
+  image_cylinders<B> image;                               // image.slices: number of slices taken
   typename I::template cursor<std::int32_t const> taken;  // padded to whole packs
   typename B::template cursor<float> out;
 
@@ -46,7 +47,7 @@ template <class B> struct take_slices {
   }
 };
 
-/// Sum of |x| and the largest x of every lane, and a copy on the way if wanted. The sum is not finite exactly when a voxel is not.
+/// Sum of |x| and per-lane maximum of x; Copy also copies the image. The sum is finite if and only if every voxel is.
 template <class B, bool Copy> struct measure_image {
   image_cylinders<B> image;
   typename B::template cursor<double> partial;  // one per task
@@ -73,8 +74,9 @@ template <class B, bool Copy> struct measure_image {
   }
 };
 
-/// Over the voxels x >= threshold: sum of the standard deviation of {x, its neighbours one row, one column and one slice before}, and their number.
-/// The voxel before the first is the last one. (the noise estimate of MBIRJAX)
+/// Sum over the voxels x >= threshold of the standard deviation of {x, its neighbours one row, one column and one slice
+/// before}, and the number of these voxels. Indices wrap around: the voxel before the first is the last. (Noise
+/// estimate of MBIRJAX.)
 template <class B> struct local_deviation {
   using pack = typename B::pack;
   image_cylinders<B> image;
@@ -84,7 +86,7 @@ template <class B> struct local_deviation {
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto total = B::no_sum(), members = B::no_sum();
     pack const level = B::broadcast(threshold), quarter = B::constant(0.25), none = B::constant(0);
-    auto const before = B::iota() + B::broadcast(std::int32_t{B::lanes - 1});  // lane k - 1 of two packs
+    auto const before = B::iota() + B::broadcast(std::int32_t{B::lanes - 1});  // index of lane k - 1 in two packs
     image.each_pixel(task, [&](index_t i, index_t j) MBIRK_FLAT {
       auto const here = image.data + image.offset(i, j);
       auto const row = image.data + image.offset(i > 0 ? i - 1 : image.rows - 1, j);
@@ -103,26 +105,27 @@ template <class B> struct local_deviation {
         count = count + masked<B>(select(outside, none, B::constant(1)), n);
         previous = x;
       }
-      total = total + B::widen(sum), members = members + B::widen(count);
+      total = total + B::widen(sum);
+      members = members + B::widen(count);
     });
     B::store_total(partial + 2 * task, total);
     B::store_total(partial + (2 * task + 1), members);
   }
 };
 
-/// d = (c e - g) / (1 + h) with e = image - x, entry by entry of a subset; partial sums of (c e - g) d and of (c + h) d^2.
+/// d = (c e - g) / (1 + h) with e = image - x, for each entry of a subset; partial sums of (c e - g) d and (c + h) d^2.
 /// Lanes beyond the last slice have e = g = 0, hence d = 0.
 template <class B> struct denoise_direction {
   using I = typename B::index_backend;
   qggmrf_cylinder<B> prior;
   typename B::template cursor<float const> image;
-  index_t row_stride, col_stride;  // of the image
+  index_t row_stride, col_stride;  // strides of the image
   float precision;                 // c = 1 / sigma_noise^2
   typename I::template cursor<std::int32_t const> pixels;
   typename B::template cursor<float> direction;  // (entries, padded_slices)
   index_t padded_slices;
   typename B::template cursor<double> partial;  // two per task
-  device_span<entry_range> ranges;                     // a task each
+  device_span<entry_range> ranges;                     // one per task
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const [first, last] = ranges[task];
@@ -132,14 +135,16 @@ template <class B> struct denoise_direction {
       index_t const pixel = I::load_value(pixels + n), i = pixel / prior.col_count, j = pixel % prior.col_count;
       auto const y = image + (i * row_stride + j * col_stride);
       auto const out = direction + n * padded_slices;
-      auto slope_here = B::constant(0), curve_here = B::constant(0);  // one voxel column in float, voxel columns in double
+      auto slope_here = B::constant(0), curve_here = B::constant(0);  // float within a voxel column, double across
       prior(i, j, [&](index_t k, auto x, auto g, auto h, index_t valid) MBIRK_FLAT {
-        auto const downhill = fma(c, load_lanes<B>(y + k, valid) - x, B::constant(0) - g), d = downhill / (B::constant(1) + h);
+        auto const downhill = fma(c, load_lanes<B>(y + k, valid) - x, B::constant(0) - g);
+        auto const d = downhill / (B::constant(1) + h);
         B::store(out + k, d);
         slope_here = fma(downhill, d, slope_here);
         curve_here = fma((c + h) * d, d, curve_here);
       });
-      slope = slope + B::widen(slope_here), curve = curve + B::widen(curve_here);
+      slope = slope + B::widen(slope_here);
+      curve = curve + B::widen(curve_here);
     }
     B::store_total(partial + 2 * task, slope);
     B::store_total(partial + (2 * task + 1), curve);
@@ -147,14 +152,16 @@ template <class B> struct denoise_direction {
   }
 };
 
-/// alpha = <c e - g, d> / (<(c + h) d, d> + 2^-23), at most 1.5.
+/// alpha = <c e - g, d> / (<(c + h) d, d> + 2^-23), clamped to [2^-23, 1.5].
 struct denoise_line_search {
   static constexpr int size = 1;
 
-  MBIRK_HD void operator()(double const (&sums)[3], double (&alpha)[1]) const noexcept { alpha[0] = clipped_step(sums[0], sums[1] + 0x1p-23, 1.5); }
+  MBIRK_HD void operator()(double const (&sums)[3], double (&alpha)[1]) const noexcept {
+    alpha[0] = clipped_step(sums[0], sums[1] + 0x1p-23, 1.5);
+  }
 };
 
-/// x += alpha d entry by entry; partial sums of |alpha d| and of the change of |x|.
+/// x += alpha d for each entry; partial sums of |alpha d| and of the change of |x|.
 template <class B> struct denoise_update {
   using I = typename B::index_backend;
   typename B::template cursor<float> recon;
@@ -164,7 +171,7 @@ template <class B> struct denoise_update {
   typename B::template cursor<float const> direction;  // (entries, padded_slices)
   index_t padded_slices;
   typename B::template cursor<double> partial;  // two per task
-  device_span<entry_range> ranges;                     // a task each
+  device_span<entry_range> ranges;                     // one per task
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const [first, last] = ranges[task];
@@ -182,7 +189,8 @@ template <class B> struct denoise_update {
         moved_here = moved_here + abs(delta);
         grown_here = grown_here + (abs(now) - abs(old));
       }
-      moved = moved + B::widen(moved_here), grown = grown + B::widen(grown_here);
+      moved = moved + B::widen(moved_here);
+      grown = grown + B::widen(grown_here);
     }
     B::store_total(partial + 2 * task, moved);
     B::store_total(partial + (2 * task + 1), grown);

@@ -1,6 +1,7 @@
-// What a forward projection does with the views that a task has summed, while they are still in the cache: leave them where they are, measure
-// them for a line search, or take them from the error sinogram. A view block is channel-major, guards included (layout.hpp), and may come in parts, a few
-// channels at a time; what landed in the guards or beyond the last row missed the detector and never counts.
+// Epilogues of a forward projection: applied to the views that a task has summed, while they are still cached. They
+// store the views, compute their squared norm for a line search, or subtract them from the error sinogram. A view block
+// is channel-major, guards included (layout.hpp), and may come in parts of a few channels; samples in the guards or
+// beyond the last row missed the detector and never count.
 #pragma once
 
 #include "mbirk/kernel/shared/layout.hpp"
@@ -10,24 +11,24 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Of a pass over the samples of a view block with `used` rows.
+/// Reports the lane utilisation of a pass over the samples of a view block with `used` rows (counting only).
 template <class B> MBIRK_INLINE void note_samples(chunked_shape const& shape, index_t used) {
   B::note_lanes(shape.channels * used, shape.channels * shape.width);
 }
-/// f(offset in the view block, r) for every pack of samples of the detector; rows from r on.
+/// Calls f(offset in the view block, r) for every pack of detector samples, where r is its first row.
 template <class B, class F> MBIRK_INLINE void each_sample_pack(chunked_shape const& shape, index_t used, F const& f) {
   for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n)
     for (index_t r = 0; r < shape.width; r += B::lanes) f(n * shape.width + r, r);
   note_samples<B>(shape, used);
 }
-/// The views stay in the sinogram that they were summed in.
+/// Leaves the views in the sinogram in which they were summed.
 template <class B> struct store_epilogue {
   MBIRK_HD void begin() noexcept {}
   template <class Block> MBIRK_HD void view(Block, index_t, index_t) noexcept {}
   MBIRK_HD void end(index_t) noexcept {}
 };
 
-/// Lets an epilogue work on views that lie in a sinogram. A task is a view of a chunk.
+/// Applies an epilogue to the views of a stored sinogram. A task is a view of a chunk.
 template <class B, class Epilogue> struct apply_epilogue {
   typename B::template cursor<float> sinogram;  // channel-major
   chunked_shape shape;
@@ -41,9 +42,10 @@ template <class B, class Epilogue> struct apply_epilogue {
   }
 };
 
-/// sum of w z^2 of every task, to be added in task order. Keep: the block is part of a sinogram and becomes w z there; else it is dropped.
+/// Sum of w z^2 for every task, to be added in task order. Keep: the block is part of a sinogram and is overwritten
+/// with w z; otherwise it is discarded.
 template <class B, bool Weighted, bool Keep> struct squared_norm_epilogue {
-  typename B::template cursor<float const> weights;  // channel-major; not used unless Weighted
+  typename B::template cursor<float const> weights;  // channel-major; unused unless Weighted
   typename B::template cursor<double> partial;       // one per task
   chunked_shape shape;
   typename B::sums sum = {};
@@ -52,12 +54,13 @@ template <class B, bool Weighted, bool Keep> struct squared_norm_epilogue {
   template <class Block> MBIRK_HD void view(Block block, index_t chunk, index_t view) noexcept {
     channels(block + guard_channels * shape.width, chunk, view, guard_channels, guard_channels + shape.channels);
   }
-  /// The channels [first, end) of a view, guards counted, at `block`.
-  template <class Block> MBIRK_HD void channels(Block block, index_t chunk, index_t view, index_t first, index_t end) noexcept {
+  /// Processes channels [first, end) of a view, counted from the first guard channel; `block` holds channel `first`.
+  template <class Block>
+  MBIRK_HD void channels(Block block, index_t chunk, index_t view, index_t first, index_t end) noexcept {
     index_t const used = shape.used(chunk), at = shape.offset(chunk, view) + first * shape.width, width = shape.width;
-    auto total = sum;  // the stores below could be to *this, for all that a compiler knows
+    auto total = sum;  // hoisted: the compiler must assume that the stores below may alias *this
     for (index_t n = 0; n < end - first; ++n) {
-      auto row = B::constant(0);  // one channel in float, channels in double
+      auto row = B::constant(0);  // float within a channel, double across channels
       for (index_t r = 0; r < width; r += B::lanes) {
         index_t const k = n * width + r;
         auto const z = masked<B>(B::load(block + k), used - r);
@@ -70,22 +73,25 @@ template <class B, bool Weighted, bool Keep> struct squared_norm_epilogue {
     sum = total;
     B::note_lanes((end - first) * used, (end - first) * shape.width);
   }
-  /// Whether and where `channels` reads beside the block, from channel 0 of the view on: for those who fetch it early.
+  /// Array that `channels` reads beside the block, from channel 0 of the view on, for callers that prefetch it.
   static constexpr bool has_source = Weighted;
-  MBIRK_HD typename B::template cursor<float const> source(index_t chunk, index_t view) const noexcept { return weights + shape.offset(chunk, view); }
+  MBIRK_HD typename B::template cursor<float const> source(index_t chunk, index_t view) const noexcept {
+    return weights + shape.offset(chunk, view);
+  }
   MBIRK_HD void end(index_t task) noexcept { B::store_total(partial + task, sum); }
 };
 
 /// error -= step w z.
 template <class B, bool Weighted> struct axpy_epilogue {
-  typename B::template cursor<float const> weights;  // channel-major; not used unless Weighted
+  typename B::template cursor<float const> weights;  // channel-major; unused unless Weighted
   typename B::template cursor<float> error;          // channel-major
   float step;
   chunked_shape shape;
 
   MBIRK_HD void begin() noexcept {}
-  /// The channels [first, end) of a view, guards counted, at `block`.
-  template <class Block> MBIRK_HD void channels(Block block, index_t chunk, index_t view, index_t first, index_t end) noexcept {
+  /// Processes channels [first, end) of a view, counted from the first guard channel; `block` holds channel `first`.
+  template <class Block>
+  MBIRK_HD void channels(Block block, index_t chunk, index_t view, index_t first, index_t end) noexcept {
     index_t const used = shape.used(chunk), at = shape.offset(chunk, view) + first * shape.width, width = shape.width;
     auto const alpha = B::broadcast(step);
     for (index_t n = 0; n < end - first; ++n)
@@ -98,7 +104,9 @@ template <class B, bool Weighted> struct axpy_epilogue {
     B::note_lanes((end - first) * used, (end - first) * shape.width);
   }
   static constexpr bool has_source = true;
-  MBIRK_HD typename B::template cursor<float const> source(index_t chunk, index_t view) const noexcept { return error + shape.offset(chunk, view); }
+  MBIRK_HD typename B::template cursor<float const> source(index_t chunk, index_t view) const noexcept {
+    return error + shape.offset(chunk, view);
+  }
   MBIRK_HD void end(index_t) noexcept {}
 };
 

@@ -1,5 +1,6 @@
-// Passes over channel-major sinograms and over the volume that an iterative reconstruction makes outside of its projections. A task is one view of
-// one chunk, or a block of voxels. What lies beyond the detector is zero in every array but a fresh projection, and is made zero there.
+// Passes of an iterative reconstruction over channel-major sinograms and over the volume, outside of the projections. A
+// task is one view of one chunk, or a block of voxels. Samples beyond the detector are zero in every array except a
+// fresh projection, where these kernels mask them.
 #pragma once
 
 #include "mbirk/kernel/shared/epilogue.hpp"
@@ -10,7 +11,7 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Partial sums of w z y and w z^2, two per task: how well a projection z explains the sinogram y.
+/// Partial sums of w z y and w z^2, two per task, for the least-squares scale of a projection z to the sinogram y.
 template <class B, bool Weighted> struct projection_products {
   typename B::template cursor<float const> projection, sinogram, weights;
   typename B::template cursor<double> partial;
@@ -20,14 +21,16 @@ template <class B, bool Weighted> struct projection_products {
     index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
     auto with_data = B::no_sum(), with_itself = B::no_sum();
     for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
-      auto a = B::constant(0), b = B::constant(0);  // one channel in float, channels in double
+      auto a = B::constant(0), b = B::constant(0);  // float within a channel, double across channels
       for (index_t r = 0; r < shape.width; r += B::lanes) {
         index_t const k = at + n * shape.width + r;
         auto const z = masked<B>(B::load(projection + k), used - r);
         auto const wz = Weighted ? z * B::load(weights + k) : z;
-        a = fma(wz, B::load(sinogram + k), a), b = fma(wz, z, b);
+        a = fma(wz, B::load(sinogram + k), a);
+        b = fma(wz, z, b);
       }
-      with_data = with_data + B::widen(a), with_itself = with_itself + B::widen(b);
+      with_data = with_data + B::widen(a);
+      with_itself = with_itself + B::widen(b);
     }
     note_samples<B>(shape, used);
     B::store_total(partial + 2 * task, with_data);
@@ -35,7 +38,7 @@ template <class B, bool Weighted> struct projection_products {
   }
 };
 
-/// y becomes the weighted error w (y - scale z).
+/// Replaces y by the weighted error w (y - scale z).
 template <class B, bool Weighted> struct make_error {
   typename B::template cursor<float const> projection, weights;
   typename B::template cursor<float> sinogram;
@@ -52,7 +55,7 @@ template <class B, bool Weighted> struct make_error {
   }
 };
 
-/// error -= step wz, where wz has been kept by a measuring projection.
+/// error -= step w z, where `projection` holds w z, as stored by squared_norm_epilogue with Keep.
 template <class B> struct axpy_projection {
   typename B::template cursor<float const> projection;
   typename B::template cursor<float> error;
@@ -69,7 +72,7 @@ template <class B> struct axpy_projection {
   }
 };
 
-/// Partial sums of w e^2 = (w e)^2 / w, one per task; samples of weight 0 do not count.
+/// Partial sums of w e^2 = (w e)^2 / w, one per task; samples of weight 0 are skipped.
 template <class B, bool Weighted> struct weighted_squares {
   typename B::template cursor<float const> error, weights;
   typename B::template cursor<double> partial;
@@ -106,14 +109,17 @@ template <class B> struct sinogram_sum {
   MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size();
     auto sum = B::no_sum();
-    each_sample_pack<B>(shape, shape.used(task / shape.views), [&](index_t k, index_t) MBIRK_FLAT { sum = sum + B::widen(B::load(values + (at + k))); });
+    each_sample_pack<B>(shape, shape.used(task / shape.views), [&](index_t k, index_t) MBIRK_FLAT {
+      sum = sum + B::widen(B::load(values + (at + k)));
+    });
     B::store_total(partial + task, sum);
   }
 };
 
-/// Voxels that a task of the kernels below holds: a multiple of the lanes, so only the last pack of the last block may be partial.
+/// Voxels per task of the kernels below: a multiple of the lanes, so only the last pack of the last block may be
+/// partial.
 inline constexpr index_t voxel_block = index_t{1} << 14;
-/// f(k, n) for every pack of the block, n of its lanes voxels.
+/// Calls f(k, n) for every pack of the block; n is the number of valid lanes.
 template <class B, class F> MBIRK_INLINE void each_voxel_pack(index_t task, index_t count, F const& f) {
   index_t const first = task * voxel_block, end = min(count, first + voxel_block);
   for (index_t k = first; k < end; k += B::lanes) f(k, valid_lanes<B>(k, end));
@@ -128,7 +134,9 @@ template <class B> struct absolute_sum {
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto sum = B::no_sum();
-    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { sum = sum + B::widen(abs(load_lanes<B>(values + k, n))); });
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT {
+      sum = sum + B::widen(abs(load_lanes<B>(values + k, n)));
+    });
     B::store_total(partial + task, sum);
   }
 };
@@ -141,7 +149,9 @@ template <class B> struct scale_values {
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const a = B::broadcast(factor);
-    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(values + k, a * load_lanes<B>(values + k, n), n); });
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT {
+      store_lanes<B>(values + k, a * load_lanes<B>(values + k, n), n);
+    });
   }
 };
 
@@ -163,7 +173,9 @@ template <class B> struct copy_values {
   index_t count;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT { store_lanes<B>(to + k, load_lanes<B>(from + k, n), n); });
+    each_voxel_pack<B>(task, count, [&](index_t k, index_t n) MBIRK_FLAT {
+      store_lanes<B>(to + k, load_lanes<B>(from + k, n), n);
+    });
   }
 };
 

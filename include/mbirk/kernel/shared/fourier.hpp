@@ -1,6 +1,7 @@
-// Convolution along packs by fast Fourier transforms: the lanes are separate signals, so there are no shuffles. Forward by decimation in frequency
-// (natural order in, permuted out), times a real spectrum in that order, back by decimation in time (permuted in, natural out): nothing is reordered.
-// The stages are written over any number, so that planning makes the spectrum with the same text in double.
+// Convolution along packs by FFT: each lane is a separate signal, so there are no shuffles. Forward transform by
+// decimation in frequency (natural order in, permuted out), multiplication by a real spectrum in that order, inverse by
+// decimation in time (permuted in, natural out): no reordering pass. The stages are templates over the number type, so
+// that planning computes the spectrum with the same code in double.
 #pragma once
 
 #include <bit>
@@ -18,7 +19,7 @@ namespace mbirk::kernel::fourier {
 using std::fma;
 MBIRK_HD inline double fnma(double a, double b, double c) noexcept { return std::fma(-a, b, c); }
 
-/// A complex number, or a pack of them.
+/// Complex number, or a pack of complex numbers.
 template <class T> struct wave {
   T re, im;
   friend MBIRK_INLINE wave operator+(wave a, wave b) { return {a.re + b.re, a.im + b.im}; }
@@ -30,19 +31,24 @@ template <int Sign, class T> MBIRK_INLINE wave<T> add_turned(wave<T> a, wave<T> 
   else return {a.re + b.im, a.im - b.re};
 }
 /// a + c b, for a real c
-template <class T> MBIRK_INLINE wave<T> add_scaled(wave<T> a, T c, wave<T> b) { return {fma(c, b.re, a.re), fma(c, b.im, a.im)}; }
-template <class T> MBIRK_INLINE wave<T> subtract_scaled(wave<T> a, T c, wave<T> b) { return {fnma(c, b.re, a.re), fnma(c, b.im, a.im)}; }
+template <class T>
+MBIRK_INLINE wave<T> add_scaled(wave<T> a, T c, wave<T> b) { return {fma(c, b.re, a.re), fma(c, b.im, a.im)}; }
+template <class T>
+MBIRK_INLINE wave<T> subtract_scaled(wave<T> a, T c, wave<T> b) { return {fnma(c, b.re, a.re), fnma(c, b.im, a.im)}; }
 /// a + Sign i c b
 template <int Sign, class T> MBIRK_INLINE wave<T> add_turned_scaled(wave<T> a, T c, wave<T> b) {
   if constexpr (Sign > 0) return {fnma(c, b.im, a.re), fma(c, b.re, a.im)};
   else return {fma(c, b.im, a.re), fnma(c, b.re, a.im)};
 }
-template <class T> MBIRK_INLINE wave<T> product(wave<T> a, wave<T> w) { return {fnma(a.im, w.im, a.re * w.re), fma(a.re, w.im, a.im * w.re)}; }
+template <class T>
+MBIRK_INLINE wave<T> product(wave<T> a, wave<T> w) {
+  return {fnma(a.im, w.im, a.re * w.re), fma(a.re, w.im, a.im * w.re)};
+}
 template <class T> MBIRK_INLINE wave<T> conjugate_product(wave<T> a, wave<T> w) {
   return {fma(a.im, w.im, a.re * w.re), fnma(a.re, w.im, a.im * w.re)};
 }
 
-/// Transforms of a few numbers, sum over j of z_j e^(Sign 2 pi i j k / N), natural order in and out.
+/// Small DFTs, sum over j of z_j e^(Sign 2 pi i j k / N), natural order in and out.
 template <int Sign, class T> MBIRK_INLINE void transform_3(wave<T>& a, wave<T>& b, wave<T>& c) {
   auto const sum = b + c, difference = b - c, middle = add_scaled(a, T(-0.5), sum);
   a = a + sum;
@@ -51,66 +57,104 @@ template <int Sign, class T> MBIRK_INLINE void transform_3(wave<T>& a, wave<T>& 
 }
 template <int Sign, class T> MBIRK_INLINE void transform_4(wave<T>& a, wave<T>& b, wave<T>& c, wave<T>& d) {
   auto const p = a + c, q = a - c, r = b + d, s = b - d;
-  a = p + r, c = p - r;
-  b = add_turned<Sign>(q, s), d = add_turned<-Sign>(q, s);
+  a = p + r;
+  c = p - r;
+  b = add_turned<Sign>(q, s);
+  d = add_turned<-Sign>(q, s);
 }
 
-/// Forward, by halves: Half says that the upper half of z is zero and not set. In the transform of 6 frequency 2 k is at k and 3 + 2 k at k + 3.
+/// Forward butterfly. Half: the upper half of z is zero and need not be set. For N = 6, frequency 2 k
+/// is at k and frequency 3 + 2 k at k + 3.
 template <int N, bool Half, class T> MBIRK_INLINE void split(wave<T> (&z)[N]) {
   if constexpr (N == 4) {
     if constexpr (Half) {
       auto const a = z[0], b = z[1];
-      z[0] = a + b, z[2] = a - b;
-      z[1] = add_turned<-1>(a, b), z[3] = add_turned<1>(a, b);
+      z[0] = a + b;
+      z[2] = a - b;
+      z[1] = add_turned<-1>(a, b);
+      z[3] = add_turned<1>(a, b);
     } else transform_4<-1>(z[0], z[1], z[2], z[3]);
   } else if constexpr (N == 8) {
     T const c = T(0.5 * std::numbers::sqrt2);
     wave<T> u[4], v[4];
     simd::static_for<4>([&](auto j) MBIRK_FLAT {
       if constexpr (Half) u[j] = v[j] = z[j];
-      else u[j] = z[j] + z[j + 4], v[j] = z[j] - z[j + 4];
+      else {
+        u[j] = z[j] + z[j + 4];
+        v[j] = z[j] - z[j + 4];
+      }
     });
     transform_4<-1>(u[0], u[1], u[2], u[3]);
-    auto const p = add_turned<-1>(v[1], v[1]), q = add_turned<-1>(v[3], v[3]);  // times c: v turned by an eighth, by three eighths less a quarter
-    auto const a = add_turned<-1>(v[0], v[2]), b = add_turned<1>(v[0], v[2]), d = add_turned<-1>(p, q), e = add_turned<1>(p, q);
+    // Times c, p is v[1] turned by one eighth, and q is v[3] turned by three eighths less a quarter.
+    auto const p = add_turned<-1>(v[1], v[1]), q = add_turned<-1>(v[3], v[3]);
+    auto const a = add_turned<-1>(v[0], v[2]), b = add_turned<1>(v[0], v[2]), d = add_turned<-1>(p, q),
+        e = add_turned<1>(p, q);
     simd::static_for<4>([&](auto j) MBIRK_FLAT { z[2 * j] = u[j]; });
-    z[1] = add_scaled(a, c, d), z[5] = subtract_scaled(a, c, d);
-    z[3] = add_turned_scaled<-1>(b, c, e), z[7] = add_turned_scaled<1>(b, c, e);
+    z[1] = add_scaled(a, c, d);
+    z[5] = subtract_scaled(a, c, d);
+    z[3] = add_turned_scaled<-1>(b, c, e);
+    z[7] = add_turned_scaled<1>(b, c, e);
   } else {
     static_assert(N == 6 && !Half);
     wave<T> u[3] = {z[0] + z[3], z[1] + z[4], z[2] + z[5]}, v[3] = {z[0] - z[3], z[4] - z[1], z[2] - z[5]};
-    transform_3<-1>(u[0], u[1], u[2]), transform_3<-1>(v[0], v[1], v[2]);
-    simd::static_for<3>([&](auto j) MBIRK_FLAT { z[j] = u[j], z[j + 3] = v[j]; });
+    transform_3<-1>(u[0], u[1], u[2]);
+    transform_3<-1>(v[0], v[1], v[2]);
+    simd::static_for<3>([&](auto j) MBIRK_FLAT {
+      z[j] = u[j];
+      z[j + 3] = v[j];
+    });
   }
 }
 
-/// Backward, not scaled: Half says that only the lower half of the result is wanted.
+/// Inverse butterfly, unscaled. Half: only the lower half of the result is needed.
 template <int N, bool Half, class T> MBIRK_INLINE void join(wave<T> (&z)[N]) {
   if constexpr (N == 4) {
     auto const p = z[0] + z[2], q = z[0] - z[2], r = z[1] + z[3], s = z[1] - z[3];
-    z[0] = p + r, z[1] = add_turned<1>(q, s);
-    if constexpr (!Half) z[2] = p - r, z[3] = add_turned<-1>(q, s);
+    z[0] = p + r;
+    z[1] = add_turned<1>(q, s);
+    if constexpr (!Half) {
+      z[2] = p - r;
+      z[3] = add_turned<-1>(q, s);
+    }
   } else if constexpr (N == 8) {
     T const c = T(0.5 * std::numbers::sqrt2);
     wave<T> u[4], v[4];
-    simd::static_for<4>([&](auto j) MBIRK_FLAT { u[j] = z[2 * j], v[j] = z[2 * j + 1]; });
-    transform_4<1>(u[0], u[1], u[2], u[3]), transform_4<1>(v[0], v[1], v[2], v[3]);
+    simd::static_for<4>([&](auto j) MBIRK_FLAT {
+      u[j] = z[2 * j];
+      v[j] = z[2 * j + 1];
+    });
+    transform_4<1>(u[0], u[1], u[2], u[3]);
+    transform_4<1>(v[0], v[1], v[2], v[3]);
     auto const p = add_turned<1>(v[1], v[1]), q = add_turned<1>(v[3], v[3]);
-    z[0] = u[0] + v[0], z[1] = add_scaled(u[1], c, p), z[2] = add_turned<1>(u[2], v[2]), z[3] = add_turned_scaled<1>(u[3], c, q);
-    if constexpr (!Half)
-      z[4] = u[0] - v[0], z[5] = subtract_scaled(u[1], c, p), z[6] = add_turned<-1>(u[2], v[2]), z[7] = add_turned_scaled<-1>(u[3], c, q);
+    z[0] = u[0] + v[0];
+    z[1] = add_scaled(u[1], c, p);
+    z[2] = add_turned<1>(u[2], v[2]);
+    z[3] = add_turned_scaled<1>(u[3], c, q);
+    if constexpr (!Half) {
+      z[4] = u[0] - v[0];
+      z[5] = subtract_scaled(u[1], c, p);
+      z[6] = add_turned<-1>(u[2], v[2]);
+      z[7] = add_turned_scaled<-1>(u[3], c, q);
+    }
   } else {
     static_assert(N == 6 && !Half);
     wave<T> u[3] = {z[0], z[1], z[2]}, v[3] = {z[3], z[4], z[5]};
-    transform_3<1>(u[0], u[1], u[2]), transform_3<1>(v[0], v[1], v[2]);
-    z[0] = u[0] + v[0], z[3] = u[0] - v[0], z[2] = u[2] + v[2], z[5] = u[2] - v[2];
-    z[4] = u[1] + v[1], z[1] = u[1] - v[1];
+    transform_3<1>(u[0], u[1], u[2]);
+    transform_3<1>(v[0], v[1], v[2]);
+    z[0] = u[0] + v[0];
+    z[3] = u[0] - v[0];
+    z[2] = u[2] + v[2];
+    z[5] = u[2] - v[2];
+    z[4] = u[1] + v[1];
+    z[1] = u[1] - v[1];
   }
 }
 
-/// A block of Radix * step numbers at `at` becomes Radix blocks, each of which is transformed on its own afterwards; and back. Waves: load, store,
-/// twiddle, in numbers from the beginning. twiddles: where those of this stage are, [step][Radix - 1].
-template <int Radix, bool Half, class Waves> MBIRK_INLINE void divide(Waves const& waves, index_t at, index_t step, index_t twiddles) {
+/// divide splits a block of Radix * step numbers at `at` into Radix blocks, which are then transformed independently;
+/// unite is its inverse. Waves: load, store and twiddle, indexed from the beginning. twiddles: offset of the twiddles
+/// of this stage, [step][Radix - 1].
+template <int Radix, bool Half, class Waves>
+MBIRK_INLINE void divide(Waves const& waves, index_t at, index_t step, index_t twiddles) {
   for (index_t n = 0; n < step; ++n) {
     typename Waves::value z[Radix];
     simd::static_for<Half ? Radix / 2 : Radix>([&](auto j) MBIRK_FLAT { z[j] = waves.load(at + n + j * step); });
@@ -121,7 +165,8 @@ template <int Radix, bool Half, class Waves> MBIRK_INLINE void divide(Waves cons
     });
   }
 }
-template <int Radix, bool Half, class Waves> MBIRK_INLINE void unite(Waves const& waves, index_t at, index_t step, index_t twiddles) {
+template <int Radix, bool Half, class Waves>
+MBIRK_INLINE void unite(Waves const& waves, index_t at, index_t step, index_t twiddles) {
   for (index_t n = 0; n < step; ++n) {
     typename Waves::value z[Radix];
     z[0] = waves.load(at + n);
@@ -133,21 +178,22 @@ template <int Radix, bool Half, class Waves> MBIRK_INLINE void unite(Waves const
   }
 }
 
-/// How a length is divided: by radix[0], radix[1], ..., into leaves, which are divided by leaf_radix into blocks of `inner` numbers, in as few
-/// stages as there can be of 4 and 8.
+/// Factorisation of a length: by radix[0], radix[1], ... into leaves, which leaf_radix divides into blocks of `inner`
+/// numbers, with the fewest stages of radix 4 and 8.
 struct plan {
   static constexpr int most_stages = 24;
   static constexpr index_t shortest = 96;
   index_t length = 0;
   int inner = 0, leaf_radix = 0, stages = 0;
   int radix[most_stages] = {};
-  index_t size[most_stages] = {}, twiddles[most_stages] = {};  // of a block before it is divided; where its twiddles begin
+  // Size of a block before the stage divides it, and offset of the stage's twiddles.
+  index_t size[most_stages] = {}, twiddles[most_stages] = {};
   index_t leaf_twiddles = 0, all_twiddles = 0;
 
   MBIRK_HD index_t leaf() const noexcept { return index_t{leaf_radix} * inner; }
 };
 
-/// Zero padded, so that nothing wraps around: the least 2^k or 3 2^k that is >= 2 channels - 1.
+/// Zero-padded length without wrap-around: the least 2^k or 3 2^k that is >= 2 channels - 1 (and >= plan::shortest).
 inline index_t length_of(index_t channels) {
   index_t length = plan::shortest;  // 3 2^5, then 2^7, 3 2^6, 2^8, ...
   for (bool third = true; length < 2 * channels - 1; third = !third) length = third ? length / 3 * 4 : length / 2 * 3;
@@ -161,7 +207,9 @@ inline plan make_plan(index_t channels) {
   p.leaf_radix = std::countr_zero(static_cast<std::uint64_t>(p.length / p.inner)) % 3 == 0 ? 8 : 4;
   for (index_t size = p.length; size > p.leaf(); size /= p.radix[p.stages++]) {
     int const radix = size / p.leaf() == 4 ? 4 : 8;
-    p.radix[p.stages] = radix, p.size[p.stages] = size, p.twiddles[p.stages] = p.all_twiddles;
+    p.radix[p.stages] = radix;
+    p.size[p.stages] = size;
+    p.twiddles[p.stages] = p.all_twiddles;
     p.all_twiddles += size / radix * (radix - 1);
   }
   p.leaf_twiddles = p.all_twiddles;
@@ -169,7 +217,7 @@ inline plan make_plan(index_t channels) {
   return p;
 }
 
-/// e^(-2 pi i j n / size) for n < size / radix, 1 <= j < radix: of all stages.
+/// e^(-2 pi i j n / size) for n < size / radix, 1 <= j < radix, for all stages.
 inline std::vector<wave<double>> make_twiddles(plan const& p) {
   std::vector<wave<double>> all;
   auto const add = [&](index_t size, index_t radix) {
@@ -184,7 +232,7 @@ inline std::vector<wave<double>> make_twiddles(plan const& p) {
   return all;
 }
 
-/// Memory of the stages in double.
+/// Storage of the stages in double.
 struct plain_waves {
   using value = wave<double>;
   value* at;
@@ -194,10 +242,13 @@ struct plain_waves {
   value twiddle(index_t k) const { return twiddles[k]; }
 };
 
-/// The spectrum of taps at the distances 0, 1, ... on a circle, over the length, in the order of the stages. Real, because taps are symmetric.
-inline std::vector<float> make_spectrum(plan const& p, std::vector<double> const& taps, std::vector<wave<double>> const& twiddles) {
+/// Spectrum, in the order of the stages, of a circular filter of the full length whose taps at distances 0, 1, ... are
+/// given, divided by the length. Real, because the taps are symmetric.
+inline std::vector<float> make_spectrum(plan const& p, std::vector<double> const& taps,
+                                        std::vector<wave<double>> const& twiddles) {
   std::vector<wave<double>> circle(static_cast<std::size_t>(p.length), wave<double>{0, 0});
-  for (std::size_t d = 0; d < taps.size(); ++d) circle[d].re = circle[d == 0 ? 0 : circle.size() - d].re = taps[d] / static_cast<double>(p.length);
+  for (std::size_t d = 0; d < taps.size(); ++d)
+    circle[d].re = circle[d == 0 ? 0 : circle.size() - d].re = taps[d] / static_cast<double>(p.length);
   plain_waves const waves{circle.data(), twiddles.data()};
   auto const stage = [&](index_t size, int radix, index_t begin) {
     for (index_t at = 0; at < p.length; at += size) {
@@ -222,25 +273,35 @@ inline std::vector<float> make_spectrum(plan const& p, std::vector<double> const
   return real;
 }
 
-/// Memory of the stages as packs: a number is a pack of real parts and one of imaginary parts.
+/// Storage of the stages as packs: a number is a pack of real parts and a pack of imaginary parts.
 template <class B> struct packed_waves {
   using value = wave<typename B::pack>;
   typename B::template cursor<float> at;
   typename B::template cursor<float const> twiddles, spectrum;
 
-  MBIRK_INLINE value load(index_t n) const { return {B::load_once(at + 2 * n * B::lanes), B::load_once(at + (2 * n + 1) * B::lanes)}; }
-  MBIRK_INLINE void store(index_t n, value z) const { B::store(at + 2 * n * B::lanes, z.re), B::store(at + (2 * n + 1) * B::lanes, z.im); }
-  MBIRK_INLINE value twiddle(index_t k) const { return {B::load_broadcast(twiddles + 2 * k), B::load_broadcast(twiddles + (2 * k + 1))}; }
+  MBIRK_INLINE value load(index_t n) const {
+    return {B::load_once(at + 2 * n * B::lanes), B::load_once(at + (2 * n + 1) * B::lanes)};
+  }
+  MBIRK_INLINE void store(index_t n, value z) const {
+    B::store(at + 2 * n * B::lanes, z.re);
+    B::store(at + (2 * n + 1) * B::lanes, z.im);
+  }
+  MBIRK_INLINE value twiddle(index_t k) const {
+    return {B::load_broadcast(twiddles + 2 * k), B::load_broadcast(twiddles + (2 * k + 1))};
+  }
 };
 
-template <int Radix, bool First, class B> MBIRK_NOINLINE void divide_packs(packed_waves<B> waves, index_t at, index_t step, index_t twiddles) {
+template <int Radix, bool First, class B>
+MBIRK_NOINLINE void divide_packs(packed_waves<B> waves, index_t at, index_t step, index_t twiddles) {
   divide<Radix, First>(waves, at, step, twiddles);
 }
-template <int Radix, bool First, class B> MBIRK_NOINLINE void unite_packs(packed_waves<B> waves, index_t at, index_t step, index_t twiddles) {
+template <int Radix, bool First, class B>
+MBIRK_NOINLINE void unite_packs(packed_waves<B> waves, index_t at, index_t step, index_t twiddles) {
   unite<Radix, First>(waves, at, step, twiddles);
 }
-/// Divides a leaf, filters its blocks and unites it.
-template <int Radix, int Inner, class B> MBIRK_NOINLINE void filter_leaf(packed_waves<B> waves, index_t at, index_t twiddles) {
+/// Divides a leaf, filters its blocks and unites them again.
+template <int Radix, int Inner, class B>
+MBIRK_NOINLINE void filter_leaf(packed_waves<B> waves, index_t at, index_t twiddles) {
   divide<Radix, false>(waves, at, Inner, twiddles);
   for (index_t block = at; block < at + Radix * Inner; block += Inner) {
     typename packed_waves<B>::value z[Inner];
@@ -256,8 +317,8 @@ template <int Radix, int Inner, class B> MBIRK_NOINLINE void filter_leaf(packed_
   unite<Radix, false>(waves, at, Inner, twiddles);
 }
 
-/// Convolves numbers of which those from length / 2 on are zero (and need not be set), up to length / 2. A block is done with before the next one of
-/// its size is begun, so that small ones stay in a near cache.
+/// Convolves signals whose elements from length / 2 on are zero (and need not be set); computes the results up to
+/// length / 2. A block is completed before the next one of its size begins, so that small blocks stay cached.
 template <class B> MBIRK_INLINE void convolve(plan const& p, packed_waves<B> const& waves) {
   for (index_t at = 0; at < p.length; at += p.leaf()) {
     for (int s = 0; s < p.stages; ++s) {
@@ -270,7 +331,8 @@ template <class B> MBIRK_INLINE void convolve(plan const& p, packed_waves<B> con
         else divide_packs<4, false>(waves, at, p.size[s] / 4, p.twiddles[s]);
       }
     }
-    if (p.leaf_radix == 8) p.inner == 6 ? filter_leaf<8, 6>(waves, at, p.leaf_twiddles) : filter_leaf<8, 8>(waves, at, p.leaf_twiddles);
+    if (p.leaf_radix == 8)
+      p.inner == 6 ? filter_leaf<8, 6>(waves, at, p.leaf_twiddles) : filter_leaf<8, 8>(waves, at, p.leaf_twiddles);
     else p.inner == 6 ? filter_leaf<4, 6>(waves, at, p.leaf_twiddles) : filter_leaf<4, 8>(waves, at, p.leaf_twiddles);
     index_t const end = at + p.leaf();
     for (int s = p.stages - 1; s >= 0 && end % p.size[s] == 0; --s) {

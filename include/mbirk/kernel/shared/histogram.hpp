@@ -1,5 +1,6 @@
-// Statistics that decide something: range, histogram and order statistics of an array. Tasks leave partial results; the host adds them up.
-// Where a value steers an address, packs are taken apart by each_lane, and the scalar work is declared: the same for every element.
+// Statistics for data-dependent decisions: range, histogram and order statistics of an array. Tasks write partial
+// results; the host sums them. Where a value determines an address, each_lane takes packs apart, and the kernel
+// declares the scalar work, which is the same for every element.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Least, greatest and whether there is a NaN: three packs a task. NaNs are left out of the first two.
+/// Minimum, maximum and a NaN flag: three packs per task. Minimum and maximum ignore NaNs.
 template <class B> struct array_range {
   static constexpr index_t packs = 3;
   static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -38,22 +39,23 @@ template <class B> struct array_range {
   }
 };
 
-/// How many elements lie in each of `bins` equal bins of [least, least + width], as NumPy counts: a guess in float32, corrected by at most one
-/// bin so that edges[b] <= x < edges[b + 1]; the last bin is closed. A task has its own table of counts.
+/// Histogram with `bins` equal bins over [least, least + width], binned as in NumPy: a guess in float32, corrected by
+/// at most one bin so that edges[b] <= x < edges[b + 1]; the last bin is closed. Each task has its own table of counts.
 template <class B> struct count_bins {
   strided_cursor<typename B::template cursor<float const>> in;
   float least, width;
   std::int32_t bins;
   float const* edges;    // bins + 1
-  std::int32_t* counts;  // (tasks, bins), zero; null without data
+  std::int32_t* counts;  // (tasks, bins), zero on entry; null without data
   elementwise_range w;
 
-  // Not part of the loop over tasks, which is another one for every instrument: g++ 12 then runs out of registers in some of them, and a byte that
-  // it stores and reads as a word made tracing twice as slow as nothing.
+  // Not inlined into the loop over tasks, which differs for every instrumentation policy: in some of them g++ 12 runs
+  // out of registers, and a byte that it spills and reloads as a word made tracing twice as slow as no instrumentation.
   MBIRK_NOINLINE void operator()(index_t task) const noexcept {
     auto const low = B::broadcast(least), range = B::broadcast(width), number = B::broadcast(static_cast<float>(bins));
     auto* const table = B::has_data ? counts + task * bins : nullptr;
-    // Not the members: for all that the compiler knows, a count may lie in them, and what it reads again for every element costs it registers.
+    // Local copies of members: the compiler must assume that a count may alias them, and reloading them for every
+    // element costs registers.
     auto const end = static_cast<float>(bins);
     auto const last = bins - 1;
     auto const* const edge = edges;
@@ -70,7 +72,7 @@ template <class B> struct count_bins {
   }
 };
 
-/// Floats as unsigned numbers in the same order.
+/// Maps floats to unsigned integers of the same order.
 MBIRK_HD inline std::uint32_t order_key(float x) noexcept {
   auto const bits = mbirk::detail::bits_as<std::uint32_t>(x);
   return bits ^ (bits >> 31 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
@@ -79,19 +81,21 @@ MBIRK_HD inline float from_order_key(std::uint32_t key) noexcept {
   return mbirk::detail::bits_as<float>(key ^ (key >> 31 ? std::uint32_t{1} << 31 : ~std::uint32_t{0}));
 }
 
-/// One round of finding order statistics digit by digit, from the top: for two searches at once, how many keys that begin with what is known
-/// have each next digit. Three rounds of 11, 11 and 10 bits find any two elements, whatever the data are.
+/// One round of a radix selection, from the most significant digit: for two searches at once, counts the next digit of
+/// all keys that start with the known prefix. Three rounds of 11, 11 and 10 bits find any two order statistics,
+/// whatever the data are.
 struct radix_round { int shift = 0, bits = 0; };
 inline constexpr radix_round radix_rounds[] = {{21, 11}, {10, 11}, {0, 10}};
 inline constexpr std::int32_t radix_digits = 1 << 11;
 
 template <class B> struct count_digits {
-  static constexpr index_t table_size = 2 * radix_digits + 1;  ///< two searches, and how many elements are below `limit`
+  /// Counts of two searches, and the number of elements below `limit`.
+  static constexpr index_t table_size = 2 * radix_digits + 1;
   strided_cursor<typename B::template cursor<float const>> in;
   radix_round round;
   std::uint32_t known[2];
   float limit;
-  std::int32_t* counts;  // (tasks, table_size), zero; null without data
+  std::int32_t* counts;  // (tasks, table_size), zero on entry; null without data
   elementwise_range w;
 
   MBIRK_NOINLINE void operator()(index_t task) const noexcept {

@@ -1,4 +1,5 @@
-// Sinogram layouts: (views, rows, channels) outside, channel-major chunks of rows with guard channels inside, where rows are the SIMD axis.
+// Sinogram layouts: (views, rows, channels) at the interface; internally channel-major chunks of rows with guard
+// channels, where rows are the SIMD axis.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +13,22 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Shape of the channel-major sinogram: [chunk][view][channel + 2 guards][width], width slices (or rows) at a time.
+/// Shape of the channel-major sinogram: [chunk][view][channel + 2 guards][width], with `width` slices (or rows) per
+/// chunk.
 struct chunked_shape {
   index_t views, channels, rows;
-  int packs;  ///< packs in a chunk
+  int packs;  ///< packs per chunk
   index_t chunks, width;
 
   MBIRK_HD index_t view_size() const noexcept { return (channels + 2 * guard_channels) * width; }
   MBIRK_HD index_t size() const noexcept { return chunks * views * view_size(); }
   MBIRK_HD index_t offset(index_t chunk, index_t view) const noexcept { return (chunk * views + view) * view_size(); }
-  /// Rows of this chunk that exist.
+  /// Number of valid rows in this chunk.
   MBIRK_HD index_t used(index_t chunk) const noexcept { return min(width, rows - chunk * width); }
 };
 
-/// Equal chunks of at most `most` packs: those that take the least time when a chunk costs its packs, the empty ones too, and about one more.
+/// Equal chunks of at most `most` packs, with the least estimated time: a chunk costs its packs, including empty ones,
+/// plus about one more.
 inline chunked_shape make_chunks(index_t views, index_t channels, index_t rows, int lanes, index_t most) {
   index_t const packs = std::max<index_t>(1, ceil_div(rows, lanes));
   index_t each = 1;
@@ -38,7 +41,7 @@ inline chunked_shape make_chunks(index_t views, index_t channels, index_t rows, 
 template <class B> struct to_channel_major {
   typename B::template cursor<float const> in;
   typename B::template cursor<float> out;
-  index_t view_stride, row_stride;  // of `in`, in elements
+  index_t view_stride, row_stride;  // strides of `in`, in elements
   chunked_shape shape;
 
   MBIRK_HD void operator()(index_t view) const noexcept {
@@ -46,14 +49,16 @@ template <class B> struct to_channel_major {
     for (index_t c = 0; c < shape.chunks; ++c) {
       auto const to = out + shape.offset(c, view);
       auto const guard = [&](index_t channel) {
-        for (index_t k = 0; k < guard_channels * shape.width; k += lanes) B::store(to + (channel * shape.width + k), B::constant(0));
+        for (index_t k = 0; k < guard_channels * shape.width; k += lanes)
+          B::store(to + (channel * shape.width + k), B::constant(0));
       };
       guard(0);
       guard(shape.channels + guard_channels);
       for (index_t r = 0; r < shape.width; r += lanes)
         for (index_t n = 0; n < shape.channels; n += lanes) {
           typename B::pack block[lanes];
-          index_t const have = min<index_t>(lanes, shape.rows - c * shape.width - r), wide = min<index_t>(lanes, shape.channels - n);
+          index_t const have = min<index_t>(lanes, shape.rows - c * shape.width - r),
+              wide = min<index_t>(lanes, shape.channels - n);
           for (index_t k = 0; k < lanes; ++k) {
             block[k] = B::constant(0);
             if (k >= have) continue;
@@ -62,18 +67,18 @@ template <class B> struct to_channel_major {
             block[k] = wide == lanes ? B::load(from) : B::load_partial(from, static_cast<int>(wide));
           }
           B::transpose(block);
-          for (int k = 0; k < lanes; ++k)  // constant bounds: the packs stay in registers
+          for (int k = 0; k < lanes; ++k)  // constant bounds, so that the packs stay in registers
             if (k < wide) B::store(to + ((n + k + guard_channels) * shape.width + r), block[k]);
         }
     }
   }
 };
 
-/// chunks -> (views, rows, channels); what landed in the guards is dropped. A task is a view.
+/// chunks -> (views, rows, channels); the contents of the guards are dropped. A task is a view.
 template <class B> struct from_channel_major {
   typename B::template cursor<float const> in;
   typename B::template cursor<float> out;
-  index_t view_stride, row_stride;  // of `out`, in elements
+  index_t view_stride, row_stride;  // strides of `out`, in elements
   chunked_shape shape;
 
   MBIRK_HD void operator()(index_t view) const noexcept {
@@ -100,7 +105,8 @@ template <class B> struct from_channel_major {
   }
 };
 
-/// Sets voxel columns of `length` elements to zero: the pixels that an operation does not compute. A task is a batch of them.
+/// Zeros voxel columns of `length` elements, for the pixels that an operation does not compute. A task is a batch of
+/// them.
 template <class B> struct zero_columns {
   static constexpr index_t batch = 512;
   typename B::template cursor<float> out;

@@ -1,6 +1,7 @@
-// The 3 x 3 x 3 median, tuned. Triples are sorted along rows (shared by nine windows), then along columns (shared by three), then along slices;
-// the window is then a cube that ascends along each axis, and a short network selects its middle.
-// After an element comes a fixed sequence of min and max, so all lanes cost the same and data decide nothing.
+// Tuned 3 x 3 x 3 median. Triples are sorted along rows (shared by nine windows), then along columns (shared by three),
+// then along slices. The window is then a cube that ascends along each axis, and a short network selects its median.
+// Every element takes the same fixed sequence of min and max, so the cost is independent of the data and equal for all
+// lanes.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// The lesser to a, the greater to b. Operands crossed, so that the two results are always the two arguments, NaNs and zeros of either sign too.
+/// Writes the minimum to a and the maximum to b. The operand order differs between min and max, so that the two results
+/// are always the two arguments, even for NaNs and zeros of either sign.
 template <class T> MBIRK_INLINE void exchange(T& a, T& b) {
   T const low = min(a, b);
   b = max(b, a);
@@ -27,27 +29,31 @@ template <class T> MBIRK_INLINE void sort_triple(T& a, T& b, T& c) {
   exchange(a, b);
 }
 
-/// The selection: exchanges between the 27 places 9 x + 3 y + z of a window that ascends along x and y. First along z, as far as needed: an element
-/// with (x + 1)(y + 1)(z + 1) > 14 has 14 others below it, so it cannot be the middle, nor can its mirror image; that leaves 19. The others were
-/// found by a search over sequences that use what is known of the order (980 patterns of zeros and ones), for the fewest min and max.
+/// Selection network: compare-exchanges between the 27 positions 9 x + 3 y + z of a window that ascends along x and y.
+/// First along z, as far as needed: an element with (x + 1)(y + 1)(z + 1) > 14 has 14 others below it, so neither it
+/// nor its mirror image can be the median; that leaves 19. The other exchanges were found by a search over sequences
+/// that exploit the known order (980 patterns of zeros and ones), for the fewest min and max operations.
 namespace median_network {
 
 struct step {
   std::int8_t low = 0, high = 0;
   bool opens_triple = false, keeps_low = true, keeps_high = true;
 };
-inline constexpr int middle = 13;  ///< where the median ends up
+inline constexpr int middle = 13;  ///< final position of the median
 
 inline constexpr std::int8_t along_z[][2] = {
-    {0, 1},   {1, 2},   {4, 5},   {3, 4},   {4, 5},   {6, 7},   {7, 8},   {6, 7},   {10, 11}, {9, 10},  {10, 11}, {12, 13}, {13, 14},
-    {12, 13}, {15, 16}, {16, 17}, {15, 16}, {18, 19}, {19, 20}, {18, 19}, {21, 22}, {22, 23}, {21, 22}, {25, 26}, {24, 25}};
-inline constexpr std::int8_t selection[][2] = {{4, 6},   {8, 20},  {8, 24},  {2, 6},   {8, 16},  {6, 10},  {8, 14},  {10, 12}, {7, 11},
-                                               {7, 18},  {8, 22},  {5, 15},  {11, 21}, {11, 18}, {11, 12}, {8, 21},  {18, 19}, {15, 19},
-                                               {5, 18},  {8, 13},  {15, 18}, {8, 15},  {13, 18}, {12, 15}, {13, 15}, {12, 13}};
+    {0, 1},   {1, 2},   {4, 5},   {3, 4},   {4, 5},   {6, 7},   {7, 8},   {6, 7},   {10, 11}, {9, 10},  {10, 11},
+    {12, 13}, {13, 14}, {12, 13}, {15, 16}, {16, 17}, {15, 16}, {18, 19}, {19, 20}, {18, 19}, {21, 22}, {22, 23},
+    {21, 22}, {25, 26}, {24, 25}};
+inline constexpr std::int8_t selection[][2] = {
+    {4, 6},   {8, 20},  {8, 24},  {2, 6},   {8, 16},  {6, 10},  {8, 14},  {10, 12}, {7, 11},  {7, 18},  {8, 22},
+    {5, 15},  {11, 21}, {11, 18}, {11, 12}, {8, 21},  {18, 19}, {15, 19}, {5, 18},  {8, 13},  {15, 18}, {8, 15},
+    {13, 18}, {12, 15}, {13, 15}, {12, 13}};
 
-inline constexpr int steps_along_z = sizeof along_z / sizeof along_z[0], all_steps = steps_along_z + sizeof selection / sizeof selection[0];
+inline constexpr int steps_along_z = sizeof along_z / sizeof along_z[0],
+    all_steps = steps_along_z + sizeof selection / sizeof selection[0];
 struct step_list { step at[all_steps]; };
-/// Both lists, with the results that nothing needs taken out.
+/// Both lists, without the results that nothing reads.
 inline constexpr auto steps = [] {
   constexpr int first = steps_along_z;
   step_list list{};
@@ -59,19 +65,21 @@ inline constexpr auto steps = [] {
   needed[middle] = true;
   for (int k = all_steps; k-- > 0;) {
     auto& s = list.at[k];
-    s.keeps_low = needed[s.low], s.keeps_high = needed[s.high];
+    s.keeps_low = needed[s.low];
+    s.keeps_high = needed[s.high];
     needed[s.low] = needed[s.high] = s.keeps_low || s.keeps_high;
   }
   return list;
 }();
-/// min and max that are left.
+/// Number of min and max operations that are left.
 inline constexpr int operations = [] {
   int n = 0;
   for (auto const& s : steps.at) n += s.keeps_low + s.keeps_high;
   return n;
 }();
 
-/// The median of a window that ascends along x and y. load(place) is called once for each of the 27 places, each triple along z when its turn comes.
+/// Median of a window that ascends along x and y. Calls load(position) once for each of the 27 positions, per triple
+/// along z, just before the first use of that triple.
 template <class T, class Load> MBIRK_INLINE T median(Load const& load) {
   T w[27];
   simd::static_for<all_steps>([&](auto k) MBIRK_FLAT {
@@ -89,14 +97,15 @@ template <class T, class Load> MBIRK_INLINE T median(Load const& load) {
 
 }  // namespace median_network
 
-/// A task is a run of columns of one row, for a chunk of slices. NaNs travel beside the values: a sum that is -0 without them and leaves all bits
-/// alone.
+/// A task is a run of columns of one row, for a chunk of slices. NaNs are propagated beside the values: a flag is added
+/// that is NaN if the window has one, else -0, which leaves all bits unchanged.
 template <class B> struct median_window {
   using pack = typename B::pack;
   static constexpr index_t cols_of_a_task = 32;
-  static constexpr index_t most_slices = 256;                ///< at once: what is sorted stays in the first-level cache
+  static constexpr index_t most_slices = 256;                ///< per chunk, so that the sorted triples stay in L1
   static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-  static constexpr int sorted = 4, planes = 10, flags = 9;   // low, middle, high, NaN; the same after columns: nine and NaN
+  // Planes: low, middle, high, NaN flag; after sorting columns: nine planes and the NaN flag.
+  static constexpr int sorted = 4, planes = 10, flags = 9;
 
   strided_cursor<typename B::template cursor<float const>> image;
   strided_cursor<typename B::template cursor<float>> median, minimum, maximum;
@@ -134,13 +143,15 @@ template <class B> struct median_window {
 
  private:
   using buffer = typename B::template cursor<float>;
-  /// A chunk of n slices from k0 needs one more on either side, where there is one: slices [from, to).
+  /// Slices [from, to) that a chunk of n slices from k0 reads: one more on either side, if it exists.
   struct reach { index_t from = 0, to = 0; };
-  MBIRK_HD reach reach_of(index_t k0, index_t n) const noexcept { return {max<index_t>(k0 - 1, 0), min(k0 + n + 1, slices)}; }
-  /// Slice k0 lies at B::lanes in a plane, and the one before it at lanes - 1.
+  MBIRK_HD reach reach_of(index_t k0, index_t n) const noexcept {
+    return {max<index_t>(k0 - 1, 0), min(k0 + n + 1, slices)};
+  }
+  /// Position of a slice in a plane: slice k0 is at B::lanes, the one before it at B::lanes - 1.
   MBIRK_HD static index_t place(index_t slice, index_t k0) noexcept { return B::lanes + (slice - k0); }
 
-  /// (low, middle, high, NaN) of rows row - 1, row, row + 1 of one column.
+  /// Sorts rows row - 1, row, row + 1 of one column into planes (low, middle, high, NaN flag).
   MBIRK_HD void sort_rows(index_t row, index_t col, index_t k0, index_t n, buffer out) const noexcept {
     auto const above = max<index_t>(row - 1, 0), below = min(row + 1, rows - 1);
     auto const [from, to] = reach_of(k0, n);
@@ -159,20 +170,23 @@ template <class B> struct median_window {
     }
   }
 
-  /// Plane 3 x + y: the y-th of the x-th smallest of three columns. Slices beyond the array repeat the last one.
+  /// Plane 3 x + y holds the y-th smallest of the x-th smallest values of three columns. Border slices are replicated
+  /// beyond the array.
   MBIRK_HD void sort_columns(buffer left, buffer here, buffer right, index_t k0, index_t n, buffer out) const noexcept {
     auto const [from, to] = reach_of(k0, n);
     for (index_t k = from; k < to; k += B::lanes) {
       index_t const at = k - from;
       auto const to_here = out + place(k, k0);
       simd::static_for<3>([&](auto x) MBIRK_FLAT {
-        pack a = B::load(left + (x * width + at)), b = B::load(here + (x * width + at)), c = B::load(right + (x * width + at));
+        pack a = B::load(left + (x * width + at)), b = B::load(here + (x * width + at)),
+            c = B::load(right + (x * width + at));
         sort_triple(a, b, c);
         B::store(to_here + 3 * x * width, a);
         B::store(to_here + (3 * x + 1) * width, b);
         B::store(to_here + (3 * x + 2) * width, c);
       });
-      B::store(to_here + flags * width, B::load(left + (3 * width + at)) + B::load(here + (3 * width + at)) + B::load(right + (3 * width + at)));
+      B::store(to_here + flags * width,
+               B::load(left + (3 * width + at)) + B::load(here + (3 * width + at)) + B::load(right + (3 * width + at)));
     }
     for (index_t p = 0; p < planes; ++p) {
       auto const plane = out + p * width;
@@ -184,10 +198,14 @@ template <class B> struct median_window {
   MBIRK_HD void select_middle(buffer squares, pack_position p, index_t n) const noexcept {
     for (index_t k = 0; k < n; k += B::lanes) {
       int const lanes = static_cast<int>(min<index_t>(B::lanes, n - k));
-      auto const window = [&](int plane, int z) MBIRK_FLAT { return B::load(squares + (plane * width + (place(k, 0) + z - 1))); };
+      auto const window = [&](int plane, int z) MBIRK_FLAT {
+        return B::load(squares + (plane * width + (place(k, 0) + z - 1)));
+      };
       auto const at = pack_position{p.i, p.j, p.k + k};
       auto const nan = window(flags, 0) + window(flags, 1) + window(flags, 2);
-      auto const middle = median_network::median<pack>([&](auto place) MBIRK_FLAT { return window(place / 3, place % 3); });
+      auto const middle = median_network::median<pack>([&](auto place) MBIRK_FLAT {
+        return window(place / 3, place % 3);
+      });
       store_lanes<B>(median(at), middle + nan, lanes);
       if (with_minimum) store_lanes<B>(minimum(at), min(min(window(0, 0), window(0, 1)), window(0, 2)) + nan, lanes);
       if (with_maximum) store_lanes<B>(maximum(at), max(max(window(8, 0), window(8, 1)), window(8, 2)) + nan, lanes);

@@ -1,4 +1,5 @@
-// Hessian diagonal of the parallel projector with unit weights: sum over views and channels of a^2, the same for all slices, no sinogram.
+// Unweighted Hessian diagonal of the parallel projector: sum over views and channels of a^2. It is the same for all
+// slices and needs no sinogram.
 #pragma once
 
 #include "mbirk/core/device_span.hpp"
@@ -14,11 +15,11 @@ template <class B> struct parallel_unweighted_hessian {
   using I = typename B::index_backend;
 
   typename B::template cursor<float> voxel_columns;
-  typename I::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
-  typename I::template cursor<index_t const> offsets;          // of their voxel columns
+  typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
+  typename I::template cursor<index_t const> offsets;          // offsets of their voxel columns
   typename I::template cursor<view_taps const> passes;
   index_t all_passes, channels, slices;
-  device_span<pixel_group> groups;                                        // a task each
+  device_span<pixel_group> groups;                                        // one per task
   scratch_layout layout{};
   scratch_part first{}, weights{}, sums{};
 
@@ -35,16 +36,20 @@ template <class B> struct parallel_unweighted_hessian {
     auto const l = s.template at<std::int32_t>(first);
     auto const sum = s.template at<double>(sums);
     for (int k = 0; k < group.count; k += I::lanes) I::store(sum + k, I::broadcast(0.0));
-    wide const lowest = I::broadcast(static_cast<double>(guard_channels)), highest = I::broadcast(static_cast<double>(channels + guard_channels));
+    wide const lowest = I::broadcast(static_cast<double>(guard_channels)),
+        highest = I::broadcast(static_cast<double>(channels + guard_channels));
     for (index_t p = 0; p < all_passes; ++p) {
       auto const pass = I::load_value(passes + p);
-      footprint_weights<I>(pass, true, channels, group.tile_mask != 0, rows + group.first, cols + group.first, group.count, l,
-                           [&](int tap, int k, auto value) MBIRK_FLAT { I::store(w + (tap * group_pixels + k), value); });
+      footprint_weights<I>(pass, true, channels, group.tile_mask != 0, rows + group.first, cols + group.first,
+                           group.count, l, [&](int tap, int k, auto value) MBIRK_FLAT {
+                             I::store(w + (tap * group_pixels + k), value);
+                           });
       for (int k = 0; k < group.count; k += I::lanes) {
         wide total = I::load_wide(sum + k);
         wide const channel = I::to_wide(I::load_ints(l + k));
-        for (int t = 0; t < pass.taps; ++t) {  // only cells of the detector
-          wide const at = channel + I::broadcast(static_cast<double>(t)), square = I::to_wide(I::load(w + (t * group_pixels + k)));
+        for (int t = 0; t < pass.taps; ++t) {  // detector cells only
+          wide const at = channel + I::broadcast(static_cast<double>(t)),
+              square = I::to_wide(I::load(w + (t * group_pixels + k)));
           total = total + select(at < lowest, I::broadcast(0.0), select(at < highest, square, I::broadcast(0.0)));
         }
         I::store(sum + k, total);

@@ -1,4 +1,4 @@
-// The order in which pixels are worked on: groups of at most 64 neighbours, tiles of the grid or parts of a sorted list.
+// Processing order of pixels: groups of at most 64 neighbours, which are tiles of the grid or parts of a sorted list.
 #pragma once
 
 #include <algorithm>
@@ -13,35 +13,41 @@
 
 namespace mbirk::kernel {
 
-/// Pixels first .. first + count - 1 of a plan. tile_mask: which pixels of an 8 x 8 tile these are (bit 8 di + dj); 0 when they are no tile.
+/// Pixels first .. first + count - 1 of a plan. tile_mask: the pixels of an 8 x 8 tile in this group (bit 8 di + dj); 0
+/// if the group is not a tile.
 struct pixel_group {
   index_t first;
   int count;
   std::uint64_t tile_mask;
 };
 
-/// Groups that a task works on together, view by view, while a view is in the cache.
+/// Batches of groups that a task processes together, view by view, while a view is cached.
 struct group_batches {
-  index_t groups = 0, count = 0;  ///< batch b is the groups b groups / count ... (b + 1) groups / count - 1
+  index_t groups = 0, count = 0;  ///< batch b has groups b groups / count ... (b + 1) groups / count - 1
 
   MBIRK_HD index_t first(index_t b) const noexcept { return b * groups / count; }
-  MBIRK_HD device_span<pixel_group> of(index_t b, device_span<pixel_group> all) const noexcept { return {all.begin() + first(b), first(b + 1) - first(b)}; }
+  MBIRK_HD device_span<pixel_group> of(index_t b, device_span<pixel_group> all) const noexcept {
+    return {all.begin() + first(b), first(b + 1) - first(b)};
+  }
   index_t largest() const noexcept { return count > 0 ? ceil_div(groups, count) : 0; }
 };
 
-/// Elements of a view that is soon read which each pixel of a batch fetches meanwhile, so that all of it is there in time. 0: nothing is fetched, because
-/// the batch is a tile or reads only a part of a view, or the sinogram may be in a cache.
+/// Elements of the next view that each pixel of a batch prefetches, so that all of the view is cached in time. 0
+/// disables prefetching, if the batch is a tile or reads only a part of a view, or if the sinogram may be cached
+/// anyway.
 MBIRK_HD inline index_t prefetch_share(device_span<pixel_group> batch, chunked_shape const& shape) noexcept {
   auto const& last = batch[batch.size() - 1];
   index_t const pixels = last.first + last.count - batch[0].first;
   bool const reads_most = batch[0].tile_mask == 0 && 2 * pixels >= shape.channels;
-  return reads_most && shape.size() > prefetch_threshold ? round_up(ceil_div(shape.view_size(), pixels), cache_line_floats) : 0;
+  return reads_most && shape.size() > prefetch_threshold
+             ? round_up(ceil_div(shape.view_size(), pixels), cache_line_floats)
+             : 0;
 }
 
 /// Planned pixels. Rows and columns are padded by repeating the last pixel, because kernels read whole packs.
 struct pixel_plan {
   std::vector<std::int32_t> rows, cols;
-  std::vector<index_t> offsets;  ///< of the pixel's voxel column, in elements
+  std::vector<index_t> offsets;  ///< offsets of the voxel columns, in elements
   std::vector<pixel_group> groups;
   index_t pixels = 0;
 
@@ -52,19 +58,24 @@ struct pixel_plan {
   }
 };
 
-/// The pixels of a grid where mask is 1 (every pixel without a mask), by tiles, and these in blocks of 4 x 4 and 2 x 2, so that successive ones share much
-/// of their channels. Pixel (i, j) lies at i row_stride + j col_stride.
-inline pixel_plan plan_grid(index_t rows, index_t cols, std::uint8_t const* mask, index_t row_stride, index_t col_stride) {
+/// Plans the pixels of a grid where mask is 1 (every pixel without a mask) by tiles, and the tiles in blocks of 4 x 4
+/// and 2 x 2, so that successive tiles share many of their channels. Pixel (i, j) is at offset
+/// i row_stride + j col_stride.
+inline pixel_plan plan_grid(index_t rows, index_t cols, std::uint8_t const* mask, index_t row_stride,
+                            index_t col_stride) {
   pixel_plan plan;
   auto const most = static_cast<std::size_t>(rows * cols);
-  plan.rows.resize(most), plan.cols.resize(most), plan.offsets.resize(most);
+  plan.rows.resize(most);
+  plan.cols.resize(most);
+  plan.offsets.resize(most);
   std::size_t n = 0;
   auto const add_tile = [&](index_t i0, index_t j0) {
     pixel_group group{static_cast<index_t>(n), 0, 0};
     for (index_t i = i0; i < std::min(rows, i0 + tile_side); ++i)
       for (index_t j = j0; j < std::min(cols, j0 + tile_side); ++j) {
         if (mask && !mask[i * cols + j]) continue;
-        plan.rows[n] = static_cast<std::int32_t>(i), plan.cols[n] = static_cast<std::int32_t>(j);
+        plan.rows[n] = static_cast<std::int32_t>(i);
+        plan.cols[n] = static_cast<std::int32_t>(j);
         plan.offsets[n++] = i * row_stride + j * col_stride;
         group.tile_mask |= std::uint64_t{1} << ((i - i0) * tile_side + (j - j0));
       }
@@ -73,27 +84,35 @@ inline pixel_plan plan_grid(index_t rows, index_t cols, std::uint8_t const* mask
   };
   for (index_t i0 = 0; i0 < rows; i0 += 4 * tile_side)
     for (index_t j0 = 0; j0 < cols; j0 += 4 * tile_side)
-      for (int k = 0; k < 16; ++k)  // bits: row, column of the 2 x 2 block; of the tile in it
+      for (int k = 0; k < 16; ++k)  // bits 3, 2: row, column of the 2 x 2 block; bits 1, 0: of the tile in it
         add_tile(i0 + tile_side * (2 * (k >> 3 & 1) + (k >> 1 & 1)), j0 + tile_side * (2 * (k >> 2 & 1) + (k & 1)));
-  plan.rows.resize(n), plan.cols.resize(n), plan.offsets.resize(n);
+  plan.rows.resize(n);
+  plan.cols.resize(n);
+  plan.offsets.resize(n);
   plan.finish();
   return plan;
 }
 
-/// A list of pixels, sorted by the square of the grid they lie in, so that a group shares its channels. The voxel column of entry p lies at
-/// p * stride. Squares hold about one group each; the sort is a counting sort, stable and linear.
+/// Plans a list of pixels, sorted by the square of the grid they lie in, so that a group shares its channels. The voxel
+/// column of entry p is at offset p * stride. Squares hold about one group each; the sort is a counting sort, stable
+/// and linear.
 inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, index_t cols, index_t stride) {
   index_t const count = static_cast<index_t>(pixels.size());
   int shift = 3;
-  while ((index_t{1} << 2 * shift) * count < group_pixels * rows * cols && (index_t{1} << shift) < std::max(rows, cols)) ++shift;
+  while ((index_t{1} << 2 * shift) * count < group_pixels * rows * cols && (index_t{1} << shift) < std::max(rows, cols))
+    ++shift;
   index_t const across = (cols >> shift) + 1, squares = across * ((rows >> shift) + 1);
-  auto const square = [&](std::int32_t p) { return static_cast<std::size_t>(((p / cols) >> shift) * across + ((p % cols) >> shift)); };
+  auto const square = [&](std::int32_t p) {
+    return static_cast<std::size_t>(((p / cols) >> shift) * across + ((p % cols) >> shift));
+  };
 
   std::vector<index_t> start(static_cast<std::size_t>(squares) + 1);
   for (auto const p : pixels) ++start[square(p) + 1];
   for (std::size_t s = 1; s < start.size(); ++s) start[s] += start[s - 1];
   pixel_plan plan;
-  plan.rows.resize(pixels.size()), plan.cols.resize(pixels.size()), plan.offsets.resize(pixels.size());
+  plan.rows.resize(pixels.size());
+  plan.cols.resize(pixels.size());
+  plan.offsets.resize(pixels.size());
   for (index_t k = 0; k < count; ++k) {
     auto const p = pixels[static_cast<std::size_t>(k)];
     auto const at = static_cast<std::size_t>(start[square(p)]++);
@@ -108,12 +127,14 @@ inline pixel_plan plan_list(std::span<std::int32_t const> pixels, index_t rows, 
   return plan;
 }
 
-/// Four tiles that are neighbours are a batch, because their channels overlap, but fewer where that leaves too few batches for the workers. Groups of a list
-/// read much of a view: as many as fit into half of a second-level cache with their sums (bytes of a group), but no fewer batches than workers.
+/// Batches four neighbouring tiles, because their channels overlap, or fewer if that leaves too few batches for the
+/// workers. Groups of a list read much of a view: a batch holds as many as fit into half of L2 with their sums (`bytes`
+/// per group), but there are no fewer batches than workers.
 inline group_batches batch_groups(device_span<pixel_group> groups, index_t bytes, int workers) {
   constexpr index_t cache = index_t{1} << 19;
   index_t const count = groups.size();
-  if (count == 0 || groups[0].tile_mask != 0) return {count, std::max(ceil_div(count, index_t{4}), std::min(count, index_t{16} * workers))};
+  if (count == 0 || groups[0].tile_mask != 0)
+    return {count, std::max(ceil_div(count, index_t{4}), std::min(count, index_t{16} * workers))};
   index_t const fitting = std::max<index_t>(1, cache / std::max<index_t>(1, bytes));
   return {count, std::min(count, std::max<index_t>(ceil_div(count, fitting), workers))};
 }

@@ -1,4 +1,4 @@
-// The qGGMRF prior as operations of their own: gradient and curvature of listed pixels, and the loss of an image.
+// qGGMRF prior as stand-alone operations: gradient and curvature at listed pixels, and the loss of an image.
 #pragma once
 
 #include <cmath>
@@ -11,21 +11,22 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// g, h of listed pixels as arrays (pixels, slices). A task is a batch of the list.
+/// Gradient g and curvature h at listed pixels, as arrays (pixels, slices). A task is a batch of the list.
 template <class B> struct qggmrf_at_pixels {
   using I = typename B::index_backend;
   qggmrf_cylinder<B> prior;
   typename I::template cursor<std::int32_t const> pixels;
   index_t count;
   typename B::template cursor<float> gradient, hessian;
-  index_t gradient_stride, hessian_stride;  // from pixel to pixel
+  index_t gradient_stride, hessian_stride;  // between successive pixels
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const first = task * prior_batch, last = min(count, first + prior_batch);
     for (index_t n = first; n < last; ++n) {
       index_t const pixel = I::load_value(pixels + n);
       auto const to_gradient = gradient + n * gradient_stride, to_hessian = hessian + n * hessian_stride;
-      prior(pixel / prior.col_count, pixel % prior.col_count, [&](index_t k, auto, auto g, auto h, index_t valid) MBIRK_FLAT {
+      prior(pixel / prior.col_count, pixel % prior.col_count,
+            [&](index_t k, auto, auto g, auto h, index_t valid) MBIRK_FLAT {
         store_lanes<B>(to_gradient + k, g, valid);
         store_lanes<B>(to_hessian + k, h, valid);
       });
@@ -34,22 +35,29 @@ template <class B> struct qggmrf_at_pixels {
   }
 };
 
-/// Sum of b rho(difference) over the pairs of each voxel with its next row, column and slice: rho = T^p / p s^p t, s and t as in the voxel column.
-/// A task is a batch of pixels in order.
+/// Sum of b rho(difference) over the pairs of each voxel with its next row, column and slice: rho = T^p / p s^p t, with
+/// s and t as in qggmrf_cylinder.hpp. A task is a batch of consecutive pixels.
 template <class B> struct qggmrf_loss_sum {
   using pack = typename B::pack;
 
   typename B::template cursor<float const> recon;
   index_t row_count, col_count, slices, row_stride, col_stride;
   float inverse_scale, exponent, power;
-  float row, col, slice;                        // b T^p / p
+  float row, col, slice;                        // b T^p / p of each axis
   bool quadratic;
   typename B::template cursor<double> partial;  // one per task
 
   void set(qggmrf_parameters const& v) {
-    auto const scale = [&](int axis) { return static_cast<float>(neighbour_weight(v, axis) * std::pow(v.T, v.p) / v.p); };
-    inverse_scale = static_cast<float>(1 / (v.T * v.sigma_x)), exponent = static_cast<float>(v.p - v.q), power = static_cast<float>(v.p);
-    row = scale(0), col = scale(1), slice = scale(2), quadratic = v.p == 2;
+    auto const scale = [&](int axis) {
+      return static_cast<float>(neighbour_weight(v, axis) * std::pow(v.T, v.p) / v.p);
+    };
+    inverse_scale = static_cast<float>(1 / (v.T * v.sigma_x));
+    exponent = static_cast<float>(v.p - v.q);
+    power = static_cast<float>(v.p);
+    row = scale(0);
+    col = scale(1);
+    slice = scale(2);
+    quadratic = v.p == 2;
   }
 
   MBIRK_HD void operator()(index_t task) const noexcept {
@@ -62,7 +70,8 @@ template <class B> struct qggmrf_loss_sum {
 
  private:
   template <bool Quadratic> MBIRK_INLINE pack potential(pack difference) const noexcept {
-    pack const size = max(abs(difference) * B::broadcast(inverse_scale), B::constant(qggmrf_constants::floor)), log = log2(size);
+    pack const size = max(abs(difference) * B::broadcast(inverse_scale), B::constant(qggmrf_constants::floor)),
+        log = log2(size);
     pack const t = B::constant(1) / (B::constant(1) + exp2(B::broadcast(exponent) * log));
     if constexpr (Quadratic) return size * size * t;
     else return exp2(B::broadcast(power) * log) * t;

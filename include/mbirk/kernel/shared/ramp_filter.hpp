@@ -1,5 +1,6 @@
-// The ramp filter, tuned: rows are the SIMD axis, so filtering along the channels is a Toeplitz matrix times packs of rows. Taps at even distances
-// are 0, so a channel needs those of the other parity and itself. A block of outputs is summed in registers over all inputs; taps are broadcast.
+// Tuned direct ramp filter. Rows are the SIMD axis, so filtering along the channels is a Toeplitz matrix times packs of
+// rows. Taps at even distances are 0, so a channel depends on itself and the channels of the other parity. A block of
+// outputs is accumulated in registers over all inputs; taps are broadcast.
 #pragma once
 
 #include <cmath>
@@ -14,11 +15,11 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Taps times the scale, as the kernel reads them: odd distances 2 x + 1 at [x + half], even ones 2 x at [2 half + x + half] except distance 0,
-/// which stands at the end. half = ceil(C / 2), -half <= x < half.
+/// Taps times the scale, in kernel order: odd distances 2 x + 1 at [x + half], even distances 2 x at
+/// [2 half + x + half], except distance 0, which is at the end. half = ceil(C / 2), -half <= x < half.
 struct ramp_table {
   index_t half = 0;
-  bool even = false;  ///< whether a tap at an even distance is not 0
+  bool even = false;  ///< true if a tap at an even distance is not 0
   std::vector<float> taps;
 };
 /// tap(d) for whole d >= 0, in double.
@@ -26,12 +27,14 @@ template <class Tap> ramp_table make_ramp_table(index_t channels, bool even, Tap
   index_t const half = ceil_div(channels, 2);
   ramp_table t{half, even, {}};
   for (index_t x = -half; x < half; ++x) t.taps.push_back(static_cast<float>(tap(std::abs(2 * x + 1))));
-  for (index_t x = -half; x < half; ++x) t.taps.push_back(even && x != 0 ? static_cast<float>(tap(std::abs(2 * x))) : 0.0f);
+  for (index_t x = -half; x < half; ++x)
+    t.taps.push_back(even && x != 0 ? static_cast<float>(tap(std::abs(2 * x))) : 0.0f);
   t.taps.push_back(static_cast<float>(tap(index_t{0})));
   return t;
 }
 
-/// The cosine weights as the filter reads them: channel-major chunks without guards, [chunk][channel][width]. A task is a channel.
+/// Cosine weights in the layout of the filter: channel-major chunks without guards, [chunk][channel][width]. A task is
+/// a channel.
 template <class B> struct ramp_weights {
   using I = typename B::index_backend;
   typename B::template cursor<float> out;
@@ -48,11 +51,13 @@ template <class B> struct ramp_weights {
   }
 };
 
-/// The direct sum. A task is a block of packs of a view, in all channels.
+/// Direct summation. A task is a block of packs of a view, in all channels.
 template <class B, class In, class Out> struct ramp_filter {
   static constexpr int outputs = 4;
-  static constexpr int most_packs = B::lanes == 16 ? 4 : 2;  // outputs x packs accumulators; 4 x 2 leave room in 16 registers
-  static constexpr index_t inputs_at_once = 128;             // of a partial sum: the far taps of a wide detector would be lost in one long sum
+  // The number of accumulators is outputs x packs; 4 x 2 leave room in 16 registers.
+  static constexpr int most_packs = B::lanes == 16 ? 4 : 2;
+  // Inputs per partial sum: the far taps of a wide detector would be lost in one long sum.
+  static constexpr index_t inputs_at_once = 128;
 
   ramp_sides<B, In, Out> sides;
   typename B::template cursor<float const> taps;
@@ -61,7 +66,7 @@ template <class B, class In, class Out> struct ramp_filter {
   scratch_layout layout{};
   scratch_part input{}, output{};
 
-  /// Packs of a task, and how many tasks a chunk of a view makes: nearly equal ones.
+  /// Packs per task; a chunk of a view is divided into nearly equal tasks.
   MBIRK_HD static index_t packs_at_once(int packs) noexcept { return ceil_div(packs, ceil_div(packs, most_packs)); }
   MBIRK_HD index_t tasks() const noexcept {
     auto const& shape = sides.shape;
@@ -78,7 +83,8 @@ template <class B, class In, class Out> struct ramp_filter {
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
     auto const& shape = sides.shape;
     index_t const each = packs_at_once(shape.packs), blocks = ceil_div(shape.packs, each);
-    index_t const view = task / (blocks * shape.chunks), chunk = task / blocks % shape.chunks, first = task % blocks * each;
+    index_t const view = task / (blocks * shape.chunks), chunk = task / blocks % shape.chunks,
+        first = task % blocks * each;
     int const packs = static_cast<int>(min<index_t>(each, shape.packs - first));
     with_packs<B, most_packs>(packs, [&](auto n) MBIRK_FLAT { filter(n, view, chunk, first * B::lanes, s); });
     index_t const rows = clamp<index_t>(shape.used(chunk) - first * B::lanes, 0, packs * B::lanes);
@@ -89,7 +95,8 @@ template <class B, class In, class Out> struct ramp_filter {
   using cursor = typename B::template cursor<float>;
   using pack = typename B::pack;
 
-  template <class Packs, class Scratch> MBIRK_HD void filter(Packs packs, index_t view, index_t chunk, index_t row, Scratch const& s) const noexcept {
+  template <class Packs, class Scratch>
+  MBIRK_HD void filter(Packs packs, index_t view, index_t chunk, index_t row, Scratch const& s) const noexcept {
     auto const x = s.template at<float>(input);  // even channels first, then the odd ones: [parity][half][packs]
     sides.read(packs, view, chunk, row, [&](index_t n, index_t i, pack value) MBIRK_FLAT {
       B::store(x + (((n & 1) * half + (n >> 1)) * packs + i) * B::lanes, value);
@@ -104,29 +111,39 @@ template <class B, class In, class Out> struct ramp_filter {
     }
   }
 
-  /// All channels of one parity after the other; output channel n to q + n stride.
+  /// Computes the channels of one parity, then those of the other; output channel n is stored at q + n stride.
   template <class Packs> MBIRK_HD void convolve(Packs packs, cursor x, cursor q, index_t stride) const noexcept {
     for (index_t parity = 0; parity < 2; ++parity) {
       index_t const count = (sides.shape.channels + 1 - parity) / 2, others = sides.shape.channels - count;
       auto const same = x + parity * half * packs * B::lanes, other = x + (1 - parity) * half * packs * B::lanes;
       for (index_t i = 0; i < count;) {
-        // output i + r is channel 2 (i + r) + parity; input j of the other parity is 2 (i + r - j + parity - 1) + 1 channels away
+        // Output i + r is channel 2 (i + r) + parity; input j of the other parity is at the distance
+        // 2 (i + r - j + parity - 1) + 1.
         auto const odd = taps + (half + i + parity - 1), evens = taps + (3 * half + i);
         auto const to = q + (2 * i + parity) * stride;
-        if (count - i >= outputs) sum_block<outputs>(packs, same, i, other, others, count, odd, evens, to, 2 * stride), i += outputs;
-        else sum_block<1>(packs, same, i, other, others, count, odd, evens, to, 2 * stride), i += 1;
+        if (count - i >= outputs) {
+          sum_block<outputs>(packs, same, i, other, others, count, odd, evens, to, 2 * stride);
+          i += outputs;
+        } else {
+          sum_block<1>(packs, same, i, other, others, count, odd, evens, to, 2 * stride);
+          i += 1;
+        }
       }
     }
   }
 
   template <int Outputs, class Packs>
-  MBIRK_NOINLINE void sum_block(Packs packs, cursor same, index_t i, cursor other, index_t others, index_t count, typename B::template cursor<float const> odd,
+  MBIRK_NOINLINE void sum_block(Packs packs, cursor same, index_t i, cursor other, index_t others, index_t count,
+                                typename B::template cursor<float const> odd,
                             typename B::template cursor<float const> evens, cursor q, index_t step) const noexcept {
     pack const centre = B::load_broadcast(taps + 4 * half);
-    auto const add = [&](cursor from, index_t inputs, typename B::template cursor<float const> tap, bool first) MBIRK_FLAT {
+    auto const add = [&](cursor from, index_t inputs, typename B::template cursor<float const> tap,
+                         bool first) MBIRK_FLAT {
       for (index_t begin = 0; begin == 0 || begin < inputs; begin += inputs_at_once) {
         pack sum[Outputs][Packs::most];
-        simd::static_for<Outputs>([&](auto r) MBIRK_FLAT { packs.each([&](auto p) MBIRK_FLAT { sum[r][p] = B::constant(0); }); });
+        simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
+          packs.each([&](auto p) MBIRK_FLAT { sum[r][p] = B::constant(0); });
+        });
         for (index_t j = begin; j < min(inputs, begin + inputs_at_once); ++j) {
           pack y[Packs::most];
           packs.each([&](auto p) MBIRK_FLAT { y[p] = B::load_once(from + (j * packs + p) * B::lanes); });
@@ -138,7 +155,8 @@ template <class B, class In, class Out> struct ramp_filter {
         simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
           packs.each([&](auto p) MBIRK_FLAT {
             auto const at = q + (r * step + p * B::lanes);
-            if (first && begin == 0) B::store(at, fma(centre, B::load(same + ((i + r) * packs + p) * B::lanes), sum[r][p]));
+            if (first && begin == 0)
+              B::store(at, fma(centre, B::load(same + ((i + r) * packs + p) * B::lanes), sum[r][p]));
             else B::store(at, B::load(at) + sum[r][p]);
           });
         });

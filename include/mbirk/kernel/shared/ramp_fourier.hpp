@@ -1,4 +1,4 @@
-// The ramp filter by fast Fourier transforms, for all but narrow detectors: rows are the SIMD axis, two packs of them one complex signal.
+// Ramp filter by FFT, for all but narrow detectors. Rows are the SIMD axis; two packs of rows form one complex signal.
 #pragma once
 
 #include "mbirk/kernel/shared/fourier.hpp"
@@ -9,8 +9,9 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// A task is two packs of rows in all channels, one as real and one as imaginary part. Packs are numbered through all views, the empty ones at the end
-/// of a view left out: so the pairs, and every bit, do not depend on how a sinogram is cut into chunks.
+/// A task is two packs of rows in all channels, one as the real and one as the imaginary part. Packs are numbered
+/// through all views without the empty packs at the end of a view, so the pairing, and every bit of the result, is
+/// independent of the chunking of the sinogram.
 template <class B, class In, class Out> struct ramp_fourier {
   ramp_sides<B, In, Out> sides;
   typename B::template cursor<float const> twiddles, spectrum;
@@ -31,7 +32,10 @@ template <class B, class In, class Out> struct ramp_fourier {
       auto const to = x + part * B::lanes;
       index_t n = 0;
       if (place const p = find(2 * task + part); p.exists) {
-        sides.read(simd::constant<1>{}, p.view, p.chunk, p.row, [&](index_t k, index_t, typename B::pack value) MBIRK_FLAT { B::store(to + 2 * k * B::lanes, value); });
+        sides.read(simd::constant<1>{}, p.view, p.chunk, p.row,
+                   [&](index_t k, index_t, typename B::pack value) MBIRK_FLAT {
+          B::store(to + 2 * k * B::lanes, value);
+        });
         n = channels;
       }
       for (; n < plan.length / 2; ++n) B::store(to + 2 * n * B::lanes, B::constant(0));
@@ -49,16 +53,17 @@ template <class B, class In, class Out> struct ramp_fourier {
 
  private:
   struct place {
-    bool exists, last;  // last: of its view
+    bool exists, last;  // last: last pack of its view
     index_t view, chunk, row, rows;
   };
   MBIRK_HD place find(index_t pack) const noexcept {
     index_t const each = packs_of_view(), view = pack / each, k = pack % each;
     index_t const rows = min<index_t>(B::lanes, sides.shape.rows - k * B::lanes);
-    return {view < sides.shape.views, k + 1 == each, view, k / sides.shape.packs, k % sides.shape.packs * B::lanes, rows};
+    return {view < sides.shape.views, k + 1 == each, view, k / sides.shape.packs, k % sides.shape.packs * B::lanes,
+            rows};
   }
 
-  /// A pack to a channel-major output, and the empty ones behind the last of a view.
+  /// Writes a pack to a channel-major output, and zeros to the empty packs after the last pack of a view.
   MBIRK_HD void write_channels(place const& p, typename B::template cursor<float> q) const noexcept {
     auto const& shape = sides.shape;
     auto const to = sides.channels_at(p.view, p.chunk, p.row);
@@ -66,7 +71,8 @@ template <class B, class In, class Out> struct ramp_fourier {
     if (p.rows == B::lanes) {
       for (index_t n = 0; n < shape.channels; ++n) B::store(to + n * shape.width, B::load(q + 2 * n * B::lanes));
     } else {
-      for (index_t n = 0; n < shape.channels; ++n) B::store(to + n * shape.width, masked<B>(B::load(q + 2 * n * B::lanes), zero, p.rows));
+      for (index_t n = 0; n < shape.channels; ++n)
+        B::store(to + n * shape.width, masked<B>(B::load(q + 2 * n * B::lanes), zero, p.rows));
     }
     sides.clear_guards(simd::constant<1>{}, p.view, p.chunk, p.row);
     for (index_t row = p.row + B::lanes; p.last && row < shape.width; row += B::lanes) {

@@ -1,4 +1,4 @@
-// Multiplies every slice of planned pixels by a factor of its own.
+// Multiplies planned pixels by one factor per slice.
 #pragma once
 
 
@@ -13,7 +13,7 @@ template <class B> struct scale_slices {
   using I = typename B::index_backend;
   static constexpr index_t batch = 256;
   typename B::template cursor<float> voxel_columns;
-  typename I::template cursor<index_t const> offsets;        // of their voxel columns
+  typename I::template cursor<index_t const> offsets;        // offsets of the voxel columns
   typename B::template cursor<float const> factors;          // padded to whole packs
   index_t pixels, slices;
 

@@ -1,4 +1,4 @@
-// Per-worker scratch memory of a kernel, named part by part, so that counting can tell the buffers apart.
+// Per-worker scratch memory of a kernel in named parts, so that counting backends can distinguish the buffers.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace mbirk::kernel {
 
-/// Where a part lies in the scratch block, and its number.
+/// Number of a part, and its offset in the scratch block.
 struct scratch_part {
   int id = 0;
   index_t offset = 0;
 };
 
-/// Collects the parts that a kernel needs. Offsets are multiples of 64 bytes.
+/// Collects the scratch parts of a kernel. Offsets are multiples of 64 bytes.
 class scratch_layout {
  public:
   static constexpr int most = 24;
@@ -36,10 +36,11 @@ class scratch_layout {
   index_t bytes_ = 0;
 };
 
-/// The scratch of one worker on the native backend: a base and constant offsets.
+/// Scratch of one worker on the native backend: a base address plus constant offsets.
 struct native_scratch {
   std::byte* base;
-  template <class T> MBIRK_HD T* at(scratch_part part) const noexcept { return reinterpret_cast<T*>(base + part.offset); }
+  template <class T>
+  MBIRK_HD T* at(scratch_part part) const noexcept { return reinterpret_cast<T*>(base + part.offset); }
 };
 
 }  // namespace mbirk::kernel

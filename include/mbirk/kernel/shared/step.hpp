@@ -1,4 +1,4 @@
-// Steps of the iterative methods: how long, and how kernels get to know.
+// Step length of an iteration, as a host value or a device address.
 #pragma once
 
 #include "mbirk/core/config.hpp"
@@ -9,15 +9,18 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// The length of a step: a number, or where a kernel of the device has left it, so that nobody waits.
+/// Step length: a host value, or the device address where a kernel has stored it, so that the host need not
+/// synchronise.
 struct step_length {
   double value = 0;
-  double const* stored = nullptr;  // null: it is `value`
+  double const* stored = nullptr;  // if null, the step is `value`
 
-  MBIRK_INLINE float get(double more = 0) const noexcept { return static_cast<float>((stored ? *stored : value) + more); }
+  MBIRK_INLINE float get(double more = 0) const noexcept {
+    return static_cast<float>((stored ? *stored : value) + more);
+  }
 };
 
-/// alpha = slope / curve, clipped to [2^-23, most]. A quotient that is not finite stays so: NaN.
+/// alpha = slope / curve, clamped to [2^-23, most]; NaN if the quotient is not finite.
 MBIRK_HD inline double clipped_step(double slope, double curve, double most) noexcept {
   double const best = slope / curve;
   return mbirk::detail::is_finite(best) ? clamp(best, 0x1p-23, most) : best - best;

@@ -8,10 +8,10 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Of the samples y >= threshold: sum w y^2, their number, sum |y|. Three numbers a task, in double.
+/// Sums over the samples y >= threshold: w y^2, their number, and |y|. Three numbers per task, in double.
 template <class B, bool Weighted> struct support_sums {
   static constexpr index_t numbers = 3;
-  strided_cursor<typename B::template cursor<float const>> sinogram, weights;  // weights are not used unless Weighted
+  strided_cursor<typename B::template cursor<float const>> sinogram, weights;  // weights are unused unless Weighted
   typename B::template cursor<double> partial;
   float threshold;
   elementwise_range w;
@@ -35,7 +35,8 @@ template <class B, bool Weighted> struct support_sums {
   }
 };
 
-/// Rows of a view whose first, and whose last, channel is >= threshold. A task is a view and leaves two numbers.
+/// Number of rows of a view whose first, and whose last, channel is >= threshold. A task is a view and writes two
+/// numbers.
 template <class B> struct edge_support {
   typename B::template cursor<float const> sinogram;
   index_t view_stride, row_stride, rows, channels;

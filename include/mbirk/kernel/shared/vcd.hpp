@@ -1,5 +1,6 @@
-// The steps of a VCD subset update on the voxels: direction, slice damping, positivity, update. Arrays of a subset are (pixels, slices) in the order
-// of its list; the gradient of the data becomes the direction in place. Prior: a voxel column kernel as qggmrf_cylinder.hpp, called pixel by pixel.
+// Voxel steps of a VCD subset update: direction, slice damping, positivity, update. Arrays of a subset are (pixels,
+// slices) in list order; the direction overwrites the data gradient in place. Prior: a functor for voxel columns as in
+// qggmrf_cylinder.hpp, called pixel by pixel.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +18,10 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// |x - v|^2 / (2 sigma_p^2): gradient (x - v) / sigma_p^2 and its constant curvature.
+/// Proximal term |x - v|^2 / (2 sigma_p^2): gradient (x - v) / sigma_p^2 and its constant curvature.
 template <class B> struct proximal_cylinder {
   typename B::template cursor<float const> recon, prox_input;
-  index_t slices, row_stride, col_stride;  // of both
+  index_t slices, row_stride, col_stride;  // strides of both arrays
   float curvature;                         // 1 / sigma_p^2
 
   template <class Sink> MBIRK_INLINE void operator()(index_t i, index_t j, Sink const& sink) const noexcept {
@@ -34,7 +35,7 @@ template <class B> struct proximal_cylinder {
   }
 };
 
-/// alpha = -<G, d> / (c <d, A' w A d> + <h_prior d, d> + 2^-23), from the sums of G d, of h_prior d^2 and of w (A d)^2.
+/// alpha = -<G, d> / (c <d, A' w A d> + <h_prior d, d> + 2^-23), from the sums of G d, h_prior d^2 and w (A d)^2.
 struct vcd_line_search {
   static constexpr int size = 1;
   double precision, max_alpha;
@@ -44,18 +45,18 @@ struct vcd_line_search {
   }
 };
 
-/// What the kernels of a subset share.
+/// Arrays shared by the kernels of a subset.
 template <class B> struct subset_arrays {
   using I = typename B::index_backend;
-  typename I::template cursor<std::int32_t const> rows, cols;  // of the planned pixels
-  typename I::template cursor<index_t const> offsets;          // of their entries in the arrays of the subset
-  typename B::template cursor<float> direction;                // comes as A' (w e)
+  typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
+  typename I::template cursor<index_t const> offsets;          // offsets of their entries in the arrays of the subset
+  typename B::template cursor<float> direction;                // A' (w e) on entry
   typename B::template cursor<float const> hessian;            // (rows, cols, slices)
-  index_t row_stride, col_stride;                              // of the volume
-  device_span<pixel_group> groups;                                    // a task each
+  index_t row_stride, col_stride;                              // strides of the volume
+  device_span<pixel_group> groups;                                    // one per task
 };
 
-/// d = -G / K with G = g_prior - c g, K = c H + h_prior; partial sums of G d and of h_prior d^2.
+/// d = -G / K with G = g_prior - c g, K = c H + h_prior; partial sums of G d and h_prior d^2.
 template <class B, class Prior> struct vcd_direction {
   using I = typename B::index_backend;
   Prior prior;
@@ -71,7 +72,7 @@ template <class B, class Prior> struct vcd_direction {
       index_t const i = I::load_value(subset.rows + p), j = I::load_value(subset.cols + p);
       auto const at = subset.direction + I::load_value(subset.offsets + p);
       auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
-      auto slope_here = B::constant(0), curve_here = B::constant(0);  // one voxel column in float, voxel columns in double
+      auto slope_here = B::constant(0), curve_here = B::constant(0);  // float within a voxel column, double across
       prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
         auto const gradient = fnma(c, load_lanes<B>(at + k, n), g);
         auto const d = masked<B>((B::constant(0) - gradient) / fma(c, load_lanes<B>(diagonal + k, n), h), n);
@@ -79,7 +80,8 @@ template <class B, class Prior> struct vcd_direction {
         slope_here = fma(gradient, d, slope_here);
         curve_here = fma(h * d, d, curve_here);
       });
-      slope = slope + B::widen(slope_here), curve = curve + B::widen(curve_here);
+      slope = slope + B::widen(slope_here);
+      curve = curve + B::widen(curve_here);
     }
     B::store_total(partial + 2 * task, slope);
     B::store_total(partial + (2 * task + 1), curve);
@@ -87,13 +89,14 @@ template <class B, class Prior> struct vcd_direction {
   }
 };
 
-/// The first half with slice damping: G in place, K beside it, and per slice the sums of G / K and 1 / K over the pixels of each task.
+/// First pass with slice damping: G in place, K in a second array, and for each slice the sums of G / K and 1 / K over
+/// the pixels of each task.
 template <class B, class Prior> struct vcd_damped_gradient {
   using I = typename B::index_backend;
   Prior prior;
   subset_arrays<B> subset;
   float precision;
-  typename B::template cursor<float> curvature;  // K, as the direction
+  typename B::template cursor<float> curvature;  // K, in the layout of the direction
   typename B::template cursor<double> columns;   // (tasks, 2, padded_slices)
   index_t padded_slices;
   scratch_layout layout{};
@@ -106,7 +109,8 @@ template <class B, class Prior> struct vcd_damped_gradient {
     auto const ratio = s.template at<float>(sums), inverse = ratio + padded_slices;
     for (index_t k = 0; k < 2 * padded_slices; k += B::lanes) B::store(ratio + k, B::constant(0));
     for (index_t p = group.first; p < group.first + group.count; ++p) {
-      index_t const i = I::load_value(subset.rows + p), j = I::load_value(subset.cols + p), entry = I::load_value(subset.offsets + p);
+      index_t const i = I::load_value(subset.rows + p), j = I::load_value(subset.cols + p),
+          entry = I::load_value(subset.offsets + p);
       auto const at = subset.direction + entry, beside = curvature + entry;
       auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
       prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
@@ -124,7 +128,7 @@ template <class B, class Prior> struct vcd_damped_gradient {
   }
 };
 
-/// (1 - s_k) times the mean of G over the subset, weighted by 1 / K. A task is a pack of slices.
+/// shift_k = (1 - s_k) times the mean of G over the subset, weighted by 1 / K. A task is a pack of slices.
 template <class B> struct vcd_slice_means {
   typename B::template cursor<double const> columns;  // (tasks, 2, padded_slices)
   typename B::template cursor<float const> undamped;  // 1 - s_k
@@ -142,7 +146,8 @@ template <class B> struct vcd_slice_means {
   }
 };
 
-/// The second half: d = -(G - shift_k) / K, with the sums of vcd_direction; h_prior is what c H leaves of K.
+/// Second pass with slice damping: d = -(G - shift_k) / K, with the sums of vcd_direction; h_prior is computed
+/// as K - c H.
 template <class B> struct vcd_damped_direction {
   using I = typename B::index_backend;
   subset_arrays<B> subset;
@@ -157,20 +162,22 @@ template <class B> struct vcd_damped_direction {
     auto slope = B::no_sum(), curve = B::no_sum();
     for (index_t p = group.first; p < group.first + group.count; ++p) {
       index_t const entry = I::load_value(subset.offsets + p);
-      auto const diagonal = subset.hessian + (I::load_value(subset.rows + p) * subset.row_stride + I::load_value(subset.cols + p) * subset.col_stride);
+      auto const diagonal = subset.hessian +
+          (I::load_value(subset.rows + p) * subset.row_stride + I::load_value(subset.cols + p) * subset.col_stride);
       auto slope_here = B::constant(0), curve_here = B::constant(0);
       for (index_t k = 0; k < slices; k += B::lanes) {
         index_t const n = valid_lanes<B>(k, slices);
         auto const at = subset.direction + (entry + k);
         auto const gradient = load_lanes<B>(at, n);
         auto total = load_lanes<B>(curvature + (entry + k), n);
-        if (n < B::lanes) total = total + (B::constant(1) - B::first_lanes(n));  // no 0 / 0 beyond the last slice
+        if (n < B::lanes) total = total + (B::constant(1) - B::first_lanes(n));  // avoids 0 / 0 beyond the last slice
         auto const d = masked<B>((B::load(shift + k) - gradient) / total, n);
         store_lanes<B>(at, d, n);
         slope_here = fma(gradient, d, slope_here);
         curve_here = fma(fnma(c, load_lanes<B>(diagonal + k, n), total) * d, d, curve_here);
       }
-      slope = slope + B::widen(slope_here), curve = curve + B::widen(curve_here);
+      slope = slope + B::widen(slope_here);
+      curve = curve + B::widen(curve_here);
     }
     B::store_total(partial + 2 * task, slope);
     B::store_total(partial + (2 * task + 1), curve);
@@ -178,21 +185,24 @@ template <class B> struct vcd_damped_direction {
   }
 };
 
-/// Entries [first, last) of an ascending list of pixels; equal pixels are never in two ranges, so ranges write different voxels.
+/// Entries [first, last) of an ascending list of pixels. Equal pixels are never in two ranges, so ranges write disjoint
+/// voxels.
 struct entry_range { index_t first = 0, last = 0; };
-inline std::vector<entry_range> chunk_without_splitting_duplicates(std::span<std::int32_t const> ascending, index_t most) {
+inline std::vector<entry_range> chunk_without_splitting_duplicates(std::span<std::int32_t const> ascending,
+                                                                   index_t most) {
   std::vector<entry_range> ranges;
   auto const count = static_cast<index_t>(ascending.size());
   for (index_t k = 0; k < count;) {
     index_t end = std::min(count, k + most);
-    while (end < count && ascending[static_cast<std::size_t>(end)] == ascending[static_cast<std::size_t>(end - 1)]) ++end;
+    while (end < count && ascending[static_cast<std::size_t>(end)] == ascending[static_cast<std::size_t>(end - 1)])
+      ++end;
     ranges.push_back({k, end});
     k = end;
   }
   return ranges;
 }
 
-/// The ranges of all subsets in one table.
+/// Ranges of all subsets in one table.
 struct subset_chunks {
   std::vector<entry_range> all;
   std::vector<index_t> begin{0};
@@ -204,7 +214,7 @@ struct subset_chunks {
       begin.push_back(static_cast<index_t>(all.size()));
     }
   }
-  /// Those of subset s; device_ranges: where the device's copy of `all` lies.
+  /// Ranges of subset s within the device copy of the table, which starts at device_ranges.
   device_span<entry_range> of(index_t s, entry_range const* device_ranges) const {
     auto const k = static_cast<std::size_t>(s);
     return {device_ranges + begin[k], begin[k + 1] - begin[k]};
@@ -219,7 +229,7 @@ template <class B> struct vcd_clip_direction {
   index_t cols, slices, row_stride, col_stride;
   step_length alpha;
   double epsilon;
-  device_span<entry_range> ranges;             // a task each
+  device_span<entry_range> ranges;             // one per task
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     auto const [first, last] = ranges[task];
@@ -230,14 +240,15 @@ template <class B> struct vcd_clip_direction {
       auto const d = direction + e * slices;
       for (index_t k = 0; k < slices; k += B::lanes) {
         index_t const n = valid_lanes<B>(k, slices);
-        store_lanes<B>(d + k, max((B::constant(0) - load_lanes<B>(x + k, n)) / B::broadcast(step), load_lanes<B>(d + k, n)), n);
+        store_lanes<B>(d + k, max((B::constant(0) - load_lanes<B>(x + k, n)) / B::broadcast(step),
+                                  load_lanes<B>(d + k, n)), n);
       }
     }
     B::note_lanes((last - first) * slices, (last - first) * round_up(slices, B::lanes));
   }
 };
 
-/// x += alpha d entry by entry; partial sums of |alpha d|, and of (alpha d)^2 per slice.
+/// x += alpha d for each entry; partial sums of |alpha d|, and of (alpha d)^2 per slice.
 template <class B> struct vcd_update {
   typename B::index_backend::template cursor<std::int32_t const> pixels;  // ascending
   typename B::template cursor<float const> direction;
@@ -246,7 +257,7 @@ template <class B> struct vcd_update {
   step_length alpha;
   typename B::template cursor<double> change;   // one per task
   typename B::template cursor<double> columns;  // (tasks, padded_slices)
-  device_span<entry_range> ranges;                     // a task each
+  device_span<entry_range> ranges;                     // one per task
   scratch_layout layout{};
   scratch_part squares{};
 
@@ -273,11 +284,12 @@ template <class B> struct vcd_update {
     }
     B::store_total(change + task, total);
     B::note_lanes((last - first) * slices, (last - first) * padded_slices);
-    for (index_t k = 0; k < padded_slices; k += B::lanes) B::store_sums(columns + (task * padded_slices + k), B::widen(B::load(square + k)));
+    for (index_t k = 0; k < padded_slices; k += B::lanes)
+      B::store_sums(columns + (task * padded_slices + k), B::widen(B::load(square + k)));
   }
 };
 
-/// total[k] += the columns of all tasks. A task is a pack of slices.
+/// total[k] += sum of the columns of all tasks. A task is a pack of slices.
 template <class B> struct reduce_slice_sums {
   typename B::template cursor<double const> columns;  // (tasks, padded_slices)
   typename B::template cursor<double> total;

@@ -1,4 +1,4 @@
-// Voxel columns of lists: put in the order of a plan to be projected; summed in scratch or in parts, and put where they belong.
+// Voxel columns of listed pixels: packing into plan order for a projection; summation of partial sums, and unpacking.
 #pragma once
 
 #include "mbirk/core/device_span.hpp"
@@ -10,12 +10,12 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Puts voxel columns in the order of their plan, padded with zeros. A task is a group.
+/// Copies voxel columns into plan order, padded with zeros. A task is a group.
 template <class B> struct pack_columns {
   using I = typename B::index_backend;
-  typename B::template cursor<float const> from;       // (pixels, rows) in the order of the list
+  typename B::template cursor<float const> from;       // (pixels, rows) in list order
   typename B::template cursor<float> to;               // (pixels, chunks * width)
-  typename I::template cursor<index_t const> offsets;  // in `from`
+  typename I::template cursor<index_t const> offsets;  // into `from`
   chunked_shape shape;
   device_span<pixel_group> groups;
 
@@ -28,22 +28,27 @@ template <class B> struct pack_columns {
   }
 };
 
-/// How a voxel column of `slices` voxels is summed: padded to whole packs; mirrored: it is exactly two halves, the upper one reversed.
+/// Shape of a voxel column of sums for `slices` voxels, padded to whole packs. mirrored: the column is exactly two
+/// halves, the upper one in reverse order.
 struct voxel_column_shape {
   index_t slices = 0, padded = 0;
   bool mirrored = false;
   MBIRK_HD index_t half() const noexcept { return mirrored ? padded / 2 : padded; }
 };
 
-/// Puts such a voxel column where it belongs. at(k): its pack that begins at k.
-template <class B, class At> MBIRK_INLINE void store_voxel_column(voxel_column_shape const& shape, At const& at, typename B::template cursor<float> to) noexcept {
+/// Stores such a column in slice order at `to`. at(k) is its pack that begins at element k.
+template <class B, class At>
+MBIRK_INLINE void store_voxel_column(voxel_column_shape const& shape, At const& at,
+                                     typename B::template cursor<float> to) noexcept {
   index_t const half = shape.half();
-  for (index_t k = 0; k < min(half, shape.slices); k += B::lanes) store_lanes<B>(to + k, at(k), valid_lanes<B>(k, shape.slices));
+  for (index_t k = 0; k < min(half, shape.slices); k += B::lanes)
+    store_lanes<B>(to + k, at(k), valid_lanes<B>(k, shape.slices));
   if (shape.mirrored)
-    for (index_t k = 0; k < half; k += B::lanes) B::store(to + (shape.slices - B::lanes - k), reversed<B>(at(half + k)));
+    for (index_t k = 0; k < half; k += B::lanes)
+      B::store(to + (shape.slices - B::lanes - k), reversed<B>(at(half + k)));
 }
 
-/// Voxel columns as sums of parts, in the order of the tasks that made them. A task is a group.
+/// Sums partial voxel columns in the order of the tasks that computed them. A task is a group.
 template <class B> struct reduce_partials {
   using I = typename B::index_backend;
   typename B::template cursor<float const> parts;  // (count, pixels, padded)

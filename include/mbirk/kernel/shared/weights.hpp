@@ -44,9 +44,10 @@ template <class B> struct emission_weights {
   }
 };
 
-/// out = exp(y times the factor of metal where evidence > threshold, of the rest elsewhere). The evidence is y itself, or another sinogram.
+/// out = exp(y metal) where evidence > threshold, exp(y rest) elsewhere. The evidence is y itself (Self) or another
+/// sinogram.
 template <class B, bool Self> struct metal_weights {
-  strided_cursor<typename B::template cursor<float const>> sinogram, evidence;  // evidence is not used when it is y itself
+  strided_cursor<typename B::template cursor<float const>> sinogram, evidence;  // evidence is unused if Self
   strided_cursor<typename B::template cursor<float>> out;
   float threshold, rest, metal;
   elementwise_range w;
