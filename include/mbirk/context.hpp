@@ -1,4 +1,4 @@
-// context: where an operation runs and what is observed, the first argument of every operation.
+// The context is the first argument of every operation: it says where the operation runs and how it is instrumented.
 #pragma once
 
 #include "mbirk/exec/concepts.hpp"
@@ -6,7 +6,8 @@
 
 namespace mbirk {
 
-/// Two independent choices, by value: `context ctx{exec::host{}, instrument::none{}}`.
+/// Execution policy and instrumentation policy, held by value and independent of each other:
+/// `context ctx{exec::host{}, instrument::none{}}`.
 template <execution_policy Exec, instrumentation_policy Instr> struct context {
   using backend = typename Instr::template backend<typename Exec::backend>;
 
@@ -15,12 +16,14 @@ template <execution_policy Exec, instrumentation_policy Instr> struct context {
 };
 template <class Exec, class Instr> context(Exec, Instr) -> context<Exec, Instr>;
 
-/// Whether kernels run in blocks of threads, on memory that the host does not share.
+/// Whether kernels run in blocks of threads, in memory that the host does not share.
 template <class Context> inline constexpr bool on_device = block_policy<decltype(Context::exec)>;
 
-/// Where the things run that an operation decides on the host, e.g. which pixels a subset has: the context itself, or one beside its device.
+/// Context for the decisions that an operation makes on the host, such as the pixels of a subset: the context itself,
+/// or the host companion of its device.
 template <class Exec, class Instr> auto host_context_of(context<Exec, Instr> const& ctx) {
-  if constexpr (block_policy<Exec>) return context<typename Exec::host_side, Instr>{ctx.exec.host_companion(), ctx.instr};
+  if constexpr (block_policy<Exec>)
+    return context<typename Exec::host_side, Instr>{ctx.exec.host_companion(), ctx.instr};
   else return ctx;
 }
 

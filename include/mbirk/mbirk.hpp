@@ -1,4 +1,4 @@
-// Everything for the host. Includes only.
+// Umbrella header of all operations and the host policy. Contains only includes.
 #pragma once
 
 #include "mbirk/context.hpp"

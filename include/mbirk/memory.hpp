@@ -1,4 +1,4 @@
-// Memory of operations: temporaries, tables that steer kernels, copies on the host.
+// Memory of operations: temporaries, tables that steer kernels, and copies on the host.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,9 @@ namespace mbirk {
 
 namespace detail {
 
-/// The guard of a transfer.
-template <class Exec, class Instr> auto observe_copy(context<Exec, Instr> const& ctx, char const* what, std::size_t bytes) {
+/// Guard of a transfer; empty unless the instrumentation observes copies.
+template <class Exec, class Instr>
+auto observe_copy(context<Exec, Instr> const& ctx, char const* what, std::size_t bytes) {
   if constexpr (Instr::traits.observes_copies) return ctx.instr.copy(ctx.exec, what, static_cast<index_t>(bytes));
   else return no_guard{};
 }
@@ -30,17 +31,19 @@ template <class Context> void upload(Context const& ctx, void* to, void const* f
 
 }  // namespace detail
 
-/// Memory of an operation, from the policy's resource, released when it goes out of scope. 64-byte aligned, not initialised.
-/// With a policy without data (the cost model) an array of samples or voxels is only announced, not allocated.
+/// Temporary memory of an operation, from the policy's resource, released at the end of its scope. 64-byte aligned, not
+/// initialised. Under a policy without data (the cost model), an array of samples or voxels is only announced, not
+/// allocated.
 template <class T, class Context> class temporary {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// @throws allocation_error saying what was asked for.
+  /// @throws allocation_error with the requested size.
   temporary(Context const& ctx, char const* name, index_t elements, bool needs_data = Context::backend::has_data)
       : ctx_(&ctx), name_(name), elements_(elements) {
     if (needs_data && elements > 0)
-      data_ = static_cast<T*>(exec::allocate_for(ctx.exec, bytes(), [&] { return "the temporary '" + std::string(name) + "'"; }));
+      data_ = static_cast<T*>(
+          exec::allocate_for(ctx.exec, bytes(), [&] { return "the temporary '" + std::string(name) + "'"; }));
     try {
       ctx.instr.allocated(name_, static_cast<index_t>(bytes()));
     } catch (...) {
@@ -70,13 +73,16 @@ template <class T, class Context> class temporary {
   T* data_ = nullptr;
 };
 
-/// A table that was made on the host and steers kernels, so it has data under every policy: read where it lies, or copied to the device once.
-/// Must live until the kernels that read it are queued; so must the vector, which is not copied on the host.
+/// A table that is computed on the host and steers kernels, so it has data under every policy: read in place on the
+/// host, or copied to the device once. It must live until the kernels that read it are queued; so must the vector,
+/// which is not copied on the host.
 template <class T, class Context> class device_table {
  public:
-  device_table(Context const& ctx, std::vector<T> const& values, char const* name) : device_table(ctx, values.data(), static_cast<index_t>(values.size()), name) {}
+  device_table(Context const& ctx, std::vector<T> const& values, char const* name)
+      : device_table(ctx, values.data(), static_cast<index_t>(values.size()), name) {}
   device_table(Context const&, std::vector<T> const&&, char const*) = delete;
-  device_table(Context const& ctx, T const* values, index_t count, char const* name) : data_(values), size_(count), name_(name) {
+  device_table(Context const& ctx, T const* values, index_t count, char const* name)
+      : data_(values), size_(count), name_(name) {
     if constexpr (on_device<Context>) {
       copy_.emplace(ctx, name, count, true);
       if (count > 0) detail::upload(ctx, copy_->data(), values, copy_->bytes());
@@ -86,7 +92,7 @@ template <class T, class Context> class device_table {
   T const* data() const noexcept { return data_; }
   index_t size() const noexcept { return size_; }
   char const* name() const noexcept { return name_; }
-  /// Not under watch: what a kernel reads of it is not counted.
+  /// Unobserved access: kernels' reads through it are not counted.
   device_span<T> all() const noexcept { return {data_, size_}; }
 
  private:
@@ -97,7 +103,7 @@ template <class T, class Context> class device_table {
   [[no_unique_address]] std::conditional_t<on_device<Context>, std::optional<temporary<T, Context>>, nothing> copy_;
 };
 
-/// The elements of device memory on the host: that memory itself where they share it, else a copy, for which it waits.
+/// Host copy of the elements of device memory; waits for the download. On the host it refers to the memory itself.
 template <class T, class Context> class host_copy {
  public:
   host_copy(Context const& ctx, T const* values, index_t count) : data_(values), size_(count) {
@@ -125,10 +131,11 @@ template <class T, class Context> class host_copy {
   index_t size_;
   std::vector<T> copy_;
 };
-/// Of a dense view, or of one whose gaps come along: indexed as the view is.
+/// Host copy of a view, including its gaps; indexed like the view.
 template <class T, int Rank, class Context> class host_view : public view<T const, Rank> {
  public:
-  host_view(Context const& ctx, view<T const, Rank> const& v) : host_view(v, std::make_unique<host_copy<T, Context>>(ctx, v.data(), v.span())) {}
+  host_view(Context const& ctx, view<T const, Rank> const& v)
+      : host_view(v, std::make_unique<host_copy<T, Context>>(ctx, v.data(), v.span())) {}
 
  private:
   host_view(view<T const, Rank> const& v, std::unique_ptr<host_copy<T, Context>> memory)
@@ -136,7 +143,7 @@ template <class T, int Rank, class Context> class host_view : public view<T cons
   std::unique_ptr<host_copy<T, Context>> memory_;
 };
 
-/// All bytes of a temporary become 0.
+/// Sets all bytes of a temporary to 0.
 template <class T, class Context> void clear(Context const& ctx, temporary<T, Context> const& t) {
   if (!t.data()) return;
   if constexpr (on_device<Context>) {
@@ -144,7 +151,7 @@ template <class T, class Context> void clear(Context const& ctx, temporary<T, Co
     ctx.exec.clear(t.data(), t.bytes());
   } else std::fill_n(t.data(), t.size(), T{});
 }
-/// Host memory to memory of the policy, dense on both sides.
+/// Copies `count` elements from host memory to memory of the policy; both sides are dense.
 template <class T, class Context> void put(Context const& ctx, T const* from, index_t count, T* to) {
   if (count == 0) return;
   if constexpr (on_device<Context>) detail::upload(ctx, to, from, static_cast<std::size_t>(count) * sizeof(T));

@@ -1,4 +1,4 @@
-// The version, and nothing else.
+// Version of the library.
 #pragma once
 
 #include <string_view>

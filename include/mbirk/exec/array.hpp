@@ -1,4 +1,4 @@
-// Memory that a policy's kernels read and write, owned by a program. Operations see views of it.
+// Owning arrays in the memory that a policy's kernels read and write. Operations take views of them.
 #pragma once
 
 #include <cstring>
@@ -12,16 +12,18 @@
 
 namespace mbirk::exec {
 
-/// Elements in the memory of a policy: on the host that of its resource, else that of the device. Not initialised unless made from values.
+/// Array in the memory of a policy: from the memory resource on the host, else in device memory. Not initialised unless
+/// constructed from values.
 template <class T, execution_policy Exec> class array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// @param name  what an error calls it. @throws allocation_error saying what was asked for.
+  /// @param name  name of the array in error messages. @throws allocation_error with the requested size.
   array(Exec const& exec, index_t count, std::string const& name = "an array") : exec_(exec), count_(count) {
     if (count > 0) data_ = static_cast<T*>(allocate_for(exec, bytes(), [&] { return name; }));
   }
-  array(Exec const& exec, std::span<T const> values, std::string const& name = "an array") : array(exec, static_cast<index_t>(values.size()), name) {
+  array(Exec const& exec, std::span<T const> values, std::string const& name = "an array")
+      : array(exec, static_cast<index_t>(values.size()), name) {
     if (count_ == 0) return;
     if constexpr (block_policy<Exec>) exec.upload(data_, values.data(), bytes());
     else std::memcpy(data_, values.data(), bytes());
@@ -34,10 +36,11 @@ template <class T, execution_policy Exec> class array {
 
   T* data() const noexcept { return data_; }
   index_t size() const noexcept { return count_; }
-  /// Copies the first values to the host; waits for the device.
+  /// Copies the first to.size() elements to the host; waits for the device.
   void download(std::span<T> to) const {
     require<shape_error>(static_cast<index_t>(to.size()) <= count_, [&] {
-      return "array: " + std::to_string(to.size()) + " elements are to be fetched, expected at most its " + std::to_string(count_);
+      return "array: " + std::to_string(to.size()) + " elements are to be fetched, expected at most its " +
+             std::to_string(count_);
     });
     if (to.empty()) return;
     if constexpr (block_policy<Exec>) exec_.download(to.data(), data_, to.size_bytes());

@@ -1,5 +1,5 @@
-// What a block of threads offers to a kernel: the vocabulary that nvcc compiles for a device and that exec::emulated runs on the host.
-// Includes nothing of CUDA.
+// Interface of a block of threads as kernels use it: nvcc compiles it for a device and exec::emulated runs it on the
+// host. Independent of the CUDA headers.
 #pragma once
 
 #include <concepts>
@@ -9,19 +9,22 @@
 
 namespace mbirk {
 
-/// Place of a block in its grid, or the size of a grid.
+/// Index of a block in its grid, or the size of a grid.
 struct index3 {
   int x = 0, y = 0, z = 0;
-  friend MBIRK_HD constexpr bool operator==(index3 a, index3 b) noexcept { return a.x == b.x && a.y == b.y && a.z == b.z; }
+  friend MBIRK_HD constexpr bool operator==(index3 a, index3 b) noexcept {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+  }
 };
 
-/// Threads of a block, a multiple of 32, and blocks that a multiprocessor shall hold at least: both bound the registers of a kernel.
+/// Threads per block (a multiple of 32) and the minimum number of resident blocks per multiprocessor: both bound the
+/// registers of a kernel.
 struct launch_bounds {
   int threads = 128, min_blocks = 1;
   friend constexpr bool operator==(launch_bounds, launch_bounds) = default;
 };
 
-/// One launch of a kernel. Of a block kernel also its shape, and what the compiler made of it where that is known.
+/// Description of one kernel launch. Block kernels also give their shape and, where known, the result of compilation.
 struct kernel_info {
   char const* name;  ///< a literal, or kernel_name<Kernel>()
   index_t tasks = 0;
@@ -29,10 +32,12 @@ struct kernel_info {
   index3 grid = {};
   int threads = 0;
   index_t shared_bytes = 0;
-  int registers = 0, occupancy = 0;  ///< of a thread; percent of the warps that a multiprocessor holds. 0: not known
-  void (*describe)(void const* exec, kernel_info&) = nullptr;  ///< asks the runtime of the device for the line above, which is a call for each launch
+  /// Registers per thread; percent of the multiprocessor's maximum of resident warps. 0: not known.
+  int registers = 0, occupancy = 0;
+  /// Queries the device runtime for registers and occupancy. Deferred, because it would cost a call per launch.
+  void (*describe)(void const* exec, kernel_info&) = nullptr;
 
-  /// With what the execution policy knows of the compiled kernel.
+  /// Copy completed with the execution policy's data on the compiled kernel.
   kernel_info described(void const* exec) const {
     kernel_info k = *this;
     if (describe) describe(exec, k);
@@ -42,22 +47,23 @@ struct kernel_info {
 
 inline constexpr int warp_lanes = 32;
 
-/// What a kernel may ask of its block. Barriers and warp operations always take all threads of the block or warp.
+/// Operations of a block that a kernel may use. Barriers and warp operations always involve all threads of the block or
+/// warp.
 ///
-/// B::template tile<T, N...>: shared memory of an element type and constant extents, one index per dimension by call operator.
+/// B::template tile<T, N...>: shared memory with an element type and constant extents, called with one index each.
 /// B::template pipe_storage<Stages>, b.open(storage): asynchronous copies into tiles, first in first out.
-/// b.template dynamic<T>(offset, n): shared memory whose size was given at launch.
+/// b.template dynamic<T>(offset, n): shared memory whose size is set at launch.
 template <class B>
 concept block = requires(B const& b, float x, float& global, bool p, typename B::template tile<float, 4, 8>& t) {
   { b.rank() } -> std::same_as<int>;        // 0 .. B::size() - 1
-  { B::size() } -> std::same_as<int>;       // threads, a constant
-  { b.index() } -> std::same_as<index3>;    // of the block in the grid
-  { b.warp_rank() } -> std::same_as<int>;   // of the thread's warp in the block
-  b.sync();                                 // all threads of the block
-  b.atomic_add(global, x);                  // global or shared
+  { B::size() } -> std::same_as<int>;       // number of threads, a constant
+  { b.index() } -> std::same_as<index3>;    // position of the block in the grid
+  { b.warp_rank() } -> std::same_as<int>;   // index of the thread's warp in the block
+  b.sync();                                 // barrier for all threads of the block
+  b.atomic_add(global, x);                  // target in global or shared memory
   b.atomic_add(t(1, 2), x);
-  { b.load(global) } -> std::convertible_to<float>;  // of memory that nobody writes during the launch
-  { b.uniform(7) } -> std::same_as<int>;    // a promise: equal in all lanes of the warp
+  { b.load(global) } -> std::convertible_to<float>;  // read-only memory: not written during the launch
+  { b.uniform(7) } -> std::same_as<int>;    // asserts that the value is equal in all lanes of the warp
   { b.warp().lane() } -> std::same_as<int>;
   { b.warp().shfl(x, 3) } -> std::same_as<float>;
   { b.warp().shfl_xor(x, 3) } -> std::same_as<float>;

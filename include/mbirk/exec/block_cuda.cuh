@@ -1,4 +1,5 @@
-// The block of exec::cuda: what block.hpp asks for, in CUDA's words. One of two headers that name CUDA's built-in variables and intrinsics.
+// The block of exec::cuda: implements block.hpp with CUDA's built-in variables and intrinsics, which only one other
+// header uses.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -10,7 +11,7 @@
 
 namespace mbirk::exec {
 
-/// The 32 threads of a warp, which always act together.
+/// The 32 threads of a warp; every operation involves all of them.
 struct cuda_warp {
   static constexpr unsigned all = 0xffffffffu;
 
@@ -20,7 +21,7 @@ struct cuda_warp {
   template <class T> static __device__ T shfl_xor(T x, int mask) { return __shfl_xor_sync(all, x, mask); }
   static __device__ unsigned ballot(bool p) { return __ballot_sync(all, p); }
   template <class T> static __device__ T uniform(T x) { return x; }
-  // Butterflies: all lanes have the result, and the order is that of the emulation.
+  // Butterfly reductions: every lane gets the result, and the order of operations equals that of the emulator.
   template <class T> static __device__ T sum(T x) {
     for (int step = warp_lanes / 2; step > 0; step /= 2) x += shfl_xor(x, step);
     return x;
@@ -59,19 +60,21 @@ template <class T, int... N> struct cuda_tile {
   }
 };
 
-/// Asynchronous copies into shared memory, first in first out. All threads copy and wait with equal arguments; what has been waited for is visible
-/// to the thread itself, to the others after the next barrier of the block.
+/// Asynchronous copies into shared memory, first in first out. All threads copy and wait with equal arguments. After
+/// wait() the data is visible to the waiting thread itself; the other threads see it after the next barrier of the
+/// block.
 template <int Stages, int Threads> struct cuda_pipe {
-  /// `count` elements; source, place and size are multiples of 16 bytes.
+  /// Copies `count` elements; source, place and size are multiples of 16 bytes.
   template <class T> __device__ void copy_async(T* place, T const* source, int count) const {
     int const pieces = count * static_cast<int>(sizeof(T)) / 16;
     for (int k = static_cast<int>(threadIdx.x); k < pieces; k += Threads)
-      __pipeline_memcpy_async(reinterpret_cast<char*>(place) + 16 * k, reinterpret_cast<char const*>(source) + 16 * k, 16);
+      __pipeline_memcpy_async(reinterpret_cast<char*>(place) + 16 * k, reinterpret_cast<char const*>(source) + 16 * k,
+                              16);
     __pipeline_commit();
     ++outstanding;
   }
   __device__ void wait() const {
-    // keeps the younger fetches under way
+    // The younger copies stay in flight.
     if (outstanding >= Stages && Stages > 1) __pipeline_wait_prior(Stages - 1);
     else __pipeline_wait_prior(0);
     --outstanding;
@@ -90,13 +93,18 @@ template <int Threads> struct cuda_block {
   static constexpr MBIRK_HD int size() { return Threads; }
   __device__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ int warp_rank() const { return static_cast<int>(threadIdx.x) / warp_lanes; }
-  __device__ index3 index() const { return {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y), static_cast<int>(blockIdx.z)}; }
+  __device__ index3 index() const {
+    return {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y), static_cast<int>(blockIdx.z)};
+  }
   __device__ cuda_warp warp() const { return {}; }
   __device__ void sync() const { __syncthreads(); }
   template <class T> __device__ void atomic_add(T& at, T x) const { atomicAdd(&at, x); }
   template <class T> __device__ T load(T const& at) const { return __ldg(&at); }
   template <class T> __device__ T uniform(T x) const { return x; }
-  template <class T> __device__ T* dynamic(int offset, int) const { return reinterpret_cast<T*>(dynamic_memory + offset); }  // in bytes
+  /// Shared memory at `offset` bytes into the dynamic part.
+  template <class T> __device__ T* dynamic(int offset, int) const {
+    return reinterpret_cast<T*>(dynamic_memory + offset);
+  }
   template <int Stages> __device__ cuda_pipe<Stages, Threads> open(pipe_storage<Stages>&) const { return {}; }
 };
 

@@ -1,4 +1,5 @@
-// The CUDA policy: a stream, memory from a pool, kernels of blocks. A .cuh needs nvcc. Nothing here waits but download(), wait() and seconds().
+// The CUDA policy: a stream, memory from a pool, kernels of blocks. A .cuh needs nvcc. Only download(), wait() and
+// seconds() block the host.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,7 +25,8 @@
 
 namespace mbirk::exec {
 
-/// @throws device_error "cudaX: name of the error: what it means" unless the call went well. The error does not stay for the next, innocent call.
+/// Checks the status of a CUDA call and clears the error, so that it does not surface in the next, unrelated call.
+/// @throws device_error  "cudaX: name of the error: its description", unless the call succeeded
 inline void check_cuda(cudaError_t status, char const* call, source_location w = source_location::current()) {
   if (status == cudaSuccess) [[likely]] return;
   (void)cudaGetLastError();
@@ -33,10 +35,11 @@ inline void check_cuda(cudaError_t status, char const* call, source_location w =
 
 namespace detail {
 
-/// Shared memory up to this size is static; more has to be asked for at launch.
+/// Largest static shared memory of a kernel, in bytes; more must be requested at launch.
 inline constexpr std::size_t most_static_shared = 48 * 1024;
 
-/// Blocks that a multiprocessor shall hold: what the kernel says for the capability that is compiled, or for all of them.
+/// Minimum number of resident blocks per multiprocessor: the kernel's value for the capability being compiled, or its
+/// general one.
 template <class Kernel> constexpr int blocks_of() {
 #if defined(__CUDA_ARCH__)
   if constexpr (requires { Kernel::min_blocks(0); }) return Kernel::min_blocks(__CUDA_ARCH__ / 10);
@@ -45,7 +48,8 @@ template <class Kernel> constexpr int blocks_of() {
 }
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::bounds.threads, blocks_of<Kernel>()) run_block(__grid_constant__ Kernel const kernel, int dynamic_bytes) {
+__global__ void __launch_bounds__(Kernel::bounds.threads, blocks_of<Kernel>())
+    run_block(__grid_constant__ Kernel const kernel, int dynamic_bytes) {
   using B = cuda_block<Kernel::bounds.threads>;
   using shared = typename Kernel::template shared<B>;
   extern __shared__ __align__(128) unsigned char dynamic[];
@@ -58,12 +62,13 @@ __global__ void __launch_bounds__(Kernel::bounds.threads, blocks_of<Kernel>()) r
   }
 }
 
-/// What the copies of a policy share: the pool, pinned memory for uploads, counters.
+/// State shared by the copies of a policy: the memory pool, pinned memory for uploads, and counters.
 class cuda_state {
  public:
   explicit cuda_state(cudaStream_t given) {
     check_cuda(cudaGetDevice(&device), "cudaGetDevice");
-    check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+               "cudaDeviceGetAttribute");
     int major = 0, minor = 0;
     check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
     check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
@@ -72,9 +77,11 @@ class cuda_state {
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location = {cudaMemLocationTypeDevice, device};
     check_cuda(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
-    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();  // freed memory stays in the pool: repeated operations allocate once
+    // Freed memory stays in the pool, so that repeated operations allocate only once.
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
     cudaError_t const kept = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
-    cudaError_t const made = kept == cudaSuccess && !given ? cudaStreamCreateWithFlags(&own_stream, cudaStreamNonBlocking) : kept;
+    cudaError_t const made =
+        kept == cudaSuccess && !given ? cudaStreamCreateWithFlags(&own_stream, cudaStreamNonBlocking) : kept;
     if (made != cudaSuccess) {
       cudaMemPoolDestroy(pool);
       check_cuda(made, kept == cudaSuccess ? "cudaStreamCreateWithFlags" : "cudaMemPoolSetAttribute");
@@ -83,14 +90,18 @@ class cuda_state {
   }
   ~cuda_state() {
     cudaStreamSynchronize(stream);
-    for (auto& b : pinned_) cudaEventDestroy(b.done), cudaFreeHost(b.memory);
+    for (auto& b : pinned_) {
+      cudaEventDestroy(b.done);
+      cudaFreeHost(b.memory);
+    }
     cudaMemPoolDestroy(pool);
     if (own_stream) cudaStreamDestroy(own_stream);
   }
   cuda_state(cuda_state const&) = delete;
   cuda_state& operator=(cuda_state const&) = delete;
 
-  /// By way of pinned memory: a copy from any other would wait for the stream. Memory that a graph has captured is not used again.
+  /// Copies through pinned memory, because a copy from pageable memory would wait for the stream. Pinned blocks
+  /// captured in a graph are not reused.
   void upload(void* to, void const* from, std::size_t bytes) {
     std::lock_guard const lock(mutex_);
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -100,7 +111,8 @@ class cuda_state {
     std::memcpy(block.memory, from, bytes);
     check_cuda(cudaMemcpyAsync(to, block.memory, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
     if (!in_graph) check_cuda(cudaEventRecord(block.done, stream), "cudaEventRecord");
-    uploads += 1, bytes_up += static_cast<index_t>(bytes);
+    uploads += 1;
+    bytes_up += static_cast<index_t>(bytes);
   }
 
   int device = 0, multiprocessors = 0, capability = 0;
@@ -124,7 +136,7 @@ class cuda_state {
         if (state == cudaSuccess) return b;
         if (state != cudaErrorNotReady) check_cuda(state, "cudaEventQuery");
       }
-    // allocations are not allowed while a stream of this thread captures, unless one says that it knows
+    // While a stream of this thread is being captured, allocations are forbidden except in relaxed mode.
     auto mode = cudaStreamCaptureModeRelaxed;
     check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
     pinned_block block{nullptr, bytes, nullptr, in_graph};
@@ -144,8 +156,9 @@ class cuda_state {
 
 }  // namespace detail
 
-/// Runs operations on a CUDA device. Copies of a policy share its stream and pool. Arrays of operations are in device memory; lists of pixels and
-/// parameters are on the host. An operation queues its work and returns; one that gives numbers back to the host (a record, a threshold) waits.
+/// Runs operations on a CUDA device. Copies of a policy share its stream and pool. Arrays of operations are in device
+/// memory; lists of pixels and parameters are on the host. An operation queues its work and returns; only operations
+/// that return numbers to the host (a record, a threshold) wait.
 class cuda {
  public:
   using policy_category = execution_policy_tag;
@@ -153,7 +166,7 @@ class cuda {
   using host_side = host;
   static constexpr std::string_view name = "cuda";
 
-  /// A point in the stream's time.
+  /// A point on the stream's time line.
   class mark {
    public:
     explicit mark(cudaStream_t stream) {
@@ -175,8 +188,12 @@ class cuda {
     return found;
   }
 
-  /// On the current device. @param stream  the caller's, which must outlive the policy; null for one of its own, never the default stream.
-  /// @param resource  where temporaries come from: device memory that is safe to use in the order of the stream; null for a pool of the policy's own.
+  /// Creates a policy for the current device.
+  ///
+  /// @param stream    the caller's stream, which must outlive the policy; null to create one, which is never the
+  ///                  default stream.
+  /// @param resource  source of temporaries: device memory that is safe to use in stream order; null for the policy's
+  ///                  own pool.
   /// @throws device_error when there is no device.
   explicit cuda(cudaStream_t stream = nullptr, std::pmr::memory_resource* resource = nullptr)
       : state_(std::make_shared<detail::cuda_state>(stream)), resource_(resource) {}
@@ -185,9 +202,11 @@ class cuda {
   int device() const noexcept { return state_->device; }
   /// Compute capability, 90 for 9.0.
   int capability() const noexcept { return state_->capability; }
-  transfer_counts transfers() const noexcept { return {state_->uploads, state_->bytes_up, state_->downloads, state_->bytes_down}; }
+  transfer_counts transfers() const noexcept {
+    return {state_->uploads, state_->bytes_up, state_->downloads, state_->bytes_down};
+  }
 
-  /// Warps that run at the same time on a full device.
+  /// Number of warps that are resident at the same time on a full device.
   int workers(index_t tasks) const noexcept {
     index_t const most = index_t{state_->multiprocessors} * tuning_for(capability()).warps_per_multiprocessor;
     return static_cast<int>(tasks < most ? (tasks < 1 ? 1 : tasks) : most);
@@ -197,39 +216,48 @@ class cuda {
   template <class Kernel> void launch(Kernel const& kernel, index3 grid, int dynamic_bytes) const {
     static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is passed by value: views, not owners");
     using shared = typename Kernel::template shared<cuda_block<Kernel::bounds.threads>>;
-    constexpr int extra = sizeof(shared) > detail::most_static_shared ? static_cast<int>(round_up(sizeof(shared), 128)) : 0;
+    constexpr int extra =
+        sizeof(shared) > detail::most_static_shared ? static_cast<int>(round_up(sizeof(shared), 128)) : 0;
     constexpr std::size_t fixed = extra > 0 ? 0 : sizeof(shared);
     int const bytes = dynamic_bytes + extra;
     if (fixed + static_cast<std::size_t>(bytes) > detail::most_static_shared)
-      check_cuda(cudaFuncSetAttribute(detail::run_block<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute");
+      check_cuda(cudaFuncSetAttribute(detail::run_block<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                 "cudaFuncSetAttribute");
     dim3 const blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
-    detail::run_block<Kernel><<<blocks, Kernel::bounds.threads, static_cast<std::size_t>(bytes), stream()>>>(kernel, bytes);
+    detail::run_block<Kernel>
+        <<<blocks, Kernel::bounds.threads, static_cast<std::size_t>(bytes), stream()>>>(kernel, bytes);
     check_cuda(cudaGetLastError(), "launch of a kernel");
   }
 
-  /// What the compiler made of a kernel: registers, shared memory, and how full it can make a multiprocessor.
+  /// Fills in the compiler's results for a kernel: registers, shared memory, and the achievable occupancy in percent.
   template <class Kernel> void describe(kernel_info& k) const {
     cudaFuncAttributes made{};
     int blocks = 0, most = 0;
     if (cudaFuncGetAttributes(&made, detail::run_block<Kernel>) != cudaSuccess ||
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, detail::run_block<Kernel>, Kernel::bounds.threads, 0) != cudaSuccess ||
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, detail::run_block<Kernel>, Kernel::bounds.threads, 0) !=
+            cudaSuccess ||
         cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerMultiProcessor, state_->device) != cudaSuccess) {
       (void)cudaGetLastError();
       return;
     }
-    k.registers = made.numRegs, k.shared_bytes = static_cast<index_t>(made.sharedSizeBytes), k.occupancy = 100 * blocks * Kernel::bounds.threads / most;
+    k.registers = made.numRegs;
+    k.shared_bytes = static_cast<index_t>(made.sharedSizeBytes);
+    k.occupancy = 100 * blocks * Kernel::bounds.threads / most;
   }
 
   void upload(void* to, void const* from, std::size_t bytes) const { state_->upload(to, from, bytes); }
   void download(void* to, void const* from, std::size_t bytes) const {
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
     check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
-    state_->downloads += 1, state_->bytes_down += static_cast<index_t>(bytes);
+    state_->downloads += 1;
+    state_->bytes_down += static_cast<index_t>(bytes);
   }
   void copy(void* to, void const* from, std::size_t bytes) const {
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
   }
-  void clear(void* to, std::size_t bytes) const { check_cuda(cudaMemsetAsync(to, 0, bytes, stream()), "cudaMemsetAsync"); }
+  void clear(void* to, std::size_t bytes) const {
+    check_cuda(cudaMemsetAsync(to, 0, bytes, stream()), "cudaMemsetAsync");
+  }
 
   void* allocate(std::size_t bytes) const {
     if (resource_) return resource_->allocate(bytes, 64);
@@ -248,14 +276,17 @@ class cuda {
   }
   std::string memory_text() const {
     std::size_t free = 0, total = 0;
-    if (cudaMemGetInfo(&free, &total) != cudaSuccess) return (void)cudaGetLastError(), std::string();
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return std::string();
+    }
     return " on the device: " + std::to_string(free) + " bytes of " + std::to_string(total) + " are free";
   }
 
-  /// Whether work of both is queued in one order.
+  /// Whether the work of both policies is queued on one stream.
   bool same_stream(cuda const& other) const noexcept { return state_ == other.state_; }
   mark timestamp() const { return mark(stream()); }
-  /// Waits for `to`.
+  /// Seconds between two marks; waits until the stream has reached `to`.
   double seconds(mark const& from, mark const& to) const {
     float milliseconds = 0;
     check_cuda(cudaEventSynchronize(to.event()), "cudaEventSynchronize");

@@ -1,4 +1,5 @@
-// The policy that runs the kernels of exec::cuda on the host, a fiber for every thread of a block: slow and exact, for tests where no device is.
+// The policy that runs the kernels of exec::cuda on the host with one fiber per thread of a block: slow but exact, for
+// tests on computers without a GPU.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +18,14 @@
 
 namespace mbirk::exec {
 
-/// The warp of the emulation with what the pack kernels need besides.
+/// The emulator's warp plus the operations that only the pack kernels need.
 struct emulated_warp : emulation::warp {
   static void count(std::int32_t* place) { std::atomic_ref(*place).fetch_add(1, std::memory_order_relaxed); }
 };
 
-/// A launch returns when all blocks are done, and throws emulation_error with what it found (emulation/options.hpp says what is looked for). Memory is
-/// the host's; temporaries begin as NaN, so what is read before it is written shows. Copies of a policy share their fibers and counters.
+/// A launch returns when all blocks have run, and throws emulation_error with its findings (emulation/options.hpp lists
+/// the checks). Memory is host memory; temporaries start out as NaN, so that reads of uninitialised memory show in the
+/// results. Copies of a policy share their fibers and counters.
 class emulated {
  public:
   using policy_category = execution_policy_tag;
@@ -36,12 +38,14 @@ class emulated {
 
   static bool available() noexcept { return true; }
   emulation_options const& options() const noexcept { return options_; }
-  transfer_counts transfers() const noexcept { return {state_->uploads, state_->bytes_up, state_->downloads, state_->bytes_down}; }
+  transfer_counts transfers() const noexcept {
+    return {state_->uploads, state_->bytes_up, state_->downloads, state_->bytes_down};
+  }
 
-  /// A small device: enough warps that tasks are shared out, few enough that a warp has several.
+  /// Like a small device: enough warps to distribute the tasks, few enough that a warp gets several.
   int workers(index_t tasks) const noexcept { return static_cast<int>(std::clamp<index_t>(tasks, 1, 64)); }
   host host_companion() const noexcept { return host{1}; }
-  /// The same with one worker: for what counts on the thread that it runs on.
+  /// This policy with one worker, for instrumentation that counts on the thread it runs on.
   emulated serial() const {
     emulated one = *this;
     one.options_.workers = 1;
@@ -53,11 +57,13 @@ class emulated {
   }
   void upload(void* to, void const* from, std::size_t bytes) const {
     std::memcpy(to, from, bytes);
-    state_->uploads += 1, state_->bytes_up += static_cast<index_t>(bytes);
+    state_->uploads += 1;
+    state_->bytes_up += static_cast<index_t>(bytes);
   }
   void download(void* to, void const* from, std::size_t bytes) const {
     std::memcpy(to, from, bytes);
-    state_->downloads += 1, state_->bytes_down += static_cast<index_t>(bytes);
+    state_->downloads += 1;
+    state_->bytes_down += static_cast<index_t>(bytes);
   }
   void copy(void* to, void const* from, std::size_t bytes) const { std::memcpy(to, from, bytes); }
   void clear(void* to, std::size_t bytes) const { std::memset(to, 0, bytes); }
@@ -66,10 +72,12 @@ class emulated {
     void* const p = std::pmr::new_delete_resource()->allocate(bytes, 64);
     return std::memset(p, 0xff, bytes);
   }
-  void deallocate(void* p, std::size_t bytes) const noexcept { std::pmr::new_delete_resource()->deallocate(p, bytes, 64); }
+  void deallocate(void* p, std::size_t bytes) const noexcept {
+    std::pmr::new_delete_resource()->deallocate(p, bytes, 64);
+  }
   std::string memory_text() const { return {}; }
 
-  /// Whether work of both is queued in one order.
+  /// Whether the work of both policies is queued on one stream.
   bool same_stream(emulated const& other) const noexcept { return state_ == other.state_; }
   mark timestamp() const noexcept { return std::chrono::steady_clock::now(); }
   double seconds(mark from, mark to) const noexcept { return std::chrono::duration<double>(to - from).count(); }

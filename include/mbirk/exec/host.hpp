@@ -1,4 +1,4 @@
-// The host policy: a pool of threads, or another runner of tasks, and the vectors of this machine.
+// The host policy: a thread pool, or another task runner, with this processor's vector instructions.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace mbirk::exec {
 
-/// A value without side effects: making one starts no thread and changes no setting of the process.
+/// Creating a host policy has no side effects: it starts no thread and changes no setting of the process.
 class [[gnu::abi_tag(MBIRK_VECTOR_TAG)]] host {
  public:
   using policy_category = execution_policy_tag;
@@ -20,9 +20,11 @@ class [[gnu::abi_tag(MBIRK_VECTOR_TAG)]] host {
   using mark = std::chrono::steady_clock::time_point;
   static constexpr std::string_view name = "host";
 
-  /// @param threads   maximum number of threads; 0 for as many as the process can run at the same time (available_processors()).
-  /// @param resource  where temporaries come from; null for the default resource of the standard library.
-  explicit host(int threads = 0, std::pmr::memory_resource* resource = nullptr) noexcept : threads_(threads), resource_(resource) {}
+  /// @param threads   maximum number of threads; 0 for as many as the process can run at the same time
+  ///                  (available_processors()).
+  /// @param resource  source of temporaries; null for the default resource of the standard library.
+  explicit host(int threads = 0, std::pmr::memory_resource* resource = nullptr) noexcept
+      : threads_(threads), resource_(resource) {}
   /// @param runner  runs the loops instead of default_pool(); must outlive the policy and its copies.
   explicit host(task_runner& runner, int threads = 0, std::pmr::memory_resource* resource = nullptr) noexcept
       : threads_(threads), resource_(resource), runner_(&runner) {}
@@ -31,7 +33,9 @@ class [[gnu::abi_tag(MBIRK_VECTOR_TAG)]] host {
 
   task_runner& runner() const { return runner_ ? *runner_ : default_pool(); }
   int threads() const { return threads_ > 0 ? threads_ : runner().threads(); }
-  std::pmr::memory_resource* resource() const noexcept { return resource_ ? resource_ : std::pmr::get_default_resource(); }
+  std::pmr::memory_resource* resource() const noexcept {
+    return resource_ ? resource_ : std::pmr::get_default_resource();
+  }
   void* allocate(std::size_t bytes) const { return resource()->allocate(bytes, 64); }
   void deallocate(void* p, std::size_t bytes) const noexcept { resource()->deallocate(p, bytes, 64); }
   std::string memory_text() const { return {}; }
@@ -41,7 +45,8 @@ class [[gnu::abi_tag(MBIRK_VECTOR_TAG)]] host {
     return static_cast<int>(tasks < most ? (tasks < 1 ? 1 : tasks) : most);
   }
 
-  /// task(i, worker) for 0 <= i < tasks. Tasks write disjoint memory, so results do not depend on which thread runs which.
+  /// Calls task(i, worker) for 0 <= i < tasks. Tasks write disjoint memory, so results do not depend on which thread
+  /// runs which task.
   template <class Task> void for_each(index_t tasks, int workers, Task const& task) const {
     if (workers > 1) {
       runner().run(tasks, workers, task_ref(task));

@@ -1,4 +1,4 @@
-// A memory resource that keeps what it is given back, so that repeated operations allocate once. Owned by the caller.
+// Memory resource that caches freed blocks, so that repeated operations allocate only once. Owned by the caller.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,10 @@
 
 namespace mbirk::exec {
 
-/// Blocks go back to a free list and are used again for requests of at most their size and at least half of it; everything is freed at the end or by
-/// release(). Fresh pages cost more than many an operation: `exec::host ex{0, &workspace}` makes them once. On Linux large blocks ask for large pages,
-/// because projectors read their temporaries in strides and small pages cost a translation at each. Thread-safe.
+/// Freed blocks go to a free list and serve later requests of at most their size and at least half of it; all memory is
+/// freed by the destructor or by release(). Faulting in fresh pages costs more than many operations; with `exec::host
+/// ex{0, &workspace}` this happens once. On Linux, large blocks request huge pages, because projectors read their
+/// temporaries with large strides and small pages cost a TLB miss per access. Thread-safe.
 class workspace final : public std::pmr::memory_resource {
  public:
   explicit workspace(std::pmr::memory_resource* upstream = std::pmr::new_delete_resource()) : upstream_(upstream) {}
@@ -23,7 +24,7 @@ class workspace final : public std::pmr::memory_resource {
   workspace(workspace const&) = delete;
   workspace& operator=(workspace const&) = delete;
 
-  /// Frees what is not in use.
+  /// Frees all blocks that are not in use.
   void release() {
     std::lock_guard const lock(mutex_);
     for (auto const& [size, block] : free_) upstream_->deallocate(block, size, alignment_of(size));
@@ -40,7 +41,9 @@ class workspace final : public std::pmr::memory_resource {
 
  private:
   static constexpr std::size_t alignment = 64, large_page = std::size_t{1} << 21;
-  static constexpr std::size_t alignment_of(std::size_t bytes) { return bytes >= 2 * large_page ? large_page : alignment; }
+  static constexpr std::size_t alignment_of(std::size_t bytes) {
+    return bytes >= 2 * large_page ? large_page : alignment;
+  }
 
   void* do_allocate(std::size_t bytes, std::size_t align) override {
     if (align > alignment) throw std::bad_alloc();
@@ -54,7 +57,8 @@ class workspace final : public std::pmr::memory_resource {
     }
     void* const block = upstream_->allocate(bytes, alignment_of(bytes));
 #if defined(__linux__)
-    if (alignment_of(bytes) == large_page) (void)madvise(block, bytes, MADV_HUGEPAGE);  // what it refuses works all the same
+    // Only a hint: a refusal is harmless.
+    if (alignment_of(bytes) == large_page) (void)madvise(block, bytes, MADV_HUGEPAGE);
 #endif
     used_.emplace(block, bytes);
     return block;

@@ -1,4 +1,4 @@
-// The counting policy, and the cost model: the same policy over packs without data.
+// The counting policy, and the cost model, which is the same policy over packs without data.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,15 @@ namespace mbirk::instrument {
 
 namespace detail {
 
-/// An operation while it is being counted.
+/// State of an operation while it is being counted.
 class open_operation {
  public:
   open_operation(op_info op, level what) : what_(what) {
-    record_.name = op.name, record_.items = op.items;
-    record_.unique = has(what, level::unique), record_.has_reuse = has(what, level::reuse), record_.has_ranges = has(what, level::ranges);
+    record_.name = op.name;
+    record_.items = op.items;
+    record_.unique = has(what, level::unique);
+    record_.has_reuse = has(what, level::reuse);
+    record_.has_ranges = has(what, level::ranges);
     counts_now = {};
   }
   open_operation(open_operation const&) = delete;
@@ -38,7 +41,7 @@ class open_operation {
     return std::move(record_);
   }
 
-  /// What happened since the last boundary belongs to the innermost stage, if there is one.
+  /// Attributes the counts since the last boundary to the innermost stage, if there is one.
   void settle() {
     char const* const stage = names_.empty() ? nullptr : names_.back();
     record_.operations += counts_now;
@@ -57,9 +60,12 @@ class open_operation {
         if (!t.fresh.empty()) t.fresh[k] |= written;
         t.read[k] = t.written[k] = 0;
       }
-      t.total.loads += now.loads, t.total.stores += now.stores;
-      t.total.bytes_loaded += now.bytes_loaded, t.total.bytes_stored += now.bytes_stored;
-      t.total.requests += now.requests, t.total.sectors += now.sectors;
+      t.total.loads += now.loads;
+      t.total.stores += now.stores;
+      t.total.bytes_loaded += now.bytes_loaded;
+      t.total.bytes_stored += now.bytes_stored;
+      t.total.requests += now.requests;
+      t.total.sectors += now.sectors;
       t.now = {};
       if (now.loads + now.stores == 0) continue;
       s.arrays.push_back(describe(t, now, false));
@@ -70,23 +76,32 @@ class open_operation {
   }
 
   array_tally& tally(void const* base, array_info info, char const* type, int item_bytes) {
-    // Arguments and outputs that share memory are one array, whatever their names. A temporary or table of the same name and size as an earlier one
-    // is that array again, in the same place: addresses must not decide, because a run and its model do not have the same ones.
+    // Arguments and outputs that share memory are one array, whatever their names. A temporary or table with the name
+    // and size of an earlier one is treated as the same array at the same address: addresses must not decide, because
+    // they differ between a run and its model.
     auto const outer = [](array_role r) { return r == array_role::argument || r == array_role::output; };
     for (auto& t : tallies_) {
       bool const same_name = std::string_view(t.name) == info.name && t.elements == info.elements;
-      if (outer(info.role) ? outer(t.role) && t.base == base && (base || same_name) : t.role == info.role && same_name && t.item_bytes == item_bytes) {
+      if (outer(info.role) ? outer(t.role) && t.base == base && (base || same_name)
+                           : t.role == info.role && same_name && t.item_bytes == item_bytes) {
         t.base = base;
         return t;
       }
     }
     auto& t = tallies_.emplace_back();
-    t.name = info.name, t.role = info.role, t.elements = info.elements;
-    t.type = type, t.item_bytes = item_bytes, t.base = base;
+    t.name = info.name;
+    t.role = info.role;
+    t.elements = info.elements;
+    t.type = type;
+    t.item_bytes = item_bytes;
+    t.base = base;
     index_t const bytes = info.elements * item_bytes;
     if (has(what_, level::unique)) {
       auto const words = static_cast<std::size_t>(bytes / 256 + 2);
-      t.read.resize(words), t.written.resize(words), t.total_read.resize(words), t.total_written.resize(words);
+      t.read.resize(words);
+      t.written.resize(words);
+      t.total_read.resize(words);
+      t.total_written.resize(words);
       if (has(what_, level::ranges) && info.role == array_role::temporary) t.fresh.resize(words);
     }
     t.tracked = has(what_, level::unique | level::reuse);
@@ -107,9 +122,10 @@ class open_operation {
   void allocated(std::string_view name, index_t bytes) noexcept {
     ++record_.allocations;
     for (auto& t : tallies_)
-      if (!t.fresh.empty() && t.name == name && t.elements * t.item_bytes == bytes) std::fill(t.fresh.begin(), t.fresh.end(), 0);
+      if (!t.fresh.empty() && t.name == name && t.elements * t.item_bytes == bytes)
+        std::fill(t.fresh.begin(), t.fresh.end(), 0);
   }
-  /// A temporary is about to go: what kernels wrote into it is scanned.
+  /// Called before a temporary is released: scans the values that kernels wrote to it.
   void finished(void const* data, std::string_view name) {
     for (auto& t : tallies_) {
       if (t.fresh.empty() || t.base != data || t.name != name) continue;
@@ -117,7 +133,7 @@ class open_operation {
       t.values += scan(t, &t.fresh);
     }
   }
-  /// What was counted since the last boundary, to be subtracted from what will have been after a kernel; kernels cross no boundary.
+  /// Counts since the last boundary, to be subtracted from those after a kernel; no kernel crosses a boundary.
   kernel_record so_far(kernel_info const& k) const {
     kernel_record r{{}, k.name, 1, static_cast<std::uint64_t>(k.tasks), counts_now, 0, 0};
     for (auto const* stage : names_) {
@@ -125,17 +141,25 @@ class open_operation {
       r.stage += stage;
     }
     for (auto const& t : tallies_)
-      if (t.role != array_role::scratch) r.bytes_loaded += t.now.bytes_loaded, r.bytes_stored += t.now.bytes_stored;
+      if (t.role != array_role::scratch) {
+        r.bytes_loaded += t.now.bytes_loaded;
+        r.bytes_stored += t.now.bytes_stored;
+      }
     return r;
   }
   void launched(kernel_info const& k, kernel_record const& before) {
     ++record_.launches;
     auto const after = so_far(k);
-    auto const known = std::find_if(record_.kernels.begin(), record_.kernels.end(), [&](auto const& r) { return r.name == after.name && r.stage == after.stage; });
-    auto& r = known == record_.kernels.end() ? record_.kernels.emplace_back(kernel_record{after.stage, after.name, 0, 0, {}, 0, 0}) : *known;
-    ++r.launches, r.tasks += after.tasks;
+    auto const known = std::find_if(record_.kernels.begin(), record_.kernels.end(),
+                                    [&](auto const& r) { return r.name == after.name && r.stage == after.stage; });
+    auto& r = known == record_.kernels.end()
+                  ? record_.kernels.emplace_back(kernel_record{after.stage, after.name, 0, 0, {}, 0, 0})
+                  : *known;
+    ++r.launches;
+    r.tasks += after.tasks;
     r.operations += after.operations - before.operations;
-    r.bytes_loaded += after.bytes_loaded - before.bytes_loaded, r.bytes_stored += after.bytes_stored - before.bytes_stored;
+    r.bytes_loaded += after.bytes_loaded - before.bytes_loaded;
+    r.bytes_stored += after.bytes_stored - before.bytes_stored;
   }
 
  private:
@@ -176,11 +200,11 @@ template <class T> constexpr char const* type_name() {
   else return "struct";
 }
 
-/// Ends an operation or a stage when it leaves its scope. Movable only by elision.
+/// Ends an operation or a stage at the end of its scope. Not movable; returned by guaranteed elision.
 class counting_guard {
  public:
   counting_guard(ledger& into, op_info op, level what) : into_(into) {
-    if (into.open) {  // an operation inside an algorithm is one of its stages
+    if (into.open) {  // an operation inside an algorithm counts as one of its stages
       into.open->begin_stage(op.name);
     } else {
       owned_ = std::make_unique<open_operation>(op, what);
@@ -204,7 +228,7 @@ class counting_guard {
   std::unique_ptr<open_operation> owned_;
 };
 
-/// A launch inside an operation.
+/// Guard of a kernel launch inside an operation.
 class counting_launch {
  public:
   counting_launch(open_operation* in, kernel_info const& k) : in_(in), kernel_(k) {
@@ -230,17 +254,25 @@ template <level Level, bool Dataless> class counting_policy {
  public:
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = Dataless ? "model" : "counting";
-  // Tasks in index order on one thread: reuse has one meaning, and counters need no merging.
-  static constexpr instrumentation_traits traits{.serial = true, .has_data = !Dataless, .observes_kernels = true,
-                                                 .observes_arrays = true, .observes_scratch = true, .observes_release = true};
+  // Tasks run in index order on one thread, which makes reuse well-defined and counters need no merging.
+  static constexpr instrumentation_traits traits{.serial = true,
+                                                 .has_data = !Dataless,
+                                                 .observes_kernels = true,
+                                                 .observes_arrays = true,
+                                                 .observes_scratch = true,
+                                                 .observes_release = true};
   template <class Native> using backend = typename counting_backend<Native, Dataless>::type;
 
-  /// Records go to `into`, which must outlive the policy. One operation at a time. @param reuse  false leaves out reuse distances, which cost
-  /// ten times the rest, where the level has them.
+  /// One operation at a time.
+  ///
+  /// @param into   ledger that receives the records; must outlive the policy.
+  /// @param reuse  false omits the reuse distances of the level, which cost ten times as much as everything else.
   explicit counting_policy(ledger& into, bool reuse = true) noexcept
-      : into_(&into), level_(reuse ? Level : level{static_cast<unsigned>(Level) & ~static_cast<unsigned>(level::reuse)}) {}
-  /// @param what  what to count, which only the type's own level limits.
-  counting_policy(ledger& into, level what) noexcept : into_(&into), level_(level{static_cast<unsigned>(Level) & static_cast<unsigned>(what)}) {}
+      : into_(&into),
+        level_(reuse ? Level : level{static_cast<unsigned>(Level) & ~static_cast<unsigned>(level::reuse)}) {}
+  /// @param what  quantities to count, limited to the type's own level.
+  counting_policy(ledger& into, level what) noexcept
+      : into_(&into), level_(level{static_cast<unsigned>(Level) & static_cast<unsigned>(what)}) {}
 
   [[nodiscard]] counting_guard scope(op_info op) const { return {*into_, op, level_}; }
   [[nodiscard]] counting_guard stage(char const* stage_name) const { return {*into_, stage_name}; }
@@ -251,12 +283,16 @@ template <level Level, bool Dataless> class counting_policy {
     if (into_->open) into_->open->finished(data, array);
   }
   void released(char const*, index_t) const noexcept {}
-  template <class Exec> [[nodiscard]] counting_launch kernel(Exec const&, kernel_info const& k) const { return {into_->open, k}; }
+  template <class Exec> [[nodiscard]] counting_launch kernel(Exec const&, kernel_info const& k) const {
+    return {into_->open, k};
+  }
   template <class T> counted_cursor<T> observe(T* data, array_info info) const {
     require<error>(into_->open != nullptr, [] { return "counting: an array is observed outside of any operation"; });
     return {data, 0, &into_->open->tally(data, info, type_name<T>(), static_cast<int>(sizeof(T)))};
   }
-  counted_scratch observe_scratch(kernel::scratch_layout const& layout, std::byte* base) const { return {base, into_->open->scratch(layout, base)}; }
+  counted_scratch observe_scratch(kernel::scratch_layout const& layout, std::byte* base) const {
+    return {base, into_->open->scratch(layout, base)};
+  }
 
  private:
   ledger* into_;
@@ -265,10 +301,12 @@ template <level Level, bool Dataless> class counting_policy {
 
 }  // namespace detail
 
-/// Exact counts of what the instantiated kernels do, by stage and array. The same bits as without.
+/// Exact counts of the work of the instantiated kernels, by stage and array. The results are bitwise those of an
+/// uncounted run.
 template <level Level = level::unique> using counting = detail::counting_policy<Level, false>;
 
-/// The cost model: the same kernels on packs without data, so arrays need no memory. Its records equal those of counting, reuse included.
+/// The cost model: the same kernels on packs without data, so arrays need no memory. Its records equal those of
+/// counting, including reuse.
 template <level Level = level::unique> using cost_model = detail::counting_policy<Level, true>;
 
 static_assert(instrumentation_policy<counting<>> && instrumentation_policy<cost_model<>>);

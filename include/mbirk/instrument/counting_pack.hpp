@@ -1,4 +1,4 @@
-// The types that count: a backend that wraps another one pack by pack, and a backend without data for the cost model.
+// Counting types: a backend that wraps another one pack by pack, and a backend without data for the cost model.
 // Values stay vectors and results keep their bits; counters are thread-local, so a pack carries no pointer.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace mbirk::instrument {
 
-/// Whether the caller counts: on a warp every lane executes what is counted once.
+/// True on one lane per warp, so that warp-wide operations count once.
 template <class Fast> MBIRK_HOST_INLINE bool counts_here() noexcept {
   if constexpr (requires { Fast::leads(); }) return Fast::leads();
   else return true;
@@ -24,7 +24,7 @@ template <class Fast, number T, operation O> MBIRK_HOST_INLINE void tick() noexc
   counts_now.issued[static_cast<int>(T)][static_cast<int>(O)] += 1;
 }
 
-/// A pack without lanes: arithmetic on it is nothing. What the slices of the cost model are made of.
+/// Pack without lanes whose arithmetic does nothing; the data type of slices in the cost model.
 struct no_pack {
   no_pack() = default;
   MBIRK_HD constexpr explicit no_pack(double) noexcept {}
@@ -51,7 +51,7 @@ struct no_pack {
   friend constexpr no_pack lookup2(no_pack, no_pack, no_pack) noexcept { return {}; }
 };
 
-/// Native without data: loads and stores touch no memory. Only counted<no_data<...>> uses it.
+/// The native backend without data: loads and stores touch no memory. Used only as counted<no_data<...>>.
 template <class Native> struct no_data {
   static constexpr int lanes = Native::lanes;
   static constexpr bool has_data = false;
@@ -60,7 +60,7 @@ template <class Native> struct no_data {
   using sums = no_pack;
 };
 
-/// Compared packs give masks of the wrapped backend; a backend without data has none.
+/// Result type of comparing packs: the mask of the wrapped backend; a backend without data has none.
 template <class Fast> struct mask_of { using type = decltype(typename Fast::pack() < typename Fast::pack()); };
 template <class Native> struct mask_of<no_data<Native>> { using type = no_pack; };
 
@@ -73,10 +73,13 @@ template <class Fast> struct counted_ints {
   friend MBIRK_HOST_INLINE counted_ints rotate_left(counted_ints a, int bits) { return ticked(rotate_left(a.v, bits)); }
 
  private:
-  static MBIRK_HOST_INLINE counted_ints ticked(typename Fast::ints x) { return tick<Fast, number::i32, operation::integer>(), counted_ints{x}; }
+  static MBIRK_HOST_INLINE counted_ints ticked(typename Fast::ints x) {
+    tick<Fast, number::i32, operation::integer>();
+    return counted_ints{x};
+  }
 };
 
-/// Masks that count what is done with them.
+/// Mask that counts operations on it.
 template <class Fast> struct counted_mask {
   using M = typename mask_of<Fast>::type;
   [[no_unique_address]] M v;
@@ -86,7 +89,7 @@ template <class Fast> struct counted_mask {
   }
 };
 
-/// Floats that count. Literals are free, everything that has an instruction is not.
+/// Pack of floats that counts. Literals are free; everything that needs an instruction is counted.
 template <class Fast> struct counted_pack {
   using P = typename Fast::pack;
   using M = counted_mask<Fast>;
@@ -95,32 +98,61 @@ template <class Fast> struct counted_pack {
   MBIRK_HOST_INLINE explicit counted_pack(P x) : v(x) {}
   MBIRK_INLINE explicit counted_pack(double constant) : v(constant) {}
 
-  friend MBIRK_HOST_INLINE counted_pack operator+(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v + b.v); }
-  friend MBIRK_HOST_INLINE counted_pack operator-(counted_pack a, counted_pack b) { return ticked<operation::add>(a.v - b.v); }
-  friend MBIRK_HOST_INLINE counted_pack operator*(counted_pack a, counted_pack b) { return ticked<operation::mul>(a.v * b.v); }
-  friend MBIRK_HOST_INLINE counted_pack operator/(counted_pack a, counted_pack b) { return ticked<operation::div>(a.v / b.v); }
-  friend MBIRK_HOST_INLINE counted_pack fma(counted_pack a, counted_pack b, counted_pack c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
-  friend MBIRK_HOST_INLINE counted_pack fnma(counted_pack a, counted_pack b, counted_pack c) { return ticked<operation::fma>(fnma(a.v, b.v, c.v)); }
-  friend MBIRK_HOST_INLINE counted_pack max(counted_pack a, counted_pack b) { return ticked<operation::min_max>(max(a.v, b.v)); }
-  friend MBIRK_HOST_INLINE counted_pack min(counted_pack a, counted_pack b) { return ticked<operation::min_max>(min(a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_pack operator+(counted_pack a, counted_pack b) {
+    return ticked<operation::add>(a.v + b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_pack operator-(counted_pack a, counted_pack b) {
+    return ticked<operation::add>(a.v - b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_pack operator*(counted_pack a, counted_pack b) {
+    return ticked<operation::mul>(a.v * b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_pack operator/(counted_pack a, counted_pack b) {
+    return ticked<operation::div>(a.v / b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_pack fma(counted_pack a, counted_pack b, counted_pack c) {
+    return ticked<operation::fma>(fma(a.v, b.v, c.v));
+  }
+  friend MBIRK_HOST_INLINE counted_pack fnma(counted_pack a, counted_pack b, counted_pack c) {
+    return ticked<operation::fma>(fnma(a.v, b.v, c.v));
+  }
+  friend MBIRK_HOST_INLINE counted_pack max(counted_pack a, counted_pack b) {
+    return ticked<operation::min_max>(max(a.v, b.v));
+  }
+  friend MBIRK_HOST_INLINE counted_pack min(counted_pack a, counted_pack b) {
+    return ticked<operation::min_max>(min(a.v, b.v));
+  }
   friend MBIRK_HOST_INLINE counted_pack sqrt(counted_pack a) { return ticked<operation::sqrt>(sqrt(a.v)); }
   friend MBIRK_HOST_INLINE counted_pack abs(counted_pack a) { return ticked<operation::absolute>(abs(a.v)); }
   friend MBIRK_HOST_INLINE counted_pack exp(counted_pack a) { return ticked<operation::exp>(exp(a.v)); }
   friend MBIRK_HOST_INLINE counted_pack exp2(counted_pack a) { return ticked<operation::exp>(exp2(a.v)); }
   friend MBIRK_HOST_INLINE counted_pack log2(counted_pack a) { return ticked<operation::log>(log2(a.v)); }
-  friend MBIRK_HOST_INLINE M operator<(counted_pack a, counted_pack b) { return tick<Fast, number::f32, operation::compare>(), M{a.v < b.v}; }
-  friend MBIRK_HOST_INLINE M is_nan(counted_pack a) { return tick<Fast, number::f32, operation::compare>(), M{is_nan(a.v)}; }
-  friend MBIRK_HOST_INLINE counted_pack select(M c, counted_pack a, counted_pack b) { return ticked<operation::select>(select(c.v, a.v, b.v)); }
-  friend MBIRK_HOST_INLINE counted_pack lookup(counted_pack a, counted_ints<Fast> index) { return ticked<operation::permute>(lookup(a.v, index.v)); }
+  friend MBIRK_HOST_INLINE M operator<(counted_pack a, counted_pack b) {
+    tick<Fast, number::f32, operation::compare>();
+    return M{a.v < b.v};
+  }
+  friend MBIRK_HOST_INLINE M is_nan(counted_pack a) {
+    tick<Fast, number::f32, operation::compare>();
+    return M{is_nan(a.v)};
+  }
+  friend MBIRK_HOST_INLINE counted_pack select(M c, counted_pack a, counted_pack b) {
+    return ticked<operation::select>(select(c.v, a.v, b.v));
+  }
+  friend MBIRK_HOST_INLINE counted_pack lookup(counted_pack a, counted_ints<Fast> index) {
+    return ticked<operation::permute>(lookup(a.v, index.v));
+  }
   friend MBIRK_HOST_INLINE counted_pack lookup2(counted_pack a, counted_pack b, counted_ints<Fast> index) {
     return ticked<operation::permute>(lookup2(a.v, b.v, index.v));
   }
 
  private:
-  template <operation O> static MBIRK_HOST_INLINE counted_pack ticked(P x) { return tick<Fast, number::f32, O>(), counted_pack(x); }
+  template <operation O> static MBIRK_HOST_INLINE counted_pack ticked(P x) {
+    tick<Fast, number::f32, O>();
+    return counted_pack(x);
+  }
 };
 
-/// Doubles that count.
+/// Pack of doubles that counts.
 template <class Fast> struct counted_wide {
   using W = typename Fast::wide;
   W v;
@@ -128,41 +160,74 @@ template <class Fast> struct counted_wide {
   MBIRK_HOST_INLINE explicit counted_wide(W x) : v(x) {}
   MBIRK_INLINE explicit counted_wide(double constant) : v(constant) {}
 
-  friend MBIRK_HOST_INLINE counted_wide operator+(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v + b.v); }
-  friend MBIRK_HOST_INLINE counted_wide operator-(counted_wide a, counted_wide b) { return ticked<operation::add>(a.v - b.v); }
-  friend MBIRK_HOST_INLINE counted_wide operator*(counted_wide a, counted_wide b) { return ticked<operation::mul>(a.v * b.v); }
-  friend MBIRK_HOST_INLINE counted_wide operator/(counted_wide a, counted_wide b) { return ticked<operation::div>(a.v / b.v); }
-  friend MBIRK_HOST_INLINE counted_wide fma(counted_wide a, counted_wide b, counted_wide c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
-  friend MBIRK_HOST_INLINE counted_wide max(counted_wide a, counted_wide b) { return ticked<operation::min_max>(max(a.v, b.v)); }
-  friend MBIRK_HOST_INLINE counted_wide min(counted_wide a, counted_wide b) { return ticked<operation::min_max>(min(a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_wide operator+(counted_wide a, counted_wide b) {
+    return ticked<operation::add>(a.v + b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_wide operator-(counted_wide a, counted_wide b) {
+    return ticked<operation::add>(a.v - b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_wide operator*(counted_wide a, counted_wide b) {
+    return ticked<operation::mul>(a.v * b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_wide operator/(counted_wide a, counted_wide b) {
+    return ticked<operation::div>(a.v / b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_wide fma(counted_wide a, counted_wide b, counted_wide c) {
+    return ticked<operation::fma>(fma(a.v, b.v, c.v));
+  }
+  friend MBIRK_HOST_INLINE counted_wide max(counted_wide a, counted_wide b) {
+    return ticked<operation::min_max>(max(a.v, b.v));
+  }
+  friend MBIRK_HOST_INLINE counted_wide min(counted_wide a, counted_wide b) {
+    return ticked<operation::min_max>(min(a.v, b.v));
+  }
   friend MBIRK_HOST_INLINE counted_wide sqrt(counted_wide a) { return ticked<operation::sqrt>(sqrt(a.v)); }
   friend MBIRK_HOST_INLINE counted_wide floor(counted_wide a) { return ticked<operation::round>(floor(a.v)); }
   friend MBIRK_HOST_INLINE counted_wide abs(counted_wide a) { return ticked<operation::absolute>(abs(a.v)); }
   friend MBIRK_HOST_INLINE counted_wide atan(counted_wide a) { return simd::atan_by_halving(a); }
   friend MBIRK_HOST_INLINE typename W::condition operator<(counted_wide a, counted_wide b) {
-    return tick<Fast, number::f64, operation::compare>(), a.v < b.v;
+    tick<Fast, number::f64, operation::compare>();
+    return a.v < b.v;
   }
-  friend MBIRK_HOST_INLINE counted_wide select(typename W::condition c, counted_wide a, counted_wide b) { return ticked<operation::select>(select(c, a.v, b.v)); }
+  friend MBIRK_HOST_INLINE counted_wide select(typename W::condition c, counted_wide a, counted_wide b) {
+    return ticked<operation::select>(select(c, a.v, b.v));
+  }
 
  private:
-  template <operation O> static MBIRK_HOST_INLINE counted_wide ticked(W x) { return tick<Fast, number::f64, O>(), counted_wide(x); }
+  template <operation O> static MBIRK_HOST_INLINE counted_wide ticked(W x) {
+    tick<Fast, number::f64, O>();
+    return counted_wide(x);
+  }
 };
 
-/// Sums of data in double that count.
+/// Double-precision sums of data that count.
 template <class Fast> struct counted_sums {
   using S = typename Fast::sums;
   [[no_unique_address]] S v;
-  friend MBIRK_HOST_INLINE counted_sums operator+(counted_sums a, counted_sums b) { return ticked<operation::add>(a.v + b.v); }
-  friend MBIRK_HOST_INLINE counted_sums operator-(counted_sums a, counted_sums b) { return ticked<operation::add>(a.v - b.v); }
-  friend MBIRK_HOST_INLINE counted_sums operator*(counted_sums a, counted_sums b) { return ticked<operation::mul>(a.v * b.v); }
-  friend MBIRK_HOST_INLINE counted_sums operator/(counted_sums a, counted_sums b) { return ticked<operation::div>(a.v / b.v); }
-  friend MBIRK_HOST_INLINE counted_sums fma(counted_sums a, counted_sums b, counted_sums c) { return ticked<operation::fma>(fma(a.v, b.v, c.v)); }
+  friend MBIRK_HOST_INLINE counted_sums operator+(counted_sums a, counted_sums b) {
+    return ticked<operation::add>(a.v + b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_sums operator-(counted_sums a, counted_sums b) {
+    return ticked<operation::add>(a.v - b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_sums operator*(counted_sums a, counted_sums b) {
+    return ticked<operation::mul>(a.v * b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_sums operator/(counted_sums a, counted_sums b) {
+    return ticked<operation::div>(a.v / b.v);
+  }
+  friend MBIRK_HOST_INLINE counted_sums fma(counted_sums a, counted_sums b, counted_sums c) {
+    return ticked<operation::fma>(fma(a.v, b.v, c.v));
+  }
 
  private:
-  template <operation O> static MBIRK_HOST_INLINE counted_sums ticked(S x) { return tick<Fast, number::f64, O>(), counted_sums{x}; }
+  template <operation O> static MBIRK_HOST_INLINE counted_sums ticked(S x) {
+    tick<Fast, number::f64, O>();
+    return counted_sums{x};
+  }
 };
 
-/// A place in an array under watch. Moves like a pointer; without data the base is null and never followed.
+/// Cursor into an observed array. Moves like a pointer; without data the base is null and never dereferenced.
 template <class T> struct counted_cursor {
   T* base = nullptr;
   index_t at = 0;
@@ -177,7 +242,8 @@ template <class T> struct counted_cursor {
   }
 };
 
-/// Wraps Fast: the same text, every operation and access counted. Geometry: the backend of weights and indices, which has data in the model too.
+/// Wraps Fast with the same interface and counts every operation and access. Native: the backend of weights and
+/// indices, which has data in the cost model too.
 template <class Fast, class Native = Fast> struct counted {
   static constexpr int lanes = Fast::lanes;
   static constexpr bool has_data = Fast::has_data;
@@ -242,21 +308,63 @@ template <class Fast, class Native = Fast> struct counted {
     if constexpr (has_data) Fast::store_partial(c.pointer(), a.v, n);
   }
 
-  // Geometry only: these have data under every policy.
-  template <class T> static MBIRK_HOST_INLINE ints load_ints(counted_cursor<T> c) { return note_load(c, lanes), ints{Fast::load_ints(c.pointer())}; }
-  template <class T> static MBIRK_HOST_INLINE wide load_wide(counted_cursor<T> c) { return note_load(c, lanes), wide(Fast::load_wide(c.pointer())); }
-  template <class T> static MBIRK_HOST_INLINE std::remove_const_t<T> load_value(counted_cursor<T> c) { return note_load(c, 1), Fast::load_value(c.pointer()); }
-  template <class T> static MBIRK_HOST_INLINE void store_value(counted_cursor<T> c, T x) { note_store(c, 1), Fast::store_value(c.pointer(), x); }
-  static MBIRK_HOST_INLINE void store(counted_cursor<std::int32_t> c, ints a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
-  static MBIRK_HOST_INLINE void store(counted_cursor<double> c, wide a) { note_store(c, lanes), Fast::store(c.pointer(), a.v); }
-  static MBIRK_HOST_INLINE wide to_wide(ints a) { return tick<Fast, number::f64, operation::convert>(), wide(Fast::to_wide(a.v)); }
-  static MBIRK_HOST_INLINE wide to_wide(pack a) { return tick<Fast, number::f64, operation::convert>(), wide(Fast::to_wide(a.v)); }
-  static MBIRK_HOST_INLINE ints to_ints(wide a) { return tick<Fast, number::i32, operation::convert>(), ints{Fast::to_ints(a.v)}; }
-  static MBIRK_HOST_INLINE ints to_ints(pack a) { return tick<Fast, number::i32, operation::convert>(), ints{Fast::to_ints(a.v)}; }
-  static MBIRK_HOST_INLINE pack to_pack(wide a) { return tick<Fast, number::f32, operation::convert>(), pack(Fast::to_pack(a.v)); }
-  static MBIRK_HOST_INLINE float reduce_max(pack a) { return count_reduction(), Fast::reduce_max(a.v); }
-  static MBIRK_HOST_INLINE float reduce_min(pack a) { return count_reduction(), Fast::reduce_min(a.v); }
-  static MBIRK_HOST_INLINE wide broadcast(double x) { return tick<Fast, number::f64, operation::broadcast>(), wide(Native::broadcast(x)); }
+  // Weights and indices only: these have data under every policy.
+  template <class T> static MBIRK_HOST_INLINE ints load_ints(counted_cursor<T> c) {
+    note_load(c, lanes);
+    return ints{Fast::load_ints(c.pointer())};
+  }
+  template <class T> static MBIRK_HOST_INLINE wide load_wide(counted_cursor<T> c) {
+    note_load(c, lanes);
+    return wide(Fast::load_wide(c.pointer()));
+  }
+  template <class T> static MBIRK_HOST_INLINE std::remove_const_t<T> load_value(counted_cursor<T> c) {
+    note_load(c, 1);
+    return Fast::load_value(c.pointer());
+  }
+  template <class T> static MBIRK_HOST_INLINE void store_value(counted_cursor<T> c, T x) {
+    note_store(c, 1);
+    Fast::store_value(c.pointer(), x);
+  }
+  static MBIRK_HOST_INLINE void store(counted_cursor<std::int32_t> c, ints a) {
+    note_store(c, lanes);
+    Fast::store(c.pointer(), a.v);
+  }
+  static MBIRK_HOST_INLINE void store(counted_cursor<double> c, wide a) {
+    note_store(c, lanes);
+    Fast::store(c.pointer(), a.v);
+  }
+  static MBIRK_HOST_INLINE wide to_wide(ints a) {
+    tick<Fast, number::f64, operation::convert>();
+    return wide(Fast::to_wide(a.v));
+  }
+  static MBIRK_HOST_INLINE wide to_wide(pack a) {
+    tick<Fast, number::f64, operation::convert>();
+    return wide(Fast::to_wide(a.v));
+  }
+  static MBIRK_HOST_INLINE ints to_ints(wide a) {
+    tick<Fast, number::i32, operation::convert>();
+    return ints{Fast::to_ints(a.v)};
+  }
+  static MBIRK_HOST_INLINE ints to_ints(pack a) {
+    tick<Fast, number::i32, operation::convert>();
+    return ints{Fast::to_ints(a.v)};
+  }
+  static MBIRK_HOST_INLINE pack to_pack(wide a) {
+    tick<Fast, number::f32, operation::convert>();
+    return pack(Fast::to_pack(a.v));
+  }
+  static MBIRK_HOST_INLINE float reduce_max(pack a) {
+    count_reduction();
+    return Fast::reduce_max(a.v);
+  }
+  static MBIRK_HOST_INLINE float reduce_min(pack a) {
+    count_reduction();
+    return Fast::reduce_min(a.v);
+  }
+  static MBIRK_HOST_INLINE wide broadcast(double x) {
+    tick<Fast, number::f64, operation::broadcast>();
+    return wide(Native::broadcast(x));
+  }
 
   static MBIRK_HOST_INLINE sums no_sum() {
     if constexpr (has_data) return sums{Fast::no_sum()};
@@ -298,8 +406,11 @@ template <class Fast, class Native = Fast> struct counted {
       counts_now.lanes[static_cast<int>(t)][static_cast<int>(o)] += static_cast<std::uint64_t>(n);
       counts_now.issued[static_cast<int>(t)][static_cast<int>(o)] += static_cast<std::uint64_t>(n);
     };
-    note(number::f64, operation::add, w.add), note(number::f64, operation::mul, w.mul), note(number::f64, operation::compare, w.compare);
-    note(number::f64, operation::convert, w.convert), note(number::i32, operation::integer, w.integer);
+    note(number::f64, operation::add, w.add);
+    note(number::f64, operation::mul, w.mul);
+    note(number::f64, operation::compare, w.compare);
+    note(number::f64, operation::convert, w.convert);
+    note(number::i32, operation::integer, w.integer);
   }
 
   static MBIRK_HOST_INLINE pack constant(double x) { return pack(x); }
@@ -332,8 +443,12 @@ template <class Fast, class Native = Fast> struct counted {
   }
   static MBIRK_HOST_INLINE void transpose(pack (&rows)[lanes]) {
     constexpr int rounds = std::bit_width(static_cast<unsigned>(lanes)) - 1;
-    if (counts_here<Fast>()) counts_now.lanes[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * lanes * rounds;
-    if (counts_here<Fast>()) counts_now.issued[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] += std::uint64_t{lanes} * rounds;
+    if (counts_here<Fast>())
+      counts_now.lanes[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] +=
+          std::uint64_t{lanes} * lanes * rounds;
+    if (counts_here<Fast>())
+      counts_now.issued[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] +=
+          std::uint64_t{lanes} * rounds;
     if constexpr (has_data) {
       typename Fast::pack plain[lanes];
       for (int k = 0; k < lanes; ++k) plain[k] = rows[k].v;
@@ -347,15 +462,27 @@ template <class Fast, class Native = Fast> struct counted {
     counts_now.lanes_executed += static_cast<std::uint64_t>(executed);
   }
 
-  // What only a warp offers (simd/warp.hpp).
+  // Operations that only a warp offers (simd/warp.hpp).
   static MBIRK_HOST_INLINE float element(pack a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE std::int32_t element(ints a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE double element(wide a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE double element(sums a) { return Fast::element(a.v); }
-  static MBIRK_HOST_INLINE float at(pack a, int lane) { return tick<Fast, number::f32, operation::permute>(), Fast::at(a.v, lane); }
-  static MBIRK_HOST_INLINE double at(wide a, int lane) { return tick<Fast, number::f64, operation::permute>(), Fast::at(a.v, lane); }
-  static MBIRK_HOST_INLINE unsigned where(counted_mask<Fast> c) { return tick<Fast, number::i32, operation::permute>(), Fast::where(c.v); }
-  static MBIRK_HOST_INLINE double total(double x) { return note_scalar({.add = lanes - 1}), Fast::total(x); }
+  static MBIRK_HOST_INLINE float at(pack a, int lane) {
+    tick<Fast, number::f32, operation::permute>();
+    return Fast::at(a.v, lane);
+  }
+  static MBIRK_HOST_INLINE double at(wide a, int lane) {
+    tick<Fast, number::f64, operation::permute>();
+    return Fast::at(a.v, lane);
+  }
+  static MBIRK_HOST_INLINE unsigned where(counted_mask<Fast> c) {
+    tick<Fast, number::i32, operation::permute>();
+    return Fast::where(c.v);
+  }
+  static MBIRK_HOST_INLINE double total(double x) {
+    note_scalar({.add = lanes - 1});
+    return Fast::total(x);
+  }
 
  private:
   static constexpr bool on_warp = requires { Fast::leads(); };
@@ -364,18 +491,21 @@ template <class Fast, class Native = Fast> struct counted {
   template <class T> static MBIRK_HOST_INLINE void note_elements_loaded(counted_cursor<T> const& c, int n) {
     c.tally->now.loads += 1;
     c.tally->now.bytes_loaded += static_cast<std::uint64_t>(n) * sizeof(T);
-    if (c.tally->tracked) c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
+    if (c.tally->tracked)
+      c.tally->touch(c.at * static_cast<index_t>(sizeof(T)), n * static_cast<int>(sizeof(T)), false);
   }
-  /// A warp's access to neighbours: the sectors that it covers. Arrays begin at a sector, as device memory does.
+  /// Records a warp's access to consecutive elements and the sectors it covers. Arrays start at a sector boundary, as
+  /// device memory does.
   template <class T> static MBIRK_HOST_INLINE void note_request(counted_cursor<T> const& c, int n) {
     if constexpr (on_warp) {
       if (n <= 0) return;
-      index_t const first = c.at * static_cast<index_t>(sizeof(T)), last = first + n * static_cast<index_t>(sizeof(T)) - 1;
+      index_t const first = c.at * static_cast<index_t>(sizeof(T)),
+                    last = first + n * static_cast<index_t>(sizeof(T)) - 1;
       c.tally->now.requests += 1;
       c.tally->now.sectors += static_cast<std::uint64_t>(last / sector_bytes - first / sector_bytes + 1);
     }
   }
-  /// Scattered elements for the first n lanes of a warp: each sector once.
+  /// Records scattered elements for the first n lanes of a warp; each sector counts once.
   template <class T> static void note_scattered(counted_cursor<T> const& c, typename index_backend::ints index, int n) {
     std::uint64_t sectors = 0;
     index_t seen[lanes];
@@ -386,14 +516,18 @@ template <class Fast, class Native = Fast> struct counted {
       if (!known) seen[sectors++] = sector;
     }
     if (!counts_here<Fast>()) return;
-    c.tally->now.requests += 1, c.tally->now.sectors += sectors;
+    c.tally->now.requests += 1;
+    c.tally->now.sectors += sectors;
   }
   static MBIRK_HOST_INLINE void count_reduction() {
-    for (int n = lanes; n > 1; n /= 2) tick<Fast, number::f32, operation::permute>(), tick<Fast, number::f32, operation::min_max>();
+    for (int n = lanes; n > 1; n /= 2) {
+      tick<Fast, number::f32, operation::permute>();
+      tick<Fast, number::f32, operation::min_max>();
+    }
   }
 };
 
-/// Scratch parts as arrays under watch.
+/// Parts of scratch memory as observed arrays.
 struct counted_scratch {
   std::byte* base;
   array_tally* const* tallies;

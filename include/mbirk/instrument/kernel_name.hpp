@@ -1,4 +1,4 @@
-// The name of a kernel, from its type: mbirk::kernel::cone_back<...> is "cone_back".
+// Derives the name of a kernel from its type: mbirk::kernel::cone_back<...> is "cone_back".
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@ namespace detail {
 
 template <class T> constexpr std::string_view signature_of() noexcept { return __PRETTY_FUNCTION__; }
 
-/// The last part of a qualified name, without what is in brackets: "a::b<c::d>::e" is "e". That of the enclosing function for a lambda's.
+/// The last component of a qualified name without its brackets: "a::b<c::d>::e" gives "e". For a lambda it is the name
+/// of the enclosing function.
 constexpr std::string_view last_part(std::string_view qualified) noexcept {
   std::size_t begin = 0, end = qualified.size();
   int depth = 0;
@@ -19,12 +20,16 @@ constexpr std::string_view last_part(std::string_view qualified) noexcept {
     if (depth == 0 && (c == '<' || c == '(') && k > begin && end == qualified.size()) end = k;
     if (c == '<' || c == '(' || c == '[' || c == '{') ++depth;
     else if (c == '>' || c == ')' || c == ']' || c == '}') --depth;
-    else if (depth == 0 && c == ':' && k + 1 < qualified.size() && qualified[k + 1] != ':' && qualified[k + 1] != '<' && qualified[k + 1] != '(') begin = k + 1, end = qualified.size();
+    else if (depth == 0 && c == ':' && k + 1 < qualified.size() && qualified[k + 1] != ':' && qualified[k + 1] != '<' &&
+             qualified[k + 1] != '(') {
+      begin = k + 1;
+      end = qualified.size();
+    }
   }
   return qualified.substr(begin, end - begin);
 }
 
-/// The type in the text that a compiler makes of signature_of<T>: "[with T = x; ...]" or "[T = x]".
+/// The type inside the compiler's text of signature_of<T>: "[with T = x; ...]" or "[T = x]".
 constexpr std::string_view type_in(std::string_view signature) noexcept {
   auto const from = signature.find("T = ") + 4;
   int depth = 0;
@@ -47,7 +52,7 @@ template <class Kernel> inline constexpr auto stored_name = name_storage<Kernel>
 
 }  // namespace detail
 
-/// Static text, ended by 0.
+/// Name of the kernel as a null-terminated string with static storage.
 template <class Kernel> constexpr char const* kernel_name() noexcept { return detail::stored_name<Kernel>.data(); }
 
 }  // namespace mbirk::instrument

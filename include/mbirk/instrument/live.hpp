@@ -1,5 +1,6 @@
-// The live policy: which arrays are live right now, by the operations and stages that allocated them, and what is running. Everything is in a table of fixed
-// size that another thread or process may read while it changes; profile/live_memory.hpp puts one where `mbirk top` finds it.
+// The live policy: the arrays that are live right now, by the operations and stages that allocated them, and the
+// running operation. All data is in a table of fixed size that another thread or process may read while it changes;
+// profile/live_memory.hpp puts one where `mbirk top` finds it.
 #pragma once
 
 #include <algorithm>
@@ -24,49 +25,55 @@
 
 namespace mbirk::instrument {
 
-/// The arrays of one name that were allocated in one place. Texts end with 0; of one that is too long there is the end.
+/// Arrays of one name that were allocated in one scope. Texts are null-terminated; texts that are too long keep their
+/// end.
 struct live_site {
   char where[176];  ///< operations and stages, outermost first: "recon / iteration / back"
   char array[48];
   std::int64_t live_bytes, live_arrays;
-  std::int64_t peak_bytes;             ///< the most that was live here
-  std::int64_t all_bytes, all_arrays;  ///< those that are gone included
+  std::int64_t peak_bytes;             ///< maximum of live_bytes
+  std::int64_t all_bytes, all_arrays;  ///< totals including released arrays
 };
 
-/// What a table says. Times are nanoseconds of the monotonic clock (std::chrono::steady_clock), which all processes of a machine share on Linux.
+/// Contents of a table. Times are nanoseconds of the monotonic clock (std::chrono::steady_clock), which on Linux all
+/// processes of a computer share.
 struct live_state {
   static constexpr std::int64_t capacity = 256;
 
   std::int64_t live_bytes, peak_bytes, peak_time;
-  std::int64_t changed;  ///< when anything here did
-  std::int64_t since;    ///< when `current` began
-  std::int64_t sites;    ///< in use
-  std::int64_t crowded;  ///< allocations for which there was no site of their own: they are in the last one, which is then called "(other sites)"
-  char step[96];         ///< what the program says that it is at: "cone_back_project at 64"
-  char current[176];     ///< the operation or stage that was entered or returned to last; empty outside of all
+  std::int64_t changed;  ///< time of the last change
+  std::int64_t since;    ///< time when `current` began
+  std::int64_t sites;    ///< number of sites in use
+  /// Allocations without a site of their own: they are counted in the last one, named "(other sites)".
+  std::int64_t crowded;
+  char step[96];         ///< current step as the program describes it: "cone_back_project at 64"
+  char current[176];     ///< operation or stage last entered or returned to; empty outside of any
   live_site site[capacity];
 };
 static_assert(std::is_trivially_copyable_v<live_state> && sizeof(live_state) % sizeof(std::uint64_t) == 0);
 
-/// A live_state in memory that others read, here or in another process. `sequence` is odd while it changes: who has read the same even number before and
-/// after has read what belongs together, if every load but the last is an acquire.
+/// A live_state in memory that this or another process reads (a seqlock). `sequence` is odd during a change: a reader
+/// that sees the same even number before and after has a consistent copy, if every load except the last is an acquire.
 struct live_table {
   static constexpr std::size_t words = sizeof(live_state) / sizeof(std::uint64_t);
   std::atomic<std::uint64_t> sequence;
   std::atomic<std::uint64_t> word[words];
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(live_table) == sizeof(std::uint64_t) + sizeof(live_state));
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              sizeof(live_table) == sizeof(std::uint64_t) + sizeof(live_state));
 
-/// Notes allocations and scopes, and copies each change to a live_table where there is one. Thread-safe: scopes belong to the thread that opened them. Costs
-/// a lock that is hardly ever contended, a look at the clock and a few stores: less than 0.1 us to enter or leave a scope, to allocate or to release.
+/// Records allocations and scopes, and copies each change to a live_table if there is one. Thread-safe: scopes belong
+/// to the thread that opened them. The cost is a rarely contended lock, a clock read and a few stores: less than 0.1 us
+/// to enter or leave a scope, to allocate or to release.
 class live_sites {
  public:
-  /// @param table  all zero; must outlive this. Null: only this process can look.
+  /// @param table  zero-initialised; must outlive this object. Null: the data stays private to this process.
   explicit live_sites(live_table* table = nullptr) : table_(table), nodes_(1) {}
   live_sites(live_sites const&) = delete;
   live_sites& operator=(live_sites const&) = delete;
 
-  /// Names are copied. Scopes more various than there is room for count as the one around them.
+  /// Enters a scope; the name is copied. Once the number of distinct scopes exceeds the capacity, a new scope counts as
+  /// its enclosing one.
   void enter(std::string_view name) {
     std::lock_guard const lock(mutex_);
     auto const me = std::this_thread::get_id();
@@ -74,7 +81,7 @@ class live_sites {
     stacks_[me].push_back(inner);
     show(inner);
   }
-  /// @param thread  the one that entered
+  /// @param thread  the thread that entered the scope
   void leave(std::thread::id thread) noexcept {
     std::lock_guard const lock(mutex_);
     auto const mine = stacks_.find(thread);
@@ -82,34 +89,41 @@ class live_sites {
     if (mine->second.empty()) stacks_.erase(mine);
     show(scope_of(thread));
   }
-  /// An array was allocated by this thread, in the scope where it is.
+  /// Records an array that this thread allocated in its current scope.
   void allocated(std::string_view array, index_t bytes) noexcept try {
     std::lock_guard const lock(mutex_);
     int const at = site(scope_of(std::this_thread::get_id()), array);
     open_.push_back({at, hash(array), bytes});
     auto& s = state_.site[at];
-    ++s.live_arrays, ++s.all_arrays, s.live_bytes += bytes, s.all_bytes += bytes, s.peak_bytes = std::max(s.peak_bytes, s.live_bytes);
+    ++s.live_arrays;
+    ++s.all_arrays;
+    s.live_bytes += bytes;
+    s.all_bytes += bytes;
+    s.peak_bytes = std::max(s.peak_bytes, s.live_bytes);
     note_total(at, bytes);
-  } catch (...) {  // without memory for its own notes the array is not known; its release will find nothing
+  } catch (...) {  // no memory for the record: the array stays unknown, and its release is ignored
   }
-  /// The last array of that name and size is gone, whoever releases it. One that was never announced is ignored.
+  /// Records the release of the last array of that name and size, by any thread. Unknown arrays are ignored.
   void released(std::string_view array, index_t bytes) noexcept {
     std::lock_guard const lock(mutex_);
     auto const name = hash(array);
-    auto const found = std::find_if(open_.rbegin(), open_.rend(), [&](auto const& o) { return o.bytes == bytes && o.name == name; });
+    auto const found =
+        std::find_if(open_.rbegin(), open_.rend(), [&](auto const& o) { return o.bytes == bytes && o.name == name; });
     if (found == open_.rend()) return;
     int const at = found->site;
     open_.erase(std::next(found).base());
-    --state_.site[at].live_arrays, state_.site[at].live_bytes -= bytes;
+    --state_.site[at].live_arrays;
+    state_.site[at].live_bytes -= bytes;
     note_total(at, -bytes);
   }
-  /// What the program is at, in its own words.
+  /// Sets the program's own description of its current step.
   void step(std::string_view text) noexcept {
     std::lock_guard const lock(mutex_);
     state_.changed = now();
     copy(text, state_.step);
     begin_change();
-    put(state_.changed), put(state_.step);
+    put(state_.changed);
+    put(state_.step);
     end_change();
   }
 
@@ -120,7 +134,8 @@ class live_sites {
   index_t live_bytes() const noexcept { return live_.load(std::memory_order_relaxed); }
 
   static std::int64_t now() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   }
 
  private:
@@ -140,7 +155,10 @@ class live_sites {
     constexpr std::string_view cut = "...";
     std::memset(to, 0, N);
     if (text.size() < N) text.copy(to, N - 1);
-    else cut.copy(to, N), text.substr(text.size() - (N - 1 - cut.size())).copy(to + cut.size(), N);
+    else {
+      cut.copy(to, N);
+      text.substr(text.size() - (N - 1 - cut.size())).copy(to + cut.size(), N);
+    }
   }
 
   int scope_of(std::thread::id thread) const noexcept {
@@ -173,11 +191,14 @@ class live_sites {
     return fresh;
   }
 
-  /// Publishes what changed with an allocation or a release at a site.
+  /// Publishes the change of an allocation or a release at a site.
   void note_total(int at, index_t change) noexcept {
     state_.changed = now();
     state_.live_bytes += change;
-    if (state_.live_bytes > state_.peak_bytes) state_.peak_bytes = state_.live_bytes, state_.peak_time = state_.changed;
+    if (state_.live_bytes > state_.peak_bytes) {
+      state_.peak_bytes = state_.live_bytes;
+      state_.peak_time = state_.changed;
+    }
     live_.store(state_.live_bytes, std::memory_order_relaxed);
     begin_change();
     put(&state_, offsetof(live_state, step));
@@ -188,7 +209,9 @@ class live_sites {
     state_.changed = state_.since = now();
     copy(nodes_[static_cast<std::size_t>(scope)].path, state_.current);
     begin_change();
-    put(state_.changed), put(state_.since), put(state_.current);
+    put(state_.changed);
+    put(state_.since);
+    put(state_.current);
     end_change();
   }
 
@@ -206,7 +229,8 @@ class live_sites {
     for (std::size_t k = 0; k < bytes / sizeof(std::uint64_t); ++k) {
       std::uint64_t word;
       std::memcpy(&word, text + k * sizeof word, sizeof word);
-      table_->word[first + k].store(word, std::memory_order_release);  // who sees it sees that the number is odd, or was
+      // A reader of this value also sees the odd sequence number.
+      table_->word[first + k].store(word, std::memory_order_release);
     }
   }
 
@@ -219,7 +243,8 @@ class live_sites {
   std::vector<open_array> open_;
 };
 
-/// Notes operations, stages and temporaries in a live_sites; without one, nothing. Kernels are those of `none`.
+/// Records operations, stages and temporaries in a live_sites; without one it does nothing. The kernels are those of
+/// `none`.
 class live {
  public:
   using policy_category = instrumentation_policy_tag;
@@ -228,7 +253,7 @@ class live {
   template <class Native> using backend = Native;
 
   live() = default;
-  /// `into` must outlive the policy.
+  /// @param into  table that receives the records; must outlive the policy.
   explicit live(live_sites& into) noexcept : into_(&into) {}
 
   class guard {
@@ -261,8 +286,8 @@ class live {
 
 static_assert(instrumentation_policy<live>);
 
-/// A memory resource that announces what it hands out, as arrays of one name. For what runs under another policy: with `live` itself temporaries would be
-/// announced twice.
+/// Memory resource that records its allocations as arrays of one name, for operations that run under another policy:
+/// with `live` itself, temporaries would be recorded twice.
 class live_resource final : public std::pmr::memory_resource {
  public:
   live_resource(live_sites& into, std::pmr::memory_resource* upstream, std::string name = "temporaries")

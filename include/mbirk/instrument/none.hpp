@@ -1,4 +1,4 @@
-// Observes nothing and costs nothing: empty guards, the native backend, plain pointers.
+// Policy that observes nothing and costs nothing: empty guards, the native backend, plain pointers.
 #pragma once
 
 #include "mbirk/instrument/concepts.hpp"

@@ -1,5 +1,6 @@
-// The NVTX policy: a range for every operation, stage and kernel in a domain of our own, with a category for each group of operations and the work as
-// payload. Needs the header-only nvtx3 of the CUDA toolkit, on any host. Without a tool that listens a range is a test of a pointer.
+// The NVTX policy: a range for every operation, stage and kernel in mbirk's own domain, with a category for each group
+// of operations and the work as payload. Requires the header-only nvtx3 of the CUDA toolkit, on any host. Without an
+// attached tool, a range costs one pointer test.
 #pragma once
 
 #include <nvtx3/nvToolsExtPayload.h>
@@ -17,40 +18,49 @@
 
 namespace mbirk::instrument {
 
-/// Categories of ranges, by number as tools may filter them.
-enum class nvtx_category : std::uint32_t { projector = 1, filter, reconstruction, denoising, weights, partition, utility, stage, kernel };
+/// Categories of ranges; tools can filter by their numbers.
+enum class nvtx_category : std::uint32_t {
+  projector = 1, filter, reconstruction, denoising, weights, partition, utility, stage, kernel
+};
 
-inline constexpr std::array<char const*, 9> nvtx_category_names{"projector", "filter",  "reconstruction", "denoising", "weights",
-                                                                "partition", "utility", "stage",          "kernel"};
+inline constexpr std::array<char const*, 9> nvtx_category_names{
+    "projector", "filter", "reconstruction", "denoising", "weights", "partition", "utility", "stage", "kernel"};
 
-/// The group of an operation by what its name says; a name that says nothing is of a utility.
+/// Group of an operation, derived from its name; `utility` when the name has none of the known parts.
 constexpr nvtx_category nvtx_group(std::string_view operation) noexcept {
   struct word { std::string_view part; nvtx_category group; };
   using enum nvtx_category;
-  // The first that fits: "gen_weights_mar" comes before "recon", "qggmrf_gradient_and_hessian_at_indices" before "hessian".
+  // The first match counts: "gen_weights_mar" comes before "recon", "qggmrf_gradient_and_hessian_at_indices" before
+  // "hessian".
   for (auto const& [part, group] :
-       {word{"partition", partition}, {"weights", weights}, {"denoise", denoising}, {"qggmrf", denoising}, {"recon", reconstruction},
-        {"prox_map", reconstruction}, {"vcd", reconstruction}, {"median", utility}, {"filter", filter}, {"project", projector}, {"hessian", projector}})
+       {word{"partition", partition}, {"weights", weights}, {"denoise", denoising}, {"qggmrf", denoising},
+        {"recon", reconstruction}, {"prox_map", reconstruction}, {"vcd", reconstruction}, {"median", utility},
+        {"filter", filter}, {"project", projector}, {"hessian", projector}})
     if (operation.find(part) != std::string_view::npos) return group;
   return utility;
 }
 
 class nvtx {
  public:
-  /// As tools name it in their filters; for ranges of your own beside mbirk's: nvtx3::scoped_range_in<instrument::nvtx::domain>.
+  /// Domain name as tools use it in their filters. For your own ranges beside mbirk's:
+  /// nvtx3::scoped_range_in<instrument::nvtx::domain>.
   struct domain { static constexpr char const* name = "mbirk"; };
-  /// What a tool gets with a range, under these names: of an operation what its author says, of a kernel its tasks as items.
+  /// Payload of a range, under these names: an operation's author supplies its values; a kernel has its number of tasks
+  /// as items.
   struct payload { std::int64_t items, bytes, flops; };
 
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "nvtx";
   static constexpr instrumentation_traits traits{.observes_kernels = true};
-  template <class Native> using backend = Native;  // the kernels of `none`
+  template <class Native> using backend = Native;  // uses the kernels of `none`
 
-  /// Asks NVTX whether a tool listens, which is decided for a process at its first use. Copies share what they have registered.
-  nvtx() : names_(nvtx3::domain::get<domain>() ? std::make_shared<registered>(nvtx3::domain::get<domain>()) : nullptr) {}
+  /// Asks NVTX whether a tool is attached, which is decided once per process at its first use. Copies share their
+  /// registered names.
+  nvtx()
+      : names_(nvtx3::domain::get<domain>() ? std::make_shared<registered>(nvtx3::domain::get<domain>()) : nullptr) {}
 
-  /// A range of the thread that opens it: on a device, while work is queued. A tool relates it to what runs there.
+  /// Range of the thread that opens it; on a device it covers the queuing of work. Tools relate it to the execution on
+  /// the device.
   class guard {
    public:
     explicit guard(nvtxDomainHandle_t in) noexcept : in_(in) {}
@@ -67,7 +77,9 @@ class nvtx {
   [[nodiscard]] guard scope(op_info op) const noexcept {
     return names_ ? names_->open(op.name, nvtx_group(op.name), {op.items, op.bytes, op.flops}) : guard(nullptr);
   }
-  [[nodiscard]] guard stage(char const* what) const noexcept { return names_ ? names_->open(what, nvtx_category::stage, {}) : guard(nullptr); }
+  [[nodiscard]] guard stage(char const* what) const noexcept {
+    return names_ ? names_->open(what, nvtx_category::stage, {}) : guard(nullptr);
+  }
   template <class Exec> [[nodiscard]] guard kernel(Exec const&, kernel_info const& k) const noexcept {
     return names_ ? names_->open(k.name, nvtx_category::kernel, {k.tasks, 0, 0}) : guard(nullptr);
   }
@@ -75,33 +87,49 @@ class nvtx {
   void released(char const*, index_t) const noexcept {}
 
  private:
-  /// Names, categories and the layout of the payload, as the tool knows them.
+  /// Names, categories and the payload schema registered with the tool.
   class registered {
    public:
     explicit registered(nvtxDomainHandle_t in) : in_(in) {
-      for (std::uint32_t k = 0; k < nvtx_category_names.size(); ++k) nvtxDomainNameCategoryA(in, k + 1, nvtx_category_names[k]);
+      for (std::uint32_t k = 0; k < nvtx_category_names.size(); ++k)
+        nvtxDomainNameCategoryA(in, k + 1, nvtx_category_names[k]);
       std::array<nvtxPayloadSchemaEntry_t, 3> entries{};
-      for (std::size_t k = 0; auto const* const field : {"items", "bytes", "flops"})
-        entries[k].type = NVTX_PAYLOAD_ENTRY_TYPE_INT64, entries[k++].name = field;
+      for (std::size_t k = 0; auto const* const field : {"items", "bytes", "flops"}) {
+        entries[k].type = NVTX_PAYLOAD_ENTRY_TYPE_INT64;
+        entries[k++].name = field;
+      }
       nvtxPayloadSchemaAttr_t schema{};
-      schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-                         NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
-      schema.name = "work", schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
-      schema.entries = entries.data(), schema.numEntries = entries.size(), schema.payloadStaticSize = sizeof(payload);
+      schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+                         NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+                         NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
+      schema.name = "work";
+      schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+      schema.entries = entries.data();
+      schema.numEntries = entries.size();
+      schema.payloadStaticSize = sizeof(payload);
       schema_ = nvtxPayloadSchemaRegister(in, &schema);
     }
 
     guard open(char const* name, nvtx_category category, payload const& work) noexcept {
       nvtxEventAttributes_t e{};
-      e.version = NVTX_VERSION, e.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE, e.category = static_cast<std::uint32_t>(category);
-      if (auto const known = handle(name)) e.messageType = NVTX_MESSAGE_TYPE_REGISTERED, e.message.registered = known;
-      else e.messageType = NVTX_MESSAGE_TYPE_ASCII, e.message.ascii = name;
+      e.version = NVTX_VERSION;
+      e.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+      e.category = static_cast<std::uint32_t>(category);
+      if (auto const known = handle(name)) {
+        e.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+        e.message.registered = known;
+      } else {
+        e.messageType = NVTX_MESSAGE_TYPE_ASCII;
+        e.message.ascii = name;
+      }
       nvtxPayloadData_t const data{schema_, sizeof work, &work};
       if (work.items != 0 || work.bytes != 0 || work.flops != 0) {
-        if (schema_ == 0) {  // the tool does not know layouts
-          e.payloadType = NVTX_PAYLOAD_TYPE_INT64, e.payload.llValue = work.items;
+        if (schema_ == 0) {  // the tool does not support payload schemas
+          e.payloadType = NVTX_PAYLOAD_TYPE_INT64;
+          e.payload.llValue = work.items;
         } else {
-          e.payloadType = static_cast<std::int32_t>(NVTX_PAYLOAD_TYPE_EXT), e.reserved0 = 1;
+          e.payloadType = static_cast<std::int32_t>(NVTX_PAYLOAD_TYPE_EXT);
+          e.reserved0 = 1;
           e.payload.ullValue = reinterpret_cast<std::uintptr_t>(&data);
         }
       }
@@ -110,7 +138,7 @@ class nvtx {
     }
 
    private:
-    /// By address: names are literals. Null when there is no memory to remember it.
+    /// Registered name, cached by address because names are literals. Null if the cache cannot allocate.
     nvtxStringHandle_t handle(char const* name) noexcept {
       try {
         std::lock_guard const lock(mutex_);

@@ -1,5 +1,6 @@
-// Reuse distances: for each access to a 64-byte line the number of other distinct lines touched since the last access to it. A fully associative
-// LRU memory of C lines misses exactly when the distance is >= C, or the line is cold; so one pass gives the traffic for every size.
+// Reuse distances: for each access to a 64-byte line, the number of other distinct lines touched since the previous
+// access to it. A fully associative LRU cache of C lines misses exactly when the distance is >= C or the line is cold,
+// so one pass gives the traffic for every cache size.
 #pragma once
 
 #include <algorithm>
@@ -14,24 +15,31 @@
 
 namespace mbirk::instrument {
 
-/// Misses and write-backs of memories of 2^0, 2^(1/4), 2^(2/4) ... lines.
+/// Misses and write-backs of caches with 2^0, 2^(1/4), 2^(2/4) ... lines.
 struct reuse_result {
   std::uint64_t accesses = 0, cold = 0;
   std::vector<std::uint64_t> capacity_lines, read_misses, write_backs;
 
-  /// What two parts of a run did, of the sizes of either. Write-backs are of whole runs and not added.
+  /// Adds another part of a run, over the union of both lists of sizes. Write-backs belong to whole runs and are not
+  /// added.
   reuse_result& operator+=(reuse_result const& o) {
     for (std::size_t k = 0; k < std::max(read_misses.size(), o.read_misses.size()); ++k) {
-      if (k == read_misses.size()) capacity_lines.push_back(o.capacity_lines[k]), read_misses.push_back(cold);  // where a list ends, only cold misses are left
+      // Beyond the end of a list only cold misses remain.
+      if (k == read_misses.size()) {
+        capacity_lines.push_back(o.capacity_lines[k]);
+        read_misses.push_back(cold);
+      }
       read_misses[k] += k < o.read_misses.size() ? o.read_misses[k] : o.cold;
     }
-    accesses += o.accesses, cold += o.cold;
+    accesses += o.accesses;
+    cold += o.cold;
     return *this;
   }
 };
 
-/// Exact stack distances by time-ordered bits: a live bit per slot of time, a Fenwick tree over blocks of 512 bits, renumbering when time runs out.
-/// Write-backs (dirty lines that leave a memory of C lines) come from the same distances. Cost: about 20 ns per access.
+/// Exact stack distances with time-ordered bits: one live bit per time slot, a Fenwick tree over blocks of 512 bits,
+/// and renumbering when the slots run out. Write-backs (dirty lines evicted from a cache of C lines) follow from the
+/// same distances. Cost: about 20 ns per access.
 class reuse_engine {
  public:
   static constexpr int line_bytes = 64;
@@ -39,7 +47,7 @@ class reuse_engine {
   reuse_engine() = default;
   explicit reuse_engine(index_t lines) { grow(lines); }
 
-  /// Room for more lines; returns the number of the first of them.
+  /// Adds room for more lines; returns the number of the first new line.
   std::uint32_t grow(index_t more) {
     std::size_t const before = last_.size(), lines = before + static_cast<std::size_t>(more);
     last_.resize(lines, never);
@@ -53,33 +61,38 @@ class reuse_engine {
     return static_cast<std::uint32_t>(before);
   }
 
-  /// full: a store that covers the whole line needs no fetch.
+  /// @param full  whether a store covers the whole line, which then needs no fetch.
   void touch(std::uint32_t line, bool store, bool full) {
     if (now_ == bits_.size() * 64) compact();
     std::uint64_t const before = std::exchange(last_[line], now_);
-    ++accesses_, ++part_.accesses;
+    ++accesses_;
+    ++part_.accesses;
     bool const fetch = !(store && full);
     std::uint64_t distance = 0;
     if (before == never) {
       ++live_;
-      cold_ += fetch, part_.cold += fetch;
+      cold_ += fetch;
+      part_.cold += fetch;
     } else {
       distance = live_ - live_up_to(before);
       flip(before, false);
       distances_[distance] += fetch;
       part_.by_width[std::bit_width(distance)] += fetch;
     }
-    // dirty_from: the smallest size at which the line is still dirty here. A load from further away finds it written back in smaller memories.
+    // dirty_from: the smallest cache size at which the line is still dirty here. An access from a larger distance finds
+    // it written back in smaller caches.
     auto& dirty = dirty_from_[line];
     if (dirty != clean && before != never && distance > dirty) {
-      ++write_backs_[dirty + 1], --write_backs_[distance + 1];  // sizes dirty < C <= distance
+      // Cache sizes C with dirty < C <= distance.
+      ++write_backs_[dirty + 1];
+      --write_backs_[distance + 1];
       dirty = distance;
     }
     if (store) dirty = 0;
     flip(now_++, true);
   }
 
-  /// Sizes: four per octave up to the number of lines.
+  /// Result of the whole run: four sizes per octave, up to the number of lines.
   reuse_result result() const {
     reuse_result r{accesses_, cold_, {}, {}, {}};
     std::uint64_t misses = 0;
@@ -87,7 +100,7 @@ class reuse_engine {
     for (std::size_t d = distances_.size(); d-- > 0;) suffix[d] = misses += distances_[d];
     std::vector<std::int64_t> flushed(write_backs_.begin(), write_backs_.end());
     for (auto const dirty : dirty_from_)
-      if (dirty != clean && dirty + 1 < flushed.size()) ++flushed[dirty + 1];  // the end: everything dirty leaves
+      if (dirty != clean && dirty + 1 < flushed.size()) ++flushed[dirty + 1];  // at the end every dirty line is evicted
     for (std::size_t c = 1; c < flushed.size(); ++c) flushed[c] += flushed[c - 1];
     std::size_t const lines = last_.size();
     for (int step = 0;; ++step) {
@@ -101,16 +114,17 @@ class reuse_engine {
     return r;
   }
 
-  /// What happened since the last call, as seen by the same memories: sizes 1, 2, 4 ... up to that where only cold misses are left. No write-backs: a
-  /// line that this part made dirty may leave in a later one.
+  /// Result since the last call, for the same caches: sizes 1, 2, 4 ... up to the size with only cold misses. Without
+  /// write-backs, because a line that this part made dirty may be evicted in a later one.
   reuse_result take_part() {
     reuse_result r{part_.accesses, part_.cold, {}, {}, {}};
     std::uint64_t misses = part_.cold;
     for (auto const n : part_.by_width) misses += n;
-    // A memory of 2^k lines misses what comes from distance 2^k and more: of width k + 1 and more.
+    // A cache of 2^k lines misses accesses at distance 2^k and above, whose bit width is k + 1 or more.
     for (std::size_t k = 0; k < part_.by_width.size(); ++k) {
       misses -= part_.by_width[k];
-      r.capacity_lines.push_back(std::uint64_t{1} << k), r.read_misses.push_back(misses);
+      r.capacity_lines.push_back(std::uint64_t{1} << k);
+      r.read_misses.push_back(misses);
       if (misses == part_.cold) break;
     }
     part_ = {};
@@ -124,11 +138,12 @@ class reuse_engine {
   static constexpr std::size_t block = 512;
   static std::size_t round_up_512(std::size_t n) { return (n + block - 1) / block * block; }
 
-  /// Live slots at or before `slot`.
+  /// Number of live slots at or before `slot`.
   std::uint64_t live_up_to(std::uint64_t slot) const {
     std::uint64_t n = 0;
     for (std::size_t b = slot / block; b > 0; b &= b - 1) n += tree_[b];
-    for (std::size_t w = slot / block * (block / 64); w < slot / 64; ++w) n += static_cast<std::uint64_t>(std::popcount(bits_[w]));
+    for (std::size_t w = slot / block * (block / 64); w < slot / 64; ++w)
+      n += static_cast<std::uint64_t>(std::popcount(bits_[w]));
     return n + static_cast<std::uint64_t>(std::popcount(bits_[slot / 64] << (63 - slot % 64)));
   }
   void flip(std::uint64_t slot, bool on) {
@@ -136,7 +151,7 @@ class reuse_engine {
     else bits_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
     for (std::size_t b = slot / block + 1; b < tree_.size(); b += b & -b) tree_[b] += on ? 1 : -1;
   }
-  /// Renumbers the live slots 0, 1, ... in their order.
+  /// Renumbers the live slots 0, 1, ... in order.
   void compact() {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
     for (std::size_t line = 0; line < last_.size(); ++line)
@@ -152,12 +167,12 @@ class reuse_engine {
   }
 
   std::vector<std::uint64_t> last_, dirty_from_, bits_;
-  std::vector<std::uint64_t> tree_;  // Fenwick over blocks; unsigned wrap-around makes -1 work
+  std::vector<std::uint64_t> tree_;  // Fenwick tree over blocks; adding -1 relies on unsigned wrap-around
   std::vector<std::uint64_t> distances_, write_backs_;
   std::uint64_t now_ = 0, live_ = 0, accesses_ = 0, cold_ = 0;
   struct part {
     std::uint64_t accesses = 0, cold = 0;
-    std::array<std::uint64_t, 48> by_width{};  ///< distances of 0 bits, 1 bit, ...
+    std::array<std::uint64_t, 48> by_width{};  ///< number of accesses by the bit width of their distance: 0, 1, ...
   } part_;
 };
 

@@ -1,5 +1,5 @@
-// Sizing: how much memory an operation takes, array by array, before anything is allocated. No kernel runs and no array has data, so it takes
-// milliseconds at any size.
+// Sizing: the memory of an operation, array by array, before anything is allocated. No kernel runs and no array has
+// data, so it takes milliseconds at any size.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace mbirk::instrument {
 
 namespace detail {
 
-/// The backend that kernels are named with and never run with: no data, but lists of pixels are there.
+/// Backend without data that kernels are instantiated with but never run with; lists of pixels still have data.
 template <class Native> struct without_data : Native {
   static constexpr bool has_data = false;
   using index_backend = Native;
@@ -23,23 +23,23 @@ template <class Native> struct without_data : Native {
 
 }  // namespace detail
 
-/// An array and its size.
+/// An array and its size in bytes.
 struct sized_array {
   std::string name;
   array_role role;
   index_t bytes;
 };
 
-/// What one operation takes: its arguments and results, and the temporaries at the moment when they are most.
+/// Memory of one operation: its arguments and results, and the temporaries at their peak.
 class size_record {
  public:
   std::string name;
   index_t items = 0;
   std::vector<sized_array> outer;       ///< arguments and outputs
-  std::vector<sized_array> at_peak;     ///< temporaries, scratch of all threads among them
+  std::vector<sized_array> at_peak;     ///< temporaries, including the scratch of all threads
   index_t temporary_peak = 0;           ///< bytes of at_peak
 
-  /// Of everything: arguments, results and temporaries.
+  /// Peak bytes of arguments, results and temporaries together.
   index_t peak() const {
     index_t sum = temporary_peak;
     for (auto const& a : outer) sum += a.bytes;
@@ -56,11 +56,15 @@ class size_record {
     if (bytes == 0) return;
     live_.push_back({what, std::string_view(what) == "scratch" ? array_role::scratch : array_role::temporary, bytes});
     live_bytes_ += bytes;
-    if (live_bytes_ > temporary_peak) temporary_peak = live_bytes_, at_peak = live_;
+    if (live_bytes_ > temporary_peak) {
+      temporary_peak = live_bytes_;
+      at_peak = live_;
+    }
   }
   void released(char const* what, index_t bytes) {
-    auto const found = std::find_if(live_.rbegin(), live_.rend(), [&](auto const& a) { return a.name == what && a.bytes == bytes; });
-    if (found == live_.rend()) return;  // of 0 bytes
+    auto const found =
+        std::find_if(live_.rbegin(), live_.rend(), [&](auto const& a) { return a.name == what && a.bytes == bytes; });
+    if (found == live_.rend()) return;  // arrays of 0 bytes are not recorded
     live_.erase(std::next(found).base());
     live_bytes_ -= bytes;
   }
@@ -70,14 +74,17 @@ class size_record {
   index_t live_bytes_ = 0;
 };
 
-/// Announces what would be allocated. Arguments need shapes and no data; lists of pixels and partitions have data, because they decide sizes.
+/// Records the allocations an operation would make. Arguments need shapes but no data; lists of pixels and partitions
+/// need data, because they determine sizes.
 ///
 ///   instrument::size_record size;
-///   recon(context{exec::host{}, instrument::sizing{size}}, scan, sinogram_view, {}, recon_view, options);   // views of null with the right extents
-///   size.peak();                                                                                            // bytes
+///   // The views have null data and the right extents.
+///   recon(context{exec::host{}, instrument::sizing{size}}, scan, sinogram_view, {}, recon_view, options);
+///   size.peak();  // bytes
 ///
-/// Exact for the temporaries of the policy's memory resource, with as many threads as the policy has; what depends on data is taken as if no
-/// reconstruction stopped early. Not in it: tables of a few numbers for each pixel and view. One operation for each record.
+/// Exact for the temporaries of the policy's memory resource, with as many threads as the policy has; data-dependent
+/// choices are resolved as if no reconstruction stopped early. Not included: tables with a few numbers per pixel and
+/// view. Use one record per operation.
 class sizing {
  public:
   using policy_category = instrumentation_policy_tag;
@@ -85,12 +92,15 @@ class sizing {
   static constexpr instrumentation_traits traits{.has_data = false, .runs_kernels = false, .observes_arrays = true};
   template <class Native> using backend = detail::without_data<Native>;
 
-  /// `into` must outlive the policy.
+  /// @param into  record that receives the sizes; must outlive the policy.
   explicit sizing(size_record& into) noexcept : into_(&into) {}
 
   struct guard {};
   [[nodiscard]] guard scope(op_info op) const {
-    if (into_->name.empty()) into_->name = op.name, into_->items = op.items;
+    if (into_->name.empty()) {
+      into_->name = op.name;
+      into_->items = op.items;
+    }
     return {};
   }
   [[nodiscard]] guard stage(char const*) const noexcept { return {}; }

@@ -1,4 +1,5 @@
-// What a traced run leaves: events on a buffer of fixed size that counts what it drops. Exporters (profile/) make files of it.
+// Event buffer of a traced run, of fixed size, which counts the events it drops. Exporters (profile/) write it to
+// files.
 #pragma once
 
 #include <algorithm>
@@ -22,42 +23,48 @@ namespace mbirk::instrument {
 
 enum class event_kind : std::uint8_t {
   operation,  ///< an operation of the library, or a step of the user's own program
-  stage,      ///< a part of one
-  kernel,     ///< one launch, where it runs: on the host on the track of the thread that launched it, on a device on that of its stream
-  launch,     ///< on the host: the call that queued a kernel or a copy on a device, with its id
+  stage,      ///< a part of an operation
+  /// One launch, where it runs: on the track of the launching thread (host) or on the track of its stream (device).
+  kernel,
+  launch,     ///< on the host: the call that queued a kernel or a copy on a device, with the id of both
   worker,     ///< a thread's share of a kernel on the host
   copy,       ///< a transfer: MemcpyHtoD, MemcpyDtoH, MemcpyDtoD, Memset
   memory,     ///< an allocation or a release
-  counter,    ///< a sample
+  counter,    ///< a sample of a counter
 };
 
-/// Times in nanoseconds since the buffer was made, from the monotonic clock; those of a device are converted to it.
+/// Event with times in nanoseconds since the buffer was created, from the monotonic clock; device times are converted
+/// to it.
 struct trace_event {
-  char const* name;  ///< lives as long as the buffer: a literal, or trace_buffer::text()
+  char const* name;  ///< must live as long as the buffer: a literal, or trace_buffer::text()
   event_kind kind;
   std::int64_t begin, end;     ///< equal for memory and counters
-  index_t value = 0;           ///< work items of an operation, tasks of a kernel or worker, live bytes after a change of memory, a sample
+  /// Work items of an operation, tasks of a kernel or worker, live bytes after a memory event, or a sample.
+  index_t value = 0;
   std::int32_t track = 0;      ///< index in trace_buffer::tracks()
-  index_t bytes = 0;           ///< of a copy; the change of memory, negative when released; of a span what its author says that it moves
-  index_t flops = 0;           ///< of a span, what its author says
-  std::uint64_t id = 0;        ///< the same for a launch and what it queued; 0: none
-  char const* detail = nullptr;  ///< of a block kernel: "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:75"
+  /// Size of a copy; change of memory, negative when released; bytes moved by a span, as given by its author.
+  index_t bytes = 0;
+  index_t flops = 0;           ///< operations of a span, as given by its author
+  std::uint64_t id = 0;        ///< shared by a launch and the event it queued; 0: none
+  /// Block kernels only: "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:75".
+  char const* detail = nullptr;
 };
 
 enum class track_kind : std::uint8_t { thread, worker, stream };
 
-/// A row of a timeline: spans of one track are nested or disjoint.
+/// A row of the timeline: spans of one track are nested or disjoint.
 struct trace_track {
   track_kind kind;
-  int index;  ///< in the order in which threads and streams appeared; of a worker its number
-  /// "thread 0", "worker 1", "stream 0"
+  int index;  ///< order of first appearance of threads and streams; number of a worker
+  /// Name such as "thread 0", "worker 1" or "stream 0".
   std::string name() const {
     char const* const kinds[] = {"thread ", "worker ", "stream "};
     return kinds[static_cast<int>(kind)] + std::to_string(index);
   }
 };
 
-/// Room for a fixed number of events. Any thread may write; read it when nobody does, after finish() if a device was traced.
+/// Buffer for a fixed number of events. Any thread may write; read it only while no thread writes, and after finish()
+/// if a device was traced.
 class trace_buffer {
  public:
   explicit trace_buffer(std::size_t capacity) : events_(capacity), origin_(std::chrono::steady_clock::now()) {}
@@ -71,10 +78,12 @@ class trace_buffer {
     auto const at = next_.fetch_add(1, std::memory_order_relaxed);
     if (at < events_.size()) events_[at] = e;
   }
-  /// Counts an event that could not be had.
+  /// Counts an event that could not be recorded.
   void lost() noexcept { lost_.fetch_add(1, std::memory_order_relaxed); }
 
-  std::span<trace_event const> events() const noexcept { return {events_.data(), std::min<std::size_t>(events_.size(), next_.load())}; }
+  std::span<trace_event const> events() const noexcept {
+    return {events_.data(), std::min<std::size_t>(events_.size(), next_.load())};
+  }
   std::uint64_t dropped() const noexcept {
     auto const n = next_.load();
     return lost_.load() + (n > events_.size() ? n - events_.size() : 0);
@@ -83,12 +92,17 @@ class trace_buffer {
   void clear() {
     std::lock_guard const lock(mutex_);
     pending_.clear();
-    next_ = 0, lost_ = 0;
+    next_ = 0;
+    lost_ = 0;
   }
 
-  /// The track of the calling thread.
+  /// Track of the calling thread.
   std::int32_t track() {
-    thread_local struct { trace_buffer const* of; std::chrono::steady_clock::time_point origin; std::int32_t track; } mine{};
+    thread_local struct {
+      trace_buffer const* of;
+      std::chrono::steady_clock::time_point origin;
+      std::int32_t track;
+    } mine{};
     if (mine.of == this && mine.origin == origin_) return mine.track;
     std::lock_guard const lock(mutex_);
     auto const me = std::this_thread::get_id();
@@ -107,20 +121,22 @@ class trace_buffer {
     return tracks_;
   }
 
-  /// The same text, kept as long as the buffer.
+  /// Copy of the text that lives as long as the buffer.
   char const* text(std::string_view s) {
     std::lock_guard const lock(mutex_);
     return texts_.emplace(s).first->c_str();
   }
   std::uint64_t new_id() noexcept { return ids_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-  /// What happens on a device is known later: `resolve` adds the event when finish() is called. It may throw.
+  /// Defers a device event, whose times are known only later: finish() calls `resolve`, which adds the event. It may
+  /// throw.
   void later(std::function<void()> resolve) {
     std::lock_guard const lock(mutex_);
     if (pending_.size() < events_.size()) pending_.push_back(std::move(resolve));
     else lost();
   }
-  /// Waits for what was queued on devices and adds its events. Those whose time cannot be had, e.g. because a graph captured them, count as dropped.
+  /// Waits for the work queued on devices and adds its events. Events without an available time, e.g. because a graph
+  /// captured them, count as dropped.
   void finish() {
     std::vector<std::function<void()>> pending;
     {
@@ -130,21 +146,25 @@ class trace_buffer {
     for (auto const& resolve : pending) try { resolve(); } catch (std::exception const&) { lost(); }
   }
 
-  /// A stream of a policy on the clock of the buffer.
+  /// Converts a policy's stream time to the clock of the buffer.
   template <class Exec> struct stream_clock {
     Exec exec;
     typename Exec::mark zero;
     std::int64_t at;
     std::int32_t track;
-    std::int64_t time(typename Exec::mark const& m) const { return at + static_cast<std::int64_t>(exec.seconds(zero, m) * 1e9); }
+    std::int64_t time(typename Exec::mark const& m) const {
+      return at + static_cast<std::int64_t>(exec.seconds(zero, m) * 1e9);
+    }
   };
-  /// Waits for the stream when it is new here.
+  /// Clock of the policy's stream; waits for the stream on its first use here.
   template <class Exec> stream_clock<Exec> clock_of(Exec const& exec) {
     std::lock_guard const lock(mutex_);
     for (auto const& c : clocks_)
-      if (auto const* found = std::any_cast<stream_clock<Exec>>(&c); found && found->exec.same_stream(exec)) return *found;
+      if (auto const* found = std::any_cast<stream_clock<Exec>>(&c); found && found->exec.same_stream(exec))
+        return *found;
     exec.wait();
-    stream_clock<Exec> fresh{exec, exec.timestamp(), now(), find_track(track_kind::stream, static_cast<int>(clocks_.size()))};
+    stream_clock<Exec> fresh{exec, exec.timestamp(), now(),
+                             find_track(track_kind::stream, static_cast<int>(clocks_.size()))};
     clocks_.emplace_back(fresh);
     return fresh;
   }
@@ -153,8 +173,12 @@ class trace_buffer {
 
  private:
   std::int32_t find_track(track_kind kind, int index) {
-    auto const known = std::find_if(tracks_.begin(), tracks_.end(), [&](auto const& t) { return t.kind == kind && t.index == index; });
-    if (known == tracks_.end()) return tracks_.push_back({kind, index}), static_cast<std::int32_t>(tracks_.size()) - 1;
+    auto const known =
+        std::find_if(tracks_.begin(), tracks_.end(), [&](auto const& t) { return t.kind == kind && t.index == index; });
+    if (known == tracks_.end()) {
+      tracks_.push_back({kind, index});
+      return static_cast<std::int32_t>(tracks_.size()) - 1;
+    }
     return static_cast<std::int32_t>(known - tracks_.begin());
   }
 

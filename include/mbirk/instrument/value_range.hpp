@@ -1,4 +1,4 @@
-// Range of the values of an array: what decides how many bits it needs.
+// Range of the values of an array, which determines how many bits it needs.
 #pragma once
 
 #include <algorithm>
@@ -18,27 +18,35 @@ namespace mbirk::instrument {
 struct value_range {
   bool valid = false;
   double min = 0, max = 0, min_nonzero_magnitude = 0;
-  std::map<int, std::uint64_t> exponents;  ///< floor(log2 |x|) -> how many
+  std::map<int, std::uint64_t> exponents;  ///< floor(log2 |x|) -> number of values
   std::uint64_t zeros = 0, not_finite = 0;
 
-  /// The values of both.
+  /// Merges the two ranges.
   value_range& operator+=(value_range const& o) {
     if (!o.valid) return *this;
-    bool const first = zeros == 0 && exponents.empty();  // so far nothing, or nothing finite
-    if (o.zeros > 0 || !o.exponents.empty()) min = first ? o.min : std::min(min, o.min), max = first ? o.max : std::max(max, o.max);
-    if (!o.exponents.empty()) min_nonzero_magnitude = exponents.empty() ? o.min_nonzero_magnitude : std::min(min_nonzero_magnitude, o.min_nonzero_magnitude);
+    bool const first = zeros == 0 && exponents.empty();  // empty so far, or no finite value
+    if (o.zeros > 0 || !o.exponents.empty()) {
+      min = first ? o.min : std::min(min, o.min);
+      max = first ? o.max : std::max(max, o.max);
+    }
+    if (!o.exponents.empty())
+      min_nonzero_magnitude =
+          exponents.empty() ? o.min_nonzero_magnitude : std::min(min_nonzero_magnitude, o.min_nonzero_magnitude);
     for (auto const& [e, n] : o.exponents) exponents[e] += n;
-    valid = true, zeros += o.zeros, not_finite += o.not_finite;
+    valid = true;
+    zeros += o.zeros;
+    not_finite += o.not_finite;
     return *this;
   }
 };
 
-/// One pass over n values; subnormals count as exponent -127, of double -1023.
-/// @param words  if not null, a bit per 4 bytes of the array: values whose first one is not set are left out.
-template <std::floating_point T> value_range scan_values(T const* x, index_t n, std::vector<std::uint64_t> const* words = nullptr) {
+/// Range of n values in one pass; subnormals count as exponent -127, for double -1023.
+/// @param words  if not null, one bit per 4 bytes of the array: values whose first word is not set are skipped.
+template <std::floating_point T>
+value_range scan_values(T const* x, index_t n, std::vector<std::uint64_t> const* words = nullptr) {
   using bits_type = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   constexpr int mantissa = std::numeric_limits<T>::digits - 1, bias = std::numeric_limits<T>::max_exponent - 1;
-  constexpr bits_type all = 2 * bias + 1;  // the exponent of what is not finite
+  constexpr bits_type all = 2 * bias + 1;  // exponent of infinities and NaN
   value_range r;
   std::array<std::uint64_t, all + 1> by_exponent{};
   T low = INFINITY, high = -INFINITY, least = INFINITY;
@@ -51,12 +59,16 @@ template <std::floating_point T> value_range scan_values(T const* x, index_t n, 
     auto const bits = std::bit_cast<bits_type>(x[k]);
     bits_type const exponent = bits >> mantissa & all;
     if (exponent == all) { ++r.not_finite; continue; }
-    low = std::min(low, x[k]), high = std::max(high, x[k]);
+    low = std::min(low, x[k]);
+    high = std::max(high, x[k]);
     if (bits << 1 == 0) { ++r.zeros; continue; }
     ++by_exponent[exponent];
     least = std::min(least, std::abs(x[k]));
   }
-  if (low <= high) r.min = static_cast<double>(low), r.max = static_cast<double>(high);
+  if (low <= high) {
+    r.min = static_cast<double>(low);
+    r.max = static_cast<double>(high);
+  }
   if (std::isfinite(least)) r.min_nonzero_magnitude = static_cast<double>(least);
   for (bits_type e = 0; e < all; ++e)
     if (by_exponent[e]) r.exponents[static_cast<int>(e) - bias] = by_exponent[e];

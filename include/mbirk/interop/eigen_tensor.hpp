@@ -1,4 +1,5 @@
-// Eigen's tensors (of its unsupported part) as views, and views as Eigen::TensorMap, without a copy. Needs Eigen 3.4.
+// Eigen's tensors (from its unsupported modules) as views, and views as Eigen::TensorMap, without copying. Requires
+// Eigen 3.4.
 #pragma once
 
 #include <Eigen/Core>
@@ -22,7 +23,8 @@ template <class T, class Tensor> auto view_of_tensor(T* data, Tensor const& t) {
 
 }  // namespace detail
 
-/// A row-major tensor, or a map of one, as a view. Column-major ones have none (their last index is the slowest), and neither have temporary owners.
+/// View of a row-major tensor, or of a map of one. Column-major tensors have no view (their last index varies slowest),
+/// and neither have temporary owners.
 template <class S, int Rank, int Options, class I>
   requires detail::tensor_in_rows<Options>
 view<S, Rank> to_view(Eigen::Tensor<S, Rank, Options, I>& t) {
@@ -45,11 +47,16 @@ view<S, Rank> to_view(Eigen::TensorMap<Eigen::Tensor<S, Rank, Options, I>, MapOp
   return detail::view_of_tensor<S>(t.data(), t);
 }
 
-/// A dense view as a tensor. @throws shape_error when there are gaps.
-template <class T, int Rank> auto to_eigen_tensor(view<T, Rank> const& v, source_location w = source_location::current()) {
-  require<shape_error>(is_dense(v), [&] {
-    return "to_eigen_tensor: the view has strides " + detail::shape_text(v.strides()) + " for shape " + detail::shape_text(v.extents()) + ", expected no gaps";
-  }, w);
+/// Eigen tensor map of a dense view. @throws shape_error when there are gaps.
+template <class T, int Rank>
+auto to_eigen_tensor(view<T, Rank> const& v, source_location w = source_location::current()) {
+  require<shape_error>(
+      is_dense(v),
+      [&] {
+        return "to_eigen_tensor: the view has strides " + detail::shape_text(v.strides()) + " for shape " +
+               detail::shape_text(v.extents()) + ", expected no gaps";
+      },
+      w);
   std::array<index_t, Rank> extents;
   for (int d = 0; d < Rank; ++d) extents[static_cast<std::size_t>(d)] = v.extent(d);
   return Eigen::TensorMap<Eigen::Tensor<T, Rank, Eigen::RowMajor, index_t>>(v.data(), extents);

@@ -1,15 +1,15 @@
-// The state of an iterative reconstruction as one file, and back, to the same bits. C++ standard library only.
+// Saves the state of an iterative reconstruction to one file and restores it bitwise. C++ standard library only.
 //
-//   mbirk checkpoint                      text, a line each: what it is,
+//   mbirk checkpoint                      text, one item per line: the kind of file,
 //   version 1                             version of this format,
 //   byte_order little
-//   note 1                                then a line of its own: the caller's text (line ends as \n)
+//   note 1                                followed by one line with the caller's text (line ends as \n)
 //   sinogram_shape 3 120 64 96            lists begin with their length,
-//   sigma_y 1.4p-3                        reals are hexadecimal (as C's %a without 0x), so that they are exact,
+//   sigma_y 1.4p-3                        real numbers are hexadecimal (as C's %a without 0x), hence exact,
 //   ...
-//   data                                  filled with spaces, so that what follows begins at a multiple of 64 bytes:
-//   recon, weighted_error, hessian        float32 in C order, one after the other, of the shapes in the text
-//   crc32 89abcdef                        a line of text again: the CRC-32 (as in zip and png) of all bytes before it
+//   data                                  padded with spaces, so that the arrays begin at a multiple of 64 bytes:
+//   recon, weighted_error, hessian        float32 in C order, one after the other, with the shapes given in the text
+//   crc32 89abcdef                        text line again: CRC-32 (as in zip and png) of all bytes before it
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,8 @@
 
 namespace mbirk {
 
-static_assert(std::endian::native == std::endian::little, "checkpoint.hpp reads and writes little-endian files without swapping");
+static_assert(std::endian::native == std::endian::little,
+              "checkpoint.hpp reads and writes little-endian files without swapping");
 
 namespace detail {
 
@@ -51,13 +52,13 @@ class crc32 {
     auto const* p = static_cast<unsigned char const*>(data);
     for (; bytes >= 8; bytes -= 8, p += 8) {
       std::uint32_t const low = state_ ^ word(p), high = word(p + 4);
-      state_ = tables[7][low & 255] ^ tables[6][low >> 8 & 255] ^ tables[5][low >> 16 & 255] ^ tables[4][low >> 24] ^ tables[3][high & 255] ^
-               tables[2][high >> 8 & 255] ^ tables[1][high >> 16 & 255] ^ tables[0][high >> 24];
+      state_ = tables[7][low & 255] ^ tables[6][low >> 8 & 255] ^ tables[5][low >> 16 & 255] ^ tables[4][low >> 24] ^
+               tables[3][high & 255] ^ tables[2][high >> 8 & 255] ^ tables[1][high >> 16 & 255] ^ tables[0][high >> 24];
     }
     for (; bytes > 0; --bytes, ++p) state_ = state_ >> 8 ^ tables[0][(state_ ^ *p) & 255];
   }
   std::uint32_t value() const noexcept { return ~state_; }
-  /// The last line of a checkpoint.
+  /// Last line of a checkpoint.
   std::string line() const {
     char text[checkpoint_tail + 1];
     std::snprintf(text, sizeof text, "crc32 %08x\n", static_cast<unsigned>(value()));
@@ -66,7 +67,8 @@ class crc32 {
 
  private:
   static std::uint32_t word(unsigned char const* p) noexcept {
-    return p[0] | static_cast<std::uint32_t>(p[1]) << 8 | static_cast<std::uint32_t>(p[2]) << 16 | static_cast<std::uint32_t>(p[3]) << 24;
+    return p[0] | static_cast<std::uint32_t>(p[1]) << 8 | static_cast<std::uint32_t>(p[2]) << 16 |
+           static_cast<std::uint32_t>(p[3]) << 24;
   }
   static constexpr auto tables = [] {
     std::array<std::array<std::uint32_t, 256>, 8> t{};
@@ -83,31 +85,42 @@ class crc32 {
   std::uint32_t state_ = ~0u;
 };
 
-/// f(name, member) for everything in the text, in its order. The names of all members stand here, so that a new one does not compile until it is
-/// saved.
+/// Calls f(name, member) for every field of the text, in order. All members are named here, so that a new one does not
+/// compile until it is saved.
 template <class State, class F> void each_checkpoint_field(State& state, F const& f) {
   auto& [sinogram_shape, recon_shape, seed, recon, weighted_error, hessian, record] = state;
-  auto& [num_iterations, granularity, partition_sequence, fm_rmse, prior_loss, sigma_y, sigma_x, sigma_prox, stop_threshold_change_pct, alpha_values,
-         delta_norm_per_slice, warnings, cancelled] = record;
-  f("sinogram_shape", sinogram_shape), f("recon_shape", recon_shape), f("seed", seed);
-  f("num_iterations", num_iterations), f("granularity", granularity), f("partition_sequence", partition_sequence);
-  f("fm_rmse", fm_rmse), f("prior_loss", prior_loss);
-  f("sigma_y", sigma_y), f("sigma_x", sigma_x), f("sigma_prox", sigma_prox);
-  f("stop_threshold_change_pct", stop_threshold_change_pct), f("alpha_values", alpha_values);
-  f("delta_norm_per_slice", delta_norm_per_slice), f("warnings", warnings), f("cancelled", cancelled);
+  auto& [num_iterations, granularity, partition_sequence, fm_rmse, prior_loss, sigma_y, sigma_x, sigma_prox,
+         stop_threshold_change_pct, alpha_values, delta_norm_per_slice, warnings, cancelled] = record;
+  f("sinogram_shape", sinogram_shape);
+  f("recon_shape", recon_shape);
+  f("seed", seed);
+  f("num_iterations", num_iterations);
+  f("granularity", granularity);
+  f("partition_sequence", partition_sequence);
+  f("fm_rmse", fm_rmse);
+  f("prior_loss", prior_loss);
+  f("sigma_y", sigma_y);
+  f("sigma_x", sigma_x);
+  f("sigma_prox", sigma_prox);
+  f("stop_threshold_change_pct", stop_threshold_change_pct);
+  f("alpha_values", alpha_values);
+  f("delta_norm_per_slice", delta_norm_per_slice);
+  f("warnings", warnings);
+  f("cancelled", cancelled);
 }
-/// The arrays behind the text, in their order, each with its shape.
+/// Calls f(name, data, shape) for the arrays after the text, in order.
 template <class State, class F> void each_checkpoint_array(State& state, F const& f) {
   f("recon", state.recon, state.recon_shape);
   f("weighted_error", state.weighted_error, state.sinogram_shape);
   f("hessian", state.hessian, state.recon_shape);
 }
 
-/// Fields whose elements have a line each.
+/// Fields with one line per element.
 template <class T>
-inline constexpr bool several_lines = std::same_as<T, std::vector<std::vector<double>>> || std::same_as<T, std::vector<std::string>>;
+inline constexpr bool several_lines =
+    std::same_as<T, std::vector<std::vector<double>>> || std::same_as<T, std::vector<std::string>>;
 
-/// Makes the text.
+/// Writes the text of a checkpoint.
 class checkpoint_writer {
  public:
   template <class T> void operator()(char const* name, T const& value) {
@@ -122,7 +135,8 @@ class checkpoint_writer {
   void put(double value) {
     char buffer[40];
     auto const end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::hex).ptr;
-    text_ += ' ', text_.append(buffer, end);
+    text_ += ' ';
+    text_.append(buffer, end);
   }
   template <class List> void put_list(List const& list) {
     put(list.size());
@@ -130,17 +144,21 @@ class checkpoint_writer {
   }
   void put(std::array<index_t, 3> const& shape) { put_list(shape); }
   template <class T> void put(std::vector<T> const& list) { put_list(list); }
-  void put(std::vector<std::vector<double>> const& lists) {  // a line each
+  void put(std::vector<std::vector<double>> const& lists) {  // one line each
     put(lists.size());
     text_ += '\n';
-    for (auto const& list : lists) put(list), text_ += '\n';
+    for (auto const& list : lists) {
+      put(list);
+      text_ += '\n';
+    }
   }
-  void put(std::vector<std::string> const& texts) {  // a line each
+  void put(std::vector<std::string> const& texts) {  // one line each
     put(texts.size());
     text_ += '\n';
     for (auto const& t : texts) {
       text_ += ' ';
-      for (char const c : t) text_ += c == '\n' ? std::string("\\n") : c == '\\' ? std::string("\\\\") : std::string(1, c);
+      for (char const c : t)
+        text_ += c == '\n' ? std::string("\\n") : c == '\\' ? std::string("\\\\") : std::string(1, c);
       text_ += '\n';
     }
   }
@@ -148,11 +166,12 @@ class checkpoint_writer {
   std::string text_;
 };
 
-[[noreturn]] inline void checkpoint_fail(std::filesystem::path const& path, std::string const& what, source_location w = source_location::current()) {
+[[noreturn]] inline void checkpoint_fail(std::filesystem::path const& path, std::string const& what,
+                                         source_location w = source_location::current()) {
   throw io_error(path.string() + ": " + what, w);
 }
 
-/// Reads the text back, field by field in the same order; whatever is not as the writer makes it is damage.
+/// Reads the text back, field by field in the same order; any deviation from the writer's output is reported as damage.
 class checkpoint_reader {
  public:
   checkpoint_reader(std::filesystem::path const& path, std::string_view text) : path_(path), text_(text) {}
@@ -165,7 +184,9 @@ class checkpoint_reader {
   }
 
  private:
-  [[noreturn]] void fail() const { checkpoint_fail(path_, std::string("is damaged: the field ") + name_ + " cannot be read"); }
+  [[noreturn]] void fail() const {
+    checkpoint_fail(path_, std::string("is damaged: the field ") + name_ + " cannot be read");
+  }
   bool accept(std::string_view token) {
     if (!text_.starts_with(token)) return false;
     text_.remove_prefix(token.size());
@@ -182,7 +203,8 @@ class checkpoint_reader {
   }
   void get(double& value) {
     number(value, std::chars_format::hex);
-    if (value != value) value = std::numeric_limits<double>::quiet_NaN();  // from_chars makes one with other bits
+    // from_chars returns a NaN with different bits.
+    if (value != value) value = std::numeric_limits<double>::quiet_NaN();
   }
   void get(std::integral auto& value) { number(value); }
   void get(bool& value) {
@@ -191,7 +213,8 @@ class checkpoint_reader {
     if (n != 0 && n != 1) fail();
     value = n == 1;
   }
-  /// A length: every element has at least two bytes of text, so a wrong one asks for no more memory than the file has.
+  /// Reads a length. Every element has at least two bytes of text, so a wrong length cannot request more memory than
+  /// the size of the file.
   std::size_t length() {
     std::size_t n = 0;
     number(n);
@@ -209,7 +232,10 @@ class checkpoint_reader {
   void get(std::vector<std::vector<double>>& lists) {
     lists.resize(length());
     end_line();
-    for (auto& list : lists) get<double>(list), end_line();
+    for (auto& list : lists) {
+      get<double>(list);
+      end_line();
+    }
   }
   void get(std::vector<std::string>& texts) {
     texts.resize(length());
@@ -231,7 +257,7 @@ class checkpoint_reader {
   char const* name_ = "";
 };
 
-/// Bytes of a float array of this shape, or more than `most` when it has more (no overflow).
+/// Bytes of a float array of this shape, or a value above `most` if it has more (no overflow).
 inline std::uintmax_t float_bytes(std::array<index_t, 3> const& shape, std::uintmax_t most) {
   std::uintmax_t bytes = 4;
   for (auto const n : shape)
@@ -245,28 +271,40 @@ inline std::uintmax_t float_bytes(std::array<index_t, 3> const& shape, std::uint
 
 }  // namespace detail
 
-/// Writes a checkpoint; the file has its name only when it is complete. A file of that name is replaced.
+/// Writes a checkpoint; the file appears under its name only when it is complete. An existing file of that name is
+/// replaced.
 ///
-/// @param note  any text, kept with the state; for instance what the reconstruction was asked for, so that it goes on with the same.
-/// @throws shape_error when an array does not fit the shapes in the state; io_error naming the file and what the system said.
-/// Cost: the arrays are written from where they are; the checksum takes about half a second a gigabyte.
+/// @param note  any text, saved with the state; for instance the options of the reconstruction, so that it resumes with
+///              the same ones.
+/// @throws shape_error when an array does not match the shapes in the state; io_error with the file and the system's
+///         message.
+/// Cost: the arrays are written without copying; the checksum takes about half a second per gigabyte.
 inline void save_checkpoint(std::filesystem::path const& path, recon_state const& state, std::string const& note = {}) {
-  detail::each_checkpoint_array(state, [](char const* name, std::vector<float> const& data, std::array<index_t, 3> const& shape) {
-    require<shape_error>(4 * static_cast<std::uintmax_t>(data.size()) == detail::float_bytes(shape, UINTMAX_MAX / 2), [&] {
-      return std::string("save_checkpoint: ") + name + " has " + std::to_string(data.size()) + " values, expected those of a shape " +
-             detail::shape_text(shape);
-    });
-  });
+  detail::each_checkpoint_array(
+      state, [](char const* name, std::vector<float> const& data, std::array<index_t, 3> const& shape) {
+        require<shape_error>(
+            4 * static_cast<std::uintmax_t>(data.size()) == detail::float_bytes(shape, UINTMAX_MAX / 2), [&] {
+              return std::string("save_checkpoint: ") + name + " has " + std::to_string(data.size()) +
+                     " values, expected those of a shape " + detail::shape_text(shape);
+            });
+      });
   detail::checkpoint_writer fields;
   fields("note", std::vector{note});
   detail::each_checkpoint_field(state, [&](char const* name, auto const& value) { fields(name, value); });
   std::string text;
-  text.append(detail::checkpoint_magic).append(detail::checkpoint_version).append(detail::checkpoint_order).append(fields.take()).append("data");
+  text.append(detail::checkpoint_magic)
+      .append(detail::checkpoint_version)
+      .append(detail::checkpoint_order)
+      .append(fields.take())
+      .append("data");
   text.append(63 - text.size() % 64, ' ') += '\n';
 
   detail::crc32 sum;
   output_file file(path);
-  auto const write = [&](void const* data, std::size_t bytes) { sum.add(data, bytes), file.write(data, bytes); };
+  auto const write = [&](void const* data, std::size_t bytes) {
+    sum.add(data, bytes);
+    file.write(data, bytes);
+  };
   write(text.data(), text.size());
   detail::each_checkpoint_array(state, [&](char const*, std::vector<float> const& data, auto const&) {
     write(data.data(), data.size() * sizeof(float));
@@ -275,33 +313,40 @@ inline void save_checkpoint(std::filesystem::path const& path, recon_state const
   file.commit();
 }
 
-/// Reads a checkpoint: the state that was saved, to the same bits.
+/// Reads a checkpoint and returns the saved state, bitwise identical.
 ///
-/// @param note  where to put the text that was saved with it, if anywhere.
-/// @throws io_error of one line naming the file, when it cannot be read, is not a checkpoint, is of another version, or is truncated or damaged (the
-/// checksum and every length are checked); allocation_error when memory runs out.
+/// @param note  if not null, receives the text saved with the state.
+/// @throws io_error of one line with the file, when it cannot be read, is not a checkpoint, has another version, or is
+///         truncated or damaged (the checksum and every length are checked); allocation_error when memory runs out.
 inline recon_state load_checkpoint(std::filesystem::path const& path, std::string* note = nullptr) {
-  auto const fail = [&](std::string const& what, source_location w = source_location::current()) { detail::checkpoint_fail(path, what, w); };
+  auto const fail = [&](std::string const& what, source_location w = source_location::current()) {
+    detail::checkpoint_fail(path, what, w);
+  };
   detail::require_file(path);
   std::error_code code;
   std::uintmax_t const size = std::filesystem::file_size(path, code);
   std::ifstream file(path, std::ios::binary);
   if (code || !file) fail("cannot be read");
 
-  // The text, up to the line that begins with "data": read in pieces, so that something else of any size is not read as a whole.
+  // Read the text up to the line that begins with "data", in pieces, so that an unrelated file of any size is not read
+  // as a whole.
   std::string text;
   std::size_t end = text.npos;
   auto const is_ours = [&] {
-    return std::string_view(text).substr(0, detail::checkpoint_magic.size()) == detail::checkpoint_magic.substr(0, text.size());
+    return std::string_view(text).substr(0, detail::checkpoint_magic.size()) ==
+           detail::checkpoint_magic.substr(0, text.size());
   };
   for (std::size_t searched = 0; end == text.npos; searched = text.size() < 5 ? 0 : text.size() - 5) {
-    auto const more = static_cast<std::size_t>(std::min<std::uintmax_t>(std::max<std::size_t>(4096, text.size()), size - text.size()));
+    auto const more = static_cast<std::size_t>(
+        std::min<std::uintmax_t>(std::max<std::size_t>(4096, text.size()), size - text.size()));
     auto const old = text.size();
     text.resize(old + more);
-    if (more > 0 && !file.read(text.data() + old, static_cast<std::streamsize>(more))) fail("cannot be read to its end");
+    if (more > 0 && !file.read(text.data() + old, static_cast<std::streamsize>(more)))
+      fail("cannot be read to its end");
     if (!is_ours()) fail("is not a checkpoint of mbirk");
     if (auto const data = text.find("\ndata", searched); data != text.npos) end = text.find('\n', data + 1);
-    if (more == 0 && end == text.npos) fail("is truncated or damaged: its header has no end in " + std::to_string(size) + " bytes");
+    if (more == 0 && end == text.npos)
+      fail("is truncated or damaged: its header has no end in " + std::to_string(size) + " bytes");
   }
   text.resize(end + 1);
 
@@ -311,7 +356,8 @@ inline recon_state load_checkpoint(std::filesystem::path const& path, std::strin
     fail("has '" + std::string(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 40))) +
          "', expected 'version 1': it is damaged, or from a newer mbirk");
   rest.remove_prefix(detail::checkpoint_version.size());
-  if (!rest.starts_with(detail::checkpoint_order)) fail("has another byte order than 'byte_order little', or is damaged");
+  if (!rest.starts_with(detail::checkpoint_order))
+    fail("has another byte order than 'byte_order little', or is damaged");
   rest.remove_prefix(detail::checkpoint_order.size());
 
   recon_state state;
@@ -323,25 +369,31 @@ inline recon_state load_checkpoint(std::filesystem::path const& path, std::strin
   detail::each_checkpoint_field(state, [&](char const* name, auto& value) { fields(name, value); });
   std::uintmax_t expected = text.size() + detail::checkpoint_tail;
   detail::each_checkpoint_array(state, [&](char const*, auto const&, std::array<index_t, 3> const& shape) {
-    expected += std::min(detail::float_bytes(shape, size), size + 1);  // at most three times the size: no overflow
+    // At most three times the size, so there is no overflow.
+    expected += std::min(detail::float_bytes(shape, size), size + 1);
   });
   if (size != expected)
-    fail(size < expected ? "is truncated or damaged: it has " + std::to_string(size) + " bytes, expected more by its shapes"
-                         : "is damaged: it has " + std::to_string(size) + " bytes, expected " + std::to_string(expected) + " by its shapes");
+    fail(size < expected
+             ? "is truncated or damaged: it has " + std::to_string(size) + " bytes, expected more by its shapes"
+             : "is damaged: it has " + std::to_string(size) + " bytes, expected " + std::to_string(expected) +
+                   " by its shapes");
 
   detail::crc32 sum;
   sum.add(text.data(), text.size());
   file.seekg(static_cast<std::streamoff>(text.size()));
-  detail::each_checkpoint_array(state, [&](char const* name, std::vector<float>& data, std::array<index_t, 3> const& shape) {
-    auto const bytes = static_cast<std::size_t>(detail::float_bytes(shape, size));
-    try {
-      data.resize(bytes / sizeof(float));
-    } catch (std::bad_alloc const&) {
-      throw allocation_error(path.string() + ": out of memory: " + std::to_string(bytes) + " bytes for " + name, source_location::current());
-    }
-    if (bytes > 0 && !file.read(reinterpret_cast<char*>(data.data()), static_cast<std::streamsize>(bytes))) fail("cannot be read to its end");
-    sum.add(data.data(), bytes);
-  });
+  detail::each_checkpoint_array(
+      state, [&](char const* name, std::vector<float>& data, std::array<index_t, 3> const& shape) {
+        auto const bytes = static_cast<std::size_t>(detail::float_bytes(shape, size));
+        try {
+          data.resize(bytes / sizeof(float));
+        } catch (std::bad_alloc const&) {
+          throw allocation_error(path.string() + ": out of memory: " + std::to_string(bytes) + " bytes for " + name,
+                                 source_location::current());
+        }
+        if (bytes > 0 && !file.read(reinterpret_cast<char*>(data.data()), static_cast<std::streamsize>(bytes)))
+          fail("cannot be read to its end");
+        sum.add(data.data(), bytes);
+      });
   std::string tail(detail::checkpoint_tail, '\0');
   if (!file.read(tail.data(), static_cast<std::streamsize>(tail.size()))) fail("cannot be read to its end");
   if (tail != sum.line()) fail("is damaged: its content does not have the checksum at its end");

@@ -1,5 +1,5 @@
-// HDF5 files: data sets read and written in blocks, text attributes. Needs the HDF5 C library.
-// That library has state of its own and is used by one thread at a time.
+// HDF5 files: data sets read and written in blocks, text attributes. Requires the HDF5 C library,
+// which has global state and must be used by one thread at a time.
 #pragma once
 
 #include <hdf5.h>
@@ -25,16 +25,17 @@
 
 namespace mbirk {
 
-/// Names and texts beside an array: parameters, log, notes.
+/// Named texts stored with an array: parameters, log, notes.
 using text_record = std::vector<std::pair<std::string, std::string>>;
 
 namespace detail {
 
-[[noreturn]] inline void hdf5_fail(std::filesystem::path const& path, std::string const& what, source_location w = source_location::current()) {
+[[noreturn]] inline void hdf5_fail(std::filesystem::path const& path, std::string const& what,
+                                   source_location w = source_location::current()) {
   throw io_error(path.string() + ": " + what, w);
 }
 
-/// Keeps the innermost of the library's messages: the one that says what happened; of a long one only what the system said.
+/// Keeps the innermost of the library's messages, which states the cause; of a long message only the system's part.
 inline herr_t hdf5_reason(unsigned, H5E_error2_t const* e, void* to) {
   auto* const text = static_cast<char*>(to);
   if (text[0] != 0 || !e->desc) return 0;
@@ -43,8 +44,8 @@ inline herr_t hdf5_reason(unsigned, H5E_error2_t const* e, void* to) {
   return 0;
 }
 
-/// call() without the library's own printing; the caller's handler is in place again afterwards. Negative results are failures.
-/// call must not throw.
+/// Runs call() without the library's own error output; the caller's handler is restored afterwards. Negative results
+/// are failures. call must not throw.
 template <class Call> auto hdf5_quietly(Call const& call, std::string* reason = nullptr) {
   decltype(call()) result{};
   char text[200] = {};
@@ -57,15 +58,17 @@ template <class Call> auto hdf5_quietly(Call const& call, std::string* reason = 
   return result;
 }
 
-/// The result of call(), or an io_error "<path>: <what>: <the library's reason>".
-template <class Call> auto hdf5_call(std::filesystem::path const& path, std::string const& what, Call const& call, source_location w = source_location::current()) {
+/// Returns the result of call(). @throws io_error "<path>: <what>: <the library's reason>" on failure.
+template <class Call>
+auto hdf5_call(std::filesystem::path const& path, std::string const& what, Call const& call,
+               source_location w = source_location::current()) {
   std::string reason;
   auto const result = hdf5_quietly(call, &reason);
   if (result < 0) hdf5_fail(path, what + (reason.empty() ? "" : ": " + reason), w);
   return result;
 }
 
-/// Closes what it holds.
+/// Owner of an HDF5 identifier, which closes it.
 class hdf5_handle {
  public:
   hdf5_handle() = default;
@@ -97,7 +100,7 @@ template <class T> hid_t hdf5_memory_type() noexcept {
   }
 }
 
-/// "uint16", "float32"; "" for what is not a plain number.
+/// Name of a type, such as "uint16" or "float32"; "" for types that are not plain numbers.
 inline std::string hdf5_type_name(hid_t type) {
   auto const bits = std::to_string(8 * H5Tget_size(type));
   auto const kind = H5Tget_class(type);
@@ -111,26 +114,28 @@ inline std::vector<hsize_t> hdf5_sizes(std::vector<index_t> const& shape) { retu
 /// Selects [first, first + count) of axis 0 in `space`.
 inline herr_t hdf5_select(hid_t space, std::vector<index_t> const& shape, index_t first, index_t count) {
   std::vector<hsize_t> start(shape.size(), 0), size = hdf5_sizes(shape);
-  start[0] = static_cast<hsize_t>(first), size[0] = static_cast<hsize_t>(count);
+  start[0] = static_cast<hsize_t>(first);
+  size[0] = static_cast<hsize_t>(count);
   return H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
 }
 
-/// Elements of `count` slices of this shape.
+/// Number of elements in `count` slices of this shape.
 inline index_t hdf5_block_elements(std::vector<index_t> const& shape, index_t count) {
   for (std::size_t d = 1; d < shape.size(); ++d) count *= shape[d];
   return count;
 }
 
-inline void hdf5_require_block(std::filesystem::path const& path, std::string const& name, std::vector<index_t> const& shape, index_t first,
-                               index_t count) {
+inline void hdf5_require_block(std::filesystem::path const& path, std::string const& name,
+                               std::vector<index_t> const& shape, index_t first, index_t count) {
   if (shape.empty() || first < 0 || count < 0 || first + count > shape[0])
-    hdf5_fail(path, "data set " + name + " has shape " + shape_text(shape) + ", which has no block of " + std::to_string(count) + " from " +
-                        std::to_string(first));
+    hdf5_fail(path, "data set " + name + " has shape " + shape_text(shape) + ", which has no block of " +
+                        std::to_string(count) + " from " + std::to_string(first));
 }
 
-/// Memory for an array of this shape, zeros. @throws allocation_error
+/// Zero-initialised memory for an array of this shape. @throws allocation_error
 template <class T>
-std::vector<T> hdf5_buffer(std::filesystem::path const& path, std::string const& what, std::vector<index_t> const& shape, source_location w = source_location::current()) {
+std::vector<T> hdf5_buffer(std::filesystem::path const& path, std::string const& what,
+                           std::vector<index_t> const& shape, source_location w = source_location::current()) {
   double elements = 1;
   for (auto const n : shape) elements *= static_cast<double>(n);
   try {
@@ -141,22 +146,27 @@ std::vector<T> hdf5_buffer(std::filesystem::path const& path, std::string const&
   }
 }
 
-inline void hdf5_set_text(std::filesystem::path const& path, hid_t object, std::string const& key, std::string const& text) {
+inline void hdf5_set_text(std::filesystem::path const& path, hid_t object, std::string const& key,
+                          std::string const& text) {
   auto const what = "attribute " + key + " cannot be written";
   hdf5_handle const type(hdf5_call(path, what, [] { return H5Tcopy(H5T_C_S1); }), H5Tclose);
-  // Of variable length, because others are limited to 64 KiB.
-  hdf5_call(path, what, [&] { return std::min(H5Tset_size(type.get(), H5T_VARIABLE), H5Tset_cset(type.get(), H5T_CSET_UTF8)); });
+  // Variable-length string, because fixed-length attributes are limited to 64 KiB.
+  hdf5_call(path, what,
+            [&] { return std::min(H5Tset_size(type.get(), H5T_VARIABLE), H5Tset_cset(type.get(), H5T_CSET_UTF8)); });
   hdf5_handle const space(hdf5_call(path, what, [] { return H5Screate(H5S_SCALAR); }), H5Sclose);
   hdf5_handle const attribute(
-      hdf5_call(path, what, [&] { return H5Acreate2(object, key.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT); }), H5Aclose);
+      hdf5_call(path, what,
+                [&] { return H5Acreate2(object, key.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT); }),
+      H5Aclose);
   char const* const characters = text.c_str();
   hdf5_call(path, what, [&] { return H5Awrite(attribute.get(), type.get(), &characters); });
 }
 
-/// A text as it is, a number in words, "" for anything else (arrays, records).
+/// Value of an attribute: text unchanged, a number as text, "" for anything else (arrays, records).
 inline std::string hdf5_get_text(std::filesystem::path const& path, hid_t object, std::string const& key) {
   auto const what = "attribute " + key + " cannot be read";
-  hdf5_handle const attribute(hdf5_call(path, what, [&] { return H5Aopen(object, key.c_str(), H5P_DEFAULT); }), H5Aclose);
+  hdf5_handle const attribute(hdf5_call(path, what, [&] { return H5Aopen(object, key.c_str(), H5P_DEFAULT); }),
+                              H5Aclose);
   hdf5_handle const type(hdf5_call(path, what, [&] { return H5Aget_type(attribute.get()); }), H5Tclose);
   hdf5_handle const space(hdf5_call(path, what, [&] { return H5Aget_space(attribute.get()); }), H5Sclose);
   if (H5Sget_simple_extent_npoints(space.get()) != 1) return {};
@@ -177,32 +187,36 @@ inline std::string hdf5_get_text(std::filesystem::path const& path, hid_t object
   }
   std::string text(H5Tget_size(type.get()), '\0');
   hdf5_call(path, what, [&] { return H5Aread(attribute.get(), type.get(), text.data()); });
-  return text.c_str();  // padded with zeros
+  return text.c_str();  // up to the zero padding
 }
 
 }  // namespace detail
 
-/// A file that is read. Data sets have names such as "/exchange/data"; integers and reals of any size are converted to the type asked for.
+/// Input file. Data sets have names such as "/exchange/data"; integers and floating-point numbers of any size are
+/// converted to the requested type.
 ///
-/// @throws io_error from every member: file, data set, what was expected, and the reason that the HDF5 library gives.
+/// @throws io_error from every member, with the file, the data set, the expected value, and the HDF5 library's reason.
 class hdf5_file {
  public:
   explicit hdf5_file(std::filesystem::path path) : path_(std::move(path)) {
     detail::require_file(path_);
     std::string const what = "cannot be read as HDF5";
-    detail::hdf5_handle const access(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_FILE_ACCESS); }), H5Pclose);
+    detail::hdf5_handle const access(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_FILE_ACCESS); }),
+                                     H5Pclose);
 #if H5_VERSION_GE(1, 10, 7)
-    // File systems without locks are common where measurements lie.
+    // Measurement data is often on file systems without locks.
     detail::hdf5_call(path_, what, [&] { return H5Pset_file_locking(access.get(), true, true); });
 #endif
-    file_ = {detail::hdf5_call(path_, what, [&] { return H5Fopen(path_.string().c_str(), H5F_ACC_RDONLY, access.get()); }), H5Fclose};
+    file_ = {
+        detail::hdf5_call(path_, what, [&] { return H5Fopen(path_.string().c_str(), H5F_ACC_RDONLY, access.get()); }),
+        H5Fclose};
   }
 
   std::filesystem::path const& path() const noexcept { return path_; }
 
-  /// Whether something has this name.
+  /// Whether an object with this name exists.
   bool has(std::string const& name) const {
-    for (auto end = name.find('/', 1);; end = name.find('/', end + 1)) {  // the library asks for one level at a time
+    for (auto end = name.find('/', 1);; end = name.find('/', end + 1)) {  // the library checks one level at a time
       auto const part = name.substr(0, end);
       if (detail::hdf5_quietly([&] { return H5Lexists(file_.get(), part.c_str(), H5P_DEFAULT); }) <= 0) return false;
       if (end == name.npos) return true;
@@ -210,38 +224,43 @@ class hdf5_file {
   }
 
   std::vector<index_t> shape(std::string const& name) const { return shape_of(open(name), name); }
-  /// "uint16", "float32"
+  /// Element type of a data set, such as "uint16" or "float32".
   std::string type(std::string const& name) const {
     auto const set = open(name);
-    detail::hdf5_handle const type(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_type(set.get()); }), H5Tclose);
+    detail::hdf5_handle const type(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_type(set.get()); }),
+                                   H5Tclose);
     return detail::hdf5_type_name(type.get());
   }
 
-  /// Reads [first, first + count) of axis 0 as T (float, double, uint16, int64). Real T: rounded, what is too large becomes infinite. Whole T: the
-  /// fraction is cut off, what is too large becomes the nearest number there is.
+  /// Reads [first, first + count) of axis 0 as T (float, double, uint16, int64). For floating-point T, values are
+  /// rounded and overflow to infinity. For integer T, the fraction is truncated and out-of-range values are clamped.
   template <class T> void read(std::string const& name, index_t first, index_t count, T* to) const {
     auto const set = open(name);
     auto const shape = shape_of(set, name);
     detail::hdf5_require_block(path_, name, shape, first, count);
     if (detail::hdf5_block_elements(shape, count) == 0) return;
-    detail::hdf5_handle const space(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_space(set.get()); }), H5Sclose);
+    detail::hdf5_handle const space(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_space(set.get()); }),
+                                    H5Sclose);
     detail::hdf5_call(path_, unreadable(name), [&] { return detail::hdf5_select(space.get(), shape, first, count); });
     auto const sizes = detail::hdf5_sizes({detail::hdf5_block_elements(shape, count)});
     detail::hdf5_handle const memory(
-        detail::hdf5_call(path_, unreadable(name), [&] { return H5Screate_simple(1, sizes.data(), nullptr); }), H5Sclose);
-    detail::hdf5_call(path_, unreadable(name),
-                      [&] { return H5Dread(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, to); });
+        detail::hdf5_call(path_, unreadable(name), [&] { return H5Screate_simple(1, sizes.data(), nullptr); }),
+        H5Sclose);
+    detail::hdf5_call(path_, unreadable(name), [&] {
+      return H5Dread(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, to);
+    });
   }
-  /// The same into a view without gaps, whose first axis says how many. @throws shape_error when there are gaps
+  /// Reads a block into a view without gaps, whose first extent is the count. @throws shape_error when there are gaps
   template <class T, int Rank> void read(std::string const& name, index_t first, view<T, Rank> const& to) const {
     auto const elements = to_span(to);
     auto const found = shape(name);
     auto const block = to.extents();
     if (found.empty() || !std::equal(block.begin() + 1, block.end(), found.begin() + 1, found.end()))
-      detail::hdf5_fail(path_, "data set " + name + " has shape " + detail::shape_text(found) + ", which has no block of shape " + detail::shape_text(block));
+      detail::hdf5_fail(path_, "data set " + name + " has shape " + detail::shape_text(found) +
+                                   ", which has no block of shape " + detail::shape_text(block));
     read(name, first, block[0], elements.data());
   }
-  /// The whole data set, of rank 1 at least. @throws allocation_error
+  /// Reads the whole data set, of rank >= 1. @throws allocation_error
   template <class T> npy_array<T> read(std::string const& name) const {
     npy_array<T> array{shape(name), {}};
     array.data = detail::hdf5_buffer<T>(path_, "data set " + name, array.shape);
@@ -249,10 +268,11 @@ class hdf5_file {
     return array;
   }
 
-  /// All attributes of a data set or a group that are one text or one number, in the order of their names.
+  /// All attributes of a data set or a group that hold a single text or number, sorted by name.
   text_record attributes(std::string const& name) const {
-    detail::hdf5_handle const object(
-        detail::hdf5_call(path_, "has no object " + name, [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Oclose);
+    detail::hdf5_handle const object(detail::hdf5_call(path_, "has no object " + name,
+                                                       [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }),
+                                     H5Oclose);
     text_record record;
     auto const collect = [](hid_t, char const* key, H5A_info_t const*, void* to) noexcept -> herr_t {
       static_cast<text_record*>(to)->emplace_back(key, "");
@@ -269,17 +289,23 @@ class hdf5_file {
   static std::string unreadable(std::string const& name) { return "data set " + name + " cannot be read"; }
   detail::hdf5_handle open(std::string const& name) const {
     if (!has(name)) detail::hdf5_fail(path_, "has no data set " + name);
-    return {detail::hdf5_call(path_, name + " is not a data set", [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Dclose};
+    return {detail::hdf5_call(path_, name + " is not a data set",
+                              [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }),
+            H5Dclose};
   }
-  /// The shape of a data set of numbers.
+  /// Shape of a numeric data set.
   std::vector<index_t> shape_of(detail::hdf5_handle const& set, std::string const& name) const {
-    detail::hdf5_handle const type(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_type(set.get()); }), H5Tclose);
+    detail::hdf5_handle const type(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_type(set.get()); }),
+                                   H5Tclose);
     if (detail::hdf5_type_name(type.get()).empty())
       detail::hdf5_fail(path_, "data set " + name + " does not hold numbers, expected integers or reals");
-    detail::hdf5_handle const space(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_space(set.get()); }), H5Sclose);
-    auto const rank = detail::hdf5_call(path_, unreadable(name), [&] { return H5Sget_simple_extent_ndims(space.get()); });
+    detail::hdf5_handle const space(detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_space(set.get()); }),
+                                    H5Sclose);
+    auto const rank =
+        detail::hdf5_call(path_, unreadable(name), [&] { return H5Sget_simple_extent_ndims(space.get()); });
     std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
-    detail::hdf5_call(path_, unreadable(name), [&] { return H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr); });
+    detail::hdf5_call(path_, unreadable(name),
+                      [&] { return H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr); });
     return {sizes.begin(), sizes.end()};
   }
 
@@ -287,38 +313,51 @@ class hdf5_file {
   detail::hdf5_handle file_;
 };
 
-/// A file that is written, under a temporary name in its folder; commit() gives it its name. Destroyed without commit, it leaves nothing.
+/// Output file, written under a temporary name in its folder; commit() gives it its final name. Destroyed without
+/// commit, it leaves no file.
 ///
-/// @throws io_error from every member, naming the file, the data set and the reason.
+/// @throws io_error from every member, with the file, the data set and the reason.
 class hdf5_output {
  public:
-  explicit hdf5_output(std::filesystem::path path) : path_(std::move(path)), sink_(std::make_unique<detail::hdf5_sink>(path_)) {
+  explicit hdf5_output(std::filesystem::path path)
+      : path_(std::move(path)), sink_(std::make_unique<detail::hdf5_sink>(path_)) {
     require_written();
     std::string const what = "cannot be written as HDF5";
     auto const table = detail::hdf5_sink_driver::table();
     driver_ = {detail::hdf5_call(path_, what, [&] { return H5FDregister(&table); }), H5FDunregister};
-    detail::hdf5_handle const access(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_FILE_ACCESS); }), H5Pclose);
+    detail::hdf5_handle const access(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_FILE_ACCESS); }),
+                                     H5Pclose);
     auto* const sink = sink_.get();
     detail::hdf5_call(path_, what, [&] { return H5Pset_driver(access.get(), driver_.get(), &sink); });
-    file_ = {detail::hdf5_call(path_, what, [&] { return H5Fcreate(path_.string().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()); }), H5Fclose};
+    file_ = {
+        detail::hdf5_call(path_, what,
+                          [&] { return H5Fcreate(path_.string().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()); }),
+        H5Fclose};
   }
   hdf5_output(hdf5_output const&) = delete;
   hdf5_output& operator=(hdf5_output const&) = delete;
 
-  /// A data set of T (float, double, uint16, int64), with the groups in its name; filled by write().
+  /// Creates a data set of T (float, double, uint16, int64), including the groups in its name; write() fills it.
   template <class T> void create(std::string const& name, std::vector<index_t> const& shape) {
     auto const what = "data set " + name + " cannot be made";
-    detail::hdf5_handle const links(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_LINK_CREATE); }), H5Pclose);
+    detail::hdf5_handle const links(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_LINK_CREATE); }),
+                                    H5Pclose);
     detail::hdf5_call(path_, what, [&] { return H5Pset_create_intermediate_group(links.get(), 1); });
     auto const sizes = detail::hdf5_sizes(shape);
     detail::hdf5_handle const space(
-        detail::hdf5_call(path_, what, [&] { return H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr); }), H5Sclose);
-    detail::hdf5_handle const set(detail::hdf5_call(path_, what, [&] {
-      return H5Dcreate2(file_.get(), name.c_str(), detail::hdf5_memory_type<T>(), space.get(), links.get(), H5P_DEFAULT, H5P_DEFAULT);
-    }), H5Dclose);
+        detail::hdf5_call(path_, what,
+                          [&] { return H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr); }),
+        H5Sclose);
+    detail::hdf5_handle const set(detail::hdf5_call(path_, what,
+                                                    [&] {
+                                                      return H5Dcreate2(file_.get(), name.c_str(),
+                                                                        detail::hdf5_memory_type<T>(), space.get(),
+                                                                        links.get(), H5P_DEFAULT, H5P_DEFAULT);
+                                                    }),
+                                  H5Dclose);
     shapes_.emplace_back(name, shape);
   }
-  /// Writes [first, first + count) of axis 0 of a data set made before.
+  /// Writes [first, first + count) of axis 0 of a data set created before.
   template <class T> void write(std::string const& name, index_t first, index_t count, T const* from) {
     auto const what = "data set " + name + " cannot be written";
     auto const found = std::find_if(shapes_.begin(), shapes_.end(), [&](auto const& s) { return s.first == name; });
@@ -326,23 +365,28 @@ class hdf5_output {
     detail::hdf5_require_block(path_, name, found->second, first, count);
     index_t const elements = detail::hdf5_block_elements(found->second, count);
     if (elements == 0) return;
-    detail::hdf5_handle const set(detail::hdf5_call(path_, what, [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Dclose);
+    detail::hdf5_handle const set(
+        detail::hdf5_call(path_, what, [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Dclose);
     detail::hdf5_handle const space(detail::hdf5_call(path_, what, [&] { return H5Dget_space(set.get()); }), H5Sclose);
     detail::hdf5_call(path_, what, [&] { return detail::hdf5_select(space.get(), found->second, first, count); });
     auto const sizes = detail::hdf5_sizes({elements});
-    detail::hdf5_handle const memory(detail::hdf5_call(path_, what, [&] { return H5Screate_simple(1, sizes.data(), nullptr); }), H5Sclose);
-    detail::hdf5_call(path_, what, [&] { return H5Dwrite(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, from); });
+    detail::hdf5_handle const memory(
+        detail::hdf5_call(path_, what, [&] { return H5Screate_simple(1, sizes.data(), nullptr); }), H5Sclose);
+    detail::hdf5_call(path_, what, [&] {
+      return H5Dwrite(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, from);
+    });
     require_written();
   }
-  /// A whole data set at once, of rank 1 at least.
+  /// Creates and writes a whole data set of rank >= 1.
   template <class T> void write(std::string const& name, std::vector<index_t> const& shape, T const* from) {
     create<T>(name, shape);
     write(name, 0, shape.front(), from);
   }
-  /// A text attribute of a data set or a group; "/" is the file's root.
+  /// Writes a text attribute of a data set or a group; "/" is the file's root.
   void attribute(std::string const& name, std::string const& key, std::string const& text) {
-    detail::hdf5_handle const object(
-        detail::hdf5_call(path_, "has no object " + name, [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Oclose);
+    detail::hdf5_handle const object(detail::hdf5_call(path_, "has no object " + name,
+                                                       [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }),
+                                     H5Oclose);
     detail::hdf5_set_text(path_, object.get(), key, text);
   }
 
@@ -358,7 +402,7 @@ class hdf5_output {
   }
 
   std::filesystem::path path_;
-  std::unique_ptr<detail::hdf5_sink> sink_;  // the library keeps its address; closed last
+  std::unique_ptr<detail::hdf5_sink> sink_;  // the library keeps its address, so it is closed last
   detail::hdf5_handle driver_, file_;
   std::vector<std::pair<std::string, std::vector<index_t>>> shapes_;
 };

@@ -1,5 +1,5 @@
-// Where hdf5_output writes: a temporary file behind a driver of ours, because the HDF5 library cannot close a file whose disk is full (1.10.8
-// crashes at the end of the program). The driver reports success and remembers the failure.
+// Output of hdf5_output: a temporary file behind mbirk's own HDF5 driver, because the HDF5 library cannot close a file
+// whose disk is full (1.10.8 crashes at the end of the program). The driver reports success and remembers the failure.
 #pragma once
 
 #include <hdf5.h>
@@ -22,10 +22,12 @@
 
 namespace mbirk::detail {
 
-/// A file under a temporary name in the folder of `path`, written anywhere; commit() gives it its name. Never throws: error() is what the system said.
+/// Random-access file under a temporary name in the folder of `path`; commit() gives it its final name. Never throws:
+/// error() returns the system's error.
 class hdf5_sink {
  public:
-  explicit hdf5_sink(std::filesystem::path path) : path_(std::move(path)), file_(open_temporary(path_, "wb+x", temporary_)) {
+  explicit hdf5_sink(std::filesystem::path path)
+      : path_(std::move(path)), file_(open_temporary(path_, "wb+x", temporary_)) {
     if (!file_) fail();
   }
   ~hdf5_sink() {
@@ -44,7 +46,7 @@ class hdf5_sink {
     if (std::fseek(file_, static_cast<long>(at), SEEK_SET) != 0 || std::fwrite(data, 1, bytes, file_) != bytes) fail();
     else written_ = std::max(written_, at + bytes);
   }
-  /// What was never written reads as zeros.
+  /// Reads bytes; those that were never written are zeros.
   void read(haddr_t at, void* data, std::size_t bytes) noexcept {
     std::memset(data, 0, bytes);
     if (error_ || at >= written_) return;
@@ -53,9 +55,9 @@ class hdf5_sink {
     if (std::fseek(file_, static_cast<long>(at), SEEK_SET) != 0 || std::fread(data, 1, there, file_) != there) fail();
   }
   haddr_t written() const noexcept { return written_; }
-  haddr_t allocated = 0;  ///< where the library says the file ends
+  haddr_t allocated = 0;  ///< end of the file according to the library
 
-  /// Whether the file has its name now.
+  /// Gives the file its final name; returns whether that succeeded.
   bool commit() noexcept {
     if (allocated > written_) write(allocated - 1, "", 1);
     errno = 0;
@@ -74,18 +76,20 @@ class hdf5_sink {
   std::error_code error_;
 };
 
-/// The driver: HDF5's table of functions over an hdf5_sink, which the file access properties point to.
+/// The driver: HDF5's function table over an hdf5_sink, which the file access properties point to.
 struct hdf5_sink_driver {
-  H5FD_t base;  // the library sees this part only, so it comes first
+  H5FD_t base;  // first, because the library accesses only this part
   hdf5_sink* sink;
 
-  static hdf5_sink& sink_of(H5FD_t const* file) noexcept { return *reinterpret_cast<hdf5_sink_driver const*>(file)->sink; }
+  static hdf5_sink& sink_of(H5FD_t const* file) noexcept {
+    return *reinterpret_cast<hdf5_sink_driver const*>(file)->sink;
+  }
 
   static H5FD_class_t table() noexcept {
     H5FD_class_t t{};
 #if H5_VERSION_GE(1, 13, 0)
     t.version = H5FD_CLASS_VERSION;
-    t.value = 500;  // any number that the library does not use itself
+    t.value = 500;  // any number that the library itself does not use
 #endif
     t.name = "mbirk sink";
     t.maxaddr = (haddr_t{1} << 62) - 1;

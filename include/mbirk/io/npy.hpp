@@ -1,4 +1,4 @@
-// NumPy's .npy files (format versions 1.0 to 3.0). C++ standard library only; nothing here knows what the arrays mean.
+// NumPy's .npy files (format versions 1.0 to 3.0). C++ standard library only; independent of the meaning of the arrays.
 #pragma once
 
 #include <algorithm>
@@ -24,30 +24,32 @@
 
 namespace mbirk {
 
-static_assert(std::endian::native == std::endian::little, "npy.hpp reads and writes little-endian files without swapping");
+static_assert(std::endian::native == std::endian::little,
+              "npy.hpp reads and writes little-endian files without swapping");
 
-/// An array in C order that owns its elements.
+/// Array in C order that owns its elements.
 template <class T> struct npy_array {
   std::vector<index_t> shape;
   std::vector<T> data;
 };
 
-/// What stands in front of the data.
+/// Header in front of the data.
 struct npy_header {
-  std::string dtype;  ///< as numpy writes it: "<f4"
+  std::string dtype;  ///< in NumPy's notation: "<f4"
   bool fortran_order = false;
   std::vector<index_t> shape;
   index_t elements = 1, element_bytes = 0;
-  index_t offset = 0;  ///< of the first element, in bytes
+  index_t offset = 0;  ///< byte offset of the first element
 };
 
 namespace detail {
 
-[[noreturn]] inline void npy_fail(std::filesystem::path const& path, std::string const& what, source_location w = source_location::current()) {
+[[noreturn]] inline void npy_fail(std::filesystem::path const& path, std::string const& what,
+                                  source_location w = source_location::current()) {
   throw io_error(path.string() + ": " + what, w);
 }
 
-/// Bytes of an element, 0 when this dtype cannot be read.
+/// Bytes per element; 0 when this dtype is not supported.
 inline index_t npy_element_bytes(std::string_view dtype) {
   constexpr std::string_view readable[] = {"<f4", "<f8", "<i2", "<i4", "<i8", "<u2", "<u4", "|u1", "<u1", "|b1"};
   for (auto const r : readable)
@@ -55,7 +57,7 @@ inline index_t npy_element_bytes(std::string_view dtype) {
   return 0;
 }
 
-/// Text from a file, fit for one line of a message.
+/// Printable excerpt of text from a file, for one line of a message.
 inline std::string npy_excerpt(std::string_view text) {
   std::string s(text.substr(0, 40));
   for (auto& c : s)
@@ -74,21 +76,29 @@ class npy_dictionary {
     while (!accept('}')) {
       std::string const key = quoted();
       expect(':');
-      if (key == "descr") header.dtype = dtype(), has_dtype = true;
-      else if (key == "fortran_order") header.fortran_order = boolean(), has_order = true;
-      else if (key == "shape") header.shape = shape(), has_shape = true;
-      else fail("the keys descr, fortran_order and shape");
+      if (key == "descr") {
+        header.dtype = dtype();
+        has_dtype = true;
+      } else if (key == "fortran_order") {
+        header.fortran_order = boolean();
+        has_order = true;
+      } else if (key == "shape") {
+        header.shape = shape();
+        has_shape = true;
+      } else fail("the keys descr, fortran_order and shape");
       if (!accept(',')) {
         expect('}');
         break;
       }
     }
-    if (!has_dtype || !has_order || !has_shape) npy_fail(path_, "the npy header lacks descr, fortran_order or shape: " + npy_excerpt(text_));
+    if (!has_dtype || !has_order || !has_shape)
+      npy_fail(path_, "the npy header lacks descr, fortran_order or shape: " + npy_excerpt(text_));
   }
 
  private:
   [[noreturn]] void fail(char const* expected) const {
-    npy_fail(path_, std::string("malformed npy header: expected ") + expected + ", found " + npy_excerpt(text_.substr(at_)));
+    npy_fail(path_,
+             std::string("malformed npy header: expected ") + expected + ", found " + npy_excerpt(text_.substr(at_)));
   }
   void skip() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
@@ -115,7 +125,8 @@ class npy_dictionary {
   }
   std::string dtype() {
     skip();
-    if (at_ < text_.size() && text_[at_] == '[') npy_fail(path_, "is an array of records, expected one number per element");
+    if (at_ < text_.size() && text_[at_] == '[')
+      npy_fail(path_, "is an array of records, expected one number per element");
     return quoted();
   }
   bool boolean() {
@@ -149,7 +160,7 @@ class npy_dictionary {
   std::size_t at_ = 0;
 };
 
-/// "(3, 4)", the index of element k of the file.
+/// Index of element k of the file as text, "(3, 4)".
 inline std::string npy_index(npy_header const& header, index_t k) {
   auto const rank = header.shape.size();
   std::vector<index_t> index(rank);
@@ -161,7 +172,8 @@ inline std::string npy_index(npy_header const& header, index_t k) {
   return shape_text(index);
 }
 
-/// value as T; ok becomes false when T cannot hold it. Real numbers are rounded, whole numbers never change.
+/// Converts value to T; ok becomes false when T cannot represent it. Floating-point results are rounded, integers never
+/// change.
 template <class T, class S> T npy_convert(S value, bool& ok) noexcept {
   if constexpr (std::is_same_v<T, S>) {
     return value;
@@ -170,8 +182,8 @@ template <class T, class S> T npy_convert(S value, bool& ok) noexcept {
     if constexpr (std::is_floating_point_v<S>) ok = ok && (is_finite(t) || !is_finite(value));
     return t;
   } else if constexpr (std::is_floating_point_v<S>) {
-    bool const fits =
-        is_finite(value) && value >= -2147483648.0 && value < 2147483648.0 && value == static_cast<S>(static_cast<std::int64_t>(value));
+    bool const fits = is_finite(value) && value >= -2147483648.0 && value < 2147483648.0 &&
+                      value == static_cast<S>(static_cast<std::int64_t>(value));
     ok = ok && fits;
     return fits ? static_cast<T>(value) : T{};
   } else {
@@ -180,12 +192,14 @@ template <class T, class S> T npy_convert(S value, bool& ok) noexcept {
   }
 }
 
-/// Reads header.elements of type S in the order of the file, in which `before` come first.
-template <class T, class S> void npy_read_elements(std::filesystem::path const& path, std::istream& file, npy_header const& header, T* to,
-                                                     index_t before = 0) {
+/// Reads header.elements of type S in file order; `before` elements precede them in the file.
+template <class T, class S>
+void npy_read_elements(std::filesystem::path const& path, std::istream& file, npy_header const& header, T* to,
+                       index_t before = 0) {
   auto const elements = static_cast<std::size_t>(header.elements);
   auto const get = [&](void* into, std::size_t bytes) {
-    if (!file.read(static_cast<char*>(into), static_cast<std::streamsize>(bytes))) npy_fail(path, "cannot be read to its end");
+    if (!file.read(static_cast<char*>(into), static_cast<std::streamsize>(bytes)))
+      npy_fail(path, "cannot be read to its end");
   };
   if constexpr (std::is_same_v<T, S>) {
     if (elements > 0) get(to, elements * sizeof(T));
@@ -198,15 +212,18 @@ template <class T, class S> void npy_read_elements(std::filesystem::path const& 
         bool ok = true;
         to[first + i] = npy_convert<T>(part[i], ok);
         if (!ok)
-          npy_fail(path, "value " + npy_index(header, before + static_cast<index_t>(first + i)) + " is " +
-                             (std::is_integral_v<S> ? std::to_string(part[i]) : number_text(static_cast<double>(part[i]))) + ", expected " +
-                             (std::is_floating_point_v<T> ? "a number that fits into float32" : "a whole number that fits into int32"));
+          npy_fail(path,
+                   "value " + npy_index(header, before + static_cast<index_t>(first + i)) + " is " +
+                       (std::is_integral_v<S> ? std::to_string(part[i]) : number_text(static_cast<double>(part[i]))) +
+                       ", expected " +
+                       (std::is_floating_point_v<T> ? "a number that fits into float32"
+                                                    : "a whole number that fits into int32"));
       }
     }
   }
 }
 
-/// f(std::type_identity<S>{}) for the type S of the elements in the file.
+/// Calls f(std::type_identity<S>{}) with the type S of the elements in the file.
 template <class F> void npy_with_stored_type(npy_header const& header, F const& f) {
   auto const kind = header.dtype.substr(1);
   if (kind == "f4") f(std::type_identity<float>{});
@@ -248,9 +265,10 @@ template <class T> constexpr char const* npy_dtype() {
 
 }  // namespace detail
 
-/// Reads and checks the header; the file is then known to be long enough for its data.
+/// Reads and checks the header, including that the file is long enough for its data.
 ///
-/// @throws io_error: missing, not an npy file, malformed, a dtype that cannot be read, truncated (bytes expected and found).
+/// @throws io_error when the file is missing, not an npy file, malformed, of an unsupported dtype, or truncated (with
+///         bytes expected and found).
 inline npy_header read_npy_header(std::filesystem::path const& path) {
   detail::require_file(path);
   std::error_code code;
@@ -260,15 +278,18 @@ inline npy_header read_npy_header(std::filesystem::path const& path) {
 
   unsigned char start[12] = {};
   file.read(reinterpret_cast<char*>(start), sizeof start);
-  if (file.gcount() < 10 || std::memcmp(start, "\x93NUMPY", 6) != 0) detail::npy_fail(path, "is not an npy file: it does not begin with \\x93NUMPY");
+  if (file.gcount() < 10 || std::memcmp(start, "\x93NUMPY", 6) != 0)
+    detail::npy_fail(path, "is not an npy file: it does not begin with \\x93NUMPY");
   int const major = start[6], minor = start[7];
   if (major < 1 || major > 3)
-    detail::npy_fail(path, "has npy version " + std::to_string(major) + '.' + std::to_string(minor) + ", expected 1.0, 2.0 or 3.0");
+    detail::npy_fail(
+        path, "has npy version " + std::to_string(major) + '.' + std::to_string(minor) + ", expected 1.0, 2.0 or 3.0");
   index_t const prefix = major == 1 ? 10 : 12;
   index_t length = start[8] + 256 * start[9];
   if (major > 1) length += (index_t{start[10]} << 16) + (index_t{start[11]} << 24);
   if (prefix + length > file_bytes)
-    detail::npy_fail(path, "truncated: the header needs " + std::to_string(prefix + length) + " bytes, the file has " + std::to_string(file_bytes));
+    detail::npy_fail(path, "truncated: the header needs " + std::to_string(prefix + length) + " bytes, the file has " +
+                               std::to_string(file_bytes));
 
   std::string text(static_cast<std::size_t>(length), ' ');
   file.clear();
@@ -279,7 +300,8 @@ inline npy_header read_npy_header(std::filesystem::path const& path) {
   header.offset = prefix + length;
   header.element_bytes = detail::npy_element_bytes(header.dtype);
   if (header.element_bytes == 0)
-    detail::npy_fail(path, "has dtype " + detail::npy_excerpt(header.dtype) + ", expected little-endian f4, f8, i2, i4, i8, u1, u2 or u4");
+    detail::npy_fail(path, "has dtype " + detail::npy_excerpt(header.dtype) +
+                               ", expected little-endian f4, f8, i2, i4, i8, u1, u2 or u4");
 
   bool too_large = false;
   for (auto const n : header.shape) {
@@ -295,10 +317,12 @@ inline npy_header read_npy_header(std::filesystem::path const& path) {
   return header;
 }
 
-/// Reads an array as T (float or int32) from f4, f8, i2, i4, i8, u1, u2, u4 or bool, in C or Fortran order; the result is in C order.
+/// Reads an array as T (float or int32) from f4, f8, i2, i4, i8, u1, u2, u4 or bool, in C or Fortran order; the result
+/// is in C order.
 ///
-/// Real numbers are rounded to float; for int32 every value must be a whole number that fits. Bytes behind the data are ignored.
-/// @throws io_error, one line: the file, what is wrong, what was expected.
+/// Floating-point numbers are rounded to float; for int32 every value must be an integer that fits. Bytes after the
+/// data are ignored.
+/// @throws io_error of one line: the file, the problem, the expected value.
 template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, std::int32_t>);
   auto const header = read_npy_header(path);
@@ -307,33 +331,40 @@ template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
   npy_array<T> array{header.shape, {}};
   try {
     array.data.resize(static_cast<std::size_t>(header.elements));
-    detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { detail::npy_read_elements<T, S>(path, file, header, array.data.data()); });
+    detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) {
+      detail::npy_read_elements<T, S>(path, file, header, array.data.data());
+    });
     if (header.fortran_order && header.shape.size() > 1) array.data = detail::npy_c_order(array.data, array.shape);
   } catch (std::bad_alloc const&) {
-    throw allocation_error(path.string() + ": out of memory for " + detail::shape_text(header.shape) + " elements", source_location::current());
+    throw allocation_error(path.string() + ": out of memory for " + detail::shape_text(header.shape) + " elements",
+                           source_location::current());
   }
   return array;
 }
 
 namespace detail {
 
-/// Reads [first, first + shape[0]) of axis 0, of which a block of that shape must be there.
+/// Reads [first, first + shape[0]) of axis 0; the caller has checked that the file has a block of that shape.
 template <class T, std::size_t Rank>
-void npy_read_block(std::filesystem::path const& path, npy_header header, index_t first, std::array<index_t, Rank> const& shape, std::span<T> to) {
+void npy_read_block(std::filesystem::path const& path, npy_header header, index_t first,
+                    std::array<index_t, Rank> const& shape, std::span<T> to) {
   if (header.fortran_order && Rank > 1) npy_fail(path, "is in Fortran order, expected C order to read it in place");
   std::ifstream file(path, std::ios::binary);
   header.elements = static_cast<index_t>(to.size());
   index_t const before = shape[0] > 0 ? first * (header.elements / shape[0]) : 0;
   file.seekg(header.offset + before * header.element_bytes);
-  npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { npy_read_elements<T, S>(path, file, header, to.data(), before); });
+  npy_with_stored_type(
+      header, [&]<class S>(std::type_identity<S>) { npy_read_elements<T, S>(path, file, header, to.data(), before); });
 }
 
 }  // namespace detail
 
-/// Reads [first, first + to.extent(0)) of axis 0 into memory that is there, e.g. the views of a large sinogram part by part. Conversions as above.
+/// Reads [first, first + to.extent(0)) of axis 0 into existing memory, e.g. a large sinogram in blocks of views.
+/// Conversions as above.
 ///
-/// @param to  float or int32, without gaps; what it holds is lost also when this throws.
-/// @throws shape_error when there are gaps; io_error, also for a file in Fortran order, whose blocks lie scattered.
+/// @param to  float or int32, without gaps; its contents are overwritten even when this throws.
+/// @throws shape_error when there are gaps; io_error, also for a file in Fortran order, whose blocks are not
+///         contiguous.
 template <class T, int Rank> void read_npy(std::filesystem::path const& path, index_t first, view<T, Rank> const& to) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, std::int32_t>);
   auto const elements = to_span(to);
@@ -341,12 +372,13 @@ template <class T, int Rank> void read_npy(std::filesystem::path const& path, in
   auto wanted = header.shape;
   if (!wanted.empty()) wanted[0] = to.extent(0);
   auto const shape = to.extents();
-  if (!std::equal(shape.begin(), shape.end(), wanted.begin(), wanted.end()) || first < 0 || first > header.shape[0] - shape[0])
-    detail::npy_fail(path, "has shape " + detail::shape_text(header.shape) + ", which has no block of shape " + detail::shape_text(shape) + " at " +
-                               std::to_string(first));
+  if (!std::equal(shape.begin(), shape.end(), wanted.begin(), wanted.end()) || first < 0 ||
+      first > header.shape[0] - shape[0])
+    detail::npy_fail(path, "has shape " + detail::shape_text(header.shape) + ", which has no block of shape " +
+                               detail::shape_text(shape) + " at " + std::to_string(first));
   detail::npy_read_block(path, header, first, shape, elements);
 }
-/// The whole array, whose shape must be that of the view.
+/// Reads the whole array, whose shape must equal that of the view.
 template <class T, int Rank> void read_npy(std::filesystem::path const& path, view<T, Rank> const& to) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, std::int32_t>);
   auto const shape = to.extents();
@@ -358,22 +390,25 @@ template <class T, int Rank> void read_npy(std::filesystem::path const& path, vi
 
 namespace detail {
 
-/// Says that element k is not finite.
-[[noreturn]] inline void npy_fail_finite(npy_array<float> const& array, std::size_t k, std::filesystem::path const& path) {
+/// Throws an error that element k is not finite.
+[[noreturn]] inline void npy_fail_finite(npy_array<float> const& array, std::size_t k,
+                                         std::filesystem::path const& path) {
   npy_header where;
   where.shape = array.shape;
-  npy_fail(path, "value " + npy_index(where, static_cast<index_t>(k)) + " is " + number_text(array.data[k]) + ", expected finite numbers");
+  npy_fail(path, "value " + npy_index(where, static_cast<index_t>(k)) + " is " + number_text(array.data[k]) +
+                     ", expected finite numbers");
 }
 
 }  // namespace detail
 
-/// @throws io_error naming the file and the first element that is infinite or not a number.
+/// Checks that all elements are finite. @throws io_error naming the file and the first element that is infinite or NaN.
 inline void require_finite(npy_array<float> const& array, std::filesystem::path const& path) {
   for (std::size_t k = 0; k < array.data.size(); ++k)
     if (!detail::is_finite(array.data[k])) detail::npy_fail_finite(array, k, path);
 }
 
-/// Writes a C-order array (float, double, int32, uint8), version 1.0. The file appears under its name when it is complete, or not at all.
+/// Writes a C-order array (float, double, int32, uint8), version 1.0. The file appears under its name only when it is
+/// complete.
 /// @throws io_error when it cannot be written.
 template <class T> void write_npy(std::filesystem::path const& path, T const* data, std::vector<index_t> const& shape) {
   std::size_t elements = 1;
@@ -385,10 +420,12 @@ template <class T> void write_npy(std::filesystem::path const& path, T const* da
     elements *= static_cast<std::size_t>(n);
   }
   if (shape.size() > 1) sizes.pop_back();  // (3,) but (3, 4)
-  std::string header = std::string("{'descr': '") + detail::npy_dtype<T>() + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
-  header.append(63 - (10 + header.size()) % 64, ' ');  // the data begin at a multiple of 64 bytes, as numpy has it
+  std::string header =
+      std::string("{'descr': '") + detail::npy_dtype<T>() + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
+  header.append(63 - (10 + header.size()) % 64, ' ');  // the data start at a multiple of 64 bytes, as in NumPy
   header += '\n';
-  char const start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+  char const start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size() & 255),
+                          static_cast<char>(header.size() >> 8)};
 
   output_file file(path);
   file.write(start, sizeof start);
@@ -396,6 +433,8 @@ template <class T> void write_npy(std::filesystem::path const& path, T const* da
   file.write(data, elements * sizeof(T));
   file.commit();
 }
-template <class T> void write_npy(std::filesystem::path const& path, npy_array<T> const& array) { write_npy(path, array.data.data(), array.shape); }
+template <class T> void write_npy(std::filesystem::path const& path, npy_array<T> const& array) {
+  write_npy(path, array.data.data(), array.shape);
+}
 
 }  // namespace mbirk

@@ -1,4 +1,4 @@
-// A file that appears under its name only when it is complete. C++ standard library only.
+// Output file that appears under its name only when it is complete. C++ standard library only.
 #pragma once
 
 #include <cerrno>
@@ -17,15 +17,17 @@
 namespace mbirk {
 namespace detail {
 
-/// Opens a new file in the folder of `path`, under a name of its own, which `name` is set to. Null when that fails; errno says why.
-/// The name has a fixed prefix, because that of the file plus a suffix could exceed what the file system allows.
-/// @param mode  of fopen, with "x": never through somebody's link.
+/// Opens a new file in the folder of `path`, under a unique name that is stored in `name`. Null on failure, with the
+/// reason in errno. The name has a fixed prefix, because the name of the file plus a suffix could exceed the limit of
+/// the file system.
+/// @param mode  mode for fopen, including "x", so that existing links are never followed.
 inline std::FILE* open_temporary(std::filesystem::path const& path, char const* mode, std::filesystem::path& name) {
   std::random_device random;
   std::FILE* file = nullptr;
   for (int attempt = 0; !file && attempt < 8; ++attempt) {
     char text[64];
-    std::snprintf(text, sizeof text, ".mbirk-%08x%08x.tmp", static_cast<unsigned>(random()), static_cast<unsigned>(random()));
+    std::snprintf(text, sizeof text, ".mbirk-%08x%08x.tmp", static_cast<unsigned>(random()),
+                  static_cast<unsigned>(random()));
     name = path.parent_path() / text;
     errno = 0;
     file = std::fopen(name.string().c_str(), mode);
@@ -36,12 +38,14 @@ inline std::FILE* open_temporary(std::filesystem::path const& path, char const* 
 
 }  // namespace detail
 
-/// Writes under a temporary name in the folder of `path`; commit() gives the file its name. Destroyed without commit, it leaves nothing.
+/// Writes under a temporary name in the folder of `path`; commit() gives the file its final name. Destroyed without
+/// commit, it leaves no file.
 ///
-/// @throws io_error from every member, naming the file and what the system said.
+/// @throws io_error from every member, with the file and the system's message.
 class output_file {
  public:
-  explicit output_file(std::filesystem::path path) : path_(std::move(path)), file_(detail::open_temporary(path_, "wbx", temporary_)) {
+  explicit output_file(std::filesystem::path path)
+      : path_(std::move(path)), file_(detail::open_temporary(path_, "wbx", temporary_)) {
     if (!file_) fail();
   }
   ~output_file() { discard(); }

@@ -1,9 +1,10 @@
-// The parameters of a model as JSON, and back without loss. Needs nlohmann-json; no other header includes this one.
+// Lossless conversion of model parameters to and from JSON. Requires nlohmann-json; no other header includes this one.
 //
-//   {"format": "mbirk parameters", "version": 1, "geometry": "cone", "parameters": {"sinogram_shape": [180, 64, 96], "sharpness": 1.0, ...}}
+//   {"format": "mbirk parameters", "version": 1, "geometry": "cone", "parameters": {"sinogram_shape": [180, 64, 96],
+//   "sharpness": 1.0, ...}}
 //
-// Names are those of list_parameters. Numbers, true and false, text and lists are what they are in JSON; infinity is "inf"; a mask is
-// {"shape": [2, 3], "rows": ["010", "111"]}. What is left out has its default, or is sized automatically.
+// Names are those of list_parameters. Numbers, booleans, text and lists are represented directly; infinity is "inf"; a
+// mask is {"shape": [2, 3], "rows": ["010", "111"]}. Omitted parameters have their default or are sized automatically.
 #pragma once
 
 #include <cmath>
@@ -53,13 +54,13 @@ inline nlohmann::json parameter_json(parameter_value const& value) {
   }, value.value());
 }
 
-/// Reads one document; complaints begin with its name.
+/// Reads one document; error messages begin with its name.
 class parameters_reader {
  public:
   using json = nlohmann::json;
 
   parameters_reader(std::string_view text, std::string name) : name_(std::move(name)) {
-    std::vector<std::set<std::string>> open;  // keys of the objects around
+    std::vector<std::set<std::string>> open;  // keys of the enclosing objects
     auto const note_key = [&](int, json::parse_event_t event, json& parsed) {
       if (event == json::parse_event_t::object_start) open.emplace_back();
       if (event == json::parse_event_t::object_end) open.pop_back();
@@ -78,31 +79,38 @@ class parameters_reader {
     for (auto const& [key, value] : document_.items())
       if (key != "format" && key != "version" && key != "geometry" && key != "parameters")
         fail("'" + key + "' is not known, expected format, version, geometry and parameters");
-    if (member("format") != parameters_format) fail("format is " + brief(member("format")) + ", expected \"mbirk parameters\"");
+    if (member("format") != parameters_format)
+      fail("format is " + brief(member("format")) + ", expected \"mbirk parameters\"");
     if (member("version") != 1) fail("version is " + brief(member("version")) + ", expected 1");
-    if (!member("parameters").is_object()) fail("parameters is " + brief(member("parameters")) + ", expected an object");
+    if (!member("parameters").is_object())
+      fail("parameters is " + brief(member("parameters")) + ", expected an object");
   }
 
   template <class Geometry> bool is() const { return member("geometry") == Geometry::name; }
-  [[noreturn]] void wrong_geometry(std::string const& expected) const { fail("geometry is " + brief(member("geometry")) + ", expected " + expected); }
+  [[noreturn]] void wrong_geometry(std::string const& expected) const {
+    fail("geometry is " + brief(member("geometry")) + ", expected " + expected);
+  }
 
   template <class Geometry> parameter_set<Geometry> read() const {
     auto const& given = member("parameters");
     parameter_values<Geometry> values;
-    each_parameter(std::type_identity<Geometry>{}, values, [&](parameter_info const& info, auto const& rule, auto& member) {
-      auto const it = given.find(info.name);
-      if (it == given.end()) {
-        if (info.required) fail("parameters." + std::string(info.name) + " is missing, expected " + info.expected);
-        return;
-      }
-      using plain = typename plain_type<std::decay_t<decltype(member)>>::type;
-      auto const value = value_of(*it, info.name);
-      auto const converted = value ? value->template as<plain>() : std::nullopt;
-      if (!converted || !rule.test(*converted)) fail("parameters." + std::string(info.name) + " is " + brief(*it) + ", expected " + info.expected);
-      member = *converted;
-    });
-    // A sigma without the flag is one that was set by hand.
-    if (!given.contains("auto_regularize_flag") && (given.contains("sigma_y") || given.contains("sigma_x") || given.contains("sigma_prox")))
+    each_parameter(
+        std::type_identity<Geometry>{}, values, [&](parameter_info const& info, auto const& rule, auto& member) {
+          auto const it = given.find(info.name);
+          if (it == given.end()) {
+            if (info.required) fail("parameters." + std::string(info.name) + " is missing, expected " + info.expected);
+            return;
+          }
+          using plain = typename plain_type<std::decay_t<decltype(member)>>::type;
+          auto const value = value_of(*it, info.name);
+          auto const converted = value ? value->template as<plain>() : std::nullopt;
+          if (!converted || !rule.test(*converted))
+            fail("parameters." + std::string(info.name) + " is " + brief(*it) + ", expected " + info.expected);
+          member = *converted;
+        });
+    // A sigma without the flag was set by hand.
+    if (!given.contains("auto_regularize_flag") &&
+        (given.contains("sigma_y") || given.contains("sigma_x") || given.contains("sigma_prox")))
       values.auto_regularize_flag = false;
     parameter_set<Geometry> set(std::move(values));
     for (auto const& [key, value] : given.items()) {
@@ -116,23 +124,29 @@ class parameters_reader {
   }
 
  private:
-  [[noreturn]] void fail(std::string const& what, source_location w = source_location::current()) const { throw io_error(name_ + ": " + what, w); }
+  [[noreturn]] void fail(std::string const& what, source_location w = source_location::current()) const {
+    throw io_error(name_ + ": " + what, w);
+  }
   json const& member(char const* key) const {
     auto const it = document_.find(key);
-    if (it == document_.end()) fail(std::string(key) + " is missing, expected format, version, geometry and parameters");
+    if (it == document_.end())
+      fail(std::string(key) + " is missing, expected format, version, geometry and parameters");
     return *it;
   }
   static std::string brief(json const& value) {
     auto const s = value.dump(-1, ' ', true, json::error_handler_t::replace);
     return s.size() > 60 ? s.substr(0, 57) + "..." : s;
   }
-  /// Nothing for what no parameter can be.
+  /// Converts a JSON value; empty for values that no parameter can have.
   static std::optional<parameter_value> value_of(json const& v, std::string_view name) {
-    auto const fits = [](json const& x) { return !x.is_number_unsigned() || x.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX); };
+    auto const fits = [](json const& x) {
+      return !x.is_number_unsigned() || x.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);
+    };
     if (v.is_boolean()) return parameter_value(v.get<bool>());
     if (v.is_number_integer() && fits(v)) return parameter_value(v.get<index_t>());
     if (v.is_number_float()) return parameter_value(v.get<double>());
-    if (v.is_string() && v == "inf" && name == "source_detector_dist") return parameter_value(std::numeric_limits<double>::infinity());
+    if (v.is_string() && v == "inf" && name == "source_detector_dist")
+      return parameter_value(std::numeric_limits<double>::infinity());
     if (v.is_string()) return parameter_value(v.get<std::string>());
     if (v.is_array()) {
       bool whole = true;
@@ -167,32 +181,35 @@ class parameters_reader {
 
 }  // namespace detail
 
-/// All parameters, a line each, in the order of the table. Warnings are not among them.
-/// @throws io_error when a text is not UTF-8, which JSON cannot hold.
+/// All parameters, one per line, in the order of the table. Warnings are not included.
+/// @throws io_error when a text is not UTF-8, which JSON requires.
 template <class Geometry> std::string parameters_to_json(parameter_set<Geometry> const& set) {
   std::string lines;
   for (auto const& info : list_parameters<Geometry>()) {
     try {
-      lines += (lines.empty() ? "" : ",\n") + std::string("    \"") + info.name + "\": " + detail::parameter_json(set.get(info.name)).dump();
+      lines += (lines.empty() ? "" : ",\n") + std::string("    \"") + info.name +
+               "\": " + detail::parameter_json(set.get(info.name)).dump();
     } catch (nlohmann::json::exception const&) {
-      throw io_error(std::string(info.name) + " is " + set.get(info.name).text() + ", expected UTF-8", source_location::current());
+      throw io_error(std::string(info.name) + " is " + set.get(info.name).text() + ", expected UTF-8",
+                     source_location::current());
     }
   }
-  return "{\n  \"format\": \"" + std::string(detail::parameters_format) + "\",\n  \"version\": 1,\n  \"geometry\": \"" + Geometry::name +
-         "\",\n  \"parameters\": {\n" + lines + "\n  }\n}\n";
+  return "{\n  \"format\": \"" + std::string(detail::parameters_format) + "\",\n  \"version\": 1,\n  \"geometry\": \"" +
+         Geometry::name + "\",\n  \"parameters\": {\n" + lines + "\n  }\n}\n";
 }
 
-/// Strict: every name must be a parameter, given once, with a value of its kind. Parameters are checked one by one; together, when a scan is made of
-/// them.
+/// Parses parameters strictly: every name must be a parameter, given once, with a value of its kind. Parameters are
+/// checked individually; their combination is checked when a scan is constructed from them.
 ///
-/// @param name  what messages call the text.
-/// @throws io_error of one line: where, what was expected, what was found.
-template <class Geometry> parameter_set<Geometry> parameters_from_json(std::string_view text, std::string const& name = "parameters") {
+/// @param name  name of the text in error messages.
+/// @throws io_error with one line: location, expected value, actual value.
+template <class Geometry>
+parameter_set<Geometry> parameters_from_json(std::string_view text, std::string const& name = "parameters") {
   detail::parameters_reader const reader(text, name);
   if (!reader.is<Geometry>()) reader.wrong_geometry('"' + std::string(Geometry::name) + '"');
   return reader.read<Geometry>();
 }
-/// The same when the geometry is not known beforehand.
+/// Parses parameters of a geometry that is not known beforehand.
 inline any_parameter_set any_parameters_from_json(std::string_view text, std::string const& name = "parameters") {
   detail::parameters_reader const reader(text, name);
   if (reader.is<parallel_geometry>()) return reader.read<parallel_geometry>();
@@ -201,7 +218,8 @@ inline any_parameter_set any_parameters_from_json(std::string_view text, std::st
   return reader.read<image_geometry>();
 }
 
-/// A model's parameters as a file; `model(load_parameters<cone_geometry>(path))` makes the model again. @throws io_error
+/// Saves a model's parameters to a file; `model(load_parameters<cone_geometry>(path))` restores the model. @throws
+/// io_error
 template <class Geometry> void save_parameters(std::filesystem::path const& path, parameter_set<Geometry> const& set) {
   auto const text = parameters_to_json(set);
   output_file file(path);

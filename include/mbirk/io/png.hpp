@@ -1,4 +1,4 @@
-// 8-bit grey images, PNG files, and a quick look at a volume. Needs libpng.
+// 8-bit grey images, PNG files, and a preview of a volume. Requires libpng.
 #pragma once
 
 #include <png.h>
@@ -18,20 +18,22 @@
 
 namespace mbirk {
 
-/// Row after row from the top, 0 black to 255 white.
+/// Image stored row by row from the top, 0 black to 255 white.
 struct grey_image {
   index_t width = 0, height = 0;
   std::vector<std::uint8_t> pixels;
 };
 
-/// The file appears under its name when it is complete, or not at all.
-/// @throws io_error when it cannot be written, or when a PNG cannot hold it: sides of 1 to 2^20 pixels.
+/// Writes a PNG file. The file appears under its name only when it is complete.
+/// @throws io_error when it cannot be written, or when the sides are not 1 to 2^20 pixels long.
 inline void write_png(std::filesystem::path const& path, grey_image const& picture) {
   index_t constexpr limit = index_t{1} << 20;
-  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": cannot be written: " + what, source_location::current()); };
+  auto const fail = [&](std::string const& what) {
+    throw io_error(path.string() + ": cannot be written: " + what, source_location::current());
+  };
   if (picture.width < 1 || picture.height < 1 || picture.width > limit || picture.height > limit)
-    fail("the image has " + std::to_string(picture.width) + " x " + std::to_string(picture.height) + " pixels, expected 1 to " +
-         std::to_string(limit) + " each way");
+    fail("the image has " + std::to_string(picture.width) + " x " + std::to_string(picture.height) +
+         " pixels, expected 1 to " + std::to_string(limit) + " each way");
   if (static_cast<index_t>(picture.pixels.size()) != picture.width * picture.height)
     fail("the image has " + std::to_string(picture.pixels.size()) + " values, expected width x height");
 
@@ -40,9 +42,10 @@ inline void write_png(std::filesystem::path const& path, grey_image const& pictu
   image.width = static_cast<png_uint_32>(picture.width);
   image.height = static_cast<png_uint_32>(picture.height);
   image.format = PNG_FORMAT_GRAY;
-  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);  // of a file that is not compressed at all
+  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);  // size of an uncompressed file
   std::vector<unsigned char> encoded(bytes);
-  if (!png_image_write_to_memory(&image, encoded.data(), &bytes, 0, picture.pixels.data(), 0, nullptr)) fail(image.message);
+  if (!png_image_write_to_memory(&image, encoded.data(), &bytes, 0, picture.pixels.data(), 0, nullptr))
+    fail(image.message);
   output_file file(path);
   file.write(encoded.data(), bytes);
   file.commit();
@@ -50,11 +53,11 @@ inline void write_png(std::filesystem::path const& path, grey_image const& pictu
 
 namespace detail {
 
-/// Grey levels over a window; values that are not finite are black.
+/// Maps a window of values to grey levels; non-finite values are black.
 class grey_window {
  public:
   grey_window(double low, double high) noexcept : low_(low), high_(high) {}
-  /// From the 1st to the 99th percentile of the finite values.
+  /// Window from the 1st to the 99th percentile of the finite values.
   explicit grey_window(std::vector<float> values) {
     std::erase_if(values, [](float x) { return !is_finite(x); });
     if (values.empty()) return;
@@ -69,7 +72,8 @@ class grey_window {
   std::uint8_t operator()(float x) const noexcept {
     if (!is_finite(x)) return 0;
     if (high_ <= low_) return x > low_ ? 255 : 0;
-    return static_cast<std::uint8_t>(255 * std::clamp((static_cast<double>(x) - low_) / (high_ - low_), 0.0, 1.0) + 0.5);
+    return static_cast<std::uint8_t>(255 * std::clamp((static_cast<double>(x) - low_) / (high_ - low_), 0.0, 1.0) +
+                                     0.5);
   }
 
  private:
@@ -78,9 +82,9 @@ class grey_window {
 
 }  // namespace detail
 
-/// The three middle slices of a volume (rows, cols, slices), side by side with a gap of 4 black pixels, tops aligned:
-/// rows x cols, slices x cols, slices x rows (axes down x across). Their values share one window, {black, white}, which is the 1st and the
-/// 99th percentile unless it is given.
+/// The three middle slices of a volume (rows, cols, slices), side by side with a gap of 4 black pixels, aligned at the
+/// top: rows x cols, slices x cols, slices x rows (down x across). They share one window, {black, white}, by default
+/// the 1st and the 99th percentile of their values.
 ///
 /// An empty volume gives an image without pixels.
 inline grey_image three_slices(view<float const, 3> volume, std::optional<std::array<double, 2>> levels = {}) {
@@ -105,7 +109,8 @@ inline grey_image three_slices(view<float const, 3> volume, std::optional<std::a
   picture.pixels.resize(static_cast<std::size_t>(picture.width * picture.height));
   each([&](auto const& value, index_t height, index_t width, index_t left) {
     for (index_t i = 0; i < height; ++i)
-      for (index_t j = 0; j < width; ++j) picture.pixels[static_cast<std::size_t>(i * picture.width + left + j)] = window(value(i, j));
+      for (index_t j = 0; j < width; ++j)
+        picture.pixels[static_cast<std::size_t>(i * picture.width + left + j)] = window(value(i, j));
   });
   return picture;
 }

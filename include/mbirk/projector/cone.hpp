@@ -1,4 +1,4 @@
-// The projector operations in cone beam: which kernels run, on which layout.
+// Cone-beam projection: selects the kernels of the projector operations and the layouts of their arrays.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace mbirk::detail {
 
-/// What depends on the scan only, made once for many projections.
+/// Host tables that depend only on the scan, computed once for many projections.
 struct cone_host_tables {
   index_t padded_slices = 0, views_per_task = 0;
   bool mirrored = false;
@@ -34,112 +34,148 @@ template <class Context> struct cone_tables : cone_host_tables {
       : cone_host_tables(s, Context::backend::lanes, views_of_forward_task),
         device_elevations(ctx, elevations.t, "elevations"),
         device_positions(ctx, positions, "view positions") {}
-  cone_tables(Context const& ctx, cone_scan const& s) : cone_tables(ctx, s, fitting_views(ctx, s.geometry().views, 1)) {}
-  /// For an iterative reconstruction.
-  cone_tables(Context const& ctx, cone_scan const& s, kernel::chunked_shape const&) : cone_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {}
+  cone_tables(Context const& ctx, cone_scan const& s)
+      : cone_tables(ctx, s, fitting_views(ctx, s.geometry().views, 1)) {}
+  /// Tables for an iterative reconstruction.
+  cone_tables(Context const& ctx, cone_scan const& s, kernel::chunked_shape const&)
+      : cone_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {}
   cone_tables(cone_tables const&) = delete;
   cone_tables& operator=(cone_tables const&) = delete;
 };
 
-/// The part that the cone kernels of tasks share. may_mirror: the kernel knows of mirrored views.
+/// Part shared by the cone-beam task kernels. may_mirror: whether the kernel supports mirrored views.
 template <class Context>
-kernel::cone_view<typename Context::backend> make_cone_view(Context const& ctx, cone_scan const& s, cone_tables<Context> const& t,
+kernel::cone_view<typename Context::backend> make_cone_view(Context const& ctx, cone_scan const& s,
+                                                            cone_tables<Context> const& t,
                                                             device_plan<Context> const& plan, bool may_mirror = true) {
-  return {s.geometry(), observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.device_positions), observe(ctx, t.device_elevations),
-          t.elevations.largest.data(), t.elevations.stride, t.padded_slices, may_mirror && t.mirrored};
+  return {s.geometry(), observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.device_positions),
+          observe(ctx, t.device_elevations), t.elevations.largest.data(), t.elevations.stride, t.padded_slices,
+          may_mirror && t.mirrored};
 }
 
 template <> struct projector<cone_geometry> {
   static constexpr char const *forward_name = "cone_forward_project", *back_name = "cone_back_project",
-                              *sparse_forward_name = "cone_sparse_forward_project", *sparse_back_name = "cone_sparse_back_project",
-                              *hessian_name = "cone_hessian_diagonal";
+                              *sparse_forward_name = "cone_sparse_forward_project",
+                              *sparse_back_name = "cone_sparse_back_project", *hessian_name = "cone_hessian_diagonal";
   template <class Context> using tables = cone_tables<Context>;
-  /// In an iterative reconstruction the projection of a subset is kept for the update: a second one would cost more than an array.
+  /// An iterative reconstruction keeps the projection of a subset for the update, because a second projection would
+  /// cost more than an array.
   template <class Context> static constexpr bool always_keeps_projection = true;
 
-  /// And the back projection of a small subset goes by views, and takes the update of the error along.
+  /// Small subsets back-project view by view and fuse the pending error update into the same pass.
   template <class Context> static constexpr bool can_fuse_update = !on_device<Context>;
 
-  /// One chunk of all rows: resampling needs a whole column.
+  /// One chunk with all rows, because resampling needs a whole detector column.
   template <class Context> static kernel::chunked_shape channel_major_shape(cone_geometry const& g) {
     return kernel::make_chunks(g.views, g.channels, g.rows, Context::backend::lanes, std::max<index_t>(1, g.rows));
   }
-  template <class Context> static index_t forward_tasks(cone_host_tables const& t, kernel::chunked_shape const& shape) { return ceil_div(shape.views, t.views_per_task); }
+  template <class Context> static index_t forward_tasks(cone_host_tables const& t, kernel::chunked_shape const& shape) {
+    return ceil_div(shape.views, t.views_per_task);
+  }
 
-  /// y = A x over planned pixels into a channel-major sinogram; the epilogue gets the views.
+  /// y = A x over planned pixels into a channel-major sinogram; the views are passed to the epilogue.
   template <class Context, class VoxelColumns, class Epilogue>
-  static void project_channel_major(Context const& ctx, cone_scan const& s, tables<Context> const& t, VoxelColumns voxel_columns, device_plan<Context> const& plan,
-                             typename Context::backend::template cursor<float> channel_major, kernel::chunked_shape const& shape, Epilogue const& epilogue) {
+  static void project_channel_major(Context const& ctx, cone_scan const& s, tables<Context> const& t,
+                                    VoxelColumns voxel_columns, device_plan<Context> const& plan,
+                                    typename Context::backend::template cursor<float> channel_major,
+                                    kernel::chunked_shape const& shape, Epilogue const& epilogue) {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
       auto const& bounds = plan.bounds;
-      kernel::cone_gather<B> const kernel{s.geometry(), voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols),
-                                          observe(ctx, plan.offsets), observe(ctx, bounds.doubled_row_center), observe(ctx, bounds.row_extent),
-                                          observe(ctx, bounds.doubled_col_center), observe(ctx, bounds.col_extent), observe(ctx, t.device_positions),
-                                          observe(ctx, t.device_elevations), t.elevations.stride, shape,
-                                          {shape.packs, kernel::cone_gather<B>::most_packs}, plan.groups.all()};
+      kernel::cone_gather<B> const kernel{s.geometry(), voxel_columns, channel_major, observe(ctx, plan.rows),
+                                          observe(ctx, plan.cols), observe(ctx, plan.offsets),
+                                          observe(ctx, bounds.doubled_row_center), observe(ctx, bounds.row_extent),
+                                          observe(ctx, bounds.doubled_col_center), observe(ctx, bounds.col_extent),
+                                          observe(ctx, t.device_positions), observe(ctx, t.device_elevations),
+                                          t.elevations.stride, shape, {shape.packs, kernel::cone_gather<B>::most_packs},
+                                          plan.groups.all()};
       launch(ctx, kernel.tasks(), kernel);
       run_epilogue(ctx, channel_major, shape, epilogue);
     } else {
       kernel::cone_forward<B, Epilogue> kernel{
-          {make_cone_view(ctx, s, t, plan), voxel_columns, channel_major, observe(ctx, plan.offsets), shape, plan.groups.all(),
-           kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, 1), t.views_per_task}, epilogue};
+          {make_cone_view(ctx, s, t, plan), voxel_columns, channel_major, observe(ctx, plan.offsets), shape,
+           plan.groups.all(), kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, 1),
+           t.views_per_task},
+          epilogue};
       kernel.plan_scratch();
       launch(ctx, forward_tasks<Context>(t, shape), kernel);
     }
   }
 
   template <int Power, bool Unit, class Context, class Sinogram, class VoxelColumns>
-  static void launch_back(Context const& ctx, cone_scan const& s, tables<Context> const& t, Sinogram channel_major, kernel::chunked_shape const& shape,
-                          device_plan<Context> const& plan, VoxelColumns voxel_columns) {
+  static void launch_back(Context const& ctx, cone_scan const& s, tables<Context> const& t, Sinogram channel_major,
+                          kernel::chunked_shape const& shape, device_plan<Context> const& plan,
+                          VoxelColumns voxel_columns) {
     using B = typename Context::backend;
     if constexpr (on_device<Context>) {
       using block_back = kernel::cone_block_back<B, Power, Unit>;
-      launch_blocks(ctx, block_back{s.geometry(), channel_major, voxel_columns, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
-                                    observe(ctx, t.device_positions), observe(ctx, t.device_elevations), t.elevations.stride, shape,
-                                    {t.padded_slices / B::lanes, block_back::most_packs}, plan.groups.all()});
+      launch_blocks(ctx, block_back{s.geometry(), channel_major, voxel_columns, observe(ctx, plan.rows),
+                                    observe(ctx, plan.cols), observe(ctx, plan.offsets),
+                                    observe(ctx, t.device_positions), observe(ctx, t.device_elevations),
+                                    t.elevations.stride, shape, {t.padded_slices / B::lanes, block_back::most_packs},
+                                    plan.groups.all()});
     } else {
-      auto const batches = kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices, workers_for(ctx, plan.groups.size()));
-      kernel::cone_back<B, Power, Unit> kernel{{make_cone_view(ctx, s, t, plan), channel_major, shape, plan.groups.all(), batches}, voxel_columns, observe(ctx, plan.offsets)};
+      auto const batches = kernel::batch_groups(plan.groups.all(), 4 * kernel::group_pixels * t.padded_slices,
+                                                workers_for(ctx, plan.groups.size()));
+      kernel::cone_back<B, Power, Unit> kernel{
+          {make_cone_view(ctx, s, t, plan), channel_major, shape, plan.groups.all(), batches},
+          voxel_columns,
+          observe(ctx, plan.offsets)};
       kernel.plan_scratch();
       launch(ctx, kernel.batches.count, kernel);
     }
   }
-  /// x = A' y (or the elementwise square of A) over planned pixels, from a channel-major sinogram.
+  /// x = A' y (or with the elementwise square of A) over planned pixels, from a channel-major sinogram.
   template <class Context, class VoxelColumns>
-  static void back_project_channel_major(Context const& ctx, cone_scan const& s, tables<Context> const& t, typename Context::backend::template cursor<float const> channel_major,
-                          kernel::chunked_shape const& shape, device_plan<Context> const& plan, int coeff_power, VoxelColumns voxel_columns) {
+  static void back_project_channel_major(Context const& ctx, cone_scan const& s, tables<Context> const& t,
+                                         typename Context::backend::template cursor<float const> channel_major,
+                                         kernel::chunked_shape const& shape, device_plan<Context> const& plan,
+                                         int coeff_power, VoxelColumns voxel_columns) {
     if (coeff_power == 2) launch_back<2, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
     else launch_back<1, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
   }
-  /// Floats that fused_update_backproject needs for so many pixels; 0 where it would not save traffic, because they are not few beside the sinogram.
-  template <class Context> static index_t partial_sum_floats(cone_host_tables const& t, kernel::chunked_shape const& shape, index_t pixels) {
+  /// Floats of partial sums that fused_update_backproject needs for this number of pixels; 0 if they are not few
+  /// compared with the sinogram, because then it would not save traffic.
+  template <class Context>
+  static index_t partial_sum_floats(cone_host_tables const& t, kernel::chunked_shape const& shape, index_t pixels) {
     index_t const floats = forward_tasks<Context>(t, shape) * pixels * t.padded_slices;
     return 4 * floats <= shape.size() ? floats : 0;
   }
-  /// x = A' (w e) over a list, where the error first loses the step of the subset before, if there is one: one pass over both.
+  /// x = A' (w e) over a list of pixels, where the previous subset's step, if any, is first subtracted from the error
+  /// e: one pass over both.
   template <class Context, class VoxelColumns>
-  static void fused_update_backproject(Context const& ctx, cone_scan const& s, tables<Context> const& t, kernel::axpy_projection<typename Context::backend> const& before,
-                            bool before_first, device_plan<Context> const& plan, temporary<float, Context> const& parts, VoxelColumns voxel_columns) {
+  static void fused_update_backproject(Context const& ctx, cone_scan const& s, tables<Context> const& t,
+                                       kernel::axpy_projection<typename Context::backend> const& before,
+                                       bool before_first, device_plan<Context> const& plan,
+                                       temporary<float, Context> const& parts, VoxelColumns voxel_columns) {
     using B = typename Context::backend;
     auto const& shape = before.shape;
     auto const groups = plan.groups.all();
     index_t const tasks = forward_tasks<Context>(t, shape);
     auto const batches = kernel::batch_groups(groups, 4 * kernel::group_pixels * t.padded_slices, 1);
-    index_t const share = shape.size() > kernel::prefetch_threshold ? round_up(ceil_div(shape.view_size(), std::max<index_t>(1, plan.pixels)), kernel::cache_line_floats) : 0;
-    kernel::cone_fused_update_backproject<B> kernel{{make_cone_view(ctx, s, t, plan), before.error, shape, groups, batches},
-                                         before, before_first, observe(ctx, parts), plan.pixels, t.views_per_task, share};
+    index_t const share =
+        shape.size() > kernel::prefetch_threshold
+            ? round_up(ceil_div(shape.view_size(), std::max<index_t>(1, plan.pixels)), kernel::cache_line_floats)
+            : 0;
+    kernel::cone_fused_update_backproject<B> kernel{
+        {make_cone_view(ctx, s, t, plan), before.error, shape, groups, batches}, before, before_first,
+        observe(ctx, parts), plan.pixels, t.views_per_task, share};
     kernel.plan_scratch();
     launch(ctx, tasks, kernel);
-    launch(ctx, groups.size(), kernel::reduce_partials<B>{observe(ctx, parts), voxel_columns, observe(ctx, plan.offsets), tasks, plan.pixels,
-                                                    {s.geometry().slices, t.padded_slices, t.mirrored}, groups});
+    launch(ctx, groups.size(),
+           kernel::reduce_partials<B>{observe(ctx, parts), voxel_columns, observe(ctx, plan.offsets), tasks,
+                                      plan.pixels, {s.geometry().slices, t.padded_slices, t.mirrored}, groups});
   }
-  template <class Context> static kernel::chunked_shape forward_shape(cone_geometry const& g) { return channel_major_shape<Context>(g); }
+  template <class Context> static kernel::chunked_shape forward_shape(cone_geometry const& g) {
+    return channel_major_shape<Context>(g);
+  }
 
   template <class Context, class VoxelColumns>
-  static void unweighted_hessian(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, VoxelColumns voxel_columns) {
+  static void unweighted_hessian(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan,
+                                 VoxelColumns voxel_columns) {
     typename Context::backend::template cursor<float const> const no_sinogram{};
-    launch_back<2, true>(ctx, s, tables<Context>(ctx, s), no_sinogram, channel_major_shape<Context>(s.geometry()), plan, voxel_columns);
+    launch_back<2, true>(ctx, s, tables<Context>(ctx, s), no_sinogram, channel_major_shape<Context>(s.geometry()), plan,
+                         voxel_columns);
   }
 };
 

@@ -1,4 +1,5 @@
-// Slice damping of cone-beam VCD: a preconditioner that keeps the mean of a slice from running ahead where the cone sees it at a steep angle.
+// Slice damping of cone-beam VCD: a preconditioner that keeps the mean of a slice from advancing too fast where the
+// cone sees it at a steep angle.
 #pragma once
 
 #include <cmath>
@@ -9,9 +10,11 @@
 
 namespace mbirk {
 
-/// s_k = mean over views of s(t_kv), t_kv = N_r delta |z_k - zeta_v| / (D_0 delta_z), s(t) = (0.5 t^0.7 + 0.25 100^0.7) / (t^0.7 + 100^0.7), in
-/// double, rounded to float32. One value per slice, in [0.25, 0.5]. The column pitch stands for the row extent, as in MBIRJAX.
-/// Cost: a power for every slice and view, by one thread. Source: MBIRJAX 0.7.3.
+/// Damping factors, one per slice, in [0.25, 0.5]:
+///   s_k = mean over views of s(t_kv),  t_kv = N_r delta |z_k - zeta_v| / (D_0 delta_z),
+///   s(t) = (0.5 t^0.7 + 0.25 100^0.7) / (t^0.7 + 100^0.7),
+/// computed in double and rounded to float32. The column pitch is used in place of the row pitch, as in MBIRJAX.
+/// Cost: one power per slice and view, on one thread. Source: MBIRJAX 0.7.3.
 inline std::vector<float> slice_damping(cone_scan const& s) {
   auto const& g = s.geometry();
   constexpr double low = 0.25, high = 0.5, exponent = 0.7;
@@ -22,7 +25,8 @@ inline std::vector<float> slice_damping(cone_scan const& s) {
     double const z = definition::slice_z(g, static_cast<double>(k), 0.0);
     double sum = 0;
     for (auto const& at : s.positions()) {
-      double const t = static_cast<double>(g.recon_rows) * g.delta_x * std::abs(z - at.z_shift) * inverse_iso_dist / g.delta_z;
+      double const t =
+          static_cast<double>(g.recon_rows) * g.delta_x * std::abs(z - at.z_shift) * inverse_iso_dist / g.delta_z;
       double const power = std::pow(t, exponent);
       sum += (high * power + low * knee) / (power + knee);
     }

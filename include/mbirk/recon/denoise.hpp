@@ -1,4 +1,5 @@
-// qggmrf_denoise: an image without its noise, by the qGGMRF prior; and the estimates of noise level and scale that it starts from.
+// qggmrf_denoise: removes noise from an image with the qGGMRF prior, including the initial estimates of noise level and
+// scale.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +36,11 @@ template <class Context> class denoiser {
   denoise_record run() {
     auto const pixels = full_indices(make_mask(input_.extent(0), input_.extent(1), o_.use_ror_mask));
     numpy_random_state random(o_.seed);
-    auto const partition = list_partition(host_context_of(ctx_), pixels, o_.granularity, random, array_role::temporary, array_role::temporary);
+    auto const partition = list_partition(host_context_of(ctx_), pixels, o_.granularity, random, array_role::temporary,
+                                          array_role::temporary);
     denoise_record record;
-    record.subsets = partition.subsets, record.warnings = partition.warnings;
+    record.subsets = partition.subsets;
+    record.warnings = partition.warnings;
 
     auto const all = cylinders(input_, "image");
     measured whole;
@@ -64,17 +67,19 @@ template <class Context> class denoiser {
 
  private:
   template <class T> image cylinders(view<T, 3> const& v, char const* name) const {
-    return {observe(ctx_, v, name, array_role::argument), v.extent(0), v.extent(1), v.extent(2), v.stride(0), v.stride(1)};
+    return {
+        observe(ctx_, v, name, array_role::argument), v.extent(0), v.extent(1), v.extent(2), v.stride(0), v.stride(1)};
   }
 
-  /// With Copy the output becomes the image.
+  /// Sums and maximum of the image; with Copy, also copies the image to the output.
   template <bool Copy> measured measure(image const& im) const {
     temporary<double, Context> sums(ctx_, "partial sums", im.tasks());
     temporary<float, Context> largest(ctx_, "partial maxima", im.tasks() * B::lanes);
     kernel::measure_image<B, Copy> kernel{im, observe(ctx_, sums), observe(ctx_, largest)};
     if constexpr (Copy) {
       kernel.copy = observe(ctx_, output_, "output", array_role::output);
-      kernel.copy_row_stride = output_.stride(0), kernel.copy_col_stride = output_.stride(1);
+      kernel.copy_row_stride = output_.stride(0);
+      kernel.copy_col_stride = output_.stride(1);
     }
     launch(ctx_, im.tasks(), kernel);
     measured m{reduce(ctx_, sums), 0};
@@ -86,11 +91,12 @@ template <class Context> class denoiser {
   }
   void require_finite(view<float const, 3> const& v, measured const& m, char const* name) const {
     require(std::isfinite(m.sum), [&] {
-      return "qggmrf_denoise: " + first_bad(ctx_, v, name, [](float x) { return !std::isfinite(x); }) + ", expected finite values";
+      return "qggmrf_denoise: " + first_bad(ctx_, v, name, [](float x) { return !std::isfinite(x); }) +
+             ", expected finite values";
     });
   }
 
-  /// Mean local deviation over the voxels that are at least min(0.05 mean |x| + sigma, max x).
+  /// Mean local deviation over the voxels >= min(0.05 mean |x| + sigma, max x).
   double deviation(image const& im, measured const& m, double sigma) const {
     temporary<double, Context> partial(ctx_, "partial deviations", 2 * im.tasks());
     double const level = std::min(0.05 * m.sum / static_cast<double>(im.voxels()) + sigma, m.largest);
@@ -99,7 +105,7 @@ template <class Context> class denoiser {
     auto const [deviations, members] = sums(partial);
     return deviations / members;  // the largest voxel is always a member
   }
-  /// sigma as float32, which MBIRJAX has it in. @throws error when there is none to be found.
+  /// sigma rounded to float32, its precision in MBIRJAX. @throws error if it could not be estimated.
   static double found(double sigma, char const* what) {
     double const x = static_cast<float>(sigma);
     require<error>(x > 0 && std::isfinite(x), [&] {
@@ -109,35 +115,43 @@ template <class Context> class denoiser {
     return x;
   }
 
-  /// From every s-th voxel on each axis, so that about five million are looked at.
+  /// Estimate from every s-th voxel on each axis, so that about five million voxels are used.
   double noise_level(image const& all, measured const& whole) const {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("noise level");
-    auto const estimate = [&](image const& im, measured const& m) { return found(deviation(im, m, deviation(im, m, 0)), "sigma_noise"); };
+    auto const estimate = [&](image const& im, measured const& m) {
+      return found(deviation(im, m, deviation(im, m, 0)), "sigma_noise");
+    };
     double const voxels = static_cast<double>(all.voxels());
     auto const s = static_cast<index_t>(std::nearbyint(std::cbrt(voxels / std::min(5e6, voxels))));
     if (s <= 1) return estimate(all, whole);
 
     auto const taken = [&](index_t n) { return ceil_div(n, s); };
-    image const sparse{all.data, taken(all.rows), taken(all.cols), taken(all.slices), s * all.row_stride, s * all.col_stride};
+    image const sparse{all.data,          taken(all.rows),    taken(all.cols),
+                       taken(all.slices), s * all.row_stride, s * all.col_stride};
     std::vector<std::int32_t> slices(static_cast<std::size_t>(round_up(sparse.slices, B::lanes)));
-    for (std::size_t k = 0; k < slices.size(); ++k) slices[k] = static_cast<std::int32_t>(std::min(static_cast<index_t>(k), sparse.slices - 1) * s);
+    for (std::size_t k = 0; k < slices.size(); ++k)
+      slices[k] = static_cast<std::int32_t>(std::min(static_cast<index_t>(k), sparse.slices - 1) * s);
     temporary<float, Context> const memory(ctx_, "image sample", sparse.voxels());
     device_table const taken_slices(ctx_, slices, "slices taken");
     launch(ctx_, sparse.tasks(), kernel::take_slices<B>{sparse, observe(ctx_, taken_slices), observe(ctx_, memory)});
-    image const sample{observe(ctx_, memory), sparse.rows, sparse.cols, sparse.slices, sparse.cols * sparse.slices, sparse.slices};
+    image const sample{observe(ctx_, memory),       sparse.rows,  sparse.cols, sparse.slices,
+                       sparse.cols * sparse.slices, sparse.slices};
     return estimate(sample, measure<false>(sample));
   }
-  /// From 20 to 39 rows, as the scale of a sinogram is from 20 to 39 views.
+  /// Estimate from 20 to 39 rows, just as the scale of a sinogram uses 20 to 39 views.
   double scale(image const& all, measured const& whole, double sigma_noise) const {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("scale");
     index_t const step = sampling_step(all.rows);
     image const rows{all.data, ceil_div(all.rows, step), all.cols, all.slices, step * all.row_stride, all.col_stride};
-    return found(sharpness_factor(o_.sharpness) * deviation(rows, step > 1 ? measure<false>(rows) : whole, sigma_noise), "sigma_x");
+    return found(sharpness_factor(o_.sharpness) * deviation(rows, step > 1 ? measure<false>(rows) : whole, sigma_noise),
+                 "sigma_x");
   }
 
   void iterate(pixel_partition const& partition, denoise_record& record, double norm) const {
     index_t const slices = input_.extent(2), padded = round_up(slices, B::lanes);
-    kernel::subset_chunks const ranges(partition.subsets, [&](index_t s) { return kernel::chunk_without_splitting_duplicates(partition.subset(s), kernel::prior_batch); });
+    kernel::subset_chunks const ranges(partition.subsets, [&](index_t s) {
+      return kernel::chunk_without_splitting_duplicates(partition.subset(s), kernel::prior_batch);
+    });
     device_table const device_ranges(ctx_, ranges.all, "ranges of pixels");
     device_table const indices(ctx_, partition.indices, "pixel indices");
     temporary<float, Context> direction(ctx_, "direction", partition.length * padded);
@@ -145,12 +159,19 @@ template <class Context> class denoiser {
     auto const pixels = observe(ctx_, indices);
     qggmrf_parameters const prior{record.sigma_x, o_.p, o_.q, o_.T, o_.qggmrf_nbr_wts};
     double const precision = 1 / (record.sigma_noise * record.sigma_noise);
-    kernel::denoise_direction<B> find{
-        {x, input_.extent(0), input_.extent(1), slices, output_.stride(0), output_.stride(1), kernel::qggmrf_constants(prior)},
-        observe(ctx_, input_, "image", array_role::argument), input_.stride(0), input_.stride(1), static_cast<float>(precision), pixels,
-        observe(ctx_, direction), padded, {}, {}};
-    kernel::denoise_update<B> update{
-        x, input_.extent(1), slices, output_.stride(0), output_.stride(1), {}, pixels, observe(ctx_, direction), padded, {}, {}};
+    kernel::denoise_direction<B> find{{x, input_.extent(0), input_.extent(1), slices, output_.stride(0),
+                                       output_.stride(1), kernel::qggmrf_constants(prior)},
+                                      observe(ctx_, input_, "image", array_role::argument),
+                                      input_.stride(0),
+                                      input_.stride(1),
+                                      static_cast<float>(precision),
+                                      pixels,
+                                      observe(ctx_, direction),
+                                      padded,
+                                      {},
+                                      {}};
+    kernel::denoise_update<B> update{x, input_.extent(1), slices, output_.stride(0), output_.stride(1), {}, pixels,
+                                     observe(ctx_, direction), padded, {}, {}};
 
     std::vector<subset_step> steps(static_cast<std::size_t>(partition.subsets));
     temporary<double, Context> const device_steps(ctx_, "steps", on_device<Context> ? 3 * partition.subsets : 0);
@@ -174,32 +195,42 @@ template <class Context> class denoiser {
           launch(ctx_, count, update);
         }
         if constexpr (on_device<Context>)
-          launch(ctx_, 1, kernel::device_reduce<B, kernel::plain_sums<2>>{observe(ctx_, partial), count, 2, {}, 0, {}, observe(ctx_, device_steps) + (3 * s + 1)});
+          launch(ctx_, 1,
+                 kernel::device_reduce<B, kernel::plain_sums<2>>{
+                     observe(ctx_, partial), count, 2, {}, 0, {}, observe(ctx_, device_steps) + (3 * s + 1)});
         else
           std::tie(here.moved, here.grown) = sums(partial);
       }
       if constexpr (on_device<Context>) download_steps(device_steps, steps);
-      for (auto const& [alpha, distance, growth] : steps) alphas += alpha, moved += distance, norm += growth;
+      for (auto const& [alpha, distance, growth] : steps) {
+        alphas += alpha;
+        moved += distance;
+        norm += growth;
+      }
       double const change = B::has_data ? moved / norm : 1.0;
       record.alpha_values.push_back(alphas / static_cast<double>(partition.subsets));
       record.stop_threshold_change_pct.push_back(100 * change);
       ++record.num_iterations;
-      record.cancelled = o_.progress && !o_.progress({record.num_iterations, o_.max_iterations, change, record.alpha_values.back(), 0, 0});
-      if (record.cancelled || !(change >= o_.stop_threshold_change_pct / 100)) break;  // an image of zeros has no change: stop
+      record.cancelled = o_.progress && !o_.progress({record.num_iterations, o_.max_iterations, change,
+                                                      record.alpha_values.back(), 0, 0});
+      // Also stops for an image of zeros, whose change is NaN.
+      if (record.cancelled || !(change >= o_.stop_threshold_change_pct / 100)) break;
     }
   }
-  /// Of the two numbers that every task has left.
+  /// Sums of the two numbers that every task has stored.
   std::pair<double, double> sums(temporary<double, Context> const& partial) const {
     if constexpr (!B::has_data) return {0, 0};
     host_copy const values(ctx_, partial);
     return {ordered_sum(values, 0, 2), ordered_sum(values, 1, 2)};
   }
-  /// The length of a step along the direction, from the slopes and curvatures of the tasks.
-  kernel::step_length step(temporary<double, Context> const& partial, [[maybe_unused]] temporary<double, Context> const& device_steps,
+  /// Step length along the direction, from the slopes and curvatures of the tasks.
+  kernel::step_length step(temporary<double, Context> const& partial,
+                           [[maybe_unused]] temporary<double, Context> const& device_steps,
                            [[maybe_unused]] index_t place, [[maybe_unused]] subset_step& here) const {
     if constexpr (on_device<Context>) {
-      launch(ctx_, 1, kernel::device_reduce<B, kernel::denoise_line_search>{observe(ctx_, partial), partial.size() / 2, 2, {}, 0, {},
-                                                                      observe(ctx_, device_steps) + place});
+      launch(ctx_, 1,
+             kernel::device_reduce<B, kernel::denoise_line_search>{
+                 observe(ctx_, partial), partial.size() / 2, 2, {}, 0, {}, observe(ctx_, device_steps) + place});
       return {0, device_steps.data() + place};
     } else {
       here.alpha = 1;
@@ -215,10 +246,12 @@ template <class Context> class denoiser {
   }
   static void require_step(subset_step const& s) {
     require<error>(std::isfinite(s.alpha), [] {
-      return std::string("qggmrf_denoise: the step length is not finite: the image, sigma_noise or sigma_x is out of the range of float32");
+      return std::string(
+          "qggmrf_denoise: the step length is not finite: the image, sigma_noise or sigma_x is out of the range of "
+          "float32");
     });
   }
-  /// The one moment of an iteration that waits for the device.
+  /// The only point in an iteration that waits for the device.
   void download_steps(temporary<double, Context> const& device_steps, std::vector<subset_step>& steps) const {
     host_copy const found(ctx_, device_steps);
     for (std::size_t k = 0; k < steps.size(); ++k) {
@@ -236,31 +269,41 @@ template <class Context> class denoiser {
 
 }  // namespace detail
 
-/// Removes noise from an image: minimises ||x - image||^2 / (2 sigma_noise^2) + h(x), h the qGGMRF prior (prior/qggmrf.hpp), by vectorised
-/// coordinate descent over subsets of pixels. One iteration updates every subset along d = (c e - g) / (1 + h), e = image - x, c = 1 / sigma_noise^2,
-/// with the step alpha = (c <e, d> - <g, d>) / (c <d, d> + <h, d^2> + 2^-23), clipped to [2^-23, 1.5]. The 1 in d, where c would be the curvature,
-/// is MBIRJAX's choice of a preconditioner.
+/// Removes noise from an image: minimises ||x - image||^2 / (2 sigma_noise^2) + h(x), where h is the qGGMRF prior
+/// (prior/qggmrf.hpp), by vectorised coordinate descent over subsets of pixels. One iteration updates every subset
+/// along d = (c e - g) / (1 + h), e = image - x, c = 1 / sigma_noise^2, with the step alpha = (c <e, d> - <g, d>) / (c
+/// <d, d> + <h, d^2> + 2^-23), clipped to [2^-23, 1.5]. The 1 in d, where the curvature would be c, is MBIRJAX's choice
+/// of preconditioner.
 ///
-/// @param image    (rows, cols, slices), any unit; an image of two dimensions is (1, rows, cols).
+/// @param ctx      execution and instrumentation. On the host the call returns when the result is complete; on a device
+///                 it waits for the estimates and once per iteration.
+/// @param image    (rows, cols, slices), any unit; a two-dimensional image is (1, rows, cols).
 /// @param options  sigma_noise and sigma_x in the unit of the image.
 /// @param output   (rows, cols, slices); overwritten with x; may alias init_image as a whole, but not image.
-/// @return what was used, and step and change of every iteration.
-/// @throws shape_error, parameter_error before anything runs; parameter_error when a voxel is not finite; error when the image is constant and so
-///         has no noise level; allocation_error. On an error output holds something unspecified.
-/// A pixel that a subset lists twice (only when there are hardly more pixels than subsets) moves twice, and e with it; MBIRJAX forgets one of the
-/// moves in e. Cost: per iteration and voxel the prior's five pairs (see there) and about 18 flops more; before that about four passes over the image
-/// for the estimates. Memory: a direction of one subset. The same bits for any number of threads. Source: Bouman and Buzzard 2024; MBIRJAX.
+/// @return the values used, and step and change of every iteration.
+/// @throws shape_error, parameter_error before anything runs; parameter_error when a voxel is not finite; error when
+///         the image is constant and therefore has no noise level; allocation_error. On an error the contents of output
+///         are unspecified.
+/// A pixel that a subset lists twice (only when there are hardly more pixels than subsets) moves twice, and e with it;
+/// MBIRJAX omits one of the moves in e. Cost: per iteration and voxel the prior's five pairs (see there) and about 18
+/// more flops; before that, about four passes over the image for the estimates. Memory: a direction of one subset. The
+/// result is bitwise independent of the number of threads. Source: Bouman and Buzzard 2024; MBIRJAX.
 template <execution_policy Exec, instrumentation_policy Instr>
-denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, view<float const, 3> image, denoise_options const& options, view<float, 3> output) {
+denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, view<float const, 3> image,
+                              denoise_options const& options, view<float, 3> output) {
   constexpr auto name = "qggmrf_denoise";
   auto const need = [&](bool ok, char const* what, double value, char const* expected) {
-    require(ok, [&] { return std::string(name) + ": " + what + " is " + detail::number_text(value) + ", expected " + expected; });
+    require(ok, [&] {
+      return std::string(name) + ": " + what + " is " + detail::number_text(value) + ", expected " + expected;
+    });
   };
-  for (auto const& [sigma, what] : {std::pair(options.sigma_noise, "sigma_noise"), std::pair(options.sigma_x, "sigma_x")})
+  for (auto const& [sigma, what] :
+       {std::pair(options.sigma_noise, "sigma_noise"), std::pair(options.sigma_x, "sigma_x")})
     if (sigma) need(*sigma > 0 && std::isfinite(*sigma), what, *sigma, "a positive number");
   need(std::isfinite(options.sharpness), "sharpness", options.sharpness, "a finite number");
   need(options.max_iterations >= 0, "max_iterations", options.max_iterations, "a number >= 0");
-  need(options.stop_threshold_change_pct >= 0, "stop_threshold_change_pct", options.stop_threshold_change_pct, "a number >= 0");
+  need(options.stop_threshold_change_pct >= 0, "stop_threshold_change_pct", options.stop_threshold_change_pct,
+       "a number >= 0");
   need(options.granularity >= 1, "granularity", static_cast<double>(options.granularity), "at least 1");
   require_valid({options.sigma_x.value_or(1), options.p, options.q, options.T, options.qggmrf_nbr_wts}, name);
   auto const shape = image.extents();

@@ -1,5 +1,6 @@
-// Direct reconstruction: filtered back projection in parallel beam, the method of Feldkamp, Davis and Kress in cone beam, with slice weights for
-// helical scans. Users include projector/parallel.hpp or projector/cone.hpp as well, which bring the kernels.
+// Direct reconstruction: filtered back projection in parallel beam, the method of Feldkamp, Davis and Kress in cone
+// beam, with slice weights for helical scans. Users also include projector/parallel.hpp or projector/cone.hpp, which
+// provide the kernels.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +13,22 @@
 
 namespace mbirk {
 
-/// Whether the gantry travels along the axis: its z shifts are not all the same.
+/// Whether the gantry moves along the axis, i.e. the z shifts are not all equal.
 inline bool is_helical(cone_scan const& s) {
   auto const [low, high] = std::minmax_element(s.z_shifts().begin(), s.z_shifts().end());
   return low != s.z_shifts().end() && *low < *high;
 }
 
-/// What every slice of a direct reconstruction of a helical scan is multiplied by: a slice is seen in some of the views only, but the filter is
-/// scaled for all of them.
+/// Factors for the slices of a direct reconstruction of a helical scan: a slice is seen in only some of the views, but
+/// the filter is scaled for all of them.
 ///
-///   V / n_k,  n_k = number of views with |z_k - zeta_v| <= R delta_r/(2 M),  z_k = delta_z (k - (S - 1)/2) + o_z;  0 where n_k = 0.
+///   V / n_k,  n_k = number of views with |z_k - zeta_v| <= R delta_r/(2 M),  z_k = delta_z (k - (S - 1)/2) + o_z;
+///   0 where n_k = 0.
 ///
-/// A count of views by the height of the detector on the axis, not a weight of rays: the image is a rough one, meant to start an iteration.
-/// @return one factor per slice; all 1 when the scan is circular and the slices are inside the detector's height. Source: MBIRJAX.
+/// The factor counts views by the height of the detector at the axis and is not a ray weight, so the image is
+/// approximate and meant as an initial image.
+/// @return one factor per slice; all 1 when the scan is circular and the slices are within the detector's height.
+/// Source: MBIRJAX.
 inline std::vector<float> helical_slice_weights(cone_scan const& s) {
   auto const& g = s.geometry();
   double const reach = static_cast<double>(g.rows) * g.delta_det_row * g.inverse_magnification / 2;
@@ -44,30 +48,36 @@ template <class Geometry> inline constexpr char const* direct_recon_name = nullp
 template <> inline constexpr char const* direct_recon_name<parallel_geometry> = "parallel_direct_recon";
 template <> inline constexpr char const* direct_recon_name<cone_geometry> = "cone_direct_recon";
 
-/// Multiplies the slices of a helical scan; nothing else.
+/// Multiplies the slices of a helical scan by their weights; does nothing for other scans.
 template <class Context, class VoxelColumns>
-void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, VoxelColumns voxel_columns, std::vector<std::string>* warnings) {
+void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, VoxelColumns voxel_columns,
+                  std::vector<std::string>* warnings) {
   using B = typename Context::backend;
   if (!is_helical(s)) return;
   auto factors = helical_slice_weights(s);
   auto const unseen = std::count(factors.begin(), factors.end(), 0.0f);
   if (warnings)
-    warnings->push_back("direct reconstruction of a helical scan weighs slices by the number of views that see them: an approximation" +
-                        (unseen == 0 ? "" : "; " + std::to_string(unseen) + " of " + std::to_string(factors.size()) +
-                                                " slices are seen by no view and are 0"));
+    warnings->push_back(
+        "direct reconstruction of a helical scan weighs slices by the number of views that see them: an approximation" +
+        (unseen == 0 ? ""
+                     : "; " + std::to_string(unseen) + " of " + std::to_string(factors.size()) +
+                           " slices are seen by no view and are 0"));
   factors.resize(static_cast<std::size_t>(round_up(s.geometry().slices, B::lanes)));
   [[maybe_unused]] auto const guard = ctx.instr.stage("helical weights");
   device_table const device_factors(ctx, factors, "slice weights");
   launch(ctx, ceil_div(plan.pixels, kernel::scale_slices<B>::batch),
-         kernel::scale_slices<B>{voxel_columns, observe(ctx, plan.offsets), observe(ctx, device_factors), plan.pixels, s.geometry().slices});
+         kernel::scale_slices<B>{voxel_columns, observe(ctx, plan.offsets), observe(ctx, device_factors), plan.pixels,
+                                 s.geometry().slices});
 }
 template <class Context, class VoxelColumns>
-void weigh_slices(Context const&, parallel_scan const&, device_plan<Context> const&, VoxelColumns, std::vector<std::string>*) {}
+void weigh_slices(Context const&, parallel_scan const&, device_plan<Context> const&, VoxelColumns,
+                  std::vector<std::string>*) {}
 
-/// From a sinogram that is filtered already, channel-major in the layout of the projector. Zeros outside the mask.
+/// Reconstructs from a filtered, channel-major sinogram in the layout of the projector. Zeros outside the mask.
 template <class Context, class Geometry>
-void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& filtered, kernel::chunked_shape const& shape,
-                          view<float, 3> recon, std::vector<std::string>* warnings) {
+void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& filtered,
+                          kernel::chunked_shape const& shape, view<float, 3> recon,
+                          std::vector<std::string>* warnings) {
   using P = projector<Geometry>;
   auto const pixels = plan_mask(s.mask(), recon);
   device_plan<Context> const plan(ctx, pixels);
@@ -75,25 +85,28 @@ void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary
   auto const voxel_columns = observe(ctx, recon, "recon", array_role::output);
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
-    P::back_project_channel_major(ctx, s, typename P::template tables<Context>(ctx, s), observe(ctx, filtered), shape, plan, 1, voxel_columns);
+    P::back_project_channel_major(ctx, s, typename P::template tables<Context>(ctx, s), observe(ctx, filtered), shape,
+                                  plan, 1, voxel_columns);
   }
   weigh_slices(ctx, s, plan, voxel_columns, warnings);
 }
 
-/// direct_recon of a channel-major sinogram in the layout of the projector, P::channel_major_shape, which stays as it is. The caller has checked shapes and
-/// options and has opened a scope.
+/// direct_recon of a channel-major sinogram in the layout of the projector, P::channel_major_shape, which is not
+/// modified. The caller has checked shapes and options and has opened a scope.
 template <class Context, class Geometry>
-void direct_recon_channel_major(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& sinogram, kernel::chunked_shape const& shape,
-                         view<float, 3> recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
+void direct_recon_channel_major(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& sinogram,
+                                kernel::chunked_shape const& shape, view<float, 3> recon,
+                                filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
   temporary<float, Context> filtered(ctx, "filtered sinogram", shape.size());
   filter_channel_major(ctx, s, sinogram, filtered, shape, options);
   reconstruct_filtered(ctx, s, filtered, shape, recon, warnings);
 }
 
-/// direct_recon under one of its names.
+/// Implementation of direct_recon and its aliases, which differ in name.
 template <class Exec, class Instr, class Geometry>
-void direct_recon_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
-                     filter_options const& options, std::vector<std::string>* warnings, char const* operation, char const* scope) {
+void direct_recon_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                     view<float, 3> recon, filter_options const& options, std::vector<std::string>* warnings,
+                     char const* operation, char const* scope) {
   using Context = context<Exec, Instr>;
   check_filter(options, operation);
   check(ctx, sinogram, s.sinogram_shape(), operation, "sinogram", "(views, rows, channels)");
@@ -107,32 +120,37 @@ void direct_recon_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
 
 }  // namespace detail
 
-/// Direct reconstruction: the plain back projection of the filtered sinogram (direct_filter), x = A' q inside the mask, 0 elsewhere. Slices of a
-/// helical scan are multiplied by helical_slice_weights.
+/// Direct reconstruction: the plain back projection of the filtered sinogram (direct_filter), x = A' q inside the mask,
+/// 0 elsewhere. Slices of a helical scan are multiplied by helical_slice_weights.
 ///
-/// @param ctx       where it runs and what is noticed; returns when done (host).
-/// @param sinogram  (views, rows, channels), line integrals; views equally spaced over the full range (a half or full turn in parallel beam, a full
-///                  turn in cone beam).
+/// @param ctx       execution and instrumentation. On the host the call returns when the result is complete; on a
+///                  device the work is queued and the call returns before it is done.
+/// @param s         the geometry: parallel_scan or cone_scan.
+/// @param sinogram  (views, rows, channels), line integrals; views equally spaced over the full range (a half or full
+///                  turn in parallel beam, a full turn in cone beam).
 /// @param recon     (rows, cols, slices), attenuation per unit of length; overwritten; may not alias sinogram.
-/// @param options   the filter's name, and which taps.
-/// @param warnings  gets a text when the result is only approximate (helical scans); may be null.
-/// @throws parameter_error for another filter than "ramp", shape_error; both before anything runs. allocation_error when a temporary does not fit.
-/// Cost: direct_filter and back_project; temporary: one channel-major sinogram. The same bits for any number of threads.
-/// Source: Kak and Slaney 1988; Feldkamp, Davis, Kress 1984; MBIRJAX.
+/// @param options   name of the filter and choice of taps.
+/// @param warnings  receives a text when the result is only approximate (helical scans); may be null.
+/// @throws parameter_error for any filter other than "ramp", shape_error; both before anything runs. allocation_error
+///         when a temporary does not fit.
+/// Cost: direct_filter and back_project; temporary memory: one channel-major sinogram. The result is bitwise
+/// independent of the number of threads. Source: Kak and Slaney 1988; Feldkamp, Davis, Kress 1984; MBIRJAX.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
-void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
-                  filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "direct_recon", detail::direct_recon_name<Geometry>);
+void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                  view<float, 3> recon, filter_options const& options = {},
+                  std::vector<std::string>* warnings = nullptr) {
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "direct_recon",
+                          detail::direct_recon_name<Geometry>);
 }
 
-/// direct_recon in parallel beam, by its usual name.
+/// direct_recon for parallel beam under its usual name.
 template <execution_policy Exec, instrumentation_policy Instr>
-void fbp_recon(context<Exec, Instr> const& ctx, parallel_scan const& s, view<float const, 3> sinogram, view<float, 3> recon,
-               filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
+void fbp_recon(context<Exec, Instr> const& ctx, parallel_scan const& s, view<float const, 3> sinogram,
+               view<float, 3> recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
   detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon", "parallel_fbp_recon");
 }
 
-/// direct_recon in cone beam, by its usual name.
+/// direct_recon for cone beam under its usual name.
 template <execution_policy Exec, instrumentation_policy Instr>
 void fdk_recon(context<Exec, Instr> const& ctx, cone_scan const& s, view<float const, 3> sinogram, view<float, 3> recon,
                filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {

@@ -1,6 +1,6 @@
-// model: a scan with the parameters of its reconstruction, as MBIRJAX's ParallelBeamModel and ConeBeamModel, and a denoiser in the same spirit.
-// Thin: a method hands its parameters to the free function of the same name, where shapes, units, errors and costs are documented. docs/model.md
-// compares.
+// model: a scan with the parameters of its reconstruction, as in MBIRJAX's ParallelBeamModel and ConeBeamModel, and a
+// denoiser in the same style. A thin layer: a method passes its parameters to the free function of the same name, which
+// documents shapes, units, errors and costs. docs/model.md compares the two.
 #pragma once
 
 #include <array>
@@ -29,7 +29,8 @@
 
 namespace mbirk {
 
-/// What belongs to one call of recon or prox_map; everything else are parameters of the model. Meanings are at recon_options.
+/// Arguments of a single call of recon or prox_map; everything else is a parameter of the model. recon_options
+/// documents them.
 struct recon_arguments {
   std::variant<std::monostate, double, view<float const, 3>> init_recon = {};
   int max_iterations = 15;
@@ -44,10 +45,11 @@ struct recon_arguments {
   recon_state const* resume = nullptr;
 };
 
-/// What prox_map takes besides.
+/// Additional arguments of prox_map.
 struct prox_arguments {
-  std::optional<double> sigma_prox = {};  ///< for this call only; empty: the model's
-  bool do_initialization = true;          ///< false: the automatic sigmas of the previous call, so that a plug-and-play loop keeps its cost function
+  std::optional<double> sigma_prox = {};  ///< used for this call only; empty: the model's value
+  /// False: reuse the automatic sigmas of the previous call, so that a plug-and-play loop keeps its cost function.
+  bool do_initialization = true;
 };
 
 struct mar_arguments {
@@ -56,10 +58,10 @@ struct mar_arguments {
   double beta = 1, gamma = 3;
 };
 
-/// What belongs to one call of denoise. Meanings are at denoise_options.
+/// Arguments of a single call of denoise. denoise_options documents them.
 struct denoise_arguments {
   std::optional<double> sigma_noise = {};
-  std::optional<mask_setting> use_ror_mask = {};  ///< empty: the parameter
+  std::optional<mask_setting> use_ror_mask = {};  ///< empty: the value of the parameter
   std::optional<view<float const, 3>> init_image = {};
   int max_iterations = 15;
   double stop_threshold_change_pct = 0.2;
@@ -69,7 +71,7 @@ struct denoise_arguments {
 
 namespace detail {
 
-/// Parameters by name, for models and the denoiser.
+/// Access to parameters by name, for models and the denoiser.
 template <class Geometry> class with_parameters {
  public:
   explicit with_parameters(parameter_set<Geometry> parameters) : parameters_(std::move(parameters)) {}
@@ -77,7 +79,7 @@ template <class Geometry> class with_parameters {
   parameter_value get_params(std::string_view name) const { return parameters_.get(name); }
   template <class T> T get_params(std::string_view name) const { return parameters_.template get<T>(name); }
   parameter_set<Geometry> const& parameters() const noexcept { return parameters_; }
-  /// "name = value", a line each: what MBIRJAX's print_params prints.
+  /// Parameters as lines "name = value", like the output of MBIRJAX's print_params.
   std::string params_text() const { return parameters_.text(); }
   std::vector<std::string> const& warnings() const noexcept { return parameters_.warnings(); }
   void clear_warnings() { parameters_.clear_warnings(); }
@@ -88,8 +90,8 @@ template <class Geometry> class with_parameters {
 
 }  // namespace detail
 
-/// A scan and its parameters. The scan is made when it is first needed and kept until a parameter of it changes: also const methods may make it, so
-/// one model must not be used by two threads at once. Copies share nothing.
+/// A scan and its parameters. The scan is constructed when first needed and cached until one of its parameters changes.
+/// Even const methods may construct it, so one model must not be used by two threads at once. Copies share nothing.
 ///
 ///   cone_beam_model model({720, 256, 256}, angles, 1000, 500);
 ///   model.set_params({{"sharpness", 1.5}, {"det_channel_offset", 0.3}});
@@ -103,29 +105,35 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   using output = view<float, 3>;
 
  public:
-  /// As MBIRJAX: sizes are automatic. @throws parameter_error
+  /// Constructs a model as in MBIRJAX, with automatic sizes. @throws parameter_error
   model(shape const& sinogram_shape, std::vector<float> angles)
     requires(!is_cone)
       : model(parallel_parameters{.sinogram_shape = sinogram_shape, .angles = std::move(angles)}) {}
   model(shape const& sinogram_shape, std::vector<float> angles, double source_detector_dist, double source_iso_dist,
-        std::vector<float> helical_z_shifts = {})
-    requires is_cone
-      : model(cone_parameters{.sinogram_shape = sinogram_shape, .angles = std::move(angles), .source_detector_dist = source_detector_dist,
-                              .source_iso_dist = source_iso_dist, .helical_z_shifts = std::move(helical_z_shifts)}) {}
+        std::vector<float> helical_z_shifts = {}) requires is_cone
+      : model(cone_parameters{.sinogram_shape = sinogram_shape, .angles = std::move(angles),
+                              .source_detector_dist = source_detector_dist, .source_iso_dist = source_iso_dist,
+                              .helical_z_shifts = std::move(helical_z_shifts)}) {}
   explicit model(typename Geometry::parameters const& p) : base(parameter_set<Geometry>(p)) {}
   explicit model(parameter_set<Geometry> parameters) : base(std::move(parameters)) {}
 
-  /// All of them or, when one is wrong, none. The rules are at parameter_set. @throws parameter_error
-  void set_params(std::initializer_list<parameter_setting> settings) { set_params(std::span<parameter_setting const>(settings.begin(), settings.size())); }
+  /// Sets all parameters or, if one is invalid, none. parameter_set documents the rules. @throws parameter_error
+  void set_params(std::initializer_list<parameter_setting> settings) {
+    set_params(std::span<parameter_setting const>(settings.begin(), settings.size()));
+  }
   void set_params(std::span<parameter_setting const> settings) {
     if (parameters_.set(settings)) forget_scan();
   }
   void set_params(std::string_view name, parameter_value value) {
     if (parameters_.set(name, std::move(value))) forget_scan();
   }
-  /// Sizes delta_voxel, recon_shape and recon_slice_offset for the present scan.
-  void auto_set_recon_geometry() { parameters_.auto_set_recon_geometry(), forget_scan(); }
-  /// Every extent of recon_shape becomes trunc(extent * factor). @return the new shape and what was added. @throws parameter_error
+  /// Sizes delta_voxel, recon_shape and recon_slice_offset automatically for the current scan.
+  void auto_set_recon_geometry() {
+    parameters_.auto_set_recon_geometry();
+    forget_scan();
+  }
+  /// Sets every extent of recon_shape to trunc(extent * factor). @return the new shape and the change. @throws
+  /// parameter_error
   scaled_shape scale_recon_shape(double row_scale = 1, double col_scale = 1, double slice_scale = 1) {
     auto const scaled = mbirk::scale_recon_shape(recon_shape(), row_scale, col_scale, slice_scale);
     set_params("recon_shape", scaled.shape);
@@ -138,25 +146,33 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     if constexpr (is_cone) return detail::magnification(parameters_.scan());
     else return 1;
   }
-  /// The scan of the present parameters, valid until one of them changes.
-  /// @throws parameter_error when they do not fit together.
+  /// The scan with the current parameters, valid until one of them changes.
+  /// @throws parameter_error when the parameters are inconsistent.
   mbirk::scan<Geometry> const& scan() const {
     if (!scan_) scan_.emplace(parameters_.scan());
     return *scan_;
   }
   void verify_valid_params() const { scan(); }
 
-  /// Memory of the caller as what the methods take. @throws shape_error when it has another size.
-  input sinogram_view(std::vector<float> const& data) const { return as_view<input>(data.data(), data.size(), sinogram_shape(), "sinogram"); }
-  output sinogram_view(std::vector<float>& data) const { return as_view<output>(data.data(), data.size(), sinogram_shape(), "sinogram"); }
-  input recon_view(std::vector<float> const& data) const { return as_view<input>(data.data(), data.size(), recon_shape(), "recon"); }
-  output recon_view(std::vector<float>& data) const { return as_view<output>(data.data(), data.size(), recon_shape(), "recon"); }
-  input sinogram_view(std::vector<float> const&&) const = delete;  // it would refer to values that are gone
+  /// Views of the caller's memory as the methods take them. @throws shape_error when the size differs.
+  input sinogram_view(std::vector<float> const& data) const {
+    return as_view<input>(data.data(), data.size(), sinogram_shape(), "sinogram");
+  }
+  output sinogram_view(std::vector<float>& data) const {
+    return as_view<output>(data.data(), data.size(), sinogram_shape(), "sinogram");
+  }
+  input recon_view(std::vector<float> const& data) const {
+    return as_view<input>(data.data(), data.size(), recon_shape(), "recon");
+  }
+  output recon_view(std::vector<float>& data) const {
+    return as_view<output>(data.data(), data.size(), recon_shape(), "recon");
+  }
+  input sinogram_view(std::vector<float> const&&) const = delete;  // the view would dangle
   input recon_view(std::vector<float> const&&) const = delete;
   std::vector<float> new_sinogram() const { return std::vector<float>(count(sinogram_shape())); }
   std::vector<float> new_recon() const { return std::vector<float>(count(recon_shape())); }
 
-  // Projectors: projector/operations.hpp.
+  // Projectors, documented in projector/operations.hpp.
   template <class Context> void forward_project(Context const& ctx, input recon, output sinogram) const {
     mbirk::forward_project(ctx, scan(), recon, sinogram);
   }
@@ -164,21 +180,23 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     mbirk::back_project(ctx, scan(), sinogram, recon);
   }
   template <class Context>
-  void sparse_forward_project(Context const& ctx, view<float const, 2> voxel_values, view<std::int32_t const, 1> pixel_indices,
-                              output sinogram) const {
+  void sparse_forward_project(Context const& ctx, view<float const, 2> voxel_values,
+                              view<std::int32_t const, 1> pixel_indices, output sinogram) const {
     mbirk::sparse_forward_project(ctx, scan(), voxel_values, pixel_indices, sinogram);
   }
   template <class Context>
-  void sparse_back_project(Context const& ctx, input sinogram, view<std::int32_t const, 1> pixel_indices, view<float, 2> voxel_values,
-                           int coeff_power = 1) const {
+  void sparse_back_project(Context const& ctx, input sinogram, view<std::int32_t const, 1> pixel_indices,
+                           view<float, 2> voxel_values, int coeff_power = 1) const {
     mbirk::sparse_back_project(ctx, scan(), sinogram, pixel_indices, voxel_values, coeff_power);
   }
-  template <class Context> void compute_hessian_diagonal(Context const& ctx, std::optional<input> weights, output hessian) const {
+  template <class Context>
+  void compute_hessian_diagonal(Context const& ctx, std::optional<input> weights, output hessian) const {
     hessian_diagonal(ctx, scan(), weights, hessian);
   }
 
-  // Direct reconstruction: filter/direct_filter.hpp, recon/direct_recon.hpp.
-  template <class Context> void direct_filter(Context const& ctx, input sinogram, output filtered, filter_options const& options = {}) const {
+  // Direct reconstruction, documented in filter/direct_filter.hpp and recon/direct_recon.hpp.
+  template <class Context>
+  void direct_filter(Context const& ctx, input sinogram, output filtered, filter_options const& options = {}) const {
     mbirk::direct_filter(ctx, scan(), sinogram, filtered, options);
   }
   template <class Context>
@@ -209,17 +227,19 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     mbirk::fdk_recon(ctx, scan(), sinogram, recon, options, warnings);
   }
 
-  // Weights: recon/weights.hpp.
-  template <class Context> void gen_weights(Context const& ctx, input sinogram, std::string_view weight_type, output weights) const {
+  // Weights, documented in recon/weights.hpp.
+  template <class Context>
+  void gen_weights(Context const& ctx, input sinogram, std::string_view weight_type, output weights) const {
     mbirk::gen_weights(ctx, sinogram, parse_weight_type(weight_type), weights);
   }
   template <class Context>
-  void gen_weights_mar(Context const& ctx, input sinogram, output weights, mar_arguments const& a = {}, mar_record* record = nullptr) const {
+  void gen_weights_mar(Context const& ctx, input sinogram, output weights, mar_arguments const& a = {},
+                       mar_record* record = nullptr) const {
     mbirk::gen_weights_mar(ctx, scan(), sinogram, a.init_recon, a.metal_threshold, a.beta, a.gamma, weights, record);
   }
 
-  // Iterative reconstruction: recon/regularization.hpp, recon/recon.hpp, recon/split.hpp. What they found stands in sigma_y, sigma_x and sigma_prox
-  // then.
+  // Iterative reconstruction, documented in recon/regularization.hpp, recon/recon.hpp and recon/split.hpp. Automatic
+  // values are stored in sigma_y, sigma_x and sigma_prox.
   template <class Context>
   regularization auto_set_regularization_params(Context const& ctx, input sinogram, std::optional<input> weights = {}) {
     auto const& o = parameters_.values().options;
@@ -228,7 +248,8 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     return found;
   }
   template <class Context>
-  recon_log recon(Context const& ctx, input sinogram, std::optional<input> weights, output recon, recon_arguments const& a = {}) {
+  recon_log recon(Context const& ctx, input sinogram, std::optional<input> weights, output recon,
+                  recon_arguments const& a = {}) {
     auto record = mbirk::recon(ctx, scan(), sinogram, weights, recon, options(a));
     keep_sigmas<Context>(record, record.sigma_prox);
     return record;
@@ -240,34 +261,46 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     auto o = options(a);
     if (!prox.do_initialization) {
       require(proxed_, [] {
-        return std::string("prox_map: do_initialization is false, expected true in the first call: there are no sigmas of an earlier one");
+        return std::string(
+            "prox_map: do_initialization is false, expected true in the first call: there are no sigmas of an earlier "
+            "one");
       });
       auto const& v = parameters_.values();
-      o.sigma_y = v.sigma_y, o.sigma_x = v.sigma_x, o.sigma_prox = v.sigma_prox;
+      o.sigma_y = v.sigma_y;
+      o.sigma_x = v.sigma_x;
+      o.sigma_prox = v.sigma_prox;
     }
     bool const automatic = !o.sigma_y;
     if (prox.sigma_prox) o.sigma_prox = prox.sigma_prox;
     auto record = mbirk::prox_map(ctx, scan(), prox_input, sinogram, weights, recon, o);
-    if (automatic) keep_sigmas<Context>(record, prox.sigma_prox ? record.sigma_x : record.sigma_prox);  // the automatic two are equal
+    // The two automatic values are equal.
+    if (automatic) keep_sigmas<Context>(record, prox.sigma_prox ? record.sigma_x : record.sigma_prox);
     proxed_ = true;
     return record;
   }
   template <class Context>
-    requires is_cone
-  split_record split_sino_recon(Context const& ctx, input sinogram, std::optional<input> weights, output recon, recon_arguments const& a = {},
-                                split_options const& split = {}) {
+  requires is_cone split_record split_sino_recon(Context const& ctx, input sinogram, std::optional<input> weights,
+                                                 output recon, recon_arguments const& a = {},
+                                                 split_options const& split = {}) {
     auto const record = mbirk::split_sino_recon(ctx, parameters_.scan(), sinogram, weights, recon, options(a), split);
     keep_sigmas<Context>(record.top, record.top.sigma_prox);
     return record;
   }
 
-  /// The parameters and the arguments of a call, as the free functions take them.
+  /// The parameters combined with the arguments of a call, as the free functions take them.
   recon_options options(recon_arguments const& a = {}) const {
     auto o = parameters_.options();
     o.init_recon = a.init_recon;
-    o.max_iterations = a.max_iterations, o.stop_threshold_change_pct = a.stop_threshold_change_pct, o.first_iteration = a.first_iteration;
-    o.compute_prior_loss = a.compute_prior_loss, o.seed = a.seed, o.mbirjax_rounding = a.mbirjax_rounding, o.progress = a.progress;
-    o.checkpoint = a.checkpoint, o.checkpoint_every = a.checkpoint_every, o.resume = a.resume;
+    o.max_iterations = a.max_iterations;
+    o.stop_threshold_change_pct = a.stop_threshold_change_pct;
+    o.first_iteration = a.first_iteration;
+    o.compute_prior_loss = a.compute_prior_loss;
+    o.seed = a.seed;
+    o.mbirjax_rounding = a.mbirjax_rounding;
+    o.progress = a.progress;
+    o.checkpoint = a.checkpoint;
+    o.checkpoint_every = a.checkpoint_every;
+    o.resume = a.resume;
     return o;
   }
 
@@ -275,59 +308,73 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   static std::size_t count(shape const& s) { return static_cast<std::size_t>(s[0] * s[1] * s[2]); }
   template <class View, class T> static View as_view(T* data, std::size_t size, shape const& s, char const* name) {
     require<shape_error>(size == count(s), [&] {
-      return std::string(name) + " has " + std::to_string(size) + " values, expected " + std::to_string(count(s)) + " for a shape " +
-             detail::shape_text(s);
+      return std::string(name) + " has " + std::to_string(size) + " values, expected " + std::to_string(count(s)) +
+             " for a shape " + detail::shape_text(s);
     });
     return View(data, s);
   }
-  void forget_scan() { scan_.reset(), proxed_ = false; }
+  void forget_scan() {
+    scan_.reset();
+    proxed_ = false;
+  }
   template <class Context> void keep_sigmas(recon_log const& r, double sigma_prox) {
     if (Context::backend::has_data && parameters_.values().auto_regularize_flag)
       parameters_.set_found_regularization(r.sigma_y, r.sigma_x, sigma_prox);
   }
 
   mutable std::optional<mbirk::scan<Geometry>> scan_;
-  bool proxed_ = false;  // prox_map has left its sigmas in the parameters
+  bool proxed_ = false;  // whether prox_map has stored its sigmas in the parameters
 };
 
 using parallel_beam_model = model<parallel_geometry>;
 using cone_beam_model = model<cone_geometry>;
 
-/// MBIRJAX's QGGMRFDenoiser: qggmrf_denoise (recon/denoise.hpp) with parameters by name; sharpness is 0 by default.
+/// Counterpart of MBIRJAX's QGGMRFDenoiser: qggmrf_denoise (recon/denoise.hpp) with parameters by name; sharpness is 0
+/// by default.
 class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
  public:
   /// @param image_shape  (rows, cols, slices); an image of two dimensions is (1, rows, cols).
-  explicit qggmrf_denoiser(std::array<index_t, 3> const& image_shape) : with_parameters(image_parameter_set(image_parameters{image_shape})) {}
+  explicit qggmrf_denoiser(std::array<index_t, 3> const& image_shape)
+      : with_parameters(image_parameter_set(image_parameters{image_shape})) {}
   explicit qggmrf_denoiser(image_parameter_set parameters) : with_parameters(std::move(parameters)) {}
 
   void set_params(std::initializer_list<parameter_setting> settings) { parameters_.set(settings); }
   void set_params(std::span<parameter_setting const> settings) { parameters_.set(settings); }
   void set_params(std::string_view name, parameter_value value) { parameters_.set(name, std::move(value)); }
 
-  /// @param output  of the image's shape; overwritten.
-  /// @throws as qggmrf_denoise; index_error when partition_sequence begins with no entry of granularity.
+  /// @param output  same shape as the image; overwritten.
+  /// @throws the errors of qggmrf_denoise; index_error when the first entry of partition_sequence is not an index into
+  ///         granularity.
   template <class Context>
-  denoise_record denoise(Context const& ctx, view<float const, 3> image, view<float, 3> output, denoise_arguments const& a = {}) {
+  denoise_record denoise(Context const& ctx, view<float const, 3> image, view<float, 3> output,
+                         denoise_arguments const& a = {}) {
     require_extents(image, parameters_.scan().recon_shape, "denoise", "image", "(rows, cols, slices)");
     auto const record = qggmrf_denoise(ctx, image, options(a), output);
     if (Context::backend::has_data && parameters_.values().auto_regularize_flag)
       parameters_.set_found_regularization(record.sigma_noise, record.sigma_x, parameters_.values().sigma_prox);
     return record;
   }
-  /// The parameters and the arguments of a call, as qggmrf_denoise takes them: one partition, the first of the sequence.
+  /// The parameters combined with the arguments of a call, as qggmrf_denoise takes them: one partition, the first of
+  /// the sequence.
   denoise_options options(denoise_arguments const& a = {}) const {
     auto const& v = parameters_.values();
     auto const& o = v.options;
     auto const first = o.partition_sequence.front();
     require<index_error>(first < std::ssize(o.granularity), [&] {
-      return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " + std::to_string(o.granularity.size() - 1) +
-             " (granularity has " + std::to_string(o.granularity.size()) + " entries)";
+      return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " +
+             std::to_string(o.granularity.size() - 1) + " (granularity has " + std::to_string(o.granularity.size()) +
+             " entries)";
     });
-    denoise_options d{.sigma_noise = a.sigma_noise, .sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T, .qggmrf_nbr_wts = o.qggmrf_nbr_wts,
-                      .use_ror_mask = a.use_ror_mask.value_or(v.scan.use_ror_mask), .init_image = a.init_image, .max_iterations = a.max_iterations,
-                      .stop_threshold_change_pct = a.stop_threshold_change_pct, .granularity = o.granularity[static_cast<std::size_t>(first)],
-                      .seed = a.seed, .progress = a.progress};
-    if (!v.auto_regularize_flag) d.sigma_x = v.sigma_x, d.sigma_noise = a.sigma_noise.value_or(v.sigma_y);
+    denoise_options d{.sigma_noise = a.sigma_noise, .sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T,
+                      .qggmrf_nbr_wts = o.qggmrf_nbr_wts, .use_ror_mask = a.use_ror_mask.value_or(v.scan.use_ror_mask),
+                      .init_image = a.init_image, .max_iterations = a.max_iterations,
+                      .stop_threshold_change_pct = a.stop_threshold_change_pct,
+                      .granularity = o.granularity[static_cast<std::size_t>(first)], .seed = a.seed,
+                      .progress = a.progress};
+    if (!v.auto_regularize_flag) {
+      d.sigma_x = v.sigma_x;
+      d.sigma_noise = a.sigma_noise.value_or(v.sigma_y);
+    }
     return d;
   }
 };

@@ -1,4 +1,4 @@
-// What an iterative reconstruction is asked for, what it reports, and the state that it can be resumed from. Values only.
+// Options and result of an iterative reconstruction, and the state from which it can be resumed. Values only.
 #pragma once
 
 #include <array>
@@ -14,45 +14,47 @@
 
 namespace mbirk {
 
-/// Where an iteration stands; handed to the progress callback when it is done.
+/// Progress report, passed to the progress callback after each iteration.
 struct iteration_report {
-  int iteration = 0;   ///< 1 for the first
-  int iterations = 0;  ///< at most
+  int iteration = 0;   ///< number of the iteration, starting at 1
+  int iterations = 0;  ///< maximum number of iterations
   double change = 0;   ///< sum of |alpha d| over all subsets / ||x||_1
   double alpha = 0;    ///< mean over the subsets
   double fm_rmse = 0;  ///< sqrt(sum w e^2 / (mean(w) V R C)) / sigma_y
   double prior_loss = 0;
 };
 
-/// The record of a reconstruction, with MBIRJAX's names. One entry per iteration in each list.
+/// Log of a reconstruction, with MBIRJAX's names. Each list has one entry per iteration.
 struct recon_log {
   int num_iterations = 0;
   std::vector<index_t> granularity;
-  std::vector<index_t> partition_sequence;           ///< the part that was used
+  std::vector<index_t> partition_sequence;           ///< the entries that were used
   std::vector<double> fm_rmse, prior_loss;           ///< prior_loss: 0 unless compute_prior_loss
   double sigma_y = 0, sigma_x = 0, sigma_prox = 0;   ///< regularization_params
-  std::vector<double> stop_threshold_change_pct;     ///< 100 change
+  std::vector<double> stop_threshold_change_pct;     ///< 100 * change
   std::vector<double> alpha_values;
   std::vector<std::vector<double>> delta_norm_per_slice;
   std::vector<std::string> warnings;
-  bool cancelled = false;                            ///< the callback asked to stop
+  bool cancelled = false;                            ///< whether the callback stopped the run
 };
 
-/// All that a reconstruction needs to go on, to the same bits: (views, rows, channels) and (rows, cols, slices), last axis contiguous.
+/// Complete state for resuming a reconstruction with bitwise identical results: (views, rows, channels) and (rows,
+/// cols, slices), last axis contiguous.
 struct recon_state {
   std::array<index_t, 3> sinogram_shape{}, recon_shape{};
   std::uint32_t seed = 0;
   std::vector<float> recon, weighted_error, hessian;  ///< x, w (y - A x), diagonal of A' diag(w) A
-  recon_log record;                                ///< of the iterations that are done
+  recon_log record;                                ///< log of the completed iterations
 };
 
-/// Parameters with MBIRJAX's names and defaults.
+/// Options of recon and prox_map, with MBIRJAX's names and defaults.
 struct recon_options {
-  int max_iterations = 15;                   ///< a total, first_iteration included
-  int first_iteration = 0;                   ///< entries of the partition sequence to leave out
-  double stop_threshold_change_pct = 0.2;    ///< stops when 100 change is below it; 0 never stops
+  int max_iterations = 15;                   ///< total number, including first_iteration
+  int first_iteration = 0;                   ///< number of leading entries of the partition sequence to skip
+  double stop_threshold_change_pct = 0.2;    ///< stops when 100 * change is below this; 0 never stops
   bool compute_prior_loss = false;
-  std::uint32_t seed = 0;                    ///< partitions and orders are those that MBIRJAX draws after numpy.random.seed(seed)
+  /// Partitions and orders are those MBIRJAX draws after numpy.random.seed(seed).
+  std::uint32_t seed = 0;
 
   std::optional<double> sigma_y = {}, sigma_x = {}, sigma_prox = {};  ///< empty: automatic, from snr_db and sharpness
   double snr_db = 30, sharpness = 1;
@@ -64,17 +66,21 @@ struct recon_options {
   std::vector<index_t> partition_sequence = default_partition_sequence();
   std::optional<bool> slice_damping = {};    ///< empty: on in cone beam; parallel beam has none
 
-  /// Nothing: a scaled direct reconstruction. A number: that constant everywhere. An array (rows, cols, slices): as it is.
+  /// Initial image. Empty: a scaled direct reconstruction. A number: that constant everywhere. An array (rows, cols,
+  /// slices): used unchanged.
   std::variant<std::monostate, double, view<float const, 3>> init_recon = {};
 
-  /// For comparisons: the direct image from float32 taps, and its scale from sums in float32, sample after sample, as MBIRJAX has them on a CPU.
-  /// Such a scale is off by 1e-5 or so, which moves the first iterations by ten times as much. Its sums are not counted by counting policies.
+  /// For comparisons: the direct image is computed with float32 taps, and its scale from float32 sums, accumulated
+  /// sample by sample, as MBIRJAX does on a CPU. Such a scale is off by about 1e-5, which moves the first iterations by
+  /// ten times as much. Counting policies do not count these sums.
   bool mbirjax_rounding = false;
 
-  std::function<bool(iteration_report const&)> progress = {};    ///< false stops after this iteration
-  std::function<void(recon_state const&)> checkpoint = {};       ///< called every checkpoint_every iterations, and when the callback stops
+  std::function<bool(iteration_report const&)> progress = {};    ///< returning false stops after this iteration
+  /// Called every checkpoint_every iterations, and when progress stops the run.
+  std::function<void(recon_state const&)> checkpoint = {};
   int checkpoint_every = 1;
-  recon_state const* resume = nullptr;                           ///< goes on from here; the sinogram is not read then
+  /// State to continue from; the sinogram is then not read.
+  recon_state const* resume = nullptr;
 
   static std::vector<index_t> default_partition_sequence() {
     std::vector<index_t> sequence{2, 4, 6};
@@ -83,31 +89,34 @@ struct recon_options {
   }
 };
 
-/// Parameters with MBIRJAX's names and defaults.
+/// Options of qggmrf_denoise, with MBIRJAX's names and defaults.
 struct denoise_options {
-  std::optional<double> sigma_noise = {};  ///< standard deviation of the noise, as the image; empty: estimated
-  std::optional<double> sigma_x = {};      ///< scale of the prior; empty: estimated, and sharpness applies
+  /// Standard deviation of the noise, in the unit of the image; empty: estimated.
+  std::optional<double> sigma_noise = {};
+  std::optional<double> sigma_x = {};      ///< scale of the prior; empty: estimated, with sharpness applied
   double sharpness = 0;                    ///< sigma_x doubles with each unit
   double p = 2, q = 1.2, T = 1;
   std::array<double, 3> qggmrf_nbr_wts = {1, 1, 1};
-  mask_setting use_ror_mask = false;       ///< voxels outside keep their initial value
+  mask_setting use_ror_mask = false;       ///< voxels outside the mask keep their initial value
   std::optional<view<float const, 3>> init_image = {};  ///< empty: the image
   int max_iterations = 15;
-  double stop_threshold_change_pct = 0.2;  ///< stops when 100 change is below it; 0 never stops
-  index_t granularity = 16;                ///< subsets of pixels that are updated one after the other
-  std::uint32_t seed = 0;                  ///< the partition is the one that MBIRJAX draws after numpy.random.seed(seed)
-  std::function<bool(iteration_report const&)> progress = {};  ///< false stops after this iteration; fm_rmse and prior_loss stay 0
+  double stop_threshold_change_pct = 0.2;  ///< stops when 100 * change is below this; 0 never stops
+  index_t granularity = 16;                ///< number of subsets of pixels, updated one after the other
+  std::uint32_t seed = 0;                  ///< the partition is the one MBIRJAX draws after numpy.random.seed(seed)
+  /// Returning false stops after this iteration; fm_rmse and prior_loss are 0.
+  std::function<bool(iteration_report const&)> progress = {};
 };
 
-/// What was used, and one entry per iteration in each list.
+/// Log of qggmrf_denoise: the values used, and lists with one entry per iteration.
 struct denoise_record {
   int num_iterations = 0;
   double sigma_noise = 0, sigma_x = 0;
   index_t subsets = 0;
-  std::vector<double> stop_threshold_change_pct;  ///< 100 change, change = sum of |alpha d| over all subsets / ||x||_1
+  /// 100 * change, change = sum of |alpha d| over all subsets / ||x||_1.
+  std::vector<double> stop_threshold_change_pct;
   std::vector<double> alpha_values;               ///< mean over the subsets
   std::vector<std::string> warnings;
-  bool cancelled = false;                         ///< the callback asked to stop
+  bool cancelled = false;                         ///< whether the callback stopped the run
 };
 
 }  // namespace mbirk

@@ -1,4 +1,4 @@
-// A value of any parameter of a model, and what kinds of numbers, lists and text it can be made from and read as.
+// A value of any model parameter, with its conversions from and to numbers, lists and text.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace detail {
 template <class T> inline constexpr bool is_vector = false;
 template <class T> inline constexpr bool is_vector<std::vector<T>> = true;
 
-/// An entry of {1, 2.5}: whole as long as all are.
+/// Entry of a list such as {1, 2.5}; the list is integral if all entries are.
 struct list_entry {
   template <std::integral T>
     requires(!std::same_as<T, bool>)
@@ -37,12 +37,15 @@ struct list_entry {
 
 }  // namespace detail
 
-/// A value of any parameter. Made from numbers, lists ({1, 2, 4}, vectors, arrays), text, true and false, masks; what fits is decided when it is set.
+/// A value of any parameter, constructed from numbers, lists ({1, 2, 4}, vectors, arrays), text, booleans or masks;
+/// setting a parameter checks whether it fits.
 class parameter_value {
  public:
-  using storage = std::variant<bool, index_t, double, std::vector<index_t>, std::vector<double>, mask_array, std::string>;
+  using storage =
+      std::variant<bool, index_t, double, std::vector<index_t>, std::vector<double>, mask_array, std::string>;
 
-  template <std::same_as<bool> T> parameter_value(T x) : value_(x) {}  // a template, because pointers become bool by themselves
+  // A template, because pointers convert to bool implicitly.
+  template <std::same_as<bool> T> parameter_value(T x) : value_(x) {}
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   parameter_value(T x) : value_(static_cast<index_t>(x)) {}
@@ -58,7 +61,8 @@ class parameter_value {
     else value_ = convert_list<double>(list, [](auto const& x) { return x.real; });
   }
   template <class T> parameter_value(std::vector<T> const& list) : parameter_value(std::span<T const>(list)) {}
-  template <class T, std::size_t N> parameter_value(std::array<T, N> const& list) : parameter_value(std::span<T const>(list)) {}
+  template <class T, std::size_t N>
+  parameter_value(std::array<T, N> const& list) : parameter_value(std::span<T const>(list)) {}
   template <class T>
     requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
   parameter_value(std::span<T const> list) {
@@ -68,12 +72,13 @@ class parameter_value {
 
   storage const& value() const noexcept { return value_; }
 
-  /// As T; nothing where T cannot hold it without changing it. Whole numbers are numbers too, and a number is a list of one.
+  /// Value converted to T; empty if the conversion would change it. Integers convert to floating-point numbers, and a
+  /// number to a list of one.
   template <class T> std::optional<T> as() const {
     return std::visit([](auto const& v) { return convert<T>(v); }, value_);
   }
 
-  /// As it is written in messages and lists: 0.7, true, (1, 2, 4), "ALU"; long lists are shortened.
+  /// Text for messages and lists: 0.7, true, (1, 2, 4), "ALU"; long lists are shortened.
   std::string text() const {
     return std::visit([](auto const& v) -> std::string {
       using V = std::decay_t<decltype(v)>;
@@ -107,7 +112,8 @@ class parameter_value {
       else if (std::in_range<T>(v)) return static_cast<T>(v);
     } else if constexpr (std::same_as<T, mask_setting> && (std::same_as<V, bool> || std::same_as<V, mask_array>)) {
       return T{v};
-    } else if constexpr (std::same_as<T, std::vector<double>> && (std::same_as<V, double> || std::same_as<V, index_t>)) {
+    } else if constexpr (std::same_as<T, std::vector<double>> &&
+                         (std::same_as<V, double> || std::same_as<V, index_t>)) {
       return T{static_cast<double>(v)};
     } else if constexpr (std::same_as<T, std::vector<index_t>> && std::same_as<V, index_t>) {
       return T(1, v);
@@ -117,16 +123,21 @@ class parameter_value {
       if (std::integral<element> && !std::same_as<V, std::vector<index_t>> && !v.empty()) return {};
       for (auto const x : v) list.push_back(static_cast<element>(x));
       return list;
-    } else if constexpr (detail::is_vector<V> && requires(T t) { std::tuple_size<T>::value; t[0]; }) {
+    } else if constexpr (detail::is_vector<V> && requires(T t) {
+                           std::tuple_size<T>::value;
+                           t[0];
+                         }) {
       using element = typename T::value_type;
-      if (v.size() != std::tuple_size_v<T> || (std::integral<element> && !std::same_as<V, std::vector<index_t>>)) return {};
+      if (v.size() != std::tuple_size_v<T> || (std::integral<element> && !std::same_as<V, std::vector<index_t>>))
+        return {};
       T list;
       for (std::size_t k = 0; k < v.size(); ++k) list[k] = static_cast<element>(v[k]);
       return list;
     }
     return {};
   }
-  template <class T> static std::vector<T> convert_list(std::initializer_list<detail::list_entry> list, auto const& member) {
+  template <class T>
+  static std::vector<T> convert_list(std::initializer_list<detail::list_entry> list, auto const& member) {
     std::vector<T> v;
     for (auto const& x : list) v.push_back(member(x));
     return v;

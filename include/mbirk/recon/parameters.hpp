@@ -1,5 +1,6 @@
-// All parameters of a model in one table, with MBIRJAX's names, defaults and rules: by name with a value of any kind, or as the structs that the free
-// functions take. Values only: nothing here runs anything, prints anything or looks at data.
+// All parameters of a model in one table, with MBIRJAX's names, defaults and rules, accessible by name with a value of
+// any kind or as the structs that the free functions take. Values only: nothing here runs anything, prints anything or
+// reads data.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +25,15 @@
 
 namespace mbirk {
 
-/// A parameter of this name gets this value: set({{"sharpness", 1.5}, {"recon_shape", {64, 64, 32}}}).
+/// Assignment of a value to the parameter of this name: set({{"sharpness", 1.5}, {"recon_shape", {64, 64, 32}}}).
 struct parameter_setting {
   std::string name;
   parameter_value value;
 };
 
-/// An image without a scan: what the denoiser works on.
+/// Image without a scan, as the denoiser uses it.
 struct image_parameters {
-  std::array<index_t, 3> recon_shape{};  ///< of the image
+  std::array<index_t, 3> recon_shape{};  ///< shape of the image
   mask_setting use_ror_mask = false;
 };
 struct image_geometry {
@@ -40,11 +41,13 @@ struct image_geometry {
   using parameters = image_parameters;
 };
 
-/// The values behind the names. `options` holds the parameters among its members; what belongs to a single call is not looked at.
+/// The values of the parameters. The members of `options` that are parameters are used; those that belong to a single
+/// call are ignored.
 template <class Geometry> struct parameter_values {
   typename Geometry::parameters scan;
   recon_options options = default_options();
-  double sigma_y = 1, sigma_x = 1, sigma_prox = 1;  ///< in use when auto_regularize_flag is false, else those of the last call
+  /// Used when auto_regularize_flag is false; otherwise the automatic values of the last call.
+  double sigma_y = 1, sigma_x = 1, sigma_prox = 1;
   bool auto_regularize_flag = true;
   bool slice_damping = true;                        ///< cone beam only
   index_t verbose = 1;
@@ -52,21 +55,22 @@ template <class Geometry> struct parameter_values {
   double alu_value = 1;
 
   static recon_options default_options() {
-    if constexpr (std::same_as<Geometry, image_geometry>) return {.sharpness = 0, .granularity = {16}, .partition_sequence = {0}};
+    if constexpr (std::same_as<Geometry, image_geometry>)
+      return {.sharpness = 0, .granularity = {16}, .partition_sequence = {0}};
     else return {};
   }
 };
 
-/// What is known of a parameter besides its value.
+/// Description of a parameter, without its value.
 struct parameter_info {
   char const *name, *group, *expected, *doc;
   bool required = false;
-  std::string default_text = {};  ///< "none" when it is required; filled by list_parameters
+  std::string default_text = {};  ///< "none" for a required parameter; filled in by list_parameters
 };
 
 namespace detail {
 
-/// What values a parameter may have, in words and as a test.
+/// Admissible values of a parameter, as text and as a test.
 template <class Test> struct parameter_rule { char const* expected; Test test; };
 template <class Test> parameter_rule(char const*, Test) -> parameter_rule<Test>;
 
@@ -75,7 +79,8 @@ namespace rules {
 inline constexpr parameter_rule flag{"true or false", [](bool) { return true; }};
 inline constexpr parameter_rule text{"text", [](std::string const&) { return true; }};
 inline constexpr parameter_rule finite_number{"a number", [](double x) { return std::isfinite(x); }};
-inline constexpr parameter_rule positive_number{"a positive number", [](double x) { return x > 0 && std::isfinite(x); }};
+inline constexpr parameter_rule positive_number{"a positive number",
+                                                [](double x) { return x > 0 && std::isfinite(x); }};
 inline constexpr parameter_rule distance{"a positive number or infinity", [](double x) { return x > 0; }};
 inline constexpr parameter_rule power{"a number from 1 to 2", [](double x) { return x >= 1 && x <= 2; }};
 inline constexpr parameter_rule level{"a whole number >= 0", [](index_t x) { return x >= 0; }};
@@ -86,8 +91,10 @@ inline constexpr parameter_rule numbers{"a list of numbers", [](auto const& v) {
   return std::ranges::all_of(v, [](double x) { return std::isfinite(x); });
 }};
 inline constexpr parameter_rule fractions{"one or two numbers >= 0", [](std::vector<double> const& v) {
-  return (v.size() == 1 || v.size() == 2) && std::ranges::all_of(v, [](double x) { return x >= 0 && std::isfinite(x); });
-}};
+                                            return (v.size() == 1 || v.size() == 2) &&
+                                                   std::ranges::all_of(
+                                                       v, [](double x) { return x >= 0 && std::isfinite(x); });
+                                          }};
 inline constexpr parameter_rule weights{"three numbers >= 0, not all 0", [](std::array<double, 3> const& v) {
   return std::ranges::all_of(v, [](double x) { return x >= 0 && std::isfinite(x); }) && v[0] + v[1] + v[2] > 0;
 }};
@@ -99,14 +106,16 @@ inline constexpr parameter_rule positions{"one or more whole numbers >= 0", [](s
 }};
 inline constexpr parameter_rule mask{"true, false or an array of 0 and 1", [](mask_setting const& m) {
   auto const* a = std::get_if<mask_array>(&m);
-  return !a || (a->shape[0] >= 0 && a->shape[1] >= 0 && a->values.size() == static_cast<std::size_t>(a->shape[0] * a->shape[1]) &&
+  return !a || (a->shape[0] >= 0 && a->shape[1] >= 0 &&
+                a->values.size() == static_cast<std::size_t>(a->shape[0] * a->shape[1]) &&
                 std::ranges::all_of(a->values, [](auto x) { return x <= 1; }));
 }};
 
 }  // namespace rules
 
-/// The table: row(info, rule, member) for every parameter of a geometry, in the order of lists and files.
-template <class Geometry, class Values, class Row> void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
+/// The table: calls f(info, rule, member) for every parameter of a geometry, in the order of lists and files.
+template <class Geometry, class Values, class Row>
+void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   using namespace rules;
   constexpr bool is_cone = std::same_as<Geometry, cone_geometry>, is_image = std::same_as<Geometry, image_geometry>;
   auto& s = v.scan;
@@ -121,8 +130,8 @@ template <class Geometry, class Values, class Row> void each_parameter(std::type
   }
   if constexpr (is_cone) {
     row("source_detector_dist", distance, s.source_detector_dist, "infinite: a parallel beam with rows", true);
-    row("source_iso_dist", finite_number, s.source_iso_dist, "from the source to the axis; without meaning when source_detector_dist is infinite",
-        true);
+    row("source_iso_dist", finite_number, s.source_iso_dist,
+        "from the source to the axis; without meaning when source_detector_dist is infinite", true);
     row("helical_z_shifts", numbers, s.helical_z_shifts, "one per view, kept as float32; none for a circular scan");
     row("use_curved_detector", flag, s.use_curved_detector, "a cylinder around the source");
   }
@@ -130,26 +139,34 @@ template <class Geometry, class Values, class Row> void each_parameter(std::type
     row("delta_det_channel", positive_number, s.delta_det_channel, "pitch of the detector channels");
     row("delta_det_row", positive_number, s.delta_det_row, "pitch of the detector rows");
     row("det_channel_offset", finite_number, s.det_channel_offset, "> 0: the object appears at higher channels");
-    row("det_row_offset", finite_number, s.det_row_offset, "> 0: the object appears at higher rows; without effect in parallel beam");
+    row("det_row_offset", finite_number, s.det_row_offset,
+        "> 0: the object appears at higher rows; without effect in parallel beam");
   }
   group = "voxels";
-  if constexpr (!is_image) row("delta_voxel", positive_number, s.delta_voxel, "pitch of the columns; sized automatically when the model is made");
-  row("recon_shape", sizes, s.recon_shape, "(rows, cols, slices); sized automatically when the model is made", is_image);
+  if constexpr (!is_image)
+    row("delta_voxel", positive_number, s.delta_voxel,
+        "pitch of the columns; sized automatically when the model is made");
+  row("recon_shape", sizes, s.recon_shape, "(rows, cols, slices); sized automatically when the model is made",
+      is_image);
   if constexpr (!is_image) {
     row("voxel_row_aspect", positive_number, s.voxel_row_aspect, "pitch of the rows / delta_voxel");
-    row("voxel_slice_aspect", positive_number, s.voxel_slice_aspect, "pitch of the slices / delta_voxel; 1 in parallel beam");
+    row("voxel_slice_aspect", positive_number, s.voxel_slice_aspect,
+        "pitch of the slices / delta_voxel; 1 in parallel beam");
   }
   if constexpr (is_cone) {
-    row("recon_slice_offset", finite_number, s.recon_slice_offset, "> 0: the grid lies at higher z; sized automatically when the model is made");
+    row("recon_slice_offset", finite_number, s.recon_slice_offset,
+        "> 0: the grid lies at higher z; sized automatically when the model is made");
     row("axial_pad_fraction", fractions, s.axial_pad_fraction,
         "slices added for what the cone sees beyond the detector, (low, high) end; automatic sizing only");
   }
   row("use_ror_mask", mask, s.use_ror_mask, "true: the ellipse inscribed in the grid; false: all pixels");
   group = "regularization";
   row("auto_regularize_flag", flag, v.auto_regularize_flag, "sigma_y, sigma_x and sigma_prox come from the data");
-  if constexpr (!is_image) row("snr_db", finite_number, o.snr_db, "assumed signal to noise ratio of the sinogram, for the automatic sigma_y");
+  if constexpr (!is_image)
+    row("snr_db", finite_number, o.snr_db, "assumed signal to noise ratio of the sinogram, for the automatic sigma_y");
   row("sharpness", finite_number, o.sharpness, "the automatic sigma_x and sigma_prox double with each unit");
-  row("sigma_y", positive_number, v.sigma_y, "standard deviation of a sample of weight 1; set by hand, auto_regularize_flag becomes false");
+  row("sigma_y", positive_number, v.sigma_y,
+      "standard deviation of a sample of weight 1; set by hand, auto_regularize_flag becomes false");
   row("sigma_x", positive_number, v.sigma_x, "scale of the qGGMRF prior; the same");
   if constexpr (!is_image) row("sigma_prox", positive_number, v.sigma_prox, "scale of the proximal prior; the same");
   group = "prior";
@@ -163,14 +180,15 @@ template <class Geometry, class Values, class Row> void each_parameter(std::type
   row("partition_sequence", positions, o.partition_sequence, "partition of each iteration; the last one repeats");
   if constexpr (!is_image) row("max_alpha", positive_number, o.max_alpha, "largest step");
   if constexpr (is_cone)
-    row("slice_damping", flag, v.slice_damping, "preconditioner of cone beam; not a parameter in MBIRJAX, which has it always on");
+    row("slice_damping", flag, v.slice_damping,
+        "preconditioner of cone beam; not a parameter in MBIRJAX, which has it always on");
   group = "labels";
   row("verbose", level, v.verbose, "kept for scripts: mbirk prints nothing");
   row("alu_unit", text, v.alu_unit, "name of the unit of length");
   row("alu_value", positive_number, v.alu_value, "how many of it the unit of length is");
 }
 
-/// Members of automatic sizes are optional; here they have been sized.
+/// Members with automatic sizes are optional; these functions assume that they have been sized.
 template <class T> struct plain_type { using type = T; };
 template <class T> struct plain_type<std::optional<T>> { using type = T; };
 template <class T> T const& plain_member(T const& member) { return member; }
@@ -178,7 +196,7 @@ template <class T> T const& plain_member(std::optional<T> const& member) { retur
 inline bool is_empty(auto const&) { return false; }
 template <class T> bool is_empty(std::optional<T> const& member) { return !member; }
 
-/// Edits that turn a into b: characters put in, left out, replaced.
+/// Levenshtein distance of a and b: the number of insertions, deletions and replacements.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> line(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) line[j] = j;
@@ -190,26 +208,31 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace detail
 
-/// The parameters of a geometry, in the order of the table.
+/// Descriptions of the parameters of a geometry, in the order of the table.
 template <class Geometry> std::vector<parameter_info> list_parameters() {
   std::vector<parameter_info> all;
   parameter_values<Geometry> const values{};
-  detail::each_parameter(std::type_identity<Geometry>{}, values, [&](parameter_info info, auto const&, auto const& member) {
-    info.default_text = info.required ? "none" : detail::is_empty(member) ? "automatic" : parameter_value(detail::plain_member(member)).text();
-    all.push_back(info);
-  });
+  detail::each_parameter(
+      std::type_identity<Geometry>{}, values, [&](parameter_info info, auto const&, auto const& member) {
+        info.default_text = info.required              ? "none"
+                            : detail::is_empty(member) ? "automatic"
+                                                       : parameter_value(detail::plain_member(member)).text();
+        all.push_back(info);
+      });
   return all;
 }
 
-/// The parameters of a model: valid one by one from the start; together they are checked when a scan is made of them.
+/// The parameters of a model: each is valid on its own from the start; their combination is checked when a scan is
+/// constructed from them.
 ///
-/// Rules of MBIRJAX: setting sigma_y, sigma_x or sigma_prox clears auto_regularize_flag; setting sharpness or snr_db afterwards sets it again.
-/// Automatic sizes are made once, by the constructor, and on request: changing a pitch later leaves them as they are. All three add a warning.
+/// MBIRJAX's rules apply: setting sigma_y, sigma_x or sigma_prox clears auto_regularize_flag; setting sharpness or
+/// snr_db afterwards sets it again. Automatic sizes are computed once, by the constructor, and on request: changing a
+/// pitch later does not change them. Each of the three adds a warning.
 template <class Geometry> class parameter_set {
  public:
   using scan_parameters = typename Geometry::parameters;
 
-  /// @param scan  empty optionals are sized automatically.
+  /// @param scan  parameters of the scan; empty optionals are sized automatically.
   /// @throws parameter_error naming the parameter, its value and what was expected.
   explicit parameter_set(scan_parameters scan) : parameter_set(parameter_values<Geometry>{std::move(scan)}) {}
   explicit parameter_set(parameter_values<Geometry> values) : values_(std::move(values)) {
@@ -228,18 +251,21 @@ template <class Geometry> class parameter_set {
     if (!found) unknown(name);
     return *found;
   }
-  /// As T: get<double>("sharpness"), get<std::array<index_t, 3>>("recon_shape").
+  /// Value converted to T: get<double>("sharpness"), get<std::array<index_t, 3>>("recon_shape").
   /// @throws parameter_error also when T cannot hold the value.
   template <class T> T get(std::string_view name) const {
     auto const value = get(name);
     auto const converted = value.template as<T>();
-    require(converted.has_value(), [&] { return std::string(name) + " is " + value.text() + ", which the type that was asked for cannot hold"; });
+    require(converted.has_value(), [&] {
+      return std::string(name) + " is " + value.text() + ", which the type that was asked for cannot hold";
+    });
     return *converted;
   }
 
-  /// All of them or, when one is wrong, none.
-  /// @return whether a parameter of the groups scan and voxels was among them, so that scans made before are out of date.
-  /// @throws parameter_error naming the parameter, its value and what was expected; for a name that is not a parameter, with similar names.
+  /// Sets all parameters or, if one is invalid, none.
+  /// @return whether a parameter of the groups scan and voxels was among them, so that existing scans are out of date.
+  /// @throws parameter_error naming the parameter, its value and what was expected; for a name that is not a parameter,
+  ///         with similar names.
   bool set(std::span<parameter_setting const> settings) {
     auto changed = values_;
     bool of_scan = false, sizing = false, scales = false, meta = false;
@@ -265,39 +291,51 @@ template <class Geometry> class parameter_set {
     values_ = std::move(changed);
     if (scales) {
       values_.auto_regularize_flag = false;
-      warnings_.push_back("sigma_y, sigma_x or sigma_prox was set by hand: automatic regularization is off (auto_regularize_flag is false now)");
+      warnings_.push_back(
+          "sigma_y, sigma_x or sigma_prox was set by hand: automatic regularization is off (auto_regularize_flag is "
+          "false now)");
     }
     if (meta && !values_.auto_regularize_flag) {
       values_.auto_regularize_flag = true;
-      warnings_.push_back("sharpness or snr_db was set: automatic regularization is on again (auto_regularize_flag is true now)");
+      warnings_.push_back(
+          "sharpness or snr_db was set: automatic regularization is on again (auto_regularize_flag is true now)");
     }
     return of_scan;
   }
-  bool set(std::initializer_list<parameter_setting> settings) { return set(std::span<parameter_setting const>(settings.begin(), settings.size())); }
+  bool set(std::initializer_list<parameter_setting> settings) {
+    return set(std::span<parameter_setting const>(settings.begin(), settings.size()));
+  }
   bool set(std::string_view name, parameter_value value) { return set({{std::string(name), std::move(value)}}); }
 
-  /// Sizes delta_voxel, recon_shape and recon_slice_offset for the present scan, whatever they were.
+  /// Sizes delta_voxel, recon_shape and recon_slice_offset automatically for the current scan, replacing any values.
   void auto_set_recon_geometry() { size_automatically(true); }
 
   parameter_values<Geometry> const& values() const noexcept { return values_; }
   scan_parameters const& scan() const noexcept { return values_.scan; }
-  /// For recon and prox_map; the sigmas are empty while auto_regularize_flag is true.
+  /// Options for recon and prox_map; the sigmas are empty while auto_regularize_flag is true.
   recon_options options() const {
     auto o = values_.options;
-    if (!values_.auto_regularize_flag) o.sigma_y = values_.sigma_y, o.sigma_x = values_.sigma_x, o.sigma_prox = values_.sigma_prox;
+    if (!values_.auto_regularize_flag) {
+      o.sigma_y = values_.sigma_y;
+      o.sigma_x = values_.sigma_x;
+      o.sigma_prox = values_.sigma_prox;
+    }
     if (std::same_as<Geometry, cone_geometry>) o.slice_damping = values_.slice_damping;
     return o;
   }
-  /// What automatic regularization found: the sigmas can be asked for, the flag stays.
+  /// Stores the result of automatic regularization, so that the sigmas can be queried; auto_regularize_flag is
+  /// unchanged.
   void set_found_regularization(double sigma_y, double sigma_x, double sigma_prox) {
-    values_.sigma_y = sigma_y, values_.sigma_x = sigma_x, values_.sigma_prox = sigma_prox;
+    values_.sigma_y = sigma_y;
+    values_.sigma_x = sigma_x;
+    values_.sigma_prox = sigma_prox;
   }
 
-  /// What was noticed while setting, in words, oldest first.
+  /// Warnings from setting parameters, oldest first.
   std::vector<std::string> const& warnings() const noexcept { return warnings_; }
   void clear_warnings() { warnings_.clear(); }
 
-  /// "name = value" in the order of the table, a line each.
+  /// All parameters as lines "name = value", in the order of the table.
   std::string text() const {
     std::string s;
     each(values_, [&](parameter_info const& info, auto const&, auto const& member) {
@@ -313,32 +351,40 @@ template <class Geometry> class parameter_set {
   static parameter_value to_value(auto const& member) { return parameter_value(detail::plain_member(member)); }
 
   [[noreturn]] static void refuse(parameter_info const& info, parameter_value const& value) {
-    throw parameter_error(std::string(info.name) + " is " + value.text() + ", expected " + info.expected, source_location::current());
+    throw parameter_error(std::string(info.name) + " is " + value.text() + ", expected " + info.expected,
+                          source_location::current());
   }
   static void check(parameter_info const& info, auto const& rule, parameter_value const& value, auto const& converted) {
     if (!rule.test(converted)) refuse(info, value);
   }
   [[noreturn]] static void unknown(std::string_view name) {
     std::string what = "'" + std::string(name) + "' is not a parameter";
-    constexpr std::string_view of_a_call[] = {"max_iterations", "first_iteration", "stop_threshold_change_pct", "compute_prior_loss", "seed",
-                                              "sigma_noise", "init_recon", "weights", "logfile_path", "print_logs"};
-    if (std::ranges::find(of_a_call, name) != std::end(of_a_call)) throw parameter_error(what + ": it is an argument of a call", source_location::current());
+    constexpr std::string_view of_a_call[] = {"max_iterations", "first_iteration", "stop_threshold_change_pct",
+                                              "compute_prior_loss", "seed", "sigma_noise", "init_recon", "weights",
+                                              "logfile_path", "print_logs"};
+    if (std::ranges::find(of_a_call, name) != std::end(of_a_call))
+      throw parameter_error(what + ": it is an argument of a call", source_location::current());
     if constexpr (std::same_as<Geometry, parallel_geometry>)
       for (auto const& info : list_parameters<cone_geometry>())
-        if (name == info.name) throw parameter_error(what + " of parallel beam, only of cone beam", source_location::current());
+        if (name == info.name)
+          throw parameter_error(what + " of parallel beam, only of cone beam", source_location::current());
     std::vector<std::pair<std::size_t, std::string_view>> near;
-    if (name == "max_overrelaxation") near.emplace_back(0, "max_alpha");  // what main of MBIRJAX calls it
+    if (name == "max_overrelaxation") near.emplace_back(0, "max_alpha");  // the name on MBIRJAX's main branch
     auto const names = list_parameters<Geometry>();
     for (auto const& info : names) {
       std::string_view const other = info.name;
       auto const edits = detail::edit_distance(name, other);
-      bool const inside = name.size() >= 4 && (other.find(name) != other.npos || name.find(other) != name.npos) && other.size() >= 4;
-      if (inside || edits <= std::min<std::size_t>(3, std::max(name.size(), other.size()) / 3)) near.emplace_back(edits, other);
+      bool const inside =
+          name.size() >= 4 && (other.find(name) != other.npos || name.find(other) != name.npos) && other.size() >= 4;
+      if (inside || edits <= std::min<std::size_t>(3, std::max(name.size(), other.size()) / 3))
+        near.emplace_back(edits, other);
     }
     std::ranges::sort(near);
     std::string list;
-    for (std::size_t k = 0; k < std::min<std::size_t>(near.size(), 5); ++k) list += (k ? ", " : "") + std::string(near[k].second);
-    what += std::string(" of a model with geometry ") + Geometry::name + (list.empty() ? ", and no name is similar" : "; similar: " + list);
+    for (std::size_t k = 0; k < std::min<std::size_t>(near.size(), 5); ++k)
+      list += (k ? ", " : "") + std::string(near[k].second);
+    what += std::string(" of a model with geometry ") + Geometry::name +
+            (list.empty() ? ", and no name is similar" : "; similar: " + list);
     throw parameter_error(what, source_location::current());
   }
 
@@ -356,11 +402,13 @@ template <class Geometry> class parameter_set {
   void warn_of_size(scan_parameters const& changed) {
     if constexpr (requires { auto_size(changed); }) {
       auto const before = auto_size(values_.scan), after = auto_size(changed);
-      if (before.delta_voxel == after.delta_voxel && before.recon_shape == after.recon_shape && before.recon_slice_offset == after.recon_slice_offset)
+      if (before.delta_voxel == after.delta_voxel && before.recon_shape == after.recon_shape &&
+          before.recon_slice_offset == after.recon_slice_offset)
         return;
-      warnings_.push_back("the scan has changed, but delta_voxel = " + detail::number_text(*changed.delta_voxel) + " and recon_shape = " +
-                          detail::shape_text(*changed.recon_shape) + " stay; automatic sizing would give " +
-                          detail::number_text(after.delta_voxel) + " and " + detail::shape_text(after.recon_shape) + " (auto_set_recon_geometry)");
+      warnings_.push_back("the scan has changed, but delta_voxel = " + detail::number_text(*changed.delta_voxel) +
+                          " and recon_shape = " + detail::shape_text(*changed.recon_shape) +
+                          " stay; automatic sizing would give " + detail::number_text(after.delta_voxel) + " and " +
+                          detail::shape_text(after.recon_shape) + " (auto_set_recon_geometry)");
     }
   }
 

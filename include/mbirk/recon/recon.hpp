@@ -29,56 +29,70 @@ template <> struct recon_names<cone_geometry> {
   static constexpr char const *recon = "cone_mbir_recon", *prox_map = "cone_prox_map";
 };
 
-/// What recon and prox_map have in common.
+/// Implementation shared by recon and prox_map.
 template <class Context, class Geometry> class vcd_solver {
   using B = typename Context::backend;
   static constexpr bool is_cone = std::is_same_v<Geometry, cone_geometry>;
 
  public:
-  vcd_solver(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
-          recon_options const& o, char const* operation)
+  vcd_solver(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+             std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o,
+             char const* operation)
       : ctx_(ctx), scan_(s), sinogram_(sinogram), weights_(weights), recon_(recon), o_(o), operation_(operation) {}
 
   template <class T> void check_dense(view<T, 3> const& v, char const* name) const {
     detail::check(ctx_, v, scan_.recon_shape(), operation_, name, "(rows, cols, slices)");
     bool const dense = v.stride(1) == v.extent(2) && v.stride(0) == v.extent(1) * v.extent(2);
     require<shape_error>(v.size() == 0 || dense, [&] {
-      return std::string(operation_) + ": " + name + " has gaps between its rows or columns, or axes in another order, expected a dense array";
+      return std::string(operation_) + ": " + name +
+             " has gaps between its rows or columns, or axes in another order, expected a dense array";
     });
   }
 
-  /// Everything that can be wrong with shapes and options, before any work.
+  /// Validates all shapes and options before any work.
   void check() const {
     detail::check(ctx_, sinogram_, scan_.sinogram_shape(), operation_, "sinogram", "(views, rows, channels)");
-    if (weights_) detail::check(ctx_, *weights_, scan_.sinogram_shape(), operation_, "weights", "(views, rows, channels)");
+    if (weights_)
+      detail::check(ctx_, *weights_, scan_.sinogram_shape(), operation_, "weights", "(views, rows, channels)");
     check_dense(recon_, "recon");
     if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) check_dense(*image, "init_recon");
     auto const need = [&](bool ok, char const* name, double value, char const* expected) {
-      require(ok, [&] { return std::string(operation_) + ": " + name + " is " + number_text(value) + ", expected " + expected; });
+      require(ok, [&] {
+        return std::string(operation_) + ": " + name + " is " + number_text(value) + ", expected " + expected;
+      });
     };
     need(o_.max_iterations >= 0, "max_iterations", o_.max_iterations, "a number >= 0");
     need(o_.first_iteration >= 0, "first_iteration", o_.first_iteration, "a number >= 0");
     need(o_.stop_threshold_change_pct >= 0, "stop_threshold_change_pct", o_.stop_threshold_change_pct, "a number >= 0");
     need(o_.max_alpha > 0 && std::isfinite(o_.max_alpha), "max_alpha", o_.max_alpha, "a positive number");
     need(o_.checkpoint_every >= 1, "checkpoint_every", o_.checkpoint_every, "at least 1");
-    require(!o_.granularity.empty(), [&] { return std::string(operation_) + ": granularity is empty, expected at least one number of subsets"; });
-    for (auto const& sigma : {std::pair(o_.sigma_y, "sigma_y"), std::pair(o_.sigma_x, "sigma_x"), std::pair(o_.sigma_prox, "sigma_prox")})
-      if (sigma.first) need(*sigma.first > 0 && std::isfinite(*sigma.first), sigma.second, *sigma.first, "a positive number");
-    if (auto const* c = std::get_if<double>(&o_.init_recon)) need(std::isfinite(*c), "init_recon", *c, "a finite number or an array");
+    require(!o_.granularity.empty(), [&] {
+      return std::string(operation_) + ": granularity is empty, expected at least one number of subsets";
+    });
+    for (auto const& sigma :
+         {std::pair(o_.sigma_y, "sigma_y"), std::pair(o_.sigma_x, "sigma_x"), std::pair(o_.sigma_prox, "sigma_prox")})
+      if (sigma.first)
+        need(*sigma.first > 0 && std::isfinite(*sigma.first), sigma.second, *sigma.first, "a positive number");
+    if (auto const* c = std::get_if<double>(&o_.init_recon))
+      need(std::isfinite(*c), "init_recon", *c, "a finite number or an array");
     for (auto const k : o_.partition_sequence)
       require<index_error>(k >= 0 && k < std::ssize(o_.granularity), [&] {
-        return std::string(operation_) + ": partition_sequence has the entry " + std::to_string(k) + ", expected 0 to " +
-               std::to_string(o_.granularity.size() - 1) + " (granularity has " + std::to_string(o_.granularity.size()) + " entries)";
+        return std::string(operation_) + ": partition_sequence has the entry " + std::to_string(k) +
+               ", expected 0 to " + std::to_string(o_.granularity.size() - 1) + " (granularity has " +
+               std::to_string(o_.granularity.size()) + " entries)";
       });
     require(is_cone || !o_.slice_damping.value_or(false),
             [&] { return std::string(operation_) + ": slice_damping is true, expected false: it is for cone beam"; });
     if (o_.resume) check_resume(*o_.resume);
   }
 
-  /// The record of the run. make_prior(record) gives the cylinder kernel; loss() the prior loss per voxel.
-  template <class MakePrior, class Loss> recon_log run(MakePrior const& make_prior, Loss const& loss, bool needs_sigma_x, bool needs_sigma_prox) {
+  /// Runs the iterations and returns their log. make_prior(record) returns the cylinder kernel; loss(record) the prior
+  /// loss per voxel.
+  template <class MakePrior, class Loss>
+  recon_log run(MakePrior const& make_prior, Loss const& loss, bool needs_sigma_x, bool needs_sigma_prox) {
     numpy_random_state random(o_.seed);
-    auto const partitions = partition_set(host_context_of(ctx_), scan_.full_indices(), o_.granularity, random, array_role::temporary, array_role::temporary);
+    auto const partitions = partition_set(host_context_of(ctx_), scan_.full_indices(), o_.granularity, random,
+                                          array_role::temporary, array_role::temporary);
     auto const sequence = partition_sequence();
 
     recon_log record;
@@ -86,25 +100,30 @@ template <class Context, class Geometry> class vcd_solver {
     record.granularity = o_.granularity;
     record.cancelled = false;
     if (!o_.resume)
-      for (auto const& p : partitions) record.warnings.insert(record.warnings.end(), p.warnings.begin(), p.warnings.end());
+      for (auto const& p : partitions)
+        record.warnings.insert(record.warnings.end(), p.warnings.begin(), p.warnings.end());
     std::size_t const done = record.partition_sequence.size();
-    for (std::size_t k = 0; k < std::min(done, sequence.size()); ++k)  // draws of the iterations that are done
+    for (std::size_t k = 0; k < std::min(done, sequence.size()); ++k)  // repeat the draws of the completed iterations
       random.permutation(partitions[static_cast<std::size_t>(sequence[k])].subsets);
 
     if (!o_.resume) set_sigmas(record, needs_sigma_x, needs_sigma_prox);
-    require(!o_.resume || (record.sigma_y > 0 && (!needs_sigma_x || record.sigma_x > 0) && (!needs_sigma_prox || record.sigma_prox > 0)), [&] {
-      return std::string(operation_) + ": the state to resume has sigma_y " + number_text(record.sigma_y) + ", sigma_x " + number_text(record.sigma_x) +
-             " and sigma_prox " + number_text(record.sigma_prox) + ", expected positive ones: it is of another operation";
-    });
+    require(!o_.resume || (record.sigma_y > 0 && (!needs_sigma_x || record.sigma_x > 0) &&
+                           (!needs_sigma_prox || record.sigma_prox > 0)),
+            [&] {
+              return std::string(operation_) + ": the state to resume has sigma_y " + number_text(record.sigma_y) +
+                     ", sigma_x " + number_text(record.sigma_x) + " and sigma_prox " + number_text(record.sigma_prox) +
+                     ", expected positive ones: it is of another operation";
+            });
     vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
     vcd_state<Context, Geometry> vcd(ctx_, scan_, recon_, weights_.has_value(), operation_);
-    for (std::size_t k = done; k < sequence.size(); ++k) vcd.reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
+    for (std::size_t k = done; k < sequence.size(); ++k)
+      vcd.reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
     if (o_.resume) restore(vcd, *o_.resume);
     else initialize(vcd, sequence.empty());
     bool const finished = done > 0 && record.stop_threshold_change_pct.back() < o_.stop_threshold_change_pct;
     if (sequence.empty() || finished) return record;
     double const mean_weight = vcd.mean_weight();
-    std::vector<std::deque<vcd_subset<Context>>> subsets(partitions.size());  // planned when first used
+    std::vector<std::deque<vcd_subset<Context>>> subsets(partitions.size());  // planned on first use
 
     for (std::size_t k = done; k < sequence.size(); ++k) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("iteration");
@@ -112,42 +131,52 @@ template <class Context, class Geometry> class vcd_solver {
       auto& planned = subsets[static_cast<std::size_t>(sequence[k])];
       if (planned.empty()) {
         auto const& g = scan_.geometry();
-        for (index_t s = 0; s < partition.subsets; ++s) planned.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices);
+        for (index_t s = 0; s < partition.subsets; ++s)
+          planned.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices);
       }
-      auto const report = iterate(vcd, make_prior(record), planned, partition.length, random.permutation(partition.subsets), settings, mean_weight, record);
+      auto const report = iterate(vcd, make_prior(record), planned, partition.length,
+                                  random.permutation(partition.subsets), settings, mean_weight, record);
       record.partition_sequence.push_back(sequence[k]);
       record.num_iterations = static_cast<int>(k) + 1;
       record.prior_loss.push_back(o_.compute_prior_loss ? loss(record) : 0.0);
-      bool const go_on = !o_.progress || o_.progress(iteration_report{record.num_iterations, static_cast<int>(sequence.size()), report.change, report.alpha,
-                                                                      record.fm_rmse.back(), record.prior_loss.back()});
+      bool const go_on = !o_.progress || o_.progress(iteration_report{
+                                             record.num_iterations, static_cast<int>(sequence.size()), report.change,
+                                             report.alpha, record.fm_rmse.back(), record.prior_loss.back()});
       record.cancelled = !go_on;
-      if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0)) o_.checkpoint(state(vcd, record));
+      if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0))
+        o_.checkpoint(state(vcd, record));
       if (!go_on || report.change < o_.stop_threshold_change_pct / 100) break;
     }
     return record;
   }
 
  private:
-  /// Those entries that are used.
+  /// The entries of the partition sequence that are used.
   std::vector<index_t> partition_sequence() const {
     auto sequence = gen_partition_sequence(o_.partition_sequence, o_.max_iterations);
-    sequence.erase(sequence.begin(), sequence.begin() + std::min<std::ptrdiff_t>(std::ssize(sequence), o_.first_iteration));
+    sequence.erase(sequence.begin(),
+                   sequence.begin() + std::min<std::ptrdiff_t>(std::ssize(sequence), o_.first_iteration));
     return sequence;
   }
   void check_resume(recon_state const& state) const {
-    require<shape_error>(state.sinogram_shape == scan_.sinogram_shape() && state.recon_shape == scan_.recon_shape(), [&] {
-      return std::string(operation_) + ": the state to resume is of a sinogram " + shape_text(state.sinogram_shape) + " and a recon " +
-             shape_text(state.recon_shape) + ", expected " + shape_text(scan_.sinogram_shape()) + " and " + shape_text(scan_.recon_shape());
-    });
+    require<shape_error>(
+        state.sinogram_shape == scan_.sinogram_shape() && state.recon_shape == scan_.recon_shape(), [&] {
+          return std::string(operation_) + ": the state to resume is of a sinogram " +
+                 shape_text(state.sinogram_shape) + " and a recon " + shape_text(state.recon_shape) + ", expected " +
+                 shape_text(scan_.sinogram_shape()) + " and " + shape_text(scan_.recon_shape());
+        });
     require(state.seed == o_.seed && state.record.granularity == o_.granularity, [&] {
-      return std::string(operation_) + ": the state to resume has seed " + std::to_string(state.seed) + " and its granularity, expected the same seed (" +
-             std::to_string(o_.seed) + ") and granularity, so that the same subsets are drawn";
+      return std::string(operation_) + ": the state to resume has seed " + std::to_string(state.seed) +
+             " and its granularity, expected the same seed (" + std::to_string(o_.seed) +
+             ") and granularity, so that the same subsets are drawn";
     });
     auto const sequence = partition_sequence();
     auto const& done = state.record.partition_sequence;
     auto const common = std::min(std::ssize(done), std::ssize(sequence));
     require(std::equal(done.begin(), done.begin() + common, sequence.begin()), [&] {
-      return std::string(operation_) + ": the state to resume was made with another partition_sequence, expected the same one, so that the same subsets" +
+      return std::string(operation_) +
+             ": the state to resume was made with another partition_sequence, expected the same one, so that the same "
+             "subsets" +
              " are drawn";
     });
     require(done.size() == state.record.stop_threshold_change_pct.size(), [&] {
@@ -167,11 +196,13 @@ template <class Context, class Geometry> class vcd_solver {
     return {};
   }
 
-  /// Given values stay; the others come from the data.
+  /// Uses the given sigmas and derives the others from the data.
   void set_sigmas(recon_log& record, bool needs_sigma_x, bool needs_sigma_prox) const {
     if (!o_.sigma_y || (needs_sigma_x && !o_.sigma_x) || (needs_sigma_prox && !o_.sigma_prox)) {
       auto const automatic = auto_regularization(ctx_, scan_, sinogram_, weights_, o_.snr_db, o_.sharpness);
-      record.sigma_y = automatic.sigma_y, record.sigma_x = automatic.sigma_x, record.sigma_prox = automatic.sigma_prox;
+      record.sigma_y = automatic.sigma_y;
+      record.sigma_x = automatic.sigma_x;
+      record.sigma_prox = automatic.sigma_prox;
       record.warnings.insert(record.warnings.end(), automatic.warnings.begin(), automatic.warnings.end());
     } else {
       require_finite_sinogram(ctx_, sinogram_, operation_);
@@ -182,7 +213,7 @@ template <class Context, class Geometry> class vcd_solver {
     record.sigma_prox = o_.sigma_prox.value_or(record.sigma_prox);
   }
 
-  /// The first image, its error sinogram and the Hessian diagonal.
+  /// Computes the initial image, its error sinogram and the Hessian diagonal.
   void initialize(vcd_state<Context, Geometry>& vcd, bool image_only) const {
     vcd.load(sinogram_, weights_);
     bool fit = false, zero = false;
@@ -190,7 +221,9 @@ template <class Context, class Geometry> class vcd_solver {
     if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       if (image->data() != recon_.data() || !B::has_data)
-        launch(ctx_, blocks, kernel::copy_values<B>{observe(ctx_, *image, "init_recon", array_role::argument), vcd.observe_recon(), recon_.size()});
+        launch(ctx_, blocks,
+               kernel::copy_values<B>{observe(ctx_, *image, "init_recon", array_role::argument), vcd.observe_recon(),
+                                      recon_.size()});
     } else if (auto const* constant = std::get_if<double>(&o_.init_recon)) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       zero = *constant == 0;
@@ -202,26 +235,36 @@ template <class Context, class Geometry> class vcd_solver {
                           {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
     }
     if (image_only && !fit) return;
-    vcd.make_error(!fit ? initial_scale::one : o_.mbirjax_rounding ? initial_scale::float32_fit : initial_scale::fit, zero);
+    vcd.make_error(!fit                  ? initial_scale::one
+                   : o_.mbirjax_rounding ? initial_scale::float32_fit
+                                         : initial_scale::fit,
+                   zero);
     if (!image_only) vcd.make_hessian();
   }
 
   struct outcome { double change = 0, alpha = 0; };
   template <class Prior>
-  outcome iterate(vcd_state<Context, Geometry>& vcd, Prior const& prior, std::deque<vcd_subset<Context>> const& subsets, index_t pixels,
-                  std::vector<std::int32_t> const& order, vcd_settings const& settings, double mean_weight, recon_log& record) const {
+  outcome iterate(vcd_state<Context, Geometry>& vcd, Prior const& prior, std::deque<vcd_subset<Context>> const& subsets,
+                  index_t pixels, std::vector<std::int32_t> const& order, vcd_settings const& settings,
+                  double mean_weight, recon_log& record) const {
     index_t const entries = pixels * scan_.geometry().slices;
-    temporary<float, Context> direction(ctx_, "direction", entries), curvature(ctx_, "curvature", settings.damping.empty() ? 0 : entries);
+    temporary<float, Context> direction(ctx_, "direction", entries),
+        curvature(ctx_, "curvature", settings.damping.empty() ? 0 : entries);
     double moved = 0, alphas = 0;
     vcd.clear_slice_norms();
     vcd.begin(std::ssize(order));
     for (std::size_t n = 0; n < order.size(); ++n) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("subset");
-      vcd.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), direction, curvature, settings);
+      vcd.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), direction, curvature,
+                 settings);
     }
     vcd.apply_pending_step();
-    for (auto const& [alpha, change] : vcd.steps()) alphas += alpha, moved += change;
-    double const norm = vcd.recon_norm(), change = B::has_data ? moved / norm : 1.0, alpha = alphas / static_cast<double>(order.size());
+    for (auto const& [alpha, change] : vcd.steps()) {
+      alphas += alpha;
+      moved += change;
+    }
+    double const norm = vcd.recon_norm(), change = B::has_data ? moved / norm : 1.0,
+                 alpha = alphas / static_cast<double>(order.size());
     record.fm_rmse.push_back(vcd.rmse(mean_weight) / settings.sigma_y);
     record.alpha_values.push_back(alpha);
     record.stop_threshold_change_pct.push_back(100 * change);
@@ -264,51 +307,66 @@ template <class Context, class Geometry> class vcd_solver {
 
 }  // namespace detail
 
-/// Minimises (1 / (2 sigma_y^2)) sum w (y - A x)^2 + h(x) over the voxels inside the mask, h the qGGMRF prior (prior/qggmrf.hpp), by vectorised
-/// coordinate descent: in every iteration the pixels of a partition are updated subset by subset, along a preconditioned gradient with a line search.
+/// Minimises (1 / (2 sigma_y^2)) sum w (y - A x)^2 + h(x) over the voxels inside the mask, where h is the qGGMRF prior
+/// (prior/qggmrf.hpp), by vectorised coordinate descent: each iteration updates the pixels of a partition subset by
+/// subset, along a preconditioned gradient with a line search.
 ///
+/// @param ctx       execution and instrumentation. On the host the call returns when the result is complete;
+///                  on a device it waits several times per iteration for values of the log; the rest is queued.
+/// @param s         the geometry: parallel_scan or cone_scan.
 /// @param sinogram  (views, rows, channels), line integrals.
 /// @param weights   (views, rows, channels), >= 0 and not all 0; nothing for 1.
-/// @param image     (rows, cols, slices), dense; overwritten with x, attenuation per unit of length. Voxels outside the mask keep their initial value (0 for
-///                  the direct image) and act on the prior.
-/// @param options   parameters, callbacks, the state to resume from.
-/// @return the record: what was used, and change, step and error of every iteration.
-/// @throws shape_error, index_error, parameter_error before anything runs; error when the data are not finite, or zero with automatic sigma_y;
-///         allocation_error. On an error image holds something unspecified.
-/// Cost: set-up one filter, two projections and the Hessian diagonal; an iteration two projections of the pixels of its partition (three in parallel
-/// beam with small subsets, where projecting again is cheaper than keeping a sinogram), and about 74 flops a voxel for the prior. Memory: two
-/// channel-major sinograms (three with weights; one less while iterating if all subsets are small, in parallel beam), the Hessian diagonal, a direction
-/// of the largest subset (two if small, in parallel beam), and with many subsets up to a quarter (cone beam) or half (parallel beam) of a sinogram for
-/// sums. The same bits for any number of threads.
-/// Source: Bouman and Buzzard, "Vectorized Coordinate Descent for Fast CT Reconstruction" (2024); MBIRJAX.
+/// @param image     (rows, cols, slices), dense; overwritten with x, attenuation per unit of length. Voxels outside the
+///                  mask keep their initial value (0 for the direct image) and influence the prior.
+/// @param options   parameters, callbacks, and the state to resume from.
+/// @return the log: the values used, and change, step and error of every iteration.
+/// @throws shape_error, index_error, parameter_error before anything runs; error when the data are not finite, or zero
+///         with automatic sigma_y; allocation_error. On an error the contents of image are unspecified.
+/// Cost: the set-up takes one filter, two projections and the Hessian diagonal; an iteration takes two projections of
+/// the pixels of its partition (three in parallel beam with small subsets, where projecting again is cheaper than
+/// keeping a sinogram), and about 74 flops per voxel for the prior. Memory: two channel-major sinograms (three with
+/// weights; one less while iterating if all subsets are small, in parallel beam), the Hessian diagonal, a direction of
+/// the largest subset (two if small, in parallel beam), and with many subsets up to a quarter (cone beam) or half
+/// (parallel beam) of a sinogram for partial sums. The result is bitwise independent of the number of threads. Source:
+/// Bouman and Buzzard, "Vectorized Coordinate Descent for Fast CT Reconstruction" (2024); MBIRJAX.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
-recon_log recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
-                   view<float, 3> image, recon_options const& options = {}) {
+recon_log recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                std::optional<view<float const, 3>> weights, view<float, 3> image, recon_options const& options = {}) {
   using Context = context<Exec, Instr>;
   using B = typename Context::backend;
-  auto const prior_of = [&](double sigma_x) { return qggmrf_parameters{sigma_x, options.p, options.q, options.T, options.qggmrf_nbr_wts}; };
+  auto const prior_of = [&](double sigma_x) {
+    return qggmrf_parameters{sigma_x, options.p, options.q, options.T, options.qggmrf_nbr_wts};
+  };
   require_valid(prior_of(options.sigma_x.value_or(1)), "recon");
   detail::vcd_solver<Context, Geometry> run(ctx, s, sinogram, weights, image, options, "recon");
   run.check();
   auto const& g = s.geometry();
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::recon_names<Geometry>::recon, detail::pairs(s, std::ssize(s.full_indices()))});
+  [[maybe_unused]] auto const guard =
+      ctx.instr.scope({detail::recon_names<Geometry>::recon, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(
       [&](recon_log const& r) {
-        return kernel::qggmrf_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output), g.recon_rows, g.recon_cols, g.slices,
-                                          g.recon_cols * g.slices, g.slices, kernel::qggmrf_constants(prior_of(r.sigma_x))};
+        return kernel::qggmrf_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output),
+                                          g.recon_rows, g.recon_cols, g.slices, g.recon_cols * g.slices, g.slices,
+                                          kernel::qggmrf_constants(prior_of(r.sigma_x))};
       },
-      [&](recon_log const& r) { return qggmrf_loss(ctx, view<float const, 3>(image), prior_of(r.sigma_x)) / static_cast<double>(image.size()); },
+      [&](recon_log const& r) {
+        return qggmrf_loss(ctx, view<float const, 3>(image), prior_of(r.sigma_x)) / static_cast<double>(image.size());
+      },
       true, false);
 }
 
-/// The proximal map of the data term at v: minimises (1 / (2 sigma_y^2)) sum w (y - A x)^2 + |x - v|^2 / (2 sigma_prox^2), for plug-and-play methods.
+/// Proximal map of the data term at v: minimises (1 / (2 sigma_y^2)) sum w (y - A x)^2 + |x - v|^2 / (2 sigma_prox^2),
+/// for plug-and-play methods.
 ///
-/// @param prox_input  v, (rows, cols, slices), dense; may not alias image.
-/// @param options     as for recon; sigma_prox given here is used for this call only. MBIRJAX's default is max_iterations = 3.
-/// Everything else as recon.
+/// @param s           the geometry: parallel_scan or cone_scan.
+/// @param prox_input  v, (rows, cols, slices), dense, attenuation per unit of length; may not alias image.
+/// @param options     as for recon; a sigma_prox given here is used for this call only. MBIRJAX's default is
+///                    max_iterations = 3.
+/// All other parameters are as for recon.
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
-recon_log prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
-                      std::optional<view<float const, 3>> weights, view<float, 3> image, recon_options const& options = {.max_iterations = 3}) {
+recon_log prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> prox_input,
+                   view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
+                   recon_options const& options = {.max_iterations = 3}) {
   using Context = context<Exec, Instr>;
   using B = typename Context::backend;
   detail::vcd_solver<Context, Geometry> run(ctx, s, sinogram, weights, image, options, "prox_map");
@@ -318,11 +376,15 @@ recon_log prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, vie
     return std::string("prox_map: prox_input and recon are the same array, expected two");
   });
   auto const& g = s.geometry();
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::recon_names<Geometry>::prox_map, detail::pairs(s, std::ssize(s.full_indices()))});
+  [[maybe_unused]] auto const guard =
+      ctx.instr.scope({detail::recon_names<Geometry>::prox_map, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(
       [&](recon_log const& r) {
         return kernel::proximal_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output),
-                                            observe(ctx, prox_input, "prox_input", array_role::argument), g.slices, g.recon_cols * g.slices, g.slices,
+                                            observe(ctx, prox_input, "prox_input", array_role::argument),
+                                            g.slices,
+                                            g.recon_cols * g.slices,
+                                            g.slices,
                                             static_cast<float>(1 / (r.sigma_prox * r.sigma_prox))};
       },
       [](recon_log const&) { return 0.0; }, false, true);

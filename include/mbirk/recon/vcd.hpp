@@ -1,6 +1,6 @@
-// The engine of recon and prox_map: vectorised coordinate descent (Bouman and Buzzard 2024) on a channel-major weighted error sinogram. It holds
-// w e = w (y - A x) for the whole run, because that is all that is ever back projected. Made of launches of kernels; the algorithm around it is in
-// recon.hpp. Not for users.
+// State and updates of recon and prox_map: vectorised coordinate descent (Bouman and Buzzard 2024) on a channel-major
+// weighted error sinogram. It keeps w e = w (y - A x) throughout the run, because nothing else is ever back projected.
+// Consists of kernel launches; recon.hpp contains the algorithm around them. Not for users.
 #pragma once
 
 #include <algorithm>
@@ -30,16 +30,23 @@ template <class Context, class Geometry> class vcd_state {
   struct step { double alpha = 0, change = 0; };
 
   vcd_state(Context const& ctx, scan<Geometry> const& s, view<float, 3> recon, bool weighted, char const* operation)
-      : ctx_(ctx), scan_(s), recon_(recon), operation_(operation), shape_(P::template channel_major_shape<Context>(s.geometry())),
+      : ctx_(ctx),
+        scan_(s),
+        recon_(recon),
+        operation_(operation),
+        shape_(P::template channel_major_shape<Context>(s.geometry())),
         tables_(ctx, s, shape_),
-        error_(ctx, "weighted error", shape_.size()), hessian_(ctx, "Hessian diagonal", recon.size()),
+        error_(ctx, "weighted error", shape_.size()),
+        hessian_(ctx, "Hessian diagonal", recon.size()),
         slice_norms_(ctx, "slice norms", padded_slices()) {
     if (weighted) weights_.emplace(ctx, "weights", shape_.size());
   }
-  /// Makes room for the updates of a subset. Called for each of them before make_error, which uses the same room.
+  /// Allocates memory for the updates of a subset. Must be called for every subset before make_error, which uses the
+  /// same memory.
   void reserve(index_t pixels) {
     if (!projection_ && keeps(pixels)) projection_.emplace(ctx_, "weighted projection", shape_.size());
-    if (index_t const floats = fused_update_floats(pixels); floats > 0) grow(partial_sums_, "parts of the back projection", floats);
+    if (index_t const floats = fused_update_floats(pixels); floats > 0)
+      grow(partial_sums_, "parts of the back projection", floats);
     if (!keeps(pixels)) grow(packed_direction_, "step", pixels * shape_.chunks * shape_.width);
   }
 
@@ -57,29 +64,37 @@ template <class Context, class Geometry> class vcd_state {
     auto const pixels = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, g.recon_cols * g.slices, g.slices);
     [[maybe_unused]] auto const guard = ctx_.instr.stage("Hessian");
     device_plan<Context> const plan(ctx_, pixels);
-    if (weights_) P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2, observe(ctx_, hessian_));
+    if (weights_)
+      P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2,
+                                    observe(ctx_, hessian_));
     else P::unweighted_hessian(ctx_, scan_, plan, observe(ctx_, hessian_));
   }
-  /// Turns the loaded sinogram y into w (y - A x), after x has been scaled. @param zero  x is 0 everywhere.
+  /// Replaces the loaded sinogram y by w (y - A x), after scaling x. @param zero  whether x is 0 everywhere.
   void make_error(initial_scale scaling, bool zero) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
     temporary<float, Context> fresh(ctx_, "projection", projection_ ? 0 : shape_.size());
     auto const& z = projection_ ? *projection_ : fresh;
     if (zero) {
-      launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block), kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
+      launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block),
+             kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
     } else {
-      auto const pixels = kernel::plan_grid(recon_.extent(0), recon_.extent(1), scan_.mask().data(), recon_.stride(0), recon_.stride(1));
+      auto const pixels = kernel::plan_grid(recon_.extent(0), recon_.extent(1), scan_.mask().data(), recon_.stride(0),
+                                            recon_.stride(1));
       tables const all(ctx_, scan_);
-      P::project_channel_major(ctx_, scan_, all, observe_recon(), device_plan<Context>(ctx_, pixels), observe(ctx_, z), shape_, kernel::store_epilogue<B>{});
+      P::project_channel_major(ctx_, scan_, all, observe_recon(), device_plan<Context>(ctx_, pixels), observe(ctx_, z),
+                               shape_, kernel::store_epilogue<B>{});
     }
     double scale = 1;
     if (scaling != initial_scale::one) {
       auto const [with_data, with_itself] = scaling == initial_scale::fit ? fit_sums(z) : float32_fit_sums(z);
       if (B::has_data && with_itself != 0) scale = with_data / with_itself;
-      launch(ctx_, ceil_div(recon_.size(), kernel::voxel_block), kernel::scale_values<B>{observe_recon(), static_cast<float>(scale), recon_.size()});
+      launch(ctx_, ceil_div(recon_.size(), kernel::voxel_block),
+             kernel::scale_values<B>{observe_recon(), static_cast<float>(scale), recon_.size()});
     }
     with_weights([&](auto weighted, auto w) {
-      launch(ctx_, blocks(), kernel::make_error<B, weighted>{observe(ctx_, z), w, observe(ctx_, error_), static_cast<float>(scale), shape_});
+      launch(ctx_, blocks(),
+             kernel::make_error<B, weighted>{observe(ctx_, z), w, observe(ctx_, error_), static_cast<float>(scale),
+                                             shape_});
     });
   }
 
@@ -96,7 +111,8 @@ template <class Context, class Geometry> class vcd_state {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("rmse");
     temporary<double, Context> sums(ctx_, "error sums", blocks());
     with_weights([&](auto weighted, auto w) {
-      launch(ctx_, blocks(), kernel::weighted_squares<B, weighted>{observe(ctx_, error_), w, observe(ctx_, sums), shape_});
+      launch(ctx_, blocks(),
+             kernel::weighted_squares<B, weighted>{observe(ctx_, error_), w, observe(ctx_, sums), shape_});
     });
     return std::sqrt(reduce(ctx_, sums) / (mean_of_weights * samples()));
   }
@@ -119,11 +135,12 @@ template <class Context, class Geometry> class vcd_state {
     return norms;
   }
 
-  /// One subset: direction, line search, updates; `place` is its turn in the iteration. `direction` and `curvature` have room for (pixels, slices);
-  /// curvature only with damping. On a device nothing waits.
+  /// Updates one subset: direction, line search, updates; `place` is its position in the iteration. `direction` and
+  /// `curvature` hold (pixels, slices); curvature is needed only with damping. On a device nothing waits.
   template <class Prior>
-  void update(Prior const& prior, vcd_subset<Context> const& subset, index_t place, temporary<float, Context> const& direction,
-              temporary<float, Context> const& curvature, vcd_settings const& o) {
+  void update(Prior const& prior, vcd_subset<Context> const& subset, index_t place,
+              temporary<float, Context> const& direction, temporary<float, Context> const& curvature,
+              vcd_settings const& o) {
     auto const& g = scan_.geometry();
     auto const& plan = subset.resident_plan;
     back(subset, direction);
@@ -140,11 +157,12 @@ template <class Context, class Geometry> class vcd_state {
       {
         [[maybe_unused]] auto const guard = ctx_.instr.stage("positivity");
         launch(ctx_, ranges.size(),
-               kernel::vcd_clip_direction<B>{pixels, observe_recon(), observe(ctx_, direction), g.recon_cols, g.slices, recon_.stride(0), recon_.stride(1),
-                                            alpha, epsilon, ranges});
+               kernel::vcd_clip_direction<B>{pixels, observe_recon(), observe(ctx_, direction), g.recon_cols, g.slices,
+                                             recon_.stride(0), recon_.stride(1), alpha, epsilon, ranges});
         pack_direction(subset, direction);
       }
-      if (keeps(subset.size())) measure(subset, direction, squares);  // the kept projection must be that of the clipped direction
+      // The stored projection must be that of the clipped direction.
+      if (keeps(subset.size())) measure(subset, direction, squares);
     }
     if (fuses_update(subset.size())) pending_update_ = pending_update{&subset, alpha};
     else subtract(subset, alpha);
@@ -152,30 +170,34 @@ template <class Context, class Geometry> class vcd_state {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
     index_t const tasks = ranges.size();
     temporary<double, Context> change(ctx_, "change sums", tasks), columns(ctx_, "slice sums", tasks * padded_slices());
-    kernel::vcd_update<B> kernel{pixels, observe(ctx_, direction), observe_recon(), g.recon_cols, g.slices, padded_slices(), recon_.stride(0), recon_.stride(1),
-                                 alpha, observe(ctx_, change), observe(ctx_, columns), ranges};
+    kernel::vcd_update<B> kernel{pixels,   observe(ctx_, direction), observe_recon(),        g.recon_cols,
+                                 g.slices, padded_slices(),          recon_.stride(0),       recon_.stride(1),
+                                 alpha,    observe(ctx_, change),    observe(ctx_, columns), ranges};
     kernel.plan_scratch();
     launch(ctx_, tasks, kernel);
-    launch(ctx_, padded_slices() / B::lanes, kernel::reduce_slice_sums<B>{observe(ctx_, columns), observe(ctx_, slice_norms_), tasks, padded_slices()});
+    launch(ctx_, padded_slices() / B::lanes,
+           kernel::reduce_slice_sums<B>{observe(ctx_, columns), observe(ctx_, slice_norms_), tasks, padded_slices()});
     if constexpr (on_device<Context>)
-      launch(ctx_, 1, kernel::device_reduce<B, kernel::plain_sums<1>>{observe(ctx_, change), tasks, 1, {}, 0, {}, observe(ctx_, *device_steps_) + (2 * place + 1)});
+      launch(ctx_, 1,
+             kernel::device_reduce<B, kernel::plain_sums<1>>{
+                 observe(ctx_, change), tasks, 1, {}, 0, {}, observe(ctx_, *device_steps_) + (2 * place + 1)});
     else
       steps_[static_cast<std::size_t>(place)].change = reduce(ctx_, change);
   }
 
-  /// Brings the error up to date: the step of a subset may be left to the back projection of the next one.
+  /// Brings the error up to date: the step of a subset may have been deferred to the back projection of the next one.
   void apply_pending_step() {
     if (!pending_update_) return;
     subtract(*pending_update_->subset, pending_update_->alpha);
     pending_update_.reset();
   }
 
-  /// Makes room for the steps of an iteration.
+  /// Allocates memory for the steps of an iteration.
   void begin(index_t subsets) {
     steps_.assign(static_cast<std::size_t>(subsets), {});
     if constexpr (on_device<Context>) device_steps_.emplace(ctx_, "steps", 2 * subsets);
   }
-  /// What the subsets since then did. @throws error when a line search found no finite step.
+  /// Step and change of every subset since begin(). @throws error when a line search found no finite step.
   std::vector<step> const& steps() {
     if constexpr (on_device<Context>) {
       host_copy const found(ctx_, *device_steps_);
@@ -193,11 +215,15 @@ template <class Context, class Geometry> class vcd_state {
   void grow(std::optional<temporary<float, Context>>& room, char const* name, index_t floats) {
     if (!room || room->size() < floats) room.emplace(ctx_, name, floats);
   }
-  index_t padded_slices() const noexcept { return std::max<index_t>(1, ceil_div(recon_.extent(2), B::lanes)) * B::lanes; }
+  index_t padded_slices() const noexcept {
+    return std::max<index_t>(1, ceil_div(recon_.extent(2), B::lanes)) * B::lanes;
+  }
   index_t blocks() const noexcept { return shape_.chunks * shape_.views; }
-  double samples() const noexcept { return static_cast<double>(shape_.views) * static_cast<double>(shape_.rows) * static_cast<double>(shape_.channels); }
+  double samples() const noexcept {
+    return static_cast<double>(shape_.views) * static_cast<double>(shape_.rows) * static_cast<double>(shape_.channels);
+  }
 
-  /// f(whether there are weights as a constant, their cursor).
+  /// Calls f with a compile-time flag for the presence of weights, and their cursor.
   template <class F> void with_weights(F const& f) {
     if (weights_) f(std::true_type{}, cursor(observe(ctx_, *weights_)));
     else f(std::false_type{}, cursor{});
@@ -207,89 +233,108 @@ template <class Context, class Geometry> class vcd_state {
   products fit_sums(temporary<float, Context> const& z) {
     temporary<double, Context> sums(ctx_, "fit sums", 2 * blocks());
     with_weights([&](auto weighted, auto w) {
-      launch(ctx_, blocks(), kernel::projection_products<B, weighted>{observe(ctx_, z), observe(ctx_, error_), w, observe(ctx_, sums), shape_});
+      launch(ctx_, blocks(),
+             kernel::projection_products<B, weighted>{observe(ctx_, z), observe(ctx_, error_), w, observe(ctx_, sums),
+                                                      shape_});
     });
     auto const [with_data, with_itself] = both_sums(sums);
     return {with_data, with_itself};
   }
-  /// The same in float32, in the order (views, rows, channels). Products by way of double: rounded to float32 once, and never fused with the sum.
+  /// fit_sums in float32, in the order (views, rows, channels). Products are computed in double: rounded to float32
+  /// once, and never fused with the sum.
   products float32_fit_sums(temporary<float, Context> const& z) const {
     float with_data = 0, with_itself = 0;
     if constexpr (B::has_data) {
-      auto const product = [](float a, float b) { return static_cast<float>(static_cast<double>(a) * static_cast<double>(b)); };
+      auto const product = [](float a, float b) {
+        return static_cast<float>(static_cast<double>(a) * static_cast<double>(b));
+      };
       host_copy const projection(ctx_, z), data(ctx_, error_);
       std::optional<host_copy<float, Context>> weights;
       if (weights_) weights.emplace(ctx_, *weights_);
       for (index_t v = 0; v < shape_.views; ++v)
         for (index_t m = 0; m < shape_.rows; ++m)
           for (index_t n = 0; n < shape_.channels; ++n) {
-            index_t const k = shape_.offset(m / shape_.width, v) + (n + kernel::guard_channels) * shape_.width + m % shape_.width;
+            index_t const k =
+                shape_.offset(m / shape_.width, v) + (n + kernel::guard_channels) * shape_.width + m % shape_.width;
             float const a = projection[k], wa = weights ? product((*weights)[k], a) : a;
-            with_data += product(wa, data[k]), with_itself += product(wa, a);
+            with_data += product(wa, data[k]);
+            with_itself += product(wa, a);
           }
     }
     return {static_cast<double>(with_data), static_cast<double>(with_itself)};
   }
 
-  struct slopes { double slope = 0, curve = 0; };  ///< of G d and of h_prior d^2
-  /// Of the two numbers that every task has left.
+  struct slopes { double slope = 0, curve = 0; };  ///< sums of G d and of h_prior d^2
+  /// Sums of the two numbers that every task has stored.
   slopes both_sums(temporary<double, Context> const& partial) const {
     if constexpr (!B::has_data) return {};
     host_copy const values(ctx_, partial);
     return {ordered_sum(values, 0, 2), ordered_sum(values, 1, 2)};
   }
-  /// Leaves the two sums of every task in `partial`.
+  /// Computes the direction and stores the two sums of every task in `partial`.
   template <class Prior>
   void find_direction(Prior const& prior, device_plan<Context> const& plan, temporary<float, Context> const& direction,
-                      temporary<float, Context> const& curvature, vcd_settings const& o, double c, temporary<double, Context> const& partial) {
+                      temporary<float, Context> const& curvature, vcd_settings const& o, double c,
+                      temporary<double, Context> const& partial) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("direction");
     auto const& g = scan_.geometry();
-    kernel::subset_arrays<B> const subset{observe(ctx_, plan.rows), observe(ctx_, plan.cols), observe(ctx_, plan.offsets), observe(ctx_, direction),
-                                          observe(ctx_, hessian_), g.recon_cols * g.slices, g.slices, plan.groups.all()};
+    kernel::subset_arrays<B> const subset{observe(ctx_, plan.rows), observe(ctx_, plan.cols),
+                                          observe(ctx_, plan.offsets), observe(ctx_, direction),
+                                          observe(ctx_, hessian_), g.recon_cols * g.slices, g.slices,
+                                          plan.groups.all()};
     index_t const tasks = plan.groups.size(), padded = padded_slices();
     if (o.damping.empty()) {
-      launch(ctx_, tasks, kernel::vcd_direction<B, Prior>{prior, subset, static_cast<float>(c), observe(ctx_, partial)});
+      launch(ctx_, tasks,
+             kernel::vcd_direction<B, Prior>{prior, subset, static_cast<float>(c), observe(ctx_, partial)});
     } else {
       temporary<double, Context> columns(ctx_, "damping sums", 2 * tasks * padded);
       temporary<float, Context> shift(ctx_, "slice shifts", padded);
       std::vector<float> shares(static_cast<std::size_t>(padded));
       std::transform(o.damping.begin(), o.damping.end(), shares.begin(), [](float damping) { return 1 - damping; });
       device_table const undamped(ctx_, shares, "undamped share");
-      kernel::vcd_damped_gradient<B, Prior> first{prior, subset, static_cast<float>(c), observe(ctx_, curvature), observe(ctx_, columns), padded};
+      kernel::vcd_damped_gradient<B, Prior> first{
+          prior, subset, static_cast<float>(c), observe(ctx_, curvature), observe(ctx_, columns), padded};
       first.plan_scratch();
       launch(ctx_, tasks, first);
-      launch(ctx_, padded / B::lanes, kernel::vcd_slice_means<B>{observe(ctx_, columns), observe(ctx_, undamped), observe(ctx_, shift), tasks, padded});
-      launch(ctx_, tasks, kernel::vcd_damped_direction<B>{subset, static_cast<float>(c), observe(ctx_, curvature), observe(ctx_, shift),
-                                                          observe(ctx_, partial), g.slices});
+      launch(ctx_, padded / B::lanes,
+             kernel::vcd_slice_means<B>{observe(ctx_, columns), observe(ctx_, undamped), observe(ctx_, shift), tasks,
+                                        padded});
+      launch(ctx_, tasks,
+             kernel::vcd_damped_direction<B>{subset, static_cast<float>(c), observe(ctx_, curvature),
+                                             observe(ctx_, shift), observe(ctx_, partial), g.slices});
     }
   }
 
-  /// Room for the sums of a back projection of so many pixels by views; 0 where it does not go by views.
+  /// Floats of partial sums for the fused update and back projection of this number of pixels; 0 if it is not used.
   index_t fused_update_floats([[maybe_unused]] index_t pixels) const {
     if constexpr (can_fuse_update) return P::template partial_sum_floats<Context>(tables_, shape_, pixels);
     else return 0;
   }
-  /// Whether the back projection of so many pixels goes by views, and takes the error's update along.
+  /// Whether the back projection of this number of pixels proceeds view by view and includes the pending error update.
   bool fuses_update(index_t pixels) const {
     index_t const floats = fused_update_floats(pixels);
     return floats > 0 && partial_sums_ && partial_sums_->size() >= floats;
   }
-  kernel::axpy_projection<B> axpy_projection(kernel::step_length alpha) { return {observe(ctx_, *projection_), observe(ctx_, error_), alpha, shape_}; }
+  kernel::axpy_projection<B> axpy_projection(kernel::step_length alpha) {
+    return {observe(ctx_, *projection_), observe(ctx_, error_), alpha, shape_};
+  }
   template <bool Weighted> kernel::axpy_epilogue<B, Weighted> axpy_epilogue(cursor weights, kernel::step_length alpha) {
     return {weights, observe(ctx_, error_), alpha.get(), shape_};
   }
-  /// A' w e of a subset.
+  /// Computes A' w e for a subset.
   void back(vcd_subset<Context> const& subset, temporary<float, Context> const& direction) {
     if constexpr (can_fuse_update) {
       if (fuses_update(subset.size())) {
         [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
         auto const alpha = pending_update_ ? pending_update_->alpha : kernel::step_length{};
         if constexpr (always_keeps) {
-          P::fused_update_backproject(ctx_, scan_, tables_, axpy_projection(alpha), pending_update_.has_value(), subset.resident_plan, *partial_sums_, observe(ctx_, direction));
+          P::fused_update_backproject(ctx_, scan_, tables_, axpy_projection(alpha), pending_update_.has_value(),
+                                      subset.resident_plan, *partial_sums_, observe(ctx_, direction));
         } else {
           auto const* before = pending_update_ ? &pending_update_->subset->resident_plan : nullptr;
           with_weights([&](auto weighted, auto w) {
-            P::fused_update_backproject(ctx_, tables_, axpy_epilogue<weighted>(w, alpha), *packed_direction_, before, subset.resident_plan, *partial_sums_, observe(ctx_, direction));
+            P::fused_update_backproject(ctx_, tables_, axpy_epilogue<weighted>(w, alpha), *packed_direction_, before,
+                                        subset.resident_plan, *partial_sums_, observe(ctx_, direction));
           });
         }
         pending_update_.reset();
@@ -298,21 +343,24 @@ template <class Context, class Geometry> class vcd_state {
     }
     apply_pending_step();
     [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-    P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, error_), shape_, subset.resident_plan, 1, observe(ctx_, direction));
+    P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, error_), shape_, subset.resident_plan, 1,
+                                  observe(ctx_, direction));
   }
 
-  /// Whether w A d of a subset is kept from the line search to the update, or projected again.
+  /// Whether w A d of a subset is stored from the line search to the update, rather than projected again.
   bool keeps(index_t pixels) const {
     if constexpr (always_keeps) return true;
     else return P::template keeps_projection<Context>(tables_, shape_, pixels);
   }
-  /// Puts d where it is projected from, if its projection is not kept.
-  void pack_direction([[maybe_unused]] vcd_subset<Context> const& subset, [[maybe_unused]] temporary<float, Context> const& direction) {
+  /// Packs d for the projection if its projection is not stored.
+  void pack_direction([[maybe_unused]] vcd_subset<Context> const& subset,
+                      [[maybe_unused]] temporary<float, Context> const& direction) {
     if constexpr (!always_keeps) {
       if (keeps(subset.size())) return;
       auto const& plan = subset.resident_plan;
       launch(ctx_, plan.groups.size(),
-             kernel::pack_columns<B>{observe(ctx_, direction), observe(ctx_, *packed_direction_), observe(ctx_, plan.offsets), shape_, plan.groups.all()});
+             kernel::pack_columns<B>{observe(ctx_, direction), observe(ctx_, *packed_direction_),
+                                     observe(ctx_, plan.offsets), shape_, plan.groups.all()});
     }
   }
   index_t measuring_tasks([[maybe_unused]] index_t pixels) const {
@@ -321,25 +369,30 @@ template <class Context, class Geometry> class vcd_state {
     }
     return P::template forward_tasks<Context>(tables_, shape_);
   }
-  /// w (A d)^2, a sum for every task; w A d may be kept.
-  void measure(vcd_subset<Context> const& subset, temporary<float, Context> const& direction, temporary<double, Context> const& partial) {
+  /// Computes the sum of w (A d)^2 per task; may store w A d.
+  void measure(vcd_subset<Context> const& subset, temporary<float, Context> const& direction,
+               temporary<double, Context> const& partial) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("line search");
     pack_direction(subset, direction);
     with_weights([&](auto weighted, auto w) {
       if (keeps(subset.size())) {
         kernel::squared_norm_epilogue<B, weighted, true> const epilogue{w, observe(ctx_, partial), shape_};
-        P::project_channel_major(ctx_, scan_, tables_, observe(ctx_, direction), subset.resident_plan, observe(ctx_, *projection_), shape_, epilogue);
+        P::project_channel_major(ctx_, scan_, tables_, observe(ctx_, direction), subset.resident_plan,
+                                 observe(ctx_, *projection_), shape_, epilogue);
       } else if constexpr (!always_keeps) {
-        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan, kernel::squared_norm_epilogue<B, weighted, false>{w, observe(ctx_, partial), shape_});
+        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan,
+                          kernel::squared_norm_epilogue<B, weighted, false>{w, observe(ctx_, partial), shape_});
       }
     });
   }
-  /// The step that minimises the parabola along the direction.
-  kernel::step_length search(kernel::vcd_line_search const& formula, temporary<double, Context> const& slopes, temporary<double, Context> const& squares,
-                             index_t place) {
+  /// Step length that minimises the parabola along the direction.
+  kernel::step_length search(kernel::vcd_line_search const& formula, temporary<double, Context> const& slopes,
+                             temporary<double, Context> const& squares, index_t place) {
     if constexpr (on_device<Context>) {
-      launch(ctx_, 1, kernel::device_reduce<B, kernel::vcd_line_search>{observe(ctx_, slopes), slopes.size() / 2, 2, observe(ctx_, squares), squares.size(), formula,
-                                                                  observe(ctx_, *device_steps_) + 2 * place});
+      launch(ctx_, 1,
+             kernel::device_reduce<B, kernel::vcd_line_search>{observe(ctx_, slopes), slopes.size() / 2, 2,
+                                                               observe(ctx_, squares), squares.size(), formula,
+                                                               observe(ctx_, *device_steps_) + 2 * place});
       return {0, device_steps_->data() + 2 * place};
     } else {
       double alpha = 1;
@@ -357,17 +410,20 @@ template <class Context, class Geometry> class vcd_state {
   }
   void require_step(double alpha) const {
     require<error>(std::isfinite(alpha), [&] {
-      return operation_ + std::string(": the line search found no finite step: the data, the first image, weights or sigmas are not finite or out of range");
+      return operation_ + std::string(
+                              ": the line search found no finite step: the data, the first image, weights or sigmas "
+                              "are not finite or out of range");
     });
   }
-  /// w e -= alpha w A d, of the subset whose projection or direction is kept.
+  /// Computes w e -= alpha w A d for the subset whose projection or direction is stored.
   void subtract([[maybe_unused]] vcd_subset<Context> const& subset, kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
     if (keeps(subset.size())) {
       launch(ctx_, blocks(), axpy_projection(alpha));
     } else if constexpr (!always_keeps) {
       with_weights([&](auto weighted, auto w) {
-        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan, axpy_epilogue<weighted>(w, alpha));
+        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan,
+                          axpy_epilogue<weighted>(w, alpha));
       });
     }
   }
@@ -383,10 +439,12 @@ template <class Context, class Geometry> class vcd_state {
   temporary<double, Context> slice_norms_;
   std::vector<step> steps_;
   std::optional<temporary<double, Context>> device_steps_;  // (subsets, 2): alpha, change
-  std::optional<temporary<float, Context>> weights_, projection_;  // w; w A d of the last line search
-  std::optional<temporary<float, Context>> packed_direction_;            // d of the last line search, in the order of its plan, (pixels, chunks * width)
-  std::optional<temporary<float, Context>> partial_sums_;           // of a back projection by views
-  std::optional<pending_update> pending_update_;                      // what the error has still to lose
+  std::optional<temporary<float, Context>> weights_, projection_;    // w; w A d of the last line search
+  // d of the last line search, in the order of its plan, (pixels, chunks * width).
+  std::optional<temporary<float, Context>> packed_direction_;
+  std::optional<temporary<float, Context>> partial_sums_;            // partial sums of a back projection by views
+  // Update not yet subtracted from the error sinogram.
+  std::optional<pending_update> pending_update_;
 };
 
 }  // namespace mbirk::detail

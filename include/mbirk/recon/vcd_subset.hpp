@@ -1,4 +1,4 @@
-// What an update of vectorised coordinate descent is told: settings, and a subset as it was planned. Not for users.
+// Inputs of a VCD subset update: settings, and a planned subset. Not for users.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@
 
 namespace mbirk::detail {
 
-/// The numbers that every subset update uses.
+/// Settings of every subset update.
 struct vcd_settings {
   double sigma_y = 1, max_alpha = 1.5;
   bool positivity = false;
   std::vector<float> damping;  ///< s_k, or empty
 };
 
-/// What the initial image is multiplied by: 1, or what makes its projection fit best, from accurate sums or from those of MBIRJAX.
+/// Scale factor of the initial image: 1, or the factor with the best fit of its projection, from accurate sums or from
+/// MBIRJAX's float32 sums.
 enum class initial_scale { one, fit, float32_fit };
 
-/// A subset of a partition, planned once for all its updates. The partition must outlive it.
+/// Subset of a partition, planned once for all its updates. The partition must outlive it.
 template <class Context> struct vcd_subset {
   kernel::pixel_plan plan;
   device_plan<Context> resident_plan;

@@ -1,6 +1,8 @@
-// The 256 x 256 blue-noise ranking of project MBIRJAX: a permutation of 0 ... 65535 in which near values lie far apart. A data table.
+// The 256 x 256 blue-noise ranking of MBIRJAX: a permutation of 0 ... 65535 in which close values are far apart. A data
+// table.
 //
-// It comes from MBIRJAX 0.7.3 (Bouman, Buzzard and co-workers, Purdue University) and is distributed under that project's licence:
+// It comes from MBIRJAX 0.7.3 (Bouman, Buzzard and co-workers, Purdue University) and is distributed under that
+// project's licence:
 //
 // BSD 3-Clause License
 //
@@ -40,7 +42,7 @@ namespace detail {
 
 inline constexpr index_t blue_noise_side = 256;
 
-/// Six bits of an entry: '#' ... 'd' without '?' and '\\', so that neither trigraphs nor escapes arise.
+/// Six bits of an entry, encoded as '#' ... 'd' without '?' and '\\' to avoid trigraphs and escapes.
 constexpr int blue_noise_bits(char c) noexcept { return c - '#' - (c > '?') - (c > '\\'); }
 constexpr int blue_noise_value(char high, char middle, char low) noexcept {
   return blue_noise_bits(high) * 4096 + blue_noise_bits(middle) * 64 + blue_noise_bits(low);
@@ -310,7 +312,7 @@ static_assert(sizeof blue_noise_text == 3 * blue_noise_side * blue_noise_side + 
 
 }  // namespace detail
 
-/// Entry (i, j) of the ranking, 0 <= i, j < 256: 0 to 65535, every value once.
+/// Entry (i, j) of the ranking, 0 <= i, j < 256: a value from 0 to 65535, each of which occurs once.
 constexpr int blue_noise(index_t i, index_t j) noexcept {
   char const* const p = detail::blue_noise_text + 3 * (i * detail::blue_noise_side + j);
   return detail::blue_noise_value(p[0], p[1], p[2]);

@@ -1,4 +1,4 @@
-// Range, histogram and middle values of an array: what thresholds and automatic parameters are made of. Not for users.
+// Range, histogram and median values of an array, the basis of thresholds and automatic parameters. Not for users.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace mbirk::detail {
 
-/// "sinogram(3, 0, 2) is nan" for the first element with the property: what a message says of an array that is known to have one.
+/// Message text for the first element with the property, "sinogram(3, 0, 2) is nan", for an array known to have one.
 template <class Context, class Bad>
 std::string first_bad(Context const& ctx, view<float const, 3> const& array, char const* name, Bad const& bad) {
   host_view const v(ctx, array);
@@ -26,21 +26,23 @@ std::string first_bad(Context const& ctx, view<float const, 3> const& array, cha
   return std::string(name) + " is bad";
 }
 
-/// Least and greatest number of an array; (inf, -inf) when there is none. Under a policy without data: (0, 1).
+/// Minimum and maximum number of an array; (inf, -inf) if there is none. Under a policy without data: (0, 1).
 struct number_range {
   float least = 0, greatest = 1;
   bool has_nan = false;
   bool finite() const noexcept { return !has_nan && std::isfinite(least) && std::isfinite(greatest); }
 };
 
-template <class Context, class In> number_range find_range(Context const& ctx, In const& in, kernel::elementwise_range const& w) {
+template <class Context, class In>
+number_range find_range(Context const& ctx, In const& in, kernel::elementwise_range const& w) {
   using B = typename Context::backend;
   constexpr index_t packs = kernel::array_range<B>::packs;
   temporary<float, Context> partial(ctx, "ranges", w.tasks() * packs * B::lanes);
   launch(ctx, w.tasks(), kernel::array_range<B>{in, observe(ctx, partial), w});
   number_range r;
   if constexpr (B::has_data) {
-    r.least = std::numeric_limits<float>::infinity(), r.greatest = -r.least;
+    r.least = std::numeric_limits<float>::infinity();
+    r.greatest = -r.least;
     host_copy const found(ctx, partial);
     for (index_t k = 0; k < found.size(); k += packs * B::lanes)
       for (index_t lane = k; lane < k + B::lanes; ++lane) {
@@ -52,36 +54,43 @@ template <class Context, class In> number_range find_range(Context const& ctx, I
   return r;
 }
 
-/// The step through so many rows or views of which 20 to 39 are looked at.
+/// Step through `extent` rows or views that selects 20 to 39 of them.
 inline index_t sampling_step(index_t extent) { return std::max<index_t>(1, extent / std::min<index_t>(20, extent)); }
 
-/// At most so many tables of counts: they are added up by one thread.
+/// Maximum number of count tables, because one thread adds them up.
 inline constexpr index_t most_tables = 32;
 
 struct histogram {
-  std::vector<index_t> counts;  ///< of edges[b] <= x < edges[b + 1], the last bin closed
+  std::vector<index_t> counts;  ///< number of values with edges[b] <= x < edges[b + 1]; the last bin is closed
   std::vector<float> edges;
 };
 
-/// Edges float32(b (greatest - least)/bins + least), the last one exactly `greatest`. A range without width is widened by 1/2 on either side,
-/// an empty one is (0, 1).
+/// Bin edges float32(b (greatest - least)/bins + least), the last one exactly `greatest`. A range of zero width is
+/// widened by 1/2 on either side, an empty one is replaced by (0, 1).
 inline std::vector<float> equal_bins(number_range& r, int bins) {
-  if (!(r.least <= r.greatest)) r.least = 0, r.greatest = 1;
-  if (r.least == r.greatest) r.least -= 0.5f, r.greatest += 0.5f;
+  if (!(r.least <= r.greatest)) {
+    r.least = 0;
+    r.greatest = 1;
+  }
+  if (r.least == r.greatest) {
+    r.least -= 0.5f;
+    r.greatest += 0.5f;
+  }
   std::vector<float> edges(static_cast<std::size_t>(bins) + 1);
   double const step = (static_cast<double>(r.greatest) - static_cast<double>(r.least)) / bins;
   for (int b = 0; b < bins; ++b) {
-    double volatile const distance = b * step;  // volatile: not to be fused into the sum, which would round otherwise
+    double volatile const distance = b * step;  // volatile prevents fusing into the sum, which would round differently
     edges[static_cast<std::size_t>(b)] = static_cast<float>(distance + static_cast<double>(r.least));
   }
   edges.back() = r.greatest;
   return edges;
 }
 
-/// The tables of a launch, zero before it and added up after it.
+/// Count tables of a launch, cleared before it and summed after it.
 template <class Context> class count_tables {
  public:
-  count_tables(Context const& ctx, char const* name, index_t tasks, index_t each) : ctx_(ctx), memory_(ctx, name, tasks * each), each_(each) {}
+  count_tables(Context const& ctx, char const* name, index_t tasks, index_t each)
+      : ctx_(ctx), memory_(ctx, name, tasks * each), each_(each) {}
   std::int32_t* clear() {
     mbirk::clear(ctx_, memory_);
     return memory_.data();
@@ -102,20 +111,23 @@ template <class Context> class count_tables {
 };
 
 template <class Context, class In>
-histogram find_histogram(Context const& ctx, In const& in, kernel::elementwise_range const& w, number_range r, int bins) {
+histogram find_histogram(Context const& ctx, In const& in, kernel::elementwise_range const& w, number_range r,
+                         int bins) {
   using B = typename Context::backend;
   histogram h;
   h.edges = equal_bins(r, bins);
   count_tables<Context> tables(ctx, "histograms", w.tasks(), bins);
   device_table const edges(ctx, h.edges, "edges");
-  launch(ctx, w.tasks(), kernel::count_bins<B>{in, r.least, r.greatest - r.least, bins, edges.data(), tables.clear(), w});
+  launch(ctx, w.tasks(),
+         kernel::count_bins<B>{in, r.least, r.greatest - r.least, bins, edges.data(), tables.clear(), w});
   h.counts = tables.total();
   return h;
 }
 
-/// The two middle values of the elements >= limit: the same one twice when their number is odd. There must be one, and no NaN.
-/// Three passes whatever the data are.
-template <class Context, class In> std::pair<float, float> find_middle(Context const& ctx, In const& in, kernel::elementwise_range const& w, float limit) {
+/// The two middle values of the elements >= limit, which are equal when the number of elements is odd. There must be at
+/// least one element, and no NaN. Takes three passes for any data.
+template <class Context, class In>
+std::pair<float, float> find_middle(Context const& ctx, In const& in, kernel::elementwise_range const& w, float limit) {
   using B = typename Context::backend;
   count_tables<Context> tables(ctx, "digit counts", w.tasks(), kernel::count_digits<B>::table_size);
   std::uint32_t known[2] = {0, 0};
@@ -126,7 +138,8 @@ template <class Context, class In> std::pair<float, float> find_middle(Context c
     auto const counts = tables.total();
     if (std::exchange(first_round, false)) {
       index_t const below = counts.back(), above = w.lines() * w.length - below;
-      rank[0] = below + (above - 1) / 2, rank[1] = below + above / 2;
+      rank[0] = below + (above - 1) / 2;
+      rank[1] = below + above / 2;
     }
     for (int search = 0; search < 2; ++search) {
       auto digit = std::uint32_t{0};

@@ -1,4 +1,4 @@
-// The median filter of volumes.
+// Median filter of volumes.
 #pragma once
 
 #include <optional>
@@ -8,30 +8,38 @@
 
 namespace mbirk {
 
-/// median = the 14th smallest of the 27 voxels around each voxel; optionally the least and the greatest of them. Voxels of the border are repeated
-/// beyond it. Results are elements of the image, so they are exact (of zeros with both signs either may come); a NaN among the 27 gives NaN.
+/// Median, i.e. the 14th smallest, of the 27 voxels around each voxel; optionally also their minimum and maximum.
+/// Border voxels are repeated beyond the border. Results are elements of the image and therefore exact (of zeros with
+/// both signs, either may result); a NaN among the 27 gives NaN.
 ///
-/// @param image    (rows, cols, slices), read only; any axis may be 1 long or empty.
-/// @param median   of the same shape; overwritten; may not alias the image. So may minimum and maximum not.
+/// @param ctx      execution and instrumentation. On the host the call returns when the result is complete; on a device
+///                 the work is queued and the call returns before it is done.
+/// @param image    (rows, cols, slices), any unit, read only; any axis may have length 1 or 0.
+/// @param median   same shape and unit; overwritten; may not alias the image. The same holds for minimum and maximum.
 /// @throws shape_error before anything runs, allocation_error when the scratch does not fit.
-/// Cost: about 120 vector operations for a pack of voxels, of which 100 are min and max. The same bits for any number of threads.
-/// Source: MBIRJAX 0.7.3, whose results have the same bits; the selection is our own (kernel/shared/median.hpp).
+/// Cost: about 120 vector operations per pack of voxels, of which 100 are min and max. The result is bitwise
+/// independent of the number of threads. Source: MBIRJAX 0.7.3, with bitwise equal results; the selection network is
+/// mbirk's own (kernel/shared/median.hpp).
 template <execution_policy Exec, instrumentation_policy Instr>
-void median_filter3d(context<Exec, Instr> const& ctx, view<float const, 3> image, view<float, 3> median, std::optional<view<float, 3>> minimum = {},
-                     std::optional<view<float, 3>> maximum = {}) {
+void median_filter3d(context<Exec, Instr> const& ctx, view<float const, 3> image, view<float, 3> median,
+                     std::optional<view<float, 3>> minimum = {}, std::optional<view<float, 3>> maximum = {}) {
   using B = typename context<Exec, Instr>::backend;
   auto const check = [&](auto const& v, char const* name) {
     detail::check(ctx, v, image.extents(), "median_filter3d", name, "(rows, cols, slices)");
   };
-  check(image, "image"), check(median, "median");
+  check(image, "image");
+  check(median, "median");
   if (minimum) check(*minimum, "minimum");
   if (maximum) check(*maximum, "maximum");
   [[maybe_unused]] auto const guard = ctx.instr.scope({"median_filter3d", image.size()});
-  kernel::median_window<B> kernel{kernel::make_strided_cursor(observe(ctx, image, "image", array_role::argument), image),
-                                  kernel::make_strided_cursor(observe(ctx, median, "median", array_role::output), median), {}, {},
-                                  minimum.has_value(), maximum.has_value(), image.extent(0), image.extent(1), image.extent(2)};
-  if (minimum) kernel.minimum = kernel::make_strided_cursor(observe(ctx, *minimum, "minimum", array_role::output), *minimum);
-  if (maximum) kernel.maximum = kernel::make_strided_cursor(observe(ctx, *maximum, "maximum", array_role::output), *maximum);
+  kernel::median_window<B> kernel{
+      kernel::make_strided_cursor(observe(ctx, image, "image", array_role::argument), image),
+      kernel::make_strided_cursor(observe(ctx, median, "median", array_role::output), median), {}, {},
+      minimum.has_value(), maximum.has_value(), image.extent(0), image.extent(1), image.extent(2)};
+  if (minimum)
+    kernel.minimum = kernel::make_strided_cursor(observe(ctx, *minimum, "minimum", array_role::output), *minimum);
+  if (maximum)
+    kernel.maximum = kernel::make_strided_cursor(observe(ctx, *maximum, "maximum", array_role::output), *maximum);
   kernel.plan_scratch();
   launch(ctx, kernel.tasks(), kernel);
 }

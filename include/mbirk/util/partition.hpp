@@ -1,5 +1,6 @@
-// Pixel partitions: subsets of the region of reconstruction that are updated together. Drawn on the host, bit for bit as MBIRJAX draws them.
-// The text runs over cursors, so counting counts its loads and stores; pixel lists have data under every policy, the cost model included.
+// Pixel partitions: subsets of the region of reconstruction that are updated together. Drawn on the host, bitwise as in
+// MBIRJAX. The code accesses memory through cursors, so that counting counts its loads and stores; pixel lists have
+// data under every policy, including the cost model.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@
 namespace mbirk {
 namespace detail {
 
-/// The numbers of std::mt19937 (Matsumoto and Nishimura 1998), made 624 at a time in loops without branches, which compilers turn into vectors.
+/// Generates the numbers of std::mt19937 (Matsumoto and Nishimura 1998), 624 at a time in branch-free loops that
+/// compilers vectorise.
 class mersenne_twister {
  public:
   explicit mersenne_twister(std::uint32_t seed) {
@@ -42,11 +44,15 @@ class mersenne_twister {
   }
   MBIRK_HOST_NOINLINE void refill() {
     for (std::uint32_t i = 0; i < size - shift; ++i) state_[i] = twist(state_[i], state_[i + 1], state_[i + shift]);
-    for (std::uint32_t i = size - shift; i < size - 1; ++i) state_[i] = twist(state_[i], state_[i + 1], state_[i + shift - size]);
+    for (std::uint32_t i = size - shift; i < size - 1; ++i)
+      state_[i] = twist(state_[i], state_[i + 1], state_[i + shift - size]);
     state_[size - 1] = twist(state_[size - 1], state_[0], state_[shift - 1]);
     for (std::uint32_t i = 0; i < size; ++i) {
       std::uint32_t x = state_[i];
-      x ^= x >> 11, x ^= (x << 7) & 0x9d2c5680u, x ^= (x << 15) & 0xefc60000u, x ^= x >> 18;
+      x ^= x >> 11;
+      x ^= (x << 7) & 0x9d2c5680u;
+      x ^= (x << 15) & 0xefc60000u;
+      x ^= x >> 18;
       ready_[i] = x;
     }
     next_ = 0;
@@ -58,12 +64,13 @@ class mersenne_twister {
 
 }  // namespace detail
 
-/// The draws of NumPy's legacy generator after numpy.random.seed(seed): the same numbers in the same order.
+/// NumPy's legacy random generator after numpy.random.seed(seed): draws the same numbers in the same order.
 class numpy_random_state {
  public:
   explicit numpy_random_state(std::uint32_t seed) : engine_(seed) {}
 
-  /// Uniform in [0, most]; draws nothing when most is 0. A draw keeps the bits below the leading bit of `most` and is repeated while it exceeds it.
+  /// Uniform in [0, most]; draws nothing when most is 0. A draw is masked to the bit length of `most` and repeated
+  /// while it exceeds `most`.
   std::uint32_t below(std::uint32_t most) {
     if (most == 0) return 0;
     std::uint32_t const mask = ~0u >> std::countl_zero(most);
@@ -72,7 +79,8 @@ class numpy_random_state {
     while (x > most);
     return x;
   }
-  /// swap(i, below(i)) for i = n - 1 ... 1: the draws of a shuffle. They are made a block ahead, where a rejected draw costs no branch.
+  /// Calls swap(i, below(i)) for i = n - 1 ... 1, the draws of a shuffle. Draws are made a block ahead, so that
+  /// rejection costs no branch.
   template <class Swap> void each_swap(index_t n, Swap const& swap) {
     std::uint32_t drawn[256];
     for (auto i = static_cast<std::uint32_t>(std::max<index_t>(n - 1, 0)); i > 0;) {
@@ -81,7 +89,8 @@ class numpy_random_state {
       while (count < std::size(drawn) && i > mask / 2) {
         std::uint32_t const x = engine_() & mask, accepted = x <= i;
         drawn[count] = x;
-        count += accepted, i -= accepted;
+        count += accepted;
+        i -= accepted;
       }
       for (std::uint32_t k = 0; k < count; ++k) swap(top - k, drawn[k]);
     }
@@ -100,12 +109,12 @@ class numpy_random_state {
   detail::mersenne_twister engine_;
 };
 
-/// Subsets of equal length, row after row. `warnings` says what was not done as asked; usually it is empty.
+/// Subsets of equal length, stored row by row. `warnings` lists deviations from the request; it is usually empty.
 struct pixel_partition {
   index_t subsets = 0, length = 0;
   std::vector<std::int32_t> indices;
   std::vector<std::string> warnings = {};
-  std::span<std::int32_t const> subset(index_t s) const&& = delete;  // it would refer to indices that are gone
+  std::span<std::int32_t const> subset(index_t s) const&& = delete;  // the span would dangle
   std::span<std::int32_t const> subset(index_t s) const& {
     return std::span(indices).subspan(static_cast<std::size_t>(s * length), static_cast<std::size_t>(length));
   }
@@ -120,13 +129,14 @@ template <class Context> using index_memory = temporary<std::int32_t, Context>;
 /// Pixel lists steer addresses: they need data under every policy.
 inline constexpr bool always = true;
 
-/// A partition with room for its pixels.
+/// Allocates a partition.
 inline pixel_partition make_partition(index_t subsets, index_t length) {
   pixel_partition p{subsets, length, {}};
   try {
     p.indices.resize(static_cast<std::size_t>(subsets * length));
   } catch (std::bad_alloc const&) {
-    throw allocation_error("out of memory for a pixel partition of " + std::to_string(subsets) + " x " + std::to_string(length) + " indices",
+    throw allocation_error("out of memory for a pixel partition of " + std::to_string(subsets) + " x " +
+                               std::to_string(length) + " indices",
                            source_location::current());
   }
   return p;
@@ -136,21 +146,23 @@ inline void warn_of_subsets(pixel_partition& p, char const* operation, index_t a
   p.warnings.push_back(std::string(operation) + ": " + std::to_string(asked) + " subsets of " + std::to_string(pixels) +
                        " pixels were asked for, made " + std::to_string(p.subsets));
 }
-template <class Context> auto observe_partition(Context const& ctx, pixel_partition& p, array_role role = array_role::output) {
+template <class Context>
+auto observe_partition(Context const& ctx, pixel_partition& p, array_role role = array_role::output) {
   return observe(ctx, p.indices.data(), {"pixel_indices", role, static_cast<index_t>(p.indices.size())});
 }
 
-/// a = random permutation of 0 ... n - 1.
+/// Sets a to a random permutation of 0 ... n - 1.
 template <class I> void permute(numpy_random_state& random, index_list<I> a, index_t n) {
   for (index_t k = 0; k < n; ++k) I::store_value(a + k, static_cast<std::int32_t>(k));
   random.each_swap(n, [&](std::uint32_t i, std::uint32_t j) {
     std::int32_t const x = I::load_value(a + i), y = I::load_value(a + j);
-    I::store_value(a + i, y), I::store_value(a + j, x);
+    I::store_value(a + i, y);
+    I::store_value(a + j, x);
   });
 }
 
-/// Sorts a row whose first `sorted` entries already ascend: the few others are sorted aside (in registers or first-level cache: one load each is
-/// counted, compares are not) and merged from the end.
+/// Sorts a row whose first `sorted` entries are already ascending: the few others are sorted separately (in registers
+/// or L1 cache: one load each is counted, comparisons are not) and merged from the end.
 template <class I> void sort_tail(index_list<I> row, index_t sorted, index_t length, std::vector<std::int32_t>& tail) {
   tail.clear();
   for (index_t k = sorted; k < length; ++k) tail.push_back(I::load_value(row + k));
@@ -159,21 +171,26 @@ template <class I> void sort_tail(index_list<I> row, index_t sorted, index_t len
     if (sorted > 0) {
       std::int32_t const before = I::load_value(row + (sorted - 1));
       if (before > tail.back()) {
-        I::store_value(row + --at, before), --sorted;
+        I::store_value(row + --at, before);
+        --sorted;
         continue;
       }
     }
-    I::store_value(row + --at, tail.back()), tail.pop_back();
+    I::store_value(row + --at, tail.back());
+    tail.pop_back();
   }
 }
 
-/// The random partition. Instead of the pixels their ranks are shuffled; dealing out the ascending pixels to the subsets that the ranks were given
-/// leaves every row sorted, which is several times faster than sorting. Only the repeats at the end are merged in.
+/// Random partition. The ranks of the pixels are shuffled rather than the pixels themselves; distributing the ascending
+/// pixels to the subsets of their ranks leaves every row sorted, which is several times faster than sorting. Only the
+/// repeats at the end are merged in.
 template <class Context>
-pixel_partition random_partition(Context const& ctx, char const* operation, constant_list<index_backend<Context>> list, index_t count,
-                                 index_t num_subsets, numpy_random_state& random, array_role role = array_role::output) {
+pixel_partition random_partition(Context const& ctx, char const* operation, constant_list<index_backend<Context>> list,
+                                 index_t count, index_t num_subsets, numpy_random_state& random,
+                                 array_role role = array_role::output) {
   using I = index_backend<Context>;
-  index_t const subsets = std::min(num_subsets, count), length = ceil_div(count, subsets), repeats = subsets * length - count;
+  index_t const subsets = std::min(num_subsets, count), length = ceil_div(count, subsets),
+                repeats = subsets * length - count;
   auto p = make_partition(subsets, length);
   warn_of_subsets(p, operation, num_subsets, count);
   auto const out = observe_partition(ctx, p, role);
@@ -181,23 +198,27 @@ pixel_partition random_partition(Context const& ctx, char const* operation, cons
     for (index_t k = 0; k < count; ++k) I::store_value(out + k, I::load_value(list + k));
     return p;
   }
-  index_t const sources = std::min(count, (subsets - 1) * length);  // pixels that may be repeated: those outside the last row
-  index_memory<Context> const order_memory(ctx, "random order", count, always), subset_memory(ctx, "subset of a pixel", count, always),
+  // Candidates for repetition: the pixels outside the last row.
+  index_t const sources = std::min(count, (subsets - 1) * length);
+  index_memory<Context> const order_memory(ctx, "random order", count, always),
+      subset_memory(ctx, "subset of a pixel", count, always),
       repeats_memory(ctx, "random repeats", repeats > 0 ? sources : 0, always);
   temporary<index_t, Context> const next_memory(ctx, "next of a subset", subsets, always);
-  auto const order = observe(ctx, order_memory), subset_of = observe(ctx, subset_memory), chosen = observe(ctx, repeats_memory);
+  auto const order = observe(ctx, order_memory), subset_of = observe(ctx, subset_memory),
+             chosen = observe(ctx, repeats_memory);
   auto const next = observe(ctx, next_memory);
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("shuffle");
     permute<I>(random, order, count);
     if (repeats > 0) permute<I>(random, chosen, sources);
-    else random.each_swap(sources, [](std::uint32_t, std::uint32_t) {});  // MBIRJAX draws them even when none is needed
+    else random.each_swap(sources, [](std::uint32_t, std::uint32_t) {});  // MBIRJAX draws them even when it needs none
   }
   [[maybe_unused]] auto const guard = ctx.instr.stage("subsets");
   for (index_t s = 0; s < subsets; ++s) {
     I::store_value(next + s, s * length);
     index_t const end = std::min(count, (s + 1) * length);
-    for (index_t t = s * length; t < end; ++t) I::store_value(subset_of + I::load_value(order + t), static_cast<std::int32_t>(s));
+    for (index_t t = s * length; t < end; ++t)
+      I::store_value(subset_of + I::load_value(order + t), static_cast<std::int32_t>(s));
   }
   for (index_t k = 0; k < count; ++k) {
     auto const to = next + I::load_value(subset_of + k);
@@ -208,17 +229,19 @@ pixel_partition random_partition(Context const& ctx, char const* operation, cons
   for (index_t k = 0; k < repeats; ++k)
     I::store_value(out + (count + k), I::load_value(list + I::load_value(order + I::load_value(chosen + k))));
   std::vector<std::int32_t> tail;
-  for (index_t s = count / length; s < subsets; ++s) sort_tail<I>(out + s * length, std::max<index_t>(count - s * length, 0), length, tail);
+  for (index_t s = count / length; s < subsets; ++s)
+    sort_tail<I>(out + s * length, std::max<index_t>(count - s * length, 0), length, tail);
   return p;
 }
 
-/// A mask under watch.
+/// An observed mask.
 template <class I> struct watched_mask {
   typename I::template cursor<std::uint8_t const> inside{};
   index_t rows = 0, cols = 0;
 };
 template <class Context>
-watched_mask<index_backend<Context>> observe_mask(Context const& ctx, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols) {
+watched_mask<index_backend<Context>> observe_mask(Context const& ctx, std::vector<std::uint8_t> const& mask,
+                                                  index_t rows, index_t cols) {
   return {observe(ctx, mask.data(), {"mask", array_role::argument, static_cast<index_t>(mask.size())}), rows, cols};
 }
 
@@ -227,10 +250,11 @@ template <class I> void list_pixels(watched_mask<I> const& mask, index_list<I> l
     if (I::load_value(mask.inside + p)) I::store_value(list + k++, static_cast<std::int32_t>(p));
 }
 
-/// The random partition of the pixels inside a mask.
+/// Random partition of the pixels inside a mask.
 template <class Context>
-pixel_partition random_partition(Context const& ctx, char const* operation, watched_mask<index_backend<Context>> const& mask, index_t count,
-                                 index_t num_subsets, numpy_random_state& random) {
+pixel_partition random_partition(Context const& ctx, char const* operation,
+                                 watched_mask<index_backend<Context>> const& mask, index_t count, index_t num_subsets,
+                                 numpy_random_state& random) {
   using I = index_backend<Context>;
   index_memory<Context> const memory(ctx, "pixel list", count, always);
   auto const list = observe(ctx, memory);
@@ -241,80 +265,100 @@ pixel_partition random_partition(Context const& ctx, char const* operation, watc
   return random_partition(ctx, operation, constant_list<I>(list), count, num_subsets, random);
 }
 
-/// Bad input of the operations.
-inline void check_partition(char const* operation, index_t pixels, index_t num_subsets, source_location w = source_location::current()) {
+/// Validates the input of the partition operations.
+inline void check_partition(char const* operation, index_t pixels, index_t num_subsets,
+                            source_location w = source_location::current()) {
   constexpr index_t most = std::numeric_limits<std::int32_t>::max();
-  require(num_subsets >= 1 && num_subsets <= most, [&] {
-    return std::string(operation) + ": num_subsets is " + std::to_string(num_subsets) + ", expected 1 to " + std::to_string(most);
-  }, w);
-  require(pixels > 0, [&] { return std::string(operation) + ": no pixel is inside the mask, expected at least one"; }, w);
+  require(
+      num_subsets >= 1 && num_subsets <= most,
+      [&] {
+        return std::string(operation) + ": num_subsets is " + std::to_string(num_subsets) + ", expected 1 to " +
+               std::to_string(most);
+      },
+      w);
+  require(
+      pixels > 0, [&] { return std::string(operation) + ": no pixel is inside the mask, expected at least one"; }, w);
 }
 /// @return the number of pixels inside the mask.
-inline index_t check_partition(char const* operation, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t num_subsets,
-                               source_location w = source_location::current()) {
+inline index_t check_partition(char const* operation, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
+                               index_t num_subsets, source_location w = source_location::current()) {
   constexpr index_t most = std::numeric_limits<std::int32_t>::max();
-  require<shape_error>(rows >= 0 && cols >= 0 && rows <= most && cols <= most && rows * cols == static_cast<index_t>(mask.size()), [&] {
-    return std::string(operation) + ": the mask has " + std::to_string(mask.size()) + " pixels, expected rows * cols = " + std::to_string(rows) +
-           " * " + std::to_string(cols);
-  }, w);
-  require<shape_error>(rows * cols <= most, [&] {
-    return std::string(operation) + ": the grid has " + std::to_string(rows * cols) + " pixels, expected at most " + std::to_string(most) +
-           ", because pixel indices have 32 bits";
-  }, w);
-  index_t const pixels = static_cast<index_t>(mask.size()) - static_cast<index_t>(std::count(mask.begin(), mask.end(), std::uint8_t{0}));
+  require<shape_error>(
+      rows >= 0 && cols >= 0 && rows <= most && cols <= most && rows * cols == static_cast<index_t>(mask.size()),
+      [&] {
+        return std::string(operation) + ": the mask has " + std::to_string(mask.size()) +
+               " pixels, expected rows * cols = " + std::to_string(rows) + " * " + std::to_string(cols);
+      },
+      w);
+  require<shape_error>(
+      rows * cols <= most,
+      [&] {
+        return std::string(operation) + ": the grid has " + std::to_string(rows * cols) + " pixels, expected at most " +
+               std::to_string(most) + ", because pixel indices have 32 bits";
+      },
+      w);
+  index_t const pixels =
+      static_cast<index_t>(mask.size()) - static_cast<index_t>(std::count(mask.begin(), mask.end(), std::uint8_t{0}));
   check_partition(operation, pixels, num_subsets, w);
   return pixels;
 }
 
-/// Where a function without a context runs.
-/// gen_pixel_partition of a list. Inside an algorithm neither the list nor the partition comes from outside: both roles are temporary then.
+/// gen_pixel_partition of a list. Inside an algorithm neither the list nor the partition crosses its boundary, so both
+/// roles are temporary.
 template <class Context>
-pixel_partition list_partition(Context const& ctx, std::span<std::int32_t const> pixels, index_t num_subsets, numpy_random_state& random, array_role list_role,
-                               array_role role) {
+pixel_partition list_partition(Context const& ctx, std::span<std::int32_t const> pixels, index_t num_subsets,
+                               numpy_random_state& random, array_role list_role, array_role role) {
   constexpr char const* name = "gen_pixel_partition";
   auto const count = static_cast<index_t>(pixels.size());
   check_partition(name, count, num_subsets);
   auto const fall = std::is_sorted_until(pixels.begin(), pixels.end());
   require(fall == pixels.end(), [&] {
-    return std::string(name) + ": pixel " + std::to_string(fall - pixels.begin()) + " of the list is " + std::to_string(*fall) +
-           ", expected at least its predecessor " + std::to_string(*(fall - 1));
+    return std::string(name) + ": pixel " + std::to_string(fall - pixels.begin()) + " of the list is " +
+           std::to_string(*fall) + ", expected at least its predecessor " + std::to_string(*(fall - 1));
   });
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, count});
-  return random_partition(ctx, name, observe(ctx, pixels.data(), {"pixels", list_role, count}), count, num_subsets, random, role);
+  return random_partition(ctx, name, observe(ctx, pixels.data(), {"pixels", list_role, count}), count, num_subsets,
+                          random, role);
 }
 
+/// Context of the functions that do not take one.
 inline context<exec::host, instrument::none> plain_context() { return {exec::host{1}, instrument::none{}}; }
 
 }  // namespace detail
 
-/// Random partition of the pixels inside a mask: num_subsets rows of ceil(P / num_subsets) pixels, P pixels inside, each row ascending, together
-/// covering the pixels. A few pixels are repeated so that all rows are equally long. One subset draws nothing.
+/// Random partition of the P pixels inside a mask: num_subsets rows of ceil(P / num_subsets) pixels, each row
+/// ascending, together covering all P pixels. A few pixels are repeated so that all rows have equal length. A single
+/// subset draws nothing.
 ///
+/// @param ctx          execution on the host and instrumentation; returns when done.
 /// @param mask         (rows, cols), nonzero inside the region of reconstruction.
-/// @param num_subsets  more than there are pixels: as many as there are, and a warning in the result.
-/// @param random       `numpy_random_state random(seed)` for the partition that MBIRJAX draws after numpy.random.seed(seed); it moves on.
+/// @param num_subsets  number of subsets; limited to P, with a warning in the result.
+/// @param random       `numpy_random_state random(seed)` for the partition that MBIRJAX draws after
+///                     numpy.random.seed(seed); its state advances.
 /// @throws shape_error for a mask of another size, parameter_error for no pixel or num_subsets < 1, allocation_error.
-/// Cost: about 2 P draws, 4 passes over lists of P pixels; serial (the draws are one sequence). Source: MBIRJAX 0.7.3.
+/// Cost: about 2 P draws, 4 passes over lists of P pixels; serial (the draws form one sequence). Source: MBIRJAX 0.7.3.
 template <execution_policy Exec, instrumentation_policy Instr>
-pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
-                                    index_t num_subsets, numpy_random_state& random) {
+pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::vector<std::uint8_t> const& mask,
+                                    index_t rows, index_t cols, index_t num_subsets, numpy_random_state& random) {
   index_t const pixels = detail::check_partition("gen_pixel_partition", mask, rows, cols, num_subsets);
   [[maybe_unused]] auto const guard = ctx.instr.scope({"gen_pixel_partition", pixels});
-  return detail::random_partition(ctx, "gen_pixel_partition", detail::observe_mask(ctx, mask, rows, cols), pixels, num_subsets, random);
+  return detail::random_partition(ctx, "gen_pixel_partition", detail::observe_mask(ctx, mask, rows, cols), pixels,
+                                  num_subsets, random);
 }
 
-/// The same of a list of pixels, ascending, as `scan.full_indices()` is.
-/// @throws parameter_error when the list is empty or does not ascend, or num_subsets < 1.
+/// Random partition of a list of pixels, ascending as in `scan.full_indices()`.
+/// @throws parameter_error when the list is empty or not ascending, or num_subsets < 1.
 template <execution_policy Exec, instrumentation_policy Instr>
-pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::span<std::int32_t const> pixels, index_t num_subsets,
-                                    numpy_random_state& random) {
+pixel_partition gen_pixel_partition(context<Exec, Instr> const& ctx, std::span<std::int32_t const> pixels,
+                                    index_t num_subsets, numpy_random_state& random) {
   return detail::list_partition(ctx, pixels, num_subsets, random, array_role::argument, array_role::output);
 }
-inline pixel_partition gen_pixel_partition(std::span<std::int32_t const> pixels, index_t num_subsets, numpy_random_state& random) {
+inline pixel_partition gen_pixel_partition(std::span<std::int32_t const> pixels, index_t num_subsets,
+                                           numpy_random_state& random) {
   return gen_pixel_partition(detail::plain_context(), pixels, num_subsets, random);
 }
-inline pixel_partition gen_pixel_partition(std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t num_subsets,
-                                           numpy_random_state& random) {
+inline pixel_partition gen_pixel_partition(std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
+                                           index_t num_subsets, numpy_random_state& random) {
   return gen_pixel_partition(detail::plain_context(), mask, rows, cols, num_subsets, random);
 }
 

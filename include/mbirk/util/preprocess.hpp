@@ -1,4 +1,5 @@
-// From detector counts to line integrals: white and dark fields, logarithm, repair of dead pixels. Plain code, one task a view.
+// Conversion of detector counts to line integrals: white and dark fields, logarithm, repair of dead pixels. Plain code,
+// one task per view.
 #pragma once
 
 #include <array>
@@ -13,20 +14,22 @@
 
 namespace mbirk {
 
-/// The mean of frames (white or dark fields), in double, of as many as are added.
+/// Mean of any number of frames (white or dark fields), accumulated in double.
 class frame_mean {
  public:
-  frame_mean(index_t rows, index_t channels) : shape_{rows, channels}, sums_(static_cast<std::size_t>(rows * channels)) {}
+  frame_mean(index_t rows, index_t channels)
+      : shape_{rows, channels}, sums_(static_cast<std::size_t>(rows * channels)) {}
 
   /// @throws shape_error unless frames has shape (frames, rows, channels).
   void add(view<float const, 3> frames) {
     require_shape(frames, {frames.extent(0), shape_[0], shape_[1]}, "frame_mean", "frames", "(frames, rows, channels)");
     for (index_t f = 0; f < frames.extent(0); ++f)
       for (index_t m = 0; m < shape_[0]; ++m)
-        for (index_t n = 0; n < shape_[1]; ++n) sums_[static_cast<std::size_t>(m * shape_[1] + n)] += static_cast<double>(frames(f, m, n));
+        for (index_t n = 0; n < shape_[1]; ++n)
+          sums_[static_cast<std::size_t>(m * shape_[1] + n)] += static_cast<double>(frames(f, m, n));
     count_ += frames.extent(0);
   }
-  /// rows * channels values. @throws parameter_error when no frame was added.
+  /// Mean frame, rows * channels values. @throws parameter_error when no frame was added.
   std::vector<float> values() const {
     require(count_ > 0, [] { return "frame_mean: no frames, expected at least one"; });
     std::vector<float> mean;
@@ -40,29 +43,33 @@ class frame_mean {
   index_t count_ = 0;
 };
 
-/// Pixels that had no meaning: those that got the mean of their neighbours, and those too far from any good one, which are 0.
+/// Numbers of dead pixels: those replaced by the mean of their neighbours, and those too far from any valid pixel,
+/// which are 0.
 struct repair_count {
   index_t repaired = 0, lost = 0;
   repair_count& operator+=(repair_count const& other) noexcept {
-    repaired += other.repaired, lost += other.lost;
+    repaired += other.repaired;
+    lost += other.lost;
     return *this;
   }
 };
 
 namespace detail {
 
-/// Task v makes view v. A dead pixel is a NaN in the result until it is repaired; bits are compared because -ffast-math knows no NaN.
+/// Task v computes view v. A dead pixel is NaN in the result until it is repaired; its bits are compared, because
+/// -ffast-math ignores NaN.
 struct line_integrals_of_view {
   static constexpr int passes = 3;
 
   view<float const, 3> counts;
   view<float const, 2> white, dark;
   view<float, 3> result;
-  float* lines;     // 2 * channels for each view
-  index_t* totals;  // (dead, lost) for each view
+  float* lines;     // 2 * channels per view
+  index_t* totals;  // (dead, lost) per view
 
   static float line_integral(float count, float white, float dark) noexcept {
-    if (!is_finite(count) || !is_finite(white) || !is_finite(dark) || count <= dark || white <= dark) return std::bit_cast<float>(0x7fc00000u);
+    if (!is_finite(count) || !is_finite(white) || !is_finite(dark) || count <= dark || white <= dark)
+      return std::bit_cast<float>(0x7fc00000u);
     double const d = dark;
     return static_cast<float>(-std::log((count - d) / (white - d)));
   }
@@ -83,8 +90,8 @@ struct line_integrals_of_view {
         if (!is_finite(result(v, m, n))) result(v, m, n) = 0;
   }
 
-  /// One pass: every dead pixel with a good one among its eight neighbours gets their mean. What this pass has repaired counts as good in the next,
-  /// so the lines above and here are kept as they were.
+  /// One pass: every dead pixel with a valid one among its eight neighbours becomes their mean. Pixels repaired in this
+  /// pass count as valid only in the next, so the original values of the line above and of the current line are kept.
   index_t repair(index_t v) const noexcept {
     index_t const rows = result.extent(1), channels = result.extent(2);
     float *above = lines + 2 * v * channels, *here = above + channels;
@@ -96,7 +103,10 @@ struct line_integrals_of_view {
         double sum = 0;
         int good = 0;
         auto const take = [&](float y) {
-          if (is_finite(y)) sum += static_cast<double>(y), ++good;
+          if (is_finite(y)) {
+            sum += static_cast<double>(y);
+            ++good;
+          }
         };
         for (index_t c = n > 0 ? n - 1 : 0; c < channels && c <= n + 1; ++c) {
           if (m > 0) take(above[c]);
@@ -115,19 +125,22 @@ struct line_integrals_of_view {
 
 }  // namespace detail
 
-/// y = -log((counts - dark) / (white - dark)), with dead pixels repaired. A pixel is dead in a view where it is not finite or not above the dark
-/// field, and in all views where its white field is not. In three passes it gets the mean of the good ones among its eight neighbours in the view;
-/// what no pass reaches becomes 0.
+/// Computes y = -log((counts - dark) / (white - dark)) and repairs dead pixels. A pixel is dead in a view if its count
+/// is not finite or not above the dark field, and in all views if its white field is not. In up to three passes, a dead
+/// pixel becomes the mean of the valid ones among its eight neighbours in the view; pixels that no pass reaches become
+/// 0.
 ///
-/// Views do not depend on each other, so a sinogram may be made in blocks of views. Computed in double.
+/// Views are independent of each other, so a sinogram may be computed in blocks of views. Computed in double.
+/// @param ctx             execution on the host and instrumentation; returns when done.
 /// @param counts          (views, rows, channels).
-/// @param white, dark     (rows, channels), e.g. from frame_mean; dark is zeros where there is no dark field.
-/// @param line_integrals  (views, rows, channels), overwritten; may be the memory of counts.
+/// @param white, dark     (rows, channels), e.g. from frame_mean; dark is zeros if there is no dark field.
+/// @param line_integrals  (views, rows, channels), dimensionless; overwritten; may be the memory of counts.
 /// @throws shape_error before anything runs, allocation_error.
-/// Cost: one logarithm a pixel. Same bits for any number of threads.
+/// Cost: one logarithm per pixel. The result is bitwise independent of the number of threads.
 template <task_policy Exec, class Instr>
-repair_count counts_to_line_integrals(context<Exec, Instr> const& ctx, view<float const, 3> counts, view<float const, 2> white,
-                                      view<float const, 2> dark, view<float, 3> line_integrals) {
+repair_count counts_to_line_integrals(context<Exec, Instr> const& ctx, view<float const, 3> counts,
+                                      view<float const, 2> white, view<float const, 2> dark,
+                                      view<float, 3> line_integrals) {
   using Context = context<Exec, Instr>;
   static_assert(Context::backend::has_data, "preprocessing has no cost model");
   char const* const name = "counts_to_line_integrals";
@@ -142,7 +155,8 @@ repair_count counts_to_line_integrals(context<Exec, Instr> const& ctx, view<floa
   temporary<index_t, Context> const totals(ctx, "repair totals", 2 * views);
   launch(ctx, views, detail::line_integrals_of_view{counts, white, dark, line_integrals, lines.data(), totals.data()});
   repair_count all;
-  for (index_t v = 0; v < views; ++v) all += {totals.data()[2 * v] - totals.data()[2 * v + 1], totals.data()[2 * v + 1]};
+  for (index_t v = 0; v < views; ++v)
+    all += {totals.data()[2 * v] - totals.data()[2 * v + 1], totals.data()[2 * v + 1]};
   return all;
 }
 

@@ -1,4 +1,4 @@
-// Joins volumes that overlap along one axis with a cross-fade, as halves of a split reconstruction are joined.
+// Joins volumes that overlap along one axis with a cross-fade; used for the halves of a split reconstruction.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,12 @@
 namespace mbirk {
 namespace detail {
 
-/// Weights of the later array over an overlap: zeros, (t + 1) / (r + 1) for t = 0 ... r - 1, ones; as many zeros as ones.
+/// Weights of the later array over an overlap: zeros, then (t + 1) / (r + 1) for t = 0 ... r - 1, then as many ones as
+/// zeros.
 inline std::vector<float> stitch_weights(index_t overlap, index_t ramp) {
   index_t r = std::min(ramp, overlap);
-  r -= (overlap - r) % 2;        // what is left is shared by the two plateaus
-  r = std::max(r, overlap % 2);  // only an odd overlap can have stepped below 0
+  r -= (overlap - r) % 2;        // the rest is divided equally between the two plateaus
+  r = std::max(r, overlap % 2);  // only with an odd overlap can r be below 0 here
   index_t const plateau = (overlap - r) / 2;
   std::vector<float> weights(static_cast<std::size_t>(overlap));
   for (index_t t = 0; t < overlap; ++t)
@@ -29,13 +30,18 @@ inline std::vector<float> stitch_weights(index_t overlap, index_t ramp) {
 
 }  // namespace detail
 
-/// The shape that `stitch_arrays` gives: the lengths along `axis` added up, less one overlap for every joint.
-/// @throws parameter_error for an axis other than 0, 1, 2 or overlap < 0; shape_error for fewer than two arrays, other extents that differ, or a
-/// length along `axis` below the overlap.
-inline std::array<index_t, 3> stitched_shape(std::span<view<float const, 3> const> arrays, index_t overlap, int axis = 2) {
-  require(axis >= 0 && axis < 3, [&] { return "stitch_arrays: axis is " + std::to_string(axis) + ", expected 0, 1 or 2"; });
-  require(overlap >= 0, [&] { return "stitch_arrays: overlap is " + std::to_string(overlap) + ", expected at least 0"; });
-  require<shape_error>(arrays.size() >= 2, [&] { return "stitch_arrays: found " + std::to_string(arrays.size()) + " arrays, expected at least 2"; });
+/// Shape of the result of `stitch_arrays`: along `axis`, the sum of the lengths less one overlap per joint.
+/// @throws parameter_error for an axis other than 0, 1, 2 or overlap < 0; shape_error for fewer than two arrays, for
+///         differing other extents, or for a length along `axis` below the overlap.
+inline std::array<index_t, 3> stitched_shape(std::span<view<float const, 3> const> arrays, index_t overlap,
+                                             int axis = 2) {
+  require(axis >= 0 && axis < 3,
+          [&] { return "stitch_arrays: axis is " + std::to_string(axis) + ", expected 0, 1 or 2"; });
+  require(overlap >= 0,
+          [&] { return "stitch_arrays: overlap is " + std::to_string(overlap) + ", expected at least 0"; });
+  require<shape_error>(arrays.size() >= 2, [&] {
+    return "stitch_arrays: found " + std::to_string(arrays.size()) + " arrays, expected at least 2";
+  });
   auto shape = arrays[0].extents();
   auto const along = static_cast<std::size_t>(axis);
   shape[along] = -overlap * static_cast<index_t>(arrays.size() - 1);
@@ -43,33 +49,37 @@ inline std::array<index_t, 3> stitched_shape(std::span<view<float const, 3> cons
     auto const e = arrays[n].extents();
     for (int d = 0; d < 3; ++d)
       require<shape_error>(d == axis || arrays[n].extent(d) == arrays[0].extent(d), [&] {
-        return "stitch_arrays: array " + std::to_string(n) + " has shape " + detail::shape_text(e) + ", expected that of array 0, " +
-               detail::shape_text(arrays[0].extents()) + ", except along axis " + std::to_string(axis);
+        return "stitch_arrays: array " + std::to_string(n) + " has shape " + detail::shape_text(e) +
+               ", expected that of array 0, " + detail::shape_text(arrays[0].extents()) + ", except along axis " +
+               std::to_string(axis);
       });
     require<shape_error>(e[along] >= overlap, [&] {
-      return "stitch_arrays: array " + std::to_string(n) + " has shape " + detail::shape_text(e) + ", expected at least the overlap of " +
-             std::to_string(overlap) + " along axis " + std::to_string(axis);
+      return "stitch_arrays: array " + std::to_string(n) + " has shape " + detail::shape_text(e) +
+             ", expected at least the overlap of " + std::to_string(overlap) + " along axis " + std::to_string(axis);
     });
     shape[along] += e[along];
   }
   return shape;
 }
 
-/// Concatenates arrays along one axis; neighbours share `overlap` entries, over which the later one is faded in: plateau, linear ramp, plateau.
-/// From left to right: where an array is shorter than two overlaps, the next one is faded into the result so far, as MBIRJAX does.
+/// Concatenates arrays along one axis; neighbours share `overlap` entries, over which the later one fades in: plateau,
+/// linear ramp, plateau. Proceeds from left to right: where an array is shorter than two overlaps, the next one fades
+/// into the result so far, as in MBIRJAX.
 ///
-/// @param arrays   two or more, equal extents except along `axis`.
-/// @param out      of `stitched_shape`; overwritten; may not alias the arrays.
-/// @param overlap  entries that neighbours share; 0 concatenates.
-/// @param ramp     entries of the ramp, half of the overlap unless given; made to leave equal plateaus. An array is not read where it weighs nothing.
-/// @throws as `stitched_shape`; shape_error when `out` has another shape, parameter_error when ramp < 0.
+/// @param arrays   two or more, any unit; equal extents except along `axis`.
+/// @param out      shape `stitched_shape`; overwritten; may not alias the arrays.
+/// @param overlap  number of entries that neighbours share; 0 concatenates.
+/// @param ramp     number of entries of the ramp, half of the overlap by default; adjusted to leave equal plateaus. An
+///                 array is not read where its weight is 0.
+/// @throws the errors of `stitched_shape`; shape_error when `out` has another shape, parameter_error when ramp < 0.
 /// Source: MBIRJAX 0.7.3.
-inline void stitch_arrays(std::span<view<float const, 3> const> arrays, view<float, 3> out, index_t overlap, int axis = 2,
-                          std::optional<index_t> ramp = std::nullopt) {
+inline void stitch_arrays(std::span<view<float const, 3> const> arrays, view<float, 3> out, index_t overlap,
+                          int axis = 2, std::optional<index_t> ramp = std::nullopt) {
   require_shape(out, stitched_shape(arrays, overlap, axis), "stitch_arrays", "out", "(rows, cols, slices)");
-  require(!ramp || *ramp >= 0, [&] { return "stitch_arrays: ramp is " + std::to_string(*ramp) + ", expected at least 0"; });
+  require(!ramp || *ramp >= 0,
+          [&] { return "stitch_arrays: ramp is " + std::to_string(*ramp) + ", expected at least 0"; });
   auto const weights = detail::stitch_weights(overlap, ramp.value_or(overlap / 2));
-  index_t start = 0;  // of the array along the axis
+  index_t start = 0;  // start of the array along the axis
   for (std::size_t n = 0; n < arrays.size(); ++n) {
     auto const& a = arrays[n];
     require_shape(a, a.extents(), "stitch_arrays", "array", "(rows, cols, slices)");

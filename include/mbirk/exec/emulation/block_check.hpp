@@ -1,4 +1,4 @@
-// What the machine notices: findings, races, asynchronous copies. The third part of machine.hpp.
+// Checks of the block emulator: findings, races, asynchronous copies. Third part of block_emulator.hpp.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,10 @@
 
 namespace mbirk::exec::emulation {
 
-/// Notes "block (x, y, z), thread r: ..." Texts are made here, not by the callers, whose frames may be left behind.
-inline void block_emulator::report_line(source_location where, source_location other, char const* format, std::va_list arguments) {
+/// Records "block (x, y, z), thread r: ...". The text is formatted here, because the callers' frames may be abandoned
+/// without unwinding.
+inline void block_emulator::report_line(source_location where, source_location other, char const* format,
+                                        std::va_list arguments) {
   if (found_.full() || found_.knows(where, other)) return;
   char text[2048];
   int n = std::snprintf(text, sizeof text, "block (%d, %d, %d), thread %d: ", index_.x, index_.y, index_.z, rank_);
@@ -37,12 +39,14 @@ inline void block_emulator::fail(source_location where, char const* format, ...)
   leave();
 }
 
-/// No thread can go on: tells where they are.
+/// Reports where every thread waits when none is runnable.
 inline void block_emulator::stuck() {
   [&] {
-    std::list<waiting> groups;  // its sort is stable
+    std::list<waiting> groups;  // a list, because list::sort is stable
     for (waiting const& w : waiting_) {
-      bool const known = std::any_of(groups.begin(), groups.end(), [&](waiting const& g) { return g.same(w) || (g.what == w.what && w.what == wait_kind::ended); });
+      bool const known = std::any_of(groups.begin(), groups.end(), [&](waiting const& g) {
+        return g.same(w) || (g.what == w.what && w.what == wait_kind::ended);
+      });
       if (!known) groups.push_back(w);
     }
     auto const by_line = [](waiting const& a, waiting const& b) {
@@ -66,18 +70,21 @@ inline void block_emulator::stuck() {
         int last = i;
         while (last + 1 < job_.threads && in_group(last + 1)) ++last;
         count += last - i + 1;
-        if (ranks.size() < 60) ranks += (ranks.empty() ? "" : ", ") + std::to_string(i) + (last > i ? " .. " + std::to_string(last) : "");
+        if (ranks.size() < 60)
+          ranks += (ranks.empty() ? "" : ", ") + std::to_string(i) + (last > i ? " .. " + std::to_string(last) : "");
         else if (!ranks.ends_with("...")) ranks += ", ...";
         i = last;
       }
       text += " " + std::to_string(count) + (count == 1 ? " thread (" : " threads (") + ranks + ") ";
       if (ended) text += count == 1 ? "has ended." : "have ended.";
-      else text += std::string(count == 1 ? "is" : "are") + " in " + name_of(g.what) + " at " + g.where.file + ":" + std::to_string(g.where.line) + ".";
+      else
+        text += std::string(count == 1 ? "is" : "are") + " in " + name_of(g.what) + " at " + g.where.file + ":" +
+                std::to_string(g.where.line) + ".";
     }
     waiting const& second = *std::next(groups.begin(), groups.size() > 1 ? 1 : 0);
     source_location const other = second.what != wait_kind::ended ? second.where : source_location{"", 0};
     note(groups.front().where, other, text.c_str());
-  }();  // a scope that ends before the thread is left
+  }();  // the lambda's objects must be destroyed before the thread is abandoned
   leave();
 }
 
@@ -89,10 +96,11 @@ inline void block_emulator::watch(void const* at, std::size_t size, access what,
     yield();
   }
   if (!job_.options.check_races) return;
-  // The usual case first: a word is read that no thread writes in this interval.
+  // Fast path for the usual case: reading a word that no thread writes in this interval.
   if (what == access::read && size == 4) [[likely]] {
     shadow_cell& cell = shadow_.word(static_cast<std::size_t>(static_cast<std::byte const*>(at) - arena_.get()) / 4);
-    if (cell.copy == 0 && cell.written == block_number_ && cell.writes.interval != interval_ && cell.atomics.interval != interval_) [[likely]] {
+    if (cell.copy == 0 && cell.written == block_number_ && cell.writes.interval != interval_ &&
+        cell.atomics.interval != interval_) [[likely]] {
       cell.reads.add(now(), where);
       return;
     }
@@ -100,7 +108,9 @@ inline void block_emulator::watch(void const* at, std::size_t size, access what,
   check(at, size, what, where);
 }
 
-inline char const* verb(access a) noexcept { return a == access::read ? "reads" : a == access::write ? "writes" : "adds atomically"; }
+inline char const* verb(access a) noexcept {
+  return a == access::read ? "reads" : a == access::write ? "writes" : "adds atomically";
+}
 
 inline void block_emulator::check(void const* at, std::size_t size, access what, source_location where) {
   auto const first = static_cast<std::size_t>(static_cast<std::byte const*>(at) - arena_.get());
@@ -113,21 +123,26 @@ inline void block_emulator::check(void const* at, std::size_t size, access what,
       report(where, {"", 0}, "%s byte %zu of shared memory, which nobody has written", verb(what), offset);
     }
     if (cell.writes.unordered(m)) [[unlikely]] report_race(offset, what, where, cell.writes, access::write);
-    if (what != access::atomic && cell.atomics.unordered(m)) [[unlikely]] report_race(offset, what, where, cell.atomics, access::atomic);
-    if (what != access::read && cell.reads.unordered(m)) [[unlikely]] report_race(offset, what, where, cell.reads, access::read);
+    if (what != access::atomic && cell.atomics.unordered(m)) [[unlikely]]
+      report_race(offset, what, where, cell.atomics, access::atomic);
+    if (what != access::read && cell.reads.unordered(m)) [[unlikely]]
+      report_race(offset, what, where, cell.reads, access::read);
     (what == access::read ? cell.reads : what == access::write ? cell.writes : cell.atomics).add(m, where);
     if (what != access::read) cell.written = block_number_;
   }
 }
 
-inline void block_emulator::report_race(std::size_t offset, access what, source_location where, trail const& earlier, access then) {
+inline void block_emulator::report_race(std::size_t offset, access what, source_location where, trail const& earlier,
+                                        access then) {
   char who[32] = "another thread";
   if (earlier.rank != rank_) std::snprintf(who, sizeof who, "thread %d", earlier.rank);
-  report(where, earlier.last(), "race: %s byte %zu of shared memory, which %s %s at %s:%d, and no barrier orders the two", verb(what), offset, who, verb(then),
-         earlier.file, earlier.line);
+  report(where, earlier.last(),
+         "race: %s byte %zu of shared memory, which %s %s at %s:%d, and no barrier orders the two", verb(what), offset,
+         who, verb(then), earlier.file, earlier.line);
 }
 
-/// A word that an asynchronous copy fills belongs to threads that waited for it, and to all after a barrier that follows somebody's wait.
+/// A word filled by an asynchronous copy may be used by threads that waited for the copy, and by all threads after a
+/// barrier that follows any thread's wait.
 inline void block_emulator::check_copy(shadow_cell& cell, access what, source_location where) {
   auto const* const mark = copies_.find(cell.copy);
   if (!mark) {
@@ -138,7 +153,8 @@ inline void block_emulator::check_copy(shadow_cell& cell, access what, source_lo
   if (mark->copy < p.published) cell.copy = 0;
   else if (mark->copy >= p.waited[static_cast<std::size_t>(rank_)]) {
     source_location const copy = p.copies[mark->copy].where;
-    report(where, copy, "race: %s shared memory that the copy at %s:%d fills, without having waited for it", verb(what), copy.file, copy.line);
+    report(where, copy, "race: %s shared memory that the copy at %s:%d fills, without having waited for it", verb(what),
+           copy.file, copy.line);
   }
 }
 
@@ -147,8 +163,10 @@ inline void block_emulator::copy_async(int pipe, async_copy const& copy, std::si
   async_pipe& p = copies_[pipe];
   auto const r = static_cast<std::size_t>(rank_);
   std::size_t const k = p.issued[r];
-  if (k - p.waited[r] >= p.stages) fail(copy.where, "fetches a copy while %zu are outstanding, as many as the pipe has stages", p.stages);
-  if (copy.bytes > room) fail(copy.where, "copies %zu bytes to a place that has only %zu up to the end of its tile", copy.bytes, room);
+  if (k - p.waited[r] >= p.stages)
+    fail(copy.where, "fetches a copy while %zu are outstanding, as many as the pipe has stages", p.stages);
+  if (copy.bytes > room)
+    fail(copy.where, "copies %zu bytes to a place that has only %zu up to the end of its tile", copy.bytes, room);
   auto const aligned = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
   if (!aligned(copy.to)) fail(copy.where, "copies to a place in shared memory that is not aligned to 16 bytes");
   if (!aligned(copy.from)) fail(copy.where, "copies from a place in global memory that is not aligned to 16 bytes");
@@ -162,7 +180,7 @@ inline void block_emulator::copy_async(int pipe, async_copy const& copy, std::si
   if (rank_ == 0) issue(pipe, k);
 }
 
-/// By thread 0.
+/// Called by thread 0 only.
 inline void block_emulator::issue(int pipe, std::size_t k) {
   async_pipe& p = copies_[pipe];
   p.copies[k].issued = true;
@@ -180,8 +198,8 @@ inline void block_emulator::issue(int pipe, std::size_t k) {
   }
 }
 
-/// For ThreadSanitizer the copy is a thread's of its own, which comes after copy_async and before the waits, and after no barrier.
-/// With the machine's own check on, it sees nothing.
+/// For ThreadSanitizer, the copy belongs to a thread of its own, ordered after copy_async and before the waits, but not
+/// by barriers. When the emulator's own race check is on, ThreadSanitizer does not see the copy.
 __attribute__((no_sanitize("thread"))) inline void block_emulator::land(async_pipe& p, std::size_t k) {
   if constexpr (thread_sanitizer) {
     if (!job_.options.check_races) {
@@ -198,7 +216,8 @@ __attribute__((no_sanitize("thread"))) inline void block_emulator::land(async_pi
   p.copies[k].land();
 }
 
-/// A copy may go only where no thread has been since the last barrier, and where no other copy is on its way.
+/// A copy may target only memory that no thread has accessed since the last barrier and that no other pending copy
+/// fills.
 inline void block_emulator::mark_copy(int pipe, std::size_t k) {
   async_copy const& c = copies_[pipe].copies[k];
   std::uint32_t const number = copies_.add_mark({pipe, k});
@@ -207,12 +226,15 @@ inline void block_emulator::mark_copy(int pipe, std::size_t k) {
     shadow_cell& cell = shadow_.at(offset, c.step);
     for (trail const* t : {&cell.reads, &cell.writes, &cell.atomics}) {
       if (t->interval != interval_) continue;
-      report(c.where, t->last(), "race: copies to byte %zu of shared memory, which thread %d %s at %s:%d, and no sync is between the two", offset, t->rank,
-             verb(t == &cell.reads ? access::read : access::write), t->file, t->line);
+      report(c.where, t->last(),
+             "race: copies to byte %zu of shared memory, which thread %d %s at %s:%d, and no sync is between the two",
+             offset, t->rank, verb(t == &cell.reads ? access::read : access::write), t->file, t->line);
     }
     if (auto const* const mark = copies_.find(cell.copy); mark && mark->copy >= copies_[mark->pipe].published) {
       source_location const other = copies_[mark->pipe].copies[mark->copy].where;
-      report(c.where, other, "race: copies to byte %zu of shared memory, which the copy at %s:%d fills, and no wait with a sync after it is between the two",
+      report(c.where, other,
+             "race: copies to byte %zu of shared memory, which the copy at %s:%d fills, and no wait with a sync after "
+             "it is between the two",
              offset, other.file, other.line);
     }
     cell.copy = number;

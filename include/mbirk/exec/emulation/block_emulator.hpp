@@ -1,4 +1,5 @@
-// The machine of one worker: it runs the threads of a block as fibers that switch to each other at barriers and warp operations.
+// The block emulator of one worker: runs the threads of a block as fibers that switch to each other at barriers and
+// warp operations.
 #pragma once
 
 #include <array>
@@ -27,15 +28,18 @@ namespace mbirk::exec::emulation {
 
 class block_emulator;
 
-/// The machine that runs the calling thread; a launch sets and restores it. Null outside of kernels.
+/// The emulator that runs the calling thread, set and restored by a launch. Null outside of kernels.
 inline constinit thread_local block_emulator* running = nullptr;
 
-/// What a thread may wait for.
-enum class wait_kind : unsigned char { nothing, sync, warp_sync, shfl, shfl_xor, ballot, sum, min, max, uniform, copy, ended };
+/// Operations that a thread may wait in.
+enum class wait_kind : unsigned char {
+  nothing, sync, warp_sync, shfl, shfl_xor, ballot, sum, min, max, uniform, copy, ended
+};
 
 inline char const* name_of(wait_kind k) noexcept {
-  constexpr char const* names[] = {"no operation", "sync",     "warp().sync",  "warp().shfl", "warp().shfl_xor", "warp().ballot",
-                                   "warp().sum",   "warp().min", "warp().max", "uniform",     "wait for a copy that thread 0 has not fetched", "the end"};
+  constexpr char const* names[] = {
+      "no operation", "sync", "warp().sync", "warp().shfl", "warp().shfl_xor", "warp().ballot", "warp().sum",
+      "warp().min", "warp().max", "uniform", "wait for a copy that thread 0 has not fetched", "the end"};
   return names[static_cast<int>(k)];
 }
 
@@ -45,12 +49,12 @@ struct waiting {
   bool same(waiting const& o) const noexcept { return what == o.what && same_location(where, o.where); }
 };
 
-/// What all blocks of a launch have in common.
+/// Data common to all blocks of a launch.
 struct job {
-  void (*call)(void const* kernel, block_emulator&) = nullptr;  // the kernel, by the thread that runs
+  void (*call)(void const* kernel, block_emulator&) = nullptr;  // calls the kernel from the running thread
   void const* kernel = nullptr;
   int threads = 0;
-  std::size_t fixed_bytes = 0, dynamic_bytes = 0;  // of shared memory; the dynamic part follows the fixed one, rounded up to 128
+  std::size_t fixed_bytes = 0, dynamic_bytes = 0;  // the dynamic part starts at fixed_bytes rounded up to 128
   index3 grid;
   emulation_options options;
 };
@@ -68,17 +72,21 @@ class block_emulator {
   block_emulator(block_emulator const&) = delete;
   block_emulator& operator=(block_emulator const&) = delete;
 
-  // For launches.
+  // Interface for launches.
 
-  /// Fibers and shared memory for the blocks of a job, from now on run by this OS thread.
+  /// Prepares fibers and shared memory for the blocks of a job, which this OS thread will run.
   void prepare(job const& j);
-  /// Runs the block at this place of the order. False when the launch must end.
+  /// Runs the block at position `turn` of the order. False when the launch must end.
   bool run_block(index_t turn, index3 index);
   notebook const& found() const noexcept { return found_; }
   std::exception_ptr const& thrown() const noexcept { return thrown_; }
-  void forget() noexcept { found_.clear(), thrown_ = nullptr; }
+  void forget() noexcept {
+    found_.clear();
+    thrown_ = nullptr;
+  }
 
-  /// A scope of the machine's own in a thread: ThreadSanitizer does not look at it, except while the thread sleeps.
+  /// Scope in which a thread executes emulator code: ThreadSanitizer ignores its accesses, except while the thread is
+  /// suspended.
   class hidden {
    public:
     explicit hidden(block_emulator& m) : machine_(m) {
@@ -96,7 +104,7 @@ class block_emulator {
     block_emulator& machine_;
   };
 
-  // For blocks and warps, called by the thread that runs.
+  // Interface for blocks and warps, called by the running thread.
 
   int rank() const noexcept {
     tsan_hidden const h;
@@ -110,7 +118,7 @@ class block_emulator {
 
   void sync(source_location where);
 
-  /// Values of all lanes, to be read before the lane's next warp operation.
+  /// Values of all lanes; valid until the lane's next warp operation.
   template <class T> class lane_values {
    public:
     lane_values(std::byte* at, bool* reduced) noexcept : at_(at), reduced_(reduced) {}
@@ -120,7 +128,7 @@ class block_emulator {
       return x;
     }
 
-    /// The result of a reduction over the lanes, made by whoever comes first.
+    /// The result of a reduction over the lanes, computed by the first lane to ask.
     template <class Reduce> T reduced(Reduce const& reduce) {
       if (!*reduced_) {
         T const x = reduce(*this);
@@ -135,9 +143,10 @@ class block_emulator {
     bool* reduced_;
   };
 
-  /// All lanes bring a value. Call and use it hidden from ThreadSanitizer.
+  /// Collects one value from every lane. Call it, and use the result, hidden from ThreadSanitizer.
   template <class T> lane_values<T> exchange(wait_kind what, T const& x, source_location where) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= slot, "warp operations take trivially copyable values of up to 16 bytes");
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= slot,
+                  "warp operations take trivially copyable values of up to 16 bytes");
     meeting& m = meeting_of_warp();
     std::byte* const table = m.values[m.turn];
     bool* const reduced = &m.reduced[m.turn];
@@ -148,7 +157,7 @@ class block_emulator {
   }
   void warp_sync(source_location where);
 
-  /// Before every access to shared memory.
+  /// Called before every access to shared memory.
   MBIRK_INLINE void touch(void const* at, std::size_t size, access what, source_location where) {
     if (watched_) [[unlikely]] watch(at, size, what, where);
   }
@@ -157,13 +166,15 @@ class block_emulator {
   void copy_async(int pipe, async_copy const& copy, std::size_t room);
   void wait(int pipe, source_location where);
 
-  /// Notes a finding and ends the launch: the thread is left for good. Its frames are never unwound, so the caller must own nothing.
+  /// Records a finding and ends the launch: the thread is abandoned. Its frames are never unwound, so the caller must
+  /// not own resources.
   [[noreturn, gnu::format(printf, 3, 4)]] void fail(source_location where, char const* format, ...);
 
  private:
   static constexpr std::size_t slot = 16;
 
-  /// Where the lanes of a warp meet. There are two tables, because a fast lane may be at the next operation before a slow one has read.
+  /// Exchange area of a warp. There are two tables, because a fast lane may reach the next operation before a slow lane
+  /// has read this one.
   struct meeting {
     alignas(16) std::byte values[2][warp_lanes * slot];
     bool reduced[2] = {};
@@ -190,19 +201,22 @@ class block_emulator {
   void report_line(source_location where, source_location other, char const* format, std::va_list arguments);
   void watch(void const* at, std::size_t size, access what, source_location where);
   void check(void const* at, std::size_t size, access what, source_location where);
-  [[gnu::cold]] void report_race(std::size_t offset, access what, source_location where, trail const& earlier, access then);
+  [[gnu::cold]] void report_race(std::size_t offset, access what, source_location where, trail const& earlier,
+                                 access then);
   void check_copy(shadow_cell& cell, access what, source_location where);
   void issue(int pipe, std::size_t k);
   void mark_copy(int pipe, std::size_t k);
   void land(async_pipe& p, std::size_t k);
 
-  struct free_memory { void operator()(std::byte* p) const noexcept { ::operator delete[](p, std::align_val_t{alignment}); } };
+  struct free_memory {
+    void operator()(std::byte* p) const noexcept { ::operator delete[](p, std::align_val_t{alignment}); }
+  };
 
-  // The thread that runs, and what it looks at most.
+  // The running thread and its most frequently accessed data.
   int rank_ = 0;
   bool watched_ = false;
   int preempt_left_ = 0;
-  std::uint32_t interval_ = 1;  // barriers so far, of all blocks, and warp().sync() in this one
+  std::uint32_t interval_ = 1;  // number of barriers in all blocks so far; below, of warp().sync() in this block
   std::array<std::uint32_t, ready_queue::most / warp_lanes> warp_intervals_{};
   int arrived_ = 0;
   ready_queue ready_;
@@ -210,13 +224,15 @@ class block_emulator {
   job job_;
   index3 index_;
   index_t turn_ = 0;
-  waiting first_;  // at the barrier
+  waiting first_;  // arrival of the first thread at the current barrier
   int ended_ = 0, sleepers_ = 0;
   bool left_ = false;
-  // For ThreadSanitizer: addresses that stand for what is ordered, and how many scopes hide the running thread.
-  unsigned barrier_ = 0;  // the token in turn: with one, the next arrival of a fast thread would hide races of a slow one
+  // For ThreadSanitizer: addresses that stand for the ordered events, and the number of scopes that hide the running
+  // thread. There are two barrier tokens, of which barrier_ is the current one, because with a single one the next
+  // arrival of a fast thread would hide races of a slow one.
+  unsigned barrier_ = 0;
   unsigned char barrier_tokens_[2] = {};
-  unsigned char begin_ = 0, parked_ = 0;  // a block begins, a thread sleeps or ends
+  unsigned char begin_ = 0, parked_ = 0;  // events: a block begins; a thread is suspended or ends
   int hidden_ = 0;
   std::uint32_t block_number_ = 0;
   std::size_t dynamic_at_ = 0, arena_bytes_ = 0;
@@ -230,8 +246,8 @@ class block_emulator {
   std::exception_ptr thrown_;
   std::optional<stacks> stacks_;
   std::unique_ptr<fiber[]> fibers_;
-  fiber home_;              // the OS thread
-  void* copier_ = nullptr;  // ThreadSanitizer's thread of asynchronous copies
+  fiber home_;              // the worker's OS thread
+  void* copier_ = nullptr;  // represents the asynchronous copies in ThreadSanitizer
 };
 
 }  // namespace mbirk::exec::emulation

@@ -1,4 +1,4 @@
-// How the threads of a block take turns: start, barriers, warp operations, the end. The second half of machine.hpp.
+// Scheduling of a block's threads: start, barriers, warp operations, end. Second part of block_emulator.hpp.
 #pragma once
 
 #include "mbirk/exec/emulation/block_emulator.hpp"
@@ -9,7 +9,8 @@ inline void block_emulator::prepare(job const& j) {
   job_ = j;
   watched_ = j.options.check_races || j.options.preempt > 0;
   auto const threads = static_cast<std::size_t>(j.threads);
-  dynamic_at_ = static_cast<std::size_t>(round_up(static_cast<index_t>(j.fixed_bytes), static_cast<index_t>(alignment)));
+  dynamic_at_ =
+      static_cast<std::size_t>(round_up(static_cast<index_t>(j.fixed_bytes), static_cast<index_t>(alignment)));
   std::size_t const bytes = dynamic_at_ + j.dynamic_bytes;
   if (bytes > arena_bytes_ || !arena_) {
     arena_.reset(new (std::align_val_t{alignment}) std::byte[bytes]);
@@ -28,11 +29,13 @@ inline void block_emulator::prepare(job const& j) {
 }
 
 inline void block_emulator::prepare_fibers() {
-  for (int i = 0; i < stacks_->count(); ++i) fibers_[static_cast<std::size_t>(i)].prepare((*stacks_)[i], &block_emulator::thread_body, this);
+  for (int i = 0; i < stacks_->count(); ++i)
+    fibers_[static_cast<std::size_t>(i)].prepare((*stacks_)[i], &block_emulator::thread_body, this);
 }
 
 inline bool block_emulator::run_block(index_t turn, index3 index) {
-  turn_ = turn, index_ = index;
+  turn_ = turn;
+  index_ = index;
   std::size_t const bytes = dynamic_at_ + job_.dynamic_bytes;
   if (bytes > 0) std::memset(arena_.get(), 0xff, bytes);
   constexpr std::uint32_t nearly_all = 0xf0000000u;
@@ -41,17 +44,23 @@ inline bool block_emulator::run_block(index_t turn, index3 index) {
     interval_ = block_number_ = 0;
     copies_.restart();
   }
-  ++interval_, ++block_number_;
+  ++interval_;
+  ++block_number_;
   copies_.begin_block();
   arrived_ = ended_ = sleepers_ = 0;
   barrier_ = 0;
   left_ = false;
-  for (meeting& m : warps_) m.turn = 0, m.arrived = 0;
+  for (meeting& m : warps_) {
+    m.turn = 0;
+    m.arrived = 0;
+  }
   warp_intervals_.fill(1);
   index3 const g = job_.grid;
   random_ = random_numbers(job_.options.seed,
-                           static_cast<std::uint64_t>((static_cast<index_t>(index.z) * g.y + index.y) * static_cast<index_t>(g.x) + index.x));
-  if (job_.options.preempt > 0) preempt_left_ = 1 + static_cast<int>(random_.below(static_cast<std::uint32_t>(job_.options.preempt)));
+                           static_cast<std::uint64_t>(
+                               (static_cast<index_t>(index.z) * g.y + index.y) * static_cast<index_t>(g.x) + index.x));
+  if (job_.options.preempt > 0)
+    preempt_left_ = 1 + static_cast<int>(random_.below(static_cast<std::uint32_t>(job_.options.preempt)));
   ready_.fill(job_.threads);
   if (job_.options.seed != 0) ready_.shuffle(random_);
 
@@ -67,14 +76,15 @@ inline void block_emulator::thread_body(void* self) {
   for (;;) static_cast<block_emulator*>(self)->run_thread();
 }
 
-/// One thread of one block. Returns when the next block begins.
+/// Runs one thread of one block. Returns when the next block begins.
 inline void block_emulator::run_thread() {
   tsan_acquire(&begin_);
   void (*call)(void const*, block_emulator&);
   void const* kernel;
   {
     hidden const h(*this);
-    call = job_.call, kernel = job_.kernel;
+    call = job_.call;
+    kernel = job_.kernel;
   }
   std::exception_ptr thrown;
   try {
@@ -101,7 +111,7 @@ inline void block_emulator::sync(source_location where) {
   waiting& w = waiting_[static_cast<std::size_t>(rank_)];
   w = {wait_kind::sync, where};
   if (arrived_ == 0) first_ = w;
-  else if (!first_.same(w)) next();  // never to come back: the block gets stuck
+  else if (!first_.same(w)) next();  // does not return: the block deadlocks
   if (++arrived_ == job_.threads) {
     arrived_ = 0;
     barrier_ ^= 1;
@@ -123,12 +133,12 @@ inline void block_emulator::warp_sync(source_location where) {
   tsan_acquire(token);
 }
 
-/// Waits until all lanes are here. As on a device, only warp().sync() orders memory.
+/// Waits until all lanes have arrived. As on a device, only warp().sync() orders memory.
 inline void block_emulator::meet(meeting& m, wait_kind what, source_location where) {
   waiting& w = waiting_[static_cast<std::size_t>(rank_)];
   w = {what, where};
   if (m.arrived == 0) m.first = w;
-  else if (!m.first.same(w)) next();  // never to come back
+  else if (!m.first.same(w)) next();  // does not return
   if (++m.arrived == warp_lanes) {
     m.arrived = 0;
     m.turn ^= 1;
@@ -144,9 +154,11 @@ inline void block_emulator::release_warp(int warp) {
     for (int lane = warp_lanes - 1; lane >= 0; --lane) ready_.push_front(first + lane);
     return;
   }
-  // An odd factor, a sum and an exclusive or permute the lanes by one random number. The warp goes on first or last.
+  // An odd factor, a sum and an exclusive or permute the lanes with one random number. The warp goes to the front or
+  // back of the queue.
   std::uint64_t const r = random_();
-  unsigned const factor = static_cast<unsigned>(r & 31) | 1u, sum = static_cast<unsigned>(r >> 5 & 31), mask = static_cast<unsigned>(r >> 10 & 31);
+  unsigned const factor = static_cast<unsigned>(r & 31) | 1u, sum = static_cast<unsigned>(r >> 5 & 31),
+                 mask = static_cast<unsigned>(r >> 10 & 31);
   bool const front = (r >> 15 & 1) != 0;
   for (unsigned k = 0; k < warp_lanes; ++k) {
     int const rank = first + static_cast<int>(((k * factor + sum) ^ mask) & 31);
@@ -155,7 +167,7 @@ inline void block_emulator::release_warp(int warp) {
   }
 }
 
-/// Another thread runs; returns when this one's turn comes.
+/// Switches to the next runnable thread; returns when this thread is scheduled again.
 inline void block_emulator::next() {
   if (ready_.empty()) [[unlikely]] stuck();
   int const self = rank_;
@@ -187,7 +199,7 @@ inline void block_emulator::switch_fibers(fiber& from, fiber& to) {
 inline void block_emulator::leave() {
   left_ = true;
   switch_fibers(fibers_[static_cast<std::size_t>(rank_)], home_);
-  std::abort();  // nobody switches to a thread that left
+  std::abort();  // an abandoned thread is never resumed
 }
 
 }  // namespace mbirk::exec::emulation

@@ -1,4 +1,4 @@
-// Asynchronous copies of the running block: what every thread issued and waited for.
+// Asynchronous copies of the running block: how many every thread has issued and waited for.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace mbirk::exec::emulation {
 
-/// One copy. All threads call it with equal arguments; the first that comes sets them, thread 0 issues it.
+/// One copy. All threads call it with equal arguments; the first to arrive sets them and thread 0 issues the copy.
 struct async_copy {
   std::byte* to;
   std::byte const* from;
@@ -25,7 +25,7 @@ struct async_copy {
   void land() noexcept {
     landed = true;
     if constexpr (thread_sanitizer) {
-      // Word by word: the sanitizer overlooks memcpy where it is told to overlook libraries.
+      // Word by word, because ThreadSanitizer skips memcpy when it is configured to ignore libraries.
       for (std::size_t i = 0; i < bytes; i += sizeof(int)) {
         int word;
         __builtin_memcpy(&word, from + i, sizeof word);
@@ -45,13 +45,14 @@ struct async_pipe {
   void const* storage = nullptr;
   std::size_t stages = 0;
   std::vector<async_copy> copies;
-  std::vector<std::size_t> issued, waited;  // by each thread
-  std::size_t most_waited = 0;               // by any thread
-  std::size_t published = 0;                 // copies that every thread may use, because a barrier followed somebody's wait
-  unsigned char tokens[16] = {};             // ThreadSanitizer's, of copies in turn: issued, landed
+  std::vector<std::size_t> issued, waited;  // number of copies per thread
+  std::size_t most_waited = 0;               // maximum of `waited` over the threads
+  std::size_t published = 0;                 // copies visible to all threads: a barrier followed a thread's wait
+  unsigned char tokens[16] = {};             // for ThreadSanitizer: pairs (issued, landed), reused cyclically
 
   void open(void const* at, int depth, int threads) {
-    storage = at, stages = static_cast<std::size_t>(depth);
+    storage = at;
+    stages = static_cast<std::size_t>(depth);
     copies.clear();
     issued.assign(static_cast<std::size_t>(threads), 0);
     waited.assign(static_cast<std::size_t>(threads), 0);
@@ -61,7 +62,8 @@ struct async_pipe {
   void* token(std::size_t k) noexcept { return tokens + k % 8 * 2 + 1; }
 };
 
-/// Pipes of a block, and a number for every issued copy, which the shadow keeps. Numbers go on from block to block.
+/// Pipes of a block, and a number for every issued copy, which the shadow cells store. The numbering continues from
+/// block to block.
 class async_copies {
  public:
   struct mark { int pipe; std::size_t copy; };
@@ -71,7 +73,7 @@ class async_copies {
     first_mark_ += static_cast<std::uint32_t>(marks_.size());
     marks_.clear();
   }
-  /// The index of the pipe with this storage.
+  /// Index of the pipe with this storage.
   int open(void const* storage, int stages, int threads) {
     for (int i = 0; i < open_; ++i) {
       if (pipes_[static_cast<std::size_t>(i)].storage == storage) return i;
@@ -83,7 +85,7 @@ class async_copies {
   async_pipe& operator[](int pipe) noexcept { return pipes_[static_cast<std::size_t>(pipe)]; }
   int size() const noexcept { return open_; }
 
-  /// After a barrier of the block.
+  /// Called after a barrier of the block.
   void publish() noexcept {
     for (int i = 0; i < open_; ++i) (*this)[i].published = (*this)[i].most_waited;
   }
@@ -91,13 +93,18 @@ class async_copies {
     marks_.push_back(m);
     return first_mark_ + static_cast<std::uint32_t>(marks_.size() - 1);
   }
-  /// Null for numbers of earlier blocks and 0.
+  /// Null for 0 and for numbers of earlier blocks.
   mark const* find(std::uint32_t number) const noexcept {
     return number < first_mark_ || number == 0 ? nullptr : &marks_[number - first_mark_];
   }
-  /// Whether numbers are nearly used up; `restart` makes all former ones unknown, once the shadow is cleared.
+  /// The next number, to detect when numbers are nearly used up; `restart` invalidates all former ones, once the shadow
+  /// is cleared.
   std::uint32_t next_mark() const noexcept { return first_mark_ + static_cast<std::uint32_t>(marks_.size()); }
-  void restart() noexcept { first_mark_ = 1, marks_.clear(), open_ = 0; }
+  void restart() noexcept {
+    first_mark_ = 1;
+    marks_.clear();
+    open_ = 0;
+  }
 
  private:
   std::deque<async_pipe> pipes_;  // references stay valid

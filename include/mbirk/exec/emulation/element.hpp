@@ -1,4 +1,4 @@
-// References to shared memory that are checked at every access.
+// References to shared memory that check every access.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace mbirk::exec::emulation {
 
-/// Stands for T& into shared memory. Values leave it through a named scalar: `float const y = t(i, j);`.
+/// Proxy for T& into shared memory. Read its value into a named scalar: `float const y = t(i, j);`.
 template <class T> class element {
  public:
   element(T* at, source_location where) noexcept : at_(at), where_(where) {}
@@ -19,7 +19,7 @@ template <class T> class element {
     set(x);
     return *this;
   }
-  element const& operator=(element const& other) const {  // assigns what it refers to
+  element const& operator=(element const& other) const {  // assigns the referenced value
     set(other.get());
     return *this;
   }
@@ -37,7 +37,7 @@ template <class T> class element {
   element const& operator++() const { return *this = static_cast<T>(get() + 1); }
   element const& operator--() const { return *this = static_cast<T>(get() - 1); }
 
-  /// For atomic operations: the word itself, after the check.
+  /// The referenced word itself, after the check; for atomic operations.
   T& atomically() const {
     running->touch(at_, sizeof(T), access::atomic, where_);
     return *at_;
@@ -58,7 +58,8 @@ template <class T> class element {
     }
     *at_ = x;
   }
-  // The machine's own check and ThreadSanitizer would tell the same race twice, and the second ends a test that expects the first.
+  // Otherwise the emulator and ThreadSanitizer would both report the race, and ThreadSanitizer's report ends a test
+  // that expects the emulator's.
   static T unseen_load(T const* at) {
     tsan_hidden const h;
     return *at;
@@ -72,34 +73,54 @@ template <class T> class element {
   source_location where_;
 };
 
-/// Where an asynchronous copy goes: an element of a tile, and how many follow it up to the end.
+/// Target of an asynchronous copy: an element of a tile and the number of elements from it to the end.
 template <class T> struct place {
   T* at;
   std::size_t room;
 };
 
-/// Shared memory of constant extents, last index fastest. Each index is checked against its own extent.
+/// Shared memory with constant extents; the last index varies fastest. Each index is checked against its own extent.
 template <class T, int... N> class tile {
   static constexpr int dimensions = sizeof...(N);
   static constexpr int extents[] = {N...};
   static constexpr std::size_t elements = (static_cast<std::size_t>(N) * ... * 1);
   static_assert(dimensions >= 1 && dimensions <= 4, "a tile has one to four dimensions");
   static_assert(((N > 0) && ...), "extents are positive");
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>, "shared memory holds plain values");
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
+                "shared memory holds plain values");
 
  public:
   using value_type = T;
 
-  element<T> operator()(int i, source_location where = source_location::current()) requires(dimensions == 1) { return {at(where, i), where}; }
-  element<T> operator()(int i, int j, source_location where = source_location::current()) requires(dimensions == 2) { return {at(where, i, j), where}; }
-  element<T> operator()(int i, int j, int k, source_location where = source_location::current()) requires(dimensions == 3) { return {at(where, i, j, k), where}; }
-  element<T> operator()(int i, int j, int k, int l, source_location where = source_location::current()) requires(dimensions == 4) { return {at(where, i, j, k, l), where}; }
+  element<T> operator()(int i, source_location where = source_location::current()) requires(dimensions == 1) {
+    return {at(where, i), where};
+  }
+  element<T> operator()(int i, int j, source_location where = source_location::current()) requires(dimensions == 2) {
+    return {at(where, i, j), where};
+  }
+  element<T> operator()(int i, int j, int k,
+                        source_location where = source_location::current()) requires(dimensions == 3) {
+    return {at(where, i, j, k), where};
+  }
+  element<T> operator()(int i, int j, int k, int l,
+                        source_location where = source_location::current()) requires(dimensions == 4) {
+    return {at(where, i, j, k, l), where};
+  }
 
-  /// Where a copy begins.
-  place<T> from(int i, source_location where = source_location::current()) requires(dimensions == 1) { return to_end(at(where, i)); }
-  place<T> from(int i, int j, source_location where = source_location::current()) requires(dimensions == 2) { return to_end(at(where, i, j)); }
-  place<T> from(int i, int j, int k, source_location where = source_location::current()) requires(dimensions == 3) { return to_end(at(where, i, j, k)); }
-  place<T> from(int i, int j, int k, int l, source_location where = source_location::current()) requires(dimensions == 4) { return to_end(at(where, i, j, k, l)); }
+  /// Start of a copy.
+  place<T> from(int i, source_location where = source_location::current()) requires(dimensions == 1) {
+    return to_end(at(where, i));
+  }
+  place<T> from(int i, int j, source_location where = source_location::current()) requires(dimensions == 2) {
+    return to_end(at(where, i, j));
+  }
+  place<T> from(int i, int j, int k, source_location where = source_location::current()) requires(dimensions == 3) {
+    return to_end(at(where, i, j, k));
+  }
+  place<T> from(int i, int j, int k, int l,
+                source_location where = source_location::current()) requires(dimensions == 4) {
+    return to_end(at(where, i, j, k, l));
+  }
 
  private:
   template <class... I> T* at(source_location where, I... index) {
@@ -120,12 +141,14 @@ template <class T, int... N> class tile {
   T elements_[elements];
 };
 
-/// Shared memory whose size was given at launch.
+/// Shared memory whose size is set at launch.
 template <class T> class dynamic_tile {
  public:
   dynamic_tile(T* first, int size) noexcept : first_(first), size_(size) {}
 
-  element<T> operator()(int i, source_location where = source_location::current()) const { return {at(i, where), where}; }
+  element<T> operator()(int i, source_location where = source_location::current()) const {
+    return {at(i, where), where};
+  }
   place<T> from(int i, source_location where = source_location::current()) const {
     T* const p = at(i, where);
     return {p, static_cast<std::size_t>(size_ - i)};

@@ -1,4 +1,4 @@
-// What an emulated launch found wrong with a kernel.
+// Errors that an emulated launch found in a kernel.
 #pragma once
 
 #include <cstring>
@@ -12,37 +12,47 @@
 
 namespace mbirk::exec {
 
-/// One mistake of a kernel: its place, and a text without it that names the block, the threads and other places.
+/// One error of a kernel: its location, and a text that names the block, the threads and any other locations.
 struct finding {
   source_location where;
   std::string text;
 };
 
-/// Thrown by a launch after its last block. what() is one line per finding, each "file:line: text".
+/// Thrown by a launch after its last block. what() has one line per finding, each "file:line: text".
 struct emulation_error : error {
-  explicit emulation_error(std::vector<finding> found) : error(lines(found), found.empty() ? source_location{"", 0} : found.front().where), findings(std::move(found)) {}
+  explicit emulation_error(std::vector<finding> found)
+      : error(lines(found), found.empty() ? source_location{"", 0} : found.front().where), findings(std::move(found)) {}
   std::vector<finding> findings;
 
  private:
   static std::string lines(std::vector<finding> const& found) {
-    std::string text = "emulated launch: " + std::to_string(found.size()) + (found.size() == 1 ? " finding" : " findings");
-    for (finding const& f : found) text.append(1, '\n').append(f.where.file).append(1, ':').append(std::to_string(f.where.line)).append(": ").append(f.text);
+    std::string text =
+        "emulated launch: " + std::to_string(found.size()) + (found.size() == 1 ? " finding" : " findings");
+    for (finding const& f : found)
+      text.append(1, '\n')
+          .append(f.where.file)
+          .append(1, ':')
+          .append(std::to_string(f.where.line))
+          .append(": ")
+          .append(f.text);
     return text;
   }
 };
 
 namespace emulation {
 
-/// Files compare by name: a header has as many copies of it as there are source files.
-inline bool same_location(source_location a, source_location b) noexcept { return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0); }
+/// Files are compared by name, because every source file has its own copy of the name of a header.
+inline bool same_location(source_location a, source_location b) noexcept {
+  return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}
 
-/// Findings of one worker, in the order of its blocks. A mistake on lines that were reported before is no news.
+/// Findings of one worker, in the order of its blocks. A finding on lines that were already reported is dropped.
 class notebook {
  public:
   static constexpr std::size_t most = 20;
   struct entry {
-    index_t turn;  // of the block in the launch
-    source_location other;    // the second line of a race
+    index_t turn;  // position of the block in the launch
+    source_location other;    // second location of a race
     finding what;
   };
 

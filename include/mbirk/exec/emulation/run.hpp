@@ -1,4 +1,4 @@
-// A launch of a block kernel on the host.
+// Launch of a block kernel on the host.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 namespace mbirk::exec::emulation {
 
-/// Machines that no launch uses now. Making the fibers of a block costs as much as running it, so whoever launches often keeps one of these.
-/// Safe to use by several threads.
+/// Pool of block emulators that no launch is using. Creating the fibers of a block costs as much as running it, so
+/// frequent callers keep a pool. Thread-safe.
 class machines {
  public:
   std::unique_ptr<block_emulator> take() {
@@ -43,21 +43,23 @@ class machines {
   std::vector<std::unique_ptr<block_emulator>> free_;
 };
 
-/// Blocks in the order of the seed, given to workers one by one. A launch ends at its first failed block; earlier ones still run to their
-/// end, so that what is found does not depend on the number of workers.
+/// Distributes the blocks, in the order of the seed, to workers one at a time. A launch ends at its first failed block;
+/// earlier blocks still run to their end, so that the findings do not depend on the number of workers.
 class launch {
  public:
-  explicit launch(job const& j) : job_(j), count_(static_cast<index_t>(j.grid.x) * j.grid.y * j.grid.z), failed_(count_) {
+  explicit launch(job const& j)
+      : job_(j), count_(static_cast<index_t>(j.grid.x) * j.grid.y * j.grid.z), failed_(count_) {
     if (j.options.seed == 0) return;
     order_.resize(static_cast<std::size_t>(count_));
     std::iota(order_.begin(), order_.end(), index_t{0});
     random_numbers random(j.options.seed, ~std::uint64_t{0});
-    for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(static_cast<std::uint32_t>(i))]);
+    for (std::size_t i = order_.size(); i > 1; --i)
+      std::swap(order_[i - 1], order_[random.below(static_cast<std::uint32_t>(i))]);
   }
 
   index_t blocks() const noexcept { return count_; }
 
-  /// Runs blocks until there are no more.
+  /// Runs blocks until none is left.
   void work(block_emulator& m) {
     struct restore {
       block_emulator* before = running;
@@ -70,7 +72,10 @@ class launch {
       index_t first = failed_.load();
       while (turn < first && !failed_.compare_exchange_weak(first, turn)) {}
       std::lock_guard const lock(mutex_);
-      if (m.thrown() && turn < thrown_at_) thrown_ = m.thrown(), thrown_at_ = turn;
+      if (m.thrown() && turn < thrown_at_) {
+        thrown_ = m.thrown();
+        thrown_at_ = turn;
+      }
       break;
     }
     std::lock_guard const lock(mutex_);
@@ -78,7 +83,7 @@ class launch {
     m.forget();
   }
 
-  /// Throws what the blocks up to the first failure threw or found.
+  /// Throws the exception or the findings of the blocks up to and including the first failed one.
   void finish() {
     index_t const failed = failed_.load();
     if (thrown_ && thrown_at_ == failed) std::rethrow_exception(thrown_);
@@ -95,7 +100,8 @@ class launch {
  private:
   index3 place(index_t turn) const noexcept {
     index_t const i = order_.empty() ? turn : order_[static_cast<std::size_t>(turn)], row = i / job_.grid.x;
-    return {static_cast<int>(i % job_.grid.x), static_cast<int>(row % job_.grid.y), static_cast<int>(row / job_.grid.y)};
+    return {static_cast<int>(i % job_.grid.x), static_cast<int>(row % job_.grid.y),
+            static_cast<int>(row / job_.grid.y)};
   }
 
   job job_;
@@ -103,29 +109,34 @@ class launch {
   std::vector<index_t> order_;
   std::atomic<index_t> next_ = 0, failed_;
   std::mutex mutex_;
-  std::list<notebook::entry> found_;  // its sort is stable
+  std::list<notebook::entry> found_;  // a list, because list::sort is stable
   std::exception_ptr thrown_;
   index_t thrown_at_ = std::numeric_limits<index_t>::max();
 };
 
-/// The kernel, by the running thread.
+/// Calls the kernel from the running thread.
 template <class Kernel> void call_kernel(void const* kernel, block_emulator& m) {
   using block_type = block<Kernel::bounds.threads>;
   using shared = typename Kernel::template shared<block_type>;
-  static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is trivially copyable: it goes to the device as a parameter");
-  static_assert(std::is_trivially_destructible_v<shared> && alignof(shared) <= block_emulator::alignment, "shared memory is an aggregate of tiles");
+  static_assert(std::is_trivially_copyable_v<Kernel>,
+                "a kernel is trivially copyable: it goes to the device as a parameter");
+  static_assert(std::is_trivially_destructible_v<shared> && alignof(shared) <= block_emulator::alignment,
+                "shared memory is an aggregate of tiles");
   block_type const b(m);
   (*static_cast<Kernel const*>(kernel))(b, *reinterpret_cast<shared*>(m.fixed_memory()));
 }
 
-/// The part of a launch that is the same for all kernels.
+/// The part of a launch that does not depend on the kernel's type.
 inline void run_job(job const& j, machines& pool) {
   index3 const grid = j.grid;
   require(grid.x >= 0 && grid.y >= 0 && grid.z >= 0, [&] {
-    return "the extents of a grid are not negative; found (" + std::to_string(grid.x) + ", " + std::to_string(grid.y) + ", " + std::to_string(grid.z) + ")";
+    return "the extents of a grid are not negative; found (" + std::to_string(grid.x) + ", " + std::to_string(grid.y) +
+           ", " + std::to_string(grid.z) + ")";
   });
-  require(j.options.preempt >= 0, [&] { return "preempt is not negative; found " + std::to_string(j.options.preempt); });
-  require(j.options.workers >= 1, [&] { return "a launch has at least 1 worker; found " + std::to_string(j.options.workers); });
+  require(j.options.preempt >= 0,
+          [&] { return "preempt is not negative; found " + std::to_string(j.options.preempt); });
+  require(j.options.workers >= 1,
+          [&] { return "a launch has at least 1 worker; found " + std::to_string(j.options.workers); });
   launch all(j);
   if (all.blocks() == 0) return;
 
@@ -136,7 +147,7 @@ inline void run_job(job const& j, machines& pool) {
       auto m = pool.take();
       all.work(*m);
       pool.give(std::move(m));
-    } catch (...) {  // no memory for stacks, say
+    } catch (...) {  // for example, no memory for stacks
       std::lock_guard const lock(failure_mutex);
       failure = std::current_exception();
     }
@@ -147,7 +158,7 @@ inline void run_job(job const& j, machines& pool) {
     try {
       others.emplace_back(work);
     } catch (std::system_error const&) {
-      break;  // those that there are do the work
+      break;  // the existing threads share the work
     }
   }
   work();
@@ -156,20 +167,26 @@ inline void run_job(job const& j, machines& pool) {
   all.finish();
 }
 
-/// kernel(block, shared) by Kernel::bounds.threads threads for every block of the grid, with `dynamic_bytes` more of shared memory.
+/// Runs kernel(block, shared) with Kernel::bounds.threads threads for every block of the grid, with `dynamic_bytes` of
+/// dynamic shared memory.
 ///
 /// @throws parameter_error  negative extents, bytes or preempt, or no worker
 /// @throws emulation_error  findings, at the end of the launch
-/// @throws whatever the kernel threw in the first block, in the order of the seed, that failed
-template <class Kernel> void run(Kernel const& kernel, index3 grid, int dynamic_bytes, emulation_options const& options, machines& pool) {
+/// @throws any exception of the kernel, from the first block to fail in the order of the seed
+template <class Kernel>
+void run(Kernel const& kernel, index3 grid, int dynamic_bytes, emulation_options const& options, machines& pool) {
   using shared = typename Kernel::template shared<block<Kernel::bounds.threads>>;
-  require(dynamic_bytes >= 0, [&] { return "dynamic shared memory has at least 0 bytes; found " + std::to_string(dynamic_bytes); });
+  require(dynamic_bytes >= 0,
+          [&] { return "dynamic shared memory has at least 0 bytes; found " + std::to_string(dynamic_bytes); });
   constexpr std::size_t fixed = std::is_empty_v<shared> ? 0 : sizeof(shared);
-  run_job({&call_kernel<Kernel>, &kernel, Kernel::bounds.threads, fixed, static_cast<std::size_t>(dynamic_bytes), grid, options}, pool);
+  run_job({&call_kernel<Kernel>, &kernel, Kernel::bounds.threads, fixed, static_cast<std::size_t>(dynamic_bytes), grid,
+           options},
+          pool);
 }
 
-/// The same with machines of its own.
-template <class Kernel> void run(Kernel const& kernel, index3 grid, int dynamic_bytes, emulation_options const& options) {
+/// Overload that creates its own emulators.
+template <class Kernel>
+void run(Kernel const& kernel, index3 grid, int dynamic_bytes, emulation_options const& options) {
   machines pool;
   run(kernel, grid, dynamic_bytes, options, pool);
 }

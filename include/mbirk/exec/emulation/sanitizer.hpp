@@ -1,4 +1,4 @@
-// What the sanitizers must be told about stacks that take turns on one OS thread. All of it is empty in an ordinary build.
+// Sanitizer annotations for stacks that take turns on one OS thread. Everything here is empty in an ordinary build.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ inline constexpr bool thread_sanitizer = false;
 inline constexpr bool thread_sanitizer = false;
 #endif
 
-// The interfaces of the sanitizers; nothing refers to them in other builds.
+// The sanitizers' interfaces; other builds do not refer to them.
 extern "C" {
 void __sanitizer_start_switch_fiber(void** fake_stack, void const* bottom, std::size_t size);
 void __sanitizer_finish_switch_fiber(void* fake_stack, void const** old_bottom, std::size_t* old_size);
@@ -47,7 +47,8 @@ void AnnotateIgnoreWritesBegin(char const* file, int line);
 void AnnotateIgnoreWritesEnd(char const* file, int line);
 }
 
-/// What happened before the release of `token` happened before what follows the acquire.
+/// Establishes a happens-before edge: everything before the release of `token` is ordered before everything after the
+/// acquire.
 inline void tsan_release([[maybe_unused]] void* token) {
   if constexpr (thread_sanitizer) __tsan_release(token);
 }
@@ -55,16 +56,23 @@ inline void tsan_acquire([[maybe_unused]] void* token) {
   if constexpr (thread_sanitizer) __tsan_acquire(token);
 }
 
-/// Between hide and show, ThreadSanitizer takes no notice of memory accesses: the fibers of a worker share the machine on purpose.
-/// A fiber that sleeps or ends while hidden would end the program, so the machine shows before every switch.
+/// Between hide and show, ThreadSanitizer ignores memory accesses: the fibers of a worker share the emulator on
+/// purpose. A fiber that is suspended or ends while hidden would end the program, so the emulator calls show before
+/// every switch.
 inline void tsan_hide() {
-  if constexpr (thread_sanitizer) AnnotateIgnoreReadsBegin(__FILE__, __LINE__), AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  if constexpr (thread_sanitizer) {
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
 }
 inline void tsan_show() {
-  if constexpr (thread_sanitizer) AnnotateIgnoreWritesEnd(__FILE__, __LINE__), AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  if constexpr (thread_sanitizer) {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  }
 }
 
-/// Hides the accesses of a scope.
+/// Hides the memory accesses of a scope from ThreadSanitizer.
 struct tsan_hidden {
   tsan_hidden() { tsan_hide(); }
   tsan_hidden(tsan_hidden const&) = delete;

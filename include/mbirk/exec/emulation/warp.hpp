@@ -1,4 +1,4 @@
-// Warp operations of the running thread. Always all 32 lanes, at the same line.
+// Warp operations of the running thread. All 32 lanes call each operation from the same source line.
 #pragma once
 
 #include <array>
@@ -10,22 +10,24 @@
 
 namespace mbirk::exec::emulation {
 
-/// Everything is static, so that code without a block can call it from within a kernel.
+/// All members are static, so that code without a block can call them inside a kernel.
 struct warp {
   static int lane() noexcept { return running->rank() % warp_lanes; }
 
   /// Orders the memory accesses of the lanes; the other operations do not.
   static void sync(source_location where = source_location::current()) { running->warp_sync(where); }
 
-  /// x of lane `source`.
+  /// Value of x in lane `source`.
   template <class T> static T shfl(T x, int source, source_location where = source_location::current()) {
-    if (static_cast<unsigned>(source) >= warp_lanes) [[unlikely]] running->fail(where, "shfl from lane %d, which lies outside 0 .. 31", source);
+    if (static_cast<unsigned>(source) >= warp_lanes) [[unlikely]]
+      running->fail(where, "shfl from lane %d, which lies outside 0 .. 31", source);
     block_emulator::hidden const h(*running);
     return running->exchange(wait_kind::shfl, x, where)[source];
   }
-  /// x of the lane whose number differs in the bits of `mask`.
+  /// Value of x in lane (lane ^ mask).
   template <class T> static T shfl_xor(T x, int mask, source_location where = source_location::current()) {
-    if (static_cast<unsigned>(mask) >= warp_lanes) [[unlikely]] running->fail(where, "shfl_xor with mask %d, which lies outside 0 .. 31", mask);
+    if (static_cast<unsigned>(mask) >= warp_lanes) [[unlikely]]
+      running->fail(where, "shfl_xor with mask %d, which lies outside 0 .. 31", mask);
     block_emulator::hidden const h(*running);
     int const source = lane() ^ mask;
     return running->exchange(wait_kind::shfl_xor, x, where)[source];
@@ -40,7 +42,7 @@ struct warp {
     });
   }
 
-  /// Over all lanes, in the order of a butterfly with the masks 16, 8, 4, 2, 1: the same bits as on a device.
+  /// Sum over all lanes, by a butterfly with the masks 16, 8, 4, 2, 1: bitwise equal to the device's result.
   template <class T> static T sum(T x, source_location where = source_location::current()) {
     return butterfly(wait_kind::sum, x, where, [](T a, T b) { return static_cast<T>(a + b); });
   }
@@ -57,7 +59,7 @@ struct warp {
     });
   }
 
-  /// A promise that x is equal in all lanes, free on a device. Checked together with races, byte by byte.
+  /// Asserts that x is equal in all lanes; free on a device. Verified byte by byte when races are checked.
   template <class T> static T uniform(T x, source_location where = source_location::current()) {
     if (!checks_uniform()) return x;
     block_emulator::hidden const h(*running);
@@ -65,7 +67,8 @@ struct warp {
     T const first = all[0];
     for (int l = 1; l < warp_lanes; ++l) {
       T const other = all[l];
-      if (std::memcmp(&first, &other, sizeof(T)) != 0) running->fail(where, "uniform, but lanes 0 and %d have different values", l);
+      if (std::memcmp(&first, &other, sizeof(T)) != 0)
+        running->fail(where, "uniform, but lanes 0 and %d have different values", l);
     }
     return x;
   }
@@ -77,7 +80,7 @@ struct warp {
   }
   template <class T, class Op> static T butterfly(wait_kind what, T x, source_location where, Op op) {
     block_emulator::hidden const h(*running);
-    // One meeting instead of five. The operations commute, so all lanes find the bits of lane 0.
+    // One exchange instead of five: the operations commute, so all lanes get the bits of lane 0.
     return running->exchange(what, x, where).reduced([&](auto const& all) {
       std::array<T, warp_lanes / 2> part;
       for (int l = 0; l < warp_lanes / 2; ++l) part[static_cast<std::size_t>(l)] = op(all[l], all[l + warp_lanes / 2]);
