@@ -1,5 +1,5 @@
-// A graph as plain C++: a function of loops with fixed bounds over flat arrays, for hand-off and for word-length studies (`real` is a template
-// parameter).
+// Prints a graph as plain C++: one function of loops with fixed bounds over flat arrays. It serves hand-off and
+// word-length studies (`real` is a template parameter).
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class cpp_writer {
   }
 
  private:
-  /// Inputs of two or more dimensions have a type of their own: their word length is what memory costs.
+  /// Inputs of two or more dimensions have their own type, because their word length determines the cost of memory.
   static char const* stored(array const& a) {
     return a.is_data() ? "data" : element(a.element);
   }
@@ -65,7 +65,7 @@ class cpp_writer {
     return s;
   }
 
-  /// Opens the loops axes[k...] one in another; before each, what does not depend on it.
+  /// Opens the loops axes[k...], nested; before each loop it emits the nodes that do not depend on its axis.
   template <class Body>
   void nest(std::vector<int> const& axes, std::size_t k, axis_set open, std::vector<int> const& roots, char const* how, Body const& body) {
     emit(roots, open);
@@ -130,7 +130,7 @@ class cpp_writer {
          of(st.value) + ";");
   }
 
-  /// Writes every node under the roots that can be known with these loops open.
+  /// Writes every node below the roots that can be computed with these loops open.
   void emit(std::vector<int> const& roots, axis_set const& open) {
     std::vector<bool> needed(g_.nodes.size());
     for (int const r : roots) needed[static_cast<std::size_t>(r)] = true;
@@ -194,9 +194,10 @@ class cpp_writer {
 
 }  // namespace detail
 
-/// `template <class real, class data = real> void NAME(const data* input, ..., real* output)`, in the order of declaration; arrays are dense, the
-/// last index fastest. Functions of real numbers (floor, sqrt, exp, ...) are found by their argument, so `using std::floor` and the like must stand
-/// before it for plain numbers.
+/// Prints `template <class real, class data = real> void NAME(const data* input, ..., real* output)` with the arrays in
+/// the order of declaration. Arrays are dense, the last index varies fastest. Functions of real numbers (floor, sqrt,
+/// exp, ...) are found by argument-dependent lookup, so plain numbers need `using std::floor` and the like before the
+/// function.
 inline std::string to_cpp(graph const& g) { return detail::cpp_writer(g).write(); }
 
 }  // namespace mbirk::record

@@ -1,5 +1,6 @@
-// Runs a graph, array by array, in a chosen arithmetic: float32, double, or fixed point of any word length. For the study of word lengths and as the
-// expectation of hand-off programs, not for speed: every value takes memory for all points of its axes.
+// Evaluates a graph, array by array, in a chosen arithmetic: float32, double, or fixed point of any word length. It
+// serves word-length studies and provides the expected results of hand-off programs; it is not fast, and every value
+// takes memory for all points of its axes.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,9 @@
 
 namespace mbirk::record {
 
-/// Fixed point of `width` bits, `whole` of them before the point with the sign: overflow wraps, what is below the last bit is dropped (towards minus
-/// infinity), as ap_fixed<W, I> does by default (AMD UG1399). Functions (sin, sqrt, exp, ...) are those of double, rounded likewise.
+/// Fixed point with `width` bits, `whole` of which (including the sign) are before the point. Overflow wraps and bits
+/// below the last one are dropped (rounding towards minus infinity), like the default of ap_fixed<W, I> (AMD UG1399).
+/// Functions (sin, sqrt, exp, ...) are computed in double and rounded the same way.
 struct fixed_format {
   int width = 32, whole = 16;
   int fraction() const noexcept { return width - whole; }
@@ -26,7 +28,7 @@ struct fixed_format {
 
 namespace detail {
 
-/// Reals as double, rounded to Real after every operation; whole numbers as they are.
+/// Reals are stored as double and rounded to Real after every operation; integers are exact.
 template <class Real> struct float_arithmetic {
   using value = double;
   static double round(double x) noexcept { return static_cast<double>(static_cast<Real>(x)); }
@@ -48,7 +50,7 @@ template <class Real> struct float_arithmetic {
 struct fixed_arithmetic {
   using value = std::int64_t;
   fixed_format format;
-  double one, unit;  // 2^fraction and its inverse: products with them are exact, and much faster than std::ldexp
+  double one, unit;  // 2^fraction and its inverse: multiplying by them is exact, and much faster than std::ldexp
 
   explicit fixed_arithmetic(fixed_format const& f) : format(f), one(std::ldexp(1.0, f.fraction())), unit(std::ldexp(1.0, -f.fraction())) {}
   std::int64_t wrap(__int128 x) const noexcept {
@@ -112,7 +114,8 @@ template <class Arithmetic> class evaluator {
     std::erase_if(all, [&](int a) { return bound_[static_cast<std::size_t>(a)] >= 0; });
     return all;
   }
-  /// f(offsets) for every point of the axes, the last one fastest; offsets of the tensors there.
+  /// Calls f(point, offsets) for every point of the axes, the last axis fastest; offsets[t] is the element of tensor t
+  /// at that point.
   template <class F> void each(std::vector<int> const& axes, std::vector<tensor const*> const& of, F const& f) const {
     std::size_t const rank = axes.size(), n = of.size();
     std::vector<index_t> extent(rank), at(rank);
@@ -277,12 +280,12 @@ template <class Arithmetic> class evaluator {
 
 }  // namespace detail
 
-/// Arrays by name: what a graph reads, or what it wrote. Whole numbers as double too.
+/// Arrays by name, either the inputs or the outputs of a graph. Integers are stored as double, too.
 using named_arrays = std::map<std::string, std::vector<double>>;
 
 struct evaluation {
   named_arrays outputs;
-  double largest = 0;  ///< magnitude of any real on the way
+  double largest = 0;  ///< largest magnitude of any real, intermediate values included
 };
 
 namespace detail {
@@ -314,19 +317,21 @@ evaluation evaluate_with(graph const& g, named_arrays const& inputs, Arithmetic 
 
 }  // namespace detail
 
-/// In float32 (float) or double, rounded after every operation.
+/// Evaluates in float32 (float) or double, rounding after every operation.
 template <class Real> evaluation evaluate(graph const& g, named_arrays const& inputs) {
   detail::float_arithmetic<Real> const a;
   return detail::evaluate_with(g, inputs, a, [&](array const&, double x) { return a.real(x); });
 }
 
-/// In fixed point. @param data  the format of inputs of two or more dimensions (samples, voxels); those of one (angles) have that of the arithmetic.
+/// Evaluates in fixed point.
+/// @param data  format of inputs with two or more dimensions (samples, voxels); one-dimensional inputs (angles) use the
+/// format of the arithmetic.
 inline evaluation evaluate(graph const& g, named_arrays const& inputs, fixed_format const& format, fixed_format const& data) {
   detail::fixed_arithmetic const a(format), d(data);
   return detail::evaluate_with(g, inputs, a, [&](array const& of, double x) { return a.real(of.is_data() ? d.to_double(d.real(x)) : x); });
 }
 
-/// Largest difference of any output over its largest magnitude; NaN when one is not finite.
+/// Largest difference of any output relative to its largest magnitude; NaN when a value is not finite.
 inline double relative_error(evaluation const& result, evaluation const& reference) {
   double worst = 0;
   for (auto const& [name, expected] : reference.outputs) {
@@ -340,12 +345,13 @@ inline double relative_error(evaluation const& result, evaluation const& referen
 /// Word lengths that keep the error of the outputs below a bound.
 struct word_lengths {
   fixed_format arithmetic, data;
-  double error = 0;    ///< with both
-  bool found = false;  ///< whether any up to 62 bits do
+  double error = 0;    ///< error with both formats
+  bool found = false;  ///< whether any width up to 62 bits meets the bound
 };
 
-/// The shortest arithmetic with half of the bound, then the shortest data with all of it. Bits before the point come from the largest magnitude on
-/// the way in double, with one guard bit. Each length is run on these inputs: others may need more. Costs some 40 evaluations.
+/// Finds the shortest arithmetic that keeps the error within half of the bound, then the shortest data format within
+/// all of it. The bits before the point follow from the largest magnitude of a run in double, plus one guard bit. Each
+/// width is tried on these inputs only, so other inputs may need more. Costs about 40 evaluations.
 inline word_lengths find_word_lengths(graph const& g, named_arrays const& inputs, double bound) {
   auto const reference = evaluate<double>(g, inputs);
   auto const bits_of = [](double largest) { return static_cast<int>(std::ceil(std::log2(std::max(largest, 1.0)))) + 2; };
@@ -360,7 +366,7 @@ inline word_lengths find_word_lengths(graph const& g, named_arrays const& inputs
   word_lengths w;
   fixed_format exact{longest, whole};
   exact.whole = std::min(whole, longest - 1);
-  // Errors fall with every bit, so the least length is found by halving.
+  // The error falls with every bit, so bisection finds the smallest width.
   auto const least = [&](int low, int high, double limit, auto const& error) {
     while (low < high) {
       int const middle = (low + high) / 2;

@@ -1,5 +1,5 @@
-// The fixed-point type of hand-off programs, as text: plain C++14 without a library, so that it can be replaced by ap_fixed. Its arithmetic is that of
-// fixed_format in evaluate.hpp, to the bit.
+// Source text of the fixed-point type in hand-off programs. It is plain C++14 without a library, so that ap_fixed can
+// replace it. Its arithmetic matches fixed_format in evaluate.hpp bit for bit.
 #pragma once
 
 namespace mbirk::record {

@@ -1,5 +1,6 @@
-// What a hardware engineer gets for an operation: its kernel as plain C++ with fixed bounds, a testbench with vectors that g++ builds and passes in
-// float and in fixed point, a JSON of loops, ports, buffers and word lengths, and the graph.
+// Hand-off package for a hardware engineer: the kernel of an operation as plain C++ with fixed bounds, a testbench with
+// vectors that compiles with g++ and passes in float and in fixed point, a JSON of loops, ports, buffers and word
+// lengths, and the graph.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +18,20 @@
 
 namespace mbirk::record {
 
-/// A file of the folder, under its name there.
+/// A file of the hand-off folder, with its name relative to that folder.
 struct hand_off_file {
   std::string name, bytes;
 };
 
-/// What the folder is made for.
+/// Inputs from which a hand-off folder is made.
 struct hand_off_case {
-  named_arrays inputs;                     ///< of every input of the graph
-  named_arrays expected;                   ///< outputs of the tuned operation for them; empty: none are compared
-  double tolerance = 1e-5;                 ///< of float32 against `expected`, of the largest magnitude
-  double bound = 1e-4;                     ///< of fixed point against exact arithmetic, of the largest magnitude
-  std::string formula = {}, verdict = {};  ///< for the README
-  std::optional<word_lengths> words = {};  ///< those of find_word_lengths() with this bound; empty: they are looked for
+  named_arrays inputs;                     ///< one array for every input of the graph
+  named_arrays expected;                   ///< outputs of the tuned operation for these inputs; empty: not compared
+  double tolerance = 1e-5;                 ///< float32 against `expected`, relative to the largest magnitude
+  double bound = 1e-4;                     ///< fixed point against exact arithmetic, relative to the largest magnitude
+  std::string formula = {}, verdict = {};  ///< texts for the README
+  /// result of find_word_lengths() with this bound; empty: computed by hand_off()
+  std::optional<word_lengths> words = {};
 };
 
 namespace detail {
@@ -49,7 +51,7 @@ inline std::string scientific(double x) {
 }
 inline std::string fixed_name(fixed_format const& f) { return "fixed<" + std::to_string(f.width) + ", " + std::to_string(f.whole) + ">"; }
 
-/// How the text of a graph reaches an array: along its axes in order, or at computed places.
+/// Whether the text of a graph accesses an array only along its axes in order, not at computed indices.
 inline bool in_order(graph const& g, int array) {
   auto const live = g.live();
   for (std::size_t k = 0; k < g.nodes.size(); ++k)
@@ -188,7 +190,8 @@ int main(int argc, char** argv) {
 
 }  // namespace detail
 
-/// The files of a hand-off folder. Finds the word lengths first where the case has none, which runs the graph some 40 times: use a small case (up to 32^3).
+/// Makes the files of a hand-off folder. If the case has no word lengths, it finds them first, which evaluates the
+/// graph about 40 times: use a small case (up to 32^3).
 /// @throws error when an input is missing.
 inline std::vector<hand_off_file> hand_off(graph const& g, hand_off_case const& c) {
   auto const words = c.words ? *c.words : find_word_lengths(g, c.inputs, c.bound);

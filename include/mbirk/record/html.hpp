@@ -1,5 +1,5 @@
-// A graph as one HTML page that opens without a network: stages and arrays to look around in, each stage's arithmetic behind it, before and
-// after fusion.
+// Renders a graph as one HTML page that works offline: stages and arrays to explore, with the arithmetic of each stage,
+// before and after fusion.
 #pragma once
 
 #include <charconv>
@@ -19,7 +19,7 @@ namespace mbirk::record {
 
 namespace detail {
 
-/// JSON inside a script element: no "<" may stand there.
+/// JSON inside a script element, which must not contain "<".
 class page_data {
  public:
   std::string text;
@@ -66,8 +66,8 @@ class page_data {
   bool fresh_ = true;
 };
 
-/// One form of a graph for the script, with what only C++ knows: how often each node runs and what each stage costs. Nodes have the numbers of
-/// to_text().
+/// One form of a graph for the script, with the values that only C++ computes: how often each node runs and what each
+/// stage costs. Node numbers are those of to_text().
 class page_form {
  public:
   page_form(page_data& to, fusion_form const& form) : to_(to), g_(form.g), name_(form.g), costs_(costs_by_stage(form.g)) {
@@ -165,7 +165,8 @@ class page_form {
 
 }  // namespace detail
 
-/// The page of an operation, for example of to_html(g.name, fusion_forms(g)): no request, no library. Names are text wherever they stand.
+/// The page of an operation, for example from to_html(g.name, fusion_forms(g)). It makes no request and needs no
+/// library. Names are always inserted as text.
 inline std::string to_html(std::string const& title, std::vector<fusion_form> const& forms) {
   detail::page_data data;
   data.object([&] {
@@ -179,7 +180,7 @@ inline std::string to_html(std::string const& title, std::vector<fusion_form> co
   page += ", graph</title><style>";
   page.append(detail::graph_page_style).append("</style></head>\n<body>").append(detail::graph_page_body);
   page += "<script type=\"application/json\" id=\"data\">" + data.text + "</script>\n<script>";
-  // One script in five files. Names go into the page as text, never as markup.
+  // The script consists of five files. Names are inserted into the page as text, never as markup.
   for (auto const part : {detail::graph_page_layout, detail::graph_page_model, detail::graph_page_drawing, detail::graph_page_detail,
                           detail::graph_page_events})
     page += part;

@@ -1,4 +1,4 @@
-// Graphs of the operations, recorded from their definitions: what belongs to a scan is an input beside the arrays.
+// Graphs of the operations, recorded from their definitions. The data of a scan are inputs, like the arrays.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ inline std::vector<index_t> sinogram_shape(auto const& scan) {
 }  // namespace detail
 
 /// voxel_values (pixels, slices), pixel_indices (pixels) -> sinogram (views, rows, channels).
-/// @param pixels  how many are listed, as i * cols + j.
+/// @param pixels  number of listed pixels, each given as i * cols + j.
 template <class Scan> graph sparse_forward_project(Scan const& s, index_t pixels) {
   graph g(detail::name_of<Scan>("sparse_forward_project"));
   recorder m(g);
@@ -41,8 +41,8 @@ template <class Scan> graph sparse_forward_project(Scan const& s, index_t pixels
   return g;
 }
 
-/// sinogram (views, rows, channels), pixel_indices (pixels) -> voxel_values (pixels, slices). The Hessian diagonal is the same of weights with
-/// power 2.
+/// sinogram (views, rows, channels), pixel_indices (pixels) -> voxel_values (pixels, slices). With power 2 and the
+/// weights as the sinogram, it is the Hessian diagonal.
 template <class Scan> graph sparse_back_project(Scan const& s, index_t pixels, int coeff_power = 1) {
   graph g(detail::name_of<Scan>(coeff_power == 2 ? "hessian_diagonal" : "sparse_back_project"));
   recorder m(g);
@@ -57,7 +57,8 @@ template <class Scan> graph sparse_back_project(Scan const& s, index_t pixels, i
   return g;
 }
 
-/// sinogram -> filtered sinogram, both (views, rows, channels); the sum that the Fourier form computes too.
+/// sinogram -> filtered sinogram, both (views, rows, channels); written as the direct sum, which equals the Fourier
+/// form.
 template <class Scan> graph direct_filter(Scan const& s) {
   graph g(detail::name_of<Scan>("direct_filter"));
   recorder m(g);
@@ -77,8 +78,9 @@ inline graph qggmrf_gradient_and_hessian(std::array<index_t, 3> const& shape, qg
   return g;
 }
 
-/// recon (rows, cols, slices), error and weights (views, rows, channels), hessian (pixels, slices), pixel_indices (pixels) -> new_values (pixels, slices),
-/// new_error (views, rows, channels): what an iterative reconstruction does for one subset.
+/// recon (rows, cols, slices), error and weights (views, rows, channels), hessian (pixels, slices), pixel_indices
+/// (pixels) -> new_values (pixels, slices), new_error (views, rows, channels). One subset update of an iterative
+/// reconstruction.
 inline graph vcd_subset_update(parallel_scan const& s, qggmrf_parameters const& v, double sigma_y, double max_alpha, index_t pixels) {
   graph g("parallel_vcd_subset_update");
   recorder m(g);
@@ -107,7 +109,7 @@ inline graph gen_weights_transmission(std::array<index_t, 3> const& shape) {
   return g;
 }
 
-/// image (rows, cols, slices) -> median, least and greatest of the 27 voxels around.
+/// image (rows, cols, slices) -> median, minimum and maximum of the 3 x 3 x 3 neighbourhood.
 inline graph median_filter3d(std::array<index_t, 3> const& shape) {
   graph g("median_filter3d");
   recorder m(g);

@@ -1,5 +1,5 @@
-// StableHLO of a graph: an axis that a value depends on is a dimension of its tensor, so nothing is vectorised by hand. Sequential axes become while
-// loops. What XLA will estimate for the text as it is written is predicted beside it.
+// StableHLO of a graph. Each axis that a value depends on is a dimension of its tensor, so nothing is vectorised by
+// hand; sequential axes become while loops. The cost that XLA will estimate for the text is predicted alongside.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class stablehlo_writer : stablehlo_values {
     auto const r = define("stablehlo.add " + x.name + ", " + y.name + " : " + text_of(kind), kind);
     return count(r), r;
   }
-  /// All of an array, or the part of it at scalar indices.
+  /// Stores a value into the whole array, or into the part at scalar indices.
   tensor placed(statement const& st, std::vector<place> const& at, tensor const& value, bool part) {
     auto const& a = g_.array_at(st.array);
     std::vector<int> order;
@@ -106,7 +106,7 @@ class stablehlo_writer : stablehlo_values {
                       ") -> " + text_of(now),
                   tensor{"", a.element, {}, a.shape});
   }
-  /// At computed indices. XLA leaves out an update that is outside, which is what the definitions ask for.
+  /// Stores at computed indices. XLA drops updates outside the array, which is what the definitions require.
   tensor scattered(statement const& st, std::vector<place> const& at, tensor const& value) {
     auto const& a = g_.array_at(st.array);
     std::vector<int> columns, windows;
@@ -140,7 +140,7 @@ class stablehlo_writer : stablehlo_values {
     return r;
   }
 
-  /// Stages under a loop that changes arrays; those that are made inside it end with it.
+  /// Runs stages in a loop that updates arrays; tensors made inside the loop are discarded when it ends.
   template <class Body> void loop_over_arrays(int a, std::size_t first, std::size_t last, Body const& body) {
     auto const before = arrays_;
     std::vector<int> changed;
@@ -183,10 +183,10 @@ class stablehlo_writer : stablehlo_values {
 
 }  // namespace detail
 
-/// Beyond this a tensor should not be made at once, but along a while loop over the views.
+/// A larger tensor should not be made at once; use a while loop over the views instead.
 inline constexpr std::uint64_t largest_tensor_at_once = std::uint64_t{64} << 20;
 
-/// Bytes of the largest tensor that to_stablehlo would name.
+/// Size in bytes of the largest tensor that to_stablehlo would name.
 inline std::uint64_t largest_tensor_bytes(graph const& g, axis_set const& sequential) {
   std::uint64_t most = 0;
   auto const live = g.live();
@@ -204,8 +204,9 @@ inline axis_set axes_called(graph const& g, std::string const& name) {
   return s;
 }
 
-/// The module, with its main function of the inputs in the order of their declaration, giving the outputs in theirs.
-/// @param sequential  axes that become while loops; those of m.loop() around stages do anyway. Tensors are as large as the extents of the other axes.
+/// The module, whose main function takes the inputs and returns the outputs in the order of their declaration.
+/// @param sequential  axes that become while loops, in addition to those of m.loop() around stages. Tensors extend over
+/// all other axes.
 inline stablehlo_text to_stablehlo(graph const& g, axis_set const& sequential = {}) { return detail::stablehlo_writer(g, sequential).write(); }
 
 }  // namespace mbirk::record

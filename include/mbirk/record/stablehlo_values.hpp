@@ -1,4 +1,4 @@
-// The values of a graph as StableHLO: arithmetic, loads as slices or gathers, sums as reductions or while loops.
+// Emits the values of a graph as StableHLO: arithmetic, loads as slices or gathers, sums as reductions or while loops.
 #pragma once
 
 #include <algorithm>
@@ -102,7 +102,7 @@ class stablehlo_values : protected stablehlo_lines {
     axis_set over;
     int inner = -1;
     double times = 1;
-    for (auto const* at = &n;; at = &g_.at(inner)) {  // adjoining sums are one
+    for (auto const* at = &n;; at = &g_.at(inner)) {  // nested sums become one
       inner = at->in[0];
       if (g_.at(inner).free.contains(at->which))
         over.insert(at->which);
@@ -127,7 +127,7 @@ class stablehlo_values : protected stablehlo_lines {
     });
     return {carried[0].name, type::f32, total.axes};
   }
-  /// Emits what does not depend on an axis, before its loop begins.
+  /// Emits the nodes that do not depend on an axis before its loop begins.
   void prepare(int id, int over) {
     if (known(id)) return;
     if (!g_.at(id).free.contains(over)) {
@@ -136,7 +136,7 @@ class stablehlo_values : protected stablehlo_lines {
     }
     for (int const i : g_.at(id).in) prepare(i, over);
   }
-  /// Whether every axis that a node needs has a meaning here, and every array it reads a value.
+  /// Whether a node can be computed here: every axis that it needs is known, and every array that it loads has a value.
   bool available(int id) const {
     auto const& n = g_.at(id);
     if (n.what == op::load && !arrays_.contains(n.which)) return false;
@@ -149,7 +149,8 @@ class stablehlo_values : protected stablehlo_lines {
     int axis = -1;
     index_t shift = 0;
   };
-  /// How each index of an access runs through its dimension. Plain and shifted: an axis that no other index uses, over all of it or a part.
+  /// How each index of an access runs through its dimension. A plain or shifted index is an axis that no other index
+  /// uses, covering the whole dimension or a part of it.
   std::vector<place> places(std::vector<int> const& index, array const& a, bool clamped) const {
     std::vector<place> all;
     for (std::size_t d = 0; d < index.size(); ++d) {
@@ -176,7 +177,7 @@ class stablehlo_values : protected stablehlo_lines {
     }
     return all;
   }
-  /// The elements shift, shift + 1, ... of dimension d, the borders repeated where they are outside.
+  /// The elements shift, shift + 1, ... of dimension d; outside the array the border elements repeat.
   tensor shifted(tensor const& t, std::size_t d, place const& p) {
     index_t const extent = g_.axis_at(p.axis).extent, size = t.shape[d];
     index_t const first = std::clamp<index_t>(p.shift, 0, size - 1), last = std::min(p.shift + extent, size);
@@ -206,7 +207,7 @@ class stablehlo_values : protected stablehlo_lines {
     }
     return define("stablehlo.concatenate " + names + ", dim = " + std::to_string(d) + " : (" + kinds + ") -> " + text_of(kind), kind);
   }
-  /// (batch..., columns): what gather and scatter take.
+  /// Index table (batch..., columns), as gather and scatter require it.
   tensor index_table(std::vector<int> const& columns, std::vector<int> const& batch) {
     std::vector<tensor> parts;
     for (int const c : columns) {
@@ -246,7 +247,8 @@ class stablehlo_values : protected stablehlo_lines {
           slice);
       t = reshape(cut, kept);
     }
-    std::vector<int> columns, order;  // what is left: indices to look up, and the axes of the result in the order that it comes in
+    // remaining dimensions: indices to look up, and the axes of the result in the order of the gather
+    std::vector<int> columns, order;
     std::vector<index_t> looked_up, sizes;
     std::vector<int> windows;
     std::size_t d = 0;
@@ -288,7 +290,7 @@ class stablehlo_values : protected stablehlo_lines {
       if (g_.nodes[k].what == op::axis && g_.nodes[k].which == a) return static_cast<int>(k);
     return -1;
   }
-  /// while (axis < extent): what is carried begins as `start` and becomes body(what it is).
+  /// while (axis < extent): the loop state begins as `start`, and each iteration replaces it by body(state).
   template <class Body> std::vector<tensor> loop(int a, std::vector<tensor> const& start, Body const& body) {
     auto const zero = scalar_index(0), one = scalar_index(1), extent = scalar_index(g_.axis_at(a).extent);
     auto const result = fresh(), counter = fresh();
@@ -327,7 +329,7 @@ class stablehlo_values : protected stablehlo_lines {
     return end;
   }
   axis_set sequential_;
-  std::map<int, tensor> arrays_;  // what arrays hold now
+  std::map<int, tensor> arrays_;  // current values of the arrays
 };
 
 }  // namespace mbirk::record::detail
