@@ -1,4 +1,5 @@
-// The verdict on an operation for a device: candidate, candidate only in a resident pipeline, or not, each with reasons in words.
+// The verdict on an operation for a device: candidate, candidate only in a resident pipeline, or no candidate, each
+// with reasons in words.
 #pragma once
 
 #include "mbirk/profile/candidate.hpp"
@@ -13,8 +14,8 @@ inline char const* name_of(verdict_class v) {
 
 struct verdict {
   verdict_class what = verdict_class::none;
-  std::string goal{};  ///< "speed" or "energy"; empty for the others
-  bool firm = false;   ///< the interval stays on its side of the threshold
+  std::string goal{};  ///< "speed" or "energy"; empty for other classes
+  bool firm = false;   ///< the interval does not cross the threshold
   std::vector<std::string> reasons{};
 };
 
@@ -23,7 +24,7 @@ namespace detail {
 inline std::string times(double x) { return mbirk::detail::number_text(std::round(x * (x < 10 ? 100 : 10)) / (x < 10 ? 100 : 10)); }
 inline std::string percent(double x) { return mbirk::detail::number_text(std::round(100 * x)) + " %"; }
 
-/// Whether a pair of speed and energy passes, and for what. Speed is asked first.
+/// Goal met by a pair of speed and energy ratios; empty if none. Speed is checked first.
 inline std::string passes(interval const& speed, interval const& energy, decision_rules const& r) {
   if (speed.nominal >= r.speed_up.value && speed.low >= 1) return "speed";
   bool const saves = energy.nominal >= r.energy_ratio.value && energy.low >= r.energy_low.value;
@@ -32,7 +33,8 @@ inline std::string passes(interval const& speed, interval const& energy, decisio
 
 }  // namespace detail
 
-/// The rules in their order; the first that applies decides. @param share  of the pipeline, negative: not known
+/// Applies the rules in order; the first match decides.
+/// @param share  share of the pipeline; negative: unknown
 inline verdict decide(design const& x, estimate const& e, comparison const& c, opponent const& b, double share, decision_rules const& r = {}) {
   using detail::times;
   verdict v;

@@ -1,4 +1,4 @@
-// A trace as the JSON that ui.perfetto.dev and chrome://tracing open: docs/instrumentation.md says what is where in it.
+// A trace as JSON for ui.perfetto.dev and chrome://tracing; docs/instrumentation.md describes its contents.
 #pragma once
 
 #include <algorithm>
@@ -24,21 +24,21 @@
 
 namespace mbirk::profile {
 
-/// What an operation was counted to do, e.g. in another run with the same shapes. Its kernels in the trace between the two times get the counts as
-/// arguments; those whose launches and tasks are not the counted ones get none.
+/// Counts of an operation, e.g. from another run with the same shapes. Its kernels in the trace between the two times
+/// get the counts as arguments, unless their launches and tasks differ from the counted ones.
 struct counted_run {
   instrument::operation_record record = {};
   std::int64_t begin = 0, end = std::numeric_limits<std::int64_t>::max();
 };
 
 struct chrome_options {
-  std::size_t most_events = 500'000;  ///< viewers fail at about twice as many
+  std::size_t most_events = 500'000;  ///< viewers fail at about twice this number
   std::string process = "mbirk";
-  int process_id = 1;                             ///< of the host; device n has 1000 + n
-  std::vector<std::string> devices{"device 0"};   ///< names
-  std::vector<int> device_of_stream = {};         ///< 0 for streams beyond it
+  int process_id = 1;                             ///< process id of the host; device n has 1000 + n
+  std::vector<std::string> devices{"device 0"};   ///< names of the devices
+  std::vector<int> device_of_stream = {};         ///< device of each stream; 0 for streams beyond the end
   std::vector<counted_run> counts = {};
-  std::vector<std::pair<std::string, std::string>> about = {};  ///< more for otherData, e.g. the command
+  std::vector<std::pair<std::string, std::string>> about = {};  ///< further entries of otherData, e.g. the command
 };
 
 namespace detail {
@@ -76,7 +76,8 @@ class chrome_writer {
   using event = instrument::trace_event;
   using kind = instrument::event_kind;
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-  /// What events are for, the more important first: when there are too many, the later ones are left out.
+  /// Categories of events, the most important first: when there are too many events, the last categories are dropped
+  /// first.
   enum part { operation, stage, sample, copy, kernel, launch, arrow, worker, busy, parts };
 
   struct row {
@@ -116,7 +117,8 @@ class chrome_writer {
   }
   bool nests(event const& e) const { return tracks_.empty() || tracks_[track_of(e)].kind == instrument::track_kind::thread; }
 
-  /// Spans by begin, outer ones first. A span is written when it ends, so of two equal ones the later is the outer one.
+  /// Sorts spans by begin, enclosing spans first. A span is written when it ends, so of two equal spans the later one
+  /// encloses the other.
   void sort() {
     for (std::size_t k = 0; k < events_.size(); ++k)
       if (is_span(events_[k])) order_.push_back(k);
@@ -126,7 +128,7 @@ class chrome_writer {
     });
   }
 
-  /// What encloses each span on its thread, and which launch queued it.
+  /// Finds the parent of each span on its thread, and the launch that queued it.
   void nest() {
     parent_.assign(events_.size(), none);
     std::map<std::size_t, std::vector<std::size_t>> open;
@@ -141,11 +143,12 @@ class chrome_writer {
     }
   }
 
-  /// Rows of the timeline. On a thread spans nest; elsewhere they follow one another, or take the next free lane.
+  /// Assigns spans to rows of the timeline. On a thread spans nest; elsewhere they follow one another or take the next
+  /// free lane.
   void place() {
     row_of_.assign(events_.size(), none);
     std::map<std::size_t, std::vector<std::size_t>> lanes;
-    std::map<std::size_t, std::vector<std::int64_t>> open;  // ends of the spans around, by row
+    std::map<std::size_t, std::vector<std::int64_t>> open;  // ends of the enclosing spans, by row
     for (auto const k : order_) {
       auto const& e = events_[k];
       auto& of_track = lanes[track_of(e)];
@@ -163,7 +166,7 @@ class chrome_writer {
       open[r].push_back(e.end);
       row_of_[k] = r;
     }
-    // Thread ids in the order in which they are shown.
+    // Thread ids follow the order of display.
     std::vector<std::size_t> shown(rows_.size());
     std::iota(shown.begin(), shown.end(), std::size_t{0});
     auto const key = [&](std::size_t r) {
@@ -182,7 +185,7 @@ class chrome_writer {
     auto const found = events_[k].id == 0 ? launch_of_.end() : launch_of_.find(events_[k].id);
     return found == launch_of_.end() ? none : found->second;
   }
-  /// Operations and stages around a span, or around its launch, outermost first.
+  /// Operations and stages that enclose a span or its launch, outermost first.
   std::vector<std::size_t> around(std::size_t k) const {
     std::vector<std::size_t> spans;
     auto const queued = launch_of(k);
@@ -190,14 +193,14 @@ class chrome_writer {
       if (events_[p].kind == kind::operation || events_[p].kind == kind::stage) spans.push_back(p);
     return {spans.rbegin(), spans.rend()};
   }
-  /// "iteration/subset/back", from the span `first` of those around on.
+  /// "iteration/subset/back": the path from the span `first` of `around` on.
   std::string path(std::vector<std::size_t> const& around, std::size_t first) const {
     std::string text;
     for (auto k = first; k < around.size(); ++k) text.append(text.empty() ? "" : "/").append(events_[around[k]].name);
     return text;
   }
 
-  /// From a launch to what it queued, and on the host from an operation to its kernels.
+  /// Finds arrows from a launch to the work it queued and, on the host, from an operation to its kernels.
   void find_arrows() {
     for (auto const k : order_) {
       auto const& e = events_[k];
@@ -221,7 +224,7 @@ class chrome_writer {
       if (change != 0) busy_.emplace_back(time, threads += change);
   }
 
-  /// How many events each part may have.
+  /// Divides the allowed number of events among the categories.
   void share_out() {
     std::array<std::size_t, parts> wanted{};
     for (auto const& e : events_) ++wanted[part_of(e)];
@@ -273,7 +276,8 @@ class chrome_writer {
     args.add_known(items ? "items" : "tasks", e.value).add_known("bytes", e.bytes).add_known("flops", e.flops);
     if (e.kind == kind::operation || e.kind == kind::kernel || e.kind == kind::copy) {
       auto const spans = around(k);
-      if (e.kind != kind::operation && launch_of(k) != none && !spans.empty()) {  // nothing else says so on a stream
+      // on a stream nothing else shows the enclosing spans
+      if (e.kind != kind::operation && launch_of(k) != none && !spans.empty()) {
         args.add("operation", events_[spans[0]].name);
         if (spans.size() > 1) args.add("stage", path(spans, 1));
       }
@@ -290,7 +294,7 @@ class chrome_writer {
       if (operation.kind == kind::operation && run.begin <= operation.begin && operation.end <= run.end && run.record.name == operation.name) return &run.record;
     return nullptr;
   }
-  /// The record that an operation around a kernel has, the outermost that has one, and the kernel's place in it.
+  /// Counted record of the outermost enclosing operation that has one, and the place of the kernel in it.
   std::pair<instrument::operation_record const*, place_key> counted_place(event const& kernel, std::vector<std::size_t> const& spans) const {
     for (std::size_t outer = 0; outer < spans.size(); ++outer)
       if (auto const* record = record_of(events_[spans[outer]])) return {record, {spans[outer], path(spans, outer + 1), kernel.name}};
@@ -329,7 +333,7 @@ class chrome_writer {
   }
   void write_sample(event const& e) {
     if (e.kind == kind::memory) write_counter(options_.process_id, e.begin, "live bytes", "bytes", std::to_string(e.value));
-    else if (std::isfinite(sample_value(e)))  // JSON has no other numbers
+    else if (std::isfinite(sample_value(e)))  // JSON cannot represent infinities and NaN
       write_counter(process_of(e), e.begin, e.name, "value", e.detail ? e.detail : std::to_string(e.value));
   }
   void write_counter(int pid, std::int64_t time, std::string_view name, char const* series, std::string const& value) {
@@ -340,7 +344,7 @@ class chrome_writer {
   std::span<event const> events_;
   std::vector<instrument::trace_track> tracks_;
   std::uint64_t dropped_, left_out_ = 0, arrow_ids_ = 0;
-  std::vector<std::size_t> order_, parent_, row_of_, tid_;  // the middle two by event, the last by row
+  std::vector<std::size_t> order_, parent_, row_of_, tid_;  // parent_ and row_of_ are indexed by event, tid_ by row
   std::vector<row> rows_;
   std::unordered_map<std::uint64_t, std::size_t> launch_of_;
   std::vector<flow> arrows_;
@@ -352,10 +356,11 @@ class chrome_writer {
 
 }  // namespace detail
 
-/// The trace as JSON: processes, a row for each thread, worker and stream, spans with their numbers as arguments, arrows from launches and operations to
-/// kernels, counters. Call trace.finish() before, when a device was traced. otherData states the events that the buffer dropped, and those
-/// that are left out here because they would be more than options.most_events (names of rows are not among these): counters of busy threads go first, then
-/// workers, arrows, launches, kernels, copies, other counters, stages, operations; of each the later ones.
+/// The trace as JSON: processes; a row for each thread, worker and stream; spans with their numbers as arguments;
+/// arrows from launches and operations to kernels; counters. If a device was traced, call trace.finish() first.
+/// otherData states how many events the buffer dropped, and how many are omitted here to stay within
+/// options.most_events (names of rows do not count). Counters of busy threads are omitted first, then workers, arrows,
+/// launches, kernels, copies, other counters, stages and operations; within each category, the latest events.
 inline std::string to_chrome_trace(instrument::trace_buffer const& trace, chrome_options const& options = {}) {
   return detail::chrome_writer(trace, options).text();
 }

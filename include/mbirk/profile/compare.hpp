@@ -1,4 +1,4 @@
-// Variants of one thing against the first of them: interleaved runs, paired ratios, an interval, a verdict.
+// Comparison of variants with the first one: interleaved runs, paired ratios, an interval, a verdict.
 #pragma once
 
 #include <algorithm>
@@ -30,15 +30,15 @@ constexpr char const* verdict_name(verdict v) noexcept {
 struct variant_result {
   std::string name;
   summary seconds;
-  double ratio = 1;         ///< median over the rounds of its time over that of the first variant
+  double ratio = 1;         ///< median over the rounds of (time / time of the first variant)
   interval ratio_range{1, 1, 1};
   verdict against_first = verdict::not_distinguishable;
 };
 
 struct comparison {
-  std::vector<variant_result> variants;  ///< the first is what the others are compared with
+  std::vector<variant_result> variants;  ///< the first one is the reference
 
-  /// A line for each: "fused: 12.3 us, 0.81 times the first [0.79, 0.84], faster".
+  /// One line per variant: "fused: 12.3 us, 0.81 times the first [0.79, 0.84], faster".
   std::string text() const {
     std::string text;
     for (std::size_t v = 0; v < variants.size(); ++v) {
@@ -52,9 +52,10 @@ struct comparison {
   }
 };
 
-/// From seconds[variant][round]. A ratio is of two runs of the same round, so a machine that slows down meanwhile changes it little.
-/// The interval is median_interval of the ratios, at 95 % for each variant by itself: with many variants some verdict is wrong by chance. A variant is
-/// faster or slower when its interval lies on one side of 1; of less than six rounds nothing is said.
+/// Compares seconds[variant][round]. Ratios are taken within a round, so gradual slowdown of the machine affects them
+/// little. The interval is median_interval of the ratios, at 95 % for each variant separately: with many variants some
+/// verdict is wrong by chance. A variant is faster or slower when its interval lies on one side of 1; with fewer than
+/// six rounds there is no verdict.
 /// @throws parameter_error when there is no variant or no round, or a time is not positive.
 inline comparison compare_times(std::span<std::string const> names, std::span<std::vector<double> const> seconds) {
   require(!names.empty() && names.size() == seconds.size(), [&] {
@@ -87,12 +88,13 @@ struct variant {
 struct compare_options {
   int warm_up = 1;           ///< rounds that are not timed
   int rounds = 30;
-  std::uint32_t seed = 1;    ///< of the order within each round
-  std::function<void()> prepare = {};  ///< before each run, not timed
+  std::uint32_t seed = 1;    ///< seed for the order within each round
+  std::function<void()> prepare = {};  ///< called before each run, not timed
 };
 
-/// Runs all variants once a round, in an order that is drawn anew for each, so that none always follows the same other.
-/// @throws parameter_error for numbers that make no sense, and what the variants throw.
+/// Runs all variants once per round, in a random order drawn anew for each round, so that no variant always follows the
+/// same other one.
+/// @throws parameter_error for invalid options, and whatever the variants throw.
 inline comparison compare_variants(std::vector<variant> const& variants, compare_options const& options = {}) {
   require(options.warm_up >= 0 && options.rounds > 0, [&] {
     return "compare_variants: warm_up = " + std::to_string(options.warm_up) + ", rounds = " + std::to_string(options.rounds) +

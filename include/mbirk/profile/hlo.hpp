@@ -1,5 +1,6 @@
-// A program as XLA's HloProto: what the graph viewer and the memory viewer of XProf show. Kernels are custom calls, for which no tool puts estimates in the
-// place of counts. Field numbers are those of xla/service/hlo.proto and xla/xla_data.proto.
+// A program as XLA's HloProto, which the graph viewer and the memory viewer of XProf show. Kernels are custom calls, so
+// that tools do not replace their counts by estimates. Field numbers are from xla/service/hlo.proto and
+// xla/xla_data.proto.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace mbirk::profile {
 
 namespace detail {
 
-/// Where temporaries would lie in one block of memory: each at the first gap that is large enough.
+/// Assigns offsets of temporaries in one block of memory: first fit.
 class arena {
  public:
   std::int64_t place(std::int64_t bytes) {
@@ -121,7 +122,8 @@ class hlo_writer {
     return id;
   }
 
-  /// Arguments, temporaries, kernels in order, the result. Of what a kernel reads and writes it depends on who wrote that last.
+  /// Emits arguments, temporaries, kernels in order, and the result. A kernel depends on the last writer of each buffer
+  /// that it reads or writes.
   void instructions() {
     std::string const path = "mbirk/" + plain_name(p_.operation) + '/';
     std::vector<std::int64_t> made_by(p_.buffers.size(), 0);
@@ -164,7 +166,7 @@ class hlo_writer {
   }
 
  public:
-  /// "mbirk/cone_back_project/layout/to_channel_major": the viewers make a tree of it.
+  /// "mbirk/cone_back_project/layout/to_channel_major"; the viewers show these names as a tree.
   static std::string op_name(program const& p, std::size_t k) {
     auto path = "mbirk/" + plain_name(p.operation) + '/';
     for (auto const c : p.kernels[k].stage) path += c == '/' ? std::string(1, c) : plain_name(std::string_view(&c, 1));
@@ -187,7 +189,8 @@ class hlo_writer {
     return a;
   }
 
-  /// An allocation for each argument and output, one for all temporaries, with the order in which they come and go.
+  /// One allocation for each argument and output, and one for all temporaries, with the order in which they are
+  /// allocated and freed.
   wire buffer_assignment() {
     wire out;
     std::int64_t index = 0;
@@ -241,7 +244,8 @@ class hlo_writer {
     events.number(3, index);
     out.message(4, events);
   }
-  /// Without a heap trace the memory viewer has no time line, so nothing comes and goes: 0 bytes, named as the result.
+  /// The memory viewer needs a heap trace for its timeline; without temporaries, 0 bytes with the name of the result
+  /// are allocated and freed.
   void no_temporaries(wire& out, std::int64_t index) {
     wire logical, at, allocation, events;
     at.number(4, ids_.back());
@@ -258,7 +262,7 @@ class hlo_writer {
     events.number(3, index);
     out.message(4, events);
   }
-  /// With the temporaries of which nobody knows when they come and go. None of 0 bytes.
+  /// The heap trace, plus the temporaries whose lifetime is unknown. Temporaries of 0 bytes are omitted.
   std::vector<heap_change> whole_heap() const {
     std::vector<bool> known(p_.buffers.size());
     for (auto const& c : p_.heap) known[c.buffer] = true;
@@ -283,9 +287,10 @@ class hlo_writer {
 
 }  // namespace detail
 
-/// The bytes of an HloProto, not compressed: one computation with arguments, temporaries (custom calls AllocateBuffer), kernels in order and the result, and a
-/// BufferAssignment with a heap trace. Offsets of temporaries are made up: each is put into the first gap.
-/// @param id  of the program, also in the file that refers to it.
+/// Bytes of an uncompressed HloProto: one computation with arguments, temporaries (custom calls AllocateBuffer),
+/// kernels in order and the result, and a BufferAssignment with a heap trace. Offsets of temporaries are invented:
+/// first fit.
+/// @param id  id of the program, also used in the file that refers to it.
 /// @throws description_error
 inline std::string to_hlo_proto(program const& p, std::int64_t id = 1) {
   validate(p);

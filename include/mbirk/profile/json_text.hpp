@@ -1,4 +1,4 @@
-// Pieces of JSON for traces, without a dependency.
+// JSON fragments for traces, without a dependency.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace mbirk::profile::detail {
 
-/// The length of the well-formed UTF-8 character at the front; 0 when there is none.
+/// Length of the well-formed UTF-8 character at the front; 0 if there is none.
 inline std::size_t utf8_length(std::string_view s) {
   auto const at = [&](std::size_t k) { return k < s.size() ? static_cast<unsigned char>(s[k]) : 0u; };
   auto const follows = [&](std::size_t k, unsigned least = 0x80, unsigned most = 0xbf) { return at(k) >= least && at(k) <= most; };
@@ -22,7 +22,8 @@ inline std::size_t utf8_length(std::string_view s) {
   return 0;
 }
 
-/// A JSON string. Viewers want one line a name: control characters become spaces; bytes that are no UTF-8 become U+FFFD.
+/// A JSON string. Viewers expect names on one line, so control characters become spaces; bytes that are not UTF-8
+/// become U+FFFD.
 inline std::string json_string(std::string_view s) {
   std::string out = "\"";
   while (!s.empty()) {
@@ -52,7 +53,7 @@ class json_args {
   json_args& add(std::string_view key, std::int64_t value) { return add_raw(key, std::to_string(value)); }
   json_args& add(std::string_view key, std::string_view value) { return add_raw(key, json_string(value)); }
   json_args& add_known(std::string_view key, std::int64_t value) { return value != 0 ? add(key, value) : *this; }
-  /// "regs:40 grid:512,1,1": a key and a value each; what has no colon is one value.
+  /// "regs:40 grid:512,1,1": adds each key with its value; text without a colon is a single value.
   void add_detail(std::string_view text) {
     static constexpr std::pair<std::string_view, std::string_view> names[] = {{"regs", "registers"}, {"static_shared", "static shared bytes"},
                                                                              {"dynamic_shared", "dynamic shared bytes"}, {"occ_pct", "occupancy %"}};

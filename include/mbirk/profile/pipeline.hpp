@@ -1,4 +1,5 @@
-// Loading of data against computing: how much of a loop waits for data, and how much loading is hidden behind the work.
+// Overlap of data loading and computing: how long a loop waits for data, and how much of the loading is hidden behind
+// the work.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +15,16 @@
 
 namespace mbirk::profile {
 
-/// Seconds. A moment counts once, however many threads load or compute in it.
+/// Times in seconds. A moment counts once, regardless of how many threads load or compute.
 struct pipeline_times {
   double whole = 0;    ///< from the first beginning to the last end of either
   double loading = 0, computing = 0;
-  double overlap = 0;  ///< both at once
-  double waiting = 0;  ///< loading, while nothing computes
-  double idle = 0;     ///< neither
+  double overlap = 0;  ///< loading and computing at once
+  double waiting = 0;  ///< loading while nothing computes
+  double idle = 0;     ///< neither loading nor computing
 
   double waiting_share() const noexcept { return whole > 0 ? waiting / whole : 0; }
-  /// How much of the loading is behind computing; 1 when there is none.
+  /// Share of the loading time that overlaps with computing; 1 if there is no loading.
   double hidden_share() const noexcept { return loading > 0 ? overlap / loading : 1; }
   std::string text() const {
     return detail::time_text(whole) + ": computing " + detail::time_text(computing) + ", loading " + detail::time_text(loading) +
@@ -32,7 +33,8 @@ struct pipeline_times {
   }
 };
 
-/// From the spans of these names, on any thread. @throws parameter_error when there is none of one of them.
+/// Evaluates the spans with these names on any thread.
+/// @throws parameter_error when either name has no span.
 inline pipeline_times times_of_pipeline(instrument::trace_buffer const& trace, std::string_view loading, std::string_view computing) {
   struct edge {
     std::int64_t time;

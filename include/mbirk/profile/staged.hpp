@@ -1,5 +1,6 @@
-// Operations stage by stage: every stage of the definition runs over whole arrays before the next one begins, with what lies between them in memory.
-// The results are those of the operations up to rounding; beside their times and counts, these say what fusing the stages saves. On the host only.
+// Operations stage by stage: every stage of the definition runs over whole arrays before the next one begins, with the
+// intermediate results in memory. Results equal those of the tuned operations up to rounding; comparing times and
+// counts shows what fusing the stages saves. Host only.
 //
 //   parallel projections    weights of all views and pixels; sums with weights that are read
 //   cone projections        for each view columns (pixels, rows); sums over channels, over slices or rows
@@ -32,7 +33,7 @@ using mbirk::detail::weigh_slices, mbirk::detail::zero_outside;
 template <class Context> using cursor = typename Context::backend::template cursor<float>;
 template <class Context> using const_cursor = typename Context::backend::template cursor<float const>;
 
-/// First channels and weights of passes as arrays, made by the stage "weights".
+/// First channels and weights of all passes as arrays, filled by the stage "weights".
 template <class Context> struct stored_weights {
   temporary<std::int32_t, Context> first;
   temporary<float, Context> weights;
@@ -64,7 +65,7 @@ void project_channel_major(Context const& ctx, parallel_scan const& s, const_cur
   kernel.plan_scratch();
   launch(ctx, P::template forward_tasks<Context>(t, shape), kernel);
 }
-/// x = A' y (or the elementwise square of A) over planned pixels, from a channel-major sinogram.
+/// x = A' y (or the elementwise square of A, transposed) over planned pixels, from a channel-major sinogram.
 template <class Context>
 void back_project_channel_major(Context const& ctx, parallel_scan const& s, const_cursor<Context> channel_major, kernel::chunked_shape const& shape, device_plan<Context> const& plan,
                  int coeff_power, cursor<Context> voxel_columns) {
@@ -77,7 +78,7 @@ void back_project_channel_major(Context const& ctx, parallel_scan const& s, cons
   launch(ctx, plan.groups.size(), kernel);
 }
 
-/// Columns of as many views as go on side by side; f(stage, views in it) for every turn of them.
+/// Allocates columns for the views processed at once, and calls f(stage) for each batch of views.
 template <class Context, class F>
 void each_turn(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, kernel::chunked_shape const& shape, index_t at_once, F const& f) {
   auto const views = s.geometry().views;
@@ -93,7 +94,8 @@ template <class Context, class Kernel> void run_stage(Context const& ctx, char c
   launch(ctx, tasks, kernel);
 }
 
-/// Views are written by one task each, so as many go on side by side as there are threads, up to 8 for the sake of memory; one when counted.
+/// Each view is written by one task, so as many views are processed at once as there are threads, up to 8 to limit
+/// memory; one view when counting.
 template <class Context>
 void project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<Context> voxel_columns, device_plan<Context> const& plan, cursor<Context> channel_major,
                     kernel::chunked_shape const& shape) {
@@ -140,7 +142,8 @@ void project_back(Context const& ctx, scan<Geometry> const& s, view<float const,
   back_project_channel_major(ctx, s, observe(ctx, channel_major), shape, device_plan<Context>(ctx, pixels), coeff_power, voxel_columns);
 }
 
-/// A scan in parallel beam whose filter has a given scale: the filter knows of a geometry only that and whether it is weighted.
+/// A parallel-beam scan whose filter has the given scale: of the geometry, the filter depends only on the scale and on
+/// whether it is weighted.
 inline parallel_scan scan_of_scale(kernel::chunked_shape const& shape, double scale) {
   parallel_parameters p;
   p.sinogram_shape = {shape.views, shape.rows, shape.channels};
@@ -150,7 +153,7 @@ inline parallel_scan scan_of_scale(kernel::chunked_shape const& shape, double sc
   return parallel_scan(p);
 }
 
-/// The filter's stages from one channel-major sinogram into another.
+/// Runs the filter's stages from one channel-major sinogram into another.
 template <class Context, class Geometry>
 void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& in, temporary<float, Context> const& out,
                    kernel::chunked_shape const& shape, filter_options const& options) {
@@ -175,20 +178,20 @@ void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float,
 
 }  // namespace detail
 
-/// As mbirk::forward_project, in stages.
+/// mbirk::forward_project in stages.
 template <class Exec, class Instr, class Geometry>
 void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram) {
   detail::forward_of_recon(ctx, s, recon, sinogram, [&](auto voxel_columns, auto const& pixels) { detail::project(ctx, s, voxel_columns, pixels, sinogram); });
 }
 
-/// As mbirk::back_project, in stages.
+/// mbirk::back_project in stages.
 template <class Exec, class Instr, class Geometry>
 void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon) {
   detail::back_to_recon(ctx, s, sinogram, recon,
                         [&](auto voxel_columns, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, 1, voxel_columns); });
 }
 
-/// As mbirk::sparse_forward_project, in stages.
+/// mbirk::sparse_forward_project in stages.
 template <class Exec, class Instr, class Geometry>
 void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values,
                             view<std::int32_t const, 1> pixel_indices, view<float, 3> sinogram) {
@@ -196,7 +199,7 @@ void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> cons
                           [&](auto voxel_columns, auto const& pixels) { detail::project(ctx, s, voxel_columns, pixels, sinogram); });
 }
 
-/// As mbirk::sparse_back_project, in stages.
+/// mbirk::sparse_back_project in stages.
 template <class Exec, class Instr, class Geometry>
 void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixel_indices,
                          view<float, 2> voxel_values, int coeff_power = 1) {
@@ -204,7 +207,7 @@ void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& 
                        [&](auto voxel_columns, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, coeff_power, voxel_columns); });
 }
 
-/// As mbirk::hessian_diagonal, in stages; without weights a sinogram of ones is one of the arrays.
+/// mbirk::hessian_diagonal in stages; without weights it stores a sinogram of ones as an array.
 template <class Exec, class Instr, class Geometry>
 void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
   using Context = context<Exec, Instr>;
@@ -220,7 +223,7 @@ void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
   });
 }
 
-/// As mbirk::direct_filter, in stages.
+/// mbirk::direct_filter in stages.
 template <class Exec, class Instr, class Geometry>
 void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> filtered,
                    filter_options const& options = {}) {
@@ -237,7 +240,7 @@ void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, vie
   detail::store_sinogram(ctx, out, filtered, shape);
 }
 
-/// As mbirk::direct_recon, in stages.
+/// mbirk::direct_recon in stages.
 template <class Exec, class Instr, class Geometry>
 void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
                   filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {

@@ -1,5 +1,6 @@
-// The stages of the projectors as kernels of their own: what the tuned kernels keep in registers and scratch between two stages is an array in memory
-// here. For measuring what fusing saves; formulas, footprints and inner loops are those of the tuned kernels.
+// The stages of the projectors as separate kernels: values that the tuned kernels keep in registers and scratch between
+// two stages are stored in arrays here. They measure what fusing saves; formulas, footprints and inner loops are the
+// same as in the tuned kernels.
 #pragma once
 
 #include "mbirk/kernel/host/cone_view.hpp"
@@ -10,7 +11,8 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Weights of every pass and planned pixel as arrays: [group][pass][group_pixels] first channels, [group][pass][3][group_pixels] weights.
+/// Weights of every pass and planned pixel as arrays: first channels [group][pass][group_pixels], weights
+/// [group][pass][3][group_pixels].
 template <class B> struct stored_taps {
   using I = typename B::index_backend;
   typename I::template cursor<std::int32_t> first;
@@ -20,7 +22,7 @@ template <class B> struct stored_taps {
   MBIRK_HD index_t at(index_t group, index_t pass) const noexcept { return (group * passes + pass) * group_pixels; }
 };
 
-/// Parallel beam, stage "weights". A task is a group.
+/// Parallel beam, stage "weights". One task per group.
 template <class B> struct store_parallel_taps {
   using I = typename B::index_backend;
   typename I::template cursor<std::int32_t const> rows, cols;
@@ -40,7 +42,7 @@ template <class B> struct store_parallel_taps {
   }
 };
 
-/// Parallel beam, stage "forward": as parallel_forward, with weights that are read. Tasks as there.
+/// Parallel beam, stage "forward": parallel_forward with stored weights and the same tasks.
 template <class B> struct parallel_forward_stored : parallel_views<B> {
   using I = typename B::index_backend;
   stored_taps<B> taps;
@@ -85,7 +87,7 @@ template <class B> struct parallel_forward_stored : parallel_views<B> {
   }
 };
 
-/// Parallel beam, stage "back": as parallel_back, with weights that are read. A task is a group.
+/// Parallel beam, stage "back": parallel_back with stored weights. One task per group.
 template <class B> struct parallel_back_stored {
   using I = typename B::index_backend;
   using pack = typename B::pack;
@@ -94,7 +96,7 @@ template <class B> struct parallel_back_stored {
   typename B::template cursor<float const> sinogram;      // channel-major
   typename B::template cursor<float> voxel_columns;
   typename I::template cursor<index_t const> offsets;
-  typename I::template cursor<view_taps const> passes;  // sorted: two taps, then three
+  typename I::template cursor<view_taps const> passes;  // sorted: two-tap passes, then three-tap passes
   stored_taps<B> taps;
   index_t two_tap_passes;
   chunked_shape shape;
@@ -145,25 +147,26 @@ template <class B> struct parallel_back_stored {
   }
 };
 
-/// What the stages of the cone have in common. Columns of views first_view .. first_view + views - 1: [view][planned pixel][shape.width] rows.
+/// Common part of the cone-beam stages. Columns of views first_view .. first_view + views - 1: [view][planned
+/// pixel][shape.width] rows.
 template <class B> struct cone_stage {
   using I = typename B::index_backend;
   using pack = typename B::pack;
 
   cone_view<B> view;
   typename B::template cursor<float> columns;
-  typename I::template cursor<index_t const> offsets;  // of the planned pixels' voxel columns
+  typename I::template cursor<index_t const> offsets;  // offsets of the planned pixels' voxel columns
   chunked_shape shape;
   device_span<pixel_group> groups;
   index_t pixels, first_view, views;
   scratch_layout layout{};
-  scratch_part line{};  ///< of slices or rows, with zeros around them
+  scratch_part line{};  ///< one line of slices or rows, padded with zeros
 
   void plan_scratch() {
     view.plan_scratch(layout);
     line = layout.add<float>("line", std::max(shape.width, view.padded_slices) + 2 * resample_guard<B>);
   }
-  /// Tasks of the stages that go by groups: (view, group).
+  /// Number of tasks of the stages that work on (view, group).
   MBIRK_HD index_t tasks() const noexcept { return views * groups.size(); }
 
  protected:
@@ -175,7 +178,8 @@ template <class B> struct cone_stage {
     for (index_t k = 0; k < length + 2 * resample_guard<B>; k += B::lanes) B::store(u + k, B::constant(0));
     return u + resample_guard<B>;
   }
-  /// f(p, window, first tap's offset in a view, weights) for every pixel of a group, in every window of its taps.
+  /// Calls f(p, window, offset of the first tap in a view, weights) for every pixel of a group and every window of its
+  /// taps.
   template <int Power, class Scratch, class F>
   MBIRK_INLINE void each_pixel(pixel_group const& group, float widest, F const& f, Scratch const& s) const noexcept {
     auto window = view.first_window(widest);
@@ -190,7 +194,7 @@ template <class B> struct cone_stage {
       }
     } while (view.next_window(window, widest));
   }
-  /// The secant of pack k of the slices at a squared magnification.
+  /// Secant of the rays' elevation for pack k of the slices at a squared magnification.
   template <class Scratch>
   MBIRK_INLINE pack secant(index_t v, index_t k, float centre, pack square, Scratch const& s) const noexcept {
     if (centre >= 0) {
@@ -199,7 +203,8 @@ template <class B> struct cone_stage {
     }
     return definition::elevation_secant(square, B::load(view.elevations + (v * view.elevation_stride + k)));
   }
-  /// f(first, end, walk) of a line of `cells`, resampled for pixel p: a walk over those elements of the destination, from `first` to before `end`.
+  /// Calls f(first, end, resampler) for a line of `cells`, resampled for pixel p: the resampler yields the elements
+  /// [first, end) of the destination.
   template <int Power, class Found, class F>
   MBIRK_INLINE static void resample(typename B::template cursor<float const> u, index_t cells, Found const& found, int p, F const& f) {
     index_t const first = I::load_value(found.reach_first() + p), end = I::load_value(found.reach_end() + p);
@@ -298,7 +303,8 @@ template <class B> struct cone_resample_columns : cone_stage<B> {
   }
 };
 
-/// Cone beam, projection, stage "channels": y[v, n, r] = sum over p of a(v, n; p) columns[p, r]. A task is a view, so that nobody else writes it.
+/// Cone beam, projection, stage "channels": y[v, n, r] = sum over p of a(v, n; p) columns[p, r]. One task per view, so
+/// that no two tasks write the same view.
 template <class B> struct cone_scatter_columns : cone_stage<B> {
   using typename cone_stage<B>::pack;
   typename B::template cursor<float> sinogram;  // channel-major, one chunk
@@ -325,7 +331,8 @@ template <class B> struct cone_scatter_columns : cone_stage<B> {
   }
 };
 
-/// A sinogram of ones with zero guards, channel-major: what the Hessian diagonal without weights projects back. A task is a view of a chunk.
+/// Fills a channel-major sinogram with ones and zero guards, which the Hessian diagonal without weights back-projects.
+/// One task per view of a chunk.
 template <class B> struct fill_ones {
   typename B::template cursor<float> sinogram;
   chunked_shape shape;
@@ -340,7 +347,7 @@ template <class B> struct fill_ones {
   }
 };
 
-/// Samples times the cosine weights, both channel-major, weights without guards. A task is a view.
+/// Multiplies samples by the cosine weights; both are channel-major, the weights without guards. One task per view.
 template <class B> struct weigh_samples {
   typename B::template cursor<float const> in, weights;
   typename B::template cursor<float> out;

@@ -1,4 +1,5 @@
-// A traced run as the XSpace that XProf and TensorBoard open (<logdir>/plugins/profile/<session>/<host>.xplane.pb): bytes, no file.
+// A traced run as the XSpace that XProf and TensorBoard open (<logdir>/plugins/profile/<session>/<host>.xplane.pb), as
+// bytes.
 #pragma once
 
 #include <algorithm>
@@ -25,20 +26,21 @@
 namespace mbirk::profile {
 
 struct xspace_options {
-  std::string host = "localhost";     ///< name of the file, without .xplane.pb
-  std::int64_t unix_nanoseconds = 0;  ///< when the trace began, since 1970; 0: not said
-  /// Nanoseconds: of longer times in which nothing was traced, so much is left, and a warning in the file says how much was cut out.
+  std::string host = "localhost";     ///< file name without .xplane.pb
+  std::int64_t unix_nanoseconds = 0;  ///< begin of the trace since 1970; 0: unknown
+  /// Nanoseconds to which longer gaps without traced events are shortened; a warning in the file states how much was
+  /// cut out.
   std::int64_t longest_idle = std::numeric_limits<std::int64_t>::max();
 };
 
 namespace detail {
 
-/// A step, the program that it is a call of, and which of its kernels ran.
+/// A step, the program that it calls, and the kernels that ran.
 struct placed_step {
   traced_step const* step;
   std::size_t program;
   std::vector<std::size_t> kernels;
-  bool alone = true;  ///< no step of another thread was still running
+  bool alone = true;  ///< no step of another thread was running
 };
 
 class xspace_writer {
@@ -73,7 +75,7 @@ class xspace_writer {
   static constexpr std::int64_t counters_line = 1000000;
 
   bool on_device() const noexcept { return machine_.backend != backend::host; }
-  /// Picoseconds of the file.
+  /// Converts a time of the trace to picoseconds in the file.
   std::int64_t ps(std::int64_t ns) const noexcept {
     auto const after = std::upper_bound(cut_.begin(), cut_.end(), ns, [](std::int64_t t, cut const& c) { return t < c.at; });
     return (after == cut_.begin() ? ns : ns - std::prev(after)->total) * 1000;
@@ -116,7 +118,7 @@ class xspace_writer {
     return unique_name(plain_name(operation), taken);
   }
 
-  /// No lines: each program with its HloProto.
+  /// A plane without lines: each program with its HloProto.
   wire programs_plane() const {
     xplane_writer plane(1, "/host:metadata");
     for (std::size_t p = 0; p < programs_.size(); ++p) {
@@ -129,7 +131,7 @@ class xspace_writer {
 
   static std::uint64_t of_a_launch(std::uint64_t total, program_kernel const& k) { return (total + k.launches / 2) / k.launches; }
 
-  /// What the viewers multiply by the number of events.
+  /// Per-event statistics of a kernel, which the viewers multiply by the number of events.
   stat_list kernel_stats(std::size_t p, std::size_t at) const {
     auto const& k = programs_[p].kernels[at];
     auto const flops = of_a_launch(k.flops, k);
@@ -140,14 +142,14 @@ class xspace_writer {
     if (!k.source_file.empty()) stats.push_back({"source", k.source_file + ':' + std::to_string(k.source_line)});
     return stats;
   }
-  /// The stage. Some words mean operations that contain others.
+  /// Category derived from the stage. Some words have the special meaning of operations that contain others.
   static std::string category(program_kernel const& k) {
     auto const text = k.stage.empty() ? std::string("operation") : k.stage;
     for (auto const* word : {"custom-call", "while", "conditional", "call", "fusion", "infeed", "outfeed"})
       if (text == word) return "stage " + text;
     return text;
   }
-  /// Main memory: the bytes that no cache can spare it. The cache: all bytes.
+  /// Memory breakdown: for main memory, the bytes that no cache can save; for the cache, all bytes.
   std::string breakdown(program_kernel const& k) const {
     wire all;
     auto const part = [&](int operation, int memory, std::uint64_t bytes) {
@@ -161,7 +163,7 @@ class xspace_writer {
     return all.bytes();
   }
 
-  /// A run on the host in the slot of a device whose counts and roofs are taken as they are written.
+  /// A host run occupies the slot of a device type whose counts and roofs viewers take as written.
   wire host_device_plane() {
     xplane_writer plane(2, "/device:TPU:0");
     plane.stat("device_type_string", machine_.name + " (" + std::to_string(machine_.threads) + (machine_.threads == 1 ? " thread)" : " threads)"));
@@ -184,7 +186,7 @@ class xspace_writer {
       for (std::size_t k = 0; k < kernels.size(); ++k) {
         auto const& name = names_[p].kernels[kernels[k]];
         auto const of = plane.metadata('%' + name + " = custom-call()", module_name(p), name, kernel_stats(p, kernels[k]));
-        // One that starts with its step would be given to the step before.
+        // A kernel that starts exactly with its step would be assigned to the previous step.
         auto const& e = step->kernels[k].event;
         auto const from = std::max(ps(e.begin), begin + 1);
         plane.event(ops, of, from, std::max<std::int64_t>(ps(e.end) - from, 0));
@@ -213,7 +215,7 @@ class xspace_writer {
       for (auto const* peak : {"peak_sram_rd_bw_gigabytes_per_second", "peak_sram_wr_bw_gigabytes_per_second"}) plane.stat(peak, machine_.cache_gbs);
 
     struct place { std::size_t program, kernel; };
-    std::map<std::pair<std::uint64_t, std::string>, place> known;  // by launch and name
+    std::map<std::pair<std::uint64_t, std::string>, place> known;  // by launch id and name
     for (auto const& s : placed_)
       for (std::size_t k = 0; k < s.kernels.size(); ++k)
         if (auto const& ran = s.step->kernels[k]; ran.on_device) known[{ran.event.id, ran.name}] = {s.program, s.kernels[k]};
@@ -251,31 +253,32 @@ class xspace_writer {
     return text;
   }
 
-  /// Tracks of numbers: live bytes, and what the run sampled.
+  /// Tracks of numbers: live bytes, and the samples of the run.
   void add_counters(xplane_writer& plane) const {
     xplane_writer::line* line = nullptr;
     for (auto const& e : trace_.events()) {
       if (e.kind != event_kind::memory && e.kind != event_kind::counter) continue;
       bool const memory = e.kind == event_kind::memory;
       double const value = memory ? static_cast<double>(e.value) : sample_value(e);
-      if (!std::isfinite(value)) continue;  // no viewer could draw it
+      if (!std::isfinite(value)) continue;  // viewers cannot draw it
       if (!line) line = &plane.add_line(counters_line, "_counters_");
       plane.event(*line, plane.metadata(memory ? "live bytes" : e.name, "counter"), ps(e.begin), 0, {{"value", value}});
     }
   }
 
-  /// A line for each thread and worker.
+  /// One line for each thread and worker.
   wire host_plane() const {
     xplane_writer plane(3, "/host:CPU");
     std::map<std::int32_t, xplane_writer::line*> lines;
     for (std::size_t t = 0; t < tracks_.size(); ++t)
       if (tracks_[t].kind != instrument::track_kind::stream) lines[static_cast<std::int32_t>(t)] = &plane.add_line(id_of(t), tracks_[t].name());
-    std::map<std::pair<std::int32_t, std::pair<std::int64_t, std::int64_t>>, std::size_t> begun;  // steps, by their thread and time
+    // steps by thread and time
+    std::map<std::pair<std::int32_t, std::pair<std::int64_t, std::int64_t>>, std::size_t> begun;
     for (std::size_t s = 0; s < placed_.size(); ++s) {
       auto const& op = placed_[s].step->operation;
       begun[{op.track, {op.begin, op.end}}] = s;
     }
-    // An inner operation with the times of its step is no step: the step is the last one of those that are written.
+    // An inner operation with the same times as its step is not a step: the step is the last of these events.
     std::map<std::size_t, std::size_t> last;
     auto const events = trace_.events();
     auto const step_at = [&](instrument::trace_event const& e) -> std::optional<std::size_t> {
@@ -291,7 +294,7 @@ class xspace_writer {
       auto const line = lines.find(e.track);
       if (line == lines.end() || e.kind == event_kind::counter) continue;
       if (e.kind == event_kind::memory) {
-        if (e.bytes == 0) continue;  // neither comes nor goes
+        if (e.bytes == 0) continue;  // 0 bytes: neither an allocation nor a release
         auto const stats = memory.stats_of(e);
         plane.event(*line->second, plane.metadata(e.bytes >= 0 ? "MemoryAllocation" : "MemoryDeallocation"), ps(e.begin), 0, stats);
         continue;
@@ -308,11 +311,12 @@ class xspace_writer {
   }
   stat_list step_stats(std::size_t s) const {
     stat_list stats{{"_r", std::int64_t{1}}, {"step_num", static_cast<std::int64_t>(s)}, {"program", shared_text{programs_[placed_[s].program].name}}};
-    if (!on_device() && placed_[s].alone) stats.insert(stats.end(), {{"_pt", std::int64_t{0}}, {"_p", id_of(s)}});  // ties it to the step of the device's plane
+    // ties it to the step on the device plane
+    if (!on_device() && placed_[s].alone) stats.insert(stats.end(), {{"_pt", std::int64_t{0}}, {"_p", id_of(s)}});
     return stats;
   }
 
-  /// A release is tied to its allocation by an address: made up, because the trace has none.
+  /// Links each release to its allocation by an address, which is invented because the trace has none.
   class memory_events {
    public:
     stat_list stats_of(instrument::trace_event const& e) {
@@ -350,20 +354,21 @@ class xspace_writer {
   std::vector<program> programs_;
   std::vector<instruction_names> names_;
   std::vector<placed_step> placed_;
-  struct cut { std::int64_t at, total; };  ///< total: before that time
+  struct cut { std::int64_t at, total; };  ///< total: time cut out before `at`
   std::vector<cut> cut_;
   std::vector<std::string> warnings_;
 };
 
 }  // namespace detail
 
-/// The bytes of an XSpace. A step is a traced call of an outermost operation; each is one of the first program whose operation and time fit, or of a new one
-/// that has what the trace says. A run on the host is shown in the slot "/device:TPU:0", whose counts and roofs viewers take as they are written; one whose
-/// kernels ran on streams (cuda, emulated) as "/device:GPU:0". Events that were dropped are stated as a warning.
-///
+/// The bytes of an XSpace. A step is a traced call of an outermost operation; it belongs to the first program whose
+/// operation and time match, or to a new program made from the trace alone. A host run is shown in the slot
+/// "/device:TPU:0", whose counts and roofs viewers take as written; a run whose kernels ran on streams (cuda, emulated)
+/// in "/device:GPU:0". Dropped events are reported as a warning.
+/// 
 /// @param trace  after finish().
-/// @throws description_error when the machine or a program makes no sense, or the file would exceed 2 GiB.
-/// Cost: about a microsecond and 60 to 200 bytes an event.
+/// @throws description_error when the machine or a program is invalid, or the file would exceed 2 GiB.
+/// Cost: about a microsecond and 60 to 200 bytes per event.
 inline std::string to_xspace(instrument::trace_buffer const& trace, std::span<program const> programs, machine_specs const& m, xspace_options const& options = {}) {
   return detail::xspace_writer(trace, programs, m, options).bytes();
 }
