@@ -1,4 +1,4 @@
-// mbirk bench: every operation against what this machine can do at most, measured in the same run.
+// mbirk bench: compares every operation with the limits of this machine, measured in the same run.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -29,7 +29,8 @@ using json = nlohmann::json;
 
 struct bench_options : common_options {
   std::vector<index_t> sizes{64, 128, 256};
-  std::vector<index_t> cell{171, 149, 129};  // 513 x 449 x 385 scaled down: no axis is a multiple of any pack
+  // 513 x 449 x 385 scaled down: no axis is a multiple of any pack size.
+  std::vector<index_t> cell{171, 149, 129};
   std::string ops = "*", out;
   std::vector<std::string> overhead;
   bool scaling = false;
@@ -37,13 +38,13 @@ struct bench_options : common_options {
   monitor_options monitor;
 };
 
-/// What is measured: a cube, or the odd cell.
+/// Problem size of a measurement: a cube, or the odd cell.
 struct cell {
   std::string name;
   problem_shape shape;
 };
 
-/// Medians and quartiles of the times of one call.
+/// Median, minimum and quartiles of the times of one call.
 struct timing {
   double median = 0, least = 0, low = 0, high = 0;
   std::size_t calls = 0;
@@ -55,7 +56,8 @@ timing quantiles(std::vector<double> times) {
   return {at(0.5), times.front(), at(0.25), at(0.75), times.size()};
 }
 
-/// A call to warm up, then at least 9 below 5 ms and 5 above, more while they are short; 3 where a call takes longer than 3 s.
+/// Times calls after one warm-up call: at least 9 if they take less than 5 ms, otherwise at least 5, and more while
+/// they are short; 3 if a call takes longer than 3 s.
 timing measure(operation const& op, any_context const& ctx, any_scan const& scan, operands& x) {
   std::vector<double> times;
   op.execute(ctx, scan, x, [&](std::function<call_cost()> const& call) {
@@ -66,7 +68,7 @@ timing measure(operation const& op, any_context const& ctx, any_scan const& scan
   return quantiles(std::move(times));
 }
 
-/// Something that a cell is measured with: an operation, or an iteration that is none.
+/// What a cell is measured with: an operation of the table, or an iteration, which is not one.
 struct subject {
   std::string name, geometry;
   std::function<timing(profile_problem const&, int threads, run_watch& watch)> time;
@@ -77,7 +79,8 @@ subject subject_of(profile_entry const& entry) {
   return {entry.name, entry.geometry,
           [&entry](profile_problem const& problem, int threads, run_watch& watch) {
             instrument::live_resource fresh(watch.memory(), std::pmr::new_delete_resource(), "workspace");
-            exec::workspace memory(&fresh);  // so that repeated calls pay neither for fresh pages nor for announcing them
+            // Repeated calls then pay neither for fresh pages nor for announcing them.
+            exec::workspace memory(&fresh);
             auto x = problem.make_operands(*entry.op, entry.arguments);
             held_arrays held(watch.memory());
             held.add_operands(x);
@@ -93,7 +96,7 @@ subject subject_of(vcd_iteration const& what) {
           [what](profile_problem const& problem, problem_shape const&) { return work_of(what, problem); }};
 }
 
-/// Those whose names match, in the order of the table.
+/// Subjects whose names match, in the order of the table.
 std::vector<subject> matching_subjects(std::string const& glob) {
   std::vector<subject> chosen, iterations;
   for (char const* geometry : {"parallel", "cone"})
@@ -103,7 +106,7 @@ std::vector<subject> matching_subjects(std::string const& glob) {
   chosen.insert(chosen.end(), iterations.begin(), iterations.end());
   return chosen;
 }
-/// 128 subsets of few pixels are not what an iteration is about.
+/// 128 subsets of few pixels are not representative of an iteration.
 bool too_small(subject const& s, problem_shape const& shape) { return s.name.ends_with("_vcd_iteration") && shape.channels * shape.channels < 128 * 16; }
 
 std::string milliseconds(double t) { return fmt::format("{:.4g}", 1e3 * t); }
@@ -144,7 +147,7 @@ json document_of(bench_options const& o, char const* what, json rows, std::strin
   return {{"timestamp", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", now)}, {"environment", environment}, {what, std::move(rows)}};
 }
 
-/// What instrumentation costs.
+/// Measures the cost of instrumentation.
 int overhead(bench_options const& o, std::optional<output_file>& file) {
   auto const load_before = load_average();
   fmt::print("{}, {} threads\n\n", cpu_name(), exec::host(o.threads).threads());
@@ -160,7 +163,7 @@ int bench(bench_options const& o) {
   require_host(o, "bench");
   require(o.cell.size() == 3, [&] { return fmt::format("--cell has {} numbers, expected VIEWS,ROWS,CHANNELS", o.cell.size()); });
   std::optional<output_file> file;
-  if (!o.out.empty()) file.emplace(o.out);  // now, so that what cannot be written is noticed before the work
+  if (!o.out.empty()) file.emplace(o.out);  // open now, so that an unwritable file is reported before the work
   if (!o.overhead.empty()) return overhead(o, file);
   auto const chosen = matching_subjects(o.ops);
   std::size_t width = 9;
@@ -176,11 +179,13 @@ int bench(bench_options const& o) {
   auto const load_before = load_average();
   json rows = json::array();
   ceilings highest;
-  std::map<std::pair<std::string, std::string>, modelled_work> works;  // by cell and operation: the same in every round
+  // by cell and operation; they are the same in every round
+  std::map<std::pair<std::string, std::string>, modelled_work> works;
   progress bar(static_cast<std::size_t>(o.rounds) * cells.size() * chosen.size(), o.quiet);
   std::size_t done_steps = 0;
   for (int round = 1; round <= o.rounds; ++round) {
-    auto const roofs = measure_ceilings(plain);  // of this round: what else the machine does changes them by the minute
+    // Measured in every round, because other load on the machine changes the ceilings by the minute.
+    auto const roofs = measure_ceilings(plain);
     highest = higher(highest, roofs);
     bar.clear();
     if (o.rounds > 1) fmt::print("round {} of {}\n", round, o.rounds);

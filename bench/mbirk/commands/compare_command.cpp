@@ -1,4 +1,4 @@
-// mbirk compare: two runs of the profiler, operation by operation and size by size.
+// mbirk compare: compares two runs of the profiler, operation by operation and size by size.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -26,9 +26,9 @@ struct compare_options : common_options {
 };
 
 struct measured_run {
-  using key = std::pair<index_t, std::string>;  ///< size, operation: tables are read size by size
-  std::map<key, double> seconds;                ///< medians; or multiples of the roof
-  std::string environment;                      ///< what makes times comparable
+  using key = std::pair<index_t, std::string>;  ///< size, operation: tables are ordered by size
+  std::map<key, double> seconds;                ///< median times, or multiples of the roof
+  std::string environment;                      ///< the properties that make times comparable
 };
 
 double median(std::vector<double> times) {
@@ -37,12 +37,13 @@ double median(std::vector<double> times) {
   return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
 }
 
-/// Medians of the untraced runs: of the timing runs (the third and later), or of all when there are none. By roof: of the times over what the ceilings
-/// of their machine allow, which mbirk bench writes.
+/// Medians of the untraced runs: of the timing runs (the third and later), or of all runs if there are none. With
+/// by_roof, each time is divided by the time that the ceilings of its machine allow, as written by mbirk bench.
 measured_run read_run(std::string const& path, bool by_roof) {
   json const document = read_json(path);
   json_field const root(document, path);
-  std::map<measured_run::key, std::pair<std::vector<double>, std::vector<double>>> times;  // timing runs, all untraced runs
+  // Timing runs, and all untraced runs.
+  std::map<measured_run::key, std::pair<std::vector<double>, std::vector<double>>> times;
   for (auto const& m : root.at("measurements", "an array of measurements").elements("an array of measurements")) {
     auto const operation = m.at("operation", "the name of an operation").text();
     auto const size = m.at("volume_size", "a whole number").integer();
@@ -73,7 +74,7 @@ measured_run read_run(std::string const& path, bool by_roof) {
 std::string milliseconds(std::optional<double> seconds) { return seconds ? fmt::format("{:.4f}", 1e3 * *seconds) : "-"; }
 
 int compare(compare_options const& o) {
-  chosen_policy const policy(o);  // whether it is here
+  chosen_policy const policy(o);  // throws if the policy is not available
   auto const a = read_run(o.a, o.by_roof), b = read_run(o.b, o.by_roof);
   if (a.environment != b.environment && !o.quiet && !o.by_roof)
     fmt::print("note: the runs come from different environments\n  A: {}\n  B: {}\n", a.environment, b.environment);

@@ -1,4 +1,4 @@
-// mbirk estimate: what an operation would take, before anything is allocated.
+// mbirk estimate: predicts the cost of an operation before anything is allocated.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,9 +24,10 @@ struct estimate_options : common_options {
   bool as_json = false;
 };
 
-constexpr index_t largest_modelled = 64;  // beyond it the model takes seconds, and flops go with the items
+// Beyond this size the model takes seconds, and flops are extrapolated by items.
+constexpr index_t largest_modelled = 64;
 
-/// The entry of the profile with this name, or for an operation's own name the one of this geometry.
+/// The profile entry with this name or, for the name of an operation, the entry of this geometry.
 profile_entry const& find_entry(std::string const& name, std::string const& geometry) {
   profile_entry const* found = nullptr;
   for (auto const& entry : profile_entries()) {
@@ -41,14 +42,14 @@ profile_entry const& find_entry(std::string const& name, std::string const& geom
   return *found;
 }
 
-/// The scan of G.json, which must say the shape of the sinogram.
+/// Reads the scan of G.json, which must contain the shape of the sinogram.
 any_scan read_scan(std::string const& path) {
   json const document = read_json(path);
   auto const shape = read_shape(json_field(document, path).at("sinogram_shape", "[views, rows, channels]"));
   return std::visit([](auto const& scan) -> any_scan { return scan; }, read_geometry(path, shape).scan);
 }
 
-/// Several temporaries of one name are one line.
+/// Merges temporaries of the same name into one line.
 std::vector<memory_item> lines_of(std::vector<instrument::sized_array> const& arrays) {
   std::vector<memory_item> lines;
   for (auto const& a : arrays) {
@@ -66,7 +67,7 @@ int estimate(estimate_options const& o) {
   std::optional<any_scan> given;
   if (!o.geometry.empty()) given = read_scan(o.geometry);
   auto entry = find_entry(o.op, given ? geometry_name(*given) : "");
-  if (o.op != entry.name) entry.arguments.clear();  // by its own name: as it is called without arguments
+  if (o.op != entry.name) entry.arguments.clear();  // an operation given by its own name is called without arguments
   auto const problem = given ? profile_problem(*given) : profile_problem(entry.geometry, *o.size, 1, false);
 
   exec::host const exec(o.threads);

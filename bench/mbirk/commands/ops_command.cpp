@@ -1,4 +1,4 @@
-// mbirk ops: the table of operations.
+// mbirk ops: prints the table of operations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct ops_options : common_options {
 
 std::string joined(std::vector<std::string> const& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
-/// "sinogram, pixel_indices; coeff_power = 1"
+/// Inputs and arguments of an operation: "sinogram, pixel_indices; coeff_power = 1".
 std::string needs(operation const& op) {
   std::vector<std::string> inputs, arguments;
   for (auto const& i : op.inputs) inputs.push_back(i.required ? i.name : '[' + i.name + ']');
@@ -40,7 +40,7 @@ json as_json(operation const& op) {
 }
 
 int list(ops_options const& o) {
-  chosen_policy const policy(o);  // whether it is here
+  chosen_policy const policy(o);  // throws if the policy is not available
   if (o.as_json) {
     json all = json::array();
     for (auto const& op : operations()) all.push_back(as_json(op));

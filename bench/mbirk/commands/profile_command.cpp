@@ -1,4 +1,5 @@
-// mbirk profile: times, traces and counts every operation at several sizes, writes one JSON with the files beside it, and prints a table.
+// mbirk profile: times, traces and counts every operation at several sizes, writes one JSON with its accompanying
+// files, and prints a table.
 #include <fmt/chrono.h>
 
 #include <algorithm>
@@ -72,7 +73,7 @@ fs::path made_folder(std::string const& name) {
   return name;
 }
 
-/// One call of the command. Everything that can be refused is refused when it is made.
+/// One run of the command. All errors in the input are reported by the constructor.
 class profile_run {
  public:
   explicit profile_run(profile_options const& options)
@@ -107,14 +108,14 @@ class profile_run {
   }
 
  private:
-  /// What the files of a size are made of when all its operations have run.
+  /// Data for the files of one size, collected until all of its operations have run.
   struct size_results {
     device_trace trace;
     profile::chrome_options about;
     std::vector<profile::program> programs = {};
   };
 
-  /// Made when something is written there.
+  /// The folder for files of a kind, created on first use.
   fs::path folder(char const* kind, std::string const& below = {}) const {
     auto const path = out_ / kind / when_ / below;
     std::error_code failed;
@@ -122,7 +123,7 @@ class profile_run {
     require<io_error>(!failed, [&] { return path.string() + ": cannot be made: " + failed.message(); });
     return path;
   }
-  /// Measured before and after, because other processes may disturb a measurement.
+  /// Called before and after the measurements, because other processes may disturb a measurement of the roofs.
   void raise_roofs() {
     bar_.at(done_, "roofs of this machine");
     roofs_ = higher(roofs_, measure_ceilings(policy_.host()));
@@ -134,7 +135,7 @@ class profile_run {
     if (options_.cupti) report_["kernel_times"] = results.trace.has_cupti() ? "cupti" : "cuda events";
     if (!results.trace.note().empty()) report_["cupti_unavailable"] = results.trace.note();
     instrument::live_resource fresh(watch_.memory(), std::pmr::new_delete_resource(), "workspace");
-    exec::workspace memory(&fresh);  // so that repeated calls pay neither for fresh pages nor for announcing them
+    exec::workspace memory(&fresh);  // repeated calls then pay neither for fresh pages nor for announcing them
     chosen_policy here = policy_;
     here.set_host_memory(&memory);
     report_["cost_analysis"][std::to_string(n)] = json::object();
@@ -165,7 +166,7 @@ class profile_run {
     held_arrays held(watch_.memory());
     held.add_operands(m.data);
     profile::counted_run traced;
-    std::vector<double> times;  // of the timing runs; of the warm-up where there are none
+    std::vector<double> times;  // times of the timing runs, or of the warm-up if there are none
     for (int run = 1; run <= options_.runs; ++run) {
       watch_.step(fmt::format("{} at {}, run {}", entry.name, n, run));
       auto const begin = marks.now();
@@ -178,7 +179,8 @@ class profile_run {
       if (run == 2) {
         traced = {{}, begin, marks.now()};
         one["timeline"] = trace_excerpt(marks, traced.begin, traced.end);
-        if (!policy_.has_blocks() && marks.dropped() == 0) one["stages"] = stage_times(marks, traced.begin, traced.end);  // elsewhere the host only queues
+        // Under policies with blocks the host only queues work.
+        if (!policy_.has_blocks() && marks.dropped() == 0) one["stages"] = stage_times(marks, traced.begin, traced.end);
         report_["memory_tables"][size][entry.name] = write_memory(folder("memory"), name, marks, traced.begin, traced.end);
       }
       if (run != 2 && (run == 1) == (options_.runs < 3)) times.push_back(one["time"]);
@@ -208,7 +210,8 @@ class profile_run {
     }
   }
 
-  /// The candidates, and folders for the first three that have a graph. What was measured is not lost when this fails.
+  /// Judges candidates, and writes folders for the first three that have a graph. A failure here does not lose the
+  /// measurements.
   void judge() {
     try {
       if (!policy_.has_blocks() || policy_.device()) measure_all_words();
@@ -218,7 +221,7 @@ class profile_run {
       for (auto const& one : candidates["operations"]) {
         if (one["size"] != largest || report_["hand_off"].size() == hand_off_folders) continue;
         auto const found = std::find_if(chosen_.begin(), chosen_.end(), [&](auto const* e) { return e->name == one["operation"]; });
-        if (found == chosen_.end()) continue;  // a part of one
+        if (found == chosen_.end()) continue;  // an iteration, not an entry
         auto const* entry = *found;
         bar_.at(done_, "hand-off of " + entry->name);
         auto const verdict = one["verdict"].get<std::string>() + ": " + one["reason"].get<std::string>();
@@ -237,7 +240,7 @@ class profile_run {
   fs::path out_;
   std::string when_;
   fs::path file_;
-  output_file result_;  // opened now, so that an unwritable folder is noticed before the work
+  output_file result_;  // opened early, so that an unwritable folder is reported before the work
   run_watch watch_;
   progress bar_;
   std::size_t done_ = 0;

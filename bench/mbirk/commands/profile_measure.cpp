@@ -16,9 +16,11 @@ namespace {
 
 using json = nlohmann::json;
 
-// An exact count of a cone projection takes seconds at 256 and grows with N^4. Reuse distances cost ten times more.
+// An exact count of a cone projection takes seconds at size 256 and grows with N^4. Reuse distances cost ten times
+// more.
 constexpr index_t largest_counted = 256, largest_reuse = 128;
-// The kernels of a device run a fiber for every thread when they are emulated: seconds for all operations at 32, and fifteen times as long at 64.
+// Emulated device kernels run one fiber per thread: seconds for all operations at size 32, and fifteen times as long at
+// 64.
 constexpr index_t largest_emulated = 32;
 
 json repeated(std::function<call_cost()> const& call, transfer_counts& transfers) {
@@ -80,7 +82,8 @@ operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n
   instrument::ledger emulated;
   make_emulated({})->run(op.name, m.problem.scan(), m.data, {.counts = &emulated, .reuse = false}, [](auto const& call) { call(); });
   device = emulated.last();
-  json access = cost_json(*device, "counted", 0, 1);  // what the host's kernels do not have is how warps access memory
+  // Host kernels provide no counts of how warps access memory.
+  json access = cost_json(*device, "counted", 0, 1);
   for (auto const* field : {"memory", "items", "stages", "transfers"}) access.erase(field);
   access["policy"] = "emulated";
   cost["device"] = std::move(access);
@@ -97,7 +100,8 @@ json measured_operation::measure_staged(index_t n, int runs, double time, instru
     for (int run = 3; run <= runs; ++run) times.push_back(repeated(call, none)["time"]);
   });
   if (times.size() > 1) times.erase(times.begin());  // the warm-up
-  // A ray crosses at most 2 n pixels with three taps each, a sum of m terms in float is off by m 2^-24, and both forms may be.
+  // A ray crosses at most 2 n pixels with three taps each. A float sum of m terms has an error of up to m 2^-24, and
+  // both forms may have it.
   auto const &stages = std::get<npy_array<float>>(x.output).data, &whole = std::get<npy_array<float>>(data.output).data;
   double const difference = detail::relative_difference(stages, whole), most = 12 * static_cast<double>(n) * 0x1p-24;
   require<error>(difference <= most, [&] {

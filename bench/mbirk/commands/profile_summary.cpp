@@ -11,7 +11,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// Median of the timing-only runs; of what there is when there are none. Negative when the operation was not measured.
+/// Median of the timing-only runs, or of all runs if there are none. Negative if the operation was not measured.
 double median_time(json const& report, std::string const& operation, json const& size) {
   for (int const least_run : {3, 1}) {
     std::vector<double> times;
@@ -38,7 +38,7 @@ void print_summary(json const& report) {
   if (std::string const backend = environment["backend"]; backend == "host") fmt::print("\n");
   else fmt::print("\ntimes of policy {} on {}; costs are those of the host's kernels\n", backend, environment["devices"][0].get<std::string>());
   for (auto const& size : report["volume_sizes"]) {
-    auto const costs = report["cost_analysis"].value(size.dump(), json::object());  // a merged run may lack them
+    auto const costs = report["cost_analysis"].value(size.dump(), json::object());  // may be missing in a merged run
     double total = 0;
     for (auto const& [name, cost] : costs.items()) total += std::max(0.0, median_time(report, name, size));
     if (costs.empty()) continue;

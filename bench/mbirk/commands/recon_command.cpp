@@ -1,4 +1,4 @@
-// mbirk recon: a reconstruction of the user's own measurements.
+// mbirk recon: reconstructs the user's own measurements.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -49,7 +49,7 @@ std::atomic<bool> interrupt_asked{false};
 std::atomic<std::int64_t> interrupt_time{0};  // nanoseconds of the monotonic clock
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
-/// One wish may come as two signals, to the process and to its group; what comes later than that is a second wish.
+/// One interrupt may arrive as two signals, to the process and to its group; a later signal is a second interrupt.
 void note_interrupt(int signal) {
   auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch()).count();
   if (!interrupt_asked) {
@@ -60,7 +60,7 @@ void note_interrupt(int signal) {
   }
 }
 
-/// While it lives, the first ctrl-C asks the reconstruction to stop; the second one ends the program at once.
+/// During its lifetime, the first ctrl-C asks the reconstruction to stop; the second one ends the program at once.
 class interrupt_watch {
  public:
   interrupt_watch() {
@@ -80,7 +80,7 @@ class interrupt_watch {
   struct sigaction before_[2] = {};
 };
 
-/// The user asked to stop; main would call it bad input, so it is caught here.
+/// Thrown when the user asked to stop. It is caught here because main would treat it as bad input.
 struct interrupted : error { using error::error; };
 void stop_if_asked() {
   require<interrupted>(!interrupt_asked, [] { return "interrupted; nothing was written"; });
@@ -97,7 +97,7 @@ bool is_npy(std::string const& name) { return name.ends_with(".npy"); }
 std::string beside(recon_command const& o, char const* extension) { return fs::path(o.out).replace_extension(extension).string(); }
 std::string checkpoint_name(recon_command const& o) { return o.checkpoint.empty() ? o.out + ".checkpoint" : o.checkpoint; }
 
-/// What will be written must be writable before hours are spent, and must be none of the files that are read.
+/// Output files must be writable, checked before hours are spent, and must differ from all input files.
 void check_out(recon_command const& o) {
 #if defined(MBIRK_WITH_HDF5)
   require<io_error>(is_npy(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"),
@@ -115,7 +115,8 @@ void check_out(recon_command const& o) {
   if (!o.save_parameters.empty()) written.push_back(o.save_parameters);
   if (!o.monitor.file.empty()) written.push_back(o.monitor.file);
   if (o.method == "vcd") written.push_back(checkpoint_name(o));
-  if (!o.resume.empty() && o.resume != checkpoint_name(o)) read.push_back(o.resume);  // a checkpoint may take the place of the one before
+  // a checkpoint may replace the previous one
+  if (!o.resume.empty() && o.resume != checkpoint_name(o)) read.push_back(o.resume);
   for (std::size_t k = 0; k < written.size(); ++k) {
     auto const& name = written[k];
     std::error_code ignored;
@@ -129,7 +130,7 @@ void check_out(recon_command const& o) {
   }
 }
 
-/// MBIRJAX's method names mean a geometry.
+/// MBIRJAX's method names imply a geometry.
 void check_method(recon_command const& o, recon_scan const& scan) {
   bool const parallel = std::holds_alternative<parallel_scan>(scan);
   require<io_error>(o.method == "vcd" || (o.method == "fbp") == parallel, [&] {
@@ -137,7 +138,7 @@ void check_method(recon_command const& o, recon_scan const& scan) {
   });
 }
 
-/// The parameters of the file, changed by the command line.
+/// The parameters of the file, overridden by the command line.
 recon_options merged(recon_options options, recon_command const& o) {
   options.max_iterations = o.max_iterations.value_or(options.max_iterations);
   options.stop_threshold_change_pct = o.stop_threshold.value_or(options.stop_threshold_change_pct);
@@ -150,7 +151,7 @@ recon_options merged(recon_options options, recon_command const& o) {
   return options;
 }
 
-/// Says what is needed, and refuses what does not fit.
+/// Reports the required memory, and throws if it does not fit.
 void check_memory(recon_command const& o, std::vector<memory_item> const& items, std::optional<available_memory> available) {
   double const total = total_bytes(items);
   if (o.memory_limit) available = {static_cast<double>(*o.memory_limit), "--memory-limit"};
@@ -167,7 +168,7 @@ void check_memory(recon_command const& o, std::vector<memory_item> const& items,
   });
 }
 
-/// Progress of the iterations, with the time that is left at most.
+/// Progress of the iterations, with an upper bound of the remaining time.
 class iteration_progress {
  public:
   iteration_progress(int total, int done, bool quiet) : bar_(static_cast<std::size_t>(std::max(total, 0)), quiet), first_(done) {
@@ -187,7 +188,7 @@ class iteration_progress {
   clock::time_point start_ = clock::now();
 };
 
-/// What is known about a finished reconstruction, as MBIRJAX keeps it: names and texts.
+/// Metadata of a finished reconstruction as names and texts, like MBIRJAX stores them.
 std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o, geometry_file const& g, recon_log const& record, std::string const& data) {
   std::string log;
   for (std::size_t k = 0; k < record.fm_rmse.size(); ++k)
@@ -202,7 +203,7 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
           {"recon_params", dump_text(recon_params)}};
 }
 
-/// OUT, and beside an npy file, which has room for an array only, the record as JSON.
+/// Writes OUT and, because an npy file has room for an array only, the record as JSON beside it.
 void write_result(recon_command const& o, npy_array<float> const& recon, std::vector<std::pair<std::string, std::string>> const& record) {
   view<float const, 3> const volume(recon.data.data(), {recon.shape[0], recon.shape[1], recon.shape[2]});
   if (is_npy(o.out)) {
@@ -250,7 +251,8 @@ int reconstruct(recon_command const& o) {
     file.commit();
   }
 
-  auto const available = memory_available();  // before the state is read, which is among what is needed
+  // Determined before the state is read, which is part of the required memory.
+  auto const available = memory_available();
   recon_state resumed;
   if (!o.resume.empty()) {
     resumed = read_checkpoint(o.resume, parameters);
@@ -306,7 +308,8 @@ int reconstruct(recon_command const& o) {
     };
     auto const checkpoint = checkpoint_name(o);
     options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters); };
-    options.checkpoint_every = o.checkpoint.empty() ? std::numeric_limits<int>::max() : o.checkpoint_every;  // never, but when interrupted
+    // only when interrupted
+    options.checkpoint_every = o.checkpoint.empty() ? std::numeric_limits<int>::max() : o.checkpoint_every;
     record = vcd_recon(ctx, scan, y, weights, x, options);
     bar.clear();
     if (record.cancelled && record.num_iterations < options.max_iterations) {

@@ -1,4 +1,4 @@
-// mbirk report: what several runs of the profiler found, as one file, or as a page.
+// mbirk report: merges the results of several profiler runs into one file, or a page.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -28,7 +28,8 @@ struct report_options : common_options {
   candidate_options judged;
 };
 
-/// A file of mbirk profile, or of mbirk report. @throws io_error, one line, when it is neither: a field that is missing or of another kind.
+/// Reads a file of mbirk profile or mbirk report.
+/// @throws io_error, in one line, when it is neither: a field is missing or of another kind.
 json read_run(std::string const& path) {
   json document = read_json(path);
   json_field const root(document, path);
@@ -59,8 +60,8 @@ json read_run(std::string const& path) {
   return document;
 }
 
-/// Where two costs differ first, as "flops is 12 and 13"; empty when nowhere. Memory depends on the number of threads, and values on roundings, so they
-/// may.
+/// The first difference between two costs, as "flops is 12 and 13"; empty if there is none. Memory depends on the
+/// number of threads and values on rounding, so both may differ.
 std::string first_difference(json const& a, json const& b, std::string const& path = {}) {
   if (a == b) return {};
   if (a.is_object() && b.is_object()) {
@@ -89,7 +90,7 @@ class merger {
     if (out_.empty()) begin(run);
     for (auto const& size : run["volume_sizes"]) sizes_.insert(size.get<index_t>());
     out_["runs_per_size"] = std::max(out_["runs_per_size"].get<index_t>(), run["runs_per_size"].get<index_t>());
-    if (run.contains("environments")) {  // itself merged: its runs keep their names
+    if (run.contains("environments")) {  // a merged run: its runs keep their names
       for (auto const& e : run["environments"]) out_["environments"].push_back(e);
     } else {
       json e = run["environment"];
@@ -142,7 +143,7 @@ int iterations_of(json_field const& field) {
   return static_cast<int>(n);
 }
 
-/// The candidates of a run once more, against other devices; iterations stay as they were where none are given.
+/// Judges the candidates of a run again, against other devices. The number of iterations changes only if it is given.
 void judge_again(json& run, std::string const& path, candidate_options const& options) {
   auto settings = options.settings();
   if (auto const* const at = "/candidates/model/rules/iterations per transfer/value"; options.iterations == 0 && run.contains(json::json_pointer(at)))

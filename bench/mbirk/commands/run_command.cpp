@@ -1,4 +1,4 @@
-// mbirk run: the operations of a case, their results as files, and what they differ from the references.
+// mbirk run: runs the operations of a case, writes their results, and compares them with the references.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -26,7 +26,7 @@ struct run_options : common_options {
   std::string case_folder, out, glob = "*", instrument = "none";
   std::size_t trace_events = program::trace_events;
   bool check = false, profiler_range = false;
-  std::optional<std::uint64_t> seed;  // this and the next are of the emulation
+  std::optional<std::uint64_t> seed;  // this and the next are options of the emulation
   bool late_copies = false, check_races = false;
   monitor_options monitor;
 
@@ -38,13 +38,13 @@ struct run_options : common_options {
   }
 };
 
-/// An entry that was asked for, with its operation.
+/// A selected entry with its operation.
 struct job {
   case_entry const* entry;
   operation const* op;
 };
 
-/// What is asked for, checked as far as it can be without reading data.
+/// The selected entries, checked as far as possible without reading data.
 std::vector<job> select(test_case const& c, run_options const& o) {
   std::vector<job> jobs;
   for (auto const& e : c.entries) {
@@ -74,7 +74,7 @@ std::vector<job> select(test_case const& c, run_options const& o) {
   return jobs;
 }
 
-/// The policy of a run, and what the instrument has noticed.
+/// The policy of a run, and the results of its instrumentation.
 class recorder {
  public:
   recorder(run_options const& o, exec::emulation_options const& emulation)
@@ -82,7 +82,7 @@ class recorder {
     policy_.check(noticed());
   }
   void set_host_memory(std::pmr::memory_resource* resource) { policy_.set_host_memory(resource); }
-  /// Seconds of the operation itself, once its inputs are where it computes.
+  /// Returns the seconds of the operation itself, after its inputs have been copied to the policy's memory.
   double run(job const& j, any_scan const& scan, operands& x) {
     double seconds = 0;
     transfer_counts transfers;
@@ -95,7 +95,7 @@ class recorder {
     note_counts(j, scan, x, transfers);
     return seconds;
   }
-  /// Events that the trace lacks.
+  /// Number of events that the trace dropped.
   std::uint64_t dropped() const noexcept { return trace_.dropped(); }
   void write(test_case const& c, fs::path const& folder) const {
     if (kind_ == "counting") {
@@ -114,7 +114,7 @@ class recorder {
     return {.trace = kind_ == "tracing" ? &trace_ : nullptr, .counts = kind_ == "counting" ? &counts_ : nullptr, .nvtx = kind_ == "nvtx",
             .profiler_range = profiler_range_};
   }
-  /// Counts become JSON at once, because they name the entry.
+  /// Converts counts to JSON at once, while the name of the entry is known.
   void note_counts(job const& j, any_scan const& scan, operands const& x, transfer_counts const& transfers) {
     if (kind_ != "counting") return;
     auto const minimal = j.op->minimal_flops(scan, x);
@@ -134,7 +134,7 @@ class recorder {
   json list_ = json::array();
 };
 
-/// One line per entry as it is done; with --check the lines are the table.
+/// Prints one line per completed entry; with --check the lines form the table.
 class report {
  public:
   report(std::vector<job> const& jobs, run_options const& o) : check_(o.check), silent_(o.quiet && !o.check) {
@@ -155,7 +155,7 @@ class report {
     ++count_, passed_ += outcome.ok;
     return outcome.ok;
   }
-  /// Whether all are within tolerance.
+  /// Prints the total; returns whether all entries are within tolerance.
   bool end() const {
     if (check_) fmt::print("{} of {} within tolerance\n", passed_, count_);
     return passed_ == count_;
@@ -223,7 +223,7 @@ int run(run_options const& o) {
   if (auto const dropped = records.dropped(); dropped > 0)
     warnings.push_back(fmt::format("trace.json lacks {} events, for which there was no room (--trace-events {})", dropped, o.trace_events));
   watch.finish();
-  for (auto const& w : warnings)  // at the end, so that a failure is one line
+  for (auto const& w : warnings)  // printed last, so that a failure is one line
     if (!o.quiet) fmt::print(stderr, "mbirk: note: {}\n", w);
   return table.end() ? done : check_failed;
 }

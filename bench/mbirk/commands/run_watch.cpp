@@ -14,7 +14,7 @@ namespace {
 
 using instrument::live_sites;
 
-/// A field of text; a quotation mark is doubled.
+/// Quotes a text field; quotation marks are doubled.
 std::string csv_text(std::string const& text) {
   std::string out = "\"";
   for (char const c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -58,7 +58,8 @@ void run_watch::run(std::stop_token const& stop, double interval) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested() && !failure_) {
     take_sample();
-    next = std::max(next + std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * interval)), std::chrono::steady_clock::now());  // late ones are left out
+    // Late samples are skipped.
+    next = std::max(next + std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * interval)), std::chrono::steady_clock::now());
     stopped_.wait_until(lock, stop, next, [] { return false; });
   }
 }
@@ -110,7 +111,7 @@ void run_watch::sample_into(instrument::trace_buffer* trace) {
 
 void run_watch::finish() {
   if (!log_) return;
-  sampler_ = {};  // asks it to stop, and waits
+  sampler_ = {};  // requests the stop, and waits
   if (!failure_) take_sample();
   if (failure_) std::rethrow_exception(failure_);
   log_->commit();

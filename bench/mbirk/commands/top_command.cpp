@@ -1,4 +1,4 @@
-// mbirk top: what running mbirk processes do, and what memory they use, by allocation site.
+// mbirk top: shows what running mbirk processes do and how much memory they use, by allocation site.
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,25 +30,25 @@ using instrument::live_sites;
 struct top_options : common_options {
   std::optional<std::int64_t> process;
   double interval = 1;
-  int count = 0;  ///< 0: without end on a terminal, else once
+  int count = 0;  ///< 0: unlimited on a terminal, otherwise once
   bool as_json = false;
 };
 
-/// A process at one moment, with what it did since the moment before.
+/// A process at one moment, with its activity since the previous look.
 struct shown_process {
   profile::live_report live;
   process_status system;
-  double busy = 0;                     ///< threads, of processor time over time
-  std::vector<double> share = {};      ///< of a processor, by thread
-  std::vector<device_status> devices;  ///< what they say of this process
+  double busy = 0;                     ///< busy threads: processor time over elapsed time
+  std::vector<double> share = {};      ///< share of a processor, by thread
+  std::vector<device_status> devices;  ///< status of the devices, with this process's use of them
 };
 
-/// Asks again and again, and so knows what happened in between.
+/// Looks repeatedly and keeps the previous state, to compute what happened in between.
 class observer {
  public:
   explicit observer(std::optional<std::int64_t> process) : process_(process) {}
 
-  /// @throws io_error when a process was asked for, and it is not there or publishes nothing.
+  /// @throws io_error when a requested process does not exist or publishes nothing.
   std::vector<shown_process> look() {
     std::vector<profile::live_report> reports;
     if (process_) {
@@ -64,7 +64,7 @@ class observer {
     std::map<std::int64_t, moment> moments;
     for (auto& report : reports) {
       auto system = read_process(report.process);
-      if (!system) continue;  // it ended just now
+      if (!system) continue;  // it has just ended
       auto& p = all.emplace_back(shown_process{std::move(report), std::move(*system), 0, {}, devices_.devices(report.process)});
       auto& mine = moments[p.live.process] = {now, p.system.seconds, {}};
       auto const before = before_.find(p.live.process);
@@ -95,7 +95,7 @@ class observer {
 double seconds_since(std::int64_t time) { return 1e-9 * static_cast<double>(std::max<std::int64_t>(live_sites::now() - time, 0)); }
 std::string size_text(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
-/// Sites by what is live now, then by their peaks.
+/// Sites ordered by live bytes, then by peak.
 std::vector<instrument::live_site const*> sorted_sites(instrument::live_state const& s) {
   std::vector<instrument::live_site const*> sites;
   for (std::int64_t k = 0; k < s.sites; ++k) sites.push_back(&s.site[k]);
@@ -186,14 +186,16 @@ std::vector<std::string> list_of(std::vector<shown_process> const& all) {
 }
 std::vector<std::string> lines_of(std::vector<shown_process> const& all, nvml const& devices) {
   auto lines = all.size() == 1 ? page_of(all.front(), devices) : list_of(all);
-  for (auto& line : lines) std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');  // texts of others
+  // The texts come from other processes, so control characters are replaced.
+  for (auto& line : lines) std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
   return lines;
 }
 
 std::atomic<bool> stop_asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// Keys come at once and are not shown, as long as it lives; ctrl-C ends the display and not the program, so that the terminal is left as it was.
+/// During its lifetime, keys are delivered at once without echo, and ctrl-C ends the display but not the program, so
+/// that the terminal is restored.
 class display {
  public:
   display() : keys_(tcgetattr(STDIN_FILENO, &before_) == 0) {
@@ -221,7 +223,7 @@ class display {
     fmt::print("{}\x1b[J", frame);
     std::fflush(stdout);
   }
-  /// Until q or a signal, or the time is over; whether to go on.
+  /// Waits until q, a signal, or the timeout; returns whether to continue.
   bool wait(double seconds) const {
     auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (!stop_asked) {
@@ -240,7 +242,7 @@ class display {
   bool keys_;
 };
 
-/// Nothing when all that was looked at has ended.
+/// Returns nothing when all observed processes have ended.
 std::vector<shown_process> try_to_look(observer& look) {
   try {
     return look.look();
@@ -254,7 +256,7 @@ int top(top_options const& o) {
   auto all = look.look();
   require<io_error>(!all.empty(), [] { return "no mbirk process that this user may look at is running: expected mbirk profile, recon, run or bench"; });
   bool const terminal = isatty(STDOUT_FILENO) != 0 && !o.as_json;
-  // What threads do shows between two looks; the first one follows soon.
+  // The activity of threads needs two looks, so the second one follows soon.
   constexpr double first_wait = 0.2;
   std::optional<display> screen;
   if (terminal) screen.emplace(), fmt::print("\x1b[2J");
@@ -268,7 +270,7 @@ int top(top_options const& o) {
     bool const ended = next.empty();
     if (!ended) all = std::move(next);
     else if (shown > 0) break;
-    // Names of threads and files may be no UTF-8, which JSON has to be.
+    // JSON must be UTF-8, but names of threads and files may not be.
     if (o.as_json) fmt::print("{}\n", to_json(all, look.devices()).dump(-1, ' ', false, json::error_handler_t::replace));
     else if (terminal) display::show(lines_of(all, look.devices()));
     else fmt::print("{}\n", fmt::join(lines_of(all, look.devices()), "\n"));
