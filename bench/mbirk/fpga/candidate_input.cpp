@@ -49,7 +49,7 @@ pf::counted_work work_of(json_field const& cost) {
     if (read > 0) w.argument_bytes += read, ++w.arguments;
     if (written > 0) w.output_bytes += written, w.output_elements += count_of(a, "elements"), ++w.outputs;
   }
-  std::map<std::string, double> stages;  // all of one name are one unit
+  std::map<std::string, double> stages;  // stages of one name form one unit
   for (auto const& s : cost.at("stages", "an array of stages").elements()) stages[s.at("name", "a name").text()] += count_of(s, "flops");
   std::vector<double> work;
   for (auto const& [name, flops] : stages) work.push_back(flops);
@@ -60,16 +60,16 @@ pf::counted_work work_of(json_field const& cost) {
 
 namespace {
 
-/// Roofs of the host from what mbirk measured there.
+/// Roofs of the host from mbirk's measurements.
 pf::machine_roofs roofs_of(json_field const& ceilings, double vector_lanes) {
   pf::machine_roofs m;
   auto const best = [](json_field const& rate) { return count_of(rate, "best"); };
   double const fma = best(ceilings.at("fma per second", "an object")), threads = count_of(ceilings, "threads");
   m.flops = 2 * fma;
-  m.vector_operations = 2 * fma / vector_lanes;  // at most two packs go out with one FMA
+  m.vector_operations = 2 * fma / vector_lanes;  // assumes at most two packs issued per FMA
   for (auto const& level : ceilings.at("read", "an array of levels").elements()) {
     auto const name = level.at("name", "a name").text();
-    double const bytes = 2 * count_of(level, "bytes of a thread");  // half of a level was read
+    double const bytes = 2 * count_of(level, "bytes of a thread");  // the measurement reads half of a level
     m.levels.push_back({name, name == "L3" ? bytes * threads : name == "DRAM" ? 0 : bytes, best(level.at("bytes per second", "an object"))});
   }
   if (!m.levels.empty()) m.levels.back().rate = std::max(m.levels.back().rate, best(ceilings.at("triad bytes per second", "an object")));
@@ -112,7 +112,8 @@ double seconds_of(json_field const& measurement) {
 
 std::vector<std::pair<size_and_name, double>> times_of(json_field const& root) {
   std::vector<size_and_name> order;
-  std::map<size_and_name, std::pair<std::vector<double>, std::vector<double>>> times;  // timing runs, others
+  // first: timing runs, second: other untraced runs
+  std::map<size_and_name, std::pair<std::vector<double>, std::vector<double>>> times;
   for (auto const& m : root.at("measurements", "an array of measurements").elements()) {
     if (m.has("traced") && m.at("traced", "").boolean()) continue;
     size_and_name const key{m.at("volume_size", "a whole number").integer(), m.at("operation", "a name").text()};

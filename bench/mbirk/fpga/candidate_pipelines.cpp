@@ -12,7 +12,7 @@ namespace pf = mbirk::profile::fpga;
 
 std::string last_of(std::string const& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Rates that stages are compared by; 1 where they are not known.
+/// Rates (flops, bytes) for comparing stages; 1 if unknown.
 std::pair<double, double> rates_of(pf::machine_roofs const& m) {
   double const flops = m.flops > 0 ? m.flops : 1;
   return {flops, m.levels.empty() || m.levels.front().rate <= 0 ? flops : m.levels.front().rate};

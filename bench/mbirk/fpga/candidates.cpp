@@ -18,7 +18,7 @@ namespace {
 
 namespace pf = mbirk::profile::fpga;
 
-/// JSON has no infinity: nothing bounds what is null.
+/// JSON has no infinity; null means unbounded.
 json finite(double x) { return std::isfinite(x) ? json(x) : json(nullptr); }
 json to_json(pf::interval const& i) { return {finite(i.low), finite(i.nominal), finite(i.high)}; }
 json to_json(pf::sourced const& s) { return {{"value", s.value}, {"mark", std::string(1, static_cast<char>(s.mark))}, {"source", s.source}}; }
@@ -39,7 +39,8 @@ json to_json(pf::decision_rules const& r, int iterations) {
                        {"time", to_json(r.time)}}}};
 }
 
-/// What part of a reconstruction's stages an operation is: their roof times, flops or bytes, whichever is more. Null for what no stage is made of.
+/// Share of a reconstruction's stages that an operation accounts for, by their roof times (flops or bytes, whichever
+/// takes longer). Null for operations that are not a stage.
 json share_of(std::string const& name, json_field const& costs, pf::machine_roofs const& m) {
   auto const dash = name.find('_');
   std::string const geometry = name.substr(0, dash), rest = dash == name.npos ? "" : name.substr(dash + 1), whole = geometry + "_mbir_recon";
@@ -73,13 +74,15 @@ json values_of(json_field const& cost) {
     }
     json one{{"array", a.at("name", "a name").text()}, {"role", a.at("role", "a role").text()}, {"min", low}, {"max", high},
              {"exponent span", first ? 0 : last - least + 1}};
-    one["integer bits"] = most > 0 ? json(static_cast<int>(std::ceil(std::log2(most))) + 2) : json(nullptr);  // a sign and a guard bit
+    // includes a sign bit and a guard bit
+    one["integer bits"] = most > 0 ? json(static_cast<int>(std::ceil(std::log2(most))) + 2) : json(nullptr);
     all.push_back(one);
   }
   return all;
 }
 
-/// How regular accesses are: arrays whose lines are never fetched again can be streamed in the order in which the kernel reads them.
+/// Regularity of accesses: arrays whose lines are never fetched twice can be streamed in the order in which the kernel
+/// reads them.
 json access_of(json_field const& cost, pf::counted_work const& w) {
   double loads = 0, requests = 0, sectors = 0, streamed = 0, bytes = 0;
   for (auto const& a : cost.at("arrays", "an array of arrays").elements()) {
@@ -120,7 +123,7 @@ json optimal_seconds(pf::counted_work const& w, std::vector<pf::device> const& d
 struct judged_target {
   json out;
   pf::verdict_class what;  ///< against the attainable time
-  double saved, speed;     ///< seconds of a resident call; ratio; both against the attainable time
+  double saved, speed;     ///< seconds saved by a resident call; speed ratio; both against the attainable time
 };
 
 judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::opponent opponent, pf::device const& d, pf::word const& in, double share,
@@ -183,7 +186,8 @@ judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::oppone
   return {j, b.plausible ? tuned_verdict.what : v.what, later.seconds - e.kernel_seconds, tuned.speed_resident.nominal};
 }
 
-/// One entry, and what it is ranked by, against the attainable time: class, then seconds saved by a resident call, or its speed when it is no candidate.
+/// An entry with its ranking against the attainable time: class, then seconds saved by a resident call, or its speed if
+/// it is not a candidate.
 struct ranked_entry {
   json out;
   index_t size;

@@ -13,7 +13,7 @@ namespace pf = mbirk::profile::fpga;
 
 namespace {
 
-/// What must be said of a kind.
+/// Required numbers of a kind.
 std::set<std::string_view> required_of(pf::device_kind kind) {
   using enum pf::device_kind;
   if (kind == fpga)
@@ -23,7 +23,7 @@ std::set<std::string_view> required_of(pf::device_kind kind) {
   return {"memory bytes per second", "flops per second"};
 }
 
-/// A device of a kind with what is the same for all of them.
+/// A device of a kind with the numbers common to all devices of that kind.
 pf::device blank(std::string const& name, pf::device_kind kind) {
   if (kind == pf::device_kind::fpga) return pf::device_data::fpga(name);
   if (kind == pf::device_kind::gpu) return pf::device_data::gpu(name, {}, {}, {}, {}, {}, {});
@@ -45,7 +45,7 @@ pf::sourced number_of(json_field const& field, std::string const& file) {
     if (field.has("source")) s.source = field.at("source", "").text();
   }
   s.value = number.number("a number > 0");
-  bool const may_lack = field.path() == "uram";  // a device may have none
+  bool const may_lack = field.path() == "uram";  // a device may have no URAM
   if (!(s.value > 0 || (may_lack && s.value == 0)) || !std::isfinite(s.value)) number.wrong("a number > 0");
   if (field.path() == "memory usable" && s.value > 1) number.wrong("a share, at most 1");
   return s;

@@ -17,7 +17,7 @@ namespace {
 std::vector<double> numbers(any_array const& array) {
   return std::visit([](auto const& a) { return std::vector<double>(a.data.begin(), a.data.end()); }, array);
 }
-/// The cylinders of listed pixels of a volume (rows, cols, slices).
+/// Voxel columns of the listed pixels of a volume (rows, cols, slices).
 std::vector<double> cylinders_of(any_array const& volume, std::vector<double> const& pixels) {
   auto const all = numbers(volume);
   auto const slices = static_cast<std::size_t>(shape_of(volume).at(2));
@@ -29,7 +29,7 @@ std::vector<double> cylinders_of(any_array const& volume, std::vector<double> co
   return listed;
 }
 
-/// Inputs as the graph names them, and the result of the tuned operation where it is the graph's.
+/// Inputs with the names of the graph and, if the tuned operation computes the same as the graph, its result.
 record::hand_off_case case_of(record::graph const& g, profile_entry const& entry, profile_problem const& problem, int threads) {
   auto x = problem.make_operands(*entry.op, entry.arguments);
   entry.op->run(context{exec::host{threads}, instrument::any{}}, problem.scan(), x);
@@ -49,13 +49,13 @@ record::hand_off_case case_of(record::graph const& g, profile_entry const& entry
             if (a.name == "pixel_indices" && to.empty()) {
               to.assign(scan.full_indices().begin(), scan.full_indices().end());
               if (static_cast<index_t>(to.size()) == a.size()) return;
-              to.resize(static_cast<std::size_t>(a.size()));  // of the whole grid
+              to.resize(static_cast<std::size_t>(a.size()));  // array over the whole grid
               for (std::size_t k = 0; k < to.size(); ++k) to[k] = static_cast<double>(k);
             }
           }
         },
         problem.scan());
-    if (to.empty() && a.name == "recon") to = numbers(x.inputs.at("image"));  // the denoiser's
+    if (to.empty() && a.name == "recon") to = numbers(x.inputs.at("image"));  // input of the denoiser
   }
   if (auto const values = c.inputs.find("voxel_values"); values != c.inputs.end()) {
     auto const listed = x.inputs.find("voxel_values");
@@ -69,7 +69,8 @@ record::hand_off_case case_of(record::graph const& g, profile_entry const& entry
   return c;
 }
 
-/// The graph of an operation on the small problem, with data and the words that they need; none for an operation without a graph.
+/// The graph of an operation on the small problem, with data and the required word lengths; none for an operation
+/// without a graph.
 struct small_case {
   record::graph graph;
   record::hand_off_case with;
