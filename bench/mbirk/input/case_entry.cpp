@@ -1,4 +1,4 @@
-// The entries of a case against the table of operations: checks, and loading of inputs.
+// The entries of a case: checks against the table of operations, and loading of inputs.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -20,7 +20,7 @@ template <class Infos> bool has_name(Infos const& infos, std::string const& name
   return false;
 }
 
-/// "cases/x/case.json: ops[2].inputs.recon"
+/// Place for messages: "cases/x/case.json: ops[2].inputs.recon".
 std::string place(test_case const& c, case_entry const& e, std::string const& member) { return c.file + ": " + e.field + '.' + member; }
 
 json check_argument(json_field const& field, argument_info const& info) {
@@ -37,7 +37,7 @@ json check_argument(json_field const& field, argument_info const& info) {
   }
 }
 
-/// What a file is, said with the field that names it.
+/// Reads a file, and prefixes errors with the field that names it.
 template <class Read> auto with_place(std::string const& where, Read const& read) {
   try {
     return read();
@@ -46,7 +46,7 @@ template <class Read> auto with_place(std::string const& where, Read const& read
   }
 }
 
-/// Outside the mask a recon may hold anything; forward projection does not read it.
+/// A recon may hold any values outside the mask, because forward projection does not read them.
 void require_finite_inside(npy_array<float> const& recon, std::vector<std::uint8_t> const& mask, std::filesystem::path const& path) {
   auto const slices = static_cast<std::size_t>(recon.shape[2]);
   for (std::size_t p = 0; p < mask.size(); ++p)

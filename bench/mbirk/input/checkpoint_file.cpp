@@ -25,7 +25,7 @@ recon_state read_checkpoint(std::filesystem::path const& path, json const& param
   auto state = load_checkpoint(path, &note);
   auto const there = json::parse(note, nullptr, false);
   require<io_error>(!there.is_discarded(), [&] { return path.string() + ": has no parameters in its note, so it is not a checkpoint of mbirk recon"; });
-  // Through text, as it was stored: what is left differs in value, not in type.
+  // Convert through text, as stored, so that only values can differ and not types.
   auto const patch = json::diff(there, json::parse(dump_text(parameters)));
   require<io_error>(patch.empty(), [&] {
     json::json_pointer const at(patch[0]["path"].get<std::string>());

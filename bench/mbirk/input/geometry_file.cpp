@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A parameter of MBIRJAX, and the kind of value it takes.
+/// A parameter of MBIRJAX with the kind of its value.
 struct parameter { std::string_view name, kind; };
 
 constexpr std::string_view number = "a number", flag = "true or false", numbers = "an array of numbers", any = "";
@@ -24,13 +24,13 @@ constexpr parameter common_parameters[] = {
 constexpr parameter cone_only_parameters[] = {
     {"source_detector_dist", any}, {"source_iso_dist", number}, {"use_curved_detector", flag}, {"recon_slice_offset", number},
     {"axial_pad_fraction", any}, {"slice_damping", flag}};
-// What a reconstruction is given. verbose and the unit of length change no result.
+// Parameters of a reconstruction. verbose and the unit of length do not change results.
 constexpr parameter reconstruction_parameters[] = {
     {"p", number},           {"q", number},           {"T", number},       {"qggmrf_nbr_wts", numbers},
     {"sharpness", number},   {"snr_db", number},      {"sigma_y", number}, {"sigma_x", number},
     {"sigma_prox", number},  {"auto_regularize_flag", flag}, {"positivity_flag", flag}, {"max_alpha", number},
     {"granularity", numbers}, {"partition_sequence", numbers}, {"verbose", any}, {"alu_unit", any}, {"alu_value", any}};
-// What else a case may hold. sigma_noise is for the denoiser; nothing reads the others.
+// Further members of a case. sigma_noise is for the denoiser; the others are ignored.
 constexpr parameter case_parameters[] = {{"b", any}, {"sigma_noise", number}, {"max_resolutions", any}};
 
 std::string list(std::vector<std::string> const& words) {
@@ -46,7 +46,7 @@ void check_kind(json_field const& field, std::string_view kind) {
     for (auto const& e : field.elements("an array of numbers")) e.number();
 }
 
-/// Reads a file that a field names; what is wrong with the file begins with the field.
+/// Reads a file named by a field; errors in the file are prefixed with the field.
 template <class Read> auto read_named(json_field const& field, fs::path const& folder, Read const& read) {
   auto const path = folder / field.text("the name of an npy file");
   try {
@@ -78,7 +78,7 @@ double read_distance(json_field const& field) {
   return field.number("a number or \"inf\"");
 }
 
-/// The pairs (name, member) that a geometry's parameters have in common between reading and writing.
+/// Visits the pairs (name, member) of a geometry's parameters, for both reading and writing.
 void each_number(auto& p, auto const& visit) {
   visit("delta_det_channel", p.delta_det_channel);
   visit("delta_det_row", p.delta_det_row);
@@ -93,7 +93,7 @@ void each_number(auto& p, auto const& visit) {
   }
 }
 
-/// The numbers of a reconstruction, in the same way.
+/// Visits the pairs (name, member) of a reconstruction's numbers.
 void each_model_number(auto& o, auto const& visit) {
   visit("sigma_y", o.sigma_y);
   visit("sigma_x", o.sigma_x);
@@ -106,7 +106,7 @@ void each_model_number(auto& o, auto const& visit) {
   visit("max_alpha", o.max_alpha);
 }
 
-/// Angles or shifts in any of their forms.
+/// Reads angles or shifts in any of their forms.
 std::vector<float> read_line(json_field const& field, fs::path const& folder) {
   std::string const forms = "an array of numbers, the name of an npy file, or {start, stop, num, endpoint}";
   std::vector<float> line;
@@ -131,7 +131,7 @@ std::vector<float> read_line(json_field const& field, fs::path const& folder) {
   return line;
 }
 
-/// A list of whole numbers, each at least `least`.
+/// Reads a list of integers, each at least `least`.
 std::vector<index_t> read_integers(json_field const& field, index_t least) {
   std::vector<index_t> all;
   for (auto const& e : field.elements("an array of numbers")) {
@@ -224,8 +224,9 @@ recon_options read_model_parameters(json_field const& params) {
   read_neighbour_weights(params, o.qggmrf_nbr_wts);
   if (params.has("auto_regularize_flag")) {
     auto const field = params.at("auto_regularize_flag", "");
-    if (field.boolean()) o.sigma_y = o.sigma_x = o.sigma_prox = {};  // what is given was found for other data
-    else o.sigma_y = o.sigma_y.value_or(1), o.sigma_x = o.sigma_x.value_or(1), o.sigma_prox = o.sigma_prox.value_or(1);  // MBIRJAX's stored defaults
+    if (field.boolean()) o.sigma_y = o.sigma_x = o.sigma_prox = {};  // the given values were found for other data
+    // MBIRJAX's stored defaults
+    else o.sigma_y = o.sigma_y.value_or(1), o.sigma_x = o.sigma_x.value_or(1), o.sigma_prox = o.sigma_prox.value_or(1);
   }
   return o;
 }

@@ -25,14 +25,14 @@ using mbirk::detail::shape_text;
 
 enum class format { npy, hdf5 };
 
-/// By what the file holds, not by its name.
+/// Detects the format from the contents of the file, not from its name.
 format format_of(fs::path const& path) {
   mbirk::detail::require_file(path);
   std::ifstream file(path, std::ios::binary);
   char start[8] = {};
   file.read(start, sizeof start);
   if (std::memcmp(start, "\x93NUMPY", 6) == 0) return format::npy;
-  // The signature of HDF5 stands at 0 or, behind a block of the user, at 512, 1024, 2048, ...
+  // The signature of HDF5 is at offset 0 or, after a user block, at 512, 1024, 2048, ...
   for (std::streamoff at = 0; file.gcount() == sizeof start; at = at ? 2 * at : 512) {
     if (std::memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0) return format::hdf5;
     file.clear();
@@ -59,7 +59,7 @@ template <class S> void read_npy_block(fs::path const& path, npy_header header, 
 stored_array open_npy(fs::path const& path) {
   auto const header = read_npy_header(path);
   stored_array a{path.string(), header.shape, header.dtype, {}};
-  if (header.fortran_order && header.shape.size() > 1) {  // blocks of views lie scattered over the file
+  if (header.fortran_order && header.shape.size() > 1) {  // blocks of views are scattered over the file
     auto const whole = std::make_shared<npy_array<float>>(read_npy<float>(path));
     index_t const each = whole->shape[0] ? static_cast<index_t>(whole->data.size()) / whole->shape[0] : 0;
     a.read = [whole, each](index_t first, index_t count, float* to) { std::copy_n(whole->data.begin() + first * each, count * each, to); };
@@ -77,7 +77,7 @@ stored_array open_set(std::shared_ptr<hdf5_file const> const& file, std::string 
           [file, set](index_t first, index_t count, float* to) { file->read(set, first, count, to); }};
 }
 
-/// Degrees, unless the attribute `units` says radians.
+/// Reads angles in degrees, unless the attribute `units` says radians.
 std::vector<float> read_theta(hdf5_file const& file, std::string const& set, index_t views) {
   auto const array = file.read<double>(set);
   if (array.shape != std::vector<index_t>{views})
@@ -92,7 +92,7 @@ std::vector<float> read_theta(hdf5_file const& file, std::string const& set, ind
 [[noreturn]] void fail_without_hdf5(fs::path const& path) { fail(path.string(), "is an HDF5 file, expected an npy file: this program was built without HDF5"); }
 #endif
 
-/// An array of a file: the only one of an npy file, or a data set.
+/// Opens an array in a file: the only array of an npy file, or a data set.
 stored_array open_array(fs::path const& path, [[maybe_unused]] std::string const& set) {
   if (format_of(path) == format::npy) return open_npy(path);
 #if defined(MBIRK_WITH_HDF5)
@@ -102,7 +102,7 @@ stored_array open_array(fs::path const& path, [[maybe_unused]] std::string const
 #endif
 }
 
-/// The mean of the frames of a field.
+/// Mean of the frames of a white or dark field.
 std::vector<float> read_field(stored_array const& field, index_t rows, index_t channels, index_t& frames) {
   auto const& s = field.shape;
   bool const single = s == std::vector<index_t>{rows, channels};

@@ -22,7 +22,7 @@ using cells = std::vector<std::string>;
   throw io_error(file + (line ? " line " + std::to_string(line) : "") + ": " + what, w);
 }
 
-/// RFC 4180 within one line: quotes around commas, two quotes for one.
+/// Splits a line according to RFC 4180: quotes around commas, two quotes for one.
 cells split(std::string_view line) {
   cells out(1);
   bool quoted = false;
@@ -48,7 +48,8 @@ std::vector<std::string_view> lines_of(std::string const& text) {
   return out;
 }
 
-/// "1,234.5", with commas between groups of three digits as ncu writes them. Nothing when it is no number, such as "n/a".
+/// Parses "1,234.5", with commas between groups of three digits as written by ncu. Returns nothing for text that is not
+/// a number, such as "n/a".
 std::optional<double> number(std::string const& cell) {
   std::string plain;
   for (char const c : cell)
@@ -58,7 +59,7 @@ std::optional<double> number(std::string const& cell) {
   return code == std::errc() && end == plain.data() + plain.size() ? std::optional(value) : std::nullopt;
 }
 
-/// A table: where its columns are.
+/// Header of a table: the positions of its columns.
 class columns {
  public:
   explicit columns(cells names) : names_(std::move(names)) {}
@@ -73,7 +74,7 @@ class columns {
   cells names_;
 };
 
-/// The operations of a profile, and which of them a name belongs to.
+/// The operations of a profile, and the assignment of names to them.
 class known_operations {
  public:
   explicit known_operations(json const& profile) {
@@ -91,7 +92,8 @@ class known_operations {
       if (auto const size = number(range.substr(mark + 2))) return {range.substr(0, mark), static_cast<long>(*size)};
     return names_.contains(range) ? place{range, only_size()} : place{};
   }
-  /// @param kernel  as c++filt has it: "void mbirk::exec::detail::run_block<mbirk::kernel::on_warps<mbirk::kernel::parallel_back<...>, ...>>(...)"
+  /// @param kernel  as demangled by c++filt: "void
+  /// mbirk::exec::detail::run_block<mbirk::kernel::on_warps<mbirk::kernel::parallel_back<...>, ...>>(...)"
   place of_kernel(std::string const& kernel) const {
     constexpr std::string_view ours = "mbirk::kernel::";
     constexpr std::array<std::string_view, 4> around{"on_warps", "no_scratch", "worker_scratch", "watched_scratch"};
@@ -114,7 +116,7 @@ class known_operations {
   std::set<long> sizes_;
 };
 
-/// Ranges of ours are "mbirk:<name>"; empty for those of others.
+/// Name of a range "mbirk:<name>"; empty for ranges of other programs.
 std::string our_range(std::string const& range) {
   constexpr std::string_view domain = "mbirk:";
   return range.starts_with(domain) ? range.substr(domain.size()) : "";
@@ -128,7 +130,7 @@ table kind_of(columns const& c) {
   if (c.has("Range") && c.has("Style")) return table::ranges;
   return c.has("Name") && c.has("Instances") ? table::kernels : table::other;
 }
-/// The line above a table, or a table without a line of names.
+/// Whether the line is the header of a table; some tables have none.
 bool is_header(cells const& c) {
   auto const has = [&](std::string_view name) { return std::find(c.begin(), c.end(), name) != c.end(); };
   return c.size() > 2 && (has("Time (%)") || has("Range") || has("NVTX Range") || (has("Name") && has("Instances")));
@@ -188,7 +190,7 @@ void read_nsys(std::string const& file, known_operations const& operations, json
 
 // Nsight Compute.
 
-/// Units without prefix: "Gbyte/second" is 1e9 "byte/second", "us" 1e-6 "second".
+/// Factor and name of a unit without prefix: "Gbyte/second" is 1e9 "byte/second", "us" is 1e-6 "second".
 std::pair<double, std::string> base_unit(std::string const& unit) {
   static std::map<std::string, std::pair<double, char const*>, std::less<>> const times{
       {"ns", {1e-9, "second"}}, {"us", {1e-6, "second"}}, {"ms", {1e-3, "second"}}, {"s", {1, "second"}}};
@@ -203,7 +205,8 @@ std::pair<double, std::string> base_unit(std::string const& unit) {
   return {1, unit};
 }
 
-/// Of all ranges that a launch lies in, `7 "mbirk:a:none:..." "mbirk:b:..."`, the outermost that belongs to an operation.
+/// A launch may be inside several ranges, `7 "mbirk:a:none:..." "mbirk:b:..."`; selects the outermost one that belongs
+/// to an operation.
 known_operations::place place_of(std::string const& stack, known_operations const& operations, std::string& range) {
   constexpr std::string_view ours = "\"mbirk:";
   for (auto at = stack.find(ours); at != std::string::npos; at = stack.find(ours, at + 1)) {
@@ -226,7 +229,8 @@ struct kernel_metrics {
   std::map<std::string, metric> metrics;
 };
 
-/// What follows from metrics that are there: rates of the DRAM, of FP32 instructions, and how far launches are from perfect coalescing.
+/// Values derived from the available metrics: rates of the DRAM, of FP32 instructions, and the deviation of launches
+/// from perfect coalescing.
 json derived(std::map<std::string, metric> const& metrics) {
   auto const mean = [&](std::string const& name) -> std::optional<double> {
     auto const m = metrics.find(name);
@@ -262,7 +266,7 @@ void read_ncu(std::string const& file, known_operations const& operations, json&
                                        "Stream", "Block Size", "Grid Size",    "Device",    "CC"};
   for (auto const line : lines_of(text)) {
     ++line_number;
-    if (!line.starts_with('"')) continue;  // what the tool or the program says
+    if (!line.starts_with('"')) continue;  // output of the tool or the program
     auto const row = split(line);
     if (!c) {
       if (row.front() != "ID") continue;

@@ -1,4 +1,4 @@
-// Reading case.json: the scan, the entries.
+// Reading of case.json: the scan and the entries.
 #include "input/test_case.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ case_entry read_entry(json_field const& field) {
   auto const output = field.at("output", "the name of an npy file");
   e.output = output.text();
   fs::path const path(e.output);
-  // What a case names must stay inside the folder that the user gave.
+  // Files named by a case must stay inside the folder given by the user.
   if (path.filename().empty() || path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end())
     output.wrong("the name of a file inside the output folder");
   if (field.has("rtol"))
@@ -47,7 +47,8 @@ case_entry read_entry(json_field const& field) {
   return e;
 }
 
-/// A misspelt optional field would be ignored in silence; one that a later version knows must not stop this one.
+/// Warns about unknown fields: a misspelt optional field would otherwise be ignored silently, but a field of a later
+/// version must not be an error.
 void note_unknown(json_field const& field, std::set<std::string_view> const& known, std::vector<std::string>& warnings) {
   for (auto const& [key, value] : field.members())
     if (!known.contains(key)) warnings.push_back(value.place() + " is not known to this version and ignored");
