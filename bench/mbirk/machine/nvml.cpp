@@ -7,7 +7,7 @@
 namespace mbirk::program {
 namespace {
 
-// The part of the library's interface that is used here, as its documentation has it.
+// The part of the library's interface used here, from its documentation.
 using device = void*;
 struct memory_info {
   unsigned long long total, free, used;
@@ -71,10 +71,11 @@ void nvml::start() {
   };
   if (failed(f.init())) return;
   started_ = true;
-  // Each of these may be missing: then its value is.
+  // Each of these functions may be missing; its value is then empty.
   load(f.name, "nvmlDeviceGetName"), load(f.memory, "nvmlDeviceGetMemoryInfo"), load(f.utilisation, "nvmlDeviceGetUtilizationRates");
   load(f.clock, "nvmlDeviceGetClockInfo"), load(f.power, "nvmlDeviceGetPowerUsage"), load(f.temperature, "nvmlDeviceGetTemperature");
-  if (!load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v3")) load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v2");  // the same structure
+  // same structure
+  if (!load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v3")) load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v2");
   unsigned int count = 0;
   if (failed(f.count(&count))) return;
   for (unsigned int k = 0; k < count; ++k)
@@ -95,14 +96,14 @@ std::vector<device_status> nvml::devices(std::int64_t process) const {
     unsigned int value = 0;
     if (f.clock && f.clock(d, multiprocessors, &value) == success) s.clock = value;
     if (f.clock && f.clock(d, memory_clock, &value) == success) s.memory_clock = value;
-    if (f.power && f.power(d, &value) == success) s.power = 1e-3 * value;  // milliwatts
+    if (f.power && f.power(d, &value) == success) s.power = 1e-3 * value;  // the driver reports milliwatts
     if (f.temperature && f.temperature(d, 0, &value) == success) s.temperature = value;
     if (!f.processes) continue;
     std::vector<process_info> list(64);
     unsigned int used = static_cast<unsigned int>(list.size());
     int status = f.processes(d, &used, list.data());
     if (status == too_small) {
-      list.resize(used + 64);  // more may have started meanwhile
+      list.resize(used + 64);  // more processes may have started in the meantime
       used = static_cast<unsigned int>(list.size());
       status = f.processes(d, &used, list.data());
     }

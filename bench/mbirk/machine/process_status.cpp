@@ -21,7 +21,8 @@ std::string text_of(fs::path const& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Of a file `stat`: the name in parentheses, which may hold anything, and user and system time, the 14th and 15th field.
+/// Parses a `stat` file: the name in parentheses, which may contain any characters, and user and system time in fields
+/// 14 and 15.
 thread_status thread_of(std::string const& stat) {
   thread_status t;
   auto const open = stat.find('('), close = stat.rfind(')');
