@@ -1,5 +1,6 @@
-// The operations as function objects, one for each, over whatever policy: body(ctx, scan, x) with x the operands, placed where the policy computes.
-// What a body accepts as scan says which cases it is for. Nothing here is compiled before it is used, so any source may include all of it.
+// The operations as function objects for any policy: body(ctx, scan, x) with operands x in the policy's memory. The
+// type of scan that a body accepts determines the cases it supports. All bodies are templates, so any source may
+// include all of them without compiling unused ones.
 #pragma once
 
 #include <concepts>
@@ -24,10 +25,10 @@
 
 namespace mbirk::program {
 
-/// parallel_scan or cone_scan, not a case without geometry.
+/// Either parallel_scan or cone_scan; excludes cases without geometry.
 template <class T> concept some_scan = std::same_as<T, parallel_scan> || std::same_as<T, cone_scan>;
 
-// The options of calls, from arguments and settings.
+// Options of calls, from arguments and settings.
 
 inline filter_options filter_of(auto const& x) { return {.name = x.text("filter_name")}; }
 
@@ -51,7 +52,7 @@ inline denoise_options denoise_options_of(auto const& x) {
   return o;
 }
 
-/// The grid of a partition and its mask: of the scan, or the case's recon_shape with the mask on.
+/// The grid of a partition with its mask: those of the scan, or the case's recon_shape with the mask enabled.
 struct masked_grid {
   std::vector<std::uint8_t> mask;
   index_t rows, cols;
@@ -179,7 +180,7 @@ struct median_filter3d {
   void operator()(auto const& ctx, any_scan const&, auto& x) const { mbirk::median_filter3d(ctx, x.volume("image"), x.output_volume()); }
 };
 
-/// Partitions are made on the host under every policy, so their operands are never placed elsewhere.
+/// Partitions are made on the host under every policy, so their operands are never copied to a device.
 struct made_on_host {};
 template <class Generate> struct partition : made_on_host {
   void operator()(auto const& ctx, any_scan const& any, operands& x) const {

@@ -1,4 +1,4 @@
-// The table of operations, and the little that all of them share.
+// The table of operations, and their common functions.
 #include "operations/operations.hpp"
 
 #include <new>
@@ -22,7 +22,8 @@ template <class T, std::size_t Rank> auto view_of(npy_array<T> const& a) {
 }
 template <class T, std::size_t Rank> auto view_of(npy_array<T>& a) { return view<T, static_cast<int>(Rank)>(a.data.data(), fixed<Rank>(a.shape)); }
 
-/// Elements of a shape. @throws allocation_error when no memory could hold them.
+/// Number of elements of a shape.
+/// @throws allocation_error when they exceed any possible memory.
 std::size_t elements_of(std::vector<index_t> const& shape) {
   double size = 1;
   std::size_t elements = 1;
@@ -104,7 +105,7 @@ index_t listed_pixels(operation const& op, operands const& x) {
 }
 
 void allocate_output(operation const& op, any_scan const& scan, operands& x, bool with_data) {
-  if (op.output == array_kind::partition) return;  // the operation makes it
+  if (op.output == array_kind::partition) return;  // allocated by the operation
   auto const shape = op.output == array_kind::image ? shape_of(x.inputs.find("image")->second) : shape_of(op.output, scan, listed_pixels(op, x));
   auto const elements = with_data ? elements_of(shape) : 0;
   try {

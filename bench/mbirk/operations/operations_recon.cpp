@@ -4,7 +4,8 @@
 namespace mbirk::program {
 namespace {
 
-/// Set-up (filter, direct image, its projection, Hessian diagonal) and two projections an iteration, of the pixels of its partition; the prior.
+/// Minimal flops: set-up (filter, direct image, its projection, Hessian diagonal), two projections of the partition's
+/// pixels per iteration, and the prior.
 std::uint64_t least_flops(any_scan const& any, operands const& x, std::uint64_t prior) {
   return of_scan(any, [&](auto const& scan) {
     std::uint64_t const once = projection_flops(scan, scan.full_indices());
@@ -17,7 +18,8 @@ std::uint64_t least_flops(any_scan const& any, operands const& x, std::uint64_t 
 
 std::vector<argument_info> arguments(int iterations) {
   return {{"max_iterations", value_kind::integer, iterations}, {"stop_threshold_change_pct", value_kind::number, 0.0}, {"seed", value_kind::integer, 0},
-          {"mbirjax_rounding", value_kind::boolean, true}};  // a case is there to be compared; the profile says false
+          // Cases are compared with MBIRJAX; the profile sets false.
+          {"mbirjax_rounding", value_kind::boolean, true}};
 }
 
 }  // namespace

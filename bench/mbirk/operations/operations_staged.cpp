@@ -48,13 +48,13 @@ struct direct_recon {
   }
 };
 
-/// The operations of several names are one.
+/// Maps operation names that share an implementation to one name.
 std::string_view form_of(std::string_view name) {
   if (name == "direct_filter" || name == "fbp_filter" || name == "fdk_filter") return filter::name;
   if (name == "fbp_recon" || name == "fdk_recon") return direct_recon::name;
   return name;
 }
-/// f(body) for that of the bodies which has the name; whether there is one.
+/// Calls f(body) for the body with this name; returns whether there is one.
 template <class F> bool with_form(std::string_view name, F const& f) {
   auto const among = [&]<class... Bodies>(Bodies const&... bodies) { return ((form_of(name) == Bodies::name && (f(bodies), true)) || ...); };
   return among(forward_project{}, back_project{}, sparse_forward_project{}, sparse_back_project{}, hessian_diagonal{}, filter{}, direct_recon{});

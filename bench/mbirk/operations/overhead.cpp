@@ -24,7 +24,7 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-/// Calls, and what they took: by the clock, and of the processors. The latter is what other processes disturb less.
+/// Times of calls: wall-clock time and processor time. Other processes disturb the latter less.
 struct times {
   std::vector<double> clock, processors;
 
@@ -35,7 +35,7 @@ struct times {
   }
 };
 
-/// Two ways to run the same, each called once in turn.
+/// Times of two variants called alternately.
 struct pairs {
   times plain, watched;
 
@@ -43,13 +43,15 @@ struct pairs {
   std::vector<double> ratios(std::vector<double> times::*which) const {
     std::vector<double> all;
     for (std::size_t k = 0; k < count(); ++k)
-      if ((plain.*which)[k] > 0) all.push_back((watched.*which)[k] / (plain.*which)[k]);  // a call may be too short for std::clock
+      // a call may be too short for std::clock
+      if ((plain.*which)[k] > 0) all.push_back((watched.*which)[k] / (plain.*which)[k]);
     return all.empty() ? std::vector{1.0} : all;
   }
 };
 
-/// A call of each to warm up; then which one is first changes from pair to pair, for at least two seconds and 15 pairs where these do not take minutes.
-/// @param before  is called before each watched call, outside of its time
+/// Calls each variant once for warm-up, then in pairs whose order alternates, for at least two seconds and 15 pairs
+/// unless that would take minutes.
+/// @param before  called before each call of the second variant, outside of its time
 pairs alternate(std::function<call_cost()> const& plain, std::function<call_cost()> const& watched, std::function<void()> const& before) {
   using clock = std::chrono::steady_clock;
   pairs all;
@@ -68,9 +70,9 @@ pairs alternate(std::function<call_cost()> const& plain, std::function<call_cost
   return all;
 }
 
-/// One operation under one policy; nothing when the program does not have the two together.
+/// Measures one operation under one policy; returns nothing if the program does not support the combination.
 std::optional<json> measure_one(std::string const& policy, profile_entry const& entry, profile_problem const& problem, int threads) {
-  exec::workspace memory;  // so that repeated calls do not pay for fresh pages
+  exec::workspace memory;  // repeated calls then do not pay for fresh pages
   exec::host const host(threads, &memory);
   auto x = problem.make_operands(*entry.op, entry.arguments);
   instrument::trace_buffer trace(1 << 16);
@@ -86,7 +88,7 @@ std::optional<json> measure_one(std::string const& policy, profile_entry const& 
 #if defined(MBIRK_WITH_NVTX)
     else if (policy == "nvtx") entry.op->execute(context{host, instrument::any(host, instrument::nvtx())}, problem.scan(), x, both);
 #endif
-    if (!all) plain();  // a caller calls
+    if (!all) plain();  // first call by execute
   });
   if (!all) return std::nullopt;
   auto const ratios = all->ratios(&times::clock), of_processors = all->ratios(&times::processors);

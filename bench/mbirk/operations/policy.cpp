@@ -20,7 +20,7 @@ constexpr bool with_cuda = false;
 
 #if defined(MBIRK_WITH_NVTX)
 constexpr bool with_nvtx = true;
-/// Each call in a range.
+/// Encloses each call in a range.
 caller marked(std::string const& name, caller const& calls) {
   return [name, &calls, marks = instrument::nvtx()](std::function<call_cost()> const& call) {
     calls([&] {

@@ -24,7 +24,7 @@ template <class Scan> Scan make_scan(problem_shape const& shape) {
   return Scan(p);
 }
 
-/// With 1 % noise of the peak.
+/// Adds noise of 1 % of the peak.
 std::vector<float> noisy(std::vector<float> values) {
   std::mt19937 random(0);
   std::normal_distribution<float> gauss;

@@ -1,4 +1,5 @@
-// Running the body of an operation under one policy: its arrays placed, called as often as is wanted and timed, the result fetched.
+// Runs the body of an operation under one policy: copies its arrays to the device, calls and times it as often as
+// requested, and copies the result back.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace mbirk::program {
 
-/// The body with the scan of the case, or with the case's any_scan where it asks for that.
+/// Calls the body with the concrete scan of the case, or with any_scan if it accepts that.
 template <class Body, class Context, class Operands> void call_body(Context const& ctx, any_scan const& any, Operands& x) {
   if constexpr (std::is_invocable_v<Body, Context const&, any_scan const&, Operands&>) {
     Body{}(ctx, any, x);
@@ -23,7 +24,7 @@ template <class Body, class Context, class Operands> void call_body(Context cons
   }
 }
 
-/// One call by the clock of the policy.
+/// Times one call by the policy's clock.
 template <class Context, class Call> call_cost timed_call(Context const& ctx, Call const& call) {
   auto const& exec = ctx.exec;
   transfer_counts before, after;
@@ -38,7 +39,7 @@ template <class Context, class Call> call_cost timed_call(Context const& ctx, Ca
                     .downloads = after.downloads - before.downloads, .bytes_down = after.bytes_down - before.bytes_down}};
 }
 
-/// @throws mbirk::error of the operation; what was placed is given back.
+/// @throws mbirk::error of the operation; device copies are released.
 template <class Body, class Context> void run_body(Context const& ctx, any_scan const& any, operands& x, caller const& calls) {
   auto const run = [&](auto& seen) {
     calls([&] { return timed_call(ctx, [&] { call_body<Body>(ctx, any, seen); }); });
