@@ -18,7 +18,7 @@ json operations_json(instrument::op_counts const& c) {
   return out;
 }
 
-/// What XLA's cost analysis would call flops: everything of the sort counts one, a fused multiply-add two.
+/// Flops as counted by XLA's cost analysis: each operation counts one, a fused multiply-add two.
 std::uint64_t flops_xla(instrument::op_counts const& c) {
   std::uint64_t n = c.flops();
   for (auto const o : {operation::div, operation::min_max, operation::compare, operation::select, operation::round, operation::convert, operation::integer,
@@ -34,7 +34,7 @@ json reuse_json(instrument::reuse_result const& r) {
   return j;
 }
 
-/// Requests of whole warps. A request for the same element in all lanes counts one lane.
+/// Requests of whole warps. A request for the same element in all lanes counts as one lane.
 json access_json(instrument::array_record const& a) {
   auto const& c = a.counts;
   auto const requests = static_cast<double>(c.requests);
@@ -64,7 +64,7 @@ json arrays_json(std::vector<instrument::array_record> const& arrays, instrument
   return out;
 }
 
-/// The counts that an operation and a stage share.
+/// Counts common to an operation and a stage.
 json counts_json(instrument::op_counts const& c, std::vector<instrument::array_record> const& arrays, instrument::operation_record const& r, bool stage) {
   auto const accessed = bytes_accessed(arrays), compulsory = bytes_compulsory(arrays, stage);
   auto const ratio = [](std::uint64_t a, std::uint64_t b) { return b ? static_cast<double>(a) / static_cast<double>(b) : 0.0; };
@@ -87,7 +87,7 @@ json counts_json(instrument::op_counts const& c, std::vector<instrument::array_r
   return j;
 }
 
-/// Miss curves of the stages, those of the same name together, in the order in which each came first.
+/// Miss curves of the stages, merged by name, in the order of their first run.
 json reuse_by_stage(std::vector<instrument::stage_record> const& stages) {
   struct curves {
     std::string name;
@@ -142,7 +142,7 @@ json cost_json(instrument::operation_record const& r, char const* source, std::u
   j["allocations"] = r.allocations;
   j["transfers"] = {{"host to device", {{"count", transfers.uploads}, {"bytes", transfers.bytes_up}}},
                     {"device to host", {{"count", transfers.downloads}, {"bytes", transfers.bytes_down}}},
-                    {"device to device", {{"count", 0}, {"bytes", 0}}}};  // no policy has a call for it
+                    {"device to device", {{"count", 0}, {"bytes", 0}}}};  // no policy copies between devices
   j["arrays"] = arrays_json(r.arrays, r, true);
   j["stages"] = json::array();
   for (auto const& s : r.stages) {

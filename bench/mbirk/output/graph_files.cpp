@@ -31,8 +31,8 @@ std::string suffix_of(record::fusion_form const& form) {
   return kind == "as written" ? "" : "_" + kind;
 }
 
-/// Each form as text and DOT, the page of all of them, and with `steps` the forms between "unfused" and the one with all fusions that are legal, numbered;
-/// what is the same in two of those has the same names.
+/// Writes each form as text and DOT, and the page with all of them. With `steps` it also writes the numbered forms
+/// between "unfused" and the one with all legal fusions, in which equal values have equal names.
 void write_forms(std::filesystem::path const& folder, std::string const& stem, record::graph const& g, std::vector<record::fusion_form> const& forms, bool steps) {
   auto const write_one = [&](std::string const& name, record::graph const& form, std::map<std::string, int>* names) {
     write(folder / (name + ".txt"), record::to_text(form, names));
@@ -49,7 +49,7 @@ void write_forms(std::filesystem::path const& folder, std::string const& stem, r
   }
 }
 
-/// What a reconstruction in parallel beam does for a subset, of all pixels as in its first iteration, with sigmas of 1.
+/// One subset update of a parallel-beam reconstruction: all pixels, as in its first iteration, and sigmas of 1.
 std::optional<record::graph> subset_update_of(profile_entry const& entry, profile_problem const& problem) {
   auto const* scan = std::get_if<parallel_scan>(&problem.scan());
   if (!scan || entry.op->name != "recon") return std::nullopt;

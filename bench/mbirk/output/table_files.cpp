@@ -17,7 +17,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// Lines of fields, as RFC 4180 has them, but ended by a line feed.
+/// Writes lines of fields according to RFC 4180, but terminated by a line feed only.
 class csv {
  public:
   explicit csv(std::initializer_list<char const*> columns) : columns_(columns.size()) {
@@ -36,12 +36,12 @@ class csv {
     if (last) at_ = 0;
     return *this;
   }
-  /// A number or text; empty for null. Numbers with as many digits as bring them back.
+  /// Adds a number or text; an empty field for null. Numbers have enough digits to be read back exactly.
   csv& add(json const& field) {
     if (field.is_null()) return text({});
     return field.is_string() ? text(field.get_ref<std::string const&>()) : text(field.dump());
   }
-  /// Members of an object; empty where it has none of that name.
+  /// Adds members of an object; empty fields for missing ones.
   csv& add(json const& object, std::initializer_list<char const*> names) {
     for (auto const* name : names) add(object.is_object() && object.contains(name) ? object[name] : json());
     return *this;
@@ -71,7 +71,7 @@ csv measurement_table(json const& report) {
   return t;
 }
 
-/// f(size, operation, cost) for everything that was counted.
+/// Calls f(size, operation, cost) for everything that was counted.
 template <class F> void each_cost(json const& report, F const& f) {
   for (auto const& [size, costs] : report["cost_analysis"].items())
     for (auto const& [operation, cost] : costs.items()) f(size, operation, cost);
@@ -87,7 +87,7 @@ csv kernel_table(json const& report) {
   return t;
 }
 
-/// "-3:12 -2:40": how many values have which exponent.
+/// "-3:12 -2:40": number of values for each exponent.
 std::string exponents_text(json const& values) {
   std::string text;
   if (!values.is_object()) return text;

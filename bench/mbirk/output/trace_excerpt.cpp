@@ -9,7 +9,7 @@ namespace {
 
 using instrument::event_kind;
 
-/// Operations and stages between two times, outer ones before those inside.
+/// Operations and stages between two times, enclosing spans first.
 std::vector<instrument::trace_event const*> spans_between(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end) {
   std::vector<instrument::trace_event const*> chosen;
   for (auto const& e : trace.events())

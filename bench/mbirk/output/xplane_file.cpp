@@ -12,7 +12,7 @@
 namespace mbirk::program {
 namespace {
 
-/// The part of the file's name that viewers show.
+/// Host name, the part of the file name that viewers show.
 std::string host_name() {
   char text[256] = {};
   if (gethostname(text, sizeof text - 1) != 0 || text[0] == '\0') return "localhost";
@@ -21,7 +21,7 @@ std::string host_name() {
   return name;
 }
 
-/// Gives a buffer the shape of an array that has as many elements of its size.
+/// Sets the shape of a buffer to that of an array with the same number of bytes.
 void take_shape(profile::program_buffer& to, any_array const& from) {
   auto const& shape = shape_of(from);
   std::uint64_t bytes = 4;  // float32 and int32
