@@ -1,4 +1,4 @@
-// The program mbirk: parses the command line, runs one command, turns every failure into one line and an exit code.
+// The program mbirk: parses the command line, runs one command, and turns every failure into one line and an exit code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 using namespace mbirk::program;
 
 int fail(std::string what, int code = bad_input) {
-  std::replace_if(what.begin(), what.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');  // one line, whatever a file name holds
+  // one line, whatever the name of a file contains
+  std::replace_if(what.begin(), what.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
   std::fflush(stdout);
   fmt::print(stderr, "mbirk: {}\n", what);
   return code;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace report;
 
-/// "20261122_070823_749" as "2026-11-22 07:08:23"; anything else as it is.
+/// "20261122_070823_749" as "2026-11-22 07:08:23"; other texts are unchanged.
 std::string date_of(std::string const& t) {
   bool const ours = t.size() >= 15 && t[8] == '_' && std::all_of(t.begin(), t.begin() + 8, [](char c) { return c >= '0' && c <= '9'; });
   if (!ours) return t;
@@ -40,7 +40,7 @@ std::string head(profile const& p) {
       escaped(sizes), escaped(p.version), escaped(p.compiler));
 }
 
-/// Percent-encoded, so that a name with a space, a quote or a letter beyond ASCII is one link.
+/// Percent-encodes a path, so that a name with a space, a quote or a non-ASCII letter is one link.
 std::string path_as_url(fs::path const& path) {
   std::string out;
   for (char const c : path.generic_string()) {
@@ -79,7 +79,8 @@ void write_html_report(nlohmann::json const& run, fs::path const& run_file, fs::
   auto const beside = fs::absolute(run_file).parent_path(), page = fs::absolute(out).lexically_normal().parent_path();
   if (auto const when = run.is_object() ? run.find("timestamp") : run.end(); when != run.end() && when->is_string()) {
     std::string const name = *when;
-    bool const is_name = !name.empty() && name.find_first_not_of("0123456789_") == name.npos;  // not "..", nor a path
+    // excludes ".." and paths
+    bool const is_name = !name.empty() && name.find_first_not_of("0123456789_") == name.npos;
     for (auto const* kind : {"graphs", "traces", "memory", "tables"}) {
       if (!is_name) break;
       std::error_code none;
@@ -90,7 +91,7 @@ void write_html_report(nlohmann::json const& run, fs::path const& run_file, fs::
     }
   }
   std::sort(links.begin(), links.end(), [](auto const& a, auto const& b) { return std::tie(a.kind, a.name) < std::tie(b.kind, b.name); });
-  auto const text = html_report(run, run_file.string(), links);  // before the file is there
+  auto const text = html_report(run, run_file.string(), links);  // generated before the file is opened
   output_file file(out);
   file.write(text);
   file.commit();

@@ -1,4 +1,5 @@
-// Which operations deserve an accelerator, and what fusing their stages saves: the blocks "candidates" and "graphs" of a run, where it has them.
+// Operations that deserve an accelerator, and the savings of fusing their stages: the blocks "candidates" and "graphs"
+// of a run, if present.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ struct candidate {
   std::string operation, target, verdict, purpose, reason, limiter, confidence, pipeline;
   bool holds = false;
   std::optional<double> measured, attainable, quality, share, buffer, calls;
-  std::string words;  ///< of fixed point
+  std::string words;  ///< fixed-point format
   std::vector<std::string> formulas;
 };
 
@@ -53,7 +54,7 @@ candidate candidate_of(json_field const& field) {
     c.words = "not measured";
   }
   if (!field.has("targets")) return c;
-  for (auto const& t : field.at("targets", "").elements()) {  // the one of the verdict, in float32
+  for (auto const& t : field.at("targets", "").elements()) {  // the target of the verdict, in float32
     if (t.at("target", "a name").text() != c.target || t.at("word", "a word").text() != "f32") continue;
     if (t.has("buffer") && t.at("buffer", "").value().is_object()) c.buffer = number_at(t.at("buffer", ""), "bytes");
     if (t.has("confidence")) c.confidence = t.at("confidence", "").text();
@@ -64,7 +65,7 @@ candidate candidate_of(json_field const& field) {
 }
 
 struct all_candidates {
-  std::vector<candidate> list;  ///< of the largest size that has some
+  std::vector<candidate> list;  ///< candidates of the largest size that has some
   index_t size = 0;
   std::string skipped, baseline;
   std::vector<std::string> notes;
@@ -91,7 +92,8 @@ std::optional<all_candidates> read(profile const& p, json const& run) {
 }
 
 bool is_candidate(candidate const& c) { return c.verdict == "candidate"; }
-bool is_open(candidate const& c) { return c.verdict == "no verdict"; }  // a time that cannot be true decides nothing
+// A time that cannot be true decides nothing.
+bool is_open(candidate const& c) { return c.verdict == "no verdict"; }
 bool is_none(candidate const& c) { return c.verdict.starts_with("not") || is_open(c); }
 
 std::string times(std::optional<double> s) { return s ? fmt::format("{:.{}f} ×", *s, *s < 10 ? 1 : 0) : ""; }
@@ -104,7 +106,8 @@ std::string candidates_answer(profile const& p, json const& run) {
   if (!all) return {};
   if (!all->skipped.empty()) return "No candidates were looked for: " + escaped(all->skipped) + '.';
   if (all->list.empty()) return "No operation could be judged as a candidate.";
-  // Against a tuned baseline too: on their own, in a pipeline; against present times only; not.
+  // Against a tuned baseline: candidate alone (yes), or in a pipeline (resident); only against present times (present);
+  // not a candidate (no).
   std::size_t yes = 0, resident = 0, present = 0, no = 0, open = 0;
   for (auto const& c : all->list) ++(is_open(c) ? open : is_none(c) ? no : !c.holds ? present : is_candidate(c) ? yes : resident);
   auto out = fmt::format("Of {} operations at size {}, <b>{}</b> deserve an FPGA on their own, also against a tuned baseline, "

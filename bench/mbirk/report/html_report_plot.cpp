@@ -13,7 +13,7 @@
 namespace mbirk::program::report {
 
 std::string escaped(std::string_view text) {
-  // The JSON library knows what is UTF-8; it escapes quotes and control characters in its own way, which parsing takes back.
+  // The JSON library handles invalid UTF-8; parsing reverts its escapes of quotes and control characters.
   auto clean = json::parse(dump_text(json(text))).get<std::string>();
   for (char& c : clean)
     if (auto const u = static_cast<unsigned char>(c); u < 32 || u == 127) c = ' ';
@@ -123,7 +123,7 @@ void log_plot::label(double x, double y, std::string const& text, std::string co
   if (!inside(x, y)) return;
   double const a = px(x), b = py(y), w = 7.0 * static_cast<double>(text.size()) + 2, h = 13;
   box best{a + 7, b - h / 2, w, h};
-  for (double r = 6; r < 60; r += 6) {  // the nearest free place, right first
+  for (double r = 6; r < 60; r += 6) {  // the nearest free place, to the right first
     bool found = false;
     for (int k = 0; k < 12 && !found; ++k) {
       double const angle = (k % 2 ? -1 : 1) * (k + 1) / 2 * 3.14159265 / 6, cx = a + (r + w / 2) * std::cos(angle), cy = b + (r + h / 2) * std::sin(angle);

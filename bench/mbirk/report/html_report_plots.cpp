@@ -11,7 +11,7 @@
 namespace mbirk::program::report {
 namespace {
 
-/// 0: parallel beam, 1: cone beam, 2: no geometry in the name. Shape, dashes and colour follow it.
+/// 0: parallel beam, 1: cone beam, 2: no geometry in the name. Shape, dashes and colour depend on it.
 int family(std::string const& name) { return name.starts_with("parallel_") ? 0 : name.starts_with("cone_") ? 1 : 2; }
 
 std::string family_key(bool lines) {
@@ -25,7 +25,7 @@ std::string family_key(bool lines) {
   return out;
 }
 
-/// "10 G": a power of ten.
+/// Formats a power of ten: "10 G".
 std::string decade_text(double rate) {
   char const* const units[] = {"", " k", " M", " G", " T", " P"};
   std::size_t u = 0;
@@ -113,7 +113,8 @@ std::string scaling_plot(profile const& p, ranked const& order) {
   for (auto const n : p.sizes) sizes.push_back({static_cast<double>(n), std::to_string(n)});
   plot.axes(sizes, decades(y.low, y.high, seconds_text), "size N (volume N × N × N, N/2 views)", "time of a call");
   double const a = static_cast<double>(from), b = static_cast<double>(p.largest);
-  for (int const power : {3, 4}) {  // what volumes and projections ask for, through the lowest point
+  // Growth of volumes (N^3) and projections (N^4), drawn through the lowest point.
+  for (int const power : {3, 4}) {
     double const end = std::min(b, a * std::pow(y.high / least, 1.0 / power));
     plot.line({{a, least}, {end, least * std::pow(end / a, power)}}, "guide", fmt::format("N^{}", power));
     plot.text(std::sqrt(a * end), least * std::pow(end / a, power / 2.0), power == 3 ? "N³" : "N⁴", "roofname", "start", 4, 12);
@@ -132,7 +133,7 @@ std::string scaling_plot(profile const& p, ranked const& order) {
 }
 
 std::string miss_curves(ranked const& order) {
-  index_t size = 0;  // the largest with curves
+  index_t size = 0;  // largest size with curves
   for (auto const* op : order)
     for (auto const& [n, c] : op->costs)
       if (c.curve) size = std::max(size, n);

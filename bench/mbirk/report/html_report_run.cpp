@@ -17,7 +17,7 @@ double not_negative(json_field const& from, std::string const& key) {
   return x;
 }
 
-/// Every name of the environment with its value as text; arrays joined by commas.
+/// Every name of the environment with its value as text; arrays are joined by commas.
 std::vector<std::pair<std::string, std::string>> flat(json_field const& environment) {
   std::vector<std::pair<std::string, std::string>> out;
   auto const text = [](json const& j) { return j.is_string() ? j.get<std::string>() : j.is_null() ? std::string("none") : dump_text(j); };
@@ -94,7 +94,7 @@ struct raw_times {
   index_t calls = 0;
 };
 
-/// A measurement goes to the timing runs, or, when it is neither traced nor one of them, to what is used where there are none.
+/// Adds a measurement to the timing runs or, if it is an untraced warm-up, to the fallback used when there are none.
 void sort_in(json_field const& m, raw_times& to) {
   auto const run = m.at("run", "a whole number").integer();
   auto const time = not_negative(m, "time");
@@ -139,7 +139,8 @@ void read_times(json_field const& root, profile& p) {
     }
     if (!op.times.empty()) p.operations.push_back(std::move(op));
   }
-  if (p.operations.empty() && !root.at("errors", "an array of errors").value().empty()) return;  // everything failed: that is worth a report
+  // all operations failed, which is worth a report
+  if (p.operations.empty() && !root.at("errors", "an array of errors").value().empty()) return;
   if (p.operations.empty()) field.wrong("at least one untraced run");
 }
 
@@ -150,8 +151,9 @@ index_t size_of(std::string const& key, json_field const& where) {
   return n;
 }
 
-/// No kernel adds faster than the FMA loop or loads faster than L1 is read, beyond a tenth of noise; where one seems to, something else ran while the
-/// ceilings were measured. DRAM is no witness, because data that fit into a cache beat it.
+/// No kernel adds faster than the FMA loop or loads faster than L1 is read, within 10 % noise. If one seems to, other
+/// processes ran while the ceilings were measured. DRAM is not checked, because data that fit into a cache exceed its
+/// rate.
 void drop_disturbed_roofs(profile& p) {
   if (!p.roofs) return;
   for (auto const& op : p.operations)
@@ -169,7 +171,8 @@ void drop_disturbed_roofs(profile& p) {
 }  // namespace
 
 double miss_curve::knee(double factor) const {
-  for (std::size_t k = 0; k < bytes.size(); ++k) {  // traffic of managed write-backs may rise again by a little: all that follow must hold
+  // Traffic of managed write-backs may rise again slightly, so the condition must hold for all following memories.
+  for (std::size_t k = 0; k < bytes.size(); ++k) {
     if (traffic[k] > factor * traffic.back()) continue;
     if (std::all_of(traffic.begin() + static_cast<std::ptrdiff_t>(k), traffic.end(), [&](double t) { return t <= factor * traffic.back(); })) return bytes[k];
   }

@@ -26,7 +26,7 @@ std::optional<nearest_roof> roof_at(profile const& p, operation const& op) {
 
 std::string bold(std::string const& name) { return "<b>" + escaped(name) + "</b>"; }
 
-/// What is known of the roofs, as a sentence about the operations that matter: those of 2 % of the time and more.
+/// A sentence about the roofs for the significant operations: those with at least 2 % of the time.
 std::string roof_sentence(profile const& p, ranked const& order, double total) {
   if (!p.beaten.empty())
     return "The ceilings in this file are wrong, because " + escaped(p.beaten) + ": something else ran while they were measured. They are not used; profile again on a quiet machine.";
@@ -49,7 +49,7 @@ std::string roof_sentence(profile const& p, ranked const& order, double total) {
 struct noise_summary {
   std::optional<double> middle, worst;
   operation const* of = nullptr;
-  std::size_t single = 0;  ///< operations with one call
+  std::size_t single = 0;  ///< number of operations with one call
 };
 noise_summary noise_of(profile const& p, ranked const& order) {
   noise_summary s;

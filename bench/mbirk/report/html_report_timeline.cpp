@@ -30,7 +30,7 @@ excerpt read_excerpt(json_field const& from) {
     e.spans.push_back(one);
   }
   e.left_out = from.at("left out", "a whole number").integer();
-  // Outer spans first; the depth of one is how many of those before it are still open.
+  // Outer spans come first; the depth of a span is the number of previous spans that are still open.
   std::stable_sort(e.spans.begin(), e.spans.end(), [](span const& a, span const& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
   std::vector<double> open;
   for (auto& s : e.spans) {
@@ -46,7 +46,7 @@ excerpt read_excerpt(json_field const& from) {
 std::string timeline(profile const& p, ranked const& order, nlohmann::json const& run) {
   std::string out = "<section id=\"timeline\"><h2>Timeline excerpt</h2>";
   json_field const root(run, p.file);
-  for (auto const* op : order) {  // the slowest that has one
+  for (auto const* op : order) {  // the slowest operation that has an excerpt
     for (auto const& m : root.at("measurements", "an array").elements()) {
       if (!m.has("timeline") || m.value()["operation"] != op->name || m.value()["volume_size"] != p.largest) continue;
       auto const e = read_excerpt(m.at("timeline", ""));
