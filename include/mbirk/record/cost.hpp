@@ -43,7 +43,9 @@ inline void add_cost_of_node(graph_cost& c, graph const& g, int id) {
     case op::literal:
     case op::axis: break;
     case op::load: c.arrays[static_cast<std::size_t>(n.which)].loads += times; break;
-    case op::sum: c.operations[{op::add, n.of}] += times * static_cast<std::uint64_t>(g.axis_at(n.which).extent - 1); break;
+    case op::sum:
+      c.operations[{op::add, n.of}] += times * static_cast<std::uint64_t>(g.axis_at(n.which).extent - 1);
+      break;
     default: {
       bool const compares = n.what == op::less || n.what == op::less_equal || n.what == op::equal;
       c.operations[{n.what, compares ? g.at(n.in[0]).of : n.of}] += times;
@@ -58,7 +60,10 @@ inline void add_cost_of_statements(graph_cost& c, graph const& g, stage const& s
     auto const times = static_cast<std::uint64_t>(g.points(all));
     auto& a = c.arrays[static_cast<std::size_t>(st.array)];
     a.stores += times;
-    if (st.adds) a.loads += times, c.operations[{op::add, type::f32}] += times;
+    if (st.adds) {
+      a.loads += times;
+      c.operations[{op::add, type::f32}] += times;
+    }
   }
 }
 

@@ -49,9 +49,10 @@ enum class op : std::uint8_t {
   select
 };
 inline char const* op_name(op o) noexcept {
-  static constexpr char const* names[] = {"literal", "axis", "load",    "sum",      "add",  "sub",        "mul",   "div",  "rem",   "min",
-                                          "max",     "abs",  "floor",   "ceil",     "sqrt", "exp",        "log",   "exp2", "log2",  "sin",
-                                          "cos",     "atan", "to_real", "to_index", "less", "less_equal", "equal", "and",  "select"};
+  static constexpr char const* names[] = {
+      "literal", "axis", "load",    "sum",      "add",  "sub",        "mul",   "div",  "rem",   "min",
+      "max",     "abs",  "floor",   "ceil",     "sqrt", "exp",        "log",   "exp2", "log2",  "sin",
+      "cos",     "atan", "to_real", "to_index", "less", "less_equal", "equal", "and",  "select"};
   return names[static_cast<int>(o)];
 }
 
@@ -168,7 +169,8 @@ struct graph {
   std::vector<stage> stages;
 
   int add_axis(char const* called, index_t extent, axis_kind kind) {
-    require<error>(axes.size() < static_cast<std::size_t>(axis_set::capacity), [&] { return "record: " + name + " has more than 256 axes"; });
+    require<error>(axes.size() < static_cast<std::size_t>(axis_set::capacity),
+                   [&] { return "record: " + name + " has more than 256 axes"; });
     axes.push_back({called, extent, kind});
     return static_cast<int>(axes.size()) - 1;
   }

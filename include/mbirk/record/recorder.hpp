@@ -29,8 +29,7 @@ template <type Type> struct value {
   value(graph* g, int node) : in(g), id(node) {}
   explicit value(double x) requires(Type == type::f32) : literal(static_cast<float>(x)) {}
   template <std::integral N>
-  // NOLINT: integers are indices everywhere in a definition
-  requires(Type == type::i32) value(N n) : literal(static_cast<index_t>(n)) {}
+  requires(Type == type::i32) value(N n) : literal(static_cast<index_t>(n)) {}  // NOLINT: every integer is an index
 
   int node_in(graph* g) const { return in ? id : g->add_node({op::literal, Type, static_cast<double>(literal)}); }
 };
@@ -56,7 +55,9 @@ template <class R, class Fold, class... A> R apply(op what, Fold const& fold, A 
   n.in = {a.node_in(g)...};
   return {g, g->add_node(std::move(n))};
 }
-template <class A> bool is_literal(A const& a, int n) { return !a.in && a.literal == static_cast<typename A::number>(n); }
+template <class A> bool is_literal(A const& a, int n) {
+  return !a.in && a.literal == static_cast<typename A::number>(n);
+}
 
 }  // namespace detail
 
@@ -173,12 +174,20 @@ requires(T != type::i1) flag operator<(value<T> const& a, value<T> const& b) { r
 template <type T>
 requires(T != type::i1) flag operator>(value<T> const& a, value<T> const& b) { return detail::compare(op::less, b, a); }
 template <type T>
-requires(T != type::i1) flag operator<=(value<T> const& a, value<T> const& b) { return detail::compare(op::less_equal, a, b); }
+requires(T != type::i1) flag operator<=(value<T> const& a, value<T> const& b) {
+  return detail::compare(op::less_equal, a, b);
+}
 template <type T>
-requires(T != type::i1) flag operator>=(value<T> const& a, value<T> const& b) { return detail::compare(op::less_equal, b, a); }
+requires(T != type::i1) flag operator>=(value<T> const& a, value<T> const& b) {
+  return detail::compare(op::less_equal, b, a);
+}
 template <type T>
-requires(T != type::i1) flag operator==(value<T> const& a, value<T> const& b) { return detail::compare(op::equal, a, b); }
-inline flag operator&(flag const& a, flag const& b) { return {a.in, a.in->add_node({op::both, type::i1, 0, -1, false, {a.id, b.id}})}; }
+requires(T != type::i1) flag operator==(value<T> const& a, value<T> const& b) {
+  return detail::compare(op::equal, a, b);
+}
+inline flag operator&(flag const& a, flag const& b) {
+  return {a.in, a.in->add_node({op::both, type::i1, 0, -1, false, {a.id, b.id}})};
+}
 template <type T> value<T> select(flag const& c, value<T> const& a, value<T> const& b) {
   return {c.in, c.in->add_node({op::select, T, 0, -1, false, {c.id, a.node_in(c.in), b.node_in(c.in)}})};
 }
@@ -223,12 +232,18 @@ class recorder {
 
   explicit recorder(graph& into) : into_(&into) {}
 
-  source<real> reals(char const* name, std::vector<index_t> shape) { return {into_, declare(name, type::f32, std::move(shape), array_use::input)}; }
+  source<real> reals(char const* name, std::vector<index_t> shape) {
+    return {into_, declare(name, type::f32, std::move(shape), array_use::input)};
+  }
   source<index> indices(char const* name, std::vector<index_t> shape) {
     return {into_, declare(name, type::i32, std::move(shape), array_use::input)};
   }
-  target output(char const* name, std::vector<index_t> shape) { return {into_, declare(name, type::f32, std::move(shape), array_use::output)}; }
-  target temporary(char const* name, std::vector<index_t> shape) { return {into_, declare(name, type::f32, std::move(shape), array_use::temporary)}; }
+  target output(char const* name, std::vector<index_t> shape) {
+    return {into_, declare(name, type::f32, std::move(shape), array_use::output)};
+  }
+  target temporary(char const* name, std::vector<index_t> shape) {
+    return {into_, declare(name, type::f32, std::move(shape), array_use::temporary)};
+  }
 
   /// Input that belongs to a scan: declared once, when a definition first asks for it.
   template <class E, int Rank> auto input(view<E, Rank> v, char const* name) {
@@ -236,16 +251,19 @@ class recorder {
     for (int d = 0; d < Rank; ++d) shape.push_back(v.extent(d));
     using number = std::conditional_t<std::integral<std::remove_const_t<E>>, index, real>;
     auto const [known, fresh] = of_scan_.try_emplace({v.data(), name}, 0);
-    if (fresh) known->second = declare(name, std::is_same_v<number, index> ? type::i32 : type::f32, std::move(shape), array_use::input);
+    if (fresh)
+      known->second =
+          declare(name, std::is_same_v<number, index> ? type::i32 : type::f32, std::move(shape), array_use::input);
     return source<number>{into_, known->second};
   }
   source<real> input(target written) const { return {written.in, written.id}; }
 
-  template <class F> void each(char const* name, definition::axis a, F const& f, std::source_location at = std::source_location::current()) {
+  template <class F> void each(char const* name, definition::axis a, F const& f,
+                               std::source_location at = std::source_location::current()) {
     in_stage(name, at, [&](auto const& over) { f(over(a)); });
   }
-  template <class F>
-  void each(char const* name, definition::axis a, definition::axis b, F const& f, std::source_location at = std::source_location::current()) {
+  template <class F> void each(char const* name, definition::axis a, definition::axis b, F const& f,
+                               std::source_location at = std::source_location::current()) {
     in_stage(name, at, [&](auto const& over) {
       auto const i = over(a);
       f(i, over(b));
@@ -258,8 +276,12 @@ class recorder {
       f(i, j, over(c));
     });
   }
-  template <class F> real sum(char const* name, index_t extent, F const& f) { return device_reduce(name, extent, axis_kind::sum, f); }
-  template <class F> real taps(char const* name, index_t extent, F const& f) { return device_reduce(name, extent, axis_kind::small, f); }
+  template <class F> real sum(char const* name, index_t extent, F const& f) {
+    return device_reduce(name, extent, axis_kind::sum, f);
+  }
+  template <class F> real taps(char const* name, index_t extent, F const& f) {
+    return device_reduce(name, extent, axis_kind::small, f);
+  }
   template <class F> void loop(char const* name, index_t extent, F const& f) {
     bool const inside = open_ >= 0;
     int const a = into_->add_axis(name, extent, inside ? axis_kind::small : axis_kind::sequence);
@@ -268,7 +290,8 @@ class recorder {
     (inside ? loops_ : outer_).pop_back();
   }
   real let(char const* label, real const& x) {
-    if (x.in && x.in->nodes[static_cast<std::size_t>(x.id)].label.empty()) x.in->nodes[static_cast<std::size_t>(x.id)].label = label;
+    if (x.in && x.in->nodes[static_cast<std::size_t>(x.id)].label.empty())
+      x.in->nodes[static_cast<std::size_t>(x.id)].label = label;
     return x;
   }
   template <class... I> void store(target to, real const& x, I const&... i) { state(false, to, x, i...); }
@@ -303,7 +326,8 @@ class recorder {
     return {into_, into_->add_node(std::move(n))};
   }
   template <class... I> void state(bool adds, target to, real const& x, I const&... i) {
-    require<error>(open_ >= 0, [&] { return "record: " + into_->array_at(to.id).name + " is written outside of a stage"; });
+    require<error>(open_ >= 0,
+                   [&] { return "record: " + into_->array_at(to.id).name + " is written outside of a stage"; });
     auto& a = into_->arrays[static_cast<std::size_t>(to.id)];
     require<error>(a.use != array_use::input, [&] { return "record: " + a.name + " is an input and is written"; });
     if (!adds)

@@ -62,7 +62,8 @@ class copier {
 /// The axes and arrays of a graph, without its nodes and stages.
 inline graph empty_copy(graph const& g) {
   graph fresh(g.name);
-  fresh.axes = g.axes, fresh.arrays = g.arrays;
+  fresh.axes = g.axes;
+  fresh.arrays = g.arrays;
   return fresh;
 }
 
@@ -105,14 +106,19 @@ inline graph fuse(graph const& g, int array) {
     copy.replaced_array = array;
     copy.load = [&](node const& n, std::vector<int> index) {
       detail::copier value(g, fused);
-      value.fresh_sums = true, value.replaced_array = array;
+      value.fresh_sums = true;
+      value.replaced_array = array;
       for (std::size_t d = 0; d < index.size(); ++d) {
         auto const& at = fused.at(index[d]);
         index_t const last = g.array_at(array).shape[d] - 1;
         bool const inside = at.what == op::axis && fused.axis_at(at.which).extent <= last + 1;
         if (n.clamped && !inside) {
-          auto const number = [&](index_t x) { return fused.add_node({op::literal, type::i32, static_cast<double>(x)}); };
-          auto const two = [&](op what, int x, int y) { return fused.add_node({what, type::i32, 0, -1, false, {x, y}}); };
+          auto const number = [&](index_t x) {
+            return fused.add_node({op::literal, type::i32, static_cast<double>(x)});
+          };
+          auto const two = [&](op what, int x, int y) {
+            return fused.add_node({what, type::i32, 0, -1, false, {x, y}});
+          };
           index[d] = two(op::max, two(op::min, index[d], number(last)), number(0));
         }
         value.axes[g.at(made.index[d]).which] = index[d];
@@ -129,8 +135,11 @@ inline graph fuse(graph const& g, int array) {
 /// Fuses every temporary that can be fused.
 inline graph fuse_all(graph g) {
   for (int a = 0; a < static_cast<int>(g.arrays.size());) {
-    if (why_not_fused(g, a).empty()) g = fuse(g, a), a = 0;
-    else ++a;
+    if (why_not_fused(g, a).empty()) {
+      g = fuse(g, a);
+      a = 0;
+    } else
+      ++a;
   }
   return g;
 }
@@ -140,7 +149,8 @@ inline std::vector<std::string> labels(graph const& g) {
   std::vector<std::string> all;
   auto const live = g.live();
   for (std::size_t k = 0; k < g.nodes.size(); ++k)
-    if (live[k] && !g.nodes[k].label.empty() && std::find(all.begin(), all.end(), g.nodes[k].label) == all.end()) all.push_back(g.nodes[k].label);
+    if (live[k] && !g.nodes[k].label.empty() && std::find(all.begin(), all.end(), g.nodes[k].label) == all.end())
+      all.push_back(g.nodes[k].label);
   return all;
 }
 
@@ -226,7 +236,8 @@ struct fusion_form {
 };
 inline std::vector<fusion_form> fusion_forms(graph const& g) {
   std::vector<fusion_form> forms;
-  if (auto unfused = cut_all(g); unfused.stages.size() > g.stages.size()) forms.push_back({"unfused", std::move(unfused)});
+  if (auto unfused = cut_all(g); unfused.stages.size() > g.stages.size())
+    forms.push_back({"unfused", std::move(unfused)});
   forms.push_back({"as written", g});
   if (auto fused = fuse_all(g); fused.stages.size() < g.stages.size()) forms.push_back({"fused", std::move(fused)});
   return forms;

@@ -61,7 +61,9 @@ class stablehlo_lines {
     return n;
   }
   std::string fresh() { return "%" + std::to_string(names_++); }
-  void line(std::string const& text) { body_.append(static_cast<std::size_t>(2 * (depth_ + 2)), ' ').append(text) += '\n'; }
+  void line(std::string const& text) {
+    body_.append(static_cast<std::size_t>(2 * (depth_ + 2)), ' ').append(text) += '\n';
+  }
   /// Defines a name for `right`, or returns the existing one.
   std::string define(std::string const& right) {
     for (auto const& s : scopes_)
@@ -93,7 +95,8 @@ class stablehlo_lines {
   tensor scalar_index(index_t n) { return constant(static_cast<double>(n), type::i32); }
 
   bool is_bound(int a) const {
-    return std::any_of(scopes_.begin(), scopes_.end(), [&](auto const& s) { return std::find(s.bound.begin(), s.bound.end(), a) != s.bound.end(); });
+    return std::any_of(scopes_.begin(), scopes_.end(),
+                       [&](auto const& s) { return std::find(s.bound.begin(), s.bound.end(), a) != s.bound.end(); });
   }
   /// Axes of sums come before the others, so that slices stay together.
   bool before(int a, int b) const {
@@ -116,17 +119,27 @@ class stablehlo_lines {
     std::vector<index_t> places;
     for (int const a : t.axes) places.push_back(std::find(to.begin(), to.end(), a) - to.begin());
     tensor const kind{"", t.of, to};
-    return define("stablehlo.broadcast_in_dim " + t.name + ", dims = [" + join(places) + "] : (" + text_of(t) + ") -> " + text_of(kind), kind);
+    return define("stablehlo.broadcast_in_dim " + t.name + ", dims = [" + join(places) + "] : (" + text_of(t) +
+                      ") -> " + text_of(kind),
+                  kind);
   }
   /// Renames or reorders dimensions: dimension d of the result is dimension from[d] of t.
   tensor transpose(tensor const& t, std::vector<index_t> const& from, tensor kind) {
     bool identity = true;
     for (std::size_t d = 0; d < from.size(); ++d) identity = identity && from[d] == static_cast<index_t>(d);
-    if (identity) return kind.name = t.name, kind;
-    return define("stablehlo.transpose " + t.name + ", dims = [" + join(from) + "] : (" + text_of(t) + ") -> " + text_of(kind), kind);
+    if (identity) {
+      kind.name = t.name;
+      return kind;
+    }
+    return define(
+        "stablehlo.transpose " + t.name + ", dims = [" + join(from) + "] : (" + text_of(t) + ") -> " + text_of(kind),
+        kind);
   }
   tensor reshape(tensor const& t, tensor kind) {
-    if (extents(t) == extents(kind)) return kind.name = t.name, kind;
+    if (extents(t) == extents(kind)) {
+      kind.name = t.name;
+      return kind;
+    }
     return define("stablehlo.reshape " + t.name + " : (" + text_of(t) + ") -> " + text_of(kind), kind);
   }
 
@@ -142,9 +155,10 @@ class stablehlo_lines {
     }
     if (places.empty()) return t;
     auto const zero = constant(0, t.of);
-    auto const r = define("stablehlo.reduce(" + t.name + " init: " + zero.name + ") applies stablehlo.add across dimensions = [" + join(places) +
-                              "] : (" + text_of(t) + ", " + text_of(zero) + ") -> " + text_of(kind),
-                          kind);
+    auto const r =
+        define("stablehlo.reduce(" + t.name + " init: " + zero.name + ") applies stablehlo.add across dimensions = [" +
+                   join(places) + "] : (" + text_of(t) + ", " + text_of(zero) + ") -> " + text_of(kind),
+               kind);
     if (fresh_line_) cost_.flops += elements(t) - elements(r);
     return r;
   }

@@ -13,7 +13,9 @@ namespace mbirk::record {
 
 namespace detail {
 
-inline char const* use_name(array_use u) noexcept { return u == array_use::input ? "input" : u == array_use::output ? "output" : "temporary"; }
+inline char const* use_name(array_use u) noexcept {
+  return u == array_use::input ? "input" : u == array_use::output ? "output" : "temporary";
+}
 inline char const* kind_name(axis_kind k) noexcept {
   static constexpr char const* names[] = {"space", "sum", "small", "sequence"};
   return names[static_cast<int>(k)];
@@ -47,7 +49,9 @@ class names {
     for (std::size_t k = 0; k < live.size(); ++k) {
       if (!live[k]) continue;
       auto const fresh = kept ? static_cast<int>(kept->size()) : next++;
-      number_[k] = kept ? kept->try_emplace(expression(static_cast<int>(k)) + " : " + type_name(g.nodes[k].of), fresh).first->second : fresh;
+      number_[k] = kept ? kept->try_emplace(expression(static_cast<int>(k)) + " : " + type_name(g.nodes[k].of), fresh)
+                              .first->second
+                        : fresh;
     }
   }
   int number(int node) const { return number_[static_cast<std::size_t>(node)]; }
@@ -97,12 +101,13 @@ inline std::string to_text(graph const& g, std::map<std::string, int>* kept = nu
   detail::names const name(g, kept);
   std::string text = "graph " + g.name + "\n";
   for (auto const& a : g.arrays)
-    text += std::string(detail::use_name(a.use)) + " " + a.name + " " + type_name(a.element) + " " + detail::shape_text(a.shape) + " " +
-            std::to_string(a.bytes()) + " bytes\n";
+    text += std::string(detail::use_name(a.use)) + " " + a.name + " " + type_name(a.element) + " " +
+            detail::shape_text(a.shape) + " " + std::to_string(a.bytes()) + " bytes\n";
   auto const used = g.live_axes();
   for (std::size_t a = 0; a < g.axes.size(); ++a)
     if (used.contains(static_cast<int>(a)))
-      text += "axis " + name.axis(static_cast<int>(a)) + " " + std::to_string(g.axes[a].extent) + " " + detail::kind_name(g.axes[a].kind) + "\n";
+      text += "axis " + name.axis(static_cast<int>(a)) + " " + std::to_string(g.axes[a].extent) + " " +
+              detail::kind_name(g.axes[a].kind) + "\n";
   auto const first = g.first_stages();
   for (std::size_t stage = 0; stage < g.stages.size(); ++stage) {
     auto const& s = g.stages[stage];
