@@ -23,13 +23,16 @@ struct benchmark_result {
   std::vector<double> warm_up, runs;  ///< seconds per call, in the order of the calls
   summary seconds;                    ///< statistics of `runs`
 
-  /// "30 runs: mean 1.23 ms, deviation 0.1 ms, min ..., p50 ..., p90 ..., p99 ..., max ...; first of 3 for warm-up 4.5 ms"
+  /// "30 runs: mean 1.23 ms, deviation 0.1 ms, min ..., p50 ..., p90 ..., p99 ..., max ...;
+  /// first of 3 for warm-up 4.5 ms"
   std::string text() const {
     using detail::time_text;
     auto const& s = seconds;
-    auto text = std::to_string(s.count) + " runs: mean " + time_text(s.mean) + ", deviation " + time_text(s.standard_deviation) + ", min " +
-                time_text(s.least) + ", p50 " + time_text(s.p50) + ", p90 " + time_text(s.p90) + ", p99 " + time_text(s.p99) + ", max " + time_text(s.most);
-    if (!warm_up.empty()) text += "; first of " + std::to_string(warm_up.size()) + " for warm-up " + time_text(warm_up.front());
+    auto text = std::to_string(s.count) + " runs: mean " + time_text(s.mean) + ", deviation " +
+                time_text(s.standard_deviation) + ", min " + time_text(s.least) + ", p50 " + time_text(s.p50) +
+                ", p90 " + time_text(s.p90) + ", p99 " + time_text(s.p99) + ", max " + time_text(s.most);
+    if (!warm_up.empty())
+      text += "; first of " + std::to_string(warm_up.size()) + " for warm-up " + time_text(warm_up.front());
     return text;
   }
 };
@@ -75,8 +78,8 @@ struct expectation {
 /// @throws parameter_error when the baseline is not positive or the tolerance is negative.
 inline expectation expect_not_slower(benchmark_result const& result, double baseline, double tolerance) {
   require(baseline > 0 && tolerance >= 0, [&] {
-    return "expect_not_slower: baseline = " + mbirk::detail::number_text(baseline) + " s, tolerance = " + mbirk::detail::number_text(tolerance) +
-           "; expected more than 0, 0 or more";
+    return "expect_not_slower: baseline = " + mbirk::detail::number_text(baseline) +
+           " s, tolerance = " + mbirk::detail::number_text(tolerance) + "; expected more than 0, 0 or more";
   });
   using detail::time_text;
   double const limit = baseline * (1 + tolerance);
@@ -89,7 +92,8 @@ inline expectation expect_not_slower(benchmark_result const& result, double base
           detail::formatted("; allowed are %.3g times: ", 1 + tolerance) + (ok ? "not slower" : "SLOWER");
   return {ok, text};
 }
-inline expectation expect_not_slower(benchmark_result const& result, benchmark_result const& baseline, double tolerance) {
+inline expectation expect_not_slower(benchmark_result const& result, benchmark_result const& baseline,
+                                     double tolerance) {
   return expect_not_slower(result, baseline.seconds.p50, tolerance);
 }
 

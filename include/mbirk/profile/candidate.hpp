@@ -32,7 +32,8 @@ struct miss_curve {
 /// Counts of one operation at one size.
 struct counted_work {
   double items = 0;  ///< unit of the rates
-  double add = 0, mul = 0, fma = 0, div = 0, sqrt = 0, min_max = 0, compare = 0, select = 0, round = 0, convert = 0, integer = 0, exp = 0, log = 0;
+  double add = 0, mul = 0, fma = 0, div = 0, sqrt = 0, min_max = 0, compare = 0, select = 0, round = 0, convert = 0,
+         integer = 0, exp = 0, log = 0;
   double vector_operations = 0, lanes_useful = 1;
   double bytes_loaded = 0;    ///< all arrays, including scratch
   double bytes_accessed = 0;  ///< loads and stores of all arrays except scratch
@@ -79,7 +80,8 @@ struct baseline {
 /// level, or with nothing if all data of the operation fit into the previous one, because runs are repeated. A quality
 /// below 0.5 means untuned or latency-bound.
 /// @param uploaded, downloaded  bytes transferred within `seconds`
-inline baseline judge_baseline(counted_work const& w, machine_roofs const& m, double seconds, double uploaded = 0, double downloaded = 0) {
+inline baseline judge_baseline(counted_work const& w, machine_roofs const& m, double seconds, double uploaded = 0,
+                               double downloaded = 0) {
   baseline b{.seconds = seconds, .attainable = seconds};
   auto const roof = [&](std::string const& name, double count, double rate) {
     if (rate > 0) b.roofs.push_back({name, count / rate});
@@ -104,14 +106,20 @@ inline baseline judge_baseline(counted_work const& w, machine_roofs const& m, do
     b.note = "no roofs of this machine are known";
     return b;
   }
-  auto const most = *std::max_element(b.roofs.begin(), b.roofs.end(), [](auto const& x, auto const& y) { return x.seconds < y.seconds; });
+  auto const most = *std::max_element(b.roofs.begin(), b.roofs.end(),
+                                      [](auto const& x, auto const& y) { return x.seconds < y.seconds; });
   b.quality = most.seconds / seconds;
   b.limiter = most.name;
   b.plausible = b.quality <= 1.1;  // measured ceilings are accurate to 10 %
   b.attainable = std::min(seconds, most.seconds / 0.5);
   if (!b.plausible) b.note = "faster than the roof of " + most.name + ": a roof or a count is wrong";
-  else if (seconds < 5 * w.launches * m.launch_seconds) b.limiter = "launch", b.note = "bound by launches: a pipeline in hardware wins without arithmetic";
-  else if (b.quality < 0.5) b.limiter = "latency", b.note = "untuned or bound by latency: the nearest roof is " + most.name;
+  else if (seconds < 5 * w.launches * m.launch_seconds) {
+    b.limiter = "launch";
+    b.note = "bound by launches: a pipeline in hardware wins without arithmetic";
+  } else if (b.quality < 0.5) {
+    b.limiter = "latency";
+    b.note = "untuned or bound by latency: the nearest roof is " + most.name;
+  }
   return b;
 }
 
@@ -128,7 +136,8 @@ inline std::optional<buffer_choice> choose_buffer(miss_curve const& m, double us
   double const scale = bits / 32.0;
   for (std::size_t k = 0; k < m.bytes.size() && m.bytes[k] * scale <= usable_bytes; ++k) {
     bool const knee = m.traffic[k] <= 1.1 * m.floor();
-    if (knee || !chosen || m.traffic[k] < chosen->traffic / scale) chosen = {m.bytes[k] * scale, m.traffic[k] * scale, knee};
+    if (knee || !chosen || m.traffic[k] < chosen->traffic / scale)
+      chosen = {m.bytes[k] * scale, m.traffic[k] * scale, knee};
     if (knee) break;
   }
   return chosen;
@@ -158,12 +167,14 @@ inline lane_cost cost_of_lane(counted_work const& w, device const& d, word const
   double const share = w.items > 0 ? w.lanes_useful / w.items : 0, bits = in.bits;
   lane_cost c;
   if (in.floating) {
-    c.dsp = w.add * d.f32_add_dsp.value + w.mul * d.f32_mul_dsp.value + w.fma * d.f32_fma_dsp.value + w.functions() * fabric::f32_function_dsp().value;
-    c.lut = (w.add + w.round + w.convert) * fabric::f32_add_lut().value + w.mul * fabric::f32_mul_lut().value + w.fma * fabric::f32_fma_lut().value +
-            w.functions() * fabric::f32_function_lut().value;
+    c.dsp = w.add * d.f32_add_dsp.value + w.mul * d.f32_mul_dsp.value + w.fma * d.f32_fma_dsp.value +
+            w.functions() * fabric::f32_function_dsp().value;
+    c.lut = (w.add + w.round + w.convert) * fabric::f32_add_lut().value + w.mul * fabric::f32_mul_lut().value +
+            w.fma * fabric::f32_fma_lut().value + w.functions() * fabric::f32_function_lut().value;
   } else {
     c.dsp = (w.mul + w.fma) * fabric::fixed_mul_dsp(in.bits).value + w.functions() * fabric::fixed_function_dsp().value;
-    c.lut = w.add * bits + (w.mul + w.fma) * fabric::fixed_mul_lut().value + w.functions() * fabric::fixed_function_lut().value;
+    c.lut = w.add * bits + (w.mul + w.fma) * fabric::fixed_mul_lut().value +
+            w.functions() * fabric::fixed_function_lut().value;
     c.bram = w.functions() * fabric::fixed_function_bram().value;
   }
   c.lut += (w.min_max + w.compare + w.integer) * bits + w.select * bits / 2;
@@ -182,7 +193,8 @@ inline initiation_interval interval_of(counted_work const& w, word const& in, do
   double const distance = std::max(1.0, std::floor(w.output_elements / std::max(lanes, 1.0)));
   double const clocks = fabric::f32_add_clocks().value;
   int const value = static_cast<int>(std::ceil(clocks / distance));
-  return {value, value == 1 ? "float32 sums of different outputs take turns" : "float32 sums: too few outputs to take turns"};
+  return {value,
+          value == 1 ? "float32 sums of different outputs take turns" : "float32 sums: too few outputs to take turns"};
 }
 
 /// A number with its uncertainty: value / factor, value, value * factor.
@@ -206,7 +218,10 @@ struct decision_rules {
 /// the units takes (sum of sqrt w)^2 / sum of w times as long as if every unit worked all the time.
 inline double stages_in_turn(std::vector<double> const& work) {
   double roots = 0, sum = 0;
-  for (auto const w : work) roots += std::sqrt(w), sum += w;
+  for (auto const w : work) {
+    roots += std::sqrt(w);
+    sum += w;
+  }
   return sum > 0 ? roots * roots / sum : 1;
 }
 
@@ -235,44 +250,52 @@ struct estimate {
 
 /// R = min(compute, ports, memory); T_k = launch + fill + items / R + barriers; T_x = buffers t0 + bytes / link.
 inline estimate estimate_on(device const& d, design const& x, decision_rules const& r = {}) {
-  double const none = std::numeric_limits<double>::infinity(), f = d.clock.value, share = fabric::resource_share().value;
+  double const none = std::numeric_limits<double>::infinity(), f = d.clock.value,
+               share = fabric::resource_share().value;
   auto const over = [&](double a, double b) { return b > 0 ? a / b : none; };
   estimate e;
-  std::array<std::pair<char const*, double>, 3> const fits{{{"dsp", over(share * d.dsp.value, x.lane.dsp)}, {"lut", over(share * d.lut.value, x.lane.lut)},
+  std::array<std::pair<char const*, double>, 3> const fits{{{"dsp", over(share * d.dsp.value, x.lane.dsp)},
+                                                            {"lut", over(share * d.lut.value, x.lane.lut)},
                                                             {"bram", over(share * d.bram36.value, x.lane.bram)}}};
-  auto const least = *std::min_element(fits.begin(), fits.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
+  auto const least =
+      *std::min_element(fits.begin(), fits.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
   // below 1: an item passes through the available units several times
   e.lanes = least.second > 1 ? std::floor(least.second * (1 + 1e-12)) : least.second;
   e.compute = e.lanes * f * fabric::pipeline_share().value / x.interval.value / x.stage_factor;
   // URAM has two ports; BRAM is read through one.
-  double const words = (2 * d.uram.value + d.bram36.value) * std::floor(72.0 / x.in.memory_bits) * fabric::port_share().value;
+  double const words =
+      (2 * d.uram.value + d.bram36.value) * std::floor(72.0 / x.in.memory_bits) * fabric::port_share().value;
   e.ports = over(f * words, x.words_per_item);
   e.memory = over(d.memory_usable.value * d.memory_rate.value * x.items, x.off_chip_bytes);
   e.rate = std::min({e.compute, e.ports, e.memory});
   e.bounded_by = e.rate == e.compute ? least.first : e.rate == e.ports ? "ports" : "memory";
   if (std::isinf(e.rate)) e.bounded_by = "launch";
   double const used = std::isinf(e.lanes) ? 0 : e.lanes;
-  e.dsp_share = used * x.lane.dsp / d.dsp.value, e.lut_share = used * x.lane.lut / d.lut.value;
+  e.dsp_share = used * x.lane.dsp / d.dsp.value;
+  e.lut_share = used * x.lane.lut / d.lut.value;
   e.bram_share = x.lane.bram > 0 ? used * x.lane.bram / d.bram36.value : 0;
   e.port_share = words > 0 && used > 0 ? used / x.interval.value * x.words_per_item / words : 0;
   double const fill = fabric::depth_clocks().value / f;
   e.kernel_seconds = d.launch_seconds.value + fill * (1 + x.barriers) + over(x.items, e.rate);
   if (std::isinf(e.rate)) e.kernel_seconds = d.launch_seconds.value + fill * (1 + x.barriers);
-  e.transfer_seconds = x.buffers * d.buffer_seconds.value + over(x.upload_bytes, d.upload_rate.value) + over(x.download_bytes, d.download_rate.value);
+  e.transfer_seconds = x.buffers * d.buffer_seconds.value + over(x.upload_bytes, d.upload_rate.value) +
+                       over(x.download_bytes, d.download_rate.value);
   e.tax = e.transfer_seconds / (e.kernel_seconds + e.transfer_seconds);
   auto const log = [](sourced const& s) { return std::log(s.value); };
   e.kernel_log = e.bounded_by == "memory" ? together(log(r.memory), log(r.traffic))
-                                             : together(log(r.clock), log(r.resources), log(r.pipeline), log(r.per_lane));
+                                          : together(log(r.clock), log(r.resources), log(r.pipeline), log(r.per_lane));
   e.joules = d.watts.value * e.kernel_seconds;
   return e;
 }
 
 /// Lower bound of the energy in joules: sum of n e over operations and bytes, times 5 on fabric.
 inline double energy_floor(counted_work const& w, double off_chip_bytes, word const& in) {
-  double const each = in.floating ? (w.add + w.fma) * energy::f32_add().value + (w.mul + w.fma) * energy::f32_mul().value
-                                  : (w.mul + w.fma) * energy::fixed_mac().value;
+  double const each = in.floating
+                          ? (w.add + w.fma) * energy::f32_add().value + (w.mul + w.fma) * energy::f32_mul().value
+                          : (w.mul + w.fma) * energy::fixed_mac().value;
   double const reads = w.bytes_accessed * in.memory_bits / 32 * energy::read_byte().value;
-  return 1e-12 * ((each * w.lanes_useful + reads) * energy::fabric_factor().value + off_chip_bytes * energy::hbm_byte().value);
+  return 1e-12 *
+         ((each * w.lanes_useful + reads) * energy::fabric_factor().value + off_chip_bytes * energy::hbm_byte().value);
 }
 
 /// The implementation to beat.
@@ -289,15 +312,18 @@ struct comparison {
 /// Compares with the data on the host for both sides, and with the data resident for both.
 inline comparison compare(estimate const& e, device const& d, opponent const& b, decision_rules const& r = {}) {
   auto const log = [](sourced const& s) { return std::log(s.value); };
-  double const tk = e.kernel_seconds, tx = e.transfer_seconds, both = tk + tx, k = std::exp(e.kernel_log), l = r.link.value;
-  double const by_kernel = std::log((k * tk + tx) / both), by_link = std::log((tk + l * tx) / both), t = log(r.time), p = log(r.power);
+  double const tk = e.kernel_seconds, tx = e.transfer_seconds, both = tk + tx, k = std::exp(e.kernel_log),
+               l = r.link.value;
+  double const by_kernel = std::log((k * tk + tx) / both), by_link = std::log((tk + l * tx) / both), t = log(r.time),
+               p = log(r.power);
   double const idle = d.idle_watts.value * tx, busy = e.joules, joules = busy + idle;
   double const energy_kernel = std::log((k * busy + idle) / joules), energy_link = std::log((busy + l * idle) / joules);
   comparison c;
   c.speed_alone = around((b.seconds + b.transfer_seconds) / both, together(by_kernel, by_link, t));
   c.speed_resident = around(b.seconds / tk, together(e.kernel_log, t));
   double const baseline = b.watts * b.seconds;
-  c.energy_alone = around((baseline + b.idle_watts * b.transfer_seconds) / joules, together(energy_kernel, energy_link, p, t));
+  c.energy_alone =
+      around((baseline + b.idle_watts * b.transfer_seconds) / joules, together(energy_kernel, energy_link, p, t));
   c.energy_resident = around(baseline / busy, together(e.kernel_log, p, t));
   if (b.seconds > tk) c.break_even = tx / (b.seconds - tk);
   if (baseline > busy) c.break_even_energy = idle / (baseline - busy);

@@ -65,8 +65,10 @@ class chrome_writer {
       if (!is_span(e) && keep(sample)) write_sample(e);
     for (auto const& [time, threads] : busy_)
       if (keep(busy)) write_counter(options_.process_id, time, "threads busy", "threads", std::to_string(threads));
-    std::string out = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":" + json_string("mbirk " + std::string(version_string)) +
-                      ",\"dropped events\":" + std::to_string(dropped_) + ",\"left out events\":" + std::to_string(left_out_);
+    std::string out = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":" +
+                      json_string("mbirk " + std::string(version_string)) +
+                      ",\"dropped events\":" + std::to_string(dropped_) +
+                      ",\"left out events\":" + std::to_string(left_out_);
     for (auto const& [key, value] : options_.about) out += ',' + json_string(key) + ':' + json_string(value);
     out += "},\"traceEvents\":[\n";
     return out + list_ + "\n]}\n";
@@ -103,19 +105,26 @@ class chrome_writer {
     }
   }
   static char const* category(event const& e) {
-    static constexpr char const* names[parts] = {"operation", "stage", "counter", "copy", "kernel", "launch", "flow", "worker", "counter"};
+    static constexpr char const* names[parts] = {"operation", "stage", "counter", "copy",   "kernel",
+                                                 "launch",    "flow",  "worker",  "counter"};
     return names[part_of(e)];
   }
-  std::size_t track_of(event const& e) const { return static_cast<std::size_t>(e.track) < tracks_.size() ? static_cast<std::size_t>(e.track) : 0; }
+  std::size_t track_of(event const& e) const {
+    return static_cast<std::size_t>(e.track) < tracks_.size() ? static_cast<std::size_t>(e.track) : 0;
+  }
   int process_of(event const& e) const {
     return track_of(e) < tracks_.size() ? process_of(tracks_[track_of(e)]) : options_.process_id;
   }
-  int process_of(instrument::trace_track const& t) const { return t.kind == instrument::track_kind::stream ? 1000 + device_of(t) : options_.process_id; }
+  int process_of(instrument::trace_track const& t) const {
+    return t.kind == instrument::track_kind::stream ? 1000 + device_of(t) : options_.process_id;
+  }
   int device_of(instrument::trace_track const& t) const {
     auto const n = static_cast<std::size_t>(t.index);
     return n < options_.device_of_stream.size() ? options_.device_of_stream[n] : 0;
   }
-  bool nests(event const& e) const { return tracks_.empty() || tracks_[track_of(e)].kind == instrument::track_kind::thread; }
+  bool nests(event const& e) const {
+    return tracks_.empty() || tracks_[track_of(e)].kind == instrument::track_kind::thread;
+  }
 
   /// Sorts spans by begin, enclosing spans first. A span is written when it ends, so of two equal spans the later one
   /// encloses the other.
@@ -137,7 +146,8 @@ class chrome_writer {
       if (e.kind == kind::launch && e.id != 0) launch_of_.emplace(e.id, k);
       if (!nests(e)) continue;
       auto& around = open[track_of(e)];
-      while (!around.empty() && (events_[around.back()].end < e.end || events_[around.back()].end <= e.begin)) around.pop_back();
+      while (!around.empty() && (events_[around.back()].end < e.end || events_[around.back()].end <= e.begin))
+        around.pop_back();
       if (!around.empty()) parent_[k] = around.back();
       around.push_back(k);
     }
@@ -178,7 +188,8 @@ class chrome_writer {
     for (std::size_t k = 0; k < shown.size(); ++k) tid_[shown[k]] = k + 1;
   }
   instrument::trace_track track(std::size_t r) const {
-    return rows_[r].track < tracks_.size() ? tracks_[rows_[r].track] : instrument::trace_track{instrument::track_kind::thread, 0};
+    return rows_[r].track < tracks_.size() ? tracks_[rows_[r].track]
+                                           : instrument::trace_track{instrument::track_kind::thread, 0};
   }
 
   std::size_t launch_of(std::size_t k) const {
@@ -218,7 +229,10 @@ class chrome_writer {
   void find_busy() {
     std::map<std::int64_t, index_t> changes;
     for (auto const k : order_)
-      if (auto const& e = events_[k]; e.kind == kind::worker) ++changes[e.begin], --changes[e.end];
+      if (auto const& e = events_[k]; e.kind == kind::worker) {
+        ++changes[e.begin];
+        --changes[e.end];
+      }
     index_t threads = 0;
     for (auto const& [time, change] : changes)
       if (change != 0) busy_.emplace_back(time, threads += change);
@@ -228,7 +242,8 @@ class chrome_writer {
   void share_out() {
     std::array<std::size_t, parts> wanted{};
     for (auto const& e : events_) ++wanted[part_of(e)];
-    wanted[arrow] = 2 * arrows_.size(), wanted[busy] = busy_.size();
+    wanted[arrow] = 2 * arrows_.size();
+    wanted[busy] = busy_.size();
     std::size_t left = options_.most_events;
     for (int p = 0; p < parts; ++p) {
       room_[p] = std::min(wanted[p], left);
@@ -236,15 +251,21 @@ class chrome_writer {
     }
   }
   bool keep(part p, std::size_t events = 1) {
-    if (room_[p] >= events) return room_[p] -= events, true;
+    if (room_[p] >= events) {
+      room_[p] -= events;
+      return true;
+    }
     left_out_ += events;
     return false;
   }
 
   void line(std::string const& text) { list_ += (list_.empty() ? "" : ",\n") + text; }
-  static std::string head(char const* phase, int pid) { return std::string("{\"ph\":\"") + phase + "\",\"pid\":" + std::to_string(pid); }
+  static std::string head(char const* phase, int pid) {
+    return std::string("{\"ph\":\"") + phase + "\",\"pid\":" + std::to_string(pid);
+  }
   std::string head(char const* phase, std::size_t k, std::int64_t time) const {
-    return head(phase, process_of(events_[k])) + ",\"tid\":" + std::to_string(tid_[row_of_[k]]) + ",\"ts\":" + microseconds(time);
+    return head(phase, process_of(events_[k])) + ",\"tid\":" + std::to_string(tid_[row_of_[k]]) +
+           ",\"ts\":" + microseconds(time);
   }
 
   void write_tracks() {
@@ -257,7 +278,8 @@ class chrome_writer {
     int place = 0;
     for (auto const& [pid, name] : processes) {
       line(head("M", pid) + ",\"name\":\"process_name\",\"args\":{\"name\":" + json_string(name) + "}}");
-      line(head("M", pid) + ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":" + std::to_string(pid == options_.process_id ? 0 : ++place) + "}}");
+      line(head("M", pid) + ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":" +
+           std::to_string(pid == options_.process_id ? 0 : ++place) + "}}");
     }
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       auto const t = track(r);
@@ -285,19 +307,23 @@ class chrome_writer {
     }
     if (e.id != 0) args.add("launch", static_cast<std::int64_t>(e.id));
     if (e.detail) args.add_detail(e.detail);
-    line(head("X", k, e.begin) + ",\"dur\":" + microseconds(std::max<std::int64_t>(e.end - e.begin, 0)) + ",\"name\":" + json_string(e.name) + ",\"cat\":\"" +
-         category(e) + '"' + args.text() + '}');
+    line(head("X", k, e.begin) + ",\"dur\":" + microseconds(std::max<std::int64_t>(e.end - e.begin, 0)) +
+         ",\"name\":" + json_string(e.name) + ",\"cat\":\"" + category(e) + '"' + args.text() + '}');
   }
 
   instrument::operation_record const* record_of(event const& operation) const {
     for (auto const& run : options_.counts)
-      if (operation.kind == kind::operation && run.begin <= operation.begin && operation.end <= run.end && run.record.name == operation.name) return &run.record;
+      if (operation.kind == kind::operation && run.begin <= operation.begin && operation.end <= run.end &&
+          run.record.name == operation.name)
+        return &run.record;
     return nullptr;
   }
   /// Counted record of the outermost enclosing operation that has one, and the place of the kernel in it.
-  std::pair<instrument::operation_record const*, place_key> counted_place(event const& kernel, std::vector<std::size_t> const& spans) const {
+  std::pair<instrument::operation_record const*, place_key> counted_place(event const& kernel,
+                                                                          std::vector<std::size_t> const& spans) const {
     for (std::size_t outer = 0; outer < spans.size(); ++outer)
-      if (auto const* record = record_of(events_[spans[outer]])) return {record, {spans[outer], path(spans, outer + 1), kernel.name}};
+      if (auto const* record = record_of(events_[spans[outer]]))
+        return {record, {spans[outer], path(spans, outer + 1), kernel.name}};
     return {nullptr, {}};
   }
   void count_launches() {
@@ -307,11 +333,13 @@ class chrome_writer {
       auto const [record, place] = counted_place(events_[k], around(k));
       if (!record) continue;
       auto& [launches, tasks] = seen_[place];
-      ++launches, tasks += static_cast<std::uint64_t>(events_[k].value);
+      ++launches;
+      tasks += static_cast<std::uint64_t>(events_[k].value);
     }
   }
   void add_counts(json_args& args, event const& e, std::vector<std::size_t> const& spans) const {
-    if (auto const* record = record_of(e)) add_counts(args, record->operations.flops(), bytes_accessed(record->arrays), 1);
+    if (auto const* record = record_of(e))
+      add_counts(args, record->operations.flops(), bytes_accessed(record->arrays), 1);
     if (e.kind != kind::kernel) return;
     auto const [record, place] = counted_place(e, spans);
     if (!record) return;
@@ -322,22 +350,26 @@ class chrome_writer {
   }
   static void add_counts(json_args& args, std::uint64_t flops, std::uint64_t bytes, std::uint64_t launches) {
     std::string const all = launches == 1 ? "" : " of " + std::to_string(launches) + " launches";
-    args.add("counted flops" + all, static_cast<std::int64_t>(flops)).add("counted bytes" + all, static_cast<std::int64_t>(bytes));
+    args.add("counted flops" + all, static_cast<std::int64_t>(flops))
+        .add("counted bytes" + all, static_cast<std::int64_t>(bytes));
   }
 
   void write_arrow(flow const& a) {
     auto const begin = events_[a.from].begin, end = std::max(events_[a.to].begin, begin);
-    auto const name = ",\"name\":\"" + std::string(a.what) + "\",\"cat\":\"" + a.what + "\",\"id\":" + std::to_string(++arrow_ids_) + '}';
+    auto const name = ",\"name\":\"" + std::string(a.what) + "\",\"cat\":\"" + a.what +
+                      "\",\"id\":" + std::to_string(++arrow_ids_) + '}';
     line(head("s", a.from, begin) + name);
     line(head("f", a.to, end) + ",\"bp\":\"e\"" + name);
   }
   void write_sample(event const& e) {
-    if (e.kind == kind::memory) write_counter(options_.process_id, e.begin, "live bytes", "bytes", std::to_string(e.value));
+    if (e.kind == kind::memory)
+      write_counter(options_.process_id, e.begin, "live bytes", "bytes", std::to_string(e.value));
     else if (std::isfinite(sample_value(e)))  // JSON cannot represent infinities and NaN
       write_counter(process_of(e), e.begin, e.name, "value", e.detail ? e.detail : std::to_string(e.value));
   }
   void write_counter(int pid, std::int64_t time, std::string_view name, char const* series, std::string const& value) {
-    line(head("C", pid) + ",\"ts\":" + microseconds(time) + ",\"name\":" + json_string(name) + ",\"args\":{\"" + series + "\":" + value + "}}");
+    line(head("C", pid) + ",\"ts\":" + microseconds(time) + ",\"name\":" + json_string(name) + ",\"args\":{\"" +
+         series + "\":" + value + "}}");
   }
 
   chrome_options const& options_;

@@ -45,7 +45,9 @@ struct comparison {
       auto const& r = variants[v];
       text += r.name + ": " + detail::time_text(r.seconds.p50);
       if (v > 0)
-        text += detail::formatted(", %.4g times the first [%.4g, %.4g], ", r.ratio, r.ratio_range.low, r.ratio_range.high) + verdict_name(r.against_first);
+        text +=
+            detail::formatted(", %.4g times the first [%.4g, %.4g], ", r.ratio, r.ratio_range.low, r.ratio_range.high) +
+            verdict_name(r.against_first);
       text += '\n';
     }
     return text;
@@ -59,15 +61,20 @@ struct comparison {
 /// @throws parameter_error when there is no variant or no round, or a time is not positive.
 inline comparison compare_times(std::span<std::string const> names, std::span<std::vector<double> const> seconds) {
   require(!names.empty() && names.size() == seconds.size(), [&] {
-    return "compare: " + std::to_string(names.size()) + " names for the times of " + std::to_string(seconds.size()) + " variants";
+    return "compare: " + std::to_string(names.size()) + " names for the times of " + std::to_string(seconds.size()) +
+           " variants";
   });
   comparison result;
   for (std::size_t v = 0; v < names.size(); ++v) {
-    require(!seconds[v].empty() && seconds[v].size() == seconds[0].size(),
-            [&] { return "compare: '" + names[v] + "' has " + std::to_string(seconds[v].size()) + " rounds, the first " + std::to_string(seconds[0].size()); });
+    require(!seconds[v].empty() && seconds[v].size() == seconds[0].size(), [&] {
+      return "compare: '" + names[v] + "' has " + std::to_string(seconds[v].size()) + " rounds, the first " +
+             std::to_string(seconds[0].size());
+    });
     std::vector<double> ratios;
     for (std::size_t r = 0; r < seconds[v].size(); ++r) {
-      require(seconds[v][r] > 0, [&] { return "compare: round " + std::to_string(r) + " of '" + names[v] + "' took no time; repeat the work within it"; });
+      require(seconds[v][r] > 0, [&] {
+        return "compare: round " + std::to_string(r) + " of '" + names[v] + "' took no time; repeat the work within it";
+      });
       ratios.push_back(seconds[v][r] / seconds[0][r]);
     }
     auto const range = median_interval(ratios);
@@ -97,13 +104,16 @@ struct compare_options {
 /// @throws parameter_error for invalid options, and whatever the variants throw.
 inline comparison compare_variants(std::vector<variant> const& variants, compare_options const& options = {}) {
   require(options.warm_up >= 0 && options.rounds > 0, [&] {
-    return "compare_variants: warm_up = " + std::to_string(options.warm_up) + ", rounds = " + std::to_string(options.rounds) +
-           "; expected 0 or more, 1 or more";
+    return "compare_variants: warm_up = " + std::to_string(options.warm_up) +
+           ", rounds = " + std::to_string(options.rounds) + "; expected 0 or more, 1 or more";
   });
   std::vector<std::vector<double>> seconds(variants.size());
   std::vector<std::string> names;
   std::vector<std::size_t> order;
-  for (auto const& v : variants) order.push_back(names.size()), names.push_back(v.name);
+  for (auto const& v : variants) {
+    order.push_back(names.size());
+    names.push_back(v.name);
+  }
   std::minstd_rand random(options.seed);
   for (int round = -options.warm_up; round < options.rounds; ++round) {
     for (std::size_t left = order.size(); left > 1; --left) std::swap(order[left - 1], order[random() % left]);

@@ -43,12 +43,15 @@ class component_table {
     }
     // Sort by thread, then by begin; a span is written when it ends, after the spans it encloses.
     std::sort(spans.begin(), spans.end(), [&](std::size_t a, std::size_t b) {
-      return std::tuple(events[a].track, events[a].begin, events[b].end, b) < std::tuple(events[b].track, events[b].begin, events[a].end, a);
+      return std::tuple(events[a].track, events[a].begin, events[b].end, b) <
+             std::tuple(events[b].track, events[b].begin, events[a].end, a);
     });
     std::vector<std::pair<instrument::trace_event, std::size_t>> around;  // enclosing spans and their rows
     for (auto const k : spans) {
       auto const& e = events[k];
-      auto const encloses = [&](instrument::trace_event const& o) { return o.track == e.track && o.begin <= e.begin && e.end <= o.end; };
+      auto const encloses = [&](instrument::trace_event const& o) {
+        return o.track == e.track && o.begin <= e.begin && e.end <= o.end;
+      };
       while (!around.empty() && !encloses(around.back().first)) around.pop_back();
       auto const mine = find(around.empty() ? none : around.back().second, e.name);
       rows_[mine].seconds.add(static_cast<double>(e.end - e.begin) * 1e-9);
@@ -75,11 +78,13 @@ class component_table {
     auto const list = rows();
     std::size_t width = 9;
     for (auto const& c : list) width = std::max(width, 2 * (c.path.size() - 1) + c.path.back().size());
-    std::string text = detail::formatted("%-*s %8s %10s %10s %10s %7s\n", static_cast<int>(width), "component", "calls", "mean", "deviation", "total", "share");
+    std::string text = detail::formatted("%-*s %8s %10s %10s %10s %7s\n", static_cast<int>(width), "component", "calls",
+                                         "mean", "deviation", "total", "share");
     for (auto const& c : list) {
       auto const name = std::string(2 * (c.path.size() - 1), ' ') + c.path.back();
-      text += detail::formatted("%-*s %8lld %10s %10s %10s %6.1f%%\n", static_cast<int>(width), name.c_str(), static_cast<long long>(c.seconds.count()),
-                                detail::time_text(c.seconds.mean()).c_str(), detail::time_text(c.seconds.standard_deviation()).c_str(),
+      text += detail::formatted("%-*s %8lld %10s %10s %10s %6.1f%%\n", static_cast<int>(width), name.c_str(),
+                                static_cast<long long>(c.seconds.count()), detail::time_text(c.seconds.mean()).c_str(),
+                                detail::time_text(c.seconds.standard_deviation()).c_str(),
                                 detail::time_text(c.seconds.total()).c_str(), 100 * c.share);
     }
     return text;
@@ -98,7 +103,8 @@ class component_table {
     if (fresh) rows_.push_back({std::string(name), parent, {}});
     return found->second;
   }
-  void append(std::size_t parent, std::vector<std::string> const& path, double total, std::vector<component>& list) const {
+  void append(std::size_t parent, std::vector<std::string> const& path, double total,
+              std::vector<component>& list) const {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       if (rows_[r].parent != parent) continue;
       auto mine = path;

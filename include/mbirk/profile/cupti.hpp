@@ -43,7 +43,8 @@ struct cupti_functions {
     if (status == CUPTI_SUCCESS) return;
     char const* text = nullptr;
     bool const named = get_result_string(status, &text) == CUPTI_SUCCESS && text;
-    throw cupti_unavailable(std::string(call) + ": " + (named ? text : "error") + " (" + std::to_string(static_cast<int>(status)) + ')' +
+    throw cupti_unavailable(std::string(call) + ": " + (named ? text : "error") + " (" +
+                                std::to_string(static_cast<int>(status)) + ')' +
                                 (status == CUPTI_ERROR_UNKNOWN ? ", as where there is no device or driver" : ""),
                             w);
   }
@@ -54,24 +55,36 @@ struct cupti_functions {
 inline cupti_functions load_cupti() {
   std::string const major = "libcupti.so." + std::to_string(CUPTI_API_VERSION / 10000);
   void* library = nullptr;
-  for (auto const& name : {major, std::string("libcupti.so"), "/usr/local/cuda/lib64/" + major, "/usr/local/cuda/extras/CUPTI/lib64/" + major})
+  for (auto const& name : {major, std::string("libcupti.so"), "/usr/local/cuda/lib64/" + major,
+                           "/usr/local/cuda/extras/CUPTI/lib64/" + major})
     if (!library) library = dlopen(name.c_str(), RTLD_NOW);
-  require<cupti_unavailable>(library != nullptr, [&] { return major + " is not found; is the CUDA toolkit's library folder in LD_LIBRARY_PATH?"; });
+  require<cupti_unavailable>(library != nullptr, [&] {
+    return major + " is not found; is the CUDA toolkit's library folder in LD_LIBRARY_PATH?";
+  });
   cupti_functions f;
   auto const find = [&]<class F>(F& to, char const* name) {
     to = reinterpret_cast<F>(dlsym(library, name));
     require<cupti_unavailable>(to != nullptr, [&] { return "libcupti has no function " + std::string(name); });
   };
-  find(f.get_version, "cuptiGetVersion"), find(f.get_result_string, "cuptiGetResultString"), find(f.get_timestamp, "cuptiGetTimestamp");
-  find(f.get_callback_name, "cuptiGetCallbackName"), find(f.subscribe, "cuptiSubscribe_v2"), find(f.unsubscribe, "cuptiUnsubscribe");
-  find(f.register_callbacks, "cuptiActivityRegisterCallbacks"), find(f.enable, "cuptiActivityEnable"), find(f.disable, "cuptiActivityDisable");
-  find(f.flush_all, "cuptiActivityFlushAll"), find(f.get_next_record, "cuptiActivityGetNextRecord");
-  find(f.get_num_dropped, "cuptiActivityGetNumDroppedRecords"), find(f.push_external, "cuptiActivityPushExternalCorrelationId");
+  find(f.get_version, "cuptiGetVersion");
+  find(f.get_result_string, "cuptiGetResultString");
+  find(f.get_timestamp, "cuptiGetTimestamp");
+  find(f.get_callback_name, "cuptiGetCallbackName");
+  find(f.subscribe, "cuptiSubscribe_v2");
+  find(f.unsubscribe, "cuptiUnsubscribe");
+  find(f.register_callbacks, "cuptiActivityRegisterCallbacks");
+  find(f.enable, "cuptiActivityEnable");
+  find(f.disable, "cuptiActivityDisable");
+  find(f.flush_all, "cuptiActivityFlushAll");
+  find(f.get_next_record, "cuptiActivityGetNextRecord");
+  find(f.get_num_dropped, "cuptiActivityGetNumDroppedRecords");
+  find(f.push_external, "cuptiActivityPushExternalCorrelationId");
   find(f.pop_external, "cuptiActivityPopExternalCorrelationId");
   std::uint32_t version = 0;
   f.check(f.get_version(&version), "cuptiGetVersion");
   require<cupti_unavailable>(version >= CUPTI_API_VERSION, [&] {
-    return "libcupti has API version " + std::to_string(version) + ", expected at least " + std::to_string(CUPTI_API_VERSION);
+    return "libcupti has API version " + std::to_string(version) + ", expected at least " +
+           std::to_string(CUPTI_API_VERSION);
   });
   return f;
 }
@@ -83,10 +96,12 @@ class cupti_collector {
   /// @param clock  trace to whose clock times are converted; must outlive the collector.
   /// @throws cupti_unavailable without a library or device, or when another client is active, which the message names
   /// (Nsight Systems, Nsight Compute, a debugger, ...).
-  explicit cupti_collector(instrument::trace_buffer& clock, std::size_t capacity = std::size_t{1} << 16, cupti_functions const& functions = load_cupti())
+  explicit cupti_collector(instrument::trace_buffer& clock, std::size_t capacity = std::size_t{1} << 16,
+                           cupti_functions const& functions = load_cupti())
       : clock_(clock), f_(functions), capacity_(capacity) {
     cupti_collector* nobody = nullptr;
-    require<cupti_unavailable>(active().compare_exchange_strong(nobody, this), [] { return std::string("another collector of this program is in use"); });
+    require<cupti_unavailable>(active().compare_exchange_strong(nobody, this),
+                               [] { return std::string("another collector of this program is in use"); });
     try {
       subscribe();
       f_.check(f_.register_callbacks(&buffer_requested, &buffer_completed), "cuptiActivityRegisterCallbacks");
@@ -158,8 +173,10 @@ class cupti_collector {
  private:
   // Without GRAPH_TRACE each node of a graph is a separate kernel record. KERNEL instead of CONCURRENT_KERNEL would
   // serialise kernels.
-  static constexpr std::array kinds{CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_RUNTIME,
-                                    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMORY2};
+  static constexpr std::array kinds{CUPTI_ACTIVITY_KIND_DEVICE,  CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                    CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                    CUPTI_ACTIVITY_KIND_MEMCPY,  CUPTI_ACTIVITY_KIND_MEMSET,
+                                    CUPTI_ACTIVITY_KIND_MEMORY2};
 
   /// The current collector; CUPTI's buffer callbacks take no user argument.
   static std::atomic<cupti_collector*>& active() noexcept {
@@ -174,9 +191,12 @@ class cupti_collector {
   void subscribe() {
     std::array<char, 2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> other{};
     CUpti_SubscriberParams params{};
-    params.structSize = CUpti_SubscriberParams_STRUCT_SIZE, params.subscriberName = "mbirk";
-    params.oldSubscriberName = other.data(), params.oldSubscriberSize = other.size() - 1;
-    auto const status = f_.subscribe(&subscriber_, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, void const*) {}, nullptr, &params);
+    params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    params.subscriberName = "mbirk";
+    params.oldSubscriberName = other.data();
+    params.oldSubscriberSize = other.size() - 1;
+    auto const status = f_.subscribe(
+        &subscriber_, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, void const*) {}, nullptr, &params);
     if (status != CUPTI_SUCCESS) subscriber_ = nullptr;
     require<cupti_unavailable>(status != CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, [&] {
       return "another tool uses CUPTI: " + std::string(other[0] ? other.data() : "its name is not known");
@@ -205,7 +225,10 @@ class cupti_collector {
       auto const before = clock_.now();
       f_.check(f_.get_timestamp(&cupti), "cuptiGetTimestamp");
       auto const after = clock_.now();
-      if (k == 0 || after - before < width) best = {cupti, before + (after - before) / 2}, width = after - before;
+      if (k == 0 || after - before < width) {
+        best = {cupti, before + (after - before) / 2};
+        width = after - before;
+      }
     }
     return best;
   }
@@ -213,9 +236,12 @@ class cupti_collector {
   static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
     constexpr std::size_t bytes = std::size_t{1} << 20, alignment = 8;
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(alignment, bytes));
-    *size = *buffer ? bytes : 0, *most_records = 0;  // no limit on the number of records
+    // no limit on the number of records
+    *size = *buffer ? bytes : 0;
+    *most_records = 0;
   }
-  static void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+  static void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
+                                        std::size_t valid) {
     if (auto* const to = active().load()) to->read(context, stream, buffer, valid);
     std::free(buffer);
   }
@@ -223,13 +249,14 @@ class cupti_collector {
     std::lock_guard const lock(mutex_);
     std::size_t lost = 0;
     if (f_.get_num_dropped(context, stream, &lost) == CUPTI_SUCCESS) dropped_ += lost;
-    for (CUpti_Activity* record = nullptr; valid > 0 && f_.get_next_record(buffer, valid, &record) == CUPTI_SUCCESS;) try {
+    for (CUpti_Activity* record = nullptr; valid > 0 && f_.get_next_record(buffer, valid, &record) == CUPTI_SUCCESS;)
+      try {
         note(*record);
-      } catch (std::exception const&) {
-        ++dropped_;
-      }
+      } catch (std::exception const&) { ++dropped_; }
   }
-  template <class Record> static Record const& as(CUpti_Activity const& record) noexcept { return reinterpret_cast<Record const&>(record); }
+  template <class Record> static Record const& as(CUpti_Activity const& record) noexcept {
+    return reinterpret_cast<Record const&>(record);
+  }
   void note(CUpti_Activity const& record) {
     switch (record.kind) {
       case CUPTI_ACTIVITY_KIND_DEVICE: {

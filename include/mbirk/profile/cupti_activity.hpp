@@ -41,9 +41,12 @@ struct cupti_clock {
   struct pair { std::uint64_t cupti = 0; std::int64_t trace = 0; };
   pair first{}, last{};
   std::int64_t operator()(std::uint64_t time) const noexcept {
-    auto const since = static_cast<std::int64_t>(time - first.cupti), between = static_cast<std::int64_t>(last.cupti - first.cupti);
+    auto const since = static_cast<std::int64_t>(time - first.cupti),
+               between = static_cast<std::int64_t>(last.cupti - first.cupti);
     auto const drift = (last.trace - first.trace) - between;
-    auto const moved = between > 0 ? static_cast<std::int64_t>(static_cast<double>(drift) * static_cast<double>(since) / static_cast<double>(between)) : 0;
+    auto const moved = between > 0 ? static_cast<std::int64_t>(static_cast<double>(drift) * static_cast<double>(since) /
+                                                               static_cast<double>(between))
+                                   : 0;
     return first.trace + since + moved;
   }
 };
@@ -54,21 +57,32 @@ inline int cupti_occupancy(CUpti_ActivityKernel10 const& k, CUpti_ActivityDevice
   constexpr std::uint32_t reserved = 1024;  // shared memory per block reserved by the system, from capability 8.0 on
   auto const number = [](auto n) { return static_cast<int>(n); };
   cudaOccDeviceProp device;
-  device.computeMajor = number(d.computeCapabilityMajor), device.computeMinor = number(d.computeCapabilityMinor), device.warpSize = number(d.numThreadsPerWarp);
-  device.maxThreadsPerBlock = number(d.maxThreadsPerBlock), device.maxThreadsPerMultiprocessor = number(d.maxWarpsPerMultiprocessor * d.numThreadsPerWarp);
-  device.regsPerBlock = number(d.maxRegistersPerBlock), device.regsPerMultiprocessor = number(d.maxRegistersPerMultiprocessor);
-  device.sharedMemPerBlock = d.maxSharedMemoryPerBlock, device.sharedMemPerMultiprocessor = d.maxSharedMemoryPerMultiprocessor;
-  device.numSms = number(d.numMultiprocessors), device.reservedSharedMemPerBlock = d.computeCapabilityMajor >= 8 ? reserved : 0;
+  device.computeMajor = number(d.computeCapabilityMajor);
+  device.computeMinor = number(d.computeCapabilityMinor);
+  device.warpSize = number(d.numThreadsPerWarp);
+  device.maxThreadsPerBlock = number(d.maxThreadsPerBlock);
+  device.maxThreadsPerMultiprocessor = number(d.maxWarpsPerMultiprocessor * d.numThreadsPerWarp);
+  device.regsPerBlock = number(d.maxRegistersPerBlock);
+  device.regsPerMultiprocessor = number(d.maxRegistersPerMultiprocessor);
+  device.sharedMemPerBlock = d.maxSharedMemoryPerBlock;
+  device.sharedMemPerMultiprocessor = d.maxSharedMemoryPerMultiprocessor;
+  device.numSms = number(d.numMultiprocessors);
+  device.reservedSharedMemPerBlock = d.computeCapabilityMajor >= 8 ? reserved : 0;
   device.sharedMemPerBlockOptin = d.maxSharedMemoryPerMultiprocessor - device.reservedSharedMemPerBlock;
   cudaOccFuncAttributes kernel;
   auto const dynamic = static_cast<std::size_t>(k.dynamicSharedMemory);
-  kernel.maxThreadsPerBlock = device.maxThreadsPerBlock, kernel.numRegs = k.registersPerThread, kernel.numBlockBarriers = 1;
-  kernel.sharedSizeBytes = static_cast<std::size_t>(k.staticSharedMemory), kernel.maxDynamicSharedSizeBytes = dynamic;
+  kernel.maxThreadsPerBlock = device.maxThreadsPerBlock;
+  kernel.numRegs = k.registersPerThread;
+  kernel.numBlockBarriers = 1;
+  kernel.sharedSizeBytes = static_cast<std::size_t>(k.staticSharedMemory);
+  kernel.maxDynamicSharedSizeBytes = dynamic;
   kernel.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
   cudaOccDeviceState const state;
   cudaOccResult result;
   int const threads = k.blockX * k.blockY * k.blockZ;
-  if (threads < 1 || cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state, threads, dynamic) != CUDA_OCC_SUCCESS) return 0;
+  if (threads < 1 ||
+      cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state, threads, dynamic) != CUDA_OCC_SUCCESS)
+    return 0;
   int const warps = (threads + device.warpSize - 1) / device.warpSize;
   return 100 * result.activeBlocksPerMultiprocessor * warps / number(d.maxWarpsPerMultiprocessor);
 }
@@ -82,11 +96,15 @@ inline std::string demangled(char const* name) {
 
 /// @param device  null if unknown: occ_pct is then omitted.
 inline cupti_activity activity_of(CUpti_ActivityKernel10 const& k, CUpti_ActivityDevice5 const* device = nullptr) {
-  auto const three = [](int x, int y, int z) { return std::to_string(x) + ',' + std::to_string(y) + ',' + std::to_string(z); };
-  std::string text = "regs:" + std::to_string(k.registersPerThread) + " static_shared:" + std::to_string(k.staticSharedMemory) +
-                     " dynamic_shared:" + std::to_string(k.dynamicSharedMemory) + " grid:" + three(k.gridX, k.gridY, k.gridZ) +
-                     " block:" + three(k.blockX, k.blockY, k.blockZ);
-  if (int const occupancy = device ? cupti_occupancy(k, *device) : 0; occupancy > 0) text += " occ_pct:" + std::to_string(occupancy);
+  auto const three = [](int x, int y, int z) {
+    return std::to_string(x) + ',' + std::to_string(y) + ',' + std::to_string(z);
+  };
+  std::string text = "regs:" + std::to_string(k.registersPerThread) +
+                     " static_shared:" + std::to_string(k.staticSharedMemory) +
+                     " dynamic_shared:" + std::to_string(k.dynamicSharedMemory) +
+                     " grid:" + three(k.gridX, k.gridY, k.gridZ) + " block:" + three(k.blockX, k.blockY, k.blockZ);
+  if (int const occupancy = device ? cupti_occupancy(k, *device) : 0; occupancy > 0)
+    text += " occ_pct:" + std::to_string(occupancy);
   return {cupti_kind::kernel, demangled(k.name), k.start, k.end, k.correlationId, k.deviceId, k.streamId, 0, text};
 }
 /// CUDA arrays (textures) count as device memory here.
@@ -102,10 +120,12 @@ inline cupti_activity activity_of(CUpti_ActivityMemcpy6 const& m) {
       default: return "MemcpyDtoD";
     }
   };
-  return {cupti_kind::copy, name(), m.start, m.end, m.correlationId, m.deviceId, m.streamId, static_cast<std::int64_t>(m.bytes)};
+  return {cupti_kind::copy, name(),     m.start,    m.end,
+          m.correlationId,  m.deviceId, m.streamId, static_cast<std::int64_t>(m.bytes)};
 }
 inline cupti_activity activity_of(CUpti_ActivityMemset4 const& m) {
-  return {cupti_kind::copy, "Memset", m.start, m.end, m.correlationId, m.deviceId, m.streamId, static_cast<std::int64_t>(m.bytes)};
+  return {cupti_kind::copy, "Memset",   m.start,    m.end,
+          m.correlationId,  m.deviceId, m.streamId, static_cast<std::int64_t>(m.bytes)};
 }
 inline cupti_activity activity_of(CUpti_ActivityAPI const& call, std::string name) {
   return {cupti_kind::call, std::move(name), call.start, call.end, call.correlationId};
@@ -114,7 +134,8 @@ inline cupti_activity activity_of(CUpti_ActivityAPI const& call, std::string nam
 inline cupti_activity activity_of(CUpti_ActivityMemory4 const& m) {
   auto const bytes = m.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE ? static_cast<std::int64_t>(m.bytes) : 0;
   bool const released = m.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
-  return {cupti_kind::memory, "device memory", m.timestamp, m.timestamp, m.correlationId, m.deviceId, m.streamId, released ? -bytes : bytes};
+  return {cupti_kind::memory, "device memory", m.timestamp, m.timestamp,
+          m.correlationId,    m.deviceId,      m.streamId,  released ? -bytes : bytes};
 }
 
 /// A range in which calls were made: its name, and the track of the thread that opened it.
@@ -136,7 +157,8 @@ class stream_rows {
     for (auto const& t : of.tracks()) rows_ += t.kind == instrument::track_kind::stream;
   }
   /// @param known  the row of the stream if a mark has named it, otherwise -1.
-  std::int32_t row(std::uint32_t device, std::uint32_t stream, std::int32_t known, std::int64_t begin, std::int64_t end) {
+  std::int32_t row(std::uint32_t device, std::uint32_t stream, std::int32_t known, std::int64_t begin,
+                   std::int64_t end) {
     auto& lanes = lanes_[{device, stream}];
     if (lanes.empty() && known >= 0) lanes.push_back({known, begin});
     auto lane = std::find_if(lanes.begin(), lanes.end(), [&](auto const& l) { return l.second <= begin; });
@@ -158,14 +180,15 @@ class stream_rows {
 /// that launched it lies within the time of a launch of `marked`. Other kernels, such as graph nodes, have the names
 /// given by the compiler and a launch event for their call, whose detail is "range:<name>". A device event of `marked`
 /// without a record is unchanged. Device allocations become a counter of bytes since the start.
-inline void merge_cupti(instrument::trace_buffer const& marked, std::span<cupti_activity const> found, cupti_ranges const& ranges, cupti_clock const& clock,
-                        instrument::trace_buffer& into) {
+inline void merge_cupti(instrument::trace_buffer const& marked, std::span<cupti_activity const> found,
+                        cupti_ranges const& ranges, cupti_clock const& clock, instrument::trace_buffer& into) {
   using instrument::event_kind;
   using instrument::trace_event;
   auto const tracks = marked.tracks();
   for (auto const& t : tracks) into.track(t.kind, t.index);  // the same track indices
   auto const of_device = [&](trace_event const& e) {
-    return (e.kind == event_kind::kernel || e.kind == event_kind::copy) && tracks[static_cast<std::size_t>(e.track)].kind == instrument::track_kind::stream;
+    return (e.kind == event_kind::kernel || e.kind == event_kind::copy) &&
+           tracks[static_cast<std::size_t>(e.track)].kind == instrument::track_kind::stream;
   };
   std::vector<trace_event const*> launches;
   std::map<std::uint64_t, trace_event const*> marks;
@@ -214,10 +237,14 @@ inline void merge_cupti(instrument::trace_buffer const& marked, std::span<cupti_
         known = mark->second->track;
         std::string_view const marked_detail = mark->second->detail ? mark->second->detail : "";
         auto const occupancy = marked_detail.find(" occ_pct:");  // the device itself may have no record
-        if (occupancy != marked_detail.npos && detail.find("occ_pct:") == detail.npos) detail += marked_detail.substr(occupancy);
+        if (occupancy != marked_detail.npos && detail.find("occ_pct:") == detail.npos)
+          detail += marked_detail.substr(occupancy);
       }
       // If a launch has several records, the first one takes its name.
-      if (seen.insert(e.id).second) e.name = into.text(why.launch->name), e.value = why.launch->value;
+      if (seen.insert(e.id).second) {
+        e.name = into.text(why.launch->name);
+        e.value = why.launch->value;
+      }
     } else if (why.call) {
       auto& id = ids[a->correlation];
       if (id == 0) {
@@ -226,8 +253,11 @@ inline void merge_cupti(instrument::trace_buffer const& marked, std::span<cupti_
         call.id = id;
         auto const range = ranges.of_call.find(a->correlation);
         auto const info = range == ranges.of_call.end() ? ranges.ranges.end() : ranges.ranges.find(range->second);
-        if (info != ranges.ranges.end()) call.track = info->second.track, call.detail = into.text("range:" + info->second.name);
-        else call.track = into.track();
+        if (info != ranges.ranges.end()) {
+          call.track = info->second.track;
+          call.detail = into.text("range:" + info->second.name);
+        } else
+          call.track = into.track();
         into.add(call);
       }
       e.id = id;

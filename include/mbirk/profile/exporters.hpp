@@ -23,28 +23,34 @@ struct exported_file {
 };
 /// Files for a trace; empty if it contains nothing for them.
 /// @param name  name of the session.
-using exporter = std::function<std::vector<exported_file>(instrument::trace_buffer const& trace, std::string const& name)>;
+using exporter =
+    std::function<std::vector<exported_file>(instrument::trace_buffer const& trace, std::string const& name)>;
 
 namespace detail {
 
 inline std::int64_t unix_nanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace detail
 
 /// "<name>.components.txt": number of dropped events, and the table of components.
 inline std::vector<exported_file> export_components(instrument::trace_buffer const& trace, std::string const& name) {
-  auto const head = std::to_string(trace.events().size()) + " events, " + std::to_string(trace.dropped()) + " dropped\n\n";
+  auto const head =
+      std::to_string(trace.events().size()) + " events, " + std::to_string(trace.dropped()) + " dropped\n\n";
   return {{name + ".components.txt", head + component_table(trace).text()}};
 }
 /// "<name>.heap_peak.pb" and "<name>.heap_end.pb" for `go tool pprof`, if memory was traced.
 inline std::vector<exported_file> export_heap(instrument::trace_buffer const& trace, std::string const& name) {
   auto const events = trace.events();
-  if (std::none_of(events.begin(), events.end(), [](auto const& e) { return e.kind == instrument::event_kind::memory; })) return {};
+  if (std::none_of(events.begin(), events.end(),
+                   [](auto const& e) { return e.kind == instrument::event_kind::memory; }))
+    return {};
   auto const now = detail::unix_nanoseconds(), end = trace.now();
   heap_history const history(trace);
-  return {{name + ".heap_peak.pb", to_pprof(history.peak(0, end), now)}, {name + ".heap_end.pb", to_pprof(history.at(end), now)}};
+  return {{name + ".heap_peak.pb", to_pprof(history.peak(0, end), now)},
+          {name + ".heap_end.pb", to_pprof(history.at(end), now)}};
 }
 /// "<name>.trace.json" for Perfetto and chrome://tracing.
 inline std::vector<exported_file> export_chrome_trace(instrument::trace_buffer const& trace, std::string const& name) {

@@ -95,12 +95,17 @@ class heap_history {
     for (auto const& a : arrays_) {
       if (a.begin > time) break;
       auto& site = sites[a.stack];
-      ++site.all_arrays, site.all_bytes += a.bytes;
+      ++site.all_arrays;
+      site.all_bytes += a.bytes;
       if (a.end <= time) continue;
-      ++site.live_arrays, site.live_bytes += a.bytes;
+      ++site.live_arrays;
+      site.live_bytes += a.bytes;
       now.live_bytes += a.bytes;
     }
-    for (auto& [stack, site] : sites) site.stack = stack, now.sites.push_back(std::move(site));
+    for (auto& [stack, site] : sites) {
+      site.stack = stack;
+      now.sites.push_back(std::move(site));
+    }
     return now;
   }
 
@@ -110,7 +115,10 @@ class heap_history {
     index_t most = -1;
     std::int64_t when = begin;
     for (auto const& l : levels_)
-      if (l.time >= begin && l.time <= end && l.live_bytes > most) most = l.live_bytes, when = l.time;
+      if (l.time >= begin && l.time <= end && l.live_bytes > most) {
+        most = l.live_bytes;
+        when = l.time;
+      }
     return when;
   }
 
@@ -128,7 +136,8 @@ class heap_history {
 /// (shown first), alloc_objects and alloc_space. Labels: kind, device and the array's name.
 /// @param unix_nanoseconds  time of the snapshot since 1970.
 /// @param device            where the arrays are, "host" or "cuda:0".
-inline std::string to_pprof(heap_snapshot const& heap, std::int64_t unix_nanoseconds, std::string const& device = "host") {
+inline std::string to_pprof(heap_snapshot const& heap, std::int64_t unix_nanoseconds,
+                            std::string const& device = "host") {
   std::vector<std::string> strings{""};
   std::map<std::string, std::int64_t> ids{{"", 0}};
   auto const id = [&](std::string const& text) {
@@ -139,10 +148,14 @@ inline std::string to_pprof(heap_snapshot const& heap, std::int64_t unix_nanosec
   wire out;
   auto const pair = [&](int field, char const* type, char const* unit) {
     wire inner;
-    inner.number(1, id(type)), inner.number(2, id(unit));
+    inner.number(1, id(type));
+    inner.number(2, id(unit));
     out.message(field, inner);
   };
-  pair(1, "inuse_objects", "count"), pair(1, "inuse_space", "bytes"), pair(1, "alloc_objects", "count"), pair(1, "alloc_space", "bytes");
+  pair(1, "inuse_objects", "count");
+  pair(1, "inuse_space", "bytes");
+  pair(1, "alloc_objects", "count");
+  pair(1, "alloc_space", "bytes");
 
   std::map<std::string, std::int64_t> functions;  // one location each, with the same id
   for (auto const& site : heap.sites) {
@@ -152,23 +165,33 @@ inline std::string to_pprof(heap_snapshot const& heap, std::int64_t unix_nanosec
     wire sample;
     sample.packed(1, leaf_first);
     sample.packed(2, std::vector{site.live_arrays, site.live_bytes, site.all_arrays, site.all_bytes});
-    for (auto const& [key, value] : {std::pair<std::string, std::string>("kind", "temporary"), {"device", device}, {"buffer", site.stack.back()}}) {
+    for (auto const& [key, value] : {std::pair<std::string, std::string>("kind", "temporary"),
+                                     {"device", device},
+                                     {"buffer", site.stack.back()}}) {
       wire label;
-      label.number(1, id(key)), label.number(2, id(value));
+      label.number(1, id(key));
+      label.number(2, id(value));
       sample.message(3, label);
     }
     out.message(2, sample);
   }
   wire mapping;  // without a mapping pprof searches for the program
-  mapping.number(1, 1), mapping.number(5, id("mbirk"));
+  // without a mapping pprof searches for the program
+  mapping.number(1, 1);
+  mapping.number(5, id("mbirk"));
   for (int const has : {7, 8, 9}) mapping.number(has, 1);
   out.message(3, mapping);
   for (auto const& [name, number] : functions) {
     wire line, location, function;
     line.number(1, number);
-    location.number(1, number), location.number(2, 1), location.message(4, line);
-    function.number(1, number), function.number(2, id(name)), function.number(3, id(name));
-    out.message(4, location), out.message(5, function);
+    location.number(1, number);
+    location.number(2, 1);
+    location.message(4, line);
+    function.number(1, number);
+    function.number(2, id(name));
+    function.number(3, id(name));
+    out.message(4, location);
+    out.message(5, function);
   }
   out.number(9, unix_nanoseconds);
   pair(11, "space", "bytes");

@@ -50,14 +50,23 @@ class hlo_writer {
     auto const shape = program_shape();
     computation.text(1, "main");
     for (auto const& i : instructions_) computation.message(2, i);
-    computation.message(4, shape), computation.number(5, computation_id), computation.number(6, ids_.back());
-    whole.text(1, p_.name), whole.text(2, "main"), whole.message(3, computation), whole.message(4, shape);
-    whole.number(5, id_), whole.number(6, computation_id);
+    computation.message(4, shape);
+    computation.number(5, computation_id);
+    computation.number(6, ids_.back());
+    whole.text(1, p_.name);
+    whole.text(2, "main");
+    whole.message(3, computation);
+    whole.message(4, shape);
+    whole.number(5, id_);
+    whole.number(6, computation_id);
     sequence.packed(1, ids_);
-    entry.number(1, computation_id), entry.message(2, sequence);
-    schedule.message(1, entry), whole.message(7, schedule);
+    entry.number(1, computation_id);
+    entry.message(2, sequence);
+    schedule.message(1, entry);
+    whole.message(7, schedule);
     wire out;
-    out.message(1, whole), out.message(3, buffer_assignment());
+    out.message(1, whole);
+    out.message(3, buffer_assignment());
     return out.bytes();
   }
 
@@ -74,12 +83,15 @@ class hlo_writer {
     std::vector<std::int64_t> minor_to_major;
     for (auto k = static_cast<std::int64_t>(extents.size()); k-- > 0;) minor_to_major.push_back(k);
     layout.packed(1, minor_to_major);
-    shape.number(2, type), shape.packed(3, extents), shape.message(5, layout);
+    shape.number(2, type);
+    shape.packed(3, extents);
+    shape.message(5, layout);
     return shape;
   }
   static wire no_value() { return array_shape(11, {}); }
   static wire shape_of(program_buffer const& b) {
-    return b.shape.empty() ? array_shape(6, {static_cast<std::int64_t>(b.bytes)}) : array_shape(element_type(b.type), b.shape);
+    return b.shape.empty() ? array_shape(6, {static_cast<std::int64_t>(b.bytes)})
+                           : array_shape(element_type(b.type), b.shape);
   }
   std::vector<std::size_t> with_role(array_role role) const {
     std::vector<std::size_t> found;
@@ -98,7 +110,10 @@ class hlo_writer {
   }
   wire program_shape() const {
     wire shape;
-    for (auto const b : with_role(array_role::argument)) shape.message(1, shape_of(p_.buffers[b])), shape.text(3, names_.buffers[b]);
+    for (auto const b : with_role(array_role::argument)) {
+      shape.message(1, shape_of(p_.buffers[b]));
+      shape.text(3, names_.buffers[b]);
+    }
     shape.message(2, result_shape());
     return shape;
   }
@@ -108,17 +123,26 @@ class hlo_writer {
     std::string file = {};
     int line = 0;
   };
-  std::int64_t add(described const& d, wire const& shape, std::vector<std::int64_t> const& operands, std::int64_t parameter = -1) {
+  std::int64_t add(described const& d, wire const& shape, std::vector<std::int64_t> const& operands,
+                   std::int64_t parameter = -1) {
     auto const id = computation_id << 32 | static_cast<std::int64_t>(ids_.size() + 1);
     wire metadata, i;
-    metadata.text(1, d.op_type), metadata.text(2, d.op_name);
-    if (!d.file.empty()) metadata.text(3, utf8_line(d.file)), metadata.number(4, d.line);
-    i.text(1, d.name), i.text(2, d.opcode), i.message(3, shape), i.message(7, metadata);
+    metadata.text(1, d.op_type);
+    metadata.text(2, d.op_name);
+    if (!d.file.empty()) {
+      metadata.text(3, utf8_line(d.file));
+      metadata.number(4, d.line);
+    }
+    i.text(1, d.name);
+    i.text(2, d.opcode);
+    i.message(3, shape);
+    i.message(7, metadata);
     if (parameter >= 0) i.number(9, parameter);
     if (!d.target.empty()) i.text(28, d.target);
     i.number(35, id);
     if (!operands.empty()) i.packed(36, operands);
-    instructions_.push_back(std::move(i)), ids_.push_back(id);
+    instructions_.push_back(std::move(i));
+    ids_.push_back(id);
     return id;
   }
 
@@ -129,9 +153,11 @@ class hlo_writer {
     std::vector<std::int64_t> made_by(p_.buffers.size(), 0);
     std::int64_t parameters = 0;
     for (auto const b : with_role(array_role::argument))
-      made_by[b] = add({names_.buffers[b], "parameter", "", path + names_.buffers[b], "argument"}, shape_of(p_.buffers[b]), {}, parameters++);
+      made_by[b] = add({names_.buffers[b], "parameter", "", path + names_.buffers[b], "argument"},
+                       shape_of(p_.buffers[b]), {}, parameters++);
     for (auto const b : with_role(array_role::temporary))
-      made_by[b] = add({names_.buffers[b], "custom-call", "AllocateBuffer", path + names_.buffers[b], "temporary"}, shape_of(p_.buffers[b]), {});
+      made_by[b] = add({names_.buffers[b], "custom-call", "AllocateBuffer", path + names_.buffers[b], "temporary"},
+                       shape_of(p_.buffers[b]), {});
     defined_at_ = made_by;
     std::int64_t last = 0;
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) {
@@ -146,16 +172,19 @@ class hlo_writer {
         if (last != 0) needs(last);
         else for (auto const b : with_role(array_role::argument)) needs(made_by[b]);
       }
-      last = add({names_.kernels[k], "custom-call", "mbirk." + plain_name(kernel.name), op_name(p_, k), plain_name(kernel.name), kernel.source_file, kernel.source_line},
+      last = add({names_.kernels[k], "custom-call", "mbirk." + plain_name(kernel.name), op_name(p_, k),
+                  plain_name(kernel.name), kernel.source_file, kernel.source_line},
                  kernel.writes.empty() ? no_value() : shape_of(p_.buffers[kernel.writes[0]]), operands);
       for (auto const b : kernel.writes) made_by[b] = last;
     }
     std::vector<std::int64_t> results;
     auto const outputs = with_role(array_role::output);
     for (auto const b : outputs)
-      if (made_by[b] != 0 && std::find(results.begin(), results.end(), made_by[b]) == results.end()) results.push_back(made_by[b]);
+      if (made_by[b] != 0 && std::find(results.begin(), results.end(), made_by[b]) == results.end())
+        results.push_back(made_by[b]);
     if (results.empty() && last != 0) results.push_back(last);
-    auto const root = add({result_name(outputs), "custom-call", "mbirk.result", path + "result", "result"}, result_shape(), results);
+    auto const root =
+        add({result_name(outputs), "custom-call", "mbirk.result", path + "result", "result"}, result_shape(), results);
     for (auto const b : outputs) defined_at_[b] = root;
   }
   std::string result_name(std::vector<std::size_t> const& outputs) const {
@@ -179,13 +208,17 @@ class hlo_writer {
     wire logical, at;
     at.number(4, defined_at_[b]);
     if (part >= 0) at.packed(3, std::vector{part});
-    logical.number(1, id), logical.number(2, static_cast<std::int64_t>(p_.buffers[b].bytes)), logical.message(3, at);
+    logical.number(1, id);
+    logical.number(2, static_cast<std::int64_t>(p_.buffers[b].bytes));
+    logical.message(3, at);
     to.message(1, logical);
     return id;
   }
   static wire assigned(std::int64_t id, std::int64_t offset, std::int64_t bytes) {
     wire a;
-    a.number(1, id), a.number(2, offset), a.number(3, bytes);
+    a.number(1, id);
+    a.number(2, offset);
+    a.number(3, bytes);
     return a;
   }
 
@@ -201,14 +234,19 @@ class hlo_writer {
         bool const argument = role == array_role::argument;
         auto const id = logical_buffer(out, all[k], !argument && all.size() > 1 ? number : -1);
         wire allocation;
-        allocation.number(1, index++), allocation.number(2, bytes);
-        if (argument) allocation.number(5, 1), allocation.number(6, number);
-        else allocation.number(7, 1);
+        allocation.number(1, index++);
+        allocation.number(2, bytes);
+        if (argument) {
+          allocation.number(5, 1);
+          allocation.number(6, number);
+        } else
+          allocation.number(7, 1);
         allocation.message(9, assigned(id, 0, bytes));
         out.message(3, allocation);
       }
     };
-    outer(array_role::argument), outer(array_role::output);
+    outer(array_role::argument);
+    outer(array_role::output);
     temporaries(out, index);
     return out;
   }
@@ -234,12 +272,16 @@ class hlo_writer {
         mine.pop_back();
       }
       wire event;
-      event.number(1, change.allocate ? 0 : 1), event.number(2, id), event.text(3, "main");
+      event.number(1, change.allocate ? 0 : 1);
+      event.number(2, id);
+      event.text(3, "main");
       event.text(4, p_.kernels.empty() ? names_.buffers[change.buffer] : names_.kernels[change.kernel]);
       events.message(1, event);
     }
     wire allocation;
-    allocation.number(1, index), allocation.number(2, memory.size()), allocation.append(assignments);
+    allocation.number(1, index);
+    allocation.number(2, memory.size());
+    allocation.append(assignments);
     out.message(3, allocation);
     events.number(3, index);
     out.message(4, events);
@@ -249,13 +291,19 @@ class hlo_writer {
   void no_temporaries(wire& out, std::int64_t index) {
     wire logical, at, allocation, events;
     at.number(4, ids_.back());
-    logical.number(1, ++buffers_), logical.number(2, 0), logical.message(3, at);
+    logical.number(1, ++buffers_);
+    logical.number(2, 0);
+    logical.message(3, at);
     out.message(1, logical);
-    allocation.number(1, index), allocation.number(2, 0), allocation.message(9, assigned(buffers_, 0, 0));
+    allocation.number(1, index);
+    allocation.number(2, 0);
+    allocation.message(9, assigned(buffers_, 0, 0));
     out.message(3, allocation);
     for (std::int64_t const kind : {0, 1}) {
       wire event;
-      event.number(1, kind), event.number(2, buffers_), event.text(3, "main");
+      event.number(1, kind);
+      event.number(2, buffers_);
+      event.text(3, "main");
       event.text(4, p_.kernels.empty() ? p_.name : kind == 0 ? names_.kernels.front() : names_.kernels.back());
       events.message(1, event);
     }

@@ -46,9 +46,16 @@ inline lifetime_table lifetimes(heap_history const& history, std::int64_t begin,
     auto& row = rows[a.stack];
     row.first = row.arrays == 0 ? a.begin : std::min(row.first, a.begin);
     row.last = row.arrays == 0 ? last : std::max(row.last, last);
-    ++row.arrays, row.bytes += a.bytes, row.unreleased += !released;
-    row.largest = std::max(row.largest, a.bytes), row.longest = std::max(row.longest, last - a.begin), row.lived += last - a.begin;
-    if (a.begin <= table.peak_time && a.end > table.peak_time) row.at_peak += a.bytes, table.peak_bytes += a.bytes;
+    ++row.arrays;
+    row.bytes += a.bytes;
+    row.unreleased += !released;
+    row.largest = std::max(row.largest, a.bytes);
+    row.longest = std::max(row.longest, last - a.begin);
+    row.lived += last - a.begin;
+    if (a.begin <= table.peak_time && a.end > table.peak_time) {
+      row.at_peak += a.bytes;
+      table.peak_bytes += a.bytes;
+    }
   }
   for (auto& [stack, row] : rows) {
     row.stack = stack;
@@ -61,23 +68,27 @@ inline lifetime_table lifetimes(heap_history const& history, std::int64_t begin,
   return table;
 }
 /// Lifetimes over a whole trace.
-inline lifetime_table lifetimes(instrument::trace_buffer const& trace) { return lifetimes(heap_history(trace), 0, trace.now()); }
+inline lifetime_table lifetimes(instrument::trace_buffer const& trace) {
+  return lifetimes(heap_history(trace), 0, trace.now());
+}
 
 /// Report as text: the peak, and one line per site. Times are milliseconds since the beginning of the table, negative
 /// for earlier allocations.
 inline std::string to_text(lifetime_table const& table) {
   char line[192];
   auto const ms = [&](std::int64_t t) { return static_cast<double>(t) * 1e-6; };
-  std::snprintf(line, sizeof line, "peak %lld bytes at %.3f of %.3f ms\n", static_cast<long long>(table.peak_bytes), ms(table.peak_time - table.begin),
-                ms(table.end - table.begin));
+  std::snprintf(line, sizeof line, "peak %lld bytes at %.3f of %.3f ms\n", static_cast<long long>(table.peak_bytes),
+                ms(table.peak_time - table.begin), ms(table.end - table.begin));
   std::string text = line;
-  if (table.dropped > 0) text += "INCOMPLETE: the trace dropped " + std::to_string(table.dropped) + " events, so arrays may be missing\n";
-  std::snprintf(line, sizeof line, "%7s %14s %7s %14s %14s %12s %12s %12s %12s  %s\n", "share", "at peak", "arrays", "largest", "bytes", "first ms", "last ms",
-                "longest ms", "mean ms", "allocated by");
+  if (table.dropped > 0)
+    text += "INCOMPLETE: the trace dropped " + std::to_string(table.dropped) + " events, so arrays may be missing\n";
+  std::snprintf(line, sizeof line, "%7s %14s %7s %14s %14s %12s %12s %12s %12s  %s\n", "share", "at peak", "arrays",
+                "largest", "bytes", "first ms", "last ms", "longest ms", "mean ms", "allocated by");
   text += line;
   for (auto const& r : table.rows) {
-    std::snprintf(line, sizeof line, "%6.1f%% %14lld %7lld %14lld %14lld %12.3f %12.3f %12.3f %12.3f  ", 100 * r.share, static_cast<long long>(r.at_peak),
-                  static_cast<long long>(r.arrays), static_cast<long long>(r.largest), static_cast<long long>(r.bytes), ms(r.first - table.begin),
+    std::snprintf(line, sizeof line, "%6.1f%% %14lld %7lld %14lld %14lld %12.3f %12.3f %12.3f %12.3f  ", 100 * r.share,
+                  static_cast<long long>(r.at_peak), static_cast<long long>(r.arrays),
+                  static_cast<long long>(r.largest), static_cast<long long>(r.bytes), ms(r.first - table.begin),
                   ms(r.last - table.begin), ms(r.longest), ms(r.lived) / static_cast<double>(r.arrays));
     text += line;
     for (auto const& name : r.stack) text += (&name == &r.stack.front() ? "" : " / ") + name;

@@ -98,7 +98,8 @@ class live_publication {
  public:
   /// Publishes in the first folder that allows it.
   /// @throws io_error when no folder does, or when the process publishes already.
-  explicit live_publication(std::string_view command, std::vector<std::filesystem::path> const& folders = live_folders()) {
+  explicit live_publication(std::string_view command,
+                            std::vector<std::filesystem::path> const& folders = live_folders()) {
     std::string why = "no folder";
     for (auto const& folder : folders)
       if (open_in(folder, command, why)) return;
@@ -119,13 +120,18 @@ class live_publication {
   bool open_in(std::filesystem::path const& folder, std::string_view command, std::string& why) {
     path_ = folder / (std::string(detail::live_prefix) + std::to_string(process_));
     if (auto const before = detail::open_live(path_); before >= 0) {
-      require<io_error>(detail::abandoned(before), [&] { return "live memory cannot be published: " + path_.string() + " is that of this process already"; });
+      require<io_error>(detail::abandoned(before), [&] {
+        return "live memory cannot be published: " + path_.string() + " is that of this process already";
+      });
     }
     auto name = (folder / ".mbirk-live-XXXXXX").string();
     file_ = ::mkstemp(name.data());  // permissions 0600; does not follow symbolic links
     auto const failed = [&] {
       why = folder.string() + ": " + std::generic_category().message(errno);
-      if (file_ >= 0) ::unlink(name.c_str()), ::close(file_);
+      if (file_ >= 0) {
+        ::unlink(name.c_str());
+        ::close(file_);
+      }
       return false;
     };
     if (file_ < 0) return failed();
@@ -140,10 +146,14 @@ class live_publication {
     page_ = ::new (memory) live_page{};
     auto& header = page_->header;
     std::memcpy(header.magic, live_page::magic, sizeof header.magic);
-    header.version = live_page::version, header.bytes = sizeof(live_page);
-    header.process = process_, header.started = instrument::live_sites::now();
+    header.version = live_page::version;
+    header.bytes = sizeof(live_page);
+    header.process = process_;
+    header.started = instrument::live_sites::now();
     command.substr(0, sizeof header.command - 1).copy(header.command, sizeof header.command);
-    std::string_view(version_string).substr(0, sizeof header.program_version - 1).copy(header.program_version, sizeof header.program_version);
+    std::string_view(version_string)
+        .substr(0, sizeof header.program_version - 1)
+        .copy(header.program_version, sizeof header.program_version);
     sites_.emplace(&page_->table);
     // The file becomes visible only when it is complete and locked; it replaces the file of an exited process.
     if (std::rename(name.c_str(), path_.c_str()) == 0) return true;
@@ -171,21 +181,28 @@ struct live_report {
 /// @throws io_error when the file cannot be read, is not of this kind or version, or its process has exited.
 inline live_report read_live(std::filesystem::path const& path) {
   auto const file = detail::open_live(path);
-  require<io_error>(file >= 0, [&] { return path.string() + ": cannot be read: " + std::generic_category().message(errno); });
+  require<io_error>(file >= 0,
+                    [&] { return path.string() + ": cannot be read: " + std::generic_category().message(errno); });
   struct stat info {};
   live_header header{};
-  bool const whole = ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && detail::read_at(file, &header, sizeof header, 0) &&
+  bool const whole = ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+                     detail::read_at(file, &header, sizeof header, 0) &&
                      std::memcmp(header.magic, live_page::magic, sizeof header.magic) == 0;
   require<io_error>(whole, [&] { return path.string() + ": not the live memory of a process"; });
-  require<io_error>(header.version == live_page::version && header.bytes == sizeof(live_page) && info.st_size == static_cast<off_t>(sizeof(live_page)), [&] {
-    return path.string() + ": of another version of mbirk: layout " + std::to_string(header.version) + ", expected " + std::to_string(live_page::version);
-  });
+  require<io_error>(header.version == live_page::version && header.bytes == sizeof(live_page) &&
+                        info.st_size == static_cast<off_t>(sizeof(live_page)),
+                    [&] {
+                      return path.string() + ": of another version of mbirk: layout " + std::to_string(header.version) +
+                             ", expected " + std::to_string(live_page::version);
+                    });
   require<io_error>(!detail::abandoned(file), [&] { return path.string() + ": its process is gone"; });
 
   live_report report;
-  report.process = header.process, report.started = header.started;
+  report.process = header.process;
+  report.started = header.started;
   report.command.assign(header.command, ::strnlen(header.command, sizeof header.command));
-  report.program_version.assign(header.program_version, ::strnlen(header.program_version, sizeof header.program_version));
+  report.program_version.assign(header.program_version,
+                                ::strnlen(header.program_version, sizeof header.program_version));
   constexpr off_t at = offsetof(live_page, table);
   // The order of the three reads is fixed: each acquires and releases its pages through atomic counts.
   for (int attempt = 0;; ++attempt) {
@@ -221,8 +238,10 @@ inline std::vector<live_report> live_processes(std::vector<std::filesystem::path
       }
       try {
         auto report = read_live(entry->path());
-        bool const known = std::any_of(found.begin(), found.end(), [&](auto const& other) { return other.process == report.process; });
-        if (!known && name.substr(detail::live_prefix.size()) == std::to_string(report.process)) found.push_back(std::move(report));
+        bool const known =
+            std::any_of(found.begin(), found.end(), [&](auto const& other) { return other.process == report.process; });
+        if (!known && name.substr(detail::live_prefix.size()) == std::to_string(report.process))
+          found.push_back(std::move(report));
       } catch (io_error const&) {  // belongs to another user or version
       }
     }
@@ -233,7 +252,8 @@ inline std::vector<live_report> live_processes(std::vector<std::filesystem::path
 
 /// Published data of one process.
 /// @throws io_error when it publishes nothing that may be read.
-inline live_report live_process(std::int64_t process, std::vector<std::filesystem::path> const& folders = live_folders()) {
+inline live_report live_process(std::int64_t process,
+                                std::vector<std::filesystem::path> const& folders = live_folders()) {
   std::string why = "process " + std::to_string(process) + " publishes no live memory";
   for (auto const& folder : folders) {
     auto const path = folder / (std::string(detail::live_prefix) + std::to_string(process));

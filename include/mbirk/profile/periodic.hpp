@@ -35,8 +35,9 @@ class periodic_capture {
   periodic_capture(std::filesystem::path directory, std::string name, periodic_options options = {})
       : directory_(std::move(directory)), name_(std::move(name)), options_(std::move(options)), next_(options_.every) {
     require(options_.steps > 0 && options_.steps < options_.every && options_.keep_last > 0, [&] {
-      return "periodic_capture: every = " + std::to_string(options_.every) + ", steps = " + std::to_string(options_.steps) +
-             ", keep_last = " + std::to_string(options_.keep_last) + "; expected 0 < steps < every, 0 < keep_last";
+      return "periodic_capture: every = " + std::to_string(options_.every) +
+             ", steps = " + std::to_string(options_.steps) + ", keep_last = " + std::to_string(options_.keep_last) +
+             "; expected 0 < steps < every, 0 < keep_last";
     });
     detail::require_writable(directory_, "periodic_capture", name_);
   }
@@ -79,13 +80,19 @@ class periodic_capture {
     auto const now = count_ - 1;
     if (session_) end_step(now - 1);
     if (session_ && now == begun_ + options_.steps) {
-      trace_ = nullptr, next_ = begun_ + options_.every;
+      trace_ = nullptr;
+      next_ = begun_ + options_.every;
       kept_.push_back({folder(), close().files});
-      while (static_cast<int>(kept_.size()) > options_.keep_last) remove(kept_.front()), kept_.pop_front();
+      while (static_cast<int>(kept_.size()) > options_.keep_last) {
+        remove(kept_.front());
+        kept_.pop_front();
+      }
     }
     if (now < next_) return;
     if (!session_) {
-      begun_ = now, next_ = now + options_.every;  // set first, in case the folder cannot be made
+      // set first, in case the folder cannot be made
+      begun_ = now;
+      next_ = now + options_.every;
       session_.emplace(folder(), name_, options_.session);
       trace_ = &session_->trace();
     }

@@ -27,15 +27,17 @@ struct pipeline_times {
   /// Share of the loading time that overlaps with computing; 1 if there is no loading.
   double hidden_share() const noexcept { return loading > 0 ? overlap / loading : 1; }
   std::string text() const {
-    return detail::time_text(whole) + ": computing " + detail::time_text(computing) + ", loading " + detail::time_text(loading) +
-           detail::formatted(" of which %.0f %% is hidden; waits for data %.0f %% of the time, neither %.0f %%", 100 * hidden_share(), 100 * waiting_share(),
-                             whole > 0 ? 100 * idle / whole : 0.0);
+    return detail::time_text(whole) + ": computing " + detail::time_text(computing) + ", loading " +
+           detail::time_text(loading) +
+           detail::formatted(" of which %.0f %% is hidden; waits for data %.0f %% of the time, neither %.0f %%",
+                             100 * hidden_share(), 100 * waiting_share(), whole > 0 ? 100 * idle / whole : 0.0);
   }
 };
 
 /// Evaluates the spans with these names on any thread.
 /// @throws parameter_error when either name has no span.
-inline pipeline_times times_of_pipeline(instrument::trace_buffer const& trace, std::string_view loading, std::string_view computing) {
+inline pipeline_times times_of_pipeline(instrument::trace_buffer const& trace, std::string_view loading,
+                                        std::string_view computing) {
   struct edge {
     std::int64_t time;
     int load, compute;
@@ -46,10 +48,14 @@ inline pipeline_times times_of_pipeline(instrument::trace_buffer const& trace, s
     if (e.kind != instrument::event_kind::operation && e.kind != instrument::event_kind::stage) continue;
     int const load = e.name == loading, compute = e.name == computing;
     if (load + compute == 0) continue;
-    any_load |= load > 0, any_compute |= compute > 0;
-    edges.push_back({e.begin, load, compute}), edges.push_back({e.end, -load, -compute});
+    any_load |= load > 0;
+    any_compute |= compute > 0;
+    edges.push_back({e.begin, load, compute});
+    edges.push_back({e.end, -load, -compute});
   }
-  require(any_load && any_compute, [&] { return "times_of_pipeline: the trace has no span '" + std::string(any_load ? computing : loading) + "'"; });
+  require(any_load && any_compute, [&] {
+    return "times_of_pipeline: the trace has no span '" + std::string(any_load ? computing : loading) + "'";
+  });
   std::sort(edges.begin(), edges.end(), [](edge const& a, edge const& b) { return a.time < b.time; });
   pipeline_times t;
   int loads = 0, computes = 0;
@@ -62,7 +68,9 @@ inline pipeline_times times_of_pipeline(instrument::trace_buffer const& trace, s
     if (loads > 0 && computes > 0) t.overlap += seconds;
     else if (loads > 0) t.waiting += seconds;
     else if (computes == 0) t.idle += seconds;
-    loads += e.load, computes += e.compute, before = e.time;
+    loads += e.load;
+    computes += e.compute;
+    before = e.time;
   }
   return t;
 }

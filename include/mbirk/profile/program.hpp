@@ -92,10 +92,12 @@ inline std::int64_t item_bytes(std::string_view type) {
 /// unique bytes beyond the capacity of the cache, in the proportion of reads to writes. first: read, second: written.
 inline std::pair<std::uint64_t, std::uint64_t> memory_traffic(program_kernel const& k, std::uint64_t cache_bytes) {
   auto const read = k.unique_read.value_or(k.bytes_read), written = k.unique_written.value_or(k.bytes_written);
-  double const all = static_cast<double>(read) + static_cast<double>(written), held = static_cast<double>(cache_bytes) * static_cast<double>(k.visits);
+  double const all = static_cast<double>(read) + static_cast<double>(written),
+               held = static_cast<double>(cache_bytes) * static_cast<double>(k.visits);
   if (all <= held) return {0, 0};
   double const share = 1 - held / all;
-  return {static_cast<std::uint64_t>(share * static_cast<double>(read)), static_cast<std::uint64_t>(share * static_cast<double>(written))};
+  return {static_cast<std::uint64_t>(share * static_cast<double>(read)),
+          static_cast<std::uint64_t>(share * static_cast<double>(written))};
 }
 
 namespace detail {
@@ -105,7 +107,8 @@ namespace detail {
 inline std::string plain_name(std::string_view name) {
   std::string text;
   for (char const c : name) {
-    bool const word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    bool const word =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
     text += word ? c : '_';
   }
   return text.empty() ? "_" : text;
@@ -134,41 +137,59 @@ inline instruction_names names_of(program const& p) {
 /// @throws description_error that explains the problem: a malformed file could crash the viewer's server.
 inline void validate(machine_specs const& m) {
   auto const wrong = [&](std::string const& what) { return "machine '" + m.name + "': " + what; };
-  require<description_error>(m.threads >= 1, [&] { return wrong("threads is " + std::to_string(m.threads) + ", expected at least 1"); });
-  for (auto const& [what, value] : {std::pair{"peak_tflops", m.peak_tflops}, {"memory_gbs", m.memory_gbs}, {"cache_gbs", m.cache_gbs}})
-    require<description_error>(std::isfinite(value) && value >= 0,
-                               [&] { return wrong(std::string(what) + " is " + mbirk::detail::number_text(value) + ", expected a number >= 0"); });
+  require<description_error>(
+      m.threads >= 1, [&] { return wrong("threads is " + std::to_string(m.threads) + ", expected at least 1"); });
+  for (auto const& [what, value] :
+       {std::pair{"peak_tflops", m.peak_tflops}, {"memory_gbs", m.memory_gbs}, {"cache_gbs", m.cache_gbs}})
+    require<description_error>(std::isfinite(value) && value >= 0, [&] {
+      return wrong(std::string(what) + " is " + mbirk::detail::number_text(value) + ", expected a number >= 0");
+    });
 }
 
 /// @throws description_error
 inline void validate(program const& p) {
-  auto const check = [&](bool ok, auto const& what) { require<description_error>(ok, [&] { return "program '" + p.name + "': " + what(); }); };
-  check(p.name == detail::plain_name(p.name), [] { return std::string("the name becomes part of file names, expected letters, digits, _, - and ."); });
+  auto const check = [&](bool ok, auto const& what) {
+    require<description_error>(ok, [&] { return "program '" + p.name + "': " + what(); });
+  };
+  check(p.name == detail::plain_name(p.name),
+        [] { return std::string("the name becomes part of file names, expected letters, digits, _, - and ."); });
   for (auto const& k : p.kernels) {
     auto const of = [&] { return "kernel '" + k.name + "' of stage '" + k.stage + "' "; };
     check(!k.name.empty(), [&] { return of() + "has no name"; });
     check(k.launches >= 1 && k.visits >= 1, [&] { return of() + "has no launches or no visits"; });
-    check(k.unique_read.value_or(0) <= k.bytes_read && k.unique_written.value_or(0) <= k.bytes_written, [&] { return of() + "has more unique bytes than bytes"; });
+    check(k.unique_read.value_or(0) <= k.bytes_read && k.unique_written.value_or(0) <= k.bytes_written,
+          [&] { return of() + "has more unique bytes than bytes"; });
     for (auto const* list : {&k.reads, &k.writes})
-      for (auto const b : *list) check(b < p.buffers.size(), [&] { return of() + "uses buffer " + std::to_string(b) + " of " + std::to_string(p.buffers.size()); });
+      for (auto const b : *list)
+        check(b < p.buffers.size(),
+              [&] { return of() + "uses buffer " + std::to_string(b) + " of " + std::to_string(p.buffers.size()); });
   }
   for (auto const& b : p.buffers) {
     auto const of = [&] { return "buffer '" + b.name + "' "; };
     check(!b.name.empty(), [&] { return of() + "has no name"; });
-    check(b.bytes <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()), [&] { return of() + "is too large"; });
+    check(b.bytes <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
+          [&] { return of() + "is too large"; });
     if (b.shape.empty()) continue;
     auto bytes = static_cast<double>(item_bytes(b.type));
-    check(bytes > 0, [&] { return of() + "has a shape of elements '" + b.type + "', expected f32, f64, i32, i64 or u8"; });
-    for (auto const n : b.shape) check(n >= 0, [&] { return of() + "has a negative extent"; }), bytes *= static_cast<double>(n);
+    check(bytes > 0,
+          [&] { return of() + "has a shape of elements '" + b.type + "', expected f32, f64, i32, i64 or u8"; });
+    for (auto const n : b.shape) {
+      check(n >= 0, [&] { return of() + "has a negative extent"; });
+      bytes *= static_cast<double>(n);
+    }
     check(bytes == static_cast<double>(b.bytes), [&] {
-      return of() + "has " + std::to_string(b.bytes) + " bytes, its shape " + mbirk::detail::shape_text(b.shape) + " of " + b.type + " another number";
+      return of() + "has " + std::to_string(b.bytes) + " bytes, its shape " + mbirk::detail::shape_text(b.shape) +
+             " of " + b.type + " another number";
     });
   }
   std::vector<int> live(p.buffers.size());
   for (auto const& c : p.heap) {
-    check(c.buffer < p.buffers.size() && p.buffers[c.buffer].role == array_role::temporary, [] { return std::string("the heap has a buffer that is no temporary"); });
-    check(c.kernel < std::max<std::size_t>(p.kernels.size(), 1), [] { return std::string("the heap changes at a kernel that is not there"); });
-    check((live[c.buffer] += c.allocate ? 1 : -1) >= 0, [&] { return "buffer '" + p.buffers[c.buffer].name + "' is released more often than it was allocated"; });
+    check(c.buffer < p.buffers.size() && p.buffers[c.buffer].role == array_role::temporary,
+          [] { return std::string("the heap has a buffer that is no temporary"); });
+    check(c.kernel < std::max<std::size_t>(p.kernels.size(), 1),
+          [] { return std::string("the heap changes at a kernel that is not there"); });
+    check((live[c.buffer] += c.allocate ? 1 : -1) >= 0,
+          [&] { return "buffer '" + p.buffers[c.buffer].name + "' is released more often than it was allocated"; });
   }
 }
 
@@ -188,7 +209,10 @@ inline std::size_t find_buffer(program& p, instrument::array_record const& a) {
   for (std::size_t k = 0; k < p.buffers.size(); ++k)
     if (p.buffers[k].name == a.name && p.buffers[k].role == a.role && p.buffers[k].bytes == bytes) return k;
   program_buffer fresh{a.name, a.role, bytes, {}, {}};
-  if (item_bytes(a.type) == a.item_bytes) fresh.shape = {a.elements}, fresh.type = a.type;
+  if (item_bytes(a.type) == a.item_bytes) {
+    fresh.shape = {a.elements};
+    fresh.type = a.type;
+  }
   p.buffers.push_back(std::move(fresh));
   return p.buffers.size() - 1;
 }
@@ -207,13 +231,18 @@ inline void add_stage(program& p, program_kernel& k, instrument::operation_recor
       auto const b = find_buffer(p, a);
       if (a.counts.loads > 0) reads.insert(b);
       if (a.counts.stores > 0) writes.insert(b);
-      read += a.counts.unique_read, written += a.counts.unique_written;
+      read += a.counts.unique_read;
+      written += a.counts.unique_written;
     }
   }
   if (visits == 0) return;
   k.visits = visits;
-  k.reads.assign(reads.begin(), reads.end()), k.writes.assign(writes.begin(), writes.end());
-  if (record.unique) k.unique_read = std::min(read, k.bytes_read), k.unique_written = std::min(written, k.bytes_written);
+  k.reads.assign(reads.begin(), reads.end());
+  k.writes.assign(writes.begin(), writes.end());
+  if (record.unique) {
+    k.unique_read = std::min(read, k.bytes_read);
+    k.unique_written = std::min(written, k.bytes_written);
+  }
 }
 
 }  // namespace detail
@@ -227,13 +256,17 @@ inline program program_of(instrument::operation_record const& record, std::strin
     if (a.role != array_role::scratch) detail::find_buffer(p, a);
   for (auto const& k : record.kernels) {
     auto& mine = p.kernels.emplace_back(program_kernel{.name = k.name, .stage = k.stage, .launches = k.launches});
-    mine.flops = k.operations.flops(), mine.bytes_read = k.bytes_loaded, mine.bytes_written = k.bytes_stored;
+    mine.flops = k.operations.flops();
+    mine.bytes_read = k.bytes_loaded;
+    mine.bytes_written = k.bytes_stored;
     detail::add_stage(p, mine, record);
   }
   if (record.kernels.empty()) {  // all counts belong to the operation itself
     auto& mine = p.kernels.emplace_back(program_kernel{.name = record.name});
     auto const stored = bytes_accessed_output(record.arrays);
-    mine.flops = record.operations.flops(), mine.bytes_read = bytes_accessed(record.arrays) - stored, mine.bytes_written = stored;
+    mine.flops = record.operations.flops();
+    mine.bytes_read = bytes_accessed(record.arrays) - stored;
+    mine.bytes_written = stored;
   }
   return p;
 }
@@ -243,7 +276,9 @@ inline program program_of(instrument::operation_record const& record, std::strin
 inline std::size_t kernel_of(program& p, traced_kernel const& k) {
   for (std::size_t at = 0; at < p.kernels.size(); ++at)
     if (p.kernels[at].name == k.name && p.kernels[at].stage == k.stage) return at;
-  p.kernels.push_back({.name = k.name, .stage = k.stage, .flops = static_cast<std::uint64_t>(std::max<index_t>(k.event.flops, 0)),
+  p.kernels.push_back({.name = k.name,
+                       .stage = k.stage,
+                       .flops = static_cast<std::uint64_t>(std::max<index_t>(k.event.flops, 0)),
                        .bytes_read = static_cast<std::uint64_t>(std::max<index_t>(k.event.bytes, 0))});
   return p.kernels.size() - 1;
 }
@@ -259,7 +294,8 @@ inline void add_step(program& p, traced_step const& step) {
   }
   for (auto at = counted; at < p.kernels.size(); ++at) {  // the event has the counts of one launch
     auto& k = p.kernels[at];
-    k.flops *= k.launches, k.bytes_read *= k.launches;
+    k.flops *= k.launches;
+    k.bytes_read *= k.launches;
   }
   if (!p.heap.empty()) return;
   std::vector<std::size_t> live;
@@ -267,7 +303,9 @@ inline void add_step(program& p, traced_step const& step) {
   for (auto const& e : step.memory) {
     auto const bytes = static_cast<std::uint64_t>(std::abs(e.bytes));
     std::size_t b = 0;
-    while (b < p.buffers.size() && !(p.buffers[b].role == array_role::temporary && p.buffers[b].name == e.name && p.buffers[b].bytes == bytes)) ++b;
+    while (b < p.buffers.size() &&
+           !(p.buffers[b].role == array_role::temporary && p.buffers[b].name == e.name && p.buffers[b].bytes == bytes))
+      ++b;
     auto const known = std::find(live.begin(), live.end(), b);
     // has 0 bytes, or was allocated before the step
     if (e.bytes == 0 || (e.bytes < 0 && known == live.end())) continue;

@@ -41,7 +41,8 @@ class scope {
  public:
   /// @param name  must outlive the trace, like a literal; a std::string is copied.
   scope(sink into, char const* name, span_info info = {}) : scope(into.get(), name, info) {}
-  scope(sink into, std::string const& name, span_info info = {}) : scope(into.get(), into.get() ? into.get()->text(name) : "", info) {}
+  scope(sink into, std::string const& name, span_info info = {})
+      : scope(into.get(), into.get() ? into.get()->text(name) : "", info) {}
   ~scope() {
     if (!into_) return;
     event_.end = into_->now();
@@ -62,7 +63,8 @@ class scope {
     auto const* same = outer_;
     while (same && same->into_ != into_) same = same->outer_;
     using instrument::event_kind;
-    event_ = {name, same ? event_kind::stage : event_kind::operation, 0, 0, info.items, into_->track(), info.bytes, info.flops};
+    event_ = {name,      same ? event_kind::stage : event_kind::operation, 0, 0, info.items, into_->track(), info.bytes,
+              info.flops};
     innermost() = this;
     event_.begin = into_->now();
   }
@@ -97,7 +99,8 @@ inline void sample(sink into, char const* name, double value) {
   if (!small || static_cast<double>(nearest) != value) {
     if (trace->events().size() == trace->capacity()) return trace->lost();  // texts would otherwise grow without bound
     char digits[32];
-    text = trace->text({digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, value).ptr - digits)});
+    text = trace->text(
+        {digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, value).ptr - digits)});
   }
   auto const t = trace->now();
   trace->add({name, instrument::event_kind::counter, t, t, nearest, trace->track(), 0, 0, 0, text});

@@ -93,8 +93,8 @@ class session {
     auto const events = trace_.events().size();
     if (events == 0) list.push_back("session '" + report_.name + "': nothing was recorded");
     if (auto const lost = trace_.dropped(); lost > 0)
-      list.push_back("session '" + report_.name + "': " + std::to_string(lost) + " events were dropped, " + std::to_string(events) +
-                     " kept; there is room for " + std::to_string(trace_.capacity()));
+      list.push_back("session '" + report_.name + "': " + std::to_string(lost) + " events were dropped, " +
+                     std::to_string(events) + " kept; there is room for " + std::to_string(trace_.capacity()));
     return list;
   }
 
@@ -110,7 +110,8 @@ class session {
     auto warnings = this->warnings();
     closed_ = true;
     report_.warnings = std::move(warnings);
-    report_.events = trace_.events().size(), report_.dropped = trace_.dropped();
+    report_.events = trace_.events().size();
+    report_.dropped = trace_.dropped();
     for (auto const& make : options_.exporters) {
       try {
         for (auto const& file : make(trace_, report_.name)) write(file);
@@ -122,8 +123,12 @@ class session {
     if (options_.on_close) options_.on_close(report_);
   }
   void write(exported_file const& file) {
-    bool const inside = file.name.is_relative() && std::find(file.name.begin(), file.name.end(), "..") == file.name.end();
-    require(inside, [&] { return "session: an exporter named the file '" + file.name.string() + "', which does not lie in the session's folder"; });
+    bool const inside =
+        file.name.is_relative() && std::find(file.name.begin(), file.name.end(), "..") == file.name.end();
+    require(inside, [&] {
+      return "session: an exporter named the file '" + file.name.string() +
+             "', which does not lie in the session's folder";
+    });
     auto const path = directory_ / file.name;
     std::error_code ignored;  // opening the file reports the problem
     std::filesystem::create_directories(path.parent_path(), ignored);

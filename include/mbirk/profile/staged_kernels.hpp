@@ -36,8 +36,10 @@ template <class B> struct store_parallel_taps {
     auto const& group = groups[task];
     for (index_t p = 0; p < to.passes; ++p) {
       index_t const at = to.at(task, p);
-      footprint_weights<I>(I::load_value(passes + p), squared, channels, group.tile_mask != 0, rows + group.first, cols + group.first, group.count,
-                           to.first + at, [&](int tap, int k, auto value) MBIRK_FLAT { I::store(to.weights + (3 * at + tap * group_pixels + k), value); });
+      footprint_weights<I>(I::load_value(passes + p), squared, channels, group.tile_mask != 0, rows + group.first,
+                           cols + group.first, group.count, to.first + at, [&](int tap, int k, auto value) MBIRK_FLAT {
+                             I::store(to.weights + (3 * at + tap * group_pixels + k), value);
+                           });
     }
   }
 };
@@ -57,7 +59,8 @@ template <class B> struct parallel_forward_stored : parallel_views<B> {
       }
     };
     each_pass([&](index_t, view_taps const& pass, auto y) {
-      for (index_t k = 0; pass.first_tap == 0 && k < this->shape.view_size(); k += B::lanes) B::store(y + k, B::constant(0));
+      for (index_t k = 0; pass.first_tap == 0 && k < this->shape.view_size(); k += B::lanes)
+        B::store(y + k, B::constant(0));
     });
     for (index_t g = 0; g < this->groups.size(); ++g) {
       auto const& group = this->groups[g];
@@ -67,21 +70,24 @@ template <class B> struct parallel_forward_stored : parallel_views<B> {
   }
 
  private:
-  template <class Scratch>
-  MBIRK_NOINLINE void add_pass(index_t g, index_t p, view_taps const& pass, typename B::template cursor<float> y, index_t chunk,
-                               Scratch const& s) const noexcept {
+  template <class Scratch> MBIRK_NOINLINE void add_pass(index_t g, index_t p, view_taps const& pass,
+                                                        typename B::template cursor<float> y, index_t chunk,
+                                                        Scratch const& s) const noexcept {
     auto const& group = this->groups[g];
     auto const l = s.template at<std::int32_t>(this->first);
     auto const w = s.template at<float>(this->weights);
     index_t const at = taps.at(g, p);
     for (int k = 0; k < group.count; k += I::lanes) {
       I::store(l + k, I::load_ints(taps.first + (at + k)));
-      for (int t = 0; t < pass.taps; ++t) I::store(w + (t * group_pixels + k), I::load(taps.weights + (3 * at + t * group_pixels + k)));
+      for (int t = 0; t < pass.taps; ++t)
+        I::store(w + (t * group_pixels + k), I::load(taps.weights + (3 * at + t * group_pixels + k)));
     }
     this->sort_group(group, p, s);
     with_packs<B, parallel_views<B>::most_packs>(this->shape.packs, [&](auto packs) MBIRK_FLAT {
-      if (pass.taps == 2) this->template accumulate_runs<2>(packs, group.count, y, s);
-      else this->template accumulate_runs<3>(packs, group.count, y, s);
+      if (pass.taps == 2)
+        this->template accumulate_runs<2>(packs, group.count, y, s);
+      else
+        this->template accumulate_runs<3>(packs, group.count, y, s);
     });
     B::note_lanes(group.count * this->shape.used(chunk), group.count * this->shape.width);
   }
@@ -112,22 +118,26 @@ template <class B> struct parallel_back_stored {
     for (index_t k = 0; k < group.count * padded(); k += B::lanes) B::store(x + k, B::constant(0));
     run<2>(task, 0, two_tap_passes, x);
     run<3>(task, two_tap_passes, taps.passes, x);
-    for (int p = 0; p < group.count; ++p) copy_unpadded<B>(x + p * padded(), voxel_columns + I::load_value(offsets + (group.first + p)), shape.rows);
+    for (int p = 0; p < group.count; ++p)
+      copy_unpadded<B>(x + p * padded(), voxel_columns + I::load_value(offsets + (group.first + p)), shape.rows);
   }
 
  private:
   MBIRK_HD index_t padded() const noexcept { return shape.chunks * shape.width; }
 
-  template <int Taps> MBIRK_HD void run(index_t g, index_t from, index_t to, typename B::template cursor<float> x) const noexcept {
+  template <int Taps>
+  MBIRK_HD void run(index_t g, index_t from, index_t to, typename B::template cursor<float> x) const noexcept {
     for (index_t block = from; block < to; block += views_at_once)
       for (index_t c = 0; c < shape.chunks; ++c) {
         index_t const end = min(to, block + views_at_once);
-        with_packs<B, parallel_back<B>::most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT { accumulate<Taps>(packs, g, block, end, c, x); });
+        with_packs<B, parallel_back<B>::most_packs>(
+            shape.packs, [&](auto packs) MBIRK_FLAT { accumulate<Taps>(packs, g, block, end, c, x); });
         B::note_lanes(groups[g].count * (end - block) * shape.used(c), groups[g].count * (end - block) * shape.width);
       }
   }
-  template <int Taps, class Packs>
-  MBIRK_NOINLINE void accumulate(Packs packs, index_t g, index_t from, index_t to, index_t chunk, typename B::template cursor<float> x) const noexcept {
+  template <int Taps, class Packs> MBIRK_NOINLINE void accumulate(Packs packs, index_t g, index_t from, index_t to,
+                                                                  index_t chunk,
+                                                                  typename B::template cursor<float> x) const noexcept {
     index_t view_offset[views_at_once];
     for (index_t v = from; v < to; ++v) view_offset[v - from] = shape.offset(chunk, I::load_value(passes + v).view);
     for (int p = 0; p < groups[g].count; ++p) {
@@ -136,7 +146,8 @@ template <class B> struct parallel_back_stored {
       packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (index_t v = from; v < to; ++v) {
         index_t const at = taps.at(g, v);
-        auto const y = sinogram + (view_offset[v - from] + index_t{I::load_value(taps.first + (at + p))} * (packs * B::lanes));
+        auto const y =
+            sinogram + (view_offset[v - from] + index_t{I::load_value(taps.first + (at + p))} * (packs * B::lanes));
         simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
           pack const weight = B::load_broadcast(taps.weights + (3 * at + t * group_pixels + p));
           packs.each([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * packs + i) * B::lanes), sum[i]); });
@@ -171,9 +182,12 @@ template <class B> struct cone_stage {
 
  protected:
   MBIRK_HD index_t view_of(index_t task) const noexcept { return first_view + task / groups.size(); }
-  MBIRK_HD auto column(index_t v, index_t pixel) const noexcept { return columns + ((v - first_view) * pixels + pixel) * shape.width; }
+  MBIRK_HD auto column(index_t v, index_t pixel) const noexcept {
+    return columns + ((v - first_view) * pixels + pixel) * shape.width;
+  }
 
-  template <class Scratch> MBIRK_HD typename B::template cursor<float> cleared_line(index_t length, Scratch const& s) const noexcept {
+  template <class Scratch>
+  MBIRK_HD typename B::template cursor<float> cleared_line(index_t length, Scratch const& s) const noexcept {
     auto const u = s.template at<float>(line);
     for (index_t k = 0; k < length + 2 * resample_guard<B>; k += B::lanes) B::store(u + k, B::constant(0));
     return u + resample_guard<B>;
@@ -206,7 +220,8 @@ template <class B> struct cone_stage {
   /// Calls f(first, end, resampler) for a line of `cells`, resampled for pixel p: the resampler yields the elements
   /// [first, end) of the destination.
   template <int Power, class Found, class F>
-  MBIRK_INLINE static void resample(typename B::template cursor<float const> u, index_t cells, Found const& found, int p, F const& f) {
+  MBIRK_INLINE static void resample(typename B::template cursor<float const> u, index_t cells, Found const& found,
+                                    int p, F const& f) {
     index_t const first = I::load_value(found.reach_first() + p), end = I::load_value(found.reach_end() + p);
     if (first >= end) return;
     with_form(form_of<B>(step_of<B>(I::load_value(found.advance + p))), [&](auto form) MBIRK_FLAT {
@@ -226,16 +241,19 @@ template <class B, int Power> struct cone_gather_columns : cone_stage<B> {
     auto const& shape = this->shape;
     index_t const v = this->view_of(task);
     auto const sum = this->view.prepare(group, v, false, Power == 1, s);
-    this->template each_pixel<Power>(group, sum.widest, [&](int p, auto const& window, index_t first, pack const (&weight)[3]) MBIRK_FLAT {
-      auto const out = this->column(v, group.first + p);
-      auto const y = sinogram + (shape.offset(0, v) + first);
-      for (index_t r = 0; r < shape.width; r += B::lanes) {
-        pack total = weight[0] * B::load(y + r);
-        total = fma(weight[1], B::load(y + (shape.width + r)), total);
-        if (window.taps == 3) total = fma(weight[2], B::load(y + (2 * shape.width + r)), total);
-        B::store(out + r, window.tap0 == 0 ? total : total + B::load(out + r));
-      }
-    }, s);
+    this->template each_pixel<Power>(
+        group, sum.widest,
+        [&](int p, auto const& window, index_t first, pack const(&weight)[3]) MBIRK_FLAT {
+          auto const out = this->column(v, group.first + p);
+          auto const y = sinogram + (shape.offset(0, v) + first);
+          for (index_t r = 0; r < shape.width; r += B::lanes) {
+            pack total = weight[0] * B::load(y + r);
+            total = fma(weight[1], B::load(y + (shape.width + r)), total);
+            if (window.taps == 3) total = fma(weight[2], B::load(y + (2 * shape.width + r)), total);
+            B::store(out + r, window.tap0 == 0 ? total : total + B::load(out + r));
+          }
+        },
+        s);
     B::note_lanes(group.count * shape.rows, group.count * shape.width);
   }
 };
@@ -258,14 +276,16 @@ template <class B, int Power> struct cone_add_slices : cone_stage<B> {
       copy_padded<B>(this->column(v, group.first + p), this->shape.width, u, this->shape.width);
       auto const x = voxel_columns + I::load_value(this->offsets + (group.first + p));
       pack const square = B::load_broadcast(found.square() + p);
-      this->template resample<Power>(u, this->shape.width, found, p, [&](index_t first, index_t end, auto& rows) MBIRK_FLAT {
-        for (index_t k = first; k < end; k += B::lanes) {
-          index_t const n = valid_lanes<B>(k, slices);
-          pack const factor = Power == 2 ? fma(square, B::load(view.elevations + (v * view.elevation_stride + k)), B::constant(1))
-                                         : this->secant(v, k, centre, square, s);
-          store_lanes<B>(x + k, fma(factor, rows.next(), load_lanes<B>(x + k, n)), n);
-        }
-      });
+      this->template resample<Power>(
+          u, this->shape.width, found, p, [&](index_t first, index_t end, auto& rows) MBIRK_FLAT {
+            for (index_t k = first; k < end; k += B::lanes) {
+              index_t const n = valid_lanes<B>(k, slices);
+              pack const factor =
+                  Power == 2 ? fma(square, B::load(view.elevations + (v * view.elevation_stride + k)), B::constant(1))
+                             : this->secant(v, k, centre, square, s);
+              store_lanes<B>(x + k, fma(factor, rows.next(), load_lanes<B>(x + k, n)), n);
+            }
+          });
     }
     B::note_lanes(group.count * slices, group.count * view.padded_slices);
   }
@@ -286,17 +306,20 @@ template <class B> struct cone_resample_columns : cone_stage<B> {
     auto const u = this->cleared_line(view.padded_slices, s);
     auto const found = view.found(s);
     for (int p = 0; p < group.count; ++p) {
-      copy_padded<B>(voxel_columns + I::load_value(this->offsets + (group.first + p)), view.geometry.slices, u, view.padded_slices);
+      copy_padded<B>(voxel_columns + I::load_value(this->offsets + (group.first + p)), view.geometry.slices, u,
+                     view.padded_slices);
       pack const square = B::load_broadcast(found.square() + p);
-      for (index_t k = 0; k < view.padded_slices; k += B::lanes) B::store(u + k, this->secant(v, k, centre, square, s) * B::load(u + k));
+      for (index_t k = 0; k < view.padded_slices; k += B::lanes)
+        B::store(u + k, this->secant(v, k, centre, square, s) * B::load(u + k));
       auto const out = this->column(v, group.first + p);
       index_t r = 0;
       auto const put_zeros = [&](index_t end_of_zeros) MBIRK_FLAT {
         for (; r < end_of_zeros; r += B::lanes) B::store(out + r, B::constant(0));
       };
-      this->template resample<1>(u, view.padded_slices, found, p, [&](index_t first, index_t end, auto& slices) MBIRK_FLAT {
-        for (put_zeros(first); r < end; r += B::lanes) B::store(out + r, slices.next());
-      });
+      this->template resample<1>(u, view.padded_slices, found, p,
+                                 [&](index_t first, index_t end, auto& slices) MBIRK_FLAT {
+                                   for (put_zeros(first); r < end; r += B::lanes) B::store(out + r, slices.next());
+                                 });
       put_zeros(this->shape.width);
     }
     B::note_lanes(group.count * this->shape.rows, group.count * this->shape.width);
@@ -316,16 +339,21 @@ template <class B> struct cone_scatter_columns : cone_stage<B> {
     for (index_t k = 0; k < shape.view_size(); k += B::lanes) B::store(whole + k, B::constant(0));
     for (auto const& group : this->groups) {
       auto const sum = this->view.prepare(group, v, true, false, s);
-      this->template each_pixel<1>(group, sum.widest, [&](int p, auto const& window, index_t first, pack const (&weight)[3]) MBIRK_FLAT {
-        auto const from = this->column(v, group.first + p);
-        auto const y = whole + first;
-        auto const add = [&](index_t at, pack w, pack value) MBIRK_FLAT { B::store(y + at, fma(w, value, B::load(y + at))); };
-        for (index_t r = 0; r < shape.width; r += B::lanes) {
-          pack const value = B::load(from + r);
-          add(r, weight[0], value), add(shape.width + r, weight[1], value);
-          if (window.taps == 3) add(2 * shape.width + r, weight[2], value);
-        }
-      }, s);
+      this->template each_pixel<1>(
+          group, sum.widest,
+          [&](int p, auto const& window, index_t first, pack const(&weight)[3]) MBIRK_FLAT {
+            auto const from = this->column(v, group.first + p);
+            auto const y = whole + first;
+            auto const add = [&](index_t at, pack w, pack value)
+                                 MBIRK_FLAT { B::store(y + at, fma(w, value, B::load(y + at))); };
+            for (index_t r = 0; r < shape.width; r += B::lanes) {
+              pack const value = B::load(from + r);
+              add(r, weight[0], value);
+              add(shape.width + r, weight[1], value);
+              if (window.taps == 3) add(2 * shape.width + r, weight[2], value);
+            }
+          },
+          s);
       B::note_lanes(group.count * shape.rows, group.count * shape.width);
     }
   }
@@ -341,8 +369,11 @@ template <class B> struct fill_ones {
     auto const to = sinogram + task * shape.view_size();
     for (index_t n = 0; n < shape.channels + 2 * guard_channels; ++n)
       for (index_t r = 0; r < shape.width; r += B::lanes) {
-        index_t const ones = n < guard_channels || n >= guard_channels + shape.channels ? 0 : shape.used(task / shape.views) - r;
-        B::store(to + (n * shape.width + r), ones >= B::lanes ? B::constant(1) : ones > 0 ? B::first_lanes(ones) : B::constant(0));
+        index_t const ones =
+            n < guard_channels || n >= guard_channels + shape.channels ? 0 : shape.used(task / shape.views) - r;
+        B::store(to + (n * shape.width + r), ones >= B::lanes ? B::constant(1)
+                                             : ones > 0       ? B::first_lanes(ones)
+                                                              : B::constant(0));
       }
   }
 };

@@ -23,13 +23,16 @@ class running_stats {
     mean_ += d / static_cast<double>(count_);
     squares_ += d * (x - mean_);
     total_ += x;
-    least_ = std::min(least_, x), most_ = std::max(most_, x);
+    least_ = std::min(least_, x);
+    most_ = std::max(most_, x);
   }
   std::int64_t count() const noexcept { return count_; }
   double total() const noexcept { return total_; }
   double mean() const noexcept { return mean_; }
   /// Sample standard deviation (divisor count - 1); 0 for fewer than two numbers.
-  double standard_deviation() const noexcept { return count_ < 2 ? 0 : std::sqrt(squares_ / static_cast<double>(count_ - 1)); }
+  double standard_deviation() const noexcept {
+    return count_ < 2 ? 0 : std::sqrt(squares_ / static_cast<double>(count_ - 1));
+  }
   double least() const noexcept { return count_ ? least_ : 0; }
   double most() const noexcept { return count_ ? most_ : 0; }
 
@@ -44,7 +47,8 @@ class running_stats {
 /// @throws parameter_error when there are no numbers, or p lies outside [0, 100].
 inline double percentile_of_sorted(std::span<double const> sorted, double p) {
   require(!sorted.empty(), [] { return "percentile: there are no numbers"; });
-  require(p >= 0 && p <= 100, [&] { return "percentile: p is " + mbirk::detail::number_text(p) + ", not within [0, 100]"; });
+  require(p >= 0 && p <= 100,
+          [&] { return "percentile: p is " + mbirk::detail::number_text(p) + ", not within [0, 100]"; });
   double const at = p / 100 * static_cast<double>(sorted.size() - 1);
   auto const below = static_cast<std::size_t>(at);
   if (below + 1 == sorted.size()) return sorted.back();
@@ -67,7 +71,8 @@ struct interval {
 /// Source: H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed. (2003), 7.1. With too few numbers (5 for 95 %)
 /// there is no such pair; the interval then spans all numbers, with coverage 1.
 inline interval median_interval(std::span<double const> values, double level = 0.95) {
-  require(level > 0 && level < 1, [&] { return "median_interval: level is " + mbirk::detail::number_text(level) + ", not within (0, 1)"; });
+  require(level > 0 && level < 1,
+          [&] { return "median_interval: level is " + mbirk::detail::number_text(level) + ", not within (0, 1)"; });
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   auto const n = sorted.size();
@@ -98,7 +103,8 @@ inline summary summarise(std::span<double const> values) {
   running_stats moments;
   for (double const x : values) moments.add(x);
   auto const p = [&](double at) { return percentile_of_sorted(sorted, at); };
-  return {moments.count(), moments.mean(), moments.standard_deviation(), p(0), p(50), p(90), p(99), p(100), median_interval(sorted)};
+  return {moments.count(), moments.mean(), moments.standard_deviation(), p(0), p(50), p(90),
+          p(99),           p(100),         median_interval(sorted)};
 }
 
 }  // namespace mbirk::profile

@@ -63,7 +63,11 @@ class step_finder {
     if (!open_.empty()) open_.back().parts++;
     bool const span = e.kind == event_kind::operation || e.kind == event_kind::stage;
     if (span) {
-      if (!in_step_ && e.kind == event_kind::operation) in_step_ = true, step_ = {e, {}, {}}, first_ = open_.size();
+      if (!in_step_ && e.kind == event_kind::operation) {
+        in_step_ = true;
+        step_ = {e, {}, {}};
+        first_ = open_.size();
+      }
       open_.push_back({e, 0, step_.kernels.size()});
     } else if (in_step_ && e.kind == event_kind::kernel) {
       step_.kernels.push_back({e, path(open_.size()), e.name, false});
@@ -91,10 +95,12 @@ class step_finder {
     open_.pop_back();
     if (!in_step_ || open_.size() < first_) return;
     if (closed.parts == 0)
-      step_.kernels.insert(step_.kernels.begin() + static_cast<std::ptrdiff_t>(closed.position), {closed.event, path(open_.size()), closed.event.name, false});
+      step_.kernels.insert(step_.kernels.begin() + static_cast<std::ptrdiff_t>(closed.position),
+                           {closed.event, path(open_.size()), closed.event.name, false});
     if (open_.size() > first_) return;
     into_.push_back(std::move(step_));
-    step_ = {}, in_step_ = false;
+    step_ = {};
+    in_step_ = false;
   }
   std::string path(std::size_t depth) const {
     std::string text;
@@ -130,7 +136,8 @@ inline std::vector<traced_step> steps_of(instrument::trace_buffer const& trace) 
     finder.finish();
   }
   std::sort(steps.begin(), steps.end(), [](traced_step const& a, traced_step const& b) {
-    return std::tie(a.operation.begin, a.operation.end, a.operation.track) < std::tie(b.operation.begin, b.operation.end, b.operation.track);
+    return std::tie(a.operation.begin, a.operation.end, a.operation.track) <
+           std::tie(b.operation.begin, b.operation.end, b.operation.track);
   });
   return steps;
 }

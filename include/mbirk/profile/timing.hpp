@@ -16,7 +16,8 @@ template <class T> void keep(T const& value) noexcept { asm volatile("" : : "g"(
 /// Seconds of one call by the monotonic clock; the result of the call is kept.
 template <class F, class... Args> double seconds_of(F&& fn, Args&&... args) {
   auto const begin = std::chrono::steady_clock::now();
-  if constexpr (std::is_void_v<std::invoke_result_t<F, Args...>>) std::invoke(std::forward<F>(fn), std::forward<Args>(args)...);
+  if constexpr (std::is_void_v<std::invoke_result_t<F, Args...>>)
+    std::invoke(std::forward<F>(fn), std::forward<Args>(args)...);
   else keep(std::invoke(std::forward<F>(fn), std::forward<Args>(args)...));
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }

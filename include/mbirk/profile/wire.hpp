@@ -16,7 +16,11 @@ inline std::string utf8_line(std::string_view text) {
   std::string clean;
   for (std::size_t k = 0; k < text.size();) {
     auto const first = static_cast<unsigned char>(text[k]);
-    std::size_t const length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    std::size_t const length = first < 0x80                    ? 1
+                               : first >= 0xc2 && first < 0xe0 ? 2
+                               : first >= 0xe0 && first < 0xf0 ? 3
+                               : first >= 0xf0 && first < 0xf5 ? 4
+                                                               : 0;
     bool good = length > 0 && k + length <= text.size() && first >= 32 && first != 127;
     for (std::size_t j = 1; good && j < length; ++j) good = (static_cast<unsigned char>(text[k + j]) & 0xc0) == 0x80;
     if (good && length == 3) {  // no overlong form, no UTF-16 surrogates
@@ -39,13 +43,21 @@ class wire {
   std::string const& bytes() const noexcept { return bytes_; }
 
   /// Field of type int64, uint64, enum or bool; a negative int64 is stored as its two's complement.
-  void number(int field, std::int64_t value) { tag(field, 0), varint(static_cast<std::uint64_t>(value)); }
+  void number(int field, std::int64_t value) {
+    tag(field, 0);
+    varint(static_cast<std::uint64_t>(value));
+  }
   void real(int field, double value) {
     tag(field, 1);
-    for (auto bits = std::bit_cast<std::uint64_t>(value), k = std::uint64_t{0}; k < 8; ++k, bits >>= 8) bytes_ += static_cast<char>(bits & 255);
+    for (auto bits = std::bit_cast<std::uint64_t>(value), k = std::uint64_t{0}; k < 8; ++k, bits >>= 8)
+      bytes_ += static_cast<char>(bits & 255);
   }
   /// Field of type string or bytes.
-  void text(int field, std::string_view value) { tag(field, 2), varint(value.size()), bytes_ += value; }
+  void text(int field, std::string_view value) {
+    tag(field, 2);
+    varint(value.size());
+    bytes_ += value;
+  }
   void message(int field, wire const& inner) { text(field, inner.bytes_); }
   /// Appends the fields of another message.
   void append(wire const& more) { bytes_ += more.bytes_; }

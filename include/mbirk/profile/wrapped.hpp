@@ -25,8 +25,10 @@ template <class F> class wrapped {
  public:
   /// @param name  must outlive the trace, like a literal.
   /// @throws parameter_error when warm_up is negative.
-  wrapped(F fn, char const* name, wrap_options options = {}) : fn_(std::move(fn)), name_(name), options_(options), warm_up_left_(options.warm_up) {
-    require(options.warm_up >= 0, [&] { return "wrapped: warm_up is " + std::to_string(options.warm_up) + ", less than 0"; });
+  wrapped(F fn, char const* name, wrap_options options = {})
+      : fn_(std::move(fn)), name_(name), options_(options), warm_up_left_(options.warm_up) {
+    require(options.warm_up >= 0,
+            [&] { return "wrapped: warm_up is " + std::to_string(options.warm_up) + ", less than 0"; });
   }
   wrapped(wrapped const&) = delete;
   wrapped& operator=(wrapped const&) = delete;
