@@ -17,7 +17,8 @@ struct check_outcome {
 
 /// rtol > 0: |a - b| <= rtol max|reference|, except for a share `outliers` of the elements. rtol = 0: equality. NaN
 /// never passes.
-template <class T> check_outcome check_result(npy_array<T> const& got, npy_array<T> const& reference, double rtol, double outliers) {
+template <class T>
+check_outcome check_result(npy_array<T> const& got, npy_array<T> const& reference, double rtol, double outliers) {
   check_outcome r;
   r.same_shape = got.shape == reference.shape;
   if (!r.same_shape) return r;

@@ -25,14 +25,17 @@ inline void add_common_options(CLI::App& command, common_options& options) {
       ->check(CLI::IsMember({"host", "cuda", "emulated"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--threads", options.threads, "How many threads at most, 1 to 4096 (default: all)")->check(CLI::Range(1, 4096))->type_name("N");
+  command.add_option("--threads", options.threads, "How many threads at most, 1 to 4096 (default: all)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
   command.add_flag("--quiet", options.quiet, "No progress, no notes: errors and what was asked for only");
 }
 
 /// @throws unavailable_error when a host-only command is given another policy.
 inline void require_host(common_options const& options, char const* command) {
   require<unavailable_error>(options.policy == "host", [&] {
-    return "policy " + options.policy + " is not available here: mbirk " + command + " runs on the host only, expected host";
+    return "policy " + options.policy + " is not available here: mbirk " + command +
+           " runs on the host only, expected host";
   });
 }
 

@@ -66,12 +66,15 @@ measured_run read_run(std::string const& path, bool by_roof) {
   if (root.has("environment")) {
     auto const environment = root.at("environment", "");
     for (auto const* name : {"backend", "cpu", "threads", "devices"})
-      if (environment.has(name)) r.environment += (r.environment.empty() ? "" : ", ") + (name + (" " + environment.at(name, "").value().dump()));
+      if (environment.has(name))
+        r.environment += (r.environment.empty() ? "" : ", ") + (name + (" " + environment.at(name, "").value().dump()));
   }
   return r;
 }
 
-std::string milliseconds(std::optional<double> seconds) { return seconds ? fmt::format("{:.4f}", 1e3 * *seconds) : "-"; }
+std::string milliseconds(std::optional<double> seconds) {
+  return seconds ? fmt::format("{:.4f}", 1e3 * *seconds) : "-";
+}
 
 int compare(compare_options const& o) {
   chosen_policy const policy(o);  // throws if the policy is not available
@@ -83,9 +86,12 @@ int compare(compare_options const& o) {
   for (auto const& [key, t] : a.seconds) rows[key].first = t;
   for (auto const& [key, t] : b.seconds) rows[key].second = t;
   std::size_t width = 9, bad = 0;
-  auto const text = [&](std::optional<double> x) { return x && o.by_roof ? fmt::format("{:.3f}", *x) : milliseconds(x); };
+  auto const text = [&](std::optional<double> x) {
+    return x && o.by_roof ? fmt::format("{:.3f}", *x) : milliseconds(x);
+  };
   for (auto const& [key, t] : rows) width = std::max(width, key.second.size());
-  fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", o.by_roof ? "A / roof" : "A ms", o.by_roof ? "B / roof" : "B ms", "B / A");
+  fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", o.by_roof ? "A / roof" : "A ms",
+             o.by_roof ? "B / roof" : "B ms", "B / A");
   for (auto const& [key, t] : rows) {
     auto const& [before, after] = t;
     std::string ratio = "-", verdict = "new";
@@ -97,7 +103,8 @@ int compare(compare_options const& o) {
       verdict = "MISSING";
     }
     bad += verdict == "SLOWER" || verdict == "MISSING";
-    fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}  {}\n", key.second, width, key.first, text(before), text(after), ratio, verdict);
+    fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}  {}\n", key.second, width, key.first, text(before), text(after),
+               ratio, verdict);
   }
   fmt::print("{} of {} slower than {:g} times or missing\n", bad, rows.size(), o.max_slowdown);
   return bad ? check_failed : done;
@@ -106,7 +113,8 @@ int compare(compare_options const& o) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("compare", "Compare two runs of the profiler: ratios of medians by operation and size");
+  auto* const command =
+      app.add_subcommand("compare", "Compare two runs of the profiler: ratios of medians by operation and size");
   auto const o = std::make_shared<compare_options>();
   command->add_option("A.json", o->a, "The run to compare with")->required();
   command->add_option("B.json", o->b, "The run to judge")->required();
@@ -114,7 +122,8 @@ void add_compare_command(CLI::App& app, chosen_command& chosen) {
       ->check(CLI::Range(1e-9, 1e9))
       ->type_name("RATIO")
       ->capture_default_str();
-  command->add_flag("--by-roof", o->by_roof, "Compare multiples of the roof (mbirk bench), which another machine does not change so much");
+  command->add_flag("--by-roof", o->by_roof,
+                    "Compare multiples of the roof (mbirk bench), which another machine does not change so much");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return compare(*o); }; });
 }

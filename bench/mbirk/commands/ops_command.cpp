@@ -32,11 +32,17 @@ std::string needs(operation const& op) {
 json as_json(operation const& op) {
   json inputs = json::array(), arguments = json::array();
   for (auto const& i : op.inputs)
-    inputs.push_back(
-        {{"name", i.name}, {"type", is_index_array(i.kind) ? "int32" : "float32"}, {"shape", axes_of(i.kind)}, {"required", i.required}});
-  for (auto const& a : op.arguments) arguments.push_back({{"name", a.name}, {"type", name_of(a.kind)}, {"default", a.fallback}});
-  return {{"name", op.name}, {"group", op.group}, {"needs", {{"geometry", op.geometries}, {"inputs", inputs}, {"args", arguments}}},
-          {"output", {{"type", is_index_array(op.output) ? "int32" : "float32"}, {"shape", axes_of(op.output)}}}, {"policies", policies_of(op)}};
+    inputs.push_back({{"name", i.name},
+                      {"type", is_index_array(i.kind) ? "int32" : "float32"},
+                      {"shape", axes_of(i.kind)},
+                      {"required", i.required}});
+  for (auto const& a : op.arguments)
+    arguments.push_back({{"name", a.name}, {"type", name_of(a.kind)}, {"default", a.fallback}});
+  return {{"name", op.name},
+          {"group", op.group},
+          {"needs", {{"geometry", op.geometries}, {"inputs", inputs}, {"args", arguments}}},
+          {"output", {{"type", is_index_array(op.output) ? "int32" : "float32"}, {"shape", axes_of(op.output)}}},
+          {"policies", policies_of(op)}};
 }
 
 int list(ops_options const& o) {
@@ -63,7 +69,8 @@ int list(ops_options const& o) {
 }  // namespace
 
 void add_ops_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("ops", "List the operations: what they need, what they give, which policies run them");
+  auto* const command =
+      app.add_subcommand("ops", "List the operations: what they need, what they give, which policies run them");
   auto const o = std::make_shared<ops_options>();
   command->add_flag("--json", o->as_json, "As JSON");
   add_common_options(*command, *o);

@@ -26,7 +26,8 @@ class progress {
     if (terminal_) {
       constexpr std::size_t width = 24;
       auto const full = total_ ? std::min(width, width * finished / total_) : width;
-      fmt::print(stderr, "\r[{}{}] {}/{} {}\x1b[K", std::string(full, '='), std::string(width - full, ' '), finished, total_, next);
+      fmt::print(stderr, "\r[{}{}] {}/{} {}\x1b[K", std::string(full, '='), std::string(width - full, ' '), finished,
+                 total_, next);
       std::fflush(stderr);
       shown_ = true;
     } else if (auto const now = clock::now(); now - last_ >= std::chrono::seconds(1)) {
