@@ -20,7 +20,8 @@ struct candidate_settings {
 /// "word_lengths" of a profile. docs/fpga.md describes the fields.
 /// @param file  name used in error messages
 /// @throws io_error, in one line, when a field is missing or malformed
-nlohmann::json candidates_json(nlohmann::json const& report, std::string const& file, candidate_settings const& settings = {});
+nlohmann::json candidates_json(nlohmann::json const& report, std::string const& file,
+                               candidate_settings const& settings = {});
 
 /// Prints the first five candidates of the largest size, one line each with its reason.
 void print_candidates(nlohmann::json const& candidates);

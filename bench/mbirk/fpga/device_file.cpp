@@ -17,8 +17,18 @@ namespace {
 std::set<std::string_view> required_of(pf::device_kind kind) {
   using enum pf::device_kind;
   if (kind == fpga)
-    return {"memory bytes per second", "upload bytes per second", "download bytes per second", "watts", "idle watts", "clock", "dsp", "lut", "bram36",
-            "f32 add dsp", "f32 mul dsp", "f32 fma dsp"};
+    return {"memory bytes per second",
+            "upload bytes per second",
+            "download bytes per second",
+            "watts",
+            "idle watts",
+            "clock",
+            "dsp",
+            "lut",
+            "bram36",
+            "f32 add dsp",
+            "f32 mul dsp",
+            "f32 fma dsp"};
   if (kind == gpu) return {"memory bytes per second", "watts", "idle watts", "flops per second", "cache bytes"};
   return {"memory bytes per second", "flops per second"};
 }
@@ -39,7 +49,8 @@ pf::sourced number_of(json_field const& field, std::string const& file) {
       if (key != "value" && key != "mark" && key != "source") value.wrong("one of value, mark, source");
     if (field.has("mark")) {
       auto const mark = field.at("mark", "").text("one of n, R, A, m");
-      if (mark.size() != 1 || std::string_view("nRAm").find(mark[0]) == std::string_view::npos) field.at("mark", "").wrong("one of n, R, A, m");
+      if (mark.size() != 1 || std::string_view("nRAm").find(mark[0]) == std::string_view::npos)
+        field.at("mark", "").wrong("one of n, R, A, m");
       s.mark = static_cast<pf::mark>(mark[0]);
     }
     if (field.has("source")) s.source = field.at("source", "").text();
@@ -66,7 +77,8 @@ pf::device read_device(std::string const& file) {
   auto d = blank(name, kind);
   for (auto const& [key, field] : root.members()) {
     if (key == "name" || key == "kind") continue;
-    auto const* const found = std::find_if(pf::device_fields.begin(), pf::device_fields.end(), [&key = key](auto const& f) { return f.name == key; });
+    auto const* const found = std::find_if(pf::device_fields.begin(), pf::device_fields.end(),
+                                           [&key = key](auto const& f) { return f.name == key; });
     require<io_error>(found != pf::device_fields.end(), [&, &key = key] {
       std::string all;
       for (auto const& f : pf::device_fields) all += (all.empty() ? "" : ", ") + std::string(f.name);

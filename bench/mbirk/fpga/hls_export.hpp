@@ -27,6 +27,7 @@ nlohmann::json measure_words(profile_entry const& entry, int threads, known_word
 /// @param verdict  one sentence for the README; may be empty.
 /// @returns the word lengths with their error; null for an operation without a graph.
 /// @throws io_error
-nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads, std::string const& verdict, known_words& known);
+nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads,
+                              std::string const& verdict, known_words& known);
 
 }  // namespace mbirk::program
