@@ -2,9 +2,10 @@
 // Reading is strict: an error is one line with the file, the field, what was expected and what was found.
 //
 //   {"geometry": "parallel" | "cone",
-//    "angles": [...] | "file.npy" | {"start": 0, "stop": 3.14, "num": 180, "endpoint": false},   radians; may be left out when the data have theta
-//    "helical_z_shifts": the same forms, cone only,
-//    "sinogram_shape": [views, rows, channels],  "recon_shape": [rows, cols, slices],            both may be left out
+//    "angles": [...] | "file.npy" | {"start": 0, "stop": 3.14, "num": 180, "endpoint": false},
+//        in radians; optional if the data contain theta
+//    "helical_z_shifts": in the same forms, cone only,
+//    "sinogram_shape": [views, rows, channels],  "recon_shape": [rows, cols, slices],   both optional
 //    "params": {...}}
 #pragma once
 
@@ -62,7 +63,8 @@ struct geometry_file {
 /// Reads and checks G.json for a sinogram of this shape.
 /// @param theta  angles that came with the data (radians), used if the file has none; may be empty.
 /// @throws io_error, parameter_error with the file and the field
-geometry_file read_geometry(std::filesystem::path const& path, std::array<index_t, 3> const& sinogram_shape, std::vector<float> const& theta = {});
+geometry_file read_geometry(std::filesystem::path const& path, std::array<index_t, 3> const& sinogram_shape,
+                            std::vector<float> const& theta = {});
 
 /// Writes everything that read_geometry reads as JSON; except for the sigmas, no value is left to a default or to
 /// automatic sizing.

@@ -38,11 +38,15 @@ inline std::string python_numbers_quoted(std::string_view text) {
 }
 
 /// JSON as text; bytes that are not UTF-8, as in file names, are replaced.
-inline std::string dump_text(json const& j, int indent = -1) { return j.dump(indent, ' ', false, json::error_handler_t::replace); }
+inline std::string dump_text(json const& j, int indent = -1) {
+  return j.dump(indent, ' ', false, json::error_handler_t::replace);
+}
 
 /// @throws io_error when the file is missing or is not JSON.
 inline json read_json(std::filesystem::path const& path) {
-  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": " + what, source_location::current()); };
+  auto const fail = [&](std::string const& what) {
+    throw io_error(path.string() + ": " + what, source_location::current());
+  };
   auto const text = mbirk::detail::read_text(path);
   try {
     return json::parse(python_numbers_quoted(text));
@@ -57,7 +61,8 @@ inline json read_json(std::filesystem::path const& path) {
 /// A value with its place in the file. It refers to the json and the file name owned by the caller.
 class json_field {
  public:
-  json_field(json const& value, std::string const& file, std::string path = {}) : value_(&value), file_(&file), path_(std::move(path)) {}
+  json_field(json const& value, std::string const& file, std::string path = {})
+      : value_(&value), file_(&file), path_(std::move(path)) {}
 
   json const& value() const noexcept { return *value_; }
   std::string const& path() const noexcept { return path_; }
@@ -72,10 +77,13 @@ class json_field {
   /// The required member `key`; `expected` describes it for the error message.
   json_field at(std::string const& key, std::string const& expected) const {
     auto const it = object().find(key);
-    require<io_error>(it != value_->end(), [&] { return *file_ + ": " + name(key) + " is missing, expected " + expected; });
+    require<io_error>(it != value_->end(),
+                      [&] { return *file_ + ": " + name(key) + " is missing, expected " + expected; });
     return {*it, *file_, name(key)};
   }
-  json_field at(std::size_t index) const { return {value_->at(index), *file_, path_ + '[' + std::to_string(index) + ']'}; }
+  json_field at(std::size_t index) const {
+    return {value_->at(index), *file_, path_ + '[' + std::to_string(index) + ']'};
+  }
   std::vector<std::pair<std::string, json_field>> members() const {
     std::vector<std::pair<std::string, json_field>> all;
     for (auto const& [key, value] : object().items()) all.emplace_back(key, json_field{value, *file_, name(key)});
@@ -97,7 +105,8 @@ class json_field {
     return value_->get<double>();
   }
   index_t integer(std::string const& expected = "a whole number") const {
-    if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > INT64_MAX)) wrong(expected);
+    if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > INT64_MAX))
+      wrong(expected);
     return value_->get<index_t>();
   }
   bool boolean(std::string const& expected = "true or false") const {

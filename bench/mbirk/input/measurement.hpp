@@ -52,7 +52,8 @@ class measurement_source {
   /// @throws io_error
   repair_count read(context<exec::host, instrument::none> const& ctx, index_t first, index_t count, float* to) const;
   /// Reads the whole sinogram (views, rows, channels), dense, block by block; calls done(views) after each block.
-  repair_count read_all(context<exec::host, instrument::none> const& ctx, float* sinogram, std::function<void(index_t)> const& done = {}) const;
+  repair_count read_all(context<exec::host, instrument::none> const& ctx, float* sinogram,
+                        std::function<void(index_t)> const& done = {}) const;
 
  private:
   stored_array data_;

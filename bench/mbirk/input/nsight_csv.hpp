@@ -20,6 +20,7 @@ namespace mbirk::program {
 /// the kernel's. nsys counts a launch once for each enclosing range; a record of ncu belongs to the outermost range of
 /// an operation.
 /// @throws io_error, in one line, for a file that is neither or lacks a column; `profile` is then unchanged.
-void merge_nsight(nlohmann::json& profile, std::vector<std::string> const& nsys_files, std::vector<std::string> const& ncu_files);
+void merge_nsight(nlohmann::json& profile, std::vector<std::string> const& nsys_files,
+                  std::vector<std::string> const& ncu_files);
 
 }  // namespace mbirk::program
