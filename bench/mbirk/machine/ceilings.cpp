@@ -117,7 +117,8 @@ index_t cache_bytes(int level, index_t otherwise) {
     std::string type;
     if (!(std::ifstream(folder + "level") >> here)) return otherwise;
     std::ifstream(folder + "type") >> type;
-    if (here == level && type != "Instruction" && std::ifstream(folder + "size") >> kib && kib > 0) return kib << 10;  // "32K"
+    if (here == level && type != "Instruction" && std::ifstream(folder + "size") >> kib && kib > 0)
+      return kib << 10;  // "32K"
   }
 }
 
@@ -152,8 +153,12 @@ ceilings measure_ceilings(exec::host const& exec) {
 
 ceilings higher(ceilings a, ceilings const& b) {
   if (a.threads == 0) return b;
-  auto const raise = [](measured_rate& x, measured_rate const& y) { x.best = std::max(x.best, y.best), x.median = std::max(x.median, y.median); };
-  raise(a.fma, b.fma), raise(a.triad, b.triad);
+  auto const raise = [](measured_rate& x, measured_rate const& y) {
+    x.best = std::max(x.best, y.best);
+    x.median = std::max(x.median, y.median);
+  };
+  raise(a.fma, b.fma);
+  raise(a.triad, b.triad);
   for (std::size_t k = 0; k < a.levels.size(); ++k) raise(a.levels[k].read, b.levels[k].read);
   a.launch_seconds = std::min(a.launch_seconds, b.launch_seconds);
   return a;
@@ -161,8 +166,13 @@ ceilings higher(ceilings a, ceilings const& b) {
 
 nlohmann::json to_json(ceilings const& c) {
   nlohmann::json levels = nlohmann::json::array();
-  for (auto const& level : c.levels) levels.push_back({{"name", level.name}, {"bytes of a thread", level.bytes}, {"bytes per second", to_json(level.read)}});
-  return {{"threads", c.threads}, {"fma per second", to_json(c.fma)}, {"read", levels}, {"triad bytes per second", to_json(c.triad)},
+  for (auto const& level : c.levels)
+    levels.push_back(
+        {{"name", level.name}, {"bytes of a thread", level.bytes}, {"bytes per second", to_json(level.read)}});
+  return {{"threads", c.threads},
+          {"fma per second", to_json(c.fma)},
+          {"read", levels},
+          {"triad bytes per second", to_json(c.triad)},
           {"launch seconds", c.launch_seconds}};
 }
 

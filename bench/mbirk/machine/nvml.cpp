@@ -46,7 +46,8 @@ template <class Function> bool nvml::load(Function& function, char const* name) 
   return function != nullptr;
 }
 
-nvml::nvml(std::string const& library) : library_(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)), call_(new functions) {
+nvml::nvml(std::string const& library)
+    : library_(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)), call_(new functions) {
   if (library_) start();
   else problem_ = "no NVIDIA driver library";
 }
@@ -59,8 +60,9 @@ nvml::~nvml() {
 
 void nvml::start() {
   auto& f = *call_;
-  bool const usable = load(f.init, "nvmlInit_v2") && load(f.shutdown, "nvmlShutdown") && load(f.error_text, "nvmlErrorString") &&
-                      load(f.count, "nvmlDeviceGetCount_v2") && load(f.handle, "nvmlDeviceGetHandleByIndex_v2");
+  bool const usable = load(f.init, "nvmlInit_v2") && load(f.shutdown, "nvmlShutdown") &&
+                      load(f.error_text, "nvmlErrorString") && load(f.count, "nvmlDeviceGetCount_v2") &&
+                      load(f.handle, "nvmlDeviceGetHandleByIndex_v2");
   if (!usable) {
     problem_ = "the NVIDIA driver library lacks functions that every version since 2014 has";
     return;
@@ -72,10 +74,16 @@ void nvml::start() {
   if (failed(f.init())) return;
   started_ = true;
   // Each of these functions may be missing; its value is then empty.
-  load(f.name, "nvmlDeviceGetName"), load(f.memory, "nvmlDeviceGetMemoryInfo"), load(f.utilisation, "nvmlDeviceGetUtilizationRates");
-  load(f.clock, "nvmlDeviceGetClockInfo"), load(f.power, "nvmlDeviceGetPowerUsage"), load(f.temperature, "nvmlDeviceGetTemperature");
+  // Each of these functions may be missing; its value is then empty.
+  load(f.name, "nvmlDeviceGetName");
+  load(f.memory, "nvmlDeviceGetMemoryInfo");
+  load(f.utilisation, "nvmlDeviceGetUtilizationRates");
+  load(f.clock, "nvmlDeviceGetClockInfo");
+  load(f.power, "nvmlDeviceGetPowerUsage");
+  load(f.temperature, "nvmlDeviceGetTemperature");
   // same structure
-  if (!load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v3")) load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v2");
+  if (!load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v3"))
+    load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v2");
   unsigned int count = 0;
   if (failed(f.count(&count))) return;
   for (unsigned int k = 0; k < count; ++k)
@@ -90,9 +98,14 @@ std::vector<device_status> nvml::devices(std::int64_t process) const {
   for (auto* const d : devices_) {
     auto& s = all.emplace_back();
     if (char text[96] = {}; f.name && f.name(d, text, sizeof text) == success) s.name = text;
-    if (memory_info m{}; f.memory && f.memory(d, &m) == success)
-      s.memory_used = static_cast<std::int64_t>(m.used), s.memory_total = static_cast<std::int64_t>(m.total);
-    if (utilisation_rates u{}; f.utilisation && f.utilisation(d, &u) == success) s.utilisation = u.gpu, s.memory_utilisation = u.memory;
+    if (memory_info m{}; f.memory && f.memory(d, &m) == success) {
+      s.memory_used = static_cast<std::int64_t>(m.used);
+      s.memory_total = static_cast<std::int64_t>(m.total);
+    }
+    if (utilisation_rates u{}; f.utilisation && f.utilisation(d, &u) == success) {
+      s.utilisation = u.gpu;
+      s.memory_utilisation = u.memory;
+    }
     unsigned int value = 0;
     if (f.clock && f.clock(d, multiprocessors, &value) == success) s.clock = value;
     if (f.clock && f.clock(d, memory_clock, &value) == success) s.memory_clock = value;
