@@ -62,7 +62,8 @@ inline masked_grid grid_of(any_scan const& any, operands const& x) {
     if constexpr (requires { scan.geometry(); }) {
       return {scan.mask(), scan.geometry().recon_rows, scan.geometry().recon_cols};
     } else {
-      require<shape_error>(x.recon_shape.has_value(), [] { return std::string("recon_shape is missing, expected [rows, cols, slices]"); });
+      require<shape_error>(x.recon_shape.has_value(),
+                           [] { return std::string("recon_shape is missing, expected [rows, cols, slices]"); });
       auto const [rows, cols, slices] = *x.recon_shape;
       return {make_mask(rows, cols, true), rows, cols};
     }
@@ -92,7 +93,8 @@ struct sparse_forward_project {
 struct sparse_back_project {
   static constexpr char const* name = "sparse_back_project";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    mbirk::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(), x.integer("coeff_power"));
+    mbirk::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(),
+                               x.integer("coeff_power"));
   }
 };
 struct hessian_diagonal {
@@ -142,7 +144,9 @@ struct fdk_recon {
 struct recon {
   static constexpr char const* name = "recon";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    x.warnings = mbirk::recon(ctx, scan, x.volume("sinogram"), x.optional_volume("weights"), x.output_volume(), recon_options_of(x)).warnings;
+    x.warnings = mbirk::recon(ctx, scan, x.volume("sinogram"), x.optional_volume("weights"), x.output_volume(),
+                              recon_options_of(x))
+                     .warnings;
   }
 };
 struct prox_map {
@@ -150,7 +154,8 @@ struct prox_map {
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
     auto o = recon_options_of(x);
     if (auto const sigma = x.number("sigma_prox")) o.sigma_prox = sigma;
-    auto const record = mbirk::prox_map(ctx, scan, x.volume("prox_input"), x.volume("sinogram"), x.optional_volume("weights"), x.output_volume(), o);
+    auto const record = mbirk::prox_map(ctx, scan, x.volume("prox_input"), x.volume("sinogram"),
+                                        x.optional_volume("weights"), x.output_volume(), o);
     x.warnings = record.warnings;
   }
 };
@@ -164,8 +169,8 @@ struct gen_weights {
 struct gen_weights_mar {
   static constexpr char const* name = "gen_weights_mar";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    mbirk::gen_weights_mar(ctx, scan, x.volume("sinogram"), x.optional_volume("init_recon"), x.number("metal_threshold"), *x.number("beta"),
-                           *x.number("gamma"), x.output_volume());
+    mbirk::gen_weights_mar(ctx, scan, x.volume("sinogram"), x.optional_volume("init_recon"),
+                           x.number("metal_threshold"), *x.number("beta"), *x.number("gamma"), x.output_volume());
   }
 };
 
@@ -177,7 +182,9 @@ struct qggmrf_denoise {
 };
 struct median_filter3d {
   static constexpr char const* name = "median_filter3d";
-  void operator()(auto const& ctx, any_scan const&, auto& x) const { mbirk::median_filter3d(ctx, x.volume("image"), x.output_volume()); }
+  void operator()(auto const& ctx, any_scan const&, auto& x) const {
+    mbirk::median_filter3d(ctx, x.volume("image"), x.output_volume());
+  }
 };
 
 /// Partitions are made on the host under every policy, so their operands are never copied to a device.
@@ -195,7 +202,9 @@ struct generate_random {
   pixel_partition operator()(auto const& ctx, auto&&... a) const { return mbirk::gen_pixel_partition(ctx, a...); }
 };
 struct generate_blue_noise {
-  pixel_partition operator()(auto const& ctx, auto&&... a) const { return mbirk::gen_pixel_partition_blue_noise(ctx, a...); }
+  pixel_partition operator()(auto const& ctx, auto&&... a) const {
+    return mbirk::gen_pixel_partition_blue_noise(ctx, a...);
+  }
 };
 struct generate_grid {
   pixel_partition operator()(auto const& ctx, auto&&... a) const { return mbirk::gen_pixel_partition_grid(ctx, a...); }

@@ -45,8 +45,15 @@ template <class Body> operation entry(entry_info info) {
       run_body<Body>(ctx, any, x, calls);
     }, any_ctx);
   };
-  return {Body::name, info.group, std::move(info.geometries), host_only<Body>, std::move(info.inputs), std::move(info.arguments), info.output,
-          execute, std::move(info.minimal_flops)};
+  return {Body::name,
+          info.group,
+          std::move(info.geometries),
+          host_only<Body>,
+          std::move(info.inputs),
+          std::move(info.arguments),
+          info.output,
+          execute,
+          std::move(info.minimal_flops)};
 }
 
 /// Returns f(scan), a count; 0 without a scan.
@@ -65,11 +72,13 @@ template <class Scan> std::uint64_t projection_flops(Scan const& scan, std::span
 template <class Scan> std::uint64_t hessian_flops(Scan const& scan, bool weighted) {
   std::vector<std::int32_t> every(scan.mask().size());
   std::iota(every.begin(), every.end(), 0);
-  return definition::minimal_flops(scan, every, weighted ? definition::weight_use::projection : definition::weight_use::unweighted_hessian);
+  return definition::minimal_flops(
+      scan, every, weighted ? definition::weight_use::projection : definition::weight_use::unweighted_hessian);
 }
 template <class Scan> std::uint64_t samples(Scan const& scan) {
   auto const& g = scan.geometry();
-  return static_cast<std::uint64_t>(g.views) * static_cast<std::uint64_t>(g.rows) * static_cast<std::uint64_t>(g.channels);
+  return static_cast<std::uint64_t>(g.views) * static_cast<std::uint64_t>(g.rows) *
+         static_cast<std::uint64_t>(g.channels);
 }
 /// Minimal flops of the ramp filter: one per sample for the cone-beam weight and, for each row, the smaller of two
 /// flops per nonzero tap and half of two transforms of two rows by split radix, 4 L log2 L - 6 L + 8 flops each for L

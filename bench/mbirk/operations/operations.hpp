@@ -27,8 +27,9 @@ namespace mbirk::program {
 /// Host policies with their instrumentation: chosen at run time, counted, predicted by the cost model, or only sized.
 /// Device policies are in device_operations.hpp.
 using counting = instrument::counting<instrument::level::all>;
-using any_context = std::variant<context<exec::host, instrument::any>, context<exec::host, counting>, context<exec::host, instrument::cost_model<>>,
-                                 context<exec::host, instrument::sizing>>;
+using any_context =
+    std::variant<context<exec::host, instrument::any>, context<exec::host, counting>,
+                 context<exec::host, instrument::cost_model<>>, context<exec::host, instrument::sizing>>;
 
 /// The scan of a case; monostate for geometry none.
 using any_scan = std::variant<std::monostate, parallel_scan, cone_scan>;
@@ -40,10 +41,12 @@ std::vector<index_t> const& shape_of(any_array const& array);
 /// Kind of an operation's array, which determines its shape. An image may be any volume; the operation determines the
 /// shape of a partition.
 enum class array_kind { sinogram, recon, pixel_indices, cylinders, image, partition };
-char const* axes_of(array_kind kind);                                                              ///< "(views, rows, channels)"
+char const* axes_of(array_kind kind);  ///< "(views, rows, channels)"
 /// pixels: length of the list, if there is one
 std::vector<index_t> shape_of(array_kind kind, any_scan const& scan, index_t pixels);
-inline bool is_index_array(array_kind kind) { return kind == array_kind::pixel_indices || kind == array_kind::partition; }
+inline bool is_index_array(array_kind kind) {
+  return kind == array_kind::pixel_indices || kind == array_kind::partition;
+}
 
 struct input_info {
   std::string name = {};

@@ -17,7 +17,9 @@ std::uint64_t least_flops(any_scan const& any, operands const& x, std::uint64_t 
 }
 
 std::vector<argument_info> arguments(int iterations) {
-  return {{"max_iterations", value_kind::integer, iterations}, {"stop_threshold_change_pct", value_kind::number, 0.0}, {"seed", value_kind::integer, 0},
+  return {{"max_iterations", value_kind::integer, iterations},
+          {"stop_threshold_change_pct", value_kind::number, 0.0},
+          {"seed", value_kind::integer, 0},
           // Cases are compared with MBIRJAX; the profile sets false.
           {"mbirjax_rounding", value_kind::boolean, true}};
 }
@@ -26,15 +28,24 @@ std::vector<argument_info> arguments(int iterations) {
 
 std::vector<operation> recon_operations() {
   using enum array_kind;
-  input_info const sinogram_input{.name = "sinogram", .kind = sinogram}, weights{.name = "weights", .kind = sinogram, .required = false},
+  input_info const sinogram_input{.name = "sinogram", .kind = sinogram},
+      weights{.name = "weights", .kind = sinogram, .required = false},
       init{.name = "init_recon", .kind = recon, .required = false};
   auto prox_arguments = arguments(3);
   prox_arguments.push_back({"sigma_prox", value_kind::number, nullptr});
   return {
-      entry<invoke::recon>({"recon", scans, {sinogram_input, weights, init}, arguments(15), recon,
-                          [](any_scan const& any, operands const& x) { return least_flops(any, x, 74); }}),
-      entry<invoke::prox_map>({"recon", scans, {{.name = "prox_input", .kind = recon}, sinogram_input, weights, init}, prox_arguments, recon,
-                             [](any_scan const& any, operands const& x) { return least_flops(any, x, 2); }}),
+      entry<invoke::recon>({"recon",
+                            scans,
+                            {sinogram_input, weights, init},
+                            arguments(15),
+                            recon,
+                            [](any_scan const& any, operands const& x) { return least_flops(any, x, 74); }}),
+      entry<invoke::prox_map>({"recon",
+                               scans,
+                               {{.name = "prox_input", .kind = recon}, sinogram_input, weights, init},
+                               prox_arguments,
+                               recon,
+                               [](any_scan const& any, operands const& x) { return least_flops(any, x, 2); }}),
   };
 }
 

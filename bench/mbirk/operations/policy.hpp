@@ -43,7 +43,8 @@ class chosen_policy {
   /// @throws mbirk::error
   /// @throws unavailable_error, in one line, when the policy does not support the instrumentation: kernels on CUDA are
   /// not counted, and the profiler's range exists only there.
-  void run(operation const& op, any_scan const& scan, operands& x, instrumentation const& what, caller const& calls) const;
+  void run(operation const& op, any_scan const& scan, operands& x, instrumentation const& what,
+           caller const& calls) const;
   void check(instrumentation const& what) const;
 
   /// Describes the policy and the program in a profile: backend, devices, cuda_version, ...; for a device also

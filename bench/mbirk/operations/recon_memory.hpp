@@ -26,7 +26,8 @@ struct memory_question {
 
 /// The arrays at the moment of the highest use, largest first: an upper bound that is less than 10 % too high for large
 /// problems. Subsets are those of the coarsest partition that will be used.
-std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> const& scan, recon_options const& options, memory_question const& question);
+std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> const& scan, recon_options const& options,
+                                      memory_question const& question);
 double total_bytes(std::vector<memory_item> const& items);
 
 struct available_memory {

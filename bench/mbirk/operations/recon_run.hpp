@@ -20,17 +20,19 @@ using recon_context = context<exec::host, instrument::any>;
 
 /// Filtered back projection (parallel beam) or FDK (cone beam). Returns warnings.
 /// @throws mbirk::error
-std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram, view<float, 3> recon);
+std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram,
+                                        view<float, 3> recon);
 
 /// Iterative reconstruction, see mbirk::recon.
 /// @throws mbirk::error
-recon_log vcd_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
-                       view<float, 3> recon, recon_options const& options);
+recon_log vcd_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram,
+                    std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& options);
 
 /// Names of weights accepted by sinogram_weights.
 std::vector<std::string> weight_names();
 /// Computes weights of a sinogram, with a name from weight_names.
 /// @throws mbirk::error
-void sinogram_weights(recon_context const& ctx, std::string const& type, view<float const, 3> sinogram, view<float, 3> weights);
+void sinogram_weights(recon_context const& ctx, std::string const& type, view<float const, 3> sinogram,
+                      view<float, 3> weights);
 
 }  // namespace mbirk::program

@@ -13,13 +13,15 @@
 namespace mbirk::program {
 
 /// Calls the body with the concrete scan of the case, or with any_scan if it accepts that.
-template <class Body, class Context, class Operands> void call_body(Context const& ctx, any_scan const& any, Operands& x) {
+template <class Body, class Context, class Operands>
+void call_body(Context const& ctx, any_scan const& any, Operands& x) {
   if constexpr (std::is_invocable_v<Body, Context const&, any_scan const&, Operands&>) {
     Body{}(ctx, any, x);
   } else {
     std::visit([&](auto const& scan) {
       if constexpr (std::is_invocable_v<Body, Context const&, decltype(scan), Operands&>) Body{}(ctx, scan, x);
-      else throw error(std::string(Body::name) + " is not for geometry " + geometry_name(any), source_location::current());
+      else
+        throw error(std::string(Body::name) + " is not for geometry " + geometry_name(any), source_location::current());
     }, any);
   }
 }
@@ -35,12 +37,16 @@ template <class Context, class Call> call_cost timed_call(Context const& ctx, Ca
   auto const end = exec.timestamp();
   double const seconds = exec.seconds(begin, end);
   if constexpr (on_device<Context>) after = exec.transfers();
-  return {seconds, {.uploads = after.uploads - before.uploads, .bytes_up = after.bytes_up - before.bytes_up,
-                    .downloads = after.downloads - before.downloads, .bytes_down = after.bytes_down - before.bytes_down}};
+  return {seconds,
+          {.uploads = after.uploads - before.uploads,
+           .bytes_up = after.bytes_up - before.bytes_up,
+           .downloads = after.downloads - before.downloads,
+           .bytes_down = after.bytes_down - before.bytes_down}};
 }
 
 /// @throws mbirk::error of the operation; device copies are released.
-template <class Body, class Context> void run_body(Context const& ctx, any_scan const& any, operands& x, caller const& calls) {
+template <class Body, class Context>
+void run_body(Context const& ctx, any_scan const& any, operands& x, caller const& calls) {
   auto const run = [&](auto& seen) {
     calls([&] { return timed_call(ctx, [&] { call_body<Body>(ctx, any, seen); }); });
   };

@@ -14,7 +14,8 @@ bool has_staged(std::string_view name);
 
 /// Runs the unfused form: timed, or, if a ledger is given, counted without reuse distances.
 /// @throws mbirk::error
-void run_staged(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan, operands& x, caller const& calls);
+void run_staged(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan,
+                operands& x, caller const& calls);
 
 /// Bytes moved by the stages if each of them reads its inputs and writes its outputs once.
 std::uint64_t stage_bytes(instrument::operation_record const& r);

@@ -20,7 +20,8 @@ struct vcd_iteration {
 /// Seconds of each iteration after the first one, which plans the subsets; excludes set-up. x starts at 0, and
 /// parameters are the defaults.
 /// @param memory  source of the work space
-std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads, std::pmr::memory_resource* memory);
+std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
+                                    std::pmr::memory_resource* memory);
 
 /// Work of an iteration of MBIRJAX's algorithm as published. Flops: two projections, 94 per voxel for prior and update,
 /// 6 per sample of every subset. Bytes of its arrays in memory: 24 per sample of every subset (the error read by the
