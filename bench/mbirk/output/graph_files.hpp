@@ -20,6 +20,7 @@ std::optional<record::graph> graph_of(profile_entry const& entry, profile_proble
 /// @param steps  also writes <operation>_v<N>_step00_unfused.{txt,dot} and one for each following fusion
 /// @returns costs by form and the files; null if the definition cannot be recorded (partitions, reconstructions).
 /// @throws io_error
-nlohmann::json write_graphs(std::filesystem::path const& folder, profile_entry const& entry, profile_problem const& problem, index_t n, bool steps);
+nlohmann::json write_graphs(std::filesystem::path const& folder, profile_entry const& entry,
+                            profile_problem const& problem, index_t n, bool steps);
 
 }  // namespace mbirk::program

@@ -20,12 +20,14 @@ profile::machine_specs machine_of(chosen_policy const& policy, ceilings const& m
 /// The counts of an operation as a program of the trace between two times. Shapes are taken from the operands with the
 /// same name and size.
 /// @param name  e.g. "cone_back_project_v64"
-profile::program traced_program(instrument::operation_record const& counts, std::string name, operands const& data, std::int64_t from, std::int64_t to);
+profile::program traced_program(instrument::operation_record const& counts, std::string name, operands const& data,
+                                std::int64_t from, std::int64_t to);
 
 /// Writes <folder>/plugins/profile/<session>/<host>.xplane.pb, which viewers find from any enclosing folder.
 /// @param session  contains no /, and is unique per file, because viewers cache the files they have read.
 /// @throws io_error, profile::description_error
-void write_xplane(std::filesystem::path const& folder, std::string const& session, instrument::trace_buffer const& trace,
-                  std::vector<profile::program> const& programs, profile::machine_specs const& machine);
+void write_xplane(std::filesystem::path const& folder, std::string const& session,
+                  instrument::trace_buffer const& trace, std::vector<profile::program> const& programs,
+                  profile::machine_specs const& machine);
 
 }  // namespace mbirk::program
