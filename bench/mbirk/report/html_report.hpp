@@ -24,6 +24,7 @@ std::string html_report(nlohmann::json const& run, std::string const& file, std:
 /// Writes the page of run_file to `out`, with links to the folders of the same time stamp beside run_file. On failure
 /// no file is left.
 /// @throws io_error when the run is malformed or the page cannot be written.
-void write_html_report(nlohmann::json const& run, std::filesystem::path const& run_file, std::filesystem::path const& out);
+void write_html_report(nlohmann::json const& run, std::filesystem::path const& run_file,
+                       std::filesystem::path const& out);
 
 }  // namespace mbirk::program

@@ -32,9 +32,11 @@ struct plot_range {
 class log_plot {
  public:
   /// @param title, description  texts for screen readers
-  log_plot(std::string id, std::string title, std::string description, double width, double height, plot_range x, plot_range y);
+  log_plot(std::string id, std::string title, std::string description, double width, double height, plot_range x,
+           plot_range y);
 
-  void axes(std::vector<tick> const& x, std::vector<tick> const& y, std::string const& x_label, std::string const& y_label);
+  void axes(std::vector<tick> const& x, std::vector<tick> const& y, std::string const& x_label,
+            std::string const& y_label);
   void line(std::vector<std::pair<double, double>> const& points, std::string const& css, std::string const& hint = {});
   /// Step function: the value holds from its x to the next one.
   void steps(std::vector<double> const& x, std::vector<double> const& y, std::string const& css);
@@ -42,7 +44,8 @@ class log_plot {
   void mark(double x, double y, int shape, std::string const& css, std::string const& hint);
   void label(double x, double y, std::string const& text, std::string const& css = "lab");
   /// Text to the left or right of a point.
-  void text(double x, double y, std::string const& what, std::string const& css, std::string_view anchor = "start", double dx = 0, double dy = 0);
+  void text(double x, double y, std::string const& what, std::string const& css, std::string_view anchor = "start",
+            double dx = 0, double dy = 0);
   std::string svg() const;
 
  private:

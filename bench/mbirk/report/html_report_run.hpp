@@ -19,7 +19,9 @@ struct timing {
   index_t calls = 0;       ///< number of calls in those runs
   bool timing_runs = false;
   /// Relative distance of the median from the fastest call; empty for a single call, which says nothing about noise.
-  std::optional<double> noise() const { return calls > 1 && least > 0 ? std::optional(median / least - 1) : std::nullopt; }
+  std::optional<double> noise() const {
+    return calls > 1 && least > 0 ? std::optional(median / least - 1) : std::nullopt;
+  }
 };
 
 /// Traffic of a fully associative LRU memory as a function of its size: misses and write-backs in lines, times the line
