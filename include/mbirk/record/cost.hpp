@@ -15,7 +15,7 @@ struct array_cost {
   std::uint64_t loads = 0, stores = 0;
 };
 struct graph_cost {
-  /// by operation and type of the result (for comparisons, type of the operands)
+  /// Counts by operation and type of the result (for comparisons, type of the operands).
   std::map<std::pair<op, type>, std::uint64_t> operations;
   std::vector<array_cost> arrays;                           ///< in the order of graph::arrays
   std::uint64_t bytes_compulsory = 0;                       ///< every input read once, every output written once

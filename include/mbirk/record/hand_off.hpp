@@ -30,7 +30,7 @@ struct hand_off_case {
   double tolerance = 1e-5;                 ///< float32 against `expected`, relative to the largest magnitude
   double bound = 1e-4;                     ///< fixed point against exact arithmetic, relative to the largest magnitude
   std::string formula = {}, verdict = {};  ///< texts for the README
-  /// result of find_word_lengths() with this bound; empty: computed by hand_off()
+  /// Result of find_word_lengths() with this bound; empty: computed by hand_off().
   std::optional<word_lengths> words = {};
 };
 

@@ -23,7 +23,7 @@ class copier {
   std::map<int, int> axes = {};   ///< axis of `from` -> node of `to` that replaces it
   std::map<int, int> nodes = {};  ///< node of `from` -> node of `to`
   bool fresh_sums = false;        ///< sums get axes of their own
-  /// array that is not in `to`: its loads become `load(copied indices)`, and later arrays move up by one
+  /// Array that is not in `to`: its loads become `load(copied indices)`, and later arrays move up by one.
   int replaced_array = -1;
   std::function<int(node const&, std::vector<int>)> load = {};
 

@@ -268,7 +268,7 @@ class stablehlo_values : protected stablehlo_lines {
                               slice);
       t = reshape(cut, kept);
     }
-    // remaining dimensions: indices to look up, and the axes of the result in the order of the gather
+    // Remaining dimensions: indices to look up, and the axes of the result in the order of the gather.
     std::vector<int> columns, order;
     std::vector<index_t> looked_up, sizes;
     std::vector<int> windows;
