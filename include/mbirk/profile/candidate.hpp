@@ -208,7 +208,7 @@ template <class... L> double together(L... logs) { return std::sqrt((0.0 + ... +
 /// Parameters of a verdict besides counts and devices.
 struct decision_rules {
   sourced speed_up{1.5}, energy_ratio{3}, energy_low{1.5}, least_speed{0.5}, least_share{0.02};
-  /// calls of an operation per transfer of its arrays
+  /// Calls of an operation per transfer of its arrays.
   sourced calls{15, mark::read, "iterations of a reconstruction by default"};
   sourced clock{1.3}, resources{1.2}, pipeline{1.6}, per_lane{1.4}, memory{1.4}, traffic{1.1}, link{1.2}, power{1.6};
   sourced time{1.1, mark::assumed, "a median of repeated runs"};
@@ -259,7 +259,7 @@ inline estimate estimate_on(device const& d, design const& x, decision_rules con
                                                             {"bram", over(share * d.bram36.value, x.lane.bram)}}};
   auto const least =
       *std::min_element(fits.begin(), fits.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
-  // below 1: an item passes through the available units several times
+  // Below 1: an item passes through the available units several times.
   e.lanes = least.second > 1 ? std::floor(least.second * (1 + 1e-12)) : least.second;
   e.compute = e.lanes * f * fabric::pipeline_share().value / x.interval.value / x.stage_factor;
   // URAM has two ports; BRAM is read through one.
@@ -300,7 +300,7 @@ inline double energy_floor(counted_work const& w, double off_chip_bytes, word co
 
 /// The implementation to beat.
 struct opponent {
-  double seconds = 0, transfer_seconds = 0;  ///< with data on the host, transfers are added
+  double seconds = 0, transfer_seconds = 0;  ///< transfers are added if the data are on the host
   double watts = 0, idle_watts = 0;
 };
 struct comparison {

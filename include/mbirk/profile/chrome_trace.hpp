@@ -298,7 +298,7 @@ class chrome_writer {
     args.add_known(items ? "items" : "tasks", e.value).add_known("bytes", e.bytes).add_known("flops", e.flops);
     if (e.kind == kind::operation || e.kind == kind::kernel || e.kind == kind::copy) {
       auto const spans = around(k);
-      // on a stream nothing else shows the enclosing spans
+      // On a stream nothing else shows the enclosing spans.
       if (e.kind != kind::operation && launch_of(k) != none && !spans.empty()) {
         args.add("operation", events_[spans[0]].name);
         if (spans.size() > 1) args.add("stage", path(spans, 1));

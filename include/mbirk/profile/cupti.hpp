@@ -236,7 +236,7 @@ class cupti_collector {
   static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
     constexpr std::size_t bytes = std::size_t{1} << 20, alignment = 8;
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(alignment, bytes));
-    // no limit on the number of records
+    // No limit on the number of records.
     *size = *buffer ? bytes : 0;
     *most_records = 0;
   }

@@ -32,7 +32,7 @@ struct cupti_activity {
   std::uint32_t correlation = 0;  ///< shared by a call and the activities it caused
   std::uint32_t device = 0, stream = 0;
   std::int64_t bytes = 0;    ///< size of a copy; change of memory, negative when released
-  /// for a kernel: "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:75"
+  /// For a kernel: "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:75".
   std::string detail = {};
 };
 
@@ -144,7 +144,7 @@ struct cupti_range_info {
   std::int32_t track;
 };
 struct cupti_ranges {
-  std::map<std::uint64_t, cupti_range_info> ranges;  ///< by pushed id
+  std::map<std::uint64_t, cupti_range_info> ranges;  ///< keyed by pushed id
   std::map<std::uint32_t, std::uint64_t> of_call;    ///< innermost range of each call, by correlation id
 };
 

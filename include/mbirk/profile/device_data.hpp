@@ -145,7 +145,7 @@ inline device alveo_u280() {
 }
 inline device versal_vck190() {
   auto const sheet = "AMD VCK190 data sheet", block = "AMD AM004, DSPFP32";
-  // its 400 AI engines are not modelled: they require vectors and regular access windows
+  // Its 400 AI engines are not modelled: they require vectors and regular access windows.
   device d = fpga("Versal VCK190");
   d.clock = assumed(3.5e8, "data sheet limit of a DSP58 in floating point 750 MHz (AMD DS960)");
   d.dsp = recalled(1968, sheet);
@@ -198,7 +198,7 @@ inline sourced fixed_mul_dsp(int bits) {
 }
 inline sourced fixed_function_lut() { return assumed(60, "a table with linear interpolation"); }
 inline sourced fixed_function_dsp() { return assumed(1, "the slope between entries of a table"); }
-// two readers share 1 k words of 36 bits
+// Two readers share 1 k words of 36 bits.
 inline sourced fixed_function_bram() { return {0.5, mark::measured, by_yosys}; }
 inline sourced depth_clocks() { return assumed(100, "latency of a lane; fills are short beside the work"); }
 inline sourced resource_share() { return assumed(0.7, "0.6 to 0.85: usual advice for timing closure"); }

@@ -57,7 +57,7 @@ class heap_history {
       return spans[a].begin != spans[b].begin ? spans[a].begin < spans[b].begin : a > b;
     });
 
-    // by array name and bytes, most recent last
+    // Live arrays by name and bytes, most recent last.
     std::map<std::pair<std::string, std::int64_t>, std::vector<std::size_t>> live;
     std::vector<instrument::trace_event> around;
     std::size_t next = 0;
@@ -176,7 +176,7 @@ inline std::string to_pprof(heap_snapshot const& heap, std::int64_t unix_nanosec
     out.message(2, sample);
   }
   wire mapping;  // without a mapping pprof searches for the program
-  // without a mapping pprof searches for the program
+  // Without a mapping pprof searches for the program.
   mapping.number(1, 1);
   mapping.number(5, id("mbirk"));
   for (int const has : {7, 8, 9}) mapping.number(has, 1);

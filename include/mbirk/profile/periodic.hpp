@@ -90,7 +90,7 @@ class periodic_capture {
     }
     if (now < next_) return;
     if (!session_) {
-      // set first, in case the folder cannot be made
+      // Set first, in case the folder cannot be made.
       begun_ = now;
       next_ = now + options_.every;
       session_.emplace(folder(), name_, options_.session);

@@ -35,7 +35,7 @@ struct machine_specs {
   std::uint64_t cache_bytes = 0;  ///< capacity of the last-level cache
   profile::backend backend = profile::backend::host;
   std::uint64_t memory_bytes = 0;
-  /// of a CUDA device; otherwise 0
+  /// Properties of a CUDA device; otherwise 0.
   int capability_major = 0, capability_minor = 0, multiprocessors = 0, clock_khz = 0;
 };
 
@@ -49,7 +49,7 @@ struct program_kernel {
   /// bytes_written are used.
   std::optional<std::uint64_t> unique_read = {}, unique_written = {};
   std::uint64_t visits = 1;  ///< number of times the stage was entered; unique bytes are summed over the visits
-  /// indices of buffers; if both are empty, the kernel is assumed to depend on the previous one
+  /// Indices of buffers; if both are empty, the kernel is assumed to depend on the previous one.
   std::vector<std::size_t> reads = {}, writes = {};
   std::string source_file = {};
   int source_line = 0;
@@ -77,7 +77,7 @@ struct program {
   std::vector<program_kernel> kernels = {};  ///< in the order of their first launch
   std::vector<program_buffer> buffers = {};
   std::vector<heap_change> heap = {};        ///< in order of time; temporaries not listed here live for the whole call
-  /// steps that begin within this time of the trace
+  /// Steps that begin within this time of the trace.
   std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -307,7 +307,7 @@ inline void add_step(program& p, traced_step const& step) {
            !(p.buffers[b].role == array_role::temporary && p.buffers[b].name == e.name && p.buffers[b].bytes == bytes))
       ++b;
     auto const known = std::find(live.begin(), live.end(), b);
-    // has 0 bytes, or was allocated before the step
+    // Skips changes of 0 bytes, and releases of arrays allocated before the step.
     if (e.bytes == 0 || (e.bytes < 0 && known == live.end())) continue;
     if (b == p.buffers.size()) p.buffers.push_back({e.name, array_role::temporary, bytes, {}, {}});
     while (next < step.kernels.size() && step.kernels[next].event.begin < e.begin) ++next;

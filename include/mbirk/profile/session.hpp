@@ -24,14 +24,14 @@ struct session_report {
   std::string name;
   std::uint64_t events = 0, dropped = 0;
   std::vector<std::filesystem::path> files;
-  /// nothing recorded, or events dropped; after destruction without close() also errors
+  /// Nothing recorded, or events dropped; after destruction without close() also errors.
   std::vector<std::string> warnings;
 };
 
 struct session_options {
   std::size_t events = 100'000;  ///< capacity, about 90 bytes each; excess events are counted
   std::vector<exporter> exporters = default_exporters();
-  /// called once, also by the destructor, which ignores exceptions
+  /// Called once, also by the destructor, which ignores exceptions.
   std::function<void(session_report const&)> on_close = {};
 };
 

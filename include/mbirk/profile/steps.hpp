@@ -48,7 +48,7 @@ inline std::vector<instrument::trace_event> nested_order(std::vector<instrument:
 /// Processes the spans of one thread, outer ones first, and maintains the stack of open spans.
 class step_finder {
  public:
-  /// by launch id; a graph has several kernels
+  /// Kernels by launch id; a graph has several kernels.
   using device_kernels = std::map<std::uint64_t, std::vector<instrument::trace_event>>;
 
   step_finder(device_kernels const& on_device, std::vector<traced_step>& into) : on_device_(on_device), into_(into) {}

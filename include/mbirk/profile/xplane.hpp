@@ -255,7 +255,7 @@ class xspace_writer {
         plane.stat(peak, machine_.cache_gbs);
 
     struct place { std::size_t program, kernel; };
-    std::map<std::pair<std::uint64_t, std::string>, place> known;  // by launch id and name
+    std::map<std::pair<std::uint64_t, std::string>, place> known;  // keyed by launch id and name
     for (auto const& s : placed_)
       for (std::size_t k = 0; k < s.kernels.size(); ++k)
         if (auto const& ran = s.step->kernels[k]; ran.on_device)
@@ -320,7 +320,7 @@ class xspace_writer {
     for (std::size_t t = 0; t < tracks_.size(); ++t)
       if (tracks_[t].kind != instrument::track_kind::stream)
         lines[static_cast<std::int32_t>(t)] = &plane.add_line(id_of(t), tracks_[t].name());
-    // steps by thread and time
+    // Steps by thread and time.
     std::map<std::pair<std::int32_t, std::pair<std::int64_t, std::int64_t>>, std::size_t> begun;
     for (std::size_t s = 0; s < placed_.size(); ++s) {
       auto const& op = placed_[s].step->operation;
@@ -365,7 +365,7 @@ class xspace_writer {
     stat_list stats{{"_r", std::int64_t{1}},
                     {"step_num", static_cast<std::int64_t>(s)},
                     {"program", shared_text{programs_[placed_[s].program].name}}};
-    // ties it to the step on the device plane
+    // Ties it to the step on the device plane.
     if (!on_device() && placed_[s].alone) stats.insert(stats.end(), {{"_pt", std::int64_t{0}}, {"_p", id_of(s)}});
     return stats;
   }
