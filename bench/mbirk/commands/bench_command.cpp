@@ -71,7 +71,7 @@ timing measure(operation const& op, any_context const& ctx, any_scan const& scan
   return quantiles(std::move(times));
 }
 
-/// What a cell is measured with: an operation of the table, or an iteration, which is not one.
+/// Subject of a measurement: an operation of the table, or an iteration, which is not in the table.
 struct subject {
   std::string name, geometry;
   std::function<timing(profile_problem const&, int threads, run_watch& watch)> time;
@@ -210,7 +210,7 @@ int bench(bench_options const& o) {
   auto const load_before = load_average();
   json rows = json::array();
   ceilings highest;
-  // by cell and operation; they are the same in every round
+  // Works by cell and operation, which are the same in every round.
   std::map<std::pair<std::string, std::string>, modelled_work> works;
   progress bar(static_cast<std::size_t>(o.rounds) * cells.size() * chosen.size(), o.quiet);
   std::size_t done_steps = 0;

@@ -122,7 +122,7 @@ void check_out(recon_command const& o) {
   if (!o.save_parameters.empty()) written.push_back(o.save_parameters);
   if (!o.monitor.file.empty()) written.push_back(o.monitor.file);
   if (o.method == "vcd") written.push_back(checkpoint_name(o));
-  // a checkpoint may replace the previous one
+  // A checkpoint may replace the previous one.
   if (!o.resume.empty() && o.resume != checkpoint_name(o)) read.push_back(o.resume);
   for (std::size_t k = 0; k < written.size(); ++k) {
     auto const& name = written[k];
@@ -331,7 +331,7 @@ int reconstruct(recon_command const& o) {
     };
     auto const checkpoint = checkpoint_name(o);
     options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters); };
-    // only when interrupted
+    // Without --checkpoint, the state is written only when interrupted.
     options.checkpoint_every = o.checkpoint.empty() ? std::numeric_limits<int>::max() : o.checkpoint_every;
     record = vcd_recon(ctx, scan, y, weights, x, options);
     bar.clear();
