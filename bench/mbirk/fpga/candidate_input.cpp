@@ -147,7 +147,7 @@ double seconds_of(json_field const& measurement) {
 
 std::vector<std::pair<size_and_name, double>> times_of(json_field const& root) {
   std::vector<size_and_name> order;
-  // first: timing runs, second: other untraced runs
+  // First: timing runs, second: other untraced runs.
   std::map<size_and_name, std::pair<std::vector<double>, std::vector<double>>> times;
   for (auto const& m : root.at("measurements", "an array of measurements").elements()) {
     if (m.has("traced") && m.at("traced", "").boolean()) continue;

@@ -129,7 +129,7 @@ json iteration_cost(json_field const& recon) {
   if (first == all.size()) return nullptr;
   json c{{"items", recon.at("items", "a number").value()}, {"operations", json::object()}, {"stages", json::array()}};
   double vector_operations = 0, accessed = 0, compulsory = 0, flops = 0, useful = 0;
-  std::map<std::pair<std::string, std::string>, json> accesses;  // by name and role
+  std::map<std::pair<std::string, std::string>, json> accesses;  // keyed by name and role
   auto const counts = {"loads", "stores", "bytes loaded", "bytes stored"};
   for (std::size_t k = first; k < all.size(); ++k) {
     auto const& s = all[k];

@@ -98,7 +98,7 @@ json values_of(json_field const& cost) {
              {"min", low},
              {"max", high},
              {"exponent span", first ? 0 : last - least + 1}};
-    // includes a sign bit and a guard bit
+    // Includes a sign bit and a guard bit.
     one["integer bits"] = most > 0 ? json(static_cast<int>(std::ceil(std::log2(most))) + 2) : json(nullptr);
     all.push_back(one);
   }
@@ -163,7 +163,7 @@ judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::oppone
   std::optional<pf::buffer_choice> const buffer = pf::choose_buffer(w.misses, usable, in.memory_bits);
   x.off_chip_bytes = buffer ? buffer->traffic : w.bytes_compulsory * in.memory_bits / 32;
   x.words_per_item = w.items > 0 ? w.bytes_accessed / 4 / w.items : 0;
-  // the host has float32
+  // The host has float32.
   x.upload_bytes = w.argument_bytes;
   x.download_bytes = w.output_bytes;
   x.buffers = w.arguments + w.outputs;
