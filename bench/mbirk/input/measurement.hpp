@@ -17,7 +17,7 @@ namespace mbirk::program {
 /// Input files given on the command line.
 struct measurement_files {
   std::string input = {};              ///< (views, rows, channels); in HDF5 /exchange/data
-  /// fields (frames, rows, channels) or (rows, channels); empty: /exchange/data_white and data_dark if present
+  /// Fields (frames, rows, channels) or (rows, channels); empty: /exchange/data_white and data_dark if present.
   std::string white = {}, dark = {};
   bool counts = false;                 ///< the input must be counts, so a white field is required
 };

@@ -286,7 +286,7 @@ void read_ncu(std::string const& file, known_operations const& operations, json&
   std::size_t name = 0, id = 0, line_number = 0;
   std::optional<std::size_t> ranges;
   cells units;
-  std::map<std::pair<std::string, std::string>, kernel_metrics> found;  // by range and kernel
+  std::map<std::pair<std::string, std::string>, kernel_metrics> found;  // keyed by range and kernel
   std::set<std::string> const identity{"ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Context",
                                        "Stream", "Block Size", "Grid Size",    "Device",    "CC"};
   for (auto const line : lines_of(text)) {
