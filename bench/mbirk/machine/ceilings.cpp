@@ -57,7 +57,7 @@ template <int N> MBIRK_HOST_INLINE void keep(pack (&x)[N]) {
 }
 
 measured_rate measure_fma(exec::host const& exec) {
-  // As many chains as there are registers, because a chain waits for its last result.
+  // One chain per register, because each operation of a chain waits for the previous result.
   constexpr int chains = B::lanes == 16 ? 20 : 12, rounds = 512;
   return rate(exec, double{chains} * rounds * B::lanes, [](index_t, index_t repeats) {
     pack sum[chains];

@@ -81,7 +81,7 @@ void nvml::start() {
   load(f.clock, "nvmlDeviceGetClockInfo");
   load(f.power, "nvmlDeviceGetPowerUsage");
   load(f.temperature, "nvmlDeviceGetTemperature");
-  // same structure
+  // The older version uses the same structure.
   if (!load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v3"))
     load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v2");
   unsigned int count = 0;

@@ -13,7 +13,7 @@ namespace mbirk::program {
 struct device_status {
   std::string name;
   std::optional<std::int64_t> memory_used, memory_total;  ///< bytes of all processes
-  /// bytes in use by the requested process; also empty if it is not listed
+  /// Bytes in use by the requested process; also empty if it is not listed.
   std::optional<std::int64_t> memory_of_process;
   std::optional<double> utilisation, memory_utilisation;  ///< percent of the last sampling period of the driver
   std::optional<double> clock, memory_clock;              ///< MHz, of the multiprocessors and of the memory
