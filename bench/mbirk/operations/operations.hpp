@@ -42,7 +42,7 @@ std::vector<index_t> const& shape_of(any_array const& array);
 /// shape of a partition.
 enum class array_kind { sinogram, recon, pixel_indices, cylinders, image, partition };
 char const* axes_of(array_kind kind);  ///< "(views, rows, channels)"
-/// pixels: length of the list, if there is one
+/// @param pixels  length of the list, if there is one.
 std::vector<index_t> shape_of(array_kind kind, any_scan const& scan, index_t pixels);
 inline bool is_index_array(array_kind kind) {
   return kind == array_kind::pixel_indices || kind == array_kind::partition;
@@ -106,7 +106,7 @@ struct operation {
   std::vector<argument_info> arguments;
   array_kind output = array_kind::image;
   std::function<void(any_context const&, any_scan const&, operands&, caller const&)> execute;
-  /// flops of the definition, for nonzero weights only
+  /// Flops of the definition, for nonzero weights only.
   std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;
 
   /// Runs the operation once.

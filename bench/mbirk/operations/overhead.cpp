@@ -43,7 +43,7 @@ struct pairs {
   std::vector<double> ratios(std::vector<double> times::*which) const {
     std::vector<double> all;
     for (std::size_t k = 0; k < count(); ++k)
-      // a call may be too short for std::clock
+      // A call may be too short for std::clock.
       if ((plain.*which)[k] > 0) all.push_back((watched.*which)[k] / (plain.*which)[k]);
     return all.empty() ? std::vector{1.0} : all;
   }
