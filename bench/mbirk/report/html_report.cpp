@@ -89,7 +89,7 @@ void write_html_report(nlohmann::json const& run, fs::path const& run_file, fs::
   auto const beside = fs::absolute(run_file).parent_path(), page = fs::absolute(out).lexically_normal().parent_path();
   if (auto const when = run.is_object() ? run.find("timestamp") : run.end(); when != run.end() && when->is_string()) {
     std::string const name = *when;
-    // excludes ".." and paths
+    // Excludes ".." and paths.
     bool const is_name = !name.empty() && name.find_first_not_of("0123456789_") == name.npos;
     for (auto const* kind : {"graphs", "traces", "memory", "tables"}) {
       if (!is_name) break;

@@ -152,7 +152,7 @@ void read_times(json_field const& root, profile& p) {
     }
     if (!op.times.empty()) p.operations.push_back(std::move(op));
   }
-  // all operations failed, which is worth a report
+  // All operations failed, which is worth a report.
   if (p.operations.empty() && !root.at("errors", "an array of errors").value().empty()) return;
   if (p.operations.empty()) field.wrong("at least one untraced run");
 }

@@ -44,7 +44,7 @@ struct cost {
 
 struct operation {
   std::string name;
-  std::map<index_t, timing> times;  ///< by size
+  std::map<index_t, timing> times;  ///< keyed by size
   std::map<index_t, cost> costs;
   /// Exponent p of the least-squares line through (log N, log t) over all sizes, t ~ N^p; empty below two sizes.
   std::optional<double> time_exponent() const;
