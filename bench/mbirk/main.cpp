@@ -1,4 +1,4 @@
-// The program mbirk: parses the command line, runs one command, turns every failure into one line and an exit code.
+// The program mbirk: parses the command line, runs one command, and turns every failure into one line and an exit code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 using namespace mbirk::program;
 
 int fail(std::string what, int code = bad_input) {
-  std::replace_if(what.begin(), what.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');  // one line, whatever a file name holds
+  // The message must be one line, whatever the name of a file contains.
+  std::replace_if(what.begin(), what.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
   std::fflush(stdout);
   fmt::print(stderr, "mbirk: {}\n", what);
   return code;
@@ -25,7 +26,8 @@ int fail(std::string what, int code = bad_input) {
 
 std::vector<std::string> command_names(CLI::App const& app) {
   std::vector<std::string> names;
-  for (auto const* command : app.get_subcommands([](CLI::App const*) { return true; })) names.push_back(command->get_name());
+  for (auto const* command : app.get_subcommands([](CLI::App const*) { return true; }))
+    names.push_back(command->get_name());
   return names;
 }
 
@@ -33,9 +35,10 @@ int parse_and_run(int argc, char** argv) {
   CLI::App app{"mbirk: model-based iterative reconstruction kernels, run, checked and measured", "mbirk"};
   app.set_version_flag("--version", "mbirk " + std::string(mbirk::version_string));
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 a check or comparison failed or a reconstruction was interrupted, 2 bad usage or input,\n"
-             "3 the policy is not available here.\n"
-             "`mbirk COMMAND --help` explains a command.");
+  app.footer(
+      "Exit codes: 0 done, 1 a check or comparison failed or a reconstruction was interrupted, 2 bad usage or input,\n"
+      "3 the policy is not available here.\n"
+      "`mbirk COMMAND --help` explains a command.");
   chosen_command chosen;
   add_ops_command(app, chosen);
   add_run_command(app, chosen);
@@ -58,7 +61,8 @@ int parse_and_run(int argc, char** argv) {
     return app.exit(asked);
   } catch (CLI::ParseError const& wrong) {
     auto const parsed = app.get_subcommands();
-    return fail(std::string(wrong.what()) + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') + "--help)");
+    return fail(std::string(wrong.what()) + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') +
+                "--help)");
   }
   CLI::App const& command = *app.get_subcommands().front();
   auto const* const policy = command.get_option_no_throw("--policy");

@@ -1,4 +1,4 @@
-// The options of candidates, for the commands that judge them.
+// Command-line options of the candidate model, for the commands that judge candidates.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace mbirk::program {
 
 struct candidate_options {
   std::vector<std::string> devices;
-  int iterations = 0;  ///< 0: not given
+  int iterations = 0;  ///< 0: not specified
 
   bool given() const { return iterations > 0 || !devices.empty(); }
-  /// @throws io_error, one line, when a file is not what it should be.
+  /// @throws io_error, in one line, when a file is malformed.
   candidate_settings settings() const {
     candidate_settings s{.devices = devices_with(devices)};
     if (iterations > 0) s.iterations = iterations;
@@ -23,10 +23,16 @@ struct candidate_options {
 };
 
 inline void add_candidate_options(CLI::App& command, candidate_options& options) {
-  command.add_option("--device", options.devices, "A device beside those that are known, as JSON (docs/fpga.md); may be given several times")
-      ->type_name("FILE")->allow_extra_args(false);
-  command.add_option("--iterations-per-transfer", options.iterations, "Iterations of a reconstruction for which an FPGA is sent its arrays once (default: 15)")
-      ->check(CLI::Range(1, 1'000'000))->type_name("N");
+  command
+      .add_option("--device", options.devices,
+                  "A device beside those that are known, as JSON (docs/fpga.md); may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--iterations-per-transfer", options.iterations,
+                  "Iterations of a reconstruction for which an FPGA is sent its arrays once (default: 15)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
 }
 
 }  // namespace mbirk::program

@@ -1,4 +1,4 @@
-// Holding a result against its reference, exactly as tests/golden/compare.py does.
+// Comparison of a result with its reference, exactly as in tests/golden/compare.py.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,13 @@ namespace mbirk::program {
 struct check_outcome {
   bool ok = false;
   bool same_shape = true;
-  double error = 0;  ///< the largest one: of all elements, or without the outliers when those are allowed
+  double error = 0;  ///< largest error of all elements, or excluding the outliers if those are allowed
 };
 
-/// rtol > 0: |a - b| <= rtol max|reference|, except for a share `outliers` of the elements; rtol 0: equal. NaN never passes.
-template <class T> check_outcome check_result(npy_array<T> const& got, npy_array<T> const& reference, double rtol, double outliers) {
+/// rtol > 0: |a - b| <= rtol max|reference|, except for a share `outliers` of the elements. rtol = 0: equality. NaN
+/// never passes.
+template <class T>
+check_outcome check_result(npy_array<T> const& got, npy_array<T> const& reference, double rtol, double outliers) {
   check_outcome r;
   r.same_shape = got.shape == reference.shape;
   if (!r.same_shape) return r;
@@ -24,7 +26,7 @@ template <class T> check_outcome check_result(npy_array<T> const& got, npy_array
   for (auto const x : reference.data) largest = std::max(std::abs(static_cast<double>(x)), largest);
   double const scale = rtol == 0 ? 1 : std::max(largest, 1e-30);
 
-  double within = 0, overall = 0;  // NaN enters neither, and counts as out
+  double within = 0, overall = 0;  // NaN does not affect them and counts as an outlier
   std::size_t out = 0;
   for (std::size_t k = 0; k < got.data.size(); ++k) {
     double const error = std::abs(static_cast<double>(got.data[k]) - static_cast<double>(reference.data[k])) / scale;

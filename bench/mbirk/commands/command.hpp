@@ -1,4 +1,4 @@
-// What the commands of the program share: how they are added, the options that all of them have, and their exit codes.
+// Common parts of the program's commands: how they are added, their shared options, and their exit codes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,13 +10,14 @@
 
 namespace mbirk::program {
 
-/// done: 0. A check or comparison failed, or a reconstruction was interrupted: 1. Bad usage or input: 2, said in one line. The policy is not available here: 3.
+/// done: success. check_failed: a check or comparison failed, or a reconstruction was interrupted. bad_input: bad usage
+/// or input, reported in one line. not_available: the policy is not available here.
 enum exit_code { done = 0, check_failed = 1, bad_input = 2, not_available = 3 };
 
-/// Ends the program with exit code 1: what was run is wrong, not what it was given.
+/// Ends the program with exit code 1: the result is wrong, but the input was valid.
 struct failed_check : error { using error::error; };
 
-/// What the command line asked for; main runs it after parsing, so that a wrong command line starts nothing.
+/// The command chosen on the command line; main runs it after parsing, so that a wrong command line starts nothing.
 using chosen_command = std::function<int()>;
 
 inline void add_common_options(CLI::App& command, common_options& options) {
@@ -24,14 +25,17 @@ inline void add_common_options(CLI::App& command, common_options& options) {
       ->check(CLI::IsMember({"host", "cuda", "emulated"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--threads", options.threads, "How many threads at most, 1 to 4096 (default: all)")->check(CLI::Range(1, 4096))->type_name("N");
+  command.add_option("--threads", options.threads, "How many threads at most, 1 to 4096 (default: all)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
   command.add_flag("--quiet", options.quiet, "No progress, no notes: errors and what was asked for only");
 }
 
-/// @throws unavailable_error when a command that runs on the host only was given another policy.
+/// @throws unavailable_error when a host-only command is given another policy.
 inline void require_host(common_options const& options, char const* command) {
   require<unavailable_error>(options.policy == "host", [&] {
-    return "policy " + options.policy + " is not available here: mbirk " + command + " runs on the host only, expected host";
+    return "policy " + options.policy + " is not available here: mbirk " + command +
+           " runs on the host only, expected host";
   });
 }
 

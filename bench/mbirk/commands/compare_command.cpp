@@ -1,4 +1,4 @@
-// mbirk compare: two runs of the profiler, operation by operation and size by size.
+// mbirk compare: compares two runs of the profiler, operation by operation and size by size.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -26,9 +26,9 @@ struct compare_options : common_options {
 };
 
 struct measured_run {
-  using key = std::pair<index_t, std::string>;  ///< size, operation: tables are read size by size
-  std::map<key, double> seconds;                ///< medians; or multiples of the roof
-  std::string environment;                      ///< what makes times comparable
+  using key = std::pair<index_t, std::string>;  ///< size, operation: tables are ordered by size
+  std::map<key, double> seconds;                ///< median times, or multiples of the roof
+  std::string environment;                      ///< the properties that make times comparable
 };
 
 double median(std::vector<double> times) {
@@ -37,12 +37,13 @@ double median(std::vector<double> times) {
   return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
 }
 
-/// Medians of the untraced runs: of the timing runs (the third and later), or of all when there are none. By roof: of the times over what the ceilings
-/// of their machine allow, which mbirk bench writes.
+/// Medians of the untraced runs: of the timing runs (the third and later), or of all runs if there are none. With
+/// by_roof, each time is divided by the time that the ceilings of its machine allow, as written by mbirk bench.
 measured_run read_run(std::string const& path, bool by_roof) {
   json const document = read_json(path);
   json_field const root(document, path);
-  std::map<measured_run::key, std::pair<std::vector<double>, std::vector<double>>> times;  // timing runs, all untraced runs
+  // Timing runs, and all untraced runs.
+  std::map<measured_run::key, std::pair<std::vector<double>, std::vector<double>>> times;
   for (auto const& m : root.at("measurements", "an array of measurements").elements("an array of measurements")) {
     auto const operation = m.at("operation", "the name of an operation").text();
     auto const size = m.at("volume_size", "a whole number").integer();
@@ -65,15 +66,18 @@ measured_run read_run(std::string const& path, bool by_roof) {
   if (root.has("environment")) {
     auto const environment = root.at("environment", "");
     for (auto const* name : {"backend", "cpu", "threads", "devices"})
-      if (environment.has(name)) r.environment += (r.environment.empty() ? "" : ", ") + (name + (" " + environment.at(name, "").value().dump()));
+      if (environment.has(name))
+        r.environment += (r.environment.empty() ? "" : ", ") + (name + (" " + environment.at(name, "").value().dump()));
   }
   return r;
 }
 
-std::string milliseconds(std::optional<double> seconds) { return seconds ? fmt::format("{:.4f}", 1e3 * *seconds) : "-"; }
+std::string milliseconds(std::optional<double> seconds) {
+  return seconds ? fmt::format("{:.4f}", 1e3 * *seconds) : "-";
+}
 
 int compare(compare_options const& o) {
-  chosen_policy const policy(o);  // whether it is here
+  chosen_policy const policy(o);  // throws if the policy is not available
   auto const a = read_run(o.a, o.by_roof), b = read_run(o.b, o.by_roof);
   if (a.environment != b.environment && !o.quiet && !o.by_roof)
     fmt::print("note: the runs come from different environments\n  A: {}\n  B: {}\n", a.environment, b.environment);
@@ -82,9 +86,12 @@ int compare(compare_options const& o) {
   for (auto const& [key, t] : a.seconds) rows[key].first = t;
   for (auto const& [key, t] : b.seconds) rows[key].second = t;
   std::size_t width = 9, bad = 0;
-  auto const text = [&](std::optional<double> x) { return x && o.by_roof ? fmt::format("{:.3f}", *x) : milliseconds(x); };
+  auto const text = [&](std::optional<double> x) {
+    return x && o.by_roof ? fmt::format("{:.3f}", *x) : milliseconds(x);
+  };
   for (auto const& [key, t] : rows) width = std::max(width, key.second.size());
-  fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", o.by_roof ? "A / roof" : "A ms", o.by_roof ? "B / roof" : "B ms", "B / A");
+  fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", o.by_roof ? "A / roof" : "A ms",
+             o.by_roof ? "B / roof" : "B ms", "B / A");
   for (auto const& [key, t] : rows) {
     auto const& [before, after] = t;
     std::string ratio = "-", verdict = "new";
@@ -96,7 +103,8 @@ int compare(compare_options const& o) {
       verdict = "MISSING";
     }
     bad += verdict == "SLOWER" || verdict == "MISSING";
-    fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}  {}\n", key.second, width, key.first, text(before), text(after), ratio, verdict);
+    fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}  {}\n", key.second, width, key.first, text(before), text(after),
+               ratio, verdict);
   }
   fmt::print("{} of {} slower than {:g} times or missing\n", bad, rows.size(), o.max_slowdown);
   return bad ? check_failed : done;
@@ -105,7 +113,8 @@ int compare(compare_options const& o) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("compare", "Compare two runs of the profiler: ratios of medians by operation and size");
+  auto* const command =
+      app.add_subcommand("compare", "Compare two runs of the profiler: ratios of medians by operation and size");
   auto const o = std::make_shared<compare_options>();
   command->add_option("A.json", o->a, "The run to compare with")->required();
   command->add_option("B.json", o->b, "The run to judge")->required();
@@ -113,7 +122,8 @@ void add_compare_command(CLI::App& app, chosen_command& chosen) {
       ->check(CLI::Range(1e-9, 1e9))
       ->type_name("RATIO")
       ->capture_default_str();
-  command->add_flag("--by-roof", o->by_roof, "Compare multiples of the roof (mbirk bench), which another machine does not change so much");
+  command->add_flag("--by-roof", o->by_roof,
+                    "Compare multiples of the roof (mbirk bench), which another machine does not change so much");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return compare(*o); }; });
 }

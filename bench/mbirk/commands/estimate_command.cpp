@@ -1,4 +1,4 @@
-// mbirk estimate: what an operation would take, before anything is allocated.
+// mbirk estimate: predicts the cost of an operation before anything is allocated.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,9 +24,10 @@ struct estimate_options : common_options {
   bool as_json = false;
 };
 
-constexpr index_t largest_modelled = 64;  // beyond it the model takes seconds, and flops go with the items
+// Beyond this size the model takes seconds, and flops are extrapolated by items.
+constexpr index_t largest_modelled = 64;
 
-/// The entry of the profile with this name, or for an operation's own name the one of this geometry.
+/// The profile entry with this name or, for the name of an operation, the entry of this geometry.
 profile_entry const& find_entry(std::string const& name, std::string const& geometry) {
   profile_entry const* found = nullptr;
   for (auto const& entry : profile_entries()) {
@@ -36,19 +37,20 @@ profile_entry const& find_entry(std::string const& name, std::string const& geom
   require(found != nullptr, [&] {
     std::vector<std::string> names;
     for (auto const& entry : profile_entries()) names.push_back(entry.name);
-    return "operation " + name + " is not known" + (geometry.empty() ? "" : " in geometry " + geometry) + fmt::format(", expected one of {}", fmt::join(names, ", "));
+    return "operation " + name + " is not known" + (geometry.empty() ? "" : " in geometry " + geometry) +
+           fmt::format(", expected one of {}", fmt::join(names, ", "));
   });
   return *found;
 }
 
-/// The scan of G.json, which must say the shape of the sinogram.
+/// Reads the scan of G.json, which must contain the shape of the sinogram.
 any_scan read_scan(std::string const& path) {
   json const document = read_json(path);
   auto const shape = read_shape(json_field(document, path).at("sinogram_shape", "[views, rows, channels]"));
   return std::visit([](auto const& scan) -> any_scan { return scan; }, read_geometry(path, shape).scan);
 }
 
-/// Several temporaries of one name are one line.
+/// Merges temporaries of the same name into one line.
 std::vector<memory_item> lines_of(std::vector<instrument::sized_array> const& arrays) {
   std::vector<memory_item> lines;
   for (auto const& a : arrays) {
@@ -62,11 +64,12 @@ std::vector<memory_item> lines_of(std::vector<instrument::sized_array> const& ar
 
 int estimate(estimate_options const& o) {
   require_host(o, "estimate");
-  require(o.size.has_value() != !o.geometry.empty(), [] { return std::string("expected either --size N or --geometry FILE"); });
+  require(o.size.has_value() != !o.geometry.empty(),
+          [] { return std::string("expected either --size N or --geometry FILE"); });
   std::optional<any_scan> given;
   if (!o.geometry.empty()) given = read_scan(o.geometry);
   auto entry = find_entry(o.op, given ? geometry_name(*given) : "");
-  if (o.op != entry.name) entry.arguments.clear();  // by its own name: as it is called without arguments
+  if (o.op != entry.name) entry.arguments.clear();  // an operation given by its own name is called without arguments
   auto const problem = given ? profile_problem(*given) : profile_problem(entry.geometry, *o.size, 1, false);
 
   exec::host const exec(o.threads);
@@ -86,33 +89,50 @@ int estimate(estimate_options const& o) {
     json arrays = json::array();
     for (auto const* list : {&size.outer, &size.at_peak})
       for (auto const& a : *list) arrays.push_back({{"name", a.name}, {"role", role_name(a.role)}, {"bytes", a.bytes}});
-    fmt::print("{}\n", json{{"operation", entry.name}, {"threads", exec.threads()}, {"items", size.items}, {"arrays", arrays},
-                            {"memory", {{"argument", arguments}, {"output", results}, {"temporary", size.temporary_peak}, {"peak", size.peak()}}},
-                            {"transfers", {{"host to device", arguments}, {"device to host", results}}}, {"flops", work.flops},
-                            {"seconds", {{"FMA ceiling", work.fma_seconds(roofs)}, {"memory ceiling", work.memory_seconds(roofs)}}}, {"ceilings", to_json(roofs)}}
-                           .dump(1));
+    fmt::print(
+        "{}\n",
+        json{
+            {"operation", entry.name},
+            {"threads", exec.threads()},
+            {"items", size.items},
+            {"arrays", arrays},
+            {"memory",
+             {{"argument", arguments}, {"output", results}, {"temporary", size.temporary_peak}, {"peak", size.peak()}}},
+            {"transfers", {{"host to device", arguments}, {"device to host", results}}},
+            {"flops", work.flops},
+            {"seconds", {{"FMA ceiling", work.fma_seconds(roofs)}, {"memory ceiling", work.memory_seconds(roofs)}}},
+            {"ceilings", to_json(roofs)}}
+            .dump(1));
     return done;
   }
   fmt::print("{}, {} threads, {} items\n\n{:>12}  {:<10} array\n", entry.name, exec.threads(), size.items, "bytes", "");
-  for (auto const& a : size.outer) fmt::print("{:>12}  {:<10} {}\n", bytes_text(static_cast<double>(a.bytes)), role_name(a.role), a.name);
-  for (auto const& line : lines_of(size.at_peak)) fmt::print("{:>12}  {:<10} {}\n", bytes_text(line.bytes), "temporary", line.name);
-  fmt::print("{:>12}  peak; besides, tables of a few numbers for each pixel and view\n", bytes_text(static_cast<double>(size.peak())));
-  fmt::print("\nTo a device and back: {} and {}.\n", bytes_text(static_cast<double>(arguments)), bytes_text(static_cast<double>(results)));
-  fmt::print("At least {:.4g} s here: {:.4g} s for {:.4g} flops (model{}) at {:.1f} G FMA/s, {:.4g} s for the arguments and results at {:.1f} GB/s.\n",
-             work.roof(roofs), work.fma_seconds(roofs), work.flops,
-             o.size && *o.size <= largest_modelled ? "" : fmt::format(" of {}^3, by items", modelled), 1e-9 * roofs.fma.best, work.memory_seconds(roofs),
-             1e-9 * roofs.levels.back().read.best);
+  for (auto const& a : size.outer)
+    fmt::print("{:>12}  {:<10} {}\n", bytes_text(static_cast<double>(a.bytes)), role_name(a.role), a.name);
+  for (auto const& line : lines_of(size.at_peak))
+    fmt::print("{:>12}  {:<10} {}\n", bytes_text(line.bytes), "temporary", line.name);
+  fmt::print("{:>12}  peak; besides, tables of a few numbers for each pixel and view\n",
+             bytes_text(static_cast<double>(size.peak())));
+  fmt::print("\nTo a device and back: {} and {}.\n", bytes_text(static_cast<double>(arguments)),
+             bytes_text(static_cast<double>(results)));
+  fmt::print(
+      "At least {:.4g} s here: {:.4g} s for {:.4g} flops (model{}) at {:.1f} G FMA/s, {:.4g} s for the arguments and "
+      "results at {:.1f} GB/s.\n",
+      work.roof(roofs), work.fma_seconds(roofs), work.flops,
+      o.size && *o.size <= largest_modelled ? "" : fmt::format(" of {}^3, by items", modelled), 1e-9 * roofs.fma.best,
+      work.memory_seconds(roofs), 1e-9 * roofs.levels.back().read.best);
   return done;
 }
 
 }  // namespace
 
 void add_estimate_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("estimate", "Memory of an operation by array, transfers and least time, without running it");
+  auto* const command =
+      app.add_subcommand("estimate", "Memory of an operation by array, transfers and least time, without running it");
   auto const o = std::make_shared<estimate_options>();
   command->add_option("OP", o->op, "An operation as mbirk profile or mbirk ops names it")->required();
   command->add_option("--size", o->size, "Size N: recon N^3, N/2 views")->check(CLI::Range(2, 16384))->type_name("N");
-  command->add_option("--geometry", o->geometry, "A geometry file of mbirk recon that has sinogram_shape")->type_name("FILE");
+  command->add_option("--geometry", o->geometry, "A geometry file of mbirk recon that has sinogram_shape")
+      ->type_name("FILE");
   command->add_flag("--json", o->as_json, "As JSON");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return estimate(*o); }; });

@@ -1,4 +1,4 @@
-// mbirk ops: the table of operations.
+// mbirk ops: prints the table of operations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct ops_options : common_options {
 
 std::string joined(std::vector<std::string> const& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
-/// "sinogram, pixel_indices; coeff_power = 1"
+/// Inputs and arguments of an operation: "sinogram, pixel_indices; coeff_power = 1".
 std::string needs(operation const& op) {
   std::vector<std::string> inputs, arguments;
   for (auto const& i : op.inputs) inputs.push_back(i.required ? i.name : '[' + i.name + ']');
@@ -32,15 +32,21 @@ std::string needs(operation const& op) {
 json as_json(operation const& op) {
   json inputs = json::array(), arguments = json::array();
   for (auto const& i : op.inputs)
-    inputs.push_back(
-        {{"name", i.name}, {"type", is_index_array(i.kind) ? "int32" : "float32"}, {"shape", axes_of(i.kind)}, {"required", i.required}});
-  for (auto const& a : op.arguments) arguments.push_back({{"name", a.name}, {"type", name_of(a.kind)}, {"default", a.fallback}});
-  return {{"name", op.name}, {"group", op.group}, {"needs", {{"geometry", op.geometries}, {"inputs", inputs}, {"args", arguments}}},
-          {"output", {{"type", is_index_array(op.output) ? "int32" : "float32"}, {"shape", axes_of(op.output)}}}, {"policies", policies_of(op)}};
+    inputs.push_back({{"name", i.name},
+                      {"type", is_index_array(i.kind) ? "int32" : "float32"},
+                      {"shape", axes_of(i.kind)},
+                      {"required", i.required}});
+  for (auto const& a : op.arguments)
+    arguments.push_back({{"name", a.name}, {"type", name_of(a.kind)}, {"default", a.fallback}});
+  return {{"name", op.name},
+          {"group", op.group},
+          {"needs", {{"geometry", op.geometries}, {"inputs", inputs}, {"args", arguments}}},
+          {"output", {{"type", is_index_array(op.output) ? "int32" : "float32"}, {"shape", axes_of(op.output)}}},
+          {"policies", policies_of(op)}};
 }
 
 int list(ops_options const& o) {
-  chosen_policy const policy(o);  // whether it is here
+  chosen_policy const policy(o);  // throws if the policy is not available
   if (o.as_json) {
     json all = json::array();
     for (auto const& op : operations()) all.push_back(as_json(op));
@@ -63,7 +69,8 @@ int list(ops_options const& o) {
 }  // namespace
 
 void add_ops_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("ops", "List the operations: what they need, what they give, which policies run them");
+  auto* const command =
+      app.add_subcommand("ops", "List the operations: what they need, what they give, which policies run them");
   auto const o = std::make_shared<ops_options>();
   command->add_flag("--json", o->as_json, "As JSON");
   add_common_options(*command, *o);

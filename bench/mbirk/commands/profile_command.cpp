@@ -1,4 +1,5 @@
-// mbirk profile: times, traces and counts every operation at several sizes, writes one JSON with the files beside it, and prints a table.
+// mbirk profile: times, traces and counts every operation at several sizes, writes one JSON with its accompanying
+// files, and prints a table.
 #include <fmt/chrono.h>
 
 #include <algorithm>
@@ -47,13 +48,17 @@ struct profile_options {
   bool cupti = false, profiler_range = false, graph_steps = false, no_fuse = false;
 
   void check() const {
-    require<unavailable_error>(!no_fuse || common.policy == "host",
-                               [&] { return "--no-fuse is not available under policy " + common.policy + ": unfused forms run on the host, expected --policy host"; });
+    require<unavailable_error>(!no_fuse || common.policy == "host", [&] {
+      return "--no-fuse is not available under policy " + common.policy +
+             ": unfused forms run on the host, expected --policy host";
+    });
     require<unavailable_error>(!cupti || common.policy == "cuda", [&] {
-      return "--cupti is not available under policy " + common.policy + ": it records what a device does, expected --policy cuda";
+      return "--cupti is not available under policy " + common.policy +
+             ": it records what a device does, expected --policy cuda";
     });
     require(!profiler_range || runs > 2, [&] {
-      return "--cuda-profiler-range takes the runs after the traced one, of which --runs " + std::to_string(runs) + " has none, expected --runs 3 or more";
+      return "--cuda-profiler-range takes the runs after the traced one, of which --runs " + std::to_string(runs) +
+             " has none, expected --runs 3 or more";
     });
   }
   bool traces() const { return runs >= 2; }
@@ -68,20 +73,33 @@ std::string timestamp() {
 fs::path made_folder(std::string const& name) {
   std::error_code code;
   fs::create_directories(name, code);
-  require<io_error>(!code && fs::is_directory(name), [&] { return name + ": cannot be made as a folder: " + (code ? code.message() : "it is a file"); });
+  require<io_error>(!code && fs::is_directory(name),
+                    [&] { return name + ": cannot be made as a folder: " + (code ? code.message() : "it is a file"); });
   return name;
 }
 
-/// One call of the command. Everything that can be refused is refused when it is made.
+/// One run of the command. All errors in the input are reported by the constructor.
 class profile_run {
  public:
   explicit profile_run(profile_options const& options)
-      : options_((options.check(), options)), settings_(options.judged.settings()), policy_(options.common),
-        chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))), out_(made_folder(options.out)), when_(timestamp()),
-        file_(out_ / ("mbirk_profile_" + when_ + ".json")), result_(file_), watch_("profile", options.monitor, options.common.quiet),
+      : options_((options.check(), options)),
+        settings_(options.judged.settings()),
+        policy_(options.common),
+        chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))),
+        out_(made_folder(options.out)),
+        when_(timestamp()),
+        file_(out_ / ("mbirk_profile_" + when_ + ".json")),
+        result_(file_),
+        watch_("profile", options.monitor, options.common.quiet),
         bar_(options.sizes.size() * chosen_.size(), options.common.quiet) {
-    report_ = {{"timestamp", when_}, {"volume_sizes", options_.sizes}, {"runs_per_size", options_.runs}, {"environment", policy_.environment()},
-               {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}, {"hand_off", json::array()}};
+    report_ = {{"timestamp", when_},
+               {"volume_sizes", options_.sizes},
+               {"runs_per_size", options_.runs},
+               {"environment", policy_.environment()},
+               {"measurements", json::array()},
+               {"cost_analysis", json::object()},
+               {"errors", json::array()},
+               {"hand_off", json::array()}};
   }
 
   int run() {
@@ -101,20 +119,21 @@ class profile_run {
     print_staged(report_);
     if (report_.contains("candidates")) print_candidates(report_["candidates"]);
     if (report_.contains("cupti_unavailable") && !options_.common.quiet)
-      fmt::print(stderr, "mbirk: note: kernel times come from CUDA events, because CUPTI cannot be used: {}\n", report_["cupti_unavailable"].get<std::string>());
+      fmt::print(stderr, "mbirk: note: kernel times come from CUDA events, because CUPTI cannot be used: {}\n",
+                 report_["cupti_unavailable"].get<std::string>());
     fmt::print("\n{}\n{}\n", file_.string(), page.string());
     return report_["errors"].empty() ? done : check_failed;
   }
 
  private:
-  /// What the files of a size are made of when all its operations have run.
+  /// Data for the files of one size, collected until all of its operations have run.
   struct size_results {
     device_trace trace;
     profile::chrome_options about;
     std::vector<profile::program> programs = {};
   };
 
-  /// Made when something is written there.
+  /// The folder for files of a kind, created on first use.
   fs::path folder(char const* kind, std::string const& below = {}) const {
     auto const path = out_ / kind / when_ / below;
     std::error_code failed;
@@ -122,7 +141,7 @@ class profile_run {
     require<io_error>(!failed, [&] { return path.string() + ": cannot be made: " + failed.message(); });
     return path;
   }
-  /// Measured before and after, because other processes may disturb a measurement.
+  /// Called before and after the measurements, because other processes may disturb a measurement of the roofs.
   void raise_roofs() {
     bar_.at(done_, "roofs of this machine");
     roofs_ = higher(roofs_, measure_ceilings(policy_.host()));
@@ -134,7 +153,7 @@ class profile_run {
     if (options_.cupti) report_["kernel_times"] = results.trace.has_cupti() ? "cupti" : "cuda events";
     if (!results.trace.note().empty()) report_["cupti_unavailable"] = results.trace.note();
     instrument::live_resource fresh(watch_.memory(), std::pmr::new_delete_resource(), "workspace");
-    exec::workspace memory(&fresh);  // so that repeated calls pay neither for fresh pages nor for announcing them
+    exec::workspace memory(&fresh);  // repeated calls then pay neither for fresh pages nor for announcing them
     chosen_policy here = policy_;
     here.set_host_memory(&memory);
     report_["cost_analysis"][std::to_string(n)] = json::object();
@@ -143,7 +162,10 @@ class profile_run {
     for (auto const* entry : chosen_) {
       bar_.at(done_++, fmt::format("{} at {}", entry->name, n));
       try {
-        if (made_for != entry->geometry) problem = std::make_unique<profile_problem>(entry->geometry, n, options_.common.threads, true), made_for = entry->geometry;
+        if (made_for != entry->geometry) {
+          problem = std::make_unique<profile_problem>(entry->geometry, n, options_.common.threads, true);
+          made_for = entry->geometry;
+        }
         run_operation(*entry, *problem, n, here, results);
       } catch (std::exception const& e) {
         report_["errors"].push_back({{"operation", entry->name}, {"volume_size", n}, {"error", e.what()}});
@@ -157,15 +179,17 @@ class profile_run {
     report_["dropped_trace_events"][std::to_string(n)] = events.dropped();
   }
 
-  void run_operation(profile_entry const& entry, profile_problem const& problem, index_t n, chosen_policy const& policy, size_results& results) {
+  void run_operation(profile_entry const& entry, profile_problem const& problem, index_t n, chosen_policy const& policy,
+                     size_results& results) {
     auto const size = std::to_string(n), name = fmt::format("{}_v{}", entry.name, n);
     auto& marks = results.trace.marks();
     [[maybe_unused]] auto const scope = instrument::live(watch_.memory()).scope({entry.name.c_str()});
-    measured_operation m{entry, problem, problem.make_operands(*entry.op, entry.arguments), policy, results.trace, options_.profiler_range ? name : ""};
+    measured_operation m{entry,  problem,       problem.make_operands(*entry.op, entry.arguments),
+                         policy, results.trace, options_.profiler_range ? name : ""};
     held_arrays held(watch_.memory());
     held.add_operands(m.data);
     profile::counted_run traced;
-    std::vector<double> times;  // of the timing runs; of the warm-up where there are none
+    std::vector<double> times;  // times of the timing runs, or of the warm-up if there are none
     for (int run = 1; run <= options_.runs; ++run) {
       watch_.step(fmt::format("{} at {}, run {}", entry.name, n, run));
       auto const begin = marks.now();
@@ -178,17 +202,22 @@ class profile_run {
       if (run == 2) {
         traced = {{}, begin, marks.now()};
         one["timeline"] = trace_excerpt(marks, traced.begin, traced.end);
-        if (!policy_.has_blocks() && marks.dropped() == 0) one["stages"] = stage_times(marks, traced.begin, traced.end);  // elsewhere the host only queues
-        report_["memory_tables"][size][entry.name] = write_memory(folder("memory"), name, marks, traced.begin, traced.end);
+        // Under policies with blocks the host only queues work.
+        if (!policy_.has_blocks() && marks.dropped() == 0) one["stages"] = stage_times(marks, traced.begin, traced.end);
+        report_["memory_tables"][size][entry.name] =
+            write_memory(folder("memory"), name, marks, traced.begin, traced.end);
       }
       if (run != 2 && (run == 1) == (options_.runs < 3)) times.push_back(one["time"]);
-      one["operation"] = entry.name, one["volume_size"] = n, one["run"] = run;
+      one["operation"] = entry.name;
+      one["volume_size"] = n;
+      one["run"] = run;
       report_["measurements"].push_back(one);
     }
     watch_.step(fmt::format("{} at {}, counting", entry.name, n));
     operation_counts counts(m, n);
     report_["cost_analysis"][size][entry.name] = std::move(counts.cost);
-    if (auto graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps); !graphs.is_null()) report_["graphs"][size][entry.name] = std::move(graphs);
+    if (auto graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps); !graphs.is_null())
+      report_["graphs"][size][entry.name] = std::move(graphs);
     if (auto const* kernels = options_.traces() ? counts.traced(m) : nullptr) {
       results.programs.push_back(traced_program(*kernels, name, m.data, traced.begin, traced.end));
       traced.record = *kernels;
@@ -196,7 +225,8 @@ class profile_run {
     }
     if (!options_.no_fuse) return;
     watch_.step(fmt::format("{} at {}, unfused", entry.name, n));
-    if (auto both = m.measure_staged(n, options_.runs, profile::median(times), counts.counted ? &counts.host : nullptr); !both.is_null())
+    if (auto both = m.measure_staged(n, options_.runs, profile::median(times), counts.counted ? &counts.host : nullptr);
+        !both.is_null())
       report_["unfused"][size][entry.name] = std::move(both);
   }
 
@@ -204,11 +234,13 @@ class profile_run {
     report_["word_lengths"] = json::object();
     for (auto const* entry : chosen_) {
       bar_.at(done_, "word lengths of " + entry->name);
-      if (auto words = measure_words(*entry, options_.common.threads, words_); !words.is_null()) report_["word_lengths"][entry->name] = std::move(words);
+      if (auto words = measure_words(*entry, options_.common.threads, words_); !words.is_null())
+        report_["word_lengths"][entry->name] = std::move(words);
     }
   }
 
-  /// The candidates, and folders for the first three that have a graph. What was measured is not lost when this fails.
+  /// Judges candidates, and writes folders for the first three that have a graph. A failure here does not lose the
+  /// measurements.
   void judge() {
     try {
       if (!policy_.has_blocks() || policy_.device()) measure_all_words();
@@ -217,13 +249,17 @@ class profile_run {
       index_t const largest = *std::max_element(options_.sizes.begin(), options_.sizes.end());
       for (auto const& one : candidates["operations"]) {
         if (one["size"] != largest || report_["hand_off"].size() == hand_off_folders) continue;
-        auto const found = std::find_if(chosen_.begin(), chosen_.end(), [&](auto const* e) { return e->name == one["operation"]; });
-        if (found == chosen_.end()) continue;  // a part of one
+        auto const found =
+            std::find_if(chosen_.begin(), chosen_.end(), [&](auto const* e) { return e->name == one["operation"]; });
+        if (found == chosen_.end()) continue;  // an iteration, not an entry
         auto const* entry = *found;
         bar_.at(done_, "hand-off of " + entry->name);
         auto const verdict = one["verdict"].get<std::string>() + ": " + one["reason"].get<std::string>();
         auto types = write_hand_off(folder("handoff"), *entry, options_.common.threads, verdict, words_);
-        if (!types.is_null()) report_["hand_off"].push_back({{"operation", entry->name}, {"folder", "handoff/" + when_ + "/" + entry->name}, {"types", std::move(types)}});
+        if (!types.is_null())
+          report_["hand_off"].push_back({{"operation", entry->name},
+                                         {"folder", "handoff/" + when_ + "/" + entry->name},
+                                         {"types", std::move(types)}});
       }
     } catch (std::exception const& e) {
       report_["errors"].push_back({{"operation", "candidates"}, {"volume_size", 0}, {"error", e.what()}});
@@ -237,7 +273,7 @@ class profile_run {
   fs::path out_;
   std::string when_;
   fs::path file_;
-  output_file result_;  // opened now, so that an unwritable folder is noticed before the work
+  output_file result_;  // opened early, so that an unwritable folder is reported before the work
   run_watch watch_;
   progress bar_;
   std::size_t done_ = 0;
@@ -256,17 +292,29 @@ void add_profile_command(CLI::App& app, chosen_command& chosen) {
       ->delimiter(',')->check(CLI::Range(2, 4096))->type_name("N,N,...")->capture_default_str();
   command->add_option("--runs", options->runs, "Runs: 1 warm-up, 2 traced, later ones timing only")
       ->check(CLI::Range(1, 1000))->type_name("N")->capture_default_str();
-  command->add_option("--ops", options->ops, "Which operations, as a shell pattern")->type_name("GLOB")->capture_default_str();
-  command->add_option("--trace-events", options->trace_events, "Room for so many events in the trace of a size; how many more there were is said")
-      ->check(CLI::Range(1, 100'000'000))->type_name("N")->capture_default_str();
+  command->add_option("--ops", options->ops, "Which operations, as a shell pattern")
+      ->type_name("GLOB")
+      ->capture_default_str();
+  command
+      ->add_option("--trace-events", options->trace_events,
+                   "Room for so many events in the trace of a size; how many more there were is said")
+      ->check(CLI::Range(1, 100'000'000))
+      ->type_name("N")
+      ->capture_default_str();
   command->add_option("--out", options->out, "Output folder")->type_name("DIR")->capture_default_str();
-  command->add_flag("--no-fuse", options->no_fuse, "Also times and counts operations of several stages with all that lies between the stages in memory");
+  command->add_flag(
+      "--no-fuse", options->no_fuse,
+      "Also times and counts operations of several stages with all that lies between the stages in memory");
   add_candidate_options(*command, options->judged);
   add_monitor_options(*command, options->monitor);
-  command->add_flag("--graph-steps", options->graph_steps, "Also every step between a graph before and after fusion, as numbered text and DOT files for diff");
-  command->add_flag("--cupti", options->cupti, "With --policy cuda: kernels, copies and graph nodes of the traced run from CUPTI, where it can be had");
+  command->add_flag("--graph-steps", options->graph_steps,
+                    "Also every step between a graph before and after fusion, as numbered text and DOT files for diff");
+  command->add_flag(
+      "--cupti", options->cupti,
+      "With --policy cuda: kernels, copies and graph nodes of the traced run from CUPTI, where it can be had");
   command->add_flag("--cuda-profiler-range", options->profiler_range,
-                    "With --policy cuda: the runs after the traced one lie between cudaProfilerStart and Stop and are marked for NVTX, for Nsight");
+                    "With --policy cuda: the runs after the traced one lie between cudaProfilerStart and Stop and are "
+                    "marked for NVTX, for Nsight");
   command->callback([options, &chosen] { chosen = [options] { return profile_run(*options).run(); }; });
 }
 

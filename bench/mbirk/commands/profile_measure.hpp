@@ -1,4 +1,4 @@
-// What `mbirk profile` does with one operation at one size: runs that are timed and traced, and counts.
+// Measurements of one operation at one size by `mbirk profile`: timed and traced runs, and counts.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,37 +12,40 @@
 
 namespace mbirk::program {
 
-/// One operation at one size: its data, and where it runs.
+/// One operation at one size, with its data and its policy.
 struct measured_operation {
   profile_entry const& entry;
   profile_problem const& problem;
   operands data;
   chosen_policy const& policy;
   device_trace& trace;
-  std::string range = {};  ///< of NVTX, if runs are for Nsight
+  std::string range = {};  ///< name of the NVTX range, if runs are for Nsight
 
-  /// Run 1 is the warm-up, run 2 is traced, every later run is timing only, or Nsight's: the median of as many calls as fit into 50 ms, at least 1, at most
-  /// 25. The arrays are placed before the clock starts; the result is fetched after it stops. Transfers are those of one call.
+  /// Run 1 is the warm-up, run 2 is traced, and every later run is for timing only or for Nsight: the median of as many
+  /// calls as fit into 50 ms, at least 1 and at most 25. Arrays are copied to the device before the clock starts, and
+  /// the result is copied back after it stops. Transfers are those of one call.
   /// @returns an entry of `measurements` without its names.
   nlohmann::json measure(int run);
-  /// An operation that has an unfused form, both forms of it: times of as many runs, counts, how far apart the results are; null for the others.
-  /// @param time, fused  of the operation itself; null where it was not counted  @throws error when the results differ by more than roundings do
+  /// Measures both forms of an operation that has an unfused form: times of `runs` runs, counts, and the difference of
+  /// the results. Null for other operations.
+  /// @param time, fused  of the operation itself; null if it was not counted
+  /// @throws error when the results differ by more than rounding errors
   nlohmann::json measure_staged(index_t n, int runs, double time, instrument::operation_record const* fused);
 
  private:
   void run(int run, caller const& calls);
 };
 
-/// What was counted of an operation: on the host exactly up to size 256, with reuse distances up to 128, above by the model on shapes alone; of a device's
-/// kernels by emulation up to 32.
+/// Counts of an operation. On the host they are exact up to size 256, include reuse distances up to 128, and above 256
+/// come from the cost model, which needs shapes only. For a device's kernels they come from emulation up to size 32.
 struct operation_counts {
   instrument::operation_record host;
   std::optional<instrument::operation_record> device;
-  bool counted;         ///< not modelled
+  bool counted;         ///< false: modelled
   nlohmann::json cost;  ///< an entry of cost_analysis
 
   operation_counts(measured_operation& m, index_t n);
-  /// Those of the kernels that a policy traces; null where they were not counted.
+  /// Counts of the kernels that a policy traces; null if these were not counted.
   instrument::operation_record const* traced(measured_operation const& m) const;
 };
 

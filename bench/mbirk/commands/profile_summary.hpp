@@ -5,7 +5,8 @@
 
 namespace mbirk::program {
 
-/// Per size and operation: median time, share of the size, GUPS, GFLOP/s, GB/s, intensity, flops over minimal. And the errors.
+/// Prints, for each size and operation, median time, share of the size, GUPS, GFLOP/s, GB/s, intensity, and flops over
+/// minimal flops; then the errors.
 void print_summary(nlohmann::json const& report);
 
 }  // namespace mbirk::program

@@ -1,4 +1,4 @@
-// Progress of long work on the standard error: a bar on a terminal, now and then a line elsewhere, nothing with --quiet.
+// Progress of long work on standard error: a bar on a terminal, otherwise an occasional line, and nothing with --quiet.
 #pragma once
 
 #include <fmt/core.h>
@@ -20,22 +20,24 @@ class progress {
   progress(progress const&) = delete;
   progress& operator=(progress const&) = delete;
 
-  /// `finished` of the steps are done, and `next` is what comes.
+  /// Reports that `finished` steps are done and that `next` follows.
   void at(std::size_t finished, std::string_view next) {
     if (quiet_) return;
     if (terminal_) {
       constexpr std::size_t width = 24;
       auto const full = total_ ? std::min(width, width * finished / total_) : width;
-      fmt::print(stderr, "\r[{}{}] {}/{} {}\x1b[K", std::string(full, '='), std::string(width - full, ' '), finished, total_, next);
+      fmt::print(stderr, "\r[{}{}] {}/{} {}\x1b[K", std::string(full, '='), std::string(width - full, ' '), finished,
+                 total_, next);
       std::fflush(stderr);
       shown_ = true;
-    } else if (auto const now = clock::now(); now - last_ >= std::chrono::seconds(1)) {  // a log wants no line for what takes no time
+    } else if (auto const now = clock::now(); now - last_ >= std::chrono::seconds(1)) {
+      // A log needs no lines for steps that take no time.
       fmt::print(stderr, "mbirk: {} of {} done, next {}\n", finished, total_, next);
       last_ = now;
     }
   }
 
-  /// Takes the bar away, so that the next line of output starts at the margin.
+  /// Removes the bar, so that the next line of output starts at the margin.
   void clear() {
     if (!shown_) return;
     fmt::print(stderr, "\r\x1b[K");

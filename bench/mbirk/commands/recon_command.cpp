@@ -1,4 +1,4 @@
-// mbirk recon: a reconstruction of the user's own measurements.
+// mbirk recon: reconstructs the user's own measurements.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -49,18 +49,19 @@ std::atomic<bool> interrupt_asked{false};
 std::atomic<std::int64_t> interrupt_time{0};  // nanoseconds of the monotonic clock
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
-/// One wish may come as two signals, to the process and to its group; what comes later than that is a second wish.
+/// One interrupt may arrive as two signals, to the process and to its group; a later signal is a second interrupt.
 void note_interrupt(int signal) {
   auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch()).count();
   if (!interrupt_asked) {
-    interrupt_time = now, interrupt_asked = true;
+    interrupt_time = now;
+    interrupt_asked = true;
   } else if (now - interrupt_time > 500'000'000) {
     ::signal(signal, SIG_DFL);
     ::raise(signal);
   }
 }
 
-/// While it lives, the first ctrl-C asks the reconstruction to stop; the second one ends the program at once.
+/// During its lifetime, the first ctrl-C asks the reconstruction to stop; the second one ends the program at once.
 class interrupt_watch {
  public:
   interrupt_watch() {
@@ -80,7 +81,7 @@ class interrupt_watch {
   struct sigaction before_[2] = {};
 };
 
-/// The user asked to stop; main would call it bad input, so it is caught here.
+/// Thrown when the user asked to stop. It is caught here because main would treat it as bad input.
 struct interrupted : error { using error::error; };
 void stop_if_asked() {
   require<interrupted>(!interrupt_asked, [] { return "interrupted; nothing was written"; });
@@ -94,16 +95,22 @@ std::string duration_text(double seconds) {
 
 bool is_npy(std::string const& name) { return name.ends_with(".npy"); }
 
-std::string beside(recon_command const& o, char const* extension) { return fs::path(o.out).replace_extension(extension).string(); }
-std::string checkpoint_name(recon_command const& o) { return o.checkpoint.empty() ? o.out + ".checkpoint" : o.checkpoint; }
+std::string beside(recon_command const& o, char const* extension) {
+  return fs::path(o.out).replace_extension(extension).string();
+}
+std::string checkpoint_name(recon_command const& o) {
+  return o.checkpoint.empty() ? o.out + ".checkpoint" : o.checkpoint;
+}
 
-/// What will be written must be writable before hours are spent, and must be none of the files that are read.
+/// Output files must be writable, checked before hours are spent, and must differ from all input files.
 void check_out(recon_command const& o) {
 #if defined(MBIRK_WITH_HDF5)
   require<io_error>(is_npy(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"),
                     [&] { return "--out " + o.out + ": expected a name that ends in .npy, .h5 or .hdf5"; });
 #else
-  require<io_error>(is_npy(o.out), [&] { return "--out " + o.out + ": expected a name that ends in .npy: this program was built without HDF5"; });
+  require<io_error>(is_npy(o.out), [&] {
+    return "--out " + o.out + ": expected a name that ends in .npy: this program was built without HDF5";
+  });
 #endif
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
@@ -115,29 +122,33 @@ void check_out(recon_command const& o) {
   if (!o.save_parameters.empty()) written.push_back(o.save_parameters);
   if (!o.monitor.file.empty()) written.push_back(o.monitor.file);
   if (o.method == "vcd") written.push_back(checkpoint_name(o));
-  if (!o.resume.empty() && o.resume != checkpoint_name(o)) read.push_back(o.resume);  // a checkpoint may take the place of the one before
+  // A checkpoint may replace the previous one.
+  if (!o.resume.empty() && o.resume != checkpoint_name(o)) read.push_back(o.resume);
   for (std::size_t k = 0; k < written.size(); ++k) {
     auto const& name = written[k];
     std::error_code ignored;
     for (auto const& other : read)
-      require<io_error>(!fs::equivalent(other, name, ignored), [&] { return name + ": would be written over what is read, expected another file"; });
+      require<io_error>(!fs::equivalent(other, name, ignored),
+                        [&] { return name + ": would be written over what is read, expected another file"; });
     for (std::size_t i = 0; i < k; ++i)
       require<io_error>(fs::path(written[i]).lexically_normal() != fs::path(name).lexically_normal(),
                         [&] { return name + ": would be written twice, expected different files"; });
-    require<io_error>(!fs::is_directory(name, ignored), [&] { return name + ": is a folder, expected the name of a file"; });
+    require<io_error>(!fs::is_directory(name, ignored),
+                      [&] { return name + ": is a folder, expected the name of a file"; });
     output_file probe(name);
   }
 }
 
-/// MBIRJAX's method names mean a geometry.
+/// MBIRJAX's method names imply a geometry.
 void check_method(recon_command const& o, recon_scan const& scan) {
   bool const parallel = std::holds_alternative<parallel_scan>(scan);
   require<io_error>(o.method == "vcd" || (o.method == "fbp") == parallel, [&] {
-    return "--method " + o.method + " is for geometry " + (parallel ? "cone" : "parallel") + ", expected " + (parallel ? "fbp" : "fdk") + " or vcd";
+    return "--method " + o.method + " is for geometry " + (parallel ? "cone" : "parallel") + ", expected " +
+           (parallel ? "fbp" : "fdk") + " or vcd";
   });
 }
 
-/// The parameters of the file, changed by the command line.
+/// The parameters of the file, overridden by the command line.
 recon_options merged(recon_options options, recon_command const& o) {
   options.max_iterations = o.max_iterations.value_or(options.max_iterations);
   options.stop_threshold_change_pct = o.stop_threshold.value_or(options.stop_threshold_change_pct);
@@ -150,33 +161,38 @@ recon_options merged(recon_options options, recon_command const& o) {
   return options;
 }
 
-/// Says what is needed, and refuses what does not fit.
-void check_memory(recon_command const& o, std::vector<memory_item> const& items, std::optional<available_memory> available) {
+/// Reports the required memory, and throws if it does not fit.
+void check_memory(recon_command const& o, std::vector<memory_item> const& items,
+                  std::optional<available_memory> available) {
   double const total = total_bytes(items);
   if (o.memory_limit) available = {static_cast<double>(*o.memory_limit), "--memory-limit"};
   if (!o.quiet) {
     fmt::print("memory needed\n");
     for (auto const& i : items) fmt::print("  {:32} {:>9}\n", i.name, bytes_text(i.bytes));
-    fmt::print("  {:32} {:>9}{}\n", "together", bytes_text(total), available ? " of " + bytes_text(available->bytes) + " (" + available->source + ')' : "");
+    fmt::print("  {:32} {:>9}{}\n", "together", bytes_text(total),
+               available ? " of " + bytes_text(available->bytes) + " (" + available->source + ')' : "");
     std::fflush(stdout);
   }
   require<allocation_error>(!available || total <= available->bytes, [&] {
-    return "the reconstruction needs " + bytes_text(total) + " of memory (" + fmt::format("{:.0f}", total) + " bytes), expected at most " +
-           bytes_text(available->bytes) + ", " + available->source + "; the largest part is the " + items.front().name + " with " +
-           bytes_text(items.front().bytes);
+    return "the reconstruction needs " + bytes_text(total) + " of memory (" + fmt::format("{:.0f}", total) +
+           " bytes), expected at most " + bytes_text(available->bytes) + ", " + available->source +
+           "; the largest part is the " + items.front().name + " with " + bytes_text(items.front().bytes);
   });
 }
 
-/// Progress of the iterations, with the time that is left at most.
+/// Progress of the iterations, with an upper bound of the remaining time.
 class iteration_progress {
  public:
-  iteration_progress(int total, int done, bool quiet) : bar_(static_cast<std::size_t>(std::max(total, 0)), quiet), first_(done) {
+  iteration_progress(int total, int done, bool quiet)
+      : bar_(static_cast<std::size_t>(std::max(total, 0)), quiet), first_(done) {
     bar_.at(static_cast<std::size_t>(done), "first image");
   }
   void done(iteration_report const& r) {
     double const elapsed = std::chrono::duration<double>(clock::now() - start_).count();
     double const left = elapsed / (r.iteration - first_) * (r.iterations - r.iteration);
-    auto const next = r.iteration < r.iterations ? fmt::format("iteration {} (at most {} left)", r.iteration + 1, duration_text(left)) : std::string("writing");
+    auto const next = r.iteration < r.iterations
+                          ? fmt::format("iteration {} (at most {} left)", r.iteration + 1, duration_text(left))
+                          : std::string("writing");
     bar_.at(static_cast<std::size_t>(r.iteration), fmt::format("{}, change was {:.3g} %", next, 100 * r.change));
   }
   void clear() { bar_.clear(); }
@@ -187,12 +203,13 @@ class iteration_progress {
   clock::time_point start_ = clock::now();
 };
 
-/// What is known about a finished reconstruction, as MBIRJAX keeps it: names and texts.
-std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o, geometry_file const& g, recon_log const& record, std::string const& data) {
+/// Metadata of a finished reconstruction as names and texts, like MBIRJAX stores them.
+std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o, geometry_file const& g,
+                                                         recon_log const& record, std::string const& data) {
   std::string log;
   for (std::size_t k = 0; k < record.fm_rmse.size(); ++k)
-    log += fmt::format("iteration {}: change {:.4g} %, alpha {:.4g}, error {:.4g} sigma_y\n", k + 1, record.stop_threshold_change_pct[k],
-                       record.alpha_values[k], record.fm_rmse[k]);
+    log += fmt::format("iteration {}: change {:.4g} %, alpha {:.4g}, error {:.4g} sigma_y\n", k + 1,
+                       record.stop_threshold_change_pct[k], record.alpha_values[k], record.fm_rmse[k]);
   auto recon_params = record_json(record);
   recon_params["method"] = o.method;
   recon_params["weights"] = o.method == "vcd" ? o.weights : "unweighted";
@@ -202,8 +219,9 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
           {"recon_params", dump_text(recon_params)}};
 }
 
-/// OUT, and beside an npy file, which has room for an array only, the record as JSON.
-void write_result(recon_command const& o, npy_array<float> const& recon, std::vector<std::pair<std::string, std::string>> const& record) {
+/// Writes OUT and, because an npy file has room for an array only, the record as JSON beside it.
+void write_result(recon_command const& o, npy_array<float> const& recon,
+                  std::vector<std::pair<std::string, std::string>> const& record) {
   view<float const, 3> const volume(recon.data.data(), {recon.shape[0], recon.shape[1], recon.shape[2]});
   if (is_npy(o.out)) {
     write_npy(o.out, recon);
@@ -228,7 +246,8 @@ std::vector<float> allocate(double elements, char const* name) {
   try {
     return std::vector<float>(static_cast<std::size_t>(elements));
   } catch (std::exception const&) {
-    throw allocation_error("out of memory for the " + std::string(name) + ": " + bytes_text(4 * elements), source_location::current());
+    throw allocation_error("out of memory for the " + std::string(name) + ": " + bytes_text(4 * elements),
+                           source_location::current());
   }
 }
 
@@ -250,7 +269,8 @@ int reconstruct(recon_command const& o) {
     file.commit();
   }
 
-  auto const available = memory_available();  // before the state is read, which is among what is needed
+  // Determined before the state is read, which is part of the required memory.
+  auto const available = memory_available();
   recon_state resumed;
   if (!o.resume.empty()) {
     resumed = read_checkpoint(o.resume, parameters);
@@ -265,7 +285,8 @@ int reconstruct(recon_command const& o) {
 
   auto const [views, rows, channels] = source.shape();
   held_arrays held(watch.memory());
-  auto sinogram = allocate(static_cast<double>(views) * static_cast<double>(rows) * static_cast<double>(channels), "sinogram");
+  auto sinogram =
+      allocate(static_cast<double>(views) * static_cast<double>(rows) * static_cast<double>(channels), "sinogram");
   held.add("sinogram", sinogram.size() * sizeof(float));
   watch.step("reading " + source.description());
   repair_count repaired;
@@ -279,8 +300,10 @@ int reconstruct(recon_command const& o) {
   }
   view<float const, 3> const y(sinogram.data(), source.shape());
   auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, scan);
-  npy_array<float> recon{{shape.begin(), shape.end()},
-                         allocate(static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]), "reconstruction")};
+  npy_array<float> recon{
+      {shape.begin(), shape.end()},
+      allocate(static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]),
+               "reconstruction")};
   held.add("reconstruction", recon.data.size() * sizeof(float));
   view<float, 3> const x(recon.data.data(), shape);
 
@@ -301,18 +324,23 @@ int reconstruct(recon_command const& o) {
     iteration_progress bar(options.max_iterations, resumed.record.num_iterations, o.quiet);
     options.progress = [&](iteration_report const& report) {
       bar.done(report);
-      watch.step(report.iteration < report.iterations ? fmt::format("iteration {} of {}", report.iteration + 1, report.iterations) : "last iteration done");
+      watch.step(report.iteration < report.iterations
+                     ? fmt::format("iteration {} of {}", report.iteration + 1, report.iterations)
+                     : "last iteration done");
       return !interrupt_asked;
     };
     auto const checkpoint = checkpoint_name(o);
     options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters); };
-    options.checkpoint_every = o.checkpoint.empty() ? std::numeric_limits<int>::max() : o.checkpoint_every;  // never, but when interrupted
+    // Without --checkpoint, the state is written only when interrupted.
+    options.checkpoint_every = o.checkpoint.empty() ? std::numeric_limits<int>::max() : o.checkpoint_every;
     record = vcd_recon(ctx, scan, y, weights, x, options);
     bar.clear();
     if (record.cancelled && record.num_iterations < options.max_iterations) {
       std::fflush(stdout);
-      fmt::print(stderr, "mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} goes on\n", record.num_iterations,
-                 options.max_iterations, checkpoint, checkpoint);
+      fmt::print(
+          stderr,
+          "mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} goes on\n",
+          record.num_iterations, options.max_iterations, checkpoint, checkpoint);
       watch.finish();
       return check_failed;
     }
@@ -326,15 +354,19 @@ int reconstruct(recon_command const& o) {
   watch.finish();
 
   if (o.quiet) return done;
-  fmt::print("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(shape), duration_text(std::chrono::duration<double>(clock::now() - start).count()));
+  fmt::print("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(shape),
+             duration_text(std::chrono::duration<double>(clock::now() - start).count()));
   if (record.num_iterations > 0)
     fmt::print(", {} iterations, last change {:.3g} %", record.num_iterations, record.stop_threshold_change_pct.back());
   fmt::print("\n");
   std::fflush(stdout);
   auto notes = g.warnings;
   notes.insert(notes.end(), record.warnings.begin(), record.warnings.end());
-  if (repaired.repaired > 0) notes.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
-  if (repaired.lost > 0) notes.push_back(fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
+  if (repaired.repaired > 0)
+    notes.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
+  if (repaired.lost > 0)
+    notes.push_back(
+        fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
   for (auto const& note : notes) fmt::print(stderr, "mbirk: note: {}\n", note);
   return done;
 }
@@ -359,44 +391,66 @@ std::array<double, 2> window_of(std::vector<double> const& levels) {
 void add_recon_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
   auto const o = std::make_shared<recon_command>();
-  command->add_option("INPUT", o->files.input, "Measurements (views, rows, channels): .npy, or HDF5 in the Data Exchange layout")->required();
-  command->add_option("--geometry", o->geometry, "The scan and the parameters of its reconstruction, as JSON")->required()->type_name("G.json");
+  command
+      ->add_option("INPUT", o->files.input,
+                   "Measurements (views, rows, channels): .npy, or HDF5 in the Data Exchange layout")
+      ->required();
+  command->add_option("--geometry", o->geometry, "The scan and the parameters of its reconstruction, as JSON")
+      ->required()
+      ->type_name("G.json");
   command->add_option("--out", o->out, "The volume (rows, cols, slices): .h5 or .npy")->required()->type_name("OUT");
   command->add_option("--method", o->method, "vcd (iterative), fbp (parallel beam) or fdk (cone beam)")
       ->check(CLI::IsMember({"fbp", "fdk", "vcd"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--white", o->files.white, "White field, if INPUT holds counts: frames whose mean is taken")->type_name("FILE");
+  command->add_option("--white", o->files.white, "White field, if INPUT holds counts: frames whose mean is taken")
+      ->type_name("FILE");
   command->add_option("--dark", o->files.dark, "Dark field")->type_name("FILE");
   command->add_flag("--counts", o->files.counts, "INPUT holds counts: an error if there is no white field");
-  command->add_option("--max-iterations", o->max_iterations, "Iterations at most (default 15)")->check(CLI::Range(0, 100000))->type_name("N");
-  command->add_option("--stop-threshold-change-pct", o->stop_threshold, "Stop when the change of an iteration is below this many percent (default 0.2)")
+  command->add_option("--max-iterations", o->max_iterations, "Iterations at most (default 15)")
+      ->check(CLI::Range(0, 100000))
+      ->type_name("N");
+  command
+      ->add_option("--stop-threshold-change-pct", o->stop_threshold,
+                   "Stop when the change of an iteration is below this many percent (default 0.2)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("PCT");
   command->add_option("--sharpness", o->sharpness, "More is sharper and noisier (default 1)")->type_name("X");
   command->add_option("--snr-db", o->snr_db, "Signal to noise ratio of the data (default 30)")->type_name("DB");
-  command->add_option("--sigma-y", o->sigma_y, "Noise of a measurement of weight 1 (default: from the data)")->check(CLI::PositiveNumber)->type_name("X");
-  command->add_option("--sigma-x", o->sigma_x, "Scale of the prior (default: from the data)")->check(CLI::PositiveNumber)->type_name("X");
+  command->add_option("--sigma-y", o->sigma_y, "Noise of a measurement of weight 1 (default: from the data)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
+  command->add_option("--sigma-x", o->sigma_x, "Scale of the prior (default: from the data)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
   command->add_flag("--positivity", o->positivity, "No value below 0");
   command->add_option("--weights", o->weights, "How much each measurement counts")
       ->check(CLI::IsMember(weight_names()))
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--seed", o->seed, "Of the random pixel subsets (default 0)")->type_name("N");
-  command->add_option("--checkpoint", o->checkpoint, "Keep the state here, so that --resume can go on (without it on ctrl-C only, as OUT.checkpoint)")
+  command
+      ->add_option("--checkpoint", o->checkpoint,
+                   "Keep the state here, so that --resume can go on (without it on ctrl-C only, as OUT.checkpoint)")
       ->type_name("FILE");
   command->add_option("--checkpoint-every", o->checkpoint_every, "Iterations from one --checkpoint to the next")
       ->check(CLI::Range(1, 100000))
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--resume", o->resume, "Go on from a checkpoint")->type_name("FILE");
-  command->add_option("--memory-limit", o->memory_limit, "Refuse to start beyond this, e.g. 8GiB (default: what is available)")
+  command
+      ->add_option("--memory-limit", o->memory_limit,
+                   "Refuse to start beyond this, e.g. 8GiB (default: what is available)")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
-  command->add_option("--save-parameters", o->save_parameters, "Write all parameters, automatic sizes included, as JSON that --geometry reads")
+  command
+      ->add_option("--save-parameters", o->save_parameters,
+                   "Write all parameters, automatic sizes included, as JSON that --geometry reads")
       ->type_name("FILE");
-  command->add_option_function<std::vector<double>>("--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v); },
-                                                    "Values that are black and white in the picture (default: its 1st and 99th percentile)")
+  command
+      ->add_option_function<std::vector<double>>(
+          "--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v); },
+          "Values that are black and white in the picture (default: its 1st and 99th percentile)")
       ->delimiter(',')
       ->expected(2)
       ->check(CLI::Number)

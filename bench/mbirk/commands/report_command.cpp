@@ -1,4 +1,4 @@
-// mbirk report: what several runs of the profiler found, as one file, or as a page.
+// mbirk report: merges the results of several profiler runs into one file, or a page.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -28,7 +28,8 @@ struct report_options : common_options {
   candidate_options judged;
 };
 
-/// A file of mbirk profile, or of mbirk report. @throws io_error, one line, when it is neither: a field that is missing or of another kind.
+/// Reads a file of mbirk profile or mbirk report.
+/// @throws io_error, in one line, when it is neither: a field is missing or of another kind.
 json read_run(std::string const& path) {
   json document = read_json(path);
   json_field const root(document, path);
@@ -39,7 +40,8 @@ json read_run(std::string const& path) {
   auto const environment = root.at("environment", a_report);
   for (auto const* name : {"backend", "mbirk_version", "cpu"}) environment.at(name, "a string").text();
   for (auto const* name : {"threads", "vector_lanes"}) environment.at(name, "a whole number").integer();
-  if (environment.at("devices", "an array of names").elements("an array of names").empty()) environment.at("devices", "").wrong("at least one name");
+  if (environment.at("devices", "an array of names").elements("an array of names").empty())
+    environment.at("devices", "").wrong("at least one name");
   for (auto const& device : environment.at("devices", "").elements()) device.text();
   for (auto const& m : root.at("measurements", a_report).elements("an array of measurements")) {
     m.at("operation", "the name of an operation").text();
@@ -49,7 +51,8 @@ json read_run(std::string const& path) {
   }
   for (auto const& [size, costs] : root.at("cost_analysis", a_report).members())
     for (auto const& [operation, cost] : costs.members()) {
-      for (auto const* name : {"flops", "bytes accessed", "items", "arithmetic intensity"}) cost.at(name, "a number").number();
+      for (auto const* name : {"flops", "bytes accessed", "items", "arithmetic intensity"})
+        cost.at(name, "a number").number();
       cost.at("source", "\"counted\" or \"model\"").text();
     }
   for (auto const& e : root.at("errors", a_report).elements("an array of errors")) {
@@ -59,8 +62,8 @@ json read_run(std::string const& path) {
   return document;
 }
 
-/// Where two costs differ first, as "flops is 12 and 13"; empty when nowhere. Memory depends on the number of threads, and values on roundings, so they
-/// may.
+/// The first difference between two costs, as "flops is 12 and 13"; empty if there is none. Memory depends on the
+/// number of threads and values on rounding, so both may differ.
 std::string first_difference(json const& a, json const& b, std::string const& path = {}) {
   if (a == b) return {};
   if (a.is_object() && b.is_object()) {
@@ -69,7 +72,8 @@ std::string first_difference(json const& a, json const& b, std::string const& pa
       for (auto const& [name, value] : side->items()) names.insert(name);
     for (auto const& name : names) {
       if (name == "memory" || name == "values") continue;
-      auto const what = first_difference(a.value(name, json()), b.value(name, json()), path.empty() ? name : path + '.' + name);
+      auto const what =
+          first_difference(a.value(name, json()), b.value(name, json()), path.empty() ? name : path + '.' + name);
       if (!what.empty()) return what;
     }
     return {};
@@ -79,7 +83,11 @@ std::string first_difference(json const& a, json const& b, std::string const& pa
       if (auto what = first_difference(a[k], b[k], fmt::format("{}[{}]", path, k)); !what.empty()) return what;
     return {};
   }
-  auto const text = [](json const& j) { return j.is_primitive() ? j.dump() : j.is_array() ? fmt::format("a list of {}", j.size()) : std::string("an object"); };
+  auto const text = [](json const& j) {
+    return j.is_primitive() ? j.dump()
+           : j.is_array()   ? fmt::format("a list of {}", j.size())
+                            : std::string("an object");
+  };
   return fmt::format("{} is {} and {}", path, text(a), text(b));
 }
 
@@ -89,11 +97,12 @@ class merger {
     if (out_.empty()) begin(run);
     for (auto const& size : run["volume_sizes"]) sizes_.insert(size.get<index_t>());
     out_["runs_per_size"] = std::max(out_["runs_per_size"].get<index_t>(), run["runs_per_size"].get<index_t>());
-    if (run.contains("environments")) {  // itself merged: its runs keep their names
+    if (run.contains("environments")) {  // a merged run: its runs keep their names
       for (auto const& e : run["environments"]) out_["environments"].push_back(e);
     } else {
       json e = run["environment"];
-      e["source"] = path, e["timestamp"] = run["timestamp"];
+      e["source"] = path;
+      e["timestamp"] = run["timestamp"];
       out_["environments"].push_back(e);
     }
     for (auto const* list : {"measurements", "errors"})
@@ -115,20 +124,30 @@ class merger {
 
  private:
   void begin(json const& run) {
-    out_ = {{"timestamp", ""}, {"volume_sizes", json::array()}, {"runs_per_size", 0}, {"environment", run["environment"]}, {"environments", json::array()},
-            {"measurements", json::array()}, {"cost_analysis", json::object()}, {"errors", json::array()}};
+    out_ = {{"timestamp", ""},
+            {"volume_sizes", json::array()},
+            {"runs_per_size", 0},
+            {"environment", run["environment"]},
+            {"environments", json::array()},
+            {"measurements", json::array()},
+            {"cost_analysis", json::object()},
+            {"errors", json::array()}};
   }
   void add_cost(std::string const& size, std::string const& operation, json const& cost, std::string const& path) {
     auto& costs = out_["cost_analysis"][size];
     auto const key = size + ' ' + operation;
     if (!costs.contains(operation)) {
-      costs[operation] = cost, from_[key] = path;
+      costs[operation] = cost;
+      from_[key] = path;
       return;
     }
     auto const difference = first_difference(costs[operation], cost);
     if (difference.empty()) return;
-    out_["errors"].push_back({{"operation", operation}, {"volume_size", std::stol(size)}, {"source", path},
-                              {"error", fmt::format("the costs in {} and {} are not the same: {}", from_[key], path, difference)}});
+    out_["errors"].push_back(
+        {{"operation", operation},
+         {"volume_size", std::stol(size)},
+         {"source", path},
+         {"error", fmt::format("the costs in {} and {} are not the same: {}", from_[key], path, difference)}});
   }
 
   json out_ = json::object();
@@ -142,10 +161,11 @@ int iterations_of(json_field const& field) {
   return static_cast<int>(n);
 }
 
-/// The candidates of a run once more, against other devices; iterations stay as they were where none are given.
+/// Judges the candidates of a run again, against other devices. The number of iterations changes only if it is given.
 void judge_again(json& run, std::string const& path, candidate_options const& options) {
   auto settings = options.settings();
-  if (auto const* const at = "/candidates/model/rules/iterations per transfer/value"; options.iterations == 0 && run.contains(json::json_pointer(at)))
+  if (auto const* const at = "/candidates/model/rules/iterations per transfer/value";
+      options.iterations == 0 && run.contains(json::json_pointer(at)))
     settings.iterations = iterations_of(json_field(run.at(json::json_pointer(at)), path, at));
   run["candidates"] = candidates_json(run, path, settings);
   if (!run["candidates"].contains("skipped")) print_candidates(run["candidates"]);
@@ -154,19 +174,24 @@ void judge_again(json& run, std::string const& path, candidate_options const& op
 int run_report(report_options const& options) {
   namespace fs = std::filesystem;
   bool const page = fs::path(options.out).extension() == ".html";
-  require(page || fs::path(options.out).extension() == ".json", [&] { return "--out is " + options.out + ", expected a name that ends in .html or .json"; });
+  require(page || fs::path(options.out).extension() == ".json",
+          [&] { return "--out is " + options.out + ", expected a name that ends in .html or .json"; });
   std::vector<json> runs;
   std::set<fs::path> known;
   for (auto const& path : options.runs) {
     runs.push_back(read_run(path));
-    require(known.insert(fs::canonical(path)).second, [&] { return path + " is given twice, expected different runs"; });
+    require(known.insert(fs::canonical(path)).second,
+            [&] { return path + " is given twice, expected different runs"; });
   }
   std::error_code ignored;
   auto const target = fs::weakly_canonical(options.out, ignored);
-  require(!known.contains(target), [&] { return "--out " + options.out + " is one of the runs, expected another name"; });
+  require(!known.contains(target),
+          [&] { return "--out " + options.out + " is one of the runs, expected another name"; });
   bool const one_page = page && runs.size() == 1 && options.nsys.empty() && options.ncu.empty();
   require(one_page || !options.judged.given(), [] {
-    return std::string("--device and --iterations-per-transfer are for the page of one run, expected one RUN.json and --out FILE.html");
+    return std::string(
+        "--device and --iterations-per-transfer are for the page of one run, expected one RUN.json and --out "
+        "FILE.html");
   });
   if (one_page) {
     if (options.judged.given()) judge_again(runs[0], options.runs[0], options.judged);
@@ -187,9 +212,11 @@ int run_report(report_options const& options) {
   if (!options.quiet) {
     fmt::print("{} runs:\n", report["environments"].size());
     for (auto const& e : report["environments"])
-      fmt::print("  {}: {}, {}, {} threads, mbirk {}\n", e.value("source", ""), e.value("backend", ""), e.value("cpu", ""), e.value("threads", 0),
-                 e.value("mbirk_version", ""));
-    if (report["mbirk_versions"].size() > 1) fmt::print("of different versions of mbirk: {}\n", fmt::join(report["mbirk_versions"].get<std::vector<std::string>>(), ", "));
+      fmt::print("  {}: {}, {}, {} threads, mbirk {}\n", e.value("source", ""), e.value("backend", ""),
+                 e.value("cpu", ""), e.value("threads", 0), e.value("mbirk_version", ""));
+    if (report["mbirk_versions"].size() > 1)
+      fmt::print("of different versions of mbirk: {}\n",
+                 fmt::join(report["mbirk_versions"].get<std::vector<std::string>>(), ", "));
     fmt::print("medians are of all runs together; what is said of the machine is the first one's\n\n");
     print_summary(report);
   }
@@ -203,8 +230,13 @@ void add_report_command(CLI::App& app, chosen_command& chosen) {
   auto const options = std::make_shared<report_options>();
   add_common_options(*command, *options);
   command->add_option("RUN.json", options->runs, "Files of mbirk profile, or of mbirk report")->required();
-  command->add_option("--out", options->out, "What to write: .html, a page; .json, all runs as one")->type_name("FILE")->capture_default_str();
-  command->add_option("--nsys", options->nsys, "CSV of nsys stats, merged by the names of ranges and kernels (docs/nsight.md)")->type_name("FILE");
+  command->add_option("--out", options->out, "What to write: .html, a page; .json, all runs as one")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command
+      ->add_option("--nsys", options->nsys,
+                   "CSV of nsys stats, merged by the names of ranges and kernels (docs/nsight.md)")
+      ->type_name("FILE");
   command->add_option("--ncu", options->ncu, "CSV of ncu --csv --page raw, merged as well")->type_name("FILE");
   add_candidate_options(*command, options->judged);
   command->callback([options, &chosen] {

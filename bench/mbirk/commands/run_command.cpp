@@ -1,4 +1,4 @@
-// mbirk run: the operations of a case, their results as files, and what they differ from the references.
+// mbirk run: runs the operations of a case, writes their results, and compares them with the references.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -27,25 +27,26 @@ struct run_options : common_options {
   std::string case_folder, out, glob = "*", instrument = "none";
   std::size_t trace_events = program::trace_events;
   bool check = false, profiler_range = false;
-  std::optional<std::uint64_t> seed;  // this and the next are of the emulation
+  std::optional<std::uint64_t> seed;  // this and the next are options of the emulation
   bool late_copies = false, check_races = false;
   monitor_options monitor;
 
   exec::emulation_options emulation() const {
-    for (auto const& [given, name] : {std::pair(seed.has_value(), "--seed"), {late_copies, "--late-copies"}, {check_races, "--check-races"}})
+    for (auto const& [given, name] :
+         {std::pair(seed.has_value(), "--seed"), {late_copies, "--late-copies"}, {check_races, "--check-races"}})
       require(!given || policy == "emulated",
               [&] { return name + (" is given with --policy " + policy) + ", expected only with --policy emulated"; });
     return {.seed = seed.value_or(0), .late_copies = late_copies, .check_races = check_races};
   }
 };
 
-/// An entry that was asked for, with its operation.
+/// A selected entry with its operation.
 struct job {
   case_entry const* entry;
   operation const* op;
 };
 
-/// What is asked for, checked as far as it can be without reading data.
+/// The selected entries, checked as far as possible without reading data.
 std::vector<job> select(test_case const& c, run_options const& o) {
   std::vector<job> jobs;
   for (auto const& e : c.entries) {
@@ -54,8 +55,8 @@ std::vector<job> select(test_case const& c, run_options const& o) {
     require<io_error>(op != nullptr, [&] {
       std::vector<std::string> names;
       for (auto const& known : operations()) names.push_back(known.name);
-      return c.file + ": " + e.field + ".op is " + json(e.op).dump() + ", expected one of " + fmt::format("{}", fmt::join(names, ", ")) +
-             " (or leave it out with --ops)";
+      return c.file + ": " + e.field + ".op is " + json(e.op).dump() + ", expected one of " +
+             fmt::format("{}", fmt::join(names, ", ")) + " (or leave it out with --ops)";
     });
     jobs.push_back({&e, op});
   }
@@ -63,40 +64,46 @@ std::vector<job> select(test_case const& c, run_options const& o) {
     std::vector<std::string> names;
     for (auto const& e : c.entries)
       if (std::find(names.begin(), names.end(), e.op) == names.end()) names.push_back(e.op);
-    return "--ops '" + o.glob + "' matches no operation of " + c.file + ", expected one of " + fmt::format("{}", fmt::join(names, ", "));
+    return "--ops '" + o.glob + "' matches no operation of " + c.file + ", expected one of " +
+           fmt::format("{}", fmt::join(names, ", "));
   });
   for (auto const& j : jobs) {
     check_entry(c, *j.entry, *j.op);
     if (!o.check) continue;
-    require<io_error>(j.entry->rtol.has_value(),
-                      [&] { return c.file + ": " + j.entry->field + ".rtol is missing, expected a number >= 0 for --check"; });
+    require<io_error>(j.entry->rtol.has_value(), [&] {
+      return c.file + ": " + j.entry->field + ".rtol is missing, expected a number >= 0 for --check";
+    });
     read_npy_header(c.folder / j.entry->output);
   }
   return jobs;
 }
 
-/// The policy of a run, and what the instrument has noticed.
+/// The policy of a run, and the results of its instrumentation.
 class recorder {
  public:
   recorder(run_options const& o, exec::emulation_options const& emulation)
-      : kind_(o.instrument), profiler_range_(o.profiler_range), policy_(o, emulation), trace_(kind_ == "tracing" ? o.trace_events : 0) {
+      : kind_(o.instrument),
+        profiler_range_(o.profiler_range),
+        policy_(o, emulation),
+        trace_(kind_ == "tracing" ? o.trace_events : 0) {
     policy_.check(noticed());
   }
   void set_host_memory(std::pmr::memory_resource* resource) { policy_.set_host_memory(resource); }
-  /// Seconds of the operation itself, once its inputs are where it computes.
+  /// Returns the seconds of the operation itself, after its inputs have been copied to the policy's memory.
   double run(job const& j, any_scan const& scan, operands& x) {
     double seconds = 0;
     transfer_counts transfers;
     caller const once = [&](auto const& call) {
       auto const cost = call();
-      seconds = cost.seconds, transfers = cost.transfers;
+      seconds = cost.seconds;
+      transfers = cost.transfers;
     };
     policy_.run(*j.op, scan, x, noticed(), once);
     trace_.finish();
     note_counts(j, scan, x, transfers);
     return seconds;
   }
-  /// Events that the trace lacks.
+  /// Number of events that the trace dropped.
   std::uint64_t dropped() const noexcept { return trace_.dropped(); }
   void write(test_case const& c, fs::path const& folder) const {
     if (kind_ == "counting") {
@@ -112,10 +119,12 @@ class recorder {
 
  private:
   instrumentation noticed() {
-    return {.trace = kind_ == "tracing" ? &trace_ : nullptr, .counts = kind_ == "counting" ? &counts_ : nullptr, .nvtx = kind_ == "nvtx",
+    return {.trace = kind_ == "tracing" ? &trace_ : nullptr,
+            .counts = kind_ == "counting" ? &counts_ : nullptr,
+            .nvtx = kind_ == "nvtx",
             .profiler_range = profiler_range_};
   }
-  /// Counts become JSON at once, because they name the entry.
+  /// Converts counts to JSON at once, while the name of the entry is known.
   void note_counts(job const& j, any_scan const& scan, operands const& x, transfer_counts const& transfers) {
     if (kind_ != "counting") return;
     auto const minimal = j.op->minimal_flops(scan, x);
@@ -135,28 +144,36 @@ class recorder {
   json list_ = json::array();
 };
 
-/// One line per entry as it is done; with --check the lines are the table.
+/// Prints one line per completed entry; with --check the lines form the table.
 class report {
  public:
   report(std::vector<job> const& jobs, run_options const& o) : check_(o.check), silent_(o.quiet && !o.check) {
-    for (auto const& j : jobs) op_width_ = std::max(op_width_, j.entry->op.size()), output_width_ = std::max(output_width_, j.entry->output.size());
+    for (auto const& j : jobs) {
+      op_width_ = std::max(op_width_, j.entry->op.size());
+      output_width_ = std::max(output_width_, j.entry->output.size());
+    }
     if (check_) line("op", "output", fmt::format("{:>12}  {:>8}  ", "error", "allowed"));
   }
   void done(case_entry const& e, any_array const& result, double seconds) const {
-    if (!silent_) line(e.op, e.output, fmt::format("{:18} {:9.4f} s", mbirk::detail::shape_text(shape_of(result)), seconds));
+    if (!silent_)
+      line(e.op, e.output, fmt::format("{:18} {:9.4f} s", mbirk::detail::shape_text(shape_of(result)), seconds));
   }
   bool checked(case_entry const& e, any_array const& result, fs::path const& reference) {
-    auto const outcome =
-        std::visit([&]<class T>(npy_array<T> const& got) { return check_result(got, read_npy<T>(reference), *e.rtol, e.outliers); }, result);
+    auto const outcome = std::visit(
+        [&]<class T>(npy_array<T> const& got) {
+          return check_result(got, read_npy<T>(reference), *e.rtol, e.outliers);
+        },
+        result);
     auto const error = outcome.same_shape ? fmt::format("{:.2e}", outcome.error) : "shape";
     line(e.op, e.output, fmt::format("{:>12}  {:>8g}  {}", error, *e.rtol, outcome.ok ? "ok" : "OUT"));
     if (!outcome.same_shape)
       fmt::print("  the result has shape {}, the reference {}\n", mbirk::detail::shape_text(shape_of(result)),
                  mbirk::detail::shape_text(read_npy_header(reference).shape));
-    ++count_, passed_ += outcome.ok;
+    ++count_;
+    passed_ += outcome.ok;
     return outcome.ok;
   }
-  /// Whether all are within tolerance.
+  /// Prints the total; returns whether all entries are within tolerance.
   bool end() const {
     if (check_) fmt::print("{} of {} within tolerance\n", passed_, count_);
     return passed_ == count_;
@@ -185,8 +202,9 @@ int run(run_options const& o) {
   auto const c = read_case(o.case_folder);
   auto const jobs = select(c, o);
   std::error_code ignored;
-  require<io_error>(!fs::equivalent(o.case_folder, o.out, ignored),
-                    [&] { return "--out " + o.out + " is the folder of the case, expected another one: results would replace references"; });
+  require<io_error>(!fs::equivalent(o.case_folder, o.out, ignored), [&] {
+    return "--out " + o.out + " is the folder of the case, expected another one: results would replace references";
+  });
   make_folder(o.out);
   run_watch watch("run", o.monitor, o.quiet);
   instrument::live_resource temporaries(watch.memory(), std::pmr::get_default_resource());
@@ -208,7 +226,8 @@ int run(run_options const& o) {
       seconds = records.run(jobs[k], c.scan, x);
     } catch (error const& failure) {
       auto const what = c.file + ": " + e.field + ": " + failure.what();
-      bool const of_the_case = !dynamic_cast<exec::emulation_error const*>(&failure) && !dynamic_cast<device_error const*>(&failure);
+      bool const of_the_case =
+          !dynamic_cast<exec::emulation_error const*>(&failure) && !dynamic_cast<device_error const*>(&failure);
       if (!of_the_case) throw failed_check(what, failure.where);
       throw error(what, failure.where);
     }
@@ -222,9 +241,10 @@ int run(run_options const& o) {
   }
   records.write(c, o.out);
   if (auto const dropped = records.dropped(); dropped > 0)
-    warnings.push_back(fmt::format("trace.json lacks {} events, for which there was no room (--trace-events {})", dropped, o.trace_events));
+    warnings.push_back(fmt::format("trace.json lacks {} events, for which there was no room (--trace-events {})",
+                                   dropped, o.trace_events));
   watch.finish();
-  for (auto const& w : warnings)  // at the end, so that a failure is one line
+  for (auto const& w : warnings)  // printed last, so that a failure is one line
     if (!o.quiet) fmt::print(stderr, "mbirk: note: {}\n", w);
   return table.end() ? done : check_failed;
 }
@@ -236,9 +256,14 @@ void add_run_command(CLI::App& app, chosen_command& chosen) {
   auto const o = std::make_shared<run_options>();
   command->add_option("CASE_DIR", o->case_folder, "Folder with case.json")->required();
   command->add_option("--out", o->out, "Folder for the results; made if it is missing")->required()->type_name("DIR");
-  command->add_option("--ops", o->glob, "Only operations whose name matches, e.g. '*project*'")->type_name("GLOB")->capture_default_str();
-  command->add_flag("--check", o->check, "Compare with the references of the case; exit code 1 if any is out of tolerance");
-  command->add_option("--instrument", o->instrument, "What is noticed: none, nvtx, counting (DIR/counts.json) or tracing (DIR/trace.json)")
+  command->add_option("--ops", o->glob, "Only operations whose name matches, e.g. '*project*'")
+      ->type_name("GLOB")
+      ->capture_default_str();
+  command->add_flag("--check", o->check,
+                    "Compare with the references of the case; exit code 1 if any is out of tolerance");
+  command
+      ->add_option("--instrument", o->instrument,
+                   "What is noticed: none, nvtx, counting (DIR/counts.json) or tracing (DIR/trace.json)")
       ->check(CLI::IsMember({"none", "nvtx", "counting", "tracing"}))
       ->type_name("NAME")
       ->capture_default_str();
@@ -246,12 +271,15 @@ void add_run_command(CLI::App& app, chosen_command& chosen) {
       ->check(CLI::Range(1, 100'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--cuda-profiler-range", o->profiler_range, "With --policy cuda: each operation lies between cudaProfilerStart and Stop, for Nsight");
+  command->add_flag("--cuda-profiler-range", o->profiler_range,
+                    "With --policy cuda: each operation lies between cudaProfilerStart and Stop, for Nsight");
   command->add_option("--seed", o->seed, "With --policy emulated: order of blocks and threads; 0: ascending")
       ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->type_name("N");
-  command->add_flag("--late-copies", o->late_copies, "With --policy emulated: asynchronous copies land as late as they may");
-  command->add_flag("--check-races", o->check_races, "With --policy emulated: accesses to shared memory are checked for races");
+  command->add_flag("--late-copies", o->late_copies,
+                    "With --policy emulated: asynchronous copies land as late as they may");
+  command->add_flag("--check-races", o->check_races,
+                    "With --policy emulated: accesses to shared memory are checked for races");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });

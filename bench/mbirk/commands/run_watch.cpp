@@ -14,7 +14,7 @@ namespace {
 
 using instrument::live_sites;
 
-/// A field of text; a quotation mark is doubled.
+/// Quotes a text field; quotation marks are doubled.
 std::string csv_text(std::string const& text) {
   std::string out = "\"";
   for (char const c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -25,7 +25,9 @@ template <class T> std::string field(std::optional<T> const& value) { return val
 }  // namespace
 
 void add_monitor_options(CLI::App& command, monitor_options& options) {
-  auto* const file = command.add_option("--monitor", options.file, "Log memory, threads and devices here while it runs, as CSV")->type_name("FILE");
+  auto* const file =
+      command.add_option("--monitor", options.file, "Log memory, threads and devices here while it runs, as CSV")
+          ->type_name("FILE");
   command.add_option("--monitor-interval", options.interval, "Seconds from one line of --monitor to the next")
       ->needs(file)->check(CLI::Range(0.001, 3600.0))->type_name("S")->capture_default_str();
 }
@@ -42,7 +44,10 @@ run_watch::run_watch(char const* command, monitor_options const& options, bool q
   devices_.emplace();
   std::string header = "time_s,live_bytes,resident_bytes,threads_busy,step";
   for (std::size_t k = 0; k < devices_->count(); ++k)
-    header += fmt::format(",gpu{0}_process_bytes,gpu{0}_used_bytes,gpu{0}_utilisation_percent,gpu{0}_clock_mhz,gpu{0}_memory_clock_mhz,gpu{0}_power_w", k);
+    header += fmt::format(
+        ",gpu{0}_process_bytes,gpu{0}_used_bytes,gpu{0}_utilisation_percent,gpu{0}_clock_mhz,gpu{0}_memory_clock_mhz,"
+        "gpu{0}_power_w",
+        k);
   log_->write(header + '\n');
   sampler_ = std::jthread([this, interval = options.interval](std::stop_token const& stop) { run(stop, interval); });
 }
@@ -58,7 +63,9 @@ void run_watch::run(std::stop_token const& stop, double interval) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested() && !failure_) {
     take_sample();
-    next = std::max(next + std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * interval)), std::chrono::steady_clock::now());  // late ones are left out
+    // Late samples are skipped.
+    next = std::max(next + std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * interval)),
+                    std::chrono::steady_clock::now());
     stopped_.wait_until(lock, stop, next, [] { return false; });
   }
 }
@@ -69,7 +76,8 @@ void run_watch::take_sample() noexcept try {
   auto const now = live_sites::now();
   double const seconds = processor_seconds();
   double const busy = now > last_time_ ? (seconds - last_seconds_) / (1e-9 * static_cast<double>(now - last_time_)) : 0;
-  last_time_ = now, last_seconds_ = seconds;
+  last_time_ = now;
+  last_seconds_ = seconds;
   write_line(1e-9 * static_cast<double>(now - started_), busy, resident, devices);
   if (trace_) add_counters(busy, resident, devices);
 } catch (...) {
@@ -79,7 +87,8 @@ void run_watch::take_sample() noexcept try {
 void run_watch::write_line(double time, double busy, std::int64_t resident, std::vector<device_status> const& devices) {
   auto line = fmt::format("{:.6f},{},{},{:.3f},{}", time, memory().live_bytes(), resident, busy, csv_text(step_));
   for (auto const& d : devices)
-    line += field(d.memory_of_process) + field(d.memory_used) + field(d.utilisation) + field(d.clock) + field(d.memory_clock) + field(d.power);
+    line += field(d.memory_of_process) + field(d.memory_used) + field(d.utilisation) + field(d.clock) +
+            field(d.memory_clock) + field(d.power);
   log_->write(line + '\n');
 }
 
@@ -88,7 +97,9 @@ void run_watch::add_counters(double busy, std::int64_t resident, std::vector<dev
   auto const add = [&](std::string const& name, auto value) {
     trace_->add({trace_->text(name), instrument::event_kind::counter, at, at, static_cast<index_t>(value)});
   };
-  add("announced bytes", memory().live_bytes()), add("resident bytes", resident), add("processor percent", 100 * busy);
+  add("announced bytes", memory().live_bytes());
+  add("resident bytes", resident);
+  add("processor percent", 100 * busy);
   for (std::size_t k = 0; k < devices.size(); ++k) {
     auto const& d = devices[k];
     auto const name = "gpu " + std::to_string(k);
@@ -110,7 +121,7 @@ void run_watch::sample_into(instrument::trace_buffer* trace) {
 
 void run_watch::finish() {
   if (!log_) return;
-  sampler_ = {};  // asks it to stop, and waits
+  sampler_ = {};  // requests the stop, and waits
   if (!failure_) take_sample();
   if (failure_) std::rethrow_exception(failure_);
   log_->commit();

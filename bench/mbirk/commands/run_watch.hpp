@@ -1,4 +1,5 @@
-// What a long command shows of itself: its live memory to `mbirk top`; with --monitor a log of samples, and counter tracks of a trace.
+// Visibility of a long command: its live memory for `mbirk top`; with --monitor a log of samples, and counter tracks of
+// a trace.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -28,20 +29,23 @@ struct monitor_options {
 };
 void add_monitor_options(CLI::App& command, monitor_options& options);
 
-/// Made when the command line is known to be good and before the work; its sampling thread ends with it, whatever ended the work.
+/// Create it after the command line has been checked and before the work. Its sampling thread ends with it, however the
+/// work ends.
 class run_watch {
  public:
-  /// Says on the standard error when other processes cannot look, unless quiet. @throws io_error when the log cannot be written.
+  /// Unless quiet, prints a note when other processes cannot see this one.
+  /// @throws io_error when the log cannot be written.
   run_watch(char const* command, monitor_options const& options, bool quiet);
   run_watch(run_watch const&) = delete;
   run_watch& operator=(run_watch const&) = delete;
 
-  /// Where to announce arrays and scopes.
+  /// Receives announcements of arrays and scopes.
   instrument::live_sites& memory() noexcept { return page_ ? page_->sites() : own_; }
-  /// What comes now, for people.
+  /// Sets the description of the current step, for users.
   void step(std::string_view text);
 
-  /// While it lives, each sample is in the trace too; one is taken when it is made and one when it ends. Nothing without --monitor.
+  /// During its lifetime, each sample is also written to the trace; one sample is taken at construction and one at
+  /// destruction. Does nothing without --monitor.
   class counters {
    public:
     counters(run_watch& watch, instrument::trace_buffer* into) : watch_(watch) { watch_.sample_into(into); }
@@ -53,13 +57,14 @@ class run_watch {
     run_watch& watch_;
   };
 
-  /// Takes the last sample and gives the log its name. Without it there is no log. @throws io_error
+  /// Takes the last sample and renames the log to its final name; without this call there is no log.
+  /// @throws io_error
   void finish();
 
  private:
   void sample_into(instrument::trace_buffer* trace);
   void run(std::stop_token const& stop, double interval);
-  void take_sample() noexcept;  ///< with the lock
+  void take_sample() noexcept;  ///< requires the lock
   void write_line(double time, double busy, std::int64_t resident, std::vector<device_status> const& devices);
   void add_counters(double busy, std::int64_t resident, std::vector<device_status> const& devices);
 
@@ -74,10 +79,10 @@ class run_watch {
   instrument::trace_buffer* trace_ = nullptr;
   std::int64_t started_, last_time_;
   double last_seconds_;
-  std::jthread sampler_;  // last: it is joined before anything that it uses goes
+  std::jthread sampler_;  // last member: it is joined before the members that it uses are destroyed
 };
 
-/// Arrays that the program itself holds, announced as long as this lives.
+/// Announces arrays that the program itself holds, during its lifetime.
 class held_arrays {
  public:
   explicit held_arrays(instrument::live_sites& into) : into_(into) {}
@@ -91,7 +96,7 @@ class held_arrays {
     arrays_.emplace_back(std::move(name), static_cast<index_t>(bytes));
     into_.allocated(arrays_.back().first, arrays_.back().second);
   }
-  /// The arrays of an operation, as operations.hpp has them.
+  /// Adds the arrays of an operation (see operations.hpp).
   template <class Operands> void add_operands(Operands const& x) {
     auto const bytes = [](auto const& array) { return array.data.size() * sizeof array.data[0]; };
     for (auto const& [name, array] : x.inputs) add(name, std::visit(bytes, array));

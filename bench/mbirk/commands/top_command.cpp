@@ -1,4 +1,4 @@
-// mbirk top: what running mbirk processes do, and what memory they use, by allocation site.
+// mbirk top: shows what running mbirk processes do and how much memory they use, by allocation site.
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,33 +30,35 @@ using instrument::live_sites;
 struct top_options : common_options {
   std::optional<std::int64_t> process;
   double interval = 1;
-  int count = 0;  ///< 0: without end on a terminal, else once
+  int count = 0;  ///< 0: unlimited on a terminal, otherwise once
   bool as_json = false;
 };
 
-/// A process at one moment, with what it did since the moment before.
+/// A process at one moment, with its activity since the previous look.
 struct shown_process {
   profile::live_report live;
   process_status system;
-  double busy = 0;                     ///< threads, of processor time over time
-  std::vector<double> share = {};      ///< of a processor, by thread
-  std::vector<device_status> devices;  ///< what they say of this process
+  double busy = 0;                     ///< busy threads: processor time over elapsed time
+  std::vector<double> share = {};      ///< share of a processor, by thread
+  std::vector<device_status> devices;  ///< status of the devices, with this process's use of them
 };
 
-/// Asks again and again, and so knows what happened in between.
+/// Looks repeatedly and keeps the previous state, to compute what happened in between.
 class observer {
  public:
   explicit observer(std::optional<std::int64_t> process) : process_(process) {}
 
-  /// @throws io_error when a process was asked for, and it is not there or publishes nothing.
+  /// @throws io_error when a requested process does not exist or publishes nothing.
   std::vector<shown_process> look() {
     std::vector<profile::live_report> reports;
     if (process_) {
-      require<io_error>(read_process(*process_).has_value(), [&] { return fmt::format("there is no process {}", *process_); });
+      require<io_error>(read_process(*process_).has_value(),
+                        [&] { return fmt::format("there is no process {}", *process_); });
       try {
         reports.push_back(profile::live_process(*process_));
       } catch (io_error const& e) {
-        throw io_error(fmt::format("process {} is no mbirk process that this user may look at: {}", *process_, e.what()), e.where);
+        throw io_error(
+            fmt::format("process {} is no mbirk process that this user may look at: {}", *process_, e.what()), e.where);
       }
     } else reports = profile::live_processes();
     auto const now = live_sites::now();
@@ -64,16 +66,20 @@ class observer {
     std::map<std::int64_t, moment> moments;
     for (auto& report : reports) {
       auto system = read_process(report.process);
-      if (!system) continue;  // it ended just now
-      auto& p = all.emplace_back(shown_process{std::move(report), std::move(*system), 0, {}, devices_.devices(report.process)});
+      if (!system) continue;  // it has just ended
+      auto& p = all.emplace_back(
+          shown_process{std::move(report), std::move(*system), 0, {}, devices_.devices(report.process)});
       auto& mine = moments[p.live.process] = {now, p.system.seconds, {}};
       auto const before = before_.find(p.live.process);
       double const elapsed = before == before_.end() ? 0 : 1e-9 * static_cast<double>(now - before->second.time);
-      auto const rate = [&](double seconds, double seconds_before) { return elapsed > 0 ? (seconds - seconds_before) / elapsed : 0; };
+      auto const rate = [&](double seconds, double seconds_before) {
+        return elapsed > 0 ? (seconds - seconds_before) / elapsed : 0;
+      };
       p.busy = rate(p.system.seconds, elapsed > 0 ? before->second.seconds : 0);
       for (auto const& t : p.system.threads) {
         mine.threads[t.id] = t.seconds;
-        p.share.push_back(rate(t.seconds, elapsed > 0 && before->second.threads.contains(t.id) ? before->second.threads.at(t.id) : 0));
+        p.share.push_back(rate(
+            t.seconds, elapsed > 0 && before->second.threads.contains(t.id) ? before->second.threads.at(t.id) : 0));
       }
     }
     before_ = std::move(moments);
@@ -92,10 +98,12 @@ class observer {
   nvml devices_;
 };
 
-double seconds_since(std::int64_t time) { return 1e-9 * static_cast<double>(std::max<std::int64_t>(live_sites::now() - time, 0)); }
+double seconds_since(std::int64_t time) {
+  return 1e-9 * static_cast<double>(std::max<std::int64_t>(live_sites::now() - time, 0));
+}
 std::string size_text(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
-/// Sites by what is live now, then by their peaks.
+/// Sites ordered by live bytes, then by peak.
 std::vector<instrument::live_site const*> sorted_sites(instrument::live_state const& s) {
   std::vector<instrument::live_site const*> sites;
   for (std::int64_t k = 0; k < s.sites; ++k) sites.push_back(&s.site[k]);
@@ -111,23 +119,46 @@ json to_json(std::vector<shown_process> const& all, nvml const& devices) {
   json list = json::array();
   for (auto const& p : all) {
     auto const& s = p.live.state;
-    json j{{"process", p.live.process}, {"command", p.live.command}, {"mbirk_version", p.live.program_version}, {"command_line", p.system.command_line},
-           {"elapsed_seconds", seconds_since(p.live.started)}, {"step", s.step}, {"scope", s.current}, {"unchanged_seconds", seconds_since(s.changed)},
-           {"consistent", p.live.consistent}, {"resident_bytes", p.system.resident}, {"resident_peak_bytes", p.system.resident_peak},
-           {"threads_busy", p.busy}, {"live_bytes", s.live_bytes}, {"peak_bytes", s.peak_bytes}, {"allocations_without_site", s.crowded},
-           {"threads", json::array()}, {"sites", json::array()}, {"devices", json::array()}};
+    json j{{"process", p.live.process},
+           {"command", p.live.command},
+           {"mbirk_version", p.live.program_version},
+           {"command_line", p.system.command_line},
+           {"elapsed_seconds", seconds_since(p.live.started)},
+           {"step", s.step},
+           {"scope", s.current},
+           {"unchanged_seconds", seconds_since(s.changed)},
+           {"consistent", p.live.consistent},
+           {"resident_bytes", p.system.resident},
+           {"resident_peak_bytes", p.system.resident_peak},
+           {"threads_busy", p.busy},
+           {"live_bytes", s.live_bytes},
+           {"peak_bytes", s.peak_bytes},
+           {"allocations_without_site", s.crowded},
+           {"threads", json::array()},
+           {"sites", json::array()},
+           {"devices", json::array()}};
     for (std::size_t k = 0; k < p.share.size(); ++k) {
       auto const& t = p.system.threads[k];
       j["threads"].push_back({{"thread", t.id}, {"name", t.name}, {"busy", p.share[k]}, {"seconds", t.seconds}});
     }
     for (auto const* site : sorted_sites(s))
-      j["sites"].push_back({{"scope", site->where}, {"array", site->array}, {"live_bytes", site->live_bytes}, {"live_arrays", site->live_arrays},
-                            {"peak_bytes", site->peak_bytes}, {"all_bytes", site->all_bytes}, {"all_arrays", site->all_arrays}});
+      j["sites"].push_back({{"scope", site->where},
+                            {"array", site->array},
+                            {"live_bytes", site->live_bytes},
+                            {"live_arrays", site->live_arrays},
+                            {"peak_bytes", site->peak_bytes},
+                            {"all_bytes", site->all_bytes},
+                            {"all_arrays", site->all_arrays}});
     for (auto const& d : p.devices)
-      j["devices"].push_back({{"name", d.name}, {"process_bytes", optional_json(d.memory_of_process)}, {"used_bytes", optional_json(d.memory_used)},
-                              {"total_bytes", optional_json(d.memory_total)}, {"utilisation_percent", optional_json(d.utilisation)},
-                              {"memory_utilisation_percent", optional_json(d.memory_utilisation)}, {"clock_mhz", optional_json(d.clock)},
-                              {"memory_clock_mhz", optional_json(d.memory_clock)}, {"power_w", optional_json(d.power)},
+      j["devices"].push_back({{"name", d.name},
+                              {"process_bytes", optional_json(d.memory_of_process)},
+                              {"used_bytes", optional_json(d.memory_used)},
+                              {"total_bytes", optional_json(d.memory_total)},
+                              {"utilisation_percent", optional_json(d.utilisation)},
+                              {"memory_utilisation_percent", optional_json(d.memory_utilisation)},
+                              {"clock_mhz", optional_json(d.clock)},
+                              {"memory_clock_mhz", optional_json(d.memory_clock)},
+                              {"power_w", optional_json(d.power)},
                               {"temperature_c", optional_json(d.temperature)}});
     list.push_back(std::move(j));
   }
@@ -140,7 +171,9 @@ std::string line_of(device_status const& d) {
     if (value) line += ", " + format(*value);
   };
   add(d.memory_of_process, [](auto bytes) { return size_text(bytes) + " used by this process"; });
-  add(d.memory_used, [&](auto bytes) { return size_text(bytes) + " by all" + (d.memory_total ? " of " + size_text(*d.memory_total) : ""); });
+  add(d.memory_used, [&](auto bytes) {
+    return size_text(bytes) + " by all" + (d.memory_total ? " of " + size_text(*d.memory_total) : "");
+  });
   add(d.utilisation, [](double v) { return fmt::format("{:.0f} % busy", v); });
   add(d.memory_utilisation, [](double v) { return fmt::format("memory {:.0f} % busy", v); });
   add(d.clock, [](double v) { return fmt::format("{:.0f} MHz", v); });
@@ -157,10 +190,13 @@ std::vector<std::string> page_of(shown_process const& p, nvml const& devices) {
   line(fmt::format("process {}: mbirk {}, {:.1f} s", p.live.process, p.live.command, seconds_since(p.live.started)));
   line("  " + p.system.command_line);
   if (*s.step || *s.current)
-    line(fmt::format("  at {}{}{}, unchanged for {:.1f} s", s.step, *s.step && *s.current ? ": " : "", s.current, seconds_since(s.changed)));
-  line(fmt::format("  resident {}, at most {}; {:.2f} threads busy", size_text(p.system.resident), size_text(p.system.resident_peak), p.busy));
+    line(fmt::format("  at {}{}{}, unchanged for {:.1f} s", s.step, *s.step && *s.current ? ": " : "", s.current,
+                     seconds_since(s.changed)));
+  line(fmt::format("  resident {}, at most {}; {:.2f} threads busy", size_text(p.system.resident),
+                   size_text(p.system.resident_peak), p.busy));
   std::string threads;
-  for (std::size_t k = 0; k < p.share.size() && k < 16; ++k) threads += fmt::format("{}{} {:.0f} %", k ? ", " : "", p.system.threads[k].name, 100 * p.share[k]);
+  for (std::size_t k = 0; k < p.share.size() && k < 16; ++k)
+    threads += fmt::format("{}{} {:.0f} %", k ? ", " : "", p.system.threads[k].name, 100 * p.share[k]);
   line("  threads: " + threads + (p.share.size() > 16 ? fmt::format(", and {} more", p.share.size() - 16) : ""));
   for (auto const& d : p.devices) line("  " + line_of(d));
   if (!devices.problem().empty()) line("  " + devices.problem());
@@ -168,32 +204,38 @@ std::vector<std::string> page_of(shown_process const& p, nvml const& devices) {
                    p.live.consistent ? "" : " (changed while it was read, so sums may not agree)"));
   line(fmt::format("{:>11} {:>11} {:>7}  {}", "live", "at most", "arrays", "allocated by"));
   for (auto const* site : sorted_sites(s))
-    line(fmt::format("{:>11} {:>11} {:>7}  {}{}{}", size_text(site->live_bytes), size_text(site->peak_bytes), site->live_arrays, site->where,
-                     *site->where && *site->array ? ": " : "", site->array));
-  if (s.crowded > 0) line(fmt::format("{} allocations had no site of their own and are with the other sites", s.crowded));
+    line(fmt::format("{:>11} {:>11} {:>7}  {}{}{}", size_text(site->live_bytes), size_text(site->peak_bytes),
+                     site->live_arrays, site->where, *site->where && *site->array ? ": " : "", site->array));
+  if (s.crowded > 0)
+    line(fmt::format("{} allocations had no site of their own and are with the other sites", s.crowded));
   return lines;
 }
 
 std::vector<std::string> list_of(std::vector<shown_process> const& all) {
-  std::vector<std::string> lines{
-      fmt::format("{:>9}  {:<8} {:>9} {:>11} {:>11} {:>11} {:>6}  {}", "process", "command", "seconds", "resident", "live", "at most", "busy", "at")};
+  std::vector<std::string> lines{fmt::format("{:>9}  {:<8} {:>9} {:>11} {:>11} {:>11} {:>6}  {}", "process", "command",
+                                             "seconds", "resident", "live", "at most", "busy", "at")};
   for (auto const& p : all) {
     auto const& s = p.live.state;
-    lines.push_back(fmt::format("{:>9}  {:<8} {:>9.1f} {:>11} {:>11} {:>11} {:>6.2f}  {}", p.live.process, p.live.command, seconds_since(p.live.started),
-                                size_text(p.system.resident), size_text(s.live_bytes), size_text(s.peak_bytes), p.busy, s.step));
+    lines.push_back(fmt::format("{:>9}  {:<8} {:>9.1f} {:>11} {:>11} {:>11} {:>6.2f}  {}", p.live.process,
+                                p.live.command, seconds_since(p.live.started), size_text(p.system.resident),
+                                size_text(s.live_bytes), size_text(s.peak_bytes), p.busy, s.step));
   }
   return lines;
 }
 std::vector<std::string> lines_of(std::vector<shown_process> const& all, nvml const& devices) {
   auto lines = all.size() == 1 ? page_of(all.front(), devices) : list_of(all);
-  for (auto& line : lines) std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');  // texts of others
+  // The texts come from other processes, so control characters are replaced.
+  for (auto& line : lines)
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
   return lines;
 }
 
 std::atomic<bool> stop_asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// Keys come at once and are not shown, as long as it lives; ctrl-C ends the display and not the program, so that the terminal is left as it was.
+/// During its lifetime, keys are delivered at once without echo, and ctrl-C ends the display but not the program, so
+/// that the terminal is restored.
 class display {
  public:
   display() : keys_(tcgetattr(STDIN_FILENO, &before_) == 0) {
@@ -221,11 +263,12 @@ class display {
     fmt::print("{}\x1b[J", frame);
     std::fflush(stdout);
   }
-  /// Until q or a signal, or the time is over; whether to go on.
+  /// Waits until q, a signal, or the timeout; returns whether to continue.
   bool wait(double seconds) const {
     auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (!stop_asked) {
-      auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+      auto const left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
       if (left <= 0) return true;
       pollfd input{keys_ ? STDIN_FILENO : -1, POLLIN, 0};
       char key = 0;
@@ -240,7 +283,7 @@ class display {
   bool keys_;
 };
 
-/// Nothing when all that was looked at has ended.
+/// Returns nothing when all observed processes have ended.
 std::vector<shown_process> try_to_look(observer& look) {
   try {
     return look.look();
@@ -252,12 +295,17 @@ std::vector<shown_process> try_to_look(observer& look) {
 int top(top_options const& o) {
   observer look(o.process);
   auto all = look.look();
-  require<io_error>(!all.empty(), [] { return "no mbirk process that this user may look at is running: expected mbirk profile, recon, run or bench"; });
+  require<io_error>(!all.empty(), [] {
+    return "no mbirk process that this user may look at is running: expected mbirk profile, recon, run or bench";
+  });
   bool const terminal = isatty(STDOUT_FILENO) != 0 && !o.as_json;
-  // What threads do shows between two looks; the first one follows soon.
+  // The activity of threads needs two looks, so the second one follows soon.
   constexpr double first_wait = 0.2;
   std::optional<display> screen;
-  if (terminal) screen.emplace(), fmt::print("\x1b[2J");
+  if (terminal) {
+    screen.emplace();
+    fmt::print("\x1b[2J");
+  }
   int const count = o.count > 0 || terminal ? o.count : 1;
   for (int shown = 0; count == 0 || shown < count; ++shown) {
     double const wait = shown == 0 ? std::min(first_wait, o.interval) : o.interval;
@@ -268,8 +316,9 @@ int top(top_options const& o) {
     bool const ended = next.empty();
     if (!ended) all = std::move(next);
     else if (shown > 0) break;
-    // Names of threads and files may be no UTF-8, which JSON has to be.
-    if (o.as_json) fmt::print("{}\n", to_json(all, look.devices()).dump(-1, ' ', false, json::error_handler_t::replace));
+    // JSON must be UTF-8, but names of threads and files may not be.
+    if (o.as_json)
+      fmt::print("{}\n", to_json(all, look.devices()).dump(-1, ' ', false, json::error_handler_t::replace));
     else if (terminal) display::show(lines_of(all, look.devices()));
     else fmt::print("{}\n", fmt::join(lines_of(all, look.devices()), "\n"));
     std::fflush(stdout);
@@ -281,11 +330,18 @@ int top(top_options const& o) {
 }  // namespace
 
 void add_top_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("top", "Live memory of running mbirk processes by allocation site, threads and devices");
+  auto* const command =
+      app.add_subcommand("top", "Live memory of running mbirk processes by allocation site, threads and devices");
   auto const o = std::make_shared<top_options>();
-  command->add_option("PID", o->process, "Which process (default: the one that runs, or a list of all)")->check(CLI::PositiveNumber);
-  command->add_option("--interval", o->interval, "Seconds from one look to the next")->check(CLI::Range(0.01, 3600.0))->type_name("S")->capture_default_str();
-  command->add_option("--count", o->count, "How many looks (default: one, on a terminal until q)")->check(CLI::Range(1, 1000000))->type_name("N");
+  command->add_option("PID", o->process, "Which process (default: the one that runs, or a list of all)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--interval", o->interval, "Seconds from one look to the next")
+      ->check(CLI::Range(0.01, 3600.0))
+      ->type_name("S")
+      ->capture_default_str();
+  command->add_option("--count", o->count, "How many looks (default: one, on a terminal until q)")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
   command->add_flag("--json", o->as_json, "As JSON");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return top(*o); }; });

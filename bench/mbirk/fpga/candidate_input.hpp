@@ -1,4 +1,4 @@
-// What the model of candidates is given, out of the JSON of a profile. Complaints are io_error in one line that names the field.
+// Input of the candidate model, read from the JSON of a profile. Errors are io_error in one line that names the field.
 #pragma once
 
 #include <string>
@@ -10,32 +10,32 @@
 
 namespace mbirk::program {
 
-/// A number >= 0 that must be there; that may be left out.
+/// A required number >= 0; count_or_0 is for an optional one.
 double count_of(json_field const& of, std::string const& key);
 inline double count_or_0(json_field const& of, std::string const& key) { return of.has(key) ? count_of(of, key) : 0; }
 /// Whether arrays of this role enter or leave an operation.
 inline bool outer(std::string const& role) { return role == "argument" || role == "output"; }
 
-/// Of "reuse", of an operation or an array.
+/// Parses the "reuse" object of an operation or array.
 profile::fpga::miss_curve curve_of(json_field const& reuse);
-/// Of an entry of "cost_analysis".
+/// Parses an entry of "cost_analysis".
 profile::fpga::counted_work work_of(json_field const& cost);
 
-/// What the times are of: roofs, watts and its link.
+/// The machine on which the times were measured: roofs, watts and its link.
 struct measured_machine {
   std::string name, source = "none";
   profile::fpga::machine_roofs roofs;
   double watts = 0, idle_watts = 0, buffer_seconds = 0;
   double upload_rate = 0, download_rate = 0;
 };
-/// Of "environment" and "ceilings"; under the policy cuda of the data sheet, where the device is one that is known.
+/// Parses "environment" and "ceilings"; under the policy cuda, a known device gets the numbers of its data sheet.
 measured_machine machine_of(json_field const& root, std::vector<profile::fpga::device> const& devices);
 
-/// "time" of an entry of "measurements".
+/// "time" of an entry of "measurements", in seconds.
 double seconds_of(json_field const& measurement);
 
 using size_and_name = std::pair<index_t, std::string>;
-/// Medians of the untraced runs, the timing runs where there are some; in the order in which they ran.
+/// Medians of the untraced runs (of the timing runs if there are any), in the order in which they ran.
 std::vector<std::pair<size_and_name, double>> times_of(json_field const& root);
 
 }  // namespace mbirk::program

@@ -12,7 +12,7 @@ namespace pf = mbirk::profile::fpga;
 
 std::string last_of(std::string const& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Rates that stages are compared by; 1 where they are not known.
+/// Rates (flops, bytes) for comparing stages; 1 if unknown.
 std::pair<double, double> rates_of(pf::machine_roofs const& m) {
   double const flops = m.flops > 0 ? m.flops : 1;
   return {flops, m.levels.empty() || m.levels.front().rate <= 0 ? flops : m.levels.front().rate};
@@ -60,16 +60,22 @@ pf::sourced calls_of(std::string const& name, json_field const& costs, int itera
   std::string const geometry = name.substr(0, dash), rest = dash == name.npos ? "" : name.substr(dash + 1);
   double const n = iterations;
   auto const of_iterations = fmt::format("{} iterations of a reconstruction", iterations);
-  if (rest == "mbir_recon" || rest == "prox_map" || rest == "vcd_iteration" || name == "qggmrf_denoise") return {n, pf::mark::assumed, of_iterations};
-  if (rest == "forward_project" || rest == "back_project") return {n, pf::mark::assumed, of_iterations + ", all pixels once in each"};
-  std::map<std::string, std::string> const subset_stages{{"sparse_forward_project", "line search"}, {"sparse_back_project", "back"}};
+  if (rest == "mbir_recon" || rest == "prox_map" || rest == "vcd_iteration" || name == "qggmrf_denoise")
+    return {n, pf::mark::assumed, of_iterations};
+  if (rest == "forward_project" || rest == "back_project")
+    return {n, pf::mark::assumed, of_iterations + ", all pixels once in each"};
+  std::map<std::string, std::string> const subset_stages{{"sparse_forward_project", "line search"},
+                                                         {"sparse_back_project", "back"}};
   auto const mine = subset_stages.find(rest);
   if (mine == subset_stages.end()) return {1, pf::mark::measured, "not called in an iteration"};
-  if (!costs.has(geometry + "_mbir_recon")) return {n, pf::mark::assumed, of_iterations + "; how many subsets they have is not known, because none was profiled"};
+  if (!costs.has(geometry + "_mbir_recon"))
+    return {n, pf::mark::assumed,
+            of_iterations + "; how many subsets they have is not known, because none was profiled"};
   auto const recon = costs.at(geometry + "_mbir_recon", "");
   auto const stages = recon.at("stages", "an array of stages").elements();
   index_t runs = 0;
-  for (std::size_t k = first_of_iteration(stages, recon); k < stages.size(); ++k) runs += stages[k].at("name", "a name").text() == mine->second;
+  for (std::size_t k = first_of_iteration(stages, recon); k < stages.size(); ++k)
+    runs += stages[k].at("name", "a name").text() == mine->second;
   return {n * static_cast<double>(std::max<index_t>(1, runs)), pf::mark::assumed,
           fmt::format("{}, {} runs of the stage {} in the one that was profiled", of_iterations, runs, mine->second)};
 }
@@ -81,15 +87,25 @@ json stages_of(json_field const& cost, pf::machine_roofs const& m, traced_stages
   double all = 0;
   for (auto const& s : cost.at("stages", "an array of stages").elements()) {
     auto const name = s.at("name", "a name").text();
-    double const flops = count_of(s, "flops"), bytes = count_of(s, "bytes accessed"), seconds = roof_seconds(m, flops, bytes);
+    double const flops = count_of(s, "flops"), bytes = count_of(s, "bytes accessed"),
+                 seconds = roof_seconds(m, flops, bytes);
     all += seconds;
     if (!place.contains(name)) {
-      place[name] = list.size(), accessed.push_back(0);
-      list.push_back({{"stage", name}, {"runs", 0}, {"flops", 0.0}, {"bytes", 0.0}, {"share", 0.0}, {"limiter", ""}, {"traced seconds", nullptr}});
+      place[name] = list.size();
+      accessed.push_back(0);
+      list.push_back({{"stage", name},
+                      {"runs", 0},
+                      {"flops", 0.0},
+                      {"bytes", 0.0},
+                      {"share", 0.0},
+                      {"limiter", ""},
+                      {"traced seconds", nullptr}});
     }
     auto& one = list[place[name]];
     accessed[place[name]] += bytes;
-    one["runs"] = one["runs"].get<index_t>() + 1, one["flops"] = one["flops"].get<double>() + flops, one["share"] = one["share"].get<double>() + seconds;
+    one["runs"] = one["runs"].get<index_t>() + 1;
+    one["flops"] = one["flops"].get<double>() + flops;
+    one["share"] = one["share"].get<double>() + seconds;
     one["bytes"] = one["bytes"].get<double>() + count_or_0(s, "bytes compulsory");
   }
   if (list.size() < 2) return nullptr;
@@ -113,23 +129,33 @@ json iteration_cost(json_field const& recon) {
   if (first == all.size()) return nullptr;
   json c{{"items", recon.at("items", "a number").value()}, {"operations", json::object()}, {"stages", json::array()}};
   double vector_operations = 0, accessed = 0, compulsory = 0, flops = 0, useful = 0;
-  std::map<std::pair<std::string, std::string>, json> accesses;  // by name and role
+  std::map<std::pair<std::string, std::string>, json> accesses;  // keyed by name and role
   auto const counts = {"loads", "stores", "bytes loaded", "bytes stored"};
   for (std::size_t k = first; k < all.size(); ++k) {
     auto const& s = all[k];
     c["stages"].push_back(s.value());
     add_counts(c["operations"], s.at("operations", "an object of counts"));
-    vector_operations += count_of(s, "vector operations"), accessed += count_of(s, "bytes accessed"), compulsory += count_or_0(s, "bytes compulsory");
+    vector_operations += count_of(s, "vector operations");
+    accessed += count_of(s, "bytes accessed");
+    compulsory += count_or_0(s, "bytes compulsory");
     double const own = count_of(s, "flops");
-    flops += own, useful += own * (s.has("lanes useful") ? count_of(s, "lanes useful") : 1);
+    flops += own;
+    useful += own * (s.has("lanes useful") ? count_of(s, "lanes useful") : 1);
     for (auto const& a : s.at("arrays", "an array of arrays").elements()) {
       auto const role = a.at("role", "a role").text();
-      auto& to = accesses.try_emplace({a.at("name", "a name").text(), role}, json{{"name", a.at("name", "").value()}, {"role", role}}).first->second;
+      auto& to = accesses
+                     .try_emplace({a.at("name", "a name").text(), role},
+                                  json{{"name", a.at("name", "").value()}, {"role", role}})
+                     .first->second;
       for (auto const* key : counts) to[key] = to.value(key, 0.0) + count_of(a, key);
     }
   }
-  c["vector operations"] = vector_operations, c["bytes accessed"] = accessed, c["bytes compulsory"] = compulsory, c["flops"] = flops;
-  c["bytes touched"] = recon.at("bytes touched", "bytes").value(), c["lanes useful"] = flops > 0 ? useful / flops : 1.0;
+  c["vector operations"] = vector_operations;
+  c["bytes accessed"] = accessed;
+  c["bytes compulsory"] = compulsory;
+  c["flops"] = flops;
+  c["bytes touched"] = recon.at("bytes touched", "bytes").value();
+  c["lanes useful"] = flops > 0 ? useful / flops : 1.0;
   double launches = 0;
   for (auto const& k : recon.at("kernels", "an array of kernels").elements())
     if (k.at("stage", "a path").text().starts_with("iteration/")) launches += count_of(k, "launches");

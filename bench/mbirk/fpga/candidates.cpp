@@ -18,10 +18,12 @@ namespace {
 
 namespace pf = mbirk::profile::fpga;
 
-/// JSON has no infinity: nothing bounds what is null.
+/// JSON has no infinity; null means unbounded.
 json finite(double x) { return std::isfinite(x) ? json(x) : json(nullptr); }
 json to_json(pf::interval const& i) { return {finite(i.low), finite(i.nominal), finite(i.high)}; }
-json to_json(pf::sourced const& s) { return {{"value", s.value}, {"mark", std::string(1, static_cast<char>(s.mark))}, {"source", s.source}}; }
+json to_json(pf::sourced const& s) {
+  return {{"value", s.value}, {"mark", std::string(1, static_cast<char>(s.mark))}, {"source", s.source}};
+}
 
 json to_json(pf::device const& d) {
   static constexpr char const* kinds[] = {"fpga", "gpu", "cpu"};
@@ -30,23 +32,40 @@ json to_json(pf::device const& d) {
   return j;
 }
 json to_json(pf::decision_rules const& r, int iterations) {
-  return {{"rules", {{"speed-up", to_json(r.speed_up)}, {"energy ratio", to_json(r.energy_ratio)}, {"energy ratio low", to_json(r.energy_low)},
-                     {"least speed", to_json(r.least_speed)}, {"least share", to_json(r.least_share)},
-                     {"iterations per transfer", to_json({static_cast<double>(iterations), pf::mark::assumed, "iterations of a reconstruction whose arrays are sent once"})}}},
-          {"factors", {{"clock", to_json(r.clock)}, {"resources", to_json(r.resources)}, {"pipeline", to_json(r.pipeline)},
-                       {"cost per lane", to_json(r.per_lane)}, {"memory", to_json(r.memory)}, {"traffic", to_json(r.traffic)}, {"link", to_json(r.link)},
-                       {"power", to_json(r.power)},
-                       {"time", to_json(r.time)}}}};
+  return {{"rules",
+           {{"speed-up", to_json(r.speed_up)},
+            {"energy ratio", to_json(r.energy_ratio)},
+            {"energy ratio low", to_json(r.energy_low)},
+            {"least speed", to_json(r.least_speed)},
+            {"least share", to_json(r.least_share)},
+            {"iterations per transfer", to_json({static_cast<double>(iterations), pf::mark::assumed,
+                                                 "iterations of a reconstruction whose arrays are sent once"})}}},
+          {"factors",
+           {{"clock", to_json(r.clock)},
+            {"resources", to_json(r.resources)},
+            {"pipeline", to_json(r.pipeline)},
+            {"cost per lane", to_json(r.per_lane)},
+            {"memory", to_json(r.memory)},
+            {"traffic", to_json(r.traffic)},
+            {"link", to_json(r.link)},
+            {"power", to_json(r.power)},
+            {"time", to_json(r.time)}}}};
 }
 
-/// What part of a reconstruction's stages an operation is: their roof times, flops or bytes, whichever is more. Null for what no stage is made of.
+/// Share of a reconstruction's stages that an operation accounts for, by their roof times (flops or bytes, whichever
+/// takes longer). Null for operations that are not a stage.
 json share_of(std::string const& name, json_field const& costs, pf::machine_roofs const& m) {
   auto const dash = name.find('_');
-  std::string const geometry = name.substr(0, dash), rest = dash == name.npos ? "" : name.substr(dash + 1), whole = geometry + "_mbir_recon";
-  if (name == whole || rest == "prox_map" || name == "qggmrf_denoise") return {{"of", name}, {"value", 1.0}, {"source", "it is a pipeline"}};
+  std::string const geometry = name.substr(0, dash), rest = dash == name.npos ? "" : name.substr(dash + 1),
+                    whole = geometry + "_mbir_recon";
+  if (name == whole || rest == "prox_map" || name == "qggmrf_denoise")
+    return {{"of", name}, {"value", 1.0}, {"source", "it is a pipeline"}};
   std::set<std::string> const forward{"error", "line search"}, back{"back", "project"};
-  std::map<std::string, std::set<std::string>> const stages{{"forward_project", forward}, {"sparse_forward_project", forward}, {"back_project", back},
-                                                            {"sparse_back_project", back}, {"hessian_diagonal", {"Hessian"}},
+  std::map<std::string, std::set<std::string>> const stages{{"forward_project", forward},
+                                                            {"sparse_forward_project", forward},
+                                                            {"back_project", back},
+                                                            {"sparse_back_project", back},
+                                                            {"hessian_diagonal", {"Hessian"}},
                                                             {"direct_filter", {"filter", "filter weights"}}};
   auto const mine = stages.find(rest);
   if (mine == stages.end() || !costs.has(whole)) return nullptr;
@@ -64,26 +83,36 @@ json values_of(json_field const& cost) {
   for (auto const& a : cost.at("arrays", "an array of arrays").elements()) {
     if (!a.has("values")) continue;
     auto const v = a.at("values", "an object");
-    double const low = v.at("min", "a number").number(), high = v.at("max", "a number").number(), most = std::max(std::fabs(low), std::fabs(high));
+    double const low = v.at("min", "a number").number(), high = v.at("max", "a number").number(),
+                 most = std::max(std::fabs(low), std::fabs(high));
     int least = 0, last = 0;
     bool first = true;
     for (auto const& [e, n] : v.at("exponents", "an object").object().items()) {
       int const exponent = std::atoi(e.c_str());
-      least = first ? exponent : std::min(least, exponent), last = first ? exponent : std::max(last, exponent), first = false;
+      least = first ? exponent : std::min(least, exponent);
+      last = first ? exponent : std::max(last, exponent);
+      first = false;
     }
-    json one{{"array", a.at("name", "a name").text()}, {"role", a.at("role", "a role").text()}, {"min", low}, {"max", high},
+    json one{{"array", a.at("name", "a name").text()},
+             {"role", a.at("role", "a role").text()},
+             {"min", low},
+             {"max", high},
              {"exponent span", first ? 0 : last - least + 1}};
-    one["integer bits"] = most > 0 ? json(static_cast<int>(std::ceil(std::log2(most))) + 2) : json(nullptr);  // a sign and a guard bit
+    // Includes a sign bit and a guard bit.
+    one["integer bits"] = most > 0 ? json(static_cast<int>(std::ceil(std::log2(most))) + 2) : json(nullptr);
     all.push_back(one);
   }
   return all;
 }
 
-/// How regular accesses are: arrays whose lines are never fetched again can be streamed in the order in which the kernel reads them.
+/// Regularity of accesses: arrays whose lines are never fetched twice can be streamed in the order in which the kernel
+/// reads them.
 json access_of(json_field const& cost, pf::counted_work const& w) {
   double loads = 0, requests = 0, sectors = 0, streamed = 0, bytes = 0;
   for (auto const& a : cost.at("arrays", "an array of arrays").elements()) {
-    loads += count_of(a, "loads"), requests += count_or_0(a, "requests"), sectors += count_or_0(a, "sectors");
+    loads += count_of(a, "loads");
+    requests += count_or_0(a, "requests");
+    sectors += count_or_0(a, "sectors");
     if (!outer(a.at("role", "a role").text()) || !a.has("reuse")) continue;
     auto const curve = curve_of(a.at("reuse", "an object"));
     bytes += curve.floor();
@@ -101,7 +130,8 @@ json intensity_of(pf::counted_work const& w, pf::machine_roofs const& m) {
     for (auto const& level : m.levels)
       if (level.bytes > 0) {
         double const traffic = w.misses.at(level.bytes);
-        levels.push_back({{"level", level.name}, {"bytes", level.bytes}, {"traffic", traffic}, {"flops per byte", ratio(traffic)}});
+        levels.push_back(
+            {{"level", level.name}, {"bytes", level.bytes}, {"traffic", traffic}, {"flops per byte", ratio(traffic)}});
       }
   return {{"issued", ratio(w.bytes_accessed)}, {"compulsory", ratio(w.bytes_compulsory)}, {"levels", levels}};
 }
@@ -110,7 +140,8 @@ json intensity_of(pf::counted_work const& w, pf::machine_roofs const& m) {
 json optimal_seconds(pf::counted_work const& w, std::vector<pf::device> const& devices) {
   json all = json::object();
   for (auto const& d : devices) {
-    double const peak = d.kind == pf::device_kind::fpga ? 2 * d.dsp.value / d.f32_fma_dsp.value * d.clock.value : d.flops.value;
+    double const peak =
+        d.kind == pf::device_kind::fpga ? 2 * d.dsp.value / d.f32_fma_dsp.value * d.clock.value : d.flops.value;
     double const compute = w.flops() / peak, memory = w.bytes_compulsory / d.memory_rate.value;
     all[d.name] = {{"seconds", std::max(compute, memory)}, {"limiter", compute > memory ? "compute" : "DRAM"}};
   }
@@ -120,11 +151,11 @@ json optimal_seconds(pf::counted_work const& w, std::vector<pf::device> const& d
 struct judged_target {
   json out;
   pf::verdict_class what;  ///< against the attainable time
-  double saved, speed;     ///< seconds of a resident call; ratio; both against the attainable time
+  double saved, speed;     ///< seconds saved by a resident call; speed ratio; both against the attainable time
 };
 
-judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::opponent opponent, pf::device const& d, pf::word const& in, double share,
-                    pf::sourced const& calls) {
+judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::opponent opponent, pf::device const& d,
+                    pf::word const& in, double share, pf::sourced const& calls) {
   pf::decision_rules rules;
   rules.calls = calls;
   pf::design x{.items = w.items, .lane = cost_of_lane(w, d, in), .in = in};
@@ -132,9 +163,12 @@ judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::oppone
   std::optional<pf::buffer_choice> const buffer = pf::choose_buffer(w.misses, usable, in.memory_bits);
   x.off_chip_bytes = buffer ? buffer->traffic : w.bytes_compulsory * in.memory_bits / 32;
   x.words_per_item = w.items > 0 ? w.bytes_accessed / 4 / w.items : 0;
-  x.upload_bytes = w.argument_bytes, x.download_bytes = w.output_bytes;  // the host has float32
+  // The host has float32.
+  x.upload_bytes = w.argument_bytes;
+  x.download_bytes = w.output_bytes;
   x.buffers = w.arguments + w.outputs;
-  x.barriers = std::max(0.0, w.launches - 1), x.stage_factor = w.stage_factor;
+  x.barriers = std::max(0.0, w.launches - 1);
+  x.stage_factor = w.stage_factor;
   x.interval = pf::interval_of(w, in, pf::estimate_on(d, x, rules).lanes);
   auto e = pf::estimate_on(d, x, rules);
   e.joules_floor = pf::energy_floor(w, x.off_chip_bytes, in);
@@ -147,43 +181,70 @@ judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::oppone
   bool const holds = tuned_verdict.what == v.what;
   if (!b.plausible) v = {pf::verdict_class::none, "", false, {b.note}};
   if (b.plausible && b.attainable < b.seconds)
-    v.reasons.push_back(fmt::format("{} one at half of its roof ({:.3g} of {:.3g} s): {:.3g} times as fast with transfers, {:.3g} without",
-                                    holds ? "the same against" : "only against the present implementation, not against", b.attainable, b.seconds,
-                                    tuned.speed_alone.nominal, tuned.speed_resident.nominal));
-  if (w.misses.empty()) v.reasons.push_back("reuse was not counted at this size: the memory is charged with compulsory bytes only");
-  if (e.joules < e.joules_floor) v.reasons.push_back("the assumed power is below what operations and bytes alone take: the energy is wrong");
+    v.reasons.push_back(fmt::format(
+        "{} one at half of its roof ({:.3g} of {:.3g} s): {:.3g} times as fast with transfers, {:.3g} without",
+        holds ? "the same against" : "only against the present implementation, not against", b.attainable, b.seconds,
+        tuned.speed_alone.nominal, tuned.speed_resident.nominal));
+  if (w.misses.empty())
+    v.reasons.push_back("reuse was not counted at this size: the memory is charged with compulsory bytes only");
+  if (e.joules < e.joules_floor)
+    v.reasons.push_back("the assumed power is below what operations and bytes alone take: the energy is wrong");
   json const j{
-      {"target", d.name}, {"word", in.name()},
-      {"buffer", buffer ? json{{"bytes", buffer->bytes}, {"traffic", buffer->traffic}, {"usable bytes", usable}, {"at knee", buffer->at_knee}} : json(nullptr)},
+      {"target", d.name},
+      {"word", in.name()},
+      {"buffer", buffer ? json{{"bytes", buffer->bytes},
+                               {"traffic", buffer->traffic},
+                               {"usable bytes", usable},
+                               {"at knee", buffer->at_knee}}
+                        : json(nullptr)},
       {"initiation interval", {{"value", x.interval.value}, {"cause", x.interval.cause}}},
-      {"lane", {{"dsp", x.lane.dsp}, {"lut", x.lane.lut}, {"bram", x.lane.bram}}}, {"lanes", finite(e.lanes)}, {"stage factor", x.stage_factor},
+      {"lane", {{"dsp", x.lane.dsp}, {"lut", x.lane.lut}, {"bram", x.lane.bram}}},
+      {"lanes", finite(e.lanes)},
+      {"stage factor", x.stage_factor},
       {"use", {{"dsp", e.dsp_share}, {"lut", e.lut_share}, {"bram", e.bram_share}, {"ports", e.port_share}}},
-      {"rate", {{"compute", finite(e.compute)}, {"ports", finite(e.ports)}, {"memory", finite(e.memory)}}}, {"bounded by", e.bounded_by},
-      {"kernel seconds", to_json(pf::around(e.kernel_seconds, e.kernel_log))}, {"transfer seconds", e.transfer_seconds}, {"tax", e.tax},
-      {"speed-up alone", to_json(c.speed_alone)}, {"speed-up resident", to_json(c.speed_resident)}, {"energy ratio alone", to_json(c.energy_alone)},
-      {"energy ratio resident", to_json(c.energy_resident)}, {"joules", e.joules}, {"joules floor", e.joules_floor},
+      {"rate", {{"compute", finite(e.compute)}, {"ports", finite(e.ports)}, {"memory", finite(e.memory)}}},
+      {"bounded by", e.bounded_by},
+      {"kernel seconds", to_json(pf::around(e.kernel_seconds, e.kernel_log))},
+      {"transfer seconds", e.transfer_seconds},
+      {"tax", e.tax},
+      {"speed-up alone", to_json(c.speed_alone)},
+      {"speed-up resident", to_json(c.speed_resident)},
+      {"energy ratio alone", to_json(c.energy_alone)},
+      {"energy ratio resident", to_json(c.energy_resident)},
+      {"joules", e.joules},
+      {"joules floor", e.joules_floor},
       {"baseline joules", opponent.watts * opponent.seconds},
       {"break-even calls", c.break_even >= 0 ? json(std::max(1.0, std::ceil(c.break_even))) : json(nullptr)},
-      {"verdict", name_of(v.what)}, {"for", v.goal.empty() ? json(nullptr) : json(v.goal)}, {"holds for attainable", holds},
-      {"confidence", v.firm ? "firm" : "open: " + c.flips_on}, {"flips on", c.flips_on}, {"reasons", v.reasons},
+      {"verdict", name_of(v.what)},
+      {"for", v.goal.empty() ? json(nullptr) : json(v.goal)},
+      {"holds for attainable", holds},
+      {"confidence", v.firm ? "firm" : "open: " + c.flips_on},
+      {"flips on", c.flips_on},
+      {"reasons", v.reasons},
       {"formulas",
-       {fmt::format("lanes = min({0} * {1} / {2:.4g} dsp, {0} * {3} / {4:.4g} lut, {0} * {5} / {6:.4g} bram) = {7:.6g}", pf::fabric::resource_share().value, d.dsp.value,
-                    x.lane.dsp, d.lut.value, x.lane.lut, d.bram36.value, x.lane.bram, e.lanes),
-        fmt::format("compute = {:.6g} lanes * {:.3g} Hz * {:g} / {} interval / {:.3g} stages = {:.4g} items/s", e.lanes, d.clock.value,
-                    pf::fabric::pipeline_share().value, x.interval.value, x.stage_factor, e.compute),
+       {fmt::format("lanes = min({0} * {1} / {2:.4g} dsp, {0} * {3} / {4:.4g} lut, {0} * {5} / {6:.4g} bram) = {7:.6g}",
+                    pf::fabric::resource_share().value, d.dsp.value, x.lane.dsp, d.lut.value, x.lane.lut,
+                    d.bram36.value, x.lane.bram, e.lanes),
+        fmt::format("compute = {:.6g} lanes * {:.3g} Hz * {:g} / {} interval / {:.3g} stages = {:.4g} items/s", e.lanes,
+                    d.clock.value, pf::fabric::pipeline_share().value, x.interval.value, x.stage_factor, e.compute),
         fmt::format("memory = {:g} * {:.3g} B/s * {:.6g} items / {:.4g} B = {:.4g} items/s", d.memory_usable.value,
                     d.memory_rate.value, x.items, x.off_chip_bytes, e.memory),
-        fmt::format("T_k = {:.2g} s + {:.0f} fills * {:g} / {:.3g} Hz + {:.6g} items / {:.4g} = {:.4g} s", d.launch_seconds.value, 1 + x.barriers,
-                    pf::fabric::depth_clocks().value, d.clock.value, x.items, e.rate, e.kernel_seconds),
-        fmt::format("T_x = {} buffers * {:.2g} s + {:.4g} B / {:.3g} + {:.4g} B / {:.3g} = {:.4g} s", x.buffers, d.buffer_seconds.value, x.upload_bytes,
-                    d.upload_rate.value, x.download_bytes, d.download_rate.value, e.transfer_seconds),
-        fmt::format("S alone = ({:.4g} + {:.4g} s) / (T_k + T_x) = {:.3g}; S resident = {:.4g} s / T_k = {:.3g}", opponent.seconds, opponent.transfer_seconds,
-                    c.speed_alone.nominal, opponent.seconds, c.speed_resident.nominal),
-        fmt::format("E resident = {:g} W * {:.4g} s / ({:g} W * T_k) = {:.3g}", opponent.watts, opponent.seconds, d.watts.value, c.energy_resident.nominal)}}};
+        fmt::format("T_k = {:.2g} s + {:.0f} fills * {:g} / {:.3g} Hz + {:.6g} items / {:.4g} = {:.4g} s",
+                    d.launch_seconds.value, 1 + x.barriers, pf::fabric::depth_clocks().value, d.clock.value, x.items,
+                    e.rate, e.kernel_seconds),
+        fmt::format("T_x = {} buffers * {:.2g} s + {:.4g} B / {:.3g} + {:.4g} B / {:.3g} = {:.4g} s", x.buffers,
+                    d.buffer_seconds.value, x.upload_bytes, d.upload_rate.value, x.download_bytes,
+                    d.download_rate.value, e.transfer_seconds),
+        fmt::format("S alone = ({:.4g} + {:.4g} s) / (T_k + T_x) = {:.3g}; S resident = {:.4g} s / T_k = {:.3g}",
+                    opponent.seconds, opponent.transfer_seconds, c.speed_alone.nominal, opponent.seconds,
+                    c.speed_resident.nominal),
+        fmt::format("E resident = {:g} W * {:.4g} s / ({:g} W * T_k) = {:.3g}", opponent.watts, opponent.seconds,
+                    d.watts.value, c.energy_resident.nominal)}}};
   return {j, b.plausible ? tuned_verdict.what : v.what, later.seconds - e.kernel_seconds, tuned.speed_resident.nominal};
 }
 
-/// One entry, and what it is ranked by, against the attainable time: class, then seconds saved by a resident call, or its speed when it is no candidate.
+/// An entry with its ranking against the attainable time: class, then seconds saved by a resident call, or its speed if
+/// it is not a candidate.
 struct ranked_entry {
   json out;
   index_t size;
@@ -191,15 +252,17 @@ struct ranked_entry {
   int what;
   double saved, speed;
 };
-ranked_entry judge_operation(size_and_name const& key, double seconds, json_field const& costs, json_field const& cost, json const& share, measured_machine const& machine,
-                             std::optional<json_field> const& word_length, traced_stages const* traced, candidate_settings const& settings) {
+ranked_entry judge_operation(size_and_name const& key, double seconds, json_field const& costs, json_field const& cost,
+                             json const& share, measured_machine const& machine,
+                             std::optional<json_field> const& word_length, traced_stages const* traced,
+                             candidate_settings const& settings) {
   auto const& [size, name] = key;
   auto const w = work_of(cost);
   auto const b = pf::judge_baseline(w, machine.roofs, seconds);
   pf::opponent opponent{.seconds = seconds, .watts = machine.watts, .idle_watts = machine.idle_watts};
   if (machine.upload_rate > 0)
-    opponent.transfer_seconds =
-        (w.arguments + w.outputs) * machine.buffer_seconds + w.argument_bytes / machine.upload_rate + w.output_bytes / machine.download_rate;
+    opponent.transfer_seconds = (w.arguments + w.outputs) * machine.buffer_seconds +
+                                w.argument_bytes / machine.upload_rate + w.output_bytes / machine.download_rate;
   auto const calls = calls_of(name, costs, settings.iterations);
   std::vector<pf::word> words{pf::f32, pf::fixed_16};
   if (word_length && word_length->at("within bound", "true or false").boolean()) {
@@ -217,22 +280,42 @@ ranked_entry judge_operation(size_and_name const& key, double seconds, json_fiel
     for (auto const& in : words) {
       auto one = judge(w, b, opponent, d, in, share.is_null() ? -1 : share["value"].get<double>(), calls);
       targets.push_back(one.out);
-      if (in.floating && (!best || std::pair(one.what, -one.speed) < std::pair(best->what, -best->speed))) best = std::move(one);
+      if (in.floating && (!best || std::pair(one.what, -one.speed) < std::pair(best->what, -best->speed)))
+        best = std::move(one);
     }
   }
   json roofs = json::object(), misses = nullptr, flat = json::array();
   for (auto const& r : b.roofs) roofs[r.name] = r.seconds;
   for (auto const& p : pf::plateaus(w.misses)) flat.push_back({{"bytes", p.bytes}, {"traffic", p.traffic}});
-  if (!w.misses.empty()) misses = {{"source", "LRU, kernel's order on one thread, all arrays with scratch"}, {"floor", w.misses.floor()}, {"plateaus", flat}};
-  json const out{{"operation", name}, {"size", size}, {"target", best->out["target"]}, {"verdict", best->out["verdict"]}, {"for", best->out["for"]},
-                 {"reason", best->out["reasons"][0]}, {"holds for attainable", best->out["holds for attainable"]},
+  if (!w.misses.empty())
+    misses = {{"source", "LRU, kernel's order on one thread, all arrays with scratch"},
+              {"floor", w.misses.floor()},
+              {"plateaus", flat}};
+  json const out{{"operation", name},
+                 {"size", size},
+                 {"target", best->out["target"]},
+                 {"verdict", best->out["verdict"]},
+                 {"for", best->out["for"]},
+                 {"reason", best->out["reasons"][0]},
+                 {"holds for attainable", best->out["holds for attainable"]},
                  {"speed-up", {{"measured", best->out["speed-up resident"][1]}, {"attainable", best->speed}}},
-                 {"baseline", {{"seconds", seconds}, {"limiter", b.limiter}, {"ceilings", roofs},
-                               {"quality", b.roofs.empty() ? json(nullptr) : json(b.quality)},
-                               {"attainable seconds", b.attainable}, {"note", b.note}}},
-                 {"share", share}, {"intensity", intensity_of(w, machine.roofs)}, {"access", access_of(cost, w)}, {"misses", misses},
-                 {"values", values_of(cost)}, {"word length", word_length ? word_length->value() : json("not measured")}, {"calls per transfer", to_json(calls)},
-                 {"stages", stages_of(cost, machine.roofs, traced)}, {"optimal seconds", optimal_seconds(w, settings.devices)}, {"targets", targets}};
+                 {"baseline",
+                  {{"seconds", seconds},
+                   {"limiter", b.limiter},
+                   {"ceilings", roofs},
+                   {"quality", b.roofs.empty() ? json(nullptr) : json(b.quality)},
+                   {"attainable seconds", b.attainable},
+                   {"note", b.note}}},
+                 {"share", share},
+                 {"intensity", intensity_of(w, machine.roofs)},
+                 {"access", access_of(cost, w)},
+                 {"misses", misses},
+                 {"values", values_of(cost)},
+                 {"word length", word_length ? word_length->value() : json("not measured")},
+                 {"calls per transfer", to_json(calls)},
+                 {"stages", stages_of(cost, machine.roofs, traced)},
+                 {"optimal seconds", optimal_seconds(w, settings.devices)},
+                 {"targets", targets}};
   return {out, size, name, static_cast<int>(best->what), best->saved, best->speed};
 }
 
@@ -249,10 +332,14 @@ json candidates_json(json const& report, std::string const& file, candidate_sett
   }
   auto const machine = machine_of(root, settings.devices);
   out["baseline"] = {{"device", machine.name}, {"source", machine.source}, {"watts", machine.watts}};
-  out["notes"] = {"counts are those of the host's kernels; reuse is that of their order of loops, which is part of the recommendation",
-                  "float32 decides; fixed 16 is a what-if; other fixed words were measured at a small size, where they keep a bound",
-                  fmt::format("in a resident pipeline arrays are sent once for {} iterations of a reconstruction", settings.iterations),
-                  "the watts of a host are assumed"};
+  out["notes"] = {
+      "counts are those of the host's kernels; reuse is that of their order of loops, which is part of the "
+      "recommendation",
+      "float32 decides; fixed 16 is a what-if; other fixed words were measured at a small size, where they keep a "
+      "bound",
+      fmt::format("in a resident pipeline arrays are sent once for {} iterations of a reconstruction",
+                  settings.iterations),
+      "the watts of a host are assumed"};
   std::vector<ranked_entry> all;
   auto const cost_analysis = root.at("cost_analysis", "an object by size");
   auto const traces = traced_stages_of(root);
@@ -266,8 +353,10 @@ json candidates_json(json const& report, std::string const& file, candidate_sett
     auto const trace = traces.find(key);
     auto const* const traced = trace == traces.end() ? nullptr : &trace->second;
     std::optional<json_field> words;
-    if (root.has("word_lengths") && root.at("word_lengths", "").has(name)) words = root.at("word_lengths", "").at(name, "");
-    all.push_back(judge_operation(key, seconds, costs, cost, share_of(name, costs, machine.roofs), machine, words, traced, settings));
+    if (root.has("word_lengths") && root.at("word_lengths", "").has(name))
+      words = root.at("word_lengths", "").at(name, "");
+    all.push_back(judge_operation(key, seconds, costs, cost, share_of(name, costs, machine.roofs), machine, words,
+                                  traced, settings));
     if (!name.ends_with("_mbir_recon") || !traced || !traced->by_path.contains("iteration")) continue;
     if (json const iteration = iteration_cost(cost); !iteration.is_null()) {
       double const share = traced->by_path.at("iteration").seconds / traced->seconds;
@@ -275,19 +364,23 @@ json candidates_json(json const& report, std::string const& file, candidate_sett
       for (auto const& [path, stage] : traced->by_path)
         if (path.starts_with("iteration/")) inside.by_path[path] = stage;
       auto const what = name.substr(0, name.size() - std::string("mbir_recon").size()) + "vcd_iteration";
-      all.push_back(judge_operation({n, what}, share * seconds, costs, json_field(iteration, file, what), {{"of", name}, {"value", share}, {"source", "the traced run"}}, machine,
-                                    {}, &inside, settings));
+      all.push_back(judge_operation({n, what}, share * seconds, costs, json_field(iteration, file, what),
+                                    {{"of", name}, {"value", share}, {"source", "the traced run"}}, machine, {},
+                                    &inside, settings));
     }
   }
   std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
-    auto const order = [](ranked_entry const& e) { return std::tuple(e.size, e.what, e.what == 2 ? -e.speed : -e.saved, e.name); };
+    auto const order = [](ranked_entry const& e) {
+      return std::tuple(e.size, e.what, e.what == 2 ? -e.speed : -e.saved, e.name);
+    };
     return order(a) < order(b);
   });
   out["operations"] = json::array();
   int rank = 0;
   index_t size = -1;
   for (auto& one : all) {
-    rank = one.size == size ? rank + 1 : 1, size = one.size;
+    rank = one.size == size ? rank + 1 : 1;
+    size = one.size;
     one.out["rank"] = rank;
     out["operations"].push_back(std::move(one.out));
   }
@@ -298,12 +391,16 @@ void print_candidates(json const& candidates) {
   if (candidates.contains("skipped") || candidates["operations"].empty()) return;
   long largest = 0;
   for (auto const& o : candidates["operations"]) largest = std::max(largest, o["size"].get<long>());
-  fmt::print("\nFPGA candidates at {}^3, against the times of {}, arrays sent once for {} iterations (model and assumptions: docs/fpga.md)\n", largest,
-             candidates["baseline"]["device"].get<std::string>(), candidates["model"]["rules"]["iterations per transfer"]["value"].get<double>());
+  fmt::print(
+      "\nFPGA candidates at {}^3, against the times of {}, arrays sent once for {} iterations (model and assumptions: "
+      "docs/fpga.md)\n",
+      largest, candidates["baseline"]["device"].get<std::string>(),
+      candidates["model"]["rules"]["iterations per transfer"]["value"].get<double>());
   for (auto const& o : candidates["operations"]) {
     if (o["size"] != largest || o["rank"] > 5) continue;
     auto const text = [&](char const* key) { return o[key].get<std::string>(); };
-    fmt::print("{:>4}. {:<32} {:<14} {}: {}{}\n", o["rank"].get<int>(), text("operation"), text("target"), text("verdict"), text("reason"),
+    fmt::print("{:>4}. {:<32} {:<14} {}: {}{}\n", o["rank"].get<int>(), text("operation"), text("target"),
+               text("verdict"), text("reason"),
                o["holds for attainable"].get<bool>() ? "" : " (only against the present implementation)");
   }
 }

@@ -1,4 +1,5 @@
-// Which operations of a profile deserve an FPGA: the model of profile/candidate.hpp over what `mbirk profile` wrote.
+// Judges which operations of a profile deserve an FPGA: applies the model of profile/candidate.hpp to the output of
+// `mbirk profile`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,17 +10,20 @@
 
 namespace mbirk::program {
 
-/// What candidates are held against.
+/// Settings for judging candidates.
 struct candidate_settings {
   std::vector<profile::fpga::device> devices = profile::fpga::device_data::every_device();
-  int iterations = 15;  ///< of a reconstruction whose arrays are sent once
+  int iterations = 15;  ///< iterations of a reconstruction whose arrays are sent once
 };
 
-/// The block "candidates" from "measurements", "cost_analysis", "environment" and, where there are some, "ceilings", "word_lengths" of a profile: docs/fpga.md has the fields.
-/// @param file  named in complaints  @throws io_error in one line, when a field is missing or is not what it should be
-nlohmann::json candidates_json(nlohmann::json const& report, std::string const& file, candidate_settings const& settings = {});
+/// Builds the block "candidates" from "measurements", "cost_analysis", "environment" and, if present, "ceilings" and
+/// "word_lengths" of a profile. docs/fpga.md describes the fields.
+/// @param file  name used in error messages
+/// @throws io_error, in one line, when a field is missing or malformed
+nlohmann::json candidates_json(nlohmann::json const& report, std::string const& file,
+                               candidate_settings const& settings = {});
 
-/// The first five of the largest size, one line each with its reason.
+/// Prints the first five candidates of the largest size, one line each with its reason.
 void print_candidates(nlohmann::json const& candidates);
 
 }  // namespace mbirk::program

@@ -13,17 +13,27 @@ namespace pf = mbirk::profile::fpga;
 
 namespace {
 
-/// What must be said of a kind.
+/// Required numbers of a kind.
 std::set<std::string_view> required_of(pf::device_kind kind) {
   using enum pf::device_kind;
   if (kind == fpga)
-    return {"memory bytes per second", "upload bytes per second", "download bytes per second", "watts", "idle watts", "clock", "dsp", "lut", "bram36",
-            "f32 add dsp", "f32 mul dsp", "f32 fma dsp"};
+    return {"memory bytes per second",
+            "upload bytes per second",
+            "download bytes per second",
+            "watts",
+            "idle watts",
+            "clock",
+            "dsp",
+            "lut",
+            "bram36",
+            "f32 add dsp",
+            "f32 mul dsp",
+            "f32 fma dsp"};
   if (kind == gpu) return {"memory bytes per second", "watts", "idle watts", "flops per second", "cache bytes"};
   return {"memory bytes per second", "flops per second"};
 }
 
-/// A device of a kind with what is the same for all of them.
+/// A device of a kind with the numbers common to all devices of that kind.
 pf::device blank(std::string const& name, pf::device_kind kind) {
   if (kind == pf::device_kind::fpga) return pf::device_data::fpga(name);
   if (kind == pf::device_kind::gpu) return pf::device_data::gpu(name, {}, {}, {}, {}, {}, {});
@@ -39,13 +49,14 @@ pf::sourced number_of(json_field const& field, std::string const& file) {
       if (key != "value" && key != "mark" && key != "source") value.wrong("one of value, mark, source");
     if (field.has("mark")) {
       auto const mark = field.at("mark", "").text("one of n, R, A, m");
-      if (mark.size() != 1 || std::string_view("nRAm").find(mark[0]) == std::string_view::npos) field.at("mark", "").wrong("one of n, R, A, m");
+      if (mark.size() != 1 || std::string_view("nRAm").find(mark[0]) == std::string_view::npos)
+        field.at("mark", "").wrong("one of n, R, A, m");
       s.mark = static_cast<pf::mark>(mark[0]);
     }
     if (field.has("source")) s.source = field.at("source", "").text();
   }
   s.value = number.number("a number > 0");
-  bool const may_lack = field.path() == "uram";  // a device may have none
+  bool const may_lack = field.path() == "uram";  // a device may have no URAM
   if (!(s.value > 0 || (may_lack && s.value == 0)) || !std::isfinite(s.value)) number.wrong("a number > 0");
   if (field.path() == "memory usable" && s.value > 1) number.wrong("a share, at most 1");
   return s;
@@ -66,7 +77,8 @@ pf::device read_device(std::string const& file) {
   auto d = blank(name, kind);
   for (auto const& [key, field] : root.members()) {
     if (key == "name" || key == "kind") continue;
-    auto const* const found = std::find_if(pf::device_fields.begin(), pf::device_fields.end(), [&key = key](auto const& f) { return f.name == key; });
+    auto const* const found = std::find_if(pf::device_fields.begin(), pf::device_fields.end(),
+                                           [&key = key](auto const& f) { return f.name == key; });
     require<io_error>(found != pf::device_fields.end(), [&, &key = key] {
       std::string all;
       for (auto const& f : pf::device_fields) all += (all.empty() ? "" : ", ") + std::string(f.name);

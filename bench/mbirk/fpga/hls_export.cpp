@@ -17,7 +17,7 @@ namespace {
 std::vector<double> numbers(any_array const& array) {
   return std::visit([](auto const& a) { return std::vector<double>(a.data.begin(), a.data.end()); }, array);
 }
-/// The cylinders of listed pixels of a volume (rows, cols, slices).
+/// Voxel columns of the listed pixels of a volume (rows, cols, slices).
 std::vector<double> cylinders_of(any_array const& volume, std::vector<double> const& pixels) {
   auto const all = numbers(volume);
   auto const slices = static_cast<std::size_t>(shape_of(volume).at(2));
@@ -29,8 +29,9 @@ std::vector<double> cylinders_of(any_array const& volume, std::vector<double> co
   return listed;
 }
 
-/// Inputs as the graph names them, and the result of the tuned operation where it is the graph's.
-record::hand_off_case case_of(record::graph const& g, profile_entry const& entry, profile_problem const& problem, int threads) {
+/// Inputs with the names of the graph and, if the tuned operation computes the same as the graph, its result.
+record::hand_off_case case_of(record::graph const& g, profile_entry const& entry, profile_problem const& problem,
+                              int threads) {
   auto x = problem.make_operands(*entry.op, entry.arguments);
   entry.op->run(context{exec::host{threads}, instrument::any{}}, problem.scan(), x);
   record::hand_off_case c;
@@ -49,27 +50,31 @@ record::hand_off_case case_of(record::graph const& g, profile_entry const& entry
             if (a.name == "pixel_indices" && to.empty()) {
               to.assign(scan.full_indices().begin(), scan.full_indices().end());
               if (static_cast<index_t>(to.size()) == a.size()) return;
-              to.resize(static_cast<std::size_t>(a.size()));  // of the whole grid
+              to.resize(static_cast<std::size_t>(a.size()));  // array over the whole grid
               for (std::size_t k = 0; k < to.size(); ++k) to[k] = static_cast<double>(k);
             }
           }
         },
         problem.scan());
-    if (to.empty() && a.name == "recon") to = numbers(x.inputs.at("image"));  // the denoiser's
+    if (to.empty() && a.name == "recon") to = numbers(x.inputs.at("image"));  // input of the denoiser
   }
   if (auto const values = c.inputs.find("voxel_values"); values != c.inputs.end()) {
     auto const listed = x.inputs.find("voxel_values");
-    values->second = listed != x.inputs.end() ? numbers(listed->second) : cylinders_of(x.inputs.at("recon"), c.inputs.at("pixel_indices"));
+    values->second = listed != x.inputs.end() ? numbers(listed->second)
+                                              : cylinders_of(x.inputs.at("recon"), c.inputs.at("pixel_indices"));
   }
   for (auto const& a : g.arrays) {
-    if (a.use != record::array_use::output || a.name == "gradient" || a.name == "hessian" || a.name == "minimum" || a.name == "maximum") continue;
+    if (a.use != record::array_use::output || a.name == "gradient" || a.name == "hessian" || a.name == "minimum" ||
+        a.name == "maximum")
+      continue;
     bool const from_volume = a.name == "voxel_values" && shape_of(x.output).size() == 3;
     c.expected[a.name] = from_volume ? cylinders_of(x.output, c.inputs.at("pixel_indices")) : numbers(x.output);
   }
   return c;
 }
 
-/// The graph of an operation on the small problem, with data and the words that they need; none for an operation without a graph.
+/// The graph of an operation on the small problem, with data and the required word lengths; none for an operation
+/// without a graph.
 struct small_case {
   record::graph graph;
   record::hand_off_case with;
@@ -92,19 +97,26 @@ nlohmann::json measure_words(profile_entry const& entry, int threads, known_word
   auto const small = make_small_case(entry, threads, known);
   if (!small) return nullptr;
   auto const& words = *small->with.words;
-  auto const format = [](record::fixed_format const& f) { return nlohmann::json{{"width", f.width}, {"whole", f.whole}}; };
-  return {{"size", hand_off_size}, {"bound", small->with.bound}, {"error", words.error}, {"within bound", words.found}, {"arithmetic", format(words.arithmetic)},
+  auto const format = [](record::fixed_format const& f) {
+    return nlohmann::json{{"width", f.width}, {"whole", f.whole}};
+  };
+  return {{"size", hand_off_size},
+          {"bound", small->with.bound},
+          {"error", words.error},
+          {"within bound", words.found},
+          {"arithmetic", format(words.arithmetic)},
           {"data", format(words.data)}};
 }
 
-nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads, std::string const& verdict, known_words& known) {
+nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads,
+                              std::string const& verdict, known_words& known) {
   auto small = make_small_case(entry, threads, known);
   if (!small) return nullptr;
   auto& [g, c] = *small;
   g.name = entry.name;
   c.verdict = verdict;
-  c.formula = fmt::format("`{}` at size {}: {} views, from the definition in include/mbirk/definition.", entry.name, hand_off_size,
-                          problem_shape::cube(hand_off_size).views);
+  c.formula = fmt::format("`{}` at size {}: {} views, from the definition in include/mbirk/definition.", entry.name,
+                          hand_off_size, problem_shape::cube(hand_off_size).views);
   nlohmann::json types;
   for (auto const& file : record::hand_off(g, c)) {
     if (file.name == "design.json") types = nlohmann::json::parse(file.bytes)["types"];

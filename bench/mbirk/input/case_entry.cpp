@@ -1,4 +1,4 @@
-// The entries of a case against the table of operations: checks, and loading of inputs.
+// The entries of a case: checks against the table of operations, and loading of inputs.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -20,8 +20,10 @@ template <class Infos> bool has_name(Infos const& infos, std::string const& name
   return false;
 }
 
-/// "cases/x/case.json: ops[2].inputs.recon"
-std::string place(test_case const& c, case_entry const& e, std::string const& member) { return c.file + ": " + e.field + '.' + member; }
+/// Place for messages: "cases/x/case.json: ops[2].inputs.recon".
+std::string place(test_case const& c, case_entry const& e, std::string const& member) {
+  return c.file + ": " + e.field + '.' + member;
+}
 
 json check_argument(json_field const& field, argument_info const& info) {
   if (field.value().is_null() && info.fallback.is_null()) return nullptr;
@@ -37,7 +39,7 @@ json check_argument(json_field const& field, argument_info const& info) {
   }
 }
 
-/// What a file is, said with the field that names it.
+/// Reads a file, and prefixes errors with the field that names it.
 template <class Read> auto with_place(std::string const& where, Read const& read) {
   try {
     return read();
@@ -46,8 +48,9 @@ template <class Read> auto with_place(std::string const& where, Read const& read
   }
 }
 
-/// Outside the mask a recon may hold anything; forward projection does not read it.
-void require_finite_inside(npy_array<float> const& recon, std::vector<std::uint8_t> const& mask, std::filesystem::path const& path) {
+/// A recon may hold any values outside the mask, because forward projection does not read them.
+void require_finite_inside(npy_array<float> const& recon, std::vector<std::uint8_t> const& mask,
+                           std::filesystem::path const& path) {
   auto const slices = static_cast<std::size_t>(recon.shape[2]);
   for (std::size_t p = 0; p < mask.size(); ++p)
     for (std::size_t k = p * slices; mask[p] && k < (p + 1) * slices; ++k)
@@ -60,8 +63,13 @@ void check_entry(test_case const& c, case_entry const& e, operation const& op) {
   auto const geometry = geometry_name(c.scan);
   bool fits = false;
   std::string wanted;
-  for (auto const& g : op.geometries) fits = fits || g == geometry, wanted += (wanted.empty() ? "" : " or ") + g;
-  require<io_error>(fits, [&] { return place(c, e, "op") + " is " + op.name + ", which needs geometry " + wanted + ", found geometry " + geometry; });
+  for (auto const& g : op.geometries) {
+    fits = fits || g == geometry;
+    wanted += (wanted.empty() ? "" : " or ") + g;
+  }
+  require<io_error>(fits, [&] {
+    return place(c, e, "op") + " is " + op.name + ", which needs geometry " + wanted + ", found geometry " + geometry;
+  });
 
   for (auto const& [name, file] : e.inputs)
     require<io_error>(has_name(op.inputs, name), [&] {
@@ -69,7 +77,8 @@ void check_entry(test_case const& c, case_entry const& e, operation const& op) {
     });
   for (auto const& [name, value] : e.arguments.items())
     require<io_error>(has_name(op.arguments, name), [&] {
-      return place(c, e, "args." + name) + " is not an argument of " + op.name + ", expected one of " + names(op.arguments);
+      return place(c, e, "args." + name) + " is not an argument of " + op.name + ", expected one of " +
+             names(op.arguments);
     });
   json_field const arguments(e.arguments, c.file, e.field + ".args");
   for (auto const& info : op.arguments)
@@ -80,20 +89,23 @@ void check_entry(test_case const& c, case_entry const& e, operation const& op) {
   for (auto const& input : op.inputs) {
     auto const it = e.inputs.find(input.name);
     auto const where = place(c, e, "inputs." + input.name);
-    require<io_error>(it != e.inputs.end() || !input.required, [&] { return where + " is missing, expected the name of an npy file"; });
+    require<io_error>(it != e.inputs.end() || !input.required,
+                      [&] { return where + " is missing, expected the name of an npy file"; });
     if (it == e.inputs.end()) continue;
-    auto const& header = headers[input.name] = with_place(where, [&] { return read_npy_header(c.folder / it->second); });
+    auto const& header = headers[input.name] =
+        with_place(where, [&] { return read_npy_header(c.folder / it->second); });
     if (input.kind == array_kind::pixel_indices && header.shape.size() == 1) pixels = header.shape[0];
   }
   for (auto const& input : op.inputs)
     if (auto const it = headers.find(input.name); it != headers.end()) {
       bool const list = input.kind == array_kind::pixel_indices, image = input.kind == array_kind::image;
       auto const expected = list || image ? it->second.shape : shape_of(input.kind, c.scan, pixels);
-      require<shape_error>(it->second.shape == expected && (!list || expected.size() == 1) && (!image || expected.size() == 3), [&] {
-        return place(c, e, "inputs." + input.name) + ": " + (c.folder / e.inputs.at(input.name)).string() + " has shape " +
-               mbirk::detail::shape_text(it->second.shape) + ", expected " + axes_of(input.kind) +
-               (list || image ? "" : " = " + mbirk::detail::shape_text(expected));
-      });
+      require<shape_error>(
+          it->second.shape == expected && (!list || expected.size() == 1) && (!image || expected.size() == 3), [&] {
+            return place(c, e, "inputs." + input.name) + ": " + (c.folder / e.inputs.at(input.name)).string() +
+                   " has shape " + mbirk::detail::shape_text(it->second.shape) + ", expected " + axes_of(input.kind) +
+                   (list || image ? "" : " = " + mbirk::detail::shape_text(expected));
+          });
     }
 }
 
@@ -104,7 +116,8 @@ operands load_operands(test_case const& c, case_entry const& e, operation const&
   x.recon_shape = c.recon_shape;
   json_field const arguments(e.arguments, c.file, e.field + ".args");
   for (auto const& info : op.arguments)
-    x.arguments[info.name] = arguments.has(info.name) ? check_argument(arguments.at(info.name, ""), info) : info.fallback;
+    x.arguments[info.name] =
+        arguments.has(info.name) ? check_argument(arguments.at(info.name, ""), info) : info.fallback;
   for (auto const& input : op.inputs) {
     auto const it = e.inputs.find(input.name);
     if (it == e.inputs.end()) continue;

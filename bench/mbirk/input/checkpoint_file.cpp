@@ -24,13 +24,16 @@ recon_state read_checkpoint(std::filesystem::path const& path, json const& param
   std::string note;
   auto state = load_checkpoint(path, &note);
   auto const there = json::parse(note, nullptr, false);
-  require<io_error>(!there.is_discarded(), [&] { return path.string() + ": has no parameters in its note, so it is not a checkpoint of mbirk recon"; });
-  // Through text, as it was stored: what is left differs in value, not in type.
+  require<io_error>(!there.is_discarded(), [&] {
+    return path.string() + ": has no parameters in its note, so it is not a checkpoint of mbirk recon";
+  });
+  // Convert through text, as stored, so that only values can differ and not types.
   auto const patch = json::diff(there, json::parse(dump_text(parameters)));
   require<io_error>(patch.empty(), [&] {
     json::json_pointer const at(patch[0]["path"].get<std::string>());
     auto const value = [&](json const& j) { return j.contains(at) ? j[at].dump() : "missing"; };
-    return path.string() + ": was made with other parameters: " + at.to_string() + " is " + value(there) + " there and " + value(parameters) + " here";
+    return path.string() + ": was made with other parameters: " + at.to_string() + " is " + value(there) +
+           " there and " + value(parameters) + " here";
   });
   return state;
 }

@@ -14,23 +14,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A parameter of MBIRJAX, and the kind of value it takes.
+/// A parameter of MBIRJAX with the kind of its value.
 struct parameter { std::string_view name, kind; };
 
 constexpr std::string_view number = "a number", flag = "true or false", numbers = "an array of numbers", any = "";
-constexpr parameter common_parameters[] = {
-    {"delta_det_channel", number}, {"delta_det_row", number},    {"det_channel_offset", number}, {"det_row_offset", number},
-    {"delta_voxel", number},       {"voxel_row_aspect", number}, {"voxel_slice_aspect", number}, {"use_ror_mask", any}};
-constexpr parameter cone_only_parameters[] = {
-    {"source_detector_dist", any}, {"source_iso_dist", number}, {"use_curved_detector", flag}, {"recon_slice_offset", number},
-    {"axial_pad_fraction", any}, {"slice_damping", flag}};
-// What a reconstruction is given. verbose and the unit of length change no result.
+constexpr parameter common_parameters[] = {{"delta_det_channel", number},  {"delta_det_row", number},
+                                           {"det_channel_offset", number}, {"det_row_offset", number},
+                                           {"delta_voxel", number},        {"voxel_row_aspect", number},
+                                           {"voxel_slice_aspect", number}, {"use_ror_mask", any}};
+constexpr parameter cone_only_parameters[] = {{"source_detector_dist", any}, {"source_iso_dist", number},
+                                              {"use_curved_detector", flag}, {"recon_slice_offset", number},
+                                              {"axial_pad_fraction", any},   {"slice_damping", flag}};
+// Parameters of a reconstruction. verbose and the unit of length do not change results.
 constexpr parameter reconstruction_parameters[] = {
     {"p", number},           {"q", number},           {"T", number},       {"qggmrf_nbr_wts", numbers},
     {"sharpness", number},   {"snr_db", number},      {"sigma_y", number}, {"sigma_x", number},
     {"sigma_prox", number},  {"auto_regularize_flag", flag}, {"positivity_flag", flag}, {"max_alpha", number},
     {"granularity", numbers}, {"partition_sequence", numbers}, {"verbose", any}, {"alu_unit", any}, {"alu_value", any}};
-// What else a case may hold. sigma_noise is for the denoiser; nothing reads the others.
+// Further members of a case. sigma_noise is for the denoiser; the others are ignored.
 constexpr parameter case_parameters[] = {{"b", any}, {"sigma_noise", number}, {"max_resolutions", any}};
 
 std::string list(std::vector<std::string> const& words) {
@@ -46,7 +47,7 @@ void check_kind(json_field const& field, std::string_view kind) {
     for (auto const& e : field.elements("an array of numbers")) e.number();
 }
 
-/// Reads a file that a field names; what is wrong with the file begins with the field.
+/// Reads a file named by a field; errors in the file are prefixed with the field.
 template <class Read> auto read_named(json_field const& field, fs::path const& folder, Read const& read) {
   auto const path = folder / field.text("the name of an npy file");
   try {
@@ -66,7 +67,9 @@ mask_setting read_mask(json_field const& field, fs::path const& folder) {
     });
     mask_array mask{{array.shape[0], array.shape[1]}, {}};
     for (auto const v : array.data) {
-      require<io_error>(v == 0 || v == 1, [&] { return path.string() + " has the value " + std::to_string(v) + ", expected 0 and 1 only"; });
+      require<io_error>(v == 0 || v == 1, [&] {
+        return path.string() + " has the value " + std::to_string(v) + ", expected 0 and 1 only";
+      });
       mask.values.push_back(static_cast<std::uint8_t>(v));
     }
     return mask;
@@ -78,7 +81,7 @@ double read_distance(json_field const& field) {
   return field.number("a number or \"inf\"");
 }
 
-/// The pairs (name, member) that a geometry's parameters have in common between reading and writing.
+/// Visits the pairs (name, member) of a geometry's parameters, for both reading and writing.
 void each_number(auto& p, auto const& visit) {
   visit("delta_det_channel", p.delta_det_channel);
   visit("delta_det_row", p.delta_det_row);
@@ -93,7 +96,7 @@ void each_number(auto& p, auto const& visit) {
   }
 }
 
-/// The numbers of a reconstruction, in the same way.
+/// Visits the pairs (name, member) of a reconstruction's numbers.
 void each_model_number(auto& o, auto const& visit) {
   visit("sigma_y", o.sigma_y);
   visit("sigma_x", o.sigma_x);
@@ -106,7 +109,7 @@ void each_model_number(auto& o, auto const& visit) {
   visit("max_alpha", o.max_alpha);
 }
 
-/// Angles or shifts in any of their forms.
+/// Reads angles or shifts in any of their forms.
 std::vector<float> read_line(json_field const& field, fs::path const& folder) {
   std::string const forms = "an array of numbers, the name of an npy file, or {start, stop, num, endpoint}";
   std::vector<float> line;
@@ -124,14 +127,15 @@ std::vector<float> read_line(json_field const& field, fs::path const& folder) {
     if (n < 0 || n > (index_t{1} << 30)) count.wrong("a whole number from 0 to 2^30");
     bool const endpoint = field.has("endpoint") && field.at("endpoint", "").boolean();
     double const steps = static_cast<double>(endpoint ? std::max<index_t>(n - 1, 1) : n);
-    for (index_t v = 0; v < n; ++v) line.push_back(static_cast<float>(start + (stop - start) * static_cast<double>(v) / steps));
+    for (index_t v = 0; v < n; ++v)
+      line.push_back(static_cast<float>(start + (stop - start) * static_cast<double>(v) / steps));
   } else {
     field.wrong(forms);
   }
   return line;
 }
 
-/// A list of whole numbers, each at least `least`.
+/// Reads a list of integers, each at least `least`.
 std::vector<index_t> read_integers(json_field const& field, index_t least) {
   std::vector<index_t> all;
   for (auto const& e : field.elements("an array of numbers")) {
@@ -165,13 +169,15 @@ void check_parameters(json_field const& params, std::string const& geometry, kno
   if (geometry != "none") known.assign(std::begin(common_parameters), std::end(common_parameters));
   if (geometry == "cone") known.insert(known.end(), std::begin(cone_only_parameters), std::end(cone_only_parameters));
   known.insert(known.end(), std::begin(reconstruction_parameters), std::end(reconstruction_parameters));
-  if (allowed == known_parameters::of_a_case) known.insert(known.end(), std::begin(case_parameters), std::end(case_parameters));
+  if (allowed == known_parameters::of_a_case)
+    known.insert(known.end(), std::begin(case_parameters), std::end(case_parameters));
   for (auto const& [key, field] : params.members()) {
     auto const it = std::find_if(known.begin(), known.end(), [&](auto const& p) { return p.name == key; });
     if (it == known.end()) {
       std::vector<std::string> names;
       for (auto const& p : known) names.emplace_back(p.name);
-      throw io_error(field.place() + " is not a parameter of geometry " + geometry + ", expected one of " + list(names), source_location::current());
+      throw io_error(field.place() + " is not a parameter of geometry " + geometry + ", expected one of " + list(names),
+                     source_location::current());
     }
     check_kind(field, it->kind);
   }
@@ -201,7 +207,9 @@ std::vector<float> read_line_file(json_field const& field, fs::path const& folde
 denoise_options read_denoiser_parameters(json_field const& params) {
   denoise_options o;
   read_number(params, "sharpness", o.sharpness);
-  read_number(params, "p", o.p), read_number(params, "q", o.q), read_number(params, "T", o.T);
+  read_number(params, "p", o.p);
+  read_number(params, "q", o.q);
+  read_number(params, "T", o.T);
   read_neighbour_weights(params, o.qggmrf_nbr_wts);
   if (params.has("granularity")) {
     auto const field = params.at("granularity", "");
@@ -210,7 +218,10 @@ denoise_options read_denoiser_parameters(json_field const& params) {
     o.granularity = all[0];
   }
   bool const automatic = params.has("auto_regularize_flag") && params.at("auto_regularize_flag", "").boolean();
-  if (!automatic) read_number(params, "sigma_x", o.sigma_x), read_number(params, "sigma_noise", o.sigma_noise);
+  if (!automatic) {
+    read_number(params, "sigma_x", o.sigma_x);
+    read_number(params, "sigma_noise", o.sigma_noise);
+  }
   return o;
 }
 
@@ -224,13 +235,20 @@ recon_options read_model_parameters(json_field const& params) {
   read_neighbour_weights(params, o.qggmrf_nbr_wts);
   if (params.has("auto_regularize_flag")) {
     auto const field = params.at("auto_regularize_flag", "");
-    if (field.boolean()) o.sigma_y = o.sigma_x = o.sigma_prox = {};  // what is given was found for other data
-    else o.sigma_y = o.sigma_y.value_or(1), o.sigma_x = o.sigma_x.value_or(1), o.sigma_prox = o.sigma_prox.value_or(1);  // MBIRJAX's stored defaults
+    if (field.boolean()) o.sigma_y = o.sigma_x = o.sigma_prox = {};  // the given values were found for other data
+    else {
+      // MBIRJAX's stored defaults
+      o.sigma_y = o.sigma_y.value_or(1);
+      o.sigma_x = o.sigma_x.value_or(1);
+      o.sigma_prox = o.sigma_prox.value_or(1);
+    }
   }
   return o;
 }
 
-void read_scan_parameters(json_field const& params, fs::path const& folder, parallel_parameters& p) { read_common(params, folder, p); }
+void read_scan_parameters(json_field const& params, fs::path const& folder, parallel_parameters& p) {
+  read_common(params, folder, p);
+}
 
 void read_scan_parameters(json_field const& params, fs::path const& folder, cone_parameters& p) {
   read_common(params, folder, p);
@@ -246,13 +264,15 @@ void read_scan_parameters(json_field const& params, fs::path const& folder, cone
   }
 }
 
-geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& sinogram_shape, std::vector<float> const& theta) {
+geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& sinogram_shape,
+                            std::vector<float> const& theta) {
   json const document = read_json(path), no_params = json::object();
   std::string const file = path.string();
   auto const folder = path.parent_path();
   json_field const root(document, file);
   for (auto const& [key, field] : root.members()) {
-    std::vector<std::string> const known{"geometry", "angles", "helical_z_shifts", "sinogram_shape", "recon_shape", "params"};
+    std::vector<std::string> const known{"geometry",       "angles",      "helical_z_shifts",
+                                         "sinogram_shape", "recon_shape", "params"};
     require<io_error>(std::find(known.begin(), known.end(), key) != known.end(),
                       [&] { return field.place() + " is not known, expected one of " + list(known); });
   }
@@ -263,15 +283,18 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
   check_parameters(params, geometry, known_parameters::of_a_reconstruction);
   if (root.has("sinogram_shape")) {
     auto const field = root.at("sinogram_shape", "");
-    if (read_shape(field) != sinogram_shape) field.wrong("that of the data, " + mbirk::detail::shape_text(sinogram_shape));
+    if (read_shape(field) != sinogram_shape)
+      field.wrong("that of the data, " + mbirk::detail::shape_text(sinogram_shape));
   }
-  require<io_error>(geometry == "cone" || !root.has("helical_z_shifts"),
-                    [&] { return root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone"; });
+  require<io_error>(geometry == "cone" || !root.has("helical_z_shifts"), [&] {
+    return root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone";
+  });
 
   auto const make = [&]<class Scan>(std::in_place_type_t<Scan>) {
     typename Scan::parameters p;
     p.sinogram_shape = sinogram_shape;
-    if (root.has("angles") || theta.empty()) p.angles = read_line(root.at("angles", "angles in radians, because the data have none"), folder);
+    if (root.has("angles") || theta.empty())
+      p.angles = read_line(root.at("angles", "angles in radians, because the data have none"), folder);
     else p.angles = theta;
     if constexpr (requires { p.helical_z_shifts; })
       if (root.has("helical_z_shifts")) p.helical_z_shifts = read_line(root.at("helical_z_shifts", ""), folder);

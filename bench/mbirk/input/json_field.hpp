@@ -1,4 +1,4 @@
-// Reading JSON files strictly: every complaint is one line that names the file, the field, what was expected and what was found.
+// Strict reading of JSON files: every error is one line with the file, the field, what was expected and what was found.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,8 @@ namespace mbirk::program {
 
 using json = nlohmann::json;
 
-/// Python writes Infinity and NaN, which are not JSON. They become the strings "inf", "-inf" and "nan", so that a field can accept or refuse them.
+/// Python writes Infinity and NaN, which are not JSON. They become the strings "inf", "-inf" and "nan", so that a field
+/// can accept or reject them.
 inline std::string python_numbers_quoted(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -36,12 +37,16 @@ inline std::string python_numbers_quoted(std::string_view text) {
   return out;
 }
 
-/// JSON as text; bytes that are not UTF-8, as names of files may have, are replaced.
-inline std::string dump_text(json const& j, int indent = -1) { return j.dump(indent, ' ', false, json::error_handler_t::replace); }
+/// JSON as text; bytes that are not UTF-8, as in file names, are replaced.
+inline std::string dump_text(json const& j, int indent = -1) {
+  return j.dump(indent, ' ', false, json::error_handler_t::replace);
+}
 
 /// @throws io_error when the file is missing or is not JSON.
 inline json read_json(std::filesystem::path const& path) {
-  auto const fail = [&](std::string const& what) { throw io_error(path.string() + ": " + what, source_location::current()); };
+  auto const fail = [&](std::string const& what) {
+    throw io_error(path.string() + ": " + what, source_location::current());
+  };
   auto const text = mbirk::detail::read_text(path);
   try {
     return json::parse(python_numbers_quoted(text));
@@ -53,28 +58,32 @@ inline json read_json(std::filesystem::path const& path) {
   return {};
 }
 
-/// A value and where it stands. Refers to the json and the file name of its caller.
+/// A value with its place in the file. It refers to the json and the file name owned by the caller.
 class json_field {
  public:
-  json_field(json const& value, std::string const& file, std::string path = {}) : value_(&value), file_(&file), path_(std::move(path)) {}
+  json_field(json const& value, std::string const& file, std::string path = {})
+      : value_(&value), file_(&file), path_(std::move(path)) {}
 
   json const& value() const noexcept { return *value_; }
   std::string const& path() const noexcept { return path_; }
 
-  /// "cases/x/case.json: params.delta_voxel"
+  /// Place for messages: "cases/x/case.json: params.delta_voxel".
   std::string place() const { return path_.empty() ? *file_ : *file_ + ": " + path_; }
   [[noreturn]] void wrong(std::string const& expected, source_location w = source_location::current()) const {
     throw io_error(place() + (path_.empty() ? " holds " : " is ") + found() + ", expected " + expected, w);
   }
 
   bool has(std::string const& key) const { return object().contains(key); }
-  /// The member, which must be there; `expected` says what it should be.
+  /// The required member `key`; `expected` describes it for the error message.
   json_field at(std::string const& key, std::string const& expected) const {
     auto const it = object().find(key);
-    require<io_error>(it != value_->end(), [&] { return *file_ + ": " + name(key) + " is missing, expected " + expected; });
+    require<io_error>(it != value_->end(),
+                      [&] { return *file_ + ": " + name(key) + " is missing, expected " + expected; });
     return {*it, *file_, name(key)};
   }
-  json_field at(std::size_t index) const { return {value_->at(index), *file_, path_ + '[' + std::to_string(index) + ']'}; }
+  json_field at(std::size_t index) const {
+    return {value_->at(index), *file_, path_ + '[' + std::to_string(index) + ']'};
+  }
   std::vector<std::pair<std::string, json_field>> members() const {
     std::vector<std::pair<std::string, json_field>> all;
     for (auto const& [key, value] : object().items()) all.emplace_back(key, json_field{value, *file_, name(key)});
@@ -96,7 +105,8 @@ class json_field {
     return value_->get<double>();
   }
   index_t integer(std::string const& expected = "a whole number") const {
-    if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > INT64_MAX)) wrong(expected);
+    if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > INT64_MAX))
+      wrong(expected);
     return value_->get<index_t>();
   }
   bool boolean(std::string const& expected = "true or false") const {
@@ -110,7 +120,7 @@ class json_field {
 
  private:
   std::string name(std::string const& key) const { return path_.empty() ? key : path_ + '.' + key; }
-  /// The value, shortened; structures only when they are short and flat.
+  /// The value for messages, shortened; structures appear only if they are short and flat.
   std::string found() const {
     if (value_->is_object()) return "an object";
     if (value_->is_array()) {

@@ -21,18 +21,21 @@ namespace {
 namespace fs = std::filesystem;
 using mbirk::detail::shape_text;
 
-[[noreturn]] void fail(std::string const& name, std::string const& what, source_location w = source_location::current()) { throw io_error(name + ": " + what, w); }
+[[noreturn]] void fail(std::string const& name, std::string const& what,
+                       source_location w = source_location::current()) {
+  throw io_error(name + ": " + what, w);
+}
 
 enum class format { npy, hdf5 };
 
-/// By what the file holds, not by its name.
+/// Detects the format from the contents of the file, not from its name.
 format format_of(fs::path const& path) {
   mbirk::detail::require_file(path);
   std::ifstream file(path, std::ios::binary);
   char start[8] = {};
   file.read(start, sizeof start);
   if (std::memcmp(start, "\x93NUMPY", 6) == 0) return format::npy;
-  // The signature of HDF5 stands at 0 or, behind a block of the user, at 512, 1024, 2048, ...
+  // The signature of HDF5 is at offset 0 or, after a user block, at 512, 1024, 2048, ...
   for (std::streamoff at = 0; file.gcount() == sizeof start; at = at ? 2 * at : 512) {
     if (std::memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0) return format::hdf5;
     file.clear();
@@ -42,7 +45,8 @@ format format_of(fs::path const& path) {
   fail(path.string(), "is neither an npy file nor an HDF5 file");
 }
 
-template <class S> void read_npy_block(fs::path const& path, npy_header header, index_t first, index_t count, float* to) {
+template <class S>
+void read_npy_block(fs::path const& path, npy_header header, index_t first, index_t count, float* to) {
   index_t each = 1;
   for (std::size_t d = 1; d < header.shape.size(); ++d) each *= header.shape[d];
   std::ifstream file(path, std::ios::binary);
@@ -52,21 +56,25 @@ template <class S> void read_npy_block(fs::path const& path, npy_header header, 
   try {
     mbirk::detail::npy_read_elements<float, S>(path, file, header, to);
   } catch (io_error const& e) {
-    throw io_error(std::string(e.what()) + " (counted from " + std::to_string(first) + " along the first axis)", e.where);
+    throw io_error(std::string(e.what()) + " (counted from " + std::to_string(first) + " along the first axis)",
+                   e.where);
   }
 }
 
 stored_array open_npy(fs::path const& path) {
   auto const header = read_npy_header(path);
   stored_array a{path.string(), header.shape, header.dtype, {}};
-  if (header.fortran_order && header.shape.size() > 1) {  // blocks of views lie scattered over the file
+  if (header.fortran_order && header.shape.size() > 1) {  // blocks of views are scattered over the file
     auto const whole = std::make_shared<npy_array<float>>(read_npy<float>(path));
     index_t const each = whole->shape[0] ? static_cast<index_t>(whole->data.size()) / whole->shape[0] : 0;
-    a.read = [whole, each](index_t first, index_t count, float* to) { std::copy_n(whole->data.begin() + first * each, count * each, to); };
+    a.read = [whole, each](index_t first, index_t count, float* to) {
+      std::copy_n(whole->data.begin() + first * each, count * each, to);
+    };
     return a;
   }
   a.read = [path, header](index_t first, index_t count, float* to) {
-    mbirk::detail::npy_with_stored_type(header, [&]<class S>(std::type_identity<S>) { read_npy_block<S>(path, header, first, count, to); });
+    mbirk::detail::npy_with_stored_type(
+        header, [&]<class S>(std::type_identity<S>) { read_npy_block<S>(path, header, first, count, to); });
   };
   return a;
 }
@@ -77,11 +85,12 @@ stored_array open_set(std::shared_ptr<hdf5_file const> const& file, std::string 
           [file, set](index_t first, index_t count, float* to) { file->read(set, first, count, to); }};
 }
 
-/// Degrees, unless the attribute `units` says radians.
+/// Reads angles in degrees, unless the attribute `units` says radians.
 std::vector<float> read_theta(hdf5_file const& file, std::string const& set, index_t views) {
   auto const array = file.read<double>(set);
   if (array.shape != std::vector<index_t>{views})
-    fail(file.path().string() + ": " + set, "has shape " + shape_text(array.shape) + ", expected one angle per view = (" + std::to_string(views) + ")");
+    fail(file.path().string() + ": " + set,
+         "has shape " + shape_text(array.shape) + ", expected one angle per view = (" + std::to_string(views) + ")");
   bool radians = false;
   for (auto const& [key, text] : file.attributes(set)) radians = radians || (key == "units" && text.starts_with("rad"));
   std::vector<float> theta;
@@ -89,10 +98,12 @@ std::vector<float> read_theta(hdf5_file const& file, std::string const& set, ind
   return theta;
 }
 #else
-[[noreturn]] void fail_without_hdf5(fs::path const& path) { fail(path.string(), "is an HDF5 file, expected an npy file: this program was built without HDF5"); }
+[[noreturn]] void fail_without_hdf5(fs::path const& path) {
+  fail(path.string(), "is an HDF5 file, expected an npy file: this program was built without HDF5");
+}
 #endif
 
-/// An array of a file: the only one of an npy file, or a data set.
+/// Opens an array in a file: the only array of an npy file, or a data set.
 stored_array open_array(fs::path const& path, [[maybe_unused]] std::string const& set) {
   if (format_of(path) == format::npy) return open_npy(path);
 #if defined(MBIRK_WITH_HDF5)
@@ -102,13 +113,13 @@ stored_array open_array(fs::path const& path, [[maybe_unused]] std::string const
 #endif
 }
 
-/// The mean of the frames of a field.
+/// Mean of the frames of a white or dark field.
 std::vector<float> read_field(stored_array const& field, index_t rows, index_t channels, index_t& frames) {
   auto const& s = field.shape;
   bool const single = s == std::vector<index_t>{rows, channels};
   if (!single && !(s.size() == 3 && s[0] > 0 && s[1] == rows && s[2] == channels))
-    fail(field.name, "has shape " + shape_text(s) + ", expected (frames, rows, channels) or (rows, channels) with " + std::to_string(rows) + " rows and " +
-                         std::to_string(channels) + " channels");
+    fail(field.name, "has shape " + shape_text(s) + ", expected (frames, rows, channels) or (rows, channels) with " +
+                         std::to_string(rows) + " rows and " + std::to_string(channels) + " channels");
   frames = single ? 1 : s[0];
   frame_mean mean(rows, channels);
   std::vector<float> frame(static_cast<std::size_t>(rows * channels));
@@ -130,7 +141,8 @@ measurement_source::measurement_source(measurement_files const& files) {
   std::shared_ptr<hdf5_file const> file;
   if (is == format::hdf5) {
     file = std::make_shared<hdf5_file const>(files.input);
-    if (!file->has("/exchange/data")) fail(files.input, "has no data set /exchange/data, expected the Data Exchange layout");
+    if (!file->has("/exchange/data"))
+      fail(files.input, "has no data set /exchange/data, expected the Data Exchange layout");
     data_ = open_set(file, "/exchange/data");
     if (file->has("/exchange/data_white")) white = open_set(file, "/exchange/data_white");
     if (file->has("/exchange/data_dark")) dark = open_set(file, "/exchange/data_dark");
@@ -149,8 +161,11 @@ measurement_source::measurement_source(measurement_files const& files) {
 
   if (!files.white.empty()) white = open_array(files.white, "/exchange/data_white");
   if (!files.dark.empty()) dark = open_array(files.dark, "/exchange/data_dark");
-  if (files.counts && !white) fail(data_.name, "is said to hold counts, but there is no white field: expected --white FILE or /exchange/data_white");
-  if (!files.dark.empty() && !white) fail(files.dark, "is a dark field, but there is no white field: expected --white FILE");
+  if (files.counts && !white)
+    fail(data_.name,
+         "is said to hold counts, but there is no white field: expected --white FILE or /exchange/data_white");
+  if (!files.dark.empty() && !white)
+    fail(files.dark, "is a dark field, but there is no white field: expected --white FILE");
   if (!white) return;
   white_ = read_field(*white, shape_[1], shape_[2], white_frames_);
   if (dark) dark_ = read_field(*dark, shape_[1], shape_[2], dark_frames_);
@@ -159,12 +174,16 @@ measurement_source::measurement_source(measurement_files const& files) {
 
 std::string measurement_source::description() const {
   if (!counts()) return "line integrals (" + data_.type + ')';
-  return "counts (" + data_.type + "), " + std::to_string(white_frames_) + " white and " + std::to_string(dark_frames_) + " dark frames";
+  return "counts (" + data_.type + "), " + std::to_string(white_frames_) + " white and " +
+         std::to_string(dark_frames_) + " dark frames";
 }
 
-index_t measurement_source::block() const noexcept { return std::clamp<index_t>((index_t{1} << 24) / (shape_[1] * shape_[2]), 1, shape_[0]); }
+index_t measurement_source::block() const noexcept {
+  return std::clamp<index_t>((index_t{1} << 24) / (shape_[1] * shape_[2]), 1, shape_[0]);
+}
 
-repair_count measurement_source::read(context<exec::host, instrument::none> const& ctx, index_t first, index_t count, float* to) const {
+repair_count measurement_source::read(context<exec::host, instrument::none> const& ctx, index_t first, index_t count,
+                                      float* to) const {
   index_t const rows = shape_[1], channels = shape_[2];
   data_.read(first, count, to);
   view<float, 3> const views(to, {count, rows, channels});
@@ -175,12 +194,14 @@ repair_count measurement_source::read(context<exec::host, instrument::none> cons
   for (index_t i = 0; i < views.size(); ++i)
     if (!mbirk::detail::is_finite(to[i])) {
       std::array const at{first + i / (rows * channels), i / channels % rows, i % channels};
-      fail(data_.name, "value " + shape_text(at) + " is " + mbirk::detail::number_text(to[i]) + ", expected finite line integrals (counts need a white field)");
+      fail(data_.name, "value " + shape_text(at) + " is " + mbirk::detail::number_text(to[i]) +
+                           ", expected finite line integrals (counts need a white field)");
     }
   return {};
 }
 
-repair_count measurement_source::read_all(context<exec::host, instrument::none> const& ctx, float* sinogram, std::function<void(index_t)> const& done) const {
+repair_count measurement_source::read_all(context<exec::host, instrument::none> const& ctx, float* sinogram,
+                                          std::function<void(index_t)> const& done) const {
   repair_count all;
   for (index_t first = 0; first < shape_[0]; first += block()) {
     index_t const count = std::min(block(), shape_[0] - first);

@@ -1,4 +1,5 @@
-// The user's own measurements: an .npy file or an HDF5 file in the Data Exchange layout, read in blocks of views, as line integrals.
+// The user's own measurements: an .npy file or an HDF5 file in the Data Exchange layout, read in blocks of views and
+// converted to line integrals.
 #pragma once
 
 #include <array>
@@ -13,43 +14,46 @@
 
 namespace mbirk::program {
 
-/// What the command line says.
+/// Input files given on the command line.
 struct measurement_files {
   std::string input = {};              ///< (views, rows, channels); in HDF5 /exchange/data
-  std::string white = {}, dark = {};   ///< fields, (frames, rows, channels) or (rows, channels); empty: /exchange/data_white and data_dark where they are there
-  bool counts = false;                 ///< the input must be counts, so there must be a white field
+  /// Fields (frames, rows, channels) or (rows, channels); empty: /exchange/data_white and data_dark if present.
+  std::string white = {}, dark = {};
+  bool counts = false;                 ///< the input must be counts, so a white field is required
 };
 
 /// An array in a file, read along its first axis.
 struct stored_array {
-  std::string name;  ///< file, or file and data set, for messages
+  std::string name;  ///< name for messages: file, or file and data set
   std::vector<index_t> shape;
-  std::string type;  ///< "float32", "<u2"
+  std::string type;  ///< element type: "float32", "<u2"
   std::function<void(index_t first, index_t count, float* to)> read;
 };
 
-/// Opened and checked when made; nothing but the fields is read then.
+/// The constructor opens and checks the files; it reads only the fields.
 class measurement_source {
  public:
-  /// @throws io_error, one line: file, data set, what was expected and found
+  /// @throws io_error, in one line: file, data set, what was expected and found
   explicit measurement_source(measurement_files const& files);
 
   std::array<index_t, 3> shape() const noexcept { return shape_; }
-  /// Radians; empty when the file has none.
+  /// Angles in radians; empty if the file has none.
   std::vector<float> const& theta() const noexcept { return theta_; }
-  /// Counts, which need the logarithm; otherwise line integrals.
+  /// Whether the input is counts, which need the logarithm; otherwise it is line integrals.
   bool counts() const noexcept { return !white_.empty(); }
-  /// "counts (uint16), 10 white and 5 dark frames"
+  /// Text for the log: "counts (uint16), 10 white and 5 dark frames".
   std::string description() const;
-  /// Views that are read at once, about 64 MiB.
+  /// Number of views read at once, about 64 MiB.
   index_t block() const noexcept;
 
-  /// Views [first, first + count) as line integrals. Counts are normalised and their dead pixels repaired; line integrals must be finite.
+  /// Reads views [first, first + count) as line integrals. Counts are normalised and their dead pixels repaired; line
+  /// integrals must be finite.
   /// @param to  (count, rows, channels), dense.
   /// @throws io_error
   repair_count read(context<exec::host, instrument::none> const& ctx, index_t first, index_t count, float* to) const;
-  /// The whole sinogram (views, rows, channels), dense, block by block; done(views) is called after each block.
-  repair_count read_all(context<exec::host, instrument::none> const& ctx, float* sinogram, std::function<void(index_t)> const& done = {}) const;
+  /// Reads the whole sinogram (views, rows, channels), dense, block by block; calls done(views) after each block.
+  repair_count read_all(context<exec::host, instrument::none> const& ctx, float* sinogram,
+                        std::function<void(index_t)> const& done = {}) const;
 
  private:
   stored_array data_;

@@ -1,4 +1,4 @@
-// Reading case.json: the scan, the entries.
+// Reading of case.json: the scan and the entries.
 #include "input/test_case.hpp"
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <class Parameters> Parameters read_scan(json_field const& root, json_field const& params, fs::path const& folder) {
+template <class Parameters>
+Parameters read_scan(json_field const& root, json_field const& params, fs::path const& folder) {
   Parameters p;
   p.sinogram_shape = read_shape(root.at("sinogram_shape", "[views, rows, channels]"));
   p.angles = read_line_file(root.at("angles", "the name of an npy file"), folder);
@@ -21,7 +22,8 @@ template <class Parameters> Parameters read_scan(json_field const& root, json_fi
   if constexpr (requires { p.helical_z_shifts; }) {
     if (root.has("helical_z_shifts")) p.helical_z_shifts = read_line_file(root.at("helical_z_shifts", ""), folder);
   } else if (root.has("helical_z_shifts")) {
-    throw io_error(root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone", source_location::current());
+    throw io_error(root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone",
+                   source_location::current());
   }
   return p;
 }
@@ -31,24 +33,28 @@ case_entry read_entry(json_field const& field) {
   e.field = field.path();
   e.op = field.at("op", "the name of an operation").text();
   if (field.has("inputs"))
-    for (auto const& [key, value] : field.at("inputs", "").members()) e.inputs[key] = value.text("the name of an npy file");
+    for (auto const& [key, value] : field.at("inputs", "").members())
+      e.inputs[key] = value.text("the name of an npy file");
   e.arguments = field.has("args") ? field.at("args", "").object() : json::object();
   auto const output = field.at("output", "the name of an npy file");
   e.output = output.text();
   fs::path const path(e.output);
-  // What a case names must stay inside the folder that the user gave.
+  // Files named by a case must stay inside the folder given by the user.
   if (path.filename().empty() || path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end())
     output.wrong("the name of a file inside the output folder");
   if (field.has("rtol"))
-    if (e.rtol = field.at("rtol", "").number("a number >= 0"); !(*e.rtol >= 0)) field.at("rtol", "").wrong("a number >= 0");
+    if (e.rtol = field.at("rtol", "").number("a number >= 0"); !(*e.rtol >= 0))
+      field.at("rtol", "").wrong("a number >= 0");
   if (field.has("outliers"))
     if (e.outliers = field.at("outliers", "").number("a number from 0 to 1"); !(e.outliers >= 0 && e.outliers <= 1))
       field.at("outliers", "").wrong("a number from 0 to 1");
   return e;
 }
 
-/// A misspelt optional field would be ignored in silence; one that a later version knows must not stop this one.
-void note_unknown(json_field const& field, std::set<std::string_view> const& known, std::vector<std::string>& warnings) {
+/// Warns about unknown fields: a misspelt optional field would otherwise be ignored silently, but a field of a later
+/// version must not be an error.
+void note_unknown(json_field const& field, std::set<std::string_view> const& known,
+                  std::vector<std::string>& warnings) {
   for (auto const& [key, value] : field.members())
     if (!known.contains(key)) warnings.push_back(value.place() + " is not known to this version and ignored");
 }
@@ -57,21 +63,25 @@ void note_unknown(json_field const& field, std::set<std::string_view> const& kno
 
 test_case read_case(fs::path const& folder) {
   std::error_code code;
-  require<io_error>(fs::is_directory(folder, code), [&] { return folder.string() + ": no such folder, expected a folder with case.json"; });
+  require<io_error>(fs::is_directory(folder, code),
+                    [&] { return folder.string() + ": no such folder, expected a folder with case.json"; });
   test_case c;
   c.folder = folder;
   c.file = (folder / "case.json").string();
   json const document = read_json(folder / "case.json");
   json const no_params = json::object();
   json_field const root(document, c.file);
-  note_unknown(root, {"name", "geometry", "sinogram_shape", "recon_shape", "angles", "helical_z_shifts", "params", "ops"}, c.warnings);
+  note_unknown(root,
+               {"name", "geometry", "sinogram_shape", "recon_shape", "angles", "helical_z_shifts", "params", "ops"},
+               c.warnings);
   c.name = root.has("name") ? root.at("name", "").text() : folder.filename().string();
 
   auto const geometry_field = root.at("geometry", "parallel, cone or none");
   auto const geometry = geometry_field.text("parallel, cone or none");
   auto const params = root.has("params") ? root.at("params", "") : json_field(no_params, c.file, "params");
   try {
-    if (geometry != "parallel" && geometry != "cone" && geometry != "none") geometry_field.wrong("parallel, cone or none");
+    if (geometry != "parallel" && geometry != "cone" && geometry != "none")
+      geometry_field.wrong("parallel, cone or none");
     check_parameters(params, geometry, known_parameters::of_a_case);
     if (geometry == "parallel") {
       c.scan = parallel_scan(read_scan<parallel_parameters>(root, params, folder));
@@ -96,7 +106,8 @@ test_case read_case(fs::path const& folder) {
   for (auto const& field : root.at("ops", "an array of operations").elements("an array of operations")) {
     c.entries.push_back(read_entry(field));
     note_unknown(field, {"op", "inputs", "args", "output", "rtol", "outliers"}, c.warnings);
-    auto const [first, is_new] = outputs.try_emplace(fs::path(c.entries.back().output).lexically_normal().string(), field.path());
+    auto const [first, is_new] =
+        outputs.try_emplace(fs::path(c.entries.back().output).lexically_normal().string(), field.path());
     if (!is_new) field.at("output", "").wrong("a name that " + first->second + " does not use");
   }
   return c;

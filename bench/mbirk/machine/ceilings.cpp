@@ -17,14 +17,14 @@ using pack = B::pack;
 
 constexpr int tries = 9;
 
-/// Time that this thread had a core: a thread that waits for one does not come out slower.
+/// Processor time of this thread, so that waiting for a core does not reduce a rate.
 double seconds_of_thread() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// units(): work done by one call on every thread, in whatever is counted. At least 10 ms a try.
+/// Measures a rate. `units` is the work of one call on one thread; every try takes at least 10 ms.
 template <class Work> measured_rate rate(exec::host const& exec, double units, Work const& work) {
   int const threads = exec.threads();
   auto const seconds = [&](index_t repeats) {
@@ -47,7 +47,8 @@ template <class Work> measured_rate rate(exec::host const& exec, double units, W
   return {rates.back(), rates[rates.size() / 2]};
 }
 
-/// Nothing is thrown away: packs that end up here must be computed. By value, because what has an address is stored in every round.
+/// Prevents the compiler from discarding the packs. The result is stored once at the end, because a value whose address
+/// is taken would be stored in every round.
 template <int N> MBIRK_HOST_INLINE void keep(pack (&x)[N]) {
   simd::static_for<N - 1>([&](auto k) MBIRK_FLAT { x[0] = max(x[0], x[k + 1]); });
   float out[B::lanes];
@@ -56,7 +57,8 @@ template <int N> MBIRK_HOST_INLINE void keep(pack (&x)[N]) {
 }
 
 measured_rate measure_fma(exec::host const& exec) {
-  constexpr int chains = B::lanes == 16 ? 20 : 12, rounds = 512;  // as many as there are registers: a chain waits for its last result
+  // One chain per register, because each operation of a chain waits for the previous result.
+  constexpr int chains = B::lanes == 16 ? 20 : 12, rounds = 512;
   return rate(exec, double{chains} * rounds * B::lanes, [](index_t, index_t repeats) {
     pack sum[chains];
     simd::static_for<chains>([&](auto k) MBIRK_FLAT { sum[k] = B::constant(0.1 * k); });
@@ -92,7 +94,8 @@ measured_rate measure_triad(exec::host const& exec, float* memory, index_t eleme
   });
 }
 
-/// What it takes to start the threads and to wait for them, by the clock on the wall. Often, because most calls find them awake, as in a sequence of kernels.
+/// Wall-clock time to start the threads and wait for them. Measured many times, because most calls find the threads
+/// awake, as in a sequence of kernels.
 double measure_launch(exec::host const& exec) {
   std::vector<double> times;
   for (int k = 0; k < 1001; ++k) {
@@ -104,7 +107,8 @@ double measure_launch(exec::host const& exec) {
   return times[500];
 }
 
-/// Of the first processor's cache of a level, or what is common where the system does not say. (sysconf counts last-level caches of other processors too.)
+/// Capacity of the first processor's cache of a level, or a common value if the system does not report it. (sysconf
+/// counts last-level caches of other processors too.)
 index_t cache_bytes(int level, index_t otherwise) {
   for (int k = 0;; ++k) {
     auto const folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(k) + '/';
@@ -113,7 +117,8 @@ index_t cache_bytes(int level, index_t otherwise) {
     std::string type;
     if (!(std::ifstream(folder + "level") >> here)) return otherwise;
     std::ifstream(folder + "type") >> type;
-    if (here == level && type != "Instruction" && std::ifstream(folder + "size") >> kib && kib > 0) return kib << 10;  // "32K"
+    if (here == level && type != "Instruction" && std::ifstream(folder + "size") >> kib && kib > 0)
+      return kib << 10;  // "32K"
   }
 }
 
@@ -125,17 +130,18 @@ ceilings measure_ceilings(exec::host const& exec) {
   ceilings c;
   c.threads = exec.threads();
   c.fma = measure_fma(exec);
-  // Half of a cache each, and of the last level a thread's share of half; in DRAM four times the last level together, within reason.
+  // Half of each cache, for the last level divided by the threads; for DRAM four times the last level together, within
+  // limits.
   index_t const l1 = cache_bytes(1, 32 << 10), l2 = cache_bytes(2, 1 << 20), l3 = cache_bytes(3, 32 << 20);
   c.last_cache_bytes = l3;
   auto const round = [](index_t bytes) { return std::max<index_t>(bytes / 4096, 1) * 4096; };
   c.levels = {{"L1", round(l1 / 2), {}}, {"L2", round(l2 / 2), {}}};
   if (l3 / 2 / c.threads > l2) c.levels.push_back({"L3", round(l3 / 2 / c.threads), {}});
   c.levels.push_back({"DRAM", round(std::min<index_t>(4 * l3, index_t{1} << 30) / c.threads), {}});
-  exec::workspace pages;  // large ones; aligned
+  exec::workspace pages;  // large and aligned pages
   auto const bytes = static_cast<std::size_t>(c.levels.back().bytes * c.threads);
   auto* const memory = static_cast<float*>(pages.allocate(bytes));
-  exec.for_each(c.threads, c.threads, [&](index_t t, int) {  // pages lie where their thread is
+  exec.for_each(c.threads, c.threads, [&](index_t t, int) {  // first touch places pages near their thread
     std::fill_n(memory + t * c.levels.back().bytes / 4, c.levels.back().bytes / 4, 1.0f);
   });
   for (auto& level : c.levels) level.read = measure_read(exec, memory, level.bytes / 4);
@@ -147,8 +153,12 @@ ceilings measure_ceilings(exec::host const& exec) {
 
 ceilings higher(ceilings a, ceilings const& b) {
   if (a.threads == 0) return b;
-  auto const raise = [](measured_rate& x, measured_rate const& y) { x.best = std::max(x.best, y.best), x.median = std::max(x.median, y.median); };
-  raise(a.fma, b.fma), raise(a.triad, b.triad);
+  auto const raise = [](measured_rate& x, measured_rate const& y) {
+    x.best = std::max(x.best, y.best);
+    x.median = std::max(x.median, y.median);
+  };
+  raise(a.fma, b.fma);
+  raise(a.triad, b.triad);
   for (std::size_t k = 0; k < a.levels.size(); ++k) raise(a.levels[k].read, b.levels[k].read);
   a.launch_seconds = std::min(a.launch_seconds, b.launch_seconds);
   return a;
@@ -156,8 +166,13 @@ ceilings higher(ceilings a, ceilings const& b) {
 
 nlohmann::json to_json(ceilings const& c) {
   nlohmann::json levels = nlohmann::json::array();
-  for (auto const& level : c.levels) levels.push_back({{"name", level.name}, {"bytes of a thread", level.bytes}, {"bytes per second", to_json(level.read)}});
-  return {{"threads", c.threads}, {"fma per second", to_json(c.fma)}, {"read", levels}, {"triad bytes per second", to_json(c.triad)},
+  for (auto const& level : c.levels)
+    levels.push_back(
+        {{"name", level.name}, {"bytes of a thread", level.bytes}, {"bytes per second", to_json(level.read)}});
+  return {{"threads", c.threads},
+          {"fma per second", to_json(c.fma)},
+          {"read", levels},
+          {"triad bytes per second", to_json(c.triad)},
           {"launch seconds", c.launch_seconds}};
 }
 

@@ -1,4 +1,4 @@
-// What this machine can do at most, measured: the roofs that operations are held against.
+// Measured limits of this machine: the roofs with which operations are compared.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,33 +9,33 @@
 
 namespace mbirk::program {
 
-/// A rate, all threads together, over several tries.
+/// A rate of all threads together over several tries.
 struct measured_rate {
   double best = 0, median = 0;  ///< per second
 };
-/// Reading an array of so many bytes a thread again and again.
+/// Reading an array of `bytes` per thread repeatedly.
 struct memory_level {
   std::string name;  ///< "L1", "L2", "L3", "DRAM"
-  index_t bytes = 0;  ///< of a thread
+  index_t bytes = 0;  ///< bytes per thread
   measured_rate read;
 };
 struct ceilings {
   int threads = 0;
   measured_rate fma;    ///< float32 fused multiply-adds (two flops each), from registers
   std::vector<memory_level> levels;
-  index_t last_cache_bytes = 0;  ///< what the last level of cache holds, of all threads that share it
-  double launch_seconds = 0;  ///< median of a kernel that does nothing, on every thread
-  measured_rate triad;  ///< bytes of a = b + s c over arrays that no cache holds, without what a write reads first
+  index_t last_cache_bytes = 0;  ///< capacity of the last cache level, for all threads that share it
+  double launch_seconds = 0;  ///< median time of an empty kernel on every thread
+  measured_rate triad;  ///< bytes of a = b + s c over arrays larger than any cache, excluding the read before a write
 };
 
-/// Takes about a second. Waiting for a core does not count, but what other processes take of caches and memory makes rates too low; `best` is the least
-/// disturbed try.
+/// Takes about a second. Waiting for a core does not count, but other processes that use caches and memory reduce the
+/// rates; `best` is the least disturbed try.
 ceilings measure_ceilings(exec::host const& exec);
-/// The higher rates of two measurements of the same machine, which other processes may have disturbed.
+/// The higher rates of two measurements of the same machine, either of which other processes may have disturbed.
 ceilings higher(ceilings a, ceilings const& b);
 nlohmann::json to_json(ceilings const& c);
 
-/// Load averages of 1, 5 and 15 minutes as /proc/loadavg has them; empty where there is none.
+/// Load averages of 1, 5 and 15 minutes from /proc/loadavg; empty if it does not exist.
 std::string load_average();
 
 }  // namespace mbirk::program

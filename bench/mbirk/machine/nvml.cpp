@@ -7,7 +7,7 @@
 namespace mbirk::program {
 namespace {
 
-// The part of the library's interface that is used here, as its documentation has it.
+// The part of the library's interface used here, from its documentation.
 using device = void*;
 struct memory_info {
   unsigned long long total, free, used;
@@ -46,7 +46,8 @@ template <class Function> bool nvml::load(Function& function, char const* name) 
   return function != nullptr;
 }
 
-nvml::nvml(std::string const& library) : library_(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)), call_(new functions) {
+nvml::nvml(std::string const& library)
+    : library_(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)), call_(new functions) {
   if (library_) start();
   else problem_ = "no NVIDIA driver library";
 }
@@ -59,8 +60,9 @@ nvml::~nvml() {
 
 void nvml::start() {
   auto& f = *call_;
-  bool const usable = load(f.init, "nvmlInit_v2") && load(f.shutdown, "nvmlShutdown") && load(f.error_text, "nvmlErrorString") &&
-                      load(f.count, "nvmlDeviceGetCount_v2") && load(f.handle, "nvmlDeviceGetHandleByIndex_v2");
+  bool const usable = load(f.init, "nvmlInit_v2") && load(f.shutdown, "nvmlShutdown") &&
+                      load(f.error_text, "nvmlErrorString") && load(f.count, "nvmlDeviceGetCount_v2") &&
+                      load(f.handle, "nvmlDeviceGetHandleByIndex_v2");
   if (!usable) {
     problem_ = "the NVIDIA driver library lacks functions that every version since 2014 has";
     return;
@@ -71,10 +73,17 @@ void nvml::start() {
   };
   if (failed(f.init())) return;
   started_ = true;
-  // Each of these may be missing: then its value is.
-  load(f.name, "nvmlDeviceGetName"), load(f.memory, "nvmlDeviceGetMemoryInfo"), load(f.utilisation, "nvmlDeviceGetUtilizationRates");
-  load(f.clock, "nvmlDeviceGetClockInfo"), load(f.power, "nvmlDeviceGetPowerUsage"), load(f.temperature, "nvmlDeviceGetTemperature");
-  if (!load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v3")) load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v2");  // the same structure
+  // Each of these functions may be missing; its value is then empty.
+  // Each of these functions may be missing; its value is then empty.
+  load(f.name, "nvmlDeviceGetName");
+  load(f.memory, "nvmlDeviceGetMemoryInfo");
+  load(f.utilisation, "nvmlDeviceGetUtilizationRates");
+  load(f.clock, "nvmlDeviceGetClockInfo");
+  load(f.power, "nvmlDeviceGetPowerUsage");
+  load(f.temperature, "nvmlDeviceGetTemperature");
+  // The older version uses the same structure.
+  if (!load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v3"))
+    load(f.processes, "nvmlDeviceGetComputeRunningProcesses_v2");
   unsigned int count = 0;
   if (failed(f.count(&count))) return;
   for (unsigned int k = 0; k < count; ++k)
@@ -89,20 +98,25 @@ std::vector<device_status> nvml::devices(std::int64_t process) const {
   for (auto* const d : devices_) {
     auto& s = all.emplace_back();
     if (char text[96] = {}; f.name && f.name(d, text, sizeof text) == success) s.name = text;
-    if (memory_info m{}; f.memory && f.memory(d, &m) == success)
-      s.memory_used = static_cast<std::int64_t>(m.used), s.memory_total = static_cast<std::int64_t>(m.total);
-    if (utilisation_rates u{}; f.utilisation && f.utilisation(d, &u) == success) s.utilisation = u.gpu, s.memory_utilisation = u.memory;
+    if (memory_info m{}; f.memory && f.memory(d, &m) == success) {
+      s.memory_used = static_cast<std::int64_t>(m.used);
+      s.memory_total = static_cast<std::int64_t>(m.total);
+    }
+    if (utilisation_rates u{}; f.utilisation && f.utilisation(d, &u) == success) {
+      s.utilisation = u.gpu;
+      s.memory_utilisation = u.memory;
+    }
     unsigned int value = 0;
     if (f.clock && f.clock(d, multiprocessors, &value) == success) s.clock = value;
     if (f.clock && f.clock(d, memory_clock, &value) == success) s.memory_clock = value;
-    if (f.power && f.power(d, &value) == success) s.power = 1e-3 * value;  // milliwatts
+    if (f.power && f.power(d, &value) == success) s.power = 1e-3 * value;  // the driver reports milliwatts
     if (f.temperature && f.temperature(d, 0, &value) == success) s.temperature = value;
     if (!f.processes) continue;
     std::vector<process_info> list(64);
     unsigned int used = static_cast<unsigned int>(list.size());
     int status = f.processes(d, &used, list.data());
     if (status == too_small) {
-      list.resize(used + 64);  // more may have started meanwhile
+      list.resize(used + 64);  // more processes may have started in the meantime
       used = static_cast<unsigned int>(list.size());
       status = f.processes(d, &used, list.data());
     }

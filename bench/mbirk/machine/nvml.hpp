@@ -1,4 +1,5 @@
-// What NVIDIA's management library says of the devices of this machine. The library is loaded at run time, so programs need neither it nor its headers.
+// Status of the devices of this machine from NVIDIA's management library. It is loaded at run time, so programs need
+// neither the library nor its headers.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,12 @@
 
 namespace mbirk::program {
 
-/// One device now. What the driver does not tell is empty.
+/// Current status of a device. Values that the driver does not report are empty.
 struct device_status {
   std::string name;
-  std::optional<std::int64_t> memory_used, memory_total;  ///< bytes, of all processes
-  std::optional<std::int64_t> memory_of_process;          ///< bytes really used by the process that was asked for; empty too when it is not listed
+  std::optional<std::int64_t> memory_used, memory_total;  ///< bytes of all processes
+  /// Bytes in use by the requested process; also empty if it is not listed.
+  std::optional<std::int64_t> memory_of_process;
   std::optional<double> utilisation, memory_utilisation;  ///< percent of the last sampling period of the driver
   std::optional<double> clock, memory_clock;              ///< MHz, of the multiprocessors and of the memory
   std::optional<double> power;                            ///< watts
@@ -21,16 +23,16 @@ struct device_status {
 
 class nvml {
  public:
-  /// Never throws: without the library, or where it finds no driver, there are no devices, and problem() says why.
+  /// Never throws: without the library or a driver there are no devices, and problem() says why.
   explicit nvml(std::string const& library = "libnvidia-ml.so.1");
   ~nvml();
   nvml(nvml const&) = delete;
   nvml& operator=(nvml const&) = delete;
 
-  /// Empty when devices can be asked.
+  /// Reason why devices cannot be queried; empty if they can.
   std::string const& problem() const noexcept { return problem_; }
   std::size_t count() const noexcept { return devices_.size(); }
-  /// A few calls of the driver for each device: milliseconds.
+  /// Makes a few driver calls per device, which take milliseconds.
   std::vector<device_status> devices(std::int64_t process) const;
 
  private:

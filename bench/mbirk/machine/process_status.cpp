@@ -21,7 +21,8 @@ std::string text_of(fs::path const& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Of a file `stat`: the name in parentheses, which may hold anything, and user and system time, the 14th and 15th field.
+/// Parses a `stat` file: the name in parentheses, which may contain any characters, and user and system time in fields
+/// 14 and 15.
 thread_status thread_of(std::string const& stat) {
   thread_status t;
   auto const open = stat.find('('), close = stat.rfind(')');
@@ -46,7 +47,8 @@ std::optional<process_status> read_process(std::int64_t process) {
   p.seconds = thread_of(stat).seconds;
   p.command_line = text_of(folder / "cmdline");
   while (!p.command_line.empty() && p.command_line.back() == '\0') p.command_line.pop_back();
-  std::replace_if(p.command_line.begin(), p.command_line.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
+  std::replace_if(
+      p.command_line.begin(), p.command_line.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
   std::istringstream lines(text_of(folder / "status"));
   for (std::string line; std::getline(lines, line);)
     for (auto const& [name, to] : {std::pair("VmRSS:", &p.resident), {"VmHWM:", &p.resident_peak}})

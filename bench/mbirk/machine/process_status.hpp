@@ -1,4 +1,4 @@
-// What Linux says of a process: memory, threads, processor time. Read from /proc, without privileges.
+// Status of a Linux process: memory, threads, processor time. Read from /proc, without privileges.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ namespace mbirk::program {
 struct thread_status {
   std::int64_t id = 0;
   std::string name;
-  double seconds = 0;  ///< of processor time since its start
+  double seconds = 0;  ///< processor time since its start
 };
 struct process_status {
-  std::string command_line;  ///< words between spaces
+  std::string command_line;  ///< words separated by spaces
   std::int64_t resident = 0, resident_peak = 0;  ///< bytes
-  double seconds = 0;  ///< of processor time since its start, threads that have ended included
+  double seconds = 0;  ///< processor time since its start, including threads that have ended
   std::vector<thread_status> threads;
 };
 
-/// Nothing when there is no such process.
+/// Returns nothing if the process does not exist.
 std::optional<process_status> read_process(std::int64_t process);
-/// Bytes of this process that are in memory; 0 where /proc does not tell.
+/// Bytes of this process that are in memory; 0 if /proc does not report them.
 std::int64_t resident_bytes();
-/// Seconds of processor time that all threads of this process have used.
+/// Processor time in seconds used by all threads of this process.
 double processor_seconds();
 
 }  // namespace mbirk::program

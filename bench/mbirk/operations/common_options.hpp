@@ -1,4 +1,4 @@
-// The options that all commands have, and the error of a policy that cannot be had.
+// Options shared by all commands, and the error for an unavailable policy.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct unavailable_error : error { using error::error; };
 /// The options of every command.
 struct common_options {
   std::string policy = "host";
-  int threads = 0;  ///< 0: as many as there are
+  int threads = 0;  ///< 0: all available threads
   bool quiet = false;
 };
 

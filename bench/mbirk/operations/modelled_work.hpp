@@ -1,4 +1,4 @@
-// The work of an operation by the cost model, and how long the ceilings of a machine let it take.
+// The work of an operation according to the cost model, and the least time that the ceilings of a machine allow for it.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace mbirk::program {
 
 struct modelled_work {
   double items = 0, flops = 0, minimal_flops = 0;
-  double bytes = 0;     ///< compulsory: every argument and result once
-  bool in_turn = false;  ///< bytes move before or after the arithmetic, not beside it
+  double bytes = 0;     ///< compulsory bytes: every argument and result once
+  bool in_turn = false;  ///< memory traffic precedes or follows the arithmetic instead of overlapping with it
 
   double fma_seconds(ceilings const& c) const { return flops / 2 / c.fma.best; }
   double memory_seconds(ceilings const& c) const { return bytes / c.levels.back().read.best; }
-  /// The longer of both: less is not possible. The sum of both where they take turns.
+  /// Lower bound of the time: the larger of both times, or their sum if they do not overlap.
   double roof(ceilings const& c) const {
     return in_turn ? fma_seconds(c) + memory_seconds(c) : std::max(fma_seconds(c), memory_seconds(c));
   }

@@ -1,4 +1,4 @@
-// The program mbirk has no device policies of its own.
+// Implementation for the program mbirk, which has no device policies of its own.
 #include "operations/device_operations.hpp"
 
 namespace mbirk::program {

@@ -1,5 +1,6 @@
-// The operations as function objects, one for each, over whatever policy: body(ctx, scan, x) with x the operands, placed where the policy computes.
-// What a body accepts as scan says which cases it is for. Nothing here is compiled before it is used, so any source may include all of it.
+// The operations as function objects for any policy: body(ctx, scan, x) with operands x in the policy's memory. The
+// type of scan that a body accepts determines the cases it supports. All bodies are templates, so any source may
+// include all of them without compiling unused ones.
 #pragma once
 
 #include <concepts>
@@ -24,10 +25,10 @@
 
 namespace mbirk::program {
 
-/// parallel_scan or cone_scan, not a case without geometry.
+/// Either parallel_scan or cone_scan; excludes cases without geometry.
 template <class T> concept some_scan = std::same_as<T, parallel_scan> || std::same_as<T, cone_scan>;
 
-// The options of calls, from arguments and settings.
+// Options of calls, from arguments and settings.
 
 inline filter_options filter_of(auto const& x) { return {.name = x.text("filter_name")}; }
 
@@ -51,7 +52,7 @@ inline denoise_options denoise_options_of(auto const& x) {
   return o;
 }
 
-/// The grid of a partition and its mask: of the scan, or the case's recon_shape with the mask on.
+/// The grid of a partition with its mask: those of the scan, or the case's recon_shape with the mask enabled.
 struct masked_grid {
   std::vector<std::uint8_t> mask;
   index_t rows, cols;
@@ -61,7 +62,8 @@ inline masked_grid grid_of(any_scan const& any, operands const& x) {
     if constexpr (requires { scan.geometry(); }) {
       return {scan.mask(), scan.geometry().recon_rows, scan.geometry().recon_cols};
     } else {
-      require<shape_error>(x.recon_shape.has_value(), [] { return std::string("recon_shape is missing, expected [rows, cols, slices]"); });
+      require<shape_error>(x.recon_shape.has_value(),
+                           [] { return std::string("recon_shape is missing, expected [rows, cols, slices]"); });
       auto const [rows, cols, slices] = *x.recon_shape;
       return {make_mask(rows, cols, true), rows, cols};
     }
@@ -91,7 +93,8 @@ struct sparse_forward_project {
 struct sparse_back_project {
   static constexpr char const* name = "sparse_back_project";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    mbirk::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(), x.integer("coeff_power"));
+    mbirk::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(),
+                               x.integer("coeff_power"));
   }
 };
 struct hessian_diagonal {
@@ -141,7 +144,9 @@ struct fdk_recon {
 struct recon {
   static constexpr char const* name = "recon";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    x.warnings = mbirk::recon(ctx, scan, x.volume("sinogram"), x.optional_volume("weights"), x.output_volume(), recon_options_of(x)).warnings;
+    x.warnings = mbirk::recon(ctx, scan, x.volume("sinogram"), x.optional_volume("weights"), x.output_volume(),
+                              recon_options_of(x))
+                     .warnings;
   }
 };
 struct prox_map {
@@ -149,7 +154,8 @@ struct prox_map {
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
     auto o = recon_options_of(x);
     if (auto const sigma = x.number("sigma_prox")) o.sigma_prox = sigma;
-    auto const record = mbirk::prox_map(ctx, scan, x.volume("prox_input"), x.volume("sinogram"), x.optional_volume("weights"), x.output_volume(), o);
+    auto const record = mbirk::prox_map(ctx, scan, x.volume("prox_input"), x.volume("sinogram"),
+                                        x.optional_volume("weights"), x.output_volume(), o);
     x.warnings = record.warnings;
   }
 };
@@ -163,8 +169,8 @@ struct gen_weights {
 struct gen_weights_mar {
   static constexpr char const* name = "gen_weights_mar";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    mbirk::gen_weights_mar(ctx, scan, x.volume("sinogram"), x.optional_volume("init_recon"), x.number("metal_threshold"), *x.number("beta"),
-                           *x.number("gamma"), x.output_volume());
+    mbirk::gen_weights_mar(ctx, scan, x.volume("sinogram"), x.optional_volume("init_recon"),
+                           x.number("metal_threshold"), *x.number("beta"), *x.number("gamma"), x.output_volume());
   }
 };
 
@@ -176,10 +182,12 @@ struct qggmrf_denoise {
 };
 struct median_filter3d {
   static constexpr char const* name = "median_filter3d";
-  void operator()(auto const& ctx, any_scan const&, auto& x) const { mbirk::median_filter3d(ctx, x.volume("image"), x.output_volume()); }
+  void operator()(auto const& ctx, any_scan const&, auto& x) const {
+    mbirk::median_filter3d(ctx, x.volume("image"), x.output_volume());
+  }
 };
 
-/// Partitions are made on the host under every policy, so their operands are never placed elsewhere.
+/// Partitions are made on the host under every policy, so their operands are never copied to a device.
 struct made_on_host {};
 template <class Generate> struct partition : made_on_host {
   void operator()(auto const& ctx, any_scan const& any, operands& x) const {
@@ -194,7 +202,9 @@ struct generate_random {
   pixel_partition operator()(auto const& ctx, auto&&... a) const { return mbirk::gen_pixel_partition(ctx, a...); }
 };
 struct generate_blue_noise {
-  pixel_partition operator()(auto const& ctx, auto&&... a) const { return mbirk::gen_pixel_partition_blue_noise(ctx, a...); }
+  pixel_partition operator()(auto const& ctx, auto&&... a) const {
+    return mbirk::gen_pixel_partition_blue_noise(ctx, a...);
+  }
 };
 struct generate_grid {
   pixel_partition operator()(auto const& ctx, auto&&... a) const { return mbirk::gen_pixel_partition_grid(ctx, a...); }

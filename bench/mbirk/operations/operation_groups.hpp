@@ -1,4 +1,4 @@
-// The parts of the table of operations, each compiled on its own, and what their entries are written with.
+// The groups of the table of operations, each compiled separately, and helpers for writing their entries.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<operation> utility_operations();
 
 inline std::vector<std::string> const scans{"parallel", "cone"}, anything{"parallel", "cone", "none"};
 
-/// What an entry has besides its body.
+/// Data of an entry besides its body.
 struct entry_info {
   char const* group;
   std::vector<std::string> geometries;
@@ -38,18 +38,25 @@ struct entry_info {
   array_kind output;
   std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;
 };
-/// An entry of the table. The body is compiled with it for all that runs on the host.
+/// An entry of the table. Its body is instantiated here for all host policies.
 template <class Body> operation entry(entry_info info) {
   auto const execute = [](any_context const& any_ctx, any_scan const& any, operands& x, caller const& calls) {
     std::visit([&]<class Exec, class Instr>(context<Exec, Instr> const& ctx) {
       run_body<Body>(ctx, any, x, calls);
     }, any_ctx);
   };
-  return {Body::name, info.group, std::move(info.geometries), host_only<Body>, std::move(info.inputs), std::move(info.arguments), info.output,
-          execute, std::move(info.minimal_flops)};
+  return {Body::name,
+          info.group,
+          std::move(info.geometries),
+          host_only<Body>,
+          std::move(info.inputs),
+          std::move(info.arguments),
+          info.output,
+          execute,
+          std::move(info.minimal_flops)};
 }
 
-/// f(scan) -> count, 0 without a scan.
+/// Returns f(scan), a count; 0 without a scan.
 template <class F> std::uint64_t of_scan(any_scan const& any, F const& f) {
   return std::visit([&](auto const& scan) -> std::uint64_t {
     if constexpr (requires { scan.geometry(); }) return f(scan);
@@ -57,22 +64,25 @@ template <class F> std::uint64_t of_scan(any_scan const& any, F const& f) {
   }, any);
 }
 
-/// Least flops of one projection of these pixels in either direction.
+/// Minimal flops of one projection of these pixels in either direction.
 template <class Scan> std::uint64_t projection_flops(Scan const& scan, std::span<std::int32_t const> pixels) {
   return definition::minimal_flops(scan, pixels, definition::weight_use::projection);
 }
-/// Least flops of the Hessian diagonal, which has all pixels: with weights a projection of them.
+/// Minimal flops of the Hessian diagonal over all pixels; with weights, those of a projection of all pixels.
 template <class Scan> std::uint64_t hessian_flops(Scan const& scan, bool weighted) {
   std::vector<std::int32_t> every(scan.mask().size());
   std::iota(every.begin(), every.end(), 0);
-  return definition::minimal_flops(scan, every, weighted ? definition::weight_use::projection : definition::weight_use::unweighted_hessian);
+  return definition::minimal_flops(
+      scan, every, weighted ? definition::weight_use::projection : definition::weight_use::unweighted_hessian);
 }
 template <class Scan> std::uint64_t samples(Scan const& scan) {
   auto const& g = scan.geometry();
-  return static_cast<std::uint64_t>(g.views) * static_cast<std::uint64_t>(g.rows) * static_cast<std::uint64_t>(g.channels);
+  return static_cast<std::uint64_t>(g.views) * static_cast<std::uint64_t>(g.rows) *
+         static_cast<std::uint64_t>(g.channels);
 }
-/// Least flops of the ramp filter, one per sample for the weight of the cone and, for each row, what is less: two per nonzero tap, or half of two
-/// transforms of two rows by split radix, 4 L log2 L - 6 L + 8 flops each for L = 2 C - 1 samples at least, and of their products with the spectrum.
+/// Minimal flops of the ramp filter: one per sample for the cone-beam weight and, for each row, the smaller of two
+/// flops per nonzero tap and half of two transforms of two rows by split radix, 4 L log2 L - 6 L + 8 flops each for L
+/// >= 2 C - 1 samples, with the products with the spectrum.
 template <class Scan> std::uint64_t filter_flops(Scan const& scan) {
   auto const c = static_cast<std::uint64_t>(scan.geometry().channels);
   if (c == 0) return 0;

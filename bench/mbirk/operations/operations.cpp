@@ -1,4 +1,4 @@
-// The table of operations, and the little that all of them share.
+// The table of operations, and their common functions.
 #include "operations/operations.hpp"
 
 #include <new>
@@ -20,14 +20,21 @@ template <std::size_t Rank> std::array<index_t, Rank> fixed(std::vector<index_t>
 template <class T, std::size_t Rank> auto view_of(npy_array<T> const& a) {
   return view<T const, static_cast<int>(Rank)>(a.data.data(), fixed<Rank>(a.shape));
 }
-template <class T, std::size_t Rank> auto view_of(npy_array<T>& a) { return view<T, static_cast<int>(Rank)>(a.data.data(), fixed<Rank>(a.shape)); }
+template <class T, std::size_t Rank> auto view_of(npy_array<T>& a) {
+  return view<T, static_cast<int>(Rank)>(a.data.data(), fixed<Rank>(a.shape));
+}
 
-/// Elements of a shape. @throws allocation_error when no memory could hold them.
+/// Number of elements of a shape.
+/// @throws allocation_error when they exceed any possible memory.
 std::size_t elements_of(std::vector<index_t> const& shape) {
   double size = 1;
   std::size_t elements = 1;
-  for (auto const n : shape) size *= static_cast<double>(n), elements *= static_cast<std::size_t>(n);
-  require<allocation_error>(size < 0x1p60, [&] { return "out of memory: a result of shape " + mbirk::detail::shape_text(shape); });
+  for (auto const n : shape) {
+    size *= static_cast<double>(n);
+    elements *= static_cast<std::size_t>(n);
+  }
+  require<allocation_error>(size < 0x1p60,
+                            [&] { return "out of memory: a result of shape " + mbirk::detail::shape_text(shape); });
   return elements;
 }
 
@@ -36,7 +43,8 @@ std::size_t elements_of(std::vector<index_t> const& shape) {
 std::vector<operation> const& operations() {
   static auto const table = [] {
     std::vector<operation> all;
-    for (auto const& group : {projector_operations(), direct_operations(), recon_operations(), weight_operations(), prior_operations(), utility_operations()})
+    for (auto const& group : {projector_operations(), direct_operations(), recon_operations(), weight_operations(),
+                              prior_operations(), utility_operations()})
       all.insert(all.end(), group.begin(), group.end());
     return all;
   }();
@@ -104,21 +112,29 @@ index_t listed_pixels(operation const& op, operands const& x) {
 }
 
 void allocate_output(operation const& op, any_scan const& scan, operands& x, bool with_data) {
-  if (op.output == array_kind::partition) return;  // the operation makes it
-  auto const shape = op.output == array_kind::image ? shape_of(x.inputs.find("image")->second) : shape_of(op.output, scan, listed_pixels(op, x));
+  if (op.output == array_kind::partition) return;  // allocated by the operation
+  auto const shape = op.output == array_kind::image ? shape_of(x.inputs.find("image")->second)
+                                                    : shape_of(op.output, scan, listed_pixels(op, x));
   auto const elements = with_data ? elements_of(shape) : 0;
   try {
     if (is_index_array(op.output)) x.output = npy_array<std::int32_t>{shape, std::vector<std::int32_t>(elements)};
     else x.output = npy_array<float>{shape, std::vector<float>(elements)};
   } catch (std::bad_alloc const&) {
-    throw allocation_error("out of memory: " + std::to_string(4 * elements) + " bytes for the result " + mbirk::detail::shape_text(shape),
-                           source_location::current());
+    throw allocation_error(
+        "out of memory: " + std::to_string(4 * elements) + " bytes for the result " + mbirk::detail::shape_text(shape),
+        source_location::current());
   }
 }
 
-view<float const, 3> operands::volume(std::string_view name) const { return view_of<float, 3>(std::get<0>(inputs.find(name)->second)); }
-view<float const, 2> operands::cylinders(std::string_view name) const { return view_of<float, 2>(std::get<0>(inputs.find(name)->second)); }
-view<std::int32_t const, 1> operands::list(std::string_view name) const { return view_of<std::int32_t, 1>(std::get<1>(inputs.find(name)->second)); }
+view<float const, 3> operands::volume(std::string_view name) const {
+  return view_of<float, 3>(std::get<0>(inputs.find(name)->second));
+}
+view<float const, 2> operands::cylinders(std::string_view name) const {
+  return view_of<float, 2>(std::get<0>(inputs.find(name)->second));
+}
+view<std::int32_t const, 1> operands::list(std::string_view name) const {
+  return view_of<std::int32_t, 1>(std::get<1>(inputs.find(name)->second));
+}
 std::optional<view<float const, 3>> operands::optional_volume(std::string_view name) const {
   if (!inputs.contains(name)) return {};
   return volume(name);

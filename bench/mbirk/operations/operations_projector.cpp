@@ -16,14 +16,26 @@ std::vector<operation> projector_operations() {
     return of_scan(any, [&](auto const& scan) { return hessian_flops(scan, x.inputs.contains("weights")); });
   };
   return {
-      entry<invoke::forward_project>({"projector", scans, {{.name = "recon", .kind = recon, .only_inside_mask = true}}, {}, sinogram, projection}),
-      entry<invoke::back_project>({"projector", scans, {{.name = "sinogram", .kind = sinogram}}, {}, recon, projection}),
+      entry<invoke::forward_project>(
+          {"projector", scans, {{.name = "recon", .kind = recon, .only_inside_mask = true}}, {}, sinogram, projection}),
+      entry<invoke::back_project>(
+          {"projector", scans, {{.name = "sinogram", .kind = sinogram}}, {}, recon, projection}),
       entry<invoke::sparse_forward_project>(
-          {"projector", scans, {{.name = "voxel_values", .kind = cylinders}, {.name = "pixel_indices", .kind = pixel_indices}}, {}, sinogram, projection}),
+          {"projector",
+           scans,
+           {{.name = "voxel_values", .kind = cylinders}, {.name = "pixel_indices", .kind = pixel_indices}},
+           {},
+           sinogram,
+           projection}),
       entry<invoke::sparse_back_project>(
-          {"projector", scans, {{.name = "sinogram", .kind = sinogram}, {.name = "pixel_indices", .kind = pixel_indices}},
-           {{"coeff_power", value_kind::integer, 1}}, cylinders, projection}),
-      entry<invoke::hessian_diagonal>({"projector", scans, {{.name = "weights", .kind = sinogram, .required = false}}, {}, recon, hessian}),
+          {"projector",
+           scans,
+           {{.name = "sinogram", .kind = sinogram}, {.name = "pixel_indices", .kind = pixel_indices}},
+           {{"coeff_power", value_kind::integer, 1}},
+           cylinders,
+           projection}),
+      entry<invoke::hessian_diagonal>(
+          {"projector", scans, {{.name = "weights", .kind = sinogram, .required = false}}, {}, recon, hessian}),
   };
 }
 

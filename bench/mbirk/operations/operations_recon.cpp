@@ -4,7 +4,8 @@
 namespace mbirk::program {
 namespace {
 
-/// Set-up (filter, direct image, its projection, Hessian diagonal) and two projections an iteration, of the pixels of its partition; the prior.
+/// Minimal flops: set-up (filter, direct image, its projection, Hessian diagonal), two projections of the partition's
+/// pixels per iteration, and the prior.
 std::uint64_t least_flops(any_scan const& any, operands const& x, std::uint64_t prior) {
   return of_scan(any, [&](auto const& scan) {
     std::uint64_t const once = projection_flops(scan, scan.full_indices());
@@ -16,23 +17,35 @@ std::uint64_t least_flops(any_scan const& any, operands const& x, std::uint64_t 
 }
 
 std::vector<argument_info> arguments(int iterations) {
-  return {{"max_iterations", value_kind::integer, iterations}, {"stop_threshold_change_pct", value_kind::number, 0.0}, {"seed", value_kind::integer, 0},
-          {"mbirjax_rounding", value_kind::boolean, true}};  // a case is there to be compared; the profile says false
+  return {{"max_iterations", value_kind::integer, iterations},
+          {"stop_threshold_change_pct", value_kind::number, 0.0},
+          {"seed", value_kind::integer, 0},
+          // Cases are compared with MBIRJAX; the profile sets false.
+          {"mbirjax_rounding", value_kind::boolean, true}};
 }
 
 }  // namespace
 
 std::vector<operation> recon_operations() {
   using enum array_kind;
-  input_info const sinogram_input{.name = "sinogram", .kind = sinogram}, weights{.name = "weights", .kind = sinogram, .required = false},
+  input_info const sinogram_input{.name = "sinogram", .kind = sinogram},
+      weights{.name = "weights", .kind = sinogram, .required = false},
       init{.name = "init_recon", .kind = recon, .required = false};
   auto prox_arguments = arguments(3);
   prox_arguments.push_back({"sigma_prox", value_kind::number, nullptr});
   return {
-      entry<invoke::recon>({"recon", scans, {sinogram_input, weights, init}, arguments(15), recon,
-                          [](any_scan const& any, operands const& x) { return least_flops(any, x, 74); }}),
-      entry<invoke::prox_map>({"recon", scans, {{.name = "prox_input", .kind = recon}, sinogram_input, weights, init}, prox_arguments, recon,
-                             [](any_scan const& any, operands const& x) { return least_flops(any, x, 2); }}),
+      entry<invoke::recon>({"recon",
+                            scans,
+                            {sinogram_input, weights, init},
+                            arguments(15),
+                            recon,
+                            [](any_scan const& any, operands const& x) { return least_flops(any, x, 74); }}),
+      entry<invoke::prox_map>({"recon",
+                               scans,
+                               {{.name = "prox_input", .kind = recon}, sinogram_input, weights, init},
+                               prox_arguments,
+                               recon,
+                               [](any_scan const& any, operands const& x) { return least_flops(any, x, 2); }}),
   };
 }
 

@@ -11,11 +11,15 @@ namespace stages = mbirk::profile::staged;
 
 struct forward_project {
   static constexpr char const* name = "forward_project";
-  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const { stages::forward_project(ctx, scan, x.volume("recon"), x.output_volume()); }
+  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+    stages::forward_project(ctx, scan, x.volume("recon"), x.output_volume());
+  }
 };
 struct back_project {
   static constexpr char const* name = "back_project";
-  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const { stages::back_project(ctx, scan, x.volume("sinogram"), x.output_volume()); }
+  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+    stages::back_project(ctx, scan, x.volume("sinogram"), x.output_volume());
+  }
 };
 struct sparse_forward_project {
   static constexpr char const* name = "sparse_forward_project";
@@ -26,7 +30,8 @@ struct sparse_forward_project {
 struct sparse_back_project {
   static constexpr char const* name = "sparse_back_project";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    stages::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(), x.integer("coeff_power"));
+    stages::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(),
+                                x.integer("coeff_power"));
   }
 };
 struct hessian_diagonal {
@@ -48,16 +53,19 @@ struct direct_recon {
   }
 };
 
-/// The operations of several names are one.
+/// Maps operation names that share an implementation to one name.
 std::string_view form_of(std::string_view name) {
   if (name == "direct_filter" || name == "fbp_filter" || name == "fdk_filter") return filter::name;
   if (name == "fbp_recon" || name == "fdk_recon") return direct_recon::name;
   return name;
 }
-/// f(body) for that of the bodies which has the name; whether there is one.
+/// Calls f(body) for the body with this name; returns whether there is one.
 template <class F> bool with_form(std::string_view name, F const& f) {
-  auto const among = [&]<class... Bodies>(Bodies const&... bodies) { return ((form_of(name) == Bodies::name && (f(bodies), true)) || ...); };
-  return among(forward_project{}, back_project{}, sparse_forward_project{}, sparse_back_project{}, hessian_diagonal{}, filter{}, direct_recon{});
+  auto const among = [&]<class... Bodies>(Bodies const&... bodies) {
+    return ((form_of(name) == Bodies::name && (f(bodies), true)) || ...);
+  };
+  return among(forward_project{}, back_project{}, sparse_forward_project{}, sparse_back_project{}, hessian_diagonal{},
+               filter{}, direct_recon{});
 }
 
 }  // namespace
@@ -66,7 +74,8 @@ bool has_staged(std::string_view name) {
   return with_form(name, [](auto const&) {});
 }
 
-void run_staged(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan, operands& x, caller const& calls) {
+void run_staged(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan,
+                operands& x, caller const& calls) {
   with_form(name, [&]<class Body>(Body const&) {
     if (counts) run_body<Body>(context{host, counting{*counts, false}}, scan, x, calls);
     else run_body<Body>(context{host, instrument::any()}, scan, x, calls);

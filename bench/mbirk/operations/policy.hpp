@@ -1,4 +1,4 @@
-// The policy that a command runs operations under, chosen at run time.
+// The policy under which a command runs operations, chosen at run time.
 #pragma once
 
 #include <memory>
@@ -14,37 +14,41 @@
 
 namespace mbirk::program {
 
-/// What a run notices: one of these, or nothing.
+/// Instrumentation of a run: one of these, or none.
 struct instrumentation {
   instrument::trace_buffer* trace = nullptr;
   instrument::ledger* counts = nullptr;
   bool nvtx = false;
-  bool profiler_range = false;  ///< besides: the calls lie between cudaProfilerStart and cudaProfilerStop
-  std::string range = {};       ///< with nvtx: each call lies in a range of this name
+  bool profiler_range = false;  ///< in addition, the calls lie between cudaProfilerStart and cudaProfilerStop
+  std::string range = {};       ///< with nvtx: name of the range around each call
 };
 
 class chosen_policy {
  public:
-  /// @throws unavailable_error, one line, when this program or this machine cannot run it.
+  /// @throws unavailable_error, in one line, when this program or machine does not support the policy.
   explicit chosen_policy(common_options const& options, exec::emulation_options emulation = {});
 
   std::string const& name() const noexcept { return name_; }
   /// Whether it runs kernels in blocks, on memory of its own.
   bool has_blocks() const noexcept { return name_ != "host"; }
-  /// The host itself, or what runs on the host beside blocks.
+  /// The host policy, used for everything that does not run in blocks.
   exec::host const& host() const noexcept { return host_; }
-  /// Of the policy cuda; null for the others.
+  /// Description of the device under the policy cuda; null for others.
   cuda_description const* device() const noexcept;
-  /// Where temporaries of the host come from.
+  /// Sets the source of temporary host memory.
   void set_host_memory(std::pmr::memory_resource* resource) { host_ = exec::host{threads_, resource}; }
 
-  /// Runs an operation. NVTX marks its stages and kernels on CUDA; what runs on the host is not compiled once more for that: there each call is one range.
+  /// Runs an operation. On CUDA, NVTX marks its stages and kernels; on the host each call is a single range, which
+  /// avoids another instantiation.
   /// @throws mbirk::error
-  /// @throws unavailable_error, one line, when the policy has no such instrument: kernels on CUDA are not counted, and the profiler's range is only there.
-  void run(operation const& op, any_scan const& scan, operands& x, instrumentation const& what, caller const& calls) const;
+  /// @throws unavailable_error, in one line, when the policy does not support the instrumentation: kernels on CUDA are
+  /// not counted, and the profiler's range exists only there.
+  void run(operation const& op, any_scan const& scan, operands& x, instrumentation const& what,
+           caller const& calls) const;
   void check(instrumentation const& what) const;
 
-  /// What a profile says about it and the program: backend, devices, cuda_version, ...; of a device its driver_version and compute_capability too.
+  /// Describes the policy and the program in a profile: backend, devices, cuda_version, ...; for a device also
+  /// driver_version and compute_capability.
   nlohmann::json environment() const;
 
  private:
@@ -54,9 +58,9 @@ class chosen_policy {
   std::shared_ptr<device_operations const> device_;  ///< null on the host
 };
 
-/// Names of the policies of this program that run an operation.
+/// Names of this program's policies that run an operation.
 std::vector<std::string> policies_of(operation const& op);
-/// As /proc/cpuinfo has it.
+/// The name from /proc/cpuinfo.
 std::string cpu_name();
 
 }  // namespace mbirk::program

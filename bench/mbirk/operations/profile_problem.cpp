@@ -19,12 +19,16 @@ template <class Scan> Scan make_scan(problem_shape const& shape) {
   typename Scan::parameters p{};
   p.sinogram_shape = {views, rows, channels};
   for (index_t v = 0; v < views; ++v)
-    p.angles.push_back(static_cast<float>((cone ? 2 : 1) * std::numbers::pi * static_cast<double>(v) / static_cast<double>(views)));
-  if constexpr (cone) p.source_detector_dist = 4.0 * static_cast<double>(channels), p.source_iso_dist = 2.0 * static_cast<double>(channels);
+    p.angles.push_back(
+        static_cast<float>((cone ? 2 : 1) * std::numbers::pi * static_cast<double>(v) / static_cast<double>(views)));
+  if constexpr (cone) {
+    p.source_detector_dist = 4.0 * static_cast<double>(channels);
+    p.source_iso_dist = 2.0 * static_cast<double>(channels);
+  }
   return Scan(p);
 }
 
-/// With 1 % noise of the peak.
+/// Adds noise of 1 % of the peak.
 std::vector<float> noisy(std::vector<float> values) {
   std::mt19937 random(0);
   std::normal_distribution<float> gauss;
@@ -39,21 +43,26 @@ std::vector<float> noisy(std::vector<float> values) {
 std::vector<profile_entry> const& profile_entries() {
   static auto const entries = [] {
     std::vector<profile_entry> all;
-    auto const add = [&](std::string const& name, std::string const& geometry, char const* op, std::map<std::string, nlohmann::json> arguments = {}) {
+    auto const add = [&](std::string const& name, std::string const& geometry, char const* op,
+                         std::map<std::string, nlohmann::json> arguments = {}) {
       all.push_back({name, geometry, find_operation(op), std::move(arguments)});
     };
     for (std::string const geometry : {"parallel", "cone"}) {
       auto const direct = [&](char const* what) { return (geometry == "cone" ? "fdk_" : "fbp_") + std::string(what); };
-      for (auto const* op : {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project", "hessian_diagonal", "direct_filter"})
+      for (auto const* op : {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project",
+                             "hessian_diagonal", "direct_filter"})
         add(geometry + '_' + op, geometry, op);
       add(geometry + "_mbir_recon", geometry, "recon", {{"max_iterations", 1}, {"mbirjax_rounding", false}});
       add(geometry + "_prox_map", geometry, "prox_map", {{"max_iterations", 1}, {"mbirjax_rounding", false}});
-      for (auto const& op : {direct("recon"), direct("filter"), std::string("direct_recon"), std::string("gen_weights_mar")})
+      for (auto const& op :
+           {direct("recon"), direct("filter"), std::string("direct_recon"), std::string("gen_weights_mar")})
         add(geometry + '_' + op, geometry, op.c_str());
     }
     add("gen_weights_transmission", "parallel", "gen_weights", {{"weight_type", "transmission"}});
     add("qggmrf_denoise", "parallel", "qggmrf_denoise", {{"max_iterations", 1}});
-    for (auto const* op : {"median_filter3d", "gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid"}) add(op, "parallel", op);
+    for (auto const* op :
+         {"median_filter3d", "gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid"})
+      add(op, "parallel", op);
     return all;
   }();
   return entries;
@@ -66,7 +75,8 @@ std::vector<profile_entry const*> matching_entries(std::string const& glob) {
   for (auto const& entry : profile_entries())
     if (matches(glob, entry.name)) chosen.push_back(&entry);
   require(!chosen.empty(), [&] {
-    return "--ops " + glob + " matches no operation, expected a pattern such as 'parallel_*' for names such as " + profile_entries().front().name;
+    return "--ops " + glob + " matches no operation, expected a pattern such as 'parallel_*' for names such as " +
+           profile_entries().front().name;
   });
   return chosen;
 }
@@ -79,7 +89,8 @@ modelled_operation model_operation(profile_entry const& entry, problem_shape con
   return {records.last(), entry.op->minimal_flops(shapes.scan(), x)};
 }
 
-profile_problem::profile_problem(std::string const& geometry, problem_shape const& size, int threads, bool with_data) : with_data_(with_data) {
+profile_problem::profile_problem(std::string const& geometry, problem_shape const& size, int threads, bool with_data)
+    : with_data_(with_data) {
   if (geometry == "cone") scan_ = make_scan<cone_scan>(size);
   else scan_ = make_scan<parallel_scan>(size);
   draw_subset();
@@ -90,7 +101,8 @@ profile_problem::profile_problem(std::string const& geometry, problem_shape cons
       recon_.resize(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]));
       nested_ellipsoids({recon_.data(), shape});
       image_ = noisy(recon_);
-      for (auto const q : subset_) cylinders_.insert(cylinders_.end(), recon_.begin() + q * shape[2], recon_.begin() + (q + 1) * shape[2]);
+      for (auto const q : subset_)
+        cylinders_.insert(cylinders_.end(), recon_.begin() + q * shape[2], recon_.begin() + (q + 1) * shape[2]);
     }
   }, scan_);
   if (!with_data) return;
@@ -113,7 +125,8 @@ void profile_problem::draw_subset() {
 }
 
 any_array profile_problem::input(array_kind kind) const {
-  auto const shape = shape_of(kind == array_kind::image ? array_kind::recon : kind, scan_, static_cast<index_t>(subset_.size()));
+  auto const shape =
+      shape_of(kind == array_kind::image ? array_kind::recon : kind, scan_, static_cast<index_t>(subset_.size()));
   switch (kind) {
     case array_kind::image: return npy_array<float>{shape, image_};
     case array_kind::sinogram: return npy_array<float>{shape, sinogram_};
@@ -123,11 +136,13 @@ any_array profile_problem::input(array_kind kind) const {
   }
 }
 
-operands profile_problem::make_operands(operation const& op, std::map<std::string, nlohmann::json> const& arguments) const {
+operands profile_problem::make_operands(operation const& op,
+                                        std::map<std::string, nlohmann::json> const& arguments) const {
   operands x;
   for (auto const& i : op.inputs)
     if (i.required) x.inputs.emplace(i.name, input(i.kind));
-  for (auto const& a : op.arguments) x.arguments.emplace(a.name, arguments.contains(a.name) ? arguments.at(a.name) : a.fallback);
+  for (auto const& a : op.arguments)
+    x.arguments.emplace(a.name, arguments.contains(a.name) ? arguments.at(a.name) : a.fallback);
   allocate_output(op, scan_, x, with_data_);
   return x;
 }

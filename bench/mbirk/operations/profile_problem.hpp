@@ -1,4 +1,4 @@
-// What `mbirk profile` runs: for a geometry and size N the scan and the data from which operations get their inputs.
+// Problems of `mbirk profile`: for a geometry and size N, the scan and the data from which operations get their inputs.
 #pragma once
 
 #include <cstdint>
@@ -9,39 +9,41 @@
 
 namespace mbirk::program {
 
-/// An operation under the name that the tables of this field use, and how the profile calls it.
+/// An operation with the name used in tables of this field, and its arguments in the profile.
 struct profile_entry {
-  std::string name, geometry;  ///< geometry: of the problem that its inputs come from
+  std::string name, geometry;  ///< geometry: of the problem that provides the inputs
   operation const* op;
-  std::map<std::string, nlohmann::json> arguments;  ///< other than the fallbacks
+  std::map<std::string, nlohmann::json> arguments;  ///< arguments that differ from the defaults
 };
-/// All of them, in the order of the report.
+/// All entries, in the order of the report.
 std::vector<profile_entry> const& profile_entries();
 bool matches(std::string const& glob, std::string const& name);
-/// Those whose name matches a shell pattern, the option --ops. @throws error when there is none.
+/// Entries whose name matches a shell pattern, the option --ops.
+/// @throws error when there is none.
 std::vector<profile_entry const*> matching_entries(std::string const& glob);
 
-/// Of a sinogram; the recon is (channels, channels, rows).
+/// Shape of the sinogram; the recon is (channels, channels, rows).
 struct problem_shape {
   index_t views, rows, channels;
   /// The problem of size n.
   static problem_shape cube(index_t n) { return {n / 2 > 0 ? n / 2 : 1, n, n}; }
 };
 
-/// recon N^3, N/2 views, sinogram (N/2, N, N); angles evenly over [0, pi) in parallel beam and [0, 2 pi) in cone beam, source_detector_dist 4N,
-/// source_iso_dist 2N. Data: two nested ellipsoids, without and with 1 % noise, their projection with 1 % noise; subset 0 of a random partition into 4,
-/// and its cylinders.
+/// The problem has a recon of N^3 voxels, N/2 views, and a sinogram (N/2, N, N). Angles are evenly spaced over [0, pi)
+/// in parallel beam and [0, 2 pi) in cone beam, with source_detector_dist 4N and source_iso_dist 2N. Data: two nested
+/// ellipsoids without and with 1 % noise, their projection with 1 % noise, and subset 0 of a random partition into 4
+/// with its voxel columns.
 class profile_problem {
  public:
-  /// Without data (the cost model) there are the scan and the subset only.
+  /// Without data (for the cost model) only the scan and the subset exist.
   profile_problem(std::string const& geometry, problem_shape const& shape, int threads, bool with_data);
   profile_problem(std::string const& geometry, index_t n, int threads, bool with_data)
       : profile_problem(geometry, problem_shape::cube(n), threads, with_data) {}
-  /// Of any scan, without data.
+  /// A problem from any scan, without data.
   explicit profile_problem(any_scan scan);
 
   any_scan const& scan() const noexcept { return scan_; }
-  /// Required inputs, arguments and an output for an operation.
+  /// Makes required inputs, arguments and an output for an operation.
   operands make_operands(operation const& op, std::map<std::string, nlohmann::json> const& arguments = {}) const;
 
  private:
@@ -54,7 +56,7 @@ class profile_problem {
   std::vector<float> recon_, image_, sinogram_, cylinders_;
 };
 
-/// What the cost model says of an operation, and the flops of its definition: no data is needed.
+/// Costs of an operation according to the cost model, and the flops of its definition. No data is needed.
 struct modelled_operation {
   instrument::operation_record record;
   std::uint64_t minimal_flops;

@@ -1,4 +1,4 @@
-// Memory of a reconstruction, and of the machine.
+// Memory required by a reconstruction, and memory of the machine.
 #include "operations/recon_memory.hpp"
 
 #include <fmt/format.h>
@@ -24,13 +24,17 @@ double product(std::array<index_t, 3> const& shape) {
   return static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]);
 }
 
-/// Bytes of a sinogram as the operations keep it: guards beside the channels, rows padded to whole vectors in equal chunks.
+/// Bytes of a sinogram in the operations' internal layout: guards beside the channels, rows padded to whole vectors in
+/// equal chunks.
 template <class Geometry> double inside_bytes(Geometry g) {
   auto const views = static_cast<double>(std::exchange(g.views, 1));
-  return 4 * views * static_cast<double>(mbirk::detail::projector<Geometry>::template channel_major_shape<context<exec::host, instrument::none>>(g).size());
+  return 4 * views *
+         static_cast<double>(
+             mbirk::detail::projector<Geometry>::template channel_major_shape<context<exec::host, instrument::none>>(g)
+                 .size());
 }
 
-/// The number after `key` in a file of lines "key value ...".
+/// The number after `key` in a file with lines "key value ...".
 std::optional<double> number_in(fs::path const& path, std::string const& key = {}) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -42,14 +46,16 @@ std::optional<double> number_in(fs::path const& path, std::string const& key = {
   return std::nullopt;
 }
 
-/// What a control group leaves: its limit less what is in use, where pages of files that can be dropped are not in use.
-std::optional<double> left_in_group(fs::path const& folder, char const* limit, char const* usage, char const* droppable) {
+/// Memory left in a control group: its limit minus the usage, where file pages that can be dropped do not count as
+/// used.
+std::optional<double> left_in_group(fs::path const& folder, char const* limit, char const* usage,
+                                    char const* droppable) {
   auto const most = number_in(folder / limit), used = number_in(folder / usage);
   if (!most || !used) return std::nullopt;
   return std::max(0.0, *most - *used + number_in(folder / "memory.stat", droppable).value_or(0));
 }
 
-/// The least of the process's group and all groups above it.
+/// The minimum over the process's group and all groups above it.
 std::optional<double> left_in_groups(fs::path const& root) {
   std::optional<double> least;
   auto const take = [&](std::optional<double> left) {
@@ -64,30 +70,34 @@ std::optional<double> left_in_groups(fs::path const& root) {
     if (!unified && !old) continue;
     auto const top = root / (unified ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
     for (fs::path group = fs::path(line.substr(second + 1)).relative_path();; group = group.parent_path()) {
-      take(unified ? left_in_group(top / group, "memory.max", "memory.current", "inactive_file ")
-                   : left_in_group(top / group, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "));
+      take(unified
+               ? left_in_group(top / group, "memory.max", "memory.current", "inactive_file ")
+               : left_in_group(top / group, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "));
       if (group.empty()) break;
     }
   }
   return least;
 }
 
-/// Subsets of the partition that has the largest ones, among those that will be used.
+/// Number of subsets in the coarsest partition that will be used.
 index_t fewest_subsets(recon_options const& o) {
   index_t fewest = std::numeric_limits<index_t>::max();
   for (int k = o.first_iteration; k < o.max_iterations && !o.partition_sequence.empty(); ++k) {
     auto const entry = o.partition_sequence[std::min(static_cast<std::size_t>(k), o.partition_sequence.size() - 1)];
-    if (entry >= 0 && entry < std::ssize(o.granularity)) fewest = std::min(fewest, o.granularity[static_cast<std::size_t>(entry)]);
+    if (entry >= 0 && entry < std::ssize(o.granularity))
+      fewest = std::min(fewest, o.granularity[static_cast<std::size_t>(entry)]);
   }
   return std::max<index_t>(fewest, 1);
 }
 
 }  // namespace
 
-std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> const& any, recon_options const& o, memory_question const& q) {
+std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> const& any, recon_options const& o,
+                                      memory_question const& q) {
   return std::visit([&]<class Scan>(Scan const& scan) {
     bool const cone = std::is_same_v<Scan, cone_scan>;
-    double const samples = 4 * product(scan.sinogram_shape()), views = static_cast<double>(std::max<index_t>(scan.sinogram_shape()[0], 1));
+    double const samples = 4 * product(scan.sinogram_shape()),
+                 views = static_cast<double>(std::max<index_t>(scan.sinogram_shape()[0], 1));
     double const one_view = cone ? samples / views : 0;
     double const inside = inside_bytes(scan.geometry()), voxels = 4 * product(scan.recon_shape());
     std::vector<memory_item> items{{"sinogram", samples}, {"reconstruction", voxels}};
@@ -100,10 +110,13 @@ std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> con
       double const pixels = static_cast<double>(scan.full_indices().size());
       items.push_back({"pixel partitions", 4 * pixels * static_cast<double>(o.granularity.size() + 2)});
       if (o.resume) items.push_back({"state to resume", 2 * voxels + samples});
-      // The first image needs a sinogram and, in cone beam, a view of filter weights, which are gone when the iterations begin.
-      double const subset = 4 * std::ceil(pixels / static_cast<double>(fewest_subsets(o))) * static_cast<double>(round_up(scan.recon_shape()[2], 16));
-      // One sum per slice in double for every 64 pixels, twice as many with damping, which also has a curvature.
-      double const direction = subset * (o.slice_damping.value_or(cone) ? 2 + 1 / 16.0 : 1 + 1 / 32.0), copy = 2 * voxels + samples;
+      // The first image needs a sinogram and, in cone beam, one view of filter weights, which are released before the
+      // iterations begin.
+      double const subset = 4 * std::ceil(pixels / static_cast<double>(fewest_subsets(o))) *
+                            static_cast<double>(round_up(scan.recon_shape()[2], 16));
+      // One sum per slice in double for every 64 pixels; twice as many with damping, which also needs a curvature.
+      double const direction = subset * (o.slice_damping.value_or(cone) ? 2 + 1 / 16.0 : 1 + 1 / 32.0),
+                   copy = 2 * voxels + samples;
       if (!o.resume && inside + one_view > direction + copy) {
         items.push_back({"sinogram for the first image", inside + one_view});
       } else {
@@ -113,10 +126,12 @@ std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> con
     } else {
       items.push_back({"filtered sinogram", inside + one_view});
     }
-    // Tiles of 64 pixels or channels and some tables; half of this was measured.
-    items.push_back({"work space of " + std::to_string(q.threads) + (q.threads == 1 ? " thread" : " threads"),
-                     q.threads * (1e6 + 512.0 * static_cast<double>(scan.sinogram_shape()[2] + scan.recon_shape()[2]))});
-    std::sort(items.begin(), items.end(), [](auto const& a, auto const& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name; });
+    // Tiles of 64 pixels or channels, and some tables; half of this was measured.
+    items.push_back(
+        {"work space of " + std::to_string(q.threads) + (q.threads == 1 ? " thread" : " threads"),
+         q.threads * (1e6 + 512.0 * static_cast<double>(scan.sinogram_shape()[2] + scan.recon_shape()[2]))});
+    std::sort(items.begin(), items.end(),
+              [](auto const& a, auto const& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name; });
     return items;
   }, any);
 }
@@ -129,15 +144,20 @@ double total_bytes(std::vector<memory_item> const& items) {
 
 std::optional<available_memory> memory_available(fs::path const& root) {
   std::optional<available_memory> available;
-  if (auto const kib = number_in(root / "proc/meminfo", "MemAvailable:")) available = {*kib * 1024, "MemAvailable of /proc/meminfo"};
-  if (auto const left = left_in_groups(root); left && (!available || *left < available->bytes)) available = {*left, "the memory limit of the control group"};
+  if (auto const kib = number_in(root / "proc/meminfo", "MemAvailable:"))
+    available = {*kib * 1024, "MemAvailable of /proc/meminfo"};
+  if (auto const left = left_in_groups(root); left && (!available || *left < available->bytes))
+    available = {*left, "the memory limit of the control group"};
   return available;
 }
 
 std::string bytes_text(double bytes) {
   char const* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < std::size(units)) bytes /= 1024, ++unit;
+  while (bytes >= 1024 && unit + 1 < std::size(units)) {
+    bytes /= 1024;
+    ++unit;
+  }
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : bytes < 10 ? 2 : bytes < 100 ? 1 : 0, units[unit]);
 }
 

@@ -9,20 +9,22 @@
 
 namespace mbirk::program {
 
-std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram, view<float, 3> recon) {
+std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
+                                        view<float, 3> recon) {
   std::vector<std::string> warnings;
   std::visit([&](auto const& scan) { direct_recon(ctx, scan, sinogram, recon, {}, &warnings); }, any);
   return warnings;
 }
 
-recon_log vcd_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
-                       view<float, 3> recon, recon_options const& options) {
+recon_log vcd_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
+                    std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& options) {
   return std::visit([&](auto const& scan) { return mbirk::recon(ctx, scan, sinogram, weights, recon, options); }, any);
 }
 
 std::vector<std::string> weight_names() { return {weight_type_names.begin(), weight_type_names.end()}; }
 
-void sinogram_weights(recon_context const& ctx, std::string const& type, view<float const, 3> sinogram, view<float, 3> weights) {
+void sinogram_weights(recon_context const& ctx, std::string const& type, view<float const, 3> sinogram,
+                      view<float, 3> weights) {
   gen_weights(ctx, sinogram, parse_weight_type(type), weights);
 }
 

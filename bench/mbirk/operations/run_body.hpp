@@ -1,4 +1,5 @@
-// Running the body of an operation under one policy: its arrays placed, called as often as is wanted and timed, the result fetched.
+// Runs the body of an operation under one policy: copies its arrays to the device, calls and times it as often as
+// requested, and copies the result back.
 #pragma once
 
 #include <string>
@@ -11,19 +12,21 @@
 
 namespace mbirk::program {
 
-/// The body with the scan of the case, or with the case's any_scan where it asks for that.
-template <class Body, class Context, class Operands> void call_body(Context const& ctx, any_scan const& any, Operands& x) {
+/// Calls the body with the concrete scan of the case, or with any_scan if it accepts that.
+template <class Body, class Context, class Operands>
+void call_body(Context const& ctx, any_scan const& any, Operands& x) {
   if constexpr (std::is_invocable_v<Body, Context const&, any_scan const&, Operands&>) {
     Body{}(ctx, any, x);
   } else {
     std::visit([&](auto const& scan) {
       if constexpr (std::is_invocable_v<Body, Context const&, decltype(scan), Operands&>) Body{}(ctx, scan, x);
-      else throw error(std::string(Body::name) + " is not for geometry " + geometry_name(any), source_location::current());
+      else
+        throw error(std::string(Body::name) + " is not for geometry " + geometry_name(any), source_location::current());
     }, any);
   }
 }
 
-/// One call by the clock of the policy.
+/// Times one call by the policy's clock.
 template <class Context, class Call> call_cost timed_call(Context const& ctx, Call const& call) {
   auto const& exec = ctx.exec;
   transfer_counts before, after;
@@ -34,12 +37,16 @@ template <class Context, class Call> call_cost timed_call(Context const& ctx, Ca
   auto const end = exec.timestamp();
   double const seconds = exec.seconds(begin, end);
   if constexpr (on_device<Context>) after = exec.transfers();
-  return {seconds, {.uploads = after.uploads - before.uploads, .bytes_up = after.bytes_up - before.bytes_up,
-                    .downloads = after.downloads - before.downloads, .bytes_down = after.bytes_down - before.bytes_down}};
+  return {seconds,
+          {.uploads = after.uploads - before.uploads,
+           .bytes_up = after.bytes_up - before.bytes_up,
+           .downloads = after.downloads - before.downloads,
+           .bytes_down = after.bytes_down - before.bytes_down}};
 }
 
-/// @throws mbirk::error of the operation; what was placed is given back.
-template <class Body, class Context> void run_body(Context const& ctx, any_scan const& any, operands& x, caller const& calls) {
+/// @throws mbirk::error of the operation; device copies are released.
+template <class Body, class Context>
+void run_body(Context const& ctx, any_scan const& any, operands& x, caller const& calls) {
   auto const run = [&](auto& seen) {
     calls([&] { return timed_call(ctx, [&] { call_body<Body>(ctx, any, seen); }); });
   };

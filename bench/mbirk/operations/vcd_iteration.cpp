@@ -8,7 +8,8 @@
 
 namespace mbirk::program {
 
-std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads, std::pmr::memory_resource* upstream) {
+std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
+                                    std::pmr::memory_resource* upstream) {
   using clock = std::chrono::steady_clock;
   std::vector<double> times;
   double total = 0;
@@ -29,7 +30,8 @@ std::vector<double> time_iterations(vcd_iteration const& what, profile_problem c
   recon_context const ctx{exec::host(threads, &memory), {}};
   auto x = problem.make_operands(*find_operation("recon"));
   auto const& any = problem.scan();
-  auto const scan = what.geometry == "cone" ? recon_scan(std::get<cone_scan>(any)) : recon_scan(std::get<parallel_scan>(any));
+  auto const scan =
+      what.geometry == "cone" ? recon_scan(std::get<cone_scan>(any)) : recon_scan(std::get<parallel_scan>(any));
   vcd_recon(ctx, scan, x.volume("sinogram"), {}, x.output_volume(), o);
   return times;
 }
@@ -43,8 +45,10 @@ modelled_work work_of(vcd_iteration const& what, profile_problem const& problem)
     return size;
   };
   double const samples = sizes(x.output), subsets = static_cast<double>(what.subsets);
-  double const views = static_cast<double>(shape_of(x.output)[0]), slices = static_cast<double>(shape_of(x.inputs.at("recon"))[2]);
-  double const voxels = slices * static_cast<double>(of_scan(problem.scan(), [](auto const& scan) { return scan.full_indices().size(); }));
+  double const views = static_cast<double>(shape_of(x.output)[0]),
+               slices = static_cast<double>(shape_of(x.inputs.at("recon"))[2]);
+  double const voxels = slices * static_cast<double>(of_scan(
+                                     problem.scan(), [](auto const& scan) { return scan.full_indices().size(); }));
   double const projection = static_cast<double>(project.minimal_flops(problem.scan(), x));
   double const flops = 2 * projection + 94 * voxels + 6 * subsets * samples;
   double const bytes = 24 * subsets * samples + (what.geometry == "cone" ? 44 : 28) * voxels;

@@ -1,4 +1,5 @@
-// One iteration of vectorised coordinate descent with many subsets: what a long reconstruction consists of, and no operation of its own.
+// One iteration of vectorised coordinate descent with many subsets. Long reconstructions consist of such iterations,
+// but it is not an operation of the table.
 #pragma once
 
 #include <memory_resource>
@@ -16,13 +17,16 @@ struct vcd_iteration {
   std::string name() const { return geometry + "_vcd_iteration"; }
 };
 
-/// Seconds of each iteration after the first, which plans the subsets; set-up is left out. x starts at 0, parameters are the defaults.
-/// @param memory  where the work space comes from
-std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads, std::pmr::memory_resource* memory);
+/// Seconds of each iteration after the first one, which plans the subsets; excludes set-up. x starts at 0, and
+/// parameters are the defaults.
+/// @param memory  source of the work space
+std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
+                                    std::pmr::memory_resource* memory);
 
-/// What an iteration needs, as MBIRJAX's algorithm is written down: two projections, 94 flops a voxel for prior and update, 6 a sample of every subset;
-/// the bytes of its arrays when memory holds them: 24 a sample of every subset (the error read by the back projection; a projection written while
-/// the error is read for the line search; both read and the error written), 28 a voxel, 44 with slice damping. The two take turns.
+/// Work of an iteration of MBIRJAX's algorithm as published. Flops: two projections, 94 per voxel for prior and update,
+/// 6 per sample of every subset. Bytes of its arrays in memory: 24 per sample of every subset (the error read by the
+/// back projection; a projection written while the error is read for the line search; both read and the error written)
+/// and 28 per voxel, 44 with slice damping. Arithmetic and memory traffic do not overlap.
 modelled_work work_of(vcd_iteration const& what, profile_problem const& problem);
 
 }  // namespace mbirk::program

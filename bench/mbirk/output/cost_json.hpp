@@ -9,8 +9,8 @@
 namespace mbirk::program {
 
 /// @param source  "counted" or "model"
-/// @param minimal flops of the definition; 0 when not known
-/// @param transfers between host and device during the call
+/// @param minimal  flops of the definition; 0 if unknown
+/// @param transfers  copies between host and device during the call
 nlohmann::json cost_json(instrument::operation_record const& r, char const* source, std::uint64_t minimal, int threads,
                          transfer_counts const& transfers = {});
 

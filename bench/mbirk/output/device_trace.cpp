@@ -35,7 +35,7 @@ call_cost device_trace::traced([[maybe_unused]] std::string const& name, std::fu
     call_cost cost;
     {
       auto const range = collector_->range(name);
-      cost = call();  // waits for what it has queued
+      cost = call();  // waits for the queued work
     }
     collector_->stop();
     return cost;

@@ -1,4 +1,4 @@
-// The trace of a profile: marks in the stream, or where it is asked for and can be had CUPTI's records.
+// The trace of a profile: marks in the stream or, if requested and available, CUPTI's records.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,19 @@ namespace mbirk::program {
 
 class device_trace {
  public:
-  /// With `cupti` and without CUPTI it goes on with marks, and note() says why.
+  /// With `cupti`, if CUPTI is unavailable, marks are used and note() says why.
   device_trace(std::size_t capacity, bool cupti);
   ~device_trace();
 
-  /// What a traced run writes to.
+  /// Destination of a traced run's events.
   instrument::trace_buffer& marks() noexcept { return marks_; }
-  /// Makes the call, in a range of this name.
+  /// Makes the call in a range of this name.
   call_cost traced(std::string const& name, std::function<call_cost()> const& call);
-  /// All events, those of devices too: complete when nothing is traced any more.
+  /// All events, including those of devices; complete after tracing has ended.
   instrument::trace_buffer const& finished();
 
   bool has_cupti() const noexcept { return collector_ != nullptr; }
-  /// Why there is no CUPTI; empty where there is, or where it was not asked for.
+  /// Reason why CUPTI is unavailable; empty if it is available or was not requested.
   std::string const& note() const noexcept { return note_; }
 
  private:

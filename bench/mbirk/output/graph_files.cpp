@@ -31,9 +31,10 @@ std::string suffix_of(record::fusion_form const& form) {
   return kind == "as written" ? "" : "_" + kind;
 }
 
-/// Each form as text and DOT, the page of all of them, and with `steps` the forms between "unfused" and the one with all fusions that are legal, numbered;
-/// what is the same in two of those has the same names.
-void write_forms(std::filesystem::path const& folder, std::string const& stem, record::graph const& g, std::vector<record::fusion_form> const& forms, bool steps) {
+/// Writes each form as text and DOT, and the page with all of them. With `steps` it also writes the numbered forms
+/// between "unfused" and the one with all legal fusions, in which equal values have equal names.
+void write_forms(std::filesystem::path const& folder, std::string const& stem, record::graph const& g,
+                 std::vector<record::fusion_form> const& forms, bool steps) {
   auto const write_one = [&](std::string const& name, record::graph const& form, std::map<std::string, int>* names) {
     write(folder / (name + ".txt"), record::to_text(form, names));
     write(folder / (name + ".dot"), record::to_dot(form));
@@ -49,7 +50,7 @@ void write_forms(std::filesystem::path const& folder, std::string const& stem, r
   }
 }
 
-/// What a reconstruction in parallel beam does for a subset, of all pixels as in its first iteration, with sigmas of 1.
+/// One subset update of a parallel-beam reconstruction: all pixels, as in its first iteration, and sigmas of 1.
 std::optional<record::graph> subset_update_of(profile_entry const& entry, profile_problem const& problem) {
   auto const* scan = std::get_if<parallel_scan>(&problem.scan());
   if (!scan || entry.op->name != "recon") return std::nullopt;
@@ -64,26 +65,32 @@ std::optional<record::graph> graph_of(profile_entry const& entry, profile_proble
       [&](auto const& scan) -> std::optional<record::graph> {
         if constexpr (requires { scan.geometry(); }) {
           index_t const all = std::ssize(scan.full_indices());
-          auto const listed = [&] { return shape_of(problem.make_operands(*entry.op, entry.arguments).inputs.at("pixel_indices")).at(0); };
+          auto const listed = [&] {
+            return shape_of(problem.make_operands(*entry.op, entry.arguments).inputs.at("pixel_indices")).at(0);
+          };
           if (op == "forward_project") return record::sparse_forward_project(scan, all);
           if (op == "sparse_forward_project") return record::sparse_forward_project(scan, listed());
           if (op == "back_project") return record::sparse_back_project(scan, all);
           if (op == "sparse_back_project") return record::sparse_back_project(scan, listed());
-          if (op == "hessian_diagonal") return record::sparse_back_project(scan, scan.recon_shape()[0] * scan.recon_shape()[1], 2);
+          if (op == "hessian_diagonal")
+            return record::sparse_back_project(scan, scan.recon_shape()[0] * scan.recon_shape()[1], 2);
           if (op.ends_with("_filter")) return record::direct_filter(scan);
           if (op == "gen_weights") return record::gen_weights_transmission(scan.sinogram_shape());
           if (op == "median_filter3d") return record::median_filter3d(scan.recon_shape());
           if (op == "qggmrf_denoise")
-            return record::qggmrf_gradient_and_hessian(scan.recon_shape(), qggmrf_parameters{}, scan.recon_shape()[0] * scan.recon_shape()[1]);
+            return record::qggmrf_gradient_and_hessian(scan.recon_shape(), qggmrf_parameters{},
+                                                       scan.recon_shape()[0] * scan.recon_shape()[1]);
         }
         return std::nullopt;
       },
       problem.scan());
 }
 
-json write_graphs(std::filesystem::path const& folder, profile_entry const& entry, profile_problem const& problem, index_t n, bool steps) {
+json write_graphs(std::filesystem::path const& folder, profile_entry const& entry, profile_problem const& problem,
+                  index_t n, bool steps) {
   auto const stem = fmt::format("{}_v{}", entry.name, n);
-  if (auto const update = subset_update_of(entry, problem)) write_forms(folder, stem + "_subset_update", *update, record::fusion_forms(*update), steps);
+  if (auto const update = subset_update_of(entry, problem))
+    write_forms(folder, stem + "_subset_update", *update, record::fusion_forms(*update), steps);
   auto const found = graph_of(entry, problem);
   if (!found) return nullptr;
   auto forms = record::fusion_forms(*found);
@@ -93,7 +100,8 @@ json write_graphs(std::filesystem::path const& folder, profile_entry const& entr
     auto const suffix = suffix_of(form), module = stem + suffix + ".mlir";
     g.name = entry.name + suffix;
     record::axis_set sequential;
-    if (record::largest_tensor_bytes(g, {}) > record::largest_tensor_at_once) sequential = record::axes_called(g, "view");
+    if (record::largest_tensor_bytes(g, {}) > record::largest_tensor_at_once)
+      sequential = record::axes_called(g, "view");
     auto const hlo = record::to_stablehlo(g, sequential);
     write(folder / module, hlo.module);
     auto const c = record::cost_of(g);

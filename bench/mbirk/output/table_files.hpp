@@ -1,4 +1,4 @@
-// What a profile measured and counted as tables, for pandas and the like.
+// Measurements and counts of a profile as tables, for pandas and similar tools.
 #pragma once
 
 #include <filesystem>
@@ -12,9 +12,10 @@ inline constexpr bool with_tables = true;
 inline constexpr bool with_tables = false;
 #endif
 
-/// Writes measurements.csv.xz, kernels.csv.xz, arrays.csv.xz and reuse.csv.xz into a folder that exists; nothing unless with_tables.
-/// @param report  as mbirk profile writes it
-/// @throws io_error naming the file
+/// Writes measurements.csv.xz, kernels.csv.xz, arrays.csv.xz and reuse.csv.xz into an existing folder; does nothing
+/// unless with_tables.
+/// @param report  in the format of mbirk profile
+/// @throws io_error with the name of the file
 void write_tables(std::filesystem::path const& folder, nlohmann::json const& report);
 
 }  // namespace mbirk::program

@@ -9,25 +9,34 @@ namespace {
 
 using instrument::event_kind;
 
-/// Operations and stages between two times, outer ones before those inside.
-std::vector<instrument::trace_event const*> spans_between(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end) {
+/// Operations and stages between two times, enclosing spans first.
+std::vector<instrument::trace_event const*> spans_between(instrument::trace_buffer const& trace, std::int64_t begin,
+                                                          std::int64_t end) {
   std::vector<instrument::trace_event const*> chosen;
   for (auto const& e : trace.events())
-    if ((e.kind == event_kind::operation || e.kind == event_kind::stage) && e.begin >= begin && e.end <= end && e.end > e.begin) chosen.push_back(&e);
-  std::stable_sort(chosen.begin(), chosen.end(), [](auto const* a, auto const* b) { return a->begin != b->begin ? a->begin < b->begin : a->end > b->end; });
+    if ((e.kind == event_kind::operation || e.kind == event_kind::stage) && e.begin >= begin && e.end <= end &&
+        e.end > e.begin)
+      chosen.push_back(&e);
+  std::stable_sort(chosen.begin(), chosen.end(), [](auto const* a, auto const* b) {
+    return a->begin != b->begin ? a->begin < b->begin : a->end > b->end;
+  });
   return chosen;
 }
 
 }  // namespace
 
-nlohmann::json trace_excerpt(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end, std::size_t most) {
+nlohmann::json trace_excerpt(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end,
+                             std::size_t most) {
   auto const chosen = spans_between(trace, begin, end);
   nlohmann::json spans = nlohmann::json::array();
   index_t left_out = 0;
   auto const origin = chosen.empty() ? begin : chosen.front()->begin;
   for (auto const* e : chosen) {
     if (spans.size() >= most && e->kind != event_kind::operation) ++left_out;
-    else spans.push_back({{"name", e->name}, {"begin", 1e-9 * static_cast<double>(e->begin - origin)}, {"end", 1e-9 * static_cast<double>(e->end - origin)}});
+    else
+      spans.push_back({{"name", e->name},
+                       {"begin", 1e-9 * static_cast<double>(e->begin - origin)},
+                       {"end", 1e-9 * static_cast<double>(e->end - origin)}});
   }
   return {{"spans", spans}, {"left out", left_out}};
 }
@@ -42,7 +51,8 @@ nlohmann::json stage_times(instrument::trace_buffer const& trace, std::int64_t b
     for (std::size_t k = 1; k < open.size(); ++k) path += (k > 1 ? "/" : "") + std::string(open[k]->name);
     if (path.empty()) continue;
     auto& one = times.emplace(path, nlohmann::json{{"seconds", 0.0}, {"runs", 0}}).first.value();
-    one["seconds"] = one["seconds"].get<double>() + 1e-9 * static_cast<double>(e->end - e->begin), one["runs"] = one["runs"].get<index_t>() + 1;
+    one["seconds"] = one["seconds"].get<double>() + 1e-9 * static_cast<double>(e->end - e->begin);
+    one["runs"] = one["runs"].get<index_t>() + 1;
   }
   return times;
 }

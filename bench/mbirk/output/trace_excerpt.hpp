@@ -8,11 +8,13 @@
 
 namespace mbirk::program {
 
-/// {"spans": [{"name", "begin", "end"}], "left out"}: operations and stages between two times of the trace, in seconds after the first of them.
-/// The first `most` in order of time are kept, and every operation.
-nlohmann::json trace_excerpt(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end, std::size_t most = 150);
+/// {"spans": [{"name", "begin", "end"}], "left out"}: operations and stages between two times of the trace, in seconds
+/// relative to the first time. Keeps the first `most` in order of time, and every operation.
+nlohmann::json trace_excerpt(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end,
+                             std::size_t most = 150);
 
-/// {"iteration/subset/back": {"seconds", "runs"}, ...}: the stages of the operation between two times, by their path below it.
+/// {"iteration/subset/back": {"seconds", "runs"}, ...}: stages of the operation between two times, by their path below
+/// it.
 nlohmann::json stage_times(instrument::trace_buffer const& trace, std::int64_t begin, std::int64_t end);
 
 }  // namespace mbirk::program

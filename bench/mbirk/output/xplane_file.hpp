@@ -1,4 +1,4 @@
-// A traced size as a file for XProf and TensorBoard.
+// The trace of one size as a file for XProf and TensorBoard.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,21 @@
 
 namespace mbirk::program {
 
-/// Where the policy computes, held against measured ceilings of the host, which an emulated device shares; of a CUDA device against what its clocks allow.
+/// The machine on which the policy computes: measured ceilings of the host, also for an emulated device; for a CUDA
+/// device, limits computed from its clocks.
 profile::machine_specs machine_of(chosen_policy const& policy, ceilings const& measured);
 
-/// The counts of an operation as a program of the trace between two times. Shapes are those of the operands that have the same name and size.
-/// @param name  "cone_back_project_v64"
-profile::program traced_program(instrument::operation_record const& counts, std::string name, operands const& data, std::int64_t from, std::int64_t to);
+/// The counts of an operation as a program of the trace between two times. Shapes are taken from the operands with the
+/// same name and size.
+/// @param name  e.g. "cone_back_project_v64"
+profile::program traced_program(instrument::operation_record const& counts, std::string name, operands const& data,
+                                std::int64_t from, std::int64_t to);
 
-/// Writes <folder>/plugins/profile/<session>/<host>.xplane.pb, which viewers find from any folder above. @throws io_error, profile::description_error
-/// @param session  without /, of one file only: viewers keep what they have once read of it.
-void write_xplane(std::filesystem::path const& folder, std::string const& session, instrument::trace_buffer const& trace,
-                  std::vector<profile::program> const& programs, profile::machine_specs const& machine);
+/// Writes <folder>/plugins/profile/<session>/<host>.xplane.pb, which viewers find from any enclosing folder.
+/// @param session  contains no /, and is unique per file, because viewers cache the files they have read.
+/// @throws io_error, profile::description_error
+void write_xplane(std::filesystem::path const& folder, std::string const& session,
+                  instrument::trace_buffer const& trace, std::vector<profile::program> const& programs,
+                  profile::machine_specs const& machine);
 
 }  // namespace mbirk::program

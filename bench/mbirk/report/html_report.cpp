@@ -18,33 +18,41 @@ namespace {
 namespace fs = std::filesystem;
 using namespace report;
 
-/// "20261122_070823_749" as "2026-11-22 07:08:23"; anything else as it is.
+/// "20261122_070823_749" as "2026-11-22 07:08:23"; other texts are unchanged.
 std::string date_of(std::string const& t) {
-  bool const ours = t.size() >= 15 && t[8] == '_' && std::all_of(t.begin(), t.begin() + 8, [](char c) { return c >= '0' && c <= '9'; });
+  bool const ours = t.size() >= 15 && t[8] == '_' &&
+                    std::all_of(t.begin(), t.begin() + 8, [](char c) { return c >= '0' && c <= '9'; });
   if (!ours) return t;
-  return fmt::format("{}-{}-{} {}:{}:{}", t.substr(0, 4), t.substr(4, 2), t.substr(6, 2), t.substr(9, 2), t.substr(11, 2), t.substr(13, 2));
+  return fmt::format("{}-{}-{} {}:{}:{}", t.substr(0, 4), t.substr(4, 2), t.substr(6, 2), t.substr(9, 2),
+                     t.substr(11, 2), t.substr(13, 2));
 }
 
 std::string head(profile const& p) {
   std::string sizes;
   for (auto const n : p.sizes) sizes += (sizes.empty() ? "" : ", ") + std::to_string(n);
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\">"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'\">"
       "<title>mbirk profile, {0}</title><style>{1}</style></head><body>\n"
-      "<header><h1>mbirk profile, {0}</h1><div class=\"soft\">{2}, {3} {4} &middot; sizes {5} &middot; mbirk {6}, {7}</div>"
-      "<nav aria-label=\"Sections\"><a href=\"#rank\">Ranking</a><a href=\"#roofline\">Roofline</a><a href=\"#scaling\">Scaling</a>"
-      "<a href=\"#misses\">On-chip memory</a><a href=\"#timeline\">Timeline</a><a href=\"#memory\">Memory</a><a href=\"#files\">Files</a>"
+      "<header><h1>mbirk profile, {0}</h1><div class=\"soft\">{2}, {3} {4} &middot; sizes {5} &middot; mbirk {6}, "
+      "{7}</div>"
+      "<nav aria-label=\"Sections\"><a href=\"#rank\">Ranking</a><a href=\"#roofline\">Roofline</a><a "
+      "href=\"#scaling\">Scaling</a>"
+      "<a href=\"#misses\">On-chip memory</a><a href=\"#timeline\">Timeline</a><a href=\"#memory\">Memory</a><a "
+      "href=\"#files\">Files</a>"
       "<a href=\"#notes\">What this does not say</a></nav></header>\n<main>\n",
-      escaped(date_of(p.timestamp)), style, escaped(p.backend == "host" ? p.cpu : p.backend + " on " + p.device), p.threads, p.threads == 1 ? "thread" : "threads",
-      escaped(sizes), escaped(p.version), escaped(p.compiler));
+      escaped(date_of(p.timestamp)), style, escaped(p.backend == "host" ? p.cpu : p.backend + " on " + p.device),
+      p.threads, p.threads == 1 ? "thread" : "threads", escaped(sizes), escaped(p.version), escaped(p.compiler));
 }
 
-/// Percent-encoded, so that a name with a space, a quote or a letter beyond ASCII is one link.
+/// Percent-encodes a path, so that a name with a space, a quote or a non-ASCII letter is one link.
 std::string path_as_url(fs::path const& path) {
   std::string out;
   for (char const c : path.generic_string()) {
-    bool const plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '.' || c == '_' || c == '-';
+    bool const plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
+                       c == '.' || c == '_' || c == '-';
     out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return out;
@@ -69,8 +77,10 @@ std::string html_report(nlohmann::json const& run, std::string const& file, std:
   out += graphs_table(p, run, links);
   out += files_section(links);
   out += notes(p, order, run);
-  out += fmt::format("</main>\n<footer>Made by mbirk {} from {}; <code>mbirk report</code> makes it again.</footer>\n<script>{}</script></body></html>\n",
-                     escaped(p.version), escaped(fs::path(file).filename().string()), script);
+  out += fmt::format(
+      "</main>\n<footer>Made by mbirk {} from {}; <code>mbirk report</code> makes it "
+      "again.</footer>\n<script>{}</script></body></html>\n",
+      escaped(p.version), escaped(fs::path(file).filename().string()), script);
   return out;
 }
 
@@ -79,18 +89,22 @@ void write_html_report(nlohmann::json const& run, fs::path const& run_file, fs::
   auto const beside = fs::absolute(run_file).parent_path(), page = fs::absolute(out).lexically_normal().parent_path();
   if (auto const when = run.is_object() ? run.find("timestamp") : run.end(); when != run.end() && when->is_string()) {
     std::string const name = *when;
-    bool const is_name = !name.empty() && name.find_first_not_of("0123456789_") == name.npos;  // not "..", nor a path
+    // Excludes ".." and paths.
+    bool const is_name = !name.empty() && name.find_first_not_of("0123456789_") == name.npos;
     for (auto const* kind : {"graphs", "traces", "memory", "tables"}) {
       if (!is_name) break;
       std::error_code none;
       auto const folder = beside / kind / name;
-      for (auto it = fs::recursive_directory_iterator(folder, none); !none && it != fs::recursive_directory_iterator(); it.increment(none))
+      for (auto it = fs::recursive_directory_iterator(folder, none); !none && it != fs::recursive_directory_iterator();
+           it.increment(none))
         if (std::error_code failed; it->is_regular_file(failed))
-          links.push_back({kind, it->path().lexically_relative(folder).generic_string(), path_as_url(it->path().lexically_normal().lexically_relative(page))});
+          links.push_back({kind, it->path().lexically_relative(folder).generic_string(),
+                           path_as_url(it->path().lexically_normal().lexically_relative(page))});
     }
   }
-  std::sort(links.begin(), links.end(), [](auto const& a, auto const& b) { return std::tie(a.kind, a.name) < std::tie(b.kind, b.name); });
-  auto const text = html_report(run, run_file.string(), links);  // before the file is there
+  std::sort(links.begin(), links.end(),
+            [](auto const& a, auto const& b) { return std::tie(a.kind, a.name) < std::tie(b.kind, b.name); });
+  auto const text = html_report(run, run_file.string(), links);  // generated before the file is opened
   output_file file(out);
   file.write(text);
   file.commit();

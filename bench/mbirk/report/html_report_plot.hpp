@@ -1,4 +1,4 @@
-// Log-log plots as inline SVG, and text for HTML. Colours and sizes of type are classes of the report's style sheet.
+// Log-log plots as inline SVG, and text for HTML. Colours and font sizes are classes of the report's style sheet.
 #pragma once
 
 #include <string>
@@ -7,41 +7,45 @@
 
 namespace mbirk::program::report {
 
-/// Text as it may stand in an element or a quoted attribute; control characters become spaces, and bytes that are not UTF-8 the replacement character.
+/// Escapes text for an element or a quoted attribute; control characters become spaces, and bytes that are not UTF-8
+/// the replacement character.
 std::string escaped(std::string_view text);
 
 std::string seconds_text(double t);    ///< "1.23 ms"
 std::string bytes_text(double bytes);  ///< "96.0 KiB"
-std::string rate_text(double rate);    ///< per second, without the unit: "12.3 G"
+std::string rate_text(double rate);    ///< per second, without unit: "12.3 G"
 
 struct tick {
   double at;
   std::string label;  ///< empty: a line without a label
 };
-/// 10^k in [low, high]; at most about seven labels.
+/// Ticks 10^k in [low, high], with at most about seven labels.
 std::vector<tick> decades(double low, double high, std::string (*text)(double));
-/// Powers of 4 times 64 bytes; every second one has a label.
+/// Ticks at powers of 4 times 64 bytes; every second one has a label.
 std::vector<tick> byte_ticks(double low, double high);
 
 struct plot_range {
   double low, high;
 };
 
-/// Both axes are logarithmic. Points outside are moved to the edge by `line`, and left out by `mark`.
+/// Both axes are logarithmic. `line` clips points outside to the edge; `mark` omits them.
 class log_plot {
  public:
-  /// @param title, description  what somebody hears who does not see the plot
-  log_plot(std::string id, std::string title, std::string description, double width, double height, plot_range x, plot_range y);
+  /// @param title, description  texts for screen readers
+  log_plot(std::string id, std::string title, std::string description, double width, double height, plot_range x,
+           plot_range y);
 
-  void axes(std::vector<tick> const& x, std::vector<tick> const& y, std::string const& x_label, std::string const& y_label);
+  void axes(std::vector<tick> const& x, std::vector<tick> const& y, std::string const& x_label,
+            std::string const& y_label);
   void line(std::vector<std::pair<double, double>> const& points, std::string const& css, std::string const& hint = {});
-  /// Steps: the value holds from its x to the next one.
+  /// Step function: the value holds from its x to the next one.
   void steps(std::vector<double> const& x, std::vector<double> const& y, std::string const& css);
-  /// shape 0: circle, 1: square, 2: triangle. The label takes a place beside it that no earlier label or mark covers.
+  /// shape 0: circle, 1: square, 2: triangle. A label is placed beside it where no earlier label or mark is covered.
   void mark(double x, double y, int shape, std::string const& css, std::string const& hint);
   void label(double x, double y, std::string const& text, std::string const& css = "lab");
-  /// Text at a point, to the left or right of it.
-  void text(double x, double y, std::string const& what, std::string const& css, std::string_view anchor = "start", double dx = 0, double dy = 0);
+  /// Text to the left or right of a point.
+  void text(double x, double y, std::string const& what, std::string const& css, std::string_view anchor = "start",
+            double dx = 0, double dy = 0);
   std::string svg() const;
 
  private:

@@ -17,10 +17,12 @@ double not_negative(json_field const& from, std::string const& key) {
   return x;
 }
 
-/// Every name of the environment with its value as text; arrays joined by commas.
+/// Every name of the environment with its value as text; arrays are joined by commas.
 std::vector<std::pair<std::string, std::string>> flat(json_field const& environment) {
   std::vector<std::pair<std::string, std::string>> out;
-  auto const text = [](json const& j) { return j.is_string() ? j.get<std::string>() : j.is_null() ? std::string("none") : dump_text(j); };
+  auto const text = [](json const& j) {
+    return j.is_string() ? j.get<std::string>() : j.is_null() ? std::string("none") : dump_text(j);
+  };
   for (auto const& [name, field] : environment.members()) {
     std::string value;
     if (field.value().is_array()) {
@@ -41,7 +43,8 @@ miss_curve curve_of(json_field const& reuse) {
   if (reuse.has("write backs")) backs = reuse.at("write backs", "").elements("an array of numbers");
   if (lines.empty()) reuse.at("capacity lines", "").wrong("at least one number");
   if (misses.size() != lines.size()) reuse.at("read misses", "").wrong("as many numbers as capacity lines");
-  if (!backs.empty() && backs.size() != lines.size()) reuse.at("write backs", "").wrong("as many numbers as capacity lines");
+  if (!backs.empty() && backs.size() != lines.size())
+    reuse.at("write backs", "").wrong("as many numbers as capacity lines");
   miss_curve c;
   for (std::size_t k = 0; k < lines.size(); ++k) {
     c.bytes.push_back(lines[k].number() * line);
@@ -54,7 +57,9 @@ miss_curve curve_of(json_field const& reuse) {
 
 cost cost_of(json_field const& field) {
   cost c;
-  c.flops = not_negative(field, "flops"), c.accessed = not_negative(field, "bytes accessed"), c.items = not_negative(field, "items");
+  c.flops = not_negative(field, "flops");
+  c.accessed = not_negative(field, "bytes accessed");
+  c.items = not_negative(field, "items");
   if (field.has("bytes scratch")) c.scratch = not_negative(field, "bytes scratch");
   if (field.has("bytes compulsory")) c.compulsory = not_negative(field, "bytes compulsory");
   if (field.has("flops minimal")) c.minimal_flops = not_negative(field, "flops minimal");
@@ -62,8 +67,10 @@ cost cost_of(json_field const& field) {
   c.source = source.text("\"counted\" or \"model\"");
   if (c.source != "counted" && c.source != "model") source.wrong("\"counted\" or \"model\"");
   auto const memory = field.at("memory", "bytes of argument, output, temporary and peak");
-  c.argument = not_negative(memory, "argument"), c.output = not_negative(memory, "output");
-  c.temporary = not_negative(memory, "temporary"), c.peak = not_negative(memory, "peak");
+  c.argument = not_negative(memory, "argument");
+  c.output = not_negative(memory, "output");
+  c.temporary = not_negative(memory, "temporary");
+  c.peak = not_negative(memory, "peak");
   if (field.has("reuse")) c.curve = curve_of(field.at("reuse", ""));
   return c;
 }
@@ -94,7 +101,7 @@ struct raw_times {
   index_t calls = 0;
 };
 
-/// A measurement goes to the timing runs, or, when it is neither traced nor one of them, to what is used where there are none.
+/// Adds a measurement to the timing runs or, if it is an untraced warm-up, to the fallback used when there are none.
 void sort_in(json_field const& m, raw_times& to) {
   auto const run = m.at("run", "a whole number").integer();
   auto const time = not_negative(m, "time");
@@ -111,7 +118,13 @@ void sort_in(json_field const& m, raw_times& to) {
 std::optional<double> exponent(std::vector<std::pair<double, double>> const& points) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (auto const& [size, value] : points)
-    if (value > 0) n += 1, x += std::log(size), y += std::log(value), xx += std::log(size) * std::log(size), xy += std::log(size) * std::log(value);
+    if (value > 0) {
+      n += 1;
+      x += std::log(size);
+      y += std::log(value);
+      xx += std::log(size) * std::log(size);
+      xy += std::log(size) * std::log(value);
+    }
   auto const spread = n * xx - x * x;
   if (n < 2 || !(spread > 0)) return {};
   return (n * xy - x * y) / spread;
@@ -139,19 +152,22 @@ void read_times(json_field const& root, profile& p) {
     }
     if (!op.times.empty()) p.operations.push_back(std::move(op));
   }
-  if (p.operations.empty() && !root.at("errors", "an array of errors").value().empty()) return;  // everything failed: that is worth a report
+  // All operations failed, which is worth a report.
+  if (p.operations.empty() && !root.at("errors", "an array of errors").value().empty()) return;
   if (p.operations.empty()) field.wrong("at least one untraced run");
 }
 
 index_t size_of(std::string const& key, json_field const& where) {
   index_t n = 0;
   auto const [end, code] = std::from_chars(key.data(), key.data() + key.size(), n);
-  if (code != std::errc() || end != key.data() + key.size() || n < 1) where.wrong("a size as its name, not " + dump_text(key));
+  if (code != std::errc() || end != key.data() + key.size() || n < 1)
+    where.wrong("a size as its name, not " + dump_text(key));
   return n;
 }
 
-/// No kernel adds faster than the FMA loop or loads faster than L1 is read, beyond a tenth of noise; where one seems to, something else ran while the
-/// ceilings were measured. DRAM is no witness, because data that fit into a cache beat it.
+/// No kernel adds faster than the FMA loop or loads faster than L1 is read, within 10 % noise. If one seems to, other
+/// processes ran while the ceilings were measured. DRAM is not checked, because data that fit into a cache exceed its
+/// rate.
 void drop_disturbed_roofs(profile& p) {
   if (!p.roofs) return;
   for (auto const& op : p.operations)
@@ -159,8 +175,11 @@ void drop_disturbed_roofs(profile& p) {
       auto const t = op.times.find(n);
       if (t == op.times.end() || !(t->second.median > 0)) continue;
       bool const adds = c.flops / p.roofs->flops_per_second > 1.1 * t->second.median;
-      if (!adds && !((c.accessed + c.scratch) / p.roofs->reads.front().bytes_per_second > 1.1 * t->second.median)) continue;
-      p.beaten = op.name + " at size " + std::to_string(n) + (adds ? " calculates faster than the FMA loop did" : " loads faster than " + p.roofs->reads.front().name + " was read");
+      if (!adds && !((c.accessed + c.scratch) / p.roofs->reads.front().bytes_per_second > 1.1 * t->second.median))
+        continue;
+      p.beaten = op.name + " at size " + std::to_string(n) +
+                 (adds ? " calculates faster than the FMA loop did"
+                       : " loads faster than " + p.roofs->reads.front().name + " was read");
       p.roofs.reset();
       return;
     }
@@ -169,9 +188,12 @@ void drop_disturbed_roofs(profile& p) {
 }  // namespace
 
 double miss_curve::knee(double factor) const {
-  for (std::size_t k = 0; k < bytes.size(); ++k) {  // traffic of managed write-backs may rise again by a little: all that follow must hold
+  // Traffic of managed write-backs may rise again slightly, so the condition must hold for all following memories.
+  for (std::size_t k = 0; k < bytes.size(); ++k) {
     if (traffic[k] > factor * traffic.back()) continue;
-    if (std::all_of(traffic.begin() + static_cast<std::ptrdiff_t>(k), traffic.end(), [&](double t) { return t <= factor * traffic.back(); })) return bytes[k];
+    if (std::all_of(traffic.begin() + static_cast<std::ptrdiff_t>(k), traffic.end(),
+                    [&](double t) { return t <= factor * traffic.back(); }))
+      return bytes[k];
   }
   return bytes.back();
 }
@@ -197,7 +219,8 @@ std::optional<nearest_roof> roof_of(std::optional<machine_specs> const& roofs, c
   auto const &near = roofs->reads.front(), &far = roofs->reads.back();
   nearest_roof best{"arithmetic", c.flops / roofs->flops_per_second};
   if (auto const t = c.compulsory.value_or(0) / far.bytes_per_second; t > best.share) best = {far.name, t};
-  if (auto const t = (c.accessed + c.scratch) / near.bytes_per_second; t > best.share) best = {"loads and stores (" + near.name + ")", t};
+  if (auto const t = (c.accessed + c.scratch) / near.bytes_per_second; t > best.share)
+    best = {"loads and stores (" + near.name + ")", t};
   best.share /= seconds;
   return best;
 }
@@ -208,29 +231,35 @@ profile read_profile(nlohmann::json const& run, std::string const& file) {
   profile p;
   p.file = file;
   p.timestamp = root.at("timestamp", expected).text();
-  for (auto const& size : root.at("volume_sizes", expected).elements("an array of sizes")) p.sizes.push_back(size.integer());
+  for (auto const& size : root.at("volume_sizes", expected).elements("an array of sizes"))
+    p.sizes.push_back(size.integer());
   p.runs = root.at("runs_per_size", expected).integer();
   auto const environment = root.at("environment", expected);
   p.environment = flat(environment);
-  p.backend = environment.at("backend", "a string").text(), p.cpu = environment.at("cpu", "a string").text();
-  p.version = environment.at("mbirk_version", "a string").text(), p.compiler = environment.at("compiler", "a string").text();
+  p.backend = environment.at("backend", "a string").text();
+  p.cpu = environment.at("cpu", "a string").text();
+  p.version = environment.at("mbirk_version", "a string").text();
+  p.compiler = environment.at("compiler", "a string").text();
   p.threads = environment.at("threads", "a whole number").integer();
   auto const devices = environment.at("devices", "an array of names").elements("an array of names");
   p.device = devices.empty() ? p.cpu : devices.front().text();
   for (auto const& e : root.at("errors", "an array of errors").elements("an array of errors"))
-    p.failures.push_back({e.at("operation", "a string").text(), e.at("error", "a string").text(), e.at("volume_size", "a whole number").integer()});
+    p.failures.push_back({e.at("operation", "a string").text(), e.at("error", "a string").text(),
+                          e.at("volume_size", "a whole number").integer()});
   read_times(root, p);
   for (auto const& [key, costs] : root.at("cost_analysis", expected).members()) {
     auto const n = size_of(key, root.at("cost_analysis", ""));
     for (auto const& [name, field] : costs.members()) {
-      auto const op = std::find_if(p.operations.begin(), p.operations.end(), [&name = name](auto const& o) { return o.name == name; });
+      auto const op = std::find_if(p.operations.begin(), p.operations.end(),
+                                   [&name = name](auto const& o) { return o.name == name; });
       if (op == p.operations.end()) field.wrong("costs of an operation that was measured");
       op->costs[n] = cost_of(field);
     }
   }
   if (root.has("dropped_trace_events")) {
     p.dropped.emplace();
-    for (auto const& [key, field] : root.at("dropped_trace_events", "").members()) (*p.dropped)[size_of(key, root.at("dropped_trace_events", ""))] = field.integer();
+    for (auto const& [key, field] : root.at("dropped_trace_events", "").members())
+      (*p.dropped)[size_of(key, root.at("dropped_trace_events", ""))] = field.integer();
   }
   if (root.has("ceilings") && p.backend == "host") p.roofs = machine_of(root.at("ceilings", ""));
   drop_disturbed_roofs(p);

@@ -1,4 +1,4 @@
-// What the HTML report shows, as numbers: read strictly from the JSON of mbirk profile. Knows nothing of HTML.
+// The numbers of the HTML report, read strictly from the JSON of mbirk profile. Independent of HTML.
 #pragma once
 
 #include <map>
@@ -14,21 +14,24 @@ namespace mbirk::program::report {
 
 /// Times of one operation at one size, in seconds.
 struct timing {
-  double median = 0;       ///< of the timing-only runs; of the warm-up where there are none
-  double least = 0;        ///< the fastest call of those runs
-  index_t calls = 0;       ///< of those runs together
+  double median = 0;       ///< median of the timing-only runs, or of the warm-up if there are none
+  double least = 0;        ///< fastest call of those runs
+  index_t calls = 0;       ///< number of calls in those runs
   bool timing_runs = false;
-  /// How far the median lies above the fastest call; empty when there was one call, which says nothing of noise.
-  std::optional<double> noise() const { return calls > 1 && least > 0 ? std::optional(median / least - 1) : std::nullopt; }
+  /// Relative distance of the median from the fastest call; empty for a single call, which says nothing about noise.
+  std::optional<double> noise() const {
+    return calls > 1 && least > 0 ? std::optional(median / least - 1) : std::nullopt;
+  }
 };
 
-/// Bytes that cross the edge of a fully associative LRU memory, over its size: misses and write-backs in lines, times the line.
+/// Traffic of a fully associative LRU memory as a function of its size: misses and write-backs in lines, times the line
+/// size.
 struct miss_curve {
   std::vector<double> bytes, traffic;
   bool operator==(miss_curve const&) const = default;
-  /// Smallest memory whose traffic is at most `factor` of that of the largest one.
+  /// Smallest memory whose traffic is at most `factor` times that of the largest one.
   double knee(double factor = 1.1) const;
-  /// Traffic of the largest simulated memory of at most so many bytes; of the smallest when all are larger.
+  /// Traffic of the largest simulated memory of at most `memory` bytes; of the smallest one if all are larger.
   double at(double memory) const;
 };
 
@@ -41,7 +44,7 @@ struct cost {
 
 struct operation {
   std::string name;
-  std::map<index_t, timing> times;  ///< by size
+  std::map<index_t, timing> times;  ///< keyed by size
   std::map<index_t, cost> costs;
   /// Exponent p of the least-squares line through (log N, log t) over all sizes, t ~ N^p; empty below two sizes.
   std::optional<double> time_exponent() const;
@@ -52,7 +55,7 @@ struct memory_roof {
   std::string name;
   double bytes_per_second = 0;
 };
-/// Measured by the same run, all threads together.
+/// Limits measured by the same run, all threads together.
 struct machine_specs {
   double flops_per_second = 0;     ///< float32 fused multiply-adds, two flops each
   std::vector<memory_roof> reads;  ///< from the nearest level to the farthest
@@ -68,24 +71,25 @@ struct profile {
   std::vector<index_t> sizes;
   index_t runs = 0, threads = 0;
   std::string backend, cpu, device, version, compiler;
-  std::vector<std::pair<std::string, std::string>> environment;  ///< everything that the file says about it
-  std::vector<operation> operations;                             ///< in the order in which they were measured
+  std::vector<std::pair<std::string, std::string>> environment;  ///< all entries of the environment in the file
+  std::vector<operation> operations;                             ///< in the order of measurement
   std::vector<failure> failures;
-  std::optional<std::map<index_t, index_t>> dropped;             ///< trace events by size; empty: the file does not say
-  std::optional<machine_specs> roofs;                                  ///< empty too when an operation beats them: they were disturbed
-  std::string beaten;                                            ///< which operation did, and which roof; empty: none
-  index_t largest = 0;                                           ///< the largest size with a time
+  std::optional<std::map<index_t, index_t>> dropped;  ///< dropped trace events by size; empty: not in the file
+  std::optional<machine_specs> roofs;  ///< also empty if an operation exceeds them, because they were disturbed
+  std::string beaten;  ///< the operation that exceeds a roof, and that roof; empty: none
+  index_t largest = 0;                                           ///< largest size with a time
 };
 
-/// @throws io_error, one line that names the field, what was expected and what was found.
+/// @throws io_error, in one line, with the field, what was expected and what was found.
 profile read_profile(nlohmann::json const& run, std::string const& file);
 
-/// Which roof an operation is nearest to, and how near: the least time that the roof allows over the median.
+/// The roof nearest to an operation: the least time that the roof allows divided by the median time.
 struct nearest_roof {
   std::string name;
   double share = 0;
 };
-/// Candidates: flops at the FMA rate, compulsory bytes at the rate of the farthest level, all loads and stores at that of the nearest one.
+/// Compares flops with the FMA rate, compulsory bytes with the rate of the farthest level, and all loads and stores
+/// with that of the nearest one.
 std::optional<nearest_roof> roof_of(std::optional<machine_specs> const& roofs, cost const& c, double seconds);
 
 }  // namespace mbirk::program::report

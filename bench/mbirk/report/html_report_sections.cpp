@@ -26,30 +26,41 @@ std::optional<nearest_roof> roof_at(profile const& p, operation const& op) {
 
 std::string bold(std::string const& name) { return "<b>" + escaped(name) + "</b>"; }
 
-/// What is known of the roofs, as a sentence about the operations that matter: those of 2 % of the time and more.
+/// A sentence about the roofs for the significant operations: those with at least 2 % of the time.
 std::string roof_sentence(profile const& p, ranked const& order, double total) {
   if (!p.beaten.empty())
-    return "The ceilings in this file are wrong, because " + escaped(p.beaten) + ": something else ran while they were measured. They are not used; profile again on a quiet machine.";
-  if (!p.roofs) return "No ceilings of the machine are in this file, so how far these times are from what it can do is not known.";
+    return "The ceilings in this file are wrong, because " + escaped(p.beaten) +
+           ": something else ran while they were measured. They are not used; profile again on a quiet machine.";
+  if (!p.roofs)
+    return "No ceilings of the machine are in this file, so how far these times are from what it can do is not known.";
   operation const *nearest = nullptr, *farthest = nullptr;
   std::optional<nearest_roof> high, low;
   for (auto const* op : order) {
     if (op->times.at(p.largest).median < 0.02 * total) continue;
     auto const r = roof_at(p, *op);
     if (!r) continue;
-    if (!high || r->share > high->share) high = r, nearest = op;
-    if (!low || r->share < low->share) low = r, farthest = op;
+    if (!high || r->share > high->share) {
+      high = r;
+      nearest = op;
+    }
+    if (!low || r->share < low->share) {
+      low = r;
+      farthest = op;
+    }
   }
   if (!high) return "";
-  auto out = fmt::format("Against what this machine can do, {} is nearest to a roof ({} of {})", bold(nearest->name), percent(high->share), escaped(high->name));
-  if (farthest != nearest) out += fmt::format(", {} farthest ({} of {}) of those that take 2 % of the time or more", bold(farthest->name), percent(low->share), escaped(low->name));
+  auto out = fmt::format("Against what this machine can do, {} is nearest to a roof ({} of {})", bold(nearest->name),
+                         percent(high->share), escaped(high->name));
+  if (farthest != nearest)
+    out += fmt::format(", {} farthest ({} of {}) of those that take 2 % of the time or more", bold(farthest->name),
+                       percent(low->share), escaped(low->name));
   return out + ".";
 }
 
 struct noise_summary {
   std::optional<double> middle, worst;
   operation const* of = nullptr;
-  std::size_t single = 0;  ///< operations with one call
+  std::size_t single = 0;  ///< number of operations with one call
 };
 noise_summary noise_of(profile const& p, ranked const& order) {
   noise_summary s;
@@ -57,7 +68,10 @@ noise_summary noise_of(profile const& p, ranked const& order) {
   for (auto const* op : order) {
     auto const noise = op->times.at(p.largest).noise();
     if (!noise) ++s.single;
-    else if (all.push_back(*noise); !s.worst || *noise > *s.worst) s.worst = noise, s.of = op;
+    else if (all.push_back(*noise); !s.worst || *noise > *s.worst) {
+      s.worst = noise;
+      s.of = op;
+    }
   }
   if (!all.empty()) {
     std::sort(all.begin(), all.end());
@@ -76,7 +90,9 @@ source_counts sources(profile const& p) {
   return s;
 }
 
-std::string tile(std::string const& value, std::string const& what) { return "<li><b>" + escaped(value) + "</b><span>" + escaped(what) + "</span></li>"; }
+std::string tile(std::string const& value, std::string const& what) {
+  return "<li><b>" + escaped(value) + "</b><span>" + escaped(what) + "</span></li>";
+}
 
 }  // namespace
 
@@ -84,12 +100,15 @@ ranked by_time(profile const& p) {
   ranked order;
   for (auto const& op : p.operations)
     if (op.times.contains(p.largest)) order.push_back(&op);
-  std::stable_sort(order.begin(), order.end(), [&](auto const* a, auto const* b) { return a->times.at(p.largest).median > b->times.at(p.largest).median; });
+  std::stable_sort(order.begin(), order.end(), [&](auto const* a, auto const* b) {
+    return a->times.at(p.largest).median > b->times.at(p.largest).median;
+  });
   return order;
 }
 
 double total_time(profile const& p, ranked const& order) {
-  return std::accumulate(order.begin(), order.end(), 0.0, [&](double sum, auto const* op) { return sum + op->times.at(p.largest).median; });
+  return std::accumulate(order.begin(), order.end(), 0.0,
+                         [&](double sum, auto const* op) { return sum + op->times.at(p.largest).median; });
 }
 
 std::string answer(profile const& p, ranked const& order, nlohmann::json const& run) {
@@ -103,17 +122,22 @@ std::string answer(profile const& p, ranked const& order, nlohmann::json const& 
     auto const& first = *order.front();
     double const seconds = first.times.at(p.largest).median;
     std::size_t many = 0;
-    for (double sum = 0; many < order.size() && sum < 0.8 * total; ++many) sum += order[many]->times.at(p.largest).median;
+    for (double sum = 0; many < order.size() && sum < 0.8 * total; ++many)
+      sum += order[many]->times.at(p.largest).median;
     out += decision.empty() ? "<p class=\"lead\">" : "<p>";
-    out += fmt::format("{} takes the most time: {} a call at size {}, {} of the sum of all {}.", bold(first.name), seconds_text(seconds), p.largest, percent(seconds / total), order.size());
+    out += fmt::format("{} takes the most time: {} a call at size {}, {} of the sum of all {}.", bold(first.name),
+                       seconds_text(seconds), p.largest, percent(seconds / total), order.size());
     if (many > 1) out += fmt::format(" The first {} take 80 %.", many);
     out += "</p><p>" + roof_sentence(p, order, total) + "</p>";
   }
   if (decision.empty())
-    out += "<p>No candidate analysis is in this file, so operations are ranked by their share of the time. That says where time goes, not what an accelerator would save.</p>";
+    out +=
+        "<p>No candidate analysis is in this file, so operations are ranked by their share of the time. That says "
+        "where time goes, not what an accelerator would save.</p>";
   if (!p.failures.empty())
-    out += fmt::format("<p><span class=\"no\">{} failed</span>: {} at {}{}; see <a href=\"#notes\">the notes</a>.</p>", p.failures.size(), escaped(p.failures.front().operation),
-                       p.failures.front().size, p.failures.size() > 1 ? ", ..." : "");
+    out += fmt::format("<p><span class=\"no\">{} failed</span>: {} at {}{}; see <a href=\"#notes\">the notes</a>.</p>",
+                       p.failures.size(), escaped(p.failures.front().operation), p.failures.front().size,
+                       p.failures.size() > 1 ? ", ..." : "");
   out += "</section>\n<ul class=\"tiles\">";
   auto const noise = noise_of(p, order);
   auto const made = sources(p);
@@ -121,8 +145,11 @@ std::string answer(profile const& p, ranked const& order, nlohmann::json const& 
   if (p.dropped)
     for (auto const& [n, events] : *p.dropped) lost += events;
   out += tile(fmt::format("{} × {}", p.operations.size(), p.sizes.size()), "operations × sizes");
-  out += tile(noise.middle ? percent(*noise.middle) : "unknown", noise.middle ? "noise: median over the fastest call, half of the operations below" : "noise: one call each");
-  out += tile(fmt::format("{} of {}", made.counted, made.counted + made.modelled), "costs counted exactly, the rest modelled");
+  out +=
+      tile(noise.middle ? percent(*noise.middle) : "unknown",
+           noise.middle ? "noise: median over the fastest call, half of the operations below" : "noise: one call each");
+  out += tile(fmt::format("{} of {}", made.counted, made.counted + made.modelled),
+              "costs counted exactly, the rest modelled");
   out += tile(p.dropped ? std::to_string(lost) : "not stated", "trace events dropped");
   out += tile(std::to_string(p.failures.size()), "failures");
   return out + "</ul>\n";
@@ -132,31 +159,49 @@ std::string ranking(profile const& p, ranked const& order) {
   nlohmann::json const none;
   double const total = total_time(p, order);
   table t("t-rank", "Operations ranked by time",
-          {{"#"}, {"operation", true}, {"median"}, {"share", false, "of the sum of the medians in this table"}, {"noise", false, "median over the fastest call, less one"},
-           {"FLOP/s"}, {"bytes/s", false, "loads and stores of all arrays but scratch, as the kernels issue them"},
-           {"flop/byte", false, "flops per compulsory byte"}, {"× minimal", false, "flops over the least that the formulas ask for"},
-           {"nearest roof", true}, {"of it", false, "the least time that this roof allows, over the median"}, {"cost", true}});
+          {{"#"},
+           {"operation", true},
+           {"median"},
+           {"share", false, "of the sum of the medians in this table"},
+           {"noise", false, "median over the fastest call, less one"},
+           {"FLOP/s"},
+           {"bytes/s", false, "loads and stores of all arrays but scratch, as the kernels issue them"},
+           {"flop/byte", false, "flops per compulsory byte"},
+           {"× minimal", false, "flops over the least that the formulas ask for"},
+           {"nearest roof", true},
+           {"of it", false, "the least time that this roof allows, over the median"},
+           {"cost", true}});
   for (std::size_t k = 0; k < order.size(); ++k) {
     auto const& op = *order[k];
     auto const& time = op.times.at(p.largest);
     auto const* c = cost_at(op, p.largest);
     auto const roof = roof_at(p, op);
     auto const noise = time.noise();
-    auto const per_second = [&](double x) { return c && time.median > 0 ? std::optional(x / time.median) : std::nullopt; };
+    auto const per_second = [&](double x) {
+      return c && time.median > 0 ? std::optional(x / time.median) : std::nullopt;
+    };
     auto const flops = per_second(c ? c->flops : 0), bytes = per_second(c ? c->accessed : 0);
     std::optional<double> intensity, excess;
     if (c && c->compulsory.value_or(0) > 0) intensity = c->flops / *c->compulsory;
     if (c && c->minimal_flops.value_or(0) > 0) excess = c->flops / *c->minimal_flops;
-    t.row({number_cell(static_cast<double>(k + 1), std::to_string(k + 1)), text_cell(op.name), number_cell(time.median, seconds_text(time.median)),
-           total > 0 ? number_cell(time.median / total, percent(time.median / total)) : number_cell({}, ""), number_cell(noise, percent(noise.value_or(0))),
-           number_cell(flops, rate_text(flops.value_or(0))), number_cell(bytes, rate_text(bytes.value_or(0))),
-           number_cell(intensity, fmt::format("{:.3g}", intensity.value_or(0))), number_cell(excess, fmt::format("{:.2f}", excess.value_or(0))),
-           text_cell(roof ? roof->name : "–"), number_cell(roof ? std::optional(roof->share) : std::nullopt, percent(roof ? roof->share : 0)),
+    t.row({number_cell(static_cast<double>(k + 1), std::to_string(k + 1)), text_cell(op.name),
+           number_cell(time.median, seconds_text(time.median)),
+           total > 0 ? number_cell(time.median / total, percent(time.median / total)) : number_cell({}, ""),
+           number_cell(noise, percent(noise.value_or(0))), number_cell(flops, rate_text(flops.value_or(0))),
+           number_cell(bytes, rate_text(bytes.value_or(0))),
+           number_cell(intensity, fmt::format("{:.3g}", intensity.value_or(0))),
+           number_cell(excess, fmt::format("{:.2f}", excess.value_or(0))), text_cell(roof ? roof->name : "–"),
+           number_cell(roof ? std::optional(roof->share) : std::nullopt, percent(roof ? roof->share : 0)),
            text_cell(c ? c->source : "–")});
   }
   std::string out = "<section id=\"rank\">";
-  return out + fmt::format("<h2>Operations by time at size {}</h2><p class=\"note\">Reconstructions contain projections and filters, which also stand on their own. "
-                           "Press a heading to sort.</p>", p.largest) + t.html() + "</section>\n";
+  return out +
+         fmt::format(
+             "<h2>Operations by time at size {}</h2><p class=\"note\">Reconstructions contain projections and filters, "
+             "which also stand on their own. "
+             "Press a heading to sort.</p>",
+             p.largest) +
+         t.html() + "</section>\n";
 }
 
 std::string times_table(profile const& p, ranked const& order) {
@@ -170,40 +215,54 @@ std::string times_table(profile const& p, ranked const& order) {
     std::vector<std::string> cells{number_cell(rank, fmt::format("{:g}", rank.value_or(0))), text_cell(op.name)};
     for (auto const n : p.sizes) {
       auto const at = op.times.find(n);
-      cells.push_back(at == op.times.end() ? number_cell({}, "") : number_cell(at->second.median, seconds_text(at->second.median)));
+      cells.push_back(at == op.times.end() ? number_cell({}, "")
+                                           : number_cell(at->second.median, seconds_text(at->second.median)));
     }
-    cells.push_back(exponent(op.time_exponent())), cells.push_back(exponent(op.flop_exponent()));
+    cells.push_back(exponent(op.time_exponent()));
+    cells.push_back(exponent(op.flop_exponent()));
     t.row(cells);
   };
   for (std::size_t k = 0; k < order.size(); ++k) add(*order[k], static_cast<double>(k + 1));
   for (auto const& op : p.operations)
     if (!op.times.contains(p.largest)) add(op, {});
-  return "<section id=\"times\"><h2>Time by operation and size</h2><p class=\"note\">A time exponent below that of the flops says that small sizes pay overhead; one above it, that large "
-         "sizes fall out of caches. Fewer than three sizes are a slope, not a law.</p>" + t.html() + "</section>\n";
+  return "<section id=\"times\"><h2>Time by operation and size</h2><p class=\"note\">A time exponent below that of the "
+         "flops says that small sizes pay overhead; one above it, that large "
+         "sizes fall out of caches. Fewer than three sizes are a slope, not a law.</p>" +
+         t.html() + "</section>\n";
 }
 
 std::string memory_table(profile const& p, ranked const& order) {
   double most = 0;
   for (auto const* op : order)
     if (auto const* c = cost_at(*op, p.largest)) most = std::max(most, c->peak);
-  table t("t-memory", "Bytes by operation", {{"operation", true}, {"arguments"}, {"results"}, {"temporaries"}, {"sum"}, {"", true}});
+  table t("t-memory", "Bytes by operation",
+          {{"operation", true}, {"arguments"}, {"results"}, {"temporaries"}, {"sum"}, {"", true}});
   auto const bytes = [](double b) { return number_cell(b, bytes_text(b)); };
   for (auto const* op : order) {
     auto const* c = cost_at(*op, p.largest);
     if (!c) continue;
     std::string bar = fmt::format("<td class=\"t\" data-v=\"{}\"><div class=\"bar\" aria-hidden=\"true\">", c->peak);
     int k = 0;
-    for (double const part : {c->argument, c->output, c->temporary}) bar += fmt::format("<i class=\"b{}\" style=\"width:{:.1f}%\"></i>", k++, most > 0 ? 100 * part / most : 0);
-    t.row({text_cell(op->name), bytes(c->argument), bytes(c->output), bytes(c->temporary), bytes(c->peak), bar + "</div></td>"});
+    for (double const part : {c->argument, c->output, c->temporary})
+      bar += fmt::format("<i class=\"b{}\" style=\"width:{:.1f}%\"></i>", k++, most > 0 ? 100 * part / most : 0);
+    t.row({text_cell(op->name), bytes(c->argument), bytes(c->output), bytes(c->temporary), bytes(c->peak),
+           bar + "</div></td>"});
   }
-  return fmt::format("<section id=\"memory\"><h2>Memory at size {}</h2><p class=\"note\">Temporaries with scratch for every thread, all that were made during a call taken together, "
-                     "so the sum is a bound of the peak. Bars: arguments, results, temporaries (hatched).</p>", p.largest) + t.html() + "</section>\n";
+  return fmt::format(
+             "<section id=\"memory\"><h2>Memory at size {}</h2><p class=\"note\">Temporaries with scratch for every "
+             "thread, all that were made during a call taken together, "
+             "so the sum is a bound of the peak. Bars: arguments, results, temporaries (hatched).</p>",
+             p.largest) +
+         t.html() + "</section>\n";
 }
 
 std::string files_section(std::vector<report_link> const& links) {
   std::string out = "<section id=\"files\"><h2>Graphs and other files of this run</h2>";
   if (links.empty()) return out + "<p>None lie beside the JSON file.</p></section>\n";
-  char const* const kinds[][2] = {{"graphs", "Graphs"}, {"traces", "Traces (trace.perfetto.json.gz: Perfetto; .xplane.pb: XProf)"}, {"memory", "Heap profiles (go tool pprof)"}, {"tables", "Tables"}};
+  char const* const kinds[][2] = {{"graphs", "Graphs"},
+                                  {"traces", "Traces (trace.perfetto.json.gz: Perfetto; .xplane.pb: XProf)"},
+                                  {"memory", "Heap profiles (go tool pprof)"},
+                                  {"tables", "Tables"}};
   for (auto const& [kind, title] : kinds) {
     std::string items, stem;
     std::size_t many = 0;
@@ -215,10 +274,12 @@ std::string files_section(std::vector<report_link> const& links) {
       auto const base = link.name.substr(0, dot);
       if (many == 1 || base != stem) items += (items.empty() ? "<li>" : "</li>\n<li>") + escaped(base) + ':';
       stem = base;
-      items += fmt::format(" <a href=\"{}\">{}</a>", escaped(link.href), escaped(dot == std::string::npos ? "open" : link.name.substr(dot + 1)));
+      items += fmt::format(" <a href=\"{}\">{}</a>", escaped(link.href),
+                           escaped(dot == std::string::npos ? "open" : link.name.substr(dot + 1)));
     }
     if (many)
-      out += fmt::format("<details{}><summary>{}: {}</summary><ul class=\"plain\">{}</li></ul></details>\n", many <= 12 ? " open" : "", escaped(title), many, items);
+      out += fmt::format("<details{}><summary>{}: {}</summary><ul class=\"plain\">{}</li></ul></details>\n",
+                         many <= 12 ? " open" : "", escaped(title), many, items);
   }
   return out + "</section>\n";
 }
@@ -228,8 +289,12 @@ std::string notes(profile const& p, ranked const& order, nlohmann::json const& r
   auto const item = [&](std::string const& html) { items += "<li>" + html + "</li>\n"; };
   auto const noise = noise_of(p, order);
   if (noise.worst)
-    item(fmt::format("Noise: at size {}, {} is the noisiest, its median {} above its fastest call. Differences below that are none.", p.largest, bold(noise.of->name), percent(*noise.worst)));
-  if (noise.single) item(fmt::format("{} of {} operations have one timed call at size {}, so nothing is known of their noise.", noise.single, order.size(), p.largest));
+    item(fmt::format(
+        "Noise: at size {}, {} is the noisiest, its median {} above its fastest call. Differences below that are none.",
+        p.largest, bold(noise.of->name), percent(*noise.worst)));
+  if (noise.single)
+    item(fmt::format("{} of {} operations have one timed call at size {}, so nothing is known of their noise.",
+                     noise.single, order.size(), p.largest));
   std::size_t warm = 0;
   for (auto const* op : order) warm += !op->times.at(p.largest).timing_runs;
   if (warm) item(fmt::format("{} times are those of the warm-up, because there was no timing-only run.", warm));
@@ -240,28 +305,41 @@ std::string notes(profile const& p, ranked const& order, nlohmann::json const& r
     for (auto const& op : p.operations)
       for (auto const& [n, c] : op.costs)
         if (c.source == "model") sizes.insert(n);
-    item(fmt::format("Costs of {} of {} are modelled, not counted: those at size {}.", made.modelled, made.counted + made.modelled, fmt::join(sizes, ", ")));
+    item(fmt::format("Costs of {} of {} are modelled, not counted: those at size {}.", made.modelled,
+                     made.counted + made.modelled, fmt::join(sizes, ", ")));
   } else {
     item("All costs were counted in the kernels, one by one; none is modelled.");
   }
-  if (p.backend != "host") item("Costs are those of the host's kernels; the times are of " + escaped(p.backend) + " on " + escaped(p.device) + ".");
+  if (p.backend != "host")
+    item("Costs are those of the host's kernels; the times are of " + escaped(p.backend) + " on " + escaped(p.device) +
+         ".");
   if (!p.dropped) {
     item("The file does not say whether trace events were dropped.");
   } else {
     std::string lost;
     for (auto const& [n, events] : *p.dropped)
       if (events) lost += fmt::format("{}{} at size {}", lost.empty() ? "" : ", ", events, n);
-    item(lost.empty() ? "No trace event was dropped." : "Trace events dropped: " + lost + ". Timelines of these sizes have gaps.");
+    item(lost.empty() ? "No trace event was dropped."
+                      : "Trace events dropped: " + lost + ". Timelines of these sizes have gaps.");
   }
-  if (p.roofs) item("Roofs are the best of several tries on a machine that other programs may have used; the fabric of caches may give a single operation more or less.");
-  item("Miss curves are those of the kernels as one core runs them, in order, on lines of 64 bytes. A buffer that is managed by hand can do better.");
+  if (p.roofs)
+    item(
+        "Roofs are the best of several tries on a machine that other programs may have used; the fabric of caches may "
+        "give a single operation more or less.");
+  item(
+      "Miss curves are those of the kernels as one core runs them, in order, on lines of 64 bytes. A buffer that is "
+      "managed by hand can do better.");
   if (auto const merged = run.find("environments"); merged != run.end() && merged->is_array() && merged->size() > 1)
-    item(fmt::format("Merged from {} runs; medians are of all of them together, and the environment below is the first one's.", merged->size()));
-  for (auto const& f : p.failures) item(fmt::format("<span class=\"no\">Failed</span>: {} at {}: {}", escaped(f.operation), f.size, escaped(f.error)));
+    item(fmt::format(
+        "Merged from {} runs; medians are of all of them together, and the environment below is the first one's.",
+        merged->size()));
+  for (auto const& f : p.failures)
+    item(fmt::format("<span class=\"no\">Failed</span>: {} at {}: {}", escaped(f.operation), f.size, escaped(f.error)));
   table t("t-environment", "Environment", {{"environment", true}, {"", true}});
   for (auto const& [name, value] : p.environment) t.row({text_cell(name), text_cell(value, true)});
   t.row({text_cell("runs of each"), text_cell(std::to_string(p.runs), true)});
-  return "<section id=\"notes\"><h2>What this does not say</h2><ul class=\"plain\">" + items + "</ul>" + t.html() + "</section>\n";
+  return "<section id=\"notes\"><h2>What this does not say</h2><ul class=\"plain\">" + items + "</ul>" + t.html() +
+         "</section>\n";
 }
 
 }  // namespace mbirk::program::report

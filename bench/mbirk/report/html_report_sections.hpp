@@ -1,4 +1,4 @@
-// The sections of the HTML report, in the order in which they stand. Each returns complete elements.
+// The sections of the HTML report, in the order of the page. Each returns complete elements.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace mbirk::program::report {
 
-/// Operations that have a time at the largest size, slowest first: their ranks are places in this list plus one.
+/// Operations with a time at the largest size, slowest first: the rank is the index in this list plus one.
 using ranked = std::vector<operation const*>;
 
 ranked by_time(profile const& p);
@@ -28,15 +28,15 @@ std::string memory_table(profile const& p, ranked const& order);
 std::string files_section(std::vector<report_link> const& links);
 std::string notes(profile const& p, ranked const& order, nlohmann::json const& run);
 
-/// What fusion saves, of the graphs of the run, with links to their pages; empty when it has none.
+/// Savings of fusion in the graphs of the run, with links to their pages; empty without graphs.
 std::string graphs_table(profile const& p, nlohmann::json const& run, std::vector<report_link> const& links);
-/// Operations beside their unfused forms, as they were measured; empty when the run has none.
+/// Measured times of operations and of their unfused forms; empty if the run has none.
 std::string staged_table(profile const& p, nlohmann::json const& run);
 /// The candidates of the run as a table; empty when the run has none. @throws io_error when they are malformed.
 std::string candidates_table(profile const& p, nlohmann::json const& run);
-/// Of which stages the operations of the candidates consist; empty when none has three.
+/// The stages of the operations among the candidates; empty if none has three.
 std::string pipelines_table(profile const& p, nlohmann::json const& run);
-/// One sentence of them, in HTML; empty when the run has none.
+/// One sentence about the candidates, in HTML; empty if the run has none.
 std::string candidates_answer(profile const& p, nlohmann::json const& run);
 
 }  // namespace mbirk::program::report

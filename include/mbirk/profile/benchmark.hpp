@@ -1,4 +1,4 @@
-// A function run again and again: mean, spread, percentiles; and an assertion for regression tests.
+// Repeated timing of a function: mean, spread, percentiles; and an assertion for regression tests.
 #pragma once
 
 #include <functional>
@@ -13,28 +13,32 @@
 namespace mbirk::profile {
 
 struct benchmark_options {
-  int warm_up = 3;           ///< calls, kept apart
+  int warm_up = 3;           ///< calls reported separately
   int runs = 30;
-  int calls_per_run = 1;     ///< more for what takes less than some microseconds
-  std::function<void()> prepare = {};  ///< before each run, not timed
+  int calls_per_run = 1;     ///< more than 1 for functions that take less than a few microseconds
+  std::function<void()> prepare = {};  ///< called before each run, not timed
 };
 
 struct benchmark_result {
-  std::vector<double> warm_up, runs;  ///< seconds a call, in the order of the calls
-  summary seconds;                    ///< of the runs
+  std::vector<double> warm_up, runs;  ///< seconds per call, in the order of the calls
+  summary seconds;                    ///< statistics of `runs`
 
-  /// "30 runs: mean 1.23 ms, deviation 0.1 ms, min ..., p50 ..., p90 ..., p99 ..., max ...; first of 3 for warm-up 4.5 ms"
+  /// "30 runs: mean 1.23 ms, deviation 0.1 ms, min ..., p50 ..., p90 ..., p99 ..., max ...;
+  /// first of 3 for warm-up 4.5 ms"
   std::string text() const {
     using detail::time_text;
     auto const& s = seconds;
-    auto text = std::to_string(s.count) + " runs: mean " + time_text(s.mean) + ", deviation " + time_text(s.standard_deviation) + ", min " +
-                time_text(s.least) + ", p50 " + time_text(s.p50) + ", p90 " + time_text(s.p90) + ", p99 " + time_text(s.p99) + ", max " + time_text(s.most);
-    if (!warm_up.empty()) text += "; first of " + std::to_string(warm_up.size()) + " for warm-up " + time_text(warm_up.front());
+    auto text = std::to_string(s.count) + " runs: mean " + time_text(s.mean) + ", deviation " +
+                time_text(s.standard_deviation) + ", min " + time_text(s.least) + ", p50 " + time_text(s.p50) +
+                ", p90 " + time_text(s.p90) + ", p99 " + time_text(s.p99) + ", max " + time_text(s.most);
+    if (!warm_up.empty())
+      text += "; first of " + std::to_string(warm_up.size()) + " for warm-up " + time_text(warm_up.front());
     return text;
   }
 };
 
-/// Times fn(), which may return something. @throws parameter_error for numbers that make no sense, and what fn throws.
+/// Times fn(); its result, if any, is kept.
+/// @throws parameter_error for invalid options, and whatever fn throws.
 template <class F> benchmark_result benchmark(F&& fn, benchmark_options const& options = {}) {
   require(options.warm_up >= 0 && options.runs > 0 && options.calls_per_run > 0, [&] {
     return "benchmark: warm_up = " + std::to_string(options.warm_up) + ", runs = " + std::to_string(options.runs) +
@@ -59,21 +63,23 @@ template <class F> benchmark_result benchmark(F&& fn, benchmark_options const& o
   return result;
 }
 
-/// The answer of an assertion, and a sentence for whoever reads the log.
+/// Result of an assertion, with a sentence for the log.
 struct expectation {
   bool ok;
   std::string text;
   explicit operator bool() const noexcept { return ok; }
 };
 
-/// Whether a median is at most (1 + tolerance) times the baseline. It fails only when the whole 95 % interval of the median lies above that, so a noisy machine
-/// alone does not fail a build; with less than six runs, which have no interval, the median itself decides.
-/// @param baseline   seconds a call. @param tolerance  0.1 for 10 %.
-/// @throws parameter_error when the baseline is not positive, or the tolerance negative.
+/// Checks that a median is at most (1 + tolerance) times the baseline. It fails only when the whole 95 % interval of
+/// the median lies above that limit, so a noisy machine alone does not fail a build; with fewer than six runs, which
+/// have no interval, the median itself decides.
+/// @param baseline  seconds per call
+/// @param tolerance  0.1 for 10 %
+/// @throws parameter_error when the baseline is not positive or the tolerance is negative.
 inline expectation expect_not_slower(benchmark_result const& result, double baseline, double tolerance) {
   require(baseline > 0 && tolerance >= 0, [&] {
-    return "expect_not_slower: baseline = " + mbirk::detail::number_text(baseline) + " s, tolerance = " + mbirk::detail::number_text(tolerance) +
-           "; expected more than 0, 0 or more";
+    return "expect_not_slower: baseline = " + mbirk::detail::number_text(baseline) +
+           " s, tolerance = " + mbirk::detail::number_text(tolerance) + "; expected more than 0, 0 or more";
   });
   using detail::time_text;
   double const limit = baseline * (1 + tolerance);
@@ -86,7 +92,8 @@ inline expectation expect_not_slower(benchmark_result const& result, double base
           detail::formatted("; allowed are %.3g times: ", 1 + tolerance) + (ok ? "not slower" : "SLOWER");
   return {ok, text};
 }
-inline expectation expect_not_slower(benchmark_result const& result, benchmark_result const& baseline, double tolerance) {
+inline expectation expect_not_slower(benchmark_result const& result, benchmark_result const& baseline,
+                                     double tolerance) {
   return expect_not_slower(result, baseline.seconds.p50, tolerance);
 }
 

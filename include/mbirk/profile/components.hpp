@@ -1,4 +1,5 @@
-// A table of named pieces of a program: calls, mean, spread and share of the total, from a trace or from timings of the caller's own.
+// A table of named parts of a program: calls, mean, spread and share of the total, from a trace or from the caller's
+// own timings.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +19,17 @@
 namespace mbirk::profile {
 
 struct component {
-  std::vector<std::string> path;  ///< what it is part of, outermost first, then its own name
-  running_stats seconds;          ///< of its calls
-  double share = 0;               ///< its total over that of all components which are part of no other
+  std::vector<std::string> path;  ///< names of the enclosing parts, outermost first, then its own name
+  running_stats seconds;          ///< statistics of its calls
+  double share = 0;               ///< its total divided by that of all top-level components
 };
 
-/// Not to be shared between threads.
+/// Not thread-safe.
 class component_table {
  public:
   component_table() = default;
-  /// The spans that threads have written: operations, stages and kernels by the path of those around them. Spans of several threads with one path are one row.
+  /// Collects the spans written by threads: operations, stages and kernels by the path of their enclosing spans. Spans
+  /// of several threads with the same path share a row.
   explicit component_table(instrument::trace_buffer const& trace) {
     using instrument::event_kind;
     auto const tracks = trace.tracks();
@@ -39,14 +41,17 @@ class component_table {
       auto const t = static_cast<std::size_t>(e.track);
       if (span && (t >= tracks.size() || tracks[t].kind == instrument::track_kind::thread)) spans.push_back(k);
     }
-    // By thread, then in the order in which they began; a span is written when it ends, after what it encloses.
+    // Sort by thread, then by begin; a span is written when it ends, after the spans it encloses.
     std::sort(spans.begin(), spans.end(), [&](std::size_t a, std::size_t b) {
-      return std::tuple(events[a].track, events[a].begin, events[b].end, b) < std::tuple(events[b].track, events[b].begin, events[a].end, a);
+      return std::tuple(events[a].track, events[a].begin, events[b].end, b) <
+             std::tuple(events[b].track, events[b].begin, events[a].end, a);
     });
-    std::vector<std::pair<instrument::trace_event, std::size_t>> around;  // and its row
+    std::vector<std::pair<instrument::trace_event, std::size_t>> around;  // enclosing spans and their rows
     for (auto const k : spans) {
       auto const& e = events[k];
-      auto const encloses = [&](instrument::trace_event const& o) { return o.track == e.track && o.begin <= e.begin && e.end <= o.end; };
+      auto const encloses = [&](instrument::trace_event const& o) {
+        return o.track == e.track && o.begin <= e.begin && e.end <= o.end;
+      };
       while (!around.empty() && !encloses(around.back().first)) around.pop_back();
       auto const mine = find(around.empty() ? none : around.back().second, e.name);
       rows_[mine].seconds.add(static_cast<double>(e.end - e.begin) * 1e-9);
@@ -54,12 +59,12 @@ class component_table {
     }
   }
 
-  /// A call of a piece that is part of no other.
+  /// Adds a call of a top-level part.
   void add(std::string_view name, double seconds) { rows_[find(none, name)].seconds.add(seconds); }
   /// Times one call of fn().
   template <class F> void time(std::string_view name, F&& fn) { add(name, seconds_of(std::forward<F>(fn))); }
 
-  /// Each followed by its parts, in the order of their first calls.
+  /// Rows, each followed by its parts, in the order of their first calls.
   std::vector<component> rows() const {
     double total = 0;
     for (auto const& r : rows_)
@@ -68,16 +73,18 @@ class component_table {
     append(none, {}, total, list);
     return list;
   }
-  /// Columns of name, calls, mean, standard deviation, total and share; parts are indented.
+  /// Table with the columns name, calls, mean, standard deviation, total and share; parts are indented.
   std::string text() const {
     auto const list = rows();
     std::size_t width = 9;
     for (auto const& c : list) width = std::max(width, 2 * (c.path.size() - 1) + c.path.back().size());
-    std::string text = detail::formatted("%-*s %8s %10s %10s %10s %7s\n", static_cast<int>(width), "component", "calls", "mean", "deviation", "total", "share");
+    std::string text = detail::formatted("%-*s %8s %10s %10s %10s %7s\n", static_cast<int>(width), "component", "calls",
+                                         "mean", "deviation", "total", "share");
     for (auto const& c : list) {
       auto const name = std::string(2 * (c.path.size() - 1), ' ') + c.path.back();
-      text += detail::formatted("%-*s %8lld %10s %10s %10s %6.1f%%\n", static_cast<int>(width), name.c_str(), static_cast<long long>(c.seconds.count()),
-                                detail::time_text(c.seconds.mean()).c_str(), detail::time_text(c.seconds.standard_deviation()).c_str(),
+      text += detail::formatted("%-*s %8lld %10s %10s %10s %6.1f%%\n", static_cast<int>(width), name.c_str(),
+                                static_cast<long long>(c.seconds.count()), detail::time_text(c.seconds.mean()).c_str(),
+                                detail::time_text(c.seconds.standard_deviation()).c_str(),
                                 detail::time_text(c.seconds.total()).c_str(), 100 * c.share);
     }
     return text;
@@ -96,7 +103,8 @@ class component_table {
     if (fresh) rows_.push_back({std::string(name), parent, {}});
     return found->second;
   }
-  void append(std::size_t parent, std::vector<std::string> const& path, double total, std::vector<component>& list) const {
+  void append(std::size_t parent, std::vector<std::string> const& path, double total,
+              std::vector<component>& list) const {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       if (rows_[r].parent != parent) continue;
       auto mine = path;

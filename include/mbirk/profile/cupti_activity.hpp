@@ -1,5 +1,5 @@
-// What CUPTI's activity records say, as values of our own, and these as events of a trace. Nothing here calls CUPTI, so it is tested with records that are
-// filled by hand. The records are those of the header that is compiled against: CUDA 13.
+// CUPTI's activity records as values, and these values as events of a trace. Nothing here calls CUPTI, so tests can
+// fill in records by hand. The record types are those of the CUDA 13 header that is compiled against.
 #pragma once
 
 #include <cuda_occupancy.h>
@@ -24,49 +24,65 @@ namespace mbirk::profile {
 
 enum class cupti_kind : std::uint8_t { kernel, copy, call, memory };
 
-/// One thing that the device or the runtime did. Times by the clock of CUPTI, in nanoseconds.
+/// An activity of the device or the runtime. Times are in nanoseconds of CUPTI's clock.
 struct cupti_activity {
   cupti_kind kind;
-  std::string name = {};     ///< of a kernel demangled; "MemcpyHtoD"; of a call "cudaLaunchKernel_v7000"
+  std::string name = {};     ///< demangled name of a kernel; "MemcpyHtoD"; "cudaLaunchKernel_v7000" for a call
   std::uint64_t begin = 0, end = 0;
-  std::uint32_t correlation = 0;  ///< the same for a call and what it caused
+  std::uint32_t correlation = 0;  ///< shared by a call and the activities it caused
   std::uint32_t device = 0, stream = 0;
-  std::int64_t bytes = 0;    ///< of a copy; the change of memory, negative when released
-  std::string detail = {};   ///< of a kernel: "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:75"
+  std::int64_t bytes = 0;    ///< size of a copy; change of memory, negative when released
+  /// For a kernel: "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:75".
+  std::string detail = {};
 };
 
-/// By the clock of a trace: CUPTI's, moved and stretched so that two pairs of readings agree.
+/// Converts times of CUPTI to the clock of a trace by an offset and a scale for which two pairs of readings agree.
 struct cupti_clock {
   struct pair { std::uint64_t cupti = 0; std::int64_t trace = 0; };
   pair first{}, last{};
   std::int64_t operator()(std::uint64_t time) const noexcept {
-    auto const since = static_cast<std::int64_t>(time - first.cupti), between = static_cast<std::int64_t>(last.cupti - first.cupti);
+    auto const since = static_cast<std::int64_t>(time - first.cupti),
+               between = static_cast<std::int64_t>(last.cupti - first.cupti);
     auto const drift = (last.trace - first.trace) - between;
-    auto const moved = between > 0 ? static_cast<std::int64_t>(static_cast<double>(drift) * static_cast<double>(since) / static_cast<double>(between)) : 0;
+    auto const moved = between > 0 ? static_cast<std::int64_t>(static_cast<double>(drift) * static_cast<double>(since) /
+                                                               static_cast<double>(between))
+                                   : 0;
     return first.trace + since + moved;
   }
 };
 
-/// Percent of the warps that a multiprocessor holds when nothing but this kernel runs there; 0 when the device is not known.
+/// Occupancy in percent: share of a multiprocessor's warps that are resident when only this kernel runs there; 0 if the
+/// device is unknown.
 inline int cupti_occupancy(CUpti_ActivityKernel10 const& k, CUpti_ActivityDevice5 const& d) {
-  constexpr std::uint32_t reserved = 1024;  // shared memory of a block that the system keeps, from capability 8.0 on
+  constexpr std::uint32_t reserved = 1024;  // shared memory per block reserved by the system, from capability 8.0 on
   auto const number = [](auto n) { return static_cast<int>(n); };
   cudaOccDeviceProp device;
-  device.computeMajor = number(d.computeCapabilityMajor), device.computeMinor = number(d.computeCapabilityMinor), device.warpSize = number(d.numThreadsPerWarp);
-  device.maxThreadsPerBlock = number(d.maxThreadsPerBlock), device.maxThreadsPerMultiprocessor = number(d.maxWarpsPerMultiprocessor * d.numThreadsPerWarp);
-  device.regsPerBlock = number(d.maxRegistersPerBlock), device.regsPerMultiprocessor = number(d.maxRegistersPerMultiprocessor);
-  device.sharedMemPerBlock = d.maxSharedMemoryPerBlock, device.sharedMemPerMultiprocessor = d.maxSharedMemoryPerMultiprocessor;
-  device.numSms = number(d.numMultiprocessors), device.reservedSharedMemPerBlock = d.computeCapabilityMajor >= 8 ? reserved : 0;
+  device.computeMajor = number(d.computeCapabilityMajor);
+  device.computeMinor = number(d.computeCapabilityMinor);
+  device.warpSize = number(d.numThreadsPerWarp);
+  device.maxThreadsPerBlock = number(d.maxThreadsPerBlock);
+  device.maxThreadsPerMultiprocessor = number(d.maxWarpsPerMultiprocessor * d.numThreadsPerWarp);
+  device.regsPerBlock = number(d.maxRegistersPerBlock);
+  device.regsPerMultiprocessor = number(d.maxRegistersPerMultiprocessor);
+  device.sharedMemPerBlock = d.maxSharedMemoryPerBlock;
+  device.sharedMemPerMultiprocessor = d.maxSharedMemoryPerMultiprocessor;
+  device.numSms = number(d.numMultiprocessors);
+  device.reservedSharedMemPerBlock = d.computeCapabilityMajor >= 8 ? reserved : 0;
   device.sharedMemPerBlockOptin = d.maxSharedMemoryPerMultiprocessor - device.reservedSharedMemPerBlock;
   cudaOccFuncAttributes kernel;
   auto const dynamic = static_cast<std::size_t>(k.dynamicSharedMemory);
-  kernel.maxThreadsPerBlock = device.maxThreadsPerBlock, kernel.numRegs = k.registersPerThread, kernel.numBlockBarriers = 1;
-  kernel.sharedSizeBytes = static_cast<std::size_t>(k.staticSharedMemory), kernel.maxDynamicSharedSizeBytes = dynamic;
+  kernel.maxThreadsPerBlock = device.maxThreadsPerBlock;
+  kernel.numRegs = k.registersPerThread;
+  kernel.numBlockBarriers = 1;
+  kernel.sharedSizeBytes = static_cast<std::size_t>(k.staticSharedMemory);
+  kernel.maxDynamicSharedSizeBytes = dynamic;
   kernel.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
   cudaOccDeviceState const state;
   cudaOccResult result;
   int const threads = k.blockX * k.blockY * k.blockZ;
-  if (threads < 1 || cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state, threads, dynamic) != CUDA_OCC_SUCCESS) return 0;
+  if (threads < 1 ||
+      cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state, threads, dynamic) != CUDA_OCC_SUCCESS)
+    return 0;
   int const warps = (threads + device.warpSize - 1) / device.warpSize;
   return 100 * result.activeBlocksPerMultiprocessor * warps / number(d.maxWarpsPerMultiprocessor);
 }
@@ -78,16 +94,20 @@ inline std::string demangled(char const* name) {
   return status == 0 && text ? text.get() : name;
 }
 
-/// @param device  null when it is not known: then there is no occ_pct.
+/// @param device  null if unknown: occ_pct is then omitted.
 inline cupti_activity activity_of(CUpti_ActivityKernel10 const& k, CUpti_ActivityDevice5 const* device = nullptr) {
-  auto const three = [](int x, int y, int z) { return std::to_string(x) + ',' + std::to_string(y) + ',' + std::to_string(z); };
-  std::string text = "regs:" + std::to_string(k.registersPerThread) + " static_shared:" + std::to_string(k.staticSharedMemory) +
-                     " dynamic_shared:" + std::to_string(k.dynamicSharedMemory) + " grid:" + three(k.gridX, k.gridY, k.gridZ) +
-                     " block:" + three(k.blockX, k.blockY, k.blockZ);
-  if (int const occupancy = device ? cupti_occupancy(k, *device) : 0; occupancy > 0) text += " occ_pct:" + std::to_string(occupancy);
+  auto const three = [](int x, int y, int z) {
+    return std::to_string(x) + ',' + std::to_string(y) + ',' + std::to_string(z);
+  };
+  std::string text = "regs:" + std::to_string(k.registersPerThread) +
+                     " static_shared:" + std::to_string(k.staticSharedMemory) +
+                     " dynamic_shared:" + std::to_string(k.dynamicSharedMemory) +
+                     " grid:" + three(k.gridX, k.gridY, k.gridZ) + " block:" + three(k.blockX, k.blockY, k.blockZ);
+  if (int const occupancy = device ? cupti_occupancy(k, *device) : 0; occupancy > 0)
+    text += " occ_pct:" + std::to_string(occupancy);
   return {cupti_kind::kernel, demangled(k.name), k.start, k.end, k.correlationId, k.deviceId, k.streamId, 0, text};
 }
-/// Arrays of textures are memory of the device here.
+/// CUDA arrays (textures) count as device memory here.
 inline cupti_activity activity_of(CUpti_ActivityMemcpy6 const& m) {
   auto const name = [&] {
     switch (m.copyKind) {
@@ -100,41 +120,45 @@ inline cupti_activity activity_of(CUpti_ActivityMemcpy6 const& m) {
       default: return "MemcpyDtoD";
     }
   };
-  return {cupti_kind::copy, name(), m.start, m.end, m.correlationId, m.deviceId, m.streamId, static_cast<std::int64_t>(m.bytes)};
+  return {cupti_kind::copy, name(),     m.start,    m.end,
+          m.correlationId,  m.deviceId, m.streamId, static_cast<std::int64_t>(m.bytes)};
 }
 inline cupti_activity activity_of(CUpti_ActivityMemset4 const& m) {
-  return {cupti_kind::copy, "Memset", m.start, m.end, m.correlationId, m.deviceId, m.streamId, static_cast<std::int64_t>(m.bytes)};
+  return {cupti_kind::copy, "Memset",   m.start,    m.end,
+          m.correlationId,  m.deviceId, m.streamId, static_cast<std::int64_t>(m.bytes)};
 }
 inline cupti_activity activity_of(CUpti_ActivityAPI const& call, std::string name) {
   return {cupti_kind::call, std::move(name), call.start, call.end, call.correlationId};
 }
-/// Of device memory; what is allocated on the host changes nothing.
+/// Changes of device memory; host allocations count 0 bytes.
 inline cupti_activity activity_of(CUpti_ActivityMemory4 const& m) {
   auto const bytes = m.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE ? static_cast<std::int64_t>(m.bytes) : 0;
   bool const released = m.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
-  return {cupti_kind::memory, "device memory", m.timestamp, m.timestamp, m.correlationId, m.deviceId, m.streamId, released ? -bytes : bytes};
+  return {cupti_kind::memory, "device memory", m.timestamp, m.timestamp,
+          m.correlationId,    m.deviceId,      m.streamId,  released ? -bytes : bytes};
 }
 
-/// What ranges say of calls: which range a call was made in, and the track of the thread that had opened it.
+/// A range in which calls were made: its name, and the track of the thread that opened it.
 struct cupti_range_info {
   std::string name;
   std::int32_t track;
 };
 struct cupti_ranges {
-  std::map<std::uint64_t, cupti_range_info> ranges;  ///< by the id that was pushed
-  std::map<std::uint32_t, std::uint64_t> of_call;    ///< innermost range of a call, by its correlation
+  std::map<std::uint64_t, cupti_range_info> ranges;  ///< keyed by pushed id
+  std::map<std::uint32_t, std::uint64_t> of_call;    ///< innermost range of each call, by correlation id
 };
 
 namespace detail {
 
-/// Rows of streams: what overlaps on one stream, as nodes of a graph may, gets another row.
+/// Rows of streams: activities that overlap on one stream, as nodes of a graph may, are placed in separate rows.
 class stream_rows {
  public:
   explicit stream_rows(instrument::trace_buffer& of) : of_(of) {
     for (auto const& t : of.tracks()) rows_ += t.kind == instrument::track_kind::stream;
   }
-  /// @param known  the row of the stream if a mark has named it, or -1.
-  std::int32_t row(std::uint32_t device, std::uint32_t stream, std::int32_t known, std::int64_t begin, std::int64_t end) {
+  /// @param known  the row of the stream if a mark has named it, otherwise -1.
+  std::int32_t row(std::uint32_t device, std::uint32_t stream, std::int32_t known, std::int64_t begin,
+                   std::int64_t end) {
     auto& lanes = lanes_[{device, stream}];
     if (lanes.empty() && known >= 0) lanes.push_back({known, begin});
     auto lane = std::find_if(lanes.begin(), lanes.end(), [&](auto const& l) { return l.second <= begin; });
@@ -151,18 +175,20 @@ class stream_rows {
 
 }  // namespace detail
 
-/// Writes to `into`, which is empty, what the tracing policy has left on `marked` (finished), with kernels and copies of devices as CUPTI saw them: a kernel of
-/// mbirk keeps its name, id and tasks, because the call that launched it lies within the time of a launch of `marked`; others, such as the nodes of a
-/// graph, have the names that the compiler gave them and a launch event for their call, whose detail is "range:<name>".
-/// A device event of `marked` for which there is no record stays as it is. Allocations of the device become a counter of bytes since the start.
-inline void merge_cupti(instrument::trace_buffer const& marked, std::span<cupti_activity const> found, cupti_ranges const& ranges, cupti_clock const& clock,
-                        instrument::trace_buffer& into) {
+/// Writes to the empty trace `into` the events that the tracing policy has left on `marked` (finished), with the
+/// kernels and copies of devices as recorded by CUPTI. A kernel of mbirk keeps its name, id and tasks, because the call
+/// that launched it lies within the time of a launch of `marked`. Other kernels, such as graph nodes, have the names
+/// given by the compiler and a launch event for their call, whose detail is "range:<name>". A device event of `marked`
+/// without a record is unchanged. Device allocations become a counter of bytes since the start.
+inline void merge_cupti(instrument::trace_buffer const& marked, std::span<cupti_activity const> found,
+                        cupti_ranges const& ranges, cupti_clock const& clock, instrument::trace_buffer& into) {
   using instrument::event_kind;
   using instrument::trace_event;
   auto const tracks = marked.tracks();
-  for (auto const& t : tracks) into.track(t.kind, t.index);  // the same indices
+  for (auto const& t : tracks) into.track(t.kind, t.index);  // the same track indices
   auto const of_device = [&](trace_event const& e) {
-    return (e.kind == event_kind::kernel || e.kind == event_kind::copy) && tracks[static_cast<std::size_t>(e.track)].kind == instrument::track_kind::stream;
+    return (e.kind == event_kind::kernel || e.kind == event_kind::copy) &&
+           tracks[static_cast<std::size_t>(e.track)].kind == instrument::track_kind::stream;
   };
   std::vector<trace_event const*> launches;
   std::map<std::uint64_t, trace_event const*> marks;
@@ -188,8 +214,8 @@ inline void merge_cupti(instrument::trace_buffer const& marked, std::span<cupti_
   for (auto const& a : found) ordered.push_back(&a);
   std::ranges::sort(ordered, {}, [](auto const* a) { return std::pair(a->begin, a->correlation); });
   profile::detail::stream_rows rows(into);
-  std::map<std::uint32_t, std::uint64_t> ids;  // of calls that no mark names
-  std::set<std::uint64_t> seen;                // launches that a record is of
+  std::map<std::uint32_t, std::uint64_t> ids;  // calls without a mark
+  std::set<std::uint64_t> seen;                // launches that have a record
   std::int64_t live = 0;
   for (auto const* a : ordered) {
     auto const begin = clock(a->begin), end = std::max(begin, clock(a->end));
@@ -211,9 +237,14 @@ inline void merge_cupti(instrument::trace_buffer const& marked, std::span<cupti_
         known = mark->second->track;
         std::string_view const marked_detail = mark->second->detail ? mark->second->detail : "";
         auto const occupancy = marked_detail.find(" occ_pct:");  // the device itself may have no record
-        if (occupancy != marked_detail.npos && detail.find("occ_pct:") == detail.npos) detail += marked_detail.substr(occupancy);
+        if (occupancy != marked_detail.npos && detail.find("occ_pct:") == detail.npos)
+          detail += marked_detail.substr(occupancy);
       }
-      if (seen.insert(e.id).second) e.name = into.text(why.launch->name), e.value = why.launch->value;  // of several of one launch the first
+      // If a launch has several records, the first one takes its name.
+      if (seen.insert(e.id).second) {
+        e.name = into.text(why.launch->name);
+        e.value = why.launch->value;
+      }
     } else if (why.call) {
       auto& id = ids[a->correlation];
       if (id == 0) {
@@ -222,8 +253,11 @@ inline void merge_cupti(instrument::trace_buffer const& marked, std::span<cupti_
         call.id = id;
         auto const range = ranges.of_call.find(a->correlation);
         auto const info = range == ranges.of_call.end() ? ranges.ranges.end() : ranges.ranges.find(range->second);
-        if (info != ranges.ranges.end()) call.track = info->second.track, call.detail = into.text("range:" + info->second.name);
-        else call.track = into.track();
+        if (info != ranges.ranges.end()) {
+          call.track = info->second.track;
+          call.detail = into.text("range:" + info->second.name);
+        } else
+          call.track = into.track();
         into.add(call);
       }
       e.id = id;

@@ -1,4 +1,4 @@
-// What a session makes of its trace: files. An exporter is a function, so that a program can add its own.
+// Exporters turn the trace of a session into files. An exporter is a function, so that a program can add its own.
 #pragma once
 
 #include <algorithm>
@@ -18,40 +18,48 @@
 namespace mbirk::profile {
 
 struct exported_file {
-  std::filesystem::path name;  ///< within the folder of the session; may name folders, which are made
+  std::filesystem::path name;  ///< relative to the folder of the session; folders in the name are created
   std::string bytes;
 };
-/// Files of a trace; none where it has nothing for them. @param name  that of the session.
-using exporter = std::function<std::vector<exported_file>(instrument::trace_buffer const& trace, std::string const& name)>;
+/// Files for a trace; empty if it contains nothing for them.
+/// @param name  name of the session.
+using exporter =
+    std::function<std::vector<exported_file>(instrument::trace_buffer const& trace, std::string const& name)>;
 
 namespace detail {
 
 inline std::int64_t unix_nanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace detail
 
-/// "<name>.components.txt": what was dropped, and the table of components.
+/// "<name>.components.txt": number of dropped events, and the table of components.
 inline std::vector<exported_file> export_components(instrument::trace_buffer const& trace, std::string const& name) {
-  auto const head = std::to_string(trace.events().size()) + " events, " + std::to_string(trace.dropped()) + " dropped\n\n";
+  auto const head =
+      std::to_string(trace.events().size()) + " events, " + std::to_string(trace.dropped()) + " dropped\n\n";
   return {{name + ".components.txt", head + component_table(trace).text()}};
 }
-/// "<name>.heap_peak.pb" and "<name>.heap_end.pb" for `go tool pprof`, where memory was noted.
+/// "<name>.heap_peak.pb" and "<name>.heap_end.pb" for `go tool pprof`, if memory was traced.
 inline std::vector<exported_file> export_heap(instrument::trace_buffer const& trace, std::string const& name) {
   auto const events = trace.events();
-  if (std::none_of(events.begin(), events.end(), [](auto const& e) { return e.kind == instrument::event_kind::memory; })) return {};
+  if (std::none_of(events.begin(), events.end(),
+                   [](auto const& e) { return e.kind == instrument::event_kind::memory; }))
+    return {};
   auto const now = detail::unix_nanoseconds(), end = trace.now();
   heap_history const history(trace);
-  return {{name + ".heap_peak.pb", to_pprof(history.peak(0, end), now)}, {name + ".heap_end.pb", to_pprof(history.at(end), now)}};
+  return {{name + ".heap_peak.pb", to_pprof(history.peak(0, end), now)},
+          {name + ".heap_end.pb", to_pprof(history.at(end), now)}};
 }
 /// "<name>.trace.json" for Perfetto and chrome://tracing.
 inline std::vector<exported_file> export_chrome_trace(instrument::trace_buffer const& trace, std::string const& name) {
   return {{name + ".trace.json", to_chrome_trace(trace)}};
 }
 
-/// "plugins/profile/<name>_<nanoseconds since 1970>/localhost.xplane.pb" for XProf and TensorBoard, whose log folder is that of the session; a new one each
-/// time, because they keep what they have read. The machine's roofs are not known here.
+/// "plugins/profile/<name>_<nanoseconds since 1970>/localhost.xplane.pb" for XProf and TensorBoard, with the folder of
+/// the session as log folder. Each export writes a new file, because the viewers cache the files they have read. The
+/// machine's roofs are unknown here.
 inline std::vector<exported_file> export_xplane(instrument::trace_buffer const& trace, std::string const& name) {
   machine_specs here;
   for (auto const& track : trace.tracks())

@@ -1,4 +1,4 @@
-// Many steps of a stream as one CUDA graph, and what it saves against queueing each of them.
+// Many steps of a stream as one CUDA graph, and the time saved compared with queueing each step.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,13 +13,14 @@
 
 namespace mbirk::profile {
 
-/// What `record()` queues `steps` times on the policy's stream, as one graph. It is not run while it is recorded.
-/// The steps must not wait, nor decide on the host; memory that they use must stay.
+/// A graph of the work that `steps` calls of `record()` queue on the policy's stream. Recording does not run it.
+/// The steps must not wait or make decisions on the host, and the memory that they use must remain allocated.
 class graph_loop {
  public:
-  /// @throws device_error when a step does what a graph cannot hold, and what record throws.
+  /// @throws device_error when a step does something that cannot be captured, and whatever record throws.
   template <class Record> graph_loop(exec::cuda const& exec, Record&& record, std::int64_t steps) : exec_(exec) {
-    exec::check_cuda(cudaStreamBeginCapture(exec_.stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    exec::check_cuda(cudaStreamBeginCapture(exec_.stream(), cudaStreamCaptureModeThreadLocal),
+                     "cudaStreamBeginCapture");
     cudaGraph_t graph = nullptr;
     try {
       for (std::int64_t k = 0; k < steps; ++k) record();
@@ -44,9 +45,10 @@ class graph_loop {
   std::shared_ptr<CUgraphExec_st> graph_;
 };
 
-/// loop_against_steps with the steps as one graph: `step()` queues a step on the policy's stream. Times are those until the stream has nothing left to do;
-/// making the graph is not timed.
-template <class Step> loop_result graph_against_steps(exec::cuda const& exec, Step&& step, std::int64_t steps, loop_options options = {}) {
+/// Runs loop_against_steps with the steps as one graph. `step()` queues a step on the policy's stream. Times end when
+/// the stream is idle; making the graph is not timed.
+template <class Step>
+loop_result graph_against_steps(exec::cuda const& exec, Step&& step, std::int64_t steps, loop_options options = {}) {
   require(steps > 0, [&] { return "graph_against_steps: steps is " + std::to_string(steps) + ", less than 1"; });
   graph_loop const graph(exec, step, steps);
   // The wait belongs to the run, not to the step, so that launches can run ahead of the device.
@@ -55,11 +57,17 @@ template <class Step> loop_result graph_against_steps(exec::cuda const& exec, St
     exec.wait();
   };
   options.prepare = prepare;
-  auto const loop = [&](std::int64_t) { graph.launch(), exec.wait(); };
+  auto const loop = [&](std::int64_t) {
+    graph.launch();
+    exec.wait();
+  };
   std::int64_t left = steps;
   auto const one = [&] {
     step();
-    if (--left == 0) left = steps, exec.wait();
+    if (--left == 0) {
+      left = steps;
+      exec.wait();
+    }
   };
   return loop_against_steps(loop, one, steps, options);
 }

@@ -1,5 +1,6 @@
-// A program as XLA's HloProto: what the graph viewer and the memory viewer of XProf show. Kernels are custom calls, for which no tool puts estimates in the
-// place of counts. Field numbers are those of xla/service/hlo.proto and xla/xla_data.proto.
+// A program as XLA's HloProto, which the graph viewer and the memory viewer of XProf show. Kernels are custom calls, so
+// that tools do not replace their counts by estimates. Field numbers are from xla/service/hlo.proto and
+// xla/xla_data.proto.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace mbirk::profile {
 
 namespace detail {
 
-/// Where temporaries would lie in one block of memory: each at the first gap that is large enough.
+/// Assigns offsets of temporaries in one block of memory: first fit.
 class arena {
  public:
   std::int64_t place(std::int64_t bytes) {
@@ -49,14 +50,23 @@ class hlo_writer {
     auto const shape = program_shape();
     computation.text(1, "main");
     for (auto const& i : instructions_) computation.message(2, i);
-    computation.message(4, shape), computation.number(5, computation_id), computation.number(6, ids_.back());
-    whole.text(1, p_.name), whole.text(2, "main"), whole.message(3, computation), whole.message(4, shape);
-    whole.number(5, id_), whole.number(6, computation_id);
+    computation.message(4, shape);
+    computation.number(5, computation_id);
+    computation.number(6, ids_.back());
+    whole.text(1, p_.name);
+    whole.text(2, "main");
+    whole.message(3, computation);
+    whole.message(4, shape);
+    whole.number(5, id_);
+    whole.number(6, computation_id);
     sequence.packed(1, ids_);
-    entry.number(1, computation_id), entry.message(2, sequence);
-    schedule.message(1, entry), whole.message(7, schedule);
+    entry.number(1, computation_id);
+    entry.message(2, sequence);
+    schedule.message(1, entry);
+    whole.message(7, schedule);
     wire out;
-    out.message(1, whole), out.message(3, buffer_assignment());
+    out.message(1, whole);
+    out.message(3, buffer_assignment());
     return out.bytes();
   }
 
@@ -73,12 +83,15 @@ class hlo_writer {
     std::vector<std::int64_t> minor_to_major;
     for (auto k = static_cast<std::int64_t>(extents.size()); k-- > 0;) minor_to_major.push_back(k);
     layout.packed(1, minor_to_major);
-    shape.number(2, type), shape.packed(3, extents), shape.message(5, layout);
+    shape.number(2, type);
+    shape.packed(3, extents);
+    shape.message(5, layout);
     return shape;
   }
   static wire no_value() { return array_shape(11, {}); }
   static wire shape_of(program_buffer const& b) {
-    return b.shape.empty() ? array_shape(6, {static_cast<std::int64_t>(b.bytes)}) : array_shape(element_type(b.type), b.shape);
+    return b.shape.empty() ? array_shape(6, {static_cast<std::int64_t>(b.bytes)})
+                           : array_shape(element_type(b.type), b.shape);
   }
   std::vector<std::size_t> with_role(array_role role) const {
     std::vector<std::size_t> found;
@@ -97,7 +110,10 @@ class hlo_writer {
   }
   wire program_shape() const {
     wire shape;
-    for (auto const b : with_role(array_role::argument)) shape.message(1, shape_of(p_.buffers[b])), shape.text(3, names_.buffers[b]);
+    for (auto const b : with_role(array_role::argument)) {
+      shape.message(1, shape_of(p_.buffers[b]));
+      shape.text(3, names_.buffers[b]);
+    }
     shape.message(2, result_shape());
     return shape;
   }
@@ -107,29 +123,41 @@ class hlo_writer {
     std::string file = {};
     int line = 0;
   };
-  std::int64_t add(described const& d, wire const& shape, std::vector<std::int64_t> const& operands, std::int64_t parameter = -1) {
+  std::int64_t add(described const& d, wire const& shape, std::vector<std::int64_t> const& operands,
+                   std::int64_t parameter = -1) {
     auto const id = computation_id << 32 | static_cast<std::int64_t>(ids_.size() + 1);
     wire metadata, i;
-    metadata.text(1, d.op_type), metadata.text(2, d.op_name);
-    if (!d.file.empty()) metadata.text(3, utf8_line(d.file)), metadata.number(4, d.line);
-    i.text(1, d.name), i.text(2, d.opcode), i.message(3, shape), i.message(7, metadata);
+    metadata.text(1, d.op_type);
+    metadata.text(2, d.op_name);
+    if (!d.file.empty()) {
+      metadata.text(3, utf8_line(d.file));
+      metadata.number(4, d.line);
+    }
+    i.text(1, d.name);
+    i.text(2, d.opcode);
+    i.message(3, shape);
+    i.message(7, metadata);
     if (parameter >= 0) i.number(9, parameter);
     if (!d.target.empty()) i.text(28, d.target);
     i.number(35, id);
     if (!operands.empty()) i.packed(36, operands);
-    instructions_.push_back(std::move(i)), ids_.push_back(id);
+    instructions_.push_back(std::move(i));
+    ids_.push_back(id);
     return id;
   }
 
-  /// Arguments, temporaries, kernels in order, the result. Of what a kernel reads and writes it depends on who wrote that last.
+  /// Emits arguments, temporaries, kernels in order, and the result. A kernel depends on the last writer of each buffer
+  /// that it reads or writes.
   void instructions() {
     std::string const path = "mbirk/" + plain_name(p_.operation) + '/';
     std::vector<std::int64_t> made_by(p_.buffers.size(), 0);
     std::int64_t parameters = 0;
     for (auto const b : with_role(array_role::argument))
-      made_by[b] = add({names_.buffers[b], "parameter", "", path + names_.buffers[b], "argument"}, shape_of(p_.buffers[b]), {}, parameters++);
+      made_by[b] = add({names_.buffers[b], "parameter", "", path + names_.buffers[b], "argument"},
+                       shape_of(p_.buffers[b]), {}, parameters++);
     for (auto const b : with_role(array_role::temporary))
-      made_by[b] = add({names_.buffers[b], "custom-call", "AllocateBuffer", path + names_.buffers[b], "temporary"}, shape_of(p_.buffers[b]), {});
+      made_by[b] = add({names_.buffers[b], "custom-call", "AllocateBuffer", path + names_.buffers[b], "temporary"},
+                       shape_of(p_.buffers[b]), {});
     defined_at_ = made_by;
     std::int64_t last = 0;
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) {
@@ -144,16 +172,19 @@ class hlo_writer {
         if (last != 0) needs(last);
         else for (auto const b : with_role(array_role::argument)) needs(made_by[b]);
       }
-      last = add({names_.kernels[k], "custom-call", "mbirk." + plain_name(kernel.name), op_name(p_, k), plain_name(kernel.name), kernel.source_file, kernel.source_line},
+      last = add({names_.kernels[k], "custom-call", "mbirk." + plain_name(kernel.name), op_name(p_, k),
+                  plain_name(kernel.name), kernel.source_file, kernel.source_line},
                  kernel.writes.empty() ? no_value() : shape_of(p_.buffers[kernel.writes[0]]), operands);
       for (auto const b : kernel.writes) made_by[b] = last;
     }
     std::vector<std::int64_t> results;
     auto const outputs = with_role(array_role::output);
     for (auto const b : outputs)
-      if (made_by[b] != 0 && std::find(results.begin(), results.end(), made_by[b]) == results.end()) results.push_back(made_by[b]);
+      if (made_by[b] != 0 && std::find(results.begin(), results.end(), made_by[b]) == results.end())
+        results.push_back(made_by[b]);
     if (results.empty() && last != 0) results.push_back(last);
-    auto const root = add({result_name(outputs), "custom-call", "mbirk.result", path + "result", "result"}, result_shape(), results);
+    auto const root =
+        add({result_name(outputs), "custom-call", "mbirk.result", path + "result", "result"}, result_shape(), results);
     for (auto const b : outputs) defined_at_[b] = root;
   }
   std::string result_name(std::vector<std::size_t> const& outputs) const {
@@ -164,7 +195,7 @@ class hlo_writer {
   }
 
  public:
-  /// "mbirk/cone_back_project/layout/to_channel_major": the viewers make a tree of it.
+  /// "mbirk/cone_back_project/layout/to_channel_major"; the viewers show these names as a tree.
   static std::string op_name(program const& p, std::size_t k) {
     auto path = "mbirk/" + plain_name(p.operation) + '/';
     for (auto const c : p.kernels[k].stage) path += c == '/' ? std::string(1, c) : plain_name(std::string_view(&c, 1));
@@ -177,17 +208,22 @@ class hlo_writer {
     wire logical, at;
     at.number(4, defined_at_[b]);
     if (part >= 0) at.packed(3, std::vector{part});
-    logical.number(1, id), logical.number(2, static_cast<std::int64_t>(p_.buffers[b].bytes)), logical.message(3, at);
+    logical.number(1, id);
+    logical.number(2, static_cast<std::int64_t>(p_.buffers[b].bytes));
+    logical.message(3, at);
     to.message(1, logical);
     return id;
   }
   static wire assigned(std::int64_t id, std::int64_t offset, std::int64_t bytes) {
     wire a;
-    a.number(1, id), a.number(2, offset), a.number(3, bytes);
+    a.number(1, id);
+    a.number(2, offset);
+    a.number(3, bytes);
     return a;
   }
 
-  /// An allocation for each argument and output, one for all temporaries, with the order in which they come and go.
+  /// One allocation for each argument and output, and one for all temporaries, with the order in which they are
+  /// allocated and freed.
   wire buffer_assignment() {
     wire out;
     std::int64_t index = 0;
@@ -198,14 +234,19 @@ class hlo_writer {
         bool const argument = role == array_role::argument;
         auto const id = logical_buffer(out, all[k], !argument && all.size() > 1 ? number : -1);
         wire allocation;
-        allocation.number(1, index++), allocation.number(2, bytes);
-        if (argument) allocation.number(5, 1), allocation.number(6, number);
-        else allocation.number(7, 1);
+        allocation.number(1, index++);
+        allocation.number(2, bytes);
+        if (argument) {
+          allocation.number(5, 1);
+          allocation.number(6, number);
+        } else
+          allocation.number(7, 1);
         allocation.message(9, assigned(id, 0, bytes));
         out.message(3, allocation);
       }
     };
-    outer(array_role::argument), outer(array_role::output);
+    outer(array_role::argument);
+    outer(array_role::output);
     temporaries(out, index);
     return out;
   }
@@ -231,34 +272,45 @@ class hlo_writer {
         mine.pop_back();
       }
       wire event;
-      event.number(1, change.allocate ? 0 : 1), event.number(2, id), event.text(3, "main");
+      event.number(1, change.allocate ? 0 : 1);
+      event.number(2, id);
+      event.text(3, "main");
       event.text(4, p_.kernels.empty() ? names_.buffers[change.buffer] : names_.kernels[change.kernel]);
       events.message(1, event);
     }
     wire allocation;
-    allocation.number(1, index), allocation.number(2, memory.size()), allocation.append(assignments);
+    allocation.number(1, index);
+    allocation.number(2, memory.size());
+    allocation.append(assignments);
     out.message(3, allocation);
     events.number(3, index);
     out.message(4, events);
   }
-  /// Without a heap trace the memory viewer has no time line, so nothing comes and goes: 0 bytes, named as the result.
+  /// The memory viewer needs a heap trace for its timeline; without temporaries, 0 bytes with the name of the result
+  /// are allocated and freed.
   void no_temporaries(wire& out, std::int64_t index) {
     wire logical, at, allocation, events;
     at.number(4, ids_.back());
-    logical.number(1, ++buffers_), logical.number(2, 0), logical.message(3, at);
+    logical.number(1, ++buffers_);
+    logical.number(2, 0);
+    logical.message(3, at);
     out.message(1, logical);
-    allocation.number(1, index), allocation.number(2, 0), allocation.message(9, assigned(buffers_, 0, 0));
+    allocation.number(1, index);
+    allocation.number(2, 0);
+    allocation.message(9, assigned(buffers_, 0, 0));
     out.message(3, allocation);
     for (std::int64_t const kind : {0, 1}) {
       wire event;
-      event.number(1, kind), event.number(2, buffers_), event.text(3, "main");
+      event.number(1, kind);
+      event.number(2, buffers_);
+      event.text(3, "main");
       event.text(4, p_.kernels.empty() ? p_.name : kind == 0 ? names_.kernels.front() : names_.kernels.back());
       events.message(1, event);
     }
     events.number(3, index);
     out.message(4, events);
   }
-  /// With the temporaries of which nobody knows when they come and go. None of 0 bytes.
+  /// The heap trace, plus the temporaries whose lifetime is unknown. Temporaries of 0 bytes are omitted.
   std::vector<heap_change> whole_heap() const {
     std::vector<bool> known(p_.buffers.size());
     for (auto const& c : p_.heap) known[c.buffer] = true;
@@ -283,9 +335,10 @@ class hlo_writer {
 
 }  // namespace detail
 
-/// The bytes of an HloProto, not compressed: one computation with arguments, temporaries (custom calls AllocateBuffer), kernels in order and the result, and a
-/// BufferAssignment with a heap trace. Offsets of temporaries are made up: each is put into the first gap.
-/// @param id  of the program, also in the file that refers to it.
+/// Bytes of an uncompressed HloProto: one computation with arguments, temporaries (custom calls AllocateBuffer),
+/// kernels in order and the result, and a BufferAssignment with a heap trace. Offsets of temporaries are invented:
+/// first fit.
+/// @param id  id of the program, also used in the file that refers to it.
 /// @throws description_error
 inline std::string to_hlo_proto(program const& p, std::int64_t id = 1) {
   validate(p);

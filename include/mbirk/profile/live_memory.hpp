@@ -1,5 +1,5 @@
-// The live memory of a running process, where others can look: a small file in the folder of run-time files, mapped by the process that publishes it and read by
-// `mbirk top`. POSIX only.
+// Live memory of a running process, visible to other processes: a small file in the folder of run-time files, mapped by
+// the process that publishes it and read by `mbirk top`. POSIX only.
 #pragma once
 
 #include <fcntl.h>
@@ -33,13 +33,13 @@
 
 namespace mbirk::profile {
 
-/// What such a file begins with.
+/// Header of a published file.
 struct live_header {
   char magic[8];              ///< "mbirklv", 0
-  std::uint32_t version, bytes;  ///< of the layout; of the file
+  std::uint32_t version, bytes;  ///< version of the layout; size of the file
   std::int64_t process;
   std::int64_t started;       ///< nanoseconds of the monotonic clock
-  char command[64];           ///< what the program calls its work: "recon"
+  char command[64];           ///< the program's name for its work: "recon"
   char program_version[16];
 };
 struct live_page {
@@ -51,7 +51,7 @@ struct live_page {
 };
 static_assert(std::is_standard_layout_v<live_page>);
 
-/// Where such files may lie: $XDG_RUNTIME_DIR, /dev/shm, the folder of temporary files.
+/// Candidate folders: $XDG_RUNTIME_DIR, /dev/shm, the folder of temporary files.
 inline std::vector<std::filesystem::path> live_folders() {
   std::vector<std::filesystem::path> folders;
   if (auto const* const given = std::getenv("XDG_RUNTIME_DIR"); given && *given) folders.emplace_back(given);
@@ -79,7 +79,8 @@ class descriptor {
   int number_;
 };
 
-/// Who publishes holds a lock as long as it lives; the system takes it away whatever end the process takes.
+/// Whether the publishing process has exited: it holds a lock during its lifetime, which the system releases however
+/// the process ends.
 inline bool abandoned(int file) noexcept { return ::flock(file, LOCK_SH | LOCK_NB) == 0; }
 
 inline descriptor open_live(std::filesystem::path const& path) noexcept {
@@ -92,18 +93,20 @@ inline bool read_at(int file, void* to, std::size_t bytes, off_t offset) noexcep
 
 }  // namespace detail
 
-/// Publishes what a live_sites is told, from now until its end. One a process; only its own user may read it.
+/// Publishes the contents of a live_sites during its lifetime. One per process; only the same user may read it.
 class live_publication {
  public:
-  /// In the first of the folders that lets it. @throws io_error when none does, or when the process publishes already.
-  explicit live_publication(std::string_view command, std::vector<std::filesystem::path> const& folders = live_folders()) {
+  /// Publishes in the first folder that allows it.
+  /// @throws io_error when no folder does, or when the process publishes already.
+  explicit live_publication(std::string_view command,
+                            std::vector<std::filesystem::path> const& folders = live_folders()) {
     std::string why = "no folder";
     for (auto const& folder : folders)
       if (open_in(folder, command, why)) return;
     throw io_error("live memory cannot be published: " + why, source_location::current());
   }
   ~live_publication() {
-    if (::getpid() == process_) ::unlink(path_.c_str());  // not by a child that was forked
+    if (::getpid() == process_) ::unlink(path_.c_str());  // a forked child must not remove it
     ::munmap(page_, sizeof(live_page));
     ::close(file_);
   }
@@ -117,19 +120,25 @@ class live_publication {
   bool open_in(std::filesystem::path const& folder, std::string_view command, std::string& why) {
     path_ = folder / (std::string(detail::live_prefix) + std::to_string(process_));
     if (auto const before = detail::open_live(path_); before >= 0) {
-      require<io_error>(detail::abandoned(before), [&] { return "live memory cannot be published: " + path_.string() + " is that of this process already"; });
+      require<io_error>(detail::abandoned(before), [&] {
+        return "live memory cannot be published: " + path_.string() + " is that of this process already";
+      });
     }
     auto name = (folder / ".mbirk-live-XXXXXX").string();
-    file_ = ::mkstemp(name.data());  // with permissions 0600, and never through somebody's link
+    file_ = ::mkstemp(name.data());  // permissions 0600; does not follow symbolic links
     auto const failed = [&] {
       why = folder.string() + ": " + std::generic_category().message(errno);
-      if (file_ >= 0) ::unlink(name.c_str()), ::close(file_);
+      if (file_ >= 0) {
+        ::unlink(name.c_str());
+        ::close(file_);
+      }
       return false;
     };
     if (file_ < 0) return failed();
     ::fcntl(file_, F_SETFD, FD_CLOEXEC);
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0) return failed();
-    // Written, not only made as long: then a folder without room is an error here and not a signal later.
+    // Zeros are written, instead of only setting the length, so that a full disk is an error here and not a signal
+    // later.
     std::vector<char> const zeros(sizeof(live_page));
     if (::write(file_, zeros.data(), zeros.size()) != static_cast<ssize_t>(zeros.size())) return failed();
     void* const memory = ::mmap(nullptr, sizeof(live_page), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
@@ -137,12 +146,17 @@ class live_publication {
     page_ = ::new (memory) live_page{};
     auto& header = page_->header;
     std::memcpy(header.magic, live_page::magic, sizeof header.magic);
-    header.version = live_page::version, header.bytes = sizeof(live_page);
-    header.process = process_, header.started = instrument::live_sites::now();
+    header.version = live_page::version;
+    header.bytes = sizeof(live_page);
+    header.process = process_;
+    header.started = instrument::live_sites::now();
     command.substr(0, sizeof header.command - 1).copy(header.command, sizeof header.command);
-    std::string_view(version_string).substr(0, sizeof header.program_version - 1).copy(header.program_version, sizeof header.program_version);
+    std::string_view(version_string)
+        .substr(0, sizeof header.program_version - 1)
+        .copy(header.program_version, sizeof header.program_version);
     sites_.emplace(&page_->table);
-    if (std::rename(name.c_str(), path_.c_str()) == 0) return true;  // complete and locked when it is seen, in place of what a dead process left
+    // The file becomes visible only when it is complete and locked; it replaces the file of an exited process.
+    if (std::rename(name.c_str(), path_.c_str()) == 0) return true;
     int const why_not = errno;
     ::munmap(memory, sizeof(live_page));
     errno = why_not;
@@ -156,34 +170,41 @@ class live_publication {
   std::optional<instrument::live_sites> sites_;
 };
 
-/// What a process publishes.
+/// Published data of a process.
 struct live_report {
   std::int64_t process = 0, started = 0;
   std::string command, program_version;
-  bool consistent = true;  ///< false: it changed all the while that it was read, so sums may not agree
+  bool consistent = true;  ///< false: it changed during every attempt to read it, so sums may not agree
   instrument::live_state state{};
 };
 
-/// @throws io_error when it cannot be read, is none of these files or of another version, or when its process is gone.
+/// @throws io_error when the file cannot be read, is not of this kind or version, or its process has exited.
 inline live_report read_live(std::filesystem::path const& path) {
   auto const file = detail::open_live(path);
-  require<io_error>(file >= 0, [&] { return path.string() + ": cannot be read: " + std::generic_category().message(errno); });
+  require<io_error>(file >= 0,
+                    [&] { return path.string() + ": cannot be read: " + std::generic_category().message(errno); });
   struct stat info {};
   live_header header{};
-  bool const whole = ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && detail::read_at(file, &header, sizeof header, 0) &&
+  bool const whole = ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+                     detail::read_at(file, &header, sizeof header, 0) &&
                      std::memcmp(header.magic, live_page::magic, sizeof header.magic) == 0;
   require<io_error>(whole, [&] { return path.string() + ": not the live memory of a process"; });
-  require<io_error>(header.version == live_page::version && header.bytes == sizeof(live_page) && info.st_size == static_cast<off_t>(sizeof(live_page)), [&] {
-    return path.string() + ": of another version of mbirk: layout " + std::to_string(header.version) + ", expected " + std::to_string(live_page::version);
-  });
+  require<io_error>(header.version == live_page::version && header.bytes == sizeof(live_page) &&
+                        info.st_size == static_cast<off_t>(sizeof(live_page)),
+                    [&] {
+                      return path.string() + ": of another version of mbirk: layout " + std::to_string(header.version) +
+                             ", expected " + std::to_string(live_page::version);
+                    });
   require<io_error>(!detail::abandoned(file), [&] { return path.string() + ": its process is gone"; });
 
   live_report report;
-  report.process = header.process, report.started = header.started;
+  report.process = header.process;
+  report.started = header.started;
   report.command.assign(header.command, ::strnlen(header.command, sizeof header.command));
-  report.program_version.assign(header.program_version, ::strnlen(header.program_version, sizeof header.program_version));
+  report.program_version.assign(header.program_version,
+                                ::strnlen(header.program_version, sizeof header.program_version));
   constexpr off_t at = offsetof(live_page, table);
-  // The three reads keep their order: each takes and gives back its pages by atomic counts.
+  // The order of the three reads is fixed: each acquires and releases its pages through atomic counts.
   for (int attempt = 0;; ++attempt) {
     std::uint64_t before = 0, after = 0;
     bool ok = detail::read_at(file, &before, sizeof before, at);
@@ -194,14 +215,16 @@ inline live_report read_live(std::filesystem::path const& path) {
     if (report.consistent || attempt == 100) break;
     std::this_thread::sleep_for(std::chrono::microseconds(attempt < 10 ? 1 : 50));
   }
-  auto& s = report.state;  // texts and the count steer who reads them
+  // Strings and the count are untrusted input that controls the reader.
+  auto& s = report.state;
   s.sites = std::clamp<std::int64_t>(s.sites, 0, instrument::live_state::capacity);
   s.step[sizeof s.step - 1] = s.current[sizeof s.current - 1] = 0;
   for (auto& site : s.site) site.where[sizeof site.where - 1] = site.array[sizeof site.array - 1] = 0;
   return report;
 }
 
-/// What the processes of this machine publish, as far as it may be read, by process number. What dead ones left is removed.
+/// Published data of all processes on this machine that may be read, by process number. Files of exited processes are
+/// removed.
 inline std::vector<live_report> live_processes(std::vector<std::filesystem::path> const& folders = live_folders()) {
   std::vector<live_report> found;
   for (auto const& folder : folders) {
@@ -215,9 +238,11 @@ inline std::vector<live_report> live_processes(std::vector<std::filesystem::path
       }
       try {
         auto report = read_live(entry->path());
-        bool const known = std::any_of(found.begin(), found.end(), [&](auto const& other) { return other.process == report.process; });
-        if (!known && name.substr(detail::live_prefix.size()) == std::to_string(report.process)) found.push_back(std::move(report));
-      } catch (io_error const&) {  // of another user or another version
+        bool const known =
+            std::any_of(found.begin(), found.end(), [&](auto const& other) { return other.process == report.process; });
+        if (!known && name.substr(detail::live_prefix.size()) == std::to_string(report.process))
+          found.push_back(std::move(report));
+      } catch (io_error const&) {  // belongs to another user or version
       }
     }
   }
@@ -225,8 +250,10 @@ inline std::vector<live_report> live_processes(std::vector<std::filesystem::path
   return found;
 }
 
-/// Of one process. @throws io_error when it publishes nothing that may be read.
-inline live_report live_process(std::int64_t process, std::vector<std::filesystem::path> const& folders = live_folders()) {
+/// Published data of one process.
+/// @throws io_error when it publishes nothing that may be read.
+inline live_report live_process(std::int64_t process,
+                                std::vector<std::filesystem::path> const& folders = live_folders()) {
   std::string why = "process " + std::to_string(process) + " publishes no live memory";
   for (auto const& folder : folders) {
     auto const path = folder / (std::string(detail::live_prefix) + std::to_string(process));

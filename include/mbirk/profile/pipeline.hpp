@@ -1,4 +1,5 @@
-// Loading of data against computing: how much of a loop waits for data, and how much loading is hidden behind the work.
+// Overlap of data loading and computing: how long a loop waits for data, and how much of the loading is hidden behind
+// the work.
 #pragma once
 
 #include <algorithm>
@@ -14,26 +15,29 @@
 
 namespace mbirk::profile {
 
-/// Seconds. A moment counts once, however many threads load or compute in it.
+/// Times in seconds. A moment counts once, regardless of how many threads load or compute.
 struct pipeline_times {
   double whole = 0;    ///< from the first beginning to the last end of either
   double loading = 0, computing = 0;
-  double overlap = 0;  ///< both at once
-  double waiting = 0;  ///< loading, while nothing computes
-  double idle = 0;     ///< neither
+  double overlap = 0;  ///< loading and computing at once
+  double waiting = 0;  ///< loading while nothing computes
+  double idle = 0;     ///< neither loading nor computing
 
   double waiting_share() const noexcept { return whole > 0 ? waiting / whole : 0; }
-  /// How much of the loading is behind computing; 1 when there is none.
+  /// Share of the loading time that overlaps with computing; 1 if there is no loading.
   double hidden_share() const noexcept { return loading > 0 ? overlap / loading : 1; }
   std::string text() const {
-    return detail::time_text(whole) + ": computing " + detail::time_text(computing) + ", loading " + detail::time_text(loading) +
-           detail::formatted(" of which %.0f %% is hidden; waits for data %.0f %% of the time, neither %.0f %%", 100 * hidden_share(), 100 * waiting_share(),
-                             whole > 0 ? 100 * idle / whole : 0.0);
+    return detail::time_text(whole) + ": computing " + detail::time_text(computing) + ", loading " +
+           detail::time_text(loading) +
+           detail::formatted(" of which %.0f %% is hidden; waits for data %.0f %% of the time, neither %.0f %%",
+                             100 * hidden_share(), 100 * waiting_share(), whole > 0 ? 100 * idle / whole : 0.0);
   }
 };
 
-/// From the spans of these names, on any thread. @throws parameter_error when there is none of one of them.
-inline pipeline_times times_of_pipeline(instrument::trace_buffer const& trace, std::string_view loading, std::string_view computing) {
+/// Evaluates the spans with these names on any thread.
+/// @throws parameter_error when either name has no span.
+inline pipeline_times times_of_pipeline(instrument::trace_buffer const& trace, std::string_view loading,
+                                        std::string_view computing) {
   struct edge {
     std::int64_t time;
     int load, compute;
@@ -44,10 +48,14 @@ inline pipeline_times times_of_pipeline(instrument::trace_buffer const& trace, s
     if (e.kind != instrument::event_kind::operation && e.kind != instrument::event_kind::stage) continue;
     int const load = e.name == loading, compute = e.name == computing;
     if (load + compute == 0) continue;
-    any_load |= load > 0, any_compute |= compute > 0;
-    edges.push_back({e.begin, load, compute}), edges.push_back({e.end, -load, -compute});
+    any_load |= load > 0;
+    any_compute |= compute > 0;
+    edges.push_back({e.begin, load, compute});
+    edges.push_back({e.end, -load, -compute});
   }
-  require(any_load && any_compute, [&] { return "times_of_pipeline: the trace has no span '" + std::string(any_load ? computing : loading) + "'"; });
+  require(any_load && any_compute, [&] {
+    return "times_of_pipeline: the trace has no span '" + std::string(any_load ? computing : loading) + "'";
+  });
   std::sort(edges.begin(), edges.end(), [](edge const& a, edge const& b) { return a.time < b.time; });
   pipeline_times t;
   int loads = 0, computes = 0;
@@ -60,7 +68,9 @@ inline pipeline_times times_of_pipeline(instrument::trace_buffer const& trace, s
     if (loads > 0 && computes > 0) t.overlap += seconds;
     else if (loads > 0) t.waiting += seconds;
     else if (computes == 0) t.idle += seconds;
-    loads += e.load, computes += e.compute, before = e.time;
+    loads += e.load;
+    computes += e.compute;
+    before = e.time;
   }
   return t;
 }

@@ -1,4 +1,4 @@
-// All of profile/ for a user's own code: includes only.
+// Includes all headers of profile/ for user code.
 #pragma once
 
 #include "mbirk/profile/benchmark.hpp"

@@ -1,4 +1,5 @@
-// The part of a run that Nsight shall take: nsys profile --capture-range=cudaProfilerApi, ncu --profile-from-start off.
+// Marks the part of a run that Nsight records: nsys profile --capture-range=cudaProfilerApi,
+// ncu --profile-from-start off.
 #pragma once
 
 #include <cuda_profiler_api.h>
@@ -7,8 +8,9 @@
 
 namespace mbirk::profile {
 
-/// Calls cudaProfilerStart, and cudaProfilerStop when it is destroyed. Without a tool both do nothing. Wait for the stream before it ends: what is still
-/// queued then may be left out. Ranges do not nest: the first end stops the collection.
+/// Calls cudaProfilerStart, and cudaProfilerStop when it is destroyed. Without a tool both do nothing. Synchronise the
+/// stream before the range ends, because work that is still queued may be omitted. Ranges do not nest: the first end
+/// stops the collection.
 class profiler_range {
  public:
   /// @throws device_error

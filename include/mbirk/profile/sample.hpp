@@ -1,4 +1,4 @@
-// The number of a counter's event, which its author may have given as a real one.
+// The value of a counter event, which may be a real number.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,10 @@
 
 namespace mbirk::profile {
 
-/// What profile::sample wrote, exactly: `value`, or where that is only the nearest integer, the text in `detail`. May be infinite, or no number.
-inline double sample_value(instrument::trace_event const& e) noexcept { return e.detail ? std::strtod(e.detail, nullptr) : static_cast<double>(e.value); }
+/// The exact value given to profile::sample: `value`, or the text in `detail` if `value` is only the nearest integer.
+/// It may be infinite or NaN.
+inline double sample_value(instrument::trace_event const& e) noexcept {
+  return e.detail ? std::strtod(e.detail, nullptr) : static_cast<double>(e.value);
+}
 
 }  // namespace mbirk::profile

@@ -1,4 +1,4 @@
-// A profiling session: a trace of bounded size that becomes files in a folder when it is closed.
+// A profiling session: a trace of bounded size that is written to files in a folder when it is closed.
 #pragma once
 
 #include <algorithm>
@@ -19,25 +19,27 @@
 
 namespace mbirk::profile {
 
-/// What a session left.
+/// Result of a session.
 struct session_report {
   std::string name;
   std::uint64_t events = 0, dropped = 0;
   std::vector<std::filesystem::path> files;
-  std::vector<std::string> warnings;  ///< nothing was recorded, events were dropped; of a session that was not closed but destroyed also what went wrong
+  /// Nothing recorded, or events dropped; after destruction without close() also errors.
+  std::vector<std::string> warnings;
 };
 
 struct session_options {
-  std::size_t events = 100'000;  ///< room, about 90 bytes each; what does not fit is counted
+  std::size_t events = 100'000;  ///< capacity, about 90 bytes each; excess events are counted
   std::vector<exporter> exporters = default_exporters();
-  std::function<void(session_report const&)> on_close = {};  ///< called once, also by the destructor, which ignores what it throws
+  /// Called once, also by the destructor, which ignores exceptions.
+  std::function<void(session_report const&)> on_close = {};
 };
 
 namespace detail {
 
-/// Makes the folder if need be, and a file in it, which is removed again.
-/// @param kind, name  of what writes there: "session". The name is part of names of files.
-/// @throws io_error naming the folder and what the system said, parameter_error for a name that cannot be one of a file.
+/// Makes the folder if necessary and checks that it is writable by creating and removing a file.
+/// @param kind, name  of the writer, e.g. "session"; the name becomes part of file names.
+/// @throws io_error with the folder and the system's message, parameter_error for a name that cannot be a file name.
 inline void require_writable(std::filesystem::path const& folder, std::string const& kind, std::string const& name) {
   require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
           [&] { return kind + ": '" + name + "' is no name of a file"; });
@@ -54,20 +56,22 @@ inline void require_writable(std::filesystem::path const& folder, std::string co
 
 }  // namespace detail
 
-/// `session s("profiles", "training");` records what scopes, samples and instrument::tracing(s.trace()) write to it, until close() or its end writes files:
-/// "<name>.trace.json", "<name>.components.txt", "<name>.heap_peak.pb" and what other exporters make. Each replaces an older one, when it is complete.
+/// `session s("profiles", "training");` collects the events of scopes, samples and instrument::tracing(s.trace()).
+/// close() or the destructor writes "<name>.trace.json", "<name>.components.txt", "<name>.heap_peak.pb" and the files
+/// of other exporters. Each file replaces an older one only when it is complete.
 class session {
  public:
-  /// @param directory  is made if need be.
-  /// @param name       that of the files: not empty, no folder.
-  /// @throws io_error when the folder cannot be made or written to, parameter_error for a name that cannot be one, or no room for events.
+  /// @param directory  made if necessary.
+  /// @param name       name of the files: not empty, without folders.
+  /// @throws io_error when the folder cannot be made or written to, parameter_error for an invalid name or a capacity
+  /// of no events.
   explicit session(std::filesystem::path directory, std::string name = "profile", session_options options = {})
       : directory_(checked(std::move(directory), name)), options_(std::move(options)), trace_(options_.events) {
     report_.name = std::move(name);
     require(options_.events > 0, [] { return "session: events is 0, so nothing could be recorded"; });
   }
   ~session() {
-    if (!closed_) try { finish(true); } catch (...) {}  // a destructor has no one to tell but on_close
+    if (!closed_) try { finish(true); } catch (...) {}  // a destructor can report failures only through on_close
   }
   session(session const&) = delete;
   session& operator=(session const&) = delete;
@@ -75,22 +79,22 @@ class session {
   instrument::trace_buffer& trace() noexcept { return trace_; }
   operator sink() noexcept { return trace_; }
 
-  /// Writes the files and says what there is to say; nobody may record any more. The second time it only says it again.
+  /// Writes the files and returns the report; recording must have ended. Further calls only return the report.
   /// @throws io_error when a file cannot be written.
   session_report const& close() {
     if (!closed_) finish(false);
     return report_;
   }
   std::filesystem::path const& directory() const noexcept { return directory_; }
-  /// What is wrong so far: nothing recorded, events dropped.
+  /// Warnings so far: nothing recorded, events dropped.
   std::vector<std::string> warnings() const {
     if (closed_) return report_.warnings;
     std::vector<std::string> list;
     auto const events = trace_.events().size();
     if (events == 0) list.push_back("session '" + report_.name + "': nothing was recorded");
     if (auto const lost = trace_.dropped(); lost > 0)
-      list.push_back("session '" + report_.name + "': " + std::to_string(lost) + " events were dropped, " + std::to_string(events) +
-                     " kept; there is room for " + std::to_string(trace_.capacity()));
+      list.push_back("session '" + report_.name + "': " + std::to_string(lost) + " events were dropped, " +
+                     std::to_string(events) + " kept; there is room for " + std::to_string(trace_.capacity()));
     return list;
   }
 
@@ -100,13 +104,14 @@ class session {
     return directory;
   }
 
-  /// @param forgive  failures become warnings.
+  /// @param forgive  turns failures into warnings.
   void finish(bool forgive) {
     trace_.finish();
     auto warnings = this->warnings();
     closed_ = true;
     report_.warnings = std::move(warnings);
-    report_.events = trace_.events().size(), report_.dropped = trace_.dropped();
+    report_.events = trace_.events().size();
+    report_.dropped = trace_.dropped();
     for (auto const& make : options_.exporters) {
       try {
         for (auto const& file : make(trace_, report_.name)) write(file);
@@ -118,10 +123,14 @@ class session {
     if (options_.on_close) options_.on_close(report_);
   }
   void write(exported_file const& file) {
-    bool const inside = file.name.is_relative() && std::find(file.name.begin(), file.name.end(), "..") == file.name.end();
-    require(inside, [&] { return "session: an exporter named the file '" + file.name.string() + "', which does not lie in the session's folder"; });
+    bool const inside =
+        file.name.is_relative() && std::find(file.name.begin(), file.name.end(), "..") == file.name.end();
+    require(inside, [&] {
+      return "session: an exporter named the file '" + file.name.string() +
+             "', which does not lie in the session's folder";
+    });
     auto const path = directory_ / file.name;
-    std::error_code ignored;  // the file says it
+    std::error_code ignored;  // opening the file reports the problem
     std::filesystem::create_directories(path.parent_path(), ignored);
     output_file out(path);
     out.write(file.bytes);

@@ -1,5 +1,6 @@
-// Operations stage by stage: every stage of the definition runs over whole arrays before the next one begins, with what lies between them in memory.
-// The results are those of the operations up to rounding; beside their times and counts, these say what fusing the stages saves. On the host only.
+// Operations stage by stage: every stage of the definition runs over whole arrays before the next one begins, with the
+// intermediate results in memory. Results equal those of the tuned operations up to rounding; comparing times and
+// counts shows what fusing the stages saves. Host only.
 //
 //   parallel projections    weights of all views and pixels; sums with weights that are read
 //   cone projections        for each view columns (pixels, rows); sums over channels, over slices or rows
@@ -23,80 +24,102 @@
 namespace mbirk::profile::staged {
 namespace detail {
 
-using mbirk::detail::back_to_list, mbirk::detail::back_to_recon, mbirk::detail::forward_of_list, mbirk::detail::forward_of_recon;
-using mbirk::detail::check, mbirk::detail::check_filter, mbirk::detail::direct_filter_name, mbirk::detail::direct_recon_name;
-using mbirk::detail::filter_channel_major, mbirk::detail::hessian_on_grid, mbirk::detail::load_sinogram, mbirk::detail::make_cone_view;
-using mbirk::detail::pairs, mbirk::detail::device_plan, mbirk::detail::plan_mask, mbirk::detail::projector, mbirk::detail::store_sinogram;
+using mbirk::detail::back_to_list, mbirk::detail::back_to_recon, mbirk::detail::forward_of_list,
+    mbirk::detail::forward_of_recon;
+using mbirk::detail::check, mbirk::detail::check_filter, mbirk::detail::direct_filter_name,
+    mbirk::detail::direct_recon_name;
+using mbirk::detail::filter_channel_major, mbirk::detail::hessian_on_grid, mbirk::detail::load_sinogram,
+    mbirk::detail::make_cone_view;
+using mbirk::detail::pairs, mbirk::detail::device_plan, mbirk::detail::plan_mask, mbirk::detail::projector,
+    mbirk::detail::store_sinogram;
 using mbirk::detail::weigh_slices, mbirk::detail::zero_outside;
 
 template <class Context> using cursor = typename Context::backend::template cursor<float>;
 template <class Context> using const_cursor = typename Context::backend::template cursor<float const>;
 
-/// First channels and weights of passes as arrays, made by the stage "weights".
+/// First channels and weights of all passes as arrays, filled by the stage "weights".
 template <class Context> struct stored_weights {
   temporary<std::int32_t, Context> first;
   temporary<float, Context> weights;
   kernel::stored_taps<typename Context::backend> taps;
 
-  stored_weights(Context const& ctx, parallel_scan const& s, device_table<kernel::view_taps, Context> const& passes, device_plan<Context> const& plan,
-                 bool squared)
+  stored_weights(Context const& ctx, parallel_scan const& s, device_table<kernel::view_taps, Context> const& passes,
+                 device_plan<Context> const& plan, bool squared)
       : first(ctx, "first channels", plan.groups.size() * passes.size() * kernel::group_pixels, true),
         weights(ctx, "weights", 3 * first.size(), true),
         taps{observe(ctx, first), observe(ctx, weights), passes.size()} {
     [[maybe_unused]] auto const guard = ctx.instr.stage("weights");
     using B = typename Context::backend;
-    launch(ctx, plan.groups.size(), kernel::store_parallel_taps<B>{observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, passes), taps,
-                                                                   s.geometry().channels, squared, plan.groups.all()});
+    launch(ctx, plan.groups.size(),
+           kernel::store_parallel_taps<B>{observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, passes), taps,
+                                          s.geometry().channels, squared, plan.groups.all()});
   }
 };
 
 /// y = A x over planned pixels into a channel-major sinogram.
-template <class Context>
-void project_channel_major(Context const& ctx, parallel_scan const& s, const_cursor<Context> voxel_columns, device_plan<Context> const& plan, cursor<Context> channel_major,
-                    kernel::chunked_shape const& shape) {
+template <class Context> void project_channel_major(Context const& ctx, parallel_scan const& s,
+                                                    const_cursor<Context> voxel_columns,
+                                                    device_plan<Context> const& plan, cursor<Context> channel_major,
+                                                    kernel::chunked_shape const& shape) {
   using P = projector<parallel_geometry>;
   typename P::template tables<Context> const t(ctx, s);
   stored_weights<Context> const stored(ctx, s, t.device_forward, plan, false);
   [[maybe_unused]] auto const guard = ctx.instr.stage("forward");
   kernel::parallel_forward_stored<typename Context::backend> kernel{
-      {voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets), observe(ctx, t.device_forward),
-       observe(ctx, t.device_order), {t.ranges.data(), static_cast<index_t>(t.ranges.size())}, shape, plan.groups.all()}, stored.taps};
+      {voxel_columns,
+       channel_major,
+       observe(ctx, plan.rows),
+       observe(ctx, plan.cols),
+       observe(ctx, plan.offsets),
+       observe(ctx, t.device_forward),
+       observe(ctx, t.device_order),
+       {t.ranges.data(), static_cast<index_t>(t.ranges.size())},
+       shape,
+       plan.groups.all()},
+      stored.taps};
   kernel.plan_scratch();
   launch(ctx, P::template forward_tasks<Context>(t, shape), kernel);
 }
-/// x = A' y (or the elementwise square of A) over planned pixels, from a channel-major sinogram.
+/// x = A' y (or the elementwise square of A, transposed) over planned pixels, from a channel-major sinogram.
 template <class Context>
-void back_project_channel_major(Context const& ctx, parallel_scan const& s, const_cursor<Context> channel_major, kernel::chunked_shape const& shape, device_plan<Context> const& plan,
-                 int coeff_power, cursor<Context> voxel_columns) {
+void back_project_channel_major(Context const& ctx, parallel_scan const& s, const_cursor<Context> channel_major,
+                                kernel::chunked_shape const& shape, device_plan<Context> const& plan, int coeff_power,
+                                cursor<Context> voxel_columns) {
   typename projector<parallel_geometry>::template tables<Context> const t(ctx, s);
   stored_weights<Context> const stored(ctx, s, t.device_back, plan, coeff_power == 2);
   [[maybe_unused]] auto const guard = ctx.instr.stage("back");
   kernel::parallel_back_stored<typename Context::backend> kernel{
-      channel_major, voxel_columns, observe(ctx, plan.offsets), observe(ctx, t.device_back), stored.taps, t.two_tap_passes, shape, plan.groups.all()};
+      channel_major,    voxel_columns, observe(ctx, plan.offsets), observe(ctx, t.device_back), stored.taps,
+      t.two_tap_passes, shape,         plan.groups.all()};
   kernel.plan_scratch();
   launch(ctx, plan.groups.size(), kernel);
 }
 
-/// Columns of as many views as go on side by side; f(stage, views in it) for every turn of them.
-template <class Context, class F>
-void each_turn(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, kernel::chunked_shape const& shape, index_t at_once, F const& f) {
+/// Allocates columns for the views processed at once, and calls f(stage) for each batch of views.
+template <class Context, class F> void each_turn(Context const& ctx, cone_scan const& s,
+                                                 device_plan<Context> const& plan, kernel::chunked_shape const& shape,
+                                                 index_t at_once, F const& f) {
   auto const views = s.geometry().views;
   typename projector<cone_geometry>::template tables<Context> const t(ctx, s);
   temporary<float, Context> columns(ctx, "columns", std::min(views, at_once) * plan.pixels * shape.width);
   for (index_t v = 0; v < views; v += at_once)
-    f(kernel::cone_stage<typename Context::backend>{make_cone_view(ctx, s, t, plan, false), observe(ctx, columns), observe(ctx, plan.offsets), shape,
-                                                    plan.groups.all(), plan.pixels, v, std::min(at_once, views - v)});
+    f(kernel::cone_stage<typename Context::backend>{make_cone_view(ctx, s, t, plan, false), observe(ctx, columns),
+                                                    observe(ctx, plan.offsets), shape, plan.groups.all(), plan.pixels,
+                                                    v, std::min(at_once, views - v)});
 }
-template <class Context, class Kernel> void run_stage(Context const& ctx, char const* name, index_t tasks, Kernel kernel) {
+template <class Context, class Kernel>
+void run_stage(Context const& ctx, char const* name, index_t tasks, Kernel kernel) {
   [[maybe_unused]] auto const guard = ctx.instr.stage(name);
   kernel.plan_scratch();
   launch(ctx, tasks, kernel);
 }
 
-/// Views are written by one task each, so as many go on side by side as there are threads, up to 8 for the sake of memory; one when counted.
-template <class Context>
-void project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<Context> voxel_columns, device_plan<Context> const& plan, cursor<Context> channel_major,
-                    kernel::chunked_shape const& shape) {
+/// Each view is written by one task, so as many views are processed at once as there are threads, up to 8 to limit
+/// memory; one view when counting.
+template <class Context> void project_channel_major(Context const& ctx, cone_scan const& s,
+                                                    const_cursor<Context> voxel_columns,
+                                                    device_plan<Context> const& plan, cursor<Context> channel_major,
+                                                    kernel::chunked_shape const& shape) {
   using B = typename Context::backend;
   each_turn(ctx, s, plan, shape, ctx.exec.workers(decltype(ctx.instr)::traits.serial ? 1 : 8), [&](auto const& stage) {
     run_stage(ctx, "rows", stage.tasks(), kernel::cone_resample_columns<B>{stage, voxel_columns});
@@ -104,13 +127,15 @@ void project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<
   });
 }
 template <int Power, class Context>
-void back_project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<Context> channel_major, kernel::chunked_shape const& shape, device_plan<Context> const& plan,
-                 cursor<Context> voxel_columns) {
+void back_project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<Context> channel_major,
+                                kernel::chunked_shape const& shape, device_plan<Context> const& plan,
+                                cursor<Context> voxel_columns) {
   using B = typename Context::backend;
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("zero");
     using zero = kernel::zero_columns<B>;
-    launch(ctx, ceil_div(plan.pixels, zero::batch), zero{voxel_columns, observe(ctx, plan.offsets), plan.pixels, s.geometry().slices});
+    launch(ctx, ceil_div(plan.pixels, zero::batch),
+           zero{voxel_columns, observe(ctx, plan.offsets), plan.pixels, s.geometry().slices});
   }
   each_turn(ctx, s, plan, shape, 1, [&](auto const& stage) {
     run_stage(ctx, "channels", stage.tasks(), kernel::cone_gather_columns<B, Power>{stage, channel_major});
@@ -118,29 +143,33 @@ void back_project_channel_major(Context const& ctx, cone_scan const& s, const_cu
   });
 }
 template <class Context>
-void back_project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<Context> channel_major, kernel::chunked_shape const& shape, device_plan<Context> const& plan,
-                 int coeff_power, cursor<Context> voxel_columns) {
+void back_project_channel_major(Context const& ctx, cone_scan const& s, const_cursor<Context> channel_major,
+                                kernel::chunked_shape const& shape, device_plan<Context> const& plan, int coeff_power,
+                                cursor<Context> voxel_columns) {
   if (coeff_power == 2) back_project_channel_major<2>(ctx, s, channel_major, shape, plan, voxel_columns);
   else back_project_channel_major<1>(ctx, s, channel_major, shape, plan, voxel_columns);
 }
 
-template <class Context, class Geometry>
-void project(Context const& ctx, scan<Geometry> const& s, const_cursor<Context> voxel_columns, kernel::pixel_plan const& pixels, view<float, 3> sinogram) {
+template <class Context, class Geometry> void project(Context const& ctx, scan<Geometry> const& s,
+                                                      const_cursor<Context> voxel_columns,
+                                                      kernel::pixel_plan const& pixels, view<float, 3> sinogram) {
   auto const shape = projector<Geometry>::template forward_shape<Context>(s.geometry());
   temporary<float, Context> channel_major(ctx, "channel-major sinogram", shape.size());
   project_channel_major(ctx, s, voxel_columns, device_plan<Context>(ctx, pixels), observe(ctx, channel_major), shape);
   store_sinogram(ctx, channel_major, sinogram, shape);
 }
 template <class Context, class Geometry>
-void project_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, char const* name, kernel::pixel_plan const& pixels,
-                  int coeff_power, cursor<Context> voxel_columns) {
+void project_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, char const* name,
+                  kernel::pixel_plan const& pixels, int coeff_power, cursor<Context> voxel_columns) {
   auto const shape = projector<Geometry>::template channel_major_shape<Context>(s.geometry());
   temporary<float, Context> channel_major(ctx, "channel-major sinogram", shape.size());
   load_sinogram(ctx, sinogram, channel_major, shape, name);
-  back_project_channel_major(ctx, s, observe(ctx, channel_major), shape, device_plan<Context>(ctx, pixels), coeff_power, voxel_columns);
+  back_project_channel_major(ctx, s, observe(ctx, channel_major), shape, device_plan<Context>(ctx, pixels), coeff_power,
+                             voxel_columns);
 }
 
-/// A scan in parallel beam whose filter has a given scale: the filter knows of a geometry only that and whether it is weighted.
+/// A parallel-beam scan whose filter has the given scale: of the geometry, the filter depends only on the scale and on
+/// whether it is weighted.
 inline parallel_scan scan_of_scale(kernel::chunked_shape const& shape, double scale) {
   parallel_parameters p;
   p.sinogram_shape = {shape.views, shape.rows, shape.channels};
@@ -150,22 +179,25 @@ inline parallel_scan scan_of_scale(kernel::chunked_shape const& shape, double sc
   return parallel_scan(p);
 }
 
-/// The filter's stages from one channel-major sinogram into another.
+/// Runs the filter's stages from one channel-major sinogram into another.
 template <class Context, class Geometry>
-void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& in, temporary<float, Context> const& out,
-                   kernel::chunked_shape const& shape, filter_options const& options) {
+void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& in,
+                   temporary<float, Context> const& out, kernel::chunked_shape const& shape,
+                   filter_options const& options) {
   using B = typename Context::backend;
   auto const& g = s.geometry();
   if constexpr (std::is_same_v<Geometry, cone_geometry>) {
     if (definition::ramp_weighted(g) && shape.views > 0) {
-      temporary<float, Context> weights(ctx, "filter weights", shape.chunks * shape.channels * shape.width), weighted(ctx, "weighted sinogram", shape.size());
+      temporary<float, Context> weights(ctx, "filter weights", shape.chunks * shape.channels * shape.width),
+          weighted(ctx, "weighted sinogram", shape.size());
       {
         [[maybe_unused]] auto const guard = ctx.instr.stage("filter weights");
         launch(ctx, shape.channels, kernel::ramp_weights<B>{observe(ctx, weights), g, shape});
       }
       {
         [[maybe_unused]] auto const guard = ctx.instr.stage("weight");
-        launch(ctx, shape.views, kernel::weigh_samples<B>{observe(ctx, in), observe(ctx, weights), observe(ctx, weighted), shape});
+        launch(ctx, shape.views,
+               kernel::weigh_samples<B>{observe(ctx, in), observe(ctx, weights), observe(ctx, weighted), shape});
       }
       return filter_channel_major(ctx, scan_of_scale(shape, definition::ramp_scale(g)), weighted, out, shape, options);
     }
@@ -175,38 +207,47 @@ void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float,
 
 }  // namespace detail
 
-/// As mbirk::forward_project, in stages.
+/// mbirk::forward_project in stages.
 template <class Exec, class Instr, class Geometry>
-void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram) {
-  detail::forward_of_recon(ctx, s, recon, sinogram, [&](auto voxel_columns, auto const& pixels) { detail::project(ctx, s, voxel_columns, pixels, sinogram); });
+void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon,
+                     view<float, 3> sinogram) {
+  detail::forward_of_recon(ctx, s, recon, sinogram, [&](auto voxel_columns, auto const& pixels) {
+    detail::project(ctx, s, voxel_columns, pixels, sinogram);
+  });
 }
 
-/// As mbirk::back_project, in stages.
+/// mbirk::back_project in stages.
 template <class Exec, class Instr, class Geometry>
-void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon) {
-  detail::back_to_recon(ctx, s, sinogram, recon,
-                        [&](auto voxel_columns, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, 1, voxel_columns); });
+void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                  view<float, 3> recon) {
+  detail::back_to_recon(ctx, s, sinogram, recon, [&](auto voxel_columns, auto const& pixels) {
+    detail::project_back(ctx, s, sinogram, "sinogram", pixels, 1, voxel_columns);
+  });
 }
 
-/// As mbirk::sparse_forward_project, in stages.
+/// mbirk::sparse_forward_project in stages.
 template <class Exec, class Instr, class Geometry>
 void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values,
                             view<std::int32_t const, 1> pixel_indices, view<float, 3> sinogram) {
-  detail::forward_of_list(ctx, s, voxel_values, pixel_indices, sinogram,
-                          [&](auto voxel_columns, auto const& pixels) { detail::project(ctx, s, voxel_columns, pixels, sinogram); });
+  detail::forward_of_list(ctx, s, voxel_values, pixel_indices, sinogram, [&](auto voxel_columns, auto const& pixels) {
+    detail::project(ctx, s, voxel_columns, pixels, sinogram);
+  });
 }
 
-/// As mbirk::sparse_back_project, in stages.
+/// mbirk::sparse_back_project in stages.
 template <class Exec, class Instr, class Geometry>
-void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixel_indices,
-                         view<float, 2> voxel_values, int coeff_power = 1) {
+void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                         view<std::int32_t const, 1> pixel_indices, view<float, 2> voxel_values, int coeff_power = 1) {
   detail::back_to_list(ctx, s, sinogram, pixel_indices, voxel_values, coeff_power,
-                       [&](auto voxel_columns, auto const& pixels) { detail::project_back(ctx, s, sinogram, "sinogram", pixels, coeff_power, voxel_columns); });
+                       [&](auto voxel_columns, auto const& pixels) {
+                         detail::project_back(ctx, s, sinogram, "sinogram", pixels, coeff_power, voxel_columns);
+                       });
 }
 
-/// As mbirk::hessian_diagonal, in stages; without weights a sinogram of ones is one of the arrays.
+/// mbirk::hessian_diagonal in stages; without weights it stores a sinogram of ones as an array.
 template <class Exec, class Instr, class Geometry>
-void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
+void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s,
+                      std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
   using Context = context<Exec, Instr>;
   detail::hessian_on_grid(ctx, s, weights, hessian, [&](auto voxel_columns, auto const& pixels) {
     if (weights) return detail::project_back(ctx, s, *weights, "weights", pixels, 2, voxel_columns);
@@ -216,39 +257,46 @@ void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
       [[maybe_unused]] auto const stage = ctx.instr.stage("ones");
       launch(ctx, shape.chunks * shape.views, kernel::fill_ones<typename Context::backend>{observe(ctx, ones), shape});
     }
-    detail::back_project_channel_major(ctx, s, observe(ctx, ones), shape, detail::device_plan<Context>(ctx, pixels), 2, voxel_columns);
+    detail::back_project_channel_major(ctx, s, observe(ctx, ones), shape, detail::device_plan<Context>(ctx, pixels), 2,
+                                       voxel_columns);
   });
 }
 
-/// As mbirk::direct_filter, in stages.
+/// mbirk::direct_filter in stages.
 template <class Exec, class Instr, class Geometry>
-void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> filtered,
-                   filter_options const& options = {}) {
+void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                   view<float, 3> filtered, filter_options const& options = {}) {
   using Context = context<Exec, Instr>;
   detail::check_filter(options, "direct_filter");
   detail::check(ctx, sinogram, s.sinogram_shape(), "direct_filter", "sinogram", "(views, rows, channels)");
   detail::check(ctx, filtered, s.sinogram_shape(), "direct_filter", "filtered", "(views, rows, channels)");
   auto const& g = s.geometry();
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::direct_filter_name<Geometry>, g.views * g.rows * g.channels});
-  auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, Context::backend::lanes, std::max<index_t>(1, g.rows));
-  temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()), out(ctx, "filtered sinogram", shape.size());
+  [[maybe_unused]] auto const guard =
+      ctx.instr.scope({detail::direct_filter_name<Geometry>, g.views * g.rows * g.channels});
+  auto const shape =
+      kernel::make_chunks(g.views, g.channels, g.rows, Context::backend::lanes, std::max<index_t>(1, g.rows));
+  temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()),
+      out(ctx, "filtered sinogram", shape.size());
   detail::load_sinogram(ctx, sinogram, in, shape);
   detail::filter_inside(ctx, s, in, out, shape, options);
   detail::store_sinogram(ctx, out, filtered, shape);
 }
 
-/// As mbirk::direct_recon, in stages.
+/// mbirk::direct_recon in stages.
 template <class Exec, class Instr, class Geometry>
-void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
-                  filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
+void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+                  view<float, 3> recon, filter_options const& options = {},
+                  std::vector<std::string>* warnings = nullptr) {
   using Context = context<Exec, Instr>;
   detail::check_filter(options, "direct_recon");
   detail::check(ctx, sinogram, s.sinogram_shape(), "direct_recon", "sinogram", "(views, rows, channels)");
   detail::check(ctx, recon, s.recon_shape(), "direct_recon", "recon", "(rows, cols, slices)");
   auto const pixels = detail::plan_mask(s.mask(), recon);
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::direct_recon_name<Geometry>, detail::pairs(s, pixels.pixels)});
+  [[maybe_unused]] auto const guard =
+      ctx.instr.scope({detail::direct_recon_name<Geometry>, detail::pairs(s, pixels.pixels)});
   auto const shape = detail::projector<Geometry>::template channel_major_shape<Context>(s.geometry());
-  temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()), filtered(ctx, "filtered sinogram", shape.size());
+  temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()),
+      filtered(ctx, "filtered sinogram", shape.size());
   detail::load_sinogram(ctx, sinogram, in, shape);
   detail::filter_inside(ctx, s, in, filtered, shape, options);
   detail::zero_outside(ctx, s.mask(), recon);

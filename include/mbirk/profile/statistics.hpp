@@ -14,7 +14,7 @@
 
 namespace mbirk::profile {
 
-/// Mean and spread of numbers that come one by one and are not kept. Source: B. P. Welford, Technometrics 4 (1962) 419.
+/// Mean and spread of a stream of numbers, which are not stored. Source: B. P. Welford, Technometrics 4 (1962) 419.
 class running_stats {
  public:
   void add(double x) noexcept {
@@ -23,13 +23,16 @@ class running_stats {
     mean_ += d / static_cast<double>(count_);
     squares_ += d * (x - mean_);
     total_ += x;
-    least_ = std::min(least_, x), most_ = std::max(most_, x);
+    least_ = std::min(least_, x);
+    most_ = std::max(most_, x);
   }
   std::int64_t count() const noexcept { return count_; }
   double total() const noexcept { return total_; }
   double mean() const noexcept { return mean_; }
-  /// Of the sample, with count - 1; 0 for less than two numbers.
-  double standard_deviation() const noexcept { return count_ < 2 ? 0 : std::sqrt(squares_ / static_cast<double>(count_ - 1)); }
+  /// Sample standard deviation (divisor count - 1); 0 for fewer than two numbers.
+  double standard_deviation() const noexcept {
+    return count_ < 2 ? 0 : std::sqrt(squares_ / static_cast<double>(count_ - 1));
+  }
   double least() const noexcept { return count_ ? least_ : 0; }
   double most() const noexcept { return count_ ? most_ : 0; }
 
@@ -39,11 +42,13 @@ class running_stats {
   double least_ = std::numeric_limits<double>::infinity(), most_ = -std::numeric_limits<double>::infinity();
 };
 
-/// The p-th percentile of ascending numbers, linear between neighbours: definition 7 of R. J. Hyndman and Y. Fan, The American Statistician 50 (1996) 361,
-/// which is numpy's default. @throws parameter_error when there are none, or p lies outside [0, 100].
+/// The p-th percentile of ascending numbers with linear interpolation: definition 7 of R. J. Hyndman and Y. Fan, The
+/// American Statistician 50 (1996) 361, the default of numpy.
+/// @throws parameter_error when there are no numbers, or p lies outside [0, 100].
 inline double percentile_of_sorted(std::span<double const> sorted, double p) {
   require(!sorted.empty(), [] { return "percentile: there are no numbers"; });
-  require(p >= 0 && p <= 100, [&] { return "percentile: p is " + mbirk::detail::number_text(p) + ", not within [0, 100]"; });
+  require(p >= 0 && p <= 100,
+          [&] { return "percentile: p is " + mbirk::detail::number_text(p) + ", not within [0, 100]"; });
   double const at = p / 100 * static_cast<double>(sorted.size() - 1);
   auto const below = static_cast<std::size_t>(at);
   if (below + 1 == sorted.size()) return sorted.back();
@@ -58,18 +63,21 @@ inline double median(std::span<double const> values) { return percentile(values,
 
 struct interval {
   double low, high;
-  double coverage;  ///< the least probability that it holds the true value
+  double coverage;  ///< lower bound of the probability that it contains the true value
 };
 
-/// A confidence interval for the median between two order statistics: [x(r), x(n + 1 - r)] with the largest r whose coverage, 1 - 2 P(Binomial(n, 1/2) < r),
-/// reaches `level`. It holds for independent numbers of any distribution. Source: H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed. (2003), 7.1.
-/// With too few numbers (5 for 95 %) there is no such pair, and it is all numbers, with coverage 1.
+/// A confidence interval for the median between two order statistics: [x(r), x(n + 1 - r)] with the largest r whose
+/// coverage, 1 - 2 P(Binomial(n, 1/2) < r), reaches `level`. It holds for independent numbers of any distribution.
+/// Source: H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed. (2003), 7.1. With too few numbers (5 for 95 %)
+/// there is no such pair; the interval then spans all numbers, with coverage 1.
 inline interval median_interval(std::span<double const> values, double level = 0.95) {
-  require(level > 0 && level < 1, [&] { return "median_interval: level is " + mbirk::detail::number_text(level) + ", not within (0, 1)"; });
+  require(level > 0 && level < 1,
+          [&] { return "median_interval: level is " + mbirk::detail::number_text(level) + ", not within (0, 1)"; });
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   auto const n = sorted.size();
-  double logarithm = -static_cast<double>(n) * std::numbers::ln2;  // of P(Binomial = r - 1), which itself may be too small for a double
+  // Logarithm of P(Binomial = r - 1), which itself may underflow a double.
+  double logarithm = -static_cast<double>(n) * std::numbers::ln2;
   double below = 0;
   interval found{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 1};
   for (std::size_t r = 1; 2 * r <= n; ++r) {
@@ -81,21 +89,22 @@ inline interval median_interval(std::span<double const> values, double level = 0
   return found;
 }
 
-/// What is said of a list of timings, in their unit.
+/// Summary of a list of timings, in their unit.
 struct summary {
   std::int64_t count = 0;
   double mean = 0, standard_deviation = 0, least = 0, p50 = 0, p90 = 0, p99 = 0, most = 0;
-  interval median{0, 0, 0};  ///< 95 %
+  interval median{0, 0, 0};  ///< 95 % interval
 };
 
-/// @throws parameter_error when there are none.
+/// @throws parameter_error when the list is empty.
 inline summary summarise(std::span<double const> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   running_stats moments;
   for (double const x : values) moments.add(x);
   auto const p = [&](double at) { return percentile_of_sorted(sorted, at); };
-  return {moments.count(), moments.mean(), moments.standard_deviation(), p(0), p(50), p(90), p(99), p(100), median_interval(sorted)};
+  return {moments.count(), moments.mean(), moments.standard_deviation(), p(0), p(50), p(90),
+          p(99),           p(100),         median_interval(sorted)};
 }
 
 }  // namespace mbirk::profile

@@ -1,4 +1,5 @@
-// What a traced run did, call by call: the outermost operations of each thread, and the kernels and temporaries of each. Exporters build on it.
+// The calls in a traced run: the outermost operations of each thread, with the kernels and temporaries of each.
+// Exporters build on it.
 #pragma once
 
 #include <algorithm>
@@ -12,24 +13,25 @@
 
 namespace mbirk::profile {
 
-/// The smallest part of a step that has a time of its own: a launch, or an operation or stage in which nothing else was noticed.
+/// The smallest part of a step with its own time: a launch, or an operation or stage without recorded parts.
 struct traced_kernel {
-  instrument::trace_event event;  ///< of a device: when it ran there
-  std::string stage;              ///< the spans around it from the operation inwards, "iteration/subset/back", as counting has them
+  instrument::trace_event event;  ///< for a device, the time on the device
+  std::string stage;  ///< enclosing spans from the operation inwards, "iteration/subset/back", as used in counting
   std::string name;
   bool on_device = false;
 };
 
-/// A call of an operation that was not part of another one.
+/// A call of an outermost operation.
 struct traced_step {
   instrument::trace_event operation;
   std::vector<traced_kernel> kernels;            ///< in the order of their launches
-  std::vector<instrument::trace_event> memory;   ///< in the order of time
+  std::vector<instrument::trace_event> memory;   ///< in order of time
 };
 
 namespace detail {
 
-/// By begin, an enclosing span before what it encloses. Spans are written when they end, so of two with the same times the later one encloses.
+/// Sorts by begin, enclosing spans first. Spans are written when they end, so of two with the same times the later one
+/// encloses the other.
 inline std::vector<instrument::trace_event> nested_order(std::vector<instrument::trace_event> const& events) {
   std::vector<std::size_t> order(events.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
@@ -43,10 +45,11 @@ inline std::vector<instrument::trace_event> nested_order(std::vector<instrument:
   return sorted;
 }
 
-/// Goes through the spans of one thread, outer ones first, and keeps those that are open.
+/// Processes the spans of one thread, outer ones first, and maintains the stack of open spans.
 class step_finder {
  public:
-  using device_kernels = std::map<std::uint64_t, std::vector<instrument::trace_event>>;  ///< by the id of their launch; a graph has several
+  /// Kernels by launch id; a graph has several kernels.
+  using device_kernels = std::map<std::uint64_t, std::vector<instrument::trace_event>>;
 
   step_finder(device_kernels const& on_device, std::vector<traced_step>& into) : on_device_(on_device), into_(into) {}
 
@@ -60,7 +63,11 @@ class step_finder {
     if (!open_.empty()) open_.back().parts++;
     bool const span = e.kind == event_kind::operation || e.kind == event_kind::stage;
     if (span) {
-      if (!in_step_ && e.kind == event_kind::operation) in_step_ = true, step_ = {e, {}, {}}, first_ = open_.size();
+      if (!in_step_ && e.kind == event_kind::operation) {
+        in_step_ = true;
+        step_ = {e, {}, {}};
+        first_ = open_.size();
+      }
       open_.push_back({e, 0, step_.kernels.size()});
     } else if (in_step_ && e.kind == event_kind::kernel) {
       step_.kernels.push_back({e, path(open_.size()), e.name, false});
@@ -76,8 +83,8 @@ class step_finder {
  private:
   struct open_span {
     instrument::trace_event event;
-    int parts;             ///< spans and launches directly inside
-    std::size_t position;  ///< among the kernels of the step
+    int parts;             ///< number of spans and launches directly inside
+    std::size_t position;  ///< index among the kernels of the step
   };
 
   void close(std::int64_t begin, std::int64_t end) {
@@ -88,10 +95,12 @@ class step_finder {
     open_.pop_back();
     if (!in_step_ || open_.size() < first_) return;
     if (closed.parts == 0)
-      step_.kernels.insert(step_.kernels.begin() + static_cast<std::ptrdiff_t>(closed.position), {closed.event, path(open_.size()), closed.event.name, false});
+      step_.kernels.insert(step_.kernels.begin() + static_cast<std::ptrdiff_t>(closed.position),
+                           {closed.event, path(open_.size()), closed.event.name, false});
     if (open_.size() > first_) return;
     into_.push_back(std::move(step_));
-    step_ = {}, in_step_ = false;
+    step_ = {};
+    in_step_ = false;
   }
   std::string path(std::size_t depth) const {
     std::string text;
@@ -103,13 +112,13 @@ class step_finder {
   std::vector<traced_step>& into_;
   std::vector<open_span> open_;
   traced_step step_{};
-  std::size_t first_ = 0;  ///< spans around the step
+  std::size_t first_ = 0;  ///< number of spans that enclose the step
   bool in_step_ = false;
 };
 
 }  // namespace detail
 
-/// The steps of all threads, by when they began. Events that the trace has dropped are missing in them.
+/// The steps of all threads, ordered by begin. Events that the trace has dropped are missing.
 inline std::vector<traced_step> steps_of(instrument::trace_buffer const& trace) {
   using instrument::event_kind;
   std::map<std::int32_t, std::vector<instrument::trace_event>> threads;
@@ -127,7 +136,8 @@ inline std::vector<traced_step> steps_of(instrument::trace_buffer const& trace) 
     finder.finish();
   }
   std::sort(steps.begin(), steps.end(), [](traced_step const& a, traced_step const& b) {
-    return std::tie(a.operation.begin, a.operation.end, a.operation.track) < std::tie(b.operation.begin, b.operation.end, b.operation.track);
+    return std::tie(a.operation.begin, a.operation.end, a.operation.track) <
+           std::tie(b.operation.begin, b.operation.end, b.operation.track);
   });
   return steps;
 }

@@ -1,4 +1,4 @@
-// One timed call, and how texts print times.
+// Timing of one call, and formatting of times.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,14 @@
 
 namespace mbirk::profile {
 
-/// The compiler must assume that `value` is looked at, so that what made it stays.
+/// Prevents the compiler from removing the computation of `value`.
 template <class T> void keep(T const& value) noexcept { asm volatile("" : : "g"(&value) : "memory"); }
 
-/// Seconds that one call takes, by the monotonic clock; what it returns is kept.
+/// Seconds of one call by the monotonic clock; the result of the call is kept.
 template <class F, class... Args> double seconds_of(F&& fn, Args&&... args) {
   auto const begin = std::chrono::steady_clock::now();
-  if constexpr (std::is_void_v<std::invoke_result_t<F, Args...>>) std::invoke(std::forward<F>(fn), std::forward<Args>(args)...);
+  if constexpr (std::is_void_v<std::invoke_result_t<F, Args...>>)
+    std::invoke(std::forward<F>(fn), std::forward<Args>(args)...);
   else keep(std::invoke(std::forward<F>(fn), std::forward<Args>(args)...));
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -29,7 +30,7 @@ template <class... Values> std::string formatted(char const* format, Values... v
   std::snprintf(text.data(), text.size() + 1, format, values...);
   return text;
 }
-/// "12.3 us": four digits at most, the unit that fits.
+/// "12.3 us": at most four digits, with a suitable unit.
 inline std::string time_text(double seconds) {
   double const size = seconds < 0 ? -seconds : seconds;
   if (size >= 1) return formatted("%.3g s", seconds);

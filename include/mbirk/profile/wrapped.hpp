@@ -1,4 +1,4 @@
-// A function that times its calls, the first ones apart.
+// A wrapper that times the calls of a function, with the first calls reported separately.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,21 @@
 namespace mbirk::profile {
 
 struct wrap_options {
-  int warm_up = 0;     ///< so many first calls are kept apart, and called "<name> (warm-up)" on the trace
-  sink into = {};      ///< where each call is a span
+  int warm_up = 0;     ///< number of first calls reported separately; named "<name> (warm-up)" on the trace
+  sink into = {};      ///< receives each call as a span
   span_info info = {};
 };
 
-/// `wrapped step(fn, "step", {.warm_up = 2, .into = session});` is called as fn is. Calls may come from several threads; those that throw count too.
+/// `wrapped step(fn, "step", {.warm_up = 2, .into = session});` is called like fn, from one or several threads; calls
+/// that throw count too.
 template <class F> class wrapped {
  public:
-  /// @param name  lives as long as the trace: a literal. @throws parameter_error when warm_up is negative.
-  wrapped(F fn, char const* name, wrap_options options = {}) : fn_(std::move(fn)), name_(name), options_(options), warm_up_left_(options.warm_up) {
-    require(options.warm_up >= 0, [&] { return "wrapped: warm_up is " + std::to_string(options.warm_up) + ", less than 0"; });
+  /// @param name  must outlive the trace, like a literal.
+  /// @throws parameter_error when warm_up is negative.
+  wrapped(F fn, char const* name, wrap_options options = {})
+      : fn_(std::move(fn)), name_(name), options_(options), warm_up_left_(options.warm_up) {
+    require(options.warm_up >= 0,
+            [&] { return "wrapped: warm_up is " + std::to_string(options.warm_up) + ", less than 0"; });
   }
   wrapped(wrapped const&) = delete;
   wrapped& operator=(wrapped const&) = delete;
@@ -34,7 +38,7 @@ template <class F> class wrapped {
     return std::invoke(fn_, std::forward<Args>(args)...);
   }
   char const* name() const noexcept { return name_; }
-  /// Seconds of the calls so far, without those of the warm-up.
+  /// Statistics of the calls so far in seconds, without the warm-up.
   running_stats calls() const { return get(calls_); }
   running_stats warm_up() const { return get(warm_up_); }
 

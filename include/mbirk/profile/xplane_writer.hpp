@@ -1,4 +1,5 @@
-// Writes one plane of an XSpace (tsl/profiler/protobuf/xplane.proto): lines of events, with names and texts stored once. Not for users.
+// Writes one plane of an XSpace (tsl/profiler/protobuf/xplane.proto): lines of events, with names and texts stored
+// once. Internal.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +18,11 @@
 
 namespace mbirk::profile::detail {
 
-/// A text that is used again and again: stored once.
+/// A text that is used repeatedly and stored once.
 struct shared_text { std::string text; };
 struct raw_bytes { std::string bytes; };
 
-/// Readers take a value of another type than they expect for 0, so the type is part of the format.
+/// Readers treat a value of an unexpected type as 0, so the type is part of the format.
 using stat_value = std::variant<double, std::uint64_t, std::int64_t, std::string, raw_bytes, shared_text>;
 using stat_list = std::vector<std::pair<char const*, stat_value>>;
 
@@ -43,53 +44,64 @@ class xplane_writer {
     };
     std::vector<event> events_;
   };
-  /// Stays where it is.
+  /// The returned reference remains valid.
   line& add_line(std::int64_t id, std::string name) {
     auto& fresh = lines_.emplace_back();
-    fresh.id = id, fresh.name = std::move(name);
+    fresh.id = id;
+    fresh.name = std::move(name);
     return fresh;
   }
   void stat(char const* name, stat_value const& value) { stats_.message(6, encode(name, value)); }
 
-  /// What events have in common. @param key  tells those of one name apart
-  std::int64_t metadata(std::string const& name, std::string const& key = {}, std::string const& display_name = {}, stat_list const& stats = {}) {
+  /// Returns the id of the metadata shared by several events.
+  /// @param key  distinguishes entries of the same name
+  std::int64_t metadata(std::string const& name, std::string const& key = {}, std::string const& display_name = {},
+                        stat_list const& stats = {}) {
     auto const [found, fresh] = metadata_.try_emplace({name, key}, static_cast<std::int64_t>(metadata_.size()) + 1);
     if (!fresh) return found->second;
     wire inner, entry;
-    inner.number(1, found->second), inner.text(2, utf8_line(name));
+    inner.number(1, found->second);
+    inner.text(2, utf8_line(name));
     if (!display_name.empty()) inner.text(4, utf8_line(display_name));
     for (auto const& [what, value] : stats) inner.message(5, encode(what, value));
-    entry.number(1, found->second), entry.message(2, inner);
+    entry.number(1, found->second);
+    entry.message(2, inner);
     metadata_bytes_.message(4, entry);
     return found->second;
   }
-  /// Times in picoseconds.
+  /// Adds an event; times in picoseconds.
   void event(line& in, std::int64_t of, std::int64_t begin, std::int64_t duration, stat_list const& stats = {}) {
     wire e;
-    e.number(1, of), e.number(2, begin), e.number(3, duration);
+    e.number(1, of);
+    e.number(2, begin);
+    e.number(3, duration);
     for (auto const& [what, value] : stats) e.message(4, encode(what, value));
     in.events_.push_back({begin, duration, in.events_.size(), std::move(e)});
   }
 
   wire bytes() {
     wire out;
-    out.number(1, id_), out.text(2, name_);
+    out.number(1, id_);
+    out.text(2, name_);
     for (auto& l : lines_) {
-      // An enclosing event before what it encloses: of two with the same times it is the one that was written later.
+      // Enclosing events come first: of two with the same times it is the one written later.
       std::sort(l.events_.begin(), l.events_.end(), [](line::event const& a, line::event const& b) {
         if (a.begin != b.begin) return a.begin < b.begin;
         return a.duration != b.duration ? a.duration > b.duration : a.number > b.number;
       });
       wire inner;
-      inner.number(1, l.id), inner.text(2, utf8_line(l.name));
+      inner.number(1, l.id);
+      inner.text(2, utf8_line(l.name));
       for (auto const& e : l.events_) inner.message(4, e.bytes);
       out.message(3, inner);
     }
     out.append(metadata_bytes_);
     for (auto const& [name, id] : names_) {
       wire inner, entry;
-      inner.number(1, id), inner.text(2, utf8_line(name));
-      entry.number(1, id), entry.message(2, inner);
+      inner.number(1, id);
+      inner.text(2, utf8_line(name));
+      entry.number(1, id);
+      entry.message(2, inner);
       out.message(5, entry);
     }
     out.append(stats_);

@@ -1,4 +1,4 @@
-// What a graph costs, from its extents alone: a node runs once for each point of the axes that it depends on.
+// Cost of a graph, computed from its extents alone: a node runs once for each point of the axes that it depends on.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,22 @@
 
 namespace mbirk::record {
 
-/// Accesses of one array as the text writes them, and the least that must cross its boundary.
+/// Number of accesses to one array, counted as the text writes them.
 struct array_cost {
   std::uint64_t loads = 0, stores = 0;
 };
 struct graph_cost {
-  std::map<std::pair<op, type>, std::uint64_t> operations;  ///< of the type of the result, of compared numbers for comparisons
-  std::vector<array_cost> arrays;                           ///< in the order of the graph's
-  std::uint64_t bytes_compulsory = 0;                       ///< every input once, every output once
-  std::uint64_t bytes_between = 0;                          ///< temporaries, written and read once each time that they are made
+  /// Counts by operation and type of the result (for comparisons, type of the operands).
+  std::map<std::pair<op, type>, std::uint64_t> operations;
+  std::vector<array_cost> arrays;                           ///< in the order of graph::arrays
+  std::uint64_t bytes_compulsory = 0;                       ///< every input read once, every output written once
+  std::uint64_t bytes_between = 0;  ///< temporaries: one write and one read each time they are made
 
   std::uint64_t of(op o, type t = type::f32) const {
     auto const found = operations.find({o, t});
     return found == operations.end() ? 0 : found->second;
   }
-  /// Additions, subtractions and multiplications of reals; the additions of sums among them.
+  /// Additions, subtractions and multiplications of reals, including the additions inside sums.
   std::uint64_t flops() const { return of(op::add) + of(op::sub) + of(op::mul); }
   std::uint64_t transcendentals() const {
     std::uint64_t n = 0;
@@ -42,7 +43,9 @@ inline void add_cost_of_node(graph_cost& c, graph const& g, int id) {
     case op::literal:
     case op::axis: break;
     case op::load: c.arrays[static_cast<std::size_t>(n.which)].loads += times; break;
-    case op::sum: c.operations[{op::add, n.of}] += times * static_cast<std::uint64_t>(g.axis_at(n.which).extent - 1); break;
+    case op::sum:
+      c.operations[{op::add, n.of}] += times * static_cast<std::uint64_t>(g.axis_at(n.which).extent - 1);
+      break;
     default: {
       bool const compares = n.what == op::less || n.what == op::less_equal || n.what == op::equal;
       c.operations[{n.what, compares ? g.at(n.in[0]).of : n.of}] += times;
@@ -57,13 +60,17 @@ inline void add_cost_of_statements(graph_cost& c, graph const& g, stage const& s
     auto const times = static_cast<std::uint64_t>(g.points(all));
     auto& a = c.arrays[static_cast<std::size_t>(st.array)];
     a.stores += times;
-    if (st.adds) a.loads += times, c.operations[{op::add, type::f32}] += times;
+    if (st.adds) {
+      a.loads += times;
+      c.operations[{op::add, type::f32}] += times;
+    }
   }
 }
 
 }  // namespace detail
 
-/// Of a sum over n terms n - 1 additions are counted; of `add` statements one for each term.
+/// Counts the operations and accesses of a graph. A sum over n terms counts n - 1 additions, an `add` statement one for
+/// each term.
 inline graph_cost cost_of(graph const& g) {
   graph_cost c;
   c.arrays.resize(g.arrays.size());
@@ -81,7 +88,8 @@ inline graph_cost cost_of(graph const& g) {
   return c;
 }
 
-/// The same for each stage, without bytes: what two stages need is counted in the first, so that the stages add up to the graph.
+/// Cost of each stage, without bytes. Nodes shared by two stages are counted in the first of them, so the stages add up
+/// to the graph.
 inline std::vector<graph_cost> costs_by_stage(graph const& g) {
   std::vector<graph_cost> costs(g.stages.size());
   auto const first = g.first_stages();

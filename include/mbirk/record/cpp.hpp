@@ -1,5 +1,5 @@
-// A graph as plain C++: a function of loops with fixed bounds over flat arrays, for hand-off and for word-length studies (`real` is a template
-// parameter).
+// Prints a graph as plain C++: one function of loops with fixed bounds over flat arrays. It serves hand-off and
+// word-length studies (`real` is a template parameter).
 #pragma once
 
 #include <algorithm>
@@ -21,16 +21,20 @@ class cpp_writer {
     std::string parameters;
     for (auto const& a : g_.arrays)
       if (a.use != array_use::temporary)
-        parameters += (parameters.empty() ? "" : ", ") + std::string(a.use == array_use::input ? "const " : "") + stored(a) + "* " + a.name;
+        parameters += (parameters.empty() ? "" : ", ") + std::string(a.use == array_use::input ? "const " : "") +
+                      stored(a) + "* " + a.name;
     text_ = "// " + g_.name + ":";
-    for (auto const& a : g_.arrays) text_ += " " + std::string(use_name(a.use)) + " " + a.name + shape_text(a.shape) + ";";
+    for (auto const& a : g_.arrays)
+      text_ += " " + std::string(use_name(a.use)) + " " + a.name + shape_text(a.shape) + ";";
     text_.back() = '.';
     text_ += "\ntemplate <class real, class data = real> void " + g_.name + "(" + parameters + ") {\n";
     depth_ = 1;
     for (auto const& a : g_.arrays) {
       if (a.use == array_use::temporary)
-        line("static " + std::string(element(a.element)) + " " + a.name + "[" + std::to_string(std::max<index_t>(a.size(), 1)) + "];");
-      if (a.use == array_use::output) line("for (int k = 0; k < " + std::to_string(a.size()) + "; ++k) " + a.name + "[k] = real(0);");
+        line("static " + std::string(element(a.element)) + " " + a.name + "[" +
+             std::to_string(std::max<index_t>(a.size(), 1)) + "];");
+      if (a.use == array_use::output)
+        line("for (int k = 0; k < " + std::to_string(a.size()) + "; ++k) " + a.name + "[k] = real(0);");
     }
     g_.each_run([&](std::size_t first, std::size_t last) {
       std::vector<int> roots;
@@ -44,7 +48,7 @@ class cpp_writer {
   }
 
  private:
-  /// Inputs of two or more dimensions have a type of their own: their word length is what memory costs.
+  /// Inputs of two or more dimensions have their own type, because their word length determines the cost of memory.
   static char const* stored(array const& a) {
     return a.is_data() ? "data" : element(a.element);
   }
@@ -55,19 +59,21 @@ class cpp_writer {
     auto const& n = g_.at(id);
     if (n.what == op::axis) return identifier(axis_name(n.which));
     if (n.what == op::literal)
-      return n.of == type::f32 ? "real(" + literal_text(n) + (literal_text(n).find_first_of(".e") == std::string::npos ? ".0f)" : "f)")
+      return n.of == type::f32 ? "real(" + literal_text(n) +
+                                     (literal_text(n).find_first_of(".e") == std::string::npos ? ".0f)" : "f)")
                                : literal_text(n);
     return "t" + std::to_string(id);
   }
   static std::string identifier(std::string s) {
     std::replace_if(
-        s.begin(), s.end(), [](char c) { return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')); }, '_');
+        s.begin(), s.end(),
+        [](char c) { return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')); }, '_');
     return s;
   }
 
-  /// Opens the loops axes[k...] one in another; before each, what does not depend on it.
-  template <class Body>
-  void nest(std::vector<int> const& axes, std::size_t k, axis_set open, std::vector<int> const& roots, char const* how, Body const& body) {
+  /// Opens the loops axes[k...], nested; before each loop it emits the nodes that do not depend on its axis.
+  template <class Body> void nest(std::vector<int> const& axes, std::size_t k, axis_set open,
+                                  std::vector<int> const& roots, char const* how, Body const& body) {
     emit(roots, open);
     if (k == axes.size()) return body(open);
     auto const kept = done_;
@@ -79,8 +85,8 @@ class cpp_writer {
   }
   void open_loop(int a, char const* how) {
     auto const i = identifier(axis_name(a));
-    line("for (int " + i + " = 0; " + i + " < " + std::to_string(g_.axis_at(a).extent) + "; ++" + i + ") {  // " + g_.axis_at(a).name + ": trips " +
-         std::to_string(g_.axis_at(a).extent) + ", " + how);
+    line("for (int " + i + " = 0; " + i + " < " + std::to_string(g_.axis_at(a).extent) + "; ++" + i + ") {  // " +
+         g_.axis_at(a).name + ": trips " + std::to_string(g_.axis_at(a).extent) + ", " + how);
     ++depth_;
   }
   void close_loop() {
@@ -89,13 +95,14 @@ class cpp_writer {
   }
   void write_stage(stage const& s, axis_set const& open) {
     line("// stage " + s.name + " (" + s.file + ":" + std::to_string(s.line) + ")");
-    nest(s.axes, 0, open, s.roots(), carried(s) ? "carried: sums at computed places" : "independent", [&](axis_set const& in) {
-      for (auto const& st : s.statements) {
-        std::vector<int> own;
-        st.add_roots(own);
-        nest(st.loops, 0, in, own, "UNROLL", [&](axis_set const&) { write_statement(st); });
-      }
-    });
+    nest(s.axes, 0, open, s.roots(), carried(s) ? "carried: sums at computed places" : "independent",
+         [&](axis_set const& in) {
+           for (auto const& st : s.statements) {
+             std::vector<int> own;
+             st.add_roots(own);
+             nest(st.loops, 0, in, own, "UNROLL", [&](axis_set const&) { write_statement(st); });
+           }
+         });
   }
   bool carried(stage const& s) const {
     for (auto const& st : s.statements) {
@@ -112,7 +119,8 @@ class cpp_writer {
       auto i = of(index[d]);
       bool const inside = n.what == op::axis && g_.axis_at(n.which).extent <= a.shape[d];
       if (clamped && !inside)
-        i = "(" + i + " < 0 ? 0 : " + i + " > " + std::to_string(a.shape[d] - 1) + " ? " + std::to_string(a.shape[d] - 1) + " : " + i + ")";
+        i = "(" + i + " < 0 ? 0 : " + i + " > " + std::to_string(a.shape[d] - 1) + " ? " +
+            std::to_string(a.shape[d] - 1) + " : " + i + ")";
       s = d == 0 ? i : "(" + s + ") * " + std::to_string(a.shape[d]) + " + " + i;
     }
     return a.name + "[" + s + "]";
@@ -126,11 +134,11 @@ class cpp_writer {
       auto const i = of(st.index[d]);
       guard += (guard.empty() ? "if (" : " && ") + i + " >= 0 && " + i + " < " + std::to_string(a.shape[d]);
     }
-    line(guard + (guard.empty() ? "" : ") ") + place(a, st.index, false) + (st.adds ? " = " + place(a, st.index, false) + " + " : " = ") +
-         of(st.value) + ";");
+    line(guard + (guard.empty() ? "" : ") ") + place(a, st.index, false) +
+         (st.adds ? " = " + place(a, st.index, false) + " + " : " = ") + of(st.value) + ";");
   }
 
-  /// Writes every node under the roots that can be known with these loops open.
+  /// Writes every node below the roots that can be computed with these loops open.
   void emit(std::vector<int> const& roots, axis_set const& open) {
     std::vector<bool> needed(g_.nodes.size());
     for (int const r : roots) needed[static_cast<std::size_t>(r)] = true;
@@ -149,7 +157,8 @@ class cpp_writer {
         nest({n.which}, 0, open, n.in, g_.axis_at(n.which).kind == axis_kind::small ? "UNROLL" : "carried: sum",
              [&](axis_set const&) { line(t + " = " + t + " + " + of(n.in[0]) + ";"); });
       } else {
-        line(std::string("const ") + (n.of == type::i1 ? "bool" : element(n.of)) + " " + of(id) + " = " + expression(n) + ";");
+        line(std::string("const ") + (n.of == type::i1 ? "bool" : element(n.of)) + " " + of(id) + " = " +
+             expression(n) + ";");
       }
     }
     done_[static_cast<std::size_t>(id)] = true;
@@ -194,9 +203,10 @@ class cpp_writer {
 
 }  // namespace detail
 
-/// `template <class real, class data = real> void NAME(const data* input, ..., real* output)`, in the order of declaration; arrays are dense, the
-/// last index fastest. Functions of real numbers (floor, sqrt, exp, ...) are found by their argument, so `using std::floor` and the like must stand
-/// before it for plain numbers.
+/// Prints `template <class real, class data = real> void NAME(const data* input, ..., real* output)` with the arrays in
+/// the order of declaration. Arrays are dense, the last index varies fastest. Functions of real numbers (floor, sqrt,
+/// exp, ...) are found by argument-dependent lookup, so plain numbers need `using std::floor` and the like before the
+/// function.
 inline std::string to_cpp(graph const& g) { return detail::cpp_writer(g).write(); }
 
 }  // namespace mbirk::record

@@ -1,5 +1,6 @@
-// Runs a graph, array by array, in a chosen arithmetic: float32, double, or fixed point of any word length. For the study of word lengths and as the
-// expectation of hand-off programs, not for speed: every value takes memory for all points of its axes.
+// Evaluates a graph, array by array, in a chosen arithmetic: float32, double, or fixed point of any word length. It
+// serves word-length studies and provides the expected results of hand-off programs; it is not fast, and every value
+// takes memory for all points of its axes.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,9 @@
 
 namespace mbirk::record {
 
-/// Fixed point of `width` bits, `whole` of them before the point with the sign: overflow wraps, what is below the last bit is dropped (towards minus
-/// infinity), as ap_fixed<W, I> does by default (AMD UG1399). Functions (sin, sqrt, exp, ...) are those of double, rounded likewise.
+/// Fixed point with `width` bits, `whole` of which (including the sign) are before the point. Overflow wraps and bits
+/// below the last one are dropped (rounding towards minus infinity), like the default of ap_fixed<W, I> (AMD UG1399).
+/// Functions (sin, sqrt, exp, ...) are computed in double and rounded the same way.
 struct fixed_format {
   int width = 32, whole = 16;
   int fraction() const noexcept { return width - whole; }
@@ -26,7 +28,7 @@ struct fixed_format {
 
 namespace detail {
 
-/// Reals as double, rounded to Real after every operation; whole numbers as they are.
+/// Reals are stored as double and rounded to Real after every operation; integers are exact.
 template <class Real> struct float_arithmetic {
   using value = double;
   static double round(double x) noexcept { return static_cast<double>(static_cast<Real>(x)); }
@@ -42,15 +44,18 @@ template <class Real> struct float_arithmetic {
   double div(double a, double b) const noexcept { return round(a / b); }
   double floor(double a) const noexcept { return std::floor(a); }
   double ceil(double a) const noexcept { return std::ceil(a); }
-  template <class F> double function(F const& f, double a) const noexcept { return static_cast<double>(f(static_cast<Real>(a))); }
+  template <class F> double function(F const& f, double a) const noexcept {
+    return static_cast<double>(f(static_cast<Real>(a)));
+  }
 };
 
 struct fixed_arithmetic {
   using value = std::int64_t;
   fixed_format format;
-  double one, unit;  // 2^fraction and its inverse: products with them are exact, and much faster than std::ldexp
+  double one, unit;  // 2^fraction and its inverse: multiplying by them is exact, and much faster than std::ldexp
 
-  explicit fixed_arithmetic(fixed_format const& f) : format(f), one(std::ldexp(1.0, f.fraction())), unit(std::ldexp(1.0, -f.fraction())) {}
+  explicit fixed_arithmetic(fixed_format const& f)
+      : format(f), one(std::ldexp(1.0, f.fraction())), unit(std::ldexp(1.0, -f.fraction())) {}
   std::int64_t wrap(__int128 x) const noexcept {
     int const unused = 64 - format.width;
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << unused) >> unused;
@@ -63,7 +68,9 @@ struct fixed_arithmetic {
   std::int64_t to_index(std::int64_t x) const noexcept { return x >> format.fraction(); }
   std::int64_t add(std::int64_t a, std::int64_t b) const noexcept { return wrap(static_cast<__int128>(a) + b); }
   std::int64_t sub(std::int64_t a, std::int64_t b) const noexcept { return wrap(static_cast<__int128>(a) - b); }
-  std::int64_t mul(std::int64_t a, std::int64_t b) const noexcept { return wrap((static_cast<__int128>(a) * b) >> format.fraction()); }
+  std::int64_t mul(std::int64_t a, std::int64_t b) const noexcept {
+    return wrap((static_cast<__int128>(a) * b) >> format.fraction());
+  }
   std::int64_t div(std::int64_t a, std::int64_t b) const noexcept {
     if (b == 0) return 0;
     __int128 const x = static_cast<__int128>(a) << format.fraction();
@@ -79,7 +86,8 @@ template <class Arithmetic> class evaluator {
  public:
   using V = typename Arithmetic::value;
   evaluator(graph const& g, Arithmetic const& a) : g_(g), a_(a), arrays_(g.arrays.size()), bound_(g.axes.size(), -1) {
-    for (std::size_t k = 0; k < g.arrays.size(); ++k) arrays_[k].assign(static_cast<std::size_t>(g.arrays[k].size()), V{});
+    for (std::size_t k = 0; k < g.arrays.size(); ++k)
+      arrays_[k].assign(static_cast<std::size_t>(g.arrays[k].size()), V{});
   }
   std::vector<V>& array(int id) { return arrays_[static_cast<std::size_t>(id)]; }
   double largest() const noexcept { return largest_; }
@@ -98,7 +106,10 @@ template <class Arithmetic> class evaluator {
     auto const& outer = g_.stages[first].outer;
     if (depth < outer.size()) {
       auto const axis = static_cast<std::size_t>(outer[depth]);
-      for (index_t i = 0; i < g_.axes[axis].extent; ++i) bound_[axis] = i, in_turn(first, last, depth + 1);
+      for (index_t i = 0; i < g_.axes[axis].extent; ++i) {
+        bound_[axis] = i;
+        in_turn(first, last, depth + 1);
+      }
       bound_[axis] = -1;
       return;
     }
@@ -112,7 +123,8 @@ template <class Arithmetic> class evaluator {
     std::erase_if(all, [&](int a) { return bound_[static_cast<std::size_t>(a)] >= 0; });
     return all;
   }
-  /// f(offsets) for every point of the axes, the last one fastest; offsets of the tensors there.
+  /// Calls f(point, offsets) for every point of the axes, the last axis fastest; offsets[t] is the element of tensor t
+  /// at that point.
   template <class F> void each(std::vector<int> const& axes, std::vector<tensor const*> const& of, F const& f) const {
     std::size_t const rank = axes.size(), n = of.size();
     std::vector<index_t> extent(rank), at(rank);
@@ -127,7 +139,10 @@ template <class Arithmetic> class evaluator {
       }
     }
     std::size_t points = 1;
-    for (std::size_t d = 0; d < rank; ++d) extent[d] = g_.axis_at(axes[d]).extent, points *= static_cast<std::size_t>(extent[d]);
+    for (std::size_t d = 0; d < rank; ++d) {
+      extent[d] = g_.axis_at(axes[d]).extent;
+      points *= static_cast<std::size_t>(extent[d]);
+    }
     for (std::size_t p = 0; p < points; ++p) {
       f(p, offset);
       for (std::size_t d = rank; d-- > 0;) {
@@ -151,10 +166,13 @@ template <class Arithmetic> class evaluator {
     std::vector<tensor const*> in;
     for (int const i : n.in) in.push_back(&known_.at(i));
     switch (n.what) {
-      case op::literal: t.data[0] = n.of == type::f32 ? a_.real(n.literal) : a_.whole(static_cast<std::int64_t>(n.literal)); break;
+      case op::literal:
+        t.data[0] = n.of == type::f32 ? a_.real(n.literal) : a_.whole(static_cast<std::int64_t>(n.literal));
+        break;
       case op::axis:
         for (std::size_t k = 0; k < points; ++k)
-          t.data[k] = a_.whole(t.axes.empty() ? bound_[static_cast<std::size_t>(n.which)] : static_cast<std::int64_t>(k));
+          t.data[k] =
+              a_.whole(t.axes.empty() ? bound_[static_cast<std::size_t>(n.which)] : static_cast<std::int64_t>(k));
         break;
       case op::load: {
         auto const& a = g_.array_at(n.which);
@@ -184,8 +202,12 @@ template <class Arithmetic> class evaluator {
     }
     if (n.of == type::f32) {
       V least{}, most{};
-      for (auto const x : t.data) least = std::min(least, x), most = std::max(most, x);
-      note_size(least), note_size(most);
+      for (auto const x : t.data) {
+        least = std::min(least, x);
+        most = std::max(most, x);
+      }
+      note_size(least);
+      note_size(most);
     }
     return t;
   }
@@ -194,8 +216,9 @@ template <class Arithmetic> class evaluator {
     for (std::size_t d = 0; d < a.shape.size(); ++d) {
       index_t i = index(d);
       if (clamped) i = std::clamp<index_t>(i, 0, a.shape[d] - 1);
-      require<error>(i >= 0 && i < a.shape[d],
-                     [&] { return "evaluate: " + a.name + " is read at " + std::to_string(i) + " of " + std::to_string(a.shape[d]); });
+      require<error>(i >= 0 && i < a.shape[d], [&] {
+        return "evaluate: " + a.name + " is read at " + std::to_string(i) + " of " + std::to_string(a.shape[d]);
+      });
       at = at * a.shape[d] + i;
     }
     return static_cast<std::size_t>(at);
@@ -277,18 +300,19 @@ template <class Arithmetic> class evaluator {
 
 }  // namespace detail
 
-/// Arrays by name: what a graph reads, or what it wrote. Whole numbers as double too.
+/// Arrays by name, either the inputs or the outputs of a graph. Integers are stored as double, too.
 using named_arrays = std::map<std::string, std::vector<double>>;
 
 struct evaluation {
   named_arrays outputs;
-  double largest = 0;  ///< magnitude of any real on the way
+  double largest = 0;  ///< largest magnitude of any real, intermediate values included
 };
 
 namespace detail {
 
-template <class Arithmetic, class Convert>
-evaluation evaluate_with(graph const& g, named_arrays const& inputs, Arithmetic const& arithmetic, Convert const& convert) {
+template <class Arithmetic, class Convert> evaluation evaluate_with(graph const& g, named_arrays const& inputs,
+                                                                    Arithmetic const& arithmetic,
+                                                                    Convert const& convert) {
   evaluator<Arithmetic> e(g, arithmetic);
   for (std::size_t k = 0; k < g.arrays.size(); ++k) {
     auto const& a = g.arrays[k];
@@ -300,7 +324,8 @@ evaluation evaluate_with(graph const& g, named_arrays const& inputs, Arithmetic 
     });
     auto& to = e.array(static_cast<int>(k));
     for (std::size_t i = 0; i < to.size(); ++i)
-      to[i] = a.element == type::f32 ? convert(a, found->second[i]) : arithmetic.whole(static_cast<std::int64_t>(found->second[i]));
+      to[i] = a.element == type::f32 ? convert(a, found->second[i])
+                                     : arithmetic.whole(static_cast<std::int64_t>(found->second[i]));
   }
   e.run();
   evaluation result{{}, e.largest()};
@@ -314,19 +339,23 @@ evaluation evaluate_with(graph const& g, named_arrays const& inputs, Arithmetic 
 
 }  // namespace detail
 
-/// In float32 (float) or double, rounded after every operation.
+/// Evaluates in float32 (float) or double, rounding after every operation.
 template <class Real> evaluation evaluate(graph const& g, named_arrays const& inputs) {
   detail::float_arithmetic<Real> const a;
   return detail::evaluate_with(g, inputs, a, [&](array const&, double x) { return a.real(x); });
 }
 
-/// In fixed point. @param data  the format of inputs of two or more dimensions (samples, voxels); those of one (angles) have that of the arithmetic.
-inline evaluation evaluate(graph const& g, named_arrays const& inputs, fixed_format const& format, fixed_format const& data) {
+/// Evaluates in fixed point.
+/// @param data  format of inputs with two or more dimensions (samples, voxels); one-dimensional inputs (angles) use the
+/// format of the arithmetic.
+inline evaluation evaluate(graph const& g, named_arrays const& inputs, fixed_format const& format,
+                           fixed_format const& data) {
   detail::fixed_arithmetic const a(format), d(data);
-  return detail::evaluate_with(g, inputs, a, [&](array const& of, double x) { return a.real(of.is_data() ? d.to_double(d.real(x)) : x); });
+  return detail::evaluate_with(
+      g, inputs, a, [&](array const& of, double x) { return a.real(of.is_data() ? d.to_double(d.real(x)) : x); });
 }
 
-/// Largest difference of any output over its largest magnitude; NaN when one is not finite.
+/// Largest difference of any output relative to its largest magnitude; NaN when a value is not finite.
 inline double relative_error(evaluation const& result, evaluation const& reference) {
   double worst = 0;
   for (auto const& [name, expected] : reference.outputs) {
@@ -340,15 +369,18 @@ inline double relative_error(evaluation const& result, evaluation const& referen
 /// Word lengths that keep the error of the outputs below a bound.
 struct word_lengths {
   fixed_format arithmetic, data;
-  double error = 0;    ///< with both
-  bool found = false;  ///< whether any up to 62 bits do
+  double error = 0;    ///< error with both formats
+  bool found = false;  ///< whether any width up to 62 bits meets the bound
 };
 
-/// The shortest arithmetic with half of the bound, then the shortest data with all of it. Bits before the point come from the largest magnitude on
-/// the way in double, with one guard bit. Each length is run on these inputs: others may need more. Costs some 40 evaluations.
+/// Finds the shortest arithmetic that keeps the error within half of the bound, then the shortest data format within
+/// all of it. The bits before the point follow from the largest magnitude of a run in double, plus one guard bit. Each
+/// width is tried on these inputs only, so other inputs may need more. Costs about 40 evaluations.
 inline word_lengths find_word_lengths(graph const& g, named_arrays const& inputs, double bound) {
   auto const reference = evaluate<double>(g, inputs);
-  auto const bits_of = [](double largest) { return static_cast<int>(std::ceil(std::log2(std::max(largest, 1.0)))) + 2; };
+  auto const bits_of = [](double largest) {
+    return static_cast<int>(std::ceil(std::log2(std::max(largest, 1.0)))) + 2;
+  };
   double largest_input = 0;
   for (auto const& a : g.arrays)
     if (a.is_data())
@@ -356,11 +388,13 @@ inline word_lengths find_word_lengths(graph const& g, named_arrays const& inputs
   int const whole = bits_of(std::max(reference.largest, largest_input)),
             data_whole = static_cast<int>(std::floor(std::log2(largest_input > 0 ? largest_input : 1.0))) + 2;
   constexpr int longest = 62;
-  auto const error_of = [&](fixed_format const& f, fixed_format const& d) { return relative_error(evaluate(g, inputs, f, d), reference); };
+  auto const error_of = [&](fixed_format const& f, fixed_format const& d) {
+    return relative_error(evaluate(g, inputs, f, d), reference);
+  };
   word_lengths w;
   fixed_format exact{longest, whole};
   exact.whole = std::min(whole, longest - 1);
-  // Errors fall with every bit, so the least length is found by halving.
+  // The error falls with every bit, so bisection finds the smallest width.
   auto const least = [&](int low, int high, double limit, auto const& error) {
     while (low < high) {
       int const middle = (low + high) / 2;
@@ -374,9 +408,11 @@ inline word_lengths find_word_lengths(graph const& g, named_arrays const& inputs
   auto const arithmetic_of = [&](int width) { return fixed_format{width, exact.whole}; };
   auto const data_of = [&](int width) { return fixed_format{width, data_whole}; };
   int const data_longest = std::min(longest, std::max(40, data_whole + 24));
-  int const width = least(exact.whole + 1, longest, bound / 2, [&](int n) { return error_of(arithmetic_of(n), data_of(data_longest)); });
+  int const width = least(exact.whole + 1, longest, bound / 2,
+                          [&](int n) { return error_of(arithmetic_of(n), data_of(data_longest)); });
   w.arithmetic = arithmetic_of(width);
-  w.data = data_of(least(std::max(2, data_whole + 1), data_longest, bound, [&](int n) { return error_of(w.arithmetic, data_of(n)); }));
+  w.data = data_of(least(std::max(2, data_whole + 1), data_longest, bound,
+                         [&](int n) { return error_of(w.arithmetic, data_of(n)); }));
   w.error = error_of(w.arithmetic, w.data);
   w.found = w.error <= bound;
   return w;

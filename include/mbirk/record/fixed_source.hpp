@@ -1,11 +1,13 @@
-// The fixed-point type of hand-off programs, as text: plain C++14 without a library, so that it can be replaced by ap_fixed. Its arithmetic is that of
-// fixed_format in evaluate.hpp, to the bit.
+// Source text of the fixed-point type in hand-off programs. It is plain C++14 without a library, so that ap_fixed can
+// replace it. Its arithmetic matches fixed_format in evaluate.hpp bit for bit.
 #pragma once
 
 namespace mbirk::record {
 
-inline constexpr char const* fixed_source = R"(// fixed<W, I>: W bits, I of them before the point with the sign, at most 62 bits. Overflow wraps, what is below the last bit is dropped, as ap_fixed<W, I> does
-// by default. sin, sqrt, exp and the like are those of double, rounded the same way: in hardware, a table or a CORDIC.
+inline constexpr char const* fixed_source =
+    R"(// fixed<W, I>: W bits, I of them (including the sign) before the point, at most 62 bits. Overflow wraps and
+// bits below the last one are dropped, like the default of ap_fixed<W, I>. sin, sqrt, exp and other functions are
+// computed in double and rounded the same way: in hardware, use a table or a CORDIC.
 #pragma once
 
 #include <cmath>
@@ -27,7 +29,9 @@ template <int W, int I> struct fixed {
     f.raw = wrap(r);
     return f;
   }
-  static long long wrap(__int128 x) { return static_cast<long long>(static_cast<unsigned long long>(x) << (64 - W)) >> (64 - W); }
+  static long long wrap(__int128 x) {
+    return static_cast<long long>(static_cast<unsigned long long>(x) << (64 - W)) >> (64 - W);
+  }
 
   friend fixed operator+(fixed a, fixed b) { return of(static_cast<__int128>(a.raw) + b.raw); }
   friend fixed operator-(fixed a, fixed b) { return of(static_cast<__int128>(a.raw) - b.raw); }

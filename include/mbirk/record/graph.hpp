@@ -1,5 +1,5 @@
-// The graph of an operation, as its definition wrote it: stages over named axes, and the arithmetic inside them. Data only; recorder.hpp makes one,
-// the writers beside it turn it into text, DOT, StableHLO and C++.
+// The graph of an operation as its definition wrote it: stages over named axes, and the arithmetic inside them. It is
+// data only: recorder.hpp builds it, and the writers beside it turn it into text, DOT, StableHLO and C++.
 #pragma once
 
 #include <array>
@@ -49,9 +49,10 @@ enum class op : std::uint8_t {
   select
 };
 inline char const* op_name(op o) noexcept {
-  static constexpr char const* names[] = {"literal", "axis", "load",    "sum",      "add",  "sub",        "mul",   "div",  "rem",   "min",
-                                          "max",     "abs",  "floor",   "ceil",     "sqrt", "exp",        "log",   "exp2", "log2",  "sin",
-                                          "cos",     "atan", "to_real", "to_index", "less", "less_equal", "equal", "and",  "select"};
+  static constexpr char const* names[] = {
+      "literal", "axis", "load",    "sum",      "add",  "sub",        "mul",   "div",  "rem",   "min",
+      "max",     "abs",  "floor",   "ceil",     "sqrt", "exp",        "log",   "exp2", "log2",  "sin",
+      "cos",     "atan", "to_real", "to_index", "less", "less_equal", "equal", "and",  "select"};
   return names[static_cast<int>(o)];
 }
 
@@ -59,7 +60,7 @@ inline bool is_symmetric(op o) noexcept {
   return o == op::add || o == op::mul || o == op::min || o == op::max || o == op::both || o == op::equal;
 }
 
-/// A set of axes, by number.
+/// Set of axes, identified by number.
 class axis_set {
  public:
   static constexpr int capacity = 256;
@@ -77,7 +78,7 @@ class axis_set {
   }
   friend axis_set operator&(axis_set const& a, axis_set const& b) noexcept { return a - (a - b); }
   friend bool operator==(axis_set const&, axis_set const&) = default;
-  /// In ascending order.
+  /// Members in ascending order.
   std::vector<int> members() const {
     std::vector<int> all;
     for (int a = 0; a < capacity; ++a)
@@ -91,8 +92,8 @@ class axis_set {
   std::array<std::uint64_t, capacity / 64> words_{};
 };
 
-/// What a loop is: independent iterations; terms of a sum; a few terms or statements whose number is known, such as footprint taps; stages one after
-/// the other.
+/// Kind of a loop: independent iterations (space); terms of a sum; a small, fixed number of terms or statements, such
+/// as footprint taps (small); stages that run one after the other (sequence).
 enum class axis_kind : std::uint8_t { space, sum, small, sequence };
 struct axis {
   std::string name;
@@ -106,7 +107,7 @@ struct array {
   type element;
   std::vector<index_t> shape;
   array_use use;
-  axis_set varies = {};  ///< sequence axes that it is written anew in
+  axis_set varies = {};  ///< sequence axes along which the array is rewritten
 
   index_t size() const noexcept {
     index_t n = 1;
@@ -114,31 +115,32 @@ struct array {
     return n;
   }
   index_t bytes() const noexcept { return 4 * size(); }
-  /// Samples or voxels that are read, whose word length is what memory costs; not the lists that steer, or one number a view.
+  /// True for inputs of samples or voxels, whose word length determines the cost of memory; false for index lists and
+  /// for inputs with one number per view.
   bool is_data() const noexcept { return use == array_use::input && element == type::f32 && shape.size() > 1; }
 };
 
-/// One value for each point of its free axes: a node runs once per such point, wherever the text has it.
+/// One value for each point of its free axes: a node runs once per point, wherever the text places it.
 struct node {
   op what;
   type of;
-  double literal = 0;    ///< of a literal
+  double literal = 0;    ///< value, for op::literal
   int which = -1;        ///< axis of `axis` and `sum`, array of `load`
-  bool clamped = false;  ///< of a load: indices are clamped into the array; else they are inside
+  bool clamped = false;  ///< for a load: indices are clamped to the array; otherwise they must be inside it
   std::vector<int> in = {};
   axis_set free = {};
-  std::string label = {};  ///< what let() called it
+  std::string label = {};  ///< name given by let()
 };
 
-/// array[index...] = value, or += where what lies outside the array is dropped.
+/// array[index...] = value, or += (elements outside the array are dropped).
 struct statement {
   bool adds;
   int array;
   std::vector<int> index;
   int value;
-  std::vector<int> loops = {};  ///< small axes inside the stage that it is repeated along
+  std::vector<int> loops = {};  ///< small axes inside the stage along which the statement is repeated
 
-  /// What it needs: its value and its indices.
+  /// Appends the nodes that the statement needs: its value and its indices.
   void add_roots(std::vector<int>& roots) const {
     roots.push_back(value);
     roots.insert(roots.end(), index.begin(), index.end());
@@ -147,7 +149,7 @@ struct statement {
 struct stage {
   std::string name, file;
   int line = 0;
-  std::vector<int> outer = {}, axes = {};  ///< sequence axes around it, and its own
+  std::vector<int> outer = {}, axes = {};  ///< sequence axes around the stage, and its own axes
   std::vector<statement> statements = {};
 
   std::vector<int> roots() const {
@@ -163,15 +165,16 @@ struct graph {
   std::string name;
   std::vector<axis> axes;
   std::vector<array> arrays;
-  std::vector<node> nodes;  ///< inputs before users
+  std::vector<node> nodes;  ///< inputs precede their users
   std::vector<stage> stages;
 
   int add_axis(char const* called, index_t extent, axis_kind kind) {
-    require<error>(axes.size() < static_cast<std::size_t>(axis_set::capacity), [&] { return "record: " + name + " has more than 256 axes"; });
+    require<error>(axes.size() < static_cast<std::size_t>(axis_set::capacity),
+                   [&] { return "record: " + name + " has more than 256 axes"; });
     axes.push_back({called, extent, kind});
     return static_cast<int>(axes.size()) - 1;
   }
-  /// The node, or the equal one that is there.
+  /// Adds a node, or returns the equal one that already exists.
   int add_node(node n) {
     if (is_symmetric(n.what) && n.in[0] > n.in[1]) std::swap(n.in[0], n.in[1]);
     key const k{n.what, n.of, n.literal, n.which, n.clamped, n.in};
@@ -187,13 +190,13 @@ struct graph {
   axis const& axis_at(int id) const { return axes[static_cast<std::size_t>(id)]; }
   array const& array_at(int id) const { return arrays[static_cast<std::size_t>(id)]; }
 
-  /// How many points a set of axes has.
+  /// Number of points of a set of axes.
   index_t points(axis_set const& s) const {
     index_t n = 1;
     for (int const a : s.members()) n *= axis_at(a).extent;
     return n;
   }
-  /// Whether a node is a root, or what one is made of.
+  /// Marks the roots and all nodes that they depend on.
   std::vector<bool> reached(std::vector<int> const& roots) const {
     std::vector<bool> seen(nodes.size());
     for (int const r : roots) seen[static_cast<std::size_t>(r)] = true;
@@ -202,14 +205,14 @@ struct graph {
         for (int const i : nodes[k].in) seen[static_cast<std::size_t>(i)] = true;
     return seen;
   }
-  /// Whether statements reach a node.
+  /// Marks the nodes that some statement needs.
   std::vector<bool> live() const {
     std::vector<int> roots;
     for (auto const& s : stages)
       for (auto const& st : s.statements) st.add_roots(roots);
     return reached(roots);
   }
-  /// The first stage that reaches each node; -1 of one that none does.
+  /// The first stage that needs each node; -1 for nodes that no stage needs.
   std::vector<int> first_stages() const {
     std::vector<int> first(nodes.size(), -1);
     for (std::size_t s = stages.size(); s-- > 0;) {
@@ -219,7 +222,7 @@ struct graph {
     }
     return first;
   }
-  /// Axes of stages and their statements, and of the sums that statements reach. Rewrites leave others behind.
+  /// Axes of the stages, of their statements, and of the sums that statements use. Rewrites leave unused axes behind.
   axis_set live_axes() const {
     axis_set used;
     auto const alive = live();
@@ -233,7 +236,7 @@ struct graph {
     }
     return used;
   }
-  /// f(first, last) for the stages first ... last - 1 that are in the same sequence loops, which go round together.
+  /// Calls f(first, last) for each run of consecutive stages [first, last) that share their sequence loops.
   template <class F> void each_run(F const& f) const {
     for (std::size_t first = 0; first < stages.size();) {
       std::size_t last = first + 1;

@@ -1,5 +1,6 @@
-// What a hardware engineer gets for an operation: its kernel as plain C++ with fixed bounds, a testbench with vectors that g++ builds and passes in
-// float and in fixed point, a JSON of loops, ports, buffers and word lengths, and the graph.
+// Hand-off package for a hardware engineer: the kernel of an operation as plain C++ with fixed bounds, a testbench with
+// vectors that compiles with g++ and passes in float and in fixed point, a JSON of loops, ports, buffers and word
+// lengths, and the graph.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +18,20 @@
 
 namespace mbirk::record {
 
-/// A file of the folder, under its name there.
+/// A file of the hand-off folder, with its name relative to that folder.
 struct hand_off_file {
   std::string name, bytes;
 };
 
-/// What the folder is made for.
+/// Inputs from which a hand-off folder is made.
 struct hand_off_case {
-  named_arrays inputs;                     ///< of every input of the graph
-  named_arrays expected;                   ///< outputs of the tuned operation for them; empty: none are compared
-  double tolerance = 1e-5;                 ///< of float32 against `expected`, of the largest magnitude
-  double bound = 1e-4;                     ///< of fixed point against exact arithmetic, of the largest magnitude
-  std::string formula = {}, verdict = {};  ///< for the README
-  std::optional<word_lengths> words = {};  ///< those of find_word_lengths() with this bound; empty: they are looked for
+  named_arrays inputs;                     ///< one array for every input of the graph
+  named_arrays expected;                   ///< outputs of the tuned operation for these inputs; empty: not compared
+  double tolerance = 1e-5;                 ///< float32 against `expected`, relative to the largest magnitude
+  double bound = 1e-4;                     ///< fixed point against exact arithmetic, relative to the largest magnitude
+  std::string formula = {}, verdict = {};  ///< texts for the README
+  /// Result of find_word_lengths() with this bound; empty: computed by hand_off().
+  std::optional<word_lengths> words = {};
 };
 
 namespace detail {
@@ -47,9 +49,11 @@ inline std::string scientific(double x) {
   std::snprintf(text, sizeof text, "%.9g", x);
   return text;
 }
-inline std::string fixed_name(fixed_format const& f) { return "fixed<" + std::to_string(f.width) + ", " + std::to_string(f.whole) + ">"; }
+inline std::string fixed_name(fixed_format const& f) {
+  return "fixed<" + std::to_string(f.width) + ", " + std::to_string(f.whole) + ">";
+}
 
-/// How the text of a graph reaches an array: along its axes in order, or at computed places.
+/// Whether the text of a graph accesses an array only along its axes in order, not at computed indices.
 inline bool in_order(graph const& g, int array) {
   auto const live = g.live();
   for (std::size_t k = 0; k < g.nodes.size(); ++k)
@@ -70,9 +74,10 @@ inline std::string design_json(graph const& g, word_lengths const& words) {
     bool lookup = false;
     for (auto const& st : s.statements) lookup = lookup || (st.adds && !in_order(g, st.array));
     auto const add = [&](int a, char const* carried) {
-      loops += std::string(loops.empty() ? "" : ",") + "\n    {\"stage\": \"" + s.name + "\", \"loop\": \"" + g.axis_at(a).name +
-               "\", \"trips\": " + std::to_string(g.axis_at(a).extent) + ", \"carried\": \"" + carried + "\", \"directive\": \"" +
-               (g.axis_at(a).kind == axis_kind::small ? "UNROLL" : "PIPELINE") + "\"}";
+      loops += std::string(loops.empty() ? "" : ",") + "\n    {\"stage\": \"" + s.name + "\", \"loop\": \"" +
+               g.axis_at(a).name + "\", \"trips\": " + std::to_string(g.axis_at(a).extent) + ", \"carried\": \"" +
+               carried + "\", \"directive\": \"" + (g.axis_at(a).kind == axis_kind::small ? "UNROLL" : "PIPELINE") +
+               "\"}";
     };
     for (int const a : s.outer) add(a, "stages in turn");
     for (int const a : s.axes) add(a, lookup ? "sums at computed places" : "none");
@@ -86,22 +91,26 @@ inline std::string design_json(graph const& g, word_lengths const& words) {
   for (std::size_t k = 0; k < g.arrays.size(); ++k) {
     auto const& a = g.arrays[k];
     int const bits = a.element == type::i32 ? 32 : a.is_data() ? words.data.width : words.arithmetic.width;
-    auto const common = "{\"name\": \"" + a.name + "\", \"shape\": " + shape_text(a.shape) + ", \"bits\": " + std::to_string(bits) +
-                        ", \"loads\": " + std::to_string(cost.arrays[k].loads) + ", \"stores\": " + std::to_string(cost.arrays[k].stores);
+    auto const common = "{\"name\": \"" + a.name + "\", \"shape\": " + shape_text(a.shape) +
+                        ", \"bits\": " + std::to_string(bits) + ", \"loads\": " + std::to_string(cost.arrays[k].loads) +
+                        ", \"stores\": " + std::to_string(cost.arrays[k].stores);
     if (a.use == array_use::temporary)
       buffers += std::string(buffers.empty() ? "" : ",") + "\n    " + common + "}";
     else
-      ports += std::string(ports.empty() ? "" : ",") + "\n    " + common + ", \"direction\": \"" + (a.use == array_use::input ? "in" : "out") +
-               "\", \"interface\": \"" + (in_order(g, static_cast<int>(k)) ? "axis, or m_axi with bursts" : "m_axi with a local copy") + "\"}";
+      ports += std::string(ports.empty() ? "" : ",") + "\n    " + common + ", \"direction\": \"" +
+               (a.use == array_use::input ? "in" : "out") + "\", \"interface\": \"" +
+               (in_order(g, static_cast<int>(k)) ? "axis, or m_axi with bursts" : "m_axi with a local copy") + "\"}";
   }
   auto const format = [](fixed_format const& f) {
     return "{\"width\": " + std::to_string(f.width) + ", \"whole\": " + std::to_string(f.whole) +
            ", \"rounding\": \"AP_TRN\", \"overflow\": \"AP_WRAP\"}";
   };
-  return "{\n  \"operation\": \"" + g.name + "\",\n  \"loops\": [" + loops + "],\n  \"ports\": [" + ports + "],\n  \"buffers\": [" + buffers +
-         "],\n  \"types\": {\"arithmetic\": " + format(words.arithmetic) + ", \"data\": " + format(words.data) +
-         ", \"error\": " + scientific(words.error) + ", \"within bound\": " + (words.found ? "true" : "false") +
-         "},\n  \"flops\": " + std::to_string(cost.flops()) + ",\n  \"transcendentals\": " + std::to_string(cost.transcendentals()) +
+  return "{\n  \"operation\": \"" + g.name + "\",\n  \"loops\": [" + loops + "],\n  \"ports\": [" + ports +
+         "],\n  \"buffers\": [" + buffers + "],\n  \"types\": {\"arithmetic\": " + format(words.arithmetic) +
+         ", \"data\": " + format(words.data) + ", \"error\": " + scientific(words.error) +
+         ", \"within bound\": " + (words.found ? "true" : "false") +
+         "},\n  \"flops\": " + std::to_string(cost.flops()) +
+         ",\n  \"transcendentals\": " + std::to_string(cost.transcendentals()) +
          ",\n  \"bytes compulsory\": " + std::to_string(cost.bytes_compulsory) + "\n}\n";
 }
 
@@ -118,24 +127,27 @@ inline std::string testbench(graph const& g, hand_off_case const& c, word_length
       if (a.element == type::i32)
         separated(call_fixed, a.name + ".data()");
       else {
-        fixed_inputs +=
-            "  std::vector<" + std::string(a.is_data() ? "data" : "real") + "> " + a.name + "_fixed(" + a.name + ".begin(), " + a.name + ".end());\n";
+        fixed_inputs += "  std::vector<" + std::string(a.is_data() ? "data" : "real") + "> " + a.name + "_fixed(" +
+                        a.name + ".begin(), " + a.name + ".end());\n";
         separated(call_fixed, a.name + "_fixed.data()");
       }
     } else {
       declare += "  std::vector<float> " + a.name + "(" + n + ");\n";
       fixed_inputs += "  std::vector<real> " + a.name + "_fixed(" + n + ");\n";
-      separated(call_float, a.name + ".data()"), separated(call_fixed, a.name + "_fixed.data()");
+      separated(call_float, a.name + ".data()");
+      separated(call_fixed, a.name + "_fixed.data()");
       if (c.expected.contains(a.name))
-        compare += "  ok &= close(\"" + a.name + ", float, against the tuned operation\", " + a.name + ", read<float>(\"" + a.name + "\", " + n +
-                   "), " + scientific(c.tolerance) + ");\n";
-      compare += "  ok &= close(\"" + a.name + ", fixed, against exact arithmetic\", " + a.name + "_fixed, read<double>(\"" + a.name + ".exact\", " +
-                 n + "), " + scientific(c.bound) + ");\n";
-      compare += "  ok &= equal(\"" + a.name + ", fixed, bits\", " + a.name + "_fixed, read<double>(\"" + a.name + ".fixed\", " + n + "));\n";
+        compare += "  ok &= close(\"" + a.name + ", float, against the tuned operation\", " + a.name +
+                   ", read<float>(\"" + a.name + "\", " + n + "), " + scientific(c.tolerance) + ");\n";
+      compare += "  ok &= close(\"" + a.name + ", fixed, against exact arithmetic\", " + a.name +
+                 "_fixed, read<double>(\"" + a.name + ".exact\", " + n + "), " + scientific(c.bound) + ");\n";
+      compare += "  ok &= equal(\"" + a.name + ", fixed, bits\", " + a.name + "_fixed, read<double>(\"" + a.name +
+                 ".fixed\", " + n + "));\n";
     }
   }
-  return R"(// Runs the kernel on its vectors: in float against the tuned operation, in fixed point against exact arithmetic and bit for bit against what was expected of
-// these word lengths. Ends with 1 when anything is different.
+  return R"(// Runs the kernel on its vectors: in float, compared with the tuned operation; in fixed point, compared
+// with exact arithmetic and bit for bit with the expected results for these word lengths. Exits with 1 if any result
+// differs.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -161,14 +173,16 @@ template <class T> static std::vector<T> read(const std::string& name, std::size
   std::fclose(file);
   return values;
 }
-template <class A, class B> static bool close(const char* what, const std::vector<A>& got, const std::vector<B>& expected, double tolerance) {
+template <class A, class B>
+static bool close(const char* what, const std::vector<A>& got, const std::vector<B>& expected, double tolerance) {
   double largest = 0, worst = 0;
   for (std::size_t k = 0; k < got.size(); ++k) {
     largest = std::max(largest, std::abs(static_cast<double>(expected[k])));
     worst = std::max(worst, std::abs(static_cast<double>(got[k]) - static_cast<double>(expected[k])));
   }
   const bool ok = worst <= tolerance * largest;
-  std::printf("%s %s: %.2e of the largest, allowed %.2e\n", ok ? "ok   " : "WRONG", what, largest > 0 ? worst / largest : worst, tolerance);
+  std::printf("%s %s: %.2e of the largest, allowed %.2e\n", ok ? "ok   " : "WRONG", what,
+              largest > 0 ? worst / largest : worst, tolerance);
   return ok;
 }
 template <class A> static bool equal(const char* what, const std::vector<A>& got, const std::vector<double>& expected) {
@@ -182,13 +196,14 @@ int main(int argc, char** argv) {
   if (argc > 1) folder = argv[1];
   bool ok = true;
 )" + declare +
-         fixed_inputs + "  " + g.name + "<float>(" + call_float + ");\n  " + g.name + "<real, data>(" + call_fixed + ");\n" + compare +
-         "  return ok ? 0 : 1;\n}\n";
+         fixed_inputs + "  " + g.name + "<float>(" + call_float + ");\n  " + g.name + "<real, data>(" + call_fixed +
+         ");\n" + compare + "  return ok ? 0 : 1;\n}\n";
 }
 
 }  // namespace detail
 
-/// The files of a hand-off folder. Finds the word lengths first where the case has none, which runs the graph some 40 times: use a small case (up to 32^3).
+/// Makes the files of a hand-off folder. If the case has no word lengths, it finds them first, which evaluates the
+/// graph about 40 times: use a small case (up to 32^3).
 /// @throws error when an input is missing.
 inline std::vector<hand_off_file> hand_off(graph const& g, hand_off_case const& c) {
   auto const words = c.words ? *c.words : find_word_lengths(g, c.inputs, c.bound);
@@ -196,9 +211,11 @@ inline std::vector<hand_off_file> hand_off(graph const& g, hand_off_case const& 
   std::vector<hand_off_file> files;
   files.push_back({"fixed.hpp", fixed_source});
   files.push_back({"kernel.hpp",
-                   "// Printed from the graph of the definition; C++14, one function, fixed bounds. `real` is the type of the arithmetic, `data` "
+                   "// Printed from the graph of the definition; C++14, one function, fixed bounds. `real` is the type "
+                   "of the arithmetic, `data` "
                    "that of samples in memory.\n"
-                   "#pragma once\n\n#include <cmath>\n\nusing std::abs;\nusing std::atan;\nusing std::ceil;\nusing std::cos;\nusing std::exp;\nusing "
+                   "#pragma once\n\n#include <cmath>\n\nusing std::abs;\nusing std::atan;\nusing std::ceil;\nusing "
+                   "std::cos;\nusing std::exp;\nusing "
                    "std::exp2;\nusing std::floor;\n"
                    "using std::log;\nusing std::log2;\nusing std::sin;\nusing std::sqrt;\n\n" +
                        to_cpp(g)});
@@ -207,30 +224,37 @@ inline std::vector<hand_off_file> hand_off(graph const& g, hand_off_case const& 
   files.push_back({"graph.txt", to_text(g)});
   files.push_back({"graph.dot", to_dot(g)});
   files.push_back({"build.sh",
-                   "#!/bin/sh\n# Builds the testbench and runs it.\nset -e\ncd \"$(dirname \"$0\")\"\n${CXX:-g++} -std=c++14 -O1 -ffp-contract=off "
+                   "#!/bin/sh\n# Builds the testbench and runs it.\nset -e\ncd \"$(dirname \"$0\")\"\n${CXX:-g++} "
+                   "-std=c++14 -O1 -ffp-contract=off "
                    "-Wall -Wextra tb.cpp -o tb\n./tb\n"});
   for (auto const& a : g.arrays) {
     if (a.use == array_use::input) {
       auto const& v = c.inputs.at(a.name);
-      files.push_back({"vectors/" + a.name, a.element == type::i32 ? detail::packed<std::int32_t>(v) : detail::packed<float>(v)});
+      files.push_back(
+          {"vectors/" + a.name, a.element == type::i32 ? detail::packed<std::int32_t>(v) : detail::packed<float>(v)});
     } else if (a.use == array_use::output) {
-      if (auto const e = c.expected.find(a.name); e != c.expected.end()) files.push_back({"vectors/" + a.name, detail::packed<float>(e->second)});
+      if (auto const e = c.expected.find(a.name); e != c.expected.end())
+        files.push_back({"vectors/" + a.name, detail::packed<float>(e->second)});
       files.push_back({"vectors/" + a.name + ".exact", detail::packed<double>(exact.outputs.at(a.name))});
       files.push_back({"vectors/" + a.name + ".fixed", detail::packed<double>(in_fixed.outputs.at(a.name))});
     }
   }
-  files.push_back({"README.md", "# " + g.name + "\n\n" + (c.formula.empty() ? "" : c.formula + "\n\n") +
-                                    (c.verdict.empty() ? "" : "Verdict: " + c.verdict + "\n\n") +
-                                    "`sh build.sh` builds the testbench with g++ and runs it: float against the tuned operation, fixed point against "
-                                    "exact arithmetic (bound " +
-                                    detail::scientific(c.bound) + ", reached " + detail::scientific(words.error) +
-                                    ") and bit for bit.\n\nArithmetic: `" + detail::fixed_name(words.arithmetic) + "`; samples in memory: `" +
-                                    detail::fixed_name(words.data) +
-                                    "`. Found on these vectors only: other data may need more bits before the point. Divisions and functions (sin, "
-                                    "sqrt, exp) are computed as such; in hardware they belong into tables by "
-                                    "view, outside of the inner loops.\n\n`design.json` has loops with their trips and what they carry, ports, "
-                                    "buffers and types; `graph.txt` and `graph.dot` the graph. Bounds are those of this "
-                                    "size; nothing here has been through a synthesis tool.\n"});
+  files.push_back(
+      {"README.md",
+       "# " + g.name + "\n\n" + (c.formula.empty() ? "" : c.formula + "\n\n") +
+           (c.verdict.empty() ? "" : "Verdict: " + c.verdict + "\n\n") +
+           "`sh build.sh` builds the testbench with g++ and runs it: float against the tuned operation, fixed point "
+           "against "
+           "exact arithmetic (bound " +
+           detail::scientific(c.bound) + ", reached " + detail::scientific(words.error) +
+           ") and bit for bit.\n\nArithmetic: `" + detail::fixed_name(words.arithmetic) + "`; samples in memory: `" +
+           detail::fixed_name(words.data) +
+           "`. Found on these vectors only: other data may need more bits before the point. Divisions and functions "
+           "(sin, "
+           "sqrt, exp) are computed as such; in hardware they belong into tables by "
+           "view, outside of the inner loops.\n\n`design.json` has loops with their trips and what they carry, ports, "
+           "buffers and types; `graph.txt` and `graph.dot` the graph. Bounds are those of this "
+           "size; nothing here has been through a synthesis tool.\n"});
   return files;
 }
 

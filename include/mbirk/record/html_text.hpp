@@ -1,4 +1,4 @@
-// Text in a page of HTML.
+// Escaping of text for HTML.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace mbirk::record::detail {
 
-/// As it may stand in an element or a quoted attribute.
+/// Escapes text for use in an element or a quoted attribute.
 inline std::string html_text(std::string_view s) {
   std::string text;
   for (char const c : s) {

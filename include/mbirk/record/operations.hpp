@@ -1,4 +1,4 @@
-// Graphs of the operations, recorded from their definitions: what belongs to a scan is an input beside the arrays.
+// Graphs of the operations, recorded from their definitions. The data of a scan are inputs, like the arrays.
 #pragma once
 
 #include <array>
@@ -18,7 +18,9 @@ namespace mbirk::record {
 
 namespace detail {
 template <class Scan> constexpr bool is_cone = std::is_same_v<Scan, cone_scan>;
-template <class Scan> std::string name_of(char const* operation) { return std::string(Scan::geometry_type::name) + "_" + operation; }
+template <class Scan> std::string name_of(char const* operation) {
+  return std::string(Scan::geometry_type::name) + "_" + operation;
+}
 inline std::vector<index_t> sinogram_shape(auto const& scan) {
   auto const s = scan.sinogram_shape();
   return {s[0], s[1], s[2]};
@@ -26,7 +28,7 @@ inline std::vector<index_t> sinogram_shape(auto const& scan) {
 }  // namespace detail
 
 /// voxel_values (pixels, slices), pixel_indices (pixels) -> sinogram (views, rows, channels).
-/// @param pixels  how many are listed, as i * cols + j.
+/// @param pixels  number of listed pixels, each given as i * cols + j.
 template <class Scan> graph sparse_forward_project(Scan const& s, index_t pixels) {
   graph g(detail::name_of<Scan>("sparse_forward_project"));
   recorder m(g);
@@ -41,8 +43,8 @@ template <class Scan> graph sparse_forward_project(Scan const& s, index_t pixels
   return g;
 }
 
-/// sinogram (views, rows, channels), pixel_indices (pixels) -> voxel_values (pixels, slices). The Hessian diagonal is the same of weights with
-/// power 2.
+/// sinogram (views, rows, channels), pixel_indices (pixels) -> voxel_values (pixels, slices). With power 2 and the
+/// weights as the sinogram, it is the Hessian diagonal.
 template <class Scan> graph sparse_back_project(Scan const& s, index_t pixels, int coeff_power = 1) {
   graph g(detail::name_of<Scan>(coeff_power == 2 ? "hessian_diagonal" : "sparse_back_project"));
   recorder m(g);
@@ -50,14 +52,16 @@ template <class Scan> graph sparse_back_project(Scan const& s, index_t pixels, i
   auto const p = m.indices("pixel_indices", {pixels});
   if constexpr (detail::is_cone<Scan>) {
     auto const columns = m.temporary("columns", {pixels, s.geometry().rows});
-    definition::cone_back(m, s, y, p, pixels, coeff_power, columns, m.output("voxel_values", {pixels, s.geometry().slices}));
+    definition::cone_back(m, s, y, p, pixels, coeff_power, columns,
+                          m.output("voxel_values", {pixels, s.geometry().slices}));
   } else {
     definition::parallel_back(m, s, y, p, pixels, coeff_power, m.output("voxel_values", {pixels, s.geometry().slices}));
   }
   return g;
 }
 
-/// sinogram -> filtered sinogram, both (views, rows, channels); the sum that the Fourier form computes too.
+/// sinogram -> filtered sinogram, both (views, rows, channels); written as the direct sum, which equals the Fourier
+/// form.
 template <class Scan> graph direct_filter(Scan const& s) {
   graph g(detail::name_of<Scan>("direct_filter"));
   recorder m(g);
@@ -67,7 +71,8 @@ template <class Scan> graph direct_filter(Scan const& s) {
 }
 
 /// recon (rows, cols, slices), pixel_indices (pixels) -> gradient, hessian (pixels, slices).
-inline graph qggmrf_gradient_and_hessian(std::array<index_t, 3> const& shape, qggmrf_parameters const& v, index_t pixels) {
+inline graph qggmrf_gradient_and_hessian(std::array<index_t, 3> const& shape, qggmrf_parameters const& v,
+                                         index_t pixels) {
   graph g("qggmrf_gradient_and_hessian");
   recorder m(g);
   auto const x = m.reals("recon", {shape[0], shape[1], shape[2]});
@@ -77,23 +82,31 @@ inline graph qggmrf_gradient_and_hessian(std::array<index_t, 3> const& shape, qg
   return g;
 }
 
-/// recon (rows, cols, slices), error and weights (views, rows, channels), hessian (pixels, slices), pixel_indices (pixels) -> new_values (pixels, slices),
-/// new_error (views, rows, channels): what an iterative reconstruction does for one subset.
-inline graph vcd_subset_update(parallel_scan const& s, qggmrf_parameters const& v, double sigma_y, double max_alpha, index_t pixels) {
+/// recon (rows, cols, slices), error and weights (views, rows, channels), hessian (pixels, slices), pixel_indices
+/// (pixels) -> new_values (pixels, slices), new_error (views, rows, channels). One subset update of an iterative
+/// reconstruction.
+inline graph vcd_subset_update(parallel_scan const& s, qggmrf_parameters const& v, double sigma_y, double max_alpha,
+                               index_t pixels) {
   graph g("parallel_vcd_subset_update");
   recorder m(g);
   auto const shape = s.recon_shape();
   auto const sinogram = detail::sinogram_shape(s);
   std::vector<index_t> const cylinders{pixels, shape[2]};
   auto const x = m.reals("recon", {shape[0], shape[1], shape[2]});
-  auto const error = m.reals("error", sinogram), weights = m.reals("weights", sinogram), hessian = m.reals("hessian", cylinders);
+  auto const error = m.reals("error", sinogram), weights = m.reals("weights", sinogram),
+             hessian = m.reals("hessian", cylinders);
   auto const p = m.indices("pixel_indices", {pixels});
   definition::vcd_temporaries<target, target, target> const between{
-      .weighted_error = m.temporary("weighted_error", sinogram), .projection = m.temporary("projection", sinogram), .slope = m.temporary("slope", cylinders),
-      .prior_slope = m.temporary("prior_slope", cylinders), .prior_curvature = m.temporary("prior_curvature", cylinders),
-      .direction = m.temporary("direction", cylinders), .step = m.temporary("step", {1})};
+      .weighted_error = m.temporary("weighted_error", sinogram),
+      .projection = m.temporary("projection", sinogram),
+      .slope = m.temporary("slope", cylinders),
+      .prior_slope = m.temporary("prior_slope", cylinders),
+      .prior_curvature = m.temporary("prior_curvature", cylinders),
+      .direction = m.temporary("direction", cylinders),
+      .step = m.temporary("step", {1})};
   auto const new_values = m.output("new_values", cylinders), new_error = m.output("new_error", sinogram);
-  definition::vcd_subset_update(m, s, v, sigma_y, max_alpha, x, error, weights, hessian, p, pixels, between, new_values, new_error);
+  definition::vcd_subset_update(m, s, v, sigma_y, max_alpha, x, error, weights, hessian, p, pixels, between, new_values,
+                                new_error);
   return g;
 }
 
@@ -107,7 +120,7 @@ inline graph gen_weights_transmission(std::array<index_t, 3> const& shape) {
   return g;
 }
 
-/// image (rows, cols, slices) -> median, least and greatest of the 27 voxels around.
+/// image (rows, cols, slices) -> median, minimum and maximum of the 3 x 3 x 3 neighbourhood.
 inline graph median_filter3d(std::array<index_t, 3> const& shape) {
   graph g("median_filter3d");
   recorder m(g);

@@ -1,5 +1,5 @@
-// The recording machine: runs a definition once, with symbols instead of numbers, and leaves its graph. A definition that branches on a value does
-// not compile with it, because recorded flags are no bools.
+// The recording machine runs a definition once, with symbols instead of numbers, and produces its graph. A definition
+// that branches on a value does not compile with it, because a recorded flag cannot be converted to bool.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 
 namespace mbirk::record {
 
-/// A recorded value: a node of a graph, or a literal, which belongs to none yet. Literals fold in float32, as a plain float run would.
+/// A recorded value: a node of a graph, or a literal that does not yet belong to a graph. Literals are folded in
+/// float32, as a plain float run would compute them.
 template <type Type> struct value {
   using number = std::conditional_t<Type == type::f32, float, index_t>;
   graph* in = nullptr;
@@ -28,7 +29,7 @@ template <type Type> struct value {
   value(graph* g, int node) : in(g), id(node) {}
   explicit value(double x) requires(Type == type::f32) : literal(static_cast<float>(x)) {}
   template <std::integral N>
-  requires(Type == type::i32) value(N n) : literal(static_cast<index_t>(n)) {}  // NOLINT: whole numbers are indices everywhere in a definition
+  requires(Type == type::i32) value(N n) : literal(static_cast<index_t>(n)) {}  // NOLINT: every integer is an index
 
   int node_in(graph* g) const { return in ? id : g->add_node({op::literal, Type, static_cast<double>(literal)}); }
 };
@@ -45,7 +46,7 @@ template <class A, class... More> graph* graph_of(A const& a, More const&... mor
   else
     return nullptr;
 }
-/// A node of `what`; or, when all are literals, the literal that `fold` gives.
+/// Adds a node with operation `what`; if all arguments are literals, returns the literal that `fold` computes.
 template <class R, class Fold, class... A> R apply(op what, Fold const& fold, A const&... a) {
   graph* const g = graph_of(a...);
   if (!g) return R(fold(a.literal...));
@@ -54,11 +55,13 @@ template <class R, class Fold, class... A> R apply(op what, Fold const& fold, A 
   n.in = {a.node_in(g)...};
   return {g, g->add_node(std::move(n))};
 }
-template <class A> bool is_literal(A const& a, int n) { return !a.in && a.literal == static_cast<typename A::number>(n); }
+template <class A> bool is_literal(A const& a, int n) {
+  return !a.in && a.literal == static_cast<typename A::number>(n);
+}
 
 }  // namespace detail
 
-/// 0 + x is x, but for the sign of a zero.
+/// 0 + x is x, except for the sign of a zero.
 inline real operator+(real const& a, real const& b) {
   if (detail::is_literal(a, 0)) return b;
   if (detail::is_literal(b, 0)) return a;
@@ -69,7 +72,7 @@ inline real operator-(real const& a, real const& b) {
   return detail::apply<real>(
       op::sub, [](float x, float y) { return x - y; }, a, b);
 }
-/// 1 x is x, to the bit.
+/// 1 * x is x, bit for bit.
 inline real operator*(real const& a, real const& b) {
   if (detail::is_literal(a, 1)) return b;
   if (detail::is_literal(b, 1)) return a;
@@ -149,7 +152,7 @@ inline index operator*(index const& a, index const& b) {
   return detail::apply<index>(
       op::mul, [](index_t x, index_t y) { return x * y; }, a, b);
 }
-/// Truncates, as that of C++ does.
+/// Truncates like integer division in C++.
 inline index operator/(index const& a, index const& b) {
   return detail::apply<index>(
       op::div, [](index_t x, index_t y) { return x / y; }, a, b);
@@ -171,17 +174,25 @@ requires(T != type::i1) flag operator<(value<T> const& a, value<T> const& b) { r
 template <type T>
 requires(T != type::i1) flag operator>(value<T> const& a, value<T> const& b) { return detail::compare(op::less, b, a); }
 template <type T>
-requires(T != type::i1) flag operator<=(value<T> const& a, value<T> const& b) { return detail::compare(op::less_equal, a, b); }
+requires(T != type::i1) flag operator<=(value<T> const& a, value<T> const& b) {
+  return detail::compare(op::less_equal, a, b);
+}
 template <type T>
-requires(T != type::i1) flag operator>=(value<T> const& a, value<T> const& b) { return detail::compare(op::less_equal, b, a); }
+requires(T != type::i1) flag operator>=(value<T> const& a, value<T> const& b) {
+  return detail::compare(op::less_equal, b, a);
+}
 template <type T>
-requires(T != type::i1) flag operator==(value<T> const& a, value<T> const& b) { return detail::compare(op::equal, a, b); }
-inline flag operator&(flag const& a, flag const& b) { return {a.in, a.in->add_node({op::both, type::i1, 0, -1, false, {a.id, b.id}})}; }
+requires(T != type::i1) flag operator==(value<T> const& a, value<T> const& b) {
+  return detail::compare(op::equal, a, b);
+}
+inline flag operator&(flag const& a, flag const& b) {
+  return {a.in, a.in->add_node({op::both, type::i1, 0, -1, false, {a.id, b.id}})};
+}
 template <type T> value<T> select(flag const& c, value<T> const& a, value<T> const& b) {
   return {c.in, c.in->add_node({op::select, T, 0, -1, false, {c.id, a.node_in(c.in), b.node_in(c.in)}})};
 }
 
-/// A whole number as a real; and the whole number that a real holds, which must have been rounded.
+/// Converts an integer to a real, or a real that has been rounded to an integer.
 template <std::same_as<real> T> T as(index const& n) {
   return detail::apply<real>(
       op::to_real, [](index_t x) { return static_cast<float>(x); }, n);
@@ -191,7 +202,7 @@ inline index as_index(real const& x) {
       op::to_index, [](float y) { return static_cast<index_t>(y); }, x);
 }
 
-/// An array that a definition reads, of reals or of whole numbers.
+/// An array of reals or integers that a definition reads.
 template <class V> struct source {
   graph* in;
   int id;
@@ -213,7 +224,7 @@ struct target {
   int id;
 };
 
-/// Records into a graph, which must outlive it. Declare the arrays, call the definition once.
+/// Records into a graph, which must outlive the recorder. Declare the arrays, then call the definition once.
 class recorder {
  public:
   using real = record::real;
@@ -221,29 +232,38 @@ class recorder {
 
   explicit recorder(graph& into) : into_(&into) {}
 
-  source<real> reals(char const* name, std::vector<index_t> shape) { return {into_, declare(name, type::f32, std::move(shape), array_use::input)}; }
+  source<real> reals(char const* name, std::vector<index_t> shape) {
+    return {into_, declare(name, type::f32, std::move(shape), array_use::input)};
+  }
   source<index> indices(char const* name, std::vector<index_t> shape) {
     return {into_, declare(name, type::i32, std::move(shape), array_use::input)};
   }
-  target output(char const* name, std::vector<index_t> shape) { return {into_, declare(name, type::f32, std::move(shape), array_use::output)}; }
-  target temporary(char const* name, std::vector<index_t> shape) { return {into_, declare(name, type::f32, std::move(shape), array_use::temporary)}; }
+  target output(char const* name, std::vector<index_t> shape) {
+    return {into_, declare(name, type::f32, std::move(shape), array_use::output)};
+  }
+  target temporary(char const* name, std::vector<index_t> shape) {
+    return {into_, declare(name, type::f32, std::move(shape), array_use::temporary)};
+  }
 
-  /// Of a scan: declared when a definition asks for it, once.
+  /// Input that belongs to a scan: declared once, when a definition first asks for it.
   template <class E, int Rank> auto input(view<E, Rank> v, char const* name) {
     std::vector<index_t> shape;
     for (int d = 0; d < Rank; ++d) shape.push_back(v.extent(d));
     using number = std::conditional_t<std::integral<std::remove_const_t<E>>, index, real>;
     auto const [known, fresh] = of_scan_.try_emplace({v.data(), name}, 0);
-    if (fresh) known->second = declare(name, std::is_same_v<number, index> ? type::i32 : type::f32, std::move(shape), array_use::input);
+    if (fresh)
+      known->second =
+          declare(name, std::is_same_v<number, index> ? type::i32 : type::f32, std::move(shape), array_use::input);
     return source<number>{into_, known->second};
   }
   source<real> input(target written) const { return {written.in, written.id}; }
 
-  template <class F> void each(char const* name, definition::axis a, F const& f, std::source_location at = std::source_location::current()) {
+  template <class F> void each(char const* name, definition::axis a, F const& f,
+                               std::source_location at = std::source_location::current()) {
     in_stage(name, at, [&](auto const& over) { f(over(a)); });
   }
-  template <class F>
-  void each(char const* name, definition::axis a, definition::axis b, F const& f, std::source_location at = std::source_location::current()) {
+  template <class F> void each(char const* name, definition::axis a, definition::axis b, F const& f,
+                               std::source_location at = std::source_location::current()) {
     in_stage(name, at, [&](auto const& over) {
       auto const i = over(a);
       f(i, over(b));
@@ -256,8 +276,12 @@ class recorder {
       f(i, j, over(c));
     });
   }
-  template <class F> real sum(char const* name, index_t extent, F const& f) { return device_reduce(name, extent, axis_kind::sum, f); }
-  template <class F> real taps(char const* name, index_t extent, F const& f) { return device_reduce(name, extent, axis_kind::small, f); }
+  template <class F> real sum(char const* name, index_t extent, F const& f) {
+    return device_reduce(name, extent, axis_kind::sum, f);
+  }
+  template <class F> real taps(char const* name, index_t extent, F const& f) {
+    return device_reduce(name, extent, axis_kind::small, f);
+  }
   template <class F> void loop(char const* name, index_t extent, F const& f) {
     bool const inside = open_ >= 0;
     int const a = into_->add_axis(name, extent, inside ? axis_kind::small : axis_kind::sequence);
@@ -266,7 +290,8 @@ class recorder {
     (inside ? loops_ : outer_).pop_back();
   }
   real let(char const* label, real const& x) {
-    if (x.in && x.in->nodes[static_cast<std::size_t>(x.id)].label.empty()) x.in->nodes[static_cast<std::size_t>(x.id)].label = label;
+    if (x.in && x.in->nodes[static_cast<std::size_t>(x.id)].label.empty())
+      x.in->nodes[static_cast<std::size_t>(x.id)].label = label;
     return x;
   }
   template <class... I> void store(target to, real const& x, I const&... i) { state(false, to, x, i...); }
@@ -301,7 +326,8 @@ class recorder {
     return {into_, into_->add_node(std::move(n))};
   }
   template <class... I> void state(bool adds, target to, real const& x, I const&... i) {
-    require<error>(open_ >= 0, [&] { return "record: " + into_->array_at(to.id).name + " is written outside of a stage"; });
+    require<error>(open_ >= 0,
+                   [&] { return "record: " + into_->array_at(to.id).name + " is written outside of a stage"; });
     auto& a = into_->arrays[static_cast<std::size_t>(to.id)];
     require<error>(a.use != array_use::input, [&] { return "record: " + a.name + " is an input and is written"; });
     if (!adds)

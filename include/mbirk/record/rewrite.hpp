@@ -1,4 +1,5 @@
-// Rewrites of a graph: fuse a stage into those that read what it wrote, or cut a named value out as a stage of its own. Both are substitution.
+// Rewrites of a graph by substitution: fusing a stage into the stages that read its result, or cutting a named value
+// out into a stage of its own.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +15,16 @@ namespace mbirk::record {
 
 namespace detail {
 
-/// Copies nodes of one graph into another, with other nodes for some axes, and for some nodes.
+/// Copies nodes of one graph into another, substituting given nodes for some axes and some nodes.
 class copier {
  public:
   copier(graph const& from, graph& to) : from_(from), to_(to) {}
 
-  std::map<int, int> axes = {};   ///< axis of `from` -> node of `to` that stands for it
+  std::map<int, int> axes = {};   ///< axis of `from` -> node of `to` that replaces it
   std::map<int, int> nodes = {};  ///< node of `from` -> node of `to`
   bool fresh_sums = false;        ///< sums get axes of their own
-  int replaced_array = -1;        ///< is not in `to`: loads of it become what `load` makes of their (copied) indices, and arrays behind it move up
+  /// Array that is not in `to`: its loads become `load(copied indices)`, and later arrays move up by one.
+  int replaced_array = -1;
   std::function<int(node const&, std::vector<int>)> load = {};
 
   int operator()(int id) {
@@ -57,16 +59,17 @@ class copier {
   graph& to_;
 };
 
-/// The axes and arrays of a graph, without what it computes.
+/// The axes and arrays of a graph, without its nodes and stages.
 inline graph empty_copy(graph const& g) {
   graph fresh(g.name);
-  fresh.axes = g.axes, fresh.arrays = g.arrays;
+  fresh.axes = g.axes;
+  fresh.arrays = g.arrays;
   return fresh;
 }
 
 }  // namespace detail
 
-/// Why a temporary cannot be fused into its readers; empty when it can.
+/// Reason why a temporary cannot be fused into its readers; empty when it can.
 inline std::string why_not_fused(graph const& g, int array) {
   auto const& a = g.array_at(array);
   if (a.use != array_use::temporary) return a.name + " is no temporary";
@@ -85,7 +88,8 @@ inline std::string why_not_fused(graph const& g, int array) {
   return writers == 1 ? std::string() : a.name + " has " + std::to_string(writers) + " writers, expected one";
 }
 
-/// The graph without a temporary: where it was read, its value is computed again. Fewer bytes, often more arithmetic: cost_of() tells.
+/// The graph without a temporary, whose value is recomputed at each read. This saves bytes and often costs arithmetic:
+/// see cost_of().
 /// @throws error with why_not_fused()
 inline graph fuse(graph const& g, int array) {
   auto const reason = why_not_fused(g, array);
@@ -102,14 +106,19 @@ inline graph fuse(graph const& g, int array) {
     copy.replaced_array = array;
     copy.load = [&](node const& n, std::vector<int> index) {
       detail::copier value(g, fused);
-      value.fresh_sums = true, value.replaced_array = array;
+      value.fresh_sums = true;
+      value.replaced_array = array;
       for (std::size_t d = 0; d < index.size(); ++d) {
         auto const& at = fused.at(index[d]);
         index_t const last = g.array_at(array).shape[d] - 1;
         bool const inside = at.what == op::axis && fused.axis_at(at.which).extent <= last + 1;
         if (n.clamped && !inside) {
-          auto const number = [&](index_t x) { return fused.add_node({op::literal, type::i32, static_cast<double>(x)}); };
-          auto const two = [&](op what, int x, int y) { return fused.add_node({what, type::i32, 0, -1, false, {x, y}}); };
+          auto const number = [&](index_t x) {
+            return fused.add_node({op::literal, type::i32, static_cast<double>(x)});
+          };
+          auto const two = [&](op what, int x, int y) {
+            return fused.add_node({what, type::i32, 0, -1, false, {x, y}});
+          };
           index[d] = two(op::max, two(op::min, index[d], number(last)), number(0));
         }
         value.axes[g.at(made.index[d]).which] = index[d];
@@ -123,25 +132,30 @@ inline graph fuse(graph const& g, int array) {
   return fused;
 }
 
-/// Every temporary that can be, fused.
+/// Fuses every temporary that can be fused.
 inline graph fuse_all(graph g) {
   for (int a = 0; a < static_cast<int>(g.arrays.size());) {
-    if (why_not_fused(g, a).empty()) g = fuse(g, a), a = 0;
-    else ++a;
+    if (why_not_fused(g, a).empty()) {
+      g = fuse(g, a);
+      a = 0;
+    } else
+      ++a;
   }
   return g;
 }
 
-/// The names that let() gave, in the order of their first use.
+/// Names given by let(), in the order of their first use.
 inline std::vector<std::string> labels(graph const& g) {
   std::vector<std::string> all;
   auto const live = g.live();
   for (std::size_t k = 0; k < g.nodes.size(); ++k)
-    if (live[k] && !g.nodes[k].label.empty() && std::find(all.begin(), all.end(), g.nodes[k].label) == all.end()) all.push_back(g.nodes[k].label);
+    if (live[k] && !g.nodes[k].label.empty() && std::find(all.begin(), all.end(), g.nodes[k].label) == all.end())
+      all.push_back(g.nodes[k].label);
   return all;
 }
 
-/// The graph with every value of a name as an array: a stage over the axes that it depends on writes it, those that used it load it.
+/// The graph with every value of a name stored in an array: a stage over the axes that the value depends on writes it,
+/// and its users load it.
 inline graph cut(graph const& g, std::string const& label) {
   graph result = detail::empty_copy(g);
   std::map<int, int> array_of;  // node of g -> temporary of result
@@ -155,7 +169,7 @@ inline graph cut(graph const& g, std::string const& label) {
       auto const& n = g.nodes[k];
       if (!needed[k] || n.label != label) continue;
       auto const over = (n.free - outer).members();
-      if (over.empty()) continue;  // a constant of the stage
+      if (over.empty()) continue;  // constant within the stage
       auto const known = array_of.find(static_cast<int>(k));
       int made = known == array_of.end() ? -1 : known->second;
       if (made < 0) {
@@ -188,20 +202,20 @@ inline graph cut(graph const& g, std::string const& label) {
   return result;
 }
 
-/// Every named value as an array: the form before any fusion.
+/// Stores every named value in an array: the form before any fusion.
 inline graph cut_all(graph g) {
   for (auto const& label : labels(g)) g = cut(g, label);
   return g;
 }
 
-/// A graph, and what was done to the one before it.
+/// A graph and the name of the step that led to it from the previous one.
 struct lowering_step {
   std::string name;
   graph g;
 };
 
-/// From the form before any fusion to the one after, an array at a time: "unfused", "fuse_channel_weight", ... What was cut out goes first, so that
-/// the form as it is written is among them.
+/// Steps from the form before any fusion to the fully fused one, one array at a time: "unfused", "fuse_channel_weight",
+/// ... The arrays that were cut out are fused first, so that the form as written is among the steps.
 inline std::vector<lowering_step> lowering_steps(graph const& g) {
   std::vector<lowering_step> steps{{"unfused", cut_all(g)}};
   for (int a = static_cast<int>(steps.back().g.arrays.size()); a-- > 0;) {
@@ -209,20 +223,21 @@ inline std::vector<lowering_step> lowering_steps(graph const& g) {
     if (!why_not_fused(last, a).empty()) continue;
     auto const name = "fuse_" + last.array_at(a).name;
     auto fused = fuse(last, a);
-    a = static_cast<int>(fused.arrays.size());  // a fusion can make others possible
+    a = static_cast<int>(fused.arrays.size());  // start again: a fusion can make others possible
     steps.push_back({name, std::move(fused)});
   }
   return steps;
 }
 
-/// A graph before fusion, as it is written, and after; a form that is the same as written is left out.
+/// A graph before fusion, as written, and after fusion; a form that equals the one as written is left out.
 struct fusion_form {
   char const* name;  ///< "unfused", "as written", "fused"
   graph g;
 };
 inline std::vector<fusion_form> fusion_forms(graph const& g) {
   std::vector<fusion_form> forms;
-  if (auto unfused = cut_all(g); unfused.stages.size() > g.stages.size()) forms.push_back({"unfused", std::move(unfused)});
+  if (auto unfused = cut_all(g); unfused.stages.size() > g.stages.size())
+    forms.push_back({"unfused", std::move(unfused)});
   forms.push_back({"as written", g});
   if (auto fused = fuse_all(g); fused.stages.size() < g.stages.size()) forms.push_back({"fused", std::move(fused)});
   return forms;

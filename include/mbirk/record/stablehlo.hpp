@@ -1,5 +1,5 @@
-// StableHLO of a graph: an axis that a value depends on is a dimension of its tensor, so nothing is vectorised by hand. Sequential axes become while
-// loops. What XLA will estimate for the text as it is written is predicted beside it.
+// StableHLO of a graph. Each axis that a value depends on is a dimension of its tensor, so nothing is vectorised by
+// hand; sequential axes become while loops. The cost that XLA will estimate for the text is predicted alongside.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,8 @@ class stablehlo_writer : stablehlo_values {
       int const id = static_cast<int>(k);
       if (a.use == array_use::input) {
         tensor const t{"%arg" + std::to_string(inputs_++), a.element, {}, a.shape};
-        arguments += (arguments.empty() ? "" : ", ") + t.name + ": " + text_of(t) + " {mbirk.name = \"" + a.name + "\"}";
+        arguments +=
+            (arguments.empty() ? "" : ", ") + t.name + ": " + text_of(t) + " {mbirk.name = \"" + a.name + "\"}";
         arrays_[id] = t;
       } else if (a.use == array_use::output) {
         arrays_[id] = zeros(a);
@@ -39,10 +40,11 @@ class stablehlo_writer : stablehlo_values {
     for (std::size_t k = 0; k < g_.arrays.size(); ++k) {
       if (g_.arrays[k].use != array_use::output) continue;
       auto const& t = arrays_[static_cast<int>(k)];
-      names += (names.empty() ? "" : ", ") + t.name, kinds += (kinds.empty() ? "" : ", ") + text_of(t);
+      names += (names.empty() ? "" : ", ") + t.name;
+      kinds += (kinds.empty() ? "" : ", ") + text_of(t);
     }
-    return {"module @" + g_.name + " {\n  func.func public @main(" + arguments + ") -> (" + kinds + ") {\n" + body_ + "    return " + names + " : " +
-                kinds + "\n  }\n}\n",
+    return {"module @" + g_.name + " {\n  func.func public @main(" + arguments + ") -> (" + kinds + ") {\n" + body_ +
+                "    return " + names + " : " + kinds + "\n  }\n}\n",
             cost_};
   }
 
@@ -61,10 +63,12 @@ class stablehlo_writer : stablehlo_values {
     value = reduce(value, set_of(value.axes) - reached);
     if (times != 1) {
       auto const factor = broadcast(constant(times, type::f32), value.axes);
-      value = define("stablehlo.multiply " + value.name + ", " + factor.name + " : " + text_of(value), tensor{"", type::f32, value.axes});
+      value = define("stablehlo.multiply " + value.name + ", " + factor.name + " : " + text_of(value),
+                     tensor{"", type::f32, value.axes});
       count(value);
     }
-    bool const lookup = std::any_of(at.begin(), at.end(), [](auto const& p) { return p.how == reach::column || p.how == reach::shifted; });
+    bool const lookup = std::any_of(at.begin(), at.end(),
+                                    [](auto const& p) { return p.how == reach::column || p.how == reach::shifted; });
     bool const part = std::any_of(at.begin(), at.end(), [](auto const& p) { return p.how == reach::scalar; });
     if (!arrays_.contains(st.array) && (lookup || part || st.adds)) arrays_[st.array] = zeros(a);
     arrays_[st.array] = lookup ? scattered(st, at, value) : placed(st, at, value, part);
@@ -72,9 +76,10 @@ class stablehlo_writer : stablehlo_values {
   tensor sum_of(tensor const& x, tensor const& y) {
     tensor const kind{"", x.of, x.axes, x.shape};
     auto const r = define("stablehlo.add " + x.name + ", " + y.name + " : " + text_of(kind), kind);
-    return count(r), r;
+    count(r);
+    return r;
   }
-  /// All of an array, or the part of it at scalar indices.
+  /// Stores a value into the whole array, or into the part at scalar indices.
   tensor placed(statement const& st, std::vector<place> const& at, tensor const& value, bool part) {
     auto const& a = g_.array_at(st.array);
     std::vector<int> order;
@@ -86,7 +91,8 @@ class stablehlo_writer : stablehlo_values {
         window.shape[d] = 1;
       else
         order.push_back(at[d].axis);
-      starts += ", " + (part ? one ? emit(st.index[d]) : scalar_index(0) : tensor{}).name, kinds += ", tensor<i32>";
+      starts += ", " + (part ? one ? emit(st.index[d]) : scalar_index(0) : tensor{}).name;
+      kinds += ", tensor<i32>";
     }
     auto const sorted = dimensions(set_of(order));
     auto const all = broadcast(value, sorted);
@@ -97,16 +103,16 @@ class stablehlo_writer : stablehlo_values {
     auto const& now = arrays_.at(st.array);
     auto add = update;
     if (st.adds) {
-      auto const old = define("stablehlo.dynamic_slice " + now.name + starts + ", sizes = [" + join(window.shape) + "] : (" + text_of(now) + kinds +
-                                  ") -> " + text_of(window),
+      auto const old = define("stablehlo.dynamic_slice " + now.name + starts + ", sizes = [" + join(window.shape) +
+                                  "] : (" + text_of(now) + kinds + ") -> " + text_of(window),
                               window);
       add = sum_of(old, update);
     }
-    return define("stablehlo.dynamic_update_slice " + now.name + ", " + add.name + starts + " : (" + text_of(now) + ", " + text_of(window) + kinds +
-                      ") -> " + text_of(now),
+    return define("stablehlo.dynamic_update_slice " + now.name + ", " + add.name + starts + " : (" + text_of(now) +
+                      ", " + text_of(window) + kinds + ") -> " + text_of(now),
                   tensor{"", a.element, {}, a.shape});
   }
-  /// At computed indices. XLA leaves out an update that is outside, which is what the definitions ask for.
+  /// Stores at computed indices. XLA drops updates outside the array, which is what the definitions require.
   tensor scattered(statement const& st, std::vector<place> const& at, tensor const& value) {
     auto const& a = g_.array_at(st.array);
     std::vector<int> columns, windows;
@@ -114,8 +120,10 @@ class stablehlo_writer : stablehlo_values {
     for (std::size_t d = 0; d < at.size(); ++d) {
       if (at[d].how == reach::plain)
         windows.push_back(at[d].axis);
-      else
-        columns.push_back(st.index[d]), looked_up.push_back(static_cast<index_t>(d));
+      else {
+        columns.push_back(st.index[d]);
+        looked_up.push_back(static_cast<index_t>(d));
+      }
     }
     auto order = dimensions(free_of(columns));
     auto const batch = order.size();
@@ -128,19 +136,22 @@ class stablehlo_writer : stablehlo_values {
     auto const x = fresh(), y = fresh(), z = fresh();
     auto const cell = std::string(": tensor<") + type_name(a.element) + ">";
     std::string const combine =
-        st.adds ? z + " = stablehlo.add " + x + ", " + y + " " + cell + " stablehlo.return " + z + " " + cell : "stablehlo.return " + y + " " + cell;
+        st.adds ? z + " = stablehlo.add " + x + ", " + y + " " + cell + " stablehlo.return " + z + " " + cell
+                : "stablehlo.return " + y + " " + cell;
     tensor const kind{"", a.element, {}, a.shape};
-    auto const r = define("\"stablehlo.scatter\"(" + now.name + ", " + table.name + ", " + updates.name + ") ({ ^bb0(" + x + cell + ", " + y + cell +
-                              "): " + combine + " }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [" + join(offsets) +
-                              "], inserted_window_dims = [" + join(looked_up) + "], scatter_dims_to_operand_dims = [" + join(looked_up) +
-                              "], index_vector_dim = " + std::to_string(batch) + ">, indices_are_sorted = false, unique_indices = false} : (" +
-                              text_of(now) + ", " + text_of(table) + ", " + text_of(updates) + ") -> " + text_of(kind),
-                          kind);
+    auto const r = define(
+        "\"stablehlo.scatter\"(" + now.name + ", " + table.name + ", " + updates.name + ") ({ ^bb0(" + x + cell + ", " +
+            y + cell + "): " + combine + " }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [" +
+            join(offsets) + "], inserted_window_dims = [" + join(looked_up) + "], scatter_dims_to_operand_dims = [" +
+            join(looked_up) + "], index_vector_dim = " + std::to_string(batch) +
+            ">, indices_are_sorted = false, unique_indices = false} : (" + text_of(now) + ", " + text_of(table) + ", " +
+            text_of(updates) + ") -> " + text_of(kind),
+        kind);
     if (fresh_line_ && st.adds) cost_.flops += elements(updates);
     return r;
   }
 
-  /// Stages under a loop that changes arrays; those that are made inside it end with it.
+  /// Runs stages in a loop that updates arrays; tensors made inside the loop are discarded when it ends.
   template <class Body> void loop_over_arrays(int a, std::size_t first, std::size_t last, Body const& body) {
     auto const before = arrays_;
     std::vector<int> changed;
@@ -149,8 +160,10 @@ class stablehlo_writer : stablehlo_values {
       for (auto const& st : g_.stages[k].statements) {
         prepare(st.value, a);
         for (int const i : st.index) prepare(i, a);
-        if (before.contains(st.array) && std::find(changed.begin(), changed.end(), st.array) == changed.end())
-          changed.push_back(st.array), start.push_back(before.at(st.array));
+        if (before.contains(st.array) && std::find(changed.begin(), changed.end(), st.array) == changed.end()) {
+          changed.push_back(st.array);
+          start.push_back(before.at(st.array));
+        }
       }
     auto const end = loop(a, start, [&](std::vector<tensor> const& now) {
       for (std::size_t k = 0; k < changed.size(); ++k) arrays_[changed[k]] = now[k];
@@ -164,7 +177,8 @@ class stablehlo_writer : stablehlo_values {
   }
   void write_stages(std::size_t first, std::size_t last, std::size_t depth = 0) {
     auto const& outer = g_.stages[first].outer;
-    if (depth < outer.size()) return loop_over_arrays(outer[depth], first, last, [&] { write_stages(first, last, depth + 1); });
+    if (depth < outer.size())
+      return loop_over_arrays(outer[depth], first, last, [&] { write_stages(first, last, depth + 1); });
     for (auto k = first; k < last; ++k) write_stage(k);
   }
   void write_stage(std::size_t k) {
@@ -183,10 +197,10 @@ class stablehlo_writer : stablehlo_values {
 
 }  // namespace detail
 
-/// Beyond this a tensor should not be made at once, but along a while loop over the views.
+/// A larger tensor should not be made at once; use a while loop over the views instead.
 inline constexpr std::uint64_t largest_tensor_at_once = std::uint64_t{64} << 20;
 
-/// Bytes of the largest tensor that to_stablehlo would name.
+/// Size in bytes of the largest tensor that to_stablehlo would name.
 inline std::uint64_t largest_tensor_bytes(graph const& g, axis_set const& sequential) {
   std::uint64_t most = 0;
   auto const live = g.live();
@@ -204,8 +218,11 @@ inline axis_set axes_called(graph const& g, std::string const& name) {
   return s;
 }
 
-/// The module, with its main function of the inputs in the order of their declaration, giving the outputs in theirs.
-/// @param sequential  axes that become while loops; those of m.loop() around stages do anyway. Tensors are as large as the extents of the other axes.
-inline stablehlo_text to_stablehlo(graph const& g, axis_set const& sequential = {}) { return detail::stablehlo_writer(g, sequential).write(); }
+/// The module, whose main function takes the inputs and returns the outputs in the order of their declaration.
+/// @param sequential  axes that become while loops, in addition to those of m.loop() around stages. Tensors extend over
+/// all other axes.
+inline stablehlo_text to_stablehlo(graph const& g, axis_set const& sequential = {}) {
+  return detail::stablehlo_writer(g, sequential).write();
+}
 
 }  // namespace mbirk::record

@@ -1,4 +1,5 @@
-// The lines of a StableHLO module while it is written: tensors whose dimensions are axes, values that are there already, what XLA will count.
+// The lines of a StableHLO module under construction: tensors whose dimensions are axes, values that already exist, and
+// the cost that XLA will count.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 
 namespace mbirk::record {
 
-/// What XLA's cost analysis counts in a text: of a while loop its condition and body once, whatever its trips.
+/// Operations that XLA's cost analysis counts in a text. The condition and the body of a while loop count once,
+/// whatever its trip count.
 struct xla_cost {
   std::uint64_t flops = 0, transcendentals = 0;
   friend bool operator==(xla_cost const&, xla_cost const&) = default;
@@ -20,11 +22,11 @@ struct xla_cost {
 
 namespace detail {
 
-/// A tensor in the text, whose dimensions are axes in the order of the writer, or an array's own.
+/// A tensor in the text. Its dimensions are axes in the writer's order, or those of an array.
 struct tensor {
   std::string name;
   type of = type::f32;
-  std::vector<int> axes = {};  ///< empty also for an array, whose extents then stand in `shape`
+  std::vector<int> axes = {};  ///< also empty for an array, whose extents are in `shape`
   std::vector<index_t> shape = {};
 };
 
@@ -34,8 +36,8 @@ class stablehlo_lines {
 
   struct scope {
     std::map<int, tensor> nodes;               // values of nodes
-    std::map<std::string, std::string> lines;  // right-hand sides that are there already
-    std::vector<int> bound;                    // axes whose index is a loop's counter here
+    std::map<std::string, std::string> lines;  // existing right-hand sides and their names
+    std::vector<int> bound;                    // axes whose index is a loop counter here
   };
 
   static std::string join(std::vector<index_t> const& v, char const* between = ", ") {
@@ -59,8 +61,10 @@ class stablehlo_lines {
     return n;
   }
   std::string fresh() { return "%" + std::to_string(names_++); }
-  void line(std::string const& text) { body_.append(static_cast<std::size_t>(2 * (depth_ + 2)), ' ').append(text) += '\n'; }
-  /// `right`, or what already stands for it.
+  void line(std::string const& text) {
+    body_.append(static_cast<std::size_t>(2 * (depth_ + 2)), ' ').append(text) += '\n';
+  }
+  /// Defines a name for `right`, or returns the existing one.
   std::string define(std::string const& right) {
     for (auto const& s : scopes_)
       if (auto const known = s.lines.find(right); known != s.lines.end()) return known->second;
@@ -91,9 +95,10 @@ class stablehlo_lines {
   tensor scalar_index(index_t n) { return constant(static_cast<double>(n), type::i32); }
 
   bool is_bound(int a) const {
-    return std::any_of(scopes_.begin(), scopes_.end(), [&](auto const& s) { return std::find(s.bound.begin(), s.bound.end(), a) != s.bound.end(); });
+    return std::any_of(scopes_.begin(), scopes_.end(),
+                       [&](auto const& s) { return std::find(s.bound.begin(), s.bound.end(), a) != s.bound.end(); });
   }
-  /// Terms of sums before the rest, so that slices stay together.
+  /// Axes of sums come before the others, so that slices stay together.
   bool before(int a, int b) const {
     auto const inner = [&](int x) { return g_.axis_at(x).kind == axis_kind::space; };
     return inner(a) != inner(b) ? inner(b) : a < b;
@@ -114,21 +119,31 @@ class stablehlo_lines {
     std::vector<index_t> places;
     for (int const a : t.axes) places.push_back(std::find(to.begin(), to.end(), a) - to.begin());
     tensor const kind{"", t.of, to};
-    return define("stablehlo.broadcast_in_dim " + t.name + ", dims = [" + join(places) + "] : (" + text_of(t) + ") -> " + text_of(kind), kind);
+    return define("stablehlo.broadcast_in_dim " + t.name + ", dims = [" + join(places) + "] : (" + text_of(t) +
+                      ") -> " + text_of(kind),
+                  kind);
   }
-  /// The same values with other names for their dimensions, or in another order: dimension d of the result is from[d] of t.
+  /// Renames or reorders dimensions: dimension d of the result is dimension from[d] of t.
   tensor transpose(tensor const& t, std::vector<index_t> const& from, tensor kind) {
     bool identity = true;
     for (std::size_t d = 0; d < from.size(); ++d) identity = identity && from[d] == static_cast<index_t>(d);
-    if (identity) return kind.name = t.name, kind;
-    return define("stablehlo.transpose " + t.name + ", dims = [" + join(from) + "] : (" + text_of(t) + ") -> " + text_of(kind), kind);
+    if (identity) {
+      kind.name = t.name;
+      return kind;
+    }
+    return define(
+        "stablehlo.transpose " + t.name + ", dims = [" + join(from) + "] : (" + text_of(t) + ") -> " + text_of(kind),
+        kind);
   }
   tensor reshape(tensor const& t, tensor kind) {
-    if (extents(t) == extents(kind)) return kind.name = t.name, kind;
+    if (extents(t) == extents(kind)) {
+      kind.name = t.name;
+      return kind;
+    }
     return define("stablehlo.reshape " + t.name + " : (" + text_of(t) + ") -> " + text_of(kind), kind);
   }
 
-  /// Sum over some dimensions of t.
+  /// Sums over some dimensions of t.
   tensor reduce(tensor const& t, axis_set const& over) {
     std::vector<index_t> places;
     tensor kind{"", t.of};
@@ -140,9 +155,10 @@ class stablehlo_lines {
     }
     if (places.empty()) return t;
     auto const zero = constant(0, t.of);
-    auto const r = define("stablehlo.reduce(" + t.name + " init: " + zero.name + ") applies stablehlo.add across dimensions = [" + join(places) +
-                              "] : (" + text_of(t) + ", " + text_of(zero) + ") -> " + text_of(kind),
-                          kind);
+    auto const r =
+        define("stablehlo.reduce(" + t.name + " init: " + zero.name + ") applies stablehlo.add across dimensions = [" +
+                   join(places) + "] : (" + text_of(t) + ", " + text_of(zero) + ") -> " + text_of(kind),
+               kind);
     if (fresh_line_) cost_.flops += elements(t) - elements(r);
     return r;
   }
@@ -150,7 +166,7 @@ class stablehlo_lines {
   std::vector<scope> scopes_;
   std::string body_;
   int names_ = 0, depth_ = 0;
-  bool fresh_line_ = false;  // whether the last define() wrote one
+  bool fresh_line_ = false;  // whether the last define() added a line
   xla_cost cost_;
 };
 

@@ -1,4 +1,4 @@
-// The values of a graph as StableHLO: arithmetic, loads as slices or gathers, sums as reductions or while loops.
+// Emits the values of a graph as StableHLO: arithmetic, loads as slices or gathers, sums as reductions or while loops.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,9 @@ class stablehlo_values : protected stablehlo_lines {
     for (int const i : n.in) in.push_back(broadcast(emit(i), to));
     tensor const kind{"", n.of, to};
     auto const as = text_of(kind);
-    auto const unary = [&](char const* name, tensor const& x) { return define(std::string("stablehlo.") + name + " " + x.name + " : " + as, kind); };
+    auto const unary = [&](char const* name, tensor const& x) {
+      return define(std::string("stablehlo.") + name + " " + x.name + " : " + as, kind);
+    };
     auto const binary = [&](char const* name, tensor const& x, tensor const& y) {
       return define(std::string("stablehlo.") + name + " " + x.name + ", " + y.name + " : " + as, kind);
     };
@@ -54,11 +56,15 @@ class stablehlo_values : protected stablehlo_lines {
       if (fresh_line_) cost_.transcendentals += elements(t);
       return t;
     };
-    auto const flop = [&](tensor const& t) { return count(t), t; };
+    auto const flop = [&](tensor const& t) {
+      count(t);
+      return t;
+    };
     auto const constant_like = [&](double x) { return broadcast(constant(x, type::f32), to); };
     auto const compare = [&](char const* direction) {
       return flop(define(std::string("stablehlo.compare ") + direction + ", " + in[0].name + ", " + in[1].name + ", " +
-                             (in[0].of == type::f32 ? "FLOAT" : "SIGNED") + " : (" + text_of(in[0]) + ", " + text_of(in[1]) + ") -> " + as,
+                             (in[0].of == type::f32 ? "FLOAT" : "SIGNED") + " : (" + text_of(in[0]) + ", " +
+                             text_of(in[1]) + ") -> " + as,
                          kind));
     };
     switch (n.what) {
@@ -88,12 +94,15 @@ class stablehlo_values : protected stablehlo_lines {
         return flop(binary("multiply", natural, constant_like(1 / std::log(2.0))));
       }
       case op::to_real:
-      case op::to_index: return flop(define("stablehlo.convert " + in[0].name + " : (" + text_of(in[0]) + ") -> " + as, kind));
+      case op::to_index:
+        return flop(define("stablehlo.convert " + in[0].name + " : (" + text_of(in[0]) + ") -> " + as, kind));
       case op::less: return compare("LT");
       case op::less_equal: return compare("LE");
       case op::equal: return compare("EQ");
       default:  // select
-        return flop(define("stablehlo.select " + in[0].name + ", " + in[1].name + ", " + in[2].name + " : " + text_of(in[0]) + ", " + as, kind));
+        return flop(define("stablehlo.select " + in[0].name + ", " + in[1].name + ", " + in[2].name + " : " +
+                               text_of(in[0]) + ", " + as,
+                           kind));
     }
   }
 
@@ -102,7 +111,7 @@ class stablehlo_values : protected stablehlo_lines {
     axis_set over;
     int inner = -1;
     double times = 1;
-    for (auto const* at = &n;; at = &g_.at(inner)) {  // adjoining sums are one
+    for (auto const* at = &n;; at = &g_.at(inner)) {  // nested sums become one
       inner = at->in[0];
       if (g_.at(inner).free.contains(at->which))
         over.insert(at->which);
@@ -113,21 +122,26 @@ class stablehlo_values : protected stablehlo_lines {
     auto const total = reduce(emit(inner), over);
     if (times == 1) return total;
     tensor const factor = broadcast(constant(times, type::f32), total.axes);
-    auto const r = define("stablehlo.multiply " + total.name + ", " + factor.name + " : " + text_of(total), tensor{"", type::f32, total.axes});
-    return count(r), r;
+    auto const r = define("stablehlo.multiply " + total.name + ", " + factor.name + " : " + text_of(total),
+                          tensor{"", type::f32, total.axes});
+    count(r);
+    return r;
   }
   tensor sum_in_turn(node const& n) {
     prepare(n.in[0], n.which);
     tensor const total{"", type::f32, dimensions(n.free)};
     auto const start = constant(0, type::f32, extents(total));
-    auto const carried = loop(n.which, {{start.name, type::f32, total.axes, start.shape}}, [&](std::vector<tensor> const& now) {
-      auto const term = broadcast(emit(n.in[0]), total.axes);
-      auto const more = define("stablehlo.add " + now[0].name + ", " + term.name + " : " + text_of(term), tensor{"", type::f32, total.axes});
-      return count(more), std::vector<tensor>{more};
-    });
+    auto const carried =
+        loop(n.which, {{start.name, type::f32, total.axes, start.shape}}, [&](std::vector<tensor> const& now) {
+          auto const term = broadcast(emit(n.in[0]), total.axes);
+          auto const more = define("stablehlo.add " + now[0].name + ", " + term.name + " : " + text_of(term),
+                                   tensor{"", type::f32, total.axes});
+          count(more);
+          return std::vector<tensor>{more};
+        });
     return {carried[0].name, type::f32, total.axes};
   }
-  /// Emits what does not depend on an axis, before its loop begins.
+  /// Emits the nodes that do not depend on an axis before its loop begins.
   void prepare(int id, int over) {
     if (known(id)) return;
     if (!g_.at(id).free.contains(over)) {
@@ -136,7 +150,7 @@ class stablehlo_values : protected stablehlo_lines {
     }
     for (int const i : g_.at(id).in) prepare(i, over);
   }
-  /// Whether every axis that a node needs has a meaning here, and every array it reads a value.
+  /// Whether a node can be computed here: every axis that it needs is known, and every array that it loads has a value.
   bool available(int id) const {
     auto const& n = g_.at(id);
     if (n.what == op::load && !arrays_.contains(n.which)) return false;
@@ -149,7 +163,8 @@ class stablehlo_values : protected stablehlo_lines {
     int axis = -1;
     index_t shift = 0;
   };
-  /// How each index of an access runs through its dimension. Plain and shifted: an axis that no other index uses, over all of it or a part.
+  /// How each index of an access runs through its dimension. A plain or shifted index is an axis that no other index
+  /// uses, covering the whole dimension or a part of it.
   std::vector<place> places(std::vector<int> const& index, array const& a, bool clamped) const {
     std::vector<place> all;
     for (std::size_t d = 0; d < index.size(); ++d) {
@@ -165,10 +180,12 @@ class stablehlo_values : protected stablehlo_lines {
       auto p = base();
       if (p.axis >= 0) {
         bool alone = !is_bound(p.axis);
-        for (std::size_t e = 0; e < index.size(); ++e) alone = alone && (e == d || !g_.at(index[e]).free.contains(p.axis));
+        for (std::size_t e = 0; e < index.size(); ++e)
+          alone = alone && (e == d || !g_.at(index[e]).free.contains(p.axis));
         index_t const extent = g_.axis_at(p.axis).extent, size = a.shape[d];
         if (p.how == reach::plain && extent != size) p.how = reach::shifted;
-        bool const fits = p.shift >= 0 && p.shift + extent <= size, turns = clamped && extent == size && std::abs(p.shift) < size;
+        bool const fits = p.shift >= 0 && p.shift + extent <= size,
+                   turns = clamped && extent == size && std::abs(p.shift) < size;
         if (!alone || (p.how == reach::shifted && !fits && !turns)) p = {reach::column};
       }
       if (p.how == reach::column && dimensions(n.free).empty()) p.how = reach::scalar;
@@ -176,7 +193,7 @@ class stablehlo_values : protected stablehlo_lines {
     }
     return all;
   }
-  /// The elements shift, shift + 1, ... of dimension d, the borders repeated where they are outside.
+  /// The elements shift, shift + 1, ... of dimension d; outside the array the border elements repeat.
   tensor shifted(tensor const& t, std::size_t d, place const& p) {
     index_t const extent = g_.axis_at(p.axis).extent, size = t.shape[d];
     index_t const first = std::clamp<index_t>(p.shift, 0, size - 1), last = std::min(p.shift + extent, size);
@@ -186,7 +203,8 @@ class stablehlo_values : protected stablehlo_lines {
       if (from == 0 && to == size) return t;
       std::string ranges;
       for (std::size_t e = 0; e < t.shape.size(); ++e)
-        ranges += (e ? ", " : "") + (e == d ? std::to_string(from) + ":" + std::to_string(to) : "0:" + std::to_string(t.shape[e]));
+        ranges += (e ? ", " : "") +
+                  (e == d ? std::to_string(from) + ":" + std::to_string(to) : "0:" + std::to_string(t.shape[e]));
       return define("stablehlo.slice " + t.name + " [" + ranges + "] : (" + text_of(t) + ") -> " + text_of(kind), kind);
     };
     std::vector<tensor> parts;
@@ -201,12 +219,15 @@ class stablehlo_values : protected stablehlo_lines {
     tensor kind{"", parts[0].of, {}, extents(parts[0])};
     kind.shape[d] = 0;
     for (auto const& p : parts) {
-      names += (names.empty() ? "" : ", ") + p.name, kinds += (kinds.empty() ? "" : ", ") + text_of(p);
+      names += (names.empty() ? "" : ", ") + p.name;
+      kinds += (kinds.empty() ? "" : ", ") + text_of(p);
       kind.shape[d] += extents(p)[d];
     }
-    return define("stablehlo.concatenate " + names + ", dim = " + std::to_string(d) + " : (" + kinds + ") -> " + text_of(kind), kind);
+    return define(
+        "stablehlo.concatenate " + names + ", dim = " + std::to_string(d) + " : (" + kinds + ") -> " + text_of(kind),
+        kind);
   }
-  /// (batch..., columns): what gather and scatter take.
+  /// Index table (batch..., columns), as gather and scatter require it.
   tensor index_table(std::vector<int> const& columns, std::vector<int> const& batch) {
     std::vector<tensor> parts;
     for (int const c : columns) {
@@ -235,27 +256,33 @@ class stablehlo_values : protected stablehlo_lines {
       std::string starts, kinds;
       for (std::size_t d = 0; d < at.size(); ++d) {
         bool const one = at[d].how == reach::scalar;
-        starts += ", " + (one ? emit(n.in[d]) : scalar_index(0)).name, kinds += ", tensor<i32>";
+        starts += ", " + (one ? emit(n.in[d]) : scalar_index(0)).name;
+        kinds += ", tensor<i32>";
         if (one)
           slice.shape[d] = 1;
         else
           kept.shape.push_back(t.shape[d]);
       }
-      auto const cut = define(
-          "stablehlo.dynamic_slice " + t.name + starts + ", sizes = [" + join(slice.shape) + "] : (" + text_of(t) + kinds + ") -> " + text_of(slice),
-          slice);
+      auto const cut = define("stablehlo.dynamic_slice " + t.name + starts + ", sizes = [" + join(slice.shape) +
+                                  "] : (" + text_of(t) + kinds + ") -> " + text_of(slice),
+                              slice);
       t = reshape(cut, kept);
     }
-    std::vector<int> columns, order;  // what is left: indices to look up, and the axes of the result in the order that it comes in
+    // Remaining dimensions: indices to look up, and the axes of the result in the order of the gather.
+    std::vector<int> columns, order;
     std::vector<index_t> looked_up, sizes;
     std::vector<int> windows;
     std::size_t d = 0;
     for (std::size_t k = 0; k < at.size(); ++k) {
       if (at[k].how == reach::scalar) continue;
-      if (at[k].how == reach::column)
-        columns.push_back(n.in[k]), looked_up.push_back(static_cast<index_t>(d)), sizes.push_back(1);
-      else
-        windows.push_back(at[k].axis), sizes.push_back(t.shape[d]);
+      if (at[k].how == reach::column) {
+        columns.push_back(n.in[k]);
+        looked_up.push_back(static_cast<index_t>(d));
+        sizes.push_back(1);
+      } else {
+        windows.push_back(at[k].axis);
+        sizes.push_back(t.shape[d]);
+      }
       ++d;
     }
     if (!columns.empty()) {
@@ -266,10 +293,12 @@ class stablehlo_values : protected stablehlo_lines {
       auto const batch = static_cast<index_t>(order.size());
       order.insert(order.end(), windows.begin(), windows.end());
       tensor const kind{"", t.of, order};
-      t = define("\"stablehlo.gather\"(" + t.name + ", " + table.name + ") {dimension_numbers = #stablehlo.gather<offset_dims = [" + join(offsets) +
+      t = define("\"stablehlo.gather\"(" + t.name + ", " + table.name +
+                     ") {dimension_numbers = #stablehlo.gather<offset_dims = [" + join(offsets) +
                      "], collapsed_slice_dims = [" + join(looked_up) + "], start_index_map = [" + join(looked_up) +
-                     "], index_vector_dim = " + std::to_string(batch) + ">, indices_are_sorted = false, slice_sizes = array<i64: " + join(sizes) +
-                     ">} : (" + text_of(t) + ", " + text_of(table) + ") -> " + text_of(kind),
+                     "], index_vector_dim = " + std::to_string(batch) +
+                     ">, indices_are_sorted = false, slice_sizes = array<i64: " + join(sizes) + ">} : (" + text_of(t) +
+                     ", " + text_of(table) + ") -> " + text_of(kind),
                  kind);
     } else {
       order = windows;
@@ -288,7 +317,7 @@ class stablehlo_values : protected stablehlo_lines {
       if (g_.nodes[k].what == op::axis && g_.nodes[k].which == a) return static_cast<int>(k);
     return -1;
   }
-  /// while (axis < extent): what is carried begins as `start` and becomes body(what it is).
+  /// while (axis < extent): the loop state begins as `start`, and each iteration replaces it by body(state).
   template <class Body> std::vector<tensor> loop(int a, std::vector<tensor> const& start, Body const& body) {
     auto const zero = scalar_index(0), one = scalar_index(1), extent = scalar_index(g_.axis_at(a).extent);
     auto const result = fresh(), counter = fresh();
@@ -297,13 +326,15 @@ class stablehlo_values : protected stablehlo_lines {
     for (auto const& t : start) {
       auto inside = t;
       inside.name = fresh();
-      head += ", " + inside.name + " = " + t.name, kinds += ", " + text_of(t);
+      head += ", " + inside.name + " = " + t.name;
+      kinds += ", " + text_of(t);
       now.push_back(inside);
     }
     line(result + ":" + std::to_string(start.size() + 1) + " = stablehlo.while(" + head + ") : " + kinds);
     auto const go_on = fresh(), next = fresh();
     line("cond {");
-    line("  " + go_on + " = stablehlo.compare LT, " + counter + ", " + extent.name + ", SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>");
+    line("  " + go_on + " = stablehlo.compare LT, " + counter + ", " + extent.name +
+         ", SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>");
     line("  stablehlo.return " + go_on + " : tensor<i1>");
     line("} do {");
     ++depth_;
@@ -327,7 +358,7 @@ class stablehlo_values : protected stablehlo_lines {
     return end;
   }
   axis_set sequential_;
-  std::map<int, tensor> arrays_;  // what arrays hold now
+  std::map<int, tensor> arrays_;  // current values of the arrays
 };
 
 }  // namespace mbirk::record::detail

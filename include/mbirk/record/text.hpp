@@ -1,4 +1,4 @@
-// A graph as text, one line for each node that is used, for people, grep and diff; and as DOT, for Graphviz.
+// A graph as text, with one line for each live node, for reading, grep and diff; and as DOT, for Graphviz.
 #pragma once
 
 #include <charconv>
@@ -13,7 +13,9 @@ namespace mbirk::record {
 
 namespace detail {
 
-inline char const* use_name(array_use u) noexcept { return u == array_use::input ? "input" : u == array_use::output ? "output" : "temporary"; }
+inline char const* use_name(array_use u) noexcept {
+  return u == array_use::input ? "input" : u == array_use::output ? "output" : "temporary";
+}
 inline char const* kind_name(axis_kind k) noexcept {
   static constexpr char const* names[] = {"space", "sum", "small", "sequence"};
   return names[static_cast<int>(k)];
@@ -23,18 +25,19 @@ inline std::string shape_text(std::vector<index_t> const& shape) {
   for (auto const e : shape) s += (s.size() > 1 ? ", " : "") + std::to_string(e);
   return s + "]";
 }
-/// The shortest text that reads back as the same float32.
+/// The shortest text that parses to the same float32.
 inline std::string literal_text(node const& n) {
   char buffer[32];
   if (n.of != type::f32) return std::to_string(static_cast<index_t>(n.literal));
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(n.literal)).ptr};
 }
 
-/// Names that do not change when something unrelated does: live nodes are numbered in their order, axes by name, with the stage's number where
-/// needed.
+/// Names that do not change when something unrelated does: live nodes are numbered in order, and axes keep their names,
+/// with a number appended where several share one.
 class names {
  public:
-  /// @param kept  numbers of nodes of graphs before this one, by what they compute: the same there and here has one name.
+  /// @param kept  numbers of nodes in earlier graphs, by the expression they compute: equal expressions get the same
+  /// name.
   explicit names(graph const& g, std::map<std::string, int>* kept = nullptr) : g_(g), number_(g.nodes.size(), -1) {
     for (std::size_t a = 0; a < g.axes.size(); ++a) {
       int same = 0;
@@ -46,7 +49,9 @@ class names {
     for (std::size_t k = 0; k < live.size(); ++k) {
       if (!live[k]) continue;
       auto const fresh = kept ? static_cast<int>(kept->size()) : next++;
-      number_[k] = kept ? kept->try_emplace(expression(static_cast<int>(k)) + " : " + type_name(g.nodes[k].of), fresh).first->second : fresh;
+      number_[k] = kept ? kept->try_emplace(expression(static_cast<int>(k)) + " : " + type_name(g.nodes[k].of), fresh)
+                              .first->second
+                        : fresh;
     }
   }
   int number(int node) const { return number_[static_cast<std::size_t>(node)]; }
@@ -57,7 +62,7 @@ class names {
     for (int const a : s.members()) text += (text.empty() ? "" : ", ") + axis(a);
     return "[" + text + "]";
   }
-  /// What a node does, without its name: "div %3 %4", "load sinogram[%1, %2]", "sum view %9".
+  /// The expression of a node, without its name: "div %3 %4", "load sinogram[%1, %2]", "sum view %9".
   std::string expression(int id) const {
     auto const& n = g_.at(id);
     switch (n.what) {
@@ -88,19 +93,21 @@ class names {
 
 }  // namespace detail
 
-/// Arrays, axes, then the stages with what they compute; a node stands in the first stage that uses it, with its type and the axes that it depends
-/// on.
-/// @param kept  what to_text() knows after graphs before this one, so that texts of the same operation, step by step, differ only where the graphs do.
+/// Prints arrays, axes, then the stages with their nodes. A node is printed in the first stage that uses it, with its
+/// type and the axes that it depends on.
+/// @param kept  names from earlier calls, so that the texts of successive forms of an operation differ only where the
+/// graphs do.
 inline std::string to_text(graph const& g, std::map<std::string, int>* kept = nullptr) {
   detail::names const name(g, kept);
   std::string text = "graph " + g.name + "\n";
   for (auto const& a : g.arrays)
-    text += std::string(detail::use_name(a.use)) + " " + a.name + " " + type_name(a.element) + " " + detail::shape_text(a.shape) + " " +
-            std::to_string(a.bytes()) + " bytes\n";
+    text += std::string(detail::use_name(a.use)) + " " + a.name + " " + type_name(a.element) + " " +
+            detail::shape_text(a.shape) + " " + std::to_string(a.bytes()) + " bytes\n";
   auto const used = g.live_axes();
   for (std::size_t a = 0; a < g.axes.size(); ++a)
     if (used.contains(static_cast<int>(a)))
-      text += "axis " + name.axis(static_cast<int>(a)) + " " + std::to_string(g.axes[a].extent) + " " + detail::kind_name(g.axes[a].kind) + "\n";
+      text += "axis " + name.axis(static_cast<int>(a)) + " " + std::to_string(g.axes[a].extent) + " " +
+              detail::kind_name(g.axes[a].kind) + "\n";
   auto const first = g.first_stages();
   for (std::size_t stage = 0; stage < g.stages.size(); ++stage) {
     auto const& s = g.stages[stage];
@@ -108,7 +115,7 @@ inline std::string to_text(graph const& g, std::map<std::string, int>* kept = nu
     for (auto const* axes : {&s.outer, &s.axes})
       for (int const a : *axes) text.append(axes == &s.outer ? " in " : " ").append(name.axis(a));
     text += " (" + s.file + ":" + std::to_string(s.line) + ")\n";
-    std::map<int, int> fresh;  // number -> node: inputs have lower ones than their users
+    std::map<int, int> fresh;  // number -> node; inputs have smaller numbers than their users
     for (std::size_t k = 0; k < g.nodes.size(); ++k)
       if (first[k] == static_cast<int>(stage)) fresh.emplace(name.number(static_cast<int>(k)), static_cast<int>(k));
     for (auto const& [number, k] : fresh) {
@@ -125,8 +132,8 @@ inline std::string to_text(graph const& g, std::map<std::string, int>* kept = nu
   return text;
 }
 
-/// Boxes are arrays (dashed: temporaries), ellipses stages, arrows bytes that a stage reads or writes once. Ids are names, so that two graphs of an
-/// operation can be compared.
+/// Boxes are arrays (dashed: temporaries), ellipses are stages, and arrows are labelled with the bytes that a stage
+/// reads or writes once. Ids are names, so that two graphs of an operation can be compared.
 inline std::string to_dot(graph const& g) {
   auto const quoted = [](std::string const& s) {
     std::string text = "\"";
