@@ -2,6 +2,7 @@
 // race check, with late copies, with threads that take turns at every few accesses on two workers.
 #include <cstdlib>
 
+#include "emulated_instances.hpp"
 #include "mbirk/exec/emulated.hpp"
 
 namespace mbirk::test {

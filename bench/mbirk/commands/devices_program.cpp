@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "operations/common_options.hpp"
 #include "operations/device_operations.hpp"
 
 namespace mbirk::program {

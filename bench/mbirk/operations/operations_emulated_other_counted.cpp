@@ -1,4 +1,5 @@
 // Filters, weights, denoiser and median filter over exec::emulated, counted.
+#include "emulated_instances.hpp"
 #include "mbirk/exec/emulated.hpp"
 #include "operations/device_instances_run.hpp"
 

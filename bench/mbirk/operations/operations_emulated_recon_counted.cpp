@@ -1,4 +1,5 @@
 // Iterative reconstruction over exec::emulated, counted.
+#include "emulated_instances.hpp"
 #include "mbirk/exec/emulated.hpp"
 #include "operations/device_instances_run.hpp"
 

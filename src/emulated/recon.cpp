@@ -1,0 +1,8 @@
+// Device kernels of iterative reconstruction, compiled for the emulated device.
+#include "emulated_instances.hpp"
+
+namespace mbirk {
+
+MBIRK_DEVICE_RECON_KERNELS(MBIRK_DEFINE_EMULATED_KERNEL, instances::emulated_backend, instances::emulated_scratch)
+
+}  // namespace mbirk
