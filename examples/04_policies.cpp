@@ -1,4 +1,4 @@
-// One source for every pair of policies: policy_pair.hpp says where it runs and what is noticed. nvcc compiles it for a device.
+// One source for every pair of policies: policy_pair.hpp chooses where it runs and how it is instrumented. nvcc compiles it for a device.
 #include <cstdio>
 #include <policy_pair.hpp>  // chosen_exec, chosen_instrument
 #include <vector>
