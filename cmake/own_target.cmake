@@ -4,6 +4,7 @@ function(mbirk_own_target target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   # CUDA_STANDARD 20 would say this, but CMake 3.25 does not know that nvcc can.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>")
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)  # as mbirk::compiled
   # The host's half of .cu files gets the same: exec::host must mean one thing in a program.
   if(MBIRK_NATIVE)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-march=native>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")

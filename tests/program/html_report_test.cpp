@@ -98,7 +98,7 @@ TEST_F(HtmlReport, IsWellFormedAndNeedsNothingElse) {
   auto const all = text(good);
   EXPECT_EQ(first_fault(all), "");
   for (auto const* part : {"http:", "https:", "src=", "@import", "url(", "<link", "<img", "<iframe", "//"}) EXPECT_EQ(all.find(part), all.npos) << part;
-  for (auto const* part : {"prefers-color-scheme:dark", "@media print", "aria-labelledby=\"roof-t", "aria-labelledby=\"scale-t", "aria-labelledby=\"miss1-t"})
+  for (auto const* part : {"prefers-color-scheme: dark", "@media print", "aria-labelledby=\"roof-t", "aria-labelledby=\"scale-t", "aria-labelledby=\"miss1-t"})
     EXPECT_NE(all.find(part), all.npos) << part;
 }
 
