@@ -1,5 +1,8 @@
 // Policies of the program: the kernels of the device, emulated and on a device where there is one; what is asked for and is not there.
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <utility>
 
 #include "program.hpp"
 
@@ -213,6 +216,38 @@ TEST(Policy, ProfileOfTheEmulation) {
       EXPECT_EQ(cost["source"], "counted");
     }
   }
+}
+
+/// mbirk, copied into a folder of its own, as a command that answers with its exit code and what it wrote to stderr.
+struct LonelyProgram : testing::Test {
+  scratch_folder folder;
+  fs::path const program = folder.path() / "mbirk";
+  void SetUp() override { fs::copy_file(MBIRK_PROGRAM, program); }
+  std::pair<int, std::string> run(std::string const& words) const {
+    auto const errors = folder.path() / "errors";
+    int const status = std::system(("timeout 60 '" + program.string() + "' " + words + " >'" + folder.path().string() + "/out' 2>'" + errors.string() + "'").c_str());
+    return {WEXITSTATUS(status), file_text(errors)};
+  }
+};
+
+TEST_F(LonelyProgram, SaysThatItsHalfForDevicesIsMissing) {
+  auto const [code, errors] = run("ops --policy emulated");
+  EXPECT_EQ(code, 3);
+  EXPECT_NE(errors.find("the program mbirk-devices does not lie beside mbirk"), std::string::npos) << errors;
+  EXPECT_EQ(run("ops").first, 0);
+}
+
+/// A copy of mbirk by the other's name must not become itself again and again.
+TEST_F(LonelyProgram, EndsWhenTheOtherProgramIsACopyOfItself) {
+  fs::copy_file(program, folder.path() / "mbirk-devices");
+  EXPECT_EQ(run("ops --policy emulated").first, 3);
+}
+
+TEST_F(LonelyProgram, SaysWhyTheOtherProgramCannotBeRun) {
+  std::ofstream(folder.path() / "mbirk-devices") << "not a program";
+  auto const [code, errors] = run("ops --policy emulated");
+  EXPECT_EQ(code, 3);
+  EXPECT_NE(errors.find("mbirk-devices cannot be run: "), std::string::npos) << errors;
 }
 
 }  // namespace

@@ -100,6 +100,9 @@ class profile_run {
                {"cost_analysis", json::object()},
                {"errors", json::array()},
                {"hand_off", json::array()}};
+    report_["environment"]["device memory requests"] =
+        devices_of_this_program().emulated ? "counted up to size 32"
+                                           : "not counted: mbirk-devices is not built (./mbirk.sh build devices)";
   }
 
   int run() {
