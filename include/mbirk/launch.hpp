@@ -13,9 +13,9 @@
 
 namespace mbirk {
 
-/// A cursor at the first element of an array: what kernels read and write through. Without counting it is the pointer itself.
-template <class Exec, class Instr, class T>
-auto observe(context<Exec, Instr> const& ctx, T* data, array_info info) {
+/// A cursor at the first element of an array: what kernels read and write through. Without counting it is the pointer
+/// itself.
+template <class Exec, class Instr, class T> auto observe(context<Exec, Instr> const& ctx, T* data, array_info info) {
   if constexpr (Instr::traits.observes_arrays) return ctx.instr.observe(data, info);
   else return data;
 }
@@ -58,10 +58,12 @@ template <class Scratch> struct observed_scratch {
   MBIRK_HD Scratch of(index_t) const noexcept { return scratch; }
 };
 
-/// The loop over the tasks of a kernel on the host. Not a template over the instrumentation: policies that leave the kernel alone share its code, which
-/// mbirk::compiled has compiled once (instances/host.hpp). observer: null, or told of each task.
+/// The loop over the tasks of a kernel on the host. Not a template over the instrumentation: policies that leave the
+/// kernel alone share its code, which mbirk::compiled has compiled once (instances/host.hpp). observer: null, or told
+/// of each task.
 template <class Exec, class Kernel, class Scratch>
-MBIRK_HOST_NOINLINE void run_tasks(Exec const& exec, index_t tasks, int workers, Kernel const& kernel, Scratch const& scratch, task_observer* observer) {
+MBIRK_HOST_NOINLINE void run_tasks(Exec const& exec, index_t tasks, int workers, Kernel const& kernel,
+                                   Scratch const& scratch, task_observer* observer) {
   exec.for_each(tasks, workers, [&](index_t task, int worker) {
     if constexpr (requires { scratch.of(worker); }) kernel(task, scratch.of(worker));
     else kernel(task);
@@ -83,26 +85,33 @@ template <class Exec, class Instr, class Info> auto observe_launch(context<Exec,
 
 /// What is known of a launch on a device before it happens.
 template <class Kernel, class Block, class Exec> kernel_info block_info(index_t tasks, index3 grid) {
-  kernel_info k{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .grid = grid, .threads = Block::bounds.threads};
+  kernel_info k{
+      .name = instrument::kernel_name<Kernel>(), .tasks = tasks, .grid = grid, .threads = Block::bounds.threads};
   if constexpr (requires(Exec const& exec) { exec.template describe<Block>(k); })
-    k.describe = [](void const* exec, kernel_info& info) { static_cast<std::remove_const_t<Exec> const*>(exec)->template describe<Block>(info); };
+    k.describe = [](void const* exec, kernel_info& info) {
+      static_cast<std::remove_const_t<Exec> const*>(exec)->template describe<Block>(info);
+    };
   return k;
 }
 
 template <class Exec, class Instr, class Kernel, class Scratch>
-void launch_warps(context<Exec, Instr> const& ctx, index_t tasks, int workers, Kernel const& kernel, Scratch const& scratch) {
+void launch_warps(context<Exec, Instr> const& ctx, index_t tasks, int workers, Kernel const& kernel,
+                  Scratch const& scratch) {
   using on_warps = kernel::on_warps<Kernel, Scratch>;
   index3 const grid{static_cast<int>(ceil_div(workers, on_warps::warps)), 1, 1};
-  [[maybe_unused]] auto const guard = observe_launch(ctx, [&] { return block_info<Kernel, on_warps, Exec>(tasks, grid); });
+  [[maybe_unused]] auto const guard =
+      observe_launch(ctx, [&] { return block_info<Kernel, on_warps, Exec>(tasks, grid); });
   if (tasks > 0) launch_grid(ctx, on_warps{kernel, tasks, workers, scratch}, grid);
 }
 
 template <class Exec, class Instr, class Kernel, class Scratch>
-void launch_tasks(context<Exec, Instr> const& ctx, index_t tasks, int workers, Kernel const& kernel, Scratch const& scratch) {
+void launch_tasks(context<Exec, Instr> const& ctx, index_t tasks, int workers, Kernel const& kernel,
+                  Scratch const& scratch) {
   if constexpr (block_policy<Exec>) {
     launch_warps(ctx, tasks, workers, kernel, scratch);
   } else if constexpr (Instr::traits.observes_kernels) {
-    auto guard = ctx.instr.kernel(ctx.exec, kernel_info{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .workers = workers});
+    auto guard = ctx.instr.kernel(
+        ctx.exec, kernel_info{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .workers = workers});
     guard_observer observer(guard);
     run_tasks(ctx.exec, tasks, workers, kernel, scratch, &observer);
   } else {
@@ -112,17 +121,20 @@ void launch_tasks(context<Exec, Instr> const& ctx, index_t tasks, int workers, K
 
 }  // namespace detail
 
-/// Runs kernel(task) for every task, or kernel(task, scratch) when the kernel has a scratch layout. Kernels never throw.
+/// Runs kernel(task) for every task, or kernel(task, scratch) when the kernel has a scratch layout. Kernels never
+/// throw.
 template <class Exec, class Instr, class Kernel>
 void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel) {
   int const workers = Instr::traits.serial ? 1 : ctx.exec.workers(tasks);
   if constexpr (!Instr::traits.runs_kernels) {  // the scratch is announced all the same
-    if constexpr (requires { kernel.layout; }) temporary<std::byte, context<Exec, Instr>>(ctx, "scratch", workers * kernel.layout.bytes(), false);
+    if constexpr (requires { kernel.layout; })
+      temporary<std::byte, context<Exec, Instr>>(ctx, "scratch", workers * kernel.layout.bytes(), false);
   } else if constexpr (requires { kernel.layout; }) {
     index_t const each = kernel.layout.bytes();
     temporary<std::byte, context<Exec, Instr>> memory(ctx, "scratch", workers * each, true);
     if constexpr (Instr::traits.observes_scratch) {
-      detail::launch_tasks(ctx, tasks, workers, kernel, detail::observed_scratch{ctx.instr.observe_scratch(kernel.layout, memory.data())});
+      detail::launch_tasks(ctx, tasks, workers, kernel,
+                           detail::observed_scratch{ctx.instr.observe_scratch(kernel.layout, memory.data())});
     } else {
       detail::launch_tasks(ctx, tasks, workers, kernel, kernel::worker_scratch{memory.data(), each});
     }
@@ -131,14 +143,15 @@ void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel
   }
 }
 
-/// Sum of entries first, first + step, ... of what the tasks of a kernel have written, in task order: every sum that decides something goes
-/// through here. 0 under a policy without data.
+/// Sum of entries first, first + step, ... of what the tasks of a kernel have written, in task order: every sum that
+/// decides something goes through here. 0 under a policy without data.
 template <class Values> double ordered_sum(Values const& values, index_t first = 0, index_t step = 1) {
   double sum = 0;
   for (index_t k = first; k < values.size(); k += step) sum += values[k];
   return sum;
 }
-template <class Context> double reduce(Context const& ctx, temporary<double, Context> const& partial, index_t first = 0, index_t step = 1) {
+template <class Context>
+double reduce(Context const& ctx, temporary<double, Context> const& partial, index_t first = 0, index_t step = 1) {
   if constexpr (Context::backend::has_data) return ordered_sum(host_copy(ctx, partial), first, step);
   else return 0;
 }

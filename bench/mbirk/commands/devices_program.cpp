@@ -15,12 +15,15 @@
 namespace mbirk::program {
 namespace {
 
-/// Set for the program that this one becomes, so that a copy of mbirk by that name does not become itself again and again.
+/// Set for the program that this one becomes, so that a copy of mbirk by that name does not become itself again and
+/// again.
 constexpr char const* marker = "MBIRK_BECOMES_DEVICES";
 
 }  // namespace
 
-bool wants_devices_program(std::string_view command, std::string_view policy) { return policy != "host" || command == "profile"; }
+bool wants_devices_program(std::string_view command, std::string_view policy) {
+  return policy != "host" || command == "profile";
+}
 
 void become_devices_program(char** argv, bool on_request) {
   namespace fs = std::filesystem;
@@ -37,13 +40,15 @@ void become_devices_program(char** argv, bool on_request) {
   if (error) return;
   if (other_time < own_time) {
     if (!on_request) return;
-    fmt::print(stderr, "mbirk: note: {} is older than this program; ./mbirk.sh build devices builds it again\n", other.string());
+    fmt::print(stderr, "mbirk: note: {} is older than this program; ./mbirk.sh build devices builds it again\n",
+               other.string());
   }
   setenv(marker, "1", 1);
   execv(other.c_str(), argv);
   int const why = errno;
   unsetenv(marker);
-  require<unavailable_error>(!on_request, [&] { return fmt::format("{} cannot be run: {}", other.string(), std::strerror(why)); });
+  require<unavailable_error>(!on_request,
+                             [&] { return fmt::format("{} cannot be run: {}", other.string(), std::strerror(why)); });
 }
 
 }  // namespace mbirk::program

@@ -7,7 +7,8 @@
 namespace mbirk::program {
 
 template <class Body, class Exec, class Instr>
-void device_instance<Body, Exec, Instr>::run(context<Exec, Instr> const& ctx, any_scan const& scan, operands& x, caller const& calls) {
+void device_instance<Body, Exec, Instr>::run(context<Exec, Instr> const& ctx, any_scan const& scan, operands& x,
+                                             caller const& calls) {
   run_body<Body>(ctx, scan, x, calls);
 }
 

@@ -1,4 +1,5 @@
-// The operations on devices, in plain C++: what the program mbirk-devices has and the program mbirk, which builds in less than half the time, has not.
+// The operations on devices, in plain C++. Only the program mbirk-devices has them: mbirk builds in half the time
+// without them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct cuda_description {
   double memory_gbs;   ///< 1e9 bytes per second, at the highest clock
 };
 
-/// What is observed while an operation runs on a device: at most one of these.
+/// Instrumentation of an operation on a device: at most one of these.
 struct device_observation {
   instrument::trace_buffer* trace = nullptr;
   instrument::ledger* counts = nullptr;  ///< emulated devices only
@@ -35,17 +36,19 @@ class device_operations {
  public:
   virtual ~device_operations() = default;
   /// Runs an operation that does not run on the host only. @throws mbirk::error
-  virtual void run(std::string_view operation, any_scan const& scan, operands& x, device_observation const& what, caller const& calls) const = 0;
+  virtual void run(std::string_view operation, any_scan const& scan, operands& x, device_observation const& what,
+                   caller const& calls) const = 0;
   /// Null for an emulated device.
   virtual cuda_description const* description() const noexcept { return nullptr; }
   /// Between cudaProfilerStart and, when it is destroyed, cudaProfilerStop. Null for an emulated device.
   virtual std::shared_ptr<void const> profiler_range() const { return nullptr; }
 };
 
-/// What makes them; null in a program without them.
+/// Factories of the device policies; null in a program without them.
 struct device_factories {
   std::unique_ptr<device_operations> (*emulated)(exec::emulation_options const&) = nullptr;
-  std::unique_ptr<device_operations> (*cuda)() = nullptr;  ///< @throws device_error when there is no device that can be used
+  std::unique_ptr<device_operations> (*cuda)() =
+      nullptr;  ///< @throws device_error when there is no device that can be used
 };
 device_factories const& devices_of_this_program();
 

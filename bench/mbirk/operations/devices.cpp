@@ -5,10 +5,10 @@
 namespace mbirk::program {
 
 device_factories const& devices_of_this_program() {
-  static device_factories const all{
-      .emulated = &make_emulated_operations,
+  static device_factories const all {
+    .emulated = &make_emulated_operations,
 #if defined(MBIRK_WITH_CUDA)
-      .cuda = &make_cuda_operations,
+    .cuda = &make_cuda_operations,
 #endif
   };
   return all;

@@ -1,4 +1,4 @@
-// What makes the device policies of the program mbirk-devices.
+// Functions that create the device policies of the program mbirk-devices.
 #pragma once
 
 #include <memory>

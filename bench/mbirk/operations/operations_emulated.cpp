@@ -12,8 +12,10 @@ class emulated_operations final : public device_operations {
  public:
   explicit emulated_operations(exec::emulation_options const& options) : exec_(options) {}
 
-  void run(std::string_view operation, any_scan const& scan, operands& x, device_observation const& what, caller const& calls) const override {
-    if (what.counts) return run_on_device(operation, context{exec_, counting(*what.counts, what.reuse)}, scan, x, calls);
+  void run(std::string_view operation, any_scan const& scan, operands& x, device_observation const& what,
+           caller const& calls) const override {
+    if (what.counts)
+      return run_on_device(operation, context{exec_, counting(*what.counts, what.reuse)}, scan, x, calls);
     auto const observe = what.trace ? instrument::any(exec_, instrument::tracing(*what.trace)) : instrument::any();
     run_on_device(operation, context{exec_, observe}, scan, x, calls);
   }
@@ -24,6 +26,8 @@ class emulated_operations final : public device_operations {
 
 }  // namespace
 
-std::unique_ptr<device_operations> make_emulated_operations(exec::emulation_options const& options) { return std::make_unique<emulated_operations>(options); }
+std::unique_ptr<device_operations> make_emulated_operations(exec::emulation_options const& options) {
+  return std::make_unique<emulated_operations>(options);
+}
 
 }  // namespace mbirk::program

@@ -1,4 +1,5 @@
-// Loops of exec::host on OpenMP's threads, for programs that want one team of threads for everything. Compile with -fopenmp.
+// Loops of exec::host on OpenMP's threads, for programs that want one team of threads for everything. Compile with
+// -fopenmp.
 #pragma once
 
 #if !defined(_OPENMP)
@@ -14,8 +15,9 @@
 
 namespace mbirk::exec {
 
-/// `openmp_runner runner; context ctx{exec::host{runner}, ...}`. OpenMP's own rules hold: nested loops run on one thread unless nesting is on, and waiting
-/// threads spin unless OMP_WAIT_POLICY=passive is set. On a machine that is shared with others this can be hundreds of times slower than thread_pool.
+/// `openmp_runner runner; context ctx{exec::host{runner}, ...}`. OpenMP's own rules hold: nested loops run on one
+/// thread unless nesting is on, and waiting threads spin unless OMP_WAIT_POLICY=passive is set. On a machine that is
+/// shared with others this can be hundreds of times slower than thread_pool.
 class openmp_runner final : public task_runner {
  public:
   int threads() const noexcept override { return omp_get_max_threads(); }

@@ -1,4 +1,5 @@
-// How many threads this process can run at the same time: its affinity mask and the quota of its control group, not the number of processors.
+// How many threads this process can run at the same time: its affinity mask and the quota of its control group, not the
+// number of processors.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +38,8 @@ inline double quota_processors(std::string const& quota, std::string const& peri
   return q > 0 && p > 0 ? q / p : 0;
 }
 
-/// The tightest CPU quota of the control group `group` ("/a/b") and its parents below the mount point `root`; 0 when there is none.
-/// Reads cpu.max of version 2 ("max 100000" or "50000 100000") and cpu.cfs_quota_us of version 1.
+/// The tightest CPU quota of the control group `group` ("/a/b") and its parents below the mount point `root`; 0 when
+/// there is none. Reads cpu.max of version 2 ("max 100000" or "50000 100000") and cpu.cfs_quota_us of version 1.
 inline double group_processors(std::string const& root, std::string group) {
   double tightest = 0;
   for (;;) {
@@ -57,14 +58,16 @@ inline double group_processors(std::string const& root, std::string group) {
   }
 }
 
-/// The group named by a line of /proc/self/cgroup, "0::/a/b" (version 2) or "4:cpu,cpuacct:/a/b" (version 1 with the cpu controller); else empty.
+/// The group named by a line of /proc/self/cgroup, "0::/a/b" (version 2) or "4:cpu,cpuacct:/a/b" (version 1 with the
+/// cpu controller); else empty.
 inline std::string cpu_group(std::string_view line) {
   auto const first = line.find(':');
   auto const second = first == std::string_view::npos ? first : line.find(':', first + 1);
   if (second == std::string_view::npos) return {};
   std::string const controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
   bool const unified = line.substr(0, first) == "0" && controllers == ",,";
-  return unified || controllers.find(",cpu,") != std::string::npos ? std::string(line.substr(second + 1)) : std::string();
+  return unified || controllers.find(",cpu,") != std::string::npos ? std::string(line.substr(second + 1))
+                                                                   : std::string();
 }
 
 /// The tightest CPU quota of this process' control groups; 0 when there is none.
@@ -87,8 +90,8 @@ inline double quota_of_this_process() {
   return tightest;
 }
 
-/// Processors that the main thread of this process may run on, or the calling thread where only its own are known. The main thread decides, because the
-/// first caller of a pool may be a thread that is pinned to one processor.
+/// Processors that the main thread of this process may run on, or the calling thread where only its own are known. The
+/// main thread decides, because the first caller of a pool may be a thread that is pinned to one processor.
 inline int affinity_processors() {
 #if defined(__linux__)
   for (int processors = 1024; processors <= 1 << 18; processors *= 2) {  // until the kernel's mask fits
@@ -106,8 +109,8 @@ inline int affinity_processors() {
 
 }  // namespace detail
 
-/// Threads that can run at the same time: processors in the affinity mask of its main thread, at most the CPU quota of the control groups, rounded up.
-/// At least 1. Reads /proc and /sys at each call.
+/// Threads that can run at the same time: processors in the affinity mask of its main thread, at most the CPU quota of
+/// the control groups, rounded up. At least 1. Reads /proc and /sys at each call.
 inline int available_processors() {
   int const allowed = detail::affinity_processors();
   double const quota = detail::quota_of_this_process();

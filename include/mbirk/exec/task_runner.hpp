@@ -1,4 +1,5 @@
-// What exec::host runs its loops on: anything that can run n tasks. thread_pool.hpp is the default, openmp.hpp an alternative.
+// The interface that exec::host runs its loops on: anything that can run n tasks. thread_pool.hpp is the default,
+// openmp.hpp an alternative.
 #pragma once
 
 #include "mbirk/core/index.hpp"
@@ -8,9 +9,10 @@ namespace mbirk::exec {
 /// A reference to a callable task(index, worker). Does not own it.
 class task_ref {
  public:
-  template <class Task>
-  explicit task_ref(Task const& task) noexcept
-      : object_(&task), call_([](void const* object, index_t index, int worker) { (*static_cast<Task const*>(object))(index, worker); }) {}
+  template <class Task> explicit task_ref(Task const& task) noexcept
+      : object_(&task), call_([](void const* object, index_t index, int worker) {
+          (*static_cast<Task const*>(object))(index, worker);
+        }) {}
 
   void operator()(index_t index, int worker) const { call_(object_, index, worker); }
 
@@ -26,7 +28,8 @@ class task_ref {
 ///       void run(index_t tasks, int workers, task_ref task) override {
 ///         tbb::task_arena arena(workers);
 ///         arena.execute([&] {
-///           tbb::parallel_for(index_t{0}, tasks, [&](index_t i) { task(i, tbb::this_task_arena::current_thread_index()); });
+///           tbb::parallel_for(index_t{0}, tasks, [&](index_t i) { task(i,
+///           tbb::this_task_arena::current_thread_index()); });
 ///         });
 ///       }
 ///     };
@@ -39,9 +42,10 @@ class task_runner {
   /// Number of threads a loop gets when the caller asks for no number.
   virtual int threads() const noexcept = 0;
 
-  /// Calls task(i, worker) once for every 0 <= i < tasks, with 0 <= worker < workers, and returns when all calls have returned. Calls that run at the
-  /// same time have different workers. Tasks write disjoint memory: results depend neither on the order nor on the worker. May be called from several
-  /// threads at once and from inside a task. An exception thrown by a task is rethrown to the caller; then the remaining tasks may be skipped.
+  /// Calls task(i, worker) once for every 0 <= i < tasks, with 0 <= worker < workers, and returns when all calls have
+  /// returned. Calls that run at the same time have different workers. Tasks write disjoint memory: results depend
+  /// neither on the order nor on the worker. May be called from several threads at once and from inside a task. An
+  /// exception thrown by a task is rethrown to the caller; then the remaining tasks may be skipped.
   virtual void run(index_t tasks, int workers, task_ref task) = 0;
 
  protected:

@@ -1,4 +1,5 @@
-// The threads of exec::host: a pool that sleeps instead of spinning, so that a busy neighbour costs its share of the machine and not more.
+// The threads of exec::host: a pool that sleeps instead of spinning, so that a busy neighbour costs its share of the
+// machine and not more.
 #pragma once
 
 #include <atomic>
@@ -58,7 +59,8 @@ inline void pause_processor() noexcept {
 }
 
 using spin_clock = std::chrono::steady_clock;
-/// How long a thread without work spins before it sleeps. Waking it takes about as long, and most loops follow each other sooner.
+/// How long a thread without work spins before it sleeps. Waking it takes about as long, and most loops follow each
+/// other sooner.
 inline constexpr std::chrono::microseconds spin_time{20};
 
 /// Spins until done() holds, at most until `end`; whether it holds.
@@ -90,11 +92,13 @@ class signals_blocked {
 #endif
 };
 
-/// Lets the calling thread run where the main thread of the process may. A new thread has the mask of the thread that started it, which may be pinned.
+/// Lets the calling thread run where the main thread of the process may. A new thread has the mask of the thread that
+/// started it, which may be pinned.
 inline void use_processors_of_main_thread() noexcept {
 #if defined(__linux__)
   cpu_set_t processors;
-  if (sched_getaffinity(getpid(), sizeof processors, &processors) == 0) sched_setaffinity(0, sizeof processors, &processors);
+  if (sched_getaffinity(getpid(), sizeof processors, &processors) == 0)
+    sched_setaffinity(0, sizeof processors, &processors);
 #endif
 }
 
@@ -136,8 +140,10 @@ class thread_team {
         size_.store(static_cast<int>(threads_.size()), std::memory_order_release);
       }
     } catch (std::system_error const& e) {
-      throw thread_error("cannot start thread " + std::to_string(threads_.size() + 2) + " of " + std::to_string(helpers + 1) + ": " + e.what() +
-                             ", expected a number of threads that the system allows", source_location::current());
+      throw thread_error("cannot start thread " + std::to_string(threads_.size() + 2) + " of " +
+                             std::to_string(helpers + 1) + ": " + e.what() +
+                             ", expected a number of threads that the system allows",
+                         source_location::current());
     }
   }
 
@@ -158,7 +164,8 @@ class thread_team {
   }
 
  private:
-  // The state of a slot: whether helpers may join, whether it has a loop, whether its caller sleeps, and how many helpers are inside.
+  // The state of a slot: whether helpers may join, whether it has a loop, whether its caller sleeps, and how many
+  // helpers are inside.
   static constexpr std::uint32_t open = 1u << 31, claimed = 1u << 30, waiting = 1u << 29, helpers_mask = waiting - 1;
   static constexpr int slot_count = 16;
   struct alignas(64) slot {
@@ -183,7 +190,8 @@ class thread_team {
     }
   }
 
-  /// Takes tasks one by one until none is left, so that a thread that loses its processor delays one task and not a share of the loop.
+  /// Takes tasks one by one until none is left, so that a thread that loses its processor delays one task and not a
+  /// share of the loop.
   template <class Close> static void work_on(loop_job& job, int worker, Close const& close_loop) noexcept {
     for (index_t i; (i = job.next.fetch_add(1, std::memory_order_relaxed)) < job.tasks;) {
       try {
@@ -210,14 +218,15 @@ class thread_team {
   bool help() noexcept {
     for (slot& s : slots_) {
       std::uint32_t now = s.state.load(std::memory_order_relaxed);
-      while ((now & open) != 0 && !s.state.compare_exchange_weak(now, now + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
-      }
+      while ((now & open) != 0 &&
+             !s.state.compare_exchange_weak(now, now + 1, std::memory_order_acquire, std::memory_order_relaxed)) {}
       if ((now & open) == 0) continue;
       loop_job& job = *s.job;
       int const worker = job.joined.fetch_add(1, std::memory_order_relaxed);
       if (worker + 1 >= job.workers) close(s);
       if (worker < job.workers) work_on(job, worker, [&] { close(s); });
-      std::uint32_t const after = s.state.fetch_sub(1, std::memory_order_release) - 1;  // from here on the job may be gone
+      std::uint32_t const after =
+          s.state.fetch_sub(1, std::memory_order_release) - 1;  // from here on the job may be gone
       if ((after & helpers_mask) == 0 && (after & waiting) != 0) s.state.notify_one();
       return true;
     }
@@ -254,23 +263,27 @@ class thread_team {
 
 }  // namespace detail
 
-/// A pool of threads that take the tasks of a loop one by one from a shared counter. A thread without work spins for at most 20 microseconds and then
-/// sleeps. The caller works too, and never waits for a thread that has not begun.
+/// A pool of threads that take the tasks of a loop one by one from a shared counter. A thread without work spins for at
+/// most 20 microseconds and then sleeps. The caller works too, and never waits for a thread that has not begun.
 ///
-/// Several threads may run loops at the same time, and tasks may run loops of their own: idle threads join whichever is open. Threads are started when a
-/// loop first needs them: a loop that asks for more workers than the pool has makes it grow.
+/// Several threads may run loops at the same time, and tasks may run loops of their own: idle threads join whichever is
+/// open. Threads are started when a loop first needs them: a loop that asks for more workers than the pool has makes it
+/// grow.
 ///
-/// fork(): the child starts threads of its own at its first loop. A task must not fork and go on in the child without exec.
+/// fork(): the child starts threads of its own at its first loop. A task must not fork and go on in the child without
+/// exec.
 class thread_pool final : public task_runner {
  public:
-  /// @param threads  number of threads that loops get by default, the caller included; 0 for available_processors(). Starts none.
+  /// @param threads  number of threads that loops get by default, the caller included; 0 for available_processors().
+  /// Starts none.
   explicit thread_pool(int threads = 0) : threads_(threads > 0 ? threads : available_processors()) {}
   thread_pool(thread_pool const&) = delete;
   thread_pool& operator=(thread_pool const&) = delete;
   /// No loop may be running.
   ~thread_pool() override {
     detail::thread_team* const team = team_.load(std::memory_order_acquire);
-    if (team && team->generation() == detail::fork_generation::current()) delete team;  // a parent's threads cannot be joined
+    if (team && team->generation() == detail::fork_generation::current())
+      delete team;  // a parent's threads cannot be joined
   }
 
   int threads() const noexcept override { return threads_; }
@@ -303,8 +316,9 @@ class thread_pool final : public task_runner {
   std::atomic<detail::thread_team*> team_{nullptr};
 };
 
-/// The pool of exec::host where no other runner is given: one per process, made at first use, with available_processors() threads. It is never destroyed,
-/// so static objects may still use it while the process ends; its threads sleep then.
+/// The pool of exec::host where no other runner is given: one per process, made at first use, with
+/// available_processors() threads. It is never destroyed, so static objects may still use it while the process ends;
+/// its threads sleep then.
 inline thread_pool& default_pool() {
   static thread_pool& pool = *new thread_pool();
   return pool;

@@ -1,4 +1,4 @@
-// Everything that mbirk::compiled holds for exec::host without counting, and lists of all kernels and operations.
+// All instances of mbirk::compiled for exec::host without counting, and lists of all kernels and operations.
 #pragma once
 
 #include "mbirk/instances/direct_recon.hpp"

@@ -1,4 +1,5 @@
-// A policy that is chosen at run time: one compilation of an operation for none, tracing, NVTX, live memory and both of two.
+// A policy that is chosen at run time: one compilation of an operation for none, tracing, NVTX, live memory and both of
+// two.
 #pragma once
 
 #include <memory>
@@ -27,9 +28,11 @@ template <class Guard> struct held_guard_of final : held_guard {
     if constexpr (requires { guard.task_done(worker); }) guard.task_done(worker);
   }
 };
-template <class Make> std::unique_ptr<held_guard> hold_guard(Make const& make) { return std::make_unique<held_guard_of<decltype(make())>>(make); }
+template <class Make> std::unique_ptr<held_guard> hold_guard(Make const& make) {
+  return std::make_unique<held_guard_of<decltype(make())>>(make);
+}
 
-/// What `any` reports to.
+/// The interface that `any` reports to.
 struct observer_interface {
   virtual ~observer_interface() = default;
   virtual std::unique_ptr<held_guard> scope(op_info op) const = 0;
@@ -37,7 +40,8 @@ struct observer_interface {
   virtual void allocated(char const* what, index_t bytes) const = 0;
   virtual void released(char const* what, index_t bytes) const = 0;
   virtual std::unique_ptr<held_guard> kernel(void const* exec, void const* identity, kernel_info const& k) const = 0;
-  virtual std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what, index_t bytes) const = 0;
+  virtual std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what,
+                                           index_t bytes) const = 0;
 };
 
 template <class Instr, class... Execs> struct observer_of final : observer_interface {
@@ -56,17 +60,20 @@ template <class Instr, class... Execs> struct observer_of final : observer_inter
     std::unique_ptr<held_guard> guard;
     if constexpr (Instr::traits.observes_kernels)
       (void)((identity == &exec_identity<Execs> &&
-              (guard = hold_guard([&] { return instr.kernel(*static_cast<Execs const*>(exec), k); }), true)) || ...);
+              (guard = hold_guard([&] { return instr.kernel(*static_cast<Execs const*>(exec), k); }), true)) ||
+             ...);
     return guard;
   }
-  std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what, index_t bytes) const override {
+  std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what,
+                                   index_t bytes) const override {
     std::unique_ptr<held_guard> guard;
     if constexpr (Instr::traits.observes_copies) (void)((copy_on<Execs>(exec, identity, what, bytes, guard)) || ...);
     return guard;
   }
 
  private:
-  template <class Exec> bool copy_on(void const* exec, void const* identity, char const* what, index_t bytes, std::unique_ptr<held_guard>& guard) const {
+  template <class Exec> bool copy_on(void const* exec, void const* identity, char const* what, index_t bytes,
+                                     std::unique_ptr<held_guard>& guard) const {
     if constexpr (block_policy<Exec>) {
       if (identity != &exec_identity<Exec>) return false;
       guard = hold_guard([&] { return instr.copy(*static_cast<Exec const*>(exec), what, bytes); });
@@ -79,8 +86,9 @@ template <class Instr, class... Execs> struct observer_of final : observer_inter
 
 }  // namespace detail
 
-/// Forwards to a policy that is chosen at run time, or observes nothing. Costs a virtual call and an allocation for each operation, stage and launch, which
-/// take microseconds, and a virtual call for each task. Copies report to the same policy.
+/// Forwards to a policy that is chosen at run time, or observes nothing. Costs a virtual call and an allocation for
+/// each operation, stage and launch, which take microseconds, and a virtual call for each task. Copies report to the
+/// same policy.
 ///
 ///     instrument::any const observe = trace ? instrument::any(host, instrument::tracing(buffer)) : instrument::any();
 ///     forward_project(context{host, observe}, scan, recon, sinogram);
@@ -96,11 +104,13 @@ class any {
   /// @param exec   the execution policy of the contexts that it will be used in; launches on others are not reported.
   /// @param instr  a policy that leaves kernels and data alone.
   template <execution_policy Exec, instrumentation_policy Instr> any(Exec const& /*exec*/, Instr const& instr) {
-    static_assert(!Instr::traits.serial && Instr::traits.has_data && Instr::traits.runs_kernels && !Instr::traits.observes_arrays &&
-                      !Instr::traits.observes_scratch && !Instr::traits.observes_release &&
+    static_assert(!Instr::traits.serial && Instr::traits.has_data && Instr::traits.runs_kernels &&
+                      !Instr::traits.observes_arrays && !Instr::traits.observes_scratch &&
+                      !Instr::traits.observes_release &&
                       std::is_same_v<typename Instr::template backend<typename Exec::backend>, typename Exec::backend>,
                   "instrument::any: the policy changes the kernels, so it must be known at compile time");
-    if constexpr (block_policy<Exec>) observer_ = std::make_shared<detail::observer_of<Instr, Exec, typename Exec::host_side>>(instr);
+    if constexpr (block_policy<Exec>)
+      observer_ = std::make_shared<detail::observer_of<Instr, Exec, typename Exec::host_side>>(instr);
     else observer_ = std::make_shared<detail::observer_of<Instr, Exec>>(instr);
   }
 
