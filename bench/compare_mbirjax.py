@@ -59,11 +59,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Failure(Exception):
-    """One operation of one side failed; the others go on."""
+    """One operation of one side failed; the other operations continue."""
 
 
 def options(doc, ops, rounds, venv):
-    """A parser with what every comparison takes."""
+    """A parser with the options that every comparison takes."""
     ap = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--mbirk", type=pathlib.Path, default=ROOT / "build/release/bench/mbirk/mbirk", help="the program (default %(default)s)")
     ap.add_argument("--sizes", default="64,128", help="comma-separated, even (default %(default)s)")
@@ -76,7 +76,7 @@ def options(doc, ops, rounds, venv):
 
 
 def parsed(ap, ops, smallest):
-    """The arguments, where they make sense."""
+    """The arguments, after a check that they make sense."""
     args = ap.parse_args()
     try:
         args.sizes = sorted({int(n) for n in args.sizes.split(",")})
@@ -104,7 +104,7 @@ def arguments():
 
 
 def need_mbirjax(folder):
-    """Returns if MBIRJAX can be imported here; otherwise goes on in a virtual environment that has it."""
+    """Returns if MBIRJAX can be imported here; otherwise restarts in a virtual environment that has it."""
     if any(d.version == VERSION for d in importlib.metadata.distributions(name="mbirjax")):
         return
     folder = folder.resolve()
@@ -141,7 +141,7 @@ class MbirJax:
             if check or one_device:
                 model.configure_devices(1)
         self.names = ["delta_det_channel", "delta_det_row", "det_channel_offset", "det_row_offset", "delta_voxel", "voxel_row_aspect",
-                      "voxel_slice_aspect", "use_ror_mask"]          # of the parameters
+                      "voxel_slice_aspect", "use_ror_mask"]          # model parameters passed on to mbirk
         self.names += ["source_detector_dist", "source_iso_dist", "recon_slice_offset", "use_curved_detector"] if geometry == "cone" else []
         assert tuple(self.model.get_params("recon_shape")) == (n, n, n)
         assert self.model.get_params("delta_voxel") == (1.0 if geometry == "parallel" else 0.5)
@@ -158,13 +158,14 @@ class MbirJax:
         np.random.seed(0)
         self.indices = mbirjax.gen_pixel_partition((n, n, n), 4)[0]     # subset 0: a quarter of the pixels inside the mask
         self.voxels = self.recon.reshape(-1, n)[np.asarray(self.indices)]
-        self.on_device = {"voxels": jnp.asarray(self.voxels), "sinogram": jnp.asarray(self.sinogram)}    # what its own loops pass
-        self.compiling = compiling = []                              # seconds of each time
+        # MBIRJAX's own loops pass device arrays
+        self.on_device = {"voxels": jnp.asarray(self.voxels), "sinogram": jnp.asarray(self.sinogram)}
+        self.compiling = compiling = []                              # seconds of each compilation
         jax.monitoring.register_event_duration_secs_listener(
             lambda event, seconds, **_: compiling.append(seconds) if event in COMPILE_EVENTS else None)
 
     def call(self, op):
-        """The operation of that name in cases, from host arrays (the sparse ones: device arrays) to what it returns, once that is ready."""
+        """Runs the named operation on host arrays (sparse ones: device arrays) and waits for its result."""
         import jax, mbirjax, numpy as np
         m, y, shape = self.model, self.sinogram, self.recon.shape
         once = {"max_iterations": 1, "stop_threshold_change_pct": 0, "logfile_path": None, "print_logs": False}
@@ -184,14 +185,14 @@ class MbirJax:
                  "gen_pixel_partition_grid": lambda: mbirjax.gen_pixel_partition_grid(shape, 4)}
         np.random.seed(0)
         try:
-            with contextlib.redirect_stdout(io.StringIO()):          # gen_weights_mar says its thresholds
+            with contextlib.redirect_stdout(io.StringIO()):          # gen_weights_mar prints its thresholds
                 return jax.block_until_ready(calls[op]() if op in calls else getattr(m, op)(y))     # else: filters, direct reconstructions
         except (ValueError, RuntimeError, MemoryError) as error:     # JAX's own are RuntimeErrors
             raise Failure(f"MBIRJAX {op}: {error}")
 
     def seconds(self, op):
-        """(seconds of a warm call less those it compiled, the latter)"""
-        self.call(op)                                                # mbirk is timed warm, so is this side
+        """(seconds of a warm call without compilation, seconds of compilation)"""
+        self.call(op)                                                # both sides are timed warm
         self.compiling.clear()
         start = time.perf_counter()
         self.call(op)
@@ -200,7 +201,7 @@ class MbirJax:
 
 
 def mbirk(program, *words):
-    """Runs the program; what it says is shown only if it fails."""
+    """Runs the program; its output is shown only if it fails."""
     done = subprocess.run([str(program), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise Failure(f"mbirk {words[0]}: exit code {done.returncode}: {done.stdout.strip()[-500:]}")
@@ -221,13 +222,13 @@ def mbirk_seconds(program, op, n):
 
 
 def busy_seconds():
-    """(CPU seconds spent so far by everything on this machine, by this program and what it has run)"""
+    """(CPU seconds spent so far by everything on this machine, by this program and its children)"""
     ticks = sum(map(int, pathlib.Path("/proc/stat").read_text().split()[1:4]))              # user, nice, system
     return ticks / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
 
 
 def machine_of(load, rounds):
-    """Says what this machine is and how busy it was, and returns that for the report; load: the averages before."""
+    """Prints this machine and its load, and returns both for the report; load: the averages before."""
     cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     cpu, cores, after = cpu[1] if cpu else platform.machine(), len(os.sched_getaffinity(0)), os.getloadavg()
     print(f"\nmachine: {cpu}, {cores} cores; load average before {load[0]:.2f}, after {after[0]:.2f}; rounds: at most {rounds}")
@@ -278,7 +279,7 @@ def worker(pipe, args, geometry, n, ops, one_device):
 
 
 def measured(args, geometry, n, ops):
-    """What the workers send: ("row", record, environment), ("failed", op, why) for every op, ("end", devices)."""
+    """Messages from the workers: ("row", record, environment), ("failed", op, why) for every op, ("end", devices)."""
     spawn, tries = multiprocessing.get_context("spawn"), collections.Counter()
     while ops:
         here, there = spawn.Pipe(duplex=False)
@@ -335,7 +336,7 @@ def compare_times(args):
 
 
 def compare_results(args):
-    """Writes one case folder per geometry, lets `mbirk run` compute it, and holds the results against MBIRJAX's."""
+    """Writes one case folder per geometry, has `mbirk run` compute it, and compares the results with MBIRJAX's."""
     import numpy as np
     n, bad = args.sizes[0], 0
     print(f"{'operation':34}{'N':>5}  {'max error / max reference':>26}  {'allowed':>8}")

@@ -24,8 +24,8 @@ import collections, importlib, importlib.metadata, itertools, json, os, pathlib,
 from compare_mbirjax import Failure, busy_seconds, machine_of, mbirk, mbirk_seconds, options, parsed
 from peers import ITERATIONS, PEERS
 
-BOUND = 0.05                                                             # of the relative L2 difference
-# What mbirk computes to compare with, as cases name it.
+BOUND = 0.05                                                             # limit of the relative L2 difference
+# mbirk's operations in the comparison, named as in cases.
 Operation = collections.namedtuple("Operation", "op geometry inputs args")
 OPS = {f"{geometry}_{name}": Operation(op, geometry, [given], {}) for geometry, direct in (("parallel", "fbp_recon"), ("cone", "fdk_recon"))
        for name, op, given in (("forward_project", "forward_project", "recon"), ("back_project", "back_project", "sinogram"), (direct, direct, "sinogram"))}
@@ -33,7 +33,7 @@ OPS["parallel_mbir_recon"] = Operation("recon", "parallel", ["sinogram"], {"max_
 
 
 class Problem:
-    """One geometry and size: the scan, the object, its sinogram, and what mbirk makes of them."""
+    """One geometry and size: the scan, the object, its sinogram, and mbirk's results."""
 
     def __init__(self, program, geometry, n):
         import numpy as np
@@ -80,7 +80,7 @@ def arguments():
 
 
 def enter(folder):
-    """Goes on in the virtual environment, which is made if it is not there."""
+    """Restarts in the virtual environment, which is created if it does not exist."""
     folder = folder.resolve()
     if pathlib.Path(sys.prefix).resolve() == folder:
         return
@@ -119,13 +119,13 @@ def find_peers(args):
         try:
             said[name] = found(PEERS[name])
             peers[name] = PEERS[name]
-        except Exception as why:                                         # libraries fail in their own ways while they are imported
+        except Exception as why:  # each library fails in its own way while it is imported
             said[name] = " ".join(f"left out: {type(why).__name__}: {why}".split())
     return peers, said
 
 
 def warm_seconds(call):
-    """Median of as many warm calls as fit into 50 ms, 1 to 25: as `mbirk profile` times."""
+    """Median time of 1 to 25 warm calls, as many as fit into 50 ms, which is the rule of `mbirk profile`."""
     call()
     times = []
     while not times or (sum(times) < 0.05 and len(times) < 25):
@@ -159,7 +159,7 @@ def measure(args, name, n, methods):
         if i and max(spent) * (i + 1) / i > args.budget:
             break
         for side in range(len(spent)) if i % 2 == 0 else reversed(range(len(spent))):
-            time.sleep(0.05)                                             # until the team of the side before no longer spins
+            time.sleep(0.05)  # the previous side's thread team stops spinning meanwhile
             start = time.perf_counter()
             if side:
                 m = methods[side - 1]
@@ -184,7 +184,7 @@ def checked(sides, names, problem, report):
                 if not error <= BOUND:
                     raise Failure(f"differs from mbirk by {100 * error:.1f} %")
                 good[method.operation].append((name, method, error, scale))
-            except Exception as why:                                     # of types that each library has for itself
+            except Exception as why:                                     # each library has error types of its own
                 report(method.operation, side.title, method.model, f"{type(why).__name__}: {why}"[:300])
     return good
 
@@ -220,7 +220,7 @@ def compare(args, peers):
                     label = f"{title}: {method.model}" + (f", scale {scale:.3f}" if method.fit else "") + f", {method.cores}"
                     print(f"{operation:26}{n:5}  {label:38}{100 * error:10.2f}{1e3 * statistics.median(ours):11.3f}{1e3 * statistics.median(times):11.2f}"
                           f"{ratio:9.1f}  ({min(ratios):.1f} .. {max(ratios):.1f}: {len(times)}){' *' if others > 0.1 else ''}", flush=True)
-        except Failure as why:                                           # mbirk's own
+        except Failure as why:                                           # mbirk itself failed
             report("all", "mbirk", geometry, str(why))
         finally:
             for side in sides.values():

@@ -50,7 +50,7 @@ with tempfile.TemporaryDirectory() as scratch:
             xla = json.loads(run.stdout.splitlines()[0])
             written, compiled = xla["estimate as written"], xla["estimate compiled"]
             by_rules = counted["flops xla"]
-            # XLA counts the body of a loop once: over a count of all that runs, that says nothing.
+            # XLA counts the body of a loop once, so a ratio to the count of all iterations would be meaningless.
             ratio = "loops" if graph["while loops"] else f"{written['flops'] / by_rules:.2f}" if by_rules else "-"
             print(f"| {operation} | {form} | {short(counted['flops'])} | {short(by_rules)} | {short(graph['flops'])} | {short(written['flops'])} | "
                   f"{short(compiled.get('flops', 0))} | {ratio} | {short(graph['bytes compulsory'])} | {short(compiled.get('bytes accessed', 0))} |")

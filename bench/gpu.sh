@@ -5,7 +5,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
 all_parts=(build test sanitize profile cells peers)
 all_cells=(200x208x160 512x448x384 513x449x385 1024x1008x992)
-part_seconds=450  # of a part; machines are often lent for ten minutes a command
+part_seconds=450  # time limit of one part; rented machines often allow ten minutes per command
 
 usage() {
   cat <<'TEXT'
@@ -68,7 +68,7 @@ for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /usr/local/cuda-
   if [[ -n $folder && -x $folder/bin/nvcc ]]; then PATH=$PATH:$folder/bin; fi
 done
 
-# Where the code comes from: git, or the file COMMIT where only the files were copied.
+# The commit of this code: by git, or from the file COMMIT where only the files were copied.
 commit=unknown
 if git -C "$root" rev-parse --short=12 HEAD >/dev/null 2>&1; then
   commit=$(git -C "$root" rev-parse --short=12 HEAD)
@@ -84,7 +84,7 @@ steps=$work/steps.tsv
 program=$build/bench/mbirk/mbirk tests=$build/tests/device/test_cuda cells=$build/bench/mbirk_gpu_cells
 part='' child='' sampler='' failures=0 log=/dev/null deadline=0
 
-# Every part ends here, an interrupted one too: what is in the work folder goes into the results.
+# Every part ends here, even an interrupted one: the contents of the work folder go into the results.
 finish_part() {
   [[ -n $part ]] || return 0
   stop_sampler
@@ -123,7 +123,8 @@ note() {
 left() { echo $((deadline - SECONDS)); }
 last_words() { grep -v '^[[:space:]]*$' "$work/last" | tail -n 1 | cut -c -300 || true; }
 
-# limited <seconds> <command...>: exit code 124 or 137 when it took longer. In the background, so that signals are noticed at once.
+# limited <seconds> <command...>: exit code 124 or 137 when it took longer. It runs in the background, so that this
+# script handles signals at once.
 limited() {
   local status=0
   timeout -k 10 "$1" "${@:2}" >"$work/last" 2>&1 &
@@ -134,7 +135,8 @@ limited() {
   return "$status"
 }
 
-# step <name> <most seconds> <command...>: its output is in the log and in $work/last. Returns its exit code, 125 when there was no time left for it.
+# step <name> <most seconds> <command...>: logs the output, also to $work/last. Returns the command's exit code, or 125
+# when no time was left for it.
 step() {
   local name=$1 most=$2 status=0 start=$SECONDS
   shift 2
@@ -155,7 +157,7 @@ step() {
   return "$status"
 }
 
-# needs <file> <what>: a part without its program is one failure.
+# needs <file> <what>: a part whose program is missing counts as one failure.
 needs() {
   [[ -x $1 ]] || { note "$2" failed 0 "${1#"$root"/} is not there: build it with --parts build"; return 1; }
 }
@@ -197,7 +199,7 @@ add_headers() {
 endif()"
     break
   done
-  # zlib is a library: nearly every system has it, but without the name that is linked with.
+  # zlib is a library: nearly every system has it, but often not under the name that the linker looks for.
   if [[ -e $headers/zlib.h ]]; then
     for library in "$headers"/libz.a "$headers"/libz.so* /usr/lib/*/libz.so /usr/lib*/libz.so /lib/*/libz.so.1 /usr/lib/*/libz.so.1 \
                    /lib*/libz.so.1 /usr/lib*/libz.so.1; do
@@ -227,7 +229,8 @@ run_build() {
     targets+=(test_cuda)
   fi
 
-  # All at once is fastest; then each alone, to know which one failed. What could not be built must not be there from an earlier time.
+  # Building everything at once is fastest; afterwards each target is built alone, to find the one that failed. A failed
+  # target must not leave the output of an earlier build.
   local keep_going=(-- -k 0)
   [[ -f $build/build.ninja ]] || keep_going=(-- -k)
   step compile "$part_seconds" cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}" "${keep_going[@]}" && return 0
@@ -297,7 +300,7 @@ run_profile() {
   for n in "${sizes[@]}"; do step "size $n" "$part_seconds" "$program" profile --policy cuda --sizes "$n" --out "$work/profile" --quiet || true; done
 }
 
-# Clocks twice a second while something is measured.
+# Samples the clocks twice a second during a measurement.
 start_sampler() {
   command -v nvidia-smi >/dev/null || return 0
   nvidia-smi ${uuid:+--id="$uuid"} --query-gpu=clocks.sm,clocks.mem,utilization.gpu,temperature.gpu,power.draw \
@@ -314,7 +317,8 @@ run_cells() {
   for cell in "${list[@]}"; do
     for geometry in parallel cone; do
       ops=''
-      # An operation that leaves the device unusable, or ends the process, keeps the others from running: they get a new one.
+      # An operation that leaves the device unusable, or ends the process, keeps the remaining ones from running: a new
+      # process runs those.
       for again in 1 2 3 4 5 6; do
         file=$work/cells/$cell.$geometry.$again.json
         budget=$(($(left) - 20))  # so that the last operation ends in time

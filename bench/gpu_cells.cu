@@ -1,5 +1,6 @@
-// mbirk_gpu_cells: times of the projections and of the ramp filter on a CUDA device at full sizes ("cells"), as one JSON. It needs the library and
-// the CUDA runtime, nothing else. The file is rewritten after every operation, so that what was measured survives whatever happens next.
+// mbirk_gpu_cells: times of the projections and of the ramp filter on a CUDA device at full sizes ("cells"), as one
+// JSON. It needs only the library and the CUDA runtime. The file is rewritten after every operation, so that measured
+// times survive a later failure.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -29,7 +30,7 @@ using steady = std::chrono::steady_clock;
 
 // Data on the device.
 
-/// Uniform in [0, 1), a hash of the index: the same on every device.
+/// Uniform in [0, 1): a hash of the index, so every device gets equal values.
 __global__ void fill_random(float* to, std::size_t n, std::uint32_t seed) {
   for (std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; k < n;
        k += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
@@ -86,10 +87,10 @@ double since(steady::time_point start) { return std::chrono::duration<double>(st
 struct timing {
   std::vector<double> seconds;
   int warm = 0;
-  double queued = 0;  ///< of one call, when calls are queued without waiting between them
+  double queued = 0;  ///< time of one call, when calls are queued without waiting between them
 };
 
-/// Each call alone, from an idle device to the end of its last kernel: what the host prepares meanwhile is part of it.
+/// Each call alone, from an idle device to the end of its last kernel; preparation on the host is included.
 timing measure(exec::cuda const& device, options const& o, std::function<void()> const& call) {
   auto const once = [&] {
     auto const from = device.timestamp();
@@ -196,7 +197,7 @@ template <class Scan> class problem {
     result.add("warm", index_t{t.warm}).add("calls", static_cast<index_t>(n)).add("ms_median", 1e3 * median).add("ms_min", 1e3 * t.seconds.front());
     result.add("ms_max", 1e3 * t.seconds.back()).add("ms_queued", t.queued > 0 ? number_json(1e3 * t.queued) : "null").add("ms", all + "]");
     result.add("giga_per_second", 1e-9 * items / median).add("bytes_arrays", static_cast<index_t>(bytes));
-    auto const used = used_memory();  // the pool keeps what an operation had
+    auto const used = used_memory();  // the pool keeps the memory of earlier operations
     result.add("bytes_device", static_cast<index_t>(used > idle_memory_ ? used - idle_memory_ : 0));
   }
 
@@ -234,7 +235,8 @@ class measurement {
     report_.ops = "[" + ops + "]";
     if (!o.plan) {
       report_.environment = environment();
-      exec::check_cuda(cudaFree(nullptr), "cudaFree");  // makes the context, whose memory is no operation's
+      // creates the CUDA context, whose memory belongs to no operation
+      exec::check_cuda(cudaFree(nullptr), "cudaFree");
       idle_memory_ = used_memory();
     }
     report_.write();
@@ -264,7 +266,7 @@ class measurement {
     std::unique_ptr<problem<Scan>> here;
     for (auto const& op : o_.ops) {
       auto const e = entry(cell, geometry, op);
-      if (lost_) return;  // who reads the file sees that the rest of `ops` was not run
+      if (lost_) return;  // the file shows that the rest of `ops` was not run
       if (since(start_) > o_.budget) {
         report_.skipped.push_back(object(e).add("reason", quoted("the budget of " + number_json(o_.budget) + " s was used up")).json());
         std::printf("%s: skipped: the budget was used up\n", e.json().c_str());
@@ -280,7 +282,7 @@ class measurement {
       } catch (std::exception const& failure) {
         report_.errors.push_back(object(e).add("error", quoted(failure.what())).json());
         std::printf("%s\n", report_.errors.back().c_str());
-        // An error of a kernel stays with the process; running out of memory does not.
+        // A kernel error persists in the process; running out of memory does not.
         lost_ = !o_.plan && cudaDeviceSynchronize() != cudaSuccess;
       }
       std::fflush(stdout);

@@ -1,4 +1,4 @@
-// What mbirk_gpu_cells is asked for and what it writes: its options, and its report as JSON.
+// Command-line options of mbirk_gpu_cells, and its report as JSON.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,8 @@ inline constexpr char const* usage =
 
 inline std::vector<std::string> const all_ops{"forward_project",     "back_project",     "sparse_forward_project",
                                        "sparse_back_project", "hessian_diagonal", "direct_filter"};
-inline constexpr index_t subsets = 128;  // of the pixel partition whose subset 0 the sparse operations have
+// number of subsets of the pixel partition; the sparse operations take subset 0
+inline constexpr index_t subsets = 128;
 
 struct options {
   std::vector<shape_3> cells{{200, 208, 160}, {512, 448, 384}, {513, 449, 385}, {1024, 1008, 992}};
@@ -128,7 +129,7 @@ inline options read_options(int argc, char** argv) {
   return o;
 }
 
-// JSON, as much of it as is needed.
+// A minimal JSON writer.
 
 inline std::string quoted(std::string const& text) {
   std::string s = "\"";
@@ -160,7 +161,7 @@ class object {
   std::string text_;
 };
 
-/// What has been found out so far.
+/// Results so far.
 struct report {
   std::string file, environment = "{}", ops = "[]", running = "null";
   std::vector<std::string> results, errors, skipped;

@@ -9,7 +9,7 @@
 Python's standard library only."""
 import argparse, csv, ctypes, datetime, json, os, pathlib, platform, re, statistics, subprocess, sys
 
-# What the design of the kernels aims at on an H200 at 1024x1008x992, in 1e9 voxel-view pairs per second.
+# Design goals of the kernels on an H200 at 1024x1008x992, in 1e9 voxel-view pairs per second.
 GOALS = {("parallel", "forward_project"): 3980, ("parallel", "back_project"): 6630, ("parallel", "sparse_forward_project"): 1780,
          ("parallel", "sparse_back_project"): 2490, ("parallel", "hessian_diagonal"): 398000, ("cone", "forward_project"): 1020,
          ("cone", "back_project"): 1140, ("cone", "sparse_forward_project"): 940, ("cone", "sparse_back_project"): 940,
@@ -20,7 +20,7 @@ PARTS = ("build", "test", "sanitize", "profile", "cells", "peers")
 
 
 def output_of(*command):
-    """What a command prints, or nothing."""
+    """Standard output of a command, or nothing."""
     try:
         return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=30, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
@@ -43,7 +43,7 @@ def device_of_driver(cuda):
 
 
 def find_device():
-    """As above; nvidia-smi, which shows hidden devices too, is asked where the library is not found or has no answer."""
+    """Device 0 as above; from nvidia-smi, which shows hidden devices too, if the library is missing or fails."""
     try:
         found = device_of_driver(ctypes.CDLL("libcuda.so.1"))
         if found or "CUDA_VISIBLE_DEVICES" in os.environ:
@@ -56,7 +56,7 @@ def find_device():
 
 
 def environment(commit):
-    """Of the machine: device, driver, clocks, processor, compilers. What cannot be found out is null."""
+    """The machine: device, driver, clocks, processor, compilers. Unknown values are null."""
     arch, uuid, name = find_device() or ("", "-", None)
     fields = ("driver_version", "memory.total", "clocks.max.sm", "clocks.max.mem", "clocks.applications.graphics", "power.limit", "ecc.mode.current")
     smi = {}
@@ -85,14 +85,14 @@ def load(file, what, errors):
 
 
 def missing_ops(data):
-    """Operations that were asked for and of which nothing is known: those after one that took the process with it."""
+    """Requested operations without a result: those after one that ended the process."""
     known = {r["operation"] for kind in ("results", "errors", "skipped") for r in data[kind]}
     known |= {data["running"]["operation"]} if data.get("running") else set()
     return [op for op in data.get("ops", []) if op not in known]
 
 
 def clocks(file):
-    """Median and range of what nvidia-smi saw while the device was busy."""
+    """Median and range of nvidia-smi's samples while the device was busy."""
     rows = []
     try:
         with open(file, newline="") as text:
@@ -133,7 +133,7 @@ def gtest_counts(folder):
 
 
 def golden_counts(folder):
-    """Of the lines that `mbirk run --check` prints: operation, output, error, allowed, verdict."""
+    """Parses the lines of `mbirk run --check`: operation, output, error, allowed, verdict."""
     found = []
     for file in sorted(folder.glob("*.txt")):
         rows = [line.split() for line in file.read_text(errors="replace").splitlines()]
@@ -146,7 +146,7 @@ def golden_counts(folder):
 
 
 def gather(part, work, errors):
-    """What a part left in the work folder."""
+    """Results of one part in the work folder."""
     if part == "test":
         return {"programs": gtest_counts(work / "test"), "reference_cases": golden_counts(work / "golden")}
     if part == "sanitize":
@@ -188,7 +188,7 @@ def cell_size(cell):
 
 
 def result_file(out, date, device, commit):
-    """gpu_<date>.json, the same as before for the same device and commit; with a number where another one was measured on that day."""
+    """gpu_<date>.json, the existing one for an equal device and commit; numbered if another one was measured that day."""
     for k in range(1, 1000):
         file = out / f"gpu_{date}{'' if k == 1 else f'_{k}'}.json"
         try:
@@ -228,7 +228,7 @@ def merge(args):
     return 1 if errors else 0
 
 
-# The Markdown.
+# The report as Markdown.
 
 def milliseconds(ms):
     return "" if ms is None else f"{ms:.3f}" if ms < 10 else f"{ms:.1f}" if ms < 1000 else f"{ms:.0f}"

@@ -55,7 +55,7 @@ def kept(file):
 
 
 def compare(now, before, tolerance):
-    """How many operations are worse."""
+    """Number of operations that got worse."""
     same, worse = now["compiler"] == before.get("compiler"), 0
     print(f"{'operation':34}{'kept':>14}{'now':>14}{'ratio':>8}")
     for name, old in before["instructions"].items():

@@ -6,21 +6,21 @@ import collections, functools, os, tempfile
 from compare_mbirjax import Failure
 
 CORES = len(os.sched_getaffinity(0))
-ITERATIONS = 15                                                          # of the reconstructions whose results are compared
-# model: what the peer computes, for the table; call() is timed; result() in mbirk's order of axes; fit: compare after one fitted scale;
-# less, parts: (time of call() - time of less()) / parts is what counts.
+ITERATIONS = 15  # number of iterations of the reconstructions whose results are compared
+# model: the peer's computation, for the table; call() is timed; result() in mbirk's order of axes; fit: compare after
+# one fitted scale; less, parts: the reported time is (time of call() - time of less()) / parts.
 Method = collections.namedtuple("Method", "operation model cores call result fit less parts", defaults=(False, None, 1))
 
 
 class Peer:
-    """Made for a problem; methods() says what it computes, in what way."""
+    """Constructed for a problem; methods() lists the operations it offers, and how each is computed."""
 
     def close(self):
         pass
 
 
 class Astra(Peer):
-    """The ASTRA toolbox: its CPU algorithms are 2D, so a call is one after the other on every slice; they keep to one core."""
+    """The ASTRA toolbox. Its CPU algorithms are 2D, so one call processes the slices in turn, on one core."""
     title, module, requirements = "ASTRA", "astra", ("astra-toolbox==2.5.0",)
 
     def __init__(self, problem):
@@ -44,7 +44,7 @@ class Astra(Peer):
         return lambda: [astra.algorithm.run(a) for a in algorithms], sinogram if forward else recon
 
     def methods(self):
-        if self.problem.cone:                                                           # on GPUs only
+        if self.problem.cone:                                                           # cone beam runs on GPUs only
             return
         for projector in ("linear", "strip"):
             for name, kind in ("forward_project", "FP"), ("back_project", "BP"), ("fbp_recon", "FBP"):
@@ -79,7 +79,7 @@ class Rtk(Peer):
         return image
 
     def run(self, name, given, out, types=2):
-        """The output of a new filter (one that has run does not run again) on an image of zeros, as RTK's own programs have it."""
+        """Output of a new filter (a filter runs only once) on an image of zeros, which RTK's own programs use too."""
         zeros = self.placed(self.rtk.ConstantImageSource[self.image].New(), out)
         zeros.SetSize(list(self.grids[out][0]))
         zeros.SetConstant(0.0)
@@ -103,7 +103,7 @@ class Rtk(Peer):
 
 
 class Svmbir(Peer):
-    """svmbir: one whole call each, which reads the system matrix (computed before, by the first call) from its file. Images are (slices, cols, rows)."""
+    """svmbir: one whole call each, which reads the system matrix from the file that the first call wrote. Images are (slices, cols, rows)."""
     title, module, requirements = "svmbir", "svmbir", ("svmbir==0.5.0",)
 
     def __init__(self, problem):
@@ -119,7 +119,7 @@ class Svmbir(Peer):
             max_resolutions=0, stop_threshold=0.0, max_iterations=iterations, **sized)
 
     def methods(self):
-        if self.problem.cone:                                                           # it has parallel and fan beam
+        if self.problem.cone:  # only parallel and fan beam exist
             return
         once, result = functools.partial(self.recon, 1), lambda: self.recon(ITERATIONS).transpose(2, 1, 0)
         yield Method("parallel_forward_project", "stored matrix", CORES, self.project, self.project)
@@ -145,7 +145,7 @@ class Leap(Peer):
         detector = (*problem.shape, 1.0, 1.0, middle, middle, degrees)
         self.model.set_conebeam(*detector, problem.near, problem.far) if problem.cone else self.model.set_parallelbeam(*detector)
         self.model.set_volume(n, n, n, problem.pitch, problem.pitch)
-        self.model.set_rampFilter(12)                                                   # the ramp itself
+        self.model.set_rampFilter(12)                                                   # the unwindowed ramp
         self.recon, self.sinogram = np.ascontiguousarray(problem.recon[::-1].transpose(2, 0, 1)), problem.sinogram
         self.out = {"recon": np.zeros_like(self.recon), "sinogram": np.zeros_like(self.sinogram)}
 

@@ -1,4 +1,5 @@
-# `cpack` makes libmbirk-dev (headers, for any architecture) and mbirk (the program, where it is not made for this machine's processor only).
+# `cpack` makes libmbirk-dev (headers, for any architecture) and mbirk (the program, unless it was built for this
+# machine's processor only).
 set(CPACK_GENERATOR DEB)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -33,7 +34,7 @@ timelines, graphs, and which of them deserve an FPGA.")
   endif()
 endif()
 
-# Debian wants these under the name of each package.
+# Debian requires these files under the name of each package.
 set(mbirk_deb ${CMAKE_CURRENT_BINARY_DIR}/debian)
 file(READ LICENSE licence)
 file(READ NOTICE notice)

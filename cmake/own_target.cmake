@@ -1,19 +1,20 @@
-# mbirk_own_target(<target>): what all our own programs share: the library, this machine's instructions, warnings.
+# mbirk_own_target(<target>): common settings of our own programs: the library, this machine's instructions, warnings.
 function(mbirk_own_target target)
   target_link_libraries(${target} PRIVATE mbirk::mbirk)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
-  # CUDA_STANDARD 20 would say this, but CMake 3.25 does not know that nvcc can.
+  # CUDA_STANDARD 20 would be clearer, but CMake 3.25 does not support it for nvcc.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>")
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)  # as mbirk::compiled
-  # The host's half of .cu files gets the same: exec::host must mean one thing in a program.
+  # mbirk::compiled has this flag too
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+  # The host half of .cu files gets equal flags: exec::host must mean one thing in a program.
   if(MBIRK_NATIVE)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-march=native>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
   endif()
   mbirk_warnings(${target})
 endfunction()
 
-# mbirk_optional_libraries(<target>): the packages that some of our headers use, those that were found; our own programs see what that means as
-# MBIRK_WITH_HDF5 and MBIRK_WITH_PNG.
+# mbirk_optional_libraries(<target>): links the packages that some of our headers use, if they were found; our own
+# programs see this as MBIRK_WITH_HDF5 and MBIRK_WITH_PNG.
 function(mbirk_optional_libraries target)
   foreach(package IN ITEMS fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB hdf5::hdf5 PNG::PNG mbirk_toolkit_headers)
     if(TARGET ${package})
@@ -27,7 +28,8 @@ function(mbirk_optional_libraries target)
   endforeach()
 endfunction()
 
-# mbirk_interop_libraries(<target>): the packages of mbirk/interop, those that were found. Only what exchanges arrays needs them.
+# mbirk_interop_libraries(<target>): links the packages of mbirk/interop that were found. Only code that exchanges
+# arrays needs them.
 function(mbirk_interop_libraries target)
   foreach(package IN ITEMS Eigen3::Eigen mbirk_dlpack_headers)
     if(TARGET ${package})
@@ -36,8 +38,8 @@ function(mbirk_interop_libraries target)
   endforeach()
 endfunction()
 
-# mbirk_files_with(<result> <regex> <file>...): those of these headers and sources (absolute paths) that include what matches, themselves or
-# through each other. Their names in includes begin below include/ and tests/.
+# mbirk_files_with(<result> <regex> <file>...): the headers and sources among these absolute paths that include a match,
+# directly or through each other. Their names in includes begin below include/ and tests/.
 function(mbirk_files_with result regex)
   set(found "")
   set(more ON)
@@ -58,10 +60,10 @@ function(mbirk_files_with result regex)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# What the optional packages are included as.
+# Include names of the optional packages.
 set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG Eigen3 dlpack)
 set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<(unsupported/)?Eigen/" "<dlpack/")
-# The same for headers of the CUDA toolkit, which nvcc has.
+# Include names of headers of the CUDA toolkit, which nvcc provides.
 set(mbirk_toolkit_packages nvtx3 cupti)
 set(mbirk_toolkit_includes "<nvtx3/" "<cupti[.]h>")
 

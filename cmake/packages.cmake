@@ -1,9 +1,10 @@
-# The packages of our own programs and of the library's optional headers. Any of them may be missing: then what needs it is off and says so.
+# Packages of our own programs and of the library's optional headers. Any may be missing: the dependent parts are then
+# off, and a message says so.
 find_package(OpenMP QUIET COMPONENTS CXX)  # for the test of mbirk/exec/openmp.hpp
 foreach(package IN ITEMS CLI11 nlohmann_json fmt ZLIB LibLZMA GTest benchmark PNG Eigen3)
   find_package(${package} QUIET)
 endforeach()
-# CMake looks for the C interface of HDF5 with a C compiler.
+# CMake needs a C compiler to find the C interface of HDF5.
 include(CheckLanguage)
 check_language(C)
 if(CMAKE_C_COMPILER)
@@ -11,7 +12,8 @@ if(CMAKE_C_COMPILER)
   find_package(HDF5 QUIET COMPONENTS C)
 endif()
 
-# mbirk_need(<result> <what> <package>...): sets <result> to whether every package was found, and says what is off otherwise.
+# mbirk_need(<result> <what> <package>...): sets <result> to whether every package was found, and otherwise prints which
+# part is off.
 function(mbirk_need result what)
   set(missing "")
   foreach(package IN LISTS ARGN)
@@ -41,7 +43,8 @@ endif()
 mbirk_need(mbirk_with_eigen "views of Eigen's arrays in tests and examples" Eigen3)
 mbirk_need(mbirk_with_dlpack "the example of DLPack's tensors" dlpack)
 
-# Compiling .cu files needs a working nvcc besides the toolkit. It need not be on the PATH: the toolkit knows where it is.
+# Compiling .cu files needs a working nvcc besides the toolkit. It need not be on the PATH, because the toolkit's folder
+# has it.
 set(mbirk_with_cuda OFF)
 if(TARGET mbirk_cuda)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
@@ -61,8 +64,8 @@ if(TARGET mbirk_cuda)
   endif()
 endif()
 
-# Headers of the toolkit that are used without it: NVTX has nothing but headers, and CUPTI is loaded at run time. As PATHS, the toolkit comes after what every
-# compiler finds anyway.
+# Headers of the toolkit that work without it: NVTX is header-only, and CUPTI is loaded at run time. Given as PATHS, the
+# toolkit comes after the compilers' default folders.
 set(toolkit_headers ${CUDAToolkit_INCLUDE_DIRS} /usr/local/cuda/include)
 find_path(MBIRK_NVTX3_DIR nvtx3/nvToolsExtPayload.h PATHS ${toolkit_headers})
 find_path(MBIRK_CUPTI_DIR cupti.h PATHS ${toolkit_headers} /usr/local/cuda/extras/CUPTI/include)

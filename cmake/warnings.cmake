@@ -1,5 +1,5 @@
-# Warnings for our own targets, never for users. -Wpsabi is off: it tells that vector types pass differently with and without AVX,
-# which matters between libraries and not inside one program.
+# Warnings for our own targets, never for users. -Wpsabi is off: it warns that vector types are passed differently with
+# and without AVX, which matters between libraries and not inside one program.
 function(mbirk_warnings target)
   target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wno-psabi>"

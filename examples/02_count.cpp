@@ -1,4 +1,4 @@
-// The same operation under three policies: counted exactly, modelled without data, traced. The kernels are the same text.
+// One operation under three policies: counted exactly, modelled without data, traced. All use one kernel source.
 #include <cstdio>
 #include <vector>
 

@@ -22,7 +22,7 @@ int main() {
   std::vector<float> recon(32 * 32 * 5), sinogram(24 * 5 * 32);
   nested_ellipsoids(view<float, 3>(recon.data(), scan.recon_shape()));
 
-  instrument::ledger notes;  // what counting writes to
+  instrument::ledger notes;  // receives the counts
   // example: begin
   context const ctx{chosen_exec(), make_instrument<chosen_instrument>(notes)};
   exec::array<float, chosen_exec> const x(ctx.exec, recon), y(ctx.exec, static_cast<index_t>(sinogram.size()));  // where the kernels read and write

@@ -1,4 +1,5 @@
-// Projectors in a loop of your own: least squares by steepest descent, with Eigen's vectors as arrays. docs/interop.md shows the marked part.
+// Projectors in your own loop: least squares by steepest descent, with Eigen's vectors as arrays. docs/interop.md shows
+// the marked part.
 #include <Eigen/Core>
 #include <cstdio>
 #include <numbers>

@@ -1,4 +1,4 @@
-// An image without its noise, by the qGGMRF prior; and with a progress callback that could stop it.
+// Denoising of an image with the qGGMRF prior, and a progress callback that could stop it.
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -16,7 +16,7 @@ int main() {
   for (float const x : clean) noisy.push_back(x + noise(random));
 
   context const ctx{exec::host{}, instrument::none{}};
-  denoise_options options;  // sigma_noise = ... when you know it; else it is estimated
+  denoise_options options;  // set sigma_noise if you know it; otherwise it is estimated
   options.progress = [](iteration_report const& r) {
     std::printf("%d of at most %d: change %.2g\n", r.iteration, r.iterations, r.change);
     return true;  // false stops

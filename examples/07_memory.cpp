@@ -1,4 +1,4 @@
-// How much memory a reconstruction will take, before any of it is allocated; and that this is what it takes.
+// Memory that a reconstruction will take, predicted before any of it is allocated and compared with actual use.
 #include <algorithm>
 #include <cstdio>
 #include <memory_resource>
@@ -7,7 +7,7 @@
 #include "mbirk/instrument/sizing.hpp"
 #include "mbirk/mbirk.hpp"
 
-/// Notes the most bytes that were in use.
+/// Measures peak memory in use.
 class watched_memory : public std::pmr::memory_resource {
  public:
   std::size_t peak() const { return peak_; }
@@ -35,7 +35,7 @@ int main() {
   using namespace mbirk;
   exec::host const two_threads(2);  // each has scratch memory
   auto const size_at = [&](parallel_scan const& scan) {
-    instrument::size_record size;  // views of null: nothing is read
+    instrument::size_record size;  // null views: nothing is read
     recon(context{two_threads, instrument::sizing{size}}, scan, view<float const, 3>(nullptr, scan.sinogram_shape()), {},
           view<float, 3>(nullptr, scan.recon_shape()), recon_options{});
     return size;

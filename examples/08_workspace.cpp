@@ -1,4 +1,5 @@
-// Memory for temporaries that is yours, and on a device (compiled by nvcc) a stream that is yours: repeated operations allocate once.
+// User-provided memory for temporaries, and on a device (compiled by nvcc) a user-provided stream: repeated operations
+// allocate once.
 #include <cstdio>
 #include <memory_resource>
 #include <vector>
@@ -9,7 +10,7 @@
 #include "mbirk/exec/cuda.cuh"
 #endif
 
-/// Where a workspace gets its memory from; it says how often.
+/// Upstream memory of a workspace; counts its allocations.
 class upstream_memory : public std::pmr::memory_resource {
  public:
   int allocations = 0;

@@ -1,5 +1,6 @@
-// A projection in parts, as several processes would share it: each takes a range of views. Here they are threads; between machines whatever you have
-// (MPI, NCCL) adds the images. docs/interop.md shows the marked part.
+// A projection in parts, each for a range of views, which is how several processes would share it. The parts here are
+// threads; between machines, your own communication layer (MPI, NCCL) adds the images. docs/interop.md shows the marked
+// part.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -45,5 +46,6 @@ int main() {
     off = std::max(off, std::abs(static_cast<double>(image[i]) - static_cast<double>(sum[i])));
   }
   std::printf("%s sinogram; images differ by %.1g of the largest voxel\n", sinogram == expected ? "the same" : "another", off / largest);
-  return sinogram == expected && off <= 2 * 50 * 3 * 0x1p-24 * largest ? 0 : 1;  // a rounding for each of three weights a view, on both sides
+  // one rounding for each of three weights per view, on both sides
+  return sinogram == expected && off <= 2 * 50 * 3 * 0x1p-24 * largest ? 0 : 1;
 }

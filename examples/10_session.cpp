@@ -1,4 +1,5 @@
-// A session: a block of your own code, an operation of mbirk's, memory and a counter on one trace, written as files. docs/profiling_your_code.md shows it.
+// A session: a block of your own code, an mbirk operation, memory and a counter on one trace, written to files.
+// docs/profiling_your_code.md shows the marked part.
 #include <cmath>
 #include <cstdio>
 #include <vector>

@@ -1,4 +1,5 @@
-// A function that times its calls, with the first ones apart. docs/profiling_your_code.md shows the marked part.
+// A function that times its calls and reports the first ones separately. docs/profiling_your_code.md shows the marked
+// part.
 #include <cmath>
 #include <cstdio>
 

@@ -1,4 +1,5 @@
-// Captures of a long loop: two steps of every hundred, the last three captures stay. docs/profiling_your_code.md shows the marked part.
+// Periodic captures of a long loop: two steps of every hundred; the last three captures are kept.
+// docs/profiling_your_code.md shows the marked part.
 #include <cmath>
 #include <cstdio>
 

@@ -1,4 +1,5 @@
-// Variants of one thing, run in turn and compared pair by pair. docs/profiling_your_code.md shows the marked part.
+// Variants of one computation, run in turn and compared pair by pair. docs/profiling_your_code.md shows the marked
+// part.
 #include <cstdio>
 #include <vector>
 

@@ -15,5 +15,5 @@ int main() {
   auto const check = profile::expect_not_slower(result, 1.0, 0.1);  // seconds kept from an earlier run, or another result; 10 % are allowed
   std::printf("%s\n", check.text.c_str());
   // example: end
-  return check ? 0 : 1;  // a second for a hundred thousand sums: no machine is that slow
+  return check ? 0 : 1;  // one second for a hundred thousand sums is generous on any machine
 }

@@ -1,4 +1,5 @@
-// What a dispatch costs: all steps in one launch against a launch a step. docs/profiling_your_code.md shows the marked part.
+// Dispatch overhead: all steps in one launch against one launch per step. docs/profiling_your_code.md shows the marked
+// part.
 #include <cmath>
 #include <cstdio>
 #include <future>

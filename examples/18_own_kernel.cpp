@@ -1,12 +1,13 @@
-// Counts of a kernel of your own: written once over packs, it runs natively, is counted exactly, and is modelled without data. docs/instrumentation.md
-// says what the counts mean.
+// Counts of your own kernel: written once over packs, it runs natively, is counted exactly, and is modelled without
+// data. docs/instrumentation.md explains the counts.
 #include <cstdio>
 #include <vector>
 
 #include "mbirk/instrument/counting.hpp"
 #include "mbirk/mbirk.hpp"
 
-/// y += a x: a task is `lines` packs. B is what it runs on: vectors of this machine, the same with counters, or no data at all.
+/// y += a x, with `lines` packs per task. B is the index backend: vectors of this machine, counting vectors, or no data
+/// at all.
 template <class B> struct add_scaled {
   typename B::template cursor<float const> x;
   typename B::template cursor<float> y;
@@ -24,7 +25,7 @@ template <class B> struct add_scaled {
   }
 };
 
-/// The operation around it: what it is called, which arrays it reads and writes, how many tasks there are.
+/// The enclosing operation: its name, the arrays it reads and writes, and its number of tasks.
 template <class Exec, class Instr>
 void add(mbirk::context<Exec, Instr> const& ctx, float a, mbirk::view<float const, 1> x, mbirk::view<float, 1> y) {
   using kernel = add_scaled<typename mbirk::context<Exec, Instr>::backend>;

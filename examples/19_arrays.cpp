@@ -9,7 +9,7 @@
 #include "mbirk/interop/eigen.hpp"
 #include "mbirk/mbirk.hpp"
 
-/// What a producer gives: a tensor, and a deleter that is called when nobody needs it any more.
+/// A producer's tensor, with a deleter that is called when nobody needs the tensor any more.
 DLManagedTensor* make_tensor(std::vector<std::int64_t> shape, bool& deleted) {
   struct kept {
     DLManagedTensor managed;

@@ -64,7 +64,7 @@ class shallow_water {
     return sum;
   }
   double mass(state const& s) const { return integral([&](std::size_t k) { return s.h[k]; }); }
-  /// The whole vorticity of the last tendency over that of its absolute values: 0 on a closed surface.
+  /// Total vorticity of the last tendency over that of its absolute values: 0 on a closed surface.
   double circulation() const {
     return integral([&](std::size_t k) { return curl_[k] / jacobian_[k]; }) / integral([&](std::size_t k) { return std::abs(curl_[k]) / jacobian_[k]; });
   }
@@ -72,7 +72,7 @@ class shallow_water {
     return integral([&](std::size_t k) { return s.h[k] / 2 * (s.u1[k] * up1(s, k) + s.u2[k] * up2(s, k) + gravity * s.h[k]); });
   }
 
-  /// The time derivatives of s, each piece under its name.
+  /// The time derivatives of s; each piece is timed under its own name.
   void tendency(state const& s, state& d) {
     profile::scope const whole(trace_, "tendency", {.items = count_});
     timed("contravariant velocity", [&] {
@@ -119,7 +119,7 @@ class shallow_water {
       double h = first;
       vec3 v{};
       for (auto const k : group) {
-        h += share * (s.h[k] - first);  // equal ones stay what they are
+        h += share * (s.h[k] - first);  // equal values stay unchanged
         for (std::size_t c = 0; c < 3; ++c) v[c] += share * (up1(s, k) * e1_[k][c] + up2(s, k) * e2_[k][c]);
       }
       for (auto const k : group) s.h[k] = h, set_velocity(s, k, v);
@@ -131,7 +131,7 @@ class shallow_water {
     profile::scope const timed(trace_, "step");
     auto const axpy = [](field& y, double a, field const& x) { for (std::size_t k = 0; k < y.size(); ++k) y[k] += a * x[k]; };
     start_ = stage_ = s;
-    constexpr double stages[4][2] = {{0.5, 1}, {0.5, 2}, {1, 2}, {0, 1}};  // to the next stage, share of the sum
+    constexpr double stages[4][2] = {{0.5, 1}, {0.5, 2}, {1, 2}, {0, 1}};  // factor to the next stage, share of the sum
     for (auto const [ahead, share] : stages) {
       tendency(stage_, d_);
       profile::scope const update(trace_, "update");
@@ -184,7 +184,7 @@ class shallow_water {
     for (auto const& [mine, other] : edges_) add(mine, other, 0.5 / weight(0));
   }
 
-  /// Finds what lies at the same place: shared nodes, and pairs of nodes along the 12 edges, in both directions.
+  /// Finds coincident nodes: shared nodes, and pairs of nodes along the 12 edges, in both directions.
   void join_edges() {
     std::vector<std::vector<edge_node>> sides;
     for (int p = 0; p < 6; ++p)
@@ -239,8 +239,9 @@ state steady_flow(shallow_water& model) {
   return s;
 }
 double time_step(int nodes) { return 0.4 * radius * 2 * quarter / (nodes - 1) / 210; }  // waves and flow together move at 210 m/s
-struct outcome { double error, mass_change, energy_change; bool joined; };  // relative; whether shared nodes are equal
-/// What the steady flow is like after six hours, which should change nothing.
+// relative errors; joined: shared nodes are equal
+struct outcome { double error, mass_change, energy_change; bool joined; };
+/// Errors of the steady flow after six hours; the exact solution does not change.
 outcome six_hours(int nodes) {
   shallow_water model(nodes, {});
   auto s = steady_flow(model);
@@ -259,14 +260,15 @@ bool check() {
   state rest{field(model.size(), 3000.0), field(model.size()), field(model.size())};
   for (int k = 0; k < 10; ++k) model.step(rest, time_step(12));
   bool const stays = rest.h == field(model.size(), 3000.0);  // differences of equal numbers: no rounding
-  state torn = rest, rate = rest;  // panels that do not fit together
+  state torn = rest, rate = rest;  // discontinuous across panels
   for (std::size_t k = 0; k < model.size(); ++k) torn.u1[k] = 1e6 * std::sin(static_cast<double>(k)), torn.u2[k] = 1e6 * std::cos(static_cast<double>(k));
   model.tendency(torn, rate);
   double const circulation = model.circulation();
   auto const coarse = six_hours(16), fine = six_hours(31);
   std::printf("rest stays at rest: %s; error %.2g, half the spacing %.2g; mass %.1g, energy %.1g, %.1g, circulation %.1g\n", stays ? "yes" : "NO",
               coarse.error, fine.error, fine.mass_change, coarse.energy_change, fine.energy_change, circulation);
-  // Order 3 (2 at edges, one more in all); energy lost by the method of Runge and Kutta, order 5; sums of some 1e4 numbers but for rounding.
+  // Global order 3 (2 at edges, plus one); energy dissipation by Runge-Kutta of order 5; mass and circulation exact
+  // to the rounding of sums of some 1e4 numbers.
   return stays && fine.joined && coarse.error > 6 * fine.error && std::abs(fine.mass_change) + std::abs(circulation) < 1e4 * 2.2e-16 &&
          fine.energy_change < 0 && coarse.energy_change < 16 * fine.energy_change;
 }

@@ -1,7 +1,7 @@
 // A worked program outside tomography: training a small stack of dense and attention layers, profiled from the loading of data to the optimiser.
 //
-// The task: among noise one of eight tokens of a sequence is marked, and says which class the sequence has. Double precision, so that the gradients can be held
-// against finite differences. 21_training [folder [steps]]
+// The task: one of the eight tokens of a sequence is marked among noise, and gives the class of the sequence. Double
+// precision, so that the gradients can be compared with finite differences. 21_training [folder [steps]]
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -53,7 +53,7 @@ struct parameter {
   }
 };
 
-/// backward() is given d loss / d output, adds to the gradients of the parameters, and returns d loss / d input.
+/// backward() takes d loss / d output, adds to the gradients of the parameters, and returns d loss / d input.
 struct layer {
   std::string name;
   explicit layer(std::string n) : name(std::move(n)) {}
@@ -83,10 +83,10 @@ struct dense : layer {  // y = x w, or tanh of it
   }
 };
 
-/// y = x + softmax(q k' / sqrt(width)) v within each sequence, with q, k, v = x times a parameter each.
+/// y = x + softmax(q k' / sqrt(width)) v within each sequence; q, k, v are x times one parameter matrix each.
 struct attention : layer {
   dense q, k, v;
-  matrix qs, ks, vs, weights;  // of row i the weights of the tokens of its sequence
+  matrix qs, ks, vs, weights;  // weights: row i has the attention weights of token i over its sequence
   attention(std::string n, std::mt19937& random)
       : layer(std::move(n)), q("q", width, width, random), k("k", width, width, random), v("v", width, width, random) {}
   std::vector<parameter*> parameters() override { return {&q.w, &k.w, &v.w}; }
@@ -142,7 +142,8 @@ struct mean_of_tokens : layer {
 };
 
 struct batch { matrix x{batch_size * tokens, features}; std::vector<int> labels = std::vector<int>(batch_size); };
-/// Features of a token: a mark, a class, a constant, noise. What the other tokens say is a class too, but not the right one to listen to.
+/// Features of a token: a mark, a class, a constant, noise. The other tokens have a class too, but not that of the
+/// sequence.
 batch load(std::uint32_t seed, profile::sink trace) {
   profile::scope const timed(trace, "load", {.items = batch_size});
   std::mt19937 random(seed);
@@ -199,7 +200,7 @@ struct optimiser {
 struct network {
   std::vector<std::unique_ptr<layer>> layers;
   std::vector<parameter*> parameters;
-  batch here;  // where the device would have it
+  batch here;  // stands in for the device's copy
 
   network() {
     std::mt19937 random(1);
@@ -231,7 +232,7 @@ struct network {
   }
 };
 
-/// Data are loaded by a thread while the step before computes. Returns the mean loss of the last ten steps.
+/// A thread loads data while the previous step computes. Returns the mean loss of the last ten steps.
 double train(network& net, optimiser& by, int steps, profile::sink trace, std::function<void()> const& at_step = [] {}) {
   batch next = load(0, trace);
   double late = 0;
@@ -248,7 +249,8 @@ double train(network& net, optimiser& by, int steps, profile::sink trace, std::f
   return late;
 }
 
-/// Backward against central differences: with h = 1e-5 both what they leave out, h^2 / 6 times a third derivative, and rounding, 1e-16 / h, are near 1e-11.
+/// Backward against central differences: with h = 1e-5 both truncation, h^2 / 6 times a third derivative, and rounding,
+/// 1e-16 / h, are near 1e-11.
 bool gradients_are_right() {
   network net;
   batch const b = load(7, {});
@@ -285,11 +287,11 @@ int main(int argc, char** argv) {
   std::vector<profile::variant> variants;
   std::vector<network> nets(kinds.size());
   auto trained = kinds;
-  for (std::size_t k = 0; k < kinds.size(); ++k) {  // a long loop, of which something is recorded now and then
+  for (std::size_t k = 0; k < kinds.size(); ++k) {  // a long loop, recorded periodically
     profile::periodic_capture capture(folder.path(), kinds[k].name, {.every = steps / 3, .steps = 2, .keep_last = 1});
     double const loss = train(nets[k], trained[k], steps, capture, [&] { capture.step(); });
     std::printf("%-8s loss %.3f after %d steps; kept %zu capture\n", kinds[k].name, loss, steps, capture.captures().size());
-    good = good && loss < 0.5 * std::log(classes);  // half that of a guess
+    good = good && loss < 0.5 * std::log(classes);  // half the loss of guessing
     variants.push_back({kinds[k].name, [&, k] { trained[k].update(nets[k].parameters); }});
   }
   std::fputs(profile::compare_variants(variants).text().c_str(), stdout);

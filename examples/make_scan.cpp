@@ -1,11 +1,11 @@
-// make_scan [parallel|cone] [size] [folder] [defect]: a measurement as a beamline writes it, an HDF5 file in the Data Exchange layout with counts, white and
-// dark frames and angles, of a Shepp-Logan phantom; and the geometry file for
+// make_scan [parallel|cone] [size] [folder] [defect]: a simulated beamline measurement, an HDF5 file in the Data
+// Exchange layout with counts, white and dark frames and angles, of a Shepp-Logan phantom; and the geometry file for
 //
 //     mbirk recon scan.h5 --geometry scan.json --out recon.h5
 //
-// With a defect the data are not what the geometry file says, or less than one would like: few (a sixteenth of the views), noisy (a tenth of the photons),
-// axis (3 channels beside the middle), rings (three channels that count too much), narrow and low (the object is wider, taller than what the
-// detector sees), metal (two rods).
+// A defect makes the data inconsistent with the geometry file, or poor: few (a sixteenth of the views), noisy (a tenth
+// of the photons), axis (3 channels beside the middle), rings (three channels with excessive gain), narrow and low (the
+// object is wider, or taller, than the detector's field of view), metal (two rods).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -70,7 +70,7 @@ void add_rods(view<float, 3> volume) {
           for (index_t k = 0; k < volume.extent(2); ++k) volume(i, j, k) += static_cast<float>(100 / n);
 }
 
-/// What a detector of this shape measures in the middle of a larger one.
+/// Part of the projections that falls on a centred detector of this smaller shape.
 std::vector<float> middle_of(view<float const, 3> y, std::array<index_t, 3> const& shape) {
   index_t const above = (y.extent(1) - shape[1]) / 2, beside = (y.extent(2) - shape[2]) / 2;
   std::vector<float> seen;
@@ -80,7 +80,7 @@ std::vector<float> middle_of(view<float const, 3> y, std::array<index_t, 3> cons
   return seen;
 }
 
-/// `scan` has the detector that the object needs, `shape` is what is measured of it.
+/// `scan` has a detector that covers the object; `shape` is the part of it that is measured.
 template <class Scan> void write(Scan const& scan, std::array<index_t, 3> const& shape, defect const& how, std::filesystem::path const& folder,
                                  std::string const& parameters) {
   auto const [views, rows, channels] = shape;
@@ -104,7 +104,7 @@ template <class Scan> void write(Scan const& scan, std::array<index_t, 3> const&
   file.write("/exchange/data_dark", {dark_frames, rows, channels}, counts(dark, channels, 0, 1, random).data());
   file.write("/exchange/theta", {views}, degrees.data());
   file.attribute("/exchange/theta", "units", "deg");
-  file.write("/phantom", {n_r, n_c, slices}, phantom.data());  // to compare with; not a part of the layout
+  file.write("/phantom", {n_r, n_c, slices}, phantom.data());  // ground truth for comparison; not a part of the layout
   file.commit();
   output_file json(folder / "scan.json");
   json.write("{\"geometry\": \"" + std::string(scan.geometry().name) + "\", \"params\": {" + parameters + "}}\n");

@@ -1,4 +1,4 @@
-// Where an example writes: the folder that its first argument names, or one of its own, which goes when the program ends.
+// Output folder of an example: the program's first argument, or a temporary one that is removed when the program ends.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// Calls one operation once, by one thread, in a function that callgrind looks for: bench/instructions.py counts the instructions inside.
+// Calls one operation once, on one thread, in a function that callgrind looks for: bench/instructions.py counts the
+// instructions inside.
 #include <cstdio>
 #include <numbers>
 #include <string_view>
@@ -77,12 +78,12 @@ constexpr kernel kernels[] = {
     {"median_filter3d", [] { median_filter3d(ctx, view<float const, 3>(parallel.recon()), volume(image)); }},
 };
 
-/// What callgrind looks for.
+/// The function that callgrind looks for.
 [[gnu::noinline]] void measured_call(kernel const& k) { k.call(); }
 
 }  // namespace
 
-/// kernels NAME calls that one; without a name it says which there are.
+/// kernels NAME calls that operation; without a name it lists all.
 int main(int count, char** words) {
   for (auto const& k : kernels) {
     if (count < 2) std::puts(k.name.data());

@@ -1,4 +1,4 @@
-// The pair of policies of 04_policies.cpp when nothing else is said; CMakeLists.txt makes the others.
+// The default pair of policies of 04_policies.cpp; CMakeLists.txt makes the others.
 #pragma once
 
 #include "mbirk/exec/host.hpp"

@@ -1,4 +1,4 @@
-"""What scripts for MBIRJAX call besides the operations; made of them."""
+"""Convenience functions of MBIRJAX's scripts, built from the operations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def get_ct_model(
 
 
 def copy_ct_model(ct_model: Model) -> Model:
-    """A model of its own with the same parameters."""
+    """An independent model with equal parameters."""
     return ct_model.copy()
 
 

@@ -28,7 +28,7 @@ std::string wanted(expected const& e) {
 
 std::string type_of(nb::handle object) { return nb::str(object.type().attr("__name__")).c_str(); }
 
-/// Arrays of JAX never change, but old versions lend their memory as if it could be written.
+/// JAX arrays are immutable, but old versions export their memory as if it were writable.
 bool immutable(nb::handle object) {
   return std::string_view(nb::str(object.type().attr("__module__")).c_str()).starts_with("jax");
 }
@@ -71,7 +71,7 @@ memory import_array(nb::handle object, expected const& e) {
   for (std::size_t d = 0; d < array.ndim(); ++d) m.shape[d] = static_cast<index_t>(array.shape(d));
   if (m.bytes > 0) {
     require_dense(array, e);
-    m.data = const_cast<void*>(static_cast<void const*>(array.data()));  // written only where the array may be
+    m.data = const_cast<void*>(static_cast<void const*>(array.data()));  // written only if the array is writable
     if (reinterpret_cast<std::uintptr_t>(m.data) % (e.type.bits / 8u) != 0) wrong_value(what(e) + " is not aligned, expected " + wanted(e));
   }
   m.owner = std::move(array);

@@ -1,5 +1,6 @@
-// Arrays of Python that the library reads and writes where they lie: dense, in C order, in memory of the host, from anything that speaks DLPack or the
-// buffer protocol. Nothing is copied or converted; what cannot be taken as it is, is an error that says what is expected.
+// Python arrays that the library reads and writes in place: dense, in C order, in host memory, from anything that
+// supports DLPack or the buffer protocol. Nothing is copied or converted; an unsuitable array is an error that states
+// the requirements.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -22,20 +23,20 @@ namespace mbirk::python {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-/// An argument that is read, or one that is written and returned. Not looked at before it is used, so that errors can name it.
+/// An argument that is read, or one that is written and returned. Inspected only on use, so that errors can name it.
 template <class T, int Rank> struct input { nb::object object; };
 template <class T, int Rank> struct output { nb::object object; };
 
 using volume = input<float, 3>;
 using volume_out = output<float, 3>;
 
-/// How the axes are called in messages.
+/// Names of the axes in messages.
 inline constexpr char const *sinogram_axes = "(views, rows, channels)", *recon_axes = "(rows, cols, slices)", *pixel_axes = "(pixels)",
                             *cylinder_axes = "(pixels, slices)", *detector_axes = "(rows, channels)";
 
 namespace detail {
 
-/// Where an array lies. Keeps it alive; made and destroyed with the GIL held.
+/// Address of an array. Keeps it alive; made and destroyed with the GIL held.
 struct memory {
   nb::ndarray<nb::ro> owner;
   void* data = nullptr;
@@ -59,13 +60,13 @@ template <int Rank> std::array<index_t, Rank> first_extents(std::array<index_t, 
 
 }  // namespace detail
 
-/// One call of an operation from Python: takes its arrays, checks that none is written while another is read from the same memory, and runs it without
-/// the GIL.
+/// One call of an operation from Python: takes its arrays, checks that no output overlaps an input in memory, and runs
+/// it without the GIL.
 class call {
  public:
   explicit call(char const* operation) noexcept : operation_(operation) {}
 
-  enum class sharing { none, with_output };  ///< with_output: may be the memory that is written
+  enum class sharing { none, with_output };  ///< with_output: may share the memory of the output
 
   template <class T, int Rank>
   view<T const, Rank> read(input<T, Rank> const& array, char const* name, char const* axes, sharing may_share = sharing::none) {
@@ -77,7 +78,7 @@ class call {
     if (!array) return {};
     return read(*array, name, axes, may_share);
   }
-  /// @param out  what the caller gave, or else becomes a new array of this shape.
+  /// @param out  the caller's array, or none: then a new array of this shape is made.
   template <class T, int Rank>
   view<T, Rank> write(std::optional<output<T, Rank>>& out, typename view<T, Rank>::shape_type const& shape, char const* name, char const* axes) {
     if (!out) out.emplace(detail::new_array(shape.data(), Rank, std::is_same_v<T, float>));
@@ -123,7 +124,7 @@ nb::object as_array(std::vector<float> const& values, std::vector<index_t> const
 
 }  // namespace mbirk::python
 
-/// In signatures and type stubs they are NumPy's arrays, with what is asked of them.
+/// Signatures and type stubs show NumPy arrays with their required type and shape.
 template <class T, int Rank> struct nanobind::detail::type_caster<mbirk::python::input<T, Rank>> {
   using python_array = nanobind::ndarray<nanobind::numpy, T const, nanobind::ndim<Rank>, nanobind::c_contig, nanobind::device::cpu>;
   using argument = mbirk::python::input<T, Rank>;

@@ -1,4 +1,4 @@
-// ParallelBeamModel and ConeBeamModel: a scan with the parameters of its reconstruction. One text for both geometries.
+// ParallelBeamModel and ConeBeamModel: a scan with its reconstruction parameters. One source for both geometries.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,15 +20,15 @@
 
 namespace mbirk::python {
 
-/// A model whose values never change: setting a parameter makes a new one. So a call that runs without the GIL keeps the parameters it began with,
-/// whatever other threads do with the Python object meanwhile.
+/// An immutable model: setting a parameter makes a new one. A call that runs without the GIL thus keeps the parameters
+/// it began with, even if other threads change the Python object meanwhile.
 template <class Geometry> class beam {
  public:
   using model_type = model<Geometry>;
 
   explicit beam(model_type m) : model_(std::make_shared<model_type const>(std::move(m))) {}
 
-  /// With its scan made, because methods of a model that lacks one change it. @throws parameter_error
+  /// Creates the scan now, because methods of a model without one would modify it. @throws parameter_error
   std::shared_ptr<model_type const> ready() {
     auto const m = model_;
     m->verify_valid_params();
@@ -37,7 +37,7 @@ template <class Geometry> class beam {
   }
   model_type const& now() const noexcept { return *model_; }
 
-  /// f changes a copy, which takes the place of the model unless f throws.
+  /// f changes a copy, which replaces the model unless f throws.
   template <class F> auto change(F const& f) {
     auto next = std::make_shared<model_type>(*model_);
     next->clear_warnings();
@@ -48,7 +48,7 @@ template <class Geometry> class beam {
     warn(warnings);
     return result;
   }
-  /// What a call on a copy has found; parameters that were set meanwhile win.
+  /// Stores results found by a call on a copy; parameters that were set meanwhile win.
   void keep(std::shared_ptr<model_type const> const& before, model_type after) {
     if (model_ == before) model_ = std::make_shared<model_type const>(std::move(after));
   }

@@ -5,7 +5,7 @@
 
 namespace mbirk::python {
 
-/// What recon, prox_map and split_sino_recon take alike.
+/// Common arguments of recon, prox_map and split_sino_recon.
 struct iterations {
   int max_iterations;
   double stop_threshold_change_pct;
@@ -21,7 +21,7 @@ struct iterations {
   }
 };
 
-/// @param used  the parameters of the call, which others may have changed in the model meanwhile.
+/// @param used  the parameters of this call; the model's own may have changed meanwhile.
 inline image_and_dict image_and_record(nb::dict const& used, volume_out const& image, recon_log const& record) {
   warn(record.warnings);
   nb::dict d;
@@ -31,7 +31,8 @@ inline image_and_dict image_and_record(nb::dict const& used, volume_out const& i
   return image_and_dict(nb::make_tuple(image, d));
 }
 
-/// f(context, model) on a copy of the model m that is then kept. What f gives, and the copy's parameters.
+/// Runs f(context, model) on a copy of the model m, which is then stored. Returns the result of f and the copy's
+/// parameters.
 template <class Geometry, class F>
 auto run_and_keep(beam<Geometry>& s, std::shared_ptr<model<Geometry> const> const& m, call& c, int threads, F const& f) {
   auto copy = *m;

@@ -1,4 +1,5 @@
-// What an operation will do, from the cost model: the kernels' own text on packs without data. Nothing is computed and no array is needed.
+// Predicted work of an operation from the cost model: the kernels' own source on packs without data. Nothing is
+// computed and no array is needed.
 #include <nanobind/stl/string.h>
 
 #include <functional>

@@ -8,7 +8,7 @@
 namespace mbirk::python {
 namespace {
 
-/// As beam: the values of `parameters` never change.
+/// The values of `parameters` never change, which is the rule of beam too.
 struct denoiser {
   std::shared_ptr<qggmrf_denoiser const> parameters;
 };
@@ -49,7 +49,8 @@ void bind_denoiser(nb::module_& m) {
     auto copy = std::make_shared<qggmrf_denoiser>(*before);
     auto const record = c.run(threads, [&](auto const& ctx) { return copy->denoise(ctx, noisy, x, a); });
     auto const used = parameters_of(copy->parameters());
-    if (s.parameters == before) s.parameters = std::move(copy);  // the sigmas that were found; parameters that were set meanwhile win
+    // stores the estimated sigmas; parameters that were set meanwhile win
+    if (s.parameters == before) s.parameters = std::move(copy);
     warn(record.warnings);
     nb::dict d;
     d["recon_params"] = to_dict(record);

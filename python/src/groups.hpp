@@ -1,4 +1,4 @@
-// The groups of functions that the module is made of, each in a file of its own.
+// Groups of functions of the module, one file each.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -9,7 +9,7 @@
 namespace mbirk::python {
 namespace {
 
-/// Python that is asked to stop, or that raises, ends the operation.
+/// An interrupt or an exception in Python ends the operation.
 void look_for_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
@@ -22,7 +22,8 @@ first_image read_initial(call& c, initial_image const& image) {
   auto const object = image.object.ptr();
   if (image.object.is_none()) return {};
   if (PyFloat_Check(object) || PyLong_Check(object)) return nb::cast<double>(image.object);
-  if (nb::hasattr(image.object, "ndim") && nb::cast<int>(image.object.attr("ndim")) == 0) return nb::cast<double>(image.object.attr("item")());  // of NumPy
+  // a NumPy scalar
+  if (nb::hasattr(image.object, "ndim") && nb::cast<int>(image.object.attr("ndim")) == 0) return nb::cast<double>(image.object.attr("item")());
   return c.read(volume{image.object}, "init_recon", recon_axes, call::sharing::with_output);
 }
 

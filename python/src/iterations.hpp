@@ -1,4 +1,5 @@
-// What the iterative reconstructions take and return: first images, callbacks that hold the GIL while Python runs, states to go on from.
+// Arguments and results of the iterative reconstructions: initial images, callbacks that hold the GIL while Python
+// runs, states to resume from.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,11 +20,12 @@ struct initial_image { nb::object object; };
 using first_image = std::variant<std::monostate, double, view<float const, 3>>;
 first_image read_initial(call& c, initial_image const& image);
 
-/// Calls Python after every iteration; without a callable it only looks whether the user has pressed Ctrl-C. The callable must outlive the function:
-/// the library copies the function while other threads run Python, so it must not own a Python object.
+/// Calls Python after every iteration; without a callable it only checks whether the user has pressed Ctrl-C. The
+/// callable must outlive the function: the library copies the function while other threads run Python, so it must not
+/// own a Python object.
 std::function<bool(iteration_report const&)> progress_of(std::optional<nb::callable> const& callable);
 
-/// Hands a copy of the state to Python.
+/// Passes a copy of the state to Python.
 std::function<void(recon_state const&)> checkpoint_of(std::optional<nb::callable> const& callable);
 
 /// (image, recon_dict).

@@ -1,4 +1,4 @@
-// The module: its groups of functions, and the library's exceptions as Python's.
+// The module: its groups of functions, and the library's exceptions translated to Python's.
 #include <nanobind/nanobind.h>
 
 #include "groups.hpp"

@@ -1,4 +1,4 @@
-// Test objects, and what is done with finished volumes.
+// Test objects, and post-processing of finished volumes.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>

@@ -18,7 +18,7 @@ template <class T> nb::ndarray<T const, nb::c_contig> numbers_as(nb::handle arra
   throw nb::type_error((name + " is of type " + nb::cast<std::string>(nb::str(value.type().attr("__name__"))) + ", expected " + expected).c_str());
 }
 
-/// NumPy's array of it; TypeError where it has no numbers.
+/// Converts to a NumPy array; TypeError if it is not numeric.
 nb::object numeric_array(std::string const& name, nb::handle value, char const* expected) {
   nb::object array;
   try {
@@ -48,7 +48,7 @@ mask_array mask_of(nb::handle array) {
   mask.values.reserve(numbers.size());
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     double const x = numbers.data()[k];
-    mask.values.push_back(x == 0 ? 0 : x == 1 ? 1 : 2);  // 2 is refused by the library, with the place
+    mask.values.push_back(x == 0 ? 0 : x == 1 ? 1 : 2);  // the library refuses a 2 and names its position
   }
   return mask;
 }

@@ -14,7 +14,8 @@ namespace mbirk::python {
 
 namespace nb = nanobind;
 
-/// From a bool, a number, text, a list of numbers or an array of one axis, a mask of two. @throws TypeError that names the parameter.
+/// Converts a bool, a number, text, a list of numbers, a 1-D array, or a 2-D mask. @throws TypeError that names the
+/// parameter.
 parameter_value to_parameter(std::string const& name, nb::handle value);
 nb::object from_parameter(parameter_value const& value);
 
@@ -24,11 +25,11 @@ std::vector<float> to_floats(char const* name, nb::handle values);
 /// True, False or a mask of 0 and 1, (rows, cols).
 mask_setting to_mask(nb::handle value);
 
-/// The records as dictionaries with the names of their members.
+/// The iteration records as dictionaries with the names of their members.
 nb::dict to_dict(recon_log const& record);
 nb::dict to_dict(denoise_record const& record);
 
-/// Each of them as a UserWarning.
+/// Issues each text as a UserWarning.
 void warn(std::vector<std::string> const& texts);
 
 /// A list or tuple of whole numbers or numbers.

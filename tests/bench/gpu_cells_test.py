@@ -29,7 +29,7 @@ class Cells(unittest.TestCase):
             # Parallel beam has as many slices as rows; the cone beam has voxels of half a channel, magnified twice onto the detector.
             self.assertEqual(r["recon_shape"], [channels, channels, rows], r)
             inside = by_name[cell, geometry, "forward_project"]["pixels"]
-            # The circle of the region of reconstruction, but for a ring of one pixel.
+            # The pixels of the circular reconstruction mask, up to a ring of one pixel.
             self.assertLess(abs(inside - math.pi * channels**2 / 4), math.pi * channels, r)
             pixels = channels**2 if op == "hessian_diagonal" else math.ceil(inside / 128) if op.startswith("sparse") else inside
             self.assertEqual(r["pixels"], pixels, r)

@@ -7,7 +7,7 @@ script = root / "bench/gpu.sh"
 sys.path.insert(0, str(root / "bench"))
 import compare_gpu, gpu_report
 
-# Behaviour of the stand-ins is chosen by words in PLANTED.
+# Words in PLANTED select the behaviour of the stand-ins.
 NVIDIA_SMI = """#!/usr/bin/env bash
 case "$*" in
   *compute_cap*) echo "9.0, GPU-1, Paper GPU" ;;
@@ -172,7 +172,7 @@ class Script(unittest.TestCase):
         self.assertLessEqual({"ctest -L cuda", "reference case cone_odd", "200x208x160 parallel", "200x208x160 cone"}, failed)
         self.assertEqual(parts["test"]["programs"][0]["failed"], ["A.b"])
         self.assertEqual({c["case"]: c["within"] for c in parts["test"]["reference_cases"]}["cone_odd"], 1)
-        # Those after the one that took the process with it are run in another.
+        # Operations after the one that ended the process are run in another process.
         cone = [r["operation"] for r in parts["cells"]["results"] if (r["cell"], r["geometry"]) == ("200x208x160", "cone")]
         self.assertEqual(cone, ["sparse_forward_project", "sparse_back_project", "hessian_diagonal", "direct_filter"])
         errors = {(e["cell"], e["geometry"], e["operation"]): e["error"] for e in parts["cells"]["errors"]}
@@ -272,7 +272,7 @@ class Tables(unittest.TestCase):
 
 
 class Side:
-    """Takes `ms` each time; fails when it has none left."""
+    """Takes the next of `ms` at each call; fails when none is left."""
 
     def __init__(self, *ms):
         self.ms, self.calls = list(ms), []

@@ -1,4 +1,4 @@
-"""bench/instructions.py with stand-ins for the compiler and valgrind: keeping, judging, other compilers, what is missing."""
+"""bench/instructions.py with stand-ins for compiler and valgrind: storing, judging, other compilers, missing programs."""
 import json, os, pathlib, subprocess, sys, tempfile, unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench/instructions.py"

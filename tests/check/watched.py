@@ -1,4 +1,4 @@
-"""Opens pages in headless Chromium and keeps what they ask for and say: what check_report.py, check_graph.py and the test of the site have in common."""
+"""Opens pages in headless Chromium and collects requests and messages, for check_report.py, check_graph.py, site_test.py."""
 import argparse
 import json
 import os
@@ -8,7 +8,7 @@ from cdp import Browser
 
 
 class Watcher(Browser):
-    """A browser that keeps every request and every line of the console."""
+    """A browser that stores every request and every line of the console."""
 
     def __init__(self, *args, **kwargs):
         self.requests, self.lines = [], []
@@ -28,7 +28,7 @@ class Watcher(Browser):
         return m
 
     def complaints(self, allowed):
-        """What the console says, and the requests that allowed(url) refuses."""
+        """Console messages, and the requests that allowed(url) refuses."""
         return ["console: " + text for text in self.console + self.lines] + ["request: " + r for r in self.requests if not allowed(r)]
 
 
@@ -37,7 +37,7 @@ def scheme(dark):
 
 
 def check(url, width, height, dark, use, picture=None):
-    """What is wrong with a page: what use(browser, dark) finds, sideways scrolling, complaints. The picture is of the page before its use."""
+    """Problems of a page: findings of use(browser, dark), sideways scrolling, console messages. Takes its picture before use."""
     with Watcher(width, height) as b:
         b.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         b.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme(dark)}])

@@ -14,7 +14,7 @@ for name in ("compiler", "nm", "objdump", "include", "work"):
 parser.add_argument("check", choices=("by_hand", "tracing"))
 args = parser.parse_args()
 folder = pathlib.Path(__file__).parent
-# Plain -O2, no threads: what is compared is the code of the kernel and of the launch around it.
+# Plain -O2, no threads: the comparison covers the code of the kernel and of the launch around it.
 flags = ["-std=c++20", "-O2", "-DNDEBUG", "-mavx2", "-mfma", "-Wno-psabi", "-fno-asynchronous-unwind-tables", "-I", args.include]
 failures = []
 
@@ -32,7 +32,7 @@ def compile_probe(name, *defines):
 
 
 def symbols(path, *options):
-    """Demangled names, without the addresses and letters before them."""
+    """Demangled names, without the leading addresses and symbol types."""
     lines = run(args.nm, "-C", *options, path, check=True).stdout.splitlines()
     return {re.sub(r"^\s*([0-9a-f]+\s+)?[A-Za-z]\s+", "", line) for line in lines}
 
@@ -61,7 +61,7 @@ def inner_loop(code):
 
 
 def accumulators(path, owner):
-    """The loops by (packs, taps): by hand accumulate<packs, taps>, of ours those for tiles, accumulate<taps, true, constant<packs>>."""
+    """The loops by (packs, taps): accumulate<packs, taps> by hand, accumulate<taps, true, constant<packs>> of the tiles."""
     loops = {}
     for name, code in functions(path).items():
         if owner not in name:

@@ -16,8 +16,8 @@ parser.add_argument("--update", action="store_true")
 args = parser.parse_args()
 folder = pathlib.Path(__file__).parent
 capabilities = (80, 90, 100, 120)
-slack = 8  # registers: what another release of the compiler may need more without changing how many blocks fit
-# No stack and no spills here, whatever the limits say: these are where the time goes.
+slack = 8  # registers that another compiler release may add without changing how many blocks fit
+# These kernels dominate the run time, so they may have no stack and no spills, whatever the limits say.
 projectors = re.compile(r"parallel_(gather|block_back|unweighted_hessian)|cone_(gather|block_back)|channel_major")
 
 
@@ -31,7 +31,7 @@ def compile_for(capability):
 
 
 def readable(mangled):
-    """on_warps<parallel_gather<B>, no_scratch> of _ZN5mbirk..."""
+    """on_warps<parallel_gather<B>, no_scratch> from _ZN5mbirk..."""
     text = subprocess.run([args.filt], input="\n".join(mangled), capture_output=True, text=True, check=True).stdout
     names = {}
     for symbol, name in zip(mangled, text.splitlines()):

@@ -8,7 +8,7 @@
 
 using namespace mbirk;
 
-/// What the kernel works on.
+/// The kernel's arrays and sizes.
 struct problem {
   float const* sinogram;
   float* cylinders;

@@ -1,4 +1,5 @@
-// What the types say: without instrumentation a context is its execution policy, and a kernel reads and writes through plain pointers.
+// Checks by type: without instrumentation a context is its execution policy, and a kernel reads and writes through
+// plain pointers.
 #include <utility>
 
 #include "mbirk/launch.hpp"

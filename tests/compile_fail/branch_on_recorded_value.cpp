@@ -1,4 +1,5 @@
-// A definition that branches on a value would be recorded with one of its branches: a recorded flag is no bool.
+// A definition that branches on a value would be recorded with only one of its branches, so a recorded condition does
+// not convert to bool.
 // expect: bool
 #include "mbirk/record/recorder.hpp"
 

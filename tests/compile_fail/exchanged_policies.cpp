@@ -1,4 +1,4 @@
-// Where an operation runs comes first, what is noticed second.
+// The execution policy comes first, the instrumentation policy second.
 // expect: constraint(s not satisfied| failure)
 #include "mbirk/context.hpp"
 #include "mbirk/exec/host.hpp"

@@ -1,4 +1,4 @@
-// A type that has every member of an instrumentation policy, but does not say that it is one.
+// A type with every member of an instrumentation policy that does not declare itself to be one.
 // expect: constraint(s not satisfied| failure)
 #include "mbirk/context.hpp"
 #include "mbirk/exec/host.hpp"

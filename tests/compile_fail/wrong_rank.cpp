@@ -1,4 +1,4 @@
-// Operations on whole grids take three dimensions, those on cylinders two.
+// Operations on whole grids take three dimensions, operations on voxel columns two.
 // expect: (no matching function|could not convert|no viable conversion)
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"

@@ -1,4 +1,4 @@
-// What an error says.
+// Checks of error messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace mbirk::test {
 
-/// The message of the Error that f throws. That nothing is thrown is a failure.
+/// The message of the Error that f throws; fails if nothing is thrown.
 template <class Error, class F> std::string message_of(F const& f) {
   try {
     f();

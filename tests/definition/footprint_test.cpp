@@ -38,7 +38,7 @@ TEST(Overlap, Support) {
   }
 }
 
-// A sum of at most w + 1 terms of at most 1, each with the roundings of the test above.
+// A sum of at most w + 1 terms of at most 1, each with the rounding errors bounded in the test above.
 TEST(Overlap, MassIsTheWidth) {
   for (double const w : widths)
     for (double centre = -0.5; centre < 0.5; centre += 0.03) {
@@ -63,8 +63,8 @@ struct LeftEdge : ::testing::TestWithParam<double> {
   }
   double const tolerance = 4 * eps * (9 + width);
 };
-struct NarrowEdge : LeftEdge {};  // two cells hold it
-struct MediumEdge : LeftEdge {};  // three do
+struct NarrowEdge : LeftEdge {};  // spans two cells
+struct MediumEdge : LeftEdge {};  // spans three cells
 
 TEST_P(LeftEdge, FirstCellIsTheFirstThatIsHit) {
   at_centres([&](double centre, int cell, double f) {
@@ -147,7 +147,7 @@ cone_footprint<double> by_angles(cone_geometry const& g, double theta, double x,
           m, m * g.delta_z / g.delta_det_row, g.delta_det_row / (m * g.delta_z)};
 }
 
-// About 20 roundings of relative size eps / 2 on either side, of numbers up to 40.
+// Bound: about 20 roundings of relative size eps / 2 on either side, of numbers up to 40.
 TEST(Coordinates, ConeFootprintIsTheFormWithAngles) {
   for (bool const curved : {false, true}) {
     cone_geometry g{};

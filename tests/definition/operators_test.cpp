@@ -1,4 +1,5 @@
-// Properties of the defined operators that follow from the mathematics, and what the plain machine promises to a definition.
+// Properties of the defined operators that follow from the mathematics, and guarantees of the plain interpreter to a
+// definition.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -179,13 +180,13 @@ TEST(PlainMachine, LoopsSumsAndStores) {
   view<double, 2> const a(data.data(), {2, 3});
   m.store(a, 5.0, index_t{1}, index_t{2});
   m.add(a, 2.0, index_t{0}, index_t{0});
-  m.add(a, 9.0, index_t{0}, index_t{3});   // beyond the row: dropped, not in the next row
+  m.add(a, 9.0, index_t{0}, index_t{3});   // beyond the row: dropped, not added to the next row
   m.add(a, 9.0, index_t{0}, index_t{-1});
   m.add(a, 9.0, index_t{2}, index_t{0});
   EXPECT_EQ(data, (std::vector<double>{3, 1, 1, 1, 1, 5}));
 }
 
-// Where there is nothing to load, nothing is: the memory before the array is not its element.
+// Nothing is loaded if there is no element: memory in front of the array is not read.
 TEST(PlainMachine, InputsWithoutElementsLoadZero) {
   definition::plain_interpreter<double> m;
   std::vector<float> const data{7, 7, 7, 7};

@@ -1,4 +1,4 @@
-// Columns of the system matrix that were worked out by an independent program in float64: one voxel of value 1.
+// Columns of the system matrix computed by an independent float64 program: one voxel of value 1.
 #pragma once
 
 #include <vector>

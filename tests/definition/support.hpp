@@ -1,4 +1,5 @@
-// Runs the definitions on the plain machine in double: what the definition tests share, and the oracle of the projector tests.
+// Runs the definitions on the plain interpreter in double; shared by the definition tests, and the oracle of the
+// projector tests.
 #pragma once
 
 #include <vector>
@@ -12,7 +13,7 @@ using pixel_list = std::vector<std::int32_t>;
 
 inline std::size_t count_of(std::array<index_t, 3> const& shape) { return static_cast<std::size_t>(shape[0] * shape[1] * shape[2]); }
 
-/// (views, rows, channels) from (pixels, slices).
+/// Projection: (pixels, slices) to (views, rows, channels).
 template <class E> std::vector<double> define_forward(parallel_scan const& s, std::vector<E> const& x, pixel_list const& pixels) {
   definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
@@ -31,7 +32,7 @@ template <class E> std::vector<double> define_forward(cone_scan const& s, std::v
   return y;
 }
 
-/// (pixels, slices) from (views, rows, channels).
+/// Back projection: (views, rows, channels) to (pixels, slices).
 template <class E> std::vector<double> define_back(parallel_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
   definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());

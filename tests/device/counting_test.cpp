@@ -1,4 +1,4 @@
-// Counting on the emulated policy: it counts the kernels of a device, and changes nothing.
+// Counting on the emulated policy: it counts the device kernels without changing any result.
 #include <gtest/gtest.h>
 
 #include "instrument/operations.hpp"
@@ -15,7 +15,8 @@ instrument::array_record const& array_of(instrument::operation_record const& r, 
     if (a.name == name) return a;
   throw std::runtime_error("no array " + name);
 }
-exec::emulation_options shuffled(std::uint64_t seed) { return {.seed = seed, .workers = 2}; }  // counting runs on one worker whatever is asked for
+// counting always runs on one worker
+exec::emulation_options shuffled(std::uint64_t seed) { return {.seed = seed, .workers = 2}; }
 
 template <class Scan> instrument::operation_record counted(Scan const& s, op what, std::uint64_t seed, std::vector<float>& result) {
   instrument::ledger records;
@@ -42,7 +43,8 @@ TEST(CountingOnADevice, ChangesNoBitAndDoesNotDependOnTheOrderOfBlocks) {
   check(odd_cone(1.1, false));
 }
 
-// What every kernel must touch: the arguments inside the mask once, the result once. 17 x 21 pixels, 5 x 19 x 23 samples.
+// Memory that every kernel must touch: the arguments inside the mask once, the result once. 17 x 21 pixels, 5 x 19 x 23
+// samples.
 TEST(CountingOnADevice, TouchesArgumentsAndResultsAsTheHostDoes) {
   auto const s = odd_parallel(1.0);
   for (auto const what : {op::forward, op::back}) {
@@ -54,7 +56,8 @@ TEST(CountingOnADevice, TouchesArgumentsAndResultsAsTheHostDoes) {
       EXPECT_EQ(array_of(record, name).counts.unique_written, array_of(on_host.last(), name).counts.unique_written) << name;
       EXPECT_EQ(array_of(record, name).counts.unique_read, array_of(on_host.last(), name).counts.unique_read) << name;
     }
-    EXPECT_EQ(record.launches, what == op::forward ? 2u : 3u);  // projection and layout; and zeros outside the mask
+    // projection and layout change; plus zeros outside the mask
+    EXPECT_EQ(record.launches, what == op::forward ? 2u : 3u);
   }
 }
 

@@ -1,4 +1,4 @@
-// The operations on the CUDA policy, and the end of the tests where there is no device.
+// The operations on the CUDA policy; skips the tests if there is no device.
 #include <gtest/gtest.h>
 
 #include <cstdio>

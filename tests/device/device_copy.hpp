@@ -1,4 +1,4 @@
-// Arrays of a test where a policy's kernels read and write them.
+// Device copies of test arrays, in memory that a policy's kernels read and write.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace mbirk::test {
 
-/// A copy of a view, gaps included; an output is brought back by fetch().
+/// A copy of a view, gaps included; fetch() copies an output back.
 template <class T, int Rank, class Exec> class device_copy {
  public:
   device_copy(Exec const& exec, view<T const, Rank> const& v) : memory_(exec, elements(v)), all_(memory_.data(), v.extents(), v.strides()) {}

@@ -1,5 +1,6 @@
-// The operations on the emulated policy. MBIRK_EMULATION_SEED = 1, 2, 3 selects an order of blocks and threads, and what else is tried: 1 checks for
-// races, 2 lets asynchronous copies land late, 3 lets threads take turns at every few accesses on two workers.
+// The operations on the emulated policy. MBIRK_EMULATION_SEED = 1, 2, 3 selects an order of blocks and threads, and an
+// additional check: 1 looks for races, 2 lets asynchronous copies land late, 3 lets threads take turns at every few
+// accesses on two workers.
 #include <cstdlib>
 
 #include "emulated_instances.hpp"

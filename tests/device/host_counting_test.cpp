@@ -1,5 +1,6 @@
-// Counts on the host against counts under emulation, kernel by kernel, for every operation. Kernels over packs are one text: with packs of 32 lanes the
-// host executes what a warp does, to the last operation and byte. What is not the same on both sides is listed.
+// Counts on the host against counts under emulation, kernel by kernel, for every operation. Kernels over packs have one
+// source: with packs of 32 lanes the host executes exactly the operations and bytes of a warp. Differences between both
+// sides are listed.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -19,10 +20,11 @@ struct wide_host : exec::host {
   using backend = simd::native<warp_lanes>;
 };
 
-/// Structures of their own on either side.
+/// Kernels with a different structure on either side.
 std::set<std::string> const only_host{"parallel_forward", "parallel_back", "cone_forward", "cone_back",
                                         "cone_fused_update_backproject", "reduce_partials", "parallel_project_subset", "parallel_fused_update_backproject", "pack_columns"};
-/// And what a device does in kernels where the host adds in its own code or, for some lists of pixels, in the kernel before.
+/// Device kernels for additions that the host makes in its own code or, for some lists of pixels, in the preceding
+/// kernel.
 std::set<std::string> const only_device{"parallel_gather", "parallel_block_back", "cone_gather", "cone_block_back", "apply_epilogue", "axpy_projection", "device_reduce"};
 
 instrument::kernel_record const* find(instrument::operation_record const& r, instrument::kernel_record const& k) {
@@ -56,7 +58,8 @@ template <class Scan> void compare(Scan const& s) {
       EXPECT_EQ(k.bytes_stored, other->bytes_stored);
     }
     for (auto const& k : b.kernels) EXPECT_TRUE(find(a, k) || only_device.contains(k.name)) << k.name;
-    // Either side writes all of the result; of its arguments the device may read less: not the voxels that a view's detector does not see.
+    // Either side writes all of the result; the device may read less of the arguments, because it skips voxels outside
+    // a view's detector.
     for (auto const& x : a.arrays)
       for (auto const& y : b.arrays) {
         if (x.name != y.name || x.role != y.role || (x.role != array_role::argument && x.role != array_role::output)) continue;

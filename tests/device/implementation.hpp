@@ -1,4 +1,5 @@
-// What operations.hpp, projector/operations.hpp and recon/recon_support.hpp promise, for the policy that `device(threads)` makes.
+// Implements the functions of operations.hpp, projector/operations.hpp and recon/recon_support.hpp for the policy that
+// `device(threads)` makes.
 #pragma once
 
 #include "device/operations.hpp"
@@ -15,7 +16,7 @@
 
 namespace mbirk::test {
 
-/// Tests ask for threads; here the number shuffles the order of blocks, which must matter as little.
+/// Tests pass a number of threads; here that number shuffles the order of blocks, which must not change results either.
 inline auto on_device(int threads = 1) { return context{device(threads), instrument::none{}}; }
 
 void run_forward(any_scan const& s, view<float const, 3> recon, view<float, 3> sinogram, int threads) {
@@ -54,7 +55,7 @@ void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights,
   h.download(hessian);
 }
 
-/// An initial image that options name lies where the kernels read it.
+/// Copies the initial image of the options to memory that the kernels read.
 template <class Run>
 recon_log with_arrays(view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options o, int threads,
                          Run const& run) {

@@ -1,5 +1,6 @@
-// The operations under a device's policy, behind plain functions on arrays of the host: compiled in emulated.cpp, and again in cuda.cu. The tests of
-// projector/ and recon/ that call run_forward() and so on are linked with these instead of the host's.
+// The operations under a device's policy, behind plain functions on host arrays: compiled in emulated.cpp, and again in
+// cuda.cu. The tests of projector/ and recon/ that call run_forward() and so on are linked with these instead of the
+// host's.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Operations on a device against the same on the host, on odd shapes. Both do the same steps in float32; what may differ is said at each tolerance.
+// Operations on a device against those on the host, on odd shapes. Both take equal steps in float32; each tolerance
+// states the possible differences.
 #include "device/operations.hpp"
 
 #include "mbirk/instrument/none.hpp"
@@ -19,7 +20,7 @@ using namespace mbirk::test;
 context const host{exec::host{1}, instrument::none{}};
 constexpr double epsilon = 0x1p-24;  // one rounding
 
-/// Shapes with one slice, with more than a warp, with a rest of one; rows and columns that fill no tile.
+/// Shapes with one slice, with more than a warp, with a remainder of one; rows and columns that fill no tile.
 std::vector<shape_3> image_shapes() { return {{9, 11, 1}, {7, 10, 33}, {5, 6, 64}, {13, 3, 70}, {1, 1, 5}}; }
 
 array<3> noisy_block(shape_3 const& shape, unsigned seed) {
@@ -46,8 +47,9 @@ TEST_P(OnScans, DirectFilter) {
   }
 }
 
-// By Fourier transforms the rows are paired otherwise on a warp: either result is off by its own roundings in the 2-norm of two rows of C samples
-// (tests/filter/fourier_filter_test.cpp), half of which the filter keeps; the largest result is at least a quarter of the largest sample.
+// The filter by Fourier transforms pairs the rows differently on a warp: either result has its own rounding error in
+// the 2-norm of two rows of C samples (tests/filter/fourier_filter_test.cpp), half of which the filter keeps; the
+// largest result is at least a quarter of the largest sample.
 TEST_P(OnScans, FourierFilter) {
   auto const y = random_array<3>(sinogram_shape(s), 1);
   for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
@@ -71,10 +73,12 @@ TEST_P(OnScans, DirectRecon) {
   EXPECT_EQ(said, warnings);
 }
 
-// Sums in double of what is selected by compares: equal up to the order of sums in double, and rounded to float32 once.
+// Sums in double of elements selected by comparisons: equal up to the order of sums in double, then rounded to float32
+// once.
 TEST_P(OnScans, AutoRegularization) {
   auto const y = noisy_sinogram(s, 3);
-  if (!(*std::max_element(y.data.begin(), y.data.end()) > 0.02f)) return;  // nothing projects onto the detector, and there is no scale
+  // nothing projects onto the detector, so there is no scale
+  if (!(*std::max_element(y.data.begin(), y.data.end()) > 0.02f)) return;
   for (bool const weighted : {false, true}) {
     auto const w = patchy_weights(s, 4);
     auto const weights = weighted ? std::optional<view<float const, 3>>(w.all()) : std::nullopt;
@@ -86,8 +90,9 @@ TEST_P(OnScans, AutoRegularization) {
   }
 }
 
-// exp of a device and of the host are within two units of each other. Which of two values a sample has is decided by whether its ray meets metal: where
-// it only touches the edge of a footprint, by less than 1e-6 of the longest way through metal, rounding decides. (2^-149 is the unit of the smallest numbers.)
+// exp on a device and on the host differ by at most two units. Each sample has one of two values, depending on whether
+// its ray meets metal: where the ray only touches the edge of a footprint, by less than 1e-6 of the longest path
+// through metal, rounding decides. (2^-149 is the unit of the smallest numbers.)
 TEST_P(OnScans, WeightsAgainstMetal) {
   auto y = noisy_sinogram(s, 5);
   for (std::size_t k = 0; k < y.data.size(); k += 11) y.data[k] *= 6;
@@ -170,12 +175,13 @@ TEST(OnDevice, Median) {
 TEST(OnDevice, Otsu) {
   for (auto const& shape : image_shapes()) {
     auto const x = random_array<3>(shape, 10);
-    EXPECT_EQ(device_otsu(x.all(), 3, 64), multi_threshold_otsu(host, x.all(), 3, 64));  // counts are whole numbers: no difference at all
+    // counts are whole numbers, so the results are equal
+    EXPECT_EQ(device_otsu(x.all(), 3, 64), multi_threshold_otsu(host, x.all(), 3, 64));
   }
 }
 
-// The same steps, each off by roundings, and every iteration starts from where the last one went: 1e-5 is what three iterations of the host differ by
-// from the oracle in double (tests/recon/denoise_test.cpp).
+// Equal steps with different roundings, and every iteration starts from the result of the last one: after three
+// iterations the host differs from the oracle in double by 1e-5 (tests/recon/denoise_test.cpp).
 TEST(OnDevice, Denoise) {
   for (auto const& shape : {shape_3{9, 11, 1}, shape_3{7, 10, 33}, shape_3{6, 9, 40}}) {
     auto const x = noisy_block(shape, 11);

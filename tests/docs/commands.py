@@ -45,7 +45,7 @@ class Block:
 
 
 def blocks_of(document, errors):
-    """The fenced blocks, with the comment before each; what is not marked as it must be goes to errors."""
+    """The fenced blocks, with the comment before each; blocks without the required mark are added to errors."""
     found, fence, before, blank = [], None, "", True
     for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
         if fence is None and line.startswith("```"):
@@ -79,7 +79,7 @@ def script_of(block, errors):
 
 
 def make_root(folder, options):
-    """Links to what the project has at its root, and the programs where a build puts them."""
+    """Links to files in the project's root, and the programs at their place in a build."""
     for entry in root.iterdir():
         if entry.name not in ("build", "output", ".git"):
             (folder / entry.name).symlink_to(entry)
@@ -90,7 +90,7 @@ def make_root(folder, options):
 
 
 def run_blocks(blocks, options, errors):
-    """In a folder of the document's own; after one that fails the others are not tried."""
+    """Runs in a folder for this document; the first failure stops the document."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="mbirk-docs-"))
     try:
         make_root(folder, options)
@@ -108,7 +108,7 @@ def run_blocks(blocks, options, errors):
 
 
 def compile_blocks(blocks, options, errors):
-    """Each as the body of a function, all in one translation unit; lines that include stay outside."""
+    """Wraps each block in a function body, all in one translation unit; #include lines stay outside."""
     begin, text = time.monotonic(), ""
     for block in blocks:
         body = "".join("\n" if line.startswith("#include") else line + "\n" for line in block.text.splitlines())

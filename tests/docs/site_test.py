@@ -25,14 +25,14 @@ def expect(ok, what):
 
 
 def build(source, target):
-    """As ./mbirk.sh docs does it, whose line this reads."""
+    """Builds the site by the command that this reads from ./mbirk.sh docs."""
     line = re.search(r"^ *(sphinx-build .*) docs build/site ", (root / "mbirk.sh").read_text(), re.M)[1]
     words = [w.replace("build/site-pages", str(target) + "-pages") for w in line.split()]
     return subprocess.run([*words, str(source), str(target)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def check_mistakes(folder):
-    """Strict means strict: each of these alone must fail."""
+    """Strict mode works: each of these problems alone must fail."""
     copy = folder / "project"
     copy.mkdir()
     for name in ("CMakeLists.txt", "CHANGELOG.md"):

@@ -1,4 +1,5 @@
-// What blocks of C++ in the documents may use: commands.py makes each the body of a member function of a struct that derives from `names`.
+// Names that C++ blocks in the documents may use: commands.py makes each block the body of a member function of a
+// struct that derives from `names`.
 #pragma once
 
 #include <fstream>

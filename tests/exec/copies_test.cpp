@@ -20,7 +20,7 @@ constexpr int threads = 64, stages = 2, rounds = 5;
 
 struct alignas(16) line_of_values { std::array<float, threads> at; };
 
-/// rounds lines of different values.
+/// A source of `rounds` lines with different values.
 inline auto const source = [] {
   std::array<line_of_values, rounds> lines{};
   for (int v = 0; v < rounds; ++v) {
@@ -32,7 +32,7 @@ float const* line(int v) { return source[static_cast<std::size_t>(v)].at.data();
 
 enum class mistake { none, no_wait, wrong_stage, refilled_early };
 
-/// A pipe of two stages: while one line is read, the next one comes.
+/// A pipe of two stages: one line is read while the next one is copied.
 template <mistake Planted> struct pipeline : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
@@ -49,7 +49,7 @@ template <mistake Planted> struct pipeline : in_this_file {
     for (int v = 0; v < rounds; ++v) {
       if (v + 1 < rounds) fetch(v + 1);
       if constexpr (Planted != mistake::no_wait) pipe.wait();
-      else if (v + 2 < rounds) pipe.wait();  // enough that no more copies are outstanding than there are stages
+      else if (v + 2 < rounds) pipe.wait();  // keeps no more copies outstanding than there are stages
       int const stage = (Planted == mistake::wrong_stage ? v + 1 : v) % stages;
       for (int k = 1; k < 3; ++k) {
         float const y = sh.window(stage, (b.rank() + 13 * k) % threads);
@@ -87,7 +87,7 @@ struct last_wait_missing : in_this_file {
   static constexpr int last_line = __LINE__;
 };
 
-/// One warp waits, a barrier follows: now all may read. Planted: no barrier.
+/// One warp waits, then a barrier: all threads may read. Planted: no barrier.
 template <bool Planted> struct one_warp_waits : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
@@ -105,7 +105,7 @@ template <bool Planted> struct one_warp_waits : in_this_file {
   static constexpr int last_line = __LINE__;
 };
 
-/// Threads write to a place and a copy goes there, with a sync between, or without.
+/// Threads write to an element that is also the target of a copy, with or without a sync between.
 template <bool Planted> struct copy_over_writes : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};

@@ -1,4 +1,4 @@
-// The CUDA policy. What needs a device is skipped, and says so, where there is none.
+// The CUDA policy. Tests that need a device are skipped, with a message, if there is none.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -58,7 +58,7 @@ TEST_F(OnADevice, EventsMeasureTheStream) {
   EXPECT_GT(exec.seconds(from, exec.timestamp()), 0);
 }
 
-// A projection needs no decision of the host, so a graph can hold it and run it again on new data.
+// A projection needs no decision by the host, so a graph can hold it and run it again on new data.
 TEST_F(OnADevice, AProjectionRunsFromAGraph) {
   auto const s = scan();
   exec::cuda const exec;

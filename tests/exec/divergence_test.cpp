@@ -51,7 +51,8 @@ template <bool Planted> struct early_return : plain {
 template <bool Planted> struct two_syncs : plain {
   static constexpr int first_line = __LINE__;
   template <class B> void operator()(B const& b, shared<B>&) const noexcept {
-    bool const first = Planted ? b.rank() % 2 == 0 : b.index().x % 2 == 0;  // all of a block go one way: right
+    // correct: all threads of a block take one branch
+    bool const first = Planted ? b.rank() % 2 == 0 : b.index().x % 2 == 0;
     if (first) {
       b.sync();
     } else {
@@ -75,7 +76,7 @@ template <bool Planted> struct shuffle_in_branch : plain {
   static constexpr int last_line = __LINE__;
 };
 
-/// Whole warps go different ways: right. Lanes do: wrong.
+/// Whole warps may take different branches; lanes of one warp may not.
 template <bool Planted> struct two_shuffles : plain {
   static constexpr int first_line = __LINE__;
   template <class B> void operator()(B const& b, shared<B>&) const noexcept {
@@ -194,7 +195,7 @@ template <int Row, int Column> struct index_kernel : in_this_file {
   static constexpr int last_line = __LINE__;
 };
 
-/// Planted: as many elements as the launch gave and one more, an index behind the last, or an offset between two elements.
+/// Planted: one element more than the launch provides, an index behind the last, or an offset between two elements.
 template <int Offset, int Count, int Index> struct dynamic_kernel : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};

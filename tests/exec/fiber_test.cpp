@@ -40,7 +40,7 @@ template <class Context> struct Fiber : ::testing::Test {
     for (int i = 0; i < count; ++i) fibers[static_cast<std::size_t>(i)].prepare(memory[i], body, &arguments[static_cast<std::size_t>(i)]);
   }
   fiber& at(int i) { return fibers[static_cast<std::size_t>(i)]; }
-  /// A switch orders nothing for ThreadSanitizer; here everything is in order.
+  /// ThreadSanitizer sees no ordering in a switch; all accesses here are ordered.
   void hand_on(fiber& from, fiber& to) {
     exec::emulation::tsan_release(&token);
     from.switch_to(to);
@@ -59,7 +59,8 @@ template <class Context> struct Fiber : ::testing::Test {
     return *a;
   }
 
-  /// Each adds to a sum of its own and hands on to the next; the last one of the last round goes home, and so does everybody after it.
+  /// Each fiber adds to its own sum and switches to the next; the last one of the last round switches home, as does
+  /// every later one.
   [[noreturn]] static void chain(void* p) {
     auto const [test, rank] = begin(p);
     double sum = rank;
@@ -118,7 +119,7 @@ TYPED_TEST(Fiber, GoesOnAfterHomeOrStartsAgain) {
   EXPECT_EQ(this->log, std::vector<int>({8 + 2}));
   this->prepare(&TestFixture::chain);
   this->log.clear();
-  this->hand_on(this->home, this->at(3));  // from the start: 3, 4, 0, 1, 2, 3, 4
+  this->hand_on(this->home, this->at(3));  // the order from the start is 3, 4, 0, 1, 2, 3, 4
   EXPECT_EQ(this->log, std::vector<int>({7, 9, 1, 3, 5, 8, 10}));
 }
 
@@ -150,7 +151,7 @@ template <bool Deep> struct overflowing {
   }
   [[gnu::noinline]] static int wide(int n) {
     unsigned char frame[100 * 1024];
-    __asm__ volatile("" : : "r"(&frame) : "memory");  // or the compiler keeps only the byte that is used
+    __asm__ volatile("" : : "r"(&frame) : "memory");  // otherwise the compiler keeps only the byte that is used
     frame[0] = static_cast<unsigned char>(n);
     __asm__ volatile("" : : "r"(&frame) : "memory");
     return frame[0];

@@ -1,5 +1,5 @@
-// Launches: every block and thread once, warp operations against plain loops, the same findings and values for any number of workers,
-// exceptions, and launches after failed ones.
+// Launches: every block and thread runs once, warp operations match plain loops, findings and values do not depend on
+// the number of workers; also exceptions, and launches after failed ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ struct ordering : no_memory {
   static constexpr launch_bounds bounds{64, 1};
   std::vector<int>* order;
   void note(int thread) const {
-    exec::emulation::tsan_hidden const h;  // no kernel may do this, but this test knows that one thread runs at a time
+    exec::emulation::tsan_hidden const h;  // forbidden in kernels, but safe here because one thread runs at a time
     order->push_back(thread);
   }
   template <class B> void operator()(B const& b, shared<B>&) const noexcept {
@@ -174,12 +174,12 @@ TEST(Launch, GlobalAtomicsOfManyBlocksAndWorkers) {
   }
 }
 
-/// Races in some blocks, a mistake that ends the launch in one, and values that depend on the order of the threads.
+/// Races in some blocks, a fatal mistake in one, and values that depend on the order of the threads.
 struct mixed_trouble {
   static constexpr launch_bounds bounds{64, 1};
   template <class B> struct shared { typename B::template tile<int, 64> t; typename B::template tile<int, 1> n; };
   int* out;
-  int last;  // the block that goes wrong for good
+  int last;  // the block with the fatal mistake
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     int const i = b.index().x;
     if (b.rank() == 0) sh.n(0) = 0;
@@ -219,7 +219,7 @@ TEST(Launch, FindingsAndValuesDoNotDependOnTheNumberOfWorkers) {
   }
 }
 
-/// More mistakes than are told.
+/// More mistakes than the limit on reported ones.
 struct many_mistakes {
   static constexpr launch_bounds bounds{32, 1};
   template <class B> struct shared { typename B::template tile<int, 32> t; };
@@ -268,7 +268,7 @@ TEST(Launch, RethrowsTheFirstExceptionInOrder) {
   }
 }
 
-/// Launches that fail with threads asleep at many places, and launches that use their fibers again.
+/// Launches that fail while threads are suspended at many places, and launches that reuse their fibers.
 TEST(Launch, AfterAFailedOneIsAsGoodAsNew) {
   for (int round = 0; round < 3; ++round) {
     for (std::uint64_t const seed : {0, 7}) {
@@ -322,7 +322,7 @@ struct large_block {
 };
 TEST(Launch, LargestBlock) { expect_silent<large_block>(2); }
 
-/// What elements offer beside plain assignment.
+/// Operations on elements beside plain assignment.
 struct element_operations {
   static constexpr launch_bounds bounds{32, 1};
   template <class B> struct shared { typename B::template tile<int, 32> t; typename B::template tile<float, 2, 32> f; };
@@ -333,7 +333,7 @@ struct element_operations {
     sh.t(r) += 5, sh.t(r) -= 1, sh.t(r) *= 6, sh.t(r) /= 2, ++sh.t(r), --sh.t(r);
     sh.t(r) |= 1, sh.t(r) &= 0xff, sh.t(r) ^= 1;
     sh.f(0, r) = static_cast<float>(sh.t(r));
-    sh.f(1, r) = sh.f(0, r);  // the value, not the place
+    sh.f(1, r) = sh.f(0, r);  // copies the value, not the reference
     sh.f(0, r) = 0.0f;
     out[r] = sh.f(1, r);
   }

@@ -1,4 +1,4 @@
-// OpenMP as the runner of exec::host; an empty program part where the compiler has no OpenMP.
+// OpenMP as the runner of exec::host; empty if the compiler has no OpenMP.
 #if defined(_OPENMP)
 #include <gtest/gtest.h>
 

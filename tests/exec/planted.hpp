@@ -1,4 +1,4 @@
-// Kernels with a planted mistake and their correct twins: how they are run, and what must be found.
+// Kernels with a planted mistake and their correct twins: how to run them, and the expected findings.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,8 @@ inline std::string text_of(emulation_options const& o) {
          std::to_string(o.preempt) + ", workers " + std::to_string(o.workers);
 }
 
-/// One float for every thread of the launch, and what a launch found. The pool is the test program's, so that abandoned fibers are used again.
+/// One float for every thread of the launch, and the findings of a launch. The test program owns the pool, so that
+/// abandoned fibers are reused.
 struct outcome {
   std::vector<float> out;
   std::vector<finding> findings;
@@ -42,7 +43,7 @@ inline exec::emulation::machines& pool() {
   return p;
 }
 
-/// The findings, each of which what() tells with file and line.
+/// The findings; what() reports each with file and line.
 inline std::vector<finding> findings_of(emulation_error const& e) {
   for (finding const& f : e.findings) {
     std::string const line = std::string(f.where.file) + ":" + std::to_string(f.where.line) + ": " + f.text;
@@ -64,7 +65,8 @@ template <class Kernel> outcome run(Kernel kernel, emulation_options const& opti
   return result;
 }
 
-/// A kernel with all that the checks below ask of it: its first and last line, what each thread should write, how it is run.
+/// A kernel with every member that the checks below require: its first and last line, the expected value of each
+/// thread, how it is run.
 struct planted {
   std::string_view file;
   int first_line, last_line, threads;
@@ -80,7 +82,7 @@ template <class Kernel> planted describe() {
   return p;
 }
 
-/// One finding has the text, and its line is one of the kernel's. Null if there is none.
+/// Exactly one finding has the text, and its line belongs to the kernel. Null if there is none.
 inline finding const* expect_found(planted const& kernel, outcome const& o, std::string_view text) {
   finding const* found = nullptr;
   std::string all;
@@ -110,7 +112,7 @@ inline int other_lines_named(planted const& kernel, finding const& f) {
   return named;
 }
 
-/// The first thread that did not write what it should, or -1.
+/// The first thread that wrote a wrong value, or -1.
 inline int first_wrong(planted const& kernel, outcome const& o) {
   for (int i = 0; i < static_cast<int>(o.out.size()); ++i) {
     if (!(o.out[static_cast<std::size_t>(i)] == kernel.expected(i / kernel.threads, i % kernel.threads))) return i;
@@ -118,14 +120,15 @@ inline int first_wrong(planted const& kernel, outcome const& o) {
   return -1;
 }
 
-/// Nothing found, and the right value in every thread's place.
+/// No findings, and the right value for every thread.
 inline void expect_right(planted const& kernel, outcome const& o) {
   for (finding const& f : o.findings) ADD_FAILURE() << f.where.file << ":" << f.where.line << ": " << f.text;
   EXPECT_EQ(first_wrong(kernel, o), -1);
 }
 template <class Kernel> void expect_right(outcome const& o) { expect_right(describe<Kernel>(), o); }
 
-/// The twin is silent and right in every mode, with and without the check, and when threads take turns at accesses, too.
+/// The twin has no findings and correct values in every mode, with and without the check, and when threads take turns
+/// at accesses, too.
 inline void expect_silent(planted const& twin, int blocks, int dynamic_bytes) {
   for (bool const check : {false, true}) {
     for (emulation_options o : modes(check)) {
@@ -139,7 +142,7 @@ inline void expect_silent(planted const& twin, int blocks, int dynamic_bytes) {
 }
 template <class Twin> void expect_silent(int blocks = 3, int dynamic_bytes = 0) { expect_silent(describe<Twin>(), blocks, dynamic_bytes); }
 
-/// The kernel's mistake is found with the race check, in every mode, and the text names so many lines of the kernel besides the finding's own.
+/// The race check finds the kernel's mistake in every mode, and the text names this many further lines of the kernel.
 inline void expect_found_by_check(planted const& kernel, std::string_view text, int other_lines) {
   for (emulation_options const& o : modes(true)) {
     SCOPED_TRACE(text_of(o));
@@ -165,7 +168,8 @@ template <class Kernel> void expect_found_always(std::string_view text, int bloc
   expect_found_always(describe<Kernel>(), text, blocks, dynamic_bytes);
 }
 
-/// Without the check nothing is found, but values are wrong, in every order. ThreadSanitizer would end the program for these.
+/// Without the check there are no findings, but wrong values, in every order. ThreadSanitizer would end the program for
+/// these.
 inline void expect_only_wrong_values(planted const& kernel, std::vector<emulation_options> const& all) {
   if constexpr (exec::emulation::thread_sanitizer) return;
   for (emulation_options const& o : all) {

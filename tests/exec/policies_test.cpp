@@ -1,4 +1,4 @@
-// The policy of emulation, arrays and tuning values.
+// The emulated policy, arrays and tuning values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,7 +43,7 @@ TYPED_TEST(Arrays, SayWhatWasAskedForWhenThereIsNoMoreMemory) {
   if (exec::emulation::address_sanitizer || exec::emulation::thread_sanitizer) GTEST_SKIP() << "sanitizers end the program instead";
   TypeParam const exec{};
   expect_error<allocation_error>([&] { exec::array<float, TypeParam>(exec, index_t{1} << 58); }, {"out of memory", "1152921504606846976 bytes"});
-  exec::array<float, TypeParam> const a(exec, 10);  // and goes on
+  exec::array<float, TypeParam> const a(exec, 10);  // the policy remains usable
   EXPECT_NE(a.data(), nullptr);
 }
 
@@ -60,7 +60,7 @@ TEST(Emulated, CountsTransfersByDirection) {
   EXPECT_EQ(t.bytes_down, 40);
 }
 
-// A projection is asynchronous on a device: nothing comes back to the host before the caller asks.
+// A projection is asynchronous on a device: nothing is copied back to the host before the caller requests it.
 TEST(Emulated, ProjectorsBringNothingBack) {
   parallel_scan const s(parallel_parameters{.sinogram_shape = {3, 4, 9}, .angles = {0.1f, 1.0f, 2.0f}});
   exec::emulated const exec;

@@ -1,4 +1,5 @@
-// Races on shared memory: each planted one is found by the check in every order, names both lines, and its twin is silent and right.
+// Races on shared memory: in every order the check finds each planted race and names both lines; the twin has no
+// findings and correct values.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -18,7 +19,7 @@ constexpr int threads = 96;
 
 constexpr float value(int block, int rank, int round = 0) { return static_cast<float>(block * 1000 + rank + 7 * round); }
 
-/// Every thread reads what a thread of another warp wrote.
+/// Every thread reads a value that a thread of another warp wrote.
 template <bool Planted> struct missing_sync : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
@@ -35,7 +36,7 @@ template <bool Planted> struct missing_sync : in_this_file {
   static constexpr int last_line = __LINE__;
 };
 
-/// The buffer is filled again although somebody may still read it.
+/// The buffer is refilled while other threads may still read it.
 template <bool Planted> struct missing_release : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
@@ -77,7 +78,7 @@ template <bool Planted> struct warp_sync_for_sync : in_this_file {
   static constexpr int last_line = __LINE__;
 };
 
-/// Lanes exchange through shared memory. A shuffle is a meeting of the lanes, too, but does not order memory.
+/// Lanes exchange through shared memory. A shuffle synchronises the lanes, too, but does not order memory.
 template <bool Planted> struct warp_synchronous : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
@@ -251,7 +252,7 @@ TEST(Races, BytesOfOneWordAreNotOneWord) {
 
 TEST(Races, TheRunGoesOnAndEveryPairOfLinesIsTold) {
   outcome const result = run(missing_release<true>{}, {.check_races = true});
-  EXPECT_EQ(result.findings.size(), 1u);  // two rounds and many threads, but one pair of lines
+  EXPECT_EQ(result.findings.size(), 1u);  // many races in two rounds, but one pair of lines
   for (float const x : result.out) EXPECT_NE(x, 0.0f);
 }
 

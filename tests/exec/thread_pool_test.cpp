@@ -1,4 +1,5 @@
-// The pool behind exec::host: each task once, workers apart, callers side by side and nested, exceptions, fork, and how many threads there may be.
+// The pool behind exec::host: each task runs once, workers are distinct, callers run side by side and nested;
+// exceptions, fork, and the limit on threads.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ using exec::thread_pool;
 /// Runs f(task, worker) on the pool.
 template <class F> void run(thread_pool& pool, index_t tasks, int workers, F const& f) { pool.run(tasks, workers, task_ref(f)); }
 
-/// How often each of n tasks was called by one loop.
+/// Number of calls of each of n tasks in one loop.
 std::vector<int> calls_of_loop(thread_pool& pool, index_t n, int workers) {
   std::vector<std::atomic<int>> calls(static_cast<std::size_t>(n));
   run(pool, n, workers, [&](index_t i, int) { ++calls[static_cast<std::size_t>(i)]; });
@@ -133,7 +134,7 @@ TEST(ThreadPool, AnExceptionReachesOnlyItsOwnCaller) {
 TEST(ThreadPool, SleepsBetweenLoops) {
   thread_pool pool(2);
   run(pool, 64, 2, [](index_t, int) {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the helper has gone to sleep by now
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the helper is asleep by now
   timespec before{}, after{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -180,7 +181,7 @@ TEST(Processors, FollowTheAffinityMask) {
   EXPECT_LE(available_processors(), CPU_COUNT(&before));
 }
 
-/// A folder of control groups of our own making.
+/// A simulated folder of control groups.
 struct Groups : ::testing::Test {
   std::filesystem::path root = std::filesystem::temp_directory_path() / ("mbirk-groups-" + std::to_string(getpid()));
   void write(char const* file, char const* text) {
@@ -221,7 +222,7 @@ TEST(Processors, FindTheGroupInALineOfProc) {
   EXPECT_EQ(exec::detail::cpu_group("nonsense"), "");
 }
 
-/// A scheduler of the user's: std::thread for every worker.
+/// A user-defined scheduler: std::thread for every worker.
 struct own_runner final : exec::task_runner {
   int loops = 0;
   int threads() const noexcept override { return 3; }

@@ -1,5 +1,5 @@
-// With ThreadSanitizer and without the machine's own check, races show as those of OS threads would: on shared and on global memory.
-// Each test is a program of its own that the sanitizer ends.
+// With ThreadSanitizer and without the emulator's own check, races appear like those of OS threads: on shared and on
+// global memory. Each test is a program of its own that the sanitizer ends.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -49,7 +49,7 @@ template <mistake Planted> struct kernel {
   }
 };
 
-/// Another line comes after the one that was read. Planted: while others may still read it.
+/// The next line overwrites the one that was read. Planted: while other threads may still read it.
 struct refilled_early {
   static constexpr launch_bounds bounds{threads, 1};
   template <class B> struct shared { typename B::template tile<float, 64> window; typename B::template pipe_storage<1> pipe; };
@@ -80,7 +80,7 @@ template <mistake Planted> int exit_code(emulation_options const& o) {
   return run(k, o).findings.empty() ? 0 : 1;
 }
 
-/// All blocks add to one word: atomically, or not.
+/// All blocks add to one word, atomically or (planted) not.
 template <bool Planted> struct one_word_of_many_blocks {
   static constexpr launch_bounds bounds{32, 1};
   template <class B> struct shared {};
@@ -88,7 +88,7 @@ template <bool Planted> struct one_word_of_many_blocks {
   float* total;
   template <class B> void operator()(B const& b, shared<B>&) const noexcept {
     if (b.rank() != 0) return;
-    for (int i = 0; i < 2000; ++i) {  // long enough for every worker to come to run blocks
+    for (int i = 0; i < 2000; ++i) {  // long enough for every worker to run blocks
       if constexpr (Planted) *total += 1.0f;
       else b.atomic_add(*total, 1.0f);
     }

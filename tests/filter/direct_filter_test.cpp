@@ -1,5 +1,5 @@
-// The ramp filter as a direct sum against its definition in double, MBIRJAX, and what either of its forms must do. Tolerances are derived in
-// support.hpp; fourier_filter_test.cpp has those of the transforms.
+// The ramp filter as a direct sum against its definition in double and MBIRJAX, and requirements on both of its forms.
+// Tolerances are derived in support.hpp, those of the transforms in fourier_filter_test.cpp.
 #include "mbirk/filter/direct_filter.hpp"
 
 #include <limits>
@@ -61,7 +61,8 @@ TEST_P(DirectFilter, InPlace) {
   }
 }
 
-// The same kernel between channel-major arrays, in the chunks of the projectors: same bits, zero guards, zeros in rows beyond the last.
+// The kernel between channel-major arrays, in the chunks of the projectors: equal bits, zero guards, zeros in rows
+// beyond the last.
 void expect_same_channel_major(any_scan const& s, array<3> const& y, filter_options const& options) {
   auto const expected = filtered(s, y, options);
   std::visit([&](auto const& scan) {
@@ -126,8 +127,9 @@ TEST(DirectFilterSizes, FarTapsAreNotLost) {
   auto const q = filtered(s, ones, direct_sum());
   auto const magnitude = filter_magnitude(s, ones.data);
   auto const expected = define_filter(s, ones.data);
-  // A partial sum stays near its largest for up to 128 roundings, evenly spread over +- 1/2: sqrt(128 / 12) = 3.3 of them. Three such and the taps'.
-  // In one sum over all inputs it would be a hundred.
+  // A partial sum stays near its maximum for up to 128 roundings, evenly spread over +- 1/2: sqrt(128 / 12) = 3.3
+  // roundings. The bound is three such sums plus the rounding of the taps. In one sum over all inputs it would be a
+  // hundred.
   for (std::size_t n = 0; n < q.data.size(); n += 500)
     EXPECT_NEAR(static_cast<double>(q.data[n]), expected[n], 8 * 0x1p-24 * magnitude[n]) << n;
 }

@@ -1,4 +1,4 @@
-// What both forms of the ramp filter count: the models, integer by integer, and numbers by hand.
+// Counts of both forms of the ramp filter against the models, integer by integer, and against numbers by hand.
 #include "filter/support.hpp"
 #include "instrument/same_counts.hpp"
 #include "mbirk/instrument/counting.hpp"
@@ -72,7 +72,8 @@ TEST(FourierFilterCounts, EqualTheModels) {
     }
 }
 
-// 256 channels, 512 = 8 (8 8): operations of a number, summed over the stages. A product with a twiddle: 2 products and 2 FMAs.
+// 256 channels, 512 = 8 (8 8): operations per number, summed over the stages. A product with a twiddle: 2 products and
+// 2 FMAs.
 TEST(FourierFilterCounts, ByHand) {
   using instrument::number, instrument::operation;
   constexpr std::uint64_t lanes = simd::native_lanes;
@@ -83,8 +84,8 @@ TEST(FourierFilterCounts, ByHand) {
   direct_filter(context{exec::host{}, instrument::cost_model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape));
   auto const& c = l.last().operations;
   std::uint64_t const transforms = views * packs / 2 * lanes, eighths = length / 8;
-  // a transform of 8: 44 sums and 8 FMAs, 28 and 8 of numbers whose upper half is 0, 40 and 4 for half of the result; all but the innermost ones
-  // have 7 twiddles, and between those is a product with the spectrum
+  // A transform of 8 takes 44 sums and 8 FMAs, or 28 and 8 if the upper half of the input is 0, or 40 and 4 for half of
+  // the result; all but the innermost ones have 7 twiddles, and the spectrum is multiplied in between.
   std::uint64_t const sums = eighths * (28 + 4 * 44 + 40), products = eighths * 4 * 7 * 2 + length * 2;
   std::uint64_t const fused = eighths * (8 + 4 * 8 + 4 + 4 * 7 * 2);
   EXPECT_EQ(c.of(number::f32, operation::add), transforms * sums);

@@ -1,4 +1,5 @@
-// The ramp filter by Fourier transforms against a direct sum in double, and when it is chosen. What either form must do: direct_filter_test.cpp.
+// The ramp filter by Fourier transforms against a direct sum in double, and the rule that selects it. Requirements on
+// both forms: direct_filter_test.cpp.
 #include <limits>
 
 #include "filter/support.hpp"
@@ -39,10 +40,11 @@ std::pair<index_t, index_t> partner(index_t rows, index_t view, index_t row) {
   return {other / packs, other % packs * lanes + row % lanes};
 }
 
-/// The error of every row in the 2-norm, over its bound. A transform of L samples has log2(L) levels, each of which moves every sample by some two
-/// roundings (product with a twiddle, sum) of what both rows are; they have no common sign, so those of all levels of both transforms add in squares.
-/// (In the worst case they would add up, to ten times that: Higham, Accuracy and Stability of Numerical Algorithms, 24.1.) Weights, spectrum, its
-/// product and the result add one each; the spectrum is at most Gamma/2.
+/// The error of every row in the 2-norm, over its bound. A transform of L samples has log2(L) levels, each of which
+/// adds some two roundings (product with a twiddle, sum) relative to both rows; they have no common sign, so the errors
+/// of all levels of both transforms add in squares. (In the worst case they would add up, to ten times that: Higham,
+/// Accuracy and Stability of Numerical Algorithms, 24.1.) Weights, spectrum, its product and the result add one each;
+/// the spectrum is at most Gamma/2.
 double worst_over_bound(any_scan const& s, array<3> const& y, array<3> const& q, ramp_taps taps = ramp_taps::closed) {
   return std::visit([&](auto const& scan) {
     auto const& g = scan.geometry();
@@ -84,7 +86,8 @@ any_scan parallel_of(index_t views, index_t rows, index_t channels) {
   return parallel_scan(parallel_parameters{.sinogram_shape = {views, rows, channels}, .angles = equal_angles(views, definition::pi)});
 }
 
-// Every form of length and division; rows that fill no pack, an odd and an even number of packs, alone and in pairs across views.
+// Every kind of length and factorisation; rows that fill no pack, an odd and an even number of packs, alone and in
+// pairs across views.
 TEST(FourierFilterSizes, IsTheDefinition) {
   for (index_t const channels : {1, 2, 3, 5, 16, 17, 31, 48, 49, 64, 65, 100, 129, 255, 256, 300, 449, 513, 769})
     for (shape_3 const shape : {shape_3{1, 1, channels}, shape_3{3, 5, channels}, shape_3{2, 33, channels}}) {
@@ -102,7 +105,7 @@ TEST(FourierFilterSizes, IsTheDefinition) {
     }
 }
 
-// A wide detector with the taps of MBIRJAX, which does a transform in float32 too: the error is that of the largest tap.
+// A wide detector with MBIRJAX's taps, which come from a float32 transform: the error is relative to the largest tap.
 TEST(FourierFilter, Float32Taps) {
   index_t const channels = 1025, at = 700;
   parallel_scan const s(parallel_parameters{.sinogram_shape = {1, 1, channels}, .angles = {0.0f}});
@@ -115,9 +118,10 @@ TEST(FourierFilter, Float32Taps) {
                 scale / 4 * 0x1p-23) << n;
 }
 
-// What is not finite stays in its transform: two rows of this view, or one of this and one of the next.
+// Non-finite values stay in their transform: two rows of this view, or one of this and one of the next.
 TEST(FourierFilter, OnlyPairsOfRowsAreSpoilt) {
-  index_t const lanes = simd::native_lanes, rows = 2 * lanes + 3;  // three packs: the last one of the first view goes with the first of the second
+  // three packs: the last one of the first view is paired with the first of the second
+  index_t const lanes = simd::native_lanes, rows = 2 * lanes + 3;
   any_scan const s = parallel_of(3, rows, 20);
   auto const y = random_array<3>({3, rows, 20}, 63);
   auto const before = filtered(s, y, by_transforms());
@@ -134,7 +138,8 @@ TEST(FourierFilter, OnlyPairsOfRowsAreSpoilt) {
   }
 }
 
-// Every policy takes the same form, by the rule that direct_filter gives: from 80 channels on, from 40 on with float32 taps.
+// Every policy selects the form by the rule of direct_filter: transforms from 80 channels on, from 40 on with float32
+// taps.
 TEST(FilterMethod, Automatic) {
   for (index_t channels = 0; channels < 300; ++channels) {
     EXPECT_EQ(detail::by_fourier(channels, {}), channels >= 80) << channels;

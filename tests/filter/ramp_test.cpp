@@ -23,7 +23,8 @@ TEST(RampTap, IsTheSincFormula) {
   for (int d = 2; d < 3000; d += 2) EXPECT_EQ(definition::ramp_tap(static_cast<double>(d)), 0.0);
 }
 
-// The filter has no response to a constant: all taps sum to 0. What is cut off at C is 2 sum over odd d >= C of 1/(pi d)^2, between two integrals.
+// The filter has no response to a constant: all taps sum to 0. The taps cut off at C sum to 2 sum over odd d >= C of
+// 1/(pi d)^2, between two integrals.
 TEST(RampTap, SumsToWhatIsCutOff) {
   for (int const C : {3, 101, 1001}) {
     double sum = definition::ramp_tap(0.0);
@@ -41,7 +42,7 @@ TEST(RampTap, OverFloat) {
   }
 }
 
-/// The same steps in float32 variables, which the compiler may not fuse.
+/// These steps in float32 variables, which the compiler may not fuse.
 float tap_in_float32(int d) {
   auto const sinc = [](float x) -> float {
     if (x == 0) return 1;
@@ -66,7 +67,7 @@ TEST(RampTap, Float32HasTheBitsOfFloat32Arithmetic) {
     worst = std::max(worst, std::abs(static_cast<double>(tap) - definition::ramp_tap(static_cast<double>(d))));
   }
   EXPECT_EQ(definition::ramp_tap_float32(0), 0.25f);
-  EXPECT_NEAR(definition::ramp_tap_float32(2), 1.39e-8, 0.005e-8);  // as MBIRJAX 0.7.3 has it, instead of 0
+  EXPECT_NEAR(definition::ramp_tap_float32(2), 1.39e-8, 0.005e-8);  // MBIRJAX 0.7.3 has this value instead of 0
   EXPECT_NEAR(worst, 4.25e-8, 0.005e-8);
 }
 

@@ -1,5 +1,5 @@
-// What the tests of the filter and of direct reconstruction share: the filter's definition in double and its error bound, contexts, arrays with
-// gaps.
+// Shared by the tests of the filter and of direct reconstruction: the filter's definition in double and its error
+// bound, contexts, arrays with gaps.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline filter_options direct_sum(ramp_taps taps = ramp_taps::closed) { return {.
 inline filter_options by_transforms(ramp_taps taps = ramp_taps::closed) { return {.taps = taps, .method = filter_method::fourier}; }
 inline filter_options const either[] = {direct_sum(), direct_sum(ramp_taps::float32), by_transforms(), by_transforms(ramp_taps::float32)};
 
-/// What an operation calls itself. run(context) calls one.
+/// The recorded name of the operation that run(context) calls.
 template <class F> std::string operation_name(F const& run) {
   instrument::trace_buffer buffer(1000);
   run(context{exec::host{}, instrument::tracing{buffer}});
@@ -42,7 +42,7 @@ template <class Scan> std::vector<double> define_filter(Scan const& s, std::vect
   return q;
 }
 
-/// Sum over n' of |Gamma h W y|, for every sample: what rounding errors of the filter are relative to.
+/// Sum over n' of |Gamma h W y|, for every sample: rounding errors of the filter are relative to it.
 template <class Scan> std::vector<double> filter_magnitude(Scan const& s, std::vector<float> const& y) {
   auto const& g = s.geometry();
   auto const C = static_cast<std::size_t>(g.channels);
@@ -57,7 +57,7 @@ template <class Scan> std::vector<double> filter_magnitude(Scan const& s, std::v
   return sums;
 }
 
-/// How many roundings of 2^-24, relative to filter_magnitude, the kernel may be off by.
+/// Bound on the kernel's error in roundings of 2^-24, relative to filter_magnitude.
 ///
 /// sum     a partial sum of at most 128 terms, one rounding each, then one for every partial sum and the centre (float32 taps: twice as many sums).
 /// terms   the scaled tap, its product with the sample's weight.
@@ -74,7 +74,7 @@ template <class Geometry> double filter_roundings(Geometry const& g) {
   return roundings;
 }
 
-/// A dense copy of an array in memory with gaps, which hold a mark.
+/// A dense copy of an array in memory with gaps, which are filled with a mark.
 class spread {
  public:
   static constexpr float mark = -12345.5f;

@@ -10,7 +10,7 @@ using namespace mbirk;
 
 index_t count(std::vector<std::uint8_t> const& mask) { return std::accumulate(mask.begin(), mask.end(), index_t{0}); }
 
-/// The same ellipse of a square grid in integers, where every pixel on it counts as inside.
+/// Integer version of the ellipse for a square grid, in which every pixel on it counts as inside.
 index_t exact_count(index_t side) {
   index_t n = 0;
   for (index_t i = 0; i < side; ++i)

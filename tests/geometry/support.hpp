@@ -1,4 +1,4 @@
-// What the geometry tests share: small valid parameters, and a check of what a refusal says.
+// Shared by the geometry tests: small valid parameters, and a check of error messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ void expect_refused(typename Geometry::parameters const& p, std::initializer_lis
   }
 }
 
-/// The same change made to parameters of either geometry is refused in both.
+/// A change that both geometries must refuse, applied to the parameters of each.
 template <class Change> void expect_refused_in_both(Change const& change, std::initializer_list<std::string> words) {
   auto parallel = good_parallel();
   auto cone = good_cone();

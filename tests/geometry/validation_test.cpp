@@ -1,5 +1,6 @@
-// What must be refused when a scan is made, a test each: the type of the exception, and that the message names the parameter, what was
-// found and what was expected. Refusals of arrays are in projector/validation_test.cpp, those of the compiler in compile_fail/.
+// Errors of making a scan, one test each: the type of the exception, and that the message names the parameter, the
+// value found and the expected one. Errors of arrays are in projector/validation_test.cpp, compile-time errors in
+// compile_fail/.
 #include "geometry/support.hpp"
 
 namespace {
@@ -50,7 +51,7 @@ TEST(Validation, ParallelSlicesAreDetectorRows) {
 
 TEST(Validation, ParallelAutomaticSlicesAreDetectorRowsToo) {
   auto p = good_parallel();
-  p.delta_det_row = 2;  // sizes 8 slices for 4 rows: invalid until the user says recon_shape
+  p.delta_det_row = 2;  // sizes 8 slices for 4 rows: invalid until the user sets recon_shape
   expect_refused<parallel_geometry>(p, {"recon_shape", "8", "detector rows = 4"});
   p.recon_shape = {5, 5, 4};
   EXPECT_NO_THROW(parallel_scan{p});

@@ -1,5 +1,5 @@
-// Writes what the writers of record/ make of the operations of two golden cases: StableHLO with its inputs, expected outputs and predicted estimates
-// for xla_test.py, and C++ for generated_test.cpp.
+// Writes the output of the record/ writers for the operations of two golden cases: StableHLO with its inputs, expected
+// outputs and predicted estimates for xla_test.py, and C++ for generated_test.cpp.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

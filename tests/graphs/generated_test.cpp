@@ -1,4 +1,4 @@
-// The C++ that is written from a graph gives the golden results: the same arithmetic as the definition, in another order of loops.
+// C++ generated from a graph gives the golden results: equal arithmetic to the definition, in another order of loops.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,8 @@ using namespace mbirk;
 std::vector<float> reals(std::string const& file) { return read_npy<float>(std::string(MBIRK_GOLDEN_DIR) + "/" + file + ".npy").data; }
 std::vector<int> indices(std::string const& file) { return read_npy<std::int32_t>(std::string(MBIRK_GOLDEN_DIR) + "/" + file + ".npy").data; }
 
-/// Within 1e-5 of the largest element: what float32 sums of up to 500 terms and sines of float32 angles may differ by.
+/// Within 1e-5 of the largest element: the possible error of float32 sums of up to 500 terms and sines of float32
+/// angles.
 void expect_near(std::vector<float> const& result, std::string const& file) {
   auto const expected = reals(file);
   ASSERT_EQ(result.size(), expected.size()) << file;

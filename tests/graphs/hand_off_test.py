@@ -16,7 +16,7 @@ for folder in folders:
         failed += 1
         print(run.stdout, run.stderr[-3000:])
 
-# A testbench that cannot fail would show nothing: one wrong bit in a vector must be found.
+# A testbench that cannot fail would show nothing: one wrong bit in a vector must be detected.
 victim = folders[0] / "vectors"
 name = next(p for p in victim.iterdir() if p.suffix == ".fixed")
 bytes_before = name.read_bytes()

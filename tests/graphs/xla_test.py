@@ -21,14 +21,15 @@ except ImportError as e:
 
 
 def check(name, *arguments):
-    """Whether the checker is content. In this process, because loading XLA takes longer than most modules."""
+    """Whether the checker succeeds. Runs in this process, as loading XLA takes longer than checking most modules."""
     said, sys.argv = io.StringIO(), ["check_hlo.py", *arguments]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         try:
             code = check_hlo.main()
         except Exception:
             code = traceback.format_exc()
-    print("WRONG  " if code else "ok     ", name, flush=True)  # a module at which XLA ends the process comes after the last of these
+    # if XLA ends the process, the culprit is the module after the last printed one
+    print("WRONG  " if code else "ok     ", name, flush=True)
     if code:
         print(said.getvalue()[-2000:], code)
     return not code

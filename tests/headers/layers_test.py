@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 include, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
-# From bottom to top. A folder, or single headers that stand below the rest of their folder.
+# Layers from bottom to top: a folder, or single headers that stand below the rest of their folder.
 LAYERS = [
     ["core", "version.hpp"],
     ["geometry", "prior/parameters.hpp", "recon/parameter_value.hpp", "recon/options.hpp"],
@@ -26,7 +26,7 @@ LAYERS = [
     ["record"],
     ["profile"],
 ]
-# The headers of operations end by declaring what mbirk::compiled holds, which is their own instances.
+# The headers of operations end by declaring the instances in mbirk::compiled, which belong to them.
 UPWARD = re.compile(r"#if defined\(MBIRK_COMPILED\)\n.*?#endif", re.S)
 # Kilobytes after preprocessing.
 BUDGETS = {"instrument/none.hpp": 500, "exec/task_runner.hpp": 100, "exec/host.hpp": 3900, "projector/parallel.hpp": 3900, "mbirk.hpp": 5200,

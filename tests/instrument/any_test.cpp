@@ -1,4 +1,4 @@
-// The policy that is chosen at run time reports what the policy behind it would have been told.
+// The run-time policy reports the events that the selected policy would report itself.
 #include "mbirk/instrument/any.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ using instrument::event_kind;
 
 static_assert(std::is_same_v<context<exec::host, instrument::any>::backend, exec::host::backend>, "the kernels are those of none");
 
-/// Kinds and names of events in the order in which they ended, without the shares of threads, which depend on who took which task.
+/// Kinds and names of events in the order in which they ended, without the shares of threads, which depend on
+/// scheduling.
 std::vector<std::pair<event_kind, std::string>> events_of(instrument::trace_buffer& buffer) {
   buffer.finish();
   std::vector<std::pair<event_kind, std::string>> all;
@@ -112,7 +113,7 @@ TEST(Any, DoesNotReportLaunchesOnOtherPolicies) {
   EXPECT_TRUE(events_of(buffer).empty());
 }
 
-/// A policy that says when its guards begin and end.
+/// A policy that logs the begin and end of its guards.
 struct noting {
   using policy_category = instrumentation_policy_tag;
   static constexpr std::string_view name = "noting";

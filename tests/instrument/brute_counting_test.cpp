@@ -1,5 +1,5 @@
-// instrument::counting against brute force, for every operation: each operation of each lane, each word of each array, and the misses of caches that are
-// simulated line by line.
+// instrument::counting against brute force, for every operation: each operation of each lane, each word of each array,
+// and the misses of caches that are simulated line by line.
 #include "instrument/brute_force.hpp"
 
 #include <gtest/gtest.h>
@@ -50,14 +50,14 @@ void expect_same_curve(instrument::reuse_result const& r, std::vector<lru_memory
     EXPECT_EQ(r.write_backs[k], caches[c].write_backs) << brute::cache_sizes[c] << " lines";
   }
 }
-/// By stage, where one comes more than once all of it.
+/// Counts by stage; repeated stages are summed.
 std::map<std::string, instrument::reuse_result> by_stage(instrument::operation_record const& r) {
   std::map<std::string, instrument::reuse_result> all;
   for (auto const& s : r.stages) all[s.name] += s.reuse;
   return all;
 }
 
-/// The same calculation. Not the same bits: a compiler may join products and sums of either.
+/// Equal calculations, but not equal bits: a compiler may fuse products and sums of either.
 void expect_near(std::vector<float> const& found, std::vector<float> const& expected) {
   ASSERT_EQ(found.size(), expected.size());
   float largest = 0, off = 0;

@@ -1,5 +1,6 @@
-// Counting by brute force, to hold instrument::counting against: packs are arrays of scalars each of whose operators adds one to a plain counter, and
-// memory accesses go one by one through sets of words and simulated caches. Shares nothing with counting_pack.hpp, ledger.hpp and reuse.hpp.
+// Counting by brute force, as a reference for instrument::counting: packs are arrays of scalars, each of whose
+// operators adds one to a plain counter, and memory accesses go one by one through sets of words and simulated caches.
+// Shares nothing with counting_pack.hpp, ledger.hpp and reuse.hpp.
 #pragma once
 
 #include <algorithm>
@@ -38,10 +39,10 @@ template <class T> struct scalar {
 #if defined(__FMA__)
     return {std::fma(a.x, b.x, c.x)};
 #else
-    return {a.x * b.x + c.x};  // as the packs have it there
+    return {a.x * b.x + c.x};  // packs use this formula under counting
 #endif
   }
-  // the second one where one is NaN
+  // The second operand if one is NaN.
   friend scalar max(scalar a, scalar b) { return ++counter<T>.min_max, a.x > b.x ? a : b; }
   friend scalar min(scalar a, scalar b) { return ++counter<T>.min_max, a.x < b.x ? a : b; }
   friend scalar sqrt(scalar a) { return ++counter<T>.sqrt, scalar{std::sqrt(a.x)}; }
@@ -131,7 +132,7 @@ template <class T, int L> struct pack {
 inline constexpr std::size_t cache_sizes[] = {8, 64, 512};  ///< lines
 inline constexpr int caches = 3;
 
-/// An array, the words that were touched, and caches that see nothing else.
+/// An array, its touched words, and caches for this array alone.
 struct array {
   std::string name;
   array_role role;
@@ -140,13 +141,13 @@ struct array {
   void const* base;
   std::uint64_t number;
   std::uint64_t loads = 0, stores = 0, bytes_loaded = 0, bytes_stored = 0, accesses = 0;
-  std::vector<bool> read{}, written{};  ///< of 4 bytes; read: before anything was written there
+  std::vector<bool> read{}, written{};  ///< words of 4 bytes; read: before anything was written there
   std::vector<lru_memory> own{};
 
   static std::uint64_t bytes(std::vector<bool> const& words) { return 4 * static_cast<std::uint64_t>(std::count(words.begin(), words.end(), true)); }
 };
 
-/// All that one operation did.
+/// Everything one operation did.
 struct record {
   std::deque<array> arrays;
   std::vector<lru_memory> all;  ///< caches that see every array
@@ -316,7 +317,7 @@ template <int L> struct backend {
   }
   static void count(std::int32_t* place, bool one) { *place += one; }
   static void note_lanes(index_t, index_t) {}
-  /// What a kernel says of its scalar work cannot be measured here either.
+  /// Kernels declare their scalar work, which cannot be measured here either.
   static void note_scalar(simd::scalar_work const& w) {
     auto const n = [](index_t x) { return static_cast<std::uint64_t>(x); };
     counter<double>.add += n(w.add), counter<double>.mul += n(w.mul), counter<double>.compare += n(w.compare), counter<double>.convert += n(w.convert);

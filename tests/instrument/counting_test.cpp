@@ -1,4 +1,4 @@
-// Counting: the same bits as without, the same counts as the model, and counts that a formula by hand gives.
+// Counting: results equal those without it to the bit, and counts equal those of the model and of formulas by hand.
 #include "mbirk/instrument/counting.hpp"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(Counting, ParallelBackEqualsTheFormulaByHand) {
     run<op::back>(context{exec::host{}, instrument::counting<>{l}}, s);
     auto const& c = l.last().operations;
     std::uint64_t const v = n / 2, p = s.full_indices().size(), slices = (n + L - 1) / L * L;
-    std::uint64_t padded = 0, tiled = 0;  // pixels in whole packs; and pairs of them with views that take fixed point
+    std::uint64_t padded = 0, tiled = 0;  // pixels in whole packs; tiled: pairs of pixels and fixed-point views
     auto const plan = kernel::plan_grid(s.recon_shape()[0], s.recon_shape()[1], s.mask().data(), 1, 1);
     for (auto const& g : plan.groups) {
       auto const lanes = (static_cast<std::uint64_t>(g.count) + L - 1) / L * L;

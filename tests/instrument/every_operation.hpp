@@ -1,4 +1,4 @@
-// Every operation that `mbirk profile` knows, by its name there, on small data, under any policy whose memory the host shares.
+// Every operation of `mbirk profile`, under its name there, on small data, for any policy whose memory the host shares.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ template <class Scan> std::vector<std::string> every_operation(Scan const& s) {
   return names;
 }
 
-/// Runs an operation and returns its result. @throws std::runtime_error for a name that it does not know.
+/// Runs an operation and returns its result. @throws std::runtime_error for an unknown name.
 template <class Context, class Scan> std::vector<float> run_named(Context const& ctx, Scan const& s, std::string_view name) {
   auto const size = [](std::array<index_t, 3> e) { return e[0] * e[1] * e[2]; };
   auto x = positive(size(s.recon_shape()), 1), y = positive(size(s.sinogram_shape()), 2);

@@ -1,4 +1,5 @@
-// The live policy: sites, scopes of several threads, the table that others read, and a real operation whose peak another policy knows too.
+// The live policy: sites, scopes of several threads, the published table, and a real operation whose peak another
+// policy measures too.
 #include "mbirk/instrument/live.hpp"
 
 #include <gtest/gtest.h>
@@ -71,7 +72,7 @@ TEST(Live, TheSamePlaceIsTheSameSite) {
   instrument::live const policy(sites);
   for (int k = 0; k < 1000; ++k) {
     auto const operation = policy.scope({"project"});
-    std::string const name = "rows";  // another address each time may be
+    std::string const name = "rows";  // the address may differ each time
     policy.allocated(name.c_str(), k), policy.released(name.c_str(), k);
   }
   auto const s = sites.state();
@@ -184,7 +185,7 @@ TEST(Live, TheTableIsWhatWasNoted) {
   check("left");
 }
 
-/// The sum over sites is the total in every state that is read between equal even numbers.
+/// The sum over sites equals the total in every state that is read between equal even sequence numbers.
 TEST(Live, AReaderSeesWhatBelongsTogether) {
   auto const table = std::make_unique<instrument::live_table>();
   instrument::live_sites sites(table.get());
@@ -203,7 +204,7 @@ TEST(Live, AReaderSeesWhatBelongsTogether) {
   int whole = 0, busy = 0;
   for (int k = 0; whole < 200 && k < 2'000'000; ++k) {
     auto const before = table->sequence.load(std::memory_order_acquire);
-    if (before % 2 != 0) {  // a writer that waits for a core in the middle of its entry may need this one
+    if (before % 2 != 0) {  // a writer preempted in the middle of its entry may need this core
       std::this_thread::yield();
       continue;
     }

@@ -1,4 +1,4 @@
-// A cache simulated line by line, which reuse distances must agree with.
+// A cache simulated line by line; reuse distances must agree with it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// NVTX ranges as a tool gets them: the tool is a library of our own that NVTX loads into this process. Without a tool nothing is registered or opened.
+// NVTX ranges as a tool receives them: the tool is a test library that NVTX loads into this process. Without a tool
+// nothing is registered or opened.
 #include "mbirk/instrument/nvtx.hpp"
 
 #include <dlfcn.h>
@@ -48,7 +49,7 @@ parallel_scan scan() {
   for (int v = 0; v < 8; ++v) p.angles.push_back(static_cast<float>(std::numbers::pi * v / 8));
   return parallel_scan(p);
 }
-/// The one operation of these tests: they are about ranges, and others take minutes to compile with sanitizers.
+/// The only operation of these tests: they are about ranges, and others take minutes to compile with sanitizers.
 template <class Context> std::vector<float> back(Context const& ctx) {
   std::vector<float> const sinogram(8 * 16 * 16, 0.5f);
   std::vector<float> recon(16 * 16 * 16);
@@ -119,7 +120,7 @@ TEST(NvtxCategories, GroupsByName) {
     EXPECT_EQ(nvtx_group(name), group) << name;
 }
 
-// The other half runs in a process of its own, because NVTX decides once.
+// The test without a tool runs in a separate process, because NVTX decides once.
 TEST(NvtxAlone, NothingIsMarkedWithoutATool) {
   if (std::getenv(alone)) {
     ASSERT_EQ(std::getenv("NVTX_INJECTION64_PATH"), nullptr);

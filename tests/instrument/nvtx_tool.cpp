@@ -1,5 +1,5 @@
-// A tool that NVTX loads when NVTX_INJECTION64_PATH names it: it keeps what it is told, for nvtx_test.cpp, and writes its ranges to MBIRK_NVTX_TOOL_LOG when
-// the process ends. A shared module of its own.
+// A tool that NVTX loads when NVTX_INJECTION64_PATH names it: it stores all calls for nvtx_test.cpp, and writes its
+// ranges to MBIRK_NVTX_TOOL_LOG when the process ends. A shared module of its own.
 #include "instrument/nvtx_tool.hpp"
 
 #include <nvtx3/nvToolsExt.h>

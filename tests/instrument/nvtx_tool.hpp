@@ -1,4 +1,4 @@
-// What the tool of nvtx_tool.cpp has seen, as the test asks it.
+// Calls recorded by the tool of nvtx_tool.cpp, for queries by the test.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ struct nvtx_tool_record {
     std::string name;
     bool registered;
     std::uint32_t category;
-    int depth;                        ///< how many ranges it lies in
-    std::vector<std::int64_t> payload;  ///< of our layout, or the one number
+    int depth;                        ///< number of enclosing ranges
+    std::vector<std::int64_t> payload;  ///< in our layout, or a single number
     bool extended;
   };
   std::vector<std::string> domains;
   std::map<std::uint32_t, std::string> categories;
   std::map<std::string, int> registrations;
-  std::vector<std::string> fields;  ///< of the layout of payloads
+  std::vector<std::string> fields;  ///< fields of the payload layout
   std::vector<range> ranges;        ///< in the order in which they were opened
-  int open = 0;                     ///< of all threads; the test opens ranges on one
+  int open = 0;                     ///< open ranges of all threads; the test opens ranges on one
 };
 
 }  // namespace mbirk::testing

@@ -48,8 +48,8 @@ inline cone_scan odd_cone(double row_pitch, bool curved) {
                                    .recon_slice_offset = 0.4});
 }
 
-/// Runs one operation and returns its result. Without data (the cost model) nothing is read or written and the result is empty. Only this operation is
-/// compiled: each of them takes a compiler seconds for every policy.
+/// Runs one operation and returns its result. Without data (the cost model) nothing is read or written and the result
+/// is empty. Only this operation is compiled, because each takes seconds to compile for every policy.
 template <op What, class Context, class Scan> std::vector<float> run(Context const& ctx, Scan const& s) {
   bool constexpr has_data = Context::backend::has_data;
   auto const size = [](std::array<index_t, 3> e) { return e[0] * e[1] * e[2]; };
@@ -71,7 +71,7 @@ template <op What, class Context, class Scan> std::vector<float> run(Context con
   else if constexpr (What == op::hessian) return hessian_diagonal(ctx, s, std::nullopt, recon), x;
   else return hessian_diagonal(ctx, s, sinogram, recon), x;
 }
-/// The same where it is known at run time only.
+/// Overload for an operation that is known at run time only.
 template <class Context, class Scan> std::vector<float> run(Context const& ctx, Scan const& s, op what) {
   switch (what) {
     case op::forward: return run<op::forward>(ctx, s);

@@ -1,4 +1,4 @@
-// What a counted run and its cost model must agree on.
+// Agreement between a counted run and its cost model.
 #pragma once
 
 #include <gtest/gtest.h>

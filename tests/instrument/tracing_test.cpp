@@ -1,4 +1,4 @@
-// Tracing: spans that nest, memory that returns to zero, losses that are counted; and two policies at once.
+// Tracing: spans nest, memory returns to zero, losses are counted; and two policies together.
 #include "mbirk/instrument/tracing.hpp"
 
 #include <gtest/gtest.h>

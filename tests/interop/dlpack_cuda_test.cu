@@ -1,4 +1,4 @@
-// DLPack tensors of device memory; what can be seen without a device is in dlpack_test.cpp.
+// DLPack tensors of device memory; tests that need no device are in dlpack_test.cpp.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,5 @@
-// What numpy_test.py calls: tensors of mbirk for numpy, and numpy's for mbirk. The structs are the test's own: that numpy reads them shows that they are right.
+// Functions for numpy_test.py: mbirk's tensors for numpy, and numpy's for mbirk. The structs are the test's own; numpy
+// reading them proves them right.
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -15,7 +16,7 @@ using namespace mbirk;
 int alive = 0;
 std::string last_message;
 
-/// Elements that say when they are gone.
+/// Elements that report their destruction.
 struct owner {
   explicit owner(std::vector<float> d) : data(std::move(d)) { ++alive; }
   owner(owner&& other) noexcept : data(std::move(other.data)) { ++alive; }
@@ -23,7 +24,7 @@ struct owner {
   std::vector<float> data;
 };
 
-/// 0, 1, 2 ... 23 in rows of 6, of which 4 are shown.
+/// 0, 1, 2 ... 23 in rows of 6, of which 4 are visible.
 template <class Managed, class T> void* lend() {
   owner elements(std::vector<float>(24));
   std::iota(elements.data.begin(), elements.data.end(), 0.0f);
@@ -48,7 +49,7 @@ void* mbirk_lend_versioned(int read_only) {
   return read_only ? lend<test::dl_managed_versioned, float const>() : lend<test::dl_managed_versioned, float>();
 }
 int mbirk_alive() { return alive; }
-/// The sum of its elements; NaN when it was refused.
+/// The sum of the tensor's elements; NaN if it was refused.
 double mbirk_take(void* tensor, int versioned, int write) {
   try {
     return versioned ? take<test::dl_managed_versioned>(tensor, write != 0) : take<test::dl_managed>(tensor, write != 0);

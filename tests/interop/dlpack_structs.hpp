@@ -1,4 +1,5 @@
-// DLPack's structs as its specification lays them out: the dlpack.h of Debian 12 has only the first. (An example includes that one.)
+// DLPack's structs laid out by its specification: the dlpack.h of Debian 12 has only the first. (An example includes
+// that one.)
 #pragma once
 
 #include <cstdint>

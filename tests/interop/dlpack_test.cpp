@@ -22,7 +22,7 @@ using test::expect_error;
 static_assert(!dlpack_managed<int> && !dlpack_versioned<test::dl_managed> && dlpack_versioned<test::dl_managed_versioned>);
 static_assert(!std::is_copy_constructible_v<dlpack_tensor<test::dl_managed>>, "its deleter is called once");
 
-/// A policy with memory of its own, as exec::cuda has it; nothing here touches that memory.
+/// A policy with separate memory, like exec::cuda; nothing here touches that memory.
 struct fake_cuda : exec::emulated {
   static constexpr std::string_view name = "cuda";
   void* stream() const noexcept { return nullptr; }
@@ -32,7 +32,7 @@ struct fake_cuda : exec::emulated {
 };
 static_assert(execution_policy<fake_cuda>);
 
-/// A tensor as a producer makes it, and how often its deleter was called.
+/// A tensor as a producer makes it, with a count of its deleter calls.
 template <class Managed> struct producer {
   std::vector<float> data = std::vector<float>(60);
   std::vector<std::int64_t> shape{3, 4, 5}, strides{20, 5, 1};
@@ -53,7 +53,7 @@ template <class Managed> struct producer {
     auto& d = managed.dl_tensor.device;
     d.device_type = static_cast<decltype(d.device_type)>(type), d.device_id = id;
   }
-  /// What the view of these numbers gives, and that the tensor is deleted once all the same.
+  /// The error for a view of these numbers; the tensor is deleted once all the same.
   template <class Error, class T = float const, int Rank = 3, class Exec = exec::host>
   void expect_refusal(std::vector<std::string> const& parts, Exec const& exec = Exec()) {
     int const before = deleted;
@@ -180,7 +180,7 @@ TYPED_TEST(DlpackOf, ConsumersCallTheDeleter) {
   auto* const managed = to_dlpack<TypeParam>(exec::host{}, v, std::move(data)).release();
   EXPECT_EQ(managed->dl_tensor.data, where) << "a vector that is moved stays where it is";
   EXPECT_EQ(managed->dl_tensor.dtype.bits, 64);
-  managed->deleter(managed);  // the leak checker of the sanitizer's build looks for what this leaves
+  managed->deleter(managed);  // the leak checker of the sanitizer build reports anything left
 }
 
 TYPED_TEST(DlpackOf, MemoryOfADeviceIsHandedOverWhenItIsReady) {
@@ -212,7 +212,7 @@ TEST(Dlpack, ReadOnlyTensorsAreNotWritten) {
   from.managed.flags = 1;
   from.expect_refusal<parameter_error, float>({"is read-only"});
   EXPECT_EQ((from_dlpack(&from.managed).as_view<float const, 3>(exec::host{}).data()), from.data.data());
-  from.managed.flags = 2;  // a copy: ours to write
+  from.managed.flags = 2;  // a copy: the consumer may write to it
   EXPECT_NO_THROW((from_dlpack(&from.managed).as_view<float, 3>(exec::host{})));
 }
 
@@ -228,7 +228,7 @@ TEST(Dlpack, ConstantElementsMakeAReadOnlyTensor) {
 TEST(Dlpack, AnotherMajorVersionIsDeletedAndNothingElse) {
   versioned from;
   from.managed.version.major = 2, from.managed.version.minor = 7;
-  from.managed.dl_tensor.shape = nullptr;  // whatever that version has there
+  from.managed.dl_tensor.shape = nullptr;  // an unknown version may have anything here
   expect_error<parameter_error>([&] { from_dlpack(&from.managed); }, {"DLPack version 2.7, expected 1.x"});
   EXPECT_EQ(from.deleted, 1);
 }

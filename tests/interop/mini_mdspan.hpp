@@ -54,7 +54,7 @@ template <class T, class Extents, class Layout = mini_right> class mini_mdspan {
   auto extent(std::size_t d) const { return mapping_.extents.sizes[d]; }
   auto stride(std::size_t d) const { return mapping_.stride(d); }
   bool is_strided() const { return strided; }
-  bool strided = true;  // a test says otherwise
+  bool strided = true;  // a test may set it to false
 
  private:
   T* data_;

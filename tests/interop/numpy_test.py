@@ -26,7 +26,7 @@ names = {False: (b"dltensor", b"used_dltensor"), True: (b"dltensor_versioned", b
 
 
 class Lent:
-    """What from_dlpack takes."""
+    """An object for from_dlpack."""
 
     def __init__(self, tensor, versioned):
         self.tensor, self.versioned = tensor, versioned
@@ -41,7 +41,7 @@ class Lent:
 def take(array, versioned, write=False):
     capsule = array.__dlpack__(max_version=(1, 0)) if versioned else array.__dlpack__()
     tensor = api.PyCapsule_GetPointer(capsule, names[versioned][0])
-    api.PyCapsule_SetName(capsule, names[versioned][1])  # the tensor is the consumer's now
+    api.PyCapsule_SetName(capsule, names[versioned][1])  # the consumer owns the tensor from here on
     return mbirk.mbirk_take(tensor, versioned, write)
 
 

@@ -144,7 +144,7 @@ TEST_F(Interop, AnMdspanThatCannotHoldTheViewIsRefused) {
   expect_error<shape_error>([&] { to_mdspan<span_of<float const, 2, mini_stride>>(view<float const, 2>(data.data(), {3, 5}, {0, 1})); }, {"strides above 0"});
 }
 
-/// What it is for: an operation on somebody else's array, gaps and all, gives the bits that it gives on its own.
+/// The purpose of views: an operation on a foreign array, gaps and all, gives bits equal to those on its own array.
 TEST_F(Interop, OperationsRunOnMemoryOfOthers) {
   parallel_scan const scan(parallel_parameters{.sinogram_shape = {5, 3, 7}, .angles = {0.1f, 0.6f, 1.1f, 1.6f, 2.1f}});
   auto const [rows, cols, slices] = scan.recon_shape();

@@ -1,4 +1,4 @@
-// Checkpoints: what is read is what was saved, to the bit; a file that is not whole is refused, wherever it was hurt.
+// Checkpoints: loading restores every bit; an incomplete or damaged file is refused, wherever the damage is.
 #include "mbirk/io/checkpoint.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ void expect_same(recon_state const& a, recon_state const& b) {
   EXPECT_EQ(r.cancelled, t.cancelled);
 }
 
-/// Every field different from its default, every kind of number somewhere.
+/// Every field differs from its default, and every kind of number occurs.
 recon_state rich_state() {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   recon_state s;
@@ -122,7 +122,7 @@ TEST_F(Checkpoint, HeadersOfAnyLength) {
   expect_same(load_checkpoint(path), s);
 }
 
-/// Others can read it: the arrays begin at a multiple of 64 bytes behind the text, and the sum is zlib's.
+/// Other programs can read it: the arrays begin at a multiple of 64 bytes behind the text, and the checksum is zlib's.
 TEST_F(Checkpoint, HasTheFormatItSays) {
   auto const s = rich_state();
   save_checkpoint(path, s);

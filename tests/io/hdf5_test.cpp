@@ -1,4 +1,5 @@
-// HDF5: blocks, conversions, attributes, complete files only, messages, and no trace left in the library's own error handling.
+// HDF5: blocks, conversions, attributes, complete files only, messages, and no change to the library's own error
+// handling.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -42,7 +43,7 @@ struct Hdf5 : testing::Test {
         io_error);
     EXPECT_NE(text.find(part), std::string::npos) << "expected: " << part << "\nfound: " << text;
   }
-  /// A data set of any type, by the C interface, so that the reader is not only tested with our own writer.
+  /// A data set of any type, by the C interface, so that the reader is not tested with our own writer alone.
   template <class T>
   void raw(char const* name, hid_t file_type, hid_t memory_type, std::vector<hsize_t> const& shape, T const* data, bool packed = false) const {
     hid_t const f = std::filesystem::exists(file) ? H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
@@ -280,7 +281,8 @@ TEST_F(Hdf5, UnwritableOutputLeavesNothing) {
 }
 
 TEST_F(Hdf5, ADiskThatIsFull) {
-  // Files of this process may have 64 KiB for a while. The library itself could not close such a file, nor end the program.
+  // Files of this process are limited to 64 KiB for a while. The HDF5 library could neither close such a file nor end
+  // the program.
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   auto const handler = std::signal(SIGXFSZ, SIG_IGN);

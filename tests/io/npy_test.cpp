@@ -202,7 +202,7 @@ TEST_F(Npy, ValuesThatDoNotFit) {
   whole(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({std::nan("")})), "is nan");
   whole(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({1e300})), "is 1e+300");
   whole(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({2147483648.0})), "expected a whole number that fits into int32");
-  // In Fortran order the index is still that of the array: element 1 of the file is (1, 0).
+  // In Fortran order the index still refers to the array: element 1 of the file is (1, 0).
   whole(npy_bytes(dictionary("<i8", "(2, 2)", true), bytes_of<std::int64_t>({0, 1LL << 40, 2, 3})), "value (1, 0) is");
   expect_error<float>(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({-1e39})),
                       "value (0) is -1e+39, expected a number that fits into float32");

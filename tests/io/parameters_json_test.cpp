@@ -1,4 +1,5 @@
-// Parameters as JSON: every value comes back to the bit; what is not as it should be is refused with the place, what was expected and what was found.
+// Parameters as JSON: every value is restored to the bit; errors name the position, the expected value and the value
+// found.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using namespace mbirk::test;
 cone_parameter_set cone() {
   return cone_parameter_set({.sinogram_shape = {3, 4, 6}, .angles = {0, 1, 2}, .source_detector_dist = 40, .source_iso_dist = 20});
 }
-/// Numbers that are hard to write in decimals.
+/// Numbers that are hard to write in decimal.
 cone_parameter_set rich() {
   auto c = cone();
   mask_array mask{{3, 2}, {0, 1, 1, 0, 1, 1}};
@@ -35,13 +36,13 @@ template <class Geometry> void expect_same(parameter_set<Geometry> const& a, par
   for (auto const& info : list_parameters<Geometry>()) {
     auto const x = a.get(info.name), y = b.get(info.name);
     EXPECT_EQ(x, y) << info.name << ": " << x.text() << " and " << y.text();
-    auto const n = x.template as<double>().value_or(0), m = y.template as<double>().value_or(0);  // -0 is another number than 0
+    auto const n = x.template as<double>().value_or(0), m = y.template as<double>().value_or(0);  // -0 differs from 0
     EXPECT_EQ(std::bit_cast<std::uint64_t>(n), std::bit_cast<std::uint64_t>(m)) << info.name;
   }
 }
 
 template <class F> std::string refusal(F const& f) { return test::message_of<io_error>(f); }
-/// A document whose parameters are this text.
+/// A document with this text as its parameters.
 std::string document(std::string const& parameters, std::string const& geometry = "parallel") {
   return "{\"format\": \"mbirk parameters\", \"version\": 1, \"geometry\": \"" + geometry + "\", \"parameters\": {" + parameters + "}}";
 }

@@ -1,4 +1,4 @@
-// PNG: what is written is what libpng reads; the three slices lie where they should, with one window.
+// PNG: libpng reads back the written pixels; the three slices lie in their places, with one window.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +58,8 @@ TEST_F(Png, UnwritableOutputLeavesNothing) {
   EXPECT_EQ(test::file_count(folder.path()), 1);
 }
 
-/// Slices as the text says: rows x cols at the middle slice, slices x cols at the middle row, slices x rows at the middle column.
+/// Layout of the slices: rows x cols at the middle slice, slices x cols at the middle row, slices x rows at the middle
+/// column.
 TEST(ThreeSlices, PositionsAndWindow) {
   index_t const rows = 7, cols = 10, slices = 5, gap = 4;
   std::vector<float> data;

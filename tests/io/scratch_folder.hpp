@@ -1,4 +1,4 @@
-// A folder of its own for a test, removed with everything in it.
+// A temporary folder for a test, removed with everything in it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ inline std::string file_text(std::filesystem::path const& path) {
 }
 inline void write_text(std::filesystem::path const& path, std::string const& text) { std::ofstream(path, std::ios::binary) << text; }
 
-/// How many files (not folders) lie below a folder, hidden ones too; 0 when it is not there.
+/// Number of files (not folders) below a folder, hidden ones too; 0 if it does not exist.
 inline int file_count(std::filesystem::path const& folder) {
   int n = 0;
   if (std::filesystem::is_directory(folder))

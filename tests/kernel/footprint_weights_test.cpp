@@ -21,7 +21,7 @@ parallel_scan parallel_with(double voxel) {
   return parallel_scan(p);
 }
 
-/// Weights that a pass gives to channels, by the definition: 0 for channels that another pass has.
+/// Weights that a pass gives to channels, by the definition: 0 for channels of another pass.
 double defined_weight(parallel_scan const& s, index_t view, index_t i, index_t j, index_t channel) {
   auto const& g = s.geometry();
   auto const& at = s.positions()[static_cast<std::size_t>(view)];
@@ -30,8 +30,9 @@ double defined_weight(parallel_scan const& s, index_t view, index_t i, index_t j
   return f.chord * definition::overlap(f.centre - static_cast<double>(channel), f.width);
 }
 
-// All passes of a view together give each channel its weight, once; what misses the detector lands in the guards. Each weight: the fraction
-// to 2^-25, the width and three sums of numbers up to 1 + W, the chord and the product: 8 roundings of 1 + W, times the chord (squared: twice).
+// All passes of a view together give each channel its weight, once; taps beside the detector fall into the guards.
+// Error of each weight: the fraction to 2^-25, the width and three sums of numbers up to 1 + W, the chord and the
+// product: 8 roundings of 1 + W, times the chord (squared: twice).
 TEST(ParallelPasses, AddUpToTheFootprint) {
   for (double const voxel : {0.3, 0.9, 1.4, 2.6, 7.3}) {
     auto const s = parallel_with(voxel);
@@ -123,8 +124,8 @@ cone_parameters cone_with(double iso, double voxel) {
           .recon_shape = std::array<index_t, 3>{8, 8, 21}, .recon_slice_offset = 0.4};
 }
 
-// sec = sqrt(1 + G t): to first order where the group says so (a remainder of two roundings), by the root elsewhere; then a rounding for each
-// of the root, the slope, the difference of G, and the sum.
+// sec = sqrt(1 + G t): to first order for groups that allow it (a remainder of two roundings), by the root elsewhere;
+// then one rounding each of the root, the slope, the difference of G, and the sum.
 TEST(ConeSecants, AreTheRootsWhicheverWayTheyAreTaken) {
   int linear = 0, roots = 0;
   for (double iso = 9; iso < 500; iso *= 1.17) {  // through the border between the two ways
@@ -157,8 +158,8 @@ TEST(ConeSecants, AreTheRootsWhicheverWayTheyAreTaken) {
   EXPECT_GT(roots, 0);
 }
 
-// As for the parallel beam, window by window, with 5 roundings more for the chord (what it is made of narrowed, a root, two products); and the sum of
-// squares of the taps that hit the detector.
+// The parallel-beam check, window by window, with 5 more roundings for the chord (narrowed operands, a root, two
+// products); and the sum of squares of the taps that hit the detector.
 TEST(ConeChannelWeights, AddUpToTheFootprint) {
   for (double const voxel : {0.25, 0.45, 0.8, 2.2}) {
     cone_group group(cone_with(14, voxel));
@@ -200,7 +201,8 @@ TEST(ConeChannelWeights, AddUpToTheFootprint) {
   }
 }
 
-// Steps and starts are exact to double: where the slices lie on the rows, and the other way round. All that overlaps is in reach, and little more.
+// Steps and starts are exact to double: positions of slices in rows, and of rows in slices. Every overlap is in reach,
+// and little more.
 TEST(ConeRows, StartAndStepMapSlicesToRowsAndBack) {
   for (double const shift : {0.0, 3.5, -60.0}) {  // a helix takes the slices out of sight
     auto p = cone_with(14, 0.45);

@@ -1,4 +1,4 @@
-// The channel-major sinogram: what goes in comes out, guards and padding are zeros, nothing outside is touched.
+// The channel-major sinogram: the round trip is exact, guards and padding are zeros, nothing outside is touched.
 #include "mbirk/kernel/shared/layout.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Every operation of the native backend, lane by lane against plain arithmetic, for every pack width: where this machine has no instruction
-// for one, the loop that stands in is tested.
+// Every operation of the native backend, lane by lane against plain arithmetic, for every pack width. If this machine
+// lacks an instruction, the test covers the loop that replaces it.
 #include "mbirk/simd/pack.hpp"
 
 #include <gtest/gtest.h>
@@ -140,7 +140,7 @@ TYPED_TEST(Pack, LoadsAndStoresOfUnalignedMemory) {
   for (int at = 0; at < B::lanes; ++at) {
     auto const x = B::load(memory.data() + at);
     this->expect_lanes(this->values(x), [&](auto k) { return memory[static_cast<std::size_t>(at) + k]; }, "load");
-    if constexpr (B::lanes <= simd::native_lanes)  // wider packs are in no one register that could hold them
+    if constexpr (B::lanes <= simd::native_lanes)  // wider packs do not fit into one register
       this->expect_lanes(this->values(B::load_once(memory.data() + at)), [&](auto k) { return memory[static_cast<std::size_t>(at) + k]; }, "held");
     std::vector<float> out(memory.size(), -1.0f);
     B::store(out.data() + at, x);
@@ -155,7 +155,7 @@ TYPED_TEST(Pack, LoadsAndStoresOfUnalignedMemory) {
 // The memory ends where the lanes do, so that a sanitizer sees a read or a write beyond it.
 TYPED_TEST(Pack, PartialLoadsAndStoresStayInside) {
   using B = TypeParam;
-  for (int n = 1; n <= B::lanes; ++n) {  // kernels never ask for none
+  for (int n = 1; n <= B::lanes; ++n) {  // kernels never request zero lanes
     auto const memory = this->floats(n);
     auto const x = B::load_partial(memory.data(), n);
     this->expect_lanes(this->values(x), [&](auto k) { return static_cast<int>(k) < n ? memory[k] : 0.0f; }, "partial load");
@@ -209,7 +209,8 @@ TYPED_TEST(Pack, IntegersWrapAndRotate) {
     this->expect_lanes(this->values(rotate_left(x, bits)), [&](auto k) { return static_cast<std::int32_t>(std::rotl(u(a[k]), bits)); }, "rotate");
 }
 
-// To the nearest float, or, without the instruction, of a number whose last bit was dropped: half a unit and 1 more.
+// Rounded to the nearest float or, without the instruction, from a number whose last bit was dropped: half a unit and 1
+// more.
 TYPED_TEST(Pack, UnsignedToFloat) {
   using B = TypeParam;
   for (int round = 0; round < 30; ++round) {

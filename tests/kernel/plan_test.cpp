@@ -1,4 +1,4 @@
-// The order of work: every pixel exactly once, in groups that a task can hold.
+// The order of work: every pixel exactly once, in groups no larger than a task can hold.
 #include "mbirk/kernel/shared/plan.hpp"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,8 @@ TEST(PlanList, EmptyListAndEmptyGrid) {
   EXPECT_TRUE(kernel::plan_list({}, 0, 0, 3).groups.empty());
 }
 
-// Neighbours in the grid end up in the same group: a task that takes 64 of the 4096 pixels of a shuffled grid spans a part of it only.
+// Neighbours in the grid share a group: a task that takes 64 of the 4096 pixels of a shuffled grid covers only a part
+// of it.
 TEST(PlanList, GroupsAreCompact) {
   std::vector<std::int32_t> list(64 * 64);
   for (std::size_t k = 0; k < list.size(); ++k) list[k] = static_cast<std::int32_t>(k);

@@ -1,4 +1,5 @@
-// The kernel of the ramp filter by Fourier transforms, for every number of lanes, against sums in double; and how lengths are divided.
+// The Fourier-transform kernel of the ramp filter, for every number of lanes, against sums in double; and the
+// factorisation of lengths.
 #include "mbirk/kernel/shared/ramp_fourier.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,8 @@ TEST(FourierPlan, StagesDivideTheLength) {
   }
 }
 
-// The spectrum of symmetric taps on the circle, whatever its order: the same values as the sum over cosines, and of one tap a constant.
+// The spectrum of symmetric taps on the circle, in any order, equals the sum over cosines; the spectrum of one tap is
+// constant.
 TEST(FourierPlan, SpectrumHasTheRightValues) {
   for (index_t const channels : {40, 64, 90}) {
     auto const p = fourier::make_plan(channels);
@@ -71,7 +73,8 @@ template <class B> struct RampFourier : ::testing::Test {
   chunked_shape shape{};
   fourier::plan plan;
   std::vector<double> taps;
-  std::vector<float> twiddles, spectrum, weights, rows, channels;  // (views, rows, channels), and the same channel-major
+  // shape (views, rows, channels); channels: its channel-major copy
+  std::vector<float> twiddles, spectrum, weights, rows, channels;
 
   void prepare(index_t views, index_t row_count, index_t channel_count, int packs) {
     shape = {views, channel_count, row_count, packs, ceil_div(ceil_div(row_count, B::lanes), packs), packs * B::lanes};
@@ -125,8 +128,8 @@ struct names {
 using backends = ::testing::Types<simd::native<4>, simd::native<8>, simd::native<16>>;
 TYPED_TEST_SUITE(RampFourier, backends, names);
 
-// All four pairs of layouts give the same bits, which are those of the sums up to the roundings of 2 log2(L) stages, relative to the largest that two
-// rows of C samples below 1 can be in the 2-norm, at most half of which the filter keeps.
+// All four pairs of layouts give equal bits, and these equal the sums up to the roundings of 2 log2(L) stages, relative
+// to the largest 2-norm of two rows of C samples below 1, at most half of which the filter keeps.
 TYPED_TEST(RampFourier, IsTheSum) {
   for (index_t const channels : {1, 2, 17, 48, 64, 65, 129, 300, 520})
     for (index_t const count : {1, 5, 33})

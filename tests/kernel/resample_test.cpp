@@ -22,7 +22,7 @@ template <class B> struct Resampler : ::testing::Test {
   static constexpr index_t guard = kernel::resample_guard<B>;
   static constexpr int packs = 7;
 
-  /// cells values with exactly the guard that is promised: a sanitizer sees any access beyond it.
+  /// `cells` values with exactly the promised guard: a sanitizer sees any access beyond it.
   std::vector<float> source(unsigned seed) {
     std::mt19937 engine(seed);
     std::vector<float> u(static_cast<std::size_t>(cells + 2 * guard));
@@ -102,7 +102,7 @@ TYPED_TEST(Resampler, Means) {
 TYPED_TEST(Resampler, SquaredOverlaps) {
   this->sweep(2, [](auto const& u, double start, double step) { return TestFixture::template run<2>(u, start, step); });
 }
-// The gathering form serves any step: what the short forms do, it does too.
+// The gathering form serves any step and reproduces the short forms.
 TYPED_TEST(Resampler, MeansByGathering) {
   this->sweep(1, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::general, 1>(u, start, step); });
 }
@@ -110,7 +110,7 @@ TYPED_TEST(Resampler, SquaredOverlapsByGathering) {
   this->sweep(2, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::general, 2>(u, start, step); });
 }
 
-// One cell of 1 at a time: every weight by itself, as the definition has it.
+// One cell of 1 at a time: every weight by itself, against the definition.
 TYPED_TEST(Resampler, WeightsAreTheDefinedOverlaps) {
   for (double const step : {0.37, 0.8, 1.0, 1.3, 1.6, 3.1})
     for (index_t c = 0; c < cells; c += 4) {
@@ -124,7 +124,7 @@ TYPED_TEST(Resampler, WeightsAreTheDefinedOverlaps) {
     }
 }
 
-// Many packs further the fixed-point position has drifted by 2^-32 a pack, and no more.
+// After many packs the fixed-point position has drifted by 2^-32 per pack, and no more.
 TYPED_TEST(Resampler, DoesNotDriftOverManyPacks) {
   constexpr index_t many = 4096;
   std::vector<float> ramp(static_cast<std::size_t>(many + 2 * TestFixture::guard));

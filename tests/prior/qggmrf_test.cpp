@@ -117,7 +117,8 @@ TEST_P(Shapes, SurrogateIsAboveThePotential) {
     }
 }
 
-/// In double, so that only the third derivative limits the central difference: step^2 rho''' / 6, with rho''' at most about kappa / (0.01 sigma).
+/// Evaluated in double, so that only the third derivative limits the central difference: step^2 rho''' / 6, with rho'''
+/// at most about kappa / (0.01 sigma).
 TEST_P(Shapes, GradientIsTheDerivativeOfTheLoss) {
   shape_3 const s{3, 2, 4};
   auto const& v = GetParam();
@@ -287,7 +288,8 @@ TEST_P(Shapes, CountingEqualsTheModelAndChangesNoBit) {
   }
 }
 
-/// Five pairs a voxel: four in the plane and one that two slices share; a pair is one logarithm, one division, and one exponential or two.
+/// Five pairs per voxel: four in the plane and one shared by two slices; a pair takes one logarithm, one division, and
+/// one exponential or two.
 TEST(Qggmrf, SpecialFunctionsByHand) {
   shape_3 const s{5, 5, 37};
   std::uint64_t const padded = static_cast<std::uint64_t>(round_up(37, simd::native_lanes));

@@ -1,4 +1,4 @@
-// Benchmarks: how often is called, and the assertion against numbers by hand.
+// Benchmarks: the number of calls, and the assertion against numbers by hand.
 #include "mbirk/profile/benchmark.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The buffer that the model recommends for the parallel back projection, simulated line by line on the kernel's own accesses. Shares nothing with the
-// reuse distances that the recommendation is made from.
+// The buffer that the model recommends for the parallel back projection, simulated line by line on the kernel's own
+// accesses. Shares nothing with the reuse distances behind the recommendation.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace mbirk;
 
-/// A memory of so many lines that drops the line that was not used for longest. What is dirty is written back when it leaves, and at the end.
+/// An LRU memory of a given number of lines. Dirty lines are written back when evicted, and at the end.
 struct simulated_buffer {
   std::size_t lines;
   std::uint64_t fetched = 0, written = 0;
@@ -25,7 +25,7 @@ struct simulated_buffer {
     std::uint64_t line;
     bool dirty;
   };
-  std::list<held> order{};  ///< the last one used comes first
+  std::list<held> order{};  ///< most recently used first
   std::unordered_map<std::uint64_t, std::list<held>::iterator> where{};
 
   void access(std::uint64_t line, bool store, bool whole) {
@@ -46,7 +46,7 @@ struct simulated_buffer {
   }
 };
 
-/// Arrays by what they are, as accesses of a run need no addresses; lines are counted from the beginning of each.
+/// Arrays by role, because a simulated run needs no addresses; lines are counted from the beginning of each.
 struct observer {
   simulated_buffer buffer;
   std::map<std::tuple<std::string, index_t, void const*>, std::uint64_t> arrays{};
@@ -80,7 +80,7 @@ template <class T> struct observed_cursor {
   }
 };
 
-/// The native packs with memory accesses that are noticed.
+/// The native packs with observed memory accesses.
 struct observed_backend : simd::native_backend {
   using native = simd::native_backend;
   using index_backend = observed_backend;

@@ -1,4 +1,5 @@
-// The decision model against numbers worked out by hand, and against a table of four operations of 256^3 that was worked out apart from the code.
+// The decision model against numbers worked out by hand, and against a table of four operations of 256^3 that was
+// worked out independently of the code.
 #include "mbirk/profile/candidate_verdict.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ TEST(Candidate, LimiterIsTheLargestRoof) {
   EXPECT_EQ(judge_baseline(issue, machine(), 0.015).limiter, "vector issue");
 
   auto loads = nothing;
-  loads.bytes_loaded = 1e9, loads.bytes_touched = 900;  // 10 ms of L1; the rest is in it
+  loads.bytes_loaded = 1e9, loads.bytes_touched = 900;  // 10 ms of L1; all later accesses hit it
   b = judge_baseline(loads, machine(), 0.015);
   EXPECT_EQ(b.limiter, "L1");
   EXPECT_EQ(seconds_of(b, "L2"), 0);
@@ -41,7 +42,7 @@ TEST(Candidate, LimiterIsTheLargestRoof) {
 
   auto cache = nothing;
   cache.bytes_loaded = 6e8, cache.bytes_touched = 5e5;
-  cache.misses = {{64, 512, 2048}, {6e8, 5e8, 1e6}};  // below 1 KB: what 512 bytes leave, 5e8 / 5e10 = 10 ms
+  cache.misses = {{64, 512, 2048}, {6e8, 5e8, 1e6}};  // below 1 KB: the misses of 512 bytes, 5e8 / 5e10 = 10 ms
   b = judge_baseline(cache, machine(), 0.015);
   EXPECT_EQ(b.limiter, "L2");
   EXPECT_DOUBLE_EQ(seconds_of(b, "L2"), 0.01);
@@ -141,7 +142,7 @@ TEST(Candidate, StagesThatWaitForEachOther) {
   EXPECT_DOUBLE_EQ(stages_in_turn({5}), 1);
   EXPECT_DOUBLE_EQ(stages_in_turn({1, 1}), 2) << "each has half of the units";
   EXPECT_DOUBLE_EQ(stages_in_turn({1, 4, 0}), 9.0 / 5);
-  // The division that the formula says is the best: no other of the units in hundredths is faster.
+  // The division of the formula is the best: no other in hundredths of the units is faster.
   double best = 1e9;
   for (int k = 1; k < 100; ++k) best = std::min(best, 1 / (k / 100.0) + 4 / (1 - k / 100.0));
   EXPECT_NEAR(best / 5, 9.0 / 5, 1e-3);
@@ -149,12 +150,13 @@ TEST(Candidate, StagesThatWaitForEachOther) {
   EXPECT_DOUBLE_EQ(stages_in_turn({0, 0}), 1);
 }
 
-/// Four operations of 256^3 with 128 views on an Alveo U280, lanes and traffic given. V R C = 8.39e6 samples, 51,468 pixels of 256 slices.
+/// Four operations of 256^3 with 128 views on an Alveo U280, with given lanes and traffic. V R C = 8.39e6 samples,
+/// 51,468 pixels of 256 slices.
 constexpr double samples = 128.0 * 256 * 256, voxels = 256.0 * 256 * 256, cylinders = 51468.0 * 256, pairs = cylinders * 128;
 struct case_256 {
   char const* name;
   design x;
-  double compute, memory, kernel_ms, transfer_ms;  ///< of the table: G items/s, milliseconds
+  double compute, memory, kernel_ms, transfer_ms;  ///< table values: G items/s, milliseconds
   char const* bound;
 };
 std::vector<case_256> table() {

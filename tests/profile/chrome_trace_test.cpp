@@ -1,4 +1,5 @@
-// Chrome traces: exact times, names of any bytes, rows whose spans nest, arrows between spans that are there, counters, the cap; and of real runs.
+// Chrome traces: exact times, names of any bytes, rows of nested spans, arrows between existing spans, counters, the
+// cap; and traces of real runs.
 #include "mbirk/profile/chrome_trace.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +55,7 @@ struct read_back {
       if (e["pid"] == point["pid"] && e["tid"] == point["tid"] && begin(e) <= begin(point) && begin(point) <= end(e)) return true;
     return false;
   }
-  /// Spans of a row nest or are disjoint; arrows begin and end in spans, and not before they begin.
+  /// Spans of a row nest or are disjoint; arrows begin and end in spans, and do not point back in time.
   void check() const {
     std::map<std::pair<int, int>, std::vector<json>> rows;
     std::set<std::pair<int, int>> named;
@@ -84,7 +85,7 @@ struct read_back {
   }
 };
 
-/// project [0, 1000] on thread 0 has load [100, 300] and sum [400, 900], and a kernel each; two workers.
+/// project [0, 1000] on thread 0 contains load [100, 300] and sum [400, 900], with a kernel in each; two workers.
 struct Chrome : ::testing::Test {
   instrument::trace_buffer trace{100};
   std::int32_t const thread = trace.track(), worker = trace.track(track_kind::worker, 0), other = trace.track(track_kind::worker, 1);
@@ -172,9 +173,9 @@ TEST_F(Chrome, LaunchesAndStreams) {
   span("back", event_kind::stage, thread, 90, 400);
   span("project", event_kind::operation, thread, 80, 450);
   trace.add({"scatter", event_kind::kernel, 300, 900, 9, stream, 0, 0, 5, "regs:40 static_shared:0 grid:512,1,1 block:256,1,1 occ_pct:75 0815 x:"});
-  trace.add({"MemcpyHtoD", event_kind::copy, 195, 800, 0, next, 4096, 0, 6});  // by its clock before its launch
+  trace.add({"MemcpyHtoD", event_kind::copy, 195, 800, 0, next, 4096, 0, 6});  // by the device clock before its launch
   span("late", event_kind::kernel, stream, 850, 990, 1, 7);                    // overlaps the one before
-  span("small", event_kind::kernel, stream, 350, 400);                         // enclosed by it, which is not to look as if it called it
+  span("small", event_kind::kernel, stream, 350, 400);  // enclosed by it, but must not look like its callee
   read_back const r(trace, {.devices = {"this", "that"}, .device_of_stream = {0, 1}});
   r.check();
   std::map<std::string, json> on_device;

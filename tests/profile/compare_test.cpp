@@ -16,7 +16,7 @@ using profile::verdict;
 using times = std::vector<double>;
 
 TEST(CompareTimes, RatiosAreOfTheSameRound) {
-  // The machine slows down by 16 meanwhile: means would say nothing, pairs say 0.5 and 1.
+  // The machine slows down by 16 meanwhile: means would be meaningless, while pairs give 0.5 and 1.
   std::vector<std::string> const names{"first", "half", "same", "double"};
   times const first{1, 2, 4, 4, 8, 16};
   std::vector<times> all{first, {}, {}, {}};
@@ -28,7 +28,7 @@ TEST(CompareTimes, RatiosAreOfTheSameRound) {
   EXPECT_EQ(result[0].ratio, 1);
   EXPECT_DOUBLE_EQ(result[0].seconds.p50, 4);
   EXPECT_DOUBLE_EQ(result[1].ratio, 0.5);
-  EXPECT_DOUBLE_EQ(result[1].ratio_range.low, 0.49);  // of six the least and the most
+  EXPECT_DOUBLE_EQ(result[1].ratio_range.low, 0.49);  // minimum and maximum of six
   EXPECT_DOUBLE_EQ(result[1].ratio_range.high, 0.51);
   EXPECT_EQ(result[1].against_first, verdict::faster);
   EXPECT_EQ(result[2].against_first, verdict::not_distinguishable);

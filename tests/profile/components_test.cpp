@@ -26,7 +26,7 @@ TEST(Components, ByPath) {
   span(trace, "sum", event_kind::stage, 30, 100, thread);
   span(trace, "step", event_kind::operation, 0, 100, thread);
   span(trace, "sum", event_kind::kernel, 120, 220, thread);
-  span(trace, "sum", event_kind::worker, 120, 190, worker);  // what the threads of a kernel do is in it
+  span(trace, "sum", event_kind::worker, 120, 190, worker);  // work of a kernel's threads is included in the kernel
   trace.add({"bytes", event_kind::memory, 130, 130, 5, thread});
   span(trace, "step", event_kind::operation, 100, 300, thread);
   span(trace, "save", event_kind::operation, 400, 500, thread);

@@ -1,5 +1,6 @@
-// CUPTI's records as events. The records are filled by hand, as no test machine has a device: first the conversion, then the collector on a CUPTI of our own
-// that delivers them, then the real library, which must say why it cannot be used where there is no device.
+// CUPTI's records as events. The records are filled by hand, as no test machine has a device: first the conversion,
+// then the collector on a stand-in for CUPTI that delivers them, then the real library, which must explain why it
+// cannot be used without a device.
 #include "mbirk/profile/cupti.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +85,8 @@ TEST(CuptiRecords, CopiesAndMemory) {
 }
 
 TEST(CuptiClock, TwoPairsOfReadingsAgree) {
-  cupti_clock const c{{1'000'000'000'000, 500}, {1'000'000'001'000, 1600}};  // 1100 of ours are 1000 of theirs
+  // 1100 ticks of our clock are 1000 of CUPTI's
+  cupti_clock const c{{1'000'000'000'000, 500}, {1'000'000'001'000, 1600}};
   EXPECT_EQ(c(1'000'000'000'000), 500);
   EXPECT_EQ(c(1'000'000'001'000), 1600);
   EXPECT_EQ(c(1'000'000'000'500), 1050);
@@ -166,7 +168,7 @@ TEST_F(Merge, MemoryIsACounterAndLossesStay) {
   EXPECT_EQ(into.dropped(), 1u);
 }
 
-/// A CUPTI that delivers what the test has put into its buffer. Its clock is ours plus 1000.
+/// A stand-in for CUPTI that delivers the contents of the test's buffer. Its clock is ours plus 1000.
 struct fake {
   CUpti_BuffersCallbackRequestFunc requested = nullptr;
   CUpti_BuffersCallbackCompleteFunc completed = nullptr;
@@ -210,7 +212,8 @@ cupti_functions functions_of(fake& f) {
     std::size_t size = 0, most = 0, used = 0;
     one->requested(&buffer, &size, &most);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer) % 8, 0u);
-    std::swap(one->records, *new (buffer) std::vector<std::vector<std::byte>>());  // get_next_record knows what is there
+    // get_next_record reads the number of records
+    std::swap(one->records, *new (buffer) std::vector<std::vector<std::byte>>());
     used = sizeof(std::vector<std::vector<std::byte>>);
     one->completed(nullptr, 0, buffer, size, used);
     one->dropped = 0;
@@ -324,7 +327,7 @@ TEST(CuptiCollector, ThereIsOneAtATime) {
 TEST(CuptiLibrary, IsUsableOrSaysWhyNot) {
   cupti_functions real;
   try {
-    real = load_cupti();  // all functions are there, or one line says what is missing
+    real = load_cupti();  // either all functions are found, or one line names the missing one
   } catch (cupti_unavailable const& e) {
     EXPECT_NE(std::string(e.what()).find("libcupti"), std::string::npos) << e.what();
     GTEST_SKIP() << e.what();

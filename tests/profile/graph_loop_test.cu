@@ -1,4 +1,4 @@
-// Steps of a stream as a graph. What needs a device is skipped, and says so, where there is none.
+// Steps of a stream as a graph. Tests that need a device are skipped, with a message, if there is none.
 #include "mbirk/profile/graph_loop.cuh"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Heap snapshots of a trace: what was live, where it came from, when most was live; and of a real operation.
+// Heap snapshots of a trace: live memory, its origin, and its peak; and that of a real operation.
 #include "mbirk/profile/heap.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// HloProtos, read back by field number (xla/service/hlo.proto): what XProf's viewers and XLA's parser depend on.
+// HloProtos, read back by field number (xla/service/hlo.proto): the fields that XProf's viewers and XLA's parser depend
+// on.
 #include "mbirk/profile/hlo.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace {
 using namespace mbirk;
 using mbirk::testing::wire_message;
 
-/// Two kernels: layout (sinogram -> inside), back (inside -> recon), a temporary that comes twice.
+/// Two kernels: layout (sinogram -> inside), back (inside -> recon), a temporary that occurs twice.
 profile::program example() {
   return {.name = "back_v2", .operation = "back",
           .kernels = {{.name = "to_channel_major", .stage = "layout", .reads = {0}, .writes = {2}},

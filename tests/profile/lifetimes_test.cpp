@@ -1,4 +1,4 @@
-// The table of lifetimes: of a trace written by hand, of a part of it, with losses, and of a real operation.
+// The table of lifetimes: for a trace written by hand, for a part of it, with losses, and for a real operation.
 #include "mbirk/profile/lifetimes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Live memory between processes: what one publishes another reads, under concurrent changes, after a kill, from bad files.
+// Live memory between processes: one publishes, another reads, under concurrent changes, after a kill, from bad files.
 #include "mbirk/profile/live_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct LiveMemory : testing::Test {
   }
 };
 
-/// A process that publishes, runs work(sites), tells that it has, and waits for its end.
+/// A process that publishes, runs work(sites), reports completion, and waits for its end.
 class other_process {
  public:
   template <class Work> other_process(std::vector<fs::path> const& folders, Work const& work) {
@@ -108,7 +108,7 @@ TEST_F(LiveMemory, OfAnotherProcess) {
   EXPECT_THROW(profile::live_process(::getpid(), folders), io_error);
 }
 
-/// A process that is killed cannot clean up; who looks does.
+/// A killed process cannot clean up; the next reader does.
 TEST_F(LiveMemory, WhatAKilledProcessLeftIsRemoved) {
   other_process first(folders, [](auto& sites) { sites.allocated("rows", 1); }), second(folders, [](auto& sites) { sites.allocated("rows", 2); });
   auto const gone = path_of(first.pid());
@@ -127,7 +127,7 @@ TEST_F(LiveMemory, ANewProcessTakesThePlaceOfAKilledOne) {
   EXPECT_EQ(read_live(page.path()).command, "recon");
 }
 
-/// Every state that is called consistent adds up, while the other process changes it as fast as it can.
+/// Every state reported as consistent adds up, while the other process changes it as fast as it can.
 TEST_F(LiveMemory, WhileItChanges) {
   pid_t const child = ::fork();
   if (child == 0) {
@@ -154,7 +154,7 @@ TEST_F(LiveMemory, WhileItChanges) {
   EXPECT_GT(consistent, 0);
 }
 
-/// A child has a copy of the mapping; its end must not end the publication.
+/// A child has a copy of the mapping; its exit must not end the publication.
 TEST_F(LiveMemory, AForkedChildRemovesNothing) {
   auto page = std::make_unique<live_publication>("recon", folders);
   pid_t const child = ::fork();
@@ -182,7 +182,7 @@ TEST_F(LiveMemory, NoFolder) {
   EXPECT_TRUE(live_processes({scratch / "none"}).empty());
 }
 
-/// A copy of a live page, changed and held as a process holds its own.
+/// A modified copy of a live page, locked like that of a running process.
 TEST_F(LiveMemory, BadFiles) {
   expect_bad(scratch / "none", "No such file");
   expect_bad(scratch.path(), "not the live memory of a process");
@@ -206,7 +206,7 @@ TEST_F(LiveMemory, BadFiles) {
   fs::create_symlink("/dev/null", scratch / "link");
   expect_bad(scratch / "link", "cannot be read");
 
-  // Texts without an end and a count beyond the table, as no writer makes them.
+  // Unterminated texts and a count beyond the table, which no writer makes.
   auto wild = text;
   auto const state = sizeof(profile::live_header) + sizeof(std::uint64_t);
   std::fill(wild.begin() + static_cast<std::ptrdiff_t>(state), wild.end(), '\x7f');
@@ -217,7 +217,7 @@ TEST_F(LiveMemory, BadFiles) {
   EXPECT_EQ(report.state.sites, instrument::live_state::capacity);
   EXPECT_EQ(std::strlen(report.state.step), sizeof report.state.step - 1);
 
-  // A process that was killed in the middle of a change, whose number stays odd.
+  // A process killed in the middle of a change, whose sequence number stays odd.
   auto torn = text;
   torn[sizeof(profile::live_header)] = 3;
   test::write_text(scratch / "torn", torn);

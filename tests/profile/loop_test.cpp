@@ -1,4 +1,4 @@
-// Many steps in one launch against a launch a step: numbers by hand, and what is called.
+// Many steps in one launch against one launch per step: numbers by hand, and the calls.
 #include "mbirk/profile/loop.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using namespace mbirk;
 
 TEST(LoopResult, ByHand) {
   std::vector<double> const loop{10e-6, 12e-6, 11e-6, 10e-6, 13e-6, 10e-6}, steps{30e-6, 34e-6, 35e-6, 32e-6, 31e-6, 40e-6};
-  auto const r = profile::loop_result_of(10, loop, steps);  // differences a step: 2, 2.2, 2.4, 2.2, 1.8, 3 us
+  auto const r = profile::loop_result_of(10, loop, steps);  // differences per step: 2, 2.2, 2.4, 2.2, 1.8, 3 us
   EXPECT_NEAR(r.dispatch, 2.2e-6, 1e-15);
   EXPECT_NEAR(r.dispatch_range.low, 1.8e-6, 1e-15);
   EXPECT_NEAR(r.dispatch_range.high, 3e-6, 1e-15);

@@ -1,4 +1,4 @@
-// Periodic captures: which steps, which folders stay, what is never deleted.
+// Periodic captures: the captured steps, the folders that remain, and files that are never deleted.
 #include "mbirk/profile/periodic.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using test::file_count;
 using test::scratch_folder;
 using strings = std::vector<std::string>;
 
-/// An exporter that remembers the steps, by capture.
+/// An exporter that stores the steps of each capture.
 struct seen_steps {
   std::vector<std::vector<index_t>> captures;
   std::vector<profile::exporter> exporters() {

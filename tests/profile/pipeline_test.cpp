@@ -1,4 +1,4 @@
-// Loading against computing, from spans whose overlap is known.
+// Loading against computing, by spans with a known overlap.
 #include "mbirk/profile/pipeline.hpp"
 
 #include <gtest/gtest.h>

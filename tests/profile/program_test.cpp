@@ -1,4 +1,4 @@
-// Descriptions of programs: from counts and from traces, and what is refused.
+// Descriptions of programs: from counts and from traces, and errors.
 #include "mbirk/profile/program.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(Steps, PathsAreThoseOfCounting) {
 TEST(Steps, OutermostOperationsAndTheirParts) {
   instrument::trace_buffer trace(100);
   auto const add = [&](char const* name, event_kind kind, std::int64_t begin, std::int64_t end) { trace.add({name, kind, begin, end, 0, trace.track()}); };
-  add("load", event_kind::stage, 10, 20);  // as policies write them: when they end
+  add("load", event_kind::stage, 10, 20);  // policies write spans when they end
   add("blur", event_kind::kernel, 22, 25);
   add("inner", event_kind::operation, 20, 30);
   add("step", event_kind::operation, 10, 40);

@@ -1,4 +1,4 @@
-// Spans, memory and samples of a user's own code: kinds, threads, bounds, and together with operations of the library.
+// Spans, memory and samples in user code: kinds, threads, bounds, and together with operations of the library.
 #include "mbirk/profile/scope.hpp"
 
 #include <gtest/gtest.h>

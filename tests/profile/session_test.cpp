@@ -1,4 +1,4 @@
-// Sessions: their files, what they report, and what goes wrong.
+// Sessions: their files, their reports, and their errors.
 #include "mbirk/profile/session.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Unfused operations give what the operations give: wide footprints, helical scans, odd sizes, any number of threads.
+// Unfused operations match the fused ones: wide footprints, helical scans, odd sizes, any number of threads.
 #include "mbirk/profile/staged.hpp"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ std::vector<float> random_values(std::array<index_t, 3> const& shape) {
   return values;
 }
 
-/// Every operation in both forms; the unfused one with another number of threads too. A value is a sum of at most `terms` terms, which are not negative
-/// but in the filters; there their magnitudes add up to a few times the largest result.
+/// Every operation in both forms; the unfused one with another number of threads too. A value is a sum of at most
+/// `terms` nonnegative terms, except in the filters, where the magnitudes add up to a few times the largest result.
 template <class Scan> void expect_same(Scan const& s, double terms) {
   context const one{exec::host{1}, instrument::none{}}, three{exec::host{3}, instrument::none{}};
   auto const x = random_values(s.recon_shape()), y = random_values(s.sinogram_shape());

@@ -1,4 +1,4 @@
-// Reads protocol buffers by field number, for tests of what is written: independent of the writer.
+// Reads protocol buffers by field number, independently of the writer under test.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace mbirk::testing {
 
-/// A message; a field that is not there is 0 or empty.
+/// A message; a missing field is 0 or empty.
 class wire_message {
  public:
   explicit wire_message(std::string_view bytes) {

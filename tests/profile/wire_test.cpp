@@ -1,4 +1,4 @@
-// The bytes of protocol buffers, against examples of their specification (protobuf.dev, "Encoding").
+// The bytes of protocol buffers, against examples from their specification (protobuf.dev, "Encoding").
 #include "mbirk/profile/wire.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A wrapped function: what it returns, which calls count where, several threads.
+// A wrapped function: its result, the classification of its calls, several threads.
 #include "mbirk/profile/wrapped.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// XSpaces, read back by field number (tsl/profiler/protobuf/xplane.proto): the rules that XProf depends on, and silently shows zeros without.
+// XSpaces, read back by field number (tsl/profiler/protobuf/xplane.proto): rules that XProf depends on; if they are
+// broken, it silently shows zeros.
 #include "mbirk/profile/xplane.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ using namespace mbirk;
 using mbirk::testing::wire_message;
 using instrument::event_kind;
 
-/// A value with the field it stands in: 2 double, 3 uint64, 4 int64, 5 text, 6 bytes, 7 text stored once.
+/// A value with the number of its field: 2 double, 3 uint64, 4 int64, 5 text, 6 bytes, 7 text stored once.
 struct read_stat {
   int field = 0;
   std::int64_t number = 0;
@@ -30,7 +31,7 @@ struct read_stat {
 struct read_event {
   std::string name, display_name;
   std::int64_t begin, duration;
-  std::map<std::string, read_stat> stats, shared;  ///< of the event, of its metadata
+  std::map<std::string, read_stat> stats, shared;  ///< stats of the event; shared: of its metadata
 };
 struct read_plane {
   std::map<std::string, read_stat> stats;
@@ -113,7 +114,7 @@ void expect_nested(std::vector<read_event> const& line) {
   }
 }
 
-/// A traced and a counted run of the same operation.
+/// A traced and a counted run of one operation.
 template <class Exec> struct recorded {
   instrument::trace_buffer trace{10000};
   instrument::ledger counts;
@@ -273,7 +274,7 @@ TEST(XSpace, NodesOfAGraph) {
   EXPECT_EQ(ops, (std::multiset<std::string>{"a a", "b b", "b b"}));
 }
 
-/// The user's own program, without counts: what its author says.
+/// The user's own program, without counts: its author's estimates.
 TEST(XSpace, StepsWithoutADescription) {
   instrument::trace_buffer trace(100);
   auto const add = [&](char const* name, event_kind kind, std::int64_t begin, std::int64_t end, index_t flops) {

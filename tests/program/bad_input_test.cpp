@@ -1,4 +1,4 @@
-// Every bad input of mbirk run: exit code 2, one line that says what and where, and no file.
+// Every bad input of mbirk run: exit code 2, one line with the problem and its place, and no file.
 #include <cmath>
 
 #include "program.hpp"
@@ -12,7 +12,7 @@ struct BadInput : Case {
     expect_failure(run(more), 2, part);
     EXPECT_EQ(file_count(out), 0);
   }
-  /// The case with one change must fail with this text; the case is put back.
+  /// The case with one change must fail with this text; the change is then undone.
   void expect_bad_json(std::function<void(json&)> const& f, std::string const& part) const {
     auto const before = read();
     change(f);

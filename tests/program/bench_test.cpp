@@ -17,7 +17,8 @@ TEST(Bench, MeasuresAgainstCeilings) {
   auto const& ceilings = document["ceilings"];
   EXPECT_GT(ceilings["fma per second"]["best"], 1e8);
   double last = 1e18;
-  for (auto const& level : ceilings["read"]) {  // in the order of their distance; a factor of two for whatever else the machine does
+  // by increasing distance; a factor of two for other activity on the machine
+  for (auto const& level : ceilings["read"]) {
     EXPECT_LE(level["bytes per second"]["best"].get<double>(), 2 * last) << level;
     last = level["bytes per second"]["best"];
   }
@@ -158,7 +159,7 @@ TEST(Estimate, SaysWhatAnOperationTakes) {
   EXPECT_EQ(e["transfers"]["host to device"], 4 * 64 * 64 * 64);
   EXPECT_GT(e["seconds"]["FMA ceiling"], 0.0);
 
-  auto const large = mbirk_program({"estimate", "parallel_mbir_recon", "--size", "1024"});  // more than there is
+  auto const large = mbirk_program({"estimate", "parallel_mbir_recon", "--size", "1024"});  // more than the machine has
   EXPECT_EQ(large.code, 0) << large;
   EXPECT_NE(large.out.find("GiB"), std::string::npos) << large;
 }

@@ -1,4 +1,4 @@
-// The block "candidates": of a profile made up here, of a real one, and of files that are not what they should be.
+// The block "candidates": of a synthetic profile, of a real one, and of malformed files.
 #include "fpga/candidates.hpp"
 
 #include <algorithm>
@@ -152,7 +152,7 @@ TEST(Candidates, MeasuredWordsAreATargetToo) {
   EXPECT_EQ(only_operation(report)["targets"].size(), 4u) << "no words that are long enough";
 }
 
-/// A stage of a reconstruction on 1000 bytes of a temporary, with that many flops.
+/// A stage of a reconstruction on 1000 bytes of a temporary, with this number of flops.
 json stage_of(std::string const& name, double flops) {
   auto array = array_of("error", "temporary", 1000);
   return {{"name", name}, {"flops", flops}, {"operations", {{"fma", flops / 2}}}, {"vector operations", flops / 32}, {"bytes accessed", 1000}, {"bytes compulsory", 1000},
@@ -285,7 +285,7 @@ TEST(Candidates, OfARealProfile) {
   ASSERT_EQ(block["operations"].size(), report["cost_analysis"]["16"].size() + 1) << "and an iteration";
   EXPECT_TRUE(block["devices"].contains("My card"));
   for (auto const* part : {"id=\"t-pipelines\"", "parallel_vcd_iteration", "arrays are sent once for 7 iterations", "of 1e-04 allowed, at size 16"}) EXPECT_NE(page.find(part), page.npos) << part;
-  // The page once more against another device, and none where that is refused.
+  // The page once more against another device; no page if that device is refused.
   auto other = a_device();
   other["name"] = "Other card", other["watts"] = 10;
   write_text(card, other.dump());

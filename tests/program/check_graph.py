@@ -29,7 +29,7 @@ IN_SIGHT = """(() => {
 
 
 def use(b, _):
-    """What is wrong with it, of one that uses it."""
+    """Problems of a graph's page found by using it."""
     wrong = []
 
     def expect(ok, what):

@@ -22,7 +22,7 @@ SORTED = """(() => {
 
 
 def use(b, dark):
-    """What is wrong with it, of one that opens and sorts it."""
+    """Problems of a report found by opening and sorting it."""
     wrong = []
     if not b.wait("document.readyState === 'complete' && !!document.querySelector('.answer')", 30):
         wrong.append("the page did not appear")

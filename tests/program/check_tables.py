@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_tables.py RUN.json TABLES: the tables of a run of mbirk profile hold what its JSON says, row by row and cell by cell."""
+"""check_tables.py RUN.json TABLES: the tables of a run of mbirk profile match its JSON, row by row and cell by cell."""
 import csv, json, lzma, sys
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-// Two devices as NVIDIA's library would tell of them, for tests: one that says everything, and one that knows nothing but its name.
-// FAKE_NVML_PROCESS is a process that uses the first one; FAKE_NVML_STATUS what starting it returns, 0 without.
+// A stand-in for NVIDIA's library with two devices: one that reports everything, and one that has only a name.
+// FAKE_NVML_PROCESS is a process that uses the first one; FAKE_NVML_STATUS is the result of initialisation, 0 if unset.
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
@@ -54,7 +54,7 @@ struct fake_process {
   unsigned long long memory;
   unsigned int gpu_instance, compute_instance;
 };
-/// A hundred processes, more than who asks expects; one of them twice, as two contexts.
+/// A hundred processes, more than callers expect; one of them twice, as two contexts.
 int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned int* count, fake_process* list) {
   if (!first(device)) return not_supported;
   unsigned int const room = *count;

@@ -1,4 +1,4 @@
-// G.json: every form of every field, what must be refused, and that what is written is read back.
+// G.json: every form of every field, every error, and the round trip.
 #include "input/geometry_file.hpp"
 
 #include <cmath>
@@ -48,7 +48,7 @@ TEST_F(GeometryFile, AnglesInEveryForm) {
   write_npy(folder / "a.npy", std::vector<double>{6, 5, 4, 3, 2, 1}.data(), {6});
   j["angles"] = "a.npy";  // beside g.json
   EXPECT_EQ(angles(read(j)), floats({6, 5, 4, 3, 2, 1}));
-  EXPECT_EQ(angles(read(j, {9, 9, 9, 9, 9, 9})), floats({6, 5, 4, 3, 2, 1}));  // what the file says counts
+  EXPECT_EQ(angles(read(j, {9, 9, 9, 9, 9, 9})), floats({6, 5, 4, 3, 2, 1}));  // the file's value takes precedence
   j.erase("angles");
   EXPECT_EQ(angles(read(j, {1, 2, 3, 4, 5, 6})), floats({1, 2, 3, 4, 5, 6}));
   expect_error(j, "g.json: angles is missing, expected angles in radians, because the data have none");
@@ -131,7 +131,7 @@ TEST_F(GeometryFile, TheParametersOfReconstruction) {
   EXPECT_EQ(read(j).model.sigma_y, 1.0);  // MBIRJAX's stored value
   EXPECT_EQ(read(j).model.sigma_x, 0.1);
   j["params"] = {{"auto_regularize_flag", true}, {"sigma_x", 0.1}};
-  EXPECT_FALSE(read(j).model.sigma_x);  // what was found for other data
+  EXPECT_FALSE(read(j).model.sigma_x);  // estimated for other data
   j["params"] = {{"granularity", {1, 0}}};
   expect_error(j, "params.granularity[1] is 0, expected a whole number of at least 1");
   j["params"] = {{"granularity", {1, 2.5}}};
@@ -151,7 +151,7 @@ TEST_F(GeometryFile, WhatIsNotKnownOrDoesNotFit) {
   j = parallel();
   j["params"]["sharpnes"] = 1;
   expect_error(j, "params.sharpnes is not a parameter of geometry parallel, expected one of delta_det_channel, ");
-  j["params"] = {{"sigma_noise", 1}};  // of the denoiser
+  j["params"] = {{"sigma_noise", 1}};  // a parameter of the denoiser
   expect_error(j, "params.sigma_noise is not a parameter of geometry parallel");
   j["params"] = {{"source_iso_dist", 1}};
   expect_error(j, "params.source_iso_dist is not a parameter of geometry parallel");

@@ -1,4 +1,4 @@
-// The HTML report: what profile writes, what report makes again, and what it refuses.
+// The HTML report: written by profile, rewritten by report, and its errors.
 #include <algorithm>
 #include <regex>
 
@@ -7,7 +7,7 @@
 namespace mbirk::test {
 namespace {
 
-/// Balanced tags, quoted attributes, no stray "<" or "&": a small checker of what HTML leaves to its reader's mercy.
+/// Balanced tags, quoted attributes, no stray "<" or "&": a small checker of errors that HTML parsers tolerate.
 std::string first_fault(std::string const& page) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < page.size(); ++at) {
@@ -37,7 +37,7 @@ std::string first_fault(std::string const& page) {
   return open.empty() ? "" : "never closed: " + open.back();
 }
 
-/// The data-v of the cells of the row of an operation in a table.
+/// The data-v values of an operation's row in a table.
 std::vector<double> row_of(std::string const& page, std::string const& id, std::string const& operation) {
   auto const table = page.find("<table id=\"" + id + "\"");
   auto const cell = page.find("<td class=\"t\">" + operation + "</td>", table);
@@ -106,9 +106,9 @@ TEST_F(HtmlReport, NumbersAreThoseOfTheRun) {
   auto const all = text(good);
   double const n3 = 64.0 * 64 * 64, total = 4.5e-3 * n3;
   auto const rank = row_of(all, "t-rank", "parallel_x");
-  ASSERT_EQ(rank.size(), 9u);  // of the nearest roof nothing is known
+  ASSERT_EQ(rank.size(), 9u);  // the nearest roof is unknown
   EXPECT_EQ(rank[0], 1);
-  EXPECT_DOUBLE_EQ(rank[1], 3e-3 * n3);  // of run 3: warm-up and traced runs are slower
+  EXPECT_DOUBLE_EQ(rank[1], 3e-3 * n3);  // time of run 3: warm-up and traced runs are slower
   EXPECT_DOUBLE_EQ(rank[2], 3e-3 * n3 / total);
   EXPECT_DOUBLE_EQ(rank[3], 1);  // the fastest call took half of the median
   EXPECT_DOUBLE_EQ(rank[4], 3e6 * 64 / (3e-3 * n3));
@@ -216,7 +216,7 @@ TEST(HtmlReportOfAProfile, IsWrittenByProfile) {
   EXPECT_EQ(page.filename(), "report_" + when + ".html");
   auto const all = file_text(page);
   EXPECT_EQ(first_fault(all), "");
-  for (auto const* part : {"Timeline of ", "traces/"})  // the ceilings may be disturbed, so nothing is said of them
+  for (auto const* part : {"Timeline of ", "traces/"})  // the ceilings may be disturbed, so they are not checked
     EXPECT_NE(all.find(part), all.npos) << part;
   auto const again = mbirk_program({"report", run.string(), "--out", (out / "again.html").string()});
   ASSERT_EQ(again.code, 0) << again;

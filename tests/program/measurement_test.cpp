@@ -1,4 +1,4 @@
-// Measurements: both formats, blocks, fields, angles, and what must be refused.
+// Measurements: both formats, blocks, fields, angles, and errors.
 #include "input/measurement.hpp"
 
 #include <cmath>
@@ -27,7 +27,7 @@ struct Measurement : testing::Test {
     std::mt19937 random(3);
     std::uniform_real_distribution<float> uniform(low, high);
     std::vector<float> a(n);
-    for (auto& x : a) x = std::floor(16 * uniform(random)) / 16;  // the same in every type with a fraction
+    for (auto& x : a) x = std::floor(16 * uniform(random)) / 16;  // exact in every type with a fraction
     return a;
   }
   std::vector<float> const lines = random_values(views * rows * channels, -1, 5);
@@ -119,7 +119,7 @@ TEST_F(Measurement, CountsWithFieldsFromNpy) {
   EXPECT_FLOAT_EQ(all(bright)[0], -std::log(2 * counts[0] / (white[0] + white[rows * channels])));
 }
 
-/// As detectors write them.
+/// Types that detectors write.
 TEST_F(Measurement, CountsOf16Bits) {
   auto const counts = random_values(views * rows * channels, 200, 900), white = random_values(rows * channels, 1000, 2000);
   std::vector<float> whole(counts.size());

@@ -1,4 +1,5 @@
-// Exports of Nsight merged into a profile. The CSV texts are made by hand after the documented formats of nsys stats and ncu; no tool has written them.
+// Exports of Nsight merged into a profile. The CSV texts are written by hand after the documented formats of nsys stats
+// and ncu, not by these tools.
 #include "input/nsight_csv.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,8 @@ using namespace mbirk;
 using nlohmann::json;
 using program::merge_nsight;
 
-/// As `nsys stats` prints several reports to one file: a table of another report, ranges of other domains, quotes around commas.
+/// Several reports in one file of `nsys stats`: a table of another report, ranges of other domains, quotes around
+/// commas.
 constexpr char const* nsys_text = R"csv(Generating SQLite file report1.sqlite from report1.nsys-rep
 Processing [report1.sqlite] with [/opt/nvidia/nsight-systems/host-linux-x64/reports/cuda_api_sum.py]...
 Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name
@@ -38,7 +40,8 @@ Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (n
 1.0,10000,1,10000.0,10000.0,10000,10000,0.0,"void other(float *, int)"
 )csv";
 
-/// As `ncu --csv --page raw --nvtx` prints: lines of the tool, names, units, a line for each launch; large numbers with commas between thousands.
+/// Output of `ncu --csv --page raw --nvtx`: lines of the tool, names, units, a line for each launch; large numbers with
+/// commas between thousands.
 constexpr char const* ncu_text = R"csv(==PROF== Connected to process 7 (mbirk)
 "ID","Process ID","Process Name","Host Name","thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","dram__bytes_read.sum","dram__bytes_write.sum","gpu__time_duration.sum","l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum","l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","smsp__sass_thread_inst_executed_op_fmul_pred_on.sum","sm__warps_active.avg.pct_of_peak_sustained_active"
 "","","","","","","","","","","","","Mbyte","byte","us","request","sector","inst","inst","inst","%"

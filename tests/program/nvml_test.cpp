@@ -1,4 +1,5 @@
-// Devices as the driver's library tells of them: a library that is built for the test, one that will not start, and none.
+// Devices reported by the driver's library: a library that is built for the test, one that fails to initialise, and
+// none.
 #include "machine/nvml.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Policies of the program: the kernels of the device, emulated and on a device where there is one; what is asked for and is not there.
+// Policies of the program: the device kernels, emulated and on a device if there is one; errors for unavailable
+// policies.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -23,7 +24,7 @@ struct GoldenPolicies : testing::TestWithParam<std::string> {
 };
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenPolicies, testing::ValuesIn(all_cases()), [](auto const& info) { return info.param; });
 
-/// Every entry of every case, as on the host: the emulation takes seconds for all of them.
+/// Every entry of every case, as many as on the host: the emulation takes seconds for all of them.
 TEST_P(GoldenPolicies, EmulatedAgreesWithTheReferences) { expect_all_within(run_golden("emulated")); }
 
 TEST_P(GoldenPolicies, CudaAgreesWithTheReferences) {
@@ -39,7 +40,8 @@ struct Policies : Case {
   void SetUp() override { copy("parallel_odd"); }
 };
 
-/// What is not there is said in one line, before anything is made; which of the two reasons it is depends on the build.
+/// An unavailable policy is reported in one line, before any output is made; which of the two reasons is given depends
+/// on the build.
 TEST_F(Policies, CudaThatIsNotHere) {
   auto const done = run({"--policy", "cuda", "--ops", "forward_project"});
   if (done.code == 0) GTEST_SKIP() << "there is a device";
@@ -63,7 +65,8 @@ TEST_F(Policies, CudaThatIsNotHere) {
   }
 }
 
-/// Results of correct kernels do not depend on the order of blocks and threads, on when copies land, or on how many threads emulate.
+/// Results of correct kernels do not depend on the order of blocks and threads, on when copies land, or on the number
+/// of emulating threads.
 TEST_F(Policies, SameBitsInAnyOrder) {
   std::vector<std::vector<std::string>> const ways{
       {"--threads", "1"}, {"--threads", "3"}, {"--seed", "7"}, {"--seed", "8", "--late-copies", "--check-races"}, {"--instrument", "tracing"}};
@@ -93,7 +96,7 @@ TEST_F(Policies, SameBitsInAnyOrder) {
   EXPECT_EQ(names, spans(out / "trace.json")) << "the host runs the same operations";
 }
 
-/// The kernels of a device, counted: every access is one of a whole warp, the results are those without counting.
+/// The device kernels, counted: every access is one of a whole warp, and the results equal those without counting.
 TEST_F(Policies, CountsUnderEmulation) {
   keep("forward_project");
   ASSERT_EQ(run({"--policy", "emulated"}).code, 0);
@@ -132,7 +135,7 @@ TEST_F(Policies, EmulatedWithoutPixels) {
 
 TEST_F(Policies, BadCombinations) {
   for (std::vector<std::string> const& option : {std::vector<std::string>{"--seed", "1"}, {"--late-copies"}, {"--check-races"}})
-    for (auto const* policy : {"host", "cuda"}) {  // bad usage comes before what is not there
+    for (auto const* policy : {"host", "cuda"}) {  // bad usage is reported before unavailable policies
       auto words = option;
       words.insert(words.end(), {"--policy", policy});
       expect_failure(run(words), 2, option[0] + " is given with --policy " + policy + ", expected only with --policy emulated");
@@ -150,7 +153,7 @@ TEST_F(Policies, BadCombinations) {
 }
 
 #if defined(MBIRK_NVTX_TOOL)
-/// NVTX's ranges as a tool gets them (tests/instrument/nvtx_tool.cpp): one for each call of what runs on the host.
+/// NVTX ranges as a tool receives them (tests/instrument/nvtx_tool.cpp): one for each call of an operation on the host.
 TEST_F(Policies, NvtxMarksCalls) {
   keep("sparse_back_project");
   for (auto const* policy : {"host", "emulated"}) {
@@ -165,7 +168,7 @@ TEST_F(Policies, NvtxMarksCalls) {
 TEST_F(Policies, NvtxIsNotThere) { expect_failure(run({"--instrument", "nvtx"}), 3, "built without NVTX"); }
 #endif
 
-/// What is wrong with the data is found on the device as on the host, and said the same way.
+/// Problems of the data are found on the device as on the host, and reported in equal words.
 TEST_F(Policies, BadDataUnderEmulation) {
   keep("gen_weights_mar");
   change([](json& j) { j["ops"][0]["args"] = {{"beta", 0}}; });
@@ -186,7 +189,7 @@ TEST(Policy, OpsSaysWhichPoliciesRunAnOperation) {
   }
 }
 
-/// Times, and transfers of a call: the lists and tables that it brings along, but neither inputs nor result.
+/// Times, and transfers of a call: its own lists and tables, but neither inputs nor result.
 TEST(Policy, ProfileOfTheEmulation) {
   for (std::string const glob : {"parallel_*back_project", "parallel_mbir_recon", "gen_pixel_partition*"}) {
     scratch_folder out;
@@ -218,7 +221,7 @@ TEST(Policy, ProfileOfTheEmulation) {
   }
 }
 
-/// mbirk, copied into a folder of its own, as a command that answers with its exit code and what it wrote to stderr.
+/// A copy of mbirk in a separate folder, as a command that returns its exit code and its stderr.
 struct LonelyProgram : testing::Test {
   scratch_folder folder;
   fs::path const program = folder.path() / "mbirk";
@@ -237,7 +240,7 @@ TEST_F(LonelyProgram, SaysThatItsHalfForDevicesIsMissing) {
   EXPECT_EQ(run("ops").first, 0);
 }
 
-/// A copy of mbirk by the other's name must not become itself again and again.
+/// A copy of mbirk under the other program's name must not restart itself forever.
 TEST_F(LonelyProgram, EndsWhenTheOtherProgramIsACopyOfItself) {
   fs::copy_file(program, folder.path() / "mbirk-devices");
   EXPECT_EQ(run("ops --policy emulated").first, 3);

@@ -1,4 +1,4 @@
-// Running the program as its users do, and cases to run it on.
+// Runs the program through a shell, like a user, and makes cases to run it on.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ inline outcome run_words(std::vector<std::string> const& words) {
   int const status = std::system((line + " >'" + (logs / "out").string() + "' 2>'" + (logs / "err").string() + "' </dev/null").c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(logs / "out"), file_text(logs / "err"), line};
 }
-/// A failure is the exit code and one line that begins with the program's name and holds `part`.
+/// A failure: exit code and one line that begins with the program's name and contains `part`.
 inline void expect_failure(outcome const& o, int code, std::string const& part) {
   EXPECT_EQ(o.code, code) << o;
   EXPECT_EQ(o.err.find("mbirk: "), 0u) << o;
@@ -56,7 +56,7 @@ inline std::vector<std::string> all_cases() {
   return cases;
 }
 
-#if defined(MBIRK_PROGRAM)  // the parts that need no program are tested without one too
+#if defined(MBIRK_PROGRAM)  // units that need no program are tested without one too
 inline outcome mbirk_program(std::vector<std::string> words) {
   words.insert(words.begin(), MBIRK_PROGRAM);
   return run_words(words);

@@ -1,4 +1,4 @@
-// Memory: what the machine has, on folders that look like /proc and /sys; what a reconstruction is said to need; checkpoints.
+// Memory: available memory, on folders that imitate /proc and /sys; predicted memory of a reconstruction; checkpoints.
 #include "operations/recon_memory.hpp"
 
 #include <cmath>
@@ -41,7 +41,8 @@ TEST_F(Memory, TheLowestControlGroupCounts) {
   EXPECT_EQ(memory_available(root.path())->source, "the memory limit of the control group");
   put("sys/fs/cgroup/user/job/memory.max", "500000\n");
   put("sys/fs/cgroup/user/job/memory.current", "450000\n");
-  put("sys/fs/cgroup/user/job/memory.stat", "anon 1\ninactive_file 20000\nactive_file 5\n");  // pages of files can go
+  // page cache can be reclaimed
+  put("sys/fs/cgroup/user/job/memory.stat", "anon 1\ninactive_file 20000\nactive_file 5\n");
   EXPECT_EQ(bytes(), 70000);
   put("sys/fs/cgroup/user/job/memory.current", "900000\n");
   EXPECT_EQ(bytes(), 0);
@@ -53,7 +54,7 @@ TEST_F(Memory, TheOlderControlGroups) {
   put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "300000\n");
   put("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "100000\n");
   EXPECT_EQ(bytes(), 200000);
-  put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");  // none
+  put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");  // no limit
   EXPECT_EQ(bytes(), 20000000.0 * 1024);
 }
 
@@ -84,7 +85,8 @@ TEST(ReconMemory, GrowsWithWhatIsAsked) {
   EXPECT_GT(total({.threads = 8}), vcd);
   auto const few = vcd;
   o.partition_sequence = {0};  // one subset: the direction is a whole volume, twice with damping
-  EXPECT_NEAR(total({}) - few, 2 * 3.0 / 4 * voxels, 0.35 * voxels);  // of the pixels in the mask, pi/4, in slices padded to 48
+  // pixels in the mask, a fraction pi/4, in slices padded to 48
+  EXPECT_NEAR(total({}) - few, 2 * 3.0 / 4 * voxels, 0.35 * voxels);
   auto const items = recon_memory(cone, o, {});
   for (std::size_t k = 1; k < items.size(); ++k) EXPECT_GE(items[k - 1].bytes, items[k].bytes);
 }

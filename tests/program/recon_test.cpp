@@ -1,4 +1,4 @@
-// mbirk recon, the whole way: a measurement made by the example, reconstructed by every method, interrupted, resumed, refused.
+// mbirk recon end to end: a simulated measurement, reconstructed by every method, interrupted, resumed, refused.
 #include <cmath>
 #include <memory_resource>
 
@@ -32,8 +32,8 @@ struct Recon : testing::Test {
   }
 
   struct agreement { double mean, error; };
-  /// Where the phantom is flat (the same value, not 0, up to two pixels around): the mean of the volume over that of the phantom; and the root mean
-  /// square of their difference there, in the same unit.
+  /// Compares volume and phantom where the phantom is flat (equal, nonzero values up to two pixels around): the ratio
+  /// of their means, and the root mean square of their difference, in units of the phantom's mean.
   agreement with_phantom(std::vector<float> const& x) const {
     auto const phantom = hdf5_file(folder / "scan.h5").read<float>("/phantom");
     view<float const, 3> const p(phantom.data.data(), {phantom.shape[0], phantom.shape[1], phantom.shape[2]}), v(x.data(), p.extents());
@@ -90,7 +90,7 @@ TEST_F(Recon, OptionsReachTheReconstruction) {
   EXPECT_EQ(plain["num_iterations"], 3);
   auto const expected = volume("x.h5");
   params({"--max-iterations", "3", "--threads", "1", "--quiet", "--no-png"});
-  EXPECT_EQ(volume("x.h5"), expected);  // the same bits
+  EXPECT_EQ(volume("x.h5"), expected);  // equal bits
   params({"--max-iterations", "3", "--seed", "5"});
   EXPECT_NE(volume("x.h5"), expected);
   EXPECT_EQ(params({"--max-iterations", "3", "--sigma-y", "0.25", "--sigma-x", "0.125"})["regularization_params"]["sigma_y"], 0.25);
@@ -172,7 +172,7 @@ TEST_F(Recon, InterruptedAndResumedTheBitsAreTheSame) {
   }
 }
 
-/// Killed without a warning: the last checkpoint is whole, and going on from there ends at the same bits.
+/// Killed without a warning: the last checkpoint is complete, and resuming from it ends at equal bits.
 TEST_F(Recon, KilledAndResumedTheBitsAreTheSame) {
   make("parallel", 16);
   std::vector<std::string> const same{"--stop-threshold-change-pct", "0", "--no-png"};
@@ -212,7 +212,7 @@ TEST_F(Recon, BadInput) {
   expect_failure(recon("x.tif"), 2, "x.tif: expected a name that ends in .npy, .h5 or .hdf5");
   expect_failure(recon("no/such/x.h5"), 2, "x.h5: cannot be written: ");
   expect_failure(recon("scan.h5"), 2, "scan.h5: would be written over what is read, expected another file");
-  expect_failure(recon("scan.npy"), 2, "scan.json: would be written over what is read");  // the record of scan.npy
+  expect_failure(recon("scan.npy"), 2, "scan.json: would be written over what is read");  // the input's own record file
   expect_failure(recon("x.h5", {"--save-parameters", name("scan.json")}), 2, "scan.json: would be written over what is read");
   expect_failure(recon("x.h5", {"--checkpoint", name("scan.h5")}), 2, "scan.h5: would be written over what is read");
   expect_failure(recon("x.h5", {"--checkpoint", name("x.png")}), 2, "x.png: would be written twice, expected different files");
@@ -232,7 +232,7 @@ TEST_F(Recon, BadInput) {
   EXPECT_EQ(file_count(folder.path()), before);
 }
 
-/// Counts what is in use; gives the largest sum.
+/// Tracks memory in use; reports the peak.
 class peak_resource final : public std::pmr::memory_resource {
  public:
   double peak() const { return static_cast<double>(peak_); }
@@ -251,7 +251,7 @@ class peak_resource final : public std::pmr::memory_resource {
   std::size_t used_ = 0, peak_ = 0;
 };
 
-/// What is said to be needed is enough, and not far from what is used: arrays of the caller plus temporaries at their peak.
+/// The predicted memory suffices, and is close to actual use: the caller's arrays plus temporaries at their peak.
 TEST(ReconPeak, IsWhatIsAnnounced) {
   std::vector<float> angles;
   for (int v = 0; v < 21; ++v) angles.push_back(0.15f * static_cast<float>(v));
@@ -285,7 +285,7 @@ TEST(ReconPeak, IsWhatIsAnnounced) {
           }
           double const announced = program::total_bytes(program::recon_memory(scan, options, {vcd, weighted, 2}));
           double const workspace = 2 * (1e6 + 512.0 * static_cast<double>(85 + size[2]));
-          // All but the work space is known nearly to the byte; in large problems the work space is little.
+          // Everything except the work space is known nearly to the byte; in large problems the work space is little.
           EXPECT_LE(caller + memory.peak(), announced) << scan.index() << vcd << weighted << subsets;
           EXPECT_GE(caller + memory.peak(), 0.9 * (announced - workspace)) << scan.index() << vcd << weighted << subsets;
         }

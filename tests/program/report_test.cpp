@@ -37,7 +37,7 @@ struct Report : testing::Test {
 TEST_F(Report, MergesRuns) {
   auto const a = file("a.json", run("1.0", {{"x", 1}, {"y", 4}}));
   auto other = run("1.0", {{"x", 3}});
-  other["cost_analysis"]["8"]["x"]["memory"]["peak"] = 99;  // another number of threads
+  other["cost_analysis"]["8"]["x"]["memory"]["peak"] = 99;  // for another number of threads
   other["volume_sizes"] = {8, 16};
   auto const b = file("b.json", other);
   auto const done = report({a, b});
@@ -118,7 +118,7 @@ TEST_F(Report, BadFilesAndNames) {
   EXPECT_FALSE(fs::exists(scratch / "merged.json"));
 }
 
-/// What mbirk profile counts, in its tables as in its JSON; two of its runs together.
+/// Counts of mbirk profile agree between its tables and its JSON; two of its runs together.
 TEST_F(Report, TablesOfAProfile) {
   std::vector<std::string> runs;
   for (char const* folder : {"one", "two"}) {

@@ -1,4 +1,4 @@
-// mbirk run on the reference cases, and on inputs that are unusual but right.
+// mbirk run on the reference cases, and on unusual but valid inputs.
 #include <cmath>
 #include <limits>
 
@@ -34,7 +34,7 @@ TEST_P(Golden, ComparePyAgrees) {
   EXPECT_EQ(compared.code, 0) << compared;
 }
 
-/// The parameters of a case without geometry are the denoiser's.
+/// The parameters of a case without geometry belong to the denoiser.
 TEST(Denoise, TakesItsParametersFromTheCase) {
   scratch_folder folder, out;
   fs::copy(golden("utilities"), folder.path(), fs::copy_options::recursive);
@@ -90,7 +90,7 @@ TEST_F(Run, CountingWritesOneRecordPerEntry) {
   EXPECT_EQ(first["output"], "out_forward_project.npy");
   EXPECT_EQ(first["source"], "counted");
   EXPECT_GT(first["flops"].get<std::uint64_t>(), 0u);
-  // The result is written once, and no input is larger than what the operation touches of it.
+  // The result is written once, and no input is larger than the part of it that the operation touches.
   auto const elements = read_npy_header(out / "out_forward_project.npy").elements;
   EXPECT_GE(first["bytes accessed output"].get<index_t>(), 4 * elements);
 }
@@ -124,7 +124,7 @@ TEST_F(Run, FortranOrderAndFloat64GiveTheSameBits) {
   write_npy(folder / "recon.npy", stored.data(), n);
   auto text = file_text(folder / "recon.npy");
   auto const at = text.find("False");
-  text.replace(at, 5, "True ");  // the header says what the data are
+  text.replace(at, 5, "True ");  // the header's fortran_order
   write_text(folder / "recon.npy", text);
   ASSERT_TRUE(read_npy_header(folder / "recon.npy").fortran_order);
 
@@ -166,7 +166,7 @@ TEST_F(Run, ASourceAtInfinityIsAParallelBeam) {
     j["params"]["source_detector_dist"] = "inf";
   });
   for (std::string const glob : {"*project*", "hessian*"}) EXPECT_EQ(run({"--ops", glob, "--check"}).code, 0);
-  auto text = file_text(folder / "case.json");  // as Python writes it
+  auto text = file_text(folder / "case.json");  // Python's output format
   text.replace(text.find("\"inf\""), 5, "Infinity");
   write_text(folder / "case.json", text);
   auto const done = run({"--ops", "forward_project", "--check"});

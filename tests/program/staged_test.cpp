@@ -45,7 +45,7 @@ TEST(Unfused, RatiosAreThoseOfTheCounts) {
       EXPECT_EQ(ran.out.substr(line, ran.out.find('\n', line) + 1 - line).ends_with(text), true) << ran.out;
     }
   }
-  // What lies between the stages is what the recorded graph says: sixteen rows are whole packs.
+  // Traffic between the stages matches the recorded graph: sixteen rows are whole packs.
   for (auto const* name : {"cone_back_project", "cone_forward_project"})
     EXPECT_EQ(report["unfused"]["16"][name]["unfused"]["temporaries"]["columns"]["bytes moved"], report["graphs"]["16"][name]["as written"]["bytes between stages"]) << name;
 }

@@ -1,4 +1,4 @@
-// `mbirk top` of processes that run, on a terminal and elsewhere, and `--monitor`.
+// `mbirk top` on running processes, on a terminal and elsewhere, and `--monitor`.
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -15,9 +15,10 @@ namespace mbirk::test {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr auto patience = std::chrono::seconds(120);  // for a machine that does much else; what is waited for takes less than one
+// generous for a busy machine; normally the wait takes less than one
+constexpr auto patience = std::chrono::seconds(120);
 
-/// The program in the background, its output in files; killed at the end if it still runs.
+/// The program in the background, its output in files; killed at the end if it is still running.
 class background {
  public:
   background(std::vector<std::string> words, fs::path const& out) {
@@ -67,7 +68,7 @@ struct Top : testing::Test {
     return {"recon", (scratch / "scan.npy").string(), "--geometry", (scratch / "scan.json").string(), "--out", (scratch / "x.npy").string(),
             "--max-iterations", "100000", "--stop-threshold-change-pct", "0", "--quiet"};
   }
-  /// The one process of an answer, when it says what is waited for.
+  /// The only process of an answer, once the awaited text appears.
   static json wait_for(background const& process, std::function<bool(json const&)> const& ready) {
     outcome last;
     for (auto const end = clock::now() + patience; clock::now() < end;) {
@@ -115,7 +116,7 @@ TEST_F(Top, AReconstruction) {
   auto const twice = mbirk_program({"top", recon.pid(), "--json", "--count", "2", "--interval", "0.01"});
   EXPECT_EQ(std::count(twice.out.begin(), twice.out.end(), '\n'), 2) << "a line each\n" << twice;
 
-  // Killed, it leaves what the next look takes away.
+  // A killed process leaves a file that the next reader removes.
   recon.end(SIGKILL);
   EXPECT_EQ(file_count(scratch / "run"), 1);
   mbirk_program({"top"});
@@ -165,7 +166,7 @@ TEST_F(Top, Devices) {
   EXPECT_TRUE(j["processes"][0]["devices"][1]["power_w"].is_null()) << "not told";
 }
 
-/// It refreshes until q, and leaves the terminal as it was.
+/// The display refreshes until q, and then restores the terminal.
 TEST_F(Top, OnATerminal) {
   background recon(long_recon(), scratch / "log");
   wait_for(recon, [](json const& p) { return p["live_bytes"] > 0; });
@@ -211,7 +212,7 @@ TEST_F(Top, Errors) {
 
 struct Monitor : Top {
   fs::path const csv = scratch / "log.csv";
-  /// The columns of each line, as texts; there are no commas in the steps that are tested here.
+  /// The columns of each line, as texts; the steps tested here contain no commas.
   static std::vector<std::vector<std::string>> rows_of(fs::path const& path) {
     std::vector<std::vector<std::string>> rows;
     std::istringstream lines(file_text(path));
@@ -312,7 +313,7 @@ TEST_F(Monitor, BadFiles) {
   expect_failure(mbirk_program(recon), 2, "x.npy: would be written twice");
   expect_failure(mbirk_program({"profile", "--monitor-interval", "1"}), 2, "--monitor");
 
-  // What fails in the middle of the work ends the samples and leaves no log.
+  // A failure in the middle of the work stops the sampling and leaves no log.
   fs::copy(golden("parallel_32"), scratch / "case", fs::copy_options::recursive);
   auto j = json::parse(file_text(scratch / "case" / "case.json"));
   for (auto& entry : j["ops"])

@@ -1,4 +1,5 @@
-// Trace files of mbirk profile and mbirk run, read by a checker of their rules and, where there are a browser and the package xprof, by a viewer.
+// Trace files of mbirk profile and mbirk run, read by a checker of their rules and, if a browser and the package xprof
+// are installed, by a viewer.
 #include <algorithm>
 #include <set>
 
@@ -7,7 +8,7 @@
 namespace mbirk::test {
 namespace {
 
-/// A python3, and one that has the package xprof if there is any.
+/// A python3, preferably one that has the package xprof.
 std::string const python = *MBIRK_PYTHON ? MBIRK_PYTHON : "python3", python_with_xprof = *MBIRK_CHECK_PYTHON ? MBIRK_CHECK_PYTHON : python;
 bool works(std::vector<std::string> const& words) { return run_words(words).code == 0; }
 
@@ -35,7 +36,7 @@ struct ProfileTrace : testing::Test {
     std::sort(found.begin(), found.end());
     return found;
   }
-  /// Decompressed by the means of the checker.
+  /// Decompressed by the checker's own code.
   json read(fs::path const& trace) const {
     auto const plain = run_words({python, "-c", "import gzip, sys; sys.stdout.write(gzip.open(sys.argv[1], 'rt').read())", trace.string()});
     return json::parse(plain.out);

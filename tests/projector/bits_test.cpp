@@ -1,4 +1,5 @@
-// The same bits: for any number of threads, for a repeated call, for arrays with padding between their rows. And padding stays as it was.
+// Results do not depend, to the bit, on the number of threads, on repetition, or on padding between rows; and padding
+// is not changed.
 #include "projector/cases.hpp"
 
 namespace {
@@ -38,14 +39,16 @@ TEST_P(Bits, AreTheSameOnRepetition) {
 }
 
 TEST_P(Bits, OfDenseAndSparseBackAreEqualToRounding) {
-  // A pixel sums its views in the same order whatever its neighbours are. Fractions of tiles are rounded in fixed point and those of lists in double,
-  // and in cone beam a group chooses the number of taps and the form of the secant: they differ by the rounding of the operator.
+  // A pixel sums its views in one order whatever its neighbours are. Fractions are rounded in fixed point for tiles and
+  // in double for lists, and in cone beam a group chooses the number of taps and the form of the secant: results differ
+  // by the rounding of the operator.
   auto const inside = masked_in(s);
   auto const dense = cylinders_of(back(s, sinogram), inside), sparse = sparse_back(s, sinogram, inside, 1);
   EXPECT_LE(relative_error(dense.data, sparse.data), 2 * tolerance(s, false, 1));
 }
 
-// A list in a sinogram that no cache holds is worked on in batches, four views at once, with views fetched ahead. A short list is none of that.
+// A list whose sinogram exceeds every cache is processed in batches, four views at once, with prefetched views. A short
+// list takes neither path.
 TEST(LargeSinogram, EveryCylinderIsThatOfAShortList) {
   static constexpr int views = 70;
   auto const angles = [](double range) {
@@ -95,7 +98,7 @@ template <int Rank> class spread_array {
     for (std::size_t k = 0; k < elements(); ++k) values.push_back(data_[at(k)]);
     return values;
   }
-  /// Every float that is no element still has the mark.
+  /// Every float outside the elements still has the mark.
   bool gaps_untouched() const {
     auto copy = data_;
     for (std::size_t k = 0; k < elements(); ++k) copy[at(k)] = mark;
@@ -141,7 +144,7 @@ TEST_P(Bits, DoNotDependOnStrides) {
   EXPECT_TRUE(same_bits(unit.dense(), expected[6]) && unit.gaps_untouched()) << "hessian";
 }
 
-// What the gaps of an input hold must not matter either, not even when it is no number.
+// The contents of an input's gaps must not matter either, not even NaN.
 TEST_P(Bits, DoNotDependOnWhatLiesInTheGaps) {
   auto const marked = [](auto const& dense) {
     spread_array<3> a(dense.shape);

@@ -1,4 +1,4 @@
-// The geometries that every property of the projectors is tested on, and how exact float32 can be on each.
+// The geometries for tests of every projector property, and the accuracy of float32 on each.
 #pragma once
 
 #include <limits>
@@ -95,7 +95,7 @@ inline std::vector<geometry_case> cone_cases() {
     add("helical", p);
     p.use_curved_detector = true;
     add("helical_curved", p);
-    p.helical_z_shifts.assign(7, 0.9f);  // a shift that all views share
+    p.helical_z_shifts.assign(7, 0.9f);  // a common shift of all views
     add("shifted_curved", p);
     p.use_curved_detector = false, p.source_detector_dist = std::numeric_limits<double>::infinity();
     add("infinite", p);
@@ -143,7 +143,7 @@ inline std::vector<geometry_case> cone_cases() {
     p.recon_slice_offset = 40;  // no slice is seen
     add("unseen", p);
   }
-  {  // whole packs on either side of the source plane, of any length of a pack
+  {  // whole packs on either side of the source plane, for every pack length
     auto p = make(5, 32, 13, {11, 12, 32}, 0.55);
     add("mirrored", p);
     p.use_curved_detector = true, p.delta_det_row = 3;
@@ -181,14 +181,16 @@ inline std::vector<geometry_case> all_cases() {
   return cases;
 }
 
-/// The footprints of a geometry: the narrowest and the widest, in channels and in rows (1 in parallel beam), of pixels that are seen.
+/// The footprints of a geometry: the narrowest and the widest, in channels and in rows (1 in parallel beam), of visible
+/// pixels.
 struct footprint_range {
   double narrowest = 1e30, widest = 0, lowest = 1e30, tallest = 0;
   bool all_seen = true;
 };
 inline footprint_range footprints_of(any_scan const& s) {
   footprint_range r;
-  double const detector = static_cast<double>(sinogram_shape(s)[2]) + 2;  // a footprint is cut off a channel beyond either end
+  // a footprint is cut off one channel beyond either end
+  double const detector = static_cast<double>(sinogram_shape(s)[2]) + 2;
   auto const note = [&](double width, double height) {
     r.narrowest = std::min(r.narrowest, width), r.widest = std::max(r.widest, std::min(width, detector));
     r.lowest = std::min(r.lowest, height), r.tallest = std::max(r.tallest, height);
@@ -207,7 +209,7 @@ inline footprint_range footprints_of(any_scan const& s) {
   return r;
 }
 
-/// What float32 may be off by, relative to the largest element, in the worst case: a count of roundings times 2^-24.
+/// Worst-case error of float32, relative to the largest element: a count of roundings times 2^-24.
 ///
 /// sums    a chain of n additions of positive numbers is off by at most n roundings. Forward, a channel is hit from a line of pixels along the
 ///         wider projected edge (W + 1)/W + 1 times, and there are as many lines as the grid is long; back, every view adds ceil(W) + 1 taps.

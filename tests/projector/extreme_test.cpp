@@ -1,4 +1,5 @@
-// Footprints out of all proportion: pixels beside the source, pixels wider than the detector. Right, and in time that depends on the detector only.
+// Extreme footprints: pixels beside the source, pixels wider than the detector. Results are right, and the time depends
+// on the detector only.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ template <class Scan> double adjoint_error(Scan const& s) {
   return std::abs(a - b) / a;
 }
 
-/// The grid's corner comes this close to the source in the first view.
+/// Distance of the grid's corner from the source in the first view.
 cone_scan beside_source(double depth) {
   double const angle = 0.7853982;
   return cone_scan(cone_parameters{.sinogram_shape = {4, 13, 14}, .angles = {0.7853982f, 0.1f, 1.9f, 3.0f}, .source_detector_dist = 20,
@@ -64,7 +65,7 @@ TEST(Extreme, ParallelPixelsWiderThanTheDetector) {
                            view<std::int32_t const, 1>(pixels.data(), {20}), view<float, 3>(y.data(), s.sinogram_shape()));
     auto const expected = test::define_forward(s, x, pixels);
     double const largest = *std::max_element(expected.begin(), expected.end());
-    // At most 20 terms a sum and 5 roundings a term, of 2^-24 each.
+    // Bound: at most 20 terms per sum and 5 roundings per term, of 2^-24 each.
     for (std::size_t k = 0; k < y.size(); ++k) EXPECT_NEAR(static_cast<double>(y[k]), expected[k], 100 * std::exp2(-24) * largest) << voxel << ' ' << k;
   }
 }

@@ -27,7 +27,7 @@ struct golden_case {
   }
   pixel_list pixels(std::string const& name) const { return read_npy<std::int32_t>(folder + name).data; }
 
-  /// What both geometries have.
+  /// Parameters of both geometries.
   template <class Parameters> Parameters common() const {
     auto const& p = file.at("params");
     Parameters q{.sinogram_shape = file.at("sinogram_shape").get<shape_3>(), .angles = read_npy<float>(folder + file.at("angles").get<std::string>()).data};

@@ -12,7 +12,7 @@ using namespace mbirk::test;
 constexpr double allowed = 3e-6;
 
 struct Golden : golden_test {
-  /// What an operation of the file makes of its inputs.
+  /// Result of an operation of the file on its inputs.
   std::vector<float> run(nlohmann::json const& op, any_scan const& s) const {
     auto const& in = op.at("inputs");
     std::string const name = op.at("op");

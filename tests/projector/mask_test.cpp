@@ -1,4 +1,4 @@
-// What the mask means to each operation, and what a list of pixels means.
+// Meaning of the mask for each operation, and of a list of pixels.
 #include "projector/cases.hpp"
 
 namespace {
@@ -32,7 +32,8 @@ TEST_P(Masked, BackIsExactlyZeroOutside) {
   }
 }
 
-// Outside as inside it is the sum of squares: tested against the definition elsewhere; here, that no pixel is left out.
+// The Hessian diagonal is a sum of squares outside the mask too. Other tests check its values; this one, that no pixel
+// is left out.
 TEST_P(Masked, HessianIsNotMasked) {
   array<3> h(recon_shape(s), nan);
   run_hessian(s, {}, h.all());
@@ -60,7 +61,7 @@ TEST_P(Masked, DenseForwardIsTheSparseOneOnFullIndices) {
   EXPECT_LE(relative_error(sparse_forward(s, cylinders_of(x, pixels), pixels).data, forward(s, x).data), 2 * tolerance(s, true, 1));
 }
 
-// A pixel listed n times contributes n times: as if its values were added first. Worst case, n additions more.
+// A pixel listed n times contributes n times, as though its values were added first. Worst case: n more additions.
 TEST_P(Masked, DuplicatesContributeEachTime) {
   auto const last = static_cast<std::int32_t>(mask_of(s).size()) - 1;
   pixel_list const pixels{last, 0, last, last / 2, last};
@@ -82,7 +83,7 @@ TEST_P(Masked, DuplicatesContributeEachTime) {
   }
 }
 
-// The order of the list is the order of the cylinders, wherever the kernel puts the pixels.
+// The list defines the order of the voxel columns, wherever the kernel puts the pixels.
 TEST_P(Masked, ListOrderOnlyPermutesCylinders) {
   auto pixels = every_pixel(s);
   auto const y = random_array<3>(sinogram_shape(s), 56);

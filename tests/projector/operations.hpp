@@ -1,5 +1,6 @@
-// The operations of either geometry on the host without instrumentation, behind plain functions: the kernels are compiled once for all the
-// files of this folder (in operations_test.cpp). And what those files share: arrays, random numbers, comparisons.
+// The operations of either geometry on the host without instrumentation, behind plain functions: the kernels are
+// compiled once for all the files of this folder (in operations_test.cpp). Also helpers for these files: arrays, random
+// numbers, comparisons.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -98,7 +99,7 @@ inline array<3> hessian(any_scan const& s, std::optional<array<3>> const& weight
   return h;
 }
 
-/// The cylinders of listed pixels, (pixels, slices).
+/// Voxel columns of the listed pixels, (pixels, slices).
 inline array<2> cylinders_of(array<3> const& recon, pixel_list const& pixels) {
   auto const slices = static_cast<std::size_t>(recon.shape[2]);
   array<2> x({static_cast<index_t>(pixels.size()), recon.shape[2]});
@@ -112,7 +113,7 @@ inline bool same_bits(std::vector<float> const& a, std::vector<float> const& b) 
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-/// max |a - b| / max |b|; infinite when a is not finite somewhere. 0 for arrays that are both 0.
+/// max |a - b| / max |b|; infinite if a has a non-finite element. 0 for arrays that are both 0.
 template <class A, class B> double relative_error(A const& a, B const& b) {
   double worst = 0, largest = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {

@@ -1,4 +1,5 @@
-// The operations themselves, compiled once for this folder, and what they refuse: arrays of the wrong shape, indices that name no pixel.
+// The operations themselves, compiled once for this folder, and their errors: arrays of the wrong shape, invalid pixel
+// indices.
 #include "projector/operations.hpp"
 
 #include <limits>
@@ -146,7 +147,7 @@ TEST_P(Arrays, ARefusedCallWritesNothing) {
   EXPECT_TRUE(same_bits(values.data, std::vector<float>(12, 7.0f)));
 }
 
-/// Gives `budget` bytes and then no more; knows what has not come back.
+/// Provides `budget` bytes and no more; tracks memory that was not returned.
 class small_memory : public std::pmr::memory_resource {
  public:
   explicit small_memory(std::size_t budget) : budget_(budget) {}

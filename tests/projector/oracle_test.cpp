@@ -17,7 +17,7 @@ struct Oracle : ::testing::TestWithParam<geometry_case> {
   std::vector<double> defined_back(array<3> const& y, pixel_list const& pixels, int power) const {
     return std::visit([&](auto const& scan) { return define_back(scan, y.data, pixels, power); }, s);
   }
-  /// Worst error over tolerance goes into the report of the run, so that a change of accuracy shows before it fails.
+  /// The worst error over tolerance is reported with the run, so that a change of accuracy shows before it fails.
   void expect_close(std::vector<float> const& found, std::vector<double> const& expected, double allowed, char const* what) {
     ASSERT_EQ(found.size(), expected.size());
     double const error = relative_error(found, expected);
@@ -41,7 +41,7 @@ TEST_P(Oracle, Back) {
 TEST_P(Oracle, SparseForward) {
   auto const pixels = some_pixels(s, 75, 3);
   auto const x = random_array<2>({75, slices_of(s)}, 4);
-  // The list may name a line's pixels more than once: at most 75 additions more.
+  // The list may name a line's pixels more than once: at most 75 more additions.
   expect_close(sparse_forward(s, x, pixels).data, defined_forward(x, pixels), towards_sinogram + 75 * 0x1p-24, "sparse forward");
 }
 
@@ -64,7 +64,7 @@ TEST_P(Oracle, HessianWithoutWeights) {
 
 INSTANTIATE_TEST_SUITE_P(Projector, Oracle, ::testing::ValuesIn(all_cases()), case_name);
 
-// The cases are worth something only as long as they reach every branch of the kernels.
+// The cases are useful only if they reach every branch of the kernels.
 TEST(Cases, ReachEveryFormOfTheFootprints) {
   bool narrow[2] = {}, medium[2] = {}, wide[2] = {}, widest[2] = {};
   bool small_step[2] = {}, medium_step[2] = {}, large_step[2] = {}, unseen = false;

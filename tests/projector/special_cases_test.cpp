@@ -27,7 +27,7 @@ void expect_column(any_parameters const& p, index_t slice, std::vector<matrix_en
   double const sum = std::accumulate(y.data.begin(), y.data.end(), 0.0);
   EXPECT_TRUE(!complete || std::abs(sum - total) <= 10 * entry_tolerance) << "something elsewhere: " << sum << ", expected " << total;
 
-  for (auto const& e : entries) {  // the same entry, from the other side, and its square
+  for (auto const& e : entries) {  // the transposed entry, and its square
     array<3> unit(sinogram_shape(s));
     unit.all()(e.view, e.row, e.channel) = 1;
     EXPECT_NEAR(sparse_back(s, unit, {reference_pixel}, 1).data[static_cast<std::size_t>(slice)], e.value, entry_tolerance);
@@ -165,7 +165,7 @@ struct Empty : ::testing::TestWithParam<geometry_case> {
   any_scan const s = make_scan(GetParam().parameters);
 };
 TEST_P(Empty, EveryOperationReturnsZeros) {
-  bool const back_sees = GetParam().name.ends_with("nothing_inside");  // unlisted pixels exist and are seen there
+  bool const back_sees = GetParam().name.ends_with("nothing_inside");  // unlisted pixels exist and are visible there
   for (float const y : forward(s, random_array<3>(recon_shape(s), 71), 2).data) ASSERT_EQ(y, 0);
   for (float const x : back(s, random_array<3>(sinogram_shape(s), 72), 2).data) ASSERT_EQ(x, 0);
   for (float const y : sparse_forward(s, array<2>({0, slices_of(s)}), {}, 2).data) ASSERT_EQ(y, 0) << "an empty list";

@@ -33,7 +33,7 @@ class Case:
         return model
 
     def entries(self, prefix: str):
-        """(inputs by name, args, expected, entry) of the operations whose names begin so; there are some."""
+        """(inputs by name, args, expected, entry) of the operations whose names begin with it; at least one exists."""
         found = [e for e in self.file["ops"] if e["op"].startswith(prefix)]
         assert found, prefix
         for e in found:
@@ -55,7 +55,7 @@ def cone():
 
 @pytest.fixture
 def scanner(cone):
-    """A model with a sinogram that is that of an object, as reconstructions need it."""
+    """A model with the sinogram of an object, which reconstructions need."""
     model = cone[0]
     return model, model.forward_project(mbirk.nested_ellipsoids(model.recon_shape))
 

@@ -29,7 +29,8 @@ def main() -> None:
     if subprocess.run([sys.executable, "-m", "venv", venv]).returncode != 0:
         skip("a virtual environment cannot be made")
     python = [venv / "bin/python", "-B", "-m"]
-    # What pyproject.toml pins, fetched first, so that a missing index is a skip and every later error is one.
+    # The packages that pyproject.toml pins, downloaded first, so that a missing index is a skip and every later error
+    # is one.
     pinned = re.findall(r'"([\w-]+[=>]=[\w.]+)"', (source / "pyproject.toml").read_text())
     assert len(pinned) >= 4, pinned
     if subprocess.run([*python, "pip", "-q", "download", "-d", packages, *pinned]).returncode != 0:
@@ -38,7 +39,7 @@ def main() -> None:
     begin = time.monotonic()
     subprocess.run([*python, "pip", "-q", "install", "--find-links", packages, f"{source}[test]"], check=True)
     print(f"pip install: {time.monotonic() - begin:.0f} s", flush=True)
-    # From elsewhere, so that what is imported is what was installed.
+    # Runs in another folder, so that the installed module is imported.
     subprocess.run([*python, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", source, source / "tests/python"], cwd=work, check=True)
 
 

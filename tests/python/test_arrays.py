@@ -1,4 +1,4 @@
-"""Arrays are read and written where they lie, or refused with one clear error; what is returned owns its memory."""
+"""Arrays are read and written in place, or refused with one clear error; returned arrays own their memory."""
 
 import ctypes
 import gc
@@ -10,7 +10,7 @@ import mbirk
 
 
 class Producer:
-    """An array that offers nothing but DLPack's protocol (the structures of dlpack.h), and remembers whether its memory was given back."""
+    """An array that offers nothing but DLPack's protocol (the structures of dlpack.h), and records whether its memory was released."""
 
     class Tensor(ctypes.Structure):
         _fields_ = [
@@ -55,14 +55,14 @@ def test_out_is_written_in_place(cone):
     before = address(out)
     assert model.forward_project(image, out=out) is out
     assert address(out) == before and np.array_equal(out, expected)
-    # Part of a larger array: its neighbours stay.
+    # A part of a larger array: its neighbours are unchanged.
     block = np.full((3, *model.recon_shape), -1, np.float32)
     model.back_project(sinogram, out=block[1])
     assert np.array_equal(block[1], model.back_project(sinogram)) and (block[0] == -1).all() and (block[2] == -1).all()
 
 
 def test_inputs_are_read_where_they_lie(cone):
-    """A DLPack producer hands out an address; the result follows what lies there at the time of the call, and the memory is given back."""
+    """A DLPack producer exports an address; the result reflects the memory at the time of the call, and the memory is released."""
     model, image, _ = cone
     producer = Producer(image)
     first = model.forward_project(producer)

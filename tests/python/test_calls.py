@@ -1,4 +1,4 @@
-"""Threads, callbacks, cancelling, states to go on from, and errors of the library."""
+"""Threads, callbacks, cancelling, resuming from states, and errors of the library."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ import mbirk
 
 
 def test_other_threads_run_meanwhile():
-    """Times at which this thread ran, during one call by another that would hold the GIL for all of it."""
+    """Times at which this thread ran, during one call by another thread; none if that call held the GIL throughout."""
     model = mbirk.ParallelBeamModel((400, 16, 160), np.linspace(0, np.pi, 400, endpoint=False))
     image = np.ones(model.recon_shape, np.float32)
     call = []
@@ -33,7 +33,7 @@ def test_other_threads_run_meanwhile():
 
 
 def test_several_threads_use_one_model(cone):
-    """Calls keep the parameters that they began with, whatever is set meanwhile."""
+    """Calls keep their initial parameters, even if parameters are set meanwhile."""
     model, image, _ = cone
     expected = {offset: None for offset in (0.0, 1.5)}
     for offset in expected:
@@ -96,7 +96,8 @@ def test_progress_and_cancel(scanner):
     assert used["cancelled"] and used["num_iterations"] == 3
     assert used["fm_rmse"] == tuple(s[4] for s in seen) and used["alpha_values"] == tuple(s[3] for s in seen)
     silent = []
-    assert not model.recon(y, max_iterations=2, progress=silent.append)[1]["recon_params"]["cancelled"]  # None goes on
+    # None means continue
+    assert not model.recon(y, max_iterations=2, progress=silent.append)[1]["recon_params"]["cancelled"]
     assert len(silent) == 2
 
 
@@ -159,7 +160,7 @@ def test_split():
     whole, _ = model.recon(y, max_iterations=3)
     halves, record = model.split_sino_recon(y, half_overlap=2, max_iterations=3)
     assert record["plan"] == plan and record["recon_params_bottom"]["num_iterations"] >= 1
-    assert np.linalg.norm(halves - whole) < 0.1 * np.linalg.norm(whole)  # the same image, from other partitions
+    assert np.linalg.norm(halves - whole) < 0.1 * np.linalg.norm(whole)  # one image by different partitions
 
 
 def test_errors_of_the_library(cone):

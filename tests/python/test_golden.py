@@ -42,7 +42,7 @@ def test_direct(case):
 
 def test_weights(case):
     model = case.model()
-    allowed = 2 * (4 + 2 * 0.37) * 2.0**-24  # of both programs: the exponential and the rounding of its exponent
+    allowed = 2 * (4 + 2 * 0.37) * 2.0**-24  # error of both programs: the exponential and the rounding of its exponent
     for inputs, args, expected, entry in case.entries("gen_weights"):
         if entry["op"] == "gen_weights":
             found = mbirk.gen_weights(**inputs, **args)

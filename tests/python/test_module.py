@@ -39,7 +39,7 @@ def test_stubs_have_every_name_with_types():
 
 
 def described(thing):
-    """What is said after the signature, with which the texts of compiled functions begin."""
+    """The documentation after the signature, which begins the docstrings of compiled functions."""
     head, _, rest = thing.__doc__.partition("\n\n")
     return len((rest if re.match(r"\w+\(", head) else thing.__doc__).split()) >= 2
 
@@ -174,7 +174,7 @@ def test_cost(cone):
     model = cone[0]
     cost = mbirk.cost(model, "forward_project")
     assert cost["operation"] == "cone_forward_project" and cost["flops"] > 0
-    # A sinogram is written once, and of the image the pixels inside the mask are read.
+    # The sinogram is written once, and only the pixels inside the mask are read from the image.
     image, sinogram = len(model.full_indices()) * model.recon_shape[2], int(np.prod(model.sinogram_shape))
     assert cost["bytes_compulsory"] == 4 * (image + sinogram)
     assert cost["bytes_accessed"] > cost["bytes_compulsory"] and cost["flops"] == sum(s["flops"] for s in cost["stages"])

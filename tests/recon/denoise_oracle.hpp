@@ -1,4 +1,4 @@
-// The denoiser in double, voxel by voxel, over the definition of the prior: what the operation is tested against.
+// The denoiser in double, voxel by voxel, over the definition of the prior: the reference for tests of the operation.
 #pragma once
 
 #include <algorithm>

@@ -135,7 +135,7 @@ TEST(Denoise, EqualsTheOracleForOtherParameters) {
   for (std::size_t k = 0; k < mask.size(); k += 2) mask[k] = 1;
   expect_oracle(image, s, {.use_ror_mask = mask_array{{14, 11}, mask}, .max_iterations = 2, .stop_threshold_change_pct = 0});
 }
-/// A pixel that a subset lists twice moves twice, and the tasks that share the subset do not cut it in two.
+/// A pixel that a subset lists twice moves twice, and tasks that share the subset do not split its two entries.
 TEST(Denoise, RepeatedPixelsMoveTwice) {
   shape_3 const s{3, 7, 18};
   std::vector<std::int32_t> pixels(21);

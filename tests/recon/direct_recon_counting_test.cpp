@@ -1,4 +1,4 @@
-// What direct reconstruction and weights count: the models, integer by integer, without a changed bit.
+// Counts of direct reconstruction and weights against the models, integer by integer; no bit of a result changes.
 #include "filter/support.hpp"
 #include "instrument/same_counts.hpp"
 #include "mbirk/instrument/counting.hpp"
@@ -51,7 +51,8 @@ TEST(MarWeights, CountsEqualTheModel) {
   auto const compare = [](auto const& s) {
     auto const y = known_sinogram();
     auto const x = random_array<3>(s.recon_shape(), 5);
-    for (int const way : {0, 1, 2}) {  // by the sinogram, by a reconstruction with a threshold given, and found
+    // by the sinogram, by a reconstruction with a given threshold, and with an estimated one
+    for (int const way : {0, 1, 2}) {
       std::optional<double> const threshold = way == 1 ? std::optional(0.8) : std::nullopt;
       auto const run = [&](auto const& ctx, float const* sinogram, float const* recon, float* weights) {
         auto const init = way == 0 ? std::nullopt : std::optional(view<float const, 3>(recon, s.recon_shape()));

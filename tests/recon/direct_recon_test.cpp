@@ -75,7 +75,7 @@ TEST_P(DirectRecon, DoesNotDependOnThreadsOrStrides) {
   EXPECT_TRUE(in.gaps_untouched() && out.gaps_untouched());
 }
 
-// What the iterative reconstruction starts from: the same bits, and its sinogram is still there.
+// The form that makes the initial image of the iterative reconstruction: equal bits, and its sinogram is unchanged.
 TEST_P(DirectRecon, FromAChannelMajorSinogram) {
   auto const expected = reconstructed(s, y);
   std::visit([&](auto const& scan) {
@@ -94,7 +94,7 @@ TEST_P(DirectRecon, FromAChannelMajorSinogram) {
 
 INSTANTIATE_TEST_SUITE_P(Recon, DirectRecon, ::testing::ValuesIn(all_cases()), case_name);
 
-// A disc keeps its value: to the three digits that are left of a voxelised disc, averaged over what is away from its edge.
+// A disc keeps its value to the three digits that voxelisation allows, averaged over the interior away from its edge.
 TEST(DirectRecon, DiscKeepsItsValue) {
   index_t const channels = 65, views = 130;
   parallel_parameters parallel{.sinogram_shape = {views, 3, channels}, .angles = equal_angles(views, definition::pi), .delta_det_channel = 0.8};
@@ -106,7 +106,7 @@ TEST(DirectRecon, DiscKeepsItsValue) {
   infinite.source_detector_dist = std::numeric_limits<double>::infinity();
   curved.use_curved_detector = true;
   helical.sinogram_shape[1] = 21;
-  helical.helical_z_shifts = equal_angles(views, 4);  // from 0 to almost 4, which every view sees around the middle
+  helical.helical_z_shifts = equal_angles(views, 4);  // rises from 0 to almost 4; every view sees the middle
   for (any_parameters const& p : {any_parameters(parallel), any_parameters(circular), any_parameters(infinite), any_parameters(curved),
                                   any_parameters(helical)}) {
     auto const s = make_scan(p);

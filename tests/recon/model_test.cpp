@@ -1,5 +1,5 @@
-// Models: what a script for MBIRJAX gets, against numbers that MBIRJAX 0.7.3 gave (one CPU device); that methods are the free functions; the rules
-// of caching and of sigmas that a model adds.
+// Models: results of scripts written for MBIRJAX, against numbers from MBIRJAX 0.7.3 (one CPU device); methods equal
+// the free functions; the rules of caching and of sigmas that a model adds.
 #include "mbirk/recon/model.hpp"
 
 #include <gtest/gtest.h>
@@ -52,8 +52,9 @@ values noise(std::size_t count, unsigned seed) {
 
 template <class Error = parameter_error, class F> std::string refusal(F const& f) { return test::message_of<Error>(f); }
 
-/// Row 3 of slice 0 of a (7, 7, 2) image. MBIRJAX works in float32, also in its ramp taps: implementations differ by up to 3e-5 of the peak (measured
-/// with direct reconstructions and a few iterations); 3 is below the peak of every image here but the parallel ones (2.4).
+/// Row 3 of slice 0 of a (7, 7, 2) image. MBIRJAX works in float32, also in its ramp taps: implementations differ by up
+/// to 3e-5 of the peak (measured with direct reconstructions and a few iterations); 3 is below the peak of every image
+/// here except the parallel ones (2.4).
 void expect_row(values const& image, std::vector<double> const& expected) {
   ASSERT_EQ(image.size(), 98u);
   for (std::size_t j = 0; j < 7; ++j) EXPECT_NEAR(image[(3 * 7 + j) * 2], expected[j], 3 * 3e-5) << j;
@@ -264,7 +265,7 @@ TYPED_TEST(Methods, KeepTheScanUntilItChanges) {
   model.set_params("angles", angles(6, 1));
   EXPECT_EQ(model.scan().angles()[1], angles(6, 1)[1]);
 
-  model.set_params("angles", angles(5, 1));  // one by one they are good; together they are not
+  model.set_params("angles", angles(5, 1));  // each is valid alone, but not both together
   EXPECT_EQ(refusal([&] { model.scan(); }), "angles has 5 values, expected one per view = 6");
   EXPECT_EQ(refusal([&] { model.verify_valid_params(); }), "angles has 5 values, expected one per view = 6");
   model.set_params("sinogram_shape", {5, 2, 7});
@@ -330,7 +331,7 @@ TYPED_TEST(Methods, ProximalMapWithoutInitialization) {
   EXPECT_EQ(fresh.sigma_prox, 0.125);
   EXPECT_NEAR(model.template get_params<double>("sigma_prox"), 2 * first.sigma_prox, 1e-6);
 
-  model.set_params("det_channel_offset", 0.25);  // another scan: nothing to go on from
+  model.set_params("det_channel_offset", 0.25);  // another scan: no state to resume from
   EXPECT_THROW(prox(y, 1, {.do_initialization = false}), parameter_error);
 }
 

@@ -1,4 +1,4 @@
-// Parameters by name: the table, its defaults and rules, what is refused and in which words, and the structs that come out.
+// Parameters by name: the table, its defaults and rules, errors and their messages, and the resulting structs.
 #include "mbirk/recon/parameters.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(Parameters, Defaults) {
   EXPECT_EQ(sequence.back(), 10);
   EXPECT_EQ(p.get("verbose"), 1);
 
-  image_parameter_set const image(image_parameters{{3, 4, 5}});  // the denoiser has its own
+  image_parameter_set const image(image_parameters{{3, 4, 5}});  // the denoiser has its own defaults
   EXPECT_EQ(image.get("sharpness"), 0.0);
   EXPECT_EQ(image.get("granularity"), std::vector{16});
   EXPECT_EQ(image.get("partition_sequence"), std::vector{0});
@@ -83,7 +83,7 @@ TEST(Parameters, SizesAreAutomaticOnce) {
   EXPECT_EQ(c.get("recon_slice_offset"), 0.0);
 
   EXPECT_TRUE(c.set("delta_det_channel", 2));
-  EXPECT_EQ(c.get("delta_voxel"), 0.5);  // as in MBIRJAX
+  EXPECT_EQ(c.get("delta_voxel"), 0.5);  // MBIRJAX's value
   ASSERT_EQ(c.warnings().size(), 1u);
   EXPECT_TRUE(has(c.warnings()[0], "recon_shape = (6, 6, 4) stay; automatic sizing would give 1 and (6, 6, 2)")) << c.warnings()[0];
   c.auto_set_recon_geometry();
@@ -91,7 +91,8 @@ TEST(Parameters, SizesAreAutomaticOnce) {
   EXPECT_EQ(c.get<shape>("recon_shape"), (shape{6, 6, 2}));
 
   c.clear_warnings();
-  EXPECT_TRUE(c.set({{"delta_det_channel", 1}, {"recon_shape", {7, 6, 5}}}));  // whoever sizes it at the same time knows
+  // an explicit size in this call needs no warning
+  EXPECT_TRUE(c.set({{"delta_det_channel", 1}, {"recon_shape", {7, 6, 5}}}));
   EXPECT_TRUE(c.set("det_row_offset", 0.5));                                   // does not enter sizes
   EXPECT_TRUE(c.warnings().empty());
 
@@ -127,7 +128,7 @@ TEST(Parameters, SettingReachesTheStructs) {
   EXPECT_EQ(parallel().options().slice_damping, std::nullopt);
 }
 
-/// The table of docs/model.md is this one.
+/// Equals the table of docs/model.md.
 TEST(Parameters, AreDocumented) {
   std::ifstream file(std::string(MBIRK_GOLDEN_DIR) + "/../../docs/model.md");
   std::string const page{std::istreambuf_iterator<char>(file), {}};
@@ -142,7 +143,7 @@ TEST(Parameters, AreDocumented) {
   }
 }
 
-/// What get gives, set takes: for every parameter of every geometry.
+/// set accepts every result of get: for every parameter of every geometry.
 TEST(Parameters, GetAndSetAreInverse) {
   auto const round = [](auto from, auto to, auto const& list) {
     for (auto const& info : list) {

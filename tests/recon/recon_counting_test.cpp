@@ -1,4 +1,5 @@
-// recon and prox_map under instrumentation: the counts of the model, the bits of a run without, the stages of a trace.
+// recon and prox_map under instrumentation: counts equal the model's, bits equal those of a run without, stages appear
+// in a trace.
 #include <map>
 
 #include "instrument/same_counts.hpp"
@@ -14,7 +15,7 @@ using namespace mbirk;
 using namespace mbirk::test;
 using const_view = view<float const, 3>;
 
-/// A problem under any policy; without data (the cost model) no array is read or written, so none is there.
+/// A problem under any policy; without data (the cost model) no array is read or written, so none is allocated.
 template <class Context> vcd_outcome solve_on(Context const& ctx, vcd_problem const& p) {
   bool constexpr has_data = Context::backend::has_data;
   auto const in = [](array<3> const& a) { return has_data ? a.all() : const_view(nullptr, a.shape); };
@@ -58,7 +59,8 @@ std::vector<std::pair<std::string, vcd_problem>> problems() {
   return all;
 }
 
-/// Subset by subset a back projection by views takes what the one before has left of the error's update, and the last one is settled at the end.
+/// In each subset, the view-wise back projection applies the error update left pending by the previous subset; the last
+/// pending update is applied at the end.
 TEST(ReconCounting, ManySubsetsGoByViews) {
   for (auto const kind : all_by_views) {
     SCOPED_TRACE(name_of(kind));
@@ -104,7 +106,8 @@ TEST(ReconCounting, ChangesNoBit) {
   }
 }
 
-/// Every number of an iteration by the shape of the algorithm: what a stage does as often as there are subsets.
+/// Stage counts sum to those of the run, no access lies outside of its array, and the whole sinogram is read and
+/// none of it written.
 TEST(ReconCounting, ArraysAreNeverLeftAndStagesAddUp) {
   for (auto const& [name, p] : problems()) {
     SCOPED_TRACE(name);
@@ -154,7 +157,7 @@ TEST(ReconTracing, ShowsIterationsSubsetsAndTheirSteps) {
     ASSERT_EQ(iterations.size(), 2u);
     for (auto const& e : iterations) EXPECT_TRUE(within(e, operation));
     std::size_t next = 0;
-    std::vector<index_t> sizes;  // of the subsets
+    std::vector<index_t> sizes;  // sizes of the subsets
     for (std::size_t k = 0; k < 2; ++k) {
       index_t const pixels = static_cast<index_t>(masked_in(p.scan).size());
       auto const asked = p.options.granularity[static_cast<std::size_t>(record.partition_sequence[k])];
@@ -166,8 +169,9 @@ TEST(ReconTracing, ShowsIterationsSubsetsAndTheirSteps) {
     }
     EXPECT_EQ(next, subsets.size());
     for (std::size_t n = 0; n < subsets.size(); ++n) {
-      // A constrained direction is projected once more where the projection is kept, and after the step elsewhere. Few pixels beside the channels leave the
-      // error to the next back projection, which is by views (every view is a task of these few).
+      // A constrained direction is projected once more if the projection is stored, and otherwise after the step. A
+      // subset with few pixels relative to the channels leaves the error update to the next back projection, which runs
+      // view by view (each view is a task in this small problem).
       index_t const channels = sinogram_shape(p.scan)[2];
       bool const cone = std::holds_alternative<cone_scan>(p.scan), kept = cone || sizes[n] > 4 * channels, by_views = !cone && 2 * sizes[n] <= channels + 6;
       std::map<std::string, int> const expected{{"back", 1}, {"direction", 1}, {"line search", p.options.positivity_flag && kept ? 2 : 1}, {"error", !by_views},

@@ -1,4 +1,5 @@
-// recon and prox_map: what is refused, in which words, and what is only warned of. And the two operations for the other files of this folder.
+// recon and prox_map: errors and their messages, and cases with only a warning. Also compiles both operations for the
+// other files of this folder.
 #include <gtest/gtest.h>
 
 #include "core/messages.hpp"
@@ -25,7 +26,7 @@ using namespace mbirk;
 using namespace mbirk::test;
 using const_view = view<float const, 3>;
 
-/// A call that would be right, to be spoiled; as recon or as prox_map.
+/// A valid call, to be spoiled; either recon or prox_map.
 struct call {
   any_scan scan;
   bool prox;
@@ -56,7 +57,7 @@ template <class F> void each_call(F const& f) {
       f(c);
     }
 }
-/// Refused before any work: the result keeps what was in it.
+/// Refused before any work: the result array is unchanged.
 template <class E> void expect_refused(call& c, std::vector<std::string> parts) {
   parts.insert(parts.begin(), c.name() + std::string(": "));
   expect_error<E>(c, parts);
@@ -127,7 +128,7 @@ TEST(ReconErrors, ArraysWithoutDataOrWithoutOrder) {
   for (auto const x : data) EXPECT_EQ(x, 0.0f);
 }
 
-/// The data are looked at by automatic regularisation where there is some, and it says so; else by the operation itself.
+/// Automatic regularisation checks the data and reports errors in its name; without it the operation itself does.
 TEST(ReconErrors, DataThatAreNotFinite) {
   for (bool const automatic : {true, false}) {
     auto const expect_bad = [&](call& c, std::vector<std::string> parts) {
@@ -155,7 +156,7 @@ TEST(ReconErrors, DataThatAreNotFinite) {
   }
 }
 
-/// What is not looked at before the first step shows there: as an error, never as an image without a word.
+/// Problems that are not checked before the first step surface there: as an error, never silently in the image.
 TEST(ReconErrors, ImagesThatAreNotFinite) {
   each_call([](call c) {
     c.start.all()(3, 3, 1) = NAN;
@@ -175,7 +176,7 @@ TEST(ReconErrors, AZeroSinogramHasNoAutomaticNoise) {
     expect_error<parameter_error>(c, {"sigma_y is 0", "sinogram is zero"});
     EXPECT_EQ(c.x.data, std::vector<float>(c.x.data.size(), -7.0f));
   });
-  call c(known_parallel(), false);  // with given sigmas it is an ordinary sinogram, and its image is 0
+  call c(known_parallel(), false);  // with given sigmas it is a valid sinogram, and its image is 0
   c.y = array<3>(c.y.shape);
   c.options.sigma_y = 1, c.options.sigma_x = 1;
   EXPECT_EQ(c().num_iterations, 1);
@@ -214,7 +215,7 @@ TEST(ReconErrors, Options) {
   };
   for (auto const& bad : of_prior)
     each_call([&](call c) {
-      if (c.prox) return;  // has another prior
+      if (c.prox) return;  // prox_map has another prior
       bad.set(c.options);
       expect_refused<parameter_error>(c, bad.parts);
     });
@@ -285,11 +286,12 @@ TEST(ReconWarnings, OfTheSinogram) {
     auto const whole = known_sinogram();
     for (std::size_t n = 0; n < c.y.data.size(); ++n) c.y.data[n] = -whole.data[n];
     EXPECT_TRUE(warned(c(), "no positive value"));
-    // Rows of background, and an object that covers the detector in the others: it is cut off.
+    // Rows of background, and an object that covers the detector in the other rows: it is truncated.
     for (index_t v = 0; v < 6; ++v)
       for (index_t n = 0; n < 7; ++n) c.y.all()(v, 0, n) = 0, c.y.all()(v, 1, n) = 5 + static_cast<float>(n % 3);
     EXPECT_TRUE(warned(c(), "edge of the detector"));
-    c.options.sigma_y = 1, c.options.sigma_x = 1, c.options.sigma_prox = 1;  // nothing is automatic, nothing to say
+    // nothing is automatic, so there is no warning
+    c.options.sigma_y = 1, c.options.sigma_x = 1, c.options.sigma_prox = 1;
     EXPECT_TRUE(c().warnings.empty());
   });
 }
@@ -330,7 +332,8 @@ TEST(ReconResume, RefusesStatesThatDoNotFit) {
   });
 }
 
-/// The orders that were drawn for the iterations of the state came from other partitions than those of this sequence: not the same run.
+/// The state's iterations drew their orders from other partitions than those of this sequence, so this would be a
+/// different run.
 TEST(ReconResume, RefusesAnotherPartitionSequence) {
   each_call([](call c) {
     recon_state state;

@@ -1,5 +1,6 @@
-// recon and prox_map written down once more: serial, in double, with the matrix A as an explicit list of columns and every sum over samples.
-// Nothing here is fast, and nothing is shared with the library but the definitions of the projectors and the parameters.
+// An independent version of recon and prox_map: serial, in double, with the matrix A as an explicit list of columns and
+// every sum over samples. Nothing here is fast, and nothing is shared with the library except the definitions of the
+// projectors and the parameters.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 namespace mbirk::test {
 
-/// The columns of A: of every voxel (i N_c + j) S + k, inside the mask or not, the samples that it is seen in.
+/// The columns of A: for every voxel (i N_c + j) S + k, inside the mask or not, the samples that see it.
 struct system_matrix {
   struct entry { std::size_t sample; double weight; };
   std::vector<std::vector<entry>> columns;
@@ -62,7 +63,7 @@ class vcd_oracle {
     run(masked_in(s));
   }
 
-  /// What is minimised: 1/(2 sigma_y^2) sum w (y - A x)^2 + h(x).
+  /// The objective: 1/(2 sigma_y^2) sum w (y - A x)^2 + h(x).
   double objective() const {
     double sum = 0;
     for (std::size_t n = 0; n < e.size(); ++n) sum += w_[n] * e[n] * e[n];

@@ -96,10 +96,10 @@ std::vector<oracle_case> oracle_cases() {
 
 struct ReconOracle : ::testing::TestWithParam<oracle_case> {};
 
-/// Float32 keeps the image, the error, the Hessian and the direction to 2^-24. A step of a voxel adds views x taps products, here up to 7 x 3 x 3 or
-/// 16 x 2 x 3 or 33 x 3, whose roundings are independent, so it is off by 10 of them, and so is what later steps make of it: 30 after three
-/// iterations, 1.8e-6 of the largest voxel. The numbers of the record are sums over all of them. The error sinogram is what is left of y - A x, so
-/// its scale is that of w y.
+/// Float32 keeps the image, the error, the Hessian and the direction to 2^-24. A step of a voxel adds views x taps
+/// products, here up to 7 x 3 x 3 or 16 x 2 x 3 or 33 x 3, with independent roundings, so its error is 10 of them, and
+/// later steps inherit it: 30 after three iterations, 1.8e-6 of the largest voxel. The numbers of the record are sums
+/// over all voxels. The error sinogram is the small remainder of y - A x, so its scale is that of w y.
 TEST_P(ReconOracle, EveryIteration) {
   auto const& p = GetParam().problem;
   constexpr double allowed = 2e-6;
@@ -177,19 +177,21 @@ struct ReconGolden : ::testing::TestWithParam<char const*> {
 };
 INSTANTIATE_TEST_SUITE_P(Recon, ReconGolden, ::testing::ValuesIn(golden_names), [](auto const& one) { return one.param; });
 
-/// The files say how far apart two float32 programs may be. Without the rounding of MBIRJAX its scale of the initial image is not reached (see below).
+/// The files give the tolerance between two float32 programs. Without MBIRJAX's rounding its scale of the initial image
+/// cannot be matched (see below).
 TEST_P(ReconGolden, ReconAndProxMap) {
   each_entry([](golden_entry const& e) {
     recon_options o;
     o.mbirjax_rounding = true;
     EXPECT_LE(relative_error(e.run(o), e.expected()), e.op.at("rtol").get<double>());
-    EXPECT_LE(relative_error(e.run({}), e.expected()), 5e-4);  // 1.5e-5 times 20, and what else differs
+    EXPECT_LE(relative_error(e.run({}), e.expected()), 5e-4);  // 1.5e-5 times 20, plus other differences
   });
 }
 
-/// From MBIRJAX's own initial image. Its direct image is scaled by a quotient of two sums that a processor adds up one by one in float32: they are
-/// off by up to 1.5e-5 here, and the first step of a reconstruction, which has to take that back from all pixels, moves 20 times as much. With the
-/// same sums the results are 2e-6 apart; whether the compiler fuses them moves a sum by 2e-7 and the image by 4e-6.
+/// Starts from MBIRJAX's own initial image. Its direct image is scaled by a quotient of two sums that a processor adds
+/// up one by one in float32: they are off by up to 1.5e-5 here, and the first step of a reconstruction, which has to
+/// undo that in all pixels, moves 20 times as much. With equal sums the results are 2e-6 apart; fusing by the compiler
+/// changes a sum by 2e-7 and the image by 4e-6.
 TEST_P(ReconGolden, FromTheSameInitialImage) {
   auto const direct = file.floats("out_direct_recon.npy");
   each_entry([&](golden_entry const& e) {
@@ -208,7 +210,7 @@ TEST_P(ReconGolden, FromTheSameInitialImage) {
   });
 }
 
-/// What MBIRJAX makes of known_sinogram(): row 3 of slice 0, and scalars.
+/// MBIRJAX's results for known_sinogram(): row 3 of slice 0, and scalars.
 struct known_values {
   any_scan scan;
   double sigma_y, sigma_x;
@@ -236,7 +238,8 @@ recon_options known_options(int iterations) {
   return o;
 }
 double largest_of(array<3> const& x) { return *std::max_element(x.data.begin(), x.data.end()); }
-/// 5e-6 of the largest voxel: MBIRJAX is up to 3e-6 away from the oracle above, being float32 in its sums as well. Steps: its scalars are that, twice.
+/// Tolerance 5e-6 of the largest voxel: MBIRJAX is up to 3e-6 away from the oracle above, because its sums are float32
+/// too. Step lengths may differ by twice that.
 void expect_row(array<3> const& x, std::vector<double> const& expected) {
   for (std::size_t j = 0; j < 7; ++j) EXPECT_NEAR(static_cast<double>(x.all()(3, j, 0)), expected[j], 5e-6 * largest_of(x)) << "column " << j;
 }

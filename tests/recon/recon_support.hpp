@@ -1,5 +1,5 @@
-// What the tests of recon and prox_map share: both behind plain functions on the host, compiled once for all files (in recon_errors_test.cpp), small
-// problems, and comparisons of records.
+// Shared by the tests of recon and prox_map: both behind plain functions on the host, compiled once for all files (in
+// recon_errors_test.cpp), small problems, and comparisons of records.
 #pragma once
 
 #include <cstring>
@@ -17,7 +17,7 @@ recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optio
 recon_log run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
                           std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o, int threads = 1);
 
-/// Everything that a run needs. The options say what to do; start is the initial image unless they name another.
+/// Everything that a run needs; start is the initial image unless the options name another.
 struct vcd_problem {
   any_scan scan;
   array<3> sinogram;
@@ -32,7 +32,7 @@ struct vcd_outcome {
   array<3> image;
   recon_log record;
 };
-/// Runs it with these options; an initial image that is not said otherwise is the problem's.
+/// Runs the problem with these options; without an initial image in them, the problem's own is used.
 inline vcd_outcome solve(vcd_problem const& p, recon_options o, int threads = 1) {
   if (std::holds_alternative<std::monostate>(o.init_recon)) o.init_recon = p.start.all();
   vcd_outcome out{array<3>(recon_shape(p.scan), NAN), {}};
@@ -92,7 +92,8 @@ inline cone_parameters helical_cone() {
   p.recon_shape = shape_3{7, 8, 9}, p.recon_slice_offset = 0.1;
   return p;
 }
-/// Subsets of so few pixels that their back projections go by views, two a task. Mirrored: whole packs on either side of the source plane.
+/// Subsets of so few pixels that they back-project view by view, two views per task. Mirrored: whole packs on either
+/// side of the source plane.
 enum class by_views { parallel, cone, mirrored };
 inline char const* name_of(by_views kind) { return kind == by_views::parallel ? "parallel" : kind == by_views::cone ? "cone" : "cone_mirrored"; }
 inline any_parameters by_views_parameters(by_views kind) {

@@ -1,4 +1,4 @@
-// recon and prox_map: what they promise whatever the numbers are.
+// recon and prox_map: guarantees that hold for any data.
 #include <algorithm>
 
 #include "recon/recon_oracle.hpp"
@@ -230,7 +230,8 @@ TEST(Recon, CallbacksSeeEveryIterationAndCanStop) {
   EXPECT_TRUE(same_bits(stopped.image.data, solve(p).image.data));
 }
 
-/// Stops after two iterations, and goes on from the state: to the bit what an uninterrupted run gives. The sinogram is not needed any more.
+/// A run stopped after two iterations and resumed from its state equals an uninterrupted run to the bit. The sinogram
+/// is not needed any more.
 TEST(Recon, ResumesToTheSameBits) {
   for (auto p : both_geometries())
     for (bool const prox : {false, true}) {

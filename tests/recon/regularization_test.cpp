@@ -28,7 +28,7 @@ TEST(Regularization, ReferenceValues) {
   EXPECT_EQ(cone.sigma_prox, cone.sigma_x);
 }
 
-// ---- the same by sorting, one loop for each step
+// ---- reference version by sorting, one loop for each step
 
 enum class outcome { found, nothing_positive, no_background };
 struct expectation {

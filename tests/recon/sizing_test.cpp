@@ -1,4 +1,4 @@
-// What sizing announces against what is allocated: every byte of a resource, with one thread and with three.
+// Announced sizes against allocations: every byte of a resource, with one thread and with three.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::testing;
 
-/// Counts what is in use, and remembers the most.
+/// Tracks memory in use, and its peak.
 class watched_resource final : public std::pmr::memory_resource {
  public:
   index_t peak() const { return peak_; }
@@ -30,7 +30,7 @@ class watched_resource final : public std::pmr::memory_resource {
   index_t used_ = 0, peak_ = 0;
 };
 
-/// call(ctx): an operation that makes do without data under a policy that has none.
+/// call(ctx): an operation that runs without data under a policy that has none.
 template <class Call> instrument::size_record expect_announced(char const* what, Call const& call) {
   instrument::size_record size;
   for (int const threads : {1, 3}) {
@@ -61,7 +61,7 @@ TEST(Sizing, Projectors) {
   check_projectors(odd_cone(1.1, false));
 }
 
-/// @param subsets  of every partition; 0 for the usual ones
+/// @param subsets  of every partition; 0 for the default ones
 template <class Scan> void check_recon(Scan const& s, index_t subsets = 0) {
   auto const size = [](std::array<index_t, 3> e) { return e[0] * e[1] * e[2]; };
   auto const y = positive(size(s.sinogram_shape()), 4), w = positive(size(s.sinogram_shape()), 5);
@@ -94,14 +94,15 @@ template <class Scan> void check_recon(Scan const& s, index_t subsets = 0) {
 TEST(Sizing, Reconstruction) {
   check_recon(odd_parallel(1.0));
   check_recon(odd_cone(1.1, false));
-  // Their back projections go by views.
+  // These subsets back-project view by view.
   check_recon(cone_scan(cone_parameters{.sinogram_shape = {16, 13, 20}, .angles = std::vector<float>(16), .source_detector_dist = 60, .source_iso_dist = 33,
                                         .delta_voxel = 0.8, .recon_shape = std::array<index_t, 3>{10, 11, 12}}), 20);
   check_recon(parallel_scan(parallel_parameters{.sinogram_shape = {33, 13, 20}, .angles = std::vector<float>(33), .delta_voxel = 0.8,
                                                 .recon_shape = std::array<index_t, 3>{10, 11, 13}}), 20);
 }
 
-// A reconstruction of 2048^3 in milliseconds: no kernel runs. The error sinogram, the image and the Hessian diagonal are all there.
+// A reconstruction of 2048^3 in milliseconds: no kernel runs. The error sinogram, the image and the Hessian diagonal
+// are all included.
 TEST(Sizing, TakesNoTimeAndNoMemory) {
   parallel_parameters p{.sinogram_shape = {64, 2048, 2048}, .angles = std::vector<float>(64)};
   for (std::size_t v = 0; v < 64; ++v) p.angles[v] = 0.04f * static_cast<float>(v);

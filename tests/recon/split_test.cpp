@@ -1,4 +1,5 @@
-// Split reconstructions: halves are parts of the whole scan, see all that they should see, and are joined as stitch_arrays joins them.
+// Split reconstructions: halves are parts of the whole scan, contain every sample that sees them, and are joined by the
+// rules of stitch_arrays.
 #include "mbirk/recon/split.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +74,7 @@ values sinogram_of(cone_scan const& s) {
 }
 template <class Error = parameter_error, class F> std::string refusal(F const& f) { return test::message_of<Error>(f); }
 
-/// The formulas as they are published with MBIRJAX, in their own form.
+/// The formulas published with MBIRJAX, in their original form.
 TEST(SplitPlan, FollowsTheFormulas) {
   for (auto const& p : cases())
     for (index_t const half_overlap : {2, 5}) {
@@ -117,9 +118,10 @@ TEST(SplitPlan, FollowsTheFormulas) {
     }
 }
 
-/// The matrix of a half is the part of the whole matrix that belongs to its rows and slices, and the rows of a half see none but its slices: so the
-/// sinogram of the whole object and that of the slices of a half agree there. Tolerance: the same weights from coordinates in double, which differ by
-/// their rounding only, and sums in float32 of at most 14 x 14 pixels: 400 roundings of 6e-8.
+/// The matrix of a half is the part of the whole matrix that belongs to its rows and slices, and the rows of a half see
+/// only its slices: so the sinogram of the whole object and that of the slices of a half agree there. Tolerance: equal
+/// weights from coordinates in double, which differ by their rounding only, and sums in float32 of at most 14 x 14
+/// pixels: 400 roundings of 6e-8.
 TEST(SplitPlan, HalvesArePartsOfTheScanAndSeeAllTheyShould) {
   for (auto const& p : cases()) {
     cone_scan const whole(p);
@@ -226,8 +228,8 @@ TEST_F(Split, IsTwoReconstructionsStitched) {
   }
 }
 
-/// The point of it: nearly the same image as from the whole. Measured: 1.3 % apart after 8 iterations along different paths; a half that is misplaced
-/// by half a detector row is 18 % off.
+/// The purpose of splitting: the image nearly equals that of the whole scan. Measured: 1.3 % apart after 8 iterations
+/// along different paths; a half that is misplaced by half a detector row is 18 % off.
 TEST_F(Split, IsNearTheWholeReconstruction) {
   auto o = options;
   o.max_iterations = 8;

@@ -25,7 +25,7 @@ double formula(weight_type type, double y) {
     default: return 1 / (std::abs(y) + 0.1);
   }
 }
-/// Of both signs, up to some tens: large enough for weights from 1e-30 to 1e30.
+/// Values of both signs, up to some tens: large enough for weights from 1e-30 to 1e30.
 array<3> sinogram_of(shape_3 shape, unsigned seed, float scale = 120) {
   auto y = random_array<3>(shape, seed);
   for (auto& x : y.data) x = (x - 0.5f) * scale;
@@ -126,7 +126,7 @@ TEST(MarWeights, ByAReconstruction) {
     auto const check = [&](mar_outcome const& found) {
       int hit = 0;
       for (std::size_t k = 0; k < y.data.size(); ++k) {
-        if (projection[k] > 0 && projection[k] < 1e-5) continue;  // float32 may or may not see it
+        if (projection[k] > 0 && projection[k] < 1e-5) continue;  // float32 may decide either way
         hit += projection[k] > 0;
         expect_weight(found.weights.data[k], static_cast<double>(y.data[k]), projection[k] > 0, 1, 3);
       }
@@ -138,7 +138,7 @@ TEST(MarWeights, ByAReconstruction) {
     EXPECT_TRUE(given.record.otsu_thresholds.empty());
     EXPECT_EQ(given.record.metal_threshold, 1.0f);
     x.all()(0, 0, 0) = 0.2f;
-    auto const own = mar(s, y, x);  // three values: the upper threshold parts 5 from 0.9 or less
+    auto const own = mar(s, y, x);  // three values: the upper threshold separates 5 from 0.9 and less
     check(own);
     EXPECT_EQ(own.record.otsu_thresholds, multi_threshold_otsu(on_host(), x.all(), 3));
     EXPECT_EQ(own.record.metal_threshold, own.record.otsu_thresholds[1]);

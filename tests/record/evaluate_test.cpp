@@ -1,4 +1,5 @@
-// Running a graph in other arithmetics: by hand, against the plain machine, and word lengths that keep a bound.
+// Evaluation of a graph in other arithmetics: by hand, against the plain interpreter, and word lengths that keep a
+// bound.
 #include "mbirk/record/evaluate.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The page of a graph: well-formed, without requests, with all that the text of the graph has, and with names that stay text. A script reads it as a
-// browser would, because it is HTML with JSON in it.
+// The page of a graph: well-formed, without requests, with the whole text of the graph, and with names that stay text.
+// A script reads it by a browser's rules, because it is HTML with JSON in it.
 #include "mbirk/record/html.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct GraphPage : testing::Test {
   void SetUp() override {
     if (std::string(MBIRK_PYTHON).empty()) GTEST_SKIP() << "there is no Python here that has numpy, which the build asks of it";
   }
-  /// 0 when the checker finds the page as the texts of its forms say, else its exit code.
+  /// 0 if the checker finds that the page matches the texts of its forms, else its exit code.
   int check(std::string const& title, record::graph const& g) const {
     auto const forms = record::fusion_forms(g);
     std::string command = MBIRK_PYTHON " -B " MBIRK_GOLDEN_DIR "/../record/check_page.py '" + (scratch / "page.html").string() + "'";

@@ -1,5 +1,5 @@
-// Recording: equal expressions are one node that runs once for each point of its axes, literals fold, mistakes are said; and the text of a small
-// graph.
+// Recording: equal expressions become one node that runs once for each point of its axes, literals fold, mistakes are
+// reported; and the text of a small graph.
 #include "mbirk/record/recorder.hpp"
 
 #include <gtest/gtest.h>

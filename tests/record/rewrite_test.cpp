@@ -1,4 +1,5 @@
-// Fusion and its opposite: stages, arrays and costs change as they must. That the values stay is shown by the generated programs (tests/graphs).
+// Fusion and its inverse: the expected changes of stages, arrays and costs. The generated programs (tests/graphs) show
+// that values stay equal.
 #include "mbirk/record/rewrite.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ using namespace mbirk;
 using mbirk::test::expect_error;
 using record::recorder;
 
-/// t = 2 x, y[i] = t[i - 1] + t[i + 1], at the borders the nearest.
+/// t = 2 x, y[i] = t[i - 1] + t[i + 1], with the nearest element at the borders.
 record::graph two_stages() {
   record::graph g("two");
   recorder m(g);
@@ -99,7 +100,7 @@ std::vector<std::string> lines_of(std::string const& text) {
   for (std::size_t at = 0, end; (end = text.find('\n', at)) != text.npos; at = end + 1) lines.push_back(text.substr(at, end - at));
   return lines;
 }
-/// How many lines of one text are not in the other.
+/// Number of lines of one text that are not in the other.
 long lines_only_in(std::string const& text, std::string const& other) {
   auto const theirs = lines_of(other);
   auto const mine = lines_of(text);

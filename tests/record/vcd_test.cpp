@@ -1,4 +1,5 @@
-// The subset update of an iterative reconstruction as a text: on the plain machine it is the oracle's, its graph computes the same.
+// The subset update of an iterative reconstruction as a definition: the plain interpreter matches the oracle, and so
+// does its graph.
 #include "mbirk/definition/vcd.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ void expect_near(std::vector<double> const& found, std::vector<double> const& ex
   for (std::size_t k = 0; k < found.size(); ++k) ASSERT_NEAR(found[k], expected[k], tolerance * largest(expected)) << k;
 }
 
-/// A weighted problem, and what the oracle makes of it by one update of one subset.
+/// A weighted problem, and the oracle's result after one update of one subset.
 struct VcdUpdate : ::testing::Test {
   vcd_problem problem = make_problem(odd_parallel(), 3);
   parallel_scan const& scan = std::get<parallel_scan>(problem.scan);

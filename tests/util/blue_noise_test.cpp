@@ -1,4 +1,4 @@
-// The blue-noise table: a permutation, its first entries, and the property that its name promises.
+// The blue-noise table: a permutation, its first entries, and its blue-noise property.
 #include "mbirk/util/blue_noise.hpp"
 
 #include <gtest/gtest.h>

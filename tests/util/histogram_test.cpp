@@ -14,7 +14,7 @@ using namespace mbirk::test;
 
 float const inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-/// An array as find_range and its neighbours take it.
+/// An array in the form that find_range and related functions take.
 template <class Context> struct prepared {
   prepared(Context const& ctx, view<float const, 3> v, index_t tasks)
       : in(kernel::make_strided_cursor(observe(ctx, v, "array", array_role::argument), v)), w(kernel::make_elementwise_range(tasks, v)) {}
@@ -138,7 +138,7 @@ TEST(Histogram, CountsWhatLiesBetweenTheEdges) {
 TEST(Histogram, EdgesAreRoundedFromDouble) {
   detail::number_range r{-0.3f, 1.7f};
   auto const edges = detail::equal_bins(r, 10);
-  for (int b = 0; b <= 10; ++b)  // exact to double; the float nearest to it but for ties, which these are not
+  for (int b = 0; b <= 10; ++b)  // exact to double; the nearest float except for ties, which do not occur here
     EXPECT_EQ(edges[static_cast<std::size_t>(b)],
               static_cast<float>(static_cast<double>(-0.3f) + b * ((static_cast<double>(1.7f) - static_cast<double>(-0.3f)) / 10)));
   EXPECT_EQ(histogram_of(view<float const, 3>(nullptr, {0, 1, 1}), 4).edges, (std::vector<float>{0, 0.25f, 0.5f, 0.75f, 1}));

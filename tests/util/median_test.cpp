@@ -25,8 +25,8 @@ struct bits {
   friend bits max(bits a, bits b) { return {a.v | b.v}; }
 };
 
-// Min and max commute with every monotone map of the values, so what selects the 14th of all 2^27 patterns of zeros and ones selects it of
-// any values (zero-one principle).
+// Min and max commute with every monotone map of the values, so a network that selects the 14th of all 2^27 patterns of
+// zeros and ones selects the 14th of any values (zero-one principle).
 TEST(MedianNetwork, SelectsTheMiddleOfEveryPattern) {
   bits const lane_bit[6] = {{0xaaaaaaaaaaaaaaaa}, {0xcccccccccccccccc}, {0xf0f0f0f0f0f0f0f0}, {0xff00ff00ff00ff00}, {0xffff0000ffff0000}, {0xffffffff00000000}};
   std::uint64_t at_least[16] = {};  // [n]: the lanes whose own number has at least n ones
@@ -74,7 +74,7 @@ outcome filter(array<3> const& image, int threads = 1) {
   return o;
 }
 
-/// By sorting the window.
+/// Reference: the middle of the sorted window.
 outcome oracle(array<3> const& image) {
   outcome o{array<3>(image.shape), array<3>(image.shape), array<3>(image.shape)};
   auto const [rows, cols, slices] = image.shape;
@@ -97,7 +97,7 @@ outcome oracle(array<3> const& image) {
   return o;
 }
 
-/// The same number, or both NaN.
+/// Equal numbers, or both NaN.
 std::size_t differences(std::vector<float> const& a, std::vector<float> const& b) {
   std::size_t n = a.size() == b.size() ? 0 : 1000000;
   for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) n += !(a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k])));

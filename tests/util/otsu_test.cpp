@@ -28,7 +28,7 @@ auto const residues = numbers([](std::int64_t, std::int64_t r) { return static_c
 auto const clusters = numbers([](std::int64_t k, std::int64_t r) { return static_cast<float>((k % 3) * (k % 3) * 1000 + r % 100); });
 auto const negative = numbers([](std::int64_t, std::int64_t r) { return static_cast<float>(-(r * r)); });
 
-// The same formulas in NumPy 1.24 (histogram, cumsum, argmin), to the last bit.
+// These formulas in NumPy 1.24 (histogram, cumsum, argmin), equal to the last bit.
 TEST(Otsu, ReferenceValues) {
   for (int const threads : {1, 3}) {
     EXPECT_EQ(thresholds(residues, 2, 1024, threads), (std::vector<float>{497.02734375f}));

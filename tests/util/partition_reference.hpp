@@ -1,4 +1,5 @@
-// The three partitions written down once more, slowly: std::mt19937, plain vectors, a sort for every row. The oracle of the partition tests.
+// A slow reference version of the three partitions: std::mt19937, plain vectors, a sort for every row. The oracle of
+// the partition tests.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +50,7 @@ inline rows_of_pixels reference_partition(std::vector<std::int32_t> pixels, std:
   return rows;
 }
 
-/// Makes the groups equally long with pixels of those that follow.
+/// Pads the groups to equal length with pixels of later groups.
 inline void reference_fill(rows_of_pixels& groups, reference_random& random) {
   std::size_t least = groups[0].size(), most = 0;
   for (auto const& g : groups) least = std::min(least, g.size()), most = std::max(most, g.size());

@@ -126,7 +126,7 @@ TEST(Partitions, BlueNoiseFallsBackToTheRandomOne) {
   EXPECT_TRUE(p.warnings.empty());
 }
 
-/// Neighbours of one subset, of 64: in a random partition of n pixels 2 n / 64 pairs, in blue noise hardly any.
+/// Adjacent pixels in one subset, of 64: in a random partition of n pixels 2 n / 64 pairs, in blue noise hardly any.
 TEST(Partitions, BlueNoiseSpreadsEverySubset) {
   auto const pairs = [](kind k) {
     auto const p = partition(k, square(256, 256), 64);
@@ -230,7 +230,7 @@ TEST(PartitionCounts, RandomByHand) {
   EXPECT_EQ(accesses(r, "pixel_indices").loads, 0u);
 }
 
-/// The same pixels in a 2 x 2 tile: 16 each, one number drawn that nothing uses.
+/// These pixels in a 2 x 2 tile: 16 each, one drawn number that nothing uses.
 TEST(PartitionCounts, GridByHand) {
   instrument::ledger l;
   partition(context{exec::host{}, instrument::counting<>{l}}, kind::grid, square(8, 8), 4);

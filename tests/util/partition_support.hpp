@@ -1,4 +1,4 @@
-// What the partition tests share.
+// Shared by the partition tests.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ using namespace mbirk;
 using shape = std::array<index_t, 3>;
 
 std::vector<float> drawn(shape const& s, std::function<void(view<float, 3>)> const& draw) {
-  std::vector<float> x(static_cast<std::size_t>(s[0] * s[1] * s[2]), NAN);  // what is not written shows
+  std::vector<float> x(static_cast<std::size_t>(s[0] * s[1] * s[2]), NAN);  // unwritten elements show as NaN
   draw(view<float, 3>(x.data(), s));
   return x;
 }
@@ -158,7 +158,8 @@ TEST(NestedEllipsoids, HasThreeLevelsAndTheVolumesOfItsEllipsoids) {
     EXPECT_TRUE(v == 0.0f || v == 0.01f || v == 0.03f);
     outer += v != 0, inner += v == 0.03f;
   }
-  // Points of a grid in a smooth body of radius r are its volume but for a few r, so the ratio is off by a few r^-2; r = 16 and 8 across the rows.
+  // A smooth body of radius r contains its volume in grid points, up to a few r, so the ratio is off by a few r^-2; r =
+  // 16 and 8 across the rows.
   double const unit = 4.0 / 3 * std::numbers::pi * 41 * 50 * 61;
   EXPECT_NEAR(outer / (unit * 0.4 * 0.4 * 0.4), 1, 3 / std::pow(0.4 * 41, 2));
   EXPECT_NEAR(inner / (unit * 0.2 * 0.2 * 0.2), 1, 3 / std::pow(0.2 * 41, 2));

@@ -1,4 +1,5 @@
-// Counts to line integrals: the formula, which pixels are dead, and their repair against a version that copies whole views.
+// Counts to line integrals: the formula, the rule for dead pixels, and their repair against a version that copies whole
+// views.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +26,7 @@ struct scan_data {
   view<float const, 2> d() const { return {dark.data(), {rows, channels}}; }
 };
 
-/// Counts between the fields, with this share of pixels spoilt in each of the ways that make a pixel dead.
+/// Counts between the fields; this share of pixels is spoilt in each of the ways that make a pixel dead.
 scan_data random_scan(index_t views, index_t rows, index_t channels, double spoilt) {
   scan_data s{views, rows, channels, {}, {}, {}};
   std::mt19937 random(7);
@@ -179,7 +180,7 @@ TEST(Preprocess, WrongShapes) {
 }
 
 TEST(FrameMean, IsTheMeanInDouble) {
-  // 2^24 + 1 is no float: adding ones to it in float would lose all of them.
+  // 2^24 + 1 is not a float: adding ones in float would stop at 2^24.
   std::vector<float> const large{16777216, 2}, ones{1, 4};
   frame_mean mean(1, 2);
   mean.add(view<float const, 3>(large.data(), {1, 1, 2}));
