@@ -103,7 +103,7 @@ class any {
   any() = default;
   /// @param exec   the execution policy of the contexts that it will be used in; launches on others are not reported.
   /// @param instr  a policy that leaves kernels and data alone.
-  template <execution_policy Exec, instrumentation_policy Instr> any(Exec const& /*exec*/, Instr const& instr) {
+  template <execution_policy Exec, instrumentation_policy Instr> any([[maybe_unused]] Exec const& exec, Instr const& instr) {
     static_assert(!Instr::traits.serial && Instr::traits.has_data && Instr::traits.runs_kernels &&
                       !Instr::traits.observes_arrays && !Instr::traits.observes_scratch &&
                       !Instr::traits.observes_release &&
