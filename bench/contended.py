@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""How much slower operations are beside other programs: `mbirk bench` alone, beside one and two processes that keep a core busy, and beside an OpenMP
-program of two threads, in turn.
+"""How much slower operations are beside other programs: `mbirk bench` alone, beside one and two processes that keep a
+core busy, and beside an OpenMP program of two threads, in turn.
 
-    python3 bench/contended.py [--mbirk build/release/bench/mbirk/mbirk] [--sizes 32,64,128] [--ops GLOB] [--rounds 3] [--json out.json]
+    python3 bench/contended.py [--mbirk build/release/bench/mbirk/mbirk] [--sizes 32,64,128] [--ops GLOB]
+                               [--rounds 3] [--json out.json]
 
-Each round measures the four situations one after the other, in an order that changes from round to round; a time is the median of `mbirk bench`, and what
-is printed is the median over the rounds of time / time alone of the same round. On two cores the fair shares are 1.5, 2 and 2. Beside others a time
-includes the slices of time that the system gives to them, so single operations scatter; the geometric means are what counts. The OpenMP program is compiled
-with g++ -fopenmp and spins between its loops, as OpenMP's threads do by default; without a compiler it is left out, which is said.
+Each round measures the four situations one after the other, in an order that changes from round to round. A time is the
+median of `mbirk bench`; the table shows the median over the rounds of time / time alone of the same round. On two cores
+the fair shares are 1.5, 2 and 2. Beside others a time includes the slices of time that the system gives to them, so
+single operations scatter; the geometric means are what counts. The OpenMP program is compiled with g++ -fopenmp and
+spins between its loops, as OpenMP's threads do by default; without a compiler it is left out, which is said.
 
 Exit code: 0 done; 1 a measurement failed; 2 bad usage."""
 import argparse, json, math, os, pathlib, shutil, signal, statistics, subprocess, sys, tempfile

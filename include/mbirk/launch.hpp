@@ -83,7 +83,7 @@ template <class Exec, class Instr, class Info> auto observe_launch(context<Exec,
   else return no_guard{};
 }
 
-/// What is known of a launch on a device before it happens.
+/// Describes a launch on a device before it happens: kernel, grid and block.
 template <class Kernel, class Block, class Exec> kernel_info block_info(index_t tasks, index3 grid) {
   kernel_info k{
       .name = instrument::kernel_name<Kernel>(), .tasks = tasks, .grid = grid, .threads = Block::bounds.threads};
