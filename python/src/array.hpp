@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mbirk/context.hpp"
+#include "mbirk/core/view.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"
 
