@@ -1,0 +1,47 @@
+// The list of geometries, from which everything that exists once per geometry is generated: variants, names in messages
+// and tables, compiled instances.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "mbirk/geometry/scan.hpp"
+
+/// X(arguments..., Geometry) for every geometry: the same list for the preprocessor, which declares and defines
+/// compiled instances.
+#define MBIRK_EACH_GEOMETRY(X, ...) \
+  X(__VA_ARGS__, parallel_geometry) \
+  X(__VA_ARGS__, cone_geometry)
+
+namespace mbirk {
+
+template <class... Geometry> struct geometry_types {
+  /// A variant of Of<Geometry> for every geometry, after First.
+  template <template <class> class Of, class... First> using variant_of = std::variant<First..., Of<Geometry>...>;
+
+  /// Calls f(std::type_identity<Geometry>) for every geometry.
+  template <class F> static constexpr void each(F const& f) { (f(std::type_identity<Geometry>{}), ...); }
+
+  /// Calls f(std::type_identity<Geometry>) for the geometry of this name.
+  /// @return whether there is one.
+  template <class F> static constexpr bool with_name(std::string_view name, F const& f) {
+    return ((name == Geometry::name && (f(std::type_identity<Geometry>{}), true)) || ...);
+  }
+
+  /// "parallel or cone", for messages.
+  static std::string names_text() {
+    std::string text;
+    std::size_t left = sizeof...(Geometry);
+    ((text += Geometry::name, --left, text += left > 1 ? ", " : left == 1 ? " or " : ""), ...);
+    return text;
+  }
+};
+
+using geometries = geometry_types<parallel_geometry, cone_geometry>;
+
+/// A scan of any geometry.
+using scan_variant = geometries::variant_of<scan>;
+
+}  // namespace mbirk
