@@ -12,7 +12,9 @@
 
 #include "mbirk/kernel/shared/support.hpp"
 #include "mbirk/prior/parameters.hpp"
-#include "mbirk/projector/detail.hpp"
+#include "mbirk/geometry/scan.hpp"
+#include "mbirk/launch.hpp"
+#include "mbirk/operation.hpp"
 #include "mbirk/util/histogram.hpp"
 
 namespace mbirk {

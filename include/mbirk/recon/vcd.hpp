@@ -60,10 +60,8 @@ template <class Context, class Geometry> class vcd_state {
   }
   /// Diagonal of A' diag(w) A at all pixels.
   void make_hessian() {
-    auto const& g = scan_.geometry();
-    auto const pixels = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, g.recon_cols * g.slices, g.slices);
     [[maybe_unused]] auto const guard = ctx_.instr.stage("Hessian");
-    device_plan<Context> const plan(ctx_, pixels);
+    device_plan const plan(ctx_, plan_all(scan_, recon_.strides()));
     if (weights_)
       P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2,
                                     observe(ctx_, hessian_));
@@ -78,11 +76,9 @@ template <class Context, class Geometry> class vcd_state {
       launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block),
              kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
     } else {
-      auto const pixels = kernel::plan_grid(recon_.extent(0), recon_.extent(1), scan_.mask().data(), recon_.stride(0),
-                                            recon_.stride(1));
-      tables const all(ctx_, scan_);
-      P::project_channel_major(ctx_, scan_, all, observe_recon(), device_plan<Context>(ctx_, pixels), observe(ctx_, z),
-                               shape_, kernel::store_epilogue<B>{});
+      planned_projection const all(ctx_, scan_, plan_mask(scan_, recon_.strides()));
+      P::project_channel_major(ctx_, scan_, all.tables, observe_recon(), all.pixels, observe(ctx_, z), shape_,
+                               kernel::store_epilogue<B>{});
     }
     double scale = 1;
     if (scaling != initial_scale::one) {
@@ -142,7 +138,7 @@ template <class Context, class Geometry> class vcd_state {
               temporary<float, Context> const& direction, temporary<float, Context> const& curvature,
               vcd_settings const& o) {
     auto const& g = scan_.geometry();
-    auto const& plan = subset.resident_plan;
+    auto const& plan = subset.plan;
     back(subset, direction);
     double const c = 1 / (o.sigma_y * o.sigma_y);
     temporary<double, Context> slopes(ctx_, "direction sums", 2 * plan.groups.size());
@@ -329,12 +325,12 @@ template <class Context, class Geometry> class vcd_state {
         auto const alpha = pending_update_ ? pending_update_->alpha : kernel::step_length{};
         if constexpr (always_keeps) {
           P::fused_update_backproject(ctx_, scan_, tables_, axpy_projection(alpha), pending_update_.has_value(),
-                                      subset.resident_plan, *partial_sums_, observe(ctx_, direction));
+                                      subset.plan, *partial_sums_, observe(ctx_, direction));
         } else {
-          auto const* before = pending_update_ ? &pending_update_->subset->resident_plan : nullptr;
+          auto const* before = pending_update_ ? &pending_update_->subset->plan : nullptr;
           with_weights([&](auto weighted, auto w) {
             P::fused_update_backproject(ctx_, tables_, axpy_epilogue<weighted>(w, alpha), *packed_direction_, before,
-                                        subset.resident_plan, *partial_sums_, observe(ctx_, direction));
+                                        subset.plan, *partial_sums_, observe(ctx_, direction));
           });
         }
         pending_update_.reset();
@@ -343,7 +339,7 @@ template <class Context, class Geometry> class vcd_state {
     }
     apply_pending_step();
     [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-    P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, error_), shape_, subset.resident_plan, 1,
+    P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, error_), shape_, subset.plan, 1,
                                   observe(ctx_, direction));
   }
 
@@ -357,7 +353,7 @@ template <class Context, class Geometry> class vcd_state {
                       [[maybe_unused]] temporary<float, Context> const& direction) {
     if constexpr (!always_keeps) {
       if (keeps(subset.size())) return;
-      auto const& plan = subset.resident_plan;
+      auto const& plan = subset.plan;
       launch(ctx_, plan.groups.size(),
              kernel::pack_columns<B>{observe(ctx_, direction), observe(ctx_, *packed_direction_),
                                      observe(ctx_, plan.offsets), shape_, plan.groups.all()});
@@ -377,10 +373,10 @@ template <class Context, class Geometry> class vcd_state {
     with_weights([&](auto weighted, auto w) {
       if (keeps(subset.size())) {
         kernel::squared_norm_epilogue<B, weighted, true> const epilogue{w, observe(ctx_, partial), shape_};
-        P::project_channel_major(ctx_, scan_, tables_, observe(ctx_, direction), subset.resident_plan,
+        P::project_channel_major(ctx_, scan_, tables_, observe(ctx_, direction), subset.plan,
                                  observe(ctx_, *projection_), shape_, epilogue);
       } else if constexpr (!always_keeps) {
-        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan,
+        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.plan,
                           kernel::squared_norm_epilogue<B, weighted, false>{w, observe(ctx_, partial), shape_});
       }
     });
@@ -422,7 +418,7 @@ template <class Context, class Geometry> class vcd_state {
       launch(ctx_, blocks(), axpy_projection(alpha));
     } else if constexpr (!always_keeps) {
       with_weights([&](auto weighted, auto w) {
-        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan,
+        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.plan,
                           axpy_epilogue<weighted>(w, alpha));
       });
     }
