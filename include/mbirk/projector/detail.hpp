@@ -1,5 +1,5 @@
-// Parts shared by the projector operations of all geometries: planned pixels in memory that kernels can read, changes of
-// layout. Not for users.
+// Parts shared by the projector operations of all geometries: checks, planned pixels in memory that kernels can read,
+// changes of layout. Not for users.
 #pragma once
 
 #include <algorithm>
@@ -83,15 +83,15 @@ template <class Context> struct device_plan {
 
 /// Plans the pixels inside the mask, those of the whole grid, or a list.
 template <class Geometry>
-kernel::pixel_plan plan_mask(scan<Geometry> const& s, std::array<index_t, 3> const& strides) {
+kernel::pixel_plan mask_pixels(scan<Geometry> const& s, std::array<index_t, 3> const& strides) {
   return kernel::plan_grid(s.geometry().recon_rows, s.geometry().recon_cols, s.mask().data(), strides[0], strides[1]);
 }
 template <class Geometry>
-kernel::pixel_plan plan_all(scan<Geometry> const& s, std::array<index_t, 3> const& strides) {
+kernel::pixel_plan grid_pixels(scan<Geometry> const& s, std::array<index_t, 3> const& strides) {
   return kernel::plan_grid(s.geometry().recon_rows, s.geometry().recon_cols, nullptr, strides[0], strides[1]);
 }
 template <class Geometry>
-kernel::pixel_plan plan_list(scan<Geometry> const& s, std::span<std::int32_t const> pixels, index_t stride) {
+kernel::pixel_plan listed_pixels(scan<Geometry> const& s, std::span<std::int32_t const> pixels, index_t stride) {
   return kernel::plan_list(pixels, s.geometry().recon_rows, s.geometry().recon_cols, stride);
 }
 

@@ -36,24 +36,37 @@ template <class Geometry> index_t masked_pairs(scan<Geometry> const& s) {
   return pairs(s, static_cast<index_t>(s.full_indices().size()));
 }
 
-// The checks of each operation, for all of its forms.
+// Checks and scope of each operation, for all of its forms.
 
 template <class Context, class Geometry>
 void check_forward(Context const& ctx, scan<Geometry> const& s, view<float const, 3> recon, view<float, 3> sinogram) {
   check_recon(ctx, s, recon, "forward_project");
   check_sinogram(ctx, s, sinogram, "forward_project");
 }
+template <class Context, class Geometry> auto forward_scope(Context const& ctx, scan<Geometry> const& s) {
+  return ctx.instr.scope({projector<Geometry>::forward_name, masked_pairs(s)});
+}
+
 template <class Context, class Geometry>
 void check_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon) {
   check_sinogram(ctx, s, sinogram, "back_project");
   check_recon(ctx, s, recon, "back_project");
 }
-template <class Context, class Geometry> void check_sparse_forward(Context const& ctx, scan<Geometry> const& s,
-                                                                   view<float const, 2> voxel_values, index_t pixels,
-                                                                   view<float, 3> sinogram) {
+template <class Context, class Geometry> auto back_scope(Context const& ctx, scan<Geometry> const& s) {
+  return ctx.instr.scope({projector<Geometry>::back_name, masked_pairs(s)});
+}
+
+template <class Context, class Geometry>
+void check_sparse_forward(Context const& ctx, scan<Geometry> const& s, view<float const, 2> voxel_values,
+                          index_t pixels, view<float, 3> sinogram) {
   check_columns(ctx, s, voxel_values, pixels, "sparse_forward_project");
   check_sinogram(ctx, s, sinogram, "sparse_forward_project");
 }
+template <class Context, class Geometry>
+auto sparse_forward_scope(Context const& ctx, scan<Geometry> const& s, index_t pixels) {
+  return ctx.instr.scope({projector<Geometry>::sparse_forward_name, pairs(s, pixels)});
+}
+
 template <class Context, class Geometry>
 void check_sparse_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                        view<float, 2> voxel_values, index_t pixels, int coeff_power) {
@@ -62,11 +75,20 @@ void check_sparse_back(Context const& ctx, scan<Geometry> const& s, view<float c
   check_sinogram(ctx, s, sinogram, "sparse_back_project");
   check_columns(ctx, s, voxel_values, pixels, "sparse_back_project");
 }
-template <class Context, class Geometry> void check_hessian(Context const& ctx, scan<Geometry> const& s,
-                                                            std::optional<view<float const, 3>> const& weights,
-                                                            view<float, 3> hessian) {
+template <class Context, class Geometry>
+auto sparse_back_scope(Context const& ctx, scan<Geometry> const& s, index_t pixels) {
+  return ctx.instr.scope({projector<Geometry>::sparse_back_name, pairs(s, pixels)});
+}
+
+template <class Context, class Geometry>
+void check_hessian(Context const& ctx, scan<Geometry> const& s, std::optional<view<float const, 3>> const& weights,
+                   view<float, 3> hessian) {
   if (weights) check_sinogram(ctx, s, *weights, "hessian_diagonal", "weights");
   check_recon(ctx, s, hessian, "hessian_diagonal", "hessian");
+}
+template <class Context, class Geometry> auto hessian_scope(Context const& ctx, scan<Geometry> const& s) {
+  auto const& g = s.geometry();
+  return ctx.instr.scope({projector<Geometry>::hessian_name, pairs(s, g.recon_rows * g.recon_cols)});
 }
 
 /// y = A x over planned pixels, into the caller's sinogram.
@@ -117,9 +139,8 @@ template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void forward_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> recon,
                      view<float, 3> sinogram) {
   detail::check_forward(ctx, s, recon, sinogram);
-  [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::projector<Geometry>::forward_name, detail::masked_pairs(s)});
-  detail::planned_projection const plan(ctx, s, detail::plan_mask(s, recon.strides()));
+  [[maybe_unused]] auto const guard = detail::forward_scope(ctx, s);
+  auto const plan = detail::plan_mask(ctx, s, recon);
   detail::project(ctx, plan, observe(ctx, recon, "recon", array_role::argument), sinogram);
 }
 
@@ -131,8 +152,7 @@ void forward_project(context<Exec, Instr> const& ctx, projection_plan<context<Ex
   auto const& planned = plan.of_mask("forward_project");
   detail::check_forward(ctx, planned.scan, recon, sinogram);
   plan.check_strides(recon, "forward_project", "recon");
-  [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::projector<Geometry>::forward_name, detail::pairs(planned.scan, plan.pixels())});
+  [[maybe_unused]] auto const guard = detail::forward_scope(ctx, planned.scan);
   detail::project(ctx, planned, observe(ctx, recon, "recon", array_role::argument), sinogram);
 }
 
@@ -148,10 +168,9 @@ template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                   view<float, 3> recon) {
   detail::check_back(ctx, s, sinogram, recon);
-  [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::projector<Geometry>::back_name, detail::masked_pairs(s)});
+  [[maybe_unused]] auto const guard = detail::back_scope(ctx, s);
   detail::zero_outside(ctx, detail::outside_columns(ctx, s, recon.strides()), recon);
-  detail::planned_projection const plan(ctx, s, detail::plan_mask(s, recon.strides()));
+  auto const plan = detail::plan_mask(ctx, s, recon);
   detail::project_back(ctx, plan, sinogram, "sinogram", 1, observe(ctx, recon, "recon", array_role::output));
 }
 
@@ -163,8 +182,7 @@ void back_project(context<Exec, Instr> const& ctx, projection_plan<context<Exec,
   auto const& planned = plan.of_mask("back_project");
   detail::check_back(ctx, planned.scan, sinogram, recon);
   plan.check_strides(recon, "back_project", "recon");
-  [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::projector<Geometry>::back_name, detail::pairs(planned.scan, plan.pixels())});
+  [[maybe_unused]] auto const guard = detail::back_scope(ctx, planned.scan);
   detail::zero_outside(ctx, plan.outside(), recon);
   detail::project_back(ctx, planned, sinogram, "sinogram", 1, observe(ctx, recon, "recon", array_role::output));
 }
@@ -183,9 +201,8 @@ void sparse_forward_project(context<Exec, Instr> const& ctx, scan<Geometry> cons
                             view<std::int32_t const, 1> pixel_indices, view<float, 3> sinogram) {
   detail::check_sparse_forward(ctx, s, voxel_values, pixel_indices.size(), sinogram);
   auto const pixels = detail::check_pixels(s, pixel_indices, "sparse_forward_project");
-  [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::projector<Geometry>::sparse_forward_name, detail::pairs(s, pixel_indices.size())});
-  detail::planned_projection const plan(ctx, s, detail::plan_list(s, pixels, voxel_values.stride(0)));
+  [[maybe_unused]] auto const guard = detail::sparse_forward_scope(ctx, s, pixel_indices.size());
+  auto const plan = detail::plan_list(ctx, s, pixels, voxel_values);
   detail::project(ctx, plan, observe(ctx, voxel_values, "voxel_values", array_role::argument), sinogram);
 }
 
@@ -198,8 +215,7 @@ void sparse_forward_project(context<Exec, Instr> const& ctx,
   auto const& planned = plan.of_list("sparse_forward_project");
   detail::check_sparse_forward(ctx, planned.scan, voxel_values, plan.pixels(), sinogram);
   plan.check_strides(voxel_values, "sparse_forward_project", "voxel_values");
-  [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::projector<Geometry>::sparse_forward_name, detail::pairs(planned.scan, plan.pixels())});
+  [[maybe_unused]] auto const guard = detail::sparse_forward_scope(ctx, planned.scan, plan.pixels());
   detail::project(ctx, planned, observe(ctx, voxel_values, "voxel_values", array_role::argument), sinogram);
 }
 
@@ -218,9 +234,8 @@ void sparse_back_project(context<Exec, Instr> const& ctx, scan<Geometry> const& 
                          view<std::int32_t const, 1> pixel_indices, view<float, 2> voxel_values, int coeff_power = 1) {
   detail::check_sparse_back(ctx, s, sinogram, voxel_values, pixel_indices.size(), coeff_power);
   auto const pixels = detail::check_pixels(s, pixel_indices, "sparse_back_project");
-  [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::projector<Geometry>::sparse_back_name, detail::pairs(s, pixel_indices.size())});
-  detail::planned_projection const plan(ctx, s, detail::plan_list(s, pixels, voxel_values.stride(0)));
+  [[maybe_unused]] auto const guard = detail::sparse_back_scope(ctx, s, pixel_indices.size());
+  auto const plan = detail::plan_list(ctx, s, pixels, voxel_values);
   detail::project_back(ctx, plan, sinogram, "sinogram", coeff_power,
                        observe(ctx, voxel_values, "voxel_values", array_role::output));
 }
@@ -233,8 +248,7 @@ void sparse_back_project(context<Exec, Instr> const& ctx, projection_plan<contex
   auto const& planned = plan.of_list("sparse_back_project");
   detail::check_sparse_back(ctx, planned.scan, sinogram, voxel_values, plan.pixels(), coeff_power);
   plan.check_strides(voxel_values, "sparse_back_project", "voxel_values");
-  [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::projector<Geometry>::sparse_back_name, detail::pairs(planned.scan, plan.pixels())});
+  [[maybe_unused]] auto const guard = detail::sparse_back_scope(ctx, planned.scan, plan.pixels());
   detail::project_back(ctx, planned, sinogram, "sinogram", coeff_power,
                        observe(ctx, voxel_values, "voxel_values", array_role::output));
 }
@@ -253,10 +267,9 @@ template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s,
                       std::optional<view<float const, 3>> weights, view<float, 3> hessian) {
   detail::check_hessian(ctx, s, weights, hessian);
-  auto pixels = detail::plan_all(s, hessian.strides());
-  [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::projector<Geometry>::hessian_name, detail::pairs(s, pixels.pixels)});
+  [[maybe_unused]] auto const guard = detail::hessian_scope(ctx, s);
   auto const voxel_columns = observe(ctx, hessian, "hessian", array_role::output);
+  auto pixels = detail::grid_pixels(s, hessian.strides());
   if (weights) {
     detail::planned_projection const plan(ctx, s, std::move(pixels));
     detail::project_back(ctx, plan, *weights, "weights", 2, voxel_columns);

@@ -26,6 +26,18 @@ template <class Context, class Geometry> struct planned_projection {
   typename projector<Geometry>::template tables<Context> tables;
 };
 
+/// Plans the pixels inside the mask for an array, or a list of pixels for its voxel columns.
+template <class Context, class Geometry, class T>
+planned_projection<Context, Geometry> plan_mask(Context const& ctx, scan<Geometry> const& s, view<T, 3> const& recon) {
+  return {ctx, s, mask_pixels(s, recon.strides())};
+}
+template <class Context, class Geometry, class T>
+planned_projection<Context, Geometry> plan_list(Context const& ctx, scan<Geometry> const& s,
+                                                std::span<std::int32_t const> pixels,
+                                                view<T, 2> const& voxel_values) {
+  return {ctx, s, listed_pixels(s, pixels, voxel_values.stride(0))};
+}
+
 }  // namespace detail
 
 /// A projection that is planned once and computed many times: `projection_plan plan(ctx, scan)`. Planning sorts the
@@ -103,14 +115,14 @@ template <class Context, class Geometry> class projection_plan {
         : ctx(c),
           scan(s),
           strides{recon_strides[0], recon_strides[1]},
-          planned(ctx, scan, detail::plan_mask(scan, recon_strides)),
+          planned(ctx, scan, detail::mask_pixels(scan, recon_strides)),
           outside(std::in_place, ctx, scan, recon_strides) {}
     state(Context const& c, mbirk::scan<Geometry> const& s, std::span<std::int32_t const> listed,
           std::array<index_t, 2> const& voxel_strides)
         : ctx(c),
           scan(s),
           strides{voxel_strides[0], 0},
-          planned(ctx, scan, detail::plan_list(scan, listed, voxel_strides[0])) {}
+          planned(ctx, scan, detail::listed_pixels(scan, listed, voxel_strides[0])) {}
 
     Context ctx;
     mbirk::scan<Geometry> scan;

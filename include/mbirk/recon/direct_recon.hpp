@@ -78,7 +78,7 @@ template <class Context, class Geometry>
 void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& filtered,
                           kernel::chunked_shape const& shape, view<float, 3> recon,
                           std::vector<std::string>* warnings) {
-  planned_projection const plan(ctx, s, plan_mask(s, recon.strides()));
+  auto const plan = plan_mask(ctx, s, recon);
   zero_outside(ctx, outside_columns(ctx, s, recon.strides()), recon);
   auto const voxel_columns = observe(ctx, recon, "recon", array_role::output);
   {

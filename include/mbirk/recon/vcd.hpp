@@ -61,7 +61,7 @@ template <class Context, class Geometry> class vcd_state {
   /// Diagonal of A' diag(w) A at all pixels.
   void make_hessian() {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("Hessian");
-    device_plan const plan(ctx_, plan_all(scan_, recon_.strides()));
+    device_plan const plan(ctx_, grid_pixels(scan_, recon_.strides()));
     if (weights_)
       P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2,
                                     observe(ctx_, hessian_));
@@ -76,7 +76,7 @@ template <class Context, class Geometry> class vcd_state {
       launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block),
              kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
     } else {
-      planned_projection const all(ctx_, scan_, plan_mask(scan_, recon_.strides()));
+      auto const all = plan_mask(ctx_, scan_, recon_);
       P::project_channel_major(ctx_, scan_, all.tables, observe_recon(), all.pixels, observe(ctx_, z), shape_,
                                kernel::store_epilogue<B>{});
     }

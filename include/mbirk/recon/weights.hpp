@@ -71,7 +71,7 @@ void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
     typename B::template cursor<float const> const voxel_columns = observe(ctx, metal);
-    planned_projection const plan(ctx, s, plan_mask(s, volume.strides()));
+    auto const plan = plan_mask(ctx, s, volume);
     P::project_channel_major(ctx, s, plan.tables, voxel_columns, plan.pixels, observe(ctx, channel_major), shape,
                              kernel::store_epilogue<B>{});
   }
