@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "mbirk/geometry/scan.hpp"
 
@@ -30,11 +31,16 @@ template <class... Geometry> struct geometry_types {
     return ((name == Geometry::name && (f(std::type_identity<Geometry>{}), true)) || ...);
   }
 
-  /// "parallel or cone", for messages.
-  static std::string names_text() {
+  /// {"parallel", "cone"}
+  static std::vector<std::string> names() { return {Geometry::name...}; }
+
+  /// "parallel or cone" for messages: the names, each between two quotes, followed by further ones.
+  static std::string names_text(std::vector<std::string> const& further = {}, std::string const& quote = "") {
+    auto all = names();
+    all.insert(all.end(), further.begin(), further.end());
     std::string text;
-    std::size_t left = sizeof...(Geometry);
-    ((text += Geometry::name, --left, text += left > 1 ? ", " : left == 1 ? " or " : ""), ...);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      text += (k == 0 ? "" : k + 1 < all.size() ? ", " : " or ") + quote + all[k] + quote;
     return text;
   }
 };

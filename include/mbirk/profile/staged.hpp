@@ -26,8 +26,7 @@ namespace detail {
 
 using mbirk::detail::back_to_list, mbirk::detail::back_to_recon, mbirk::detail::forward_of_list,
     mbirk::detail::forward_of_recon;
-using mbirk::detail::check, mbirk::detail::check_filter, mbirk::detail::direct_filter_name,
-    mbirk::detail::direct_recon_name;
+using mbirk::detail::check, mbirk::detail::check_filter, mbirk::detail::operation_name;
 using mbirk::detail::filter_channel_major, mbirk::detail::hessian_on_grid, mbirk::detail::load_sinogram,
     mbirk::detail::make_cone_view;
 using mbirk::detail::pairs, mbirk::detail::device_plan, mbirk::detail::plan_mask, mbirk::detail::projector,
@@ -272,7 +271,7 @@ void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, vie
   detail::check(ctx, filtered, s.sinogram_shape(), "direct_filter", "filtered", "(views, rows, channels)");
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::direct_filter_name<Geometry>, g.views * g.rows * g.channels});
+      ctx.instr.scope({detail::operation_name<Geometry, "direct_filter">, g.views * g.rows * g.channels});
   auto const shape =
       kernel::make_chunks(g.views, g.channels, g.rows, Context::backend::lanes, std::max<index_t>(1, g.rows));
   temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()),
@@ -293,7 +292,7 @@ void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view
   detail::check(ctx, recon, s.recon_shape(), "direct_recon", "recon", "(rows, cols, slices)");
   auto const pixels = detail::plan_mask(s.mask(), recon);
   [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::direct_recon_name<Geometry>, detail::pairs(s, pixels.pixels)});
+      ctx.instr.scope({detail::operation_name<Geometry, "direct_recon">, detail::pairs(s, pixels.pixels)});
   auto const shape = detail::projector<Geometry>::template channel_major_shape<Context>(s.geometry());
   temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()),
       filtered(ctx, "filtered sinogram", shape.size());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mbirk/launch.hpp"
+#include "mbirk/geometry/operation_name.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/shared/epilogue.hpp"

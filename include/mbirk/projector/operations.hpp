@@ -1,28 +1,15 @@
 // The projector operations, written once for all geometries: check shapes, open a scope, plan the pixels, run the
-// geometry's kernels. Nothing else. Users include projector/parallel.hpp or projector/cone.hpp, which provide the
+// geometry's kernels. Nothing else. Users include projector/all.hpp or the header of one geometry, which provide the
 // kernels.
 #pragma once
 
 #include <optional>
 
+#include "mbirk/projector/concept.hpp"
 #include "mbirk/projector/detail.hpp"
 
 namespace mbirk {
 namespace detail {
-
-/// Projection of planned pixels in a geometry; specialised next to its kernels. Static members:
-///   tables<Context>{ctx, scan}
-///       data that the kernels read about the scan
-///   channel_major_shape<Context>(geometry), forward_shape<Context>(geometry)
-///       layouts of channel-major sinograms
-///   project_channel_major(ctx, scan, tables, voxel_columns, plan, channel_major, shape, epilogue)
-///       y = A x
-///   back_project_channel_major(ctx, scan, tables, channel_major, shape, plan, coeff_power, voxel_columns)
-///       x = A' y, or with squared weights
-///   unweighted_hessian(ctx, scan, plan, voxel_columns)
-///       sum of the squared weights
-/// and the names of the operations: forward_name, back_name, sparse_forward_name, sparse_back_name, hessian_name.
-template <class Geometry> struct projector;
 
 template <class Geometry> index_t pairs(scan<Geometry> const& s, index_t pixels) {
   return s.geometry().views * pixels * s.geometry().slices;
@@ -81,7 +68,7 @@ void forward_of_recon(Context const& ctx, scan<Geometry> const& s, view<float co
   check(ctx, recon, s.recon_shape(), "forward_project", "recon", "(rows, cols, slices)");
   check(ctx, sinogram, s.sinogram_shape(), "forward_project", "sinogram", "(views, rows, channels)");
   auto const plan = plan_mask(s.mask(), recon);
-  [[maybe_unused]] auto const guard = ctx.instr.scope({projector<Geometry>::forward_name, pairs(s, plan.pixels)});
+  [[maybe_unused]] auto const guard = ctx.instr.scope({operation_name<Geometry, "forward_project">, pairs(s, plan.pixels)});
   project(observe(ctx, recon, "recon", array_role::argument), plan);
 }
 
@@ -91,7 +78,7 @@ void back_to_recon(Context const& ctx, scan<Geometry> const& s, view<float const
   check(ctx, sinogram, s.sinogram_shape(), "back_project", "sinogram", "(views, rows, channels)");
   check(ctx, recon, s.recon_shape(), "back_project", "recon", "(rows, cols, slices)");
   auto const plan = plan_mask(s.mask(), recon);
-  [[maybe_unused]] auto const guard = ctx.instr.scope({projector<Geometry>::back_name, pairs(s, plan.pixels)});
+  [[maybe_unused]] auto const guard = ctx.instr.scope({operation_name<Geometry, "back_project">, pairs(s, plan.pixels)});
   zero_outside(ctx, s.mask(), recon);
   project(observe(ctx, recon, "recon", array_role::output), plan);
 }
@@ -106,7 +93,7 @@ void forward_of_list(Context const& ctx, scan<Geometry> const& s, view<float con
   auto const pixels = check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_forward_project");
   auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
   [[maybe_unused]] auto const guard =
-      ctx.instr.scope({projector<Geometry>::sparse_forward_name, pairs(s, plan.pixels)});
+      ctx.instr.scope({operation_name<Geometry, "sparse_forward_project">, pairs(s, plan.pixels)});
   project(observe(ctx, voxel_values, "voxel_values", array_role::argument), plan);
 }
 
@@ -121,7 +108,7 @@ void back_to_list(Context const& ctx, scan<Geometry> const& s, view<float const,
         "(pixels, slices)");
   auto const pixels = check_pixels(pixel_indices, g.recon_rows * g.recon_cols, "sparse_back_project");
   auto const plan = kernel::plan_list(pixels, g.recon_rows, g.recon_cols, voxel_values.stride(0));
-  [[maybe_unused]] auto const guard = ctx.instr.scope({projector<Geometry>::sparse_back_name, pairs(s, plan.pixels)});
+  [[maybe_unused]] auto const guard = ctx.instr.scope({operation_name<Geometry, "sparse_back_project">, pairs(s, plan.pixels)});
   project(observe(ctx, voxel_values, "voxel_values", array_role::output), plan);
 }
 
@@ -132,7 +119,7 @@ void hessian_on_grid(Context const& ctx, scan<Geometry> const& s, std::optional<
   if (weights) check(ctx, *weights, s.sinogram_shape(), "hessian_diagonal", "weights", "(views, rows, channels)");
   check(ctx, hessian, s.recon_shape(), "hessian_diagonal", "hessian", "(rows, cols, slices)");
   auto const plan = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, hessian.stride(0), hessian.stride(1));
-  [[maybe_unused]] auto const guard = ctx.instr.scope({projector<Geometry>::hessian_name, pairs(s, plan.pixels)});
+  [[maybe_unused]] auto const guard = ctx.instr.scope({operation_name<Geometry, "hessian_diagonal">, pairs(s, plan.pixels)});
   project(observe(ctx, hessian, "hessian", array_role::output), plan);
 }
 

@@ -143,8 +143,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   shape const& sinogram_shape() const noexcept { return parameters_.scan().sinogram_shape; }
   shape const& recon_shape() const noexcept { return *parameters_.scan().recon_shape; }
   double get_magnification() const {
-    if constexpr (is_cone) return detail::magnification(parameters_.scan());
-    else return 1;
+    return Geometry::magnification(parameters_.scan());
   }
   /// The scan with the current parameters, valid until one of them changes.
   /// @throws parameter_error when the parameters are inconsistent.
