@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -276,9 +277,11 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
     require<io_error>(std::find(known.begin(), known.end(), key) != known.end(),
                       [&] { return field.place() + " is not known, expected one of " + list(known); });
   }
-  auto const geometry_field = root.at("geometry", "parallel or cone");
-  auto const geometry = geometry_field.text("parallel or cone");
-  if (geometry != "parallel" && geometry != "cone") geometry_field.wrong("parallel or cone");
+  auto const names = geometries::names_text();
+  auto const geometry_field = root.at("geometry", names);
+  auto const geometry = geometry_field.text(names);
+  auto const is_known = [](auto) {};
+  if (!geometries::with_name(geometry, is_known)) geometry_field.wrong(names);
   auto const params = root.has("params") ? root.at("params", "") : json_field(no_params, file, "params");
   check_parameters(params, geometry, known_parameters::of_a_reconstruction);
   if (root.has("sinogram_shape")) {
@@ -290,8 +293,8 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
     return root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone";
   });
 
-  auto const make = [&]<class Scan>(std::in_place_type_t<Scan>) {
-    typename Scan::parameters p;
+  auto const make = [&]<class Geometry>(std::type_identity<Geometry>) {
+    typename Geometry::parameters p;
     p.sinogram_shape = sinogram_shape;
     if (root.has("angles") || theta.empty())
       p.angles = read_line(root.at("angles", "angles in radians, because the data have none"), folder);
@@ -301,7 +304,7 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
     if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
     read_scan_parameters(params, folder, p);
     try {
-      Scan scan(p);
+      mbirk::scan<Geometry> scan(p);
       geometry_file g{p, scan, read_model_parameters(params), true, {}};
       for (auto const& w : scan.warnings()) g.warnings.push_back(file + ": " + w);
       return g;
@@ -309,7 +312,9 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
       throw parameter_error(file + ": " + e.what(), e.where);
     }
   };
-  auto g = geometry == "cone" ? make(std::in_place_type<cone_scan>) : make(std::in_place_type<parallel_scan>);
+  std::optional<geometry_file> made;
+  geometries::with_name(geometry, [&](auto type) { made = make(type); });
+  auto& g = *made;
   if (params.has("use_ror_mask")) {
     auto const field = params.at("use_ror_mask", "");
     g.mask = field.value().is_string() ? json(fs::absolute(folder / field.text()).string()) : field.value();

@@ -53,8 +53,8 @@ std::vector<float> read_line_file(json_field const& field, std::filesystem::path
 
 /// Contents of G.json, ready for use.
 struct geometry_file {
-  std::variant<parallel_parameters, cone_parameters> parameters;
-  std::variant<parallel_scan, cone_scan> scan;
+  parameters_variant parameters;
+  scan_variant scan;
   recon_options model;                ///< read_model_parameters
   json mask = true;                   ///< use_ror_mask as JSON; a file by its full path
   std::vector<std::string> warnings;  ///< warnings of the scan

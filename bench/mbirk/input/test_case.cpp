@@ -76,18 +76,18 @@ test_case read_case(fs::path const& folder) {
                c.warnings);
   c.name = root.has("name") ? root.at("name", "").text() : folder.filename().string();
 
-  auto const geometry_field = root.at("geometry", "parallel, cone or none");
-  auto const geometry = geometry_field.text("parallel, cone or none");
+  auto const names = geometries::names_text({"none"});
+  auto const geometry_field = root.at("geometry", names);
+  auto const geometry = geometry_field.text(names);
   auto const params = root.has("params") ? root.at("params", "") : json_field(no_params, c.file, "params");
   try {
-    if (geometry != "parallel" && geometry != "cone" && geometry != "none")
-      geometry_field.wrong("parallel, cone or none");
+    auto const is_known = [](auto) {};
+    if (geometry != "none" && !geometries::with_name(geometry, is_known)) geometry_field.wrong(names);
     check_parameters(params, geometry, known_parameters::of_a_case);
-    if (geometry == "parallel") {
-      c.scan = parallel_scan(read_scan<parallel_parameters>(root, params, folder));
-    } else if (geometry == "cone") {
-      c.scan = cone_scan(read_scan<cone_parameters>(root, params, folder));
-    } else {
+    bool const has_scan = geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
+      c.scan = scan<Geometry>(read_scan<typename Geometry::parameters>(root, params, folder));
+    });
+    if (!has_scan) {
       if (root.has("recon_shape")) c.recon_shape = read_shape(root.at("recon_shape", ""));
       c.denoiser = read_denoiser_parameters(params);
     }

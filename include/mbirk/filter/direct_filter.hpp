@@ -180,18 +180,18 @@ void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, vie
   detail::direct_filter_as(ctx, s, sinogram, filtered, options, "direct_filter", detail::operation_name<Geometry, "direct_filter">);
 }
 
-/// direct_filter for parallel beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fbp_filter(context<Exec, Instr> const& ctx, parallel_scan const& s, view<float const, 3> sinogram,
+/// direct_filter under its usual name in parallel beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fbp"> Geometry>
+void fbp_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                 view<float, 3> filtered, filter_options const& options = {}) {
-  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fbp_filter", detail::operation_name<parallel_geometry, "fbp_filter">);
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fbp_filter", detail::operation_name<Geometry, "fbp_filter">);
 }
 
-/// direct_filter for cone beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fdk_filter(context<Exec, Instr> const& ctx, cone_scan const& s, view<float const, 3> sinogram,
+/// direct_filter under its usual name in cone beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fdk"> Geometry>
+void fdk_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                 view<float, 3> filtered, filter_options const& options = {}) {
-  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fdk_filter", detail::operation_name<cone_geometry, "fdk_filter">);
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fdk_filter", detail::operation_name<Geometry, "fdk_filter">);
 }
 
 }  // namespace mbirk

@@ -21,6 +21,8 @@ namespace mbirk {
 template <class... Geometry> struct geometry_types {
   /// A variant of Of<Geometry> for every geometry, after First.
   template <template <class> class Of, class... First> using variant_of = std::variant<First..., Of<Geometry>...>;
+  /// The same with Of<Last> at the end, for what is like a geometry.
+  template <template <class> class Of, class Last> using variant_with = std::variant<Of<Geometry>..., Of<Last>>;
 
   /// Calls f(std::type_identity<Geometry>) for every geometry.
   template <class F> static constexpr void each(F const& f) { (f(std::type_identity<Geometry>{}), ...); }
@@ -47,7 +49,10 @@ template <class... Geometry> struct geometry_types {
 
 using geometries = geometry_types<parallel_geometry, cone_geometry>;
 
-/// A scan of any geometry.
+template <class Geometry> using parameters_of = typename Geometry::parameters;
+
+/// A scan of any geometry, and the parameters of one.
 using scan_variant = geometries::variant_of<scan>;
+using parameters_variant = geometries::variant_of<parameters_of>;
 
 }  // namespace mbirk

@@ -32,3 +32,11 @@ template <class Geometry, literal Operation>
 inline constexpr char const* operation_name = joined_name<Geometry, Operation>::text.text;
 
 }  // namespace mbirk::detail
+
+namespace mbirk {
+
+/// Geometries whose direct reconstruction has this usual name.
+template <class Geometry, detail::literal Method>
+concept direct_method = std::string_view(Geometry::direct_method) == Method.text;
+
+}  // namespace mbirk

@@ -11,14 +11,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <numbers>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "mbirk/profile/staged_kernels.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 
 namespace mbirk::profile::staged {
@@ -42,7 +42,8 @@ template <class Context> struct stored_weights {
   temporary<float, Context> weights;
   kernel::stored_taps<typename Context::backend> taps;
 
-  stored_weights(Context const& ctx, parallel_scan const& s, device_table<kernel::view_taps, Context> const& passes,
+  template <std::derived_from<parallel_geometry> Geometry>
+  stored_weights(Context const& ctx, scan<Geometry> const& s, device_table<kernel::view_taps, Context> const& passes,
                  device_plan<Context> const& plan, bool squared)
       : first(ctx, "first channels", plan.groups.size() * passes.size() * kernel::group_pixels, true),
         weights(ctx, "weights", 3 * first.size(), true),
@@ -56,11 +57,11 @@ template <class Context> struct stored_weights {
 };
 
 /// y = A x over planned pixels into a channel-major sinogram.
-template <class Context> void project_channel_major(Context const& ctx, parallel_scan const& s,
-                                                    const_cursor<Context> voxel_columns,
-                                                    device_plan<Context> const& plan, cursor<Context> channel_major,
-                                                    kernel::chunked_shape const& shape) {
-  using P = projector<parallel_geometry>;
+template <class Context, std::derived_from<parallel_geometry> Geometry>
+void project_channel_major(Context const& ctx, scan<Geometry> const& s, const_cursor<Context> voxel_columns,
+                           device_plan<Context> const& plan, cursor<Context> channel_major,
+                           kernel::chunked_shape const& shape) {
+  using P = projector<Geometry>;
   typename P::template tables<Context> const t(ctx, s);
   stored_weights<Context> const stored(ctx, s, t.device_forward, plan, false);
   [[maybe_unused]] auto const guard = ctx.instr.stage("forward");
@@ -80,11 +81,11 @@ template <class Context> void project_channel_major(Context const& ctx, parallel
   launch(ctx, P::template forward_tasks<Context>(t, shape), kernel);
 }
 /// x = A' y (or the elementwise square of A, transposed) over planned pixels, from a channel-major sinogram.
-template <class Context>
-void back_project_channel_major(Context const& ctx, parallel_scan const& s, const_cursor<Context> channel_major,
+template <class Context, std::derived_from<parallel_geometry> Geometry>
+void back_project_channel_major(Context const& ctx, scan<Geometry> const& s, const_cursor<Context> channel_major,
                                 kernel::chunked_shape const& shape, device_plan<Context> const& plan, int coeff_power,
                                 cursor<Context> voxel_columns) {
-  typename projector<parallel_geometry>::template tables<Context> const t(ctx, s);
+  typename projector<Geometry>::template tables<Context> const t(ctx, s);
   stored_weights<Context> const stored(ctx, s, t.device_back, plan, coeff_power == 2);
   [[maybe_unused]] auto const guard = ctx.instr.stage("back");
   kernel::parallel_back_stored<typename Context::backend> kernel{
@@ -185,13 +186,13 @@ void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float,
                    filter_options const& options) {
   using B = typename Context::backend;
   auto const& g = s.geometry();
-  if constexpr (std::is_same_v<Geometry, cone_geometry>) {
+  if constexpr (Geometry::weighs_rays) {
     if (definition::ramp_weighted(g) && shape.views > 0) {
       temporary<float, Context> weights(ctx, "filter weights", shape.chunks * shape.channels * shape.width),
           weighted(ctx, "weighted sinogram", shape.size());
       {
         [[maybe_unused]] auto const guard = ctx.instr.stage("filter weights");
-        launch(ctx, shape.channels, kernel::ramp_weights<B>{observe(ctx, weights), g, shape});
+        launch(ctx, shape.channels, kernel::ramp_weights<B, Geometry>{observe(ctx, weights), g, shape});
       }
       {
         [[maybe_unused]] auto const guard = ctx.instr.stage("weight");

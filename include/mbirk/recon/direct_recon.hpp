@@ -1,5 +1,5 @@
 // Direct reconstruction: filtered back projection in parallel beam, the method of Feldkamp, Davis and Kress in cone
-// beam, with slice weights for helical scans. Users also include projector/parallel.hpp or projector/cone.hpp, which
+// beam, with slice weights for helical scans. Users also include projector/all.hpp or the header of one geometry, which
 // provide the kernels.
 #pragma once
 
@@ -139,18 +139,18 @@ void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view
                           detail::operation_name<Geometry, "direct_recon">);
 }
 
-/// direct_recon for parallel beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fbp_recon(context<Exec, Instr> const& ctx, parallel_scan const& s, view<float const, 3> sinogram,
+/// direct_recon under its usual name in parallel beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fbp"> Geometry>
+void fbp_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                view<float, 3> recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon", detail::operation_name<parallel_geometry, "fbp_recon">);
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon", detail::operation_name<Geometry, "fbp_recon">);
 }
 
-/// direct_recon for cone beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fdk_recon(context<Exec, Instr> const& ctx, cone_scan const& s, view<float const, 3> sinogram, view<float, 3> recon,
+/// direct_recon under its usual name in cone beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fdk"> Geometry>
+void fdk_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
                filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fdk_recon", detail::operation_name<cone_geometry, "fdk_recon">);
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fdk_recon", detail::operation_name<Geometry, "fdk_recon">);
 }
 
 }  // namespace mbirk

@@ -10,8 +10,7 @@
 
 #include "mbirk/kernel/shared/epilogue.hpp"
 #include "mbirk/kernel/shared/weights.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/util/otsu.hpp"
 
 namespace mbirk {
