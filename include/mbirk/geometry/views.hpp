@@ -20,6 +20,12 @@ struct view_position {
 struct gantry_views {
   std::vector<float> angles;
   std::vector<float> z_shifts = {};  ///< empty if the gantry does not travel
+
+  /// Calls f(name, list) for each list, with the name that definitions give to it as an input.
+  template <class F> void each(F const& f) const {
+    f("angles", angles);
+    f("z_shifts", z_shifts);
+  }
 };
 
 namespace detail {
