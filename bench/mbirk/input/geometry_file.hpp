@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "input/json_field.hpp"
-#include "mbirk/geometry/scan.hpp"
+#include "mbirk/geometry/list.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
