@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -20,6 +19,7 @@
 
 #include "mbirk/geometry/cone.hpp"
 #include "mbirk/geometry/parallel.hpp"
+#include "mbirk/geometry/parameter_rules.hpp"
 #include "mbirk/recon/options.hpp"
 #include "mbirk/recon/parameter_value.hpp"
 
@@ -41,11 +41,10 @@ struct image_geometry {
   using parameters = image_parameters;
 };
 
-/// The values of the parameters. The members of `options` that are parameters are used; those that belong to a single
-/// call are ignored.
+/// The values of the parameters.
 template <class Geometry> struct parameter_values {
   typename Geometry::parameters scan;
-  recon_options options = default_options();
+  recon_model_options options = default_options();
   /// Used when auto_regularize_flag is false; otherwise the automatic values of the last call.
   double sigma_y = 1, sigma_x = 1, sigma_prox = 1;
   bool auto_regularize_flag = true;
@@ -54,7 +53,7 @@ template <class Geometry> struct parameter_values {
   std::string alu_unit = {};
   double alu_value = 1;
 
-  static recon_options default_options() {
+  static recon_model_options default_options() {
     if constexpr (std::same_as<Geometry, image_geometry>)
       return {.sharpness = 0, .granularity = {16}, .partition_sequence = {0}};
     else return {};
@@ -69,49 +68,6 @@ struct parameter_info {
 };
 
 namespace detail {
-
-/// Admissible values of a parameter, as text and as a test.
-template <class Test> struct parameter_rule { char const* expected; Test test; };
-template <class Test> parameter_rule(char const*, Test) -> parameter_rule<Test>;
-
-namespace rules {
-
-inline constexpr parameter_rule flag{"true or false", [](bool) { return true; }};
-inline constexpr parameter_rule text{"text", [](std::string const&) { return true; }};
-inline constexpr parameter_rule finite_number{"a number", [](double x) { return std::isfinite(x); }};
-inline constexpr parameter_rule positive_number{"a positive number",
-                                                [](double x) { return x > 0 && std::isfinite(x); }};
-inline constexpr parameter_rule distance{"a positive number or infinity", [](double x) { return x > 0; }};
-inline constexpr parameter_rule power{"a number from 1 to 2", [](double x) { return x >= 1 && x <= 2; }};
-inline constexpr parameter_rule level{"a whole number >= 0", [](index_t x) { return x >= 0; }};
-inline constexpr parameter_rule sizes{"three whole numbers >= 0", [](auto const& v) {
-  return std::ranges::all_of(v, [](index_t n) { return n >= 0; });
-}};
-inline constexpr parameter_rule numbers{"a list of numbers", [](auto const& v) {
-  return std::ranges::all_of(v, [](double x) { return std::isfinite(x); });
-}};
-inline constexpr parameter_rule fractions{"one or two numbers >= 0", [](std::vector<double> const& v) {
-                                            return (v.size() == 1 || v.size() == 2) &&
-                                                   std::ranges::all_of(
-                                                       v, [](double x) { return x >= 0 && std::isfinite(x); });
-                                          }};
-inline constexpr parameter_rule weights{"three numbers >= 0, not all 0", [](std::array<double, 3> const& v) {
-  return std::ranges::all_of(v, [](double x) { return x >= 0 && std::isfinite(x); }) && v[0] + v[1] + v[2] > 0;
-}};
-inline constexpr parameter_rule counts{"one or more whole numbers >= 1", [](std::vector<index_t> const& v) {
-  return !v.empty() && std::ranges::all_of(v, [](index_t n) { return n >= 1; });
-}};
-inline constexpr parameter_rule positions{"one or more whole numbers >= 0", [](std::vector<index_t> const& v) {
-  return !v.empty() && std::ranges::all_of(v, [](index_t n) { return n >= 0; });
-}};
-inline constexpr parameter_rule mask{"true, false or an array of 0 and 1", [](mask_setting const& m) {
-  auto const* a = std::get_if<mask_array>(&m);
-  return !a || (a->shape[0] >= 0 && a->shape[1] >= 0 &&
-                a->values.size() == static_cast<std::size_t>(a->shape[0] * a->shape[1]) &&
-                std::ranges::all_of(a->values, [](auto x) { return x <= 1; }));
-}};
-
-}  // namespace rules
 
 /// The table: calls f(info, rule, member) for every parameter of a geometry, in the order of lists and files.
 template <class Geometry, class Values, class Row>
@@ -313,7 +269,7 @@ template <class Geometry> class parameter_set {
   parameter_values<Geometry> const& values() const noexcept { return values_; }
   scan_parameters const& scan() const noexcept { return values_.scan; }
   /// Options for recon and prox_map; the sigmas are empty while auto_regularize_flag is true.
-  recon_options options() const {
+  recon_model_options options() const {
     auto o = values_.options;
     if (!values_.auto_regularize_flag) {
       o.sigma_y = values_.sigma_y;

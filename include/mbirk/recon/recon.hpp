@@ -61,9 +61,7 @@ template <class Context, class Geometry> class vcd_solver {
         return std::string(operation_) + ": " + name + " is " + number_text(value) + ", expected " + expected;
       });
     };
-    need(o_.max_iterations >= 0, "max_iterations", o_.max_iterations, "a number >= 0");
-    need(o_.first_iteration >= 0, "first_iteration", o_.first_iteration, "a number >= 0");
-    need(o_.stop_threshold_change_pct >= 0, "stop_threshold_change_pct", o_.stop_threshold_change_pct, "a number >= 0");
+    require_valid_call(o_, operation_);
     need(o_.max_alpha > 0 && std::isfinite(o_.max_alpha), "max_alpha", o_.max_alpha, "a positive number");
     need(o_.checkpoint_every >= 1, "checkpoint_every", o_.checkpoint_every, "at least 1");
     require(!o_.granularity.empty(), [&] {
@@ -366,7 +364,7 @@ recon_log recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<f
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 recon_log prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> prox_input,
                    view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
-                   recon_options const& options = {.max_iterations = 3}) {
+                   recon_options const& options = {{.max_iterations = 3}}) {
   using Context = context<Exec, Instr>;
   using B = typename Context::backend;
   detail::vcd_solver<Context, Geometry> run(ctx, s, sinogram, weights, image, options, "prox_map");
