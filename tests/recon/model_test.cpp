@@ -149,7 +149,7 @@ TEST(Denoiser, TakesParametersAndArguments) {
   EXPECT_EQ(o.granularity, 16);
   EXPECT_EQ(o.sigma_noise, std::nullopt);
   EXPECT_EQ(o.sigma_x, std::nullopt);
-  EXPECT_EQ(std::get<bool>(o.use_ror_mask), false);
+  EXPECT_EQ(std::get<bool>(o.use_ror_mask.value()), false);
   d.set_params({{"sharpness", 0.5}, {"granularity", {1, 8}}, {"partition_sequence", {1}}, {"use_ror_mask", true}, {"p", 1.9}});
   o = d.options({.sigma_noise = 0.25, .max_iterations = 7, .seed = 3});
   EXPECT_EQ(o.sharpness, 0.5);

@@ -225,8 +225,8 @@ denoise_options read_denoiser_parameters(json_field const& params) {
   return o;
 }
 
-recon_options read_model_parameters(json_field const& params) {
-  recon_options o;
+recon_model_options read_model_parameters(json_field const& params) {
+  recon_model_options o;
   each_model_number(o, [&](char const* name, auto& value) { read_number(params, name, value); });
   if (params.has("slice_damping")) o.slice_damping = params.at("slice_damping", "").boolean();
   if (params.has("positivity_flag")) o.positivity_flag = params.at("positivity_flag", "").boolean();

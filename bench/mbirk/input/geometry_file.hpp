@@ -38,7 +38,7 @@ void read_scan_parameters(json_field const& params, std::filesystem::path const&
 /// is derived from the data, and missing ones are 1, as in MBIRJAX. If it is true, all are derived from the data, and
 /// given values, which were found for other data, are ignored.
 /// @throws io_error
-recon_options read_model_parameters(json_field const& params);
+recon_model_options read_model_parameters(json_field const& params);
 
 /// Reads the parameters of a denoiser in the same way, with its own defaults.
 /// @throws io_error
@@ -55,7 +55,7 @@ std::vector<float> read_line_file(json_field const& field, std::filesystem::path
 struct geometry_file {
   std::variant<parallel_parameters, cone_parameters> parameters;
   std::variant<parallel_scan, cone_scan> scan;
-  recon_options model;                ///< read_model_parameters
+  recon_model_options model;          ///< read_model_parameters
   json mask = true;                   ///< use_ror_mask as JSON; a file by its full path
   std::vector<std::string> warnings;  ///< warnings of the scan
 };

@@ -136,8 +136,6 @@ namespace detail {
 /// check them by it, and the program makes arguments and command lines from it.
 template <class Options, class Row> void each_call_option(Options& o, Row const& row) {
   using namespace rules;
-  if constexpr (requires { o.sigma_noise; })
-    row("sigma_noise", positive_number, o.sigma_noise, "standard deviation of the noise; estimated if not given");
   row("max_iterations", not_negative, o.max_iterations, "iterations at most");
   row("stop_threshold_change_pct", not_negative, o.stop_threshold_change_pct,
       "stop when the change of an iteration is below this many percent");
@@ -148,6 +146,8 @@ template <class Options, class Row> void each_call_option(Options& o, Row const&
   row("seed", not_negative, o.seed, "seed of the random pixel subsets");
   if constexpr (requires { o.mbirjax_rounding; })
     row("mbirjax_rounding", flag, o.mbirjax_rounding, "round the first image as MBIRJAX does, for comparisons");
+  if constexpr (requires { o.sigma_noise; })
+    row("sigma_noise", positive_number, o.sigma_noise, "standard deviation of the noise; estimated if not given");
 }
 
 /// @throws parameter_error for the first number that its rule refuses.

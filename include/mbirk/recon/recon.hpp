@@ -29,6 +29,26 @@ template <> struct recon_names<cone_geometry> {
   static constexpr char const *recon = "cone_mbir_recon", *prox_map = "cone_prox_map";
 };
 
+/// Announces floats that an operation keeps in vectors on the host while this exists. Says nothing on a device, whose
+/// memory it is not.
+template <class Context> class host_memory {
+ public:
+  host_memory(Context const& ctx, char const* name, index_t floats)
+      : ctx_(ctx), name_(name), bytes_(floats * static_cast<index_t>(sizeof(float))) {
+    if constexpr (!on_device<Context>) ctx_.instr.allocated(name_, bytes_);
+  }
+  ~host_memory() {
+    if constexpr (!on_device<Context>) ctx_.instr.released(name_, bytes_);
+  }
+  host_memory(host_memory const&) = delete;
+  host_memory& operator=(host_memory const&) = delete;
+
+ private:
+  Context const& ctx_;
+  char const* name_;
+  index_t bytes_;
+};
+
 /// Implementation shared by recon and prox_map.
 template <class Context, class Geometry> class vcd_solver {
   using B = typename Context::backend;
@@ -141,8 +161,10 @@ template <class Context, class Geometry> class vcd_solver {
                                              record.num_iterations, static_cast<int>(sequence.size()), report.change,
                                              report.alpha, record.fm_rmse.back(), record.prior_loss.back()});
       record.cancelled = !go_on;
-      if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0))
+      if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0)) {
+        host_memory const copies(ctx_, "copy for a checkpoint", 2 * recon_.size() + sinogram_.size());
         o_.checkpoint(state(vcd, record));
+      }
       if (!go_on || report.change < o_.stop_threshold_change_pct / 100) break;
     }
     return record;
@@ -272,12 +294,12 @@ template <class Context, class Geometry> class vcd_solver {
 
   recon_state state(vcd_state<Context, Geometry> const& vcd, recon_log const& record) const {
     recon_state out{scan_.sinogram_shape(), scan_.recon_shape(), o_.seed, {}, {}, {}, record};
+    temporary<float, Context> error(ctx_, "weighted error in rows", sinogram_.size());
     if constexpr (B::has_data) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("checkpoint");
       host_copy const image(ctx_, recon_.data(), recon_.size()), hessian(ctx_, vcd.hessian());
       out.recon.assign(image.begin(), image.end());
       out.hessian.assign(hessian.begin(), hessian.end());
-      temporary<float, Context> error(ctx_, "weighted error in rows", sinogram_.size());
       store_sinogram(ctx_, vcd.error_sinogram(), view<float, 3>(error.data(), out.sinogram_shape), vcd.shape());
       host_copy const rows(ctx_, error);
       out.weighted_error.assign(rows.begin(), rows.end());
