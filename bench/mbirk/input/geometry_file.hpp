@@ -25,14 +25,15 @@ namespace mbirk::program {
 /// that only MBIRJAX uses.
 enum class known_parameters { of_a_case, of_a_reconstruction };
 
-/// Checks that every member is a known parameter of this geometry with a value of its kind.
+/// Checks that every member is a known parameter of this geometry ("none": without a scan).
 /// @throws io_error
 void check_parameters(json_field const& params, std::string const& geometry, known_parameters known);
 
-/// Reads pitches, offsets, voxels, mask and distances. File names are relative to `folder`.
+/// Reads pitches, offsets, voxels, mask and distances of a scan. File names are relative to `folder`.
 /// @throws io_error
-void read_scan_parameters(json_field const& params, std::filesystem::path const& folder, parallel_parameters& p);
-void read_scan_parameters(json_field const& params, std::filesystem::path const& folder, cone_parameters& p);
+template <class Geometry>
+void read_scan_parameters(json_field const& params, std::filesystem::path const& folder,
+                          typename Geometry::parameters& p);
 
 /// Reads the reconstruction parameters in `params`, with MBIRJAX's defaults. If auto_regularize_flag is false, no sigma
 /// is derived from the data, and missing ones are 1, as in MBIRJAX. If it is true, all are derived from the data, and

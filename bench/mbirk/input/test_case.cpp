@@ -12,13 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <class Parameters>
-Parameters read_scan(json_field const& root, json_field const& params, fs::path const& folder) {
-  Parameters p;
+template <class Geometry>
+typename Geometry::parameters read_scan(json_field const& root, json_field const& params, fs::path const& folder) {
+  typename Geometry::parameters p;
   p.sinogram_shape = read_shape(root.at("sinogram_shape", "[views, rows, channels]"));
   p.angles = read_line_file(root.at("angles", "the name of an npy file"), folder);
   if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
-  read_scan_parameters(params, folder, p);
+  read_scan_parameters<Geometry>(params, folder, p);
   if constexpr (requires { p.helical_z_shifts; }) {
     if (root.has("helical_z_shifts")) p.helical_z_shifts = read_line_file(root.at("helical_z_shifts", ""), folder);
   } else if (root.has("helical_z_shifts")) {
@@ -84,9 +84,9 @@ test_case read_case(fs::path const& folder) {
       geometry_field.wrong("parallel, cone or none");
     check_parameters(params, geometry, known_parameters::of_a_case);
     if (geometry == "parallel") {
-      c.scan = parallel_scan(read_scan<parallel_parameters>(root, params, folder));
+      c.scan = parallel_scan(read_scan<parallel_geometry>(root, params, folder));
     } else if (geometry == "cone") {
-      c.scan = cone_scan(read_scan<cone_parameters>(root, params, folder));
+      c.scan = cone_scan(read_scan<cone_geometry>(root, params, folder));
     } else {
       if (root.has("recon_shape")) c.recon_shape = read_shape(root.at("recon_shape", ""));
       c.denoiser = read_denoiser_parameters(params);

@@ -317,20 +317,7 @@ class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
   /// the sequence.
   denoise_options options(denoise_call_options const& a = {}) const {
     auto const& v = parameters_.values();
-    auto const& o = v.options;
-    auto const first = o.partition_sequence.front();
-    require<index_error>(first < std::ssize(o.granularity), [&] {
-      return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " +
-             std::to_string(o.granularity.size() - 1) + " (granularity has " + std::to_string(o.granularity.size()) +
-             " entries)";
-    });
-    denoise_options d{a,
-                      {.sharpness = o.sharpness,
-                       .p = o.p,
-                       .q = o.q,
-                       .T = o.T,
-                       .qggmrf_nbr_wts = o.qggmrf_nbr_wts,
-                       .granularity = o.granularity[static_cast<std::size_t>(first)]}};
+    denoise_options d{a, denoise_model(v.options)};
     d.use_ror_mask = a.use_ror_mask.value_or(v.scan.use_ror_mask);
     if (!v.auto_regularize_flag) {
       d.sigma_x = v.sigma_x;

@@ -372,6 +372,19 @@ template <class Geometry> class parameter_set {
   std::vector<std::string> warnings_;
 };
 
+/// The parameters of a denoiser as options of qggmrf_denoise: one partition, the first of the sequence.
+/// @throws index_error when the first entry of partition_sequence is not an index into granularity.
+inline denoise_model_options denoise_model(recon_model_options const& o) {
+  auto const first = o.partition_sequence.front();
+  require<index_error>(first < std::ssize(o.granularity), [&] {
+    return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " +
+           std::to_string(o.granularity.size() - 1) + " (granularity has " + std::to_string(o.granularity.size()) +
+           " entries)";
+  });
+  return {.sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T, .qggmrf_nbr_wts = o.qggmrf_nbr_wts,
+          .granularity = o.granularity[static_cast<std::size_t>(first)]};
+}
+
 using parallel_parameter_set = parameter_set<parallel_geometry>;
 using cone_parameter_set = parameter_set<cone_geometry>;
 using image_parameter_set = parameter_set<image_geometry>;
