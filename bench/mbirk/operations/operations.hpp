@@ -68,7 +68,7 @@ struct argument_info {
 struct operands {
   std::map<std::string, any_array, std::less<>> inputs;
   std::map<std::string, nlohmann::json, std::less<>> arguments;
-  recon_options settings;  ///< reconstruction parameters of the scan, not of the call
+  recon_model_options settings;                               ///< reconstruction parameters of the scan
   denoise_options denoiser;                                   ///< denoiser parameters, in a case without geometry
   std::optional<std::array<index_t, 3>> recon_shape;          ///< in a case without geometry
   any_array output;

@@ -71,9 +71,7 @@ class parameters_reader {
     try {
       document_ = json::parse(text, note_key);
     } catch (json::exception const& e) {
-      std::string_view what = e.what();
-      if (auto const end = what.find("] "); what.starts_with('[') && end != what.npos) what.remove_prefix(end + 2);
-      fail("is not valid JSON: " + std::string(what));
+      fail(not_json(e.what()));
     }
     if (!document_.is_object()) fail("holds " + brief(document_) + ", expected an object");
     for (auto const& [key, value] : document_.items())

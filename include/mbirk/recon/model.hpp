@@ -6,14 +6,12 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "mbirk/filter/direct_filter.hpp"
@@ -28,22 +26,6 @@
 
 namespace mbirk {
 
-/// Arguments of a single call of recon or prox_map; everything else is a parameter of the model. recon_options
-/// documents them.
-struct recon_arguments {
-  std::variant<std::monostate, double, view<float const, 3>> init_recon = {};
-  int max_iterations = 15;
-  double stop_threshold_change_pct = 0.2;
-  int first_iteration = 0;
-  bool compute_prior_loss = false;
-  std::uint32_t seed = 0;
-  bool mbirjax_rounding = false;
-  std::function<bool(iteration_report const&)> progress = {};
-  std::function<void(recon_state const&)> checkpoint = {};
-  int checkpoint_every = 1;
-  recon_state const* resume = nullptr;
-};
-
 /// Additional arguments of prox_map.
 struct prox_arguments {
   std::optional<double> sigma_prox = {};  ///< used for this call only; empty: the model's value
@@ -55,17 +37,6 @@ struct mar_arguments {
   std::optional<view<float const, 3>> init_recon = {};
   std::optional<double> metal_threshold = {};
   double beta = 1, gamma = 3;
-};
-
-/// Arguments of a single call of denoise. denoise_options documents them.
-struct denoise_arguments {
-  std::optional<double> sigma_noise = {};
-  std::optional<mask_setting> use_ror_mask = {};  ///< empty: the value of the parameter
-  std::optional<view<float const, 3>> init_image = {};
-  int max_iterations = 15;
-  double stop_threshold_change_pct = 0.2;
-  std::uint32_t seed = 0;
-  std::function<bool(iteration_report const&)> progress = {};
 };
 
 namespace detail {
@@ -247,7 +218,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   }
   template <class Context>
   recon_log recon(Context const& ctx, input sinogram, std::optional<input> weights, output recon,
-                  recon_arguments const& a = {}) {
+                  recon_call_options const& a = {}) {
     auto record = mbirk::recon(ctx, scan(), sinogram, weights, recon, options(a));
     keep_sigmas<Context>(record, record.sigma_prox);
     return record;
@@ -255,7 +226,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   /// @throws parameter_error also when do_initialization is false and prox_map was not called since the scan changed.
   template <class Context>
   recon_log prox_map(Context const& ctx, input prox_input, input sinogram, std::optional<input> weights, output recon,
-                        recon_arguments const& a = {.max_iterations = 3}, prox_arguments const& prox = {}) {
+                        recon_call_options const& a = {.max_iterations = 3}, prox_arguments const& prox = {}) {
     auto o = options(a);
     if (!prox.do_initialization) {
       require(proxed_, [] {
@@ -278,7 +249,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   }
   template <class Context>
   requires is_cone split_record split_sino_recon(Context const& ctx, input sinogram, std::optional<input> weights,
-                                                 output recon, recon_arguments const& a = {},
+                                                 output recon, recon_call_options const& a = {},
                                                  split_options const& split = {}) {
     auto const record = mbirk::split_sino_recon(ctx, parameters_.scan(), sinogram, weights, recon, options(a), split);
     keep_sigmas<Context>(record.top, record.top.sigma_prox);
@@ -286,20 +257,8 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   }
 
   /// The parameters combined with the arguments of a call, as the free functions take them.
-  recon_options options(recon_arguments const& a = {}) const {
-    auto o = parameters_.options();
-    o.init_recon = a.init_recon;
-    o.max_iterations = a.max_iterations;
-    o.stop_threshold_change_pct = a.stop_threshold_change_pct;
-    o.first_iteration = a.first_iteration;
-    o.compute_prior_loss = a.compute_prior_loss;
-    o.seed = a.seed;
-    o.mbirjax_rounding = a.mbirjax_rounding;
-    o.progress = a.progress;
-    o.checkpoint = a.checkpoint;
-    o.checkpoint_every = a.checkpoint_every;
-    o.resume = a.resume;
-    return o;
+  recon_options options(recon_call_options const& a = {}) const {
+    return {a, parameters_.options()};
   }
 
  private:
@@ -345,7 +304,7 @@ class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
   ///         granularity.
   template <class Context>
   denoise_record denoise(Context const& ctx, view<float const, 3> image, view<float, 3> output,
-                         denoise_arguments const& a = {}) {
+                         denoise_call_options const& a = {}) {
     require_extents(image, parameters_.scan().recon_shape, "denoise", "image", "(rows, cols, slices)");
     auto const record = qggmrf_denoise(ctx, image, options(a), output);
     if (Context::backend::has_data && parameters_.values().auto_regularize_flag)
@@ -354,21 +313,10 @@ class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
   }
   /// The parameters combined with the arguments of a call, as qggmrf_denoise takes them: one partition, the first of
   /// the sequence.
-  denoise_options options(denoise_arguments const& a = {}) const {
+  denoise_options options(denoise_call_options const& a = {}) const {
     auto const& v = parameters_.values();
-    auto const& o = v.options;
-    auto const first = o.partition_sequence.front();
-    require<index_error>(first < std::ssize(o.granularity), [&] {
-      return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " +
-             std::to_string(o.granularity.size() - 1) + " (granularity has " + std::to_string(o.granularity.size()) +
-             " entries)";
-    });
-    denoise_options d{.sigma_noise = a.sigma_noise, .sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T,
-                      .qggmrf_nbr_wts = o.qggmrf_nbr_wts, .use_ror_mask = a.use_ror_mask.value_or(v.scan.use_ror_mask),
-                      .init_image = a.init_image, .max_iterations = a.max_iterations,
-                      .stop_threshold_change_pct = a.stop_threshold_change_pct,
-                      .granularity = o.granularity[static_cast<std::size_t>(first)], .seed = a.seed,
-                      .progress = a.progress};
+    denoise_options d{a, denoise_model(v.options)};
+    d.use_ror_mask = a.use_ror_mask.value_or(v.scan.use_ror_mask);
     if (!v.auto_regularize_flag) {
       d.sigma_x = v.sigma_x;
       d.sigma_noise = a.sigma_noise.value_or(v.sigma_y);

@@ -41,11 +41,10 @@ struct image_geometry {
   using parameters = image_parameters;
 };
 
-/// The values of the parameters. The members of `options` that are parameters are used; those that belong to a single
-/// call are ignored.
+/// The values of the parameters.
 template <class Geometry> struct parameter_values {
   typename Geometry::parameters scan;
-  recon_options options = default_options();
+  recon_model_options options = default_options();
   /// Used when auto_regularize_flag is false; otherwise the automatic values of the last call.
   double sigma_y = 1, sigma_x = 1, sigma_prox = 1;
   bool auto_regularize_flag = true;
@@ -54,7 +53,7 @@ template <class Geometry> struct parameter_values {
   std::string alu_unit = {};
   double alu_value = 1;
 
-  static recon_options default_options() {
+  static recon_model_options default_options() {
     if constexpr (std::same_as<Geometry, image_geometry>)
       return {.sharpness = 0, .granularity = {16}, .partition_sequence = {0}};
     else return {};
@@ -256,7 +255,7 @@ template <class Geometry> class parameter_set {
   parameter_values<Geometry> const& values() const noexcept { return values_; }
   scan_parameters const& scan() const noexcept { return values_.scan; }
   /// Options for recon and prox_map; the sigmas are empty while auto_regularize_flag is true.
-  recon_options options() const {
+  recon_model_options options() const {
     auto o = values_.options;
     if (!values_.auto_regularize_flag) {
       o.sigma_y = values_.sigma_y;
@@ -363,6 +362,19 @@ template <class Geometry> class parameter_set {
   parameter_values<Geometry> values_;
   std::vector<std::string> warnings_;
 };
+
+/// The parameters of a denoiser as options of qggmrf_denoise: one partition, the first of the sequence.
+/// @throws index_error when the first entry of partition_sequence is not an index into granularity.
+inline denoise_model_options denoise_model(recon_model_options const& o) {
+  auto const first = o.partition_sequence.front();
+  require<index_error>(first < std::ssize(o.granularity), [&] {
+    return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " +
+           std::to_string(o.granularity.size() - 1) + " (granularity has " + std::to_string(o.granularity.size()) +
+           " entries)";
+  });
+  return {.sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T, .qggmrf_nbr_wts = o.qggmrf_nbr_wts,
+          .granularity = o.granularity[static_cast<std::size_t>(first)]};
+}
 
 using parallel_parameter_set = parameter_set<parallel_geometry>;
 using cone_parameter_set = parameter_set<cone_geometry>;
