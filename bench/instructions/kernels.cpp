@@ -46,7 +46,7 @@ problem<parallel_scan> parallel(std::numbers::pi);
 problem<cone_scan> cone(2 * std::numbers::pi);
 std::vector<float> image(size * size * size);
 view<float, 3> volume(std::vector<float>& data) { return {data.data(), {size, size, size}}; }
-recon_options const once{.max_iterations = 1, .stop_threshold_change_pct = 0};
+recon_options const once{{.max_iterations = 1, .stop_threshold_change_pct = 0}};
 
 template <class P> void back(P& p) { back_project(ctx, p.scan, view<float const, 3>(p.sinogram()), p.recon()); }
 template <class P> void forward(P& p) { forward_project(ctx, p.scan, view<float const, 3>(p.recon()), p.sinogram()); }
@@ -74,7 +74,7 @@ constexpr kernel kernels[] = {
     {"cone_sparse_back_project", [] { sparse_back(cone); }},
     {"cone_hessian_diagonal", [] { unweighted_hessian(cone); }},
     {"cone_mbir_recon", [] { iterate(cone); }},
-    {"qggmrf_denoise", [] { qggmrf_denoise(ctx, view<float const, 3>(parallel.recon()), {.max_iterations = 1}, volume(image)); }},
+    {"qggmrf_denoise", [] { qggmrf_denoise(ctx, view<float const, 3>(parallel.recon()), {{.max_iterations = 1}}, volume(image)); }},
     {"median_filter3d", [] { median_filter3d(ctx, view<float const, 3>(parallel.recon()), volume(image)); }},
 };
 

@@ -199,7 +199,7 @@ TEST(OnDevice, Otsu) {
 TEST(OnDevice, Denoise) {
   for (auto const& shape : {shape_3{9, 11, 1}, shape_3{7, 10, 33}, shape_3{6, 9, 40}}) {
     auto const x = noisy_block(shape, 11);
-    denoise_options const o{.max_iterations = 3, .stop_threshold_change_pct = 0};
+    denoise_options const o{{.max_iterations = 3, .stop_threshold_change_pct = 0}};
     array<3> found(shape, -1.0f), expected(shape, -1.0f);
     auto const record = device_denoise(x.all(), o, found.all());
     auto const same = qggmrf_denoise(host, x.all(), o, expected.all());

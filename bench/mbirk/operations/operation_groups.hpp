@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -54,6 +55,21 @@ template <class Body> operation entry(entry_info info) {
           info.output,
           execute,
           std::move(info.minimal_flops)};
+}
+
+/// The options of a call as arguments of its operation, with the values of `defaults`; those without one are optional.
+template <class Options> std::vector<argument_info> call_arguments(Options const& defaults) {
+  std::vector<argument_info> all;
+  mbirk::detail::each_call_option(defaults, [&]<class T>(char const* name, auto const&, T const& member, char const*) {
+    auto const kind = std::same_as<T, bool>  ? value_kind::boolean
+                      : std::integral<T> ? value_kind::integer
+                                         : value_kind::number;
+    nlohmann::json fallback;
+    if constexpr (std::is_arithmetic_v<T>) fallback = member;
+    else if (member) fallback = *member;
+    all.push_back({name, kind, std::move(fallback)});
+  });
+  return all;
 }
 
 /// Returns f(scan), a count; 0 without a scan.

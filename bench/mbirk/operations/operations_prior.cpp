@@ -5,16 +5,14 @@ namespace mbirk::program {
 
 std::vector<operation> prior_operations() {
   using enum array_kind;
+  auto arguments = call_arguments(denoise_call_options{.stop_threshold_change_pct = 0});
+  arguments.push_back({"use_ror_mask", value_kind::boolean, false});
   return {
       entry<invoke::qggmrf_denoise>(
           {"recon",
            anything,
            {{.name = "image", .kind = image}},
-           {{"max_iterations", value_kind::integer, 15},
-            {"stop_threshold_change_pct", value_kind::number, 0.0},
-            {"seed", value_kind::integer, 0},
-            {"sigma_noise", value_kind::number, nullptr},
-            {"use_ror_mask", value_kind::boolean, false}},
+           arguments,
            image,
            // Flops per voxel: 14 per pair and 4 for the prior, 18 for direction, line search and update.
            [](any_scan const&, operands const& x) {

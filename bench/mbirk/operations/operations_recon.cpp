@@ -16,12 +16,10 @@ std::uint64_t least_flops(any_scan const& any, operands const& x, std::uint64_t 
   });
 }
 
+/// Cases are compared with MBIRJAX, iteration by iteration; the profile turns its rounding off.
 std::vector<argument_info> arguments(int iterations) {
-  return {{"max_iterations", value_kind::integer, iterations},
-          {"stop_threshold_change_pct", value_kind::number, 0.0},
-          {"seed", value_kind::integer, 0},
-          // Cases are compared with MBIRJAX; the profile sets false.
-          {"mbirjax_rounding", value_kind::boolean, true}};
+  return call_arguments(
+      recon_call_options{.max_iterations = iterations, .stop_threshold_change_pct = 0, .mbirjax_rounding = true});
 }
 
 }  // namespace

@@ -11,14 +11,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <numbers>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "mbirk/profile/staged_kernels.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 
 namespace mbirk::profile::staged {
@@ -35,7 +35,8 @@ template <class Context> struct stored_weights {
   temporary<float, Context> weights;
   kernel::stored_taps<typename Context::backend> taps;
 
-  stored_weights(Context const& ctx, parallel_scan const& s, device_table<kernel::view_taps, Context> const& passes,
+  template <std::derived_from<parallel_geometry> Geometry>
+  stored_weights(Context const& ctx, scan<Geometry> const& s, device_table<kernel::view_taps, Context> const& passes,
                  device_plan<Context> const& plan, bool squared)
       : first(ctx, "first channels", plan.groups.size() * passes.size() * kernel::group_pixels, true),
         weights(ctx, "weights", 3 * first.size(), true),
@@ -48,13 +49,9 @@ template <class Context> struct stored_weights {
   }
 };
 
-/// A scan and its pixels, planned as for the tuned operations.
-template <class Context> using parallel_plan = planned_projection<Context, parallel_geometry>;
-template <class Context> using cone_plan = planned_projection<Context, cone_geometry>;
-
 /// y = A x over planned pixels into a channel-major sinogram.
-template <class Context>
-void project_channel_major(Context const& ctx, parallel_plan<Context> const& planned,
+template <class Context, std::derived_from<parallel_geometry> Geometry>
+void project_channel_major(Context const& ctx, planned_projection<Context, Geometry> const& planned,
                            const_cursor<Context> voxel_columns, cursor<Context> channel_major,
                            kernel::chunked_shape const& shape) {
   auto const& plan = planned.pixels;
@@ -74,11 +71,11 @@ void project_channel_major(Context const& ctx, parallel_plan<Context> const& pla
        plan.groups.all()},
       stored.taps};
   kernel.plan_scratch();
-  launch(ctx, projector<parallel_geometry>::forward_tasks<Context>(t, shape), kernel);
+  launch(ctx, projector<Geometry>::template forward_tasks<Context>(t, shape), kernel);
 }
 /// x = A' y (or the elementwise square of A, transposed) over planned pixels, from a channel-major sinogram.
-template <class Context>
-void back_project_channel_major(Context const& ctx, parallel_plan<Context> const& planned,
+template <class Context, std::derived_from<parallel_geometry> Geometry>
+void back_project_channel_major(Context const& ctx, planned_projection<Context, Geometry> const& planned,
                                 const_cursor<Context> channel_major, kernel::chunked_shape const& shape,
                                 int coeff_power, cursor<Context> voxel_columns) {
   auto const& plan = planned.pixels;
@@ -94,8 +91,8 @@ void back_project_channel_major(Context const& ctx, parallel_plan<Context> const
 
 /// Allocates columns for the views processed at once, and calls f(stage) for each batch of views.
 template <class Context, class F>
-void each_turn(Context const& ctx, cone_plan<Context> const& planned, kernel::chunked_shape const& shape,
-               index_t at_once, F const& f) {
+void each_turn(Context const& ctx, planned_projection<Context, cone_geometry> const& planned,
+               kernel::chunked_shape const& shape, index_t at_once, F const& f) {
   auto const& plan = planned.pixels;
   auto const views = planned.scan.geometry().views;
   temporary<float, Context> columns(ctx, "columns", std::min(views, at_once) * plan.pixels * shape.width);
@@ -114,8 +111,9 @@ void run_stage(Context const& ctx, char const* name, index_t tasks, Kernel kerne
 /// Each view is written by one task, so as many views are processed at once as there are threads, up to 8 to limit
 /// memory; one view when counting.
 template <class Context>
-void project_channel_major(Context const& ctx, cone_plan<Context> const& planned, const_cursor<Context> voxel_columns,
-                           cursor<Context> channel_major, kernel::chunked_shape const& shape) {
+void project_channel_major(Context const& ctx, planned_projection<Context, cone_geometry> const& planned,
+                           const_cursor<Context> voxel_columns, cursor<Context> channel_major,
+                           kernel::chunked_shape const& shape) {
   using B = typename Context::backend;
   each_turn(ctx, planned, shape, ctx.exec.workers(decltype(ctx.instr)::traits.serial ? 1 : 8), [&](auto const& stage) {
     run_stage(ctx, "rows", stage.tasks(), kernel::cone_resample_columns<B>{stage, voxel_columns});
@@ -123,7 +121,7 @@ void project_channel_major(Context const& ctx, cone_plan<Context> const& planned
   });
 }
 template <int Power, class Context>
-void back_project_channel_major(Context const& ctx, cone_plan<Context> const& planned,
+void back_project_channel_major(Context const& ctx, planned_projection<Context, cone_geometry> const& planned,
                                 const_cursor<Context> channel_major, kernel::chunked_shape const& shape,
                                 cursor<Context> voxel_columns) {
   using B = typename Context::backend;
@@ -140,7 +138,7 @@ void back_project_channel_major(Context const& ctx, cone_plan<Context> const& pl
   });
 }
 template <class Context>
-void back_project_channel_major(Context const& ctx, cone_plan<Context> const& planned,
+void back_project_channel_major(Context const& ctx, planned_projection<Context, cone_geometry> const& planned,
                                 const_cursor<Context> channel_major, kernel::chunked_shape const& shape,
                                 int coeff_power, cursor<Context> voxel_columns) {
   if (coeff_power == 2) back_project_channel_major<2>(ctx, planned, channel_major, shape, voxel_columns);
@@ -183,13 +181,13 @@ void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float,
                    filter_options const& options) {
   using B = typename Context::backend;
   auto const& g = s.geometry();
-  if constexpr (std::is_same_v<Geometry, cone_geometry>) {
+  if constexpr (Geometry::weighs_rays) {
     if (definition::ramp_weighted(g) && shape.views > 0) {
       temporary<float, Context> weights(ctx, "filter weights", shape.chunks * shape.channels * shape.width),
           weighted(ctx, "weighted sinogram", shape.size());
       {
         [[maybe_unused]] auto const guard = ctx.instr.stage("filter weights");
-        launch(ctx, shape.channels, kernel::ramp_weights<B>{observe(ctx, weights), g, shape});
+        launch(ctx, shape.channels, kernel::ramp_weights<B, Geometry>{observe(ctx, weights), g, shape});
       }
       {
         [[maybe_unused]] auto const guard = ctx.instr.stage("weight");
@@ -277,7 +275,7 @@ void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, vie
   detail::check_sinogram(ctx, s, filtered, "direct_filter", "filtered");
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::direct_filter_name<Geometry>, g.views * g.rows * g.channels});
+      ctx.instr.scope({detail::operation_name<Geometry, "direct_filter">, g.views * g.rows * g.channels});
   auto const shape =
       kernel::make_chunks(g.views, g.channels, g.rows, Context::backend::lanes, std::max<index_t>(1, g.rows));
   temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()),
@@ -296,7 +294,8 @@ void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view
   detail::check_filter(options, "direct_recon");
   detail::check_sinogram(ctx, s, sinogram, "direct_recon");
   detail::check_recon(ctx, s, recon, "direct_recon");
-  [[maybe_unused]] auto const guard = ctx.instr.scope({detail::direct_recon_name<Geometry>, detail::masked_pairs(s)});
+  [[maybe_unused]] auto const guard =
+      ctx.instr.scope({detail::operation_name<Geometry, "direct_recon">, detail::masked_pairs(s)});
   auto const shape = detail::projector<Geometry>::template channel_major_shape<Context>(s.geometry());
   temporary<float, Context> in(ctx, "channel-major sinogram", shape.size()),
       filtered(ctx, "filtered sinogram", shape.size());

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "mbirk/geometry/operation_name.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/shared/epilogue.hpp"

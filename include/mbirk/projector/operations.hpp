@@ -1,6 +1,6 @@
 // The projector operations, written once for all geometries: check shapes, open a scope, plan the pixels unless the
-// caller has a plan, run the geometry's kernels. Users include projector/parallel.hpp or projector/cone.hpp, which
-// provide the kernels.
+// caller has a plan, run the geometry's kernels. Users include projector/all.hpp or the header of one
+// geometry, which provide the kernels.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "mbirk/projector/concept.hpp"
 #include "mbirk/projector/detail.hpp"
 #include "mbirk/projector/plan.hpp"
 
 namespace mbirk {
 namespace detail {
-
-/// Projection of planned pixels in a geometry; specialised next to its kernels. Static members:
-///   tables<Context>{ctx, scan}
-///       data that the kernels read about the scan
-///   channel_major_shape<Context>(geometry), forward_shape<Context>(geometry)
-///       layouts of channel-major sinograms
-///   project_channel_major(ctx, scan, tables, voxel_columns, plan, channel_major, shape, epilogue)
-///       y = A x
-///   back_project_channel_major(ctx, scan, tables, channel_major, shape, plan, coeff_power, voxel_columns)
-///       x = A' y, or with squared weights
-///   unweighted_hessian(ctx, scan, plan, voxel_columns)
-///       sum of the squared weights
-/// and the names of the operations: forward_name, back_name, sparse_forward_name, sparse_back_name, hessian_name.
-template <class Geometry> struct projector;
 
 template <class Geometry> index_t pairs(scan<Geometry> const& s, index_t pixels) {
   return s.geometry().views * pixels * s.geometry().slices;
@@ -44,7 +31,7 @@ void check_forward(Context const& ctx, scan<Geometry> const& s, view<float const
   check_sinogram(ctx, s, sinogram, "forward_project");
 }
 template <class Context, class Geometry> auto forward_scope(Context const& ctx, scan<Geometry> const& s) {
-  return ctx.instr.scope({projector<Geometry>::forward_name, masked_pairs(s)});
+  return ctx.instr.scope({operation_name<Geometry, "forward_project">, masked_pairs(s)});
 }
 
 template <class Context, class Geometry>
@@ -53,7 +40,7 @@ void check_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3
   check_recon(ctx, s, recon, "back_project");
 }
 template <class Context, class Geometry> auto back_scope(Context const& ctx, scan<Geometry> const& s) {
-  return ctx.instr.scope({projector<Geometry>::back_name, masked_pairs(s)});
+  return ctx.instr.scope({operation_name<Geometry, "back_project">, masked_pairs(s)});
 }
 
 template <class Context, class Geometry>
@@ -64,7 +51,7 @@ void check_sparse_forward(Context const& ctx, scan<Geometry> const& s, view<floa
 }
 template <class Context, class Geometry>
 auto sparse_forward_scope(Context const& ctx, scan<Geometry> const& s, index_t pixels) {
-  return ctx.instr.scope({projector<Geometry>::sparse_forward_name, pairs(s, pixels)});
+  return ctx.instr.scope({operation_name<Geometry, "sparse_forward_project">, pairs(s, pixels)});
 }
 
 template <class Context, class Geometry>
@@ -77,7 +64,7 @@ void check_sparse_back(Context const& ctx, scan<Geometry> const& s, view<float c
 }
 template <class Context, class Geometry>
 auto sparse_back_scope(Context const& ctx, scan<Geometry> const& s, index_t pixels) {
-  return ctx.instr.scope({projector<Geometry>::sparse_back_name, pairs(s, pixels)});
+  return ctx.instr.scope({operation_name<Geometry, "sparse_back_project">, pairs(s, pixels)});
 }
 
 template <class Context, class Geometry>
@@ -88,7 +75,7 @@ void check_hessian(Context const& ctx, scan<Geometry> const& s, std::optional<vi
 }
 template <class Context, class Geometry> auto hessian_scope(Context const& ctx, scan<Geometry> const& s) {
   auto const& g = s.geometry();
-  return ctx.instr.scope({projector<Geometry>::hessian_name, pairs(s, g.recon_rows * g.recon_cols)});
+  return ctx.instr.scope({operation_name<Geometry, "hessian_diagonal">, pairs(s, g.recon_rows * g.recon_cols)});
 }
 
 /// y = A x over planned pixels, into the caller's sinogram.

@@ -9,12 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "mbirk/projector/detail.hpp"
+#include "mbirk/projector/concept.hpp"
 
 namespace mbirk {
 namespace detail {
-
-template <class Geometry> struct projector;
 
 /// Planned pixels and the tables of their scan in memory that the kernels can read. Refers to the context and the scan.
 template <class Context, class Geometry> struct planned_projection {

@@ -35,7 +35,7 @@ template <class Context> class denoiser {
       : ctx_(ctx), input_(input), output_(output), o_(o) {}
 
   denoise_record run() {
-    auto const pixels = full_indices(make_mask(input_.extent(0), input_.extent(1), o_.use_ror_mask));
+    auto const pixels = full_indices(make_mask(input_.extent(0), input_.extent(1), o_.use_ror_mask.value_or(false)));
     numpy_random_state random(o_.seed);
     auto const partition = list_partition(host_context_of(ctx_), pixels, o_.granularity, random, array_role::temporary,
                                           array_role::temporary);
@@ -298,13 +298,10 @@ denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, view<float const,
       return std::string(name) + ": " + what + " is " + detail::number_text(value) + ", expected " + expected;
     });
   };
-  for (auto const& [sigma, what] :
-       {std::pair(options.sigma_noise, "sigma_noise"), std::pair(options.sigma_x, "sigma_x")})
-    if (sigma) need(*sigma > 0 && std::isfinite(*sigma), what, *sigma, "a positive number");
+  detail::require_valid_call(options, name);
+  if (options.sigma_x)
+    need(*options.sigma_x > 0 && std::isfinite(*options.sigma_x), "sigma_x", *options.sigma_x, "a positive number");
   need(std::isfinite(options.sharpness), "sharpness", options.sharpness, "a finite number");
-  need(options.max_iterations >= 0, "max_iterations", options.max_iterations, "a number >= 0");
-  need(options.stop_threshold_change_pct >= 0, "stop_threshold_change_pct", options.stop_threshold_change_pct,
-       "a number >= 0");
   need(options.granularity >= 1, "granularity", static_cast<double>(options.granularity), "at least 1");
   require_valid({options.sigma_x.value_or(1), options.p, options.q, options.T, options.qggmrf_nbr_wts}, name);
   auto const shape = image.extents();

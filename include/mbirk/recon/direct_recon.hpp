@@ -1,5 +1,5 @@
 // Direct reconstruction: filtered back projection in parallel beam, the method of Feldkamp, Davis and Kress in cone
-// beam, with slice weights for helical scans. Users also include projector/parallel.hpp or projector/cone.hpp, which
+// beam, with slice weights for helical scans. Users also include projector/all.hpp or the header of one geometry, which
 // provide the kernels.
 #pragma once
 
@@ -44,10 +44,6 @@ inline std::vector<float> helical_slice_weights(cone_scan const& s) {
 
 namespace detail {
 
-template <class Geometry> inline constexpr char const* direct_recon_name = nullptr;
-template <> inline constexpr char const* direct_recon_name<parallel_geometry> = "parallel_direct_recon";
-template <> inline constexpr char const* direct_recon_name<cone_geometry> = "cone_direct_recon";
-
 /// Multiplies the slices of a helical scan by their weights; does nothing for other scans.
 template <class Context, class VoxelColumns>
 void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, VoxelColumns voxel_columns,
@@ -69,8 +65,8 @@ void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> c
          kernel::scale_slices<B>{voxel_columns, observe(ctx, plan.offsets), observe(ctx, device_factors), plan.pixels,
                                  s.geometry().slices});
 }
-template <class Context, class VoxelColumns>
-void weigh_slices(Context const&, parallel_scan const&, device_plan<Context> const&, VoxelColumns,
+template <class Context, class Geometry, class VoxelColumns>
+void weigh_slices(Context const&, scan<Geometry> const&, device_plan<Context> const&, VoxelColumns,
                   std::vector<std::string>*) {}
 
 /// Reconstructs from a filtered, channel-major sinogram in the layout of the projector. Zeros outside the mask.
@@ -138,21 +134,21 @@ void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view
                   view<float, 3> recon, filter_options const& options = {},
                   std::vector<std::string>* warnings = nullptr) {
   detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "direct_recon",
-                          detail::direct_recon_name<Geometry>);
+                          detail::operation_name<Geometry, "direct_recon">);
 }
 
-/// direct_recon for parallel beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fbp_recon(context<Exec, Instr> const& ctx, parallel_scan const& s, view<float const, 3> sinogram,
+/// direct_recon under its usual name in parallel beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fbp"> Geometry>
+void fbp_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                view<float, 3> recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon", "parallel_fbp_recon");
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon", detail::operation_name<Geometry, "fbp_recon">);
 }
 
-/// direct_recon for cone beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fdk_recon(context<Exec, Instr> const& ctx, cone_scan const& s, view<float const, 3> sinogram, view<float, 3> recon,
+/// direct_recon under its usual name in cone beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fdk"> Geometry>
+void fdk_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
                filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fdk_recon", "cone_fdk_recon");
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fdk_recon", detail::operation_name<Geometry, "fdk_recon">);
 }
 
 }  // namespace mbirk

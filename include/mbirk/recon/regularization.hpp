@@ -84,9 +84,6 @@ inline float background_end(histogram const& h) {
   return centres[right] + (centres[right] - centres[left]);
 }
 
-inline double inverse_magnification(parallel_geometry const&) { return 1; }
-inline double inverse_magnification(cone_geometry const& g) { return g.inverse_magnification; }
-
 /// auto_regularization of arrays that have been checked.
 template <class Context, class Geometry>
 regularization find_regularization(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
@@ -158,7 +155,7 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
     result.warnings.push_back("the object reaches the edge of the detector in " + number_text(100 * cut) +
                               " % of the rows: the projections are truncated, so a larger reconstruction is advisable "
                               "(scale its rows and columns by 1.1 or more)");
-  double const cell = g.delta_det_channel * inverse_magnification(g);  // channel pitch, projected to the rotation axis
+  double const cell = g.delta_det_channel * g.inverse_magnification;  // channel pitch, projected to the rotation axis
   double const rows = static_cast<double>(g.recon_rows), cols = static_cast<double>(g.recon_cols);
   double const length = std::min(2 * rows * cols / (rows + cols) * g.delta_x, static_cast<double>(g.channels) * cell);
   result.sigma_y =

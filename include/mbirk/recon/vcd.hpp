@@ -21,8 +21,7 @@ template <class Context, class Geometry> class vcd_state {
   using B = typename Context::backend;
   using P = projector<Geometry>;
   using tables = typename P::template tables<Context>;
-  static constexpr bool always_keeps = P::template always_keeps_projection<Context>;
-  static constexpr bool can_fuse_update = P::template can_fuse_update<Context>;
+  static_assert(projector_of<P, Geometry, Context>);
   using cursor = typename B::template cursor<float const>;
 
  public:
@@ -302,9 +301,8 @@ template <class Context, class Geometry> class vcd_state {
   }
 
   /// Floats of partial sums for the fused update and back projection of this number of pixels; 0 if it is not used.
-  index_t fused_update_floats([[maybe_unused]] index_t pixels) const {
-    if constexpr (can_fuse_update) return P::template partial_sum_floats<Context>(tables_, shape_, pixels);
-    else return 0;
+  index_t fused_update_floats(index_t pixels) const {
+    return P::template partial_sum_floats<Context>(tables_, shape_, pixels);
   }
   /// Whether the back projection of this number of pixels proceeds view by view and includes the pending error update.
   bool fuses_update(index_t pixels) const {
@@ -319,23 +317,16 @@ template <class Context, class Geometry> class vcd_state {
   }
   /// Computes A' w e for a subset.
   void back(vcd_subset<Context> const& subset, temporary<float, Context> const& direction) {
-    if constexpr (can_fuse_update) {
-      if (fuses_update(subset.size())) {
-        [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-        auto const alpha = pending_update_ ? pending_update_->alpha : kernel::step_length{};
-        if constexpr (always_keeps) {
-          P::fused_update_backproject(ctx_, scan_, tables_, axpy_projection(alpha), pending_update_.has_value(),
-                                      subset.plan, *partial_sums_, observe(ctx_, direction));
-        } else {
-          auto const* before = pending_update_ ? &pending_update_->subset->plan : nullptr;
-          with_weights([&](auto weighted, auto w) {
-            P::fused_update_backproject(ctx_, tables_, axpy_epilogue<weighted>(w, alpha), *packed_direction_, before,
-                                        subset.plan, *partial_sums_, observe(ctx_, direction));
-          });
-        }
-        pending_update_.reset();
-        return;
-      }
+    if (fuses_update(subset.size())) {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
+      auto const at = [](auto const& array) { return array ? &*array : nullptr; };
+      deferred_update<Context> const update{pending_update_ ? &pending_update_->subset->plan : nullptr,
+                                            pending_update_ ? pending_update_->alpha : kernel::step_length{},
+                                            error_, at(weights_), at(projection_), at(packed_direction_), shape_};
+      P::fused_update_backproject(ctx_, scan_, tables_, update, subset.plan, *partial_sums_,
+                                  observe(ctx_, direction));
+      pending_update_.reset();
+      return;
     }
     apply_pending_step();
     [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
@@ -344,26 +335,13 @@ template <class Context, class Geometry> class vcd_state {
   }
 
   /// Whether w A d of a subset is stored from the line search to the update, rather than projected again.
-  bool keeps(index_t pixels) const {
-    if constexpr (always_keeps) return true;
-    else return P::template keeps_projection<Context>(tables_, shape_, pixels);
-  }
+  bool keeps(index_t pixels) const { return P::template keeps_projection<Context>(tables_, shape_, pixels); }
   /// Packs d for the projection if its projection is not stored.
-  void pack_direction([[maybe_unused]] vcd_subset<Context> const& subset,
-                      [[maybe_unused]] temporary<float, Context> const& direction) {
-    if constexpr (!always_keeps) {
-      if (keeps(subset.size())) return;
-      auto const& plan = subset.plan;
-      launch(ctx_, plan.groups.size(),
-             kernel::pack_columns<B>{observe(ctx_, direction), observe(ctx_, *packed_direction_),
-                                     observe(ctx_, plan.offsets), shape_, plan.groups.all()});
-    }
+  void pack_direction(vcd_subset<Context> const& subset, temporary<float, Context> const& direction) {
+    if (!keeps(subset.size())) P::pack_subset(ctx_, shape_, direction, subset.plan, *packed_direction_);
   }
-  index_t measuring_tasks([[maybe_unused]] index_t pixels) const {
-    if constexpr (!always_keeps) {
-      if (!keeps(pixels)) return shape_.views;
-    }
-    return P::template forward_tasks<Context>(tables_, shape_);
+  index_t measuring_tasks(index_t pixels) const {
+    return keeps(pixels) ? P::template forward_tasks<Context>(tables_, shape_) : shape_.views;
   }
   /// Computes the sum of w (A d)^2 per task; may store w A d.
   void measure(vcd_subset<Context> const& subset, temporary<float, Context> const& direction,
@@ -375,7 +353,7 @@ template <class Context, class Geometry> class vcd_state {
         kernel::squared_norm_epilogue<B, weighted, true> const epilogue{w, observe(ctx_, partial), shape_};
         P::project_channel_major(ctx_, scan_, tables_, observe(ctx_, direction), subset.plan,
                                  observe(ctx_, *projection_), shape_, epilogue);
-      } else if constexpr (!always_keeps) {
+      } else {
         P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.plan,
                           kernel::squared_norm_epilogue<B, weighted, false>{w, observe(ctx_, partial), shape_});
       }
@@ -412,11 +390,11 @@ template <class Context, class Geometry> class vcd_state {
     });
   }
   /// Computes w e -= alpha w A d for the subset whose projection or direction is stored.
-  void subtract([[maybe_unused]] vcd_subset<Context> const& subset, kernel::step_length alpha) {
+  void subtract(vcd_subset<Context> const& subset, kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
     if (keeps(subset.size())) {
       launch(ctx_, blocks(), axpy_projection(alpha));
-    } else if constexpr (!always_keeps) {
+    } else {
       with_weights([&](auto weighted, auto w) {
         P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.plan,
                           axpy_epilogue<weighted>(w, alpha));

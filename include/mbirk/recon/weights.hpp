@@ -10,8 +10,7 @@
 
 #include "mbirk/kernel/shared/epilogue.hpp"
 #include "mbirk/kernel/shared/weights.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/util/otsu.hpp"
 
 namespace mbirk {
@@ -46,9 +45,6 @@ namespace detail {
 
 inline constexpr std::array<char const*, 4> weight_operations{"gen_weights_unweighted", "gen_weights_transmission",
                                                               "gen_weights_transmission_root", "gen_weights_emission"};
-template <class Geometry> inline constexpr char const* mar_name = nullptr;
-template <> inline constexpr char const* mar_name<parallel_geometry> = "parallel_gen_weights_mar";
-template <> inline constexpr char const* mar_name<cone_geometry> = "cone_gen_weights_mar";
 
 /// Sinogram of only the voxels above a threshold.
 template <class Context, class Geometry>
@@ -142,7 +138,7 @@ void gen_weights_mar(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
                      double gamma, view<float, 3> weights, mar_record* record = nullptr) {
   using Context = context<Exec, Instr>;
   using B = typename Context::backend;
-  constexpr char const* name = detail::mar_name<Geometry>;
+  constexpr char const* name = detail::operation_name<Geometry, "gen_weights_mar">;
   detail::check(ctx, sinogram, s.sinogram_shape(), "gen_weights_mar", "sinogram", "(views, rows, channels)");
   if (init_recon)
     detail::check(ctx, *init_recon, s.recon_shape(), "gen_weights_mar", "init_recon", "(rows, cols, slices)");

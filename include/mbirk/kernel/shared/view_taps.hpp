@@ -70,11 +70,11 @@ MBIRK_INLINE index_t tile_begin(view_taps const& p, index_t channels, std::int32
 }
 
 /// The passes of all views, in view order.
-inline std::vector<view_taps> make_view_taps(parallel_scan const& s) {
-  auto const& g = s.geometry();
+template <class Geometry> std::vector<view_taps> make_view_taps(scan<Geometry> const& s) {
   std::vector<view_taps> passes;
-  for (index_t v = 0; v < g.views; ++v) {
+  for (index_t v = 0; v < s.geometry().views; ++v) {
     auto const& at = s.positions()[static_cast<std::size_t>(v)];
+    parallel_geometry const& g = geometry_of_view(s.geometry(), at);
     auto const f = definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, 0.0),
                                                   definition::row_y(g, 0.0));
     view_taps p{.edge = definition::left_edge(f.centre, f.width),
