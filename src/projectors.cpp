@@ -3,6 +3,7 @@
 
 namespace mbirk {
 
+MBIRK_SCANS()
 MBIRK_LAYOUT_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_PARALLEL_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_CONE_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)

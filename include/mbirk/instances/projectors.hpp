@@ -35,7 +35,13 @@
   E template void sparse_back_project(C const&, scan<G> const&, view<float const, 3>, view<std::int32_t const, 1>, view<float, 2>, int); \
   E template void hessian_diagonal(C const&, scan<G> const&, std::optional<view<float const, 3>>, view<float, 3>);
 
+#define MBIRK_SCANS(E) \
+  E template scan<parallel_geometry>::scan(parallel_parameters const&); \
+  E template scan<cone_geometry>::scan(cone_parameters const&);
+
 namespace mbirk {
+
+MBIRK_SCANS(extern)
 
 MBIRK_LAYOUT_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_PARALLEL_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
