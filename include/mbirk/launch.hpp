@@ -73,8 +73,8 @@ MBIRK_HOST_NOINLINE void run_tasks(Exec const& exec, index_t tasks, int workers,
 
 template <class Exec, class Instr, class Kernel>
 void launch_grid(context<Exec, Instr> const& ctx, Kernel const& kernel, index3 grid) {
-  if constexpr (Instr::traits.serial) ctx.exec.serial().launch(kernel, grid, 0);
-  else ctx.exec.launch(kernel, grid, 0);
+  if constexpr (Instr::traits.serial) ctx.exec.serial().launch(kernel, grid);
+  else ctx.exec.launch(kernel, grid);
 }
 
 /// The guard of a launch. @param info  makes the kernel_info.

@@ -52,8 +52,8 @@ class emulated {
     return one;
   }
 
-  template <class Kernel> void launch(Kernel const& kernel, index3 grid, int dynamic_bytes) const {
-    emulation::run(kernel, grid, dynamic_bytes, options_, state_->machines);
+  template <class Kernel> void launch(Kernel const& kernel, index3 grid) const {
+    emulation::run(kernel, grid, options_, state_->machines);
   }
   void upload(void* to, void const* from, std::size_t bytes) const {
     std::memcpy(to, from, bytes);
