@@ -1,6 +1,7 @@
 // Runs kernels: what they read and write through, their scratch, and the loop over their tasks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <type_traits>
 
@@ -143,17 +144,20 @@ void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel
   }
 }
 
-/// Sum of entries first, first + step, ... of what the tasks of a kernel have written, in task order: every sum that
-/// decides something goes through here. 0 under a policy without data.
-template <class Values> double ordered_sum(Values const& values, index_t first = 0, index_t step = 1) {
-  double sum = 0;
-  for (index_t k = first; k < values.size(); k += step) sum += values[k];
-  return sum;
+/// The sums of the `Numbers` numbers that every task of a kernel has written, in task order: every sum that decides
+/// something goes through here. 0 under a policy without data.
+template <int Numbers, class Context>
+std::array<double, Numbers> reduce_each(Context const& ctx, temporary<double, Context> const& partial) {
+  std::array<double, Numbers> sums{};
+  if constexpr (Context::backend::has_data) {
+    host_copy const values(ctx, partial);
+    for (index_t k = 0; k < Numbers; ++k)
+      for (index_t at = k; at < values.size(); at += Numbers) sums[static_cast<std::size_t>(k)] += values[at];
+  }
+  return sums;
 }
-template <class Context>
-double reduce(Context const& ctx, temporary<double, Context> const& partial, index_t first = 0, index_t step = 1) {
-  if constexpr (Context::backend::has_data) return ordered_sum(host_copy(ctx, partial), first, step);
-  else return 0;
+template <class Context> double reduce(Context const& ctx, temporary<double, Context> const& partial) {
+  return reduce_each<1>(ctx, partial)[0];
 }
 
 }  // namespace mbirk

@@ -9,13 +9,19 @@
 #include "mbirk/exec/array.hpp"
 #include "mbirk/exec/emulated.hpp"
 #include "mbirk/exec/tuning.hpp"
+#include "mbirk/instrument/counting.hpp"
 #include "mbirk/instrument/none.hpp"
+#include "mbirk/instrument/sizing.hpp"
 #include "mbirk/mbirk.hpp"
 
 namespace {
 
 using namespace mbirk;
 using namespace mbirk::test;
+
+static_assert(simd::warp_pack_backend<instrument::counted<exec::emulated::backend>>);
+static_assert(simd::pack_backend<instrument::sizing::backend<simd::native_backend>>);
+static_assert(simd::pack_backend<instrument::sizing::backend<exec::emulated::backend>>);
 
 template <class Exec> struct Arrays : ::testing::Test {};
 using policies = ::testing::Types<exec::host, exec::emulated>;

@@ -286,6 +286,6 @@ class cuda {
   std::pmr::memory_resource* resource_;
 };
 
-static_assert(execution_policy<cuda> && block_policy<cuda>);
+static_assert(execution_policy<cuda> && block_policy<cuda> && simd::warp_pack_backend<cuda::backend>);
 
 }  // namespace mbirk::exec

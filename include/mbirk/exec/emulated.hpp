@@ -92,6 +92,6 @@ class emulated {
   std::shared_ptr<state> state_;
 };
 
-static_assert(execution_policy<emulated> && block_policy<emulated>);
+static_assert(execution_policy<emulated> && block_policy<emulated> && simd::warp_pack_backend<emulated::backend>);
 
 }  // namespace mbirk::exec
