@@ -114,7 +114,7 @@ void launch_tasks(context<Exec, Instr> const& ctx, index_t tasks, int workers, K
     auto guard = ctx.instr.kernel(
         ctx.exec, kernel_info{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .workers = workers});
     guard_observer observer(guard);
-    run_tasks(ctx.exec, tasks, workers, kernel, scratch, &observer);
+    run_tasks(ctx.exec, tasks, workers, kernel, scratch, guard.observes_tasks() ? &observer : nullptr);
   } else {
     run_tasks(ctx.exec, tasks, workers, kernel, scratch, nullptr);
   }

@@ -74,7 +74,7 @@ template <class Native> struct no_data {
 template <class Fast, class Native = Fast> struct counted {
   static constexpr int lanes = Fast::lanes;
   static constexpr bool has_data = Fast::has_data;
-  static constexpr bool watches = true;
+  static constexpr bool counts = true;
   using pack = counted_value<Fast, typename Fast::pack, number::f32>;
   using ints = counted_ints<Fast>;
   using wide = counted_value<Native, typename Native::wide, number::f64>;
@@ -280,6 +280,7 @@ template <class Fast, class Native = Fast> struct counted {
     tick<Fast, number::f64, operation::permute>();
     return Fast::at(a.v, lane);
   }
+  static MBIRK_HOST_INLINE bool leads() { return Fast::leads(); }
   static MBIRK_HOST_INLINE unsigned where(typename pack::mask c) {
     tick<Fast, number::i32, operation::permute>();
     return Fast::where(c.v);
@@ -290,7 +291,7 @@ template <class Fast, class Native = Fast> struct counted {
   }
 
  private:
-  static constexpr bool on_warp = requires { Fast::leads(); };
+  static constexpr bool on_warp = simd::warp_pack_backend<Fast>;
   static constexpr index_t sector_bytes = 32;
 
   template <class T> static MBIRK_HOST_INLINE void note_elements_loaded(counted_cursor<T> const& c, int n) {

@@ -12,7 +12,7 @@ namespace mbirk::instrument {
 
 /// True on one lane per warp, so that warp-wide operations count once.
 template <class Fast> MBIRK_HOST_INLINE bool counts_here() noexcept {
-  if constexpr (requires { Fast::leads(); }) return Fast::leads();
+  if constexpr (simd::warp_pack_backend<Fast>) return Fast::leads();
   else return true;
 }
 

@@ -101,11 +101,13 @@ concept pack_memory = requires(typename B::pack& a, typename B::ints i, typename
 /// Interface of the tuned kernels.
 ///
 /// lanes: elements of a pack. has_data: false in the cost model and in sizing, where arrays of samples and voxels have
-/// no memory. pack, ints, wide: floats of data, integers, double coordinates; sums: sums of data, which differ from
-/// wide only where there is no data. index_backend: the backend of weights and indices, which always have data.
+/// no memory. counts: whether operations are counted, so that speed does not matter. pack, ints, wide: floats of data,
+/// integers, double coordinates; sums: sums of data, which differ from wide only where there is no data. index_backend:
+/// the backend of weights and indices, which always have data.
 template <class B>
 concept pack_backend =
     (B::lanes >= 4) && std::same_as<decltype(B::has_data), bool const> &&
+    std::same_as<decltype(B::counts), bool const> &&
     pack_of_floats<typename B::pack, typename B::ints> && pack_of_coordinates<typename B::wide> &&
     pack_of_sums<typename B::sums> && pack_memory<B> &&
     requires(typename B::pack a, typename B::ints i, typename B::wide w, typename B::sums s,
@@ -154,13 +156,14 @@ concept warp_pack_backend = pack_backend<B> &&
       { B::at(a, lane) } -> std::same_as<float>;
       { B::at(w, lane) } -> std::same_as<double>;
       { B::where(a < a) } -> std::same_as<unsigned>;
+      { B::leads() } -> std::same_as<bool>;  // on one lane
       { B::total(1.0) } -> std::same_as<double>;
       { B::gather_sums(from, i, lane) } -> std::same_as<typename B::sums>;
     };
 
 /// What backends whose packs have data and are not counted share; their packs convert from double without cost.
 template <class Pack, class Ints, class Wide> struct data_backend {
-  static constexpr bool has_data = true;
+  static constexpr bool has_data = true, counts = false;
   using pack = Pack;
   using ints = Ints;
   using wide = Wide;

@@ -99,8 +99,8 @@ template <class W> struct warp_doubles {
   }
 };
 
-/// The packs of a kernel on a warp. A cursor is a plain pointer to memory that all lanes can access. Loads are not of the
-/// read-only kind (ld.global.nc), because kernels also load what they have stored.
+/// The packs of a kernel on a warp. A cursor is a plain pointer to memory that all lanes can access. Loads are not of
+/// the read-only kind (ld.global.nc), because kernels also load what they have stored.
 template <class W> struct warp_backend : data_backend<warp_floats<W>, warp_ints<W>, warp_doubles<W>> {
   static constexpr int lanes = warp_lanes;
   using pack = warp_floats<W>;
