@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <utility>
 
 #include "mbirk/core/config.hpp"
 #include "mbirk/core/index.hpp"
@@ -14,10 +15,13 @@ namespace mbirk::simd {
 /// Scalar operations outside of packs, as declared by a kernel.
 struct scalar_work { index_t add = 0, mul = 0, compare = 0, convert = 0, integer = 0; };
 
+/// The condition that comparing two packs gives.
+template <class Pack> using condition_of = decltype(std::declval<Pack>() < std::declval<Pack>());
+
 /// Arithmetic of packs of floats and of doubles. fma(a, b, c) = a b + c with one rounding. If an operand of max or min
 /// is NaN, the result is the second one. select(c, a, b): a in the lanes where c holds, else b.
 template <class T>
-concept pack_of_numbers = requires(T a, decltype(a < a) c) {
+concept pack_of_numbers = requires(T a, condition_of<T> c) {
   T(1.0);
   { a + a } -> std::same_as<T>;
   { a - a } -> std::same_as<T>;
@@ -34,13 +38,13 @@ concept pack_of_numbers = requires(T a, decltype(a < a) c) {
 /// Packs of floats, with their conditions, and of integers, which wrap around. Entry `index` of the lanes of a, or of
 /// those of a and b: only the low bits of the index that address a lane are used.
 template <class Pack, class Ints>
-concept pack_of_floats = pack_of_numbers<Pack> && requires(Pack a, Ints i) {
+concept pack_of_floats = pack_of_numbers<Pack> && requires(Pack a, Ints i, condition_of<Pack> c) {
   { fnma(a, a, a) } -> std::same_as<Pack>;  // c - a b
   { exp(a) } -> std::same_as<Pack>;
   { exp2(a) } -> std::same_as<Pack>;
   { log2(a) } -> std::same_as<Pack>;  // for positive normal a
-  { is_nan(a) } -> std::same_as<decltype(a < a)>;
-  (a < a) | is_nan(a);
+  { is_nan(a) } -> std::same_as<condition_of<Pack>>;
+  { c | c } -> std::same_as<condition_of<Pack>>;
   { lookup(a, i) } -> std::same_as<Pack>;
   { lookup2(a, a, i) } -> std::same_as<Pack>;
   { i + i } -> std::same_as<Ints>;
