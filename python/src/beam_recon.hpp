@@ -5,22 +5,6 @@
 
 namespace mbirk::python {
 
-/// Common arguments of recon, prox_map and split_sino_recon.
-struct iterations {
-  int max_iterations;
-  double stop_threshold_change_pct;
-  int first_iteration;
-  bool compute_prior_loss;
-  std::uint32_t seed;
-  bool mbirjax_rounding;
-
-  recon_arguments arguments(first_image const& init_recon, std::optional<nb::callable> const& progress) const {
-    return {.init_recon = init_recon, .max_iterations = max_iterations, .stop_threshold_change_pct = stop_threshold_change_pct,
-            .first_iteration = first_iteration, .compute_prior_loss = compute_prior_loss, .seed = seed, .mbirjax_rounding = mbirjax_rounding,
-            .progress = progress_of(progress)};
-  }
-};
-
 /// @param used  the parameters of this call; the model's own may have changed meanwhile.
 inline image_and_dict image_and_record(nb::dict const& used, volume_out const& image, recon_log const& record) {
   warn(record.warnings);
@@ -71,8 +55,10 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
     auto const w = c.read(weights, "weights", sinogram_axes);
     auto const first = read_initial(c, init_recon);
     auto const x = c.write(out, m->recon_shape(), "out", recon_axes);
-    auto a = iterations{max_iterations, stop_threshold_change_pct, first_iteration, compute_prior_loss, seed, mbirjax_rounding}.arguments(first, progress);
-    a.checkpoint = checkpoint_of(checkpoint), a.checkpoint_every = checkpoint_every, a.resume = resume;
+    recon_call_options const a{.init_recon = first, .max_iterations = max_iterations, .stop_threshold_change_pct = stop_threshold_change_pct,
+                               .first_iteration = first_iteration, .compute_prior_loss = compute_prior_loss, .seed = seed,
+                               .mbirjax_rounding = mbirjax_rounding, .progress = progress_of(progress), .checkpoint = checkpoint_of(checkpoint),
+                               .checkpoint_every = checkpoint_every, .resume = resume};
     auto const [record, used] = run_and_keep(s, m, c, threads, [&](auto const& ctx, auto& copy) { return copy.recon(ctx, y, w, x, a); });
     return image_and_record(used, *out, record);
   }, "sinogram"_a, "weights"_a = nb::none(), "init_recon"_a = nb::none(), "max_iterations"_a = 15, "stop_threshold_change_pct"_a = 0.2,
@@ -95,7 +81,8 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
     auto const w = c.read(weights, "weights", sinogram_axes);
     auto const first = read_initial(c, init_recon);
     auto const x = c.write(out, m->recon_shape(), "out", recon_axes);
-    auto const a = iterations{max_iterations, stop_threshold_change_pct, first_iteration, false, seed, mbirjax_rounding}.arguments(first, progress);
+    recon_call_options const a{.init_recon = first, .max_iterations = max_iterations, .stop_threshold_change_pct = stop_threshold_change_pct,
+                               .first_iteration = first_iteration, .seed = seed, .mbirjax_rounding = mbirjax_rounding, .progress = progress_of(progress)};
     auto const [record, used] = run_and_keep(s, m, c, threads, [&](auto const& ctx, auto& copy) {
       return copy.prox_map(ctx, v, y, w, x, a, {sigma_prox, do_initialization});
     });
@@ -150,7 +137,9 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
       auto const w = c.read(weights, "weights", sinogram_axes);
       auto const first = read_initial(c, init_recon);
       auto const x = c.write(out, m->recon_shape(), "out", recon_axes);
-      auto const a = iterations{max_iterations, stop_threshold_change_pct, first_iteration, compute_prior_loss, seed, false}.arguments(first, progress);
+      recon_call_options const a{.init_recon = first, .max_iterations = max_iterations, .stop_threshold_change_pct = stop_threshold_change_pct,
+                                 .first_iteration = first_iteration, .compute_prior_loss = compute_prior_loss, .seed = seed,
+                                 .progress = progress_of(progress)};
       auto const [record, used] = run_and_keep(s, m, c, threads, [&](auto const& ctx, auto& copy) {
         return copy.split_sino_recon(ctx, y, w, x, a, {half_overlap, align_split_grid});
       });

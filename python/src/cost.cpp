@@ -45,7 +45,7 @@ template <class Geometry> instrument::operation_record cost_of(model<Geometry> m
   in const y(nullptr, m.sinogram_shape()), x(nullptr, m.recon_shape());
   out const to_y(nullptr, m.sinogram_shape()), to_x(nullptr, m.recon_shape());
   auto const w = weighted ? std::optional<in>(y) : std::nullopt;
-  recon_arguments const a{.max_iterations = max_iterations, .stop_threshold_change_pct = 0};
+  recon_call_options const a{.max_iterations = max_iterations, .stop_threshold_change_pct = 0};
   std::map<std::string, std::function<void()>> const operations{
       {"forward_project", [&] { m.forward_project(ctx, x, to_y); }},
       {"back_project", [&] { m.back_project(ctx, y, to_x); }},

@@ -44,7 +44,7 @@ void bind_denoiser(nb::module_& m) {
     auto const x = c.write(out, noisy.extents(), "out", recon_axes);
     std::optional<mask_setting> mask;
     if (!use_ror_mask.is_none()) mask = to_mask(use_ror_mask);
-    denoise_arguments const a{.sigma_noise = sigma_noise, .use_ror_mask = mask, .init_image = first, .max_iterations = max_iterations,
+    denoise_call_options const a{.sigma_noise = sigma_noise, .use_ror_mask = mask, .init_image = first, .max_iterations = max_iterations,
                               .stop_threshold_change_pct = stop_threshold_change_pct, .seed = seed, .progress = progress_of(progress)};
     auto copy = std::make_shared<qggmrf_denoiser>(*before);
     auto const record = c.run(threads, [&](auto const& ctx) { return copy->denoise(ctx, noisy, x, a); });

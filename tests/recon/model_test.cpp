@@ -159,7 +159,7 @@ TEST(Denoiser, TakesParametersAndArguments) {
   EXPECT_EQ(o.max_iterations, 7);
   EXPECT_EQ(o.seed, 3u);
   EXPECT_TRUE(std::get<bool>(o.use_ror_mask.value()));
-  EXPECT_FALSE(std::get<bool>(d.options({.use_ror_mask = false}).use_ror_mask));
+  EXPECT_FALSE(std::get<bool>(d.options({.use_ror_mask = false}).use_ror_mask.value()));
   d.set_params("sigma_x", 0.125);
   EXPECT_EQ(d.options().sigma_x, 0.125);
   EXPECT_EQ(d.options().sigma_noise, 1.0);

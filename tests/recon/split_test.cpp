@@ -302,8 +302,8 @@ TEST_F(Split, RefusesBadInput) {
                 call(y_shape, y_shape, r, {{.init_recon = see(std::as_const(x), wrong)}});
               }).starts_with("split_sino_recon: init_recon has"));
   recon_state const state;
-  EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {.resume = &state}); }).find("checkpoint or resume"), std::string::npos);
-  EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {.checkpoint = [](recon_state const&) {}}); }).find("checkpoint or resume"), std::string::npos);
+  EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {{.resume = &state}}); }).find("checkpoint or resume"), std::string::npos);
+  EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {{.checkpoint = [](recon_state const&) {}}}); }).find("checkpoint or resume"), std::string::npos);
 }
 
 }  // namespace
