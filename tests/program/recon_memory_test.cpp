@@ -112,7 +112,8 @@ template <class Geometry> struct ReconMemory : testing::Test {
   std::array<index_t, 3> const shape{21, 71, 85};
   scan<Geometry> const s = make();
   std::vector<float> y = std::vector<float>(21 * 71 * 85), w = std::vector<float>(y.size(), 1);
-  std::vector<float> x = std::vector<float>(static_cast<std::size_t>(s.recon_shape()[0] * s.recon_shape()[1] * s.recon_shape()[2]));
+  std::vector<float> x =
+      std::vector<float>(static_cast<std::size_t>(s.recon_shape()[0] * s.recon_shape()[1] * s.recon_shape()[2]));
   view<float const, 3> const sinogram{y.data(), shape}, weights{w.data(), shape};
   view<float, 3> const volume{x.data(), s.recon_shape()};
 
@@ -152,7 +153,8 @@ template <class Geometry> struct ReconMemory : testing::Test {
     }
     // While the state is copied, there is also the error sinogram in the caller's layout.
     o.checkpoint = [&](recon_state const& state) {
-      auto const copies = 4.0 * static_cast<double>(state.recon.size() + state.hessian.size() + state.weighted_error.size());
+      auto const copies =
+          4.0 * static_cast<double>(state.recon.size() + state.hessian.size() + state.weighted_error.size());
       with_state = std::max(with_state, memory.used() + samples() + copies);
     };
     recon(ctx, s, sinogram, q.weighted ? std::optional(weights) : std::nullopt, volume, o);
@@ -175,14 +177,16 @@ TYPED_TEST(ReconMemory, IsWhatIsAllocated) {
           o.partition_sequence = {0};
         }
         memory_question const q{.weighted = weighted};
-        EXPECT_EQ(this->counted(this->items(o, q, threads)), this->really_used(o, q, threads)) << weighted << subsets << threads;
+        EXPECT_EQ(this->counted(this->items(o, q, threads)), this->really_used(o, q, threads))
+            << weighted << subsets << threads;
       }
   }
 }
 
 TYPED_TEST(ReconMemory, IncludesTheStateToResume) {
   recon_state state;
-  recon_options o{{.max_iterations = 2, .stop_threshold_change_pct = 0, .checkpoint = [&](recon_state const& s) { state = s; }}};
+  recon_options o{
+      {.max_iterations = 2, .stop_threshold_change_pct = 0, .checkpoint = [&](recon_state const& s) { state = s; }}};
   recon(context{exec::host(1), instrument::none{}}, this->s, this->sinogram, {}, this->volume, o);
   o.resume = &state;
   o.max_iterations = 4;
