@@ -1,15 +1,13 @@
 // mbirk recon: reconstructs the user's own measurements.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
-#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <memory>
 
+#include "commands/call_options.hpp"
 #include "commands/command.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
@@ -118,9 +116,8 @@ recon_model_options merged(recon_model_options options, recon_command const& o) 
 
 /// Reports the required memory, and throws if it does not fit.
 void check_memory(recon_command const& o, std::vector<memory_item> const& items,
-                  std::optional<available_memory> available) {
+                  std::optional<available_memory> const& available) {
   double const total = total_bytes(items);
-  if (o.memory_limit) available = {static_cast<double>(*o.memory_limit), "--memory-limit"};
   if (!o.quiet) {
     fmt::print("memory needed\n");
     for (auto const& i : items) fmt::print("  {:32} {:>9}\n", i.name, bytes_text(i.bytes));
@@ -203,7 +200,9 @@ int reconstruct(recon_command const& o) {
   }
 
   // Determined before the state is read, which is part of the required memory.
-  auto const available = memory_available();
+  auto const available = o.memory_limit
+                             ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
+                             : memory_available();
   recon_state resumed;
   if (!o.resume.empty()) {
     resumed = read_checkpoint(o.resume, parameters);
@@ -213,7 +212,8 @@ int reconstruct(recon_command const& o) {
   run_watch watch("recon", o.monitor, o.quiet);
   exec::host const host(o.threads);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
-  check_memory(o, recon_memory(host, scan, options, {vcd, weighted}), available);
+  double const limit = available ? available->bytes : std::numeric_limits<double>::infinity();
+  check_memory(o, recon_memory(host, scan, options, {vcd, weighted}, limit), available);
   stop_if_asked();
 
   auto const [views, rows, channels] = source.shape();
@@ -317,26 +317,6 @@ int run(recon_command const& o) {
 std::array<double, 2> window_of(std::vector<double> const& levels) {
   if (!(levels[0] < levels[1])) throw CLI::ValidationError("--png-window", "expected LOW < HIGH");
   return {levels[0], levels[1]};
-}
-
-/// Adds every option of the call that is a number or a flag: --max-iterations for max_iterations.
-void add_call_options(CLI::App& command, recon_call_options& call) {
-  mbirk::detail::each_call_option(
-      call, [&]<class T>(std::string name, auto const& rule, T& member, std::string description) {
-        std::ranges::replace(name, '_', '-');
-        auto const option = "--" + name;
-        description[0] = static_cast<char>(std::toupper(description[0]));
-        if constexpr (std::same_as<T, bool>) {
-          command.add_flag(option, member, description);
-        } else {
-          auto const set = [option, &rule, &member](T const& value) {
-            if (!rule.test(value)) throw CLI::ValidationError(option, std::string("expected ") + rule.expected);
-            member = value;
-          };
-          command.add_option_function<T>(option, set, fmt::format("{} (default {})", description, member))
-              ->type_name(std::integral<T> ? "N" : "X");
-        }
-      });
 }
 
 }  // namespace
