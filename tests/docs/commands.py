@@ -6,7 +6,7 @@ Every block of code says its language, and above it stands what is done with it,
     sh          <!-- run -->, or with what is shorter here: <!-- run, "--sizes 64,128" as "--sizes 8" -->
                 <!-- not run: why -->
     cpp         <!-- example ...: begin -->, which examples/check_document.cmake compares with a program that runs;
-                <!-- file: PATH -->, which adding_test.py compiles;
+                <!-- file: PATH --> and <!-- edit: PATH after: TEXT -->, which overlay.py explains and adding_test.py compiles;
                 <!-- compile -->: compiled after snippets.hpp, where its names are declared; <!-- not compiled: why -->
     cmake,      <!-- not run: what runs it instead -->
     python
@@ -29,7 +29,7 @@ here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 markers = {
     "sh": r'run(, "[^"]+" as "[^"]*")*|not run: .+',
-    "cpp": r"compile|not compiled: .+|example( \w+)?: begin|file: \S+",
+    "cpp": r"compile|not compiled: .+|example( \w+)?: begin|(file|edit): .+",
     "cmake": r"not run: .+",
     "python": r"not run: .+|example( \w+)?: begin",
 }
