@@ -6,8 +6,9 @@
 #include "mbirk/instrument/nvtx.hpp"
 #include "mbirk/instrument/tracing.hpp"
 #include "mbirk/profile/profiler_range.cuh"
-#include "operations/device_instances.hpp"
 #include "operations/make_devices.hpp"
+#include "operations/operations_all.hpp"
+#include "operations/run_body.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -40,7 +41,7 @@ class cuda_operations final : public device_operations {
     auto const observe = what.trace  ? instrument::any(exec_, instrument::tracing(*what.trace))
                          : what.nvtx ? instrument::any(exec_, marks_)
                                      : instrument::any();
-    run_on_device(operation, context{exec_, observe}, scan, x, calls);
+    run_on_device(all_bodies(), operation, context{exec_, observe}, scan, x, calls);
   }
   cuda_description const* description() const noexcept override { return &description_; }
   std::shared_ptr<void const> profiler_range() const override { return std::make_shared<profile::profiler_range>(); }
