@@ -9,6 +9,12 @@
 namespace mbirk::program {
 namespace bodies {
 
+inline std::uint64_t voxels_of_image(operands const& x) {
+  std::uint64_t voxels = 1;
+  for (auto const n : shape_of(x.inputs.find("image")->second)) voxels *= static_cast<std::uint64_t>(n);
+  return voxels;
+}
+
 struct qggmrf_denoise {
   static constexpr char const* name = "qggmrf_denoise";
   static entry_info entry() {
@@ -22,9 +28,7 @@ struct qggmrf_denoise {
                           {"use_ror_mask", value_kind::boolean, false}},
             .minimal_flops = [](any_scan const&, operands const& x) {
               // per voxel: 14 for each pair and 4 for the prior, 18 for direction, line search and update
-              std::uint64_t voxels = 1;
-              for (auto const n : shape_of(x.inputs.find("image")->second)) voxels *= static_cast<std::uint64_t>(n);
-              return voxels * 92 * static_cast<std::uint64_t>(std::max(x.integer("max_iterations"), 0));
+              return voxels_of_image(x) * 92 * static_cast<std::uint64_t>(std::max(x.integer("max_iterations"), 0));
             },
             .profile = {{.arguments = {{"max_iterations", 1}}}}};
   }
