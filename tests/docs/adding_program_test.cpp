@@ -1,4 +1,5 @@
-// The operation of docs/adding_an_operation.md in the program: adding_test.py compiles this with the files of that page.
+// The operation of docs/adding_an_operation.md in the program: adding_test.py compiles this with the files of that
+// page.
 #include <gtest/gtest.h>
 
 #include <algorithm>

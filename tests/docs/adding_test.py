@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""adding_test.py [--libraries MBIRK_OPERATIONS MBIRK] COMPILER...: does what docs/adding_an_operation.md and docs/adding_a_policy.md say in an overlay of the
-project, compiles and runs their tests, and counts the files that the operation touches.
+"""adding_test.py [--libraries MBIRK_OPERATIONS MBIRK] COMPILER...: does what docs/adding_an_operation.md and
+docs/adding_a_policy.md say in an overlay of the project, compiles and runs their tests, and counts the files that the
+operation touches.
 
-With the libraries of the program and of mbirk::compiled, the lists that name the operation are compiled too, as the project has them, and
-adding_program_test.cpp runs it as the program does. The compiler comes with its flags; GoogleTest is where it finds it."""
+With the libraries of the program and of mbirk::compiled, the lists that name the operation are compiled too, as the
+project has them, and adding_program_test.cpp runs it as the program does. The compiler comes with its flags; GoogleTest
+is where it finds it."""
 import pathlib
 import re
 import subprocess
@@ -48,7 +50,8 @@ with tempfile.TemporaryDirectory(prefix="mbirk-adding-") as name:
         groups = ["images.cpp", "images_counted.cpp", "images_cost_model.cpp", "any.cpp"]
         (folder / "instances.cpp").write_text("".join(f'#include "src/{group}"\n' for group in groups))
         program_test = overlay.source("tests/docs/adding_program_test.cpp")
-        sources = [folder / "instances.cpp", program_test, *(overlay.source(f"bench/mbirk/operations/{s}.cpp") for s in ("operations", "operations_image"))]
+        table = [overlay.source(f"bench/mbirk/operations/{name}.cpp") for name in ("operations", "operations_image")]
         # the overlay's objects come first, so that those of the libraries which they replace stay out
-        overlay.compile([*arguments, "-O0", "-DMBIRK_COMPILED=1"], sources, folder / "program", [*libraries, "-lgtest", "-lgtest_main"])
+        overlay.compile([*arguments, "-O0", "-DMBIRK_COMPILED=1"], [folder / "instances.cpp", program_test, *table],
+                        folder / "program", [*libraries, "-lgtest", "-lgtest_main"])
         run(folder / "program", tests_in(program_test))
