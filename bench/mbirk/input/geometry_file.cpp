@@ -287,7 +287,7 @@ void read_view_lists(json_field const& root, std::function<std::vector<float>(js
   }
   parameter_values<Geometry> values{.scan = std::move(p)};
   each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float>& list) {
-    std::string_view const name = info.name;
+    std::string const name = info.name;
     if (root.has(name) || (info.required && list.empty()))
       list = read(root.at(name, name == "angles" ? missing : info.doc));
   });
