@@ -16,6 +16,7 @@ namespace mbirk {
 struct mask_array {
   std::array<index_t, 2> shape{};
   std::vector<std::uint8_t> values;
+  friend bool operator==(mask_array const&, mask_array const&) = default;
 };
 
 /// `use_ror_mask`: true (inscribed ellipse), false (all pixels) or an array.
