@@ -17,10 +17,6 @@ struct vcd_settings {
   std::vector<float> damping;  ///< s_k, or empty
 };
 
-/// Scale factor of the initial image: 1, or the factor with the best fit of its projection, from accurate sums or from
-/// MBIRJAX's float32 sums.
-enum class initial_scale { one, fit, float32_fit };
-
 /// Subset of a partition, planned once for all its updates. The partition must outlive it.
 template <class Context> struct vcd_subset {
   device_plan<Context> plan;
