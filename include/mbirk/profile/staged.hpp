@@ -15,6 +15,7 @@
 #include <numbers>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "mbirk/profile/staged_kernels.hpp"
@@ -59,16 +60,9 @@ void project_channel_major(Context const& ctx, planned_projection<Context, Geome
   stored_weights<Context> const stored(ctx, planned.scan, t.device_forward, plan, false);
   [[maybe_unused]] auto const guard = ctx.instr.stage("forward");
   kernel::parallel_forward_stored<typename Context::backend> kernel{
-      {voxel_columns,
-       channel_major,
-       observe(ctx, plan.rows),
-       observe(ctx, plan.cols),
-       observe(ctx, plan.offsets),
-       observe(ctx, t.device_forward),
-       observe(ctx, t.device_order),
-       {t.ranges.data(), static_cast<index_t>(t.ranges.size())},
-       shape,
-       plan.groups.all()},
+      {voxel_columns, channel_major, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, plan.offsets),
+       observe(ctx, t.device_forward), observe(ctx, t.device_order),
+       {t.ranges.data(), static_cast<index_t>(t.ranges.size())}, shape, plan.groups.all()},
       stored.taps};
   kernel.plan_scratch();
   launch(ctx, projector<Geometry>::template forward_tasks<Context>(t, shape), kernel);
@@ -120,10 +114,10 @@ void project_channel_major(Context const& ctx, planned_projection<Context, cone_
     run_stage(ctx, "channels", stage.views, kernel::cone_scatter_columns<B>{stage, channel_major});
   });
 }
-template <int Power, class Context>
+template <class Context>
 void back_project_channel_major(Context const& ctx, planned_projection<Context, cone_geometry> const& planned,
                                 const_cursor<Context> channel_major, kernel::chunked_shape const& shape,
-                                cursor<Context> voxel_columns) {
+                                int coeff_power, cursor<Context> voxel_columns) {
   using B = typename Context::backend;
   auto const& plan = planned.pixels;
   {
@@ -132,17 +126,14 @@ void back_project_channel_major(Context const& ctx, planned_projection<Context, 
     launch(ctx, ceil_div(plan.pixels, zero::batch),
            zero{voxel_columns, observe(ctx, plan.offsets), plan.pixels, planned.scan.geometry().slices});
   }
-  each_turn(ctx, planned, shape, 1, [&](auto const& stage) {
-    run_stage(ctx, "channels", stage.tasks(), kernel::cone_gather_columns<B, Power>{stage, channel_major});
-    run_stage(ctx, "rows", stage.tasks(), kernel::cone_add_slices<B, Power>{stage, voxel_columns});
-  });
-}
-template <class Context>
-void back_project_channel_major(Context const& ctx, planned_projection<Context, cone_geometry> const& planned,
-                                const_cursor<Context> channel_major, kernel::chunked_shape const& shape,
-                                int coeff_power, cursor<Context> voxel_columns) {
-  if (coeff_power == 2) back_project_channel_major<2>(ctx, planned, channel_major, shape, voxel_columns);
-  else back_project_channel_major<1>(ctx, planned, channel_major, shape, voxel_columns);
+  auto const run_stages = [&]<int Power>(std::integral_constant<int, Power>) {
+    each_turn(ctx, planned, shape, 1, [&](auto const& stage) {
+      run_stage(ctx, "channels", stage.tasks(), kernel::cone_gather_columns<B, Power>{stage, channel_major});
+      run_stage(ctx, "rows", stage.tasks(), kernel::cone_add_slices<B, Power>{stage, voxel_columns});
+    });
+  };
+  if (coeff_power == 2) run_stages(std::integral_constant<int, 2>{});
+  else run_stages(std::integral_constant<int, 1>{});
 }
 
 template <class Context, class Geometry>
