@@ -133,8 +133,8 @@ void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
   using input = kernel::sinogram_rows<typename B::template cursor<float const>>;
   using output = kernel::sinogram_rows<typename B::template cursor<float>>;
   check_filter(options, operation);
-  check(ctx, sinogram, s.sinogram_shape(), operation, "sinogram", "(views, rows, channels)");
-  check(ctx, filtered, s.sinogram_shape(), operation, "filtered", "(views, rows, channels)");
+  check_sinogram(ctx, s, sinogram, operation);
+  check_sinogram(ctx, s, filtered, operation, "filtered");
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard = ctx.instr.scope({scope, g.views * g.rows * g.channels});
   auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, std::max<index_t>(1, g.rows));

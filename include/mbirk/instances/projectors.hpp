@@ -24,6 +24,11 @@
   X(S, kernel::cone_forward<B, kernel::store_epilogue<B>>)
 
 #define MBIRK_PROJECTOR_OPERATIONS(E, C, G) \
+  E template class projection_plan<C, G>; \
+  E template void forward_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 3>); \
+  E template void back_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 3>); \
+  E template void sparse_forward_project(C const&, projection_plan<C, G> const&, view<float const, 2>, view<float, 3>); \
+  E template void sparse_back_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 2>, int); \
   E template void forward_project(C const&, scan<G> const&, view<float const, 3>, view<float, 3>); \
   E template void back_project(C const&, scan<G> const&, view<float const, 3>, view<float, 3>); \
   E template void sparse_forward_project(C const&, scan<G> const&, view<float const, 2>, view<std::int32_t const, 1>, view<float, 3>); \

@@ -74,17 +74,15 @@ template <class Context, class Geometry>
 void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& filtered,
                           kernel::chunked_shape const& shape, view<float, 3> recon,
                           std::vector<std::string>* warnings) {
-  using P = projector<Geometry>;
-  auto const pixels = plan_mask(s.mask(), recon);
-  device_plan<Context> const plan(ctx, pixels);
-  zero_outside(ctx, s.mask(), recon);
+  auto const plan = plan_mask(ctx, s, recon);
+  zero_outside(ctx, outside_columns(ctx, s, recon.strides()), recon);
   auto const voxel_columns = observe(ctx, recon, "recon", array_role::output);
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
-    P::back_project_channel_major(ctx, s, typename P::template tables<Context>(ctx, s), observe(ctx, filtered), shape,
-                                  plan, 1, voxel_columns);
+    projector<Geometry>::back_project_channel_major(ctx, s, plan.tables, observe(ctx, filtered), shape, plan.pixels, 1,
+                                                    voxel_columns);
   }
-  weigh_slices(ctx, s, plan, voxel_columns, warnings);
+  weigh_slices(ctx, s, plan.pixels, voxel_columns, warnings);
 }
 
 /// direct_recon of a channel-major sinogram in the layout of the projector, P::channel_major_shape, which is not
@@ -105,9 +103,9 @@ void direct_recon_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
                      char const* operation, char const* scope) {
   using Context = context<Exec, Instr>;
   check_filter(options, operation);
-  check(ctx, sinogram, s.sinogram_shape(), operation, "sinogram", "(views, rows, channels)");
-  check(ctx, recon, s.recon_shape(), operation, "recon", "(rows, cols, slices)");
-  [[maybe_unused]] auto const guard = ctx.instr.scope({scope, pairs(s, static_cast<index_t>(s.full_indices().size()))});
+  check_sinogram(ctx, s, sinogram, operation);
+  check_recon(ctx, s, recon, operation);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({scope, masked_pairs(s)});
   auto const shape = projector<Geometry>::template channel_major_shape<Context>(s.geometry());
   temporary<float, Context> filtered(ctx, "filtered sinogram", shape.size());
   filter_to_channel_major(ctx, s, sinogram, filtered, shape, options);

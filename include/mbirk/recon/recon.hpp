@@ -270,9 +270,9 @@ template <class Context, class Geometry> class vcd_solver {
                  settings);
     }
     vcd.apply_pending_step();
-    for (auto const& [alpha, change] : vcd.steps()) {
+    for (auto const& [alpha, changes] : vcd.steps()) {
       alphas += alpha;
-      moved += change;
+      moved += changes[0];
     }
     double const norm = vcd.recon_norm(), change = B::has_data ? moved / norm : 1.0,
                  alpha = alphas / static_cast<double>(order.size());

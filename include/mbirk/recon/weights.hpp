@@ -67,9 +67,8 @@ void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
     typename B::template cursor<float const> const voxel_columns = observe(ctx, metal);
-    auto const plan = plan_mask(s.mask(), volume);
-    P::project_channel_major(ctx, s, typename P::template tables<Context>(ctx, s), voxel_columns,
-                             device_plan<Context>(ctx, plan), observe(ctx, channel_major), shape,
+    auto const plan = plan_mask(ctx, s, volume);
+    P::project_channel_major(ctx, s, plan.tables, voxel_columns, plan.pixels, observe(ctx, channel_major), shape,
                              kernel::store_epilogue<B>{});
   }
   [[maybe_unused]] auto const guard = ctx.instr.stage("layout");
