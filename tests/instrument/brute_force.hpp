@@ -231,7 +231,7 @@ struct scratch_memory {
 template <int L> struct backend {
   static constexpr int lanes = L;
   static constexpr bool has_data = true;
-  static constexpr bool watches = true;
+  static constexpr bool counts = true;
   using pack = brute::pack<float, L>;
   using ints = brute::pack<std::int32_t, L>;
   using wide = brute::pack<double, L>;

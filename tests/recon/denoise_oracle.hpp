@@ -29,7 +29,7 @@ class denoise_oracle {
     index_t const rows = std::max<index_t>(s[0] / std::min<index_t>(20, s[0]), 1);
     sigma_x = o.sigma_x ? *o.sigma_x : 0.2 * std::exp2(o.sharpness) * deviation({rows, 1, 1}, sigma_noise);
     numpy_random_state random(o.seed);
-    auto const pixels = full_indices(make_mask(s[0], s[1], o.use_ror_mask));
+    auto const pixels = full_indices(make_mask(s[0], s[1], o.use_ror_mask.value_or(false)));
     auto const partition = gen_pixel_partition(std::span<std::int32_t const>(pixels), o.granularity, random);
     qggmrf_parameters const prior{sigma_x, o.p, o.q, o.T, o.qggmrf_nbr_wts};
     for (int it = 0; it < o.max_iterations; ++it) {

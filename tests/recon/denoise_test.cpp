@@ -73,7 +73,7 @@ TEST(Denoise, KnownValues) {
   struct expected { std::vector<double> row, alphas; double sum; };
   for (auto const& e : {expected{{1.0009373, .9970002, .9929434, 1.0064697, .958968}, {.90517169}, 63.744165},
                         expected{{.9796665, .9789774, .9817607, .9803191, .9498096}, {.90517169, .92223289, .92803639}, 63.664390}}) {
-    auto const found = run(plain, image, s, {.max_iterations = static_cast<int>(e.alphas.size()), .stop_threshold_change_pct = 0});
+    auto const found = run(plain, image, s, {{.max_iterations = static_cast<int>(e.alphas.size()), .stop_threshold_change_pct = 0}});
     EXPECT_NEAR(found.record.sigma_noise, .21132758, 1e-7);
     EXPECT_NEAR(found.record.sigma_x, .04226552, 2e-8);
     ASSERT_EQ(found.record.alpha_values.size(), e.alphas.size());
@@ -121,19 +121,18 @@ void expect_oracle(std::vector<float> const& image, shape_3 const& s, denoise_op
 
 TEST(Denoise, EqualsTheOracle) {
   for (shape_3 const& s : {shape_3{9, 7, 5}, {1, 37, 41}, {23, 1, 19}, {19, 17, 1}, {45, 13, 33}, {12, 11, 16}})
-    expect_oracle(noisy_block(s, 0.1), s, {.max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 7});
+    expect_oracle(noisy_block(s, 0.1), s, {{.max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 7}});
 }
 TEST(Denoise, EqualsTheOracleForOtherParameters) {
   shape_3 const s{14, 11, 18};
   auto const image = noisy_block(s, 0.1), other = noisy_block(s, 0.3, 2);
-  expect_oracle(image, s, {.sharpness = 1, .max_iterations = 2, .stop_threshold_change_pct = 0, .granularity = 4});
-  expect_oracle(image, s, {.sigma_noise = 0.2, .sigma_x = 0.1, .max_iterations = 2, .stop_threshold_change_pct = 0, .granularity = 1});
-  expect_oracle(image, s, {.p = 1.9, .q = 1.1, .T = 0.5, .qggmrf_nbr_wts = {1, 2, 0.5}, .use_ror_mask = true, .max_iterations = 2,
-                           .stop_threshold_change_pct = 0});
-  expect_oracle(image, s, {.init_image = view<float const, 3>(other.data(), s), .max_iterations = 3, .stop_threshold_change_pct = 0});
+  expect_oracle(image, s, {{.max_iterations = 2, .stop_threshold_change_pct = 0}, {.sharpness = 1, .granularity = 4}});
+  expect_oracle(image, s, {{.sigma_noise = 0.2, .max_iterations = 2, .stop_threshold_change_pct = 0}, {.sigma_x = 0.1, .granularity = 1}});
+  expect_oracle(image, s, {{.use_ror_mask = true, .max_iterations = 2, .stop_threshold_change_pct = 0}, {.p = 1.9, .q = 1.1, .T = 0.5, .qggmrf_nbr_wts = {1, 2, 0.5}}});
+  expect_oracle(image, s, {{.init_image = view<float const, 3>(other.data(), s), .max_iterations = 3, .stop_threshold_change_pct = 0}});
   std::vector<std::uint8_t> mask(14 * 11, 0);
   for (std::size_t k = 0; k < mask.size(); k += 2) mask[k] = 1;
-  expect_oracle(image, s, {.use_ror_mask = mask_array{{14, 11}, mask}, .max_iterations = 2, .stop_threshold_change_pct = 0});
+  expect_oracle(image, s, {{.use_ror_mask = mask_array{{14, 11}, mask}, .max_iterations = 2, .stop_threshold_change_pct = 0}});
 }
 /// A pixel that a subset lists twice moves twice, and tasks that share the subset do not split its two entries.
 TEST(Denoise, RepeatedPixelsMoveTwice) {
@@ -148,7 +147,7 @@ TEST(Denoise, RepeatedPixelsMoveTwice) {
     for (index_t k = 0; k < p.subsets; ++k) repeated = repeated || p.subset(k)[0] == p.subset(k)[1];
     if (repeated) break;
   }
-  expect_oracle(noisy_block(s, 0.1), s, {.max_iterations = 2, .stop_threshold_change_pct = 0, .seed = seed});
+  expect_oracle(noisy_block(s, 0.1), s, {{.max_iterations = 2, .stop_threshold_change_pct = 0, .seed = seed}});
   std::vector<std::int32_t> list;
   for (std::int32_t k = 0; k < 50; ++k) list.insert(list.end(), {k, k, k});
   index_t next = 0;
@@ -163,13 +162,13 @@ TEST(Denoise, RepeatedPixelsMoveTwice) {
 TEST(Denoise, LargeImagesAreSampled) {
   shape_3 const s{1000, 131, 133};
   ASSERT_EQ(std::nearbyint(std::cbrt(static_cast<double>(size_of(s)) / 5e6)), 2);
-  expect_oracle(noisy_block(s, 0.1), s, {.max_iterations = 0});
+  expect_oracle(noisy_block(s, 0.1), s, {{.max_iterations = 0}});
 }
 
 TEST(Denoise, RemovesNoiseAndKeepsEdges) {
   shape_3 const s{32, 30, 28};
   auto const clean = noisy_block(s, 0), noisy = noisy_block(s, 0.1);
-  auto const found = run(plain, noisy, s, {.sigma_noise = 0.1, .sigma_x = 0.02});
+  auto const found = run(plain, noisy, s, {{.sigma_noise = 0.1}, {.sigma_x = 0.02}});
   auto const error = [&](std::vector<float> const& x) {
     double sum = 0;
     for (std::size_t k = 0; k < x.size(); ++k) sum += (x[k] - clean[k]) * (x[k] - clean[k]);
@@ -181,14 +180,14 @@ TEST(Denoise, RemovesNoiseAndKeepsEdges) {
 TEST(Denoise, ZeroIterationsGiveTheInitialImage) {
   shape_3 const s{5, 6, 7};
   auto const image = noisy_block(s, 0.1), other = noisy_block(s, 0.1, 2);
-  EXPECT_EQ(run(plain, image, s, {.max_iterations = 0}).image, image);
-  EXPECT_EQ(run(plain, image, s, {.init_image = view<float const, 3>(other.data(), s), .max_iterations = 0}).image, other);
+  EXPECT_EQ(run(plain, image, s, {{.max_iterations = 0}}).image, image);
+  EXPECT_EQ(run(plain, image, s, {{.init_image = view<float const, 3>(other.data(), s), .max_iterations = 0}}).image, other);
 }
 TEST(Denoise, FlatImagesStayAndStopWhenTheSigmasAreGiven) {
   shape_3 const s{5, 6, 7};
   for (float const value : {0.0f, 0.3f}) {
     std::vector<float> const flat(size_of(s), value);
-    auto const found = run(plain, flat, s, {.sigma_noise = 0.1, .sigma_x = 0.1});
+    auto const found = run(plain, flat, s, {{.sigma_noise = 0.1}, {.sigma_x = 0.1}});
     EXPECT_EQ(found.image, flat);
     EXPECT_EQ(found.record.num_iterations, 1) << "no change, or none that is a number";
   }
@@ -196,7 +195,7 @@ TEST(Denoise, FlatImagesStayAndStopWhenTheSigmasAreGiven) {
 TEST(Denoise, PixelsOutsideTheMaskStay) {
   shape_3 const s{17, 15, 9};
   auto const image = noisy_block(s, 0.1);
-  auto const found = run(plain, image, s, {.use_ror_mask = true, .max_iterations = 1});
+  auto const found = run(plain, image, s, {{.use_ror_mask = true, .max_iterations = 1}});
   auto const mask = ror_mask(17, 15);
   std::size_t moved = 0;
   for (std::size_t k = 0; k < image.size(); ++k) {
@@ -209,7 +208,7 @@ TEST(Denoise, OutputMayBeTheInitialImageAndArraysMayHaveGaps) {
   shape_3 const s{8, 7, 18};
   auto const image = noisy_block(s, 0.1);
   auto start = noisy_block(s, 0.2, 3);
-  denoise_options o{.max_iterations = 2};
+  denoise_options o{{.max_iterations = 2}};
   o.init_image = view<float const, 3>(start.data(), s);
   auto const apart = run(plain, image, s, o);
   std::vector<float> wide(8 * 200, -7);
@@ -228,11 +227,11 @@ TEST(Denoise, OutputMayBeTheInitialImageAndArraysMayHaveGaps) {
 TEST(Denoise, StopsBelowTheThreshold) {
   shape_3 const s{16, 15, 14};
   auto const image = noisy_block(s, 0.1);
-  auto const all = run(plain, image, s, {.max_iterations = 6, .stop_threshold_change_pct = 0}).record;
+  auto const all = run(plain, image, s, {{.max_iterations = 6, .stop_threshold_change_pct = 0}}).record;
   ASSERT_EQ(all.num_iterations, 6);
   auto const& change = all.stop_threshold_change_pct;
   ASSERT_GT(change[1], change[2]);
-  EXPECT_EQ(run(plain, image, s, {.stop_threshold_change_pct = (change[1] + change[2]) / 2}).record.num_iterations, 3);
+  EXPECT_EQ(run(plain, image, s, {{.stop_threshold_change_pct = (change[1] + change[2]) / 2}}).record.num_iterations, 3);
   EXPECT_EQ(all.subsets, 16);
   EXPECT_EQ(all.alpha_values.size(), 6u);
   EXPECT_FALSE(all.cancelled);
@@ -241,21 +240,21 @@ TEST(Denoise, CallbackSeesEveryIterationAndCanStop) {
   shape_3 const s{16, 15, 14};
   auto const image = noisy_block(s, 0.1);
   std::vector<iteration_report> seen;
-  auto const found = run(plain, image, s, {.max_iterations = 9, .stop_threshold_change_pct = 0, .progress = [&](iteration_report const& r) {
+  auto const found = run(plain, image, s, {{.max_iterations = 9, .stop_threshold_change_pct = 0, .progress = [&](iteration_report const& r) {
                            seen.push_back(r);
                            return r.iteration < 2;
-                         }});
+                         }}});
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen[1].iteration, 2);
   EXPECT_EQ(seen[1].iterations, 9);
   EXPECT_EQ(100 * seen[1].change, found.record.stop_threshold_change_pct[1]);
   EXPECT_EQ(seen[1].alpha, found.record.alpha_values[1]);
   EXPECT_TRUE(found.record.cancelled);
-  EXPECT_EQ(found.image, run(plain, image, s, {.max_iterations = 2, .stop_threshold_change_pct = 0}).image);
+  EXPECT_EQ(found.image, run(plain, image, s, {{.max_iterations = 2, .stop_threshold_change_pct = 0}}).image);
 }
 TEST(Denoise, WarnsWhenThereAreFewerPixelsThanSubsets) {
   shape_3 const s{3, 2, 5};
-  auto const found = run(plain, noisy_block(s, 0.1), s, {.max_iterations = 1});
+  auto const found = run(plain, noisy_block(s, 0.1), s, {{.max_iterations = 1}});
   EXPECT_EQ(found.record.subsets, 6);
   EXPECT_EQ(found.record.warnings.size(), 1u);
 }
@@ -263,7 +262,7 @@ TEST(Denoise, WarnsWhenThereAreFewerPixelsThanSubsets) {
 TEST(Denoise, AnyNumberOfThreadsGivesTheSameBits) {
   shape_3 const s{29, 31, 33};
   auto const image = noisy_block(s, 0.1);
-  denoise_options const o{.max_iterations = 2};
+  denoise_options const o{{.max_iterations = 2}};
   auto const one = run(context{exec::host{1}, instrument::none{}}, image, s, o);
   for (int const threads : {2, 3, 7}) {
     auto const many = run(context{exec::host{threads}, instrument::none{}}, image, s, o);
@@ -278,8 +277,8 @@ TEST(Denoise, CountingEqualsTheModelAndChangesNoBit) {
   for (shape_3 const& s : {shape_3{9, 7, 5}, {1, 13, 40}, {45, 6, 16}}) {
     auto const image = noisy_block(s, 0.1);
     mask_array const inside{{s[0], s[1]}, std::vector<std::uint8_t>(static_cast<std::size_t>(s[0] * s[1]), 1)};
-    for (denoise_options const& o : {denoise_options{.max_iterations = 2, .stop_threshold_change_pct = 0},
-                                     denoise_options{.sigma_noise = 0.1, .p = 1.8, .use_ror_mask = inside, .max_iterations = 1, .granularity = 3}}) {
+    for (denoise_options const& o : {denoise_options{{.max_iterations = 2, .stop_threshold_change_pct = 0}},
+                                     denoise_options{{.sigma_noise = 0.1, .use_ror_mask = inside, .max_iterations = 1}, {.p = 1.8, .granularity = 3}}}) {
       instrument::ledger counted, modelled;
       auto const found = run(context{exec::host{}, instrument::counting<>{counted}}, image, s, o);
       run(context{exec::host{}, instrument::cost_model<>{modelled}}, image, s, o);
@@ -297,15 +296,15 @@ TEST(Denoise, CountingEqualsTheModelForSampledImages) {
   shape_3 const s{1000, 131, 133};
   instrument::ledger counted, modelled;
   constexpr auto cheap = instrument::level::operations;
-  run(context{exec::host{}, instrument::counting<cheap>{counted}}, noisy_block(s, 0.1), s, {.max_iterations = 0});
-  run(context{exec::host{}, instrument::cost_model<cheap>{modelled}}, {}, s, {.max_iterations = 0});
+  run(context{exec::host{}, instrument::counting<cheap>{counted}}, noisy_block(s, 0.1), s, {{.max_iterations = 0}});
+  run(context{exec::host{}, instrument::cost_model<cheap>{modelled}}, {}, s, {{.max_iterations = 0}});
   EXPECT_EQ(counted.last().operations, modelled.last().operations);
 }
 
 TEST(Denoise, TracingShowsTheStages) {
   shape_3 const s{9, 7, 5};
   instrument::trace_buffer buffer(1000);
-  run(context{exec::host{}, instrument::tracing{buffer}}, noisy_block(s, 0.1), s, {.max_iterations = 2, .stop_threshold_change_pct = 0});
+  run(context{exec::host{}, instrument::tracing{buffer}}, noisy_block(s, 0.1), s, {{.max_iterations = 2, .stop_threshold_change_pct = 0}});
   std::map<std::string, int> stages;
   for (auto const& e : buffer.events()) {
     if (e.kind == instrument::event_kind::stage) ++stages[e.name];
@@ -329,19 +328,19 @@ TEST(Denoise, BadImagesAreErrors) {
     auto image = good;
     image[(2 * 6 + 3) * 7 + 4] = bad;
     expect_error<parameter_error>(image, s, {}, "image(2, 3, 4) is");
-    expect_error<parameter_error>(good, s, {.init_image = view<float const, 3>(image.data(), s)}, "init_image(2, 3, 4) is");
+    expect_error<parameter_error>(good, s, {{.init_image = view<float const, 3>(image.data(), s)}}, "init_image(2, 3, 4) is");
   }
   std::vector<float> const flat(good.size(), 0.3f);
   expect_error<error>(flat, s, {}, "sigma_noise");
-  expect_error<error>(flat, s, {.sigma_noise = 0.1}, "sigma_x");
+  expect_error<error>(flat, s, {{.sigma_noise = 0.1}}, "sigma_x");
   expect_error<shape_error>({}, {0, 6, 7}, {}, "at least one voxel");
-  expect_error<parameter_error>(good, s, {.use_ror_mask = mask_array{{5, 6}, std::vector<std::uint8_t>(30, 0)}}, "no pixel");
+  expect_error<parameter_error>(good, s, {{.use_ror_mask = mask_array{{5, 6}, std::vector<std::uint8_t>(30, 0)}}}, "no pixel");
 
   std::vector<float> x(good);
   view<float const, 3> const image(x.data(), s), short_one(x.data(), {5, 6, 6});
   std::vector<float> y(x.size());
   EXPECT_THROW(qggmrf_denoise(plain, image, {}, view<float, 3>(y.data(), {5, 6, 6})), shape_error);
-  EXPECT_THROW(qggmrf_denoise(plain, image, {.init_image = short_one}, view<float, 3>(y.data(), s)), shape_error);
+  EXPECT_THROW(qggmrf_denoise(plain, image, {{.init_image = short_one}}, view<float, 3>(y.data(), s)), shape_error);
   EXPECT_THROW(qggmrf_denoise(plain, view<float const, 3>(nullptr, s), {}, view<float, 3>(y.data(), s)), shape_error);
   EXPECT_THROW(qggmrf_denoise(plain, image, {}, view<float, 3>(x.data(), s)), parameter_error) << "in place";
 }
@@ -349,18 +348,18 @@ TEST(Denoise, BadOptionsAreErrors) {
   shape_3 const s{5, 6, 7};
   auto const good = noisy_block(s, 0.1);
   auto const refused = [&](denoise_options const& o, char const* text) { expect_error<parameter_error>(good, s, o, text); };
-  refused({.sigma_noise = 0.0}, "sigma_noise is 0");
-  refused({.sigma_noise = NAN}, "sigma_noise is nan");
-  refused({.sigma_x = -1.0}, "sigma_x is -1");
-  refused({.sharpness = INFINITY}, "sharpness is inf");
-  refused({.p = 3}, "p is 3");
-  refused({.T = 0}, "T is 0");
-  refused({.qggmrf_nbr_wts = {0, 0, 0}}, "nbr_wts");
-  refused({.use_ror_mask = mask_array{{6, 5}, std::vector<std::uint8_t>(30, 1)}}, "use_ror_mask");
-  refused({.max_iterations = -1}, "max_iterations is -1");
-  refused({.stop_threshold_change_pct = -0.1}, "stop_threshold_change_pct is -0.1");
-  refused({.stop_threshold_change_pct = NAN}, "stop_threshold_change_pct is nan");
-  refused({.granularity = 0}, "granularity is 0");
+  refused({{.sigma_noise = 0.0}}, "sigma_noise is 0");
+  refused({{.sigma_noise = NAN}}, "sigma_noise is nan");
+  refused({{}, {.sigma_x = -1.0}}, "sigma_x is -1");
+  refused({{}, {.sharpness = INFINITY}}, "sharpness is inf");
+  refused({{}, {.p = 3}}, "p is 3");
+  refused({{}, {.T = 0}}, "T is 0");
+  refused({{}, {.qggmrf_nbr_wts = {0, 0, 0}}}, "nbr_wts");
+  refused({{.use_ror_mask = mask_array{{6, 5}, std::vector<std::uint8_t>(30, 1)}}}, "use_ror_mask");
+  refused({{.max_iterations = -1}}, "max_iterations is -1");
+  refused({{.stop_threshold_change_pct = -0.1}}, "stop_threshold_change_pct is -0.1");
+  refused({{.stop_threshold_change_pct = NAN}}, "stop_threshold_change_pct is nan");
+  refused({{}, {.granularity = 0}}, "granularity is 0");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ template <class Model> void expect_reference(reference const& r) {
   EXPECT_EQ(model.recon_shape(), (shape{7, 7, 2}));
   auto const y = test_sinogram();
   auto x = model.new_recon();
-  recon_arguments one{.max_iterations = 1, .stop_threshold_change_pct = 0}, three = one;
+  recon_call_options one{.max_iterations = 1, .stop_threshold_change_pct = 0}, three = one;
   three.max_iterations = 3;
 
   model.direct_recon(ctx, model.sinogram_view(y), model.recon_view(x));
@@ -149,7 +149,7 @@ TEST(Denoiser, TakesParametersAndArguments) {
   EXPECT_EQ(o.granularity, 16);
   EXPECT_EQ(o.sigma_noise, std::nullopt);
   EXPECT_EQ(o.sigma_x, std::nullopt);
-  EXPECT_EQ(std::get<bool>(o.use_ror_mask), false);
+  EXPECT_EQ(std::get<bool>(o.use_ror_mask.value()), false);
   d.set_params({{"sharpness", 0.5}, {"granularity", {1, 8}}, {"partition_sequence", {1}}, {"use_ror_mask", true}, {"p", 1.9}});
   o = d.options({.sigma_noise = 0.25, .max_iterations = 7, .seed = 3});
   EXPECT_EQ(o.sharpness, 0.5);
@@ -158,7 +158,7 @@ TEST(Denoiser, TakesParametersAndArguments) {
   EXPECT_EQ(o.sigma_noise, 0.25);
   EXPECT_EQ(o.max_iterations, 7);
   EXPECT_EQ(o.seed, 3u);
-  EXPECT_TRUE(std::get<bool>(o.use_ror_mask));
+  EXPECT_TRUE(std::get<bool>(o.use_ror_mask.value()));
   EXPECT_FALSE(std::get<bool>(d.options({.use_ror_mask = false}).use_ror_mask));
   d.set_params("sigma_x", 0.125);
   EXPECT_EQ(d.options().sigma_x, 0.125);
@@ -238,9 +238,8 @@ TYPED_TEST(Methods, AreTheFreeFunctions) {
       [&](auto out) { model.gen_weights_mar(ctx, sinogram, out, {.init_recon = volume, .metal_threshold = 0.5, .beta = 2, .gamma = 1}); },
       [&](auto out) { gen_weights_mar(ctx, s, sinogram, volume, 0.5, 2, 1, out); });
 
-  recon_options const o{.max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 5, .sharpness = 0.5, .positivity_flag = true, .max_alpha = 1.2,
-                        .granularity = {1, 2, 4}, .partition_sequence = {1, 2}, .init_recon = 0.5};
-  recon_arguments const a{.init_recon = 0.5, .max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 5};
+  recon_call_options const a{.init_recon = 0.5, .max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 5};
+  recon_options const o{a, {.sharpness = 0.5, .positivity_flag = true, .max_alpha = 1.2, .granularity = {1, 2, 4}, .partition_sequence = {1, 2}}};
   same_recon("recon", [&](auto out) { model.recon(ctx, sinogram, weights, out, a); }, [&](auto out) { recon(ctx, s, sinogram, weights, out, o); });
   same_recon("prox_map", [&](auto out) { model.prox_map(ctx, volume, sinogram, weights, out, a); },
              [&](auto out) { prox_map(ctx, s, volume, sinogram, weights, out, o); });
@@ -341,7 +340,7 @@ TYPED_TEST(Methods, ArgumentsReachTheReconstruction) {
   auto x = model.new_recon(), resumed = x;
   int calls = 0;
   recon_state state;
-  recon_arguments a{.init_recon = 0.0, .max_iterations = 4, .stop_threshold_change_pct = 0, .compute_prior_loss = true, .seed = 7};
+  recon_call_options a{.init_recon = 0.0, .max_iterations = 4, .stop_threshold_change_pct = 0, .compute_prior_loss = true, .seed = 7};
   auto const whole = model.recon(ctx, model.sinogram_view(y), {}, model.recon_view(x), a);
   EXPECT_GT(whole.prior_loss[0], 0);
   a.progress = [&](iteration_report const& r) { return ++calls, r.iteration < 2; };
@@ -364,7 +363,7 @@ TEST(Model, SlicesAreDampedInConeBeamUnlessSwitchedOff) {
   EXPECT_EQ(model.options().slice_damping, true);
   auto const y = test_sinogram();
   auto damped = model.new_recon(), not_damped = damped;
-  recon_arguments const a{.max_iterations = 2, .stop_threshold_change_pct = 0};
+  recon_call_options const a{.max_iterations = 2, .stop_threshold_change_pct = 0};
   model.recon(ctx, model.sinogram_view(y), {}, model.recon_view(damped), a);
   model.set_params("slice_damping", false);
   model.recon(ctx, model.sinogram_view(y), {}, model.recon_view(not_damped), a);

@@ -18,7 +18,7 @@ using values = std::vector<float>;
 using shape = std::array<index_t, 3>;
 
 using host_context = context<exec::host, instrument::none>;
-host_context const ctx{exec::host{1}, {}};
+host_context const ctx{exec::host{1}};
 
 std::size_t count(shape const& s) { return static_cast<std::size_t>(s[0] * s[1] * s[2]); }
 view<float const, 3> see(values const& v, shape const& s) { return {v.data(), s}; }
@@ -181,7 +181,7 @@ struct Split : testing::Test {
   cone_scan const scan{p};
   shape const y_shape = scan.sinogram_shape(), r = scan.recon_shape();
   values const y = sinogram_of(scan), w = noise(count(y_shape), 2);
-  recon_options options{.max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 1, .granularity = {1, 4}, .partition_sequence = {1}};
+  recon_options options{{.max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 1}, {.granularity = {1, 4}, .partition_sequence = {1}}};
 
   values run(recon_options const& o, split_options const& split = {}, bool weighted = false, host_context const& on = ctx) {
     values x(count(r), NAN);
@@ -242,7 +242,7 @@ TEST_F(Split, IsNearTheWholeReconstruction) {
   EXPECT_GT(difference, 0);
 }
 
-TEST_F(Split, SameBitsForAnyNumberOfThreads) { EXPECT_EQ(run(options), run(options, {}, false, {exec::host{3}, {}})); }
+TEST_F(Split, SameBitsForAnyNumberOfThreads) { EXPECT_EQ(run(options), run(options, {}, false, {exec::host{3}})); }
 
 TEST_F(Split, InitialImages) {
   auto o = options;
@@ -299,7 +299,7 @@ TEST_F(Split, RefusesBadInput) {
   EXPECT_TRUE(refusal<shape_error>([&] { call(y_shape, wrong, r); }).starts_with("split_sino_recon: weights has shape"));
   EXPECT_TRUE(refusal<shape_error>([&] { call(y_shape, y_shape, wrong); }).starts_with("split_sino_recon: recon has shape"));
   EXPECT_TRUE(refusal<shape_error>([&] {
-                call(y_shape, y_shape, r, {.init_recon = see(std::as_const(x), wrong)});
+                call(y_shape, y_shape, r, {{.init_recon = see(std::as_const(x), wrong)}});
               }).starts_with("split_sino_recon: init_recon has"));
   recon_state const state;
   EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {.resume = &state}); }).find("checkpoint or resume"), std::string::npos);

@@ -9,6 +9,7 @@
 #include "commands/command.hpp"
 #include "input/geometry_file.hpp"
 #include "machine/ceilings.hpp"
+#include "machine/memory.hpp"
 #include "mbirk/instrument/sizing.hpp"
 #include "operations/modelled_work.hpp"
 #include "operations/policy.hpp"
@@ -48,18 +49,6 @@ any_scan read_scan(std::string const& path) {
   json const document = read_json(path);
   auto const shape = read_shape(json_field(document, path).at("sinogram_shape", "[views, rows, channels]"));
   return std::visit([](auto const& scan) -> any_scan { return scan; }, read_geometry(path, shape).scan);
-}
-
-/// Merges temporaries of the same name into one line.
-std::vector<memory_item> lines_of(std::vector<instrument::sized_array> const& arrays) {
-  std::vector<memory_item> lines;
-  for (auto const& a : arrays) {
-    auto const found = std::find_if(lines.begin(), lines.end(), [&](auto const& line) { return line.name == a.name; });
-    if (found == lines.end()) lines.push_back({a.name, static_cast<double>(a.bytes)});
-    else found->bytes += static_cast<double>(a.bytes);
-  }
-  std::stable_sort(lines.begin(), lines.end(), [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
-  return lines;
 }
 
 int estimate(estimate_options const& o) {
@@ -108,8 +97,8 @@ int estimate(estimate_options const& o) {
   fmt::print("{}, {} threads, {} items\n\n{:>12}  {:<10} array\n", entry.name, exec.threads(), size.items, "bytes", "");
   for (auto const& a : size.outer)
     fmt::print("{:>12}  {:<10} {}\n", bytes_text(static_cast<double>(a.bytes)), role_name(a.role), a.name);
-  for (auto const& line : lines_of(size.at_peak))
-    fmt::print("{:>12}  {:<10} {}\n", bytes_text(line.bytes), "temporary", line.name);
+  for (auto const& item : memory_items(size.at_peak))
+    fmt::print("{:>12}  {:<10} {}\n", bytes_text(item.bytes), "temporary", item.name);
   fmt::print("{:>12}  peak; besides, tables of a few numbers for each pixel and view\n",
              bytes_text(static_cast<double>(size.peak())));
   fmt::print("\nTo a device and back: {} and {}.\n", bytes_text(static_cast<double>(arguments)),

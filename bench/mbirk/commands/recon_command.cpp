@@ -1,20 +1,23 @@
 // mbirk recon: reconstructs the user's own measurements.
 #include <fmt/format.h>
-#include <signal.h>
 
+#include <algorithm>
 #include <array>
-#include <atomic>
+#include <cctype>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <memory>
 
 #include "commands/command.hpp"
-#include "commands/progress.hpp"
+#include "commands/interrupt.hpp"
+#include "commands/iteration_progress.hpp"
 #include "commands/run_watch.hpp"
 #include "input/checkpoint_file.hpp"
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
+#include "machine/memory.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/version.hpp"
 #include "operations/recon_memory.hpp"
@@ -35,63 +38,14 @@ using clock = std::chrono::steady_clock;
 struct recon_command : common_options {
   measurement_files files;
   std::string geometry, out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
-  std::optional<int> max_iterations;
-  int checkpoint_every = 1;
-  std::optional<double> stop_threshold, sharpness, snr_db, sigma_y, sigma_x;
-  std::optional<std::uint32_t> seed;
+  recon_call_options call;
+  bool seed_given = false;
+  std::optional<double> sharpness, snr_db, sigma_y, sigma_x;
   std::optional<std::uint64_t> memory_limit;
   bool positivity = false, no_png = false;
   std::optional<std::array<double, 2>> png_window;
   monitor_options monitor;
 };
-
-std::atomic<bool> interrupt_asked{false};
-std::atomic<std::int64_t> interrupt_time{0};  // nanoseconds of the monotonic clock
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
-
-/// One interrupt may arrive as two signals, to the process and to its group; a later signal is a second interrupt.
-void note_interrupt(int signal) {
-  auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch()).count();
-  if (!interrupt_asked) {
-    interrupt_time = now;
-    interrupt_asked = true;
-  } else if (now - interrupt_time > 500'000'000) {
-    ::signal(signal, SIG_DFL);
-    ::raise(signal);
-  }
-}
-
-/// During its lifetime, the first ctrl-C asks the reconstruction to stop; the second one ends the program at once.
-class interrupt_watch {
- public:
-  interrupt_watch() {
-    interrupt_asked = false;
-    struct sigaction action = {};
-    action.sa_handler = note_interrupt;
-    for (std::size_t k = 0; k < 2; ++k) sigaction(signals[k], &action, &before_[k]);
-  }
-  ~interrupt_watch() {
-    for (std::size_t k = 0; k < 2; ++k) sigaction(signals[k], &before_[k], nullptr);
-  }
-  interrupt_watch(interrupt_watch const&) = delete;
-  interrupt_watch& operator=(interrupt_watch const&) = delete;
-
- private:
-  static constexpr int signals[] = {SIGINT, SIGTERM};
-  struct sigaction before_[2] = {};
-};
-
-/// Thrown when the user asked to stop. It is caught here because main would treat it as bad input.
-struct interrupted : error { using error::error; };
-void stop_if_asked() {
-  require<interrupted>(!interrupt_asked, [] { return "interrupted; nothing was written"; });
-}
-
-std::string duration_text(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
 
 bool is_npy(std::string const& name) { return name.ends_with(".npy"); }
 
@@ -141,23 +95,24 @@ void check_out(recon_command const& o) {
 
 /// MBIRJAX's method names imply a geometry.
 void check_method(recon_command const& o, recon_scan const& scan) {
-  bool const parallel = std::holds_alternative<parallel_scan>(scan);
-  require<io_error>(o.method == "vcd" || (o.method == "fbp") == parallel, [&] {
-    return "--method " + o.method + " is for geometry " + (parallel ? "cone" : "parallel") + ", expected " +
-           (parallel ? "fbp" : "fdk") + " or vcd";
-  });
+  std::visit([&]<class Geometry>(mbirk::scan<Geometry> const&) {
+    require<io_error>(o.method == "vcd" || o.method == Geometry::direct_method, [&] {
+      std::string others;
+      geometries::each([&]<class Other>(std::type_identity<Other>) {
+        if (o.method == Other::direct_method) others += (others.empty() ? "" : " or ") + std::string(Other::name);
+      });
+      return "--method " + o.method + " is for geometry " + others + ", expected " + Geometry::direct_method + " or vcd";
+    });
+  }, scan);
 }
 
 /// The parameters of the file, overridden by the command line.
-recon_options merged(recon_options options, recon_command const& o) {
-  options.max_iterations = o.max_iterations.value_or(options.max_iterations);
-  options.stop_threshold_change_pct = o.stop_threshold.value_or(options.stop_threshold_change_pct);
+recon_model_options merged(recon_model_options options, recon_command const& o) {
   options.sharpness = o.sharpness.value_or(options.sharpness);
   options.snr_db = o.snr_db.value_or(options.snr_db);
   if (o.sigma_y) options.sigma_y = o.sigma_y;
   if (o.sigma_x) options.sigma_x = o.sigma_x;
   options.positivity_flag = options.positivity_flag || o.positivity;
-  options.seed = o.seed.value_or(options.seed);
   return options;
 }
 
@@ -179,29 +134,6 @@ void check_memory(recon_command const& o, std::vector<memory_item> const& items,
            "; the largest part is the " + items.front().name + " with " + bytes_text(items.front().bytes);
   });
 }
-
-/// Progress of the iterations, with an upper bound of the remaining time.
-class iteration_progress {
- public:
-  iteration_progress(int total, int done, bool quiet)
-      : bar_(static_cast<std::size_t>(std::max(total, 0)), quiet), first_(done) {
-    bar_.at(static_cast<std::size_t>(done), "first image");
-  }
-  void done(iteration_report const& r) {
-    double const elapsed = std::chrono::duration<double>(clock::now() - start_).count();
-    double const left = elapsed / (r.iteration - first_) * (r.iterations - r.iteration);
-    auto const next = r.iteration < r.iterations
-                          ? fmt::format("iteration {} (at most {} left)", r.iteration + 1, duration_text(left))
-                          : std::string("writing");
-    bar_.at(static_cast<std::size_t>(r.iteration), fmt::format("{}, change was {:.3g} %", next, 100 * r.change));
-  }
-  void clear() { bar_.clear(); }
-
- private:
-  progress bar_;
-  int first_;
-  clock::time_point start_ = clock::now();
-};
 
 /// Metadata of a finished reconstruction as names and texts, like MBIRJAX stores them.
 std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o, geometry_file const& g,
@@ -257,7 +189,8 @@ int reconstruct(recon_command const& o) {
   auto const start = clock::now();
   measurement_source const source(o.files);
   auto g = read_geometry(o.geometry, source.shape(), source.theta());
-  auto options = g.model = merged(g.model, o);
+  g.model = merged(g.model, o);
+  recon_options options(o.call, g.model);
   recon_scan const& scan = g.scan;
   check_method(o, scan);
   check_out(o);
@@ -275,12 +208,12 @@ int reconstruct(recon_command const& o) {
   if (!o.resume.empty()) {
     resumed = read_checkpoint(o.resume, parameters);
     options.resume = &resumed;
-    options.seed = o.seed.value_or(resumed.seed);
+    if (!o.seed_given) options.seed = resumed.seed;
   }
   run_watch watch("recon", o.monitor, o.quiet);
   exec::host const host(o.threads);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
-  check_memory(o, recon_memory(scan, options, {vcd, weighted, ctx.exec.threads()}), available);
+  check_memory(o, recon_memory(host, scan, options, {vcd, weighted}), available);
   stop_if_asked();
 
   auto const [views, rows, channels] = source.shape();
@@ -327,12 +260,12 @@ int reconstruct(recon_command const& o) {
       watch.step(report.iteration < report.iterations
                      ? fmt::format("iteration {} of {}", report.iteration + 1, report.iterations)
                      : "last iteration done");
-      return !interrupt_asked;
+      return !interrupt_asked();
     };
     auto const checkpoint = checkpoint_name(o);
     options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters); };
     // Without --checkpoint, the state is written only when interrupted.
-    options.checkpoint_every = o.checkpoint.empty() ? std::numeric_limits<int>::max() : o.checkpoint_every;
+    if (o.checkpoint.empty()) options.checkpoint_every = std::numeric_limits<int>::max();
     record = vcd_recon(ctx, scan, y, weights, x, options);
     bar.clear();
     if (record.cancelled && record.num_iterations < options.max_iterations) {
@@ -386,6 +319,26 @@ std::array<double, 2> window_of(std::vector<double> const& levels) {
   return {levels[0], levels[1]};
 }
 
+/// Adds every option of the call that is a number or a flag: --max-iterations for max_iterations.
+void add_call_options(CLI::App& command, recon_call_options& call) {
+  mbirk::detail::each_call_option(
+      call, [&]<class T>(std::string name, auto const& rule, T& member, std::string description) {
+        std::ranges::replace(name, '_', '-');
+        auto const option = "--" + name;
+        description[0] = static_cast<char>(std::toupper(description[0]));
+        if constexpr (std::same_as<T, bool>) {
+          command.add_flag(option, member, description);
+        } else {
+          auto const set = [option, &rule, &member](T const& value) {
+            if (!rule.test(value)) throw CLI::ValidationError(option, std::string("expected ") + rule.expected);
+            member = value;
+          };
+          command.add_option_function<T>(option, set, fmt::format("{} (default {})", description, member))
+              ->type_name(std::integral<T> ? "N" : "X");
+        }
+      });
+}
+
 }  // namespace
 
 void add_recon_command(CLI::App& app, chosen_command& chosen) {
@@ -407,14 +360,7 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->type_name("FILE");
   command->add_option("--dark", o->files.dark, "Dark field")->type_name("FILE");
   command->add_flag("--counts", o->files.counts, "INPUT holds counts: an error if there is no white field");
-  command->add_option("--max-iterations", o->max_iterations, "Iterations at most (default 15)")
-      ->check(CLI::Range(0, 100000))
-      ->type_name("N");
-  command
-      ->add_option("--stop-threshold-change-pct", o->stop_threshold,
-                   "Stop when the change of an iteration is below this many percent (default 0.2)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("PCT");
+  add_call_options(*command, o->call);
   command->add_option("--sharpness", o->sharpness, "More is sharper and noisier (default 1)")->type_name("X");
   command->add_option("--snr-db", o->snr_db, "Signal to noise ratio of the data (default 30)")->type_name("DB");
   command->add_option("--sigma-y", o->sigma_y, "Noise of a measurement of weight 1 (default: from the data)")
@@ -428,12 +374,11 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->check(CLI::IsMember(weight_names()))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--seed", o->seed, "Of the random pixel subsets (default 0)")->type_name("N");
   command
       ->add_option("--checkpoint", o->checkpoint,
                    "Keep the state here, so that --resume can go on (without it on ctrl-C only, as OUT.checkpoint)")
       ->type_name("FILE");
-  command->add_option("--checkpoint-every", o->checkpoint_every, "Iterations from one --checkpoint to the next")
+  command->add_option("--checkpoint-every", o->call.checkpoint_every, "Iterations from one --checkpoint to the next")
       ->check(CLI::Range(1, 100000))
       ->type_name("N")
       ->capture_default_str();
@@ -458,7 +403,10 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
   command->add_flag("--no-png", o->no_png, "No picture of three slices beside OUT");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);
-  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+  command->callback([o, command, &chosen] {
+    o->seed_given = command->count("--seed") > 0;
+    chosen = [o] { return run(*o); };
+  });
 }
 
 }  // namespace mbirk::program

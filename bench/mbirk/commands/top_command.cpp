@@ -19,7 +19,7 @@
 #include "machine/nvml.hpp"
 #include "machine/process_status.hpp"
 #include "mbirk/profile/live_memory.hpp"
-#include "operations/recon_memory.hpp"
+#include "machine/memory.hpp"
 
 namespace mbirk::program {
 namespace {

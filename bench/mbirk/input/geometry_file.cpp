@@ -3,48 +3,75 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
+#include "mbirk/geometry/list.hpp"
 #include "mbirk/io/npy.hpp"
+#include "mbirk/io/parameters_json.hpp"
+#include "mbirk/recon/parameters.hpp"
 
 namespace mbirk::program {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A parameter of MBIRJAX with the kind of its value.
-struct parameter { std::string_view name, kind; };
+/// Parameters of the scan that are not in `params` but beside it, as are lists with one value per view.
+constexpr std::string_view shape_fields[] = {"sinogram_shape", "recon_shape"};
+/// Further members of a case. sigma_noise is for the denoiser; the others are ignored.
+constexpr std::string_view case_parameters[] = {"b", "sigma_noise", "max_resolutions"};
 
-constexpr std::string_view number = "a number", flag = "true or false", numbers = "an array of numbers", any = "";
-constexpr parameter common_parameters[] = {{"delta_det_channel", number},  {"delta_det_row", number},
-                                           {"det_channel_offset", number}, {"det_row_offset", number},
-                                           {"delta_voxel", number},        {"voxel_row_aspect", number},
-                                           {"voxel_slice_aspect", number}, {"use_ror_mask", any}};
-constexpr parameter cone_only_parameters[] = {{"source_detector_dist", any}, {"source_iso_dist", number},
-                                              {"use_curved_detector", flag}, {"recon_slice_offset", number},
-                                              {"axial_pad_fraction", any},   {"slice_damping", flag}};
-// Parameters of a reconstruction. verbose and the unit of length do not change results.
-constexpr parameter reconstruction_parameters[] = {
-    {"p", number},           {"q", number},           {"T", number},       {"qggmrf_nbr_wts", numbers},
-    {"sharpness", number},   {"snr_db", number},      {"sigma_y", number}, {"sigma_x", number},
-    {"sigma_prox", number},  {"auto_regularize_flag", flag}, {"positivity_flag", flag}, {"max_alpha", number},
-    {"granularity", numbers}, {"partition_sequence", numbers}, {"verbose", any}, {"alu_unit", any}, {"alu_value", any}};
-// Further members of a case. sigma_noise is for the denoiser; the others are ignored.
-constexpr parameter case_parameters[] = {{"b", any}, {"sigma_noise", number}, {"max_resolutions", any}};
+/// Parameters of the scan and its grid, and parameters of the reconstruction. Labels change no result.
+enum class parameter_kind { of_the_scan, of_a_reconstruction, label };
+parameter_kind kind_of(parameter_info const& info) {
+  std::string_view const group = info.group;
+  return group == "scan" || group == "voxels" ? parameter_kind::of_the_scan
+         : group == "labels"                  ? parameter_kind::label
+                                              : parameter_kind::of_a_reconstruction;
+}
+
+template <class Member> constexpr bool is_view_list = std::same_as<std::remove_const_t<Member>, std::vector<float>>;
+
+/// Calls row(info, rule, member) for the rows of the table of parameters that `params` may have.
+template <class Geometry, class Values, class Row> void each_member(Values& values, Row const& row) {
+  mbirk::detail::each_parameter(
+      std::type_identity<Geometry>{}, values,
+      [&]<class Member>(parameter_info const& info, auto const& rule, Member& member) {
+        if constexpr (!is_view_list<Member>)
+          if (std::ranges::find(shape_fields, info.name) == std::end(shape_fields)) row(info, rule, member);
+      });
+}
+/// Calls row(info, member) for those that are lists with one value per view.
+template <class Geometry, class Values, class Row> void each_view_list(Values& values, Row const& row) {
+  mbirk::detail::each_parameter(
+      std::type_identity<Geometry>{}, values, [&]<class Member>(parameter_info const& info, auto const&, Member& member) {
+        if constexpr (is_view_list<Member>) row(info, member);
+      });
+}
+template <class Geometry> std::vector<std::string> view_lists_of() {
+  std::vector<std::string> names;
+  parameter_values<Geometry> const values;
+  each_view_list<Geometry>(values, [&](parameter_info const& info, auto const&) { names.push_back(info.name); });
+  return names;
+}
+
+/// Calls row(name, option, value) for the parameters that are optional in the options: empty until given.
+template <class Values, class Row> void each_optional(recon_model_options& o, Values& values, Row const& row) {
+  row("sigma_y", o.sigma_y, values.sigma_y);
+  row("sigma_x", o.sigma_x, values.sigma_x);
+  row("sigma_prox", o.sigma_prox, values.sigma_prox);
+  row("slice_damping", o.slice_damping, values.slice_damping);
+}
 
 std::string list(std::vector<std::string> const& words) {
   std::string s;
   for (auto const& w : words) s += (s.empty() ? "" : ", ") + w;
   return s;
-}
-
-void check_kind(json_field const& field, std::string_view kind) {
-  if (kind == number) field.number();
-  else if (kind == flag) field.boolean();
-  else if (kind == numbers)
-    for (auto const& e : field.elements("an array of numbers")) e.number();
 }
 
 /// Reads a file named by a field; errors in the file are prefixed with the field.
@@ -74,39 +101,6 @@ mask_setting read_mask(json_field const& field, fs::path const& folder) {
     }
     return mask;
   });
-}
-
-double read_distance(json_field const& field) {
-  if (field.value() == "inf") return std::numeric_limits<double>::infinity();
-  return field.number("a number or \"inf\"");
-}
-
-/// Visits the pairs (name, member) of a geometry's parameters, for both reading and writing.
-void each_number(auto& p, auto const& visit) {
-  visit("delta_det_channel", p.delta_det_channel);
-  visit("delta_det_row", p.delta_det_row);
-  visit("det_channel_offset", p.det_channel_offset);
-  visit("det_row_offset", p.det_row_offset);
-  visit("delta_voxel", p.delta_voxel);
-  visit("voxel_row_aspect", p.voxel_row_aspect);
-  visit("voxel_slice_aspect", p.voxel_slice_aspect);
-  if constexpr (requires { p.source_iso_dist; }) {
-    visit("source_iso_dist", p.source_iso_dist);
-    visit("recon_slice_offset", p.recon_slice_offset);
-  }
-}
-
-/// Visits the pairs (name, member) of a reconstruction's numbers.
-void each_model_number(auto& o, auto const& visit) {
-  visit("sigma_y", o.sigma_y);
-  visit("sigma_x", o.sigma_x);
-  visit("sigma_prox", o.sigma_prox);
-  visit("snr_db", o.snr_db);
-  visit("sharpness", o.sharpness);
-  visit("p", o.p);
-  visit("q", o.q);
-  visit("T", o.T);
-  visit("max_alpha", o.max_alpha);
 }
 
 /// Reads angles or shifts in any of their forms.
@@ -146,41 +140,67 @@ std::vector<index_t> read_integers(json_field const& field, index_t least) {
   return all;
 }
 
-void read_neighbour_weights(json_field const& params, std::array<double, 3>& to) {
-  if (!params.has("qggmrf_nbr_wts")) return;
-  auto const field = params.at("qggmrf_nbr_wts", "");
+// Reads the value of a parameter as the type of its member. Admissible values are checked where they are used, except
+// for what a rule says about infinity and the entries of lists.
+
+void read_value(json_field const& field, auto const& rule, double& to) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  bool const may_be_infinite = rule.test(infinity);
+  to = may_be_infinite && field.value() == "inf" ? infinity
+                                                 : field.number(may_be_infinite ? "a number or \"inf\"" : "a number");
+}
+void read_value(json_field const& field, auto const& rule, std::optional<double>& to) {
+  read_value(field, rule, to.emplace());
+}
+void read_value(json_field const& field, auto const&, bool& to) { to = field.boolean(); }
+void read_value(json_field const& field, auto const& rule, std::vector<index_t>& to) {
+  to = read_integers(field, rule.test({0}) ? 0 : 1);
+}
+void read_value(json_field const& field, auto const&, std::vector<double>& to) {
+  to.clear();
+  if (field.value().is_array())
+    for (auto const& e : field.elements()) to.push_back(e.number());
+  else to.push_back(field.number("a number or an array of two"));
+}
+void read_value(json_field const& field, auto const&, std::array<double, 3>& to) {
   auto const weights = field.elements();
   if (weights.size() != 3) field.wrong("three numbers: row, column, slice");
   for (std::size_t k = 0; k < 3; ++k) to[k] = weights[k].number();
 }
-template <class T> void read_number(json_field const& params, char const* name, T& to) {
-  if (params.has(name)) to = params.at(name, "").number();
-}
 
-template <class Parameters> void read_common(json_field const& params, fs::path const& folder, Parameters& p) {
-  each_number(p, [&](char const* name, auto& value) { read_number(params, name, value); });
-  if (params.has("use_ror_mask")) p.use_ror_mask = read_mask(params.at("use_ror_mask", ""), folder);
+/// Reads the parameters of one kind that `params` has.
+template <class Geometry>
+void read_parameters(json_field const& params, fs::path const& folder, parameter_kind kind,
+                     parameter_values<Geometry>& values) {
+  each_member<Geometry>(values, [&]<class Member>(parameter_info const& info, auto const& rule, Member& member) {
+    if (kind_of(info) != kind || !params.has(info.name)) return;
+    auto const field = params.at(info.name, "");
+    if constexpr (std::same_as<Member, mask_setting>) member = read_mask(field, folder);
+    else if constexpr (requires { read_value(field, rule, member); }) read_value(field, rule, member);
+  });
 }
 
 }  // namespace
 
 void check_parameters(json_field const& params, std::string const& geometry, known_parameters allowed) {
-  std::vector<parameter> known;
-  if (geometry != "none") known.assign(std::begin(common_parameters), std::end(common_parameters));
-  if (geometry == "cone") known.insert(known.end(), std::begin(cone_only_parameters), std::end(cone_only_parameters));
-  known.insert(known.end(), std::begin(reconstruction_parameters), std::end(reconstruction_parameters));
+  std::vector<std::string> known;
+  // Without a scan there remain the parameters that reconstruction has in any geometry.
+  bool const has_scan = geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
+    parameter_values<Geometry> const values;
+    each_member<Geometry>(values, [&](parameter_info const& info, auto&&...) { known.push_back(info.name); });
+  });
+  if (!has_scan) {
+    parameter_values<parallel_geometry> const values;
+    each_member<parallel_geometry>(values, [&](parameter_info const& info, auto&&...) {
+      if (kind_of(info) != parameter_kind::of_the_scan) known.push_back(info.name);
+    });
+  }
   if (allowed == known_parameters::of_a_case)
     known.insert(known.end(), std::begin(case_parameters), std::end(case_parameters));
-  for (auto const& [key, field] : params.members()) {
-    auto const it = std::find_if(known.begin(), known.end(), [&](auto const& p) { return p.name == key; });
-    if (it == known.end()) {
-      std::vector<std::string> names;
-      for (auto const& p : known) names.emplace_back(p.name);
-      throw io_error(field.place() + " is not a parameter of geometry " + geometry + ", expected one of " + list(names),
-                     source_location::current());
-    }
-    check_kind(field, it->kind);
-  }
+  for (auto const& [key, field] : params.members())
+    require<io_error>(std::ranges::find(known, key) != known.end(), [&] {
+      return field.place() + " is not a parameter of geometry " + geometry + ", expected one of " + list(known);
+    });
 }
 
 std::array<index_t, 3> read_shape(json_field const& field) {
@@ -205,64 +225,82 @@ std::vector<float> read_line_file(json_field const& field, fs::path const& folde
 }
 
 denoise_options read_denoiser_parameters(json_field const& params) {
-  denoise_options o;
-  read_number(params, "sharpness", o.sharpness);
-  read_number(params, "p", o.p);
-  read_number(params, "q", o.q);
-  read_number(params, "T", o.T);
-  read_neighbour_weights(params, o.qggmrf_nbr_wts);
-  if (params.has("granularity")) {
-    auto const field = params.at("granularity", "");
-    auto const all = read_integers(field, 1);
-    if (all.size() != 1) field.wrong("one number of subsets, because the denoiser has one partition");
-    o.granularity = all[0];
-  }
-  bool const automatic = params.has("auto_regularize_flag") && params.at("auto_regularize_flag", "").boolean();
-  if (!automatic) {
-    read_number(params, "sigma_x", o.sigma_x);
-    read_number(params, "sigma_noise", o.sigma_noise);
+  parameter_values<image_geometry> values;
+  read_parameters(params, {}, parameter_kind::of_a_reconstruction, values);
+  if (values.options.granularity.size() != 1)
+    params.at("granularity", "").wrong("one number of subsets, because the denoiser has one partition");
+  values.options.partition_sequence = {0};
+  denoise_options o{{}, denoise_model(values.options)};
+  if (bool const automatic = params.has("auto_regularize_flag") && values.auto_regularize_flag; !automatic) {
+    if (params.has("sigma_x")) o.sigma_x = values.sigma_x;
+    if (params.has("sigma_noise")) o.sigma_noise = params.at("sigma_noise", "").number();
   }
   return o;
 }
 
-recon_options read_model_parameters(json_field const& params) {
-  recon_options o;
-  each_model_number(o, [&](char const* name, auto& value) { read_number(params, name, value); });
-  if (params.has("slice_damping")) o.slice_damping = params.at("slice_damping", "").boolean();
-  if (params.has("positivity_flag")) o.positivity_flag = params.at("positivity_flag", "").boolean();
-  if (params.has("granularity")) o.granularity = read_integers(params.at("granularity", ""), 1);
-  if (params.has("partition_sequence")) o.partition_sequence = read_integers(params.at("partition_sequence", ""), 0);
-  read_neighbour_weights(params, o.qggmrf_nbr_wts);
-  if (params.has("auto_regularize_flag")) {
-    auto const field = params.at("auto_regularize_flag", "");
-    if (field.boolean()) o.sigma_y = o.sigma_x = o.sigma_prox = {};  // the given values were found for other data
-    else {
-      // MBIRJAX's stored defaults
-      o.sigma_y = o.sigma_y.value_or(1);
-      o.sigma_x = o.sigma_x.value_or(1);
-      o.sigma_prox = o.sigma_prox.value_or(1);
-    }
-  }
+recon_model_options read_model_parameters(json_field const& params) {
+  parameter_values<cone_geometry> values;  // which has all parameters of reconstruction
+  read_parameters(params, {}, parameter_kind::of_a_reconstruction, values);
+  bool const flag_given = params.has("auto_regularize_flag");
+  recon_model_options o = values.options;
+  each_optional(o, values, [&](std::string const& name, auto& option, auto const& value) {
+    bool const given = params.has(name), is_sigma = name.starts_with("sigma");
+    // With the flag, a given sigma was found for other data; without it, a missing one has MBIRJAX's stored default.
+    if (flag_given && is_sigma ? !values.auto_regularize_flag : given) option = value;
+  });
   return o;
 }
 
-void read_scan_parameters(json_field const& params, fs::path const& folder, parallel_parameters& p) {
-  read_common(params, folder, p);
-}
-
-void read_scan_parameters(json_field const& params, fs::path const& folder, cone_parameters& p) {
-  read_common(params, folder, p);
-  p.source_detector_dist = read_distance(params.at("source_detector_dist", "a number or \"inf\""));
-  if (std::isfinite(p.source_detector_dist)) params.at("source_iso_dist", "a number");
-  if (params.has("use_curved_detector")) p.use_curved_detector = params.at("use_curved_detector", "").boolean();
-  if (params.has("axial_pad_fraction")) {
-    auto const field = params.at("axial_pad_fraction", "");
-    p.axial_pad_fraction.clear();
-    if (field.value().is_array())
-      for (auto const& e : field.elements()) p.axial_pad_fraction.push_back(e.number());
-    else p.axial_pad_fraction.push_back(field.number("a number or an array of two"));
+template <class Geometry>
+void read_scan_parameters(json_field const& params, fs::path const& folder, typename Geometry::parameters& p) {
+  parameter_values<Geometry> values{.scan = std::move(p)};
+  read_parameters(params, folder, parameter_kind::of_the_scan, values);
+  p = std::move(values.scan);
+  if constexpr (requires { p.source_detector_dist; }) {
+    params.at("source_detector_dist", "a number or \"inf\"");
+    if (std::isfinite(p.source_detector_dist)) params.at("source_iso_dist", "a number");
   }
 }
+
+std::vector<std::string> view_lists() {
+  std::vector<std::string> all;
+  geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
+    for (auto const& name : view_lists_of<Geometry>())
+      if (std::ranges::find(all, name) == all.end()) all.push_back(name);
+  });
+  return all;
+}
+
+template <class Geometry>
+void read_view_lists(json_field const& root, std::function<std::vector<float>(json_field const&)> const& read,
+                     char const* missing, typename Geometry::parameters& p) {
+  auto const mine = view_lists_of<Geometry>();
+  for (auto const& name : view_lists()) {
+    if (!root.has(name) || std::ranges::find(mine, name) != mine.end()) continue;
+    std::string owners;
+    geometries::each([&]<class Other>(std::type_identity<Other>) {
+      if (auto const names = view_lists_of<Other>(); std::ranges::find(names, name) != names.end())
+        owners += (owners.empty() ? "" : " or ") + std::string(Other::name);
+    });
+    throw io_error(root.at(name, "").place() + " is given, expected only with geometry " + owners,
+                   source_location::current());
+  }
+  parameter_values<Geometry> values{.scan = std::move(p)};
+  each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float>& list) {
+    std::string const name = info.name;
+    if (root.has(name) || (info.required && list.empty()))
+      list = read(root.at(name, name == "angles" ? missing : info.doc));
+  });
+  p = std::move(values.scan);
+}
+
+#define MBIRK_READERS(Parameters, Geometry)                                                                  \
+  template void read_scan_parameters<Geometry>(json_field const&, fs::path const&, Parameters<Geometry>&);   \
+  template void read_view_lists<Geometry>(json_field const&,                                                 \
+                                          std::function<std::vector<float>(json_field const&)> const&,       \
+                                          char const*, Parameters<Geometry>&);
+MBIRK_EACH_GEOMETRY(MBIRK_READERS, parameters_of)
+#undef MBIRK_READERS
 
 geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& sinogram_shape,
                             std::vector<float> const& theta) {
@@ -271,14 +309,16 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
   auto const folder = path.parent_path();
   json_field const root(document, file);
   for (auto const& [key, field] : root.members()) {
-    std::vector<std::string> const known{"geometry",       "angles",      "helical_z_shifts",
-                                         "sinogram_shape", "recon_shape", "params"};
-    require<io_error>(std::find(known.begin(), known.end(), key) != known.end(),
+    auto known = view_lists();
+    known.insert(known.begin(), "geometry");
+    known.insert(known.end(), std::begin(shape_fields), std::end(shape_fields));
+    known.emplace_back("params");
+    require<io_error>(std::ranges::find(known, key) != known.end(),
                       [&] { return field.place() + " is not known, expected one of " + list(known); });
   }
-  auto const geometry_field = root.at("geometry", "parallel or cone");
-  auto const geometry = geometry_field.text("parallel or cone");
-  if (geometry != "parallel" && geometry != "cone") geometry_field.wrong("parallel or cone");
+  auto const geometry_field = root.at("geometry", geometries::names_text());
+  auto const geometry = geometry_field.text(geometries::names_text());
+  if (!geometries::with_name(geometry, [](auto) {})) geometry_field.wrong(geometries::names_text());
   auto const params = root.has("params") ? root.at("params", "") : json_field(no_params, file, "params");
   check_parameters(params, geometry, known_parameters::of_a_reconstruction);
   if (root.has("sinogram_shape")) {
@@ -286,70 +326,60 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
     if (read_shape(field) != sinogram_shape)
       field.wrong("that of the data, " + mbirk::detail::shape_text(sinogram_shape));
   }
-  require<io_error>(geometry == "cone" || !root.has("helical_z_shifts"), [&] {
-    return root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone";
-  });
-
-  auto const make = [&]<class Scan>(std::in_place_type_t<Scan>) {
-    typename Scan::parameters p;
+  std::optional<geometry_file> made;
+  geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
+    typename Geometry::parameters p;
     p.sinogram_shape = sinogram_shape;
-    if (root.has("angles") || theta.empty())
-      p.angles = read_line(root.at("angles", "angles in radians, because the data have none"), folder);
-    else p.angles = theta;
-    if constexpr (requires { p.helical_z_shifts; })
-      if (root.has("helical_z_shifts")) p.helical_z_shifts = read_line(root.at("helical_z_shifts", ""), folder);
+    if constexpr (requires { p.angles; }) p.angles = theta;
+    read_view_lists<Geometry>(
+        root, [&](json_field const& field) { return read_line(field, folder); },
+        "angles in radians, because the data have none", p);
     if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
-    read_scan_parameters(params, folder, p);
+    read_scan_parameters<Geometry>(params, folder, p);
     try {
-      Scan scan(p);
-      geometry_file g{p, scan, read_model_parameters(params), true, {}};
-      for (auto const& w : scan.warnings()) g.warnings.push_back(file + ": " + w);
-      return g;
+      scan<Geometry> scan(p);
+      made = geometry_file{p, scan, read_model_parameters(params), true, {}};
+      for (auto const& w : scan.warnings()) made->warnings.push_back(file + ": " + w);
     } catch (parameter_error const& e) {
       throw parameter_error(file + ": " + e.what(), e.where);
     }
-  };
-  auto g = geometry == "cone" ? make(std::in_place_type<cone_scan>) : make(std::in_place_type<parallel_scan>);
+  });
+  geometry_file& g = *made;
   if (params.has("use_ror_mask")) {
     auto const field = params.at("use_ror_mask", "");
     g.mask = field.value().is_string() ? json(fs::absolute(folder / field.text()).string()) : field.value();
   }
-  return g;
+  return std::move(g);
 }
 
 json geometry_json(geometry_file const& g) {
   json params = json::object(), root;
-  auto const put = [&](char const* name, auto const& value) {
-    if constexpr (requires { value.has_value(); }) {
-      if (value) params[name] = *value;
-    } else {
-      params[name] = value;
-    }
-  };
-  std::visit([&]<class Scan>(Scan const& scan) {
+  std::visit([&]<class Geometry>(scan<Geometry> const& scan) {
     auto const& geometry = scan.geometry();
-    auto p = std::get<typename Scan::parameters>(g.parameters);
+    parameter_values<Geometry> values{.scan = std::get<typename Geometry::parameters>(g.parameters),
+                                      .options = g.model};
+    auto& p = values.scan;
     p.delta_voxel = geometry.delta_x;
+    if constexpr (requires { p.recon_slice_offset; }) p.recon_slice_offset = geometry.recon_slice_offset;
+    each_member<Geometry>(values, [&](parameter_info const& info, auto const&, auto const& member) {
+      if (kind_of(info) != parameter_kind::label)
+        params[info.name] = mbirk::detail::parameter_json(parameter_value(mbirk::detail::plain_member(member)));
+    });
     root["geometry"] = geometry.name;
-    if constexpr (std::is_same_v<Scan, cone_scan>) {
-      p.recon_slice_offset = geometry.recon_slice_offset;
-      params["source_detector_dist"] = std::isinf(p.source_detector_dist) ? json("inf") : json(p.source_detector_dist);
-      params["use_curved_detector"] = p.use_curved_detector;
-      params["axial_pad_fraction"] = p.axial_pad_fraction;
-      if (!p.helical_z_shifts.empty()) root["helical_z_shifts"] = p.helical_z_shifts;
-    }
-    each_number(p, put);
-    root["angles"] = p.angles;
+    each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float> const& list) {
+      if (info.required || !list.empty()) root[info.name] = list;
+    });
     root["sinogram_shape"] = scan.sinogram_shape();
     root["recon_shape"] = scan.recon_shape();
+
+    auto options = g.model;
+    each_optional(options, values, [&](char const* name, auto const& option, auto const&) {
+      if (option) params[name] = *option;
+      else params.erase(name);
+    });
   }, g.scan);
+  params.erase("auto_regularize_flag");  // the sigmas say it
   params["use_ror_mask"] = g.mask;
-  each_model_number(g.model, put);
-  params["qggmrf_nbr_wts"] = g.model.qggmrf_nbr_wts;
-  params["positivity_flag"] = g.model.positivity_flag;
-  put("slice_damping", g.model.slice_damping);
-  params["granularity"] = g.model.granularity;
-  params["partition_sequence"] = g.model.partition_sequence;
   root["params"] = std::move(params);
   return root;
 }

@@ -1,22 +1,22 @@
 // A scan and the parameters of its reconstruction as JSON, with MBIRJAX's names, and the parts shared with case.json.
 // Reading is strict: an error is one line with the file, the field, what was expected and what was found.
 //
-//   {"geometry": "parallel" | "cone",
+//   {"geometry": "parallel" | "cone" | ...,
 //    "angles": [...] | "file.npy" | {"start": 0, "stop": 3.14, "num": 180, "endpoint": false},
 //        in radians; optional if the data contain theta
-//    "helical_z_shifts": in the same forms, cone only,
+//    "helical_z_shifts": in the same forms, cone only, as all lists with one value per view,
 //    "sinogram_shape": [views, rows, channels],  "recon_shape": [rows, cols, slices],   both optional
 //    "params": {...}}
 #pragma once
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "input/json_field.hpp"
-#include "mbirk/geometry/scan.hpp"
+#include "mbirk/geometry/list.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
@@ -25,20 +25,31 @@ namespace mbirk::program {
 /// that only MBIRJAX uses.
 enum class known_parameters { of_a_case, of_a_reconstruction };
 
-/// Checks that every member is a known parameter of this geometry with a value of its kind.
+/// Checks that every member is a known parameter of this geometry ("none": without a scan).
 /// @throws io_error
 void check_parameters(json_field const& params, std::string const& geometry, known_parameters known);
 
-/// Reads pitches, offsets, voxels, mask and distances. File names are relative to `folder`.
+/// Reads pitches, offsets, voxels, mask and distances of a scan. File names are relative to `folder`.
 /// @throws io_error
-void read_scan_parameters(json_field const& params, std::filesystem::path const& folder, parallel_parameters& p);
-void read_scan_parameters(json_field const& params, std::filesystem::path const& folder, cone_parameters& p);
+template <class Geometry>
+void read_scan_parameters(json_field const& params, std::filesystem::path const& folder,
+                          typename Geometry::parameters& p);
+
+/// Names of the lists with one value per view, of any geometry. They lie beside `params`.
+std::vector<std::string> view_lists();
+/// Reads those of a geometry. A required list may be missing if `p` has it already.
+/// @param read     reads the values of a field.
+/// @param missing  what was expected when there are no angles.
+/// @throws io_error, also for a list of another geometry.
+template <class Geometry>
+void read_view_lists(json_field const& root, std::function<std::vector<float>(json_field const&)> const& read,
+                     char const* missing, typename Geometry::parameters& p);
 
 /// Reads the reconstruction parameters in `params`, with MBIRJAX's defaults. If auto_regularize_flag is false, no sigma
 /// is derived from the data, and missing ones are 1, as in MBIRJAX. If it is true, all are derived from the data, and
 /// given values, which were found for other data, are ignored.
 /// @throws io_error
-recon_options read_model_parameters(json_field const& params);
+recon_model_options read_model_parameters(json_field const& params);
 
 /// Reads the parameters of a denoiser in the same way, with its own defaults.
 /// @throws io_error
@@ -53,9 +64,9 @@ std::vector<float> read_line_file(json_field const& field, std::filesystem::path
 
 /// Contents of G.json, ready for use.
 struct geometry_file {
-  std::variant<parallel_parameters, cone_parameters> parameters;
-  std::variant<parallel_scan, cone_scan> scan;
-  recon_options model;                ///< read_model_parameters
+  parameters_variant parameters;
+  scan_variant scan;
+  recon_model_options model;          ///< read_model_parameters
   json mask = true;                   ///< use_ror_mask as JSON; a file by its full path
   std::vector<std::string> warnings;  ///< warnings of the scan
 };

@@ -44,18 +44,12 @@ inline std::string dump_text(json const& j, int indent = -1) {
 
 /// @throws io_error when the file is missing or is not JSON.
 inline json read_json(std::filesystem::path const& path) {
-  auto const fail = [&](std::string const& what) {
-    throw io_error(path.string() + ": " + what, source_location::current());
-  };
   auto const text = mbirk::detail::read_text(path);
   try {
     return json::parse(python_numbers_quoted(text));
   } catch (json::exception const& e) {
-    std::string_view what = e.what();
-    if (auto const end = what.find("] "); what.starts_with('[') && end != what.npos) what.remove_prefix(end + 2);
-    fail("is not valid JSON: " + std::string(what));
+    throw io_error(path.string() + ": " + mbirk::detail::not_json(e.what()), source_location::current());
   }
-  return {};
 }
 
 /// A value with its place in the file. It refers to the json and the file name owned by the caller.

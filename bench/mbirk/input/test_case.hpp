@@ -29,8 +29,8 @@ struct test_case {
   std::string name;
   any_scan scan;
   std::optional<std::array<index_t, 3>> recon_shape;
-  recon_options settings;    ///< reconstruction parameters in params
-  denoise_options denoiser;  ///< denoiser parameters, for a case without geometry
+  recon_model_options settings;  ///< reconstruction parameters in params
+  denoise_options denoiser;      ///< denoiser parameters, for a case without geometry
   std::vector<case_entry> entries;
   std::vector<std::string> warnings;
 };

@@ -47,7 +47,7 @@ template <class Context> class device_operands {
   std::string text(std::string_view name) const { return host_.text(name); }
   std::optional<double> number(std::string_view name) const { return host_.number(name); }
 
-  recon_options const& settings;
+  recon_model_options const& settings;
   denoise_options const& denoiser;
   std::optional<std::array<index_t, 3>> const& recon_shape;
   std::vector<std::string>& warnings;

@@ -32,22 +32,25 @@ template <class T> concept some_scan = requires(T const& scan) { scan.geometry()
 
 inline filter_options filter_of(auto const& x) { return {.name = x.text("filter_name")}; }
 
+/// Reads the options of a call from arguments; an optional argument that is null leaves its option as it is.
+template <class Options> void read_call_options(auto const& x, Options& o) {
+  mbirk::detail::each_call_option(o, [&]<class T>(char const* name, auto const&, T& member, char const*) {
+    if constexpr (std::same_as<T, bool>) member = x.boolean(name);
+    else if constexpr (std::integral<T>) member = static_cast<T>(x.integer(name));
+    else if (auto const number = x.number(name)) member = *number;
+  });
+}
+
 inline recon_options recon_options_of(auto const& x) {
-  recon_options o = x.settings;
-  o.max_iterations = x.integer("max_iterations");
-  o.stop_threshold_change_pct = *x.number("stop_threshold_change_pct");
-  o.seed = static_cast<std::uint32_t>(x.integer("seed"));
-  o.mbirjax_rounding = x.boolean("mbirjax_rounding");
+  recon_options o({}, x.settings);
+  read_call_options(x, o);
   if (auto const image = x.optional_volume("init_recon")) o.init_recon = *image;
   return o;
 }
 
 inline denoise_options denoise_options_of(auto const& x) {
   denoise_options o = x.denoiser;
-  o.max_iterations = x.integer("max_iterations");
-  o.stop_threshold_change_pct = *x.number("stop_threshold_change_pct");
-  o.seed = static_cast<std::uint32_t>(x.integer("seed"));
-  if (auto const sigma = x.number("sigma_noise")) o.sigma_noise = *sigma;
+  read_call_options(x, o);
   o.use_ror_mask = x.boolean("use_ror_mask");
   return o;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -20,14 +21,9 @@
 namespace mbirk::program {
 
 /// Names of all geometries; the second list includes cases without geometry.
-inline std::vector<std::string> geometry_names() {
-  std::vector<std::string> names;
-  geometries::each([&]<class Geometry>(std::type_identity<Geometry>) { names.emplace_back(Geometry::name); });
-  return names;
-}
-inline std::vector<std::string> const scans = geometry_names();
+inline std::vector<std::string> const scans = geometries::names();
 inline std::vector<std::string> const anything = [] {
-  auto names = geometry_names();
+  auto names = geometries::names();
   names.emplace_back("none");
   return names;
 }();
@@ -51,6 +47,21 @@ struct entry_info {
   std::vector<profile_case> profile = {profile_case{}};
   std::vector<operation_alias> aliases = {};
 };
+
+/// The options of a call as arguments of its operation, with the values of `defaults`; those without one are optional.
+template <class Options> std::vector<argument_info> call_arguments(Options const& defaults) {
+  std::vector<argument_info> all;
+  mbirk::detail::each_call_option(defaults, [&]<class T>(char const* name, auto const&, T const& member, char const*) {
+    auto const kind = std::same_as<T, bool>  ? value_kind::boolean
+                      : std::integral<T> ? value_kind::integer
+                                         : value_kind::number;
+    nlohmann::json fallback;
+    if constexpr (std::is_arithmetic_v<T>) fallback = member;
+    else if (member) fallback = *member;
+    all.push_back({name, kind, std::move(fallback)});
+  });
+  return all;
+}
 
 /// Returns f(scan), a count; 0 without a scan.
 template <class F> std::uint64_t of_scan(any_scan const& any, F const& f) {
@@ -85,7 +96,7 @@ template <class Scan> std::uint64_t filter_flops(Scan const& scan) {
   std::uint64_t const taps = c + 2 * (c / 2) * ((c + 1) / 2);  // the middle one, and those of the other parity
   auto const length = static_cast<double>(2 * c - 1);
   auto const transforms = static_cast<std::uint64_t>(length * (4 * std::log2(length) - 5) + 8);
-  return samples(scan) / c * std::min(2 * taps, transforms) + (std::is_same_v<Scan, cone_scan> ? samples(scan) : 0);
+  return samples(scan) / c * std::min(2 * taps, transforms) + (Scan::geometry_type::weighs_rays ? samples(scan) : 0);
 }
 
 }  // namespace mbirk::program

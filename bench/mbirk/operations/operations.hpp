@@ -33,7 +33,7 @@ using any_context =
                  context<exec::host, instrument::cost_model<>>, context<exec::host, instrument::sizing>>;
 
 /// The scan of a case; monostate for geometry none.
-using any_scan = geometries::variant_of<scan, std::monostate>;
+using any_scan = geometries::variant_of<mbirk::scan, std::monostate>;
 std::string geometry_name(any_scan const& scan);
 
 using any_array = std::variant<npy_array<float>, npy_array<std::int32_t>>;
@@ -69,7 +69,7 @@ struct argument_info {
 struct operands {
   std::map<std::string, any_array, std::less<>> inputs;
   std::map<std::string, nlohmann::json, std::less<>> arguments;
-  recon_options settings;  ///< reconstruction parameters of the scan, not of the call
+  recon_model_options settings;                               ///< reconstruction parameters of the scan
   denoise_options denoiser;                                   ///< denoiser parameters, in a case without geometry
   std::optional<std::array<index_t, 3>> recon_shape;          ///< in a case without geometry
   any_array output;

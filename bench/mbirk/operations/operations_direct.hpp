@@ -8,9 +8,16 @@
 namespace mbirk::program {
 namespace bodies {
 
-/// The usual names of direct reconstruction, such as fbp_recon.
+/// The usual names of direct reconstruction, such as fbp_recon, with the geometries that have them.
 inline std::vector<operation_alias> direct_aliases(std::string const& what) {
-  return {{"fbp_" + what, {"parallel"}}, {"fdk_" + what, {"cone"}}};
+  std::vector<operation_alias> all;
+  geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
+    auto const name = std::string(Geometry::direct_method) + '_' + what;
+    auto const known = std::ranges::find(all, name, &operation_alias::name);
+    if (known == all.end()) all.push_back({name, {Geometry::name}});
+    else known->geometries.emplace_back(Geometry::name);
+  });
+  return all;
 }
 
 struct direct_filter {

@@ -18,14 +18,12 @@ inline std::uint64_t voxels_of_image(operands const& x) {
 struct qggmrf_denoise {
   static constexpr char const* name = "qggmrf_denoise";
   static entry_info entry() {
+    auto arguments = call_arguments(denoise_call_options{.stop_threshold_change_pct = 0});
+    arguments.push_back({"use_ror_mask", value_kind::boolean, false});
     return {.group = "recon",
             .geometries = anything,
             .inputs = {{.name = "image"}},
-            .arguments = {{"max_iterations", value_kind::integer, 15},
-                          {"stop_threshold_change_pct", value_kind::number, 0.0},
-                          {"seed", value_kind::integer, 0},
-                          {"sigma_noise", value_kind::number, nullptr},
-                          {"use_ror_mask", value_kind::boolean, false}},
+            .arguments = arguments,
             .minimal_flops = [](any_scan const&, operands const& x) {
               // per voxel: 14 for each pair and 4 for the prior, 18 for direction, line search and update
               return voxels_of_image(x) * 92 * static_cast<std::uint64_t>(std::max(x.integer("max_iterations"), 0));

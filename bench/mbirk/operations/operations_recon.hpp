@@ -19,12 +19,10 @@ inline std::uint64_t least_flops(any_scan const& any, operands const& x, std::ui
   });
 }
 
+/// Cases are compared with MBIRJAX, iteration by iteration; the profile turns its rounding off.
 inline std::vector<argument_info> recon_arguments(int iterations) {
-  return {{"max_iterations", value_kind::integer, iterations},
-          {"stop_threshold_change_pct", value_kind::number, 0.0},
-          {"seed", value_kind::integer, 0},
-          // Cases are compared with MBIRJAX; the profile sets false.
-          {"mbirjax_rounding", value_kind::boolean, true}};
+  return call_arguments(
+      recon_call_options{.max_iterations = iterations, .stop_threshold_change_pct = 0, .mbirjax_rounding = true});
 }
 
 inline input_info const init_recon{.name = "init_recon", .kind = array_kind::recon, .required = false};

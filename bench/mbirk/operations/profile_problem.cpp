@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <random>
 
 #include "mbirk/util/partition.hpp"
@@ -12,21 +11,6 @@
 
 namespace mbirk::program {
 namespace {
-
-template <class Scan> Scan make_scan(problem_shape const& shape) {
-  bool constexpr cone = std::is_same_v<Scan, cone_scan>;
-  auto const [views, rows, channels] = shape;
-  typename Scan::parameters p{};
-  p.sinogram_shape = {views, rows, channels};
-  for (index_t v = 0; v < views; ++v)
-    p.angles.push_back(
-        static_cast<float>((cone ? 2 : 1) * std::numbers::pi * static_cast<double>(v) / static_cast<double>(views)));
-  if constexpr (cone) {
-    p.source_detector_dist = 4.0 * static_cast<double>(channels);
-    p.source_iso_dist = 2.0 * static_cast<double>(channels);
-  }
-  return Scan(p);
-}
 
 /// Adds noise of 1 % of the peak.
 std::vector<float> noisy(std::vector<float> values) {
@@ -82,8 +66,9 @@ modelled_operation model_operation(profile_entry const& entry, problem_shape con
 
 profile_problem::profile_problem(std::string const& geometry, problem_shape const& size, int threads, bool with_data)
     : with_data_(with_data) {
-  if (geometry == "cone") scan_ = make_scan<cone_scan>(size);
-  else scan_ = make_scan<parallel_scan>(size);
+  geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
+    scan_ = mbirk::scan<Geometry>(Geometry::typical_scan({size.views, size.rows, size.channels}));
+  });
   draw_subset();
   std::visit([&](auto const& scan) {
     if constexpr (requires { scan.geometry(); }) {

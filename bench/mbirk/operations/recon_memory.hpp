@@ -1,14 +1,11 @@
-// Memory required by a reconstruction, array by array, and memory available.
+// Memory of a reconstruction, array by array, before anything is allocated.
 #pragma once
 
-#include <filesystem>
-#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "mbirk/geometry/scan.hpp"
-#include "mbirk/recon/options.hpp"
+#include "mbirk/instrument/sizing.hpp"
+#include "operations/recon_run.hpp"
 
 namespace mbirk::program {
 
@@ -17,29 +14,20 @@ struct memory_item {
   double bytes;
 };
 
-/// Properties of a reconstruction that determine its other allocations.
-struct memory_question {
-  bool vcd = true;        ///< iterative and interruptible at any time, which copies the state; otherwise direct
-  bool weighted = false;  ///< uses weights
-  int threads = 1;
-};
-
-/// The arrays at the moment of the highest use, largest first: an upper bound that is less than 10 % too high for large
-/// problems. Subsets are those of the coarsest partition that will be used.
-std::vector<memory_item> recon_memory(std::variant<parallel_scan, cone_scan> const& scan, recon_options const& options,
-                                      memory_question const& question);
+/// Arrays of the same name as one item each, largest first.
+std::vector<memory_item> memory_items(std::vector<instrument::sized_array> const& arrays);
 double total_bytes(std::vector<memory_item> const& items);
 
-struct available_memory {
-  double bytes;
-  std::string source;  ///< "MemAvailable", "the memory limit of the control group"
+/// Properties of a reconstruction that determine its allocations, besides its options.
+struct memory_question {
+  bool vcd = true;        ///< iterative, and interruptible at any time, which copies the state; otherwise direct
+  bool weighted = false;  ///< uses weights
 };
-/// The smaller of the system's available memory and the limits of this process's control groups; nothing if neither can
-/// be read.
-/// @param root  folder that contains /proc and /sys
-std::optional<available_memory> memory_available(std::filesystem::path const& root = "/");
 
-/// Formats bytes: "1.5 GiB".
-std::string bytes_text(double bytes);
+/// The arrays at the moment of the highest use, largest first: those of the caller, and the temporaries that
+/// instrument::sizing finds, to the byte. The lists and plans of pixels, which it leaves out, are one item, rounded up.
+/// Runs no kernel, but draws the pixel partitions of the iterations.
+std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& scan, recon_options const& options,
+                                      memory_question const& question);
 
 }  // namespace mbirk::program

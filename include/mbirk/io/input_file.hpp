@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "mbirk/core/error.hpp"
@@ -32,6 +33,12 @@ inline std::string read_text(std::filesystem::path const& path) {
   std::string text{std::istreambuf_iterator<char>(file), {}};
   require<io_error>(static_cast<bool>(file), [&] { return path.string() + ": cannot be read"; });
   return text;
+}
+
+/// Message for text that is not JSON: nlohmann-json's, without the number in brackets that it begins with.
+inline std::string not_json(std::string_view what) {
+  if (auto const end = what.find("] "); what.starts_with('[') && end != what.npos) what.remove_prefix(end + 2);
+  return "is not valid JSON: " + std::string(what);
 }
 
 }  // namespace mbirk::detail

@@ -6,20 +6,17 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "mbirk/filter/direct_filter.hpp"
 #include "mbirk/geometry/recon_shape.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/recon/denoise.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 #include "mbirk/recon/parameters.hpp"
@@ -28,22 +25,6 @@
 #include "mbirk/recon/weights.hpp"
 
 namespace mbirk {
-
-/// Arguments of a single call of recon or prox_map; everything else is a parameter of the model. recon_options
-/// documents them.
-struct recon_arguments {
-  std::variant<std::monostate, double, view<float const, 3>> init_recon = {};
-  int max_iterations = 15;
-  double stop_threshold_change_pct = 0.2;
-  int first_iteration = 0;
-  bool compute_prior_loss = false;
-  std::uint32_t seed = 0;
-  bool mbirjax_rounding = false;
-  std::function<bool(iteration_report const&)> progress = {};
-  std::function<void(recon_state const&)> checkpoint = {};
-  int checkpoint_every = 1;
-  recon_state const* resume = nullptr;
-};
 
 /// Additional arguments of prox_map.
 struct prox_arguments {
@@ -56,17 +37,6 @@ struct mar_arguments {
   std::optional<view<float const, 3>> init_recon = {};
   std::optional<double> metal_threshold = {};
   double beta = 1, gamma = 3;
-};
-
-/// Arguments of a single call of denoise. denoise_options documents them.
-struct denoise_arguments {
-  std::optional<double> sigma_noise = {};
-  std::optional<mask_setting> use_ror_mask = {};  ///< empty: the value of the parameter
-  std::optional<view<float const, 3>> init_image = {};
-  int max_iterations = 15;
-  double stop_threshold_change_pct = 0.2;
-  std::uint32_t seed = 0;
-  std::function<bool(iteration_report const&)> progress = {};
 };
 
 namespace detail {
@@ -107,7 +77,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
  public:
   /// Constructs a model as in MBIRJAX, with automatic sizes. @throws parameter_error
   model(shape const& sinogram_shape, std::vector<float> angles)
-    requires(!is_cone)
+    requires std::same_as<Geometry, parallel_geometry>
       : model(parallel_parameters{.sinogram_shape = sinogram_shape, .angles = std::move(angles)}) {}
   model(shape const& sinogram_shape, std::vector<float> angles, double source_detector_dist, double source_iso_dist,
         std::vector<float> helical_z_shifts = {}) requires is_cone
@@ -143,8 +113,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   shape const& sinogram_shape() const noexcept { return parameters_.scan().sinogram_shape; }
   shape const& recon_shape() const noexcept { return *parameters_.scan().recon_shape; }
   double get_magnification() const {
-    if constexpr (is_cone) return detail::magnification(parameters_.scan());
-    else return 1;
+    return Geometry::magnification(parameters_.scan());
   }
   /// The scan with the current parameters, valid until one of them changes.
   /// @throws parameter_error when the parameters are inconsistent.
@@ -200,12 +169,12 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     mbirk::direct_filter(ctx, scan(), sinogram, filtered, options);
   }
   template <class Context>
-    requires(!is_cone)
+    requires direct_method<Geometry, "fbp">
   void fbp_filter(Context const& ctx, input sinogram, output filtered, filter_options const& options = {}) const {
     mbirk::fbp_filter(ctx, scan(), sinogram, filtered, options);
   }
   template <class Context>
-    requires is_cone
+    requires direct_method<Geometry, "fdk">
   void fdk_filter(Context const& ctx, input sinogram, output filtered, filter_options const& options = {}) const {
     mbirk::fdk_filter(ctx, scan(), sinogram, filtered, options);
   }
@@ -215,13 +184,13 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     mbirk::direct_recon(ctx, scan(), sinogram, recon, options, warnings);
   }
   template <class Context>
-    requires(!is_cone)
+    requires direct_method<Geometry, "fbp">
   void fbp_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {},
                  std::vector<std::string>* warnings = nullptr) const {
     mbirk::fbp_recon(ctx, scan(), sinogram, recon, options, warnings);
   }
   template <class Context>
-    requires is_cone
+    requires direct_method<Geometry, "fdk">
   void fdk_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {},
                  std::vector<std::string>* warnings = nullptr) const {
     mbirk::fdk_recon(ctx, scan(), sinogram, recon, options, warnings);
@@ -249,7 +218,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   }
   template <class Context>
   recon_log recon(Context const& ctx, input sinogram, std::optional<input> weights, output recon,
-                  recon_arguments const& a = {}) {
+                  recon_call_options const& a = {}) {
     auto record = mbirk::recon(ctx, scan(), sinogram, weights, recon, options(a));
     keep_sigmas<Context>(record, record.sigma_prox);
     return record;
@@ -257,7 +226,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   /// @throws parameter_error also when do_initialization is false and prox_map was not called since the scan changed.
   template <class Context>
   recon_log prox_map(Context const& ctx, input prox_input, input sinogram, std::optional<input> weights, output recon,
-                        recon_arguments const& a = {.max_iterations = 3}, prox_arguments const& prox = {}) {
+                        recon_call_options const& a = {.max_iterations = 3}, prox_arguments const& prox = {}) {
     auto o = options(a);
     if (!prox.do_initialization) {
       require(proxed_, [] {
@@ -280,7 +249,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   }
   template <class Context>
   requires is_cone split_record split_sino_recon(Context const& ctx, input sinogram, std::optional<input> weights,
-                                                 output recon, recon_arguments const& a = {},
+                                                 output recon, recon_call_options const& a = {},
                                                  split_options const& split = {}) {
     auto const record = mbirk::split_sino_recon(ctx, parameters_.scan(), sinogram, weights, recon, options(a), split);
     keep_sigmas<Context>(record.top, record.top.sigma_prox);
@@ -288,20 +257,8 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   }
 
   /// The parameters combined with the arguments of a call, as the free functions take them.
-  recon_options options(recon_arguments const& a = {}) const {
-    auto o = parameters_.options();
-    o.init_recon = a.init_recon;
-    o.max_iterations = a.max_iterations;
-    o.stop_threshold_change_pct = a.stop_threshold_change_pct;
-    o.first_iteration = a.first_iteration;
-    o.compute_prior_loss = a.compute_prior_loss;
-    o.seed = a.seed;
-    o.mbirjax_rounding = a.mbirjax_rounding;
-    o.progress = a.progress;
-    o.checkpoint = a.checkpoint;
-    o.checkpoint_every = a.checkpoint_every;
-    o.resume = a.resume;
-    return o;
+  recon_options options(recon_call_options const& a = {}) const {
+    return {a, parameters_.options()};
   }
 
  private:
@@ -347,7 +304,7 @@ class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
   ///         granularity.
   template <class Context>
   denoise_record denoise(Context const& ctx, view<float const, 3> image, view<float, 3> output,
-                         denoise_arguments const& a = {}) {
+                         denoise_call_options const& a = {}) {
     require_extents(image, parameters_.scan().recon_shape, "denoise", "image", "(rows, cols, slices)");
     auto const record = qggmrf_denoise(ctx, image, options(a), output);
     if (Context::backend::has_data && parameters_.values().auto_regularize_flag)
@@ -356,21 +313,10 @@ class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
   }
   /// The parameters combined with the arguments of a call, as qggmrf_denoise takes them: one partition, the first of
   /// the sequence.
-  denoise_options options(denoise_arguments const& a = {}) const {
+  denoise_options options(denoise_call_options const& a = {}) const {
     auto const& v = parameters_.values();
-    auto const& o = v.options;
-    auto const first = o.partition_sequence.front();
-    require<index_error>(first < std::ssize(o.granularity), [&] {
-      return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " +
-             std::to_string(o.granularity.size() - 1) + " (granularity has " + std::to_string(o.granularity.size()) +
-             " entries)";
-    });
-    denoise_options d{.sigma_noise = a.sigma_noise, .sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T,
-                      .qggmrf_nbr_wts = o.qggmrf_nbr_wts, .use_ror_mask = a.use_ror_mask.value_or(v.scan.use_ror_mask),
-                      .init_image = a.init_image, .max_iterations = a.max_iterations,
-                      .stop_threshold_change_pct = a.stop_threshold_change_pct,
-                      .granularity = o.granularity[static_cast<std::size_t>(first)], .seed = a.seed,
-                      .progress = a.progress};
+    denoise_options d{a, denoise_model(v.options)};
+    d.use_ror_mask = a.use_ror_mask.value_or(v.scan.use_ror_mask);
     if (!v.auto_regularize_flag) {
       d.sigma_x = v.sigma_x;
       d.sigma_noise = a.sigma_noise.value_or(v.sigma_y);

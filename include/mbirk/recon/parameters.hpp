@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -18,8 +17,8 @@
 #include <variant>
 #include <vector>
 
-#include "mbirk/geometry/cone.hpp"
-#include "mbirk/geometry/parallel.hpp"
+#include "mbirk/geometry/list.hpp"
+#include "mbirk/geometry/parameter_rules.hpp"
 #include "mbirk/recon/options.hpp"
 #include "mbirk/recon/parameter_value.hpp"
 
@@ -38,23 +37,23 @@ struct image_parameters {
 };
 struct image_geometry {
   static constexpr char const* name = "image";
+  static constexpr bool has_slice_damping = false;
   using parameters = image_parameters;
 };
 
-/// The values of the parameters. The members of `options` that are parameters are used; those that belong to a single
-/// call are ignored.
+/// The values of the parameters.
 template <class Geometry> struct parameter_values {
   typename Geometry::parameters scan;
-  recon_options options = default_options();
+  recon_model_options options = default_options();
   /// Used when auto_regularize_flag is false; otherwise the automatic values of the last call.
   double sigma_y = 1, sigma_x = 1, sigma_prox = 1;
   bool auto_regularize_flag = true;
-  bool slice_damping = true;                        ///< cone beam only
+  bool slice_damping = true;                        ///< of geometries that have it, such as cone beam
   index_t verbose = 1;
   std::string alu_unit = {};
   double alu_value = 1;
 
-  static recon_options default_options() {
+  static recon_model_options default_options() {
     if constexpr (std::same_as<Geometry, image_geometry>)
       return {.sharpness = 0, .granularity = {16}, .partition_sequence = {0}};
     else return {};
@@ -70,54 +69,11 @@ struct parameter_info {
 
 namespace detail {
 
-/// Admissible values of a parameter, as text and as a test.
-template <class Test> struct parameter_rule { char const* expected; Test test; };
-template <class Test> parameter_rule(char const*, Test) -> parameter_rule<Test>;
-
-namespace rules {
-
-inline constexpr parameter_rule flag{"true or false", [](bool) { return true; }};
-inline constexpr parameter_rule text{"text", [](std::string const&) { return true; }};
-inline constexpr parameter_rule finite_number{"a number", [](double x) { return std::isfinite(x); }};
-inline constexpr parameter_rule positive_number{"a positive number",
-                                                [](double x) { return x > 0 && std::isfinite(x); }};
-inline constexpr parameter_rule distance{"a positive number or infinity", [](double x) { return x > 0; }};
-inline constexpr parameter_rule power{"a number from 1 to 2", [](double x) { return x >= 1 && x <= 2; }};
-inline constexpr parameter_rule level{"a whole number >= 0", [](index_t x) { return x >= 0; }};
-inline constexpr parameter_rule sizes{"three whole numbers >= 0", [](auto const& v) {
-  return std::ranges::all_of(v, [](index_t n) { return n >= 0; });
-}};
-inline constexpr parameter_rule numbers{"a list of numbers", [](auto const& v) {
-  return std::ranges::all_of(v, [](double x) { return std::isfinite(x); });
-}};
-inline constexpr parameter_rule fractions{"one or two numbers >= 0", [](std::vector<double> const& v) {
-                                            return (v.size() == 1 || v.size() == 2) &&
-                                                   std::ranges::all_of(
-                                                       v, [](double x) { return x >= 0 && std::isfinite(x); });
-                                          }};
-inline constexpr parameter_rule weights{"three numbers >= 0, not all 0", [](std::array<double, 3> const& v) {
-  return std::ranges::all_of(v, [](double x) { return x >= 0 && std::isfinite(x); }) && v[0] + v[1] + v[2] > 0;
-}};
-inline constexpr parameter_rule counts{"one or more whole numbers >= 1", [](std::vector<index_t> const& v) {
-  return !v.empty() && std::ranges::all_of(v, [](index_t n) { return n >= 1; });
-}};
-inline constexpr parameter_rule positions{"one or more whole numbers >= 0", [](std::vector<index_t> const& v) {
-  return !v.empty() && std::ranges::all_of(v, [](index_t n) { return n >= 0; });
-}};
-inline constexpr parameter_rule mask{"true, false or an array of 0 and 1", [](mask_setting const& m) {
-  auto const* a = std::get_if<mask_array>(&m);
-  return !a || (a->shape[0] >= 0 && a->shape[1] >= 0 &&
-                a->values.size() == static_cast<std::size_t>(a->shape[0] * a->shape[1]) &&
-                std::ranges::all_of(a->values, [](auto x) { return x <= 1; }));
-}};
-
-}  // namespace rules
-
 /// The table: calls f(info, rule, member) for every parameter of a geometry, in the order of lists and files.
 template <class Geometry, class Values, class Row>
 void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   using namespace rules;
-  constexpr bool is_cone = std::same_as<Geometry, cone_geometry>, is_image = std::same_as<Geometry, image_geometry>;
+  constexpr bool is_image = std::same_as<Geometry, image_geometry>;
   auto& s = v.scan;
   auto& o = v.options;
   char const* group = "scan";
@@ -126,16 +82,7 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   };
   if constexpr (!is_image) {
     row("sinogram_shape", sizes, s.sinogram_shape, "(views, detector rows, channels)", true);
-    row("angles", numbers, s.angles, "one per view, radians, kept as float32", true);
-  }
-  if constexpr (is_cone) {
-    row("source_detector_dist", distance, s.source_detector_dist, "infinite: a parallel beam with rows", true);
-    row("source_iso_dist", finite_number, s.source_iso_dist,
-        "from the source to the axis; without meaning when source_detector_dist is infinite", true);
-    row("helical_z_shifts", numbers, s.helical_z_shifts, "one per view, kept as float32; none for a circular scan");
-    row("use_curved_detector", flag, s.use_curved_detector, "a cylinder around the source");
-  }
-  if constexpr (!is_image) {
+    Geometry::each_scan_parameter(s, row);
     row("delta_det_channel", positive_number, s.delta_det_channel, "pitch of the detector channels");
     row("delta_det_row", positive_number, s.delta_det_row, "pitch of the detector rows");
     row("det_channel_offset", finite_number, s.det_channel_offset, "> 0: the object appears at higher channels");
@@ -152,12 +99,7 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
     row("voxel_row_aspect", positive_number, s.voxel_row_aspect, "pitch of the rows / delta_voxel");
     row("voxel_slice_aspect", positive_number, s.voxel_slice_aspect,
         "pitch of the slices / delta_voxel; 1 in parallel beam");
-  }
-  if constexpr (is_cone) {
-    row("recon_slice_offset", finite_number, s.recon_slice_offset,
-        "> 0: the grid lies at higher z; sized automatically when the model is made");
-    row("axial_pad_fraction", fractions, s.axial_pad_fraction,
-        "slices added for what the cone sees beyond the detector, (low, high) end; automatic sizing only");
+    Geometry::each_voxel_parameter(s, row);
   }
   row("use_ror_mask", mask, s.use_ror_mask, "true: the ellipse inscribed in the grid; false: all pixels");
   group = "regularization";
@@ -179,7 +121,7 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   row("granularity", counts, o.granularity, "number of subsets of each partition");
   row("partition_sequence", positions, o.partition_sequence, "partition of each iteration; the last one repeats");
   if constexpr (!is_image) row("max_alpha", positive_number, o.max_alpha, "largest step");
-  if constexpr (is_cone)
+  if constexpr (Geometry::has_slice_damping)
     row("slice_damping", flag, v.slice_damping,
         "preconditioner of cone beam; not a parameter in MBIRJAX, which has it always on");
   group = "labels";
@@ -313,14 +255,14 @@ template <class Geometry> class parameter_set {
   parameter_values<Geometry> const& values() const noexcept { return values_; }
   scan_parameters const& scan() const noexcept { return values_.scan; }
   /// Options for recon and prox_map; the sigmas are empty while auto_regularize_flag is true.
-  recon_options options() const {
+  recon_model_options options() const {
     auto o = values_.options;
     if (!values_.auto_regularize_flag) {
       o.sigma_y = values_.sigma_y;
       o.sigma_x = values_.sigma_x;
       o.sigma_prox = values_.sigma_prox;
     }
-    if (std::same_as<Geometry, cone_geometry>) o.slice_damping = values_.slice_damping;
+    if (Geometry::has_slice_damping) o.slice_damping = values_.slice_damping;
     return o;
   }
   /// Stores the result of automatic regularization, so that the sigmas can be queried; auto_regularize_flag is
@@ -364,10 +306,15 @@ template <class Geometry> class parameter_set {
                                               "logfile_path", "print_logs"};
     if (std::ranges::find(of_a_call, name) != std::end(of_a_call))
       throw parameter_error(what + ": it is an argument of a call", source_location::current());
-    if constexpr (std::same_as<Geometry, parallel_geometry>)
-      for (auto const& info : list_parameters<cone_geometry>())
-        if (name == info.name)
-          throw parameter_error(what + " of parallel beam, only of cone beam", source_location::current());
+    if constexpr (!std::same_as<Geometry, image_geometry>) {
+      std::string beams;
+      geometries::each([&]<class Other>(std::type_identity<Other>) {
+        for (auto const& info : list_parameters<Other>())
+          if (name == info.name) beams += (beams.empty() ? "" : " and ") + std::string(Other::beam);
+      });
+      if (!beams.empty())
+        throw parameter_error(what + " of " + Geometry::beam + ", only of " + beams, source_location::current());
+    }
     std::vector<std::pair<std::size_t, std::string_view>> near;
     if (name == "max_overrelaxation") near.emplace_back(0, "max_alpha");  // the name on MBIRJAX's main branch
     auto const names = list_parameters<Geometry>();
@@ -415,6 +362,19 @@ template <class Geometry> class parameter_set {
   parameter_values<Geometry> values_;
   std::vector<std::string> warnings_;
 };
+
+/// The parameters of a denoiser as options of qggmrf_denoise: one partition, the first of the sequence.
+/// @throws index_error when the first entry of partition_sequence is not an index into granularity.
+inline denoise_model_options denoise_model(recon_model_options const& o) {
+  auto const first = o.partition_sequence.front();
+  require<index_error>(first < std::ssize(o.granularity), [&] {
+    return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " +
+           std::to_string(o.granularity.size() - 1) + " (granularity has " + std::to_string(o.granularity.size()) +
+           " entries)";
+  });
+  return {.sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T, .qggmrf_nbr_wts = o.qggmrf_nbr_wts,
+          .granularity = o.granularity[static_cast<std::size_t>(first)]};
+}
 
 using parallel_parameter_set = parameter_set<parallel_geometry>;
 using cone_parameter_set = parameter_set<cone_geometry>;

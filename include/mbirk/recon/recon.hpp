@@ -21,18 +21,29 @@
 namespace mbirk {
 namespace detail {
 
-template <class Geometry> struct recon_names;
-template <> struct recon_names<parallel_geometry> {
-  static constexpr char const *recon = "parallel_mbir_recon", *prox_map = "parallel_prox_map";
-};
-template <> struct recon_names<cone_geometry> {
-  static constexpr char const *recon = "cone_mbir_recon", *prox_map = "cone_prox_map";
+/// Announces floats that an operation keeps in vectors on the host while this exists. Says nothing on a device, whose
+/// memory it is not.
+template <class Context> class host_memory {
+ public:
+  host_memory(Context const& ctx, char const* name, index_t floats)
+      : ctx_(ctx), name_(name), bytes_(floats * static_cast<index_t>(sizeof(float))) {
+    if constexpr (!on_device<Context>) ctx_.instr.allocated(name_, bytes_);
+  }
+  ~host_memory() {
+    if constexpr (!on_device<Context>) ctx_.instr.released(name_, bytes_);
+  }
+  host_memory(host_memory const&) = delete;
+  host_memory& operator=(host_memory const&) = delete;
+
+ private:
+  Context const& ctx_;
+  char const* name_;
+  index_t bytes_;
 };
 
 /// Implementation shared by recon and prox_map.
 template <class Context, class Geometry> class vcd_solver {
   using B = typename Context::backend;
-  static constexpr bool is_cone = std::is_same_v<Geometry, cone_geometry>;
 
  public:
   vcd_solver(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
@@ -61,9 +72,7 @@ template <class Context, class Geometry> class vcd_solver {
         return std::string(operation_) + ": " + name + " is " + number_text(value) + ", expected " + expected;
       });
     };
-    need(o_.max_iterations >= 0, "max_iterations", o_.max_iterations, "a number >= 0");
-    need(o_.first_iteration >= 0, "first_iteration", o_.first_iteration, "a number >= 0");
-    need(o_.stop_threshold_change_pct >= 0, "stop_threshold_change_pct", o_.stop_threshold_change_pct, "a number >= 0");
+    require_valid_call(o_, operation_);
     need(o_.max_alpha > 0 && std::isfinite(o_.max_alpha), "max_alpha", o_.max_alpha, "a positive number");
     need(o_.checkpoint_every >= 1, "checkpoint_every", o_.checkpoint_every, "at least 1");
     require(!o_.granularity.empty(), [&] {
@@ -81,7 +90,7 @@ template <class Context, class Geometry> class vcd_solver {
                ", expected 0 to " + std::to_string(o_.granularity.size() - 1) + " (granularity has " +
                std::to_string(o_.granularity.size()) + " entries)";
       });
-    require(is_cone || !o_.slice_damping.value_or(false),
+    require(Geometry::has_slice_damping || !o_.slice_damping.value_or(false),
             [&] { return std::string(operation_) + ": slice_damping is true, expected false: it is for cone beam"; });
     if (o_.resume) check_resume(*o_.resume);
   }
@@ -143,8 +152,10 @@ template <class Context, class Geometry> class vcd_solver {
                                              record.num_iterations, static_cast<int>(sequence.size()), report.change,
                                              report.alpha, record.fm_rmse.back(), record.prior_loss.back()});
       record.cancelled = !go_on;
-      if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0))
+      if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0)) {
+        host_memory const copies(ctx_, "copy for a checkpoint", 2 * recon_.size() + sinogram_.size());
         o_.checkpoint(state(vcd, record));
+      }
       if (!go_on || report.change < o_.stop_threshold_change_pct / 100) break;
     }
     return record;
@@ -190,7 +201,7 @@ template <class Context, class Geometry> class vcd_solver {
   }
 
   std::vector<float> damping() const {
-    if constexpr (is_cone) {
+    if constexpr (Geometry::has_slice_damping) {
       if (o_.slice_damping.value_or(true)) return slice_damping(scan_);
     }
     return {};
@@ -259,9 +270,9 @@ template <class Context, class Geometry> class vcd_solver {
                  settings);
     }
     vcd.apply_pending_step();
-    for (auto const& [alpha, change] : vcd.steps()) {
+    for (auto const& [alpha, changes] : vcd.steps()) {
       alphas += alpha;
-      moved += change;
+      moved += changes[0];
     }
     double const norm = vcd.recon_norm(), change = B::has_data ? moved / norm : 1.0,
                  alpha = alphas / static_cast<double>(order.size());
@@ -274,12 +285,12 @@ template <class Context, class Geometry> class vcd_solver {
 
   recon_state state(vcd_state<Context, Geometry> const& vcd, recon_log const& record) const {
     recon_state out{scan_.sinogram_shape(), scan_.recon_shape(), o_.seed, {}, {}, {}, record};
+    temporary<float, Context> error(ctx_, "weighted error in rows", sinogram_.size());
     if constexpr (B::has_data) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("checkpoint");
       host_copy const image(ctx_, recon_.data(), recon_.size()), hessian(ctx_, vcd.hessian());
       out.recon.assign(image.begin(), image.end());
       out.hessian.assign(hessian.begin(), hessian.end());
-      temporary<float, Context> error(ctx_, "weighted error in rows", sinogram_.size());
       store_sinogram(ctx_, vcd.error_sinogram(), view<float, 3>(error.data(), out.sinogram_shape), vcd.shape());
       host_copy const rows(ctx_, error);
       out.weighted_error.assign(rows.begin(), rows.end());
@@ -342,7 +353,7 @@ recon_log recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<f
   run.check();
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::recon_names<Geometry>::recon, detail::pairs(s, std::ssize(s.full_indices()))});
+      ctx.instr.scope({detail::operation_name<Geometry, "mbir_recon">, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(
       [&](recon_log const& r) {
         return kernel::qggmrf_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output),
@@ -366,7 +377,7 @@ recon_log recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<f
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 recon_log prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> prox_input,
                    view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
-                   recon_options const& options = {.max_iterations = 3}) {
+                   recon_options const& options = {{.max_iterations = 3}}) {
   using Context = context<Exec, Instr>;
   using B = typename Context::backend;
   detail::vcd_solver<Context, Geometry> run(ctx, s, sinogram, weights, image, options, "prox_map");
@@ -377,7 +388,7 @@ recon_log prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, vie
   });
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::recon_names<Geometry>::prox_map, detail::pairs(s, std::ssize(s.full_indices()))});
+      ctx.instr.scope({detail::operation_name<Geometry, "prox_map">, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(
       [&](recon_log const& r) {
         return kernel::proximal_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output),
