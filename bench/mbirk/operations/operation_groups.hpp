@@ -105,7 +105,7 @@ template <class Scan> std::uint64_t filter_flops(Scan const& scan) {
   std::uint64_t const taps = c + 2 * (c / 2) * ((c + 1) / 2);  // the middle one, and those of the other parity
   auto const length = static_cast<double>(2 * c - 1);
   auto const transforms = static_cast<std::uint64_t>(length * (4 * std::log2(length) - 5) + 8);
-  return samples(scan) / c * std::min(2 * taps, transforms) + (std::is_same_v<Scan, cone_scan> ? samples(scan) : 0);
+  return samples(scan) / c * std::min(2 * taps, transforms) + (Scan::geometry_type::weighs_rays ? samples(scan) : 0);
 }
 
 }  // namespace mbirk::program
