@@ -66,7 +66,8 @@ constexpr kernel kernels[] = {
     {"cone_sparse_back_project", [] { sparse_back(cone); }},
     {"cone_hessian_diagonal", [] { unweighted_hessian(cone); }},
     {"cone_mbir_recon", [] { iterate(cone); }},
-    {"qggmrf_denoise", [] { qggmrf_denoise(ctx, view<float const, 3>(parallel.recon()), {{.max_iterations = 1}}, volume(image)); }},
+    {"qggmrf_denoise",
+     [] { qggmrf_denoise(ctx, view<float const, 3>(parallel.recon()), {{.max_iterations = 1}}, volume(image)); }},
     {"median_filter3d", [] { median_filter3d(ctx, view<float const, 3>(parallel.recon()), volume(image)); }},
 };
 

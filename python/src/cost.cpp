@@ -29,7 +29,8 @@ nb::dict cost_dict(instrument::operation_record const& r) {
   nb::list stages;
   for (auto const& s : r.stages) {
     nb::dict one;
-    one["name"] = s.name, one["flops"] = s.operations.flops(), one["bytes_accessed"] = instrument::bytes_accessed(s.arrays);
+    one["name"] = s.name, one["flops"] = s.operations.flops(),
+    one["bytes_accessed"] = instrument::bytes_accessed(s.arrays);
     one["bytes_compulsory"] = instrument::bytes_compulsory(s.arrays, true);
     stages.append(one);
   }
@@ -37,7 +38,8 @@ nb::dict cost_dict(instrument::operation_record const& r) {
   return d;
 }
 
-template <class Geometry> instrument::operation_record cost_of(model<Geometry> m, std::string const& operation, bool weighted, int max_iterations) {
+template <class Geometry> instrument::operation_record cost_of(model<Geometry> m, std::string const& operation,
+                                                               bool weighted, int max_iterations) {
   using in = view<float const, 3>;
   using out = view<float, 3>;
   instrument::ledger ledger;
@@ -45,7 +47,7 @@ template <class Geometry> instrument::operation_record cost_of(model<Geometry> m
   in const y(nullptr, m.sinogram_shape()), x(nullptr, m.recon_shape());
   out const to_y(nullptr, m.sinogram_shape()), to_x(nullptr, m.recon_shape());
   auto const w = weighted ? std::optional<in>(y) : std::nullopt;
-  recon_arguments const a{.max_iterations = max_iterations, .stop_threshold_change_pct = 0};
+  recon_call_options const a{.max_iterations = max_iterations, .stop_threshold_change_pct = 0};
   std::map<std::string, std::function<void()>> const operations{
       {"forward_project", [&] { m.forward_project(ctx, x, to_y); }},
       {"back_project", [&] { m.back_project(ctx, y, to_x); }},
@@ -67,20 +69,27 @@ template <class Geometry> instrument::operation_record cost_of(model<Geometry> m
 }
 
 template <class Geometry> void bind(nb::module_& m) {
-  m.def("cost", [](beam<Geometry>& ct_model, std::string const& operation, bool weights, int max_iterations) {
-    auto const snapshot = ct_model.ready();
-    instrument::operation_record record;
-    {
-      nb::gil_scoped_release const released;
-      record = cost_of(*snapshot, operation, weights, max_iterations);
-    }
-    return cost_dict(record);
-  }, "ct_model"_a, "operation"_a, nb::kw_only(), "weights"_a = false, "max_iterations"_a = 1,
-     "What a method of this model will do, exactly, without running it and without arrays: floating-point operations, bytes, by stage.\n\n"
-     "operation: forward_project, back_project, compute_hessian_diagonal, direct_filter, direct_recon, gen_weights (transmission), recon or prox_map (with\n"
-     "or without weights, max_iterations of them). Returns a dictionary: flops (a fused multiply-add is two), bytes_accessed (loads and stores of kernels),\n"
-     "bytes_accessed_output (stores), bytes_compulsory (each argument read once, each result written once), operations by kind, stages.\n"
-     "It takes up to ten times as long as the operation itself by one thread.");
+  m.def(
+      "cost",
+      [](beam<Geometry>& ct_model, std::string const& operation, bool weights, int max_iterations) {
+        auto const snapshot = ct_model.ready();
+        instrument::operation_record record;
+        {
+          nb::gil_scoped_release const released;
+          record = cost_of(*snapshot, operation, weights, max_iterations);
+        }
+        return cost_dict(record);
+      },
+      "ct_model"_a, "operation"_a, nb::kw_only(), "weights"_a = false, "max_iterations"_a = 1,
+      "What a method of this model will do, exactly, without running it and without arrays: floating-point operations, "
+      "bytes, by stage.\n\n"
+      "operation: forward_project, back_project, compute_hessian_diagonal, direct_filter, direct_recon, gen_weights "
+      "(transmission), recon or prox_map (with\n"
+      "or without weights, max_iterations of them). Returns a dictionary: flops (a fused multiply-add is two), "
+      "bytes_accessed (loads and stores of kernels),\n"
+      "bytes_accessed_output (stores), bytes_compulsory (each argument read once, each result written once), "
+      "operations by kind, stages.\n"
+      "It takes up to ten times as long as the operation itself by one thread.");
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ template <class Context, class Scan> std::vector<float> run_named(Context const&
     if (name == "fdk_filter") return fdk_filter(ctx, s, sinogram, samples), result;
   }
   if (name == "gen_weights_transmission") return gen_weights(ctx, sinogram, weight_type::transmission, samples), result;
-  if (name == "qggmrf_denoise") return qggmrf_denoise(ctx, prox_input, {{.max_iterations = 1, .stop_threshold_change_pct = 0}}, recon_view), x;
+  if (name == "qggmrf_denoise")
+    return qggmrf_denoise(ctx, prox_input, {{.max_iterations = 1, .stop_threshold_change_pct = 0}}, recon_view), x;
   if (name == "median_filter3d") return median_filter3d(ctx, prox_input, recon_view), x;
   if (name.starts_with("gen_pixel_partition")) {
     numpy_random_state random(0);

@@ -1,11 +1,8 @@
 // mbirk recon end to end: a simulated measurement, reconstructed by every method, interrupted, resumed, refused.
 #include <cmath>
-#include <memory_resource>
 
 #include "mbirk/io/checkpoint.hpp"
 #include "mbirk/io/recon_hdf5.hpp"
-#include "operations/recon_memory.hpp"
-#include "operations/recon_run.hpp"
 #include "program.hpp"
 
 namespace mbirk::test {
@@ -230,65 +227,6 @@ TEST_F(Recon, BadInput) {
   expect_failure(mbirk_program({"recon", name("scan.h5"), "--geometry", name("none.json"), "--out", name("x.h5")}), 2, "none.json: no such file");
   expect_failure(mbirk_program({"recon", name("scan.h5"), "--out", name("x.h5")}), 2, "--geometry is required");
   EXPECT_EQ(file_count(folder.path()), before);
-}
-
-/// Tracks memory in use; reports the peak.
-class peak_resource final : public std::pmr::memory_resource {
- public:
-  double peak() const { return static_cast<double>(peak_); }
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t align) override {
-    used_ += bytes, peak_ = std::max(peak_, used_);
-    return std::pmr::new_delete_resource()->allocate(bytes, align);
-  }
-  void do_deallocate(void* p, std::size_t bytes, std::size_t align) override {
-    used_ -= bytes;
-    std::pmr::new_delete_resource()->deallocate(p, bytes, align);
-  }
-  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override { return this == &other; }
-
-  std::size_t used_ = 0, peak_ = 0;
-};
-
-/// The predicted memory suffices, and is close to actual use: the caller's arrays plus temporaries at their peak.
-TEST(ReconPeak, IsWhatIsAnnounced) {
-  std::vector<float> angles;
-  for (int v = 0; v < 21; ++v) angles.push_back(0.15f * static_cast<float>(v));
-  std::array<index_t, 3> const shape{21, 71, 85};
-  program::recon_scan const scans[] = {
-      parallel_scan(parallel_parameters{.sinogram_shape = shape, .angles = angles}),
-      cone_scan(cone_parameters{.sinogram_shape = shape, .angles = angles, .source_detector_dist = 340, .source_iso_dist = 170})};
-  for (auto const& scan : scans)
-    for (bool const vcd : {false, true})
-      for (bool const weighted : {false, true})
-        for (index_t const subsets : {1, 16}) {
-          if (!vcd && (weighted || subsets > 1)) continue;
-          auto const size = std::visit([](auto const& s) { return s.recon_shape(); }, scan);
-          std::vector<float> y(21 * 71 * 85), w(y.size(), 1), x(static_cast<std::size_t>(size[0] * size[1] * size[2]));
-          for (std::size_t i = 0; i < y.size(); ++i) y[i] = 1 + std::sin(static_cast<float>(i));
-          view<float const, 3> const sinogram(y.data(), shape), weights(w.data(), shape);
-          peak_resource memory;
-          program::recon_context const ctx{exec::host(2, &memory), {}};
-          recon_options options;
-          options.max_iterations = 1;
-          options.granularity = {subsets};
-          options.partition_sequence = {0};
-          double caller = 4.0 * static_cast<double>(y.size() + x.size());
-          if (vcd) {
-            std::size_t copied = 0;
-            options.checkpoint = [&](recon_state const& s) { copied = s.recon.size() + s.hessian.size() + s.weighted_error.size(); };
-            program::vcd_recon(ctx, scan, sinogram, weighted ? std::optional(weights) : std::nullopt, view<float, 3>(x.data(), size), options);
-            caller += 4.0 * static_cast<double>(copied + (weighted ? w.size() : 0));
-          } else {
-            program::filtered_recon(ctx, scan, sinogram, view<float, 3>(x.data(), size));
-          }
-          double const announced = program::total_bytes(program::recon_memory(scan, options, {vcd, weighted, 2}));
-          double const workspace = 2 * (1e6 + 512.0 * static_cast<double>(85 + size[2]));
-          // Everything except the work space is known nearly to the byte; in large problems the work space is little.
-          EXPECT_LE(caller + memory.peak(), announced) << scan.index() << vcd << weighted << subsets;
-          EXPECT_GE(caller + memory.peak(), 0.9 * (announced - workspace)) << scan.index() << vcd << weighted << subsets;
-        }
 }
 
 }  // namespace

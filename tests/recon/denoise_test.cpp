@@ -73,7 +73,8 @@ TEST(Denoise, KnownValues) {
   struct expected { std::vector<double> row, alphas; double sum; };
   for (auto const& e : {expected{{1.0009373, .9970002, .9929434, 1.0064697, .958968}, {.90517169}, 63.744165},
                         expected{{.9796665, .9789774, .9817607, .9803191, .9498096}, {.90517169, .92223289, .92803639}, 63.664390}}) {
-    auto const found = run(plain, image, s, {{.max_iterations = static_cast<int>(e.alphas.size()), .stop_threshold_change_pct = 0}});
+    auto const found =
+        run(plain, image, s, {{.max_iterations = static_cast<int>(e.alphas.size()), .stop_threshold_change_pct = 0}});
     EXPECT_NEAR(found.record.sigma_noise, .21132758, 1e-7);
     EXPECT_NEAR(found.record.sigma_x, .04226552, 2e-8);
     ASSERT_EQ(found.record.alpha_values.size(), e.alphas.size());
@@ -127,12 +128,19 @@ TEST(Denoise, EqualsTheOracleForOtherParameters) {
   shape_3 const s{14, 11, 18};
   auto const image = noisy_block(s, 0.1), other = noisy_block(s, 0.3, 2);
   expect_oracle(image, s, {{.max_iterations = 2, .stop_threshold_change_pct = 0}, {.sharpness = 1, .granularity = 4}});
-  expect_oracle(image, s, {{.sigma_noise = 0.2, .max_iterations = 2, .stop_threshold_change_pct = 0}, {.sigma_x = 0.1, .granularity = 1}});
-  expect_oracle(image, s, {{.use_ror_mask = true, .max_iterations = 2, .stop_threshold_change_pct = 0}, {.p = 1.9, .q = 1.1, .T = 0.5, .qggmrf_nbr_wts = {1, 2, 0.5}}});
-  expect_oracle(image, s, {{.init_image = view<float const, 3>(other.data(), s), .max_iterations = 3, .stop_threshold_change_pct = 0}});
+  expect_oracle(
+      image, s,
+      {{.sigma_noise = 0.2, .max_iterations = 2, .stop_threshold_change_pct = 0}, {.sigma_x = 0.1, .granularity = 1}});
+  expect_oracle(image, s,
+                {{.use_ror_mask = true, .max_iterations = 2, .stop_threshold_change_pct = 0},
+                 {.p = 1.9, .q = 1.1, .T = 0.5, .qggmrf_nbr_wts = {1, 2, 0.5}}});
+  expect_oracle(
+      image, s,
+      {{.init_image = view<float const, 3>(other.data(), s), .max_iterations = 3, .stop_threshold_change_pct = 0}});
   std::vector<std::uint8_t> mask(14 * 11, 0);
   for (std::size_t k = 0; k < mask.size(); k += 2) mask[k] = 1;
-  expect_oracle(image, s, {{.use_ror_mask = mask_array{{14, 11}, mask}, .max_iterations = 2, .stop_threshold_change_pct = 0}});
+  expect_oracle(image, s,
+                {{.use_ror_mask = mask_array{{14, 11}, mask}, .max_iterations = 2, .stop_threshold_change_pct = 0}});
 }
 /// A pixel that a subset lists twice moves twice, and tasks that share the subset do not split its two entries.
 TEST(Denoise, RepeatedPixelsMoveTwice) {
@@ -181,7 +189,8 @@ TEST(Denoise, ZeroIterationsGiveTheInitialImage) {
   shape_3 const s{5, 6, 7};
   auto const image = noisy_block(s, 0.1), other = noisy_block(s, 0.1, 2);
   EXPECT_EQ(run(plain, image, s, {{.max_iterations = 0}}).image, image);
-  EXPECT_EQ(run(plain, image, s, {{.init_image = view<float const, 3>(other.data(), s), .max_iterations = 0}}).image, other);
+  EXPECT_EQ(run(plain, image, s, {{.init_image = view<float const, 3>(other.data(), s), .max_iterations = 0}}).image,
+            other);
 }
 TEST(Denoise, FlatImagesStayAndStopWhenTheSigmasAreGiven) {
   shape_3 const s{5, 6, 7};
@@ -231,7 +240,8 @@ TEST(Denoise, StopsBelowTheThreshold) {
   ASSERT_EQ(all.num_iterations, 6);
   auto const& change = all.stop_threshold_change_pct;
   ASSERT_GT(change[1], change[2]);
-  EXPECT_EQ(run(plain, image, s, {{.stop_threshold_change_pct = (change[1] + change[2]) / 2}}).record.num_iterations, 3);
+  EXPECT_EQ(run(plain, image, s, {{.stop_threshold_change_pct = (change[1] + change[2]) / 2}}).record.num_iterations,
+            3);
   EXPECT_EQ(all.subsets, 16);
   EXPECT_EQ(all.alpha_values.size(), 6u);
   EXPECT_FALSE(all.cancelled);
@@ -240,10 +250,12 @@ TEST(Denoise, CallbackSeesEveryIterationAndCanStop) {
   shape_3 const s{16, 15, 14};
   auto const image = noisy_block(s, 0.1);
   std::vector<iteration_report> seen;
-  auto const found = run(plain, image, s, {{.max_iterations = 9, .stop_threshold_change_pct = 0, .progress = [&](iteration_report const& r) {
-                           seen.push_back(r);
-                           return r.iteration < 2;
-                         }}});
+  auto const found =
+      run(plain, image, s,
+          {{.max_iterations = 9, .stop_threshold_change_pct = 0, .progress = [&](iteration_report const& r) {
+              seen.push_back(r);
+              return r.iteration < 2;
+            }}});
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen[1].iteration, 2);
   EXPECT_EQ(seen[1].iterations, 9);
@@ -278,7 +290,8 @@ TEST(Denoise, CountingEqualsTheModelAndChangesNoBit) {
     auto const image = noisy_block(s, 0.1);
     mask_array const inside{{s[0], s[1]}, std::vector<std::uint8_t>(static_cast<std::size_t>(s[0] * s[1]), 1)};
     for (denoise_options const& o : {denoise_options{{.max_iterations = 2, .stop_threshold_change_pct = 0}},
-                                     denoise_options{{.sigma_noise = 0.1, .use_ror_mask = inside, .max_iterations = 1}, {.p = 1.8, .granularity = 3}}}) {
+                                     denoise_options{{.sigma_noise = 0.1, .use_ror_mask = inside, .max_iterations = 1},
+                                                     {.p = 1.8, .granularity = 3}}}) {
       instrument::ledger counted, modelled;
       auto const found = run(context{exec::host{}, instrument::counting<>{counted}}, image, s, o);
       run(context{exec::host{}, instrument::cost_model<>{modelled}}, image, s, o);
@@ -304,7 +317,8 @@ TEST(Denoise, CountingEqualsTheModelForSampledImages) {
 TEST(Denoise, TracingShowsTheStages) {
   shape_3 const s{9, 7, 5};
   instrument::trace_buffer buffer(1000);
-  run(context{exec::host{}, instrument::tracing{buffer}}, noisy_block(s, 0.1), s, {{.max_iterations = 2, .stop_threshold_change_pct = 0}});
+  run(context{exec::host{}, instrument::tracing{buffer}}, noisy_block(s, 0.1), s,
+      {{.max_iterations = 2, .stop_threshold_change_pct = 0}});
   std::map<std::string, int> stages;
   for (auto const& e : buffer.events()) {
     if (e.kind == instrument::event_kind::stage) ++stages[e.name];
@@ -328,13 +342,15 @@ TEST(Denoise, BadImagesAreErrors) {
     auto image = good;
     image[(2 * 6 + 3) * 7 + 4] = bad;
     expect_error<parameter_error>(image, s, {}, "image(2, 3, 4) is");
-    expect_error<parameter_error>(good, s, {{.init_image = view<float const, 3>(image.data(), s)}}, "init_image(2, 3, 4) is");
+    expect_error<parameter_error>(good, s, {{.init_image = view<float const, 3>(image.data(), s)}},
+                                  "init_image(2, 3, 4) is");
   }
   std::vector<float> const flat(good.size(), 0.3f);
   expect_error<error>(flat, s, {}, "sigma_noise");
   expect_error<error>(flat, s, {{.sigma_noise = 0.1}}, "sigma_x");
   expect_error<shape_error>({}, {0, 6, 7}, {}, "at least one voxel");
-  expect_error<parameter_error>(good, s, {{.use_ror_mask = mask_array{{5, 6}, std::vector<std::uint8_t>(30, 0)}}}, "no pixel");
+  expect_error<parameter_error>(good, s, {{.use_ror_mask = mask_array{{5, 6}, std::vector<std::uint8_t>(30, 0)}}},
+                                "no pixel");
 
   std::vector<float> x(good);
   view<float const, 3> const image(x.data(), s), short_one(x.data(), {5, 6, 6});

@@ -159,7 +159,7 @@ TEST(Denoiser, TakesParametersAndArguments) {
   EXPECT_EQ(o.max_iterations, 7);
   EXPECT_EQ(o.seed, 3u);
   EXPECT_TRUE(std::get<bool>(o.use_ror_mask.value()));
-  EXPECT_FALSE(std::get<bool>(d.options({.use_ror_mask = false}).use_ror_mask));
+  EXPECT_FALSE(std::get<bool>(d.options({.use_ror_mask = false}).use_ror_mask.value()));
   d.set_params("sigma_x", 0.125);
   EXPECT_EQ(d.options().sigma_x, 0.125);
   EXPECT_EQ(d.options().sigma_noise, 1.0);
@@ -239,7 +239,12 @@ TYPED_TEST(Methods, AreTheFreeFunctions) {
       [&](auto out) { gen_weights_mar(ctx, s, sinogram, volume, 0.5, 2, 1, out); });
 
   recon_call_options const a{.init_recon = 0.5, .max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 5};
-  recon_options const o{a, {.sharpness = 0.5, .positivity_flag = true, .max_alpha = 1.2, .granularity = {1, 2, 4}, .partition_sequence = {1, 2}}};
+  recon_options const o{a,
+                        {.sharpness = 0.5,
+                         .positivity_flag = true,
+                         .max_alpha = 1.2,
+                         .granularity = {1, 2, 4},
+                         .partition_sequence = {1, 2}}};
   same_recon("recon", [&](auto out) { model.recon(ctx, sinogram, weights, out, a); }, [&](auto out) { recon(ctx, s, sinogram, weights, out, o); });
   same_recon("prox_map", [&](auto out) { model.prox_map(ctx, volume, sinogram, weights, out, a); },
              [&](auto out) { prox_map(ctx, s, volume, sinogram, weights, out, o); });
@@ -340,7 +345,8 @@ TYPED_TEST(Methods, ArgumentsReachTheReconstruction) {
   auto x = model.new_recon(), resumed = x;
   int calls = 0;
   recon_state state;
-  recon_call_options a{.init_recon = 0.0, .max_iterations = 4, .stop_threshold_change_pct = 0, .compute_prior_loss = true, .seed = 7};
+  recon_call_options a{
+      .init_recon = 0.0, .max_iterations = 4, .stop_threshold_change_pct = 0, .compute_prior_loss = true, .seed = 7};
   auto const whole = model.recon(ctx, model.sinogram_view(y), {}, model.recon_view(x), a);
   EXPECT_GT(whole.prior_loss[0], 0);
   a.progress = [&](iteration_report const& r) { return ++calls, r.iteration < 2; };

@@ -181,7 +181,8 @@ struct Split : testing::Test {
   cone_scan const scan{p};
   shape const y_shape = scan.sinogram_shape(), r = scan.recon_shape();
   values const y = sinogram_of(scan), w = noise(count(y_shape), 2);
-  recon_options options{{.max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 1}, {.granularity = {1, 4}, .partition_sequence = {1}}};
+  recon_options options{{.max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 1},
+                        {.granularity = {1, 4}, .partition_sequence = {1}}};
 
   values run(recon_options const& o, split_options const& split = {}, bool weighted = false, host_context const& on = ctx) {
     values x(count(r), NAN);
@@ -302,8 +303,12 @@ TEST_F(Split, RefusesBadInput) {
                 call(y_shape, y_shape, r, {{.init_recon = see(std::as_const(x), wrong)}});
               }).starts_with("split_sino_recon: init_recon has"));
   recon_state const state;
-  EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {.resume = &state}); }).find("checkpoint or resume"), std::string::npos);
-  EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {.checkpoint = [](recon_state const&) {}}); }).find("checkpoint or resume"), std::string::npos);
+  EXPECT_NE(refusal([&] { call(y_shape, y_shape, r, {{.resume = &state}}); }).find("checkpoint or resume"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] {
+              call(y_shape, y_shape, r, {{.checkpoint = [](recon_state const&) {}}});
+            }).find("checkpoint or resume"),
+            std::string::npos);
 }
 
 }  // namespace

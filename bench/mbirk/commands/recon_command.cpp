@@ -1,15 +1,13 @@
 // mbirk recon: reconstructs the user's own measurements.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
-#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <memory>
 
+#include "commands/call_options.hpp"
 #include "commands/command.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
@@ -317,26 +315,6 @@ int run(recon_command const& o) {
 std::array<double, 2> window_of(std::vector<double> const& levels) {
   if (!(levels[0] < levels[1])) throw CLI::ValidationError("--png-window", "expected LOW < HIGH");
   return {levels[0], levels[1]};
-}
-
-/// Adds every option of the call that is a number or a flag: --max-iterations for max_iterations.
-void add_call_options(CLI::App& command, recon_call_options& call) {
-  mbirk::detail::each_call_option(
-      call, [&]<class T>(std::string name, auto const& rule, T& member, std::string description) {
-        std::ranges::replace(name, '_', '-');
-        auto const option = "--" + name;
-        description[0] = static_cast<char>(std::toupper(description[0]));
-        if constexpr (std::same_as<T, bool>) {
-          command.add_flag(option, member, description);
-        } else {
-          auto const set = [option, &rule, &member](T const& value) {
-            if (!rule.test(value)) throw CLI::ValidationError(option, std::string("expected ") + rule.expected);
-            member = value;
-          };
-          command.add_option_function<T>(option, set, fmt::format("{} (default {})", description, member))
-              ->type_name(std::integral<T> ? "N" : "X");
-        }
-      });
 }
 
 }  // namespace

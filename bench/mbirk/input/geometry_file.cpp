@@ -49,7 +49,8 @@ template <class Geometry, class Values, class Row> void each_member(Values& valu
 /// Calls row(info, member) for those that are lists with one value per view.
 template <class Geometry, class Values, class Row> void each_view_list(Values& values, Row const& row) {
   mbirk::detail::each_parameter(
-      std::type_identity<Geometry>{}, values, [&]<class Member>(parameter_info const& info, auto const&, Member& member) {
+      std::type_identity<Geometry>{}, values,
+      [&]<class Member>(parameter_info const& info, auto const&, Member& member) {
         if constexpr (is_view_list<Member>) row(info, member);
       });
 }
