@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""adding_geometry_test.py COMPILER...: does what docs/adding_a_geometry.md says in an overlay of the project, compiles and runs the tests of the document,
-and counts the files that the geometry touches. The compiler comes with its flags; GoogleTest is where it finds it."""
+"""adding_geometry_test.py [--program] COMPILER...: does what docs/adding_a_geometry.md says in an overlay of the project, compiles and runs the tests of
+the document, and counts the files that the geometry touches. The compiler comes with its flags; GoogleTest is where it finds it. Without --program the
+tests of the program are left out, because they need its dependencies."""
 import pathlib
 import re
 import subprocess
@@ -18,8 +19,11 @@ with tempfile.TemporaryDirectory(prefix="mbirk-geometry-") as name:
     print(f"{len(touched)} files of at most {MOST_FILES}:", *touched, sep="\n  ")
     if len(touched) > MOST_FILES:
         sys.exit(f"a geometry touches {len(touched)} files, expected at most {MOST_FILES}")
-    tests = [path for path in overlay.created if path.endswith("_test.cpp")]
-    overlay.compile(sys.argv[1:], map(overlay.source, tests), folder / "all", ["-lgtest", "-lgtest_main"])
+    with_program = sys.argv[1] == "--program"
+    compiler = sys.argv[1 + with_program:]
+    tests = [path for path in overlay.created if path.endswith("_test.cpp") and (with_program or not path.startswith("tests/program"))]
+    sources = tests + ["bench/mbirk/input/geometry_file.cpp"] * with_program
+    overlay.compile(compiler, map(overlay.source, sources), folder / "all", ["-lgtest", "-lgtest_main"])
     done = subprocess.run([folder / "all"], stdout=subprocess.PIPE, text=True)
     print(done.stdout)
     passed = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)

@@ -49,7 +49,8 @@ template <class Geometry, class Values, class Row> void each_member(Values& valu
 /// Calls row(info, member) for those that are lists with one value per view.
 template <class Geometry, class Values, class Row> void each_view_list(Values& values, Row const& row) {
   mbirk::detail::each_parameter(
-      std::type_identity<Geometry>{}, values, [&]<class Member>(parameter_info const& info, auto const&, Member& member) {
+      std::type_identity<Geometry>{}, values,
+      [&]<class Member>(parameter_info const& info, auto const&, Member& member) {
         if constexpr (is_view_list<Member>) row(info, member);
       });
 }
@@ -287,7 +288,7 @@ void read_view_lists(json_field const& root, std::function<std::vector<float>(js
   }
   parameter_values<Geometry> values{.scan = std::move(p)};
   each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float>& list) {
-    std::string_view const name = info.name;
+    std::string const name = info.name;
     if (root.has(name) || (info.required && list.empty()))
       list = read(root.at(name, name == "angles" ? missing : info.doc));
   });

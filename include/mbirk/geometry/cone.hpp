@@ -44,7 +44,7 @@ struct cone_geometry {
   static constexpr bool has_slice_damping = true;
   using parameters = cone_parameters;
   using view_lists = gantry_views;
-  using view = view_position;
+  using position = view_position;
 
   template <class Parameters, class Row> static void each_scan_parameter(Parameters& p, Row const& row) {
     using namespace detail::rules;

@@ -50,7 +50,7 @@ struct parallel_geometry {
   static constexpr double inverse_magnification = 1;        ///< pitch of the detector on the axis / its pitch
   using parameters = parallel_parameters;
   using view_lists = gantry_views;
-  using view = view_position;
+  using position = view_position;
 
   /// Calls row(name, rule, member, doc, required) for the parameters of the scan, after sinogram_shape and before those
   /// of the detector, which all geometries share.

@@ -17,7 +17,7 @@ template <class Geometry> class scan {
   using geometry_type = Geometry;
   using parameters = typename Geometry::parameters;
   using view_lists = typename Geometry::view_lists;
-  using view = typename Geometry::view;
+  using position = typename Geometry::position;
 
   /// @throws parameter_error with the name of the parameter, its value and the expected value.
   explicit scan(parameters const& p);
@@ -29,7 +29,7 @@ template <class Geometry> class scan {
   std::array<index_t, 3> recon_shape() const noexcept {
     return {geometry_.recon_rows, geometry_.recon_cols, geometry_.slices};
   }
-  std::span<view const> positions() const noexcept { return positions_; }
+  std::span<position const> positions() const noexcept { return positions_; }
   /// Stored view parameters; z_shifts are zeros if the scan is not helical.
   view_lists const& views() const noexcept { return views_; }
   std::span<float const> angles() const noexcept { return views_.angles; }
@@ -54,7 +54,7 @@ template <class Geometry> class scan {
   std::vector<std::uint8_t> mask_;
   std::vector<std::int32_t> indices_;
   view_lists views_;
-  std::vector<view> positions_;
+  std::vector<position> positions_;
   std::vector<std::string> warnings_;
 };
 
