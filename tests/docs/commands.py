@@ -33,6 +33,7 @@ markers = {
     "cmake": r"not run: .+|(file|edit): .+",
     "python": r"not run: .+|example( \w+)?: begin|(file|edit): .+",
 }
+overlays = {"adding_a_geometry.md", "adding_an_operation.md", "adding_a_policy.md"}
 languages = {*markers, "text", "json", "{toctree}", "{include} ../CHANGELOG.md"}
 
 
@@ -139,14 +140,14 @@ def main():
                 runnable.append(block)
             elif block.marker == "compile":
                 snippets.append(block)
-            elif block.marker.startswith(("example", "file")):
+            elif block.marker.startswith(("example", "file", "edit")):
                 counts["examples"] += 1
                 name = re.match(r"example (\w+):", block.marker)
                 tested = name[1] if name else f"{document.relative_to(root)}:"
                 if block.marker.startswith("example") and tested not in (root / "examples/CMakeLists.txt").read_text():
                     errors.append(f"{block.where()}: examples/CMakeLists.txt does not compare this block with an example")
-                if block.marker.startswith("file") and document.name not in ("adding_an_operation.md", "adding_a_geometry.md"):
-                    errors.append(f"{block.where()}: no test makes an overlay of this document")
+                if block.marker.startswith(("file", "edit")) and document.name not in overlays:
+                    errors.append(f"{block.where()}: no test of tests/docs makes an overlay of this document")
             elif block.marker.startswith("not ") and block.language in markers:
                 counts["not run"].append(block)
         if not options.make_scan and any("make_scan" in b.text for b in runnable):

@@ -1,6 +1,6 @@
 """What a document tells its readers to write, as files in a folder that compilers search before the project.
 
-A block of a document is a new file of the project, or some lines of an existing one, depending on the comment before it:
+A block of a document is a new file of the project, or some lines of an existing one, by the comment before it:
 
     <!-- file: PATH -->
     <!-- edit: PATH after: TEXT -->       the lines come after the only line that contains TEXT,
@@ -47,7 +47,8 @@ class Overlay:
 
     def includes(self):
         """Options of a compiler that searches the folder before the project."""
-        return [f"-I{base / below}" for below in ("include", "tests", "bench/mbirk", "src", ".") for base in (self.folder, root)]
+        folders = ("include", "tests", "bench/mbirk", "src", ".")
+        return [f"-I{base / below}" for below in folders for base in (self.folder, root)]
 
     def source(self, path):
         """The path of a source, which is the project's where the document leaves it alone."""
@@ -55,5 +56,6 @@ class Overlay:
 
     def compile(self, compiler, sources, program, libraries=()):
         """Compiles and links sources; raises an error when the compiler does."""
-        subprocess.run([*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-array-bounds", *self.includes(), *map(str, sources),
-                        "-o", str(program), *map(str, libraries), "-pthread"], check=True)
+        warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-array-bounds"]
+        subprocess.run([*compiler, "-std=c++20", *warnings, *self.includes(), *map(str, sources), "-o", str(program),
+                        *map(str, libraries), "-pthread"], check=True)

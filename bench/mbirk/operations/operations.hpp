@@ -1,4 +1,5 @@
-// The single table of operations, used by ops, run and profile. Each operation is an entry in one of operations_*.cpp.
+// The single table of operations, used by ops, run and profile. All that it says of an operation is in the body of that
+// operation, in one of operations_*.hpp.
 #pragma once
 
 #include <array>
@@ -97,10 +98,18 @@ struct call_cost {
 /// call is kept.
 using caller = std::function<void(std::function<call_cost()> const& call)>;
 
+/// A call of `mbirk profile`: its name there, and the arguments that differ from the defaults.
+struct profile_case {
+  std::string name = {};  ///< after the name of the geometry if the operation needs a scan; empty: its own name
+  std::map<std::string, nlohmann::json> arguments = {};
+};
+
 struct operation {
-  std::string name;   ///< name in case.json; mbirk profile uses other names (profile_problem.hpp)
+  std::string name;   ///< name in case.json
+  std::string body;   ///< name of its body, which operations of several names share
   std::string group;  ///< folder of the library that contains it
   std::vector<std::string> geometries;
+  bool needs_scan;
   bool only_on_host;  ///< runs on the host under every policy
   std::vector<input_info> inputs;
   std::vector<argument_info> arguments;
@@ -108,6 +117,7 @@ struct operation {
   std::function<void(any_context const&, any_scan const&, operands&, caller const&)> execute;
   /// Flops of the definition, for nonzero weights only.
   std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;
+  std::vector<profile_case> profile;
 
   /// Runs the operation once.
   void run(any_context const& ctx, any_scan const& scan, operands& x) const {

@@ -27,26 +27,17 @@ std::vector<float> noisy(std::vector<float> values) {
 std::vector<profile_entry> const& profile_entries() {
   static auto const entries = [] {
     std::vector<profile_entry> all;
-    auto const add = [&](std::string const& name, std::string const& geometry, char const* op,
-                         std::map<std::string, nlohmann::json> arguments = {}) {
-      all.push_back({name, geometry, find_operation(op), std::move(arguments)});
+    auto const add = [&](operation const& op, std::string const& prefix, std::string const& geometry) {
+      for (auto const& [name, arguments] : op.profile)
+        all.push_back({prefix + (name.empty() ? op.name : name), geometry, &op, arguments});
     };
     geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
-      std::string const geometry = Geometry::name, direct = Geometry::direct_method;
-      for (auto const* op : {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project",
-                             "hessian_diagonal", "direct_filter"})
-        add(geometry + '_' + op, geometry, op);
-      add(geometry + "_mbir_recon", geometry, "recon", {{"max_iterations", 1}, {"mbirjax_rounding", false}});
-      add(geometry + "_prox_map", geometry, "prox_map", {{"max_iterations", 1}, {"mbirjax_rounding", false}});
-      for (auto const& op : {direct + "_recon", direct + "_filter", std::string("direct_recon"),
-                             std::string("gen_weights_mar")})
-        add(geometry + '_' + op, geometry, op.c_str());
+      for (auto const& op : operations())
+        if (op.needs_scan && std::ranges::find(op.geometries, Geometry::name) != op.geometries.end())
+          add(op, std::string(Geometry::name) + '_', Geometry::name);
     });
-    add("gen_weights_transmission", "parallel", "gen_weights", {{"weight_type", "transmission"}});
-    add("qggmrf_denoise", "parallel", "qggmrf_denoise", {{"max_iterations", 1}});
-    for (auto const* op :
-         {"median_filter3d", "gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid"})
-      add(op, "parallel", op);
+    for (auto const& op : operations())
+      if (!op.needs_scan) add(op, "", op.geometries.front());
     return all;
   }();
   return entries;

@@ -9,7 +9,7 @@
 
 namespace mbirk::program {
 
-/// Whether an operation, given by its name in the table, fuses several stages.
+/// Whether an operation, given by the name of its body in the table, fuses several stages.
 bool has_staged(std::string_view name);
 
 /// Runs the unfused form: timed, or, if a ledger is given, counted without reuse distances.
