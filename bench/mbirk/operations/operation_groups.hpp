@@ -21,14 +21,9 @@
 namespace mbirk::program {
 
 /// Names of all geometries; the second list includes cases without geometry.
-inline std::vector<std::string> geometry_names() {
-  std::vector<std::string> names;
-  geometries::each([&]<class Geometry>(std::type_identity<Geometry>) { names.emplace_back(Geometry::name); });
-  return names;
-}
-inline std::vector<std::string> const scans = geometry_names();
+inline std::vector<std::string> const scans = geometries::names();
 inline std::vector<std::string> const anything = [] {
-  auto names = geometry_names();
+  auto names = geometries::names();
   names.emplace_back("none");
   return names;
 }();
