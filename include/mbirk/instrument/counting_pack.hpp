@@ -176,14 +176,11 @@ template <class Fast, class Native = Fast> struct counted {
     tick<Fast, number::f32, operation::convert>();
     return pack(Fast::to_pack(a.v));
   }
-  static MBIRK_HOST_INLINE float reduce_max(pack a) {
-    count_reduction();
-    return Fast::reduce_max(a.v);
+  template <int Step> static MBIRK_HOST_INLINE pack exchange(pack a) {
+    tick<Fast, number::f32, operation::permute>();
+    return pack(Fast::template exchange<Step>(a.v));
   }
-  static MBIRK_HOST_INLINE float reduce_min(pack a) {
-    count_reduction();
-    return Fast::reduce_min(a.v);
-  }
+  static MBIRK_HOST_INLINE float common(pack a) { return Fast::common(a.v); }
   static MBIRK_HOST_INLINE wide broadcast(double x) {
     tick<Fast, number::f64, operation::broadcast>();
     return wide(Native::broadcast(x));
@@ -324,12 +321,6 @@ template <class Fast, class Native = Fast> struct counted {
     if (!counts_here<Fast>()) return;
     c.tally->now.requests += 1;
     c.tally->now.sectors += sectors;
-  }
-  static MBIRK_HOST_INLINE void count_reduction() {
-    for (int n = lanes; n > 1; n /= 2) {
-      tick<Fast, number::f32, operation::permute>();
-      tick<Fast, number::f32, operation::min_max>();
-    }
   }
 };
 

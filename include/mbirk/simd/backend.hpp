@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <utility>
 
 #include "mbirk/core/config.hpp"
 #include "mbirk/core/index.hpp"
@@ -14,10 +15,13 @@ namespace mbirk::simd {
 /// Scalar operations outside of packs, as declared by a kernel.
 struct scalar_work { index_t add = 0, mul = 0, compare = 0, convert = 0, integer = 0; };
 
+/// The condition that comparing two packs gives.
+template <class Pack> using condition_of = decltype(std::declval<Pack>() < std::declval<Pack>());
+
 /// Arithmetic of packs of floats and of doubles. fma(a, b, c) = a b + c with one rounding. If an operand of max or min
 /// is NaN, the result is the second one. select(c, a, b): a in the lanes where c holds, else b.
 template <class T>
-concept pack_of_numbers = requires(T a, decltype(a < a) c) {
+concept pack_of_numbers = requires(T a, condition_of<T> c) {
   T(1.0);
   { a + a } -> std::same_as<T>;
   { a - a } -> std::same_as<T>;
@@ -34,13 +38,13 @@ concept pack_of_numbers = requires(T a, decltype(a < a) c) {
 /// Packs of floats, with their conditions, and of integers, which wrap around. Entry `index` of the lanes of a, or of
 /// those of a and b: only the low bits of the index that address a lane are used.
 template <class Pack, class Ints>
-concept pack_of_floats = pack_of_numbers<Pack> && requires(Pack a, Ints i) {
+concept pack_of_floats = pack_of_numbers<Pack> && requires(Pack a, Ints i, condition_of<Pack> c) {
   { fnma(a, a, a) } -> std::same_as<Pack>;  // c - a b
   { exp(a) } -> std::same_as<Pack>;
   { exp2(a) } -> std::same_as<Pack>;
   { log2(a) } -> std::same_as<Pack>;  // for positive normal a
-  { is_nan(a) } -> std::same_as<decltype(a < a)>;
-  (a < a) | is_nan(a);
+  { is_nan(a) } -> std::same_as<condition_of<Pack>>;
+  { c | c } -> std::same_as<condition_of<Pack>>;
   { lookup(a, i) } -> std::same_as<Pack>;
   { lookup2(a, a, i) } -> std::same_as<Pack>;
   { i + i } -> std::same_as<Ints>;
@@ -112,7 +116,7 @@ concept pack_backend =
     pack_of_sums<typename B::sums> && pack_memory<B> &&
     requires(typename B::pack a, typename B::ints i, typename B::wide w, typename B::sums s,
              typename B::index_backend::pack weights, typename B::pack (&rows)[B::lanes], index_t n, int first_n,
-             std::int32_t* place) {
+             std::int32_t* place, void (*f)(float, float)) {
       { B::constant(1.0) } -> std::same_as<typename B::pack>;  // a literal, which costs nothing
       { B::broadcast(1.0f) } -> std::same_as<typename B::pack>;
       { B::broadcast(1.0) } -> std::same_as<typename B::wide>;
@@ -133,12 +137,12 @@ concept pack_backend =
       { B::widen(a) } -> std::same_as<typename B::sums>;
       { B::narrow(s) } -> std::same_as<typename B::pack>;
 
-      { B::reduce_max(a) } -> std::same_as<float>;
-      { B::reduce_min(a) } -> std::same_as<float>;
+      { B::template exchange<1>(a) } -> std::same_as<typename B::pack>;  // lane k is lane k ^ 1 of a
+      { B::common(a) } -> std::same_as<float>;  // the value that all lanes have
       B::transpose(rows);
       // f(value, value of other) for the first n lanes, for data-dependent code (histograms, order statistics); no-op
       // without data. The kernel reports the work of f with note_scalar. On a warp the lanes run in parallel.
-      B::each_lane(a, a, first_n, [](float, float) {});
+      B::each_lane(a, a, first_n, f);
       B::count(place, true);  // within each_lane: adds 0 or 1 to a counter, which lanes may share
       B::note_lanes(n, n);    // reports the lanes that belong to a voxel or sample, and all that were executed
       B::note_scalar(scalar_work{});
@@ -161,13 +165,14 @@ concept warp_pack_backend = pack_backend<B> &&
       { B::gather_sums(from, i, lane) } -> std::same_as<typename B::sums>;
     };
 
-/// What backends whose packs have data and are not counted share; their packs convert from double without cost.
-template <class Pack, class Ints, class Wide> struct data_backend {
+/// What the backends whose packs have data and are not counted derive from their own operations. Self: the backend.
+template <class Self, class Pack, class Ints, class Wide> struct data_backend {
   static constexpr bool has_data = true, counts = false;
   using pack = Pack;
   using ints = Ints;
   using wide = Wide;
   using sums = Wide;
+  using index_backend = Self;
   template <class T> using cursor = T*;
 
   template <class T> static MBIRK_INLINE T load_value(T const* p) { return *p; }
@@ -178,6 +183,10 @@ template <class Pack, class Ints, class Wide> struct data_backend {
   static MBIRK_INLINE ints broadcast(std::int32_t x) { return ints{x}; }
   static MBIRK_INLINE pack lift(pack a) { return a; }
   static MBIRK_INLINE sums no_sum() { return sums(0.0); }
+  static MBIRK_INLINE sums widen(pack a) { return Self::to_wide(a); }
+  static MBIRK_INLINE pack narrow(sums a) { return Self::to_pack(a); }
+  static MBIRK_INLINE sums load_sums(double const* p) { return Self::load_wide(p); }
+  static MBIRK_INLINE void store_sums(double* p, sums a) { Self::store(p, a); }
   // Only counting backends report.
   static MBIRK_INLINE void note_lanes(index_t /*useful*/, index_t /*executed*/) {}
   static MBIRK_INLINE void note_scalar(scalar_work const&) {}

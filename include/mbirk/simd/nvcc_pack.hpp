@@ -48,13 +48,12 @@ template <class T, int L> named_pack<T, L> lookup(named_pack<T, L>, named_pack<s
 template <class T, int L> named_pack<T, L> lookup2(named_pack<T, L>, named_pack<T, L>, named_pack<std::int32_t, L>);
 
 template <int L>
-struct native : data_backend<named_pack<float, L>, named_pack<std::int32_t, L>, named_pack<double, L>> {
+struct native : data_backend<native<L>, named_pack<float, L>, named_pack<std::int32_t, L>, named_pack<double, L>> {
   static constexpr int lanes = L;
   using pack = named_pack<float, L>;
   using ints = named_pack<std::int32_t, L>;
   using wide = named_pack<double, L>;
   using sums = wide;
-  using index_backend = native;
 
   static pack load(float const*);
   static pack load_once(float const*);
@@ -77,12 +76,8 @@ struct native : data_backend<named_pack<float, L>, named_pack<std::int32_t, L>, 
   static pack to_pack(wide);
   static pack to_pack_unsigned(ints);
 
-  static float reduce_max(pack);
-  static float reduce_min(pack);
-  static sums widen(pack);
-  static pack narrow(sums);
-  static sums load_sums(double const*);
-  static void store_sums(double*, sums);
+  template <int Step> static pack exchange(pack);
+  static float common(pack);
   static void store_total(double*, sums);
   template <class F> static void each_lane(pack, pack, int, F const&);
   static void count(std::int32_t*, bool);

@@ -169,13 +169,12 @@ template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> 
 template <int L> MBIRK_HOST_INLINE doubles<L> atan(doubles<L> t) { return atan_by_halving(t); }
 
 /// Executes kernels on the vectors of the host CPU. A cursor is a plain pointer.
-template <int L> struct native : data_backend<floats<L>, ints<L>, doubles<L>> {
+template <int L> struct native : data_backend<native<L>, floats<L>, ints<L>, doubles<L>> {
   static constexpr int lanes = L;
   using pack = floats<L>;
   using ints = simd::ints<L>;
   using wide = doubles<L>;
   using sums = doubles<L>;
-  using index_backend = native;
 
   static MBIRK_HOST_INLINE pack load(float const* p) { return pack(read<vector<float, L>>(p)); }
   static MBIRK_HOST_INLINE pack load_once(float const* p) { return pack(detail::hold(read<vector<float, L>>(p))); }
@@ -217,16 +216,12 @@ template <int L> struct native : data_backend<floats<L>, ints<L>, doubles<L>> {
   static MBIRK_HOST_INLINE pack to_pack(wide a) { return pack(detail::narrow<float, L>(a)); }
   static MBIRK_HOST_INLINE pack to_pack_unsigned(ints a) { return pack(detail::to_float_unsigned(a.v)); }
 
-  static MBIRK_HOST_INLINE float reduce_max(pack a) {
-    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); });
+  template <int Step> static MBIRK_HOST_INLINE pack exchange(pack a) {
+    return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
+      return pack(detail::shuffle<(I ^ Step)...>(a.v, a.v));
+    }(std::make_integer_sequence<int, L>{});
   }
-  static MBIRK_HOST_INLINE float reduce_min(pack a) {
-    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); });
-  }
-  static MBIRK_HOST_INLINE sums widen(pack a) { return detail::widen<float, L>(a.v); }
-  static MBIRK_HOST_INLINE pack narrow(sums a) { return pack(detail::narrow<float, L>(a)); }
-  static MBIRK_HOST_INLINE sums load_sums(double const* p) { return load_wide(p); }
-  static MBIRK_HOST_INLINE void store_sums(double* p, sums a) { store(p, a); }
+  static MBIRK_HOST_INLINE float common(pack a) { return a.v[0]; }
   static MBIRK_HOST_INLINE void store_total(double* p, sums a) {
     double total = 0;
     for (int k = 0; k < L / 2; ++k) total += a.lo[k];
@@ -252,17 +247,6 @@ template <int L> struct native : data_backend<floats<L>, ints<L>, doubles<L>> {
   }
 
  private:
-  template <class F> static MBIRK_HOST_INLINE float reduce(pack a, F const& f) {
-    simd::static_for<std::bit_width(static_cast<unsigned>(L)) - 1>([&](auto round) MBIRK_FLAT {
-      constexpr int step = 1 << round;
-      pack other;
-      [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-        other = pack(detail::shuffle<(I ^ step)...>(a.v, a.v));
-      }(std::make_integer_sequence<int, L>{});
-      a = f(a, other);
-    });
-    return a.v[0];
-  }
   template <class V, class T> static MBIRK_HOST_INLINE V read(T const* p) {
     V v;
     std::memcpy(&v, p, sizeof v);

@@ -101,13 +101,12 @@ template <class W> struct warp_doubles {
 
 /// The packs of a kernel on a warp. A cursor is a plain pointer to memory that all lanes can access. Loads are not of
 /// the read-only kind (ld.global.nc), because kernels also load what they have stored.
-template <class W> struct warp_backend : data_backend<warp_floats<W>, warp_ints<W>, warp_doubles<W>> {
+template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floats<W>, warp_ints<W>, warp_doubles<W>> {
   static constexpr int lanes = warp_lanes;
   using pack = warp_floats<W>;
   using ints = warp_ints<W>;
   using wide = warp_doubles<W>;
   using sums = warp_doubles<W>;
-  using index_backend = warp_backend;
 
   static MBIRK_INLINE pack load(float const* p) { return pack(p[W::lane()]); }
   static MBIRK_INLINE pack load_once(float const* p) { return load(p); }
@@ -134,20 +133,12 @@ template <class W> struct warp_backend : data_backend<warp_floats<W>, warp_ints<
     return pack(static_cast<float>(static_cast<std::uint32_t>(a.v)));
   }
 
-  static MBIRK_INLINE float reduce_max(pack a) {
-    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); });
-  }
-  static MBIRK_INLINE float reduce_min(pack a) {
-    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); });
-  }
-  static MBIRK_INLINE sums widen(pack a) { return sums(static_cast<double>(a.v)); }
-  static MBIRK_INLINE pack narrow(sums a) { return pack(a.v); }
-  static MBIRK_INLINE sums load_sums(double const* p) { return load_wide(p); }
+  template <int Step> static MBIRK_INLINE pack exchange(pack a) { return pack(W::shfl_xor(a.v, Step)); }
+  static MBIRK_INLINE float common(pack a) { return a.v; }
   /// p[index] in the first n lanes, 0 in the others.
   static MBIRK_INLINE sums gather_sums(double const* p, ints index, int n) {
     return sums(W::lane() < n ? p[index.v] : 0.0);
   }
-  static MBIRK_INLINE void store_sums(double* p, sums a) { store(p, a); }
   static MBIRK_INLINE void store_total(double* p, sums a) { store_value(p, total(a.v)); }
   template <class F> static MBIRK_INLINE void each_lane(pack a, pack other, int n, F const& f) {
     if (W::lane() < n) f(a.v, other.v);
@@ -189,10 +180,6 @@ template <class W> struct warp_backend : data_backend<warp_floats<W>, warp_ints<
     W::sync();
     if (mine) *p = x;
     W::sync();
-  }
-  template <class F> static MBIRK_INLINE float reduce(pack a, F const& f) {
-    for (int step = lanes / 2; step > 0; step /= 2) a = f(a, pack(W::shfl_xor(a.v, step)));
-    return a.v;
   }
 };
 

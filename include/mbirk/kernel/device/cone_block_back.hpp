@@ -100,7 +100,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
         if (lane == 0) sh.widest(warp) = widest;
         block.sync();
         float const one_of_them = sh.widest(lane % warps);
-        more = tap0 + 3 < static_cast<int>(std::ceil(B::reduce_max(B::broadcast(one_of_them)))) + 1;
+        more = tap0 + 3 < static_cast<int>(std::ceil(reduce_max<B>(B::broadcast(one_of_them)))) + 1;
         for (int v = 0; v < views; ++v) add_view(packs, sh, v, base + v, slice, own, count, sum);
         block.sync();
       }
@@ -135,7 +135,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     double const start = I::element(footprints.row_edge(f)), step = I::element(f.row_width);
     pixel.line = make_line(start, step, static_cast<float>(Power == 1 ? 1 / step : step));
     pixel.square = I::element(I::to_pack(f.magnification * f.magnification));
-    return I::reduce_max(I::to_pack(span.width));
+    return reduce_max<I>(I::to_pack(span.width));
   }
 
   template <class Packs, class Shared>

@@ -11,6 +11,7 @@
 #include "mbirk/kernel/shared/resample.hpp"
 #include "mbirk/kernel/shared/scratch.hpp"
 #include "mbirk/kernel/shared/voxel_columns.hpp"
+#include "mbirk/simd/lanes.hpp"
 
 MBIRK_KERNELS_BEGIN
 
@@ -189,7 +190,7 @@ template <class B> struct cone_view {
       lowest = min(lowest, square);
       highest = max(highest, square);
     }
-    return {I::reduce_max(widest), I::reduce_min(lowest), I::reduce_max(highest)};
+    return {reduce_max<I>(widest), reduce_min<I>(lowest), reduce_max<I>(highest)};
   }
 
   MBIRK_HD static tap_window first_window(float widest) noexcept { return {widest <= 1 ? 2 : 3, 0, widest > 2}; }
