@@ -3,6 +3,7 @@
 
 namespace mbirk {
 
+MBIRK_SCANS()
 MBIRK_PROJECTOR_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_PROJECTOR_HOST_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_PROJECTOR_OPERATIONS(, instances::none_context)

@@ -41,13 +41,16 @@ TEST_P(Plan, ChangesNoBit) {
 TEST_P(Plan, OfStridedArrays) {
   spread_array<3> x(recon), y(sinogram_shape(s)), in(sinogram), out(recon_shape(s)), sparse_y(sinogram_shape(s));
   spread_array<2> v(values), to_v(values.shape);
-  std::visit([&](auto const& scan) {
-    projection_plan const masked(host, scan, x.all().strides()), listed(host, scan, as_view(pixels), v.all().strides());
-    forward_project(host, masked, x.all(), y.all());
-    back_project(host, masked, in.all(), out.all());
-    sparse_forward_project(host, listed, v.all(), sparse_y.all());
-    sparse_back_project(host, listed, in.all(), to_v.all());
-  }, s);
+  std::visit(
+      [&](auto const& scan) {
+        projection_plan const masked(host, scan, x.all().strides()),
+            listed(host, scan, as_view(pixels), v.all().strides());
+        forward_project(host, masked, x.all(), y.all());
+        back_project(host, masked, in.all(), out.all());
+        sparse_forward_project(host, listed, v.all(), sparse_y.all());
+        sparse_back_project(host, listed, in.all(), to_v.all());
+      },
+      s);
   EXPECT_TRUE(same_bits(y.dense(), forward(s, recon).data) && y.gaps_untouched());
   EXPECT_TRUE(same_bits(out.dense(), back(s, sinogram).data) && out.gaps_untouched());
   EXPECT_TRUE(same_bits(sparse_y.dense(), sparse_forward(s, values, pixels).data) && sparse_y.gaps_untouched());
@@ -56,9 +59,15 @@ TEST_P(Plan, OfStridedArrays) {
 
 INSTANTIATE_TEST_SUITE_P(Projector, Plan, ::testing::ValuesIn(all_cases()), case_name);
 
-parallel_parameters parallel() { return {.sinogram_shape = {3, 4, 5}, .angles = {0, 1, 2}, .recon_shape = shape_3{6, 7, 4}}; }
+parallel_parameters parallel() {
+  return {.sinogram_shape = {3, 4, 5}, .angles = {0, 1, 2}, .recon_shape = shape_3{6, 7, 4}};
+}
 cone_parameters cone() {
-  return {.sinogram_shape = {3, 4, 5}, .angles = {0, 1, 2}, .source_detector_dist = 40, .source_iso_dist = 20, .recon_shape = shape_3{6, 7, 4}};
+  return {.sinogram_shape = {3, 4, 5},
+          .angles = {0, 1, 2},
+          .source_detector_dist = 40,
+          .source_iso_dist = 20,
+          .recon_shape = shape_3{6, 7, 4}};
 }
 
 // Without and with a plan; the plan is a record of its own.
@@ -141,27 +150,39 @@ TEST(ProjectionPlan, RefusesWhatItIsNotMadeFor) {
   array<2> values({3, 4}), more({4, 4});
   projection_plan masked(host, scan);
   projection_plan const listed(host, scan, as_view(pixels));
-  expect_refused<index_error>([&] { projection_plan(host, scan, as_view(outside)); }, "projection_plan: pixel_indices[1] is 42, expected 0 to 41");
-  expect_refused<parameter_error>([&] { forward_project(host, listed, recon.all(), sinogram.all()); },
-                                  "forward_project: the plan is of a list of pixels, expected one of the pixels inside the mask");
-  expect_refused<parameter_error>([&] { back_project(host, listed, sinogram.all(), recon.all()); }, "back_project: the plan is of a list of pixels");
-  expect_refused<parameter_error>([&] { sparse_forward_project(host, masked, values.all(), sinogram.all()); },
-                                  "sparse_forward_project: the plan is of the pixels inside the mask, expected one of a list of pixels");
-  expect_refused<parameter_error>([&] { sparse_back_project(host, masked, sinogram.all(), values.all()); }, "sparse_back_project: the plan is of");
-  expect_refused<shape_error>([&] { forward_project(host, masked, wide.all(), sinogram.all()); }, "(rows, cols, slices) = (6, 7, 4)");
-  expect_refused<shape_error>([&] { back_project(host, masked, recon.all(), recon.all()); }, "(views, rows, channels) = (3, 4, 5)");
-  expect_refused<shape_error>([&] { sparse_back_project(host, listed, sinogram.all(), more.all()); }, "(pixels, slices) = (3, 4)");
-  expect_refused<parameter_error>([&] { sparse_back_project(host, listed, sinogram.all(), values.all(), 3); }, "coeff_power is 3, expected 1 or 2");
+  expect_refused<index_error>([&] { projection_plan(host, scan, as_view(outside)); },
+                              "projection_plan: pixel_indices[1] is 42, expected 0 to 41");
+  expect_refused<parameter_error>(
+      [&] { forward_project(host, listed, recon.all(), sinogram.all()); },
+      "forward_project: the plan is of a list of pixels, expected one of the pixels inside the mask");
+  expect_refused<parameter_error>([&] { back_project(host, listed, sinogram.all(), recon.all()); },
+                                  "back_project: the plan is of a list of pixels");
+  expect_refused<parameter_error>(
+      [&] { sparse_forward_project(host, masked, values.all(), sinogram.all()); },
+      "sparse_forward_project: the plan is of the pixels inside the mask, expected one of a list of pixels");
+  expect_refused<parameter_error>([&] { sparse_back_project(host, masked, sinogram.all(), values.all()); },
+                                  "sparse_back_project: the plan is of");
+  expect_refused<shape_error>([&] { forward_project(host, masked, wide.all(), sinogram.all()); },
+                              "(rows, cols, slices) = (6, 7, 4)");
+  expect_refused<shape_error>([&] { back_project(host, masked, recon.all(), recon.all()); },
+                              "(views, rows, channels) = (3, 4, 5)");
+  expect_refused<shape_error>([&] { sparse_back_project(host, listed, sinogram.all(), more.all()); },
+                              "(pixels, slices) = (3, 4)");
+  expect_refused<parameter_error>([&] { sparse_back_project(host, listed, sinogram.all(), values.all(), 3); },
+                                  "coeff_power is 3, expected 1 or 2");
   view<float, 3> const part(wide.data.data(), {6, 7, 4}, wide.all().strides());
   expect_refused<shape_error>([&] { forward_project(host, masked, part, sinogram.all()); },
                               "forward_project: recon has strides (32, 4, 1), expected those of the plan = (28, 4, 1)");
-  expect_refused<shape_error>([&] { back_project(host, masked, sinogram.all(), part); }, "back_project: recon has strides (32, 4, 1)");
+  expect_refused<shape_error>([&] { back_project(host, masked, sinogram.all(), part); },
+                              "back_project: recon has strides (32, 4, 1)");
   array<2> spaced({3, 9});
   view<float, 2> const columns(spaced.data.data(), {3, 4}, {9, 1});
-  expect_refused<shape_error>([&] { sparse_forward_project(host, listed, columns, sinogram.all()); },
-                              "sparse_forward_project: voxel_values has strides (9, 1), expected those of the plan = (4, 1)");
+  expect_refused<shape_error>(
+      [&] { sparse_forward_project(host, listed, columns, sinogram.all()); },
+      "sparse_forward_project: voxel_values has strides (9, 1), expected those of the plan = (4, 1)");
   auto const moved = std::move(masked);
-  expect_refused<parameter_error>([&] { forward_project(host, masked, recon.all(), sinogram.all()); }, "forward_project: the plan was moved from");
+  expect_refused<parameter_error>([&] { forward_project(host, masked, recon.all(), sinogram.all()); },
+                                  "forward_project: the plan was moved from");
   EXPECT_NO_THROW(forward_project(host, moved, recon.all(), sinogram.all()));
 }
 

@@ -8,8 +8,9 @@
 
 namespace mbirk::test {
 
-template <class Context, class Scan>
-planned_results run_planned(Context const& ctx, Scan const& s, array<3> const& recon, array<3> const& sinogram, pixel_list const& pixels) {
+template <class Context, class Scan> planned_results run_planned(Context const& ctx, Scan const& s,
+                                                                 array<3> const& recon, array<3> const& sinogram,
+                                                                 pixel_list const& pixels) {
   projection_plan const masked(ctx, s), listed(ctx, s, as_view(pixels));
   auto const values = cylinders_of(recon, pixels);
   auto const x = place(ctx.exec, recon.all());
@@ -17,7 +18,8 @@ planned_results run_planned(Context const& ctx, Scan const& s, array<3> const& r
   auto const v = place(ctx.exec, values.all());
   array<3> const no_recon(recon.shape, -1.0f), no_sinogram(sinogram.shape, -1.0f);
   array<2> const no_values(values.shape, -1.0f);
-  planned_results r{{no_sinogram, no_sinogram}, {no_recon, no_recon}, {no_sinogram, no_sinogram}, {no_values, no_values}};
+  planned_results r{
+      {no_sinogram, no_sinogram}, {no_recon, no_recon}, {no_sinogram, no_sinogram}, {no_values, no_values}};
   for (int call = 0; call < 2; ++call) {
     auto const to_y = place(ctx.exec, no_sinogram.all());
     auto const to_x = place(ctx.exec, no_recon.all());

@@ -27,7 +27,7 @@ namespace mbirk::exec {
 inline task_runner& default_pool() { return detail::process_pool(); }
 namespace detail {
 inline std::int64_t steady_nanoseconds() noexcept { return read_steady_clock(); }
-}
+}  // namespace detail
 
 }  // namespace mbirk::exec
 

@@ -20,13 +20,7 @@ template <class Geometry> class scan {
   using position = typename Geometry::position;
 
   /// @throws parameter_error with the name of the parameter, its value and the expected value.
-  explicit scan(parameters const& p)
-      : geometry_(make_geometry(p)),
-        mask_(make_mask(geometry_.recon_rows, geometry_.recon_cols, p.use_ror_mask)),
-        indices_(mbirk::full_indices(mask_)),
-        views_(make_views(p)),
-        positions_(place_views(views_)),
-        warnings_(scan_warnings(p)) {}
+  explicit scan(parameters const& p);
 
   Geometry const& geometry() const noexcept { return geometry_; }
   std::array<index_t, 3> sinogram_shape() const noexcept {
@@ -63,6 +57,15 @@ template <class Geometry> class scan {
   std::vector<position> positions_;
   std::vector<std::string> warnings_;
 };
+
+// Not in the class, where it would be inline, so that users of mbirk::compiled do not compile it.
+template <class Geometry> scan<Geometry>::scan(parameters const& p)
+    : geometry_(make_geometry(p)),
+      mask_(make_mask(geometry_.recon_rows, geometry_.recon_cols, p.use_ror_mask)),
+      indices_(mbirk::full_indices(mask_)),
+      views_(make_views(p)),
+      positions_(place_views(views_)),
+      warnings_(scan_warnings(p)) {}
 
 using parallel_scan = scan<parallel_geometry>;
 using cone_scan = scan<cone_geometry>;

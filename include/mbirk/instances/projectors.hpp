@@ -45,8 +45,12 @@
   E template void hessian_diagonal(C const&, scan<G> const&, std::optional<view<float const, 3>>, view<float, 3>);
 #define MBIRK_PROJECTOR_OPERATIONS(E, C) MBIRK_EACH_GEOMETRY(MBIRK_PROJECTORS_OF, E, C)
 
+#define MBIRK_SCAN_OF(E, G) E template scan<G>::scan(G::parameters const&);
+#define MBIRK_SCANS(E) MBIRK_EACH_GEOMETRY(MBIRK_SCAN_OF, E)
+
 namespace mbirk {
 
+MBIRK_SCANS(extern)
 MBIRK_PROJECTOR_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_PROJECTOR_HOST_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_PROJECTOR_OPERATIONS(extern, instances::none_context)
