@@ -6,7 +6,7 @@ Every block of code says its language, and above it stands what is done with it,
     sh          <!-- run -->, or with what is shorter here: <!-- run, "--sizes 64,128" as "--sizes 8" -->
                 <!-- not run: why -->
     cpp         <!-- example ...: begin -->, which examples/check_document.cmake compares with a program that runs;
-                <!-- file: PATH --> and <!-- edit: PATH after: TEXT -->, which overlay.py explains and adding_test.py or adding_geometry_test.py compiles;
+                <!-- file: PATH --> and <!-- edit: PATH after: TEXT -->, which overlay.py explains: a test makes an overlay;
                 <!-- compile -->: compiled after snippets.hpp, where its names are declared; <!-- not compiled: why -->
     cmake,      <!-- not run: what runs it instead -->
     python
@@ -33,7 +33,7 @@ markers = {
     "cmake": r"not run: .+|(file|edit): .+",
     "python": r"not run: .+|example( \w+)?: begin|(file|edit): .+",
 }
-overlays = {"adding_a_geometry.md", "adding_an_operation.md", "adding_a_policy.md"}
+overlays = {"adding_an_operation.md", "adding_a_policy.md", "adding_a_geometry.md"}
 languages = {*markers, "text", "json", "{toctree}", "{include} ../CHANGELOG.md"}
 
 

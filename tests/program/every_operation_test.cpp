@@ -71,7 +71,8 @@ struct OnDevices : Case, testing::WithParamInterface<std::string> {
     ASSERT_GE(operations, 12);
     auto const done = run({"--policy", "host"});
     ASSERT_EQ(done.code, 0) << done;
-    for (auto const& entry : read()["ops"])
+    json const made = read();
+    for (auto const& entry : made["ops"])
       fs::copy(out / entry["output"].get<std::string>(), folder / entry["output"].get<std::string>());
   }
 

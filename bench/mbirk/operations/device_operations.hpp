@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "mbirk/exec/emulation/options.hpp"
 #include "mbirk/instrument/trace.hpp"
@@ -35,8 +34,8 @@ struct device_observation {
 class device_operations {
  public:
   virtual ~device_operations() = default;
-  /// Runs an operation, by the name of its body, that does not run on the host only. @throws mbirk::error
-  virtual void run(std::string_view body, any_scan const& scan, operands& x, device_observation const& what,
+  /// Runs an operation that does not run on the host only. @throws mbirk::error
+  virtual void run(operation const& op, any_scan const& scan, operands& x, device_observation const& what,
                    caller const& calls) const = 0;
   /// Null for an emulated device.
   virtual cuda_description const* description() const noexcept { return nullptr; }

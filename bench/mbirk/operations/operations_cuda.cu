@@ -49,12 +49,12 @@ cuda_description describe() {
 
 class cuda_operations final : public device_operations {
  public:
-  void run(std::string_view body, any_scan const& scan, operands& x, device_observation const& what,
+  void run(operation const& op, any_scan const& scan, operands& x, device_observation const& what,
            caller const& calls) const override {
     auto const observe = what.trace  ? instrument::any(exec_, instrument::tracing(*what.trace))
                          : what.nvtx ? instrument::any(exec_, marks_)
                                      : instrument::any();
-    run_on_device(all_bodies(), body, context{exec_, observe}, scan, x, calls);
+    run_on_device(all_bodies(), op.body, context{exec_, observe}, scan, x, calls);
   }
   cuda_description const* description() const noexcept override { return &description_; }
   std::shared_ptr<void const> profiler_range() const override { return std::make_shared<profile::profiler_range>(); }

@@ -8,15 +8,16 @@
 namespace mbirk::program {
 namespace bodies {
 
-/// The usual names of direct reconstruction, such as fbp_recon, with their geometries.
+/// The usual names of direct reconstruction, such as fbp_recon, with the geometries that have them.
 inline std::vector<operation_alias> direct_aliases(std::string const& what) {
-  std::map<std::string, std::vector<std::string>> names;
+  std::vector<operation_alias> all;
   geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
-    names[std::string(Geometry::direct_method) + '_' + what].push_back(Geometry::name);
+    auto const name = std::string(Geometry::direct_method) + '_' + what;
+    auto const known = std::ranges::find(all, name, &operation_alias::name);
+    if (known == all.end()) all.push_back({name, {Geometry::name}});
+    else known->geometries.emplace_back(Geometry::name);
   });
-  std::vector<operation_alias> aliases;
-  for (auto const& [name, owners] : names) aliases.push_back({name, owners});
-  return aliases;
+  return all;
 }
 
 struct direct_filter {

@@ -13,12 +13,12 @@ class emulated_operations final : public device_operations {
  public:
   explicit emulated_operations(exec::emulation_options const& options) : exec_(options) {}
 
-  void run(std::string_view body, any_scan const& scan, operands& x, device_observation const& what,
+  void run(operation const& op, any_scan const& scan, operands& x, device_observation const& what,
            caller const& calls) const override {
     if (what.counts)
-      return run_on_device(all_bodies(), body, context{exec_, counting(*what.counts, what.reuse)}, scan, x, calls);
+      return run_on_device(all_bodies(), op.body, context{exec_, counting(*what.counts, what.reuse)}, scan, x, calls);
     auto const observe = what.trace ? instrument::any(exec_, instrument::tracing(*what.trace)) : instrument::any();
-    run_on_device(all_bodies(), body, context{exec_, observe}, scan, x, calls);
+    run_on_device(all_bodies(), op.body, context{exec_, observe}, scan, x, calls);
   }
 
  private:

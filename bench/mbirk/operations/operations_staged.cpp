@@ -64,13 +64,13 @@ template <class F> bool with_form(std::string_view name, F const& f) {
 
 }  // namespace
 
-bool has_staged(std::string_view name) {
-  return with_form(name, [](auto const&) {});
+bool has_staged(operation const& op) {
+  return with_form(op.body, [](auto const&) {});
 }
 
-void run_staged(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan,
+void run_staged(operation const& op, exec::host const& host, instrument::ledger* counts, any_scan const& scan,
                 operands& x, caller const& calls) {
-  with_form(name, [&]<class Body>(Body const&) {
+  with_form(op.body, [&]<class Body>(Body const&) {
     if (counts) run_body<Body>(context{host, counting{*counts, false}}, scan, x, calls);
     else run_body<Body>(context{host, instrument::any()}, scan, x, calls);
   });

@@ -28,20 +28,20 @@
   X(kernel::on_warps<kernel::parallel_gather<B>, kernel::no_scratch>) \
   X(kernel::parallel_block_back<B>)
 
-#define MBIRK_PROJECTORS_OF(E, C, G)                                                                             \
-  E template class projection_plan<C, G>;                                                                        \
-  E template void forward_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 3>); \
-  E template void back_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 3>);    \
-  E template void sparse_forward_project(C const&, projection_plan<C, G> const&, view<float const, 2>,           \
-                                         view<float, 3>);                                                        \
-  E template void sparse_back_project(C const&, projection_plan<C, G> const&, view<float const, 3>,              \
-                                      view<float, 2>, int);                                                      \
-  E template void forward_project(C const&, scan<G> const&, view<float const, 3>, view<float, 3>); \
-  E template void back_project(C const&, scan<G> const&, view<float const, 3>, view<float, 3>);    \
-  E template void sparse_forward_project(C const&, scan<G> const&, view<float const, 2>,           \
-                                         view<std::int32_t const, 1>, view<float, 3>);             \
-  E template void sparse_back_project(C const&, scan<G> const&, view<float const, 3>,              \
-                                      view<std::int32_t const, 1>, view<float, 2>, int);           \
+#define MBIRK_PROJECTORS_OF(E, C, G)                                                                                \
+  E template class projection_plan<C, G>;                                                                           \
+  E template void forward_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 3>);    \
+  E template void back_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 3>);       \
+  E template void sparse_forward_project(C const&, projection_plan<C, G> const&, view<float const, 2>,              \
+                                         view<float, 3>);                                                           \
+  E template void sparse_back_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 2>, \
+                                      int);                                                                         \
+  E template void forward_project(C const&, scan<G> const&, view<float const, 3>, view<float, 3>);                  \
+  E template void back_project(C const&, scan<G> const&, view<float const, 3>, view<float, 3>);                     \
+  E template void sparse_forward_project(C const&, scan<G> const&, view<float const, 2>,                            \
+                                         view<std::int32_t const, 1>, view<float, 3>);                              \
+  E template void sparse_back_project(C const&, scan<G> const&, view<float const, 3>,                               \
+                                      view<std::int32_t const, 1>, view<float, 2>, int);                            \
   E template void hessian_diagonal(C const&, scan<G> const&, std::optional<view<float const, 3>>, view<float, 3>);
 #define MBIRK_PROJECTOR_OPERATIONS(E, C) MBIRK_EACH_GEOMETRY(MBIRK_PROJECTORS_OF, E, C)
 
