@@ -207,6 +207,8 @@ TYPED_TEST(ReconMemory, NamesTheArraysLargestFirst) {
   EXPECT_EQ(bytes("Hessian diagonal"), this->voxels());
   EXPECT_GT(bytes("lists of pixels"), 0);
   for (std::size_t k = 1; k < items.size(); ++k) EXPECT_GE(items[k - 1].bytes, items[k].bytes);
+  // Where the caller's arrays do not fit, nothing else is determined.
+  EXPECT_LT(recon_memory(exec::host(2), this->s, {}, {.weighted = true}, this->samples()).size(), items.size());
   // Iterations in great number are not gone through one by one.
   EXPECT_EQ(total_bytes(this->items({{.max_iterations = 100000}}, {.weighted = true}, 2)), total_bytes(items));
 }

@@ -191,8 +191,8 @@ TEST_F(Recon, KilledAndResumedTheBitsAreTheSame) {
 
 TEST_F(Recon, WhatDoesNotFitIsRefused) {
   make("parallel", 16);
-  auto const refused = recon("x.h5", {"--memory-limit", "1MiB", "--quiet"});
-  expect_failure(refused, 2, "expected at most 1.00 MiB, --memory-limit");
+  auto const refused = recon("x.h5", {"--memory-limit", "50KiB", "--quiet"});
+  expect_failure(refused, 2, "expected at most 50.0 KiB, --memory-limit");
   EXPECT_FALSE(fs::exists(folder / "x.h5"));
   auto geometry = json::parse(file_text(folder / "scan.json"));
   geometry["recon_shape"] = {3000, 3000, 8};  // 275 MiB for the volume alone

@@ -116,9 +116,8 @@ recon_model_options merged(recon_model_options options, recon_command const& o) 
 
 /// Reports the required memory, and throws if it does not fit.
 void check_memory(recon_command const& o, std::vector<memory_item> const& items,
-                  std::optional<available_memory> available) {
+                  std::optional<available_memory> const& available) {
   double const total = total_bytes(items);
-  if (o.memory_limit) available = {static_cast<double>(*o.memory_limit), "--memory-limit"};
   if (!o.quiet) {
     fmt::print("memory needed\n");
     for (auto const& i : items) fmt::print("  {:32} {:>9}\n", i.name, bytes_text(i.bytes));
@@ -201,7 +200,9 @@ int reconstruct(recon_command const& o) {
   }
 
   // Determined before the state is read, which is part of the required memory.
-  auto const available = memory_available();
+  auto const available = o.memory_limit
+                             ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
+                             : memory_available();
   recon_state resumed;
   if (!o.resume.empty()) {
     resumed = read_checkpoint(o.resume, parameters);
@@ -211,7 +212,8 @@ int reconstruct(recon_command const& o) {
   run_watch watch("recon", o.monitor, o.quiet);
   exec::host const host(o.threads);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
-  check_memory(o, recon_memory(host, scan, options, {vcd, weighted}), available);
+  double const limit = available ? available->bytes : std::numeric_limits<double>::infinity();
+  check_memory(o, recon_memory(host, scan, options, {vcd, weighted}, limit), available);
   stop_if_asked();
 
   auto const [views, rows, channels] = source.shape();

@@ -1,7 +1,9 @@
 #include "operations/recon_memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "mbirk/projector/cone.hpp"
@@ -52,30 +54,30 @@ double total_bytes(std::vector<memory_item> const& items) {
 }
 
 std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& any, recon_options const& options,
-                                      memory_question const& question) {
+                                      memory_question const& question, double limit) {
   return std::visit([&](auto const& scan) {
-    instrument::size_record size;
-    context const ctx{host, instrument::sizing{size}};
-    view<float const, 3> const sinogram(nullptr, scan.sinogram_shape());
-    view<float, 3> const volume(nullptr, scan.recon_shape());
     double const samples = 4 * product(scan.sinogram_shape()), voxels = 4 * product(scan.recon_shape()),
                  pixels = static_cast<double>(scan.full_indices().size());
     std::vector<memory_item> needed{{"sinogram", samples}, {"reconstruction", voxels}};
-    if (question.vcd) {
-      auto const weights = question.weighted ? std::optional(sinogram) : std::nullopt;
-      recon(ctx, scan, sinogram, weights, volume, sized_options(options));
-      if (question.weighted) needed.push_back({"weights", samples});
-      if (options.resume) needed.push_back({"state to resume", 2 * voxels + samples});
-    } else {
-      direct_recon(ctx, scan, sinogram, volume);
-    }
-    for (auto& item : memory_items(size.at_peak)) {
-      if (item.name == "weights") item.name = "weights, reordered";
-      needed.push_back(std::move(item));
-    }
+    if (question.weighted) needed.push_back({"weights", samples});
+    if (options.resume) needed.push_back({"state to resume", 2 * voxels + samples});
     // A list takes 4 bytes and a plan 16 bytes per pixel.
     auto const partitions = question.vcd ? static_cast<double>(options.granularity.size()) : 0;
     needed.push_back({"lists of pixels", pixels * (16 + 20 * partitions)});
+
+    if (total_bytes(needed) <= limit) {
+      instrument::size_record size;
+      context const ctx{host, instrument::sizing{size}};
+      view<float const, 3> const sinogram(nullptr, scan.sinogram_shape());
+      view<float, 3> const volume(nullptr, scan.recon_shape());
+      auto const weights = question.weighted ? std::optional(sinogram) : std::nullopt;
+      if (question.vcd) recon(ctx, scan, sinogram, weights, volume, sized_options(options));
+      else direct_recon(ctx, scan, sinogram, volume);
+      for (auto& item : memory_items(size.at_peak)) {
+        if (item.name == "weights") item.name = "weights, reordered";
+        needed.push_back(std::move(item));
+      }
+    }
     put_largest_first(needed);
     return needed;
   }, any);
