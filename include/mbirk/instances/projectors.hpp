@@ -3,8 +3,7 @@
 
 #include "mbirk/instances/declare.hpp"
 #include "mbirk/kernel/shared/scale_slices.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 
 #define MBIRK_PROJECTOR_KERNELS(X, B, S)               \
   X(kernel::no_scratch, kernel::from_channel_major<B>) \

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "mbirk/instances/declare.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/recon/recon.hpp"
 
 #define MBIRK_RECON_KERNELS(X, B, S)                                            \
