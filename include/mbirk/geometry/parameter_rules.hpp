@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -27,7 +28,10 @@ inline constexpr parameter_rule positive_number{"a positive number",
                                                 [](double x) { return x > 0 && std::isfinite(x); }};
 inline constexpr parameter_rule distance{"a positive number or infinity", [](double x) { return x > 0; }};
 inline constexpr parameter_rule power{"a number from 1 to 2", [](double x) { return x >= 1 && x <= 2; }};
-inline constexpr parameter_rule not_negative{"a number >= 0", [](auto x) { return x >= 0; }};
+inline constexpr parameter_rule not_negative{"a number >= 0", [](auto x) {
+  if constexpr (std::is_unsigned_v<decltype(x)>) return true;  // nvcc warns of comparing these with 0
+  else return x >= 0;
+}};
 inline constexpr parameter_rule level{"a whole number >= 0", [](index_t x) { return x >= 0; }};
 inline constexpr parameter_rule sizes{"three whole numbers >= 0", [](auto const& v) {
   return std::ranges::all_of(v, [](index_t n) { return n >= 0; });

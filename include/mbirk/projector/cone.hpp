@@ -182,5 +182,5 @@ template <> struct projector<cone_geometry> : keeps_every_projection {
 }  // namespace mbirk::detail
 
 #if defined(MBIRK_COMPILED)
-#include "mbirk/instances/projectors.hpp"
+#include "mbirk/projector/all.hpp"  // declares the instances of all projectors
 #endif

@@ -316,5 +316,5 @@ template <> struct projector<parallel_geometry> : parallel_projector<parallel_ge
 }  // namespace mbirk::detail
 
 #if defined(MBIRK_COMPILED)
-#include "mbirk/instances/projectors.hpp"
+#include "mbirk/projector/all.hpp"  // declares the instances of all projectors
 #endif
