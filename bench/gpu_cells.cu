@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <numbers>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -18,8 +17,7 @@
 #include "mbirk/exec/cuda.cuh"
 #include "mbirk/filter/direct_filter.hpp"
 #include "mbirk/instrument/none.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/util/partition.hpp"
 #include "mbirk/version.hpp"
 
@@ -118,21 +116,11 @@ timing measure(exec::cuda const& device, options const& o, std::function<void()>
   return t;
 }
 
-template <class Scan> Scan make_scan(shape_3 const& cell) {
-  bool constexpr cone = std::is_same_v<Scan, cone_scan>;
-  typename Scan::parameters p{};
-  p.sinogram_shape = cell;
-  for (index_t v = 0; v < cell[0]; ++v)
-    p.angles.push_back(static_cast<float>((cone ? 2 : 1) * std::numbers::pi * static_cast<double>(v) / static_cast<double>(cell[0])));
-  if constexpr (cone) p.source_detector_dist = 4.0 * static_cast<double>(cell[2]), p.source_iso_dist = 2.0 * static_cast<double>(cell[2]);
-  return Scan(p);
-}
-
 /// One cell in one geometry.
 template <class Scan> class problem {
  public:
   problem(options const& o, shape_3 const& cell, std::size_t idle_memory)
-      : o_(o), cell_(cell), idle_memory_(idle_memory), scan_(make_scan<Scan>(cell)) {
+      : o_(o), cell_(cell), idle_memory_(idle_memory), scan_(Scan::geometry_type::typical_scan(cell)) {
     numpy_random_state random(0);
     auto const partition = gen_pixel_partition(scan_.full_indices(), subsets, random);
     subset_.assign(partition.subset(0).begin(), partition.subset(0).end());
@@ -246,8 +234,9 @@ class measurement {
     for (auto const& cell : o_.cells)
       for (auto const& geometry : o_.geometries) {
         if (lost_) break;
-        if (geometry == "cone") run_cell<cone_scan>(cell, geometry);
-        else run_cell<parallel_scan>(cell, geometry);
+        geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
+          run_cell<scan<Geometry>>(cell, geometry);
+        });
       }
     report_.running = "null";
     report_.write();

@@ -14,6 +14,7 @@
 
 #include "mbirk/core/error.hpp"
 #include "mbirk/core/index.hpp"
+#include "mbirk/geometry/list.hpp"
 
 namespace mbirk::cells {
 
@@ -38,7 +39,7 @@ inline constexpr index_t subsets = 128;
 
 struct options {
   std::vector<shape_3> cells{{200, 208, 160}, {512, 448, 384}, {513, 449, 385}, {1024, 1008, 992}};
-  std::vector<std::string> geometries{"parallel", "cone"}, ops = all_ops;
+  std::vector<std::string> geometries = mbirk::geometries::names(), ops = all_ops;
   int warm = 3, repeats = 5;
   double budget = 1e9, op_budget = 60;
   bool plan = false;
@@ -110,7 +111,7 @@ inline options read_options(int argc, char** argv) {
       for (auto const& text : split(value, ',')) o.cells.push_back(cell_shape(text));
       if (o.cells.empty()) bad_usage("--cells: expected at least one");
     } else if (name == "--geometry") {
-      o.geometries = names(name, value, {"parallel", "cone"});
+      o.geometries = names(name, value, mbirk::geometries::names());
     } else if (name == "--ops") {
       o.ops = names(name, value, all_ops);
     } else if (name == "--warm") {

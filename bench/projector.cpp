@@ -23,7 +23,7 @@ void run(benchmark::State& state, std::string const& geometry, operation const& 
 }
 
 [[maybe_unused]] bool const registered = [] {
-  for (std::string const geometry : {"parallel", "cone"})
+  for (auto const& geometry : geometries::names())
     for (auto const& op : operations())
       benchmark::RegisterBenchmark((geometry + "_" + op.name).c_str(), [geometry, &op](benchmark::State& state) { run(state, geometry, op); })
           ->Arg(64)->Arg(128)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);

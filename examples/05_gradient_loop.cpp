@@ -22,9 +22,10 @@ int main() {
   Eigen::VectorXf x = Eigen::VectorXf::Zero(phantom.size()), gradient(phantom.size());
   Eigen::VectorXf residual = -measured, change(measured.size());                                   // A x - y
   std::vector<double> costs{0.5 * residual.cast<double>().squaredNorm()};                          // ||A x - y||^2 / 2
+  projection_plan const plan(ctx, scan);                                                            // once for all iterations
   for (int k = 0; k < 10; ++k) {
-    back_project(ctx, scan, to_view(residual, scan.sinogram_shape()), to_view(gradient, scan.recon_shape()));   // A' (A x - y)
-    forward_project(ctx, scan, to_view(gradient, scan.recon_shape()), to_view(change, scan.sinogram_shape()));  // A gradient
+    back_project(ctx, plan, to_view(residual, scan.sinogram_shape()), to_view(gradient, scan.recon_shape()));   // A' (A x - y)
+    forward_project(ctx, plan, to_view(gradient, scan.recon_shape()), to_view(change, scan.sinogram_shape()));  // A gradient
     double const step = gradient.cast<double>().squaredNorm() / change.cast<double>().squaredNorm();            // the best along it
     x -= static_cast<float>(step) * gradient;
     residual -= static_cast<float>(step) * change;

@@ -4,9 +4,7 @@
 namespace mbirk {
 
 MBIRK_FILTER_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_FILTER_OPERATIONS(, instances::none_context, parallel_geometry)
-MBIRK_DIRECT_RECON_OPERATIONS(, instances::none_context, parallel_geometry)
-MBIRK_FILTER_OPERATIONS(, instances::none_context, cone_geometry)
-MBIRK_DIRECT_RECON_OPERATIONS(, instances::none_context, cone_geometry)
+MBIRK_FILTER_OPERATIONS(, instances::none_context)
+MBIRK_DIRECT_RECON_OPERATIONS(, instances::none_context)
 
 }  // namespace mbirk

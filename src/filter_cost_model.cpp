@@ -4,9 +4,7 @@
 namespace mbirk {
 
 MBIRK_FILTER_KERNELS(MBIRK_DEFINE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
-MBIRK_FILTER_OPERATIONS(, instances::cost_model_context, parallel_geometry)
-MBIRK_DIRECT_RECON_OPERATIONS(, instances::cost_model_context, parallel_geometry)
-MBIRK_FILTER_OPERATIONS(, instances::cost_model_context, cone_geometry)
-MBIRK_DIRECT_RECON_OPERATIONS(, instances::cost_model_context, cone_geometry)
+MBIRK_FILTER_OPERATIONS(, instances::cost_model_context)
+MBIRK_DIRECT_RECON_OPERATIONS(, instances::cost_model_context)
 
 }  // namespace mbirk

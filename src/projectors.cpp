@@ -3,10 +3,9 @@
 
 namespace mbirk {
 
-MBIRK_LAYOUT_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_PARALLEL_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_CONE_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_PROJECTOR_OPERATIONS(, instances::none_context, parallel_geometry)
-MBIRK_PROJECTOR_OPERATIONS(, instances::none_context, cone_geometry)
+MBIRK_SCANS()
+MBIRK_PROJECTOR_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
+MBIRK_PROJECTOR_HOST_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
+MBIRK_PROJECTOR_OPERATIONS(, instances::none_context)
 
 }  // namespace mbirk

@@ -3,9 +3,8 @@
 
 namespace mbirk {
 
-MBIRK_VCD_KERNELS(MBIRK_DEFINE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
-MBIRK_REGULARIZATION_KERNELS(MBIRK_DEFINE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
-MBIRK_RECON_OPERATIONS(, instances::cost_model_context, parallel_geometry)
-MBIRK_RECON_OPERATIONS(, instances::cost_model_context, cone_geometry)
+MBIRK_RECON_KERNELS(MBIRK_DEFINE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
+MBIRK_RECON_HOST_KERNELS(MBIRK_DEFINE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
+MBIRK_RECON_OPERATIONS(, instances::cost_model_context)
 
 }  // namespace mbirk

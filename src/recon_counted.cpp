@@ -3,9 +3,8 @@
 
 namespace mbirk {
 
-MBIRK_VCD_KERNELS(MBIRK_DEFINE_KERNEL, instances::counted_backend, instances::counted_scratch)
-MBIRK_REGULARIZATION_KERNELS(MBIRK_DEFINE_KERNEL, instances::counted_backend, instances::counted_scratch)
-MBIRK_RECON_OPERATIONS(, instances::counting_context, parallel_geometry)
-MBIRK_RECON_OPERATIONS(, instances::counting_context, cone_geometry)
+MBIRK_RECON_KERNELS(MBIRK_DEFINE_KERNEL, instances::counted_backend, instances::counted_scratch)
+MBIRK_RECON_HOST_KERNELS(MBIRK_DEFINE_KERNEL, instances::counted_backend, instances::counted_scratch)
+MBIRK_RECON_OPERATIONS(, instances::counting_context)
 
 }  // namespace mbirk

@@ -4,7 +4,6 @@
 namespace mbirk {
 
 MBIRK_WEIGHT_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_WEIGHT_OPERATIONS(, instances::none_context, parallel_geometry)
-MBIRK_WEIGHT_OPERATIONS(, instances::none_context, cone_geometry)
+MBIRK_WEIGHT_OPERATIONS(, instances::none_context)
 
 }  // namespace mbirk

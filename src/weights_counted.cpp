@@ -4,7 +4,6 @@
 namespace mbirk {
 
 MBIRK_WEIGHT_KERNELS(MBIRK_DEFINE_KERNEL, instances::counted_backend, instances::counted_scratch)
-MBIRK_WEIGHT_OPERATIONS(, instances::counting_context, parallel_geometry)
-MBIRK_WEIGHT_OPERATIONS(, instances::counting_context, cone_geometry)
+MBIRK_WEIGHT_OPERATIONS(, instances::counting_context)
 
 }  // namespace mbirk

@@ -1,7 +1,6 @@
 // Calls one operation once, on one thread, in a function that callgrind looks for: bench/instructions.py counts the
 // instructions inside.
 #include <cstdio>
-#include <numbers>
 #include <string_view>
 #include <vector>
 
@@ -15,22 +14,15 @@ constexpr index_t size = 32;
 exec::workspace memory;
 context const ctx{exec::host{1, &memory}, instrument::none{}};
 
-template <class Scan> Scan make_scan(double range) {
-  typename Scan::parameters p{};
-  p.sinogram_shape = {size / 2, size, size};
-  for (index_t v = 0; v < size / 2; ++v) p.angles.push_back(static_cast<float>(range * 2 * static_cast<double>(v) / size));
-  if constexpr (std::is_same_v<Scan, cone_scan>) p.source_detector_dist = 4.0 * size, p.source_iso_dist = 2.0 * size;
-  return Scan(p);
-}
-
 /// Arrays of a scan.
 template <class Scan> struct problem {
   Scan scan;
   std::vector<float> recon_data, sinogram_data, cylinder_data;
   std::vector<std::int32_t> subset;
 
-  explicit problem(double range)
-      : scan(make_scan<Scan>(range)), recon_data(size * size * size), sinogram_data(size * size * size / 2) {
+  problem()
+      : scan(Scan::geometry_type::typical_scan({size / 2, size, size})),
+        recon_data(size * size * size), sinogram_data(size * size * size / 2) {
     nested_ellipsoids(recon());
     forward_project(ctx, scan, view<float const, 3>(recon()), sinogram());
     for (std::size_t k = 0; k < scan.full_indices().size(); k += 4) subset.push_back(scan.full_indices()[k]);
@@ -42,8 +34,8 @@ template <class Scan> struct problem {
   view<std::int32_t const, 1> pixels() const { return {subset.data(), {static_cast<index_t>(subset.size())}}; }
 };
 
-problem<parallel_scan> parallel(std::numbers::pi);
-problem<cone_scan> cone(2 * std::numbers::pi);
+problem<parallel_scan> parallel;
+problem<cone_scan> cone;
 std::vector<float> image(size * size * size);
 view<float, 3> volume(std::vector<float>& data) { return {data.data(), {size, size, size}}; }
 recon_options const once{{.max_iterations = 1, .stop_threshold_change_pct = 0}};

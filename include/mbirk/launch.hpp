@@ -1,6 +1,7 @@
 // Runs kernels: what they read and write through, their scratch, and the loop over their tasks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <type_traits>
 
@@ -73,8 +74,8 @@ MBIRK_HOST_NOINLINE void run_tasks(Exec const& exec, index_t tasks, int workers,
 
 template <class Exec, class Instr, class Kernel>
 void launch_grid(context<Exec, Instr> const& ctx, Kernel const& kernel, index3 grid) {
-  if constexpr (Instr::traits.serial) ctx.exec.serial().launch(kernel, grid, 0);
-  else ctx.exec.launch(kernel, grid, 0);
+  if constexpr (Instr::traits.serial) ctx.exec.serial().launch(kernel, grid);
+  else ctx.exec.launch(kernel, grid);
 }
 
 /// The guard of a launch. @param info  makes the kernel_info.
@@ -113,7 +114,7 @@ void launch_tasks(context<Exec, Instr> const& ctx, index_t tasks, int workers, K
     auto guard = ctx.instr.kernel(
         ctx.exec, kernel_info{.name = instrument::kernel_name<Kernel>(), .tasks = tasks, .workers = workers});
     guard_observer observer(guard);
-    run_tasks(ctx.exec, tasks, workers, kernel, scratch, &observer);
+    run_tasks(ctx.exec, tasks, workers, kernel, scratch, guard.observes_tasks() ? &observer : nullptr);
   } else {
     run_tasks(ctx.exec, tasks, workers, kernel, scratch, nullptr);
   }
@@ -143,17 +144,20 @@ void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel
   }
 }
 
-/// Sum of entries first, first + step, ... of what the tasks of a kernel have written, in task order: every sum that
-/// decides something goes through here. 0 under a policy without data.
-template <class Values> double ordered_sum(Values const& values, index_t first = 0, index_t step = 1) {
-  double sum = 0;
-  for (index_t k = first; k < values.size(); k += step) sum += values[k];
-  return sum;
+/// The sums of the `Numbers` numbers that every task of a kernel has written, in task order: every sum that decides
+/// something goes through here. 0 under a policy without data.
+template <int Numbers, class Context>
+std::array<double, Numbers> reduce_each(Context const& ctx, temporary<double, Context> const& partial) {
+  std::array<double, Numbers> sums{};
+  if constexpr (Context::backend::has_data) {
+    host_copy const values(ctx, partial);
+    for (index_t k = 0; k < Numbers; ++k)
+      for (index_t at = k; at < values.size(); at += Numbers) sums[static_cast<std::size_t>(k)] += values[at];
+  }
+  return sums;
 }
-template <class Context>
-double reduce(Context const& ctx, temporary<double, Context> const& partial, index_t first = 0, index_t step = 1) {
-  if constexpr (Context::backend::has_data) return ordered_sum(host_copy(ctx, partial), first, step);
-  else return 0;
+template <class Context> double reduce(Context const& ctx, temporary<double, Context> const& partial) {
+  return reduce_each<1>(ctx, partial)[0];
 }
 
 }  // namespace mbirk

@@ -187,7 +187,7 @@ template <class Geometry> void bind_projections(nb::class_<beam<Geometry>>& type
 
 template <class Geometry> void bind_direct(nb::class_<beam<Geometry>>& type) {
   using self = beam<Geometry>;
-  static constexpr bool is_cone = std::is_same_v<Geometry, cone_geometry>;
+  auto const usual_name = [](char const* what) { return std::string(Geometry::direct_method) + what; };
   auto const filter = [](self& s, volume const& sinogram, std::string const& name, std::string const& taps, std::string const& method,
                          std::optional<volume_out> out, int threads) {
     auto const m = s.ready();
@@ -210,14 +210,14 @@ template <class Geometry> void bind_direct(nb::class_<beam<Geometry>>& type) {
     warn(warnings);
     return *out;
   };
-  for (auto const* name : {"direct_filter", is_cone ? "fdk_filter" : "fbp_filter"})
-    type.def(name, filter, "sinogram"_a, "filter_name"_a = "ramp", nb::kw_only(), "taps"_a = "closed", "method"_a = "automatic", "out"_a = nb::none(),
+  for (auto const& name : {std::string("direct_filter"), usual_name("_filter")})
+    type.def(name.c_str(), filter, "sinogram"_a, "filter_name"_a = "ramp", nb::kw_only(), "taps"_a = "closed", "method"_a = "automatic", "out"_a = nb::none(),
              "threads"_a = 0,
              "The ramp filter of direct reconstruction; cone beam weights the rays first.\n\n"
              "sinogram: (views, rows, channels). taps: closed, or float32 as MBIRJAX has them. method: automatic, direct or fourier. out may be the\n"
              "sinogram. Returns (views, rows, channels).");
-  for (auto const* name : {"direct_recon", is_cone ? "fdk_recon" : "fbp_recon"})
-    type.def(name, recon, "sinogram"_a, "filter_name"_a = "ramp", nb::kw_only(), "taps"_a = "closed", "method"_a = "automatic", "out"_a = nb::none(),
+  for (auto const& name : {std::string("direct_recon"), usual_name("_recon")})
+    type.def(name.c_str(), recon, "sinogram"_a, "filter_name"_a = "ramp", nb::kw_only(), "taps"_a = "closed", "method"_a = "automatic", "out"_a = nb::none(),
              "threads"_a = 0,
              "Filtered back projection: FBP in parallel beam, FDK in cone beam. 0 outside the mask.\n\n"
              "sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices), attenuation per unit of length.");

@@ -95,8 +95,7 @@ template <class Geometry> void bind(nb::module_& m) {
 }  // namespace
 
 void bind_cost(nb::module_& m) {
-  bind<parallel_geometry>(m);
-  bind<cone_geometry>(m);
+  geometries::each([&]<class Geometry>(std::type_identity<Geometry>) { bind<Geometry>(m); });
 }
 
 }  // namespace mbirk::python

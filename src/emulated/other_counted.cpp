@@ -3,6 +3,6 @@
 
 namespace mbirk {
 
-MBIRK_DEVICE_OTHER_KERNELS(MBIRK_DEFINE_EMULATED_KERNEL, instances::emulated_counted_backend, instances::emulated_counted_scratch)
+MBIRK_EMULATED_OTHER_KERNELS(DEFINE, instances::emulated_counted_backend, instances::emulated_counted_scratch)
 
 }  // namespace mbirk

@@ -3,6 +3,6 @@
 
 namespace mbirk {
 
-MBIRK_DEVICE_RECON_KERNELS(MBIRK_DEFINE_EMULATED_KERNEL, instances::emulated_backend, instances::emulated_scratch)
+MBIRK_EMULATED_RECON_KERNELS(DEFINE, instances::emulated_backend, instances::emulated_scratch)
 
 }  // namespace mbirk

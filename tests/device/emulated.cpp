@@ -1,6 +1,5 @@
-// The operations on the emulated policy. MBIRK_EMULATION_SEED = 1, 2, 3 selects an order of blocks and threads, and an
-// additional check: 1 looks for races, 2 lets asynchronous copies land late, 3 lets threads take turns at every few
-// accesses on two workers.
+// The operations on the emulated policy. MBIRK_EMULATION_SEED = 1, 2, 3 selects an order of blocks and threads. Besides,
+// 1 looks for races, and 3 lets threads take turns at every few accesses on two workers.
 #include <cstdlib>
 
 #include "emulated_instances.hpp"
@@ -13,8 +12,10 @@ inline exec::emulated device(int threads) {
   int const seed = text ? std::atoi(text) : 1;
   exec::emulation_options o{.seed = static_cast<std::uint64_t>(1000 * seed + threads)};
   o.check_races = seed == 1;
-  o.late_copies = seed == 2;
-  if (seed == 3) o.preempt = 7, o.workers = 2;
+  if (seed == 3) {
+    o.preempt = 7;
+    o.workers = 2;
+  }
   return exec::emulated(o);
 }
 

@@ -13,6 +13,7 @@
 #include "mbirk/recon/split.hpp"
 #include "mbirk/util/median.hpp"
 #include "mbirk/util/otsu.hpp"
+#include "projector/planned.hpp"
 
 namespace mbirk::test {
 
@@ -53,6 +54,11 @@ void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights,
   auto const w = place(ctx.exec, weights.value_or(view<float const, 3>()));
   std::visit([&](auto const& scan) { hessian_diagonal(ctx, scan, weights ? std::optional(w.in()) : std::nullopt, h.all()); }, s);
   h.download(hessian);
+}
+
+planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> const& sinogram, pixel_list const& pixels, int threads) {
+  auto const ctx = on_device(threads);
+  return std::visit([&](auto const& scan) { return run_planned(ctx, scan, recon, sinogram, pixels); }, s);
 }
 
 /// Copies the initial image of the options to memory that the kernels read.

@@ -35,6 +35,20 @@ struct OnScans : ::testing::TestWithParam<geometry_case> {
   any_scan const s = make_scan(GetParam().parameters);
 };
 
+// A plan is uploaded once: calls that take it copy nothing to the device.
+TEST_P(OnScans, ProjectionsWithAPlan) {
+  auto const x = random_array<3>(recon_shape(s), 1), y = random_array<3>(sinogram_shape(s), 2);
+  auto const pixels = some_pixels(s, 23, 3);
+  auto const r = run_planned(s, x, y, pixels);
+  for (int const call : {0, 1}) {
+    EXPECT_TRUE(same_bits(r.forward[call].data, forward(s, x).data));
+    EXPECT_TRUE(same_bits(r.back[call].data, back(s, y).data));
+    EXPECT_TRUE(same_bits(r.sparse_forward[call].data, sparse_forward(s, cylinders_of(x, pixels), pixels).data));
+    EXPECT_TRUE(same_bits(r.sparse_back[call].data, sparse_back(s, y, pixels, 2).data));
+  }
+  EXPECT_EQ(r.uploads, 0);
+}
+
 // The filter adds C/2 + 1 products of both signs; either order of sums is off by that many roundings of the sum of their sizes, which is at most
 // twice the largest sample times the taps' sum (below 0.5 of the middle one's), and the largest result is about as large.
 TEST_P(OnScans, DirectFilter) {

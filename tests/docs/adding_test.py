@@ -1,29 +1,57 @@
 #!/usr/bin/env python3
-"""adding_test.py COMPILER...: writes the files of docs/adding_an_operation.md into an empty folder, compiles their tests with the headers of the project
-behind them, and runs these. The compiler comes with its flags; GoogleTest is where it finds it."""
+"""adding_test.py [--libraries MBIRK_OPERATIONS MBIRK] COMPILER...: does what docs/adding_an_operation.md and
+docs/adding_a_policy.md say in an overlay of the project, compiles and runs their tests, and counts the files that the
+operation touches.
+
+With the libraries of the program and of mbirk::compiled, the lists that name the operation are compiled too, as the
+project has them, and adding_program_test.cpp runs it as the program does. The compiler comes with its flags; GoogleTest
+is where it finds it."""
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
-text = (root / "docs/adding_an_operation.md").read_text(encoding="utf-8")
-files = re.findall(r"^<!-- file: (\S+) -->\n```cpp\n(.*?)^```$", text, re.M | re.S)
+from overlay import Overlay
+
+MOST_FILES = 7
+arguments, libraries = sys.argv[1:], []
+if arguments[0] == "--libraries":
+    libraries, arguments = arguments[1:3], arguments[3:]
+
+
+def run(program, expected, *options):
+    """Runs tests; ends this program when not all of them pass or when there are fewer than expected."""
+    done = subprocess.run([program, "--gtest_brief=1", *options], stdout=subprocess.PIPE, text=True)
+    print(done.stdout)
+    passed = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
+    if done.returncode or not passed or int(passed[1]) != expected:
+        sys.exit(f"{program.name}: expected {expected} tests to pass")
+
+
+def tests_in(path):
+    return len(re.findall(r"^TEST\(", path.read_text(encoding="utf-8"), re.M))
+
 
 with tempfile.TemporaryDirectory(prefix="mbirk-adding-") as name:
     folder = pathlib.Path(name)
-    for path, content in files:
-        if (root / path).exists():
-            sys.exit(f"{path} is a file of the project: the example needs a name of its own")
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(content, encoding="utf-8")
-    tests = [path for path, _ in files if path.endswith("_test.cpp")]
-    (folder / "all.cpp").write_text("".join(f'#include "{path}"\n' for path in tests))  # reading the headers once is half of the time
-    subprocess.run([*sys.argv[1:], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-array-bounds", "-I", folder, "-I", folder / "include",
-                    "-I", root / "include", "-I", root / "tests", folder / "all.cpp", "-o", folder / "all", "-lgtest", "-lgtest_main", "-pthread"], check=True)
-    done = subprocess.run([folder / "all"], stdout=subprocess.PIPE, text=True)
-    print(done.stdout)
-    passed = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
-    written = sum(len(re.findall(r"^TEST\(", content, re.M)) for _, content in files)
-    sys.exit(0 if done.returncode == 0 and passed and int(passed[1]) == written > 0 else 1)
+    overlay = Overlay("docs/adding_an_operation.md", folder)
+    print(f"{len(overlay.touched())} files:", *overlay.touched(), sep="\n  ")
+    if len(overlay.touched()) > MOST_FILES:
+        sys.exit(f"an operation touches {len(overlay.touched())} files, expected at most {MOST_FILES}")
+    policy = Overlay("docs/adding_a_policy.md", folder)
+    tests = [path for path in overlay.created + policy.created if path.endswith("_test.cpp")]
+    # one translation unit: reading the headers is half of the time
+    (folder / "tests.cpp").write_text("".join(f'#include "{path}"\n' for path in tests))
+    overlay.compile(arguments, [folder / "tests.cpp"], folder / "tests_of_documents", ["-lgtest", "-lgtest_main"])
+    run(folder / "tests_of_documents", sum(tests_in(folder / path) for path in tests))
+
+    if libraries:
+        groups = ["images.cpp", "images_counted.cpp", "images_cost_model.cpp", "any.cpp"]
+        (folder / "instances.cpp").write_text("".join(f'#include "src/{group}"\n' for group in groups))
+        program_test = overlay.source("tests/docs/adding_program_test.cpp")
+        table = [overlay.source(f"bench/mbirk/operations/{name}.cpp") for name in ("operations", "operations_image")]
+        # the overlay's objects come first, so that those of the libraries which they replace stay out
+        overlay.compile([*arguments, "-O0", "-DMBIRK_COMPILED=1"], [folder / "instances.cpp", program_test, *table],
+                        folder / "program", [*libraries, "-lgtest", "-lgtest_main"])
+        run(folder / "program", tests_in(program_test))

@@ -6,7 +6,7 @@ Every block of code says its language, and above it stands what is done with it,
     sh          <!-- run -->, or with what is shorter here: <!-- run, "--sizes 64,128" as "--sizes 8" -->
                 <!-- not run: why -->
     cpp         <!-- example ...: begin -->, which examples/check_document.cmake compares with a program that runs;
-                <!-- file: PATH -->, which adding_test.py compiles;
+                <!-- file: PATH --> and <!-- edit: PATH after: TEXT -->, which overlay.py explains: a test makes an overlay;
                 <!-- compile -->: compiled after snippets.hpp, where its names are declared; <!-- not compiled: why -->
     cmake,      <!-- not run: what runs it instead -->
     python
@@ -29,10 +29,11 @@ here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 markers = {
     "sh": r'run(, "[^"]+" as "[^"]*")*|not run: .+',
-    "cpp": r"compile|not compiled: .+|example( \w+)?: begin|file: \S+",
-    "cmake": r"not run: .+",
-    "python": r"not run: .+|example( \w+)?: begin",
+    "cpp": r"compile|not compiled: .+|example( \w+)?: begin|(file|edit): .+",
+    "cmake": r"not run: .+|(file|edit): .+",
+    "python": r"not run: .+|example( \w+)?: begin|(file|edit): .+",
 }
+overlays = {"adding_an_operation.md", "adding_a_policy.md", "adding_a_geometry.md"}
 languages = {*markers, "text", "json", "{toctree}", "{include} ../CHANGELOG.md"}
 
 
@@ -139,14 +140,14 @@ def main():
                 runnable.append(block)
             elif block.marker == "compile":
                 snippets.append(block)
-            elif block.marker.startswith(("example", "file")):
+            elif block.marker.startswith(("example", "file", "edit")):
                 counts["examples"] += 1
                 name = re.match(r"example (\w+):", block.marker)
                 tested = name[1] if name else f"{document.relative_to(root)}:"
                 if block.marker.startswith("example") and tested not in (root / "examples/CMakeLists.txt").read_text():
                     errors.append(f"{block.where()}: examples/CMakeLists.txt does not compare this block with an example")
-                if block.marker.startswith("file") and document.name != "adding_an_operation.md":
-                    errors.append(f"{block.where()}: adding_test.py does not read this document")
+                if block.marker.startswith(("file", "edit")) and document.name not in overlays:
+                    errors.append(f"{block.where()}: no test of tests/docs makes an overlay of this document")
             elif block.marker.startswith("not ") and block.language in markers:
                 counts["not run"].append(block)
         if not options.make_scan and any("make_scan" in b.text for b in runnable):

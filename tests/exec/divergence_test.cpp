@@ -121,16 +121,6 @@ template <bool Planted> struct ballot_and_sync : plain {
   static constexpr int last_line = __LINE__;
 };
 
-template <bool Planted> struct not_uniform : plain {
-  static constexpr int first_line = __LINE__;
-  template <class B> void operator()(B const& b, shared<B>&) const noexcept {
-    int const x = b.uniform(Planted ? b.rank() / 16 : b.warp_rank());
-    mine(b) = static_cast<float>(x);
-  }
-  static float expected(int, int rank) { return static_cast<float>(rank / 32); }
-  static constexpr int last_line = __LINE__;
-};
-
 TEST(Divergence, SyncInBranch) {
   expect_found_always<sync_in_branch<true>>("no thread can go on. 63 threads (0 .. 16, 18 .. 63) are in sync at ");
   expect_found_always<sync_in_branch<true>>(" 1 thread (17) has ended.");
@@ -169,15 +159,6 @@ TEST(Divergence, BallotInOneWarpSyncInAnother) {
   expect_found_always<ballot_and_sync<true>>("no thread can go on. 32 threads (32 .. 63) are in sync at ");
   expect_silent<ballot_and_sync<false>>();
 }
-TEST(Divergence, UniformIsCheckedWithTheRaces) {
-  for (emulation_options const& o : modes(true)) {
-    SCOPED_TRACE(text_of(o));
-    expect_found<not_uniform<true>>(run(not_uniform<true>{}, o), "uniform, but lanes 0 and 16 have different values");
-  }
-  for (emulation_options const& o : modes(false)) EXPECT_TRUE(run(not_uniform<true>{}, o).findings.empty());
-  expect_silent<not_uniform<false>>();
-}
-
 // Indices.
 
 template <int Row, int Column> struct index_kernel : in_this_file {
@@ -195,24 +176,6 @@ template <int Row, int Column> struct index_kernel : in_this_file {
   static constexpr int last_line = __LINE__;
 };
 
-/// Planted: one element more than the launch provides, an index behind the last, or an offset between two elements.
-template <int Offset, int Count, int Index> struct dynamic_kernel : in_this_file {
-  static constexpr int first_line = __LINE__;
-  static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<float, 3> t; };
-  float* out;
-  template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
-    if (b.rank() == 0) sh.t(2) = 1.0f;
-    auto const d = b.template dynamic<float>(Offset, Count);
-    for (int i = b.rank(); i < d.size(); i += threads) d(i) = static_cast<float>(i);
-    b.sync();
-    float const x = d(Index), y = sh.t(2);
-    out[b.index().x * threads + b.rank()] = x + y;
-  }
-  static float expected(int, int) { return Index + 1.0f; }
-  static constexpr int last_line = __LINE__;
-};
-
 TEST(Indices, OutsideTheTile) {
   expect_found_always<index_kernel<4, 0>>("index 4 of dimension 0 lies outside 0 .. 3");
   expect_found_always<index_kernel<-1, 0>>("index -1 of dimension 0 lies outside 0 .. 3");
@@ -220,29 +183,4 @@ TEST(Indices, OutsideTheTile) {
   expect_silent<index_kernel<1, 63>>();
 }
 TEST(Indices, OutsideTheRowButInsideTheTile) { expect_found_always<index_kernel<0, threads>>("index 64 of dimension 1 lies outside 0 .. 63"); }
-TEST(Indices, DynamicMemory) {
-  expect_silent<dynamic_kernel<8, 98, 97>>(3, 400);
-  expect_found_always<dynamic_kernel<8, 99, 0>>("99 elements of 4 bytes at byte 8 of dynamic shared memory, of which the launch gave 400 bytes", 3, 400);
-  expect_found_always<dynamic_kernel<-4, 1, 0>>("1 elements of 4 bytes at byte -4", 3, 400);
-  expect_found_always<dynamic_kernel<8, 98, 98>>("index 98 lies outside 0 .. 97 of dynamic shared memory", 3, 400);
-  expect_found_always<dynamic_kernel<6, 4, 0>>("byte 6 of dynamic shared memory is not aligned to the 4 bytes", 3, 400);
-  expect_found_always<dynamic_kernel<0, 1, 0>>("of which the launch gave 0 bytes", 3, 0);
-}
-
-/// A load of four elements from an address that is a multiple of their size, or not.
-template <bool Planted> struct vector_load : plain {
-  static constexpr int first_line = __LINE__;
-  template <class B> void operator()(B const& b, shared<B>&) const noexcept {
-    alignas(16) float const values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    auto const v = b.template load_vec<4>(values + (Planted ? 2 : 4));
-    mine(b) = v[0] + v[3] + b.load(values[0]);
-  }
-  static float expected(int, int) { return 5 + 8 + 1; }
-  static constexpr int last_line = __LINE__;
-};
-TEST(Indices, VectorLoadNeedsAlignment) {
-  expect_found_always<vector_load<true>>("load_vec<4> from an address that is not a multiple of 16");
-  expect_silent<vector_load<false>>();
-}
-
 }  // namespace

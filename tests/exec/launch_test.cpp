@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -39,7 +38,7 @@ TEST(Launch, EveryThreadOfEveryBlockRunsOnce) {
     for (std::uint64_t const seed : {0, 5}) {
       for (int const workers : {1, 2, 5}) {
         std::vector<int> visits(static_cast<std::size_t>(grid.x * grid.y * grid.z * 96));
-        exec::emulation::run(counting{{}, visits.data(), grid}, grid, 0, {.seed = seed, .workers = workers}, pool());
+        exec::emulation::run(counting{{}, visits.data(), grid}, grid, {.seed = seed, .workers = workers}, pool());
         EXPECT_TRUE(std::all_of(visits.begin(), visits.end(), [](int n) { return n == 1; }));
       }
     }
@@ -47,14 +46,13 @@ TEST(Launch, EveryThreadOfEveryBlockRunsOnce) {
 }
 TEST(Launch, OfNoBlocks) {
   int visits = 0;
-  exec::emulation::run(counting{{}, &visits, {0, 1, 1}}, {0, 4, 4}, 0, {}, pool());
+  exec::emulation::run(counting{{}, &visits, {0, 1, 1}}, {0, 4, 4}, {}, pool());
   EXPECT_EQ(visits, 0);
 }
 TEST(Launch, RefusesBadSizes) {
-  EXPECT_THROW(exec::emulation::run(counting{}, {-1, 1, 1}, 0, {}, pool()), parameter_error);
-  EXPECT_THROW(exec::emulation::run(counting{}, {1, 1, 1}, -4, {}, pool()), parameter_error);
-  EXPECT_THROW(exec::emulation::run(counting{}, {1, 1, 1}, 0, {.preempt = -1}, pool()), parameter_error);
-  EXPECT_THROW(exec::emulation::run(counting{}, {1, 1, 1}, 0, {.workers = 0}, pool()), parameter_error);
+  EXPECT_THROW(exec::emulation::run(counting{}, {-1, 1, 1}, {}, pool()), parameter_error);
+  EXPECT_THROW(exec::emulation::run(counting{}, {1, 1, 1}, {.preempt = -1}, pool()), parameter_error);
+  EXPECT_THROW(exec::emulation::run(counting{}, {1, 1, 1}, {.workers = 0}, pool()), parameter_error);
 }
 
 /// The order in which threads and blocks run.
@@ -73,7 +71,7 @@ struct ordering : no_memory {
 };
 std::vector<int> order_of(std::uint64_t seed) {
   std::vector<int> order;
-  exec::emulation::run(ordering{{}, &order}, {9, 1, 1}, 0, {.seed = seed}, pool());
+  exec::emulation::run(ordering{{}, &order}, {9, 1, 1}, {.seed = seed}, pool());
   return order;
 }
 TEST(Launch, SeedZeroIsAscendingOthersAreNot) {
@@ -113,11 +111,8 @@ struct warp_operations {
       bad += warp::shfl(x, (lane + k) % 32) != value<T>(32 * w + (lane + k) % 32);
       bad += b.warp().shfl_xor(x, k) != value<T>(r ^ k);
     }
-    bad += warp::uniform(static_cast<T>(w)) != static_cast<T>(w);
     if constexpr (sizeof(T) >= 4) {
       bad += warp::sum(x) != butterfly<T>(w, [](T a, T c) { return static_cast<T>(a + c); });
-      bad += warp::min(x) != butterfly<T>(w, [](T a, T c) { return std::min(a, c); });
-      bad += warp::max(x) != butterfly<T>(w, [](T a, T c) { return std::max(a, c); });
     }
     return bad;
   }
@@ -134,57 +129,21 @@ TEST(Launch, WarpOperations) {
   for (bool const check : {false, true}) {
     for (emulation_options const& o : modes(check)) {
       std::vector<int> wrong(3 * 64, -1);
-      exec::emulation::run(warp_operations{wrong.data()}, {3, 1, 1}, 0, o, pool());
+      exec::emulation::run(warp_operations{wrong.data()}, {3, 1, 1}, o, pool());
       EXPECT_EQ(wrong, std::vector<int>(3 * 64, 0)) << text_of(o);
     }
   }
 }
-/// Lanes without numbers take no part in a minimum, as on a device.
-struct minimum_with_nan : no_memory {
-  static constexpr launch_bounds bounds{32, 1};
-  float* out;
-  template <class B> void operator()(B const& b, shared<B>&) const noexcept {
-    float const x = b.rank() % 3 == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(b.rank());
-    out[b.rank()] = warp::min(x) + 100 * warp::max(x);
-  }
-  static float expected(int, int) { return 1 + 100 * 31; }
-};
-TEST(Launch, MinimumLeavesOutWhatIsNoNumber) { expect_right<minimum_with_nan>(run(minimum_with_nan{}, {}, 1)); }
-
-/// Atomic additions of all threads of all blocks: integers that float adds without rounding.
-struct global_atomics : no_memory {
-  static constexpr launch_bounds bounds{64, 1};
-  float* sums;
-  std::int64_t* count;
-  std::atomic<int>* first;
-  template <class B> void operator()(B const& b, shared<B>&) const noexcept {
-    b.atomic_add(sums[b.rank() % 4], static_cast<float>(b.index().x));
-    if (b.atomic_add(*count, 1) == 0) ++*first;  // the value before
-  }
-};
-TEST(Launch, GlobalAtomicsOfManyBlocksAndWorkers) {
-  for (int const workers : {1, 2, 4}) {
-    std::vector<float> sums(4);
-    std::int64_t count = 0;
-    std::atomic<int> first = 0;
-    exec::emulation::run(global_atomics{{}, sums.data(), &count, &first}, {50, 1, 1}, 0, {.seed = 3, .workers = workers}, pool());
-    EXPECT_EQ(sums, std::vector<float>(4, 16 * 49 * 50 / 2));
-    EXPECT_EQ(count, 50 * 64);
-    EXPECT_EQ(first, 1);
-  }
-}
-
 /// Races in some blocks, a fatal mistake in one, and values that depend on the order of the threads.
 struct mixed_trouble {
   static constexpr launch_bounds bounds{64, 1};
-  template <class B> struct shared { typename B::template tile<int, 64> t; typename B::template tile<int, 1> n; };
+  template <class B> struct shared { typename B::template tile<int, 64> t; };
   int* out;
-  int last;  // the block with the fatal mistake
+  std::atomic<int>* turns;  // of each block
+  int last;                 // the block with the fatal mistake
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     int const i = b.index().x;
-    if (b.rank() == 0) sh.n(0) = 0;
-    b.sync();
-    int const turn = b.atomic_add(sh.n(0), 1);
+    int const turn = turns[i]++;
     out[i * 64 + b.rank()] = turn;
     if (i % 7 == 3) sh.t(0) = turn;
     if (i % 7 == 5) sh.t(1) = turn;
@@ -198,8 +157,9 @@ struct trouble {
 trouble run_trouble(std::uint64_t seed, int workers, int last) {
   trouble t;
   t.out.resize(40 * 64, -1);
+  std::vector<std::atomic<int>> turns(40);
   try {
-    exec::emulation::run(mixed_trouble{t.out.data(), last}, {40, 1, 1}, 0, {.seed = seed, .check_races = true, .workers = workers}, pool());
+    exec::emulation::run(mixed_trouble{t.out.data(), turns.data(), last}, {40, 1, 1}, {.seed = seed, .check_races = true, .workers = workers}, pool());
   } catch (emulation_error const& e) {
     for (finding const& f : e.findings) t.texts.push_back(std::to_string(f.where.line) + ": " + f.text);
   }
@@ -229,7 +189,7 @@ struct many_mistakes {
 };
 TEST(Launch, TellsAtMostTwentyFindings) {
   try {
-    exec::emulation::run(many_mistakes{}, {1, 1, 1}, 0, {.check_races = true}, pool());
+    exec::emulation::run(many_mistakes{}, {1, 1, 1}, {.check_races = true}, pool());
     FAIL();
   } catch (emulation_error const& e) {
     ASSERT_EQ(e.findings.size(), 20u);
@@ -258,7 +218,7 @@ TEST(Launch, RethrowsTheFirstExceptionInOrder) {
   for (int const workers : {1, 2, 4}) {
     std::vector<std::atomic<int>> ends(30);
     try {
-      exec::emulation::run(throwing{{}, ends.data()}, {30, 1, 1}, 0, {.workers = workers}, pool());
+      exec::emulation::run(throwing{{}, ends.data()}, {30, 1, 1}, {.workers = workers}, pool());
       FAIL();
     } catch (own_exception const& e) {
       EXPECT_STREQ(e.what(), "block 5");
@@ -273,11 +233,11 @@ TEST(Launch, AfterAFailedOneIsAsGoodAsNew) {
   for (int round = 0; round < 3; ++round) {
     for (std::uint64_t const seed : {0, 7}) {
       std::vector<int> wrong(3 * 64, -1);
-      exec::emulation::run(warp_operations{wrong.data()}, {3, 1, 1}, 0, {.seed = seed}, pool());
+      exec::emulation::run(warp_operations{wrong.data()}, {3, 1, 1}, {.seed = seed}, pool());
       EXPECT_EQ(wrong, std::vector<int>(3 * 64, 0));
       EXPECT_FALSE(run_trouble(seed, 1, 20).texts.empty());
       std::vector<std::atomic<int>> ends(6);
-      EXPECT_THROW(exec::emulation::run(throwing{{}, ends.data()}, {6, 1, 1}, 0, {.seed = seed}, pool()), own_exception);
+      EXPECT_THROW(exec::emulation::run(throwing{{}, ends.data()}, {6, 1, 1}, {.seed = seed}, pool()), own_exception);
     }
   }
 }
@@ -285,13 +245,13 @@ TEST(Launch, AfterAFailedOneIsAsGoodAsNew) {
 /// Fibers made for one launch, and two launches at a time that share a pool.
 TEST(Launch, WithoutAPoolAndTwiceAtATime) {
   std::vector<int> visits(2 * 96);
-  exec::emulation::run(counting{{}, visits.data(), {2, 1, 1}}, {2, 1, 1}, 0, {});
+  exec::emulation::run(counting{{}, visits.data(), {2, 1, 1}}, {2, 1, 1}, {});
   EXPECT_EQ(visits, std::vector<int>(2 * 96, 1));
   EXPECT_EQ(exec::emulation::running, nullptr);
 
   std::vector<int> here(40 * 96), there(40 * 96);
-  std::thread other([&] { exec::emulation::run(counting{{}, there.data(), {40, 1, 1}}, {40, 1, 1}, 0, {.workers = 2}, pool()); });
-  exec::emulation::run(counting{{}, here.data(), {40, 1, 1}}, {40, 1, 1}, 0, {.workers = 2}, pool());
+  std::thread other([&] { exec::emulation::run(counting{{}, there.data(), {40, 1, 1}}, {40, 1, 1}, {.workers = 2}, pool()); });
+  exec::emulation::run(counting{{}, here.data(), {40, 1, 1}}, {40, 1, 1}, {.workers = 2}, pool());
   other.join();
   EXPECT_EQ(here, std::vector<int>(40 * 96, 1));
   EXPECT_EQ(there, here);
@@ -330,8 +290,15 @@ struct element_operations {
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     int const r = b.rank();
     sh.t(r) = r;
-    sh.t(r) += 5, sh.t(r) -= 1, sh.t(r) *= 6, sh.t(r) /= 2, ++sh.t(r), --sh.t(r);
-    sh.t(r) |= 1, sh.t(r) &= 0xff, sh.t(r) ^= 1;
+    sh.t(r) += 5;
+    sh.t(r) -= 1;
+    sh.t(r) *= 6;
+    sh.t(r) /= 2;
+    ++sh.t(r);
+    --sh.t(r);
+    sh.t(r) |= 1;
+    sh.t(r) &= 0xff;
+    sh.t(r) ^= 1;
     sh.f(0, r) = static_cast<float>(sh.t(r));
     sh.f(1, r) = sh.f(0, r);  // copies the value, not the reference
     sh.f(0, r) = 0.0f;

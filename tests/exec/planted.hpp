@@ -53,12 +53,12 @@ inline std::vector<finding> findings_of(emulation_error const& e) {
 }
 
 /// Runs kernel with its member `out` set to an array of zeros.
-template <class Kernel> outcome run(Kernel kernel, emulation_options const& options, int blocks = 3, int dynamic_bytes = 0) {
+template <class Kernel> outcome run(Kernel kernel, emulation_options const& options, int blocks = 3) {
   outcome result;
   result.out.resize(static_cast<std::size_t>(blocks * Kernel::bounds.threads));
   kernel.out = result.out.data();
   try {
-    exec::emulation::run(kernel, {blocks, 1, 1}, dynamic_bytes, options, pool());
+    exec::emulation::run(kernel, {blocks, 1, 1}, options, pool());
   } catch (emulation_error const& e) {
     result.findings = findings_of(e);
   }
@@ -71,13 +71,17 @@ struct planted {
   std::string_view file;
   int first_line, last_line, threads;
   float (*expected)(int block, int rank);
-  outcome (*run)(emulation_options const&, int blocks, int dynamic_bytes);
+  outcome (*run)(emulation_options const&, int blocks);
 };
 
 template <class Kernel> planted describe() {
   planted p{"", 0, 0, Kernel::bounds.threads, nullptr,
-            [](emulation_options const& o, int blocks, int dynamic_bytes) { return test::run(Kernel{}, o, blocks, dynamic_bytes); }};
-  if constexpr (requires { Kernel::file; }) p.file = Kernel::file, p.first_line = Kernel::first_line, p.last_line = Kernel::last_line;
+            [](emulation_options const& o, int blocks) { return test::run(Kernel{}, o, blocks); }};
+  if constexpr (requires { Kernel::file; }) {
+    p.file = Kernel::file;
+    p.first_line = Kernel::first_line;
+    p.last_line = Kernel::last_line;
+  }
   if constexpr (requires { Kernel::expected(0, 0); }) p.expected = &Kernel::expected;
   return p;
 }
@@ -129,24 +133,24 @@ template <class Kernel> void expect_right(outcome const& o) { expect_right(descr
 
 /// The twin has no findings and correct values in every mode, with and without the check, and when threads take turns
 /// at accesses, too.
-inline void expect_silent(planted const& twin, int blocks, int dynamic_bytes) {
+inline void expect_silent(planted const& twin, int blocks) {
   for (bool const check : {false, true}) {
     for (emulation_options o : modes(check)) {
       for (int const preempt : {0, 4}) {
         o.preempt = preempt;
         SCOPED_TRACE(text_of(o));
-        expect_right(twin, twin.run(o, blocks, dynamic_bytes));
+        expect_right(twin, twin.run(o, blocks));
       }
     }
   }
 }
-template <class Twin> void expect_silent(int blocks = 3, int dynamic_bytes = 0) { expect_silent(describe<Twin>(), blocks, dynamic_bytes); }
+template <class Twin> void expect_silent(int blocks = 3) { expect_silent(describe<Twin>(), blocks); }
 
 /// The race check finds the kernel's mistake in every mode, and the text names this many further lines of the kernel.
 inline void expect_found_by_check(planted const& kernel, std::string_view text, int other_lines) {
   for (emulation_options const& o : modes(true)) {
     SCOPED_TRACE(text_of(o));
-    outcome const result = kernel.run(o, 3, 0);
+    outcome const result = kernel.run(o, 3);
     finding const* const f = expect_found(kernel, result, text);
     if (f) { EXPECT_EQ(other_lines_named(kernel, *f), other_lines) << f->text; }
   }
@@ -156,16 +160,16 @@ template <class Kernel> void expect_found_by_check(std::string_view text, int ot
 }
 
 /// The kernel's mistake is found with and without the race check.
-inline void expect_found_always(planted const& kernel, std::string_view text, int blocks, int dynamic_bytes) {
+inline void expect_found_always(planted const& kernel, std::string_view text) {
   for (bool const check : {false, true}) {
     for (emulation_options const& o : modes(check)) {
       SCOPED_TRACE(text_of(o));
-      expect_found(kernel, kernel.run(o, blocks, dynamic_bytes), text);
+      expect_found(kernel, kernel.run(o, 3), text);
     }
   }
 }
-template <class Kernel> void expect_found_always(std::string_view text, int blocks = 3, int dynamic_bytes = 0) {
-  expect_found_always(describe<Kernel>(), text, blocks, dynamic_bytes);
+template <class Kernel> void expect_found_always(std::string_view text) {
+  expect_found_always(describe<Kernel>(), text);
 }
 
 /// Without the check there are no findings, but wrong values, in every order. ThreadSanitizer would end the program for
@@ -174,7 +178,7 @@ inline void expect_only_wrong_values(planted const& kernel, std::vector<emulatio
   if constexpr (exec::emulation::thread_sanitizer) return;
   for (emulation_options const& o : all) {
     SCOPED_TRACE(text_of(o));
-    outcome const result = kernel.run(o, 3, 0);
+    outcome const result = kernel.run(o, 3);
     EXPECT_TRUE(result.findings.empty());
     EXPECT_NE(first_wrong(kernel, result), -1);
   }

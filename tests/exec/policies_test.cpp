@@ -9,13 +9,19 @@
 #include "mbirk/exec/array.hpp"
 #include "mbirk/exec/emulated.hpp"
 #include "mbirk/exec/tuning.hpp"
+#include "mbirk/instrument/counting.hpp"
 #include "mbirk/instrument/none.hpp"
+#include "mbirk/instrument/sizing.hpp"
 #include "mbirk/mbirk.hpp"
 
 namespace {
 
 using namespace mbirk;
 using namespace mbirk::test;
+
+static_assert(simd::warp_pack_backend<instrument::counted<exec::emulated::backend>>);
+static_assert(simd::pack_backend<instrument::sizing::backend<simd::native_backend>>);
+static_assert(simd::pack_backend<instrument::sizing::backend<exec::emulated::backend>>);
 
 template <class Exec> struct Arrays : ::testing::Test {};
 using policies = ::testing::Types<exec::host, exec::emulated>;
@@ -83,15 +89,12 @@ TEST(Emulated, TemporariesBeginAsNaN) {
   for (index_t k = 0; k < 9; ++k) EXPECT_EQ(t.data()[k], 0.0f);
 }
 
-TEST(Tuning, IsThatOfTheNewestCapabilityThatIsNotNewer) {
-  EXPECT_EQ(exec::tuning_for(90).capability, 90);
-  EXPECT_EQ(exec::tuning_for(87).capability, 86);
-  EXPECT_EQ(exec::tuning_for(103).capability, 100);
-  EXPECT_EQ(exec::tuning_for(999).capability, 120);
-  EXPECT_EQ(exec::tuning_for(50).capability, 80);
-  static_assert(exec::tuning_for(90) == exec::tunings[3]);
-  EXPECT_EQ(exec::to_string(exec::tuning_for(90)), "sm_90: 32 warps per multiprocessor, back projection 2 blocks (parallel), 2 blocks (cone)");
-  for (std::size_t k = 1; k < std::size(exec::tunings); ++k) EXPECT_LT(exec::tunings[k - 1].capability, exec::tunings[k].capability);
+TEST(Tuning, IsTheDefaultUnlessTheCapabilityWasMeasured) {
+  constexpr exec::measured_tuning measured[] = {{80, {40, 2, 3}}, {90, {48, 1, 2}}};
+  EXPECT_EQ(exec::tuning_for(80, measured), (exec::tuning{40, 2, 3}));
+  EXPECT_EQ(exec::tuning_for(90, measured), (exec::tuning{48, 1, 2}));
+  EXPECT_EQ(exec::tuning_for(89, measured), exec::default_tuning);
+  static_assert(exec::tuning_for(50) == exec::default_tuning);
 }
 
 }  // namespace

@@ -106,30 +106,16 @@ template <bool Planted> struct plain_sum : in_this_file {
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     if (b.rank() == 0) sh.t(1) = 0.0f;
     b.sync();
-    if constexpr (Planted) sh.t(1) += 1.0f;
-    else b.atomic_add(sh.t(1), 1.0f);
+    if constexpr (Planted) {
+      sh.t(1) += 1.0f;
+    } else if (b.rank() == 0) {
+      for (int k = 0; k < threads; ++k) sh.t(1) += 1.0f;
+    }
     b.sync();
     float const x = sh.t(1);
     out[b.index().x * threads + b.rank()] = x;
   }
   static float expected(int, int) { return threads; }
-  static constexpr int last_line = __LINE__;
-};
-
-template <bool Planted> struct atomic_then_read : in_this_file {
-  static constexpr int first_line = __LINE__;
-  static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<int, 1> t; };
-  float* out;
-  template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
-    if (b.rank() == 0) sh.t(0) = 0;
-    b.sync();
-    b.atomic_add(sh.t(0), 2);
-    if constexpr (!Planted) b.sync();
-    int const x = sh.t(0);
-    out[b.index().x * threads + b.rank()] = static_cast<float>(x);
-  }
-  static float expected(int, int) { return 2 * threads; }
   static constexpr int last_line = __LINE__;
 };
 
@@ -226,11 +212,6 @@ TEST(Races, PlainSumIsRightUnlessThreadsTakeTurnsInIt) {
   std::vector<emulation_options> preempted;
   for (std::uint64_t seed = 0; seed < 20; ++seed) preempted.push_back({.seed = seed, .preempt = 4});
   expect_only_wrong_values<plain_sum<true>>(preempted);
-}
-TEST(Races, AtomicThenPlainRead) {
-  expect_found_by_check<atomic_then_read<true>>("race: ");
-  expect_only_wrong_values<atomic_then_read<true>>(modes(false));
-  expect_silent<atomic_then_read<false>>();
 }
 TEST(Races, ReadOfWhatNobodyWrote) {
   expect_found_by_check<never_written<true>>("nobody has written", 0);

@@ -18,7 +18,7 @@ LAYERS = [
     ["kernel/host", "kernel/device"],
     ["exec"],
     ["instrument"],
-    ["context.hpp", "memory.hpp", "launch.hpp"],
+    ["context.hpp", "memory.hpp", "launch.hpp", "operation.hpp"],
     ["projector"],
     ["filter", "prior", "util"],
     ["recon"],
@@ -29,8 +29,8 @@ LAYERS = [
 # The headers of operations end by declaring the instances in mbirk::compiled, which belong to them.
 UPWARD = re.compile(r"#if defined\(MBIRK_COMPILED\)\n.*?#endif", re.S)
 # Kilobytes after preprocessing.
-BUDGETS = {"instrument/none.hpp": 500, "exec/task_runner.hpp": 100, "exec/host.hpp": 3900, "projector/parallel.hpp": 3900, "mbirk.hpp": 5200,
-           "recon/model.hpp": 5200}
+BUDGETS = {"instrument/none.hpp": 500, "exec/task_runner.hpp": 100, "exec/host.hpp": 2500, "projector/parallel.hpp": 2500, "mbirk.hpp": 3700,
+           "recon/model.hpp": 3700}
 
 
 def layer_of(header):

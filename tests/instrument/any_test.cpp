@@ -34,6 +34,7 @@ std::vector<std::pair<event_kind, std::string>> events_of(instrument::trace_buff
 TEST(Any, ObservesNothingByDefault) {
   instrument::any const nothing;
   auto guard = nothing.kernel(exec::host{1}, {.name = "kernel"});
+  EXPECT_FALSE(guard.observes_tasks());
   guard.task_done(0);
   [[maybe_unused]] auto const scope = nothing.scope({"operation"});
   nothing.allocated("array", 4);
@@ -86,6 +87,7 @@ TEST(Any, HoldsTwoPoliciesAtOnce) {
   observe.released("array", 64);
   EXPECT_EQ(buffer.live_bytes.load(), 0);
   auto guard = observe.kernel(host, {.name = "kernel", .tasks = 1});
+  EXPECT_TRUE(guard.observes_tasks());
   guard.task_done(0);
 }
 

@@ -231,7 +231,7 @@ struct scratch_memory {
 template <int L> struct backend {
   static constexpr int lanes = L;
   static constexpr bool has_data = true;
-  static constexpr bool watches = true;
+  static constexpr bool counts = true;
   using pack = brute::pack<float, L>;
   using ints = brute::pack<std::int32_t, L>;
   using wide = brute::pack<double, L>;
@@ -296,16 +296,13 @@ template <int L> struct backend {
   static sums no_sum() { return sums(0.0); }
   static pack lift(pack const& a) { return a; }
 
-  /// By exchange of lanes at distances 1, 2, 4 ...
-  template <class F> static float reduce(pack a, F const& f) {
-    for (int step = 1; step < L; step *= 2) {
-      auto const other = pack::of([&](int k) { return ++counter<float>.permute, a.lane[k ^ step]; });
-      a = f(a, other);
-    }
-    return a.lane[0].x;
+  template <int Step> static pack exchange(pack const& a) {
+    return pack::of([&](int k) {
+      ++counter<float>.permute;
+      return a.lane[k ^ Step];
+    });
   }
-  static float reduce_max(pack const& a) { return reduce(a, [](auto const& x, auto const& y) { return max(x, y); }); }
-  static float reduce_min(pack const& a) { return reduce(a, [](auto const& x, auto const& y) { return min(x, y); }); }
+  static float common(pack const& a) { return a.lane[0].x; }
   /// In log2(L) rounds that move every element.
   static void transpose(pack (&rows)[L]) {
     for (int step = 1; step < L; step *= 2) counter<float>.permute += L * L;

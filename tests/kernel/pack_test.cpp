@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "mbirk/simd/lanes.hpp"
+
 namespace {
 
 using namespace mbirk;
@@ -244,11 +246,11 @@ TYPED_TEST(Pack, Reductions) {
   for (int at = 0; at < B::lanes; ++at) {
     auto a = this->floats();
     a[static_cast<std::size_t>(at)] = 100;
-    EXPECT_EQ(B::reduce_max(B::load(a.data())), 100) << at;
-    EXPECT_EQ(B::reduce_min(B::load(a.data())), *std::min_element(a.begin(), a.end())) << at;
+    EXPECT_EQ(kernel::reduce_max<B>(B::load(a.data())), 100) << at;
+    EXPECT_EQ(kernel::reduce_min<B>(B::load(a.data())), *std::min_element(a.begin(), a.end())) << at;
     a[static_cast<std::size_t>(at)] = -100;
-    EXPECT_EQ(B::reduce_min(B::load(a.data())), -100) << at;
-    EXPECT_EQ(B::reduce_max(B::load(a.data())), *std::max_element(a.begin(), a.end())) << at;
+    EXPECT_EQ(kernel::reduce_min<B>(B::load(a.data())), -100) << at;
+    EXPECT_EQ(kernel::reduce_max<B>(B::load(a.data())), *std::max_element(a.begin(), a.end())) << at;
   }
 }
 

@@ -109,6 +109,14 @@ inline array<2> cylinders_of(array<3> const& recon, pixel_list const& pixels) {
   return x;
 }
 
+/// Results of each projection with a plan, called twice, and the copies to the device that the second calls made.
+struct planned_results {
+  array<3> forward[2], back[2], sparse_forward[2];
+  array<2> sparse_back[2];
+  index_t uploads = 0;
+};
+planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> const& sinogram, pixel_list const& pixels, int threads = 1);
+
 inline bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }

@@ -9,6 +9,7 @@
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
+#include "projector/planned.hpp"
 
 namespace mbirk::test {
 
@@ -30,6 +31,9 @@ void run_sparse_back(any_scan const& s, view<float const, 3> sinogram, view<std:
 }
 void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian, int threads) {
   std::visit([&](auto const& x) { hessian_diagonal(host(threads), x, weights, hessian); }, s);
+}
+planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> const& sinogram, pixel_list const& pixels, int threads) {
+  return std::visit([&](auto const& x) { return run_planned(host(threads), x, recon, sinogram, pixels); }, s);
 }
 
 }  // namespace mbirk::test

@@ -102,7 +102,7 @@ subject subject_of(vcd_iteration const& what) {
 /// Subjects whose names match, in the order of the table.
 std::vector<subject> matching_subjects(std::string const& glob) {
   std::vector<subject> chosen, iterations;
-  for (char const* geometry : {"parallel", "cone"})
+  for (auto const& geometry : geometries::names())
     if (vcd_iteration const what{geometry}; matches(glob, what.name())) iterations.push_back(subject_of(what));
   if (iterations.empty() || std::any_of(profile_entries().begin(), profile_entries().end(),
                                         [&](auto const& entry) { return matches(glob, entry.name); }))

@@ -93,7 +93,7 @@ operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n
   auto const make_emulated = devices_of_this_program().emulated;
   if (n > largest_emulated || op.only_on_host || !make_emulated) return;
   instrument::ledger emulated;
-  make_emulated({})->run(op.name, m.problem.scan(), m.data, {.counts = &emulated, .reuse = false},
+  make_emulated({})->run(op, m.problem.scan(), m.data, {.counts = &emulated, .reuse = false},
                          [](auto const& call) { call(); });
   device = emulated.last();
   // Host kernels provide no counts of how warps access memory.
@@ -105,11 +105,11 @@ operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n
 
 json measured_operation::measure_staged(index_t n, int runs, double time, instrument::operation_record const* fused) {
   auto const& op = *entry.op;
-  if (!has_staged(op.name)) return nullptr;
+  if (!has_staged(op)) return nullptr;
   auto x = problem.make_operands(op, entry.arguments);
   std::vector<double> times;
   transfer_counts none;
-  run_staged(op.name, policy.host(), nullptr, problem.scan(), x, [&](auto const& call) {
+  run_staged(op, policy.host(), nullptr, problem.scan(), x, [&](auto const& call) {
     times.push_back(call().seconds);
     for (int run = 3; run <= runs; ++run) times.push_back(repeated(call, none)["time"]);
   });
@@ -126,7 +126,7 @@ json measured_operation::measure_staged(index_t n, int runs, double time, instru
   std::optional<instrument::operation_record> counts;
   if (fused) {
     instrument::ledger records;
-    run_staged(op.name, policy.host(), &records, problem.scan(), x, [](auto const& call) { call(); });
+    run_staged(op, policy.host(), &records, problem.scan(), x, [](auto const& call) { call(); });
     counts = records.last();
   }
   j["unfused"] = form_json(profile::median(times), counts ? &*counts : nullptr);

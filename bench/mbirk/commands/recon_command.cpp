@@ -93,11 +93,15 @@ void check_out(recon_command const& o) {
 
 /// MBIRJAX's method names imply a geometry.
 void check_method(recon_command const& o, recon_scan const& scan) {
-  bool const parallel = std::holds_alternative<parallel_scan>(scan);
-  require<io_error>(o.method == "vcd" || (o.method == "fbp") == parallel, [&] {
-    return "--method " + o.method + " is for geometry " + (parallel ? "cone" : "parallel") + ", expected " +
-           (parallel ? "fbp" : "fdk") + " or vcd";
-  });
+  std::visit([&]<class Geometry>(mbirk::scan<Geometry> const&) {
+    require<io_error>(o.method == "vcd" || o.method == Geometry::direct_method, [&] {
+      std::string others;
+      geometries::each([&]<class Other>(std::type_identity<Other>) {
+        if (o.method == Other::direct_method) others += (others.empty() ? "" : " or ") + std::string(Other::name);
+      });
+      return "--method " + o.method + " is for geometry " + others + ", expected " + Geometry::direct_method + " or vcd";
+    });
+  }, scan);
 }
 
 /// The parameters of the file, overridden by the command line.

@@ -45,8 +45,9 @@ record::hand_off_case case_of(record::graph const& g, profile_entry const& entry
     std::visit(
         [&](auto const& scan) {
           if constexpr (requires { scan.geometry(); }) {
-            if (a.name == "angles") to.assign(scan.angles().begin(), scan.angles().end());
-            if (a.name == "z_shifts") to.assign(scan.z_shifts().begin(), scan.z_shifts().end());
+            scan.views().each([&](char const* name, auto const& list) {
+              if (a.name == name) to.assign(list.begin(), list.end());
+            });
             if (a.name == "pixel_indices" && to.empty()) {
               to.assign(scan.full_indices().begin(), scan.full_indices().end());
               if (static_cast<index_t>(to.size()) == a.size()) return;

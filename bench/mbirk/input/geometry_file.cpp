@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Parameters of the scan that are not in `params` but beside it.
-constexpr std::string_view scan_fields[] = {"angles", "helical_z_shifts", "sinogram_shape", "recon_shape"};
+/// Parameters of the scan that are not in `params` but beside it, as are lists with one value per view.
+constexpr std::string_view shape_fields[] = {"sinogram_shape", "recon_shape"};
 /// Further members of a case. sigma_noise is for the denoiser; the others are ignored.
 constexpr std::string_view case_parameters[] = {"b", "sigma_noise", "max_resolutions"};
 
@@ -35,12 +35,30 @@ parameter_kind kind_of(parameter_info const& info) {
                                               : parameter_kind::of_a_reconstruction;
 }
 
+template <class Member> constexpr bool is_view_list = std::same_as<std::remove_const_t<Member>, std::vector<float>>;
+
 /// Calls row(info, rule, member) for the rows of the table of parameters that `params` may have.
 template <class Geometry, class Values, class Row> void each_member(Values& values, Row const& row) {
   mbirk::detail::each_parameter(
-      std::type_identity<Geometry>{}, values, [&](parameter_info const& info, auto const& rule, auto& member) {
-        if (std::ranges::find(scan_fields, info.name) == std::end(scan_fields)) row(info, rule, member);
+      std::type_identity<Geometry>{}, values,
+      [&]<class Member>(parameter_info const& info, auto const& rule, Member& member) {
+        if constexpr (!is_view_list<Member>)
+          if (std::ranges::find(shape_fields, info.name) == std::end(shape_fields)) row(info, rule, member);
       });
+}
+/// Calls row(info, member) for those that are lists with one value per view.
+template <class Geometry, class Values, class Row> void each_view_list(Values& values, Row const& row) {
+  mbirk::detail::each_parameter(
+      std::type_identity<Geometry>{}, values,
+      [&]<class Member>(parameter_info const& info, auto const&, Member& member) {
+        if constexpr (is_view_list<Member>) row(info, member);
+      });
+}
+template <class Geometry> std::vector<std::string> view_lists_of() {
+  std::vector<std::string> names;
+  parameter_values<Geometry> const values;
+  each_view_list<Geometry>(values, [&](parameter_info const& info, auto const&) { names.push_back(info.name); });
+  return names;
 }
 
 /// Calls row(name, option, value) for the parameters that are optional in the options: empty until given.
@@ -244,8 +262,46 @@ void read_scan_parameters(json_field const& params, fs::path const& folder, type
     if (std::isfinite(p.source_detector_dist)) params.at("source_iso_dist", "a number");
   }
 }
-template void read_scan_parameters<parallel_geometry>(json_field const&, fs::path const&, parallel_parameters&);
-template void read_scan_parameters<cone_geometry>(json_field const&, fs::path const&, cone_parameters&);
+
+std::vector<std::string> view_lists() {
+  std::vector<std::string> all;
+  geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
+    for (auto const& name : view_lists_of<Geometry>())
+      if (std::ranges::find(all, name) == all.end()) all.push_back(name);
+  });
+  return all;
+}
+
+template <class Geometry>
+void read_view_lists(json_field const& root, std::function<std::vector<float>(json_field const&)> const& read,
+                     char const* missing, typename Geometry::parameters& p) {
+  auto const mine = view_lists_of<Geometry>();
+  for (auto const& name : view_lists()) {
+    if (!root.has(name) || std::ranges::find(mine, name) != mine.end()) continue;
+    std::string owners;
+    geometries::each([&]<class Other>(std::type_identity<Other>) {
+      if (auto const names = view_lists_of<Other>(); std::ranges::find(names, name) != names.end())
+        owners += (owners.empty() ? "" : " or ") + std::string(Other::name);
+    });
+    throw io_error(root.at(name, "").place() + " is given, expected only with geometry " + owners,
+                   source_location::current());
+  }
+  parameter_values<Geometry> values{.scan = std::move(p)};
+  each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float>& list) {
+    std::string const name = info.name;
+    if (root.has(name) || (info.required && list.empty()))
+      list = read(root.at(name, name == "angles" ? missing : info.doc));
+  });
+  p = std::move(values.scan);
+}
+
+#define MBIRK_READERS(Parameters, Geometry)                                                                  \
+  template void read_scan_parameters<Geometry>(json_field const&, fs::path const&, Parameters<Geometry>&);   \
+  template void read_view_lists<Geometry>(json_field const&,                                                 \
+                                          std::function<std::vector<float>(json_field const&)> const&,       \
+                                          char const*, Parameters<Geometry>&);
+MBIRK_EACH_GEOMETRY(MBIRK_READERS, parameters_of)
+#undef MBIRK_READERS
 
 geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& sinogram_shape,
                             std::vector<float> const& theta) {
@@ -254,8 +310,10 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
   auto const folder = path.parent_path();
   json_field const root(document, file);
   for (auto const& [key, field] : root.members()) {
-    std::vector<std::string> known{"geometry", "params"};
-    known.insert(known.begin() + 1, std::begin(scan_fields), std::end(scan_fields));
+    auto known = view_lists();
+    known.insert(known.begin(), "geometry");
+    known.insert(known.end(), std::begin(shape_fields), std::end(shape_fields));
+    known.emplace_back("params");
     require<io_error>(std::ranges::find(known, key) != known.end(),
                       [&] { return field.place() + " is not known, expected one of " + list(known); });
   }
@@ -269,19 +327,14 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
     if (read_shape(field) != sinogram_shape)
       field.wrong("that of the data, " + mbirk::detail::shape_text(sinogram_shape));
   }
-  require<io_error>(geometry == "cone" || !root.has("helical_z_shifts"), [&] {
-    return root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone";
-  });
-
   std::optional<geometry_file> made;
   geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
     typename Geometry::parameters p;
     p.sinogram_shape = sinogram_shape;
-    if (root.has("angles") || theta.empty())
-      p.angles = read_line(root.at("angles", "angles in radians, because the data have none"), folder);
-    else p.angles = theta;
-    if constexpr (requires { p.helical_z_shifts; })
-      if (root.has("helical_z_shifts")) p.helical_z_shifts = read_line(root.at("helical_z_shifts", ""), folder);
+    if constexpr (requires { p.angles; }) p.angles = theta;
+    read_view_lists<Geometry>(
+        root, [&](json_field const& field) { return read_line(field, folder); },
+        "angles in radians, because the data have none", p);
     if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
     read_scan_parameters<Geometry>(params, folder, p);
     try {
@@ -314,9 +367,9 @@ json geometry_json(geometry_file const& g) {
         params[info.name] = mbirk::detail::parameter_json(parameter_value(mbirk::detail::plain_member(member)));
     });
     root["geometry"] = geometry.name;
-    if constexpr (requires { p.helical_z_shifts; })
-      if (!p.helical_z_shifts.empty()) root["helical_z_shifts"] = p.helical_z_shifts;
-    root["angles"] = p.angles;
+    each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float> const& list) {
+      if (info.required || !list.empty()) root[info.name] = list;
+    });
     root["sinogram_shape"] = scan.sinogram_shape();
     root["recon_shape"] = scan.recon_shape();
 

@@ -1,22 +1,22 @@
 // A scan and the parameters of its reconstruction as JSON, with MBIRJAX's names, and the parts shared with case.json.
 // Reading is strict: an error is one line with the file, the field, what was expected and what was found.
 //
-//   {"geometry": "parallel" | "cone",
+//   {"geometry": "parallel" | "cone" | ...,
 //    "angles": [...] | "file.npy" | {"start": 0, "stop": 3.14, "num": 180, "endpoint": false},
 //        in radians; optional if the data contain theta
-//    "helical_z_shifts": in the same forms, cone only,
+//    "helical_z_shifts": in the same forms, cone only, as all lists with one value per view,
 //    "sinogram_shape": [views, rows, channels],  "recon_shape": [rows, cols, slices],   both optional
 //    "params": {...}}
 #pragma once
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "input/json_field.hpp"
-#include "mbirk/geometry/scan.hpp"
+#include "mbirk/geometry/list.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
@@ -34,6 +34,16 @@ void check_parameters(json_field const& params, std::string const& geometry, kno
 template <class Geometry>
 void read_scan_parameters(json_field const& params, std::filesystem::path const& folder,
                           typename Geometry::parameters& p);
+
+/// Names of the lists with one value per view, of any geometry. They lie beside `params`.
+std::vector<std::string> view_lists();
+/// Reads those of a geometry. A required list may be missing if `p` has it already.
+/// @param read     reads the values of a field.
+/// @param missing  what was expected when there are no angles.
+/// @throws io_error, also for a list of another geometry.
+template <class Geometry>
+void read_view_lists(json_field const& root, std::function<std::vector<float>(json_field const&)> const& read,
+                     char const* missing, typename Geometry::parameters& p);
 
 /// Reads the reconstruction parameters in `params`, with MBIRJAX's defaults. If auto_regularize_flag is false, no sigma
 /// is derived from the data, and missing ones are 1, as in MBIRJAX. If it is true, all are derived from the data, and
@@ -54,8 +64,8 @@ std::vector<float> read_line_file(json_field const& field, std::filesystem::path
 
 /// Contents of G.json, ready for use.
 struct geometry_file {
-  std::variant<parallel_parameters, cone_parameters> parameters;
-  std::variant<parallel_scan, cone_scan> scan;
+  parameters_variant parameters;
+  scan_variant scan;
   recon_model_options model;          ///< read_model_parameters
   json mask = true;                   ///< use_ror_mask as JSON; a file by its full path
   std::vector<std::string> warnings;  ///< warnings of the scan

@@ -2,8 +2,9 @@
 #include "input/test_case.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
-#include <string_view>
+#include <string>
 
 #include "input/geometry_file.hpp"
 
@@ -16,15 +17,10 @@ template <class Geometry>
 typename Geometry::parameters read_scan(json_field const& root, json_field const& params, fs::path const& folder) {
   typename Geometry::parameters p;
   p.sinogram_shape = read_shape(root.at("sinogram_shape", "[views, rows, channels]"));
-  p.angles = read_line_file(root.at("angles", "the name of an npy file"), folder);
+  read_view_lists<Geometry>(
+      root, [&](json_field const& field) { return read_line_file(field, folder); }, "the name of an npy file", p);
   if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
   read_scan_parameters<Geometry>(params, folder, p);
-  if constexpr (requires { p.helical_z_shifts; }) {
-    if (root.has("helical_z_shifts")) p.helical_z_shifts = read_line_file(root.at("helical_z_shifts", ""), folder);
-  } else if (root.has("helical_z_shifts")) {
-    throw io_error(root.at("helical_z_shifts", "").place() + " is given, expected only with geometry cone",
-                   source_location::current());
-  }
   return p;
 }
 
@@ -53,7 +49,7 @@ case_entry read_entry(json_field const& field) {
 
 /// Warns about unknown fields: a misspelt optional field would otherwise be ignored silently, but a field of a later
 /// version must not be an error.
-void note_unknown(json_field const& field, std::set<std::string_view> const& known,
+void note_unknown(json_field const& field, std::set<std::string, std::less<>> const& known,
                   std::vector<std::string>& warnings) {
   for (auto const& [key, value] : field.members())
     if (!known.contains(key)) warnings.push_back(value.place() + " is not known to this version and ignored");
@@ -71,23 +67,23 @@ test_case read_case(fs::path const& folder) {
   json const document = read_json(folder / "case.json");
   json const no_params = json::object();
   json_field const root(document, c.file);
-  note_unknown(root,
-               {"name", "geometry", "sinogram_shape", "recon_shape", "angles", "helical_z_shifts", "params", "ops"},
-               c.warnings);
+  std::set<std::string, std::less<>> known{"name", "geometry", "sinogram_shape", "recon_shape", "params", "ops"};
+  for (auto const& name : view_lists()) known.insert(name);
+  note_unknown(root, known, c.warnings);
   c.name = root.has("name") ? root.at("name", "").text() : folder.filename().string();
 
-  auto const geometry_field = root.at("geometry", "parallel, cone or none");
-  auto const geometry = geometry_field.text("parallel, cone or none");
+  auto const names = geometries::names_text({"none"});
+  auto const geometry_field = root.at("geometry", names);
+  auto const geometry = geometry_field.text(names);
   auto const params = root.has("params") ? root.at("params", "") : json_field(no_params, c.file, "params");
   try {
-    if (geometry != "parallel" && geometry != "cone" && geometry != "none")
-      geometry_field.wrong("parallel, cone or none");
+    auto const is_known = [](auto) {};
+    if (geometry != "none" && !geometries::with_name(geometry, is_known)) geometry_field.wrong(names);
     check_parameters(params, geometry, known_parameters::of_a_case);
-    if (geometry == "parallel") {
-      c.scan = parallel_scan(read_scan<parallel_geometry>(root, params, folder));
-    } else if (geometry == "cone") {
-      c.scan = cone_scan(read_scan<cone_geometry>(root, params, folder));
-    } else {
+    bool const has_scan = geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
+      c.scan = scan<Geometry>(read_scan<Geometry>(root, params, folder));
+    });
+    if (!has_scan) {
       if (root.has("recon_shape")) c.recon_shape = read_shape(root.at("recon_shape", ""));
       c.denoiser = read_denoiser_parameters(params);
     }

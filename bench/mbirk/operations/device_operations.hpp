@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "mbirk/exec/emulation/options.hpp"
 #include "mbirk/instrument/trace.hpp"
@@ -36,7 +35,7 @@ class device_operations {
  public:
   virtual ~device_operations() = default;
   /// Runs an operation that does not run on the host only. @throws mbirk::error
-  virtual void run(std::string_view operation, any_scan const& scan, operands& x, device_observation const& what,
+  virtual void run(operation const& op, any_scan const& scan, operands& x, device_observation const& what,
                    caller const& calls) const = 0;
   /// Null for an emulated device.
   virtual cuda_description const* description() const noexcept { return nullptr; }

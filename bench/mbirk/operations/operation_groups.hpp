@@ -1,4 +1,4 @@
-// The groups of the table of operations, each compiled separately, and helpers for writing their entries.
+// Entries of the table of operations, and helpers for writing them.
 #pragma once
 
 #include <algorithm>
@@ -17,45 +17,36 @@
 #include "mbirk/definition/minimal.hpp"
 #include "operations/operation_bodies.hpp"
 #include "operations/operations.hpp"
-#include "operations/run_body.hpp"
 
 namespace mbirk::program {
 
-std::vector<operation> projector_operations();
-std::vector<operation> direct_operations();
-std::vector<operation> recon_operations();
-std::vector<operation> weight_operations();
-std::vector<operation> prior_operations();
-std::vector<operation> utility_operations();
+/// Names of all geometries; the second list includes cases without geometry.
+inline std::vector<std::string> const scans = geometries::names();
+inline std::vector<std::string> const anything = [] {
+  auto names = geometries::names();
+  names.emplace_back("none");
+  return names;
+}();
 
-inline std::vector<std::string> const scans{"parallel", "cone"}, anything{"parallel", "cone", "none"};
+/// Another name of an operation, for some geometries.
+struct operation_alias {
+  std::string name;
+  std::vector<std::string> geometries;
+};
 
-/// Data of an entry besides its body.
+inline std::uint64_t no_flops(any_scan const&, operands const&) { return 0; }
+
+/// What the table knows of an operation besides its name.
 struct entry_info {
   char const* group;
-  std::vector<std::string> geometries;
-  std::vector<input_info> inputs;
-  std::vector<argument_info> arguments;
-  array_kind output;
-  std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;
+  std::vector<std::string> geometries = scans;
+  std::vector<input_info> inputs = {};
+  std::vector<argument_info> arguments = {};
+  array_kind output = array_kind::image;
+  std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops = no_flops;
+  std::vector<profile_case> profile = {profile_case{}};
+  std::vector<operation_alias> aliases = {};
 };
-/// An entry of the table. Its body is instantiated here for all host policies.
-template <class Body> operation entry(entry_info info) {
-  auto const execute = [](any_context const& any_ctx, any_scan const& any, operands& x, caller const& calls) {
-    std::visit([&]<class Exec, class Instr>(context<Exec, Instr> const& ctx) {
-      run_body<Body>(ctx, any, x, calls);
-    }, any_ctx);
-  };
-  return {Body::name,
-          info.group,
-          std::move(info.geometries),
-          host_only<Body>,
-          std::move(info.inputs),
-          std::move(info.arguments),
-          info.output,
-          execute,
-          std::move(info.minimal_flops)};
-}
 
 /// The options of a call as arguments of its operation, with the values of `defaults`; those without one are optional.
 template <class Options> std::vector<argument_info> call_arguments(Options const& defaults) {
@@ -105,7 +96,7 @@ template <class Scan> std::uint64_t filter_flops(Scan const& scan) {
   std::uint64_t const taps = c + 2 * (c / 2) * ((c + 1) / 2);  // the middle one, and those of the other parity
   auto const length = static_cast<double>(2 * c - 1);
   auto const transforms = static_cast<std::uint64_t>(length * (4 * std::log2(length) - 5) + 8);
-  return samples(scan) / c * std::min(2 * taps, transforms) + (std::is_same_v<Scan, cone_scan> ? samples(scan) : 0);
+  return samples(scan) / c * std::min(2 * taps, transforms) + (Scan::geometry_type::weighs_rays ? samples(scan) : 0);
 }
 
 }  // namespace mbirk::program

@@ -2,9 +2,11 @@
 #include "operations/operations.hpp"
 
 #include <new>
+#include <type_traits>
 #include <utility>
 
-#include "operations/operation_groups.hpp"
+#include "operations/operations_all.hpp"
+#include "operations/run_body.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -38,16 +40,42 @@ std::size_t elements_of(std::vector<index_t> const& shape) {
   return elements;
 }
 
+/// Adds an operation of the table, under its name and its aliases.
+template <class Body> void add(std::vector<operation>& table) {
+  using context_of_host = std::variant_alternative_t<0, any_context>;
+  auto const info = Body::entry();
+  operation op{.name = Body::name,
+               .body = Body::name,
+               .group = info.group,
+               .geometries = info.geometries,
+               .needs_scan = !std::is_invocable_v<Body, context_of_host const&, any_scan const&, operands&>,
+               .only_on_host = host_only<Body>,
+               .inputs = info.inputs,
+               .arguments = info.arguments,
+               .output = info.output,
+               .execute =
+                   [](any_context const& any_ctx, any_scan const& scan, operands& x, caller const& calls) {
+                     std::visit([&](auto const& ctx) { run_body<Body>(ctx, scan, x, calls); }, any_ctx);
+                   },
+               .minimal_flops = info.minimal_flops,
+               .profile = info.profile};
+  table.push_back(op);
+  for (auto const& alias : info.aliases) {
+    op.name = alias.name;
+    op.geometries = alias.geometries;
+    table.push_back(op);
+  }
+}
+template <class... Bodies> std::vector<operation> table_of(body_list<Bodies...>) {
+  std::vector<operation> table;
+  (add<Bodies>(table), ...);
+  return table;
+}
+
 }  // namespace
 
 std::vector<operation> const& operations() {
-  static auto const table = [] {
-    std::vector<operation> all;
-    for (auto const& group : {projector_operations(), direct_operations(), recon_operations(), weight_operations(),
-                              prior_operations(), utility_operations()})
-      all.insert(all.end(), group.begin(), group.end());
-    return all;
-  }();
+  static auto const table = table_of(all_bodies());
   return table;
 }
 

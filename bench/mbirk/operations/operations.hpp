@@ -1,4 +1,5 @@
-// The single table of operations, used by ops, run and profile. Each operation is an entry in one of operations_*.cpp.
+// The single table of operations, used by ops, run and profile. All that it says of an operation is in the body of that
+// operation, in one of operations_*.hpp.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 #include "mbirk/context.hpp"
 #include "mbirk/core/view.hpp"
 #include "mbirk/exec/host.hpp"
-#include "mbirk/geometry/scan.hpp"
+#include "mbirk/geometry/list.hpp"
 #include "mbirk/instrument/any.hpp"
 #include "mbirk/instrument/counting.hpp"
 #include "mbirk/instrument/sizing.hpp"
@@ -32,7 +33,7 @@ using any_context =
                  context<exec::host, instrument::cost_model<>>, context<exec::host, instrument::sizing>>;
 
 /// The scan of a case; monostate for geometry none.
-using any_scan = std::variant<std::monostate, parallel_scan, cone_scan>;
+using any_scan = geometries::variant_of<mbirk::scan, std::monostate>;
 std::string geometry_name(any_scan const& scan);
 
 using any_array = std::variant<npy_array<float>, npy_array<std::int32_t>>;
@@ -97,10 +98,18 @@ struct call_cost {
 /// call is kept.
 using caller = std::function<void(std::function<call_cost()> const& call)>;
 
+/// A call of `mbirk profile`: its name there, and the arguments that differ from the defaults.
+struct profile_case {
+  std::string name = {};  ///< after the name of the geometry if the operation needs a scan; empty: its own name
+  std::map<std::string, nlohmann::json> arguments = {};
+};
+
 struct operation {
-  std::string name;   ///< name in case.json; mbirk profile uses other names (profile_problem.hpp)
+  std::string name;   ///< name in case.json
+  std::string body;   ///< name of its body, which operations of several names share
   std::string group;  ///< folder of the library that contains it
   std::vector<std::string> geometries;
+  bool needs_scan;
   bool only_on_host;  ///< runs on the host under every policy
   std::vector<input_info> inputs;
   std::vector<argument_info> arguments;
@@ -108,6 +117,7 @@ struct operation {
   std::function<void(any_context const&, any_scan const&, operands&, caller const&)> execute;
   /// Flops of the definition, for nonzero weights only.
   std::function<std::uint64_t(any_scan const&, operands const&)> minimal_flops;
+  std::vector<profile_case> profile;
 
   /// Runs the operation once.
   void run(any_context const& ctx, any_scan const& scan, operands& x) const {

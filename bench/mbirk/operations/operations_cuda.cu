@@ -6,14 +6,17 @@
 #include "mbirk/instrument/nvtx.hpp"
 #include "mbirk/instrument/tracing.hpp"
 #include "mbirk/profile/profiler_range.cuh"
-#include "operations/device_instances.hpp"
 #include "operations/make_devices.hpp"
+#include "operations/operations_all.hpp"
+#include "operations/run_body.hpp"
 
 namespace mbirk::program {
 namespace {
 
 /// 13020 is 13.2.
-std::string version_text(int version) { return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10); }
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10);
+}
 
 /// Float32 units of a multiprocessor: 64 in compute capability 7.x and 8.0, otherwise 128 from 5.0 on.
 int units_of(int major, int minor) { return major == 7 || (major == 8 && minor == 0) ? 64 : 128; }
@@ -28,19 +31,30 @@ cuda_description describe() {
   int clock_khz = 0, memory_khz = 0;
   exec::check_cuda(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device), "cudaDeviceGetAttribute");
   exec::check_cuda(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, device), "cudaDeviceGetAttribute");
-  double const flops = 2.0 * units_of(properties.major, properties.minor) * properties.multiProcessorCount * clock_khz * 1e3;
+  double const flops =
+      2.0 * units_of(properties.major, properties.minor) * properties.multiProcessorCount * clock_khz * 1e3;
   double const bytes = 2.0 * memory_khz * 1e3 * properties.memoryBusWidth / 8;  // twice a clock
-  return {properties.name, version_text(runtime), version_text(driver), std::to_string(properties.major) + '.' + std::to_string(properties.minor),
-          properties.major, properties.minor, properties.multiProcessorCount, clock_khz, properties.totalGlobalMem, flops * 1e-12, bytes * 1e-9};
+  return {.device = properties.name,
+          .runtime = version_text(runtime),
+          .driver = version_text(driver),
+          .capability = std::to_string(properties.major) + '.' + std::to_string(properties.minor),
+          .major = properties.major,
+          .minor = properties.minor,
+          .multiprocessors = properties.multiProcessorCount,
+          .clock_khz = clock_khz,
+          .memory_bytes = properties.totalGlobalMem,
+          .peak_tflops = flops * 1e-12,
+          .memory_gbs = bytes * 1e-9};
 }
 
 class cuda_operations final : public device_operations {
  public:
-  void run(std::string_view operation, any_scan const& scan, operands& x, device_observation const& what, caller const& calls) const override {
+  void run(operation const& op, any_scan const& scan, operands& x, device_observation const& what,
+           caller const& calls) const override {
     auto const observe = what.trace  ? instrument::any(exec_, instrument::tracing(*what.trace))
                          : what.nvtx ? instrument::any(exec_, marks_)
                                      : instrument::any();
-    run_on_device(operation, context{exec_, observe}, scan, x, calls);
+    run_on_device(all_bodies(), op.body, context{exec_, observe}, scan, x, calls);
   }
   cuda_description const* description() const noexcept override { return &description_; }
   std::shared_ptr<void const> profiler_range() const override { return std::make_shared<profile::profiler_range>(); }

@@ -1,9 +1,10 @@
 // Projectors over exec::cuda.
 #include "mbirk/exec/cuda.cuh"
-#include "operations/device_instances_run.hpp"
+#include "operations/operations_projector.hpp"
+#include "operations/run_body_instances.hpp"
 
 namespace mbirk::program {
 
-template struct device_instances<exec::cuda, instrument::any, projector_bodies>;
+template struct body_instances<projector_bodies, std::variant<context<exec::cuda, instrument::any>>>;
 
 }  // namespace mbirk::program

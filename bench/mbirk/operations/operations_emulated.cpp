@@ -1,9 +1,10 @@
 // The table of operations over exec::emulated.
 #include "mbirk/exec/emulated.hpp"
 #include "mbirk/instrument/tracing.hpp"
-#include "operations/device_instances.hpp"
 #include "operations/device_operations.hpp"
 #include "operations/make_devices.hpp"
+#include "operations/operations_all.hpp"
+#include "operations/run_body.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -12,12 +13,12 @@ class emulated_operations final : public device_operations {
  public:
   explicit emulated_operations(exec::emulation_options const& options) : exec_(options) {}
 
-  void run(std::string_view operation, any_scan const& scan, operands& x, device_observation const& what,
+  void run(operation const& op, any_scan const& scan, operands& x, device_observation const& what,
            caller const& calls) const override {
     if (what.counts)
-      return run_on_device(operation, context{exec_, counting(*what.counts, what.reuse)}, scan, x, calls);
+      return run_on_device(all_bodies(), op.body, context{exec_, counting(*what.counts, what.reuse)}, scan, x, calls);
     auto const observe = what.trace ? instrument::any(exec_, instrument::tracing(*what.trace)) : instrument::any();
-    run_on_device(operation, context{exec_, observe}, scan, x, calls);
+    run_on_device(all_bodies(), op.body, context{exec_, observe}, scan, x, calls);
   }
 
  private:

@@ -1,10 +1,14 @@
-// Filters, weights, denoiser and median filter over exec::emulated, counted.
+// Filters, weights and operations on images over exec::emulated, counted.
 #include "emulated_instances.hpp"
 #include "mbirk/exec/emulated.hpp"
-#include "operations/device_instances_run.hpp"
+#include "operations/operations_direct.hpp"
+#include "operations/operations_image.hpp"
+#include "operations/operations_weight.hpp"
+#include "operations/run_body_instances.hpp"
 
 namespace mbirk::program {
 
-template struct device_instances<exec::emulated, counting, other_bodies>;
+template struct body_instances<joined<direct_bodies, weight_bodies, image_bodies>,
+                               std::variant<context<exec::emulated, counting>>>;
 
 }  // namespace mbirk::program

@@ -1,10 +1,11 @@
 // Projectors over exec::emulated, counted.
 #include "emulated_instances.hpp"
 #include "mbirk/exec/emulated.hpp"
-#include "operations/device_instances_run.hpp"
+#include "operations/operations_projector.hpp"
+#include "operations/run_body_instances.hpp"
 
 namespace mbirk::program {
 
-template struct device_instances<exec::emulated, counting, projector_bodies>;
+template struct body_instances<projector_bodies, std::variant<context<exec::emulated, counting>>>;
 
 }  // namespace mbirk::program

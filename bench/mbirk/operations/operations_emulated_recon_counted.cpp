@@ -1,10 +1,11 @@
 // Iterative reconstruction over exec::emulated, counted.
 #include "emulated_instances.hpp"
 #include "mbirk/exec/emulated.hpp"
-#include "operations/device_instances_run.hpp"
+#include "operations/operations_recon.hpp"
+#include "operations/run_body_instances.hpp"
 
 namespace mbirk::program {
 
-template struct device_instances<exec::emulated, counting, recon_bodies>;
+template struct body_instances<recon_bodies, std::variant<context<exec::emulated, counting>>>;
 
 }  // namespace mbirk::program

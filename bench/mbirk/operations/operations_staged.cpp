@@ -1,7 +1,7 @@
 // Unfused operations on the host: plain, and counted.
 #include "mbirk/profile/staged.hpp"
 #include "operations/operation_bodies.hpp"
-#include "operations/run_body.hpp"
+#include "operations/run_body_instances.hpp"
 #include "operations/staged.hpp"
 
 namespace mbirk::program {
@@ -40,8 +40,8 @@ struct hessian_diagonal {
     stages::hessian_diagonal(ctx, scan, x.optional_volume("weights"), x.output_volume());
   }
 };
-struct filter {
-  static constexpr char const* name = "filter";
+struct direct_filter {
+  static constexpr char const* name = "direct_filter";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
     stages::direct_filter(ctx, scan, x.volume("sinogram"), x.output_volume(), filter_of(x));
   }
@@ -53,30 +53,24 @@ struct direct_recon {
   }
 };
 
-/// Maps operation names that share an implementation to one name.
-std::string_view form_of(std::string_view name) {
-  if (name == "direct_filter" || name == "fbp_filter" || name == "fdk_filter") return filter::name;
-  if (name == "fbp_recon" || name == "fdk_recon") return direct_recon::name;
-  return name;
-}
 /// Calls f(body) for the body with this name; returns whether there is one.
 template <class F> bool with_form(std::string_view name, F const& f) {
   auto const among = [&]<class... Bodies>(Bodies const&... bodies) {
-    return ((form_of(name) == Bodies::name && (f(bodies), true)) || ...);
+    return ((name == Bodies::name && (f(bodies), true)) || ...);
   };
   return among(forward_project{}, back_project{}, sparse_forward_project{}, sparse_back_project{}, hessian_diagonal{},
-               filter{}, direct_recon{});
+               direct_filter{}, direct_recon{});
 }
 
 }  // namespace
 
-bool has_staged(std::string_view name) {
-  return with_form(name, [](auto const&) {});
+bool has_staged(operation const& op) {
+  return with_form(op.body, [](auto const&) {});
 }
 
-void run_staged(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan,
+void run_staged(operation const& op, exec::host const& host, instrument::ledger* counts, any_scan const& scan,
                 operands& x, caller const& calls) {
-  with_form(name, [&]<class Body>(Body const&) {
+  with_form(op.body, [&]<class Body>(Body const&) {
     if (counts) run_body<Body>(context{host, counting{*counts, false}}, scan, x, calls);
     else run_body<Body>(context{host, instrument::any()}, scan, x, calls);
   });

@@ -88,7 +88,7 @@ void chosen_policy::run(operation const& op, any_scan const& scan, operands& x, 
     auto const called = what.nvtx && !(device() && what.range.empty())
                             ? marked(what.range.empty() ? op.name : what.range, calls)
                             : calls;
-    return device_->run(op.name, scan, x, {.trace = what.trace, .counts = what.counts, .nvtx = what.nvtx},
+    return device_->run(op, scan, x, {.trace = what.trace, .counts = what.counts, .nvtx = what.nvtx},
                         [&](std::function<call_cost()> const& call) {
                           auto const range = what.profiler_range ? device_->profiler_range() : nullptr;
                           called(call);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <random>
 
 #include "mbirk/util/partition.hpp"
@@ -12,21 +11,6 @@
 
 namespace mbirk::program {
 namespace {
-
-template <class Scan> Scan make_scan(problem_shape const& shape) {
-  bool constexpr cone = std::is_same_v<Scan, cone_scan>;
-  auto const [views, rows, channels] = shape;
-  typename Scan::parameters p{};
-  p.sinogram_shape = {views, rows, channels};
-  for (index_t v = 0; v < views; ++v)
-    p.angles.push_back(
-        static_cast<float>((cone ? 2 : 1) * std::numbers::pi * static_cast<double>(v) / static_cast<double>(views)));
-  if constexpr (cone) {
-    p.source_detector_dist = 4.0 * static_cast<double>(channels);
-    p.source_iso_dist = 2.0 * static_cast<double>(channels);
-  }
-  return Scan(p);
-}
 
 /// Adds noise of 1 % of the peak.
 std::vector<float> noisy(std::vector<float> values) {
@@ -43,26 +27,17 @@ std::vector<float> noisy(std::vector<float> values) {
 std::vector<profile_entry> const& profile_entries() {
   static auto const entries = [] {
     std::vector<profile_entry> all;
-    auto const add = [&](std::string const& name, std::string const& geometry, char const* op,
-                         std::map<std::string, nlohmann::json> arguments = {}) {
-      all.push_back({name, geometry, find_operation(op), std::move(arguments)});
+    auto const add = [&](operation const& op, std::string const& prefix, std::string const& geometry) {
+      for (auto const& [name, arguments] : op.profile)
+        all.push_back({prefix + (name.empty() ? op.name : name), geometry, &op, arguments});
     };
-    for (std::string const geometry : {"parallel", "cone"}) {
-      auto const direct = [&](char const* what) { return (geometry == "cone" ? "fdk_" : "fbp_") + std::string(what); };
-      for (auto const* op : {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project",
-                             "hessian_diagonal", "direct_filter"})
-        add(geometry + '_' + op, geometry, op);
-      add(geometry + "_mbir_recon", geometry, "recon", {{"max_iterations", 1}, {"mbirjax_rounding", false}});
-      add(geometry + "_prox_map", geometry, "prox_map", {{"max_iterations", 1}, {"mbirjax_rounding", false}});
-      for (auto const& op :
-           {direct("recon"), direct("filter"), std::string("direct_recon"), std::string("gen_weights_mar")})
-        add(geometry + '_' + op, geometry, op.c_str());
-    }
-    add("gen_weights_transmission", "parallel", "gen_weights", {{"weight_type", "transmission"}});
-    add("qggmrf_denoise", "parallel", "qggmrf_denoise", {{"max_iterations", 1}});
-    for (auto const* op :
-         {"median_filter3d", "gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid"})
-      add(op, "parallel", op);
+    geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
+      for (auto const& op : operations())
+        if (op.needs_scan && std::ranges::find(op.geometries, Geometry::name) != op.geometries.end())
+          add(op, std::string(Geometry::name) + '_', Geometry::name);
+    });
+    for (auto const& op : operations())
+      if (!op.needs_scan) add(op, "", op.geometries.front());
     return all;
   }();
   return entries;
@@ -91,8 +66,9 @@ modelled_operation model_operation(profile_entry const& entry, problem_shape con
 
 profile_problem::profile_problem(std::string const& geometry, problem_shape const& size, int threads, bool with_data)
     : with_data_(with_data) {
-  if (geometry == "cone") scan_ = make_scan<cone_scan>(size);
-  else scan_ = make_scan<parallel_scan>(size);
+  geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
+    scan_ = mbirk::scan<Geometry>(Geometry::typical_scan({size.views, size.rows, size.channels}));
+  });
   draw_subset();
   std::visit([&](auto const& scan) {
     if constexpr (requires { scan.geometry(); }) {

@@ -1,8 +1,7 @@
 #include "operations/recon_run.hpp"
 
 #include "mbirk/instances/any.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 #include "mbirk/recon/recon.hpp"
 #include "mbirk/recon/weights.hpp"

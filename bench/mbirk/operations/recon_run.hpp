@@ -3,18 +3,17 @@
 
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "mbirk/context.hpp"
 #include "mbirk/exec/host.hpp"
-#include "mbirk/geometry/scan.hpp"
+#include "mbirk/geometry/list.hpp"
 #include "mbirk/instrument/any.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
 
-using recon_scan = std::variant<parallel_scan, cone_scan>;
+using recon_scan = scan_variant;
 /// Long work is visible to `mbirk top` through this instrumentation.
 using recon_context = context<exec::host, instrument::any>;
 

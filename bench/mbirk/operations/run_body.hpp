@@ -1,62 +1,34 @@
-// Runs the body of an operation under one policy: copies its arrays to the device, calls and times it as often as
-// requested, and copies the result back.
+// Runs an operation under one pair of policies, compiled apart from its callers: sources that compile it for a list of
+// bodies include run_body_instances.hpp.
 #pragma once
 
 #include <string>
-#include <type_traits>
-#include <variant>
+#include <string_view>
 
 #include "mbirk/context.hpp"
+#include "operations/operation_bodies.hpp"
 #include "operations/operations.hpp"
-#include "operations/device_operands.hpp"
 
 namespace mbirk::program {
 
-/// Calls the body with the concrete scan of the case, or with any_scan if it accepts that.
-template <class Body, class Context, class Operands>
-void call_body(Context const& ctx, any_scan const& any, Operands& x) {
-  if constexpr (std::is_invocable_v<Body, Context const&, any_scan const&, Operands&>) {
-    Body{}(ctx, any, x);
-  } else {
-    std::visit([&](auto const& scan) {
-      if constexpr (std::is_invocable_v<Body, Context const&, decltype(scan), Operands&>) Body{}(ctx, scan, x);
-      else
-        throw error(std::string(Body::name) + " is not for geometry " + geometry_name(any), source_location::current());
-    }, any);
-  }
-}
-
-/// Times one call by the policy's clock.
-template <class Context, class Call> call_cost timed_call(Context const& ctx, Call const& call) {
-  auto const& exec = ctx.exec;
-  transfer_counts before, after;
-  exec.wait();
-  if constexpr (on_device<Context>) before = exec.transfers();
-  auto const begin = exec.timestamp();
-  call();
-  auto const end = exec.timestamp();
-  double const seconds = exec.seconds(begin, end);
-  if constexpr (on_device<Context>) after = exec.transfers();
-  return {seconds,
-          {.uploads = after.uploads - before.uploads,
-           .bytes_up = after.bytes_up - before.bytes_up,
-           .downloads = after.downloads - before.downloads,
-           .bytes_down = after.bytes_down - before.bytes_down}};
-}
-
+/// Copies the operands to the memory of the policy, calls and times the body as often as requested, and copies the
+/// result back.
 /// @throws mbirk::error of the operation; device copies are released.
 template <class Body, class Context>
-void run_body(Context const& ctx, any_scan const& any, operands& x, caller const& calls) {
-  auto const run = [&](auto& seen) {
-    calls([&] { return timed_call(ctx, [&] { call_body<Body>(ctx, any, seen); }); });
+void run_body(Context const& ctx, any_scan const& any, operands& x, caller const& calls);
+
+/// Runs that of the bodies which has the name. @throws error when there is none that runs on devices.
+template <class Context, class... Bodies>
+void run_on_device(body_list<Bodies...>, std::string_view name, Context const& ctx, any_scan const& scan, operands& x,
+                   caller const& calls) {
+  auto const try_body = [&]<class Body>(Body const*) {
+    if constexpr (host_only<Body>) return false;
+    else return name == Body::name && (run_body<Body>(ctx, scan, x, calls), true);
   };
-  if constexpr (on_device<Context>) {
-    device_operands<Context> resident(ctx, x);
-    run(resident);
-    resident.download();
-  } else {
-    run(x);
-  }
+  bool const found = (try_body(static_cast<Bodies const*>(nullptr)) || ...);
+  require<error>(found, [&] {
+    return std::string(name) + " is no operation of policy " + std::string(decltype(Context::exec)::name);
+  });
 }
 
 }  // namespace mbirk::program

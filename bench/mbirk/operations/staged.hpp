@@ -3,18 +3,17 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "operations/operations.hpp"
 
 namespace mbirk::program {
 
-/// Whether an operation, given by its name in the table, fuses several stages.
-bool has_staged(std::string_view name);
+/// Whether an operation fuses several stages.
+bool has_staged(operation const& op);
 
 /// Runs the unfused form: timed, or, if a ledger is given, counted without reuse distances.
 /// @throws mbirk::error
-void run_staged(std::string_view name, exec::host const& host, instrument::ledger* counts, any_scan const& scan,
+void run_staged(operation const& op, exec::host const& host, instrument::ledger* counts, any_scan const& scan,
                 operands& x, caller const& calls);
 
 /// Bytes moved by the stages if each of them reads its inputs and writes its outputs once.

@@ -29,10 +29,10 @@ std::vector<double> time_iterations(vcd_iteration const& what, profile_problem c
   exec::workspace memory(upstream);
   recon_context const ctx{exec::host(threads, &memory), {}};
   auto x = problem.make_operands(*find_operation("recon"));
-  auto const& any = problem.scan();
-  auto const scan =
-      what.geometry == "cone" ? recon_scan(std::get<cone_scan>(any)) : recon_scan(std::get<parallel_scan>(any));
-  vcd_recon(ctx, scan, x.volume("sinogram"), {}, x.output_volume(), o);
+  std::visit([&](auto const& scan) {
+    if constexpr (requires { scan.geometry(); })
+      vcd_recon(ctx, scan, x.volume("sinogram"), {}, x.output_volume(), o);
+  }, problem.scan());
   return times;
 }
 
@@ -51,7 +51,11 @@ modelled_work work_of(vcd_iteration const& what, profile_problem const& problem)
                                      problem.scan(), [](auto const& scan) { return scan.full_indices().size(); }));
   double const projection = static_cast<double>(project.minimal_flops(problem.scan(), x));
   double const flops = 2 * projection + 94 * voxels + 6 * subsets * samples;
-  double const bytes = 24 * subsets * samples + (what.geometry == "cone" ? 44 : 28) * voxels;
+  bool damped = false;
+  geometries::with_name(what.geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
+    damped = Geometry::has_slice_damping;
+  });
+  double const bytes = 24 * subsets * samples + (damped ? 44 : 28) * voxels;
   return {.items = 2 * views * voxels, .flops = flops, .minimal_flops = flops, .bytes = bytes, .in_turn = true};
 }
 

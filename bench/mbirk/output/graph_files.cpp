@@ -60,7 +60,7 @@ std::optional<record::graph> subset_update_of(profile_entry const& entry, profil
 }  // namespace
 
 std::optional<record::graph> graph_of(profile_entry const& entry, profile_problem const& problem) {
-  auto const& op = entry.op->name;
+  auto const& op = entry.op->body;
   return std::visit(
       [&](auto const& scan) -> std::optional<record::graph> {
         if constexpr (requires { scan.geometry(); }) {
@@ -74,7 +74,7 @@ std::optional<record::graph> graph_of(profile_entry const& entry, profile_proble
           if (op == "sparse_back_project") return record::sparse_back_project(scan, listed());
           if (op == "hessian_diagonal")
             return record::sparse_back_project(scan, scan.recon_shape()[0] * scan.recon_shape()[1], 2);
-          if (op.ends_with("_filter")) return record::direct_filter(scan);
+          if (op == "direct_filter") return record::direct_filter(scan);
           if (op == "gen_weights") return record::gen_weights_transmission(scan.sinogram_shape());
           if (op == "median_filter3d") return record::median_filter3d(scan.recon_shape());
           if (op == "qggmrf_denoise")

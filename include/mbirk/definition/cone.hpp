@@ -122,4 +122,14 @@ void cone_back(M& m, cone_scan const& s, Sinogram y, Pixels pixels, index_t coun
   });
 }
 
+/// The columns between the two passes are a temporary of the interpreter.
+template <> struct operators<cone_geometry> {
+  static void forward(auto& m, cone_scan const& s, auto x, auto pixels, index_t count, auto y) {
+    cone_forward(m, s, x, pixels, count, m.temporary("columns", {count, s.geometry().rows}), y);
+  }
+  static void back(auto& m, cone_scan const& s, auto y, auto pixels, index_t count, int coeff_power, auto x) {
+    cone_back(m, s, y, pixels, count, coeff_power, m.temporary("columns", {count, s.geometry().rows}), x);
+  }
+};
+
 }  // namespace mbirk::definition

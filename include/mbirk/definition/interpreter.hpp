@@ -103,6 +103,12 @@ T within(I n, index_t cells, T weight) { return select((n >= I(0)) & (n < I(cell
 /// x^q for q = 1, 2.
 template <class T> T power(T x, int q) { return q == 2 ? x * x : x; }
 
+/// The operators of a geometry; specialised next to their formulas. Static members, with the shapes of
+/// definition/parallel.hpp:
+///   forward(m, s, x, pixels, count, y)            y += A x over the listed pixels; y must be zero on entry
+///   back(m, s, y, pixels, count, coeff_power, x)  x = A' y at these pixels, with the weights of A to the power 1 or 2
+template <class Geometry> struct operators;
+
 /// Angles and z shifts of a scan's views as inputs of a definition.
 template <class M, class Scan> auto view_angles(M& m, Scan const& s) {
   return m.input(view<float const, 1>(s.angles().data(), {s.geometry().views}), "angles");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -32,16 +33,18 @@ inline std::uint64_t cells_hit(double edge, double width, double cells) {
 }  // namespace detail
 
 /// Parallel beam: 2 taps S per view and pixel; 2 taps for the unweighted Hessian, because all slices share them.
-inline std::uint64_t minimal_flops(parallel_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
-  auto const& g = s.geometry();
+template <std::derived_from<parallel_geometry> Geometry>
+std::uint64_t minimal_flops(scan<Geometry> const& s, std::span<std::int32_t const> pixels, weight_use use) {
   std::uint64_t taps = 0;
-  for (auto const& at : s.positions())
+  for (auto const& at : s.positions()) {
+    parallel_geometry const& g = geometry_of_view(s.geometry(), at);
     for (auto const p : pixels) {
       auto const [x, y] = detail::place(g, p);
       auto const f = parallel_footprint(g, at.cosine, at.sine, x, y);
       taps += detail::cells_hit(left_edge(f.centre, f.width), f.width, static_cast<double>(g.channels));
     }
-  return 2 * taps * (use == weight_use::projection ? static_cast<std::uint64_t>(g.slices) : 1);
+  }
+  return 2 * taps * (use == weight_use::projection ? static_cast<std::uint64_t>(s.geometry().slices) : 1);
 }
 
 /// Cone beam with separable resampling: 2 (channel taps x rows touched + row taps of all slices) per view and pixel;

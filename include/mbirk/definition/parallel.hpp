@@ -18,15 +18,21 @@ template <class T, class I> footprint<T> parallel_footprint_at(parallel_geometry
                             row_y(g, as<T>(q / I(g.recon_cols))));
 }
 
-/// y[v, m, n] += a(v, n; p) x[p, m] over the listed pixels; y must be zero on entry.
-template <class M, class Cylinders, class Pixels, class Sinogram>
-void parallel_forward(M& m, parallel_scan const& s, Cylinders x, Pixels pixels, index_t count, Sinogram y) {
+/// Footprints of pixels q in views v, as footprint(v, q) of the functions below.
+template <class M, class Scan> auto parallel_footprints(M& m, Scan const& s) {
+  return [angles = view_angles(m, s), g = s.geometry()](auto v, auto q) {
+    return parallel_footprint_at(g, angles.at(v), q);
+  };
+}
+
+/// y[v, m, n] += a(v, n; p) x[p, m] over the listed pixels, for rays that stay in a slice; y must be zero on entry.
+template <class M, class Geometry, class Footprint, class Cylinders, class Pixels, class Sinogram>
+void planar_forward(M& m, Geometry const& g, Footprint const& footprint, Cylinders x, Pixels pixels, index_t count,
+                    Sinogram y) {
   using T = typename M::real;
   using I = typename M::index;
-  auto const& g = s.geometry();
-  auto const angles = view_angles(m, s);
   m.each("forward", {"view", g.views}, {"pixel", count}, {"slice", g.slices}, [&](I v, I p, I k) {
-    auto const f = parallel_footprint_at(g, angles.at(v), pixels.at(p));
+    auto const f = footprint(v, pixels.at(p));
     I const first = first_cell(left_edge(f.centre, f.width));
     m.loop("tap", parallel_taps(g), [&](I t) {
       T const weight = m.let("weight", f.chord * overlap(f.centre - as<T>(first + t), f.width));
@@ -36,16 +42,14 @@ void parallel_forward(M& m, parallel_scan const& s, Cylinders x, Pixels pixels, 
 }
 
 /// x[p, m] = sum over v, n of a(v, n; p)^power y[v, m, n].
-template <class M, class Sinogram, class Pixels, class Cylinders>
-void parallel_back(M& m, parallel_scan const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power,
-                   Cylinders x) {
+template <class M, class Geometry, class Footprint, class Sinogram, class Pixels, class Cylinders>
+void planar_back(M& m, Geometry const& g, Footprint const& footprint, Sinogram y, Pixels pixels, index_t count,
+                 int coeff_power, Cylinders x) {
   using T = typename M::real;
   using I = typename M::index;
-  auto const& g = s.geometry();
-  auto const angles = view_angles(m, s);
   m.each("back", {"pixel", count}, {"slice", g.slices}, [&](I p, I k) {
     T const total = m.sum("view", g.views, [&](I v) {
-      auto const f = parallel_footprint_at(g, angles.at(v), pixels.at(p));
+      auto const f = footprint(v, pixels.at(p));
       I const first = first_cell(left_edge(f.centre, f.width));
       return m.taps("tap", parallel_taps(g), [&](I t) {
         T const weight = m.let("weight", power(f.chord * overlap(f.centre - as<T>(first + t), f.width), coeff_power));
@@ -55,5 +59,24 @@ void parallel_back(M& m, parallel_scan const& s, Sinogram y, Pixels pixels, inde
     m.store(x, total, p, k);
   });
 }
+
+template <class M, class Cylinders, class Pixels, class Sinogram>
+void parallel_forward(M& m, parallel_scan const& s, Cylinders x, Pixels pixels, index_t count, Sinogram y) {
+  planar_forward(m, s.geometry(), parallel_footprints(m, s), x, pixels, count, y);
+}
+template <class M, class Sinogram, class Pixels, class Cylinders>
+void parallel_back(M& m, parallel_scan const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power,
+                   Cylinders x) {
+  planar_back(m, s.geometry(), parallel_footprints(m, s), y, pixels, count, coeff_power, x);
+}
+
+template <> struct operators<parallel_geometry> {
+  static void forward(auto& m, parallel_scan const& s, auto x, auto pixels, index_t count, auto y) {
+    parallel_forward(m, s, x, pixels, count, y);
+  }
+  static void back(auto& m, parallel_scan const& s, auto y, auto pixels, index_t count, int coeff_power, auto x) {
+    parallel_back(m, s, y, pixels, count, coeff_power, x);
+  }
+};
 
 }  // namespace mbirk::definition

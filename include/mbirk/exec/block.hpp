@@ -52,25 +52,19 @@ inline constexpr int warp_lanes = 32;
 ///
 /// B::template tile<T, N...>: shared memory with an element type and constant extents, called with one index each.
 /// B::template pipe_storage<Stages>, b.open(storage): asynchronous copies into tiles, first in first out.
-/// b.template dynamic<T>(offset, n): shared memory whose size is set at launch.
 template <class B>
-concept block = requires(B const& b, float x, float& global, bool p, typename B::template tile<float, 4, 8>& t) {
+concept block = requires(B const& b, float x, bool p, typename B::template tile<float, 4, 8>& t) {
   { b.rank() } -> std::same_as<int>;        // 0 .. B::size() - 1
   { B::size() } -> std::same_as<int>;       // number of threads, a constant
   { b.index() } -> std::same_as<index3>;    // position of the block in the grid
   { b.warp_rank() } -> std::same_as<int>;   // index of the thread's warp in the block
   b.sync();                                 // barrier for all threads of the block
-  b.atomic_add(global, x);                  // target in global or shared memory
-  b.atomic_add(t(1, 2), x);
-  { b.load(global) } -> std::convertible_to<float>;  // read-only memory: not written during the launch
-  { b.uniform(7) } -> std::same_as<int>;    // asserts that the value is equal in all lanes of the warp
+  { t(1, 2) } -> std::convertible_to<float>;
   { b.warp().lane() } -> std::same_as<int>;
   { b.warp().shfl(x, 3) } -> std::same_as<float>;
   { b.warp().shfl_xor(x, 3) } -> std::same_as<float>;
   { b.warp().ballot(p) } -> std::same_as<unsigned>;
   { b.warp().sum(x) } -> std::same_as<float>;
-  { b.warp().min(x) } -> std::same_as<float>;
-  { b.warp().max(x) } -> std::same_as<float>;
   b.warp().sync();
 };
 

@@ -20,24 +20,9 @@ struct cuda_warp {
   template <class T> static __device__ T shfl(T x, int from) { return __shfl_sync(all, x, from); }
   template <class T> static __device__ T shfl_xor(T x, int mask) { return __shfl_xor_sync(all, x, mask); }
   static __device__ unsigned ballot(bool p) { return __ballot_sync(all, p); }
-  template <class T> static __device__ T uniform(T x) { return x; }
-  // Butterfly reductions: every lane gets the result, and the order of operations equals that of the emulator.
+  /// Every lane gets the sum. The order of the additions equals that of the emulator.
   template <class T> static __device__ T sum(T x) {
     for (int step = warp_lanes / 2; step > 0; step /= 2) x += shfl_xor(x, step);
-    return x;
-  }
-  template <class T> static __device__ T min(T x) {
-    for (int step = warp_lanes / 2; step > 0; step /= 2) {
-      T const other = shfl_xor(x, step);
-      x = other < x ? other : x;
-    }
-    return x;
-  }
-  template <class T> static __device__ T max(T x) {
-    for (int step = warp_lanes / 2; step > 0; step /= 2) {
-      T const other = shfl_xor(x, step);
-      x = x < other ? other : x;
-    }
     return x;
   }
   static __device__ void count(std::int32_t* place) { atomicAdd(place, 1); }
@@ -87,9 +72,6 @@ template <int Threads> struct cuda_block {
   template <class T, int... N> using tile = cuda_tile<T, N...>;
   template <int Stages> struct pipe_storage {};
 
-  unsigned char* dynamic_memory = nullptr;
-  int dynamic_bytes = 0;
-
   static constexpr MBIRK_HD int size() { return Threads; }
   __device__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ int warp_rank() const { return static_cast<int>(threadIdx.x) / warp_lanes; }
@@ -98,13 +80,6 @@ template <int Threads> struct cuda_block {
   }
   __device__ cuda_warp warp() const { return {}; }
   __device__ void sync() const { __syncthreads(); }
-  template <class T> __device__ void atomic_add(T& at, T x) const { atomicAdd(&at, x); }
-  template <class T> __device__ T load(T const& at) const { return __ldg(&at); }
-  template <class T> __device__ T uniform(T x) const { return x; }
-  /// Shared memory at `offset` bytes into the dynamic part.
-  template <class T> __device__ T* dynamic(int offset, int) const {
-    return reinterpret_cast<T*>(dynamic_memory + offset);
-  }
   template <int Stages> __device__ cuda_pipe<Stages, Threads> open(pipe_storage<Stages>&) const { return {}; }
 };
 

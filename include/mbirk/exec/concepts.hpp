@@ -40,13 +40,13 @@ concept task_policy = requires(T const& e, index_t n, int workers) {
 /// caller.
 template <class T>
 concept block_policy = requires(T const& e, void* to, void const* from, std::size_t bytes) {
-  e.launch(detail::noop_block{}, index3{1, 1, 1}, 0);  // kernel, grid, bytes of dynamic shared memory
-  e.upload(to, from, bytes);                           // the source may be freed after return
-  e.download(to, from, bytes);                         // returns when the bytes have arrived
-  e.copy(to, from, bytes);                             // from device to device
+  e.launch(detail::noop_block{}, index3{1, 1, 1});  // kernel, grid
+  e.upload(to, from, bytes);                        // the source may be freed after return
+  e.download(to, from, bytes);                      // returns when the bytes have arrived
+  e.copy(to, from, bytes);                          // from device to device
   e.clear(to, bytes);
   { e.transfers() } -> std::same_as<transfer_counts>;
-  typename T::host_side;                               // policy for the host part of an operation
+  typename T::host_side;                            // policy for the host part of an operation
   { e.host_companion() } -> std::same_as<typename T::host_side>;
 };
 

@@ -35,7 +35,7 @@ inline void check_cuda(cudaError_t status, char const* call, source_location w =
 
 namespace detail {
 
-/// Largest static shared memory of a kernel, in bytes; more must be requested at launch.
+/// Largest shared memory of a kernel, in bytes; a device has more only for kernels that ask for it when launched.
 inline constexpr std::size_t most_static_shared = 48 * 1024;
 
 /// Minimum number of resident blocks per multiprocessor: the kernel's value for the capability being compiled, or its
@@ -49,17 +49,12 @@ template <class Kernel> constexpr int blocks_of() {
 
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::bounds.threads, blocks_of<Kernel>())
-    run_block(__grid_constant__ Kernel const kernel, int dynamic_bytes) {
+    run_block(__grid_constant__ Kernel const kernel) {
   using B = cuda_block<Kernel::bounds.threads>;
   using shared = typename Kernel::template shared<B>;
-  extern __shared__ __align__(128) unsigned char dynamic[];
-  if constexpr (sizeof(shared) <= most_static_shared) {
-    __shared__ __align__(128) unsigned char raw[sizeof(shared)];
-    kernel(B{dynamic, dynamic_bytes}, *reinterpret_cast<shared*>(raw));
-  } else {
-    constexpr int size = static_cast<int>(round_up(sizeof(shared), 128));
-    kernel(B{dynamic + size, dynamic_bytes - size}, *reinterpret_cast<shared*>(dynamic));
-  }
+  static_assert(sizeof(shared) <= most_static_shared, "a kernel has at most 48 KiB of shared memory");
+  __shared__ __align__(128) unsigned char raw[sizeof(shared)];
+  kernel(B{}, *reinterpret_cast<shared*>(raw));
 }
 
 /// State shared by the copies of a policy: the memory pool, pinned memory for uploads, and counters.
@@ -213,19 +208,10 @@ class cuda {
   }
   host host_companion() const noexcept { return host{}; }
 
-  template <class Kernel> void launch(Kernel const& kernel, index3 grid, int dynamic_bytes) const {
+  template <class Kernel> void launch(Kernel const& kernel, index3 grid) const {
     static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is passed by value: views, not owners");
-    using shared = typename Kernel::template shared<cuda_block<Kernel::bounds.threads>>;
-    constexpr int extra =
-        sizeof(shared) > detail::most_static_shared ? static_cast<int>(round_up(sizeof(shared), 128)) : 0;
-    constexpr std::size_t fixed = extra > 0 ? 0 : sizeof(shared);
-    int const bytes = dynamic_bytes + extra;
-    if (fixed + static_cast<std::size_t>(bytes) > detail::most_static_shared)
-      check_cuda(cudaFuncSetAttribute(detail::run_block<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                 "cudaFuncSetAttribute");
     dim3 const blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
-    detail::run_block<Kernel>
-        <<<blocks, Kernel::bounds.threads, static_cast<std::size_t>(bytes), stream()>>>(kernel, bytes);
+    detail::run_block<Kernel><<<blocks, Kernel::bounds.threads, 0, stream()>>>(kernel);
     check_cuda(cudaGetLastError(), "launch of a kernel");
   }
 
@@ -300,6 +286,6 @@ class cuda {
   std::pmr::memory_resource* resource_;
 };
 
-static_assert(execution_policy<cuda> && block_policy<cuda>);
+static_assert(execution_policy<cuda> && block_policy<cuda> && simd::warp_pack_backend<cuda::backend>);
 
 }  // namespace mbirk::exec

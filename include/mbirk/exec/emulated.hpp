@@ -52,8 +52,8 @@ class emulated {
     return one;
   }
 
-  template <class Kernel> void launch(Kernel const& kernel, index3 grid, int dynamic_bytes) const {
-    emulation::run(kernel, grid, dynamic_bytes, options_, state_->machines);
+  template <class Kernel> void launch(Kernel const& kernel, index3 grid) const {
+    emulation::run(kernel, grid, options_, state_->machines);
   }
   void upload(void* to, void const* from, std::size_t bytes) const {
     std::memcpy(to, from, bytes);
@@ -92,6 +92,6 @@ class emulated {
   std::shared_ptr<state> state_;
 };
 
-static_assert(execution_policy<emulated> && block_policy<emulated>);
+static_assert(execution_policy<emulated> && block_policy<emulated> && simd::warp_pack_backend<emulated::backend>);
 
 }  // namespace mbirk::exec

@@ -316,12 +316,18 @@ class thread_pool final : public task_runner {
   std::atomic<detail::thread_team*> team_{nullptr};
 };
 
-/// The pool of exec::host where no other runner is given: one per process, made at first use, with
-/// available_processors() threads. It is never destroyed, so static objects may still use it while the process ends;
-/// its threads sleep then.
-inline thread_pool& default_pool() {
+namespace detail {
+
+/// The pool of the process, made at first use, with available_processors() threads. It is never destroyed, so static
+/// objects may still use it while the process ends; its threads sleep then.
+inline thread_pool& process_pool() {
   static thread_pool& pool = *new thread_pool();
   return pool;
 }
+inline std::int64_t read_steady_clock() noexcept {
+  return std::chrono::nanoseconds(spin_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace detail
 
 }  // namespace mbirk::exec

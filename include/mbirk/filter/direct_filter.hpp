@@ -27,10 +27,6 @@ struct filter_options {
 
 namespace detail {
 
-template <class Geometry> inline constexpr char const* direct_filter_name = nullptr;
-template <> inline constexpr char const* direct_filter_name<parallel_geometry> = "parallel_direct_filter";
-template <> inline constexpr char const* direct_filter_name<cone_geometry> = "cone_direct_filter";
-
 inline void check_filter(filter_options const& options, char const* operation) {
   require(options.name == "ramp",
           [&] { return std::string(operation) + ": filter_name is \"" + options.name + "\", expected ramp"; });
@@ -64,11 +60,11 @@ void run_ramp_filter(Context const& ctx, scan<Geometry> const& s, In in, Out out
   bool const weighted = definition::ramp_weighted(g) && shape.views > 0;
   temporary<float, Context> weights(ctx, "filter weights", weighted ? shape.chunks * shape.channels * shape.width : 0);
   typename B::template cursor<float const> weights_at{};
-  if constexpr (std::is_same_v<Geometry, cone_geometry>) {
+  if constexpr (Geometry::weighs_rays) {
     if (weighted) {
       [[maybe_unused]] auto const guard = ctx.instr.stage("filter weights");
       auto const at = observe(ctx, weights);
-      launch(ctx, shape.channels, kernel::ramp_weights<B>{at, g, shape});
+      launch(ctx, shape.channels, kernel::ramp_weights<B, Geometry>{at, g, shape});
       weights_at = at;
     }
   }
@@ -137,8 +133,8 @@ void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
   using input = kernel::sinogram_rows<typename B::template cursor<float const>>;
   using output = kernel::sinogram_rows<typename B::template cursor<float>>;
   check_filter(options, operation);
-  check(ctx, sinogram, s.sinogram_shape(), operation, "sinogram", "(views, rows, channels)");
-  check(ctx, filtered, s.sinogram_shape(), operation, "filtered", "(views, rows, channels)");
+  check_sinogram(ctx, s, sinogram, operation);
+  check_sinogram(ctx, s, filtered, operation, "filtered");
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard = ctx.instr.scope({scope, g.views * g.rows * g.channels});
   auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, B::lanes, std::max<index_t>(1, g.rows));
@@ -181,21 +177,21 @@ void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                    view<float, 3> filtered, filter_options const& options = {}) {
-  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "direct_filter", detail::direct_filter_name<Geometry>);
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "direct_filter", detail::operation_name<Geometry, "direct_filter">);
 }
 
-/// direct_filter for parallel beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fbp_filter(context<Exec, Instr> const& ctx, parallel_scan const& s, view<float const, 3> sinogram,
+/// direct_filter under its usual name in parallel beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fbp"> Geometry>
+void fbp_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                 view<float, 3> filtered, filter_options const& options = {}) {
-  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fbp_filter", "parallel_fbp_filter");
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fbp_filter", detail::operation_name<Geometry, "fbp_filter">);
 }
 
-/// direct_filter for cone beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fdk_filter(context<Exec, Instr> const& ctx, cone_scan const& s, view<float const, 3> sinogram,
+/// direct_filter under its usual name in cone beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fdk"> Geometry>
+void fdk_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                 view<float, 3> filtered, filter_options const& options = {}) {
-  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fdk_filter", "cone_fdk_filter");
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fdk_filter", detail::operation_name<Geometry, "fdk_filter">);
 }
 
 }  // namespace mbirk

@@ -26,10 +26,52 @@ struct cone_parameters {
   mask_setting use_ror_mask = true;
 };
 
-/// Projector geometry: trivially copyable; make_geometry validates it.
+namespace detail {
+
+inline double magnification(cone_parameters const& p) {
+  return std::isinf(p.source_detector_dist) ? 1.0 : p.source_detector_dist / p.source_iso_dist;
+}
+
+}  // namespace detail
+
+/// Projector geometry: trivially copyable; make_geometry validates it. The first members are those that
+/// parallel_geometry documents.
 struct cone_geometry {
   static constexpr char const* name = "cone";
+  static constexpr char const* beam = "cone beam";
+  static constexpr char const* direct_method = "fdk";
+  static constexpr bool weighs_rays = true;
+  static constexpr bool has_slice_damping = true;
   using parameters = cone_parameters;
+  using view_lists = gantry_views;
+  using position = view_position;
+
+  template <class Parameters, class Row> static void each_scan_parameter(Parameters& p, Row const& row) {
+    using namespace detail::rules;
+    row("angles", numbers, p.angles, "one per view, radians, kept as float32", true);
+    row("source_detector_dist", distance, p.source_detector_dist, "infinite: a parallel beam with rows", true);
+    row("source_iso_dist", finite_number, p.source_iso_dist,
+        "from the source to the axis; without meaning when source_detector_dist is infinite", true);
+    row("helical_z_shifts", numbers, p.helical_z_shifts, "one per view, kept as float32; none for a circular scan",
+        false);
+    row("use_curved_detector", flag, p.use_curved_detector, "a cylinder around the source", false);
+  }
+  template <class Parameters, class Row> static void each_voxel_parameter(Parameters& p, Row const& row) {
+    using namespace detail::rules;
+    row("recon_slice_offset", finite_number, p.recon_slice_offset,
+        "> 0: the grid lies at higher z; sized automatically when the model is made", false);
+    row("axial_pad_fraction", fractions, p.axial_pad_fraction,
+        "slices added for what the cone sees beyond the detector, (low, high) end; automatic sizing only", false);
+  }
+  static double magnification(cone_parameters const& p) { return detail::magnification(p); }
+  /// A circular scan over a full turn with a magnification of 2, for profiles and benchmarks.
+  static cone_parameters typical_scan(std::array<index_t, 3> const& sinogram_shape) {
+    double const width = static_cast<double>(sinogram_shape[2]);
+    return {.sinogram_shape = sinogram_shape,
+            .angles = detail::equally_spaced_angles(sinogram_shape[0], 1),
+            .source_detector_dist = 4 * width,
+            .source_iso_dist = 2 * width};
+  }
 
   index_t views, rows, channels;             // sinogram
   index_t recon_rows, recon_cols, slices;    // reconstruction
@@ -42,10 +84,6 @@ struct cone_geometry {
 };
 
 namespace detail {
-
-inline double magnification(cone_parameters const& p) {
-  return std::isinf(p.source_detector_dist) ? 1.0 : p.source_detector_dist / p.source_iso_dist;
-}
 
 inline void require_pads(std::vector<double> const& fractions) {
   require(fractions.size() == 1 || fractions.size() == 2,
@@ -65,6 +103,16 @@ inline double support_radius(mask_setting const& mask, double height, double wid
 }
 
 }  // namespace detail
+
+inline gantry_views make_views(cone_parameters const& p) { return {p.angles, p.helical_z_shifts}; }
+inline void require_views(cone_geometry const& g, gantry_views const& v) { detail::require_views(v, g.views); }
+inline std::vector<std::string> scan_warnings(cone_parameters const& p) {
+  double const reach = static_cast<double>(p.sinogram_shape[1]) * p.delta_det_row / 2 + std::abs(p.det_row_offset);
+  if (!(reach > p.source_detector_dist)) return {};
+  return {"half the detector height plus |det_row_offset| is " + detail::number_text(reach) +
+          ", more than source_detector_dist = " + detail::number_text(p.source_detector_dist) +
+          ": the cone angle exceeds 45 degrees and the vertical footprint is not valid there"};
+}
 
 /// delta = delta_det_channel / M; rows, cols = rint of the detector width mapped to the axis; slices cover the detector
 /// height mapped to the axis plus the travel of the helix, plus axial_pad_fraction of the region that the cone covers

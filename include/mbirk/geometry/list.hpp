@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "mbirk/geometry/scan.hpp"
 
@@ -20,6 +21,8 @@ namespace mbirk {
 template <class... Geometry> struct geometry_types {
   /// A variant of Of<Geometry> for every geometry, after First.
   template <template <class> class Of, class... First> using variant_of = std::variant<First..., Of<Geometry>...>;
+  /// The same with Of<Last> at the end, for what is like a geometry.
+  template <template <class> class Of, class Last> using variant_with = std::variant<Of<Geometry>..., Of<Last>>;
 
   /// Calls f(std::type_identity<Geometry>) for every geometry.
   template <class F> static constexpr void each(F const& f) { (f(std::type_identity<Geometry>{}), ...); }
@@ -30,18 +33,26 @@ template <class... Geometry> struct geometry_types {
     return ((name == Geometry::name && (f(std::type_identity<Geometry>{}), true)) || ...);
   }
 
-  /// "parallel or cone", for messages.
-  static std::string names_text() {
+  /// {"parallel", "cone"}
+  static std::vector<std::string> names() { return {Geometry::name...}; }
+
+  /// "parallel or cone" for messages: the names, each between two quotes, followed by further ones.
+  static std::string names_text(std::vector<std::string> const& further = {}, std::string const& quote = "") {
+    auto all = names();
+    all.insert(all.end(), further.begin(), further.end());
     std::string text;
-    std::size_t left = sizeof...(Geometry);
-    ((text += Geometry::name, --left, text += left > 1 ? ", " : left == 1 ? " or " : ""), ...);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      text += (k == 0 ? "" : k + 1 < all.size() ? ", " : " or ") + quote + all[k] + quote;
     return text;
   }
 };
 
 using geometries = geometry_types<parallel_geometry, cone_geometry>;
 
-/// A scan of any geometry.
+template <class Geometry> using parameters_of = typename Geometry::parameters;
+
+/// A scan of any geometry, and the parameters of one.
 using scan_variant = geometries::variant_of<scan>;
+using parameters_variant = geometries::variant_of<parameters_of>;
 
 }  // namespace mbirk

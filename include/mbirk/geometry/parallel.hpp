@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <vector>
 
 #include "mbirk/geometry/mask.hpp"
+#include "mbirk/geometry/parameter_rules.hpp"
+#include "mbirk/geometry/views.hpp"
 
 namespace mbirk {
 
@@ -23,10 +26,45 @@ struct parallel_parameters {
   mask_setting use_ror_mask = true;
 };
 
-/// Projector geometry: trivially copyable; make_geometry validates it.
+namespace detail {
+
+/// Angles of views equally spaced over a part of a turn, beginning with 0.
+inline std::vector<float> equally_spaced_angles(index_t views, double part_of_a_turn) {
+  std::vector<float> angles;
+  for (index_t v = 0; v < views; ++v)
+    angles.push_back(static_cast<float>(part_of_a_turn * 2 * std::numbers::pi * static_cast<double>(v) /
+                                        static_cast<double>(views)));
+  return angles;
+}
+
+}  // namespace detail
+
+/// Projector geometry: trivially copyable; make_geometry validates it. The first members say all that the operations
+/// need to know about parallel beam (docs/adding_a_geometry.md).
 struct parallel_geometry {
   static constexpr char const* name = "parallel";
+  static constexpr char const* beam = "parallel beam";      ///< in messages
+  static constexpr char const* direct_method = "fbp";       ///< usual name of its direct reconstruction
+  static constexpr bool weighs_rays = false;                ///< whether the ramp filter weighs rays
+  static constexpr bool has_slice_damping = false;          ///< whether VCD can damp slices
+  static constexpr double inverse_magnification = 1;        ///< pitch of the detector on the axis / its pitch
   using parameters = parallel_parameters;
+  using view_lists = gantry_views;
+  using position = view_position;
+
+  /// Calls row(name, rule, member, doc, required) for the parameters of the scan, after sinogram_shape and before those
+  /// of the detector, which all geometries share.
+  template <class Parameters, class Row> static void each_scan_parameter(Parameters& p, Row const& row) {
+    row("angles", detail::rules::numbers, p.angles, "one per view, radians, kept as float32", true);
+  }
+  /// The same for parameters of the voxels, after those that all geometries share.
+  template <class Parameters, class Row> static void each_voxel_parameter(Parameters&, Row const&) {}
+  static double magnification(parallel_parameters const&) { return 1; }
+  /// A scan over half a turn, for profiles and benchmarks.
+  static parallel_parameters typical_scan(std::array<index_t, 3> const& sinogram_shape) {
+    return {.sinogram_shape = sinogram_shape,
+            .angles = detail::equally_spaced_angles(sinogram_shape[0], 0.5)};
+  }
 
   index_t views, rows, channels;             // sinogram
   index_t recon_rows, recon_cols, slices;    // reconstruction
@@ -55,11 +93,8 @@ inline void require_positive(double x, char const* name) {
     return std::string(name) + " is " + number_text(x) + ", expected a positive number";
   });
 }
-inline void require_finite(double x, char const* name) {
-  require(std::isfinite(x), [&] { return std::string(name) + " is " + number_text(x) + ", expected a finite number"; });
-}
 
-/// Checks shared by both geometries.
+/// Checks shared by all geometries.
 template <class Parameters> void require_common(Parameters const& p) {
   for (auto const n : p.sinogram_shape)
     require(n >= 0, [&] {
@@ -94,6 +129,21 @@ inline void require_addressable(std::array<index_t, 3> const& sinogram, std::arr
 }
 
 }  // namespace detail
+
+/// The geometry as one view sees it. A geometry that derives from this one may have another detector in each view.
+inline parallel_geometry const& geometry_of_view(parallel_geometry const& g, view_position const&) { return g; }
+
+inline gantry_views make_views(parallel_parameters const& p) { return {p.angles}; }
+
+/// Checks the views that replace those of a scan.
+inline void require_views(parallel_geometry const& g, gantry_views const& v) {
+  require(v.z_shifts.empty(), [&] {
+    return "set_views: " + std::to_string(v.z_shifts.size()) + " z shifts, expected none in parallel beam";
+  });
+  detail::require_views(v, g.views);
+}
+/// Warnings about valid but suspicious parameters.
+inline std::vector<std::string> scan_warnings(parallel_parameters const&) { return {}; }
 
 /// delta = delta_det_channel; rows = ceil(C delta_c / (a_r delta)), cols = C, slices = rint(R delta_r / delta). The
 /// quotients are rounded to float32 first, as in MBIRJAX, so that 13.000000000000002 is 13.

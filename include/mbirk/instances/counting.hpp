@@ -1,4 +1,5 @@
-// Kernels and operations under the counting policies that mbirk::compiled holds: include it where operations are counted.
+// Kernels and operations under the counting policies that mbirk::compiled holds: include it where operations are
+// counted.
 #pragma once
 
 #include "mbirk/instances/host.hpp"
@@ -18,7 +19,7 @@ namespace mbirk {
 
 MBIRK_ALL_KERNELS(MBIRK_DECLARE_KERNEL, instances::counted_backend, instances::counted_scratch)
 MBIRK_ALL_KERNELS(MBIRK_DECLARE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
-MBIRK_ALL_OPERATIONS(extern, instances::counting_context)
-MBIRK_ALL_OPERATIONS(extern, instances::cost_model_context)
+MBIRK_ALL_HOST_OPERATIONS(extern, instances::counting_context)
+MBIRK_ALL_HOST_OPERATIONS(extern, instances::cost_model_context)
 
 }  // namespace mbirk

@@ -1,19 +1,28 @@
-// How the lists of instances/ become declarations (extern template, in programs that link mbirk::compiled) or definitions (in src/).
+// How the lists of instances/ become declarations (extern template, in programs that link mbirk::compiled) or
+// definitions (in src/).
+//
+// A header of instances/ lists the kernels and operations of a group, as macros over what is made of each of them:
+// MBIRK_..._KERNELS(X, B, S) calls X(scratch, kernel...) for kernels that run on the host and on the warps of a device,
+// MBIRK_..._HOST_KERNELS(X, B, S) for those of the host only, and MBIRK_..._DEVICE_KERNELS(X, B) calls X(kernel...) for
+// those of devices only. B is a back end, S its scratch memory, for kernels that need some.
+// MBIRK_..._OPERATIONS(E, C) declares (E is extern) or defines (E is empty) the operations for a context C.
 #pragma once
 
 #include "mbirk/exec/host.hpp"
+#include "mbirk/geometry/list.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/launch.hpp"
 
-/// One loop over the tasks of a kernel: MBIRK_DECLARE_KERNEL(scratch, kernel...). The kernel is variadic because its name may have commas.
-#define MBIRK_DEFINE_KERNEL(Scratch, ...)                                                                                                \
-  template void detail::run_tasks<exec::host, __VA_ARGS__, Scratch>(exec::host const&, index_t, int, __VA_ARGS__ const&, Scratch const&, \
-                                                                    detail::task_observer*);
+/// One loop over the tasks of a kernel. The kernel is variadic because its name may have commas.
+#define MBIRK_DEFINE_KERNEL(Scratch, ...)                            \
+  template void detail::run_tasks<exec::host, __VA_ARGS__, Scratch>( \
+      exec::host const&, index_t, int, __VA_ARGS__ const&, Scratch const&, detail::task_observer*);
 #define MBIRK_DECLARE_KERNEL(Scratch, ...) extern MBIRK_DEFINE_KERNEL(Scratch, __VA_ARGS__)
 
 namespace mbirk::instances {
 
-/// Contexts whose operations are compiled, and the back ends and scratch of their kernels. Names without commas, as macros need them.
+/// Contexts whose operations are compiled, and the back ends and scratch of their kernels. Names without commas, as
+/// macros need them.
 using none_context = context<exec::host, instrument::none>;
 using native_backend = simd::native_backend;
 using native_scratch = kernel::worker_scratch;

@@ -1,26 +1,28 @@
-// Kernels of the ramp filter that mbirk::compiled holds.
+// The ramp filter, as mbirk::compiled holds it.
 #pragma once
 
-#include "mbirk/instances/declare.hpp"
 #include "mbirk/filter/direct_filter.hpp"
+#include "mbirk/instances/declare.hpp"
 
-#define MBIRK_FILTER_KERNELS(X, B, S) \
-  X(S, kernel::ramp_filter<B, kernel::sinogram_channels<B::template cursor<float const>>, kernel::sinogram_channels<B::template cursor<float>>>) \
-  X(S, kernel::ramp_filter<B, kernel::sinogram_rows<B::template cursor<float const>>, kernel::sinogram_channels<B::template cursor<float>>>) \
-  X(S, kernel::ramp_filter<B, kernel::sinogram_rows<B::template cursor<float const>>, kernel::sinogram_rows<B::template cursor<float>>>) \
-  X(S, kernel::ramp_fourier<B, kernel::sinogram_channels<B::template cursor<float const>>, kernel::sinogram_channels<B::template cursor<float>>>) \
-  X(S, kernel::ramp_fourier<B, kernel::sinogram_rows<B::template cursor<float const>>, kernel::sinogram_channels<B::template cursor<float>>>) \
-  X(S, kernel::ramp_fourier<B, kernel::sinogram_rows<B::template cursor<float const>>, kernel::sinogram_rows<B::template cursor<float>>>) \
+#define MBIRK_RAMP_KERNEL(X, B, S, Kernel, From, To) \
+  X(S, kernel::Kernel<B, kernel::From<B::template cursor<float const>>, kernel::To<B::template cursor<float>>>)
+#define MBIRK_FILTER_KERNELS(X, B, S)                                            \
+  MBIRK_RAMP_KERNEL(X, B, S, ramp_filter, sinogram_channels, sinogram_channels)  \
+  MBIRK_RAMP_KERNEL(X, B, S, ramp_filter, sinogram_rows, sinogram_channels)      \
+  MBIRK_RAMP_KERNEL(X, B, S, ramp_filter, sinogram_rows, sinogram_rows)          \
+  MBIRK_RAMP_KERNEL(X, B, S, ramp_fourier, sinogram_channels, sinogram_channels) \
+  MBIRK_RAMP_KERNEL(X, B, S, ramp_fourier, sinogram_rows, sinogram_channels)     \
+  MBIRK_RAMP_KERNEL(X, B, S, ramp_fourier, sinogram_rows, sinogram_rows)         \
   X(kernel::no_scratch, kernel::ramp_weights<B>)
 
-#define MBIRK_FILTER_OPERATIONS(E, C, G) \
-  E template void detail::direct_filter_as(C const&, scan<G> const&, view<float const, 3>, view<float, 3>, filter_options const&, char const*, char const*);
+#define MBIRK_FILTER_OF(E, C, G)                                                                           \
+  E template void detail::direct_filter_as(C const&, scan<G> const&, view<float const, 3>, view<float, 3>, \
+                                           filter_options const&, char const*, char const*);
+#define MBIRK_FILTER_OPERATIONS(E, C) MBIRK_EACH_GEOMETRY(MBIRK_FILTER_OF, E, C)
 
 namespace mbirk {
 
 MBIRK_FILTER_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
-
-MBIRK_FILTER_OPERATIONS(extern, instances::none_context, parallel_geometry)
-MBIRK_FILTER_OPERATIONS(extern, instances::none_context, cone_geometry)
+MBIRK_FILTER_OPERATIONS(extern, instances::none_context)
 
 }  // namespace mbirk

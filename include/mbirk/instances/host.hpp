@@ -8,29 +8,26 @@
 #include "mbirk/instances/recon.hpp"
 #include "mbirk/instances/weights.hpp"
 
-/// Every kernel for one back end.
-#define MBIRK_ALL_KERNELS(X, B, S) \
-  MBIRK_LAYOUT_KERNELS(X, B, S) \
-  MBIRK_PARALLEL_KERNELS(X, B, S) \
-  MBIRK_CONE_KERNELS(X, B, S) \
-  MBIRK_FILTER_KERNELS(X, B, S) \
-  MBIRK_VCD_KERNELS(X, B, S) \
-  MBIRK_REGULARIZATION_KERNELS(X, B, S) \
-  MBIRK_WEIGHT_KERNELS(X, B, S) \
-  MBIRK_HISTOGRAM_KERNELS(X, B, S) \
-  MBIRK_DENOISER_KERNELS(X, B, S) \
-  MBIRK_MEDIAN_KERNELS(X, B, S)
+/// Every kernel of the host for one back end.
+#define MBIRK_ALL_KERNELS(X, B, S)      \
+  MBIRK_PROJECTOR_KERNELS(X, B, S)      \
+  MBIRK_PROJECTOR_HOST_KERNELS(X, B, S) \
+  MBIRK_FILTER_KERNELS(X, B, S)         \
+  MBIRK_RECON_KERNELS(X, B, S)          \
+  MBIRK_RECON_HOST_KERNELS(X, B, S)     \
+  MBIRK_WEIGHT_KERNELS(X, B, S)         \
+  MBIRK_IMAGE_KERNELS(X, B, S)
 
-/// Every operation for one context.
-#define MBIRK_ALL_OPERATIONS(E, C) \
-  MBIRK_PROJECTOR_OPERATIONS(E, C, parallel_geometry) \
-  MBIRK_PROJECTOR_OPERATIONS(E, C, cone_geometry) \
-  MBIRK_FILTER_OPERATIONS(E, C, parallel_geometry) \
-  MBIRK_DIRECT_RECON_OPERATIONS(E, C, parallel_geometry) \
-  MBIRK_FILTER_OPERATIONS(E, C, cone_geometry) \
-  MBIRK_DIRECT_RECON_OPERATIONS(E, C, cone_geometry) \
-  MBIRK_RECON_OPERATIONS(E, C, parallel_geometry) \
-  MBIRK_RECON_OPERATIONS(E, C, cone_geometry) \
-  MBIRK_WEIGHT_OPERATIONS(E, C, parallel_geometry) \
-  MBIRK_WEIGHT_OPERATIONS(E, C, cone_geometry) \
+/// Every operation for a context of the host or of a device.
+#define MBIRK_ALL_OPERATIONS(E, C)    \
+  MBIRK_PROJECTOR_OPERATIONS(E, C)    \
+  MBIRK_FILTER_OPERATIONS(E, C)       \
+  MBIRK_DIRECT_RECON_OPERATIONS(E, C) \
+  MBIRK_RECON_OPERATIONS(E, C)        \
+  MBIRK_WEIGHT_OPERATIONS(E, C)       \
   MBIRK_IMAGE_OPERATIONS(E, C)
+
+/// Every operation for a context of the host.
+#define MBIRK_ALL_HOST_OPERATIONS(E, C) \
+  MBIRK_ALL_OPERATIONS(E, C)            \
+  MBIRK_PARTITION_OPERATIONS(E, C)

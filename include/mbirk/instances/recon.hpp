@@ -1,63 +1,72 @@
-// Kernels of iterative reconstruction that mbirk::compiled holds.
+// Iterative reconstruction, as mbirk::compiled holds it.
 #pragma once
 
 #include "mbirk/instances/declare.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/recon/recon.hpp"
 
-#define MBIRK_VCD_KERNELS(X, B, S) \
-  X(kernel::no_scratch, kernel::absolute_sum<B>) \
-  X(kernel::no_scratch, kernel::reduce_slice_sums<B>) \
-  X(kernel::no_scratch, kernel::reduce_partials<B>) \
-  X(S, kernel::cone_fused_update_backproject<B>) \
-  X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, false, true>>) \
-  X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, true, true>>) \
-  X(kernel::no_scratch, kernel::copy_values<B>) \
-  X(kernel::no_scratch, kernel::fill_values<B>) \
-  X(kernel::no_scratch, kernel::make_error<B, false>) \
-  X(kernel::no_scratch, kernel::make_error<B, true>) \
-  X(S, kernel::parallel_fused_update_backproject<B, false>) \
-  X(S, kernel::parallel_fused_update_backproject<B, true>) \
-  X(S, kernel::parallel_forward<B, kernel::squared_norm_epilogue<B, false, true>>) \
-  X(S, kernel::parallel_forward<B, kernel::squared_norm_epilogue<B, true, true>>) \
-  X(S, kernel::parallel_project_subset<B, kernel::squared_norm_epilogue<B, false, false>>) \
-  X(S, kernel::parallel_project_subset<B, kernel::squared_norm_epilogue<B, true, false>>) \
-  X(S, kernel::parallel_project_subset<B, kernel::axpy_epilogue<B, false>>) \
-  X(S, kernel::parallel_project_subset<B, kernel::axpy_epilogue<B, true>>) \
-  X(kernel::no_scratch, kernel::pack_columns<B>) \
-  X(kernel::no_scratch, kernel::projection_products<B, false>) \
-  X(kernel::no_scratch, kernel::projection_products<B, true>) \
-  X(kernel::no_scratch, kernel::qggmrf_loss_sum<B>) \
-  X(kernel::no_scratch, kernel::scale_values<B>) \
-  X(kernel::no_scratch, kernel::sinogram_sum<B>) \
-  X(kernel::no_scratch, kernel::axpy_projection<B>) \
-  X(kernel::no_scratch, kernel::vcd_damped_direction<B>) \
-  X(S, kernel::vcd_damped_gradient<B, kernel::proximal_cylinder<B>>) \
-  X(S, kernel::vcd_damped_gradient<B, kernel::qggmrf_cylinder<B>>) \
+#define MBIRK_RECON_KERNELS(X, B, S)                                            \
+  X(kernel::no_scratch, kernel::absolute_sum<B>)                                \
+  X(kernel::no_scratch, kernel::axpy_projection<B>)                             \
+  X(kernel::no_scratch, kernel::copy_values<B>)                                 \
+  X(kernel::no_scratch, kernel::edge_support<B>)                                \
+  X(kernel::no_scratch, kernel::fill_values<B>)                                 \
+  X(kernel::no_scratch, kernel::make_error<B, false>)                           \
+  X(kernel::no_scratch, kernel::make_error<B, true>)                            \
+  X(kernel::no_scratch, kernel::projection_products<B, false>)                  \
+  X(kernel::no_scratch, kernel::projection_products<B, true>)                   \
+  X(kernel::no_scratch, kernel::reduce_slice_sums<B>)                           \
+  X(kernel::no_scratch, kernel::scale_values<B>)                                \
+  X(kernel::no_scratch, kernel::sinogram_sum<B>)                                \
+  X(kernel::no_scratch, kernel::support_sums<B, false>)                         \
+  X(kernel::no_scratch, kernel::support_sums<B, true>)                          \
+  X(kernel::no_scratch, kernel::vcd_clip_direction<B>)                          \
+  X(kernel::no_scratch, kernel::vcd_damped_direction<B>)                        \
+  X(S, kernel::vcd_damped_gradient<B, kernel::proximal_cylinder<B>>)            \
+  X(S, kernel::vcd_damped_gradient<B, kernel::qggmrf_cylinder<B>>)              \
   X(kernel::no_scratch, kernel::vcd_direction<B, kernel::proximal_cylinder<B>>) \
-  X(kernel::no_scratch, kernel::vcd_direction<B, kernel::qggmrf_cylinder<B>>) \
-  X(kernel::no_scratch, kernel::vcd_clip_direction<B>) \
-  X(kernel::no_scratch, kernel::vcd_slice_means<B>) \
-  X(S, kernel::vcd_update<B>) \
-  X(kernel::no_scratch, kernel::weighted_squares<B, false>) \
+  X(kernel::no_scratch, kernel::vcd_direction<B, kernel::qggmrf_cylinder<B>>)   \
+  X(kernel::no_scratch, kernel::vcd_slice_means<B>)                             \
+  X(S, kernel::vcd_update<B>)                                                   \
+  X(kernel::no_scratch, kernel::weighted_squares<B, false>)                     \
   X(kernel::no_scratch, kernel::weighted_squares<B, true>)
 
-#define MBIRK_REGULARIZATION_KERNELS(X, B, S) \
-  X(kernel::no_scratch, kernel::edge_support<B>) \
-  X(kernel::no_scratch, kernel::support_sums<B, false>) \
-  X(kernel::no_scratch, kernel::support_sums<B, true>)
+#define MBIRK_RECON_HOST_KERNELS(X, B, S)                                                  \
+  X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, false, true>>)             \
+  X(S, kernel::cone_forward<B, kernel::squared_norm_epilogue<B, true, true>>)              \
+  X(S, kernel::cone_fused_update_backproject<B>)                                           \
+  X(kernel::no_scratch, kernel::pack_columns<B>)                                           \
+  X(S, kernel::parallel_forward<B, kernel::squared_norm_epilogue<B, false, true>>)         \
+  X(S, kernel::parallel_forward<B, kernel::squared_norm_epilogue<B, true, true>>)          \
+  X(S, kernel::parallel_fused_update_backproject<B, false>)                                \
+  X(S, kernel::parallel_fused_update_backproject<B, true>)                                 \
+  X(S, kernel::parallel_project_subset<B, kernel::axpy_epilogue<B, false>>)                \
+  X(S, kernel::parallel_project_subset<B, kernel::axpy_epilogue<B, true>>)                 \
+  X(S, kernel::parallel_project_subset<B, kernel::squared_norm_epilogue<B, false, false>>) \
+  X(S, kernel::parallel_project_subset<B, kernel::squared_norm_epilogue<B, true, false>>)  \
+  X(kernel::no_scratch, kernel::reduce_partials<B>)
 
-#define MBIRK_RECON_OPERATIONS(E, C, G) \
-  E template recon_log recon(C const&, scan<G> const&, view<float const, 3>, std::optional<view<float const, 3>>, view<float, 3>, recon_options const&); \
-  E template recon_log prox_map(C const&, scan<G> const&, view<float const, 3>, view<float const, 3>, std::optional<view<float const, 3>>, view<float, 3>, recon_options const&);
+#define MBIRK_RECON_DEVICE_KERNELS(X, B)                                                                            \
+  X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, false, true>>, kernel::no_scratch>) \
+  X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, true, true>>, kernel::no_scratch>)  \
+  X(kernel::on_warps<kernel::device_reduce<B, kernel::denoise_line_search>, kernel::no_scratch>)                    \
+  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<1>>, kernel::no_scratch>)                          \
+  X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<2>>, kernel::no_scratch>)                          \
+  X(kernel::on_warps<kernel::device_reduce<B, kernel::vcd_line_search>, kernel::no_scratch>)
+
+#define MBIRK_RECON_OF(E, C, G)                                                                                   \
+  E template recon_log recon(C const&, scan<G> const&, view<float const, 3>, std::optional<view<float const, 3>>, \
+                             view<float, 3>, recon_options const&);                                               \
+  E template recon_log prox_map(C const&, scan<G> const&, view<float const, 3>, view<float const, 3>,             \
+                                std::optional<view<float const, 3>>, view<float, 3>, recon_options const&);       \
+  E template regularization auto_regularization(C const&, scan<G> const&, view<float const, 3>,                   \
+                                                std::optional<view<float const, 3>>, double, double);
+#define MBIRK_RECON_OPERATIONS(E, C) MBIRK_EACH_GEOMETRY(MBIRK_RECON_OF, E, C)
 
 namespace mbirk {
 
-MBIRK_VCD_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_REGULARIZATION_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
-
-MBIRK_RECON_OPERATIONS(extern, instances::none_context, parallel_geometry)
-MBIRK_RECON_OPERATIONS(extern, instances::none_context, cone_geometry)
+MBIRK_RECON_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
+MBIRK_RECON_HOST_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
+MBIRK_RECON_OPERATIONS(extern, instances::none_context)
 
 }  // namespace mbirk

@@ -19,17 +19,24 @@ template <class Exec> inline constexpr char exec_identity = 0;
 
 struct held_guard {
   virtual ~held_guard() = default;
+  virtual bool observes_tasks() const noexcept { return false; }
   virtual void task_done(int /*worker*/) noexcept {}
 };
-template <class Guard> struct held_guard_of final : held_guard {
+/// Guards of operations and stages know no tasks.
+template <class Guard> struct held_guard_of : held_guard {
   Guard guard;
   template <class Make> explicit held_guard_of(Make const& make) : guard(make()) {}
-  void task_done(int worker) noexcept override {
-    if constexpr (requires { guard.task_done(worker); }) guard.task_done(worker);
-  }
+};
+template <class Guard> struct held_kernel_guard_of final : held_guard_of<Guard> {
+  using held_guard_of<Guard>::held_guard_of;
+  bool observes_tasks() const noexcept override { return this->guard.observes_tasks(); }
+  void task_done(int worker) noexcept override { this->guard.task_done(worker); }
 };
 template <class Make> std::unique_ptr<held_guard> hold_guard(Make const& make) {
   return std::make_unique<held_guard_of<decltype(make())>>(make);
+}
+template <class Make> std::unique_ptr<held_guard> hold_kernel_guard(Make const& make) {
+  return std::make_unique<held_kernel_guard_of<decltype(make())>>(make);
 }
 
 /// The interface that `any` reports to.
@@ -57,38 +64,43 @@ template <class Instr, class... Execs> struct observer_of final : observer_inter
   void allocated(char const* what, index_t bytes) const override { instr.allocated(what, bytes); }
   void released(char const* what, index_t bytes) const override { instr.released(what, bytes); }
   std::unique_ptr<held_guard> kernel(void const* exec, void const* identity, kernel_info const& k) const override {
-    std::unique_ptr<held_guard> guard;
-    if constexpr (Instr::traits.observes_kernels)
-      (void)((identity == &exec_identity<Execs> &&
-              (guard = hold_guard([&] { return instr.kernel(*static_cast<Execs const*>(exec), k); }), true)) ||
-             ...);
-    return guard;
+    return on_exec(exec, identity, [&](auto const& on) -> std::unique_ptr<held_guard> {
+      if constexpr (Instr::traits.observes_kernels) {
+        if constexpr (block_policy<std::remove_cvref_t<decltype(on)>>)
+          return hold_guard([&] { return instr.kernel(on, k); });
+        else return hold_kernel_guard([&] { return instr.kernel(on, k); });
+      } else {
+        return nullptr;
+      }
+    });
   }
   std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what,
                                    index_t bytes) const override {
-    std::unique_ptr<held_guard> guard;
-    if constexpr (Instr::traits.observes_copies) (void)((copy_on<Execs>(exec, identity, what, bytes, guard)) || ...);
-    return guard;
+    return on_exec(exec, identity, [&](auto const& on) -> std::unique_ptr<held_guard> {
+      if constexpr (Instr::traits.observes_copies && block_policy<std::remove_cvref_t<decltype(on)>>)
+        return hold_guard([&] { return instr.copy(on, what, bytes); });
+      else return nullptr;
+    });
   }
 
  private:
-  template <class Exec> bool copy_on(void const* exec, void const* identity, char const* what, index_t bytes,
-                                     std::unique_ptr<held_guard>& guard) const {
-    if constexpr (block_policy<Exec>) {
-      if (identity != &exec_identity<Exec>) return false;
-      guard = hold_guard([&] { return instr.copy(*static_cast<Exec const*>(exec), what, bytes); });
-      return true;
-    } else {
-      return false;
-    }
+  /// observe(the execution policy), or null if it is none of Execs.
+  template <class Observe>
+  static std::unique_ptr<held_guard> on_exec(void const* exec, void const* identity, Observe const& observe) {
+    std::unique_ptr<held_guard> guard;
+    auto const try_one = [&]<class Exec>(std::type_identity<Exec>) {
+      if (identity == &exec_identity<Exec>) guard = observe(*static_cast<Exec const*>(exec));
+    };
+    (try_one(std::type_identity<Execs>{}), ...);
+    return guard;
   }
 };
 
 }  // namespace detail
 
 /// Forwards to a policy that is chosen at run time, or observes nothing. Costs a virtual call and an allocation for
-/// each operation, stage and launch, which take microseconds, and a virtual call for each task. Copies report to the
-/// same policy.
+/// each operation, stage and launch, which take microseconds, and virtual calls for each task only if the policy
+/// observes tasks. Copies report to the same policy.
 ///
 ///     instrument::any const observe = trace ? instrument::any(host, instrument::tracing(buffer)) : instrument::any();
 ///     forward_project(context{host, observe}, scan, recon, sinogram);
@@ -103,7 +115,8 @@ class any {
   any() = default;
   /// @param exec   the execution policy of the contexts that it will be used in; launches on others are not reported.
   /// @param instr  a policy that leaves kernels and data alone.
-  template <execution_policy Exec, instrumentation_policy Instr> any([[maybe_unused]] Exec const& exec, Instr const& instr) {
+  template <execution_policy Exec, instrumentation_policy Instr>
+  any([[maybe_unused]] Exec const& exec, Instr const& instr) {
     static_assert(!Instr::traits.serial && Instr::traits.has_data && Instr::traits.runs_kernels &&
                       !Instr::traits.observes_arrays && !Instr::traits.observes_scratch &&
                       !Instr::traits.observes_release &&
@@ -118,6 +131,7 @@ class any {
    public:
     guard() = default;
     explicit guard(std::unique_ptr<detail::held_guard> held) noexcept : held_(std::move(held)) {}
+    bool observes_tasks() const noexcept { return held_ && held_->observes_tasks(); }
     void task_done(int worker) noexcept {
       if (held_) held_->task_done(worker);
     }

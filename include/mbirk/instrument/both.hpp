@@ -34,8 +34,8 @@ template <instrumentation_policy A, instrumentation_policy B> struct both {
   template <class GuardA, class GuardB> struct guard {
     GuardA a;
     GuardB b;
-    void task_done(int worker) noexcept requires requires(GuardA& x, GuardB& y) { x.task_done(0), y.task_done(0); }
-    {
+    bool observes_tasks() const noexcept { return a.observes_tasks() || b.observes_tasks(); }
+    void task_done(int worker) noexcept {
       a.task_done(worker);
       b.task_done(worker);
     }

@@ -40,8 +40,9 @@ struct array_info {
   index_t elements;  ///< of the memory it spans
 };
 
-/// The guard of what a policy does not observe.
+/// The guard of what a policy does not observe, and a base of guards that do not follow the tasks of a kernel.
 struct no_guard {
+  constexpr bool observes_tasks() const noexcept { return false; }
   constexpr void task_done(int /*worker*/) const noexcept {}
 };
 
@@ -51,8 +52,8 @@ struct instrumentation_traits {
   bool serial = false;            ///< tasks must run in index order on one thread
   bool has_data = true;           ///< false: arrays of samples and voxels have no data (cost model, sizing)
   bool runs_kernels = true;       ///< false: launches only announce their scratch (sizing)
-  bool observes_kernels = false;  ///< kernel(exec, kernel_info) returns a guard around a launch; on the host
-                                  ///< task_done(worker) follows each task
+  bool observes_kernels = false;  ///< kernel(exec, kernel_info) returns a guard around a launch; on the host, if
+                                  ///< observes_tasks(), task_done(worker) follows each task
   bool observes_copies = false;   ///< copy(exec, "MemcpyHtoD", bytes) returns a guard around a transfer
   bool observes_arrays = false;   ///< observe(pointer, array_info) returns what kernels read and write through
   bool observes_scratch = false;  ///< observe_scratch(layout, base) returns what each task gets as its scratch

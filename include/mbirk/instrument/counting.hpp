@@ -229,7 +229,7 @@ class counting_guard {
 };
 
 /// Guard of a kernel launch inside an operation.
-class counting_launch {
+class counting_launch : public no_guard {
  public:
   counting_launch(open_operation* in, kernel_info const& k) : in_(in), kernel_(k) {
     if (in) before_ = in->so_far(k);
@@ -239,7 +239,6 @@ class counting_launch {
   }
   counting_launch(counting_launch const&) = delete;
   counting_launch& operator=(counting_launch const&) = delete;
-  void task_done(int) const noexcept {}
 
  private:
   open_operation* in_;

@@ -1,28 +1,15 @@
-// Counting types: a backend that wraps another one pack by pack, and a backend without data for the cost model.
-// Values stay vectors and results keep their bits; counters are thread-local, so a pack carries no pointer.
+// The backends of counting: one that wraps another backend operation by operation, and one without data for the cost
+// model.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <type_traits>
 
-#include "mbirk/instrument/ledger.hpp"
+#include "mbirk/instrument/counting_value.hpp"
 #include "mbirk/kernel/shared/scratch.hpp"
-#include "mbirk/simd/pack.hpp"
 
 namespace mbirk::instrument {
-
-/// True on one lane per warp, so that warp-wide operations count once.
-template <class Fast> MBIRK_HOST_INLINE bool counts_here() noexcept {
-  if constexpr (requires { Fast::leads(); }) return Fast::leads();
-  else return true;
-}
-
-template <class Fast, number T, operation O> MBIRK_HOST_INLINE void tick() noexcept {
-  if (!counts_here<Fast>()) return;
-  counts_now.lanes[static_cast<int>(T)][static_cast<int>(O)] += Fast::lanes;
-  counts_now.issued[static_cast<int>(T)][static_cast<int>(O)] += 1;
-}
 
 /// Pack without lanes whose arithmetic does nothing; the data type of slices in the cost model.
 struct no_pack {
@@ -58,188 +45,28 @@ template <class Native> struct no_data {
   using pack = no_pack;
   using ints = no_pack;
   using sums = no_pack;
-};
 
-/// Result type of comparing packs: the mask of the wrapped backend; a backend without data has none.
-template <class Fast> struct mask_of { using type = decltype(typename Fast::pack() < typename Fast::pack()); };
-template <class Native> struct mask_of<no_data<Native>> { using type = no_pack; };
-
-template <class Fast> struct counted_ints {
-  static constexpr int L = Fast::lanes;
-  [[no_unique_address]] typename Fast::ints v;
-  friend MBIRK_HOST_INLINE counted_ints operator+(counted_ints a, counted_ints b) { return ticked(a.v + b.v); }
-  friend MBIRK_HOST_INLINE counted_ints operator*(counted_ints a, counted_ints b) { return ticked(a.v * b.v); }
-  friend MBIRK_HOST_INLINE counted_ints operator&(counted_ints a, counted_ints b) { return ticked(a.v & b.v); }
-  friend MBIRK_HOST_INLINE counted_ints rotate_left(counted_ints a, int bits) { return ticked(rotate_left(a.v, bits)); }
-
- private:
-  static MBIRK_HOST_INLINE counted_ints ticked(typename Fast::ints x) {
-    tick<Fast, number::i32, operation::integer>();
-    return counted_ints{x};
-  }
-};
-
-/// Mask that counts operations on it.
-template <class Fast> struct counted_mask {
-  using M = typename mask_of<Fast>::type;
-  [[no_unique_address]] M v;
-  friend MBIRK_HOST_INLINE counted_mask operator|(counted_mask a, counted_mask b) {
-    tick<Fast, number::i32, operation::integer>();
-    return {a.v | b.v};
-  }
-};
-
-/// Pack of floats that counts. Literals are free; everything that needs an instruction is counted.
-template <class Fast> struct counted_pack {
-  using P = typename Fast::pack;
-  using M = counted_mask<Fast>;
-  [[no_unique_address]] P v;
-  counted_pack() = default;
-  MBIRK_HOST_INLINE explicit counted_pack(P x) : v(x) {}
-  MBIRK_INLINE explicit counted_pack(double constant) : v(constant) {}
-
-  friend MBIRK_HOST_INLINE counted_pack operator+(counted_pack a, counted_pack b) {
-    return ticked<operation::add>(a.v + b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_pack operator-(counted_pack a, counted_pack b) {
-    return ticked<operation::add>(a.v - b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_pack operator*(counted_pack a, counted_pack b) {
-    return ticked<operation::mul>(a.v * b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_pack operator/(counted_pack a, counted_pack b) {
-    return ticked<operation::div>(a.v / b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_pack fma(counted_pack a, counted_pack b, counted_pack c) {
-    return ticked<operation::fma>(fma(a.v, b.v, c.v));
-  }
-  friend MBIRK_HOST_INLINE counted_pack fnma(counted_pack a, counted_pack b, counted_pack c) {
-    return ticked<operation::fma>(fnma(a.v, b.v, c.v));
-  }
-  friend MBIRK_HOST_INLINE counted_pack max(counted_pack a, counted_pack b) {
-    return ticked<operation::min_max>(max(a.v, b.v));
-  }
-  friend MBIRK_HOST_INLINE counted_pack min(counted_pack a, counted_pack b) {
-    return ticked<operation::min_max>(min(a.v, b.v));
-  }
-  friend MBIRK_HOST_INLINE counted_pack sqrt(counted_pack a) { return ticked<operation::sqrt>(sqrt(a.v)); }
-  friend MBIRK_HOST_INLINE counted_pack abs(counted_pack a) { return ticked<operation::absolute>(abs(a.v)); }
-  friend MBIRK_HOST_INLINE counted_pack exp(counted_pack a) { return ticked<operation::exp>(exp(a.v)); }
-  friend MBIRK_HOST_INLINE counted_pack exp2(counted_pack a) { return ticked<operation::exp>(exp2(a.v)); }
-  friend MBIRK_HOST_INLINE counted_pack log2(counted_pack a) { return ticked<operation::log>(log2(a.v)); }
-  friend MBIRK_HOST_INLINE M operator<(counted_pack a, counted_pack b) {
-    tick<Fast, number::f32, operation::compare>();
-    return M{a.v < b.v};
-  }
-  friend MBIRK_HOST_INLINE M is_nan(counted_pack a) {
-    tick<Fast, number::f32, operation::compare>();
-    return M{is_nan(a.v)};
-  }
-  friend MBIRK_HOST_INLINE counted_pack select(M c, counted_pack a, counted_pack b) {
-    return ticked<operation::select>(select(c.v, a.v, b.v));
-  }
-  friend MBIRK_HOST_INLINE counted_pack lookup(counted_pack a, counted_ints<Fast> index) {
-    return ticked<operation::permute>(lookup(a.v, index.v));
-  }
-  friend MBIRK_HOST_INLINE counted_pack lookup2(counted_pack a, counted_pack b, counted_ints<Fast> index) {
-    return ticked<operation::permute>(lookup2(a.v, b.v, index.v));
-  }
-
- private:
-  template <operation O> static MBIRK_HOST_INLINE counted_pack ticked(P x) {
-    tick<Fast, number::f32, O>();
-    return counted_pack(x);
-  }
-};
-
-/// Pack of doubles that counts.
-template <class Fast> struct counted_wide {
-  using W = typename Fast::wide;
-  W v;
-  counted_wide() = default;
-  MBIRK_HOST_INLINE explicit counted_wide(W x) : v(x) {}
-  MBIRK_INLINE explicit counted_wide(double constant) : v(constant) {}
-
-  friend MBIRK_HOST_INLINE counted_wide operator+(counted_wide a, counted_wide b) {
-    return ticked<operation::add>(a.v + b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_wide operator-(counted_wide a, counted_wide b) {
-    return ticked<operation::add>(a.v - b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_wide operator*(counted_wide a, counted_wide b) {
-    return ticked<operation::mul>(a.v * b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_wide operator/(counted_wide a, counted_wide b) {
-    return ticked<operation::div>(a.v / b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_wide fma(counted_wide a, counted_wide b, counted_wide c) {
-    return ticked<operation::fma>(fma(a.v, b.v, c.v));
-  }
-  friend MBIRK_HOST_INLINE counted_wide max(counted_wide a, counted_wide b) {
-    return ticked<operation::min_max>(max(a.v, b.v));
-  }
-  friend MBIRK_HOST_INLINE counted_wide min(counted_wide a, counted_wide b) {
-    return ticked<operation::min_max>(min(a.v, b.v));
-  }
-  friend MBIRK_HOST_INLINE counted_wide sqrt(counted_wide a) { return ticked<operation::sqrt>(sqrt(a.v)); }
-  friend MBIRK_HOST_INLINE counted_wide floor(counted_wide a) { return ticked<operation::round>(floor(a.v)); }
-  friend MBIRK_HOST_INLINE counted_wide abs(counted_wide a) { return ticked<operation::absolute>(abs(a.v)); }
-  friend MBIRK_HOST_INLINE counted_wide atan(counted_wide a) { return simd::atan_by_halving(a); }
-  friend MBIRK_HOST_INLINE typename W::condition operator<(counted_wide a, counted_wide b) {
-    tick<Fast, number::f64, operation::compare>();
-    return a.v < b.v;
-  }
-  friend MBIRK_HOST_INLINE counted_wide select(typename W::condition c, counted_wide a, counted_wide b) {
-    return ticked<operation::select>(select(c, a.v, b.v));
-  }
-
- private:
-  template <operation O> static MBIRK_HOST_INLINE counted_wide ticked(W x) {
-    tick<Fast, number::f64, O>();
-    return counted_wide(x);
-  }
-};
-
-/// Double-precision sums of data that count.
-template <class Fast> struct counted_sums {
-  using S = typename Fast::sums;
-  [[no_unique_address]] S v;
-  friend MBIRK_HOST_INLINE counted_sums operator+(counted_sums a, counted_sums b) {
-    return ticked<operation::add>(a.v + b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_sums operator-(counted_sums a, counted_sums b) {
-    return ticked<operation::add>(a.v - b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_sums operator*(counted_sums a, counted_sums b) {
-    return ticked<operation::mul>(a.v * b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_sums operator/(counted_sums a, counted_sums b) {
-    return ticked<operation::div>(a.v / b.v);
-  }
-  friend MBIRK_HOST_INLINE counted_sums fma(counted_sums a, counted_sums b, counted_sums c) {
-    return ticked<operation::fma>(fma(a.v, b.v, c.v));
-  }
-
- private:
-  template <operation O> static MBIRK_HOST_INLINE counted_sums ticked(S x) {
-    tick<Fast, number::f64, O>();
-    return counted_sums{x};
-  }
-};
-
-/// Cursor into an observed array. Moves like a pointer; without data the base is null and never dereferenced.
-template <class T> struct counted_cursor {
-  T* base = nullptr;
-  index_t at = 0;
-  array_tally* tally = nullptr;
-
-  T* pointer() const noexcept { return base + at; }
-  friend MBIRK_HOST_INLINE counted_cursor operator+(counted_cursor c, index_t n) { return {c.base, c.at + n, c.tally}; }
-  template <class C>
-    requires(!std::is_const_v<T> && std::is_same_v<C, T const>)
-  operator counted_cursor<C>() const {
-    return {base, at, tally};
-  }
+  static no_pack load(float const*) { return {}; }
+  static no_pack load_partial(float const*, int) { return {}; }
+  static no_pack load_broadcast(float const*) { return {}; }
+  static no_pack load_sums(double const*) { return {}; }
+  static no_pack gather(float const*, typename Native::ints) { return {}; }
+  static void store(float*, no_pack) {}
+  static void store_partial(float*, no_pack, int) {}
+  static void store_sums(double*, no_pack) {}
+  static void store_total(double*, no_pack) {}
+  static no_pack broadcast(float) { return {}; }
+  static no_pack broadcast(std::int32_t) { return {}; }
+  static no_pack iota() { return {}; }
+  static no_pack first_lanes(index_t) { return {}; }
+  static no_pack to_pack_unsigned(no_pack) { return {}; }
+  static no_pack lift(typename Native::pack) { return {}; }
+  static no_pack no_sum() { return {}; }
+  static no_pack widen(no_pack) { return {}; }
+  static no_pack narrow(no_pack) { return {}; }
+  template <class F> static void each_lane(no_pack, no_pack, int, F const&) {}
+  static void count(std::int32_t*, bool) {}
+  static void transpose(no_pack (&)[lanes]) {}
 };
 
 /// Wraps Fast with the same interface and counts every operation and access. Native: the backend of weights and
@@ -247,11 +74,11 @@ template <class T> struct counted_cursor {
 template <class Fast, class Native = Fast> struct counted {
   static constexpr int lanes = Fast::lanes;
   static constexpr bool has_data = Fast::has_data;
-  static constexpr bool watches = true;
-  using pack = counted_pack<Fast>;
+  static constexpr bool counts = true;
+  using pack = counted_value<Fast, typename Fast::pack, number::f32>;
   using ints = counted_ints<Fast>;
-  using wide = counted_wide<Native>;
-  using sums = counted_sums<Fast>;
+  using wide = counted_value<Native, typename Native::wide, number::f64>;
+  using sums = counted_value<Fast, typename Fast::sums, number::f64>;
   using index_backend = counted<Native>;
   template <class T> using cursor = counted_cursor<T>;
 
@@ -270,19 +97,16 @@ template <class Fast, class Native = Fast> struct counted {
 
   template <class T> static MBIRK_HOST_INLINE pack load(counted_cursor<T> c) {
     note_load(c, lanes);
-    if constexpr (has_data) return pack(Fast::load(c.pointer()));
-    else return pack();
+    return pack(Fast::load(c.pointer()));
   }
   template <class T> static MBIRK_HOST_INLINE pack load_once(counted_cursor<T> c) { return load(c); }
   template <class T> static MBIRK_HOST_INLINE pack load_partial(counted_cursor<T> c, int n) {
     note_load(c, n);
-    if constexpr (has_data) return pack(Fast::load_partial(c.pointer(), n));
-    else return pack();
+    return pack(Fast::load_partial(c.pointer(), n));
   }
   template <class T> static MBIRK_HOST_INLINE pack load_broadcast(counted_cursor<T> c) {
     note_load(c, 1);
-    if constexpr (has_data) return pack(Fast::load_broadcast(c.pointer()));
-    else return pack();
+    return pack(Fast::load_broadcast(c.pointer()));
   }
   template <class T> static MBIRK_HOST_INLINE pack gather(counted_cursor<T> c, typename index_backend::ints index) {
     if constexpr (on_warp) {
@@ -291,21 +115,20 @@ template <class Fast, class Native = Fast> struct counted {
     } else {
       for (int k = 0; k < lanes; ++k) note_load(c + index.v.v[k], 1);
     }
-    if constexpr (has_data) return pack(Fast::gather(c.pointer(), index.v));
-    else return pack();
+    return pack(Fast::gather(c.pointer(), index.v));
   }
   template <class T> static MBIRK_HOST_INLINE sums gather_sums(counted_cursor<T> c, ints index, int n) {
     if (Fast::element(Fast::iota()) < n) note_elements_loaded(c + Fast::element(index.v), 1);
     note_scattered(c, index, n);
-    return sums{Fast::gather_sums(c.pointer(), index.v, n)};
+    return sums(Fast::gather_sums(c.pointer(), index.v, n));
   }
   static MBIRK_HOST_INLINE void store(counted_cursor<float> c, pack a) {
     note_store(c, lanes);
-    if constexpr (has_data) Fast::store(c.pointer(), a.v);
+    Fast::store(c.pointer(), a.v);
   }
   static MBIRK_HOST_INLINE void store_partial(counted_cursor<float> c, pack a, int n) {
     note_store(c, n);
-    if constexpr (has_data) Fast::store_partial(c.pointer(), a.v, n);
+    Fast::store_partial(c.pointer(), a.v, n);
   }
 
   // Weights and indices only: these have data under every policy.
@@ -353,52 +176,45 @@ template <class Fast, class Native = Fast> struct counted {
     tick<Fast, number::f32, operation::convert>();
     return pack(Fast::to_pack(a.v));
   }
-  static MBIRK_HOST_INLINE float reduce_max(pack a) {
-    count_reduction();
-    return Fast::reduce_max(a.v);
+  template <int Step> static MBIRK_HOST_INLINE pack exchange(pack a) {
+    tick<Fast, number::f32, operation::permute>();
+    return pack(Fast::template exchange<Step>(a.v));
   }
-  static MBIRK_HOST_INLINE float reduce_min(pack a) {
-    count_reduction();
-    return Fast::reduce_min(a.v);
-  }
+  static MBIRK_HOST_INLINE float common(pack a) { return Fast::common(a.v); }
   static MBIRK_HOST_INLINE wide broadcast(double x) {
     tick<Fast, number::f64, operation::broadcast>();
     return wide(Native::broadcast(x));
   }
 
   static MBIRK_HOST_INLINE sums no_sum() {
-    if constexpr (has_data) return sums{Fast::no_sum()};
-    else return sums();
+    return sums(Fast::no_sum());
   }
   static MBIRK_HOST_INLINE sums widen(pack a) {
     tick<Fast, number::f64, operation::convert>();
-    if constexpr (has_data) return sums{Fast::widen(a.v)};
-    else return sums();
+    return sums(Fast::widen(a.v));
   }
   static MBIRK_HOST_INLINE pack narrow(sums a) {
     tick<Fast, number::f32, operation::convert>();
-    if constexpr (has_data) return pack(Fast::narrow(a.v));
-    else return pack();
+    return pack(Fast::narrow(a.v));
   }
   template <class T> static MBIRK_HOST_INLINE sums load_sums(counted_cursor<T> c) {
     note_load(c, lanes);
-    if constexpr (has_data) return sums{Fast::load_sums(c.pointer())};
-    else return sums();
+    return sums(Fast::load_sums(c.pointer()));
   }
   static MBIRK_HOST_INLINE void store_sums(counted_cursor<double> c, sums a) {
     note_store(c, lanes);
-    if constexpr (has_data) Fast::store_sums(c.pointer(), a.v);
+    Fast::store_sums(c.pointer(), a.v);
   }
   static MBIRK_HOST_INLINE void store_total(counted_cursor<double> c, sums a) {
     note_scalar({.add = lanes - 1});
     note_store(c, 1);
-    if constexpr (has_data) Fast::store_total(c.pointer(), a.v);
+    Fast::store_total(c.pointer(), a.v);
   }
   template <class F> static MBIRK_HOST_INLINE void each_lane(pack a, pack other, int n, F const& f) {
-    if constexpr (has_data) Fast::each_lane(a.v, other.v, n, f);
+    Fast::each_lane(a.v, other.v, n, f);
   }
   static MBIRK_HOST_INLINE void count(std::int32_t* place, bool one) {
-    if constexpr (has_data) Fast::count(place, one);
+    Fast::count(place, one);
   }
   static MBIRK_HOST_INLINE void note_scalar(simd::scalar_work const& w) {
     if (!counts_here<Fast>()) return;
@@ -416,45 +232,32 @@ template <class Fast, class Native = Fast> struct counted {
   static MBIRK_HOST_INLINE pack constant(double x) { return pack(x); }
   static MBIRK_HOST_INLINE pack broadcast(float x) {
     tick<Fast, number::f32, operation::broadcast>();
-    if constexpr (has_data) return pack(Fast::broadcast(x));
-    else return pack();
+    return pack(Fast::broadcast(x));
   }
   static MBIRK_HOST_INLINE ints broadcast(std::int32_t x) {
     tick<Fast, number::i32, operation::broadcast>();
-    if constexpr (has_data) return ints{Fast::broadcast(x)};
-    else return ints();
+    return ints{Fast::broadcast(x)};
   }
   static MBIRK_HOST_INLINE ints iota() {
-    if constexpr (has_data) return ints{Fast::iota()};
-    else return ints();
+    return ints{Fast::iota()};
   }
   static MBIRK_HOST_INLINE pack first_lanes(index_t n) {
-    if constexpr (has_data) return pack(Fast::first_lanes(n));
-    else return pack();
+    return pack(Fast::first_lanes(n));
   }
   static MBIRK_HOST_INLINE pack to_pack_unsigned(ints a) {
     tick<Fast, number::f32, operation::convert>();
-    if constexpr (has_data) return pack(Fast::to_pack_unsigned(a.v));
-    else return pack();
+    return pack(Fast::to_pack_unsigned(a.v));
   }
   static MBIRK_HOST_INLINE pack lift(typename index_backend::pack a) {
-    if constexpr (has_data) return a;
-    else return pack();
+    return pack(Fast::lift(a.v));
   }
   static MBIRK_HOST_INLINE void transpose(pack (&rows)[lanes]) {
     constexpr int rounds = std::bit_width(static_cast<unsigned>(lanes)) - 1;
-    if (counts_here<Fast>())
-      counts_now.lanes[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] +=
-          std::uint64_t{lanes} * lanes * rounds;
-    if (counts_here<Fast>())
-      counts_now.issued[static_cast<int>(number::f32)][static_cast<int>(operation::permute)] +=
-          std::uint64_t{lanes} * rounds;
-    if constexpr (has_data) {
-      typename Fast::pack plain[lanes];
-      for (int k = 0; k < lanes; ++k) plain[k] = rows[k].v;
-      Fast::transpose(plain);
-      for (int k = 0; k < lanes; ++k) rows[k] = pack(plain[k]);
-    }
+    tick<Fast, number::f32, operation::permute>(std::uint64_t{lanes} * rounds);
+    typename Fast::pack plain[lanes];
+    for (int k = 0; k < lanes; ++k) plain[k] = rows[k].v;
+    Fast::transpose(plain);
+    for (int k = 0; k < lanes; ++k) rows[k] = pack(plain[k]);
   }
   static MBIRK_HOST_INLINE void note_lanes(index_t useful, index_t executed) {
     if (!counts_here<Fast>()) return;
@@ -466,7 +269,6 @@ template <class Fast, class Native = Fast> struct counted {
   static MBIRK_HOST_INLINE float element(pack a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE std::int32_t element(ints a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE double element(wide a) { return Fast::element(a.v); }
-  static MBIRK_HOST_INLINE double element(sums a) { return Fast::element(a.v); }
   static MBIRK_HOST_INLINE float at(pack a, int lane) {
     tick<Fast, number::f32, operation::permute>();
     return Fast::at(a.v, lane);
@@ -475,7 +277,8 @@ template <class Fast, class Native = Fast> struct counted {
     tick<Fast, number::f64, operation::permute>();
     return Fast::at(a.v, lane);
   }
-  static MBIRK_HOST_INLINE unsigned where(counted_mask<Fast> c) {
+  static MBIRK_HOST_INLINE bool leads() { return Fast::leads(); }
+  static MBIRK_HOST_INLINE unsigned where(typename pack::mask c) {
     tick<Fast, number::i32, operation::permute>();
     return Fast::where(c.v);
   }
@@ -485,7 +288,7 @@ template <class Fast, class Native = Fast> struct counted {
   }
 
  private:
-  static constexpr bool on_warp = requires { Fast::leads(); };
+  static constexpr bool on_warp = simd::warp_pack_backend<Fast>;
   static constexpr index_t sector_bytes = 32;
 
   template <class T> static MBIRK_HOST_INLINE void note_elements_loaded(counted_cursor<T> const& c, int n) {
@@ -519,13 +322,10 @@ template <class Fast, class Native = Fast> struct counted {
     c.tally->now.requests += 1;
     c.tally->now.sectors += sectors;
   }
-  static MBIRK_HOST_INLINE void count_reduction() {
-    for (int n = lanes; n > 1; n /= 2) {
-      tick<Fast, number::f32, operation::permute>();
-      tick<Fast, number::f32, operation::min_max>();
-    }
-  }
 };
+
+static_assert(simd::pack_backend<counted<simd::native_backend>>);
+static_assert(simd::pack_backend<counted<no_data<simd::native_backend>, simd::native_backend>>);
 
 /// Parts of scratch memory as observed arrays.
 struct counted_scratch {

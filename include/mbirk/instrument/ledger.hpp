@@ -1,5 +1,5 @@
 // Results of counting: operation counts of the running thread, tallies of arrays, and the finished record of an
-// operation. Data structures only; the counting types are in counting_pack.hpp.
+// operation. Data structures only; the counting types are in counting_value.hpp.
 #pragma once
 
 #include <algorithm>

@@ -61,7 +61,7 @@ class nvtx {
 
   /// Range of the thread that opens it; on a device it covers the queuing of work. Tools relate it to the execution on
   /// the device.
-  class guard {
+  class guard : public no_guard {
    public:
     explicit guard(nvtxDomainHandle_t in) noexcept : in_(in) {}
     ~guard() {
@@ -69,7 +69,6 @@ class nvtx {
     }
     guard(guard const&) = delete;
     guard& operator=(guard const&) = delete;
-    constexpr void task_done(int) const noexcept {}
 
    private:
     nvtxDomainHandle_t in_;

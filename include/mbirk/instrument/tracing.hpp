@@ -84,14 +84,19 @@ class tracing {
         auto const& s = shares_[w];
         if (s.tasks == 0) continue;
         auto const end = std::min(event_.end, s.read + (s.tasks - s.tasks_read) * s.each);
-        into_.add({event_.name, event_kind::worker, event_.begin, end, s.tasks,
-                   into_.track(track_kind::worker, static_cast<int>(w))});
+        try {
+          auto const track = into_.track(track_kind::worker, static_cast<int>(w));
+          into_.add({event_.name, event_kind::worker, event_.begin, end, s.tasks, track});
+        } catch (std::exception const&) {  // no memory for the track of a new worker
+          into_.lost();
+        }
       }
       into_.add(event_);
     }
     host_kernel(host_kernel const&) = delete;
     host_kernel& operator=(host_kernel const&) = delete;
 
+    bool observes_tasks() const noexcept { return true; }
     /// Called after each finished task of the kernel.
     void task_done(int worker) noexcept {
       auto& mine = shares_[static_cast<std::size_t>(worker)];

@@ -28,7 +28,7 @@
 
 namespace mbirk {
 
-using any_parameter_set = std::variant<parallel_parameter_set, cone_parameter_set, image_parameter_set>;
+using any_parameter_set = geometries::variant_with<parameter_set, image_geometry>;
 
 namespace detail {
 
@@ -210,9 +210,12 @@ parameter_set<Geometry> parameters_from_json(std::string_view text, std::string 
 /// Parses parameters of a geometry that is not known beforehand.
 inline any_parameter_set any_parameters_from_json(std::string_view text, std::string const& name = "parameters") {
   detail::parameters_reader const reader(text, name);
-  if (reader.is<parallel_geometry>()) return reader.read<parallel_geometry>();
-  if (reader.is<cone_geometry>()) return reader.read<cone_geometry>();
-  if (!reader.is<image_geometry>()) reader.wrong_geometry("\"parallel\", \"cone\" or \"image\"");
+  std::optional<any_parameter_set> found;
+  geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
+    if (reader.is<Geometry>()) found = reader.read<Geometry>();
+  });
+  if (found) return *found;
+  if (!reader.is<image_geometry>()) reader.wrong_geometry(geometries::names_text({image_geometry::name}, "\""));
   return reader.read<image_geometry>();
 }
 

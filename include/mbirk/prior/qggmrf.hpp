@@ -3,7 +3,8 @@
 #pragma once
 
 #include "mbirk/kernel/shared/qggmrf.hpp"
-#include "mbirk/projector/detail.hpp"
+#include "mbirk/launch.hpp"
+#include "mbirk/operation.hpp"
 
 namespace mbirk {
 

@@ -53,17 +53,8 @@ kernel::cone_view<typename Context::backend> make_cone_view(Context const& ctx, 
           may_mirror && t.mirrored};
 }
 
-template <> struct projector<cone_geometry> {
-  static constexpr char const *forward_name = "cone_forward_project", *back_name = "cone_back_project",
-                              *sparse_forward_name = "cone_sparse_forward_project",
-                              *sparse_back_name = "cone_sparse_back_project", *hessian_name = "cone_hessian_diagonal";
+template <> struct projector<cone_geometry> : keeps_every_projection {
   template <class Context> using tables = cone_tables<Context>;
-  /// An iterative reconstruction keeps the projection of a subset for the update, because a second projection would
-  /// cost more than an array.
-  template <class Context> static constexpr bool always_keeps_projection = true;
-
-  /// Small subsets back-project view by view and fuse the pending error update into the same pass.
-  template <class Context> static constexpr bool can_fuse_update = !on_device<Context>;
 
   /// One chunk with all rows, because resampling needs a whole detector column.
   template <class Context> static kernel::chunked_shape channel_major_shape(cone_geometry const& g) {
@@ -134,37 +125,46 @@ template <> struct projector<cone_geometry> {
     if (coeff_power == 2) launch_back<2, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
     else launch_back<1, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
   }
-  /// Floats of partial sums that fused_update_backproject needs for this number of pixels; 0 if they are not few
-  /// compared with the sinogram, because then it would not save traffic.
+  /// The partial sums must be few compared with the sinogram; otherwise the fused pass would not save traffic.
   template <class Context>
-  static index_t partial_sum_floats(cone_host_tables const& t, kernel::chunked_shape const& shape, index_t pixels) {
-    index_t const floats = forward_tasks<Context>(t, shape) * pixels * t.padded_slices;
-    return 4 * floats <= shape.size() ? floats : 0;
+  static index_t partial_sum_floats([[maybe_unused]] cone_host_tables const& t,
+                                    [[maybe_unused]] kernel::chunked_shape const& shape,
+                                    [[maybe_unused]] index_t pixels) {
+    if constexpr (on_device<Context>) {
+      return 0;
+    } else {
+      index_t const floats = forward_tasks<Context>(t, shape) * pixels * t.padded_slices;
+      return 4 * floats <= shape.size() ? floats : 0;
+    }
   }
-  /// x = A' (w e) over a list of pixels, where the previous subset's step, if any, is first subtracted from the error
-  /// e: one pass over both.
   template <class Context, class VoxelColumns>
-  static void fused_update_backproject(Context const& ctx, cone_scan const& s, tables<Context> const& t,
-                                       kernel::axpy_projection<typename Context::backend> const& before,
-                                       bool before_first, device_plan<Context> const& plan,
-                                       temporary<float, Context> const& parts, VoxelColumns voxel_columns) {
-    using B = typename Context::backend;
-    auto const& shape = before.shape;
-    auto const groups = plan.groups.all();
-    index_t const tasks = forward_tasks<Context>(t, shape);
-    auto const batches = kernel::batch_groups(groups, 4 * kernel::group_pixels * t.padded_slices, 1);
-    index_t const share =
-        shape.size() > kernel::prefetch_threshold
-            ? round_up(ceil_div(shape.view_size(), std::max<index_t>(1, plan.pixels)), kernel::cache_line_floats)
-            : 0;
-    kernel::cone_fused_update_backproject<B> kernel{
-        {make_cone_view(ctx, s, t, plan), before.error, shape, groups, batches}, before, before_first,
-        observe(ctx, parts), plan.pixels, t.views_per_task, share};
-    kernel.plan_scratch();
-    launch(ctx, tasks, kernel);
-    launch(ctx, groups.size(),
-           kernel::reduce_partials<B>{observe(ctx, parts), voxel_columns, observe(ctx, plan.offsets), tasks,
-                                      plan.pixels, {s.geometry().slices, t.padded_slices, t.mirrored}, groups});
+  static void fused_update_backproject([[maybe_unused]] Context const& ctx, [[maybe_unused]] cone_scan const& s,
+                                       [[maybe_unused]] tables<Context> const& t,
+                                       [[maybe_unused]] deferred_update<Context> const& update,
+                                       [[maybe_unused]] device_plan<Context> const& plan,
+                                       [[maybe_unused]] temporary<float, Context> const& parts,
+                                       [[maybe_unused]] VoxelColumns voxel_columns) {
+    if constexpr (!on_device<Context>) {
+      using B = typename Context::backend;
+      auto const& shape = update.shape;
+      auto const groups = plan.groups.all();
+      index_t const tasks = forward_tasks<Context>(t, shape);
+      auto const batches = kernel::batch_groups(groups, 4 * kernel::group_pixels * t.padded_slices, 1);
+      index_t const share =
+          shape.size() > kernel::prefetch_threshold
+              ? round_up(ceil_div(shape.view_size(), std::max<index_t>(1, plan.pixels)), kernel::cache_line_floats)
+              : 0;
+      kernel::axpy_projection<B> const before{observe(ctx, *update.projection), observe(ctx, update.error), update.step,
+                                              shape};
+      kernel::cone_fused_update_backproject<B> kernel{
+          {make_cone_view(ctx, s, t, plan), before.error, shape, groups, batches}, before, update.plan != nullptr,
+          observe(ctx, parts), plan.pixels, t.views_per_task, share};
+      kernel.plan_scratch();
+      launch(ctx, tasks, kernel);
+      launch(ctx, groups.size(),
+             kernel::reduce_partials<B>{observe(ctx, parts), voxel_columns, observe(ctx, plan.offsets), tasks,
+                                        plan.pixels, {s.geometry().slices, t.padded_slices, t.mirrored}, groups});
+    }
   }
   template <class Context> static kernel::chunked_shape forward_shape(cone_geometry const& g) {
     return channel_major_shape<Context>(g);

@@ -1,45 +1,45 @@
-// Parts shared by the projector operations of all geometries: checks of arrays, plans as observed arrays. Not for
-// users.
+// Parts shared by the projector operations of all geometries: checks, planned pixels in memory that kernels can read,
+// changes of layout. Not for users.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "mbirk/launch.hpp"
+#include "mbirk/geometry/operation_name.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/shared/epilogue.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/launch.hpp"
+#include "mbirk/operation.hpp"
 
 namespace mbirk::detail {
 
-/// Checks the shape and, unless the policy runs without data, that there is data with a contiguous last axis.
-template <class Exec, class Instr, class T, int Rank>
-void check(context<Exec, Instr> const&, view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape,
-           char const* operation, char const* name, char const* axes, source_location w = source_location::current()) {
-  if constexpr (!Instr::traits.has_data) require_extents(v, shape, operation, name, axes, w);
-  else require_shape(v, shape, operation, name, axes, w);
+template <class Context, class Geometry, class T>
+void check_sinogram(Context const& ctx, scan<Geometry> const& s, view<T, 3> const& sinogram, char const* operation,
+                    char const* name = "sinogram") {
+  check(ctx, sinogram, s.sinogram_shape(), operation, name, "(views, rows, channels)");
 }
-
-/// Returns a list of pixels as a span after checking it: contiguous, with data under every policy (it steers
-/// addresses), every index inside the grid.
-inline std::span<std::int32_t const> check_pixels(view<std::int32_t const, 1> list, index_t count,
-                                                  char const* operation) {
-  require_shape(list, list.extents(), operation, "pixel_indices", "(pixels)");
-  std::span<std::int32_t const> const pixels{list.data(), static_cast<std::size_t>(list.size())};
-  for (std::size_t k = 0; k < pixels.size(); ++k)
-    require<index_error>(pixels[k] >= 0 && pixels[k] < count, [&] {
-      return std::string(operation) + ": pixel_indices[" + std::to_string(k) + "] is " + std::to_string(pixels[k]) +
-             ", expected 0 to " + std::to_string(count - 1);
-    });
-  return pixels;
+template <class Context, class Geometry, class T>
+void check_recon(Context const& ctx, scan<Geometry> const& s, view<T, 3> const& recon, char const* operation,
+                 char const* name = "recon") {
+  check(ctx, recon, s.recon_shape(), operation, name, "(rows, cols, slices)");
 }
-inline void check_power(int coeff_power) {
-  require(coeff_power == 1 || coeff_power == 2,
-          [&] { return "sparse_back_project: coeff_power is " + std::to_string(coeff_power) + ", expected 1 or 2"; });
+template <class Context, class Geometry, class T>
+void check_columns(Context const& ctx, scan<Geometry> const& s, view<T, 2> const& voxel_values, index_t pixels,
+                   char const* operation) {
+  check(ctx, voxel_values, {pixels, s.geometry().slices}, operation, "voxel_values", "(pixels, slices)");
+}
+template <class Geometry>
+std::span<std::int32_t const> check_pixels(scan<Geometry> const& s, view<std::int32_t const, 1> pixel_indices,
+                                           char const* operation) {
+  return check_pixels(pixel_indices, s.geometry().recon_rows * s.geometry().recon_cols, operation);
 }
 
 /// Bounds of the groups of pixels, for gathering projections.
@@ -59,17 +59,22 @@ struct no_group_bounds {
   template <class Context> no_group_bounds(Context const&, kernel::pixel_plan const&) {}
 };
 
-/// Plan of pixels in memory that the kernels can read, made once for any number of projections.
+/// Planned pixels in memory that the kernels can read, made once for any number of projections.
 template <class Context> struct device_plan {
-  device_plan(Context const& ctx, kernel::pixel_plan const& plan)
-      : pixels(plan.pixels),
-        rows(ctx, plan.rows, "pixel rows"),
-        cols(ctx, plan.cols, "pixel columns"),
-        offsets(ctx, plan.offsets, "pixel offsets"),
-        groups(ctx, plan.groups, "pixel groups"),
-        bounds(ctx, plan) {}
-  device_plan(Context const&, kernel::pixel_plan const&&) = delete;  // on the host it refers to the plan itself
+  device_plan(Context const& ctx, kernel::pixel_plan planned)
+      : host(std::move(planned)),
+        pixels(host.pixels),
+        rows(ctx, host.rows, "pixel rows"),
+        cols(ctx, host.cols, "pixel columns"),
+        offsets(ctx, host.offsets, "pixel offsets"),
+        groups(ctx, host.groups, "pixel groups"),
+        bounds(ctx, host) {
+    if constexpr (on_device<Context>) host = {};
+  }
+  device_plan(device_plan const&) = delete;
+  device_plan& operator=(device_plan const&) = delete;
 
+  kernel::pixel_plan host;  // what the tables refer to on the host; empty once a device has its copies
   index_t pixels;
   device_table<std::int32_t, Context> rows, cols;
   device_table<index_t, Context> offsets;
@@ -77,14 +82,40 @@ template <class Context> struct device_plan {
   [[no_unique_address]] std::conditional_t<on_device<Context>, device_group_bounds<Context>, no_group_bounds> bounds;
 };
 
-/// Offsets of the voxel columns outside the mask.
-inline std::vector<index_t> masked_out(std::vector<std::uint8_t> const& mask, index_t cols, index_t row_stride,
-                                       index_t col_stride) {
-  std::vector<index_t> offsets;
-  for (index_t p = 0; p < static_cast<index_t>(mask.size()); ++p)
-    if (!mask[static_cast<std::size_t>(p)]) offsets.push_back(p / cols * row_stride + p % cols * col_stride);
-  return offsets;
+/// Plans the pixels inside the mask, those of the whole grid, or a list.
+template <class Geometry>
+kernel::pixel_plan mask_pixels(scan<Geometry> const& s, std::array<index_t, 3> const& strides) {
+  return kernel::plan_grid(s.geometry().recon_rows, s.geometry().recon_cols, s.mask().data(), strides[0], strides[1]);
 }
+template <class Geometry>
+kernel::pixel_plan grid_pixels(scan<Geometry> const& s, std::array<index_t, 3> const& strides) {
+  return kernel::plan_grid(s.geometry().recon_rows, s.geometry().recon_cols, nullptr, strides[0], strides[1]);
+}
+template <class Geometry>
+kernel::pixel_plan listed_pixels(scan<Geometry> const& s, std::span<std::int32_t const> pixels, index_t stride) {
+  return kernel::plan_list(pixels, s.geometry().recon_rows, s.geometry().recon_cols, stride);
+}
+
+/// Voxel columns outside the mask, in memory that the kernels can read.
+template <class Context> struct outside_columns {
+  template <class Geometry>
+  outside_columns(Context const& ctx, scan<Geometry> const& s, std::array<index_t, 3> const& strides)
+      : host(masked_out(s.mask(), s.geometry().recon_cols, strides)), offsets(ctx, host, "pixel offsets outside") {}
+  outside_columns(outside_columns const&) = delete;
+  outside_columns& operator=(outside_columns const&) = delete;
+
+  std::vector<index_t> host;
+  device_table<index_t, Context> offsets;
+
+ private:
+  static std::vector<index_t> masked_out(std::vector<std::uint8_t> const& mask, index_t cols,
+                                         std::array<index_t, 3> const& strides) {
+    std::vector<index_t> found;
+    for (index_t p = 0; p < static_cast<index_t>(mask.size()); ++p)
+      if (!mask[static_cast<std::size_t>(p)]) found.push_back(p / cols * strides[0] + p % cols * strides[1]);
+    return found;
+  }
+};
 
 /// Views per forward task, which owns whole views. The number is independent of the threads, and so are the counts. A
 /// device has more warps than views.
@@ -147,14 +178,13 @@ void store_sinogram(Context const& ctx, temporary<float, Context> const& channel
 
 /// Zeroes the pixels outside the mask.
 template <class Context>
-void zero_outside(Context const& ctx, std::vector<std::uint8_t> const& mask, view<float, 3> recon) {
+void zero_outside(Context const& ctx, outside_columns<Context> const& outside, view<float, 3> recon) {
   using B = typename Context::backend;
-  auto const offsets = masked_out(mask, recon.extent(1), recon.stride(0), recon.stride(1));
+  auto const& offsets = outside.offsets;
   [[maybe_unused]] auto const guard = ctx.instr.stage("zero");
-  device_table const outside(ctx, offsets, "pixel offsets outside");
-  launch(ctx, ceil_div(outside.size(), kernel::zero_columns<B>::batch),
-         kernel::zero_columns<B>{observe(ctx, recon, "recon", array_role::output), observe(ctx, outside),
-                                 outside.size(), recon.extent(2)});
+  launch(ctx, ceil_div(offsets.size(), kernel::zero_columns<B>::batch),
+         kernel::zero_columns<B>{observe(ctx, recon, "recon", array_role::output), observe(ctx, offsets),
+                                 offsets.size(), recon.extent(2)});
 }
 
 }  // namespace mbirk::detail

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "mbirk/kernel/device/parallel_block_back.hpp"
@@ -18,12 +19,9 @@
 
 namespace mbirk::detail {
 
-template <> struct projector<parallel_geometry> {
-  static constexpr char const *forward_name = "parallel_forward_project", *back_name = "parallel_back_project",
-                              *sparse_forward_name = "parallel_sparse_forward_project",
-                              *sparse_back_name = "parallel_sparse_back_project",
-                              *hessian_name = "parallel_hessian_diagonal";
-
+/// Kernels of parallel beam, also for geometries that derive from parallel_geometry and differ in where a view's detector
+/// lies (geometry_of_view).
+template <class Geometry> struct parallel_projector {
   using view_taps_list = std::vector<kernel::view_taps>;
   /// Sorts by tap count, two-tap passes first, so that a block of views has one kind.
   static void sort_by_taps(std::span<kernel::view_taps> passes) {
@@ -81,7 +79,7 @@ template <> struct projector<parallel_geometry> {
     device_table<std::int32_t, Context> device_order;
     std::optional<subset_tables<Context>> subsets;
 
-    task_tables(Context const& ctx, parallel_scan const& s, index_t views_per_task)
+    task_tables(Context const& ctx, scan<Geometry> const& s, index_t views_per_task)
         : forward(kernel::make_view_taps(s)),
           back(by_taps(forward)),
           order(forward.size() * kernel::group_pixels),
@@ -96,10 +94,10 @@ template <> struct projector<parallel_geometry> {
       }
       two_tap_passes = two_taps(back);
     }
-    task_tables(Context const& ctx, parallel_scan const& s)
+    task_tables(Context const& ctx, scan<Geometry> const& s)
         : task_tables(ctx, s, fitting_views(ctx, s.geometry().views, forward_shape<Context>(s.geometry()).chunks)) {}
     /// Tables for an iterative reconstruction, including those of small subsets.
-    task_tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const& shape)
+    task_tables(Context const& ctx, scan<Geometry> const& s, kernel::chunked_shape const& shape)
         : task_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {
       if (std::any_of(forward.begin(), forward.end(), [](auto const& p) { return p.window; })) return;
       subsets.emplace(ctx, forward, shape);
@@ -112,17 +110,17 @@ template <> struct projector<parallel_geometry> {
     view_taps_list back, views;  // sorted by taps; the first pass of every view
     device_table<kernel::view_taps, Context> device_back, device_views;
 
-    block_tables(Context const& ctx, parallel_scan const& s)
+    block_tables(Context const& ctx, scan<Geometry> const& s)
         : back(by_taps(kernel::make_view_taps(s))),
           views(first_passes(s)),
           device_back(ctx, back, "passes"),
           device_views(ctx, views, "views") {}
-    block_tables(Context const& ctx, parallel_scan const& s, kernel::chunked_shape const&) : block_tables(ctx, s) {}
+    block_tables(Context const& ctx, scan<Geometry> const& s, kernel::chunked_shape const&) : block_tables(ctx, s) {}
     block_tables(block_tables const&) = delete;
     block_tables& operator=(block_tables const&) = delete;
 
    private:
-    static view_taps_list first_passes(parallel_scan const& s) {
+    static view_taps_list first_passes(scan<Geometry> const& s) {
       auto passes = kernel::make_view_taps(s);
       std::erase_if(passes, [](auto const& p) { return p.first_tap != 0; });
       return passes;
@@ -134,17 +132,16 @@ template <> struct projector<parallel_geometry> {
   /// In an iterative reconstruction the host computes the projection of a small subset twice, for the line search and
   /// for the update, which costs less than writing a sinogram to memory and reading it back. The bound is the size at
   /// which both cost the same (docs/performance.md).
-  template <class Context> static constexpr bool always_keeps_projection = on_device<Context>;
-  /// Small subsets back-project view by view and fuse the pending error update into the same pass.
-  template <class Context> static constexpr bool can_fuse_update = !on_device<Context>;
   template <class Context>
-  static bool keeps_projection(tables<Context> const& t, kernel::chunked_shape const& shape, index_t pixels) {
-    return !t.subsets || pixels > 4 * shape.channels;
+  static bool keeps_projection([[maybe_unused]] tables<Context> const& t,
+                               [[maybe_unused]] kernel::chunked_shape const& shape, [[maybe_unused]] index_t pixels) {
+    if constexpr (on_device<Context>) return true;
+    else return !t.subsets || pixels > 4 * shape.channels;
   }
 
   /// Layout of sinograms that are both projected to and back projected from: chunks that suit the registers of the back
   /// projection.
-  template <class Context> static kernel::chunked_shape channel_major_shape(parallel_geometry const& g) {
+  template <class Context> static kernel::chunked_shape channel_major_shape(Geometry const& g) {
     using B = typename Context::backend;
     constexpr int most =
         on_device<Context> ? kernel::parallel_block_back<B>::most_packs : kernel::parallel_back<B>::most_packs;
@@ -160,7 +157,7 @@ template <> struct projector<parallel_geometry> {
   /// y = A x over planned pixels; the views are passed to the epilogue. `channel_major` is a channel-major sinogram, or
   /// empty if the epilogue works on scratch.
   template <class Context, class VoxelColumns, class Epilogue>
-  static void project_channel_major(Context const& ctx, parallel_scan const&, tables<Context> const& t,
+  static void project_channel_major(Context const& ctx, scan<Geometry> const&, tables<Context> const& t,
                                     VoxelColumns voxel_columns, device_plan<Context> const& plan,
                                     typename Context::backend::template cursor<float> channel_major,
                                     kernel::chunked_shape const& shape, Epilogue const& epilogue) {
@@ -187,7 +184,7 @@ template <> struct projector<parallel_geometry> {
   }
   /// x = A' y (or with the elementwise square of A) over planned pixels, from a channel-major sinogram.
   template <class Context, class VoxelColumns>
-  static void back_project_channel_major(Context const& ctx, parallel_scan const&, tables<Context> const& t,
+  static void back_project_channel_major(Context const& ctx, scan<Geometry> const&, tables<Context> const& t,
                                          typename Context::backend::template cursor<float const> channel_major,
                                          kernel::chunked_shape const& shape, device_plan<Context> const& plan,
                                          int coeff_power, VoxelColumns voxel_columns) {
@@ -222,51 +219,75 @@ template <> struct projector<parallel_geometry> {
     return {observe(ctx, voxel_columns), observe(ctx, plan.rows), observe(ctx, plan.cols),
             observe(ctx, t.subsets->device_passes), shape, plan.pixels, {}, {}, {}, {}, {}, {}};
   }
-  /// Projects a small list of pixels; the channels are passed to the epilogue, one view per task.
-  template <class Context, class Epilogue>
-  static void project_subset(Context const& ctx, task_tables<Context> const& t, kernel::chunked_shape const& shape,
-                             temporary<float, Context> const& voxel_columns, device_plan<Context> const& plan,
-                             Epilogue const& epilogue) {
-    kernel::parallel_project_subset<typename Context::backend, Epilogue> kernel{
-        subset_of(ctx, t, shape, voxel_columns, plan), epilogue};
-    kernel.plan_scratch();
-    launch(ctx, shape.views, kernel);
-  }
-  /// Floats of partial sums that fused_update_backproject needs for this number of pixels; 0 if it would not save
-  /// traffic.
   template <class Context>
-  static index_t partial_sum_floats(task_tables<Context> const& t, kernel::chunked_shape const& shape, index_t pixels) {
-    if (keeps_projection<Context>(t, shape, pixels)) return 0;
-    index_t const floats = std::ssize(t.subsets->ranges) * pixels * shape.chunks * shape.width;
-    return 2 * floats <= shape.size() ? floats : 0;
+  static void pack_subset([[maybe_unused]] Context const& ctx, [[maybe_unused]] kernel::chunked_shape const& shape,
+                          [[maybe_unused]] temporary<float, Context> const& direction,
+                          [[maybe_unused]] device_plan<Context> const& plan,
+                          [[maybe_unused]] temporary<float, Context> const& packed) {
+    if constexpr (!on_device<Context>)
+      launch(ctx, plan.groups.size(),
+             kernel::pack_columns<typename Context::backend>{observe(ctx, direction), observe(ctx, packed),
+                                                             observe(ctx, plan.offsets), shape, plan.groups.all()});
   }
-  /// x = A' (w e) over a list of pixels, where the previous subset's step, if any, is first subtracted from the error
-  /// e: one pass over the error.
-  template <bool Weighted, class Context, class VoxelColumns>
-  static void fused_update_backproject(Context const& ctx, task_tables<Context> const& t,
-                                       kernel::axpy_epilogue<typename Context::backend, Weighted> const& error,
-                                       temporary<float, Context> const& step, device_plan<Context> const* before,
-                                       device_plan<Context> const& plan, temporary<float, Context> const& parts,
-                                       VoxelColumns voxel_columns) {
-    using B = typename Context::backend;
-    auto const& shape = error.shape;
-    auto const groups = plan.groups.all();
-    index_t const tasks = std::ssize(t.subsets->ranges);
-    kernel::parallel_fused_update_backproject<B, Weighted> kernel{
-        {error.error, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.subsets->device_passes), shape,
-         false, groups, {groups.size(), 1}},
-        {t.subsets->ranges.data(), tasks}, subset_of(ctx, t, shape, step, before ? *before : plan), error,
-        before != nullptr, observe(ctx, parts), plan.pixels,
-        t.subsets->block};
-    kernel.plan_scratch();
-    launch(ctx, tasks, kernel);
-    launch(ctx, groups.size(),
-           kernel::reduce_partials<B>{observe(ctx, parts), voxel_columns, observe(ctx, plan.offsets), tasks,
-                                      plan.pixels, {shape.rows, shape.chunks * shape.width}, groups});
+  template <class Context, class Epilogue>
+  static void project_subset([[maybe_unused]] Context const& ctx, [[maybe_unused]] tables<Context> const& t,
+                             [[maybe_unused]] kernel::chunked_shape const& shape,
+                             [[maybe_unused]] temporary<float, Context> const& packed,
+                             [[maybe_unused]] device_plan<Context> const& plan,
+                             [[maybe_unused]] Epilogue const& epilogue) {
+    if constexpr (!on_device<Context>) {
+      kernel::parallel_project_subset<typename Context::backend, Epilogue> kernel{
+          subset_of(ctx, t, shape, packed, plan), epilogue};
+      kernel.plan_scratch();
+      launch(ctx, shape.views, kernel);
+    }
+  }
+  template <class Context>
+  static index_t partial_sum_floats([[maybe_unused]] tables<Context> const& t,
+                                    [[maybe_unused]] kernel::chunked_shape const& shape,
+                                    [[maybe_unused]] index_t pixels) {
+    if constexpr (on_device<Context>) {
+      return 0;
+    } else {
+      if (keeps_projection<Context>(t, shape, pixels)) return 0;
+      index_t const floats = std::ssize(t.subsets->ranges) * pixels * shape.chunks * shape.width;
+      return 2 * floats <= shape.size() ? floats : 0;
+    }
+  }
+  template <class Context, class VoxelColumns>
+  static void fused_update_backproject([[maybe_unused]] Context const& ctx, scan<Geometry> const&,
+                                       [[maybe_unused]] tables<Context> const& t,
+                                       [[maybe_unused]] deferred_update<Context> const& update,
+                                       [[maybe_unused]] device_plan<Context> const& plan,
+                                       [[maybe_unused]] temporary<float, Context> const& parts,
+                                       [[maybe_unused]] VoxelColumns voxel_columns) {
+    if constexpr (!on_device<Context>) {
+      using B = typename Context::backend;
+      using weights = typename B::template cursor<float const>;
+      auto const& shape = update.shape;
+      auto const groups = plan.groups.all();
+      index_t const tasks = std::ssize(t.subsets->ranges);
+      auto const back_project = [&](auto weighted, weights w) {
+        kernel::axpy_epilogue<B, weighted> const error{w, observe(ctx, update.error), update.step.get(), shape};
+        kernel::parallel_fused_update_backproject<B, weighted> kernel{
+            {error.error, observe(ctx, plan.rows), observe(ctx, plan.cols), observe(ctx, t.subsets->device_passes),
+             shape, false, groups, {groups.size(), 1}},
+            {t.subsets->ranges.data(), tasks},
+            subset_of(ctx, t, shape, *update.packed_direction, update.plan ? *update.plan : plan), error,
+            update.plan != nullptr, observe(ctx, parts), plan.pixels, t.subsets->block};
+        kernel.plan_scratch();
+        launch(ctx, tasks, kernel);
+      };
+      if (update.weights) back_project(std::true_type{}, observe(ctx, *update.weights));
+      else back_project(std::false_type{}, weights{});
+      launch(ctx, groups.size(),
+             kernel::reduce_partials<B>{observe(ctx, parts), voxel_columns, observe(ctx, plan.offsets), tasks,
+                                        plan.pixels, {shape.rows, shape.chunks * shape.width}, groups});
+    }
   }
 
   /// Layout of a forward projection whose result is not back projected.
-  template <class Context> static kernel::chunked_shape forward_shape(parallel_geometry const& g) {
+  template <class Context> static kernel::chunked_shape forward_shape(Geometry const& g) {
     using B = typename Context::backend;
     constexpr int most =
         on_device<Context> ? kernel::parallel_gather<B>::most_packs : kernel::parallel_views<B>::most_packs;
@@ -274,7 +295,7 @@ template <> struct projector<parallel_geometry> {
   }
 
   template <class Context, class VoxelColumns>
-  static void unweighted_hessian(Context const& ctx, parallel_scan const& s, device_plan<Context> const& plan,
+  static void unweighted_hessian(Context const& ctx, scan<Geometry> const& s, device_plan<Context> const& plan,
                                  VoxelColumns voxel_columns) {
     auto const& g = s.geometry();
     auto const passes = kernel::make_view_taps(s);
@@ -289,6 +310,8 @@ template <> struct projector<parallel_geometry> {
     launch(ctx, plan.groups.size(), kernel);
   }
 };
+
+template <> struct projector<parallel_geometry> : parallel_projector<parallel_geometry> {};
 
 }  // namespace mbirk::detail
 

@@ -7,27 +7,45 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "mbirk/geometry/mask.hpp"
-#include "mbirk/kernel/device/device_reduce.hpp"
 #include "mbirk/kernel/shared/denoise.hpp"
 #include "mbirk/prior/parameters.hpp"
-#include "mbirk/projector/detail.hpp"
+#include "mbirk/launch.hpp"
+#include "mbirk/operation.hpp"
 #include "mbirk/recon/options.hpp"
+#include "mbirk/recon/step_search.hpp"
 #include "mbirk/util/histogram.hpp"
 #include "mbirk/util/partition.hpp"
 
 namespace mbirk {
 namespace detail {
 
+/// Ranges of all subsets' pixels in one table.
+struct subset_chunks {
+  std::vector<kernel::entry_range> all;
+  std::vector<index_t> begin{0};
+
+  explicit subset_chunks(pixel_partition const& partition) {
+    for (index_t s = 0; s < partition.subsets; ++s) {
+      auto const ranges = kernel::chunk_without_splitting_duplicates(partition.subset(s), kernel::prior_batch);
+      all.insert(all.end(), ranges.begin(), ranges.end());
+      begin.push_back(static_cast<index_t>(all.size()));
+    }
+  }
+  /// Ranges of subset s within the device copy of the table, which starts at device_ranges.
+  device_span<kernel::entry_range> of(index_t s, kernel::entry_range const* device_ranges) const {
+    auto const k = static_cast<std::size_t>(s);
+    return {device_ranges + begin[k], begin[k + 1] - begin[k]};
+  }
+};
+
 template <class Context> class denoiser {
   using B = typename Context::backend;
   using image = kernel::image_cylinders<B>;
   struct measured { double sum = 0, largest = 0; };
-  struct subset_step { double alpha = 0, moved = 0, grown = 0; };
 
  public:
   denoiser(Context const& ctx, view<float const, 3> input, view<float, 3> output, denoise_options const& o)
@@ -102,7 +120,7 @@ template <class Context> class denoiser {
     double const level = std::min(0.05 * m.sum / static_cast<double>(im.voxels()) + sigma, m.largest);
     launch(ctx_, im.tasks(), kernel::local_deviation<B>{im, static_cast<float>(level), observe(ctx_, partial)});
     if constexpr (!B::has_data) return 1;
-    auto const [deviations, members] = sums(partial);
+    auto const [deviations, members] = reduce_each<2>(ctx_, partial);
     return deviations / members;  // the largest voxel is always a member
   }
   /// sigma rounded to float32, its precision in MBIRJAX. @throws error if it could not be estimated.
@@ -149,9 +167,7 @@ template <class Context> class denoiser {
 
   void iterate(pixel_partition const& partition, denoise_record& record, double norm) const {
     index_t const slices = input_.extent(2), padded = round_up(slices, B::lanes);
-    kernel::subset_chunks const ranges(partition.subsets, [&](index_t s) {
-      return kernel::chunk_without_splitting_duplicates(partition.subset(s), kernel::prior_batch);
-    });
+    subset_chunks const ranges(partition);
     device_table const device_ranges(ctx_, ranges.all, "ranges of pixels");
     device_table const indices(ctx_, partition.indices, "pixel indices");
     temporary<float, Context> direction(ctx_, "direction", partition.length * padded);
@@ -173,8 +189,9 @@ template <class Context> class denoiser {
     kernel::denoise_update<B> update{x, input_.extent(1), slices, output_.stride(0), output_.stride(1), {}, pixels,
                                      observe(ctx_, direction), padded, {}, {}};
 
-    std::vector<subset_step> steps(static_cast<std::size_t>(partition.subsets));
-    temporary<double, Context> const device_steps(ctx_, "steps", on_device<Context> ? 3 * partition.subsets : 0);
+    step_search<Context, 2> search(ctx_, partition.subsets,
+                                   "qggmrf_denoise: the step length is not finite: the image, sigma_noise or sigma_x "
+                                   "is out of the range of float32");
     while (record.num_iterations < o_.max_iterations) {
       double alphas = 0, moved = 0;
       for (index_t s = 0; s < partition.subsets; ++s) {
@@ -188,24 +205,17 @@ template <class Context> class denoiser {
           [[maybe_unused]] auto const guard = ctx_.instr.stage("direction");
           launch(ctx_, count, find);
         }
-        auto& here = steps[static_cast<std::size_t>(s)];
-        update.alpha = step(partial, device_steps, 3 * s, here);
+        update.alpha = search.find(s, kernel::denoise_line_search{}, partial);
         {
           [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
           launch(ctx_, count, update);
         }
-        if constexpr (on_device<Context>)
-          launch(ctx_, 1,
-                 kernel::device_reduce<B, kernel::plain_sums<2>>{
-                     observe(ctx_, partial), count, 2, {}, 0, {}, observe(ctx_, device_steps) + (3 * s + 1)});
-        else
-          std::tie(here.moved, here.grown) = sums(partial);
+        search.add_changes(s, partial);
       }
-      if constexpr (on_device<Context>) download_steps(device_steps, steps);
-      for (auto const& [alpha, distance, growth] : steps) {
+      for (auto const& [alpha, changes] : search.steps()) {  // the only point in an iteration that waits for a device
         alphas += alpha;
-        moved += distance;
-        norm += growth;
+        moved += changes[0];
+        norm += changes[1];
       }
       double const change = B::has_data ? moved / norm : 1.0;
       record.alpha_values.push_back(alphas / static_cast<double>(partition.subsets));
@@ -217,50 +227,6 @@ template <class Context> class denoiser {
       if (record.cancelled || !(change >= o_.stop_threshold_change_pct / 100)) break;
     }
   }
-  /// Sums of the two numbers that every task has stored.
-  std::pair<double, double> sums(temporary<double, Context> const& partial) const {
-    if constexpr (!B::has_data) return {0, 0};
-    host_copy const values(ctx_, partial);
-    return {ordered_sum(values, 0, 2), ordered_sum(values, 1, 2)};
-  }
-  /// Step length along the direction, from the slopes and curvatures of the tasks.
-  kernel::step_length step(temporary<double, Context> const& partial,
-                           [[maybe_unused]] temporary<double, Context> const& device_steps,
-                           [[maybe_unused]] index_t place, [[maybe_unused]] subset_step& here) const {
-    if constexpr (on_device<Context>) {
-      launch(ctx_, 1,
-             kernel::device_reduce<B, kernel::denoise_line_search>{
-                 observe(ctx_, partial), partial.size() / 2, 2, {}, 0, {}, observe(ctx_, device_steps) + place});
-      return {0, device_steps.data() + place};
-    } else {
-      here.alpha = 1;
-      auto const [slope, curve] = sums(partial);
-      if constexpr (B::has_data) {
-        double found[1];
-        kernel::denoise_line_search{}({slope, curve, 0}, found);
-        here.alpha = found[0];
-        require_step(here);
-      }
-      return {here.alpha};
-    }
-  }
-  static void require_step(subset_step const& s) {
-    require<error>(std::isfinite(s.alpha), [] {
-      return std::string(
-          "qggmrf_denoise: the step length is not finite: the image, sigma_noise or sigma_x is out of the range of "
-          "float32");
-    });
-  }
-  /// The only point in an iteration that waits for the device.
-  void download_steps(temporary<double, Context> const& device_steps, std::vector<subset_step>& steps) const {
-    host_copy const found(ctx_, device_steps);
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-      auto const at = 3 * static_cast<index_t>(k);
-      steps[k] = {found[at], found[at + 1], found[at + 2]};
-      require_step(steps[k]);
-    }
-  }
-
   Context const& ctx_;
   view<float const, 3> input_;
   view<float, 3> output_;

@@ -1,5 +1,5 @@
 // Direct reconstruction: filtered back projection in parallel beam, the method of Feldkamp, Davis and Kress in cone
-// beam, with slice weights for helical scans. Users also include projector/parallel.hpp or projector/cone.hpp, which
+// beam, with slice weights for helical scans. Users also include projector/all.hpp or the header of one geometry, which
 // provide the kernels.
 #pragma once
 
@@ -44,10 +44,6 @@ inline std::vector<float> helical_slice_weights(cone_scan const& s) {
 
 namespace detail {
 
-template <class Geometry> inline constexpr char const* direct_recon_name = nullptr;
-template <> inline constexpr char const* direct_recon_name<parallel_geometry> = "parallel_direct_recon";
-template <> inline constexpr char const* direct_recon_name<cone_geometry> = "cone_direct_recon";
-
 /// Multiplies the slices of a helical scan by their weights; does nothing for other scans.
 template <class Context, class VoxelColumns>
 void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, VoxelColumns voxel_columns,
@@ -69,8 +65,8 @@ void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> c
          kernel::scale_slices<B>{voxel_columns, observe(ctx, plan.offsets), observe(ctx, device_factors), plan.pixels,
                                  s.geometry().slices});
 }
-template <class Context, class VoxelColumns>
-void weigh_slices(Context const&, parallel_scan const&, device_plan<Context> const&, VoxelColumns,
+template <class Context, class Geometry, class VoxelColumns>
+void weigh_slices(Context const&, scan<Geometry> const&, device_plan<Context> const&, VoxelColumns,
                   std::vector<std::string>*) {}
 
 /// Reconstructs from a filtered, channel-major sinogram in the layout of the projector. Zeros outside the mask.
@@ -78,17 +74,15 @@ template <class Context, class Geometry>
 void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& filtered,
                           kernel::chunked_shape const& shape, view<float, 3> recon,
                           std::vector<std::string>* warnings) {
-  using P = projector<Geometry>;
-  auto const pixels = plan_mask(s.mask(), recon);
-  device_plan<Context> const plan(ctx, pixels);
-  zero_outside(ctx, s.mask(), recon);
+  auto const plan = plan_mask(ctx, s, recon);
+  zero_outside(ctx, outside_columns(ctx, s, recon.strides()), recon);
   auto const voxel_columns = observe(ctx, recon, "recon", array_role::output);
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
-    P::back_project_channel_major(ctx, s, typename P::template tables<Context>(ctx, s), observe(ctx, filtered), shape,
-                                  plan, 1, voxel_columns);
+    projector<Geometry>::back_project_channel_major(ctx, s, plan.tables, observe(ctx, filtered), shape, plan.pixels, 1,
+                                                    voxel_columns);
   }
-  weigh_slices(ctx, s, plan, voxel_columns, warnings);
+  weigh_slices(ctx, s, plan.pixels, voxel_columns, warnings);
 }
 
 /// direct_recon of a channel-major sinogram in the layout of the projector, P::channel_major_shape, which is not
@@ -109,9 +103,9 @@ void direct_recon_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
                      char const* operation, char const* scope) {
   using Context = context<Exec, Instr>;
   check_filter(options, operation);
-  check(ctx, sinogram, s.sinogram_shape(), operation, "sinogram", "(views, rows, channels)");
-  check(ctx, recon, s.recon_shape(), operation, "recon", "(rows, cols, slices)");
-  [[maybe_unused]] auto const guard = ctx.instr.scope({scope, pairs(s, static_cast<index_t>(s.full_indices().size()))});
+  check_sinogram(ctx, s, sinogram, operation);
+  check_recon(ctx, s, recon, operation);
+  [[maybe_unused]] auto const guard = ctx.instr.scope({scope, masked_pairs(s)});
   auto const shape = projector<Geometry>::template channel_major_shape<Context>(s.geometry());
   temporary<float, Context> filtered(ctx, "filtered sinogram", shape.size());
   filter_to_channel_major(ctx, s, sinogram, filtered, shape, options);
@@ -140,21 +134,21 @@ void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view
                   view<float, 3> recon, filter_options const& options = {},
                   std::vector<std::string>* warnings = nullptr) {
   detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "direct_recon",
-                          detail::direct_recon_name<Geometry>);
+                          detail::operation_name<Geometry, "direct_recon">);
 }
 
-/// direct_recon for parallel beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fbp_recon(context<Exec, Instr> const& ctx, parallel_scan const& s, view<float const, 3> sinogram,
+/// direct_recon under its usual name in parallel beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fbp"> Geometry>
+void fbp_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                view<float, 3> recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon", "parallel_fbp_recon");
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon", detail::operation_name<Geometry, "fbp_recon">);
 }
 
-/// direct_recon for cone beam under its usual name.
-template <execution_policy Exec, instrumentation_policy Instr>
-void fdk_recon(context<Exec, Instr> const& ctx, cone_scan const& s, view<float const, 3> sinogram, view<float, 3> recon,
+/// direct_recon under its usual name in cone beam.
+template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fdk"> Geometry>
+void fdk_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
                filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fdk_recon", "cone_fdk_recon");
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fdk_recon", detail::operation_name<Geometry, "fdk_recon">);
 }
 
 }  // namespace mbirk

@@ -16,8 +16,7 @@
 
 #include "mbirk/filter/direct_filter.hpp"
 #include "mbirk/geometry/recon_shape.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/recon/denoise.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 #include "mbirk/recon/parameters.hpp"
@@ -78,7 +77,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
  public:
   /// Constructs a model as in MBIRJAX, with automatic sizes. @throws parameter_error
   model(shape const& sinogram_shape, std::vector<float> angles)
-    requires(!is_cone)
+    requires std::same_as<Geometry, parallel_geometry>
       : model(parallel_parameters{.sinogram_shape = sinogram_shape, .angles = std::move(angles)}) {}
   model(shape const& sinogram_shape, std::vector<float> angles, double source_detector_dist, double source_iso_dist,
         std::vector<float> helical_z_shifts = {}) requires is_cone
@@ -114,8 +113,7 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   shape const& sinogram_shape() const noexcept { return parameters_.scan().sinogram_shape; }
   shape const& recon_shape() const noexcept { return *parameters_.scan().recon_shape; }
   double get_magnification() const {
-    if constexpr (is_cone) return detail::magnification(parameters_.scan());
-    else return 1;
+    return Geometry::magnification(parameters_.scan());
   }
   /// The scan with the current parameters, valid until one of them changes.
   /// @throws parameter_error when the parameters are inconsistent.
@@ -171,12 +169,12 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     mbirk::direct_filter(ctx, scan(), sinogram, filtered, options);
   }
   template <class Context>
-    requires(!is_cone)
+    requires direct_method<Geometry, "fbp">
   void fbp_filter(Context const& ctx, input sinogram, output filtered, filter_options const& options = {}) const {
     mbirk::fbp_filter(ctx, scan(), sinogram, filtered, options);
   }
   template <class Context>
-    requires is_cone
+    requires direct_method<Geometry, "fdk">
   void fdk_filter(Context const& ctx, input sinogram, output filtered, filter_options const& options = {}) const {
     mbirk::fdk_filter(ctx, scan(), sinogram, filtered, options);
   }
@@ -186,13 +184,13 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
     mbirk::direct_recon(ctx, scan(), sinogram, recon, options, warnings);
   }
   template <class Context>
-    requires(!is_cone)
+    requires direct_method<Geometry, "fbp">
   void fbp_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {},
                  std::vector<std::string>* warnings = nullptr) const {
     mbirk::fbp_recon(ctx, scan(), sinogram, recon, options, warnings);
   }
   template <class Context>
-    requires is_cone
+    requires direct_method<Geometry, "fdk">
   void fdk_recon(Context const& ctx, input sinogram, output recon, filter_options const& options = {},
                  std::vector<std::string>* warnings = nullptr) const {
     mbirk::fdk_recon(ctx, scan(), sinogram, recon, options, warnings);

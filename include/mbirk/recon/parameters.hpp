@@ -17,8 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "mbirk/geometry/cone.hpp"
-#include "mbirk/geometry/parallel.hpp"
+#include "mbirk/geometry/list.hpp"
 #include "mbirk/geometry/parameter_rules.hpp"
 #include "mbirk/recon/options.hpp"
 #include "mbirk/recon/parameter_value.hpp"
@@ -38,6 +37,7 @@ struct image_parameters {
 };
 struct image_geometry {
   static constexpr char const* name = "image";
+  static constexpr bool has_slice_damping = false;
   using parameters = image_parameters;
 };
 
@@ -48,7 +48,7 @@ template <class Geometry> struct parameter_values {
   /// Used when auto_regularize_flag is false; otherwise the automatic values of the last call.
   double sigma_y = 1, sigma_x = 1, sigma_prox = 1;
   bool auto_regularize_flag = true;
-  bool slice_damping = true;                        ///< cone beam only
+  bool slice_damping = true;                        ///< of geometries that have it, such as cone beam
   index_t verbose = 1;
   std::string alu_unit = {};
   double alu_value = 1;
@@ -73,7 +73,7 @@ namespace detail {
 template <class Geometry, class Values, class Row>
 void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   using namespace rules;
-  constexpr bool is_cone = std::same_as<Geometry, cone_geometry>, is_image = std::same_as<Geometry, image_geometry>;
+  constexpr bool is_image = std::same_as<Geometry, image_geometry>;
   auto& s = v.scan;
   auto& o = v.options;
   char const* group = "scan";
@@ -82,16 +82,7 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   };
   if constexpr (!is_image) {
     row("sinogram_shape", sizes, s.sinogram_shape, "(views, detector rows, channels)", true);
-    row("angles", numbers, s.angles, "one per view, radians, kept as float32", true);
-  }
-  if constexpr (is_cone) {
-    row("source_detector_dist", distance, s.source_detector_dist, "infinite: a parallel beam with rows", true);
-    row("source_iso_dist", finite_number, s.source_iso_dist,
-        "from the source to the axis; without meaning when source_detector_dist is infinite", true);
-    row("helical_z_shifts", numbers, s.helical_z_shifts, "one per view, kept as float32; none for a circular scan");
-    row("use_curved_detector", flag, s.use_curved_detector, "a cylinder around the source");
-  }
-  if constexpr (!is_image) {
+    Geometry::each_scan_parameter(s, row);
     row("delta_det_channel", positive_number, s.delta_det_channel, "pitch of the detector channels");
     row("delta_det_row", positive_number, s.delta_det_row, "pitch of the detector rows");
     row("det_channel_offset", finite_number, s.det_channel_offset, "> 0: the object appears at higher channels");
@@ -108,12 +99,7 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
     row("voxel_row_aspect", positive_number, s.voxel_row_aspect, "pitch of the rows / delta_voxel");
     row("voxel_slice_aspect", positive_number, s.voxel_slice_aspect,
         "pitch of the slices / delta_voxel; 1 in parallel beam");
-  }
-  if constexpr (is_cone) {
-    row("recon_slice_offset", finite_number, s.recon_slice_offset,
-        "> 0: the grid lies at higher z; sized automatically when the model is made");
-    row("axial_pad_fraction", fractions, s.axial_pad_fraction,
-        "slices added for what the cone sees beyond the detector, (low, high) end; automatic sizing only");
+    Geometry::each_voxel_parameter(s, row);
   }
   row("use_ror_mask", mask, s.use_ror_mask, "true: the ellipse inscribed in the grid; false: all pixels");
   group = "regularization";
@@ -135,7 +121,7 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   row("granularity", counts, o.granularity, "number of subsets of each partition");
   row("partition_sequence", positions, o.partition_sequence, "partition of each iteration; the last one repeats");
   if constexpr (!is_image) row("max_alpha", positive_number, o.max_alpha, "largest step");
-  if constexpr (is_cone)
+  if constexpr (Geometry::has_slice_damping)
     row("slice_damping", flag, v.slice_damping,
         "preconditioner of cone beam; not a parameter in MBIRJAX, which has it always on");
   group = "labels";
@@ -276,7 +262,7 @@ template <class Geometry> class parameter_set {
       o.sigma_x = values_.sigma_x;
       o.sigma_prox = values_.sigma_prox;
     }
-    if (std::same_as<Geometry, cone_geometry>) o.slice_damping = values_.slice_damping;
+    if (Geometry::has_slice_damping) o.slice_damping = values_.slice_damping;
     return o;
   }
   /// Stores the result of automatic regularization, so that the sigmas can be queried; auto_regularize_flag is
@@ -320,10 +306,15 @@ template <class Geometry> class parameter_set {
                                               "logfile_path", "print_logs"};
     if (std::ranges::find(of_a_call, name) != std::end(of_a_call))
       throw parameter_error(what + ": it is an argument of a call", source_location::current());
-    if constexpr (std::same_as<Geometry, parallel_geometry>)
-      for (auto const& info : list_parameters<cone_geometry>())
-        if (name == info.name)
-          throw parameter_error(what + " of parallel beam, only of cone beam", source_location::current());
+    if constexpr (!std::same_as<Geometry, image_geometry>) {
+      std::string beams;
+      geometries::each([&]<class Other>(std::type_identity<Other>) {
+        for (auto const& info : list_parameters<Other>())
+          if (name == info.name) beams += (beams.empty() ? "" : " and ") + std::string(Other::beam);
+      });
+      if (!beams.empty())
+        throw parameter_error(what + " of " + Geometry::beam + ", only of " + beams, source_location::current());
+    }
     std::vector<std::pair<std::size_t, std::string_view>> near;
     if (name == "max_overrelaxation") near.emplace_back(0, "max_alpha");  // the name on MBIRJAX's main branch
     auto const names = list_parameters<Geometry>();

@@ -21,14 +21,6 @@
 namespace mbirk {
 namespace detail {
 
-template <class Geometry> struct recon_names;
-template <> struct recon_names<parallel_geometry> {
-  static constexpr char const *recon = "parallel_mbir_recon", *prox_map = "parallel_prox_map";
-};
-template <> struct recon_names<cone_geometry> {
-  static constexpr char const *recon = "cone_mbir_recon", *prox_map = "cone_prox_map";
-};
-
 /// Announces floats that an operation keeps in vectors on the host while this exists. Says nothing on a device, whose
 /// memory it is not.
 template <class Context> class host_memory {
@@ -52,7 +44,6 @@ template <class Context> class host_memory {
 /// Implementation shared by recon and prox_map.
 template <class Context, class Geometry> class vcd_solver {
   using B = typename Context::backend;
-  static constexpr bool is_cone = std::is_same_v<Geometry, cone_geometry>;
 
  public:
   vcd_solver(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
@@ -99,7 +90,7 @@ template <class Context, class Geometry> class vcd_solver {
                ", expected 0 to " + std::to_string(o_.granularity.size() - 1) + " (granularity has " +
                std::to_string(o_.granularity.size()) + " entries)";
       });
-    require(is_cone || !o_.slice_damping.value_or(false),
+    require(Geometry::has_slice_damping || !o_.slice_damping.value_or(false),
             [&] { return std::string(operation_) + ": slice_damping is true, expected false: it is for cone beam"; });
     if (o_.resume) check_resume(*o_.resume);
   }
@@ -210,7 +201,7 @@ template <class Context, class Geometry> class vcd_solver {
   }
 
   std::vector<float> damping() const {
-    if constexpr (is_cone) {
+    if constexpr (Geometry::has_slice_damping) {
       if (o_.slice_damping.value_or(true)) return slice_damping(scan_);
     }
     return {};
@@ -279,9 +270,9 @@ template <class Context, class Geometry> class vcd_solver {
                  settings);
     }
     vcd.apply_pending_step();
-    for (auto const& [alpha, change] : vcd.steps()) {
+    for (auto const& [alpha, changes] : vcd.steps()) {
       alphas += alpha;
-      moved += change;
+      moved += changes[0];
     }
     double const norm = vcd.recon_norm(), change = B::has_data ? moved / norm : 1.0,
                  alpha = alphas / static_cast<double>(order.size());
@@ -362,7 +353,7 @@ recon_log recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<f
   run.check();
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::recon_names<Geometry>::recon, detail::pairs(s, std::ssize(s.full_indices()))});
+      ctx.instr.scope({detail::operation_name<Geometry, "mbir_recon">, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(
       [&](recon_log const& r) {
         return kernel::qggmrf_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output),
@@ -397,7 +388,7 @@ recon_log prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, vie
   });
   auto const& g = s.geometry();
   [[maybe_unused]] auto const guard =
-      ctx.instr.scope({detail::recon_names<Geometry>::prox_map, detail::pairs(s, std::ssize(s.full_indices()))});
+      ctx.instr.scope({detail::operation_name<Geometry, "prox_map">, detail::pairs(s, std::ssize(s.full_indices()))});
   return run.run(
       [&](recon_log const& r) {
         return kernel::proximal_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output),

@@ -12,7 +12,9 @@
 
 #include "mbirk/kernel/shared/support.hpp"
 #include "mbirk/prior/parameters.hpp"
-#include "mbirk/projector/detail.hpp"
+#include "mbirk/geometry/scan.hpp"
+#include "mbirk/launch.hpp"
+#include "mbirk/operation.hpp"
 #include "mbirk/util/histogram.hpp"
 
 namespace mbirk {
@@ -82,9 +84,6 @@ inline float background_end(histogram const& h) {
   return centres[right] + (centres[right] - centres[left]);
 }
 
-inline double inverse_magnification(parallel_geometry const&) { return 1; }
-inline double inverse_magnification(cone_geometry const& g) { return g.inverse_magnification; }
-
 /// auto_regularization of arrays that have been checked.
 template <class Context, class Geometry>
 regularization find_regularization(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
@@ -134,8 +133,7 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   constexpr index_t numbers = kernel::support_sums<B, true>::numbers;
   auto const sum = [&](auto const& kernel, temporary<double, Context> const& partial) {
     launch(ctx, w.tasks(), kernel);
-    return std::array{reduce(ctx, partial, 0, numbers), reduce(ctx, partial, 1, numbers),
-                      reduce(ctx, partial, 2, numbers)};
+    return reduce_each<numbers>(ctx, partial);
   };
   w = weights ? kernel::make_elementwise_range(kernel::any_tasks, y, some(*weights))
               : kernel::make_elementwise_range(kernel::any_tasks, y);
@@ -150,13 +148,13 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
               : sum(kernel::support_sums<B, false>{in, in, observe(ctx, partial), threshold, w}, partial);
   if constexpr (!B::has_data) return result;
 
-  double const rays = static_cast<double>(views * g.rows),
-               cut = std::max(reduce(ctx, edges, 0, 2), reduce(ctx, edges, 1, 2)) / rays;
+  auto const [first_edge, last_edge] = reduce_each<2>(ctx, edges);
+  double const rays = static_cast<double>(views * g.rows), cut = std::max(first_edge, last_edge) / rays;
   if (threshold != everything && cut > 0.02)
     result.warnings.push_back("the object reaches the edge of the detector in " + number_text(100 * cut) +
                               " % of the rows: the projections are truncated, so a larger reconstruction is advisable "
                               "(scale its rows and columns by 1.1 or more)");
-  double const cell = g.delta_det_channel * inverse_magnification(g);  // channel pitch, projected to the rotation axis
+  double const cell = g.delta_det_channel * g.inverse_magnification;  // channel pitch, projected to the rotation axis
   double const rows = static_cast<double>(g.recon_rows), cols = static_cast<double>(g.recon_cols);
   double const length = std::min(2 * rows * cols / (rows + cols) * g.delta_x, static_cast<double>(g.channels) * cell);
   result.sigma_y =

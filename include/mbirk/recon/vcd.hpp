@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "mbirk/kernel/device/device_reduce.hpp"
 #include "mbirk/kernel/shared/error_sinogram.hpp"
 #include "mbirk/kernel/shared/vcd.hpp"
 #include "mbirk/kernel/shared/voxel_columns.hpp"
 #include "mbirk/projector/operations.hpp"
+#include "mbirk/recon/initial_fit.hpp"
+#include "mbirk/recon/step_search.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
 
 namespace mbirk::detail {
@@ -21,13 +23,11 @@ template <class Context, class Geometry> class vcd_state {
   using B = typename Context::backend;
   using P = projector<Geometry>;
   using tables = typename P::template tables<Context>;
-  static constexpr bool always_keeps = P::template always_keeps_projection<Context>;
-  static constexpr bool can_fuse_update = P::template can_fuse_update<Context>;
+  static_assert(projector_of<P, Geometry, Context>);
   using cursor = typename B::template cursor<float const>;
 
  public:
   static constexpr double epsilon = 0x1p-23;
-  struct step { double alpha = 0, change = 0; };
 
   vcd_state(Context const& ctx, scan<Geometry> const& s, view<float, 3> recon, bool weighted, char const* operation)
       : ctx_(ctx),
@@ -60,10 +60,8 @@ template <class Context, class Geometry> class vcd_state {
   }
   /// Diagonal of A' diag(w) A at all pixels.
   void make_hessian() {
-    auto const& g = scan_.geometry();
-    auto const pixels = kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, g.recon_cols * g.slices, g.slices);
     [[maybe_unused]] auto const guard = ctx_.instr.stage("Hessian");
-    device_plan<Context> const plan(ctx_, pixels);
+    device_plan const plan(ctx_, grid_pixels(scan_, recon_.strides()));
     if (weights_)
       P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2,
                                     observe(ctx_, hessian_));
@@ -78,16 +76,13 @@ template <class Context, class Geometry> class vcd_state {
       launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block),
              kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
     } else {
-      auto const pixels = kernel::plan_grid(recon_.extent(0), recon_.extent(1), scan_.mask().data(), recon_.stride(0),
-                                            recon_.stride(1));
-      tables const all(ctx_, scan_);
-      P::project_channel_major(ctx_, scan_, all, observe_recon(), device_plan<Context>(ctx_, pixels), observe(ctx_, z),
-                               shape_, kernel::store_epilogue<B>{});
+      auto const all = plan_mask(ctx_, scan_, recon_);
+      P::project_channel_major(ctx_, scan_, all.tables, observe_recon(), all.pixels, observe(ctx_, z), shape_,
+                               kernel::store_epilogue<B>{});
     }
     double scale = 1;
     if (scaling != initial_scale::one) {
-      auto const [with_data, with_itself] = scaling == initial_scale::fit ? fit_sums(z) : float32_fit_sums(z);
-      if (B::has_data && with_itself != 0) scale = with_data / with_itself;
+      scale = scale_of(scaling, ctx_, shape_, z, error_, weights_);
       launch(ctx_, ceil_div(recon_.size(), kernel::voxel_block),
              kernel::scale_values<B>{observe_recon(), static_cast<float>(scale), recon_.size()});
     }
@@ -142,14 +137,14 @@ template <class Context, class Geometry> class vcd_state {
               temporary<float, Context> const& direction, temporary<float, Context> const& curvature,
               vcd_settings const& o) {
     auto const& g = scan_.geometry();
-    auto const& plan = subset.resident_plan;
+    auto const& plan = subset.plan;
     back(subset, direction);
     double const c = 1 / (o.sigma_y * o.sigma_y);
     temporary<double, Context> slopes(ctx_, "direction sums", 2 * plan.groups.size());
     temporary<double, Context> squares(ctx_, "line search sums", measuring_tasks(subset.size()));
     find_direction(prior, plan, direction, curvature, o, c, slopes);
     measure(subset, direction, squares);
-    auto const alpha = search({c, o.max_alpha}, slopes, squares, place);
+    auto const alpha = search_->find(place, kernel::vcd_line_search{c, o.max_alpha}, slopes, &squares);
 
     auto const ranges = subset.ranges.all();
     auto const pixels = observe(ctx_, subset.pixels);
@@ -177,12 +172,7 @@ template <class Context, class Geometry> class vcd_state {
     launch(ctx_, tasks, kernel);
     launch(ctx_, padded_slices() / B::lanes,
            kernel::reduce_slice_sums<B>{observe(ctx_, columns), observe(ctx_, slice_norms_), tasks, padded_slices()});
-    if constexpr (on_device<Context>)
-      launch(ctx_, 1,
-             kernel::device_reduce<B, kernel::plain_sums<1>>{
-                 observe(ctx_, change), tasks, 1, {}, 0, {}, observe(ctx_, *device_steps_) + (2 * place + 1)});
-    else
-      steps_[static_cast<std::size_t>(place)].change = reduce(ctx_, change);
+    search_->add_changes(place, change);
   }
 
   /// Brings the error up to date: the step of a subset may have been deferred to the back projection of the next one.
@@ -194,20 +184,12 @@ template <class Context, class Geometry> class vcd_state {
 
   /// Allocates memory for the steps of an iteration.
   void begin(index_t subsets) {
-    steps_.assign(static_cast<std::size_t>(subsets), {});
-    if constexpr (on_device<Context>) device_steps_.emplace(ctx_, "steps", 2 * subsets);
+    search_.emplace(ctx_, subsets,
+                    operation_ + std::string(": the line search found no finite step: the data, the first image, "
+                                             "weights or sigmas are not finite or out of range"));
   }
-  /// Step and change of every subset since begin(). @throws error when a line search found no finite step.
-  std::vector<step> const& steps() {
-    if constexpr (on_device<Context>) {
-      host_copy const found(ctx_, *device_steps_);
-      for (std::size_t k = 0; k < steps_.size(); ++k) {
-        steps_[k] = {found[2 * static_cast<index_t>(k)], found[2 * static_cast<index_t>(k) + 1]};
-        require_step(steps_[k].alpha);
-      }
-    }
-    return steps_;
-  }
+  /// Step and sum of |alpha d| of every subset since begin(). @throws error if a line search found no finite step.
+  std::vector<subset_step<1>> const& steps() { return search_->steps(); }
 
   auto observe_recon() const { return observe(ctx_, recon_, "recon", array_role::output); }
 
@@ -224,53 +206,10 @@ template <class Context, class Geometry> class vcd_state {
   }
 
   /// Calls f with a compile-time flag for the presence of weights, and their cursor.
-  template <class F> void with_weights(F const& f) {
-    if (weights_) f(std::true_type{}, cursor(observe(ctx_, *weights_)));
-    else f(std::false_type{}, cursor{});
+  template <class F> void with_weights(F const& f) const {
+    detail::with_weights(ctx_, weights_, f);
   }
 
-  struct products { double with_data = 0, with_itself = 0; };  ///< <w z, y> and <w z, z>
-  products fit_sums(temporary<float, Context> const& z) {
-    temporary<double, Context> sums(ctx_, "fit sums", 2 * blocks());
-    with_weights([&](auto weighted, auto w) {
-      launch(ctx_, blocks(),
-             kernel::projection_products<B, weighted>{observe(ctx_, z), observe(ctx_, error_), w, observe(ctx_, sums),
-                                                      shape_});
-    });
-    auto const [with_data, with_itself] = both_sums(sums);
-    return {with_data, with_itself};
-  }
-  /// fit_sums in float32, in the order (views, rows, channels). Products are computed in double: rounded to float32
-  /// once, and never fused with the sum.
-  products float32_fit_sums(temporary<float, Context> const& z) const {
-    float with_data = 0, with_itself = 0;
-    if constexpr (B::has_data) {
-      auto const product = [](float a, float b) {
-        return static_cast<float>(static_cast<double>(a) * static_cast<double>(b));
-      };
-      host_copy const projection(ctx_, z), data(ctx_, error_);
-      std::optional<host_copy<float, Context>> weights;
-      if (weights_) weights.emplace(ctx_, *weights_);
-      for (index_t v = 0; v < shape_.views; ++v)
-        for (index_t m = 0; m < shape_.rows; ++m)
-          for (index_t n = 0; n < shape_.channels; ++n) {
-            index_t const k =
-                shape_.offset(m / shape_.width, v) + (n + kernel::guard_channels) * shape_.width + m % shape_.width;
-            float const a = projection[k], wa = weights ? product((*weights)[k], a) : a;
-            with_data += product(wa, data[k]);
-            with_itself += product(wa, a);
-          }
-    }
-    return {static_cast<double>(with_data), static_cast<double>(with_itself)};
-  }
-
-  struct slopes { double slope = 0, curve = 0; };  ///< sums of G d and of h_prior d^2
-  /// Sums of the two numbers that every task has stored.
-  slopes both_sums(temporary<double, Context> const& partial) const {
-    if constexpr (!B::has_data) return {};
-    host_copy const values(ctx_, partial);
-    return {ordered_sum(values, 0, 2), ordered_sum(values, 1, 2)};
-  }
   /// Computes the direction and stores the two sums of every task in `partial`.
   template <class Prior>
   void find_direction(Prior const& prior, device_plan<Context> const& plan, temporary<float, Context> const& direction,
@@ -306,9 +245,8 @@ template <class Context, class Geometry> class vcd_state {
   }
 
   /// Floats of partial sums for the fused update and back projection of this number of pixels; 0 if it is not used.
-  index_t fused_update_floats([[maybe_unused]] index_t pixels) const {
-    if constexpr (can_fuse_update) return P::template partial_sum_floats<Context>(tables_, shape_, pixels);
-    else return 0;
+  index_t fused_update_floats(index_t pixels) const {
+    return P::template partial_sum_floats<Context>(tables_, shape_, pixels);
   }
   /// Whether the back projection of this number of pixels proceeds view by view and includes the pending error update.
   bool fuses_update(index_t pixels) const {
@@ -323,51 +261,31 @@ template <class Context, class Geometry> class vcd_state {
   }
   /// Computes A' w e for a subset.
   void back(vcd_subset<Context> const& subset, temporary<float, Context> const& direction) {
-    if constexpr (can_fuse_update) {
-      if (fuses_update(subset.size())) {
-        [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-        auto const alpha = pending_update_ ? pending_update_->alpha : kernel::step_length{};
-        if constexpr (always_keeps) {
-          P::fused_update_backproject(ctx_, scan_, tables_, axpy_projection(alpha), pending_update_.has_value(),
-                                      subset.resident_plan, *partial_sums_, observe(ctx_, direction));
-        } else {
-          auto const* before = pending_update_ ? &pending_update_->subset->resident_plan : nullptr;
-          with_weights([&](auto weighted, auto w) {
-            P::fused_update_backproject(ctx_, tables_, axpy_epilogue<weighted>(w, alpha), *packed_direction_, before,
-                                        subset.resident_plan, *partial_sums_, observe(ctx_, direction));
-          });
-        }
-        pending_update_.reset();
-        return;
-      }
+    if (fuses_update(subset.size())) {
+      [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
+      auto const at = [](auto const& array) { return array ? &*array : nullptr; };
+      deferred_update<Context> const update{pending_update_ ? &pending_update_->subset->plan : nullptr,
+                                            pending_update_ ? pending_update_->alpha : kernel::step_length{},
+                                            error_, at(weights_), at(projection_), at(packed_direction_), shape_};
+      P::fused_update_backproject(ctx_, scan_, tables_, update, subset.plan, *partial_sums_,
+                                  observe(ctx_, direction));
+      pending_update_.reset();
+      return;
     }
     apply_pending_step();
     [[maybe_unused]] auto const guard = ctx_.instr.stage("back");
-    P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, error_), shape_, subset.resident_plan, 1,
+    P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, error_), shape_, subset.plan, 1,
                                   observe(ctx_, direction));
   }
 
   /// Whether w A d of a subset is stored from the line search to the update, rather than projected again.
-  bool keeps(index_t pixels) const {
-    if constexpr (always_keeps) return true;
-    else return P::template keeps_projection<Context>(tables_, shape_, pixels);
-  }
+  bool keeps(index_t pixels) const { return P::template keeps_projection<Context>(tables_, shape_, pixels); }
   /// Packs d for the projection if its projection is not stored.
-  void pack_direction([[maybe_unused]] vcd_subset<Context> const& subset,
-                      [[maybe_unused]] temporary<float, Context> const& direction) {
-    if constexpr (!always_keeps) {
-      if (keeps(subset.size())) return;
-      auto const& plan = subset.resident_plan;
-      launch(ctx_, plan.groups.size(),
-             kernel::pack_columns<B>{observe(ctx_, direction), observe(ctx_, *packed_direction_),
-                                     observe(ctx_, plan.offsets), shape_, plan.groups.all()});
-    }
+  void pack_direction(vcd_subset<Context> const& subset, temporary<float, Context> const& direction) {
+    if (!keeps(subset.size())) P::pack_subset(ctx_, shape_, direction, subset.plan, *packed_direction_);
   }
-  index_t measuring_tasks([[maybe_unused]] index_t pixels) const {
-    if constexpr (!always_keeps) {
-      if (!keeps(pixels)) return shape_.views;
-    }
-    return P::template forward_tasks<Context>(tables_, shape_);
+  index_t measuring_tasks(index_t pixels) const {
+    return keeps(pixels) ? P::template forward_tasks<Context>(tables_, shape_) : shape_.views;
   }
   /// Computes the sum of w (A d)^2 per task; may store w A d.
   void measure(vcd_subset<Context> const& subset, temporary<float, Context> const& direction,
@@ -377,52 +295,22 @@ template <class Context, class Geometry> class vcd_state {
     with_weights([&](auto weighted, auto w) {
       if (keeps(subset.size())) {
         kernel::squared_norm_epilogue<B, weighted, true> const epilogue{w, observe(ctx_, partial), shape_};
-        P::project_channel_major(ctx_, scan_, tables_, observe(ctx_, direction), subset.resident_plan,
+        P::project_channel_major(ctx_, scan_, tables_, observe(ctx_, direction), subset.plan,
                                  observe(ctx_, *projection_), shape_, epilogue);
-      } else if constexpr (!always_keeps) {
-        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan,
+      } else {
+        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.plan,
                           kernel::squared_norm_epilogue<B, weighted, false>{w, observe(ctx_, partial), shape_});
       }
     });
   }
-  /// Step length that minimises the parabola along the direction.
-  kernel::step_length search(kernel::vcd_line_search const& formula, temporary<double, Context> const& slopes,
-                             temporary<double, Context> const& squares, index_t place) {
-    if constexpr (on_device<Context>) {
-      launch(ctx_, 1,
-             kernel::device_reduce<B, kernel::vcd_line_search>{observe(ctx_, slopes), slopes.size() / 2, 2,
-                                                               observe(ctx_, squares), squares.size(), formula,
-                                                               observe(ctx_, *device_steps_) + 2 * place});
-      return {0, device_steps_->data() + 2 * place};
-    } else {
-      double alpha = 1;
-      auto const [slope, curve] = both_sums(slopes);
-      double const square = reduce(ctx_, squares);
-      if constexpr (B::has_data) {
-        double found[1];
-        formula({slope, curve, square}, found);
-        require_step(found[0]);
-        alpha = found[0];
-      }
-      steps_[static_cast<std::size_t>(place)].alpha = alpha;
-      return {alpha};
-    }
-  }
-  void require_step(double alpha) const {
-    require<error>(std::isfinite(alpha), [&] {
-      return operation_ + std::string(
-                              ": the line search found no finite step: the data, the first image, weights or sigmas "
-                              "are not finite or out of range");
-    });
-  }
   /// Computes w e -= alpha w A d for the subset whose projection or direction is stored.
-  void subtract([[maybe_unused]] vcd_subset<Context> const& subset, kernel::step_length alpha) {
+  void subtract(vcd_subset<Context> const& subset, kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
     if (keeps(subset.size())) {
       launch(ctx_, blocks(), axpy_projection(alpha));
-    } else if constexpr (!always_keeps) {
+    } else {
       with_weights([&](auto weighted, auto w) {
-        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.resident_plan,
+        P::project_subset(ctx_, tables_, shape_, *packed_direction_, subset.plan,
                           axpy_epilogue<weighted>(w, alpha));
       });
     }
@@ -437,8 +325,7 @@ template <class Context, class Geometry> class vcd_state {
   tables tables_;
   temporary<float, Context> error_, hessian_;
   temporary<double, Context> slice_norms_;
-  std::vector<step> steps_;
-  std::optional<temporary<double, Context>> device_steps_;  // (subsets, 2): alpha, change
+  std::optional<step_search<Context, 1>> search_;  // changes: the sum of |alpha d|
   std::optional<temporary<float, Context>> weights_, projection_;    // w; w A d of the last line search
   // d of the last line search, in the order of its plan, (pixels, chunks * width).
   std::optional<temporary<float, Context>> packed_direction_;

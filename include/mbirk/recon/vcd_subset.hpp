@@ -17,21 +17,15 @@ struct vcd_settings {
   std::vector<float> damping;  ///< s_k, or empty
 };
 
-/// Scale factor of the initial image: 1, or the factor with the best fit of its projection, from accurate sums or from
-/// MBIRJAX's float32 sums.
-enum class initial_scale { one, fit, float32_fit };
-
 /// Subset of a partition, planned once for all its updates. The partition must outlive it.
 template <class Context> struct vcd_subset {
-  kernel::pixel_plan plan;
-  device_plan<Context> resident_plan;
+  device_plan<Context> plan;
   std::vector<kernel::entry_range> cuts;
   device_table<kernel::entry_range, Context> ranges;
   device_table<std::int32_t, Context> pixels;  // ascending
 
   vcd_subset(Context const& ctx, std::span<std::int32_t const> ascending, index_t rows, index_t cols, index_t slices)
-      : plan(kernel::plan_list(ascending, rows, cols, slices)),
-        resident_plan(ctx, plan),
+      : plan(ctx, kernel::plan_list(ascending, rows, cols, slices)),
         cuts(kernel::chunk_without_splitting_duplicates(ascending, kernel::group_pixels)),
         ranges(ctx, cuts, "ranges of pixels"),
         pixels(ctx, ascending.data(), static_cast<index_t>(ascending.size()), "subset") {}

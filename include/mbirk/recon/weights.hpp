@@ -10,8 +10,7 @@
 
 #include "mbirk/kernel/shared/epilogue.hpp"
 #include "mbirk/kernel/shared/weights.hpp"
-#include "mbirk/projector/cone.hpp"
-#include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/all.hpp"
 #include "mbirk/util/otsu.hpp"
 
 namespace mbirk {
@@ -46,9 +45,6 @@ namespace detail {
 
 inline constexpr std::array<char const*, 4> weight_operations{"gen_weights_unweighted", "gen_weights_transmission",
                                                               "gen_weights_transmission_root", "gen_weights_emission"};
-template <class Geometry> inline constexpr char const* mar_name = nullptr;
-template <> inline constexpr char const* mar_name<parallel_geometry> = "parallel_gen_weights_mar";
-template <> inline constexpr char const* mar_name<cone_geometry> = "cone_gen_weights_mar";
 
 /// Sinogram of only the voxels above a threshold.
 template <class Context, class Geometry>
@@ -71,9 +67,8 @@ void project_metal(Context const& ctx, scan<Geometry> const& s, view<float const
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("project");
     typename B::template cursor<float const> const voxel_columns = observe(ctx, metal);
-    auto const plan = plan_mask(s.mask(), volume);
-    P::project_channel_major(ctx, s, typename P::template tables<Context>(ctx, s), voxel_columns,
-                             device_plan<Context>(ctx, plan), observe(ctx, channel_major), shape,
+    auto const plan = plan_mask(ctx, s, volume);
+    P::project_channel_major(ctx, s, plan.tables, voxel_columns, plan.pixels, observe(ctx, channel_major), shape,
                              kernel::store_epilogue<B>{});
   }
   [[maybe_unused]] auto const guard = ctx.instr.stage("layout");
@@ -143,7 +138,7 @@ void gen_weights_mar(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
                      double gamma, view<float, 3> weights, mar_record* record = nullptr) {
   using Context = context<Exec, Instr>;
   using B = typename Context::backend;
-  constexpr char const* name = detail::mar_name<Geometry>;
+  constexpr char const* name = detail::operation_name<Geometry, "gen_weights_mar">;
   detail::check(ctx, sinogram, s.sinogram_shape(), "gen_weights_mar", "sinogram", "(views, rows, channels)");
   if (init_recon)
     detail::check(ctx, *init_recon, s.recon_shape(), "gen_weights_mar", "init_recon", "(rows, cols, slices)");

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <string>
-#include <type_traits>
 
 #include "mbirk/definition/cone.hpp"
 #include "mbirk/definition/median.hpp"
@@ -17,7 +16,6 @@
 namespace mbirk::record {
 
 namespace detail {
-template <class Scan> constexpr bool is_cone = std::is_same_v<Scan, cone_scan>;
 template <class Scan> std::string name_of(char const* operation) {
   return std::string(Scan::geometry_type::name) + "_" + operation;
 }
@@ -34,12 +32,8 @@ template <class Scan> graph sparse_forward_project(Scan const& s, index_t pixels
   recorder m(g);
   auto const x = m.reals("voxel_values", {pixels, s.geometry().slices});
   auto const p = m.indices("pixel_indices", {pixels});
-  if constexpr (detail::is_cone<Scan>) {
-    auto const columns = m.temporary("columns", {pixels, s.geometry().rows});
-    definition::cone_forward(m, s, x, p, pixels, columns, m.output("sinogram", detail::sinogram_shape(s)));
-  } else {
-    definition::parallel_forward(m, s, x, p, pixels, m.output("sinogram", detail::sinogram_shape(s)));
-  }
+  definition::operators<typename Scan::geometry_type>::forward(m, s, x, p, pixels,
+                                                               m.output("sinogram", detail::sinogram_shape(s)));
   return g;
 }
 
@@ -50,13 +44,8 @@ template <class Scan> graph sparse_back_project(Scan const& s, index_t pixels, i
   recorder m(g);
   auto const y = m.reals(coeff_power == 2 ? "weights" : "sinogram", detail::sinogram_shape(s));
   auto const p = m.indices("pixel_indices", {pixels});
-  if constexpr (detail::is_cone<Scan>) {
-    auto const columns = m.temporary("columns", {pixels, s.geometry().rows});
-    definition::cone_back(m, s, y, p, pixels, coeff_power, columns,
-                          m.output("voxel_values", {pixels, s.geometry().slices}));
-  } else {
-    definition::parallel_back(m, s, y, p, pixels, coeff_power, m.output("voxel_values", {pixels, s.geometry().slices}));
-  }
+  definition::operators<typename Scan::geometry_type>::back(m, s, y, p, pixels, coeff_power,
+                                                            m.output("voxel_values", {pixels, s.geometry().slices}));
   return g;
 }
 

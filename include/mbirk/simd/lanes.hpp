@@ -1,7 +1,11 @@
-// Partial packs at the end of a row, where only the first n lanes hold elements.
+// What all backends derive from their operations: partial packs at the end of a row, where only the first n lanes hold
+// elements, and reductions over the lanes.
 #pragma once
 
+#include <bit>
+
 #include "mbirk/core/index.hpp"
+#include "mbirk/simd/vector.hpp"
 
 MBIRK_KERNELS_BEGIN
 
@@ -32,6 +36,23 @@ template <class B> MBIRK_INLINE typename B::pack masked(typename B::pack x, type
 /// Pack with the order of its lanes reversed.
 template <class B> MBIRK_INLINE typename B::pack reversed(typename B::pack x) {
   return lookup(x, B::iota() * B::broadcast(std::int32_t{-1}) + B::broadcast(std::int32_t{B::lanes - 1}));
+}
+
+/// log2 of the number of lanes.
+template <class B> inline constexpr int lane_rounds = std::bit_width(static_cast<unsigned>(B::lanes)) - 1;
+
+/// Result of an operation on all lanes, which exchanges them at distances 1, 2, 4 ...
+template <class B, class F> MBIRK_INLINE float reduce_lanes(typename B::pack x, F const& f) {
+  simd::static_for<lane_rounds<B>>([&](auto round) MBIRK_FLAT {
+    x = f(x, B::template exchange<1 << round>(x));
+  });
+  return B::common(x);
+}
+template <class B> MBIRK_INLINE float reduce_max(typename B::pack x) {
+  return reduce_lanes<B>(x, [](auto a, auto b) MBIRK_FLAT { return max(a, b); });
+}
+template <class B> MBIRK_INLINE float reduce_min(typename B::pack x) {
+  return reduce_lanes<B>(x, [](auto a, auto b) MBIRK_FLAT { return min(a, b); });
 }
 
 /// Copies `length` elements of a row and pads with zeros up to `width`, a multiple of the lanes.

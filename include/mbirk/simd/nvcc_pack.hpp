@@ -8,10 +8,9 @@
 #include <cstdint>
 
 #include "mbirk/core/index.hpp"
+#include "mbirk/simd/backend.hpp"
 
 namespace mbirk::simd {
-
-struct scalar_work;
 
 /// Stand-in for packs of any element type.
 template <class T, int L> struct named_pack {
@@ -22,6 +21,7 @@ template <class T, int L> struct named_pack {
   T v[L];
   named_pack() = default;
   MBIRK_HD explicit named_pack(double);
+  MBIRK_HD explicit named_pack(std::int32_t);
 };
 template <class T, int L> named_pack<T, L> operator+(named_pack<T, L>, named_pack<T, L>);
 template <class T, int L> named_pack<T, L> operator-(named_pack<T, L>, named_pack<T, L>);
@@ -47,35 +47,26 @@ template <class T, int L> named_pack<T, L> rotate_left(named_pack<T, L>, int);
 template <class T, int L> named_pack<T, L> lookup(named_pack<T, L>, named_pack<std::int32_t, L>);
 template <class T, int L> named_pack<T, L> lookup2(named_pack<T, L>, named_pack<T, L>, named_pack<std::int32_t, L>);
 
-template <int L> struct native {
+template <int L>
+struct native : data_backend<native<L>, named_pack<float, L>, named_pack<std::int32_t, L>, named_pack<double, L>> {
   static constexpr int lanes = L;
-  static constexpr bool has_data = true;
   using pack = named_pack<float, L>;
   using ints = named_pack<std::int32_t, L>;
   using wide = named_pack<double, L>;
   using sums = wide;
-  using real = double;
-  using index_backend = native;
-  template <class T> using cursor = T*;
 
   static pack load(float const*);
   static pack load_once(float const*);
   static pack load_partial(float const*, int);
-  static pack load_broadcast(float const*);
   static ints load_ints(std::int32_t const*);
   static pack gather(float const*, ints);
   static wide load_wide(double const*);
-  template <class T> static T load_value(T const*);
   template <class T> static void store_value(T*, T);
   static void store(float*, pack);
   static void store_partial(float*, pack, int);
   static void store(std::int32_t*, ints);
   static void store(double*, wide);
 
-  static pack constant(double);
-  static pack broadcast(float);
-  static wide broadcast(double);
-  static ints broadcast(std::int32_t);
   static ints iota();
   static pack first_lanes(index_t);
   static wide to_wide(ints);
@@ -85,20 +76,12 @@ template <int L> struct native {
   static pack to_pack(wide);
   static pack to_pack_unsigned(ints);
 
-  static float reduce_max(pack);
-  static float reduce_min(pack);
-  static sums no_sum();
-  static sums widen(pack);
-  static pack narrow(sums);
-  static sums load_sums(double const*);
-  static void store_sums(double*, sums);
+  template <int Step> static pack exchange(pack);
+  static float common(pack);
   static void store_total(double*, sums);
   template <class F> static void each_lane(pack, pack, int, F const&);
   static void count(std::int32_t*, bool);
-  static pack lift(pack);
   static void transpose(pack (&)[L]);
-  static void note_lanes(index_t, index_t);
-  static void note_scalar(scalar_work const&);
 };
 
 }  // namespace mbirk::simd

@@ -1,19 +1,15 @@
-// Interface of the tuned kernels: packs of `lanes` floats, ints and doubles, and the native backend that executes them.
-// Kernels depend only on their backend B, so a counting backend (counting_pack.hpp) runs the same code, and the cost
-// model runs it without data.
+// Packs of floats, ints and doubles in the vectors of the host, and the native backend that executes kernels on them.
 #pragma once
 
 #include <cstddef>
 
 #include "mbirk/core/index.hpp"
+#include "mbirk/simd/backend.hpp"
 #include "mbirk/simd/math.hpp"
 #include "mbirk/simd/nvcc_pack.hpp"
 #include "mbirk/simd/vector.hpp"
 
 namespace mbirk::simd {
-
-/// Scalar operations outside of packs, as declared by a kernel.
-struct scalar_work { index_t add = 0, mul = 0, compare = 0, convert = 0, integer = 0; };
 
 MBIRK_KERNELS_BEGIN
 /// atan by two halvings of the angle, atan t = 2 atan(t / (1 + sqrt(1 + t^2))), and the series to t^19: error below
@@ -173,24 +169,18 @@ template <class From, int L> MBIRK_HOST_INLINE doubles<L> widen(vector<From, L> 
 template <int L> MBIRK_HOST_INLINE doubles<L> atan(doubles<L> t) { return atan_by_halving(t); }
 
 /// Executes kernels on the vectors of the host CPU. A cursor is a plain pointer.
-template <int L> struct native {
+template <int L> struct native : data_backend<native<L>, floats<L>, ints<L>, doubles<L>> {
   static constexpr int lanes = L;
-  static constexpr bool has_data = true;
   using pack = floats<L>;
   using ints = simd::ints<L>;
   using wide = doubles<L>;
-  using sums = doubles<L>;  ///< sums of data; differs from wide only in the cost model
-  using real = double;
-  using index_backend = native;  ///< backend of weights and indices; differs from the data's only in the cost model
-  template <class T> using cursor = T*;
+  using sums = doubles<L>;
 
   static MBIRK_HOST_INLINE pack load(float const* p) { return pack(read<vector<float, L>>(p)); }
-  /// Load for a value with several uses.
   static MBIRK_HOST_INLINE pack load_once(float const* p) { return pack(detail::hold(read<vector<float, L>>(p))); }
   static MBIRK_HOST_INLINE pack load_partial(float const* p, int n) {
     return pack(detail::load_partial<vector<float, L>>(p, n));
   }
-  static MBIRK_HOST_INLINE pack load_broadcast(float const* p) { return pack(static_cast<double>(*p)); }
   static MBIRK_HOST_INLINE ints load_ints(std::int32_t const* p) { return ints(read<vector<std::int32_t, L>>(p)); }
   static MBIRK_HOST_INLINE pack gather(float const* p, ints index) {
     return pack(detail::gather<vector<float, L>>(p, index.v));
@@ -198,8 +188,6 @@ template <int L> struct native {
   static MBIRK_HOST_INLINE wide load_wide(double const* p) {
     return {read<typename wide::V>(p), read<typename wide::V>(p + L / 2)};
   }
-  /// Loads one value of any trivial type: indices, offsets, plan entries.
-  template <class T> static MBIRK_HOST_INLINE T load_value(T const* p) { return *p; }
   template <class T> static MBIRK_HOST_INLINE void store_value(T* p, T x) { *p = x; }
 
   static MBIRK_HOST_INLINE void store(float* p, pack a) { std::memcpy(p, &a.v, sizeof a.v); }
@@ -210,17 +198,11 @@ template <int L> struct native {
     std::memcpy(p + L / 2, &a.hi, sizeof a.hi);
   }
 
-  static MBIRK_HOST_INLINE pack constant(double x) { return pack(x); }
-  static MBIRK_HOST_INLINE pack broadcast(float x) { return pack(static_cast<double>(x)); }
-  static MBIRK_HOST_INLINE wide broadcast(double x) { return wide(x); }
-  static MBIRK_HOST_INLINE ints broadcast(std::int32_t x) { return ints(x); }
   static MBIRK_HOST_INLINE ints iota() {
     return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
       return ints(vector<std::int32_t, L>{I...});
     }(std::make_integer_sequence<int, L>{});
   }
-
-  /// 1 in the first n lanes, 0 in the others.
   static MBIRK_HOST_INLINE pack first_lanes(index_t n) {
     pack a;
     for (int k = 0; k < L; ++k) a.v[k] = k < n ? 1.0f : 0.0f;
@@ -229,42 +211,27 @@ template <int L> struct native {
 
   static MBIRK_HOST_INLINE wide to_wide(ints a) { return detail::widen<std::int32_t, L>(a.v); }
   static MBIRK_HOST_INLINE wide to_wide(pack a) { return detail::widen<float, L>(a.v); }
-  /// Truncates; apply floor first.
   static MBIRK_HOST_INLINE ints to_ints(wide a) { return ints(detail::narrow<std::int32_t, L>(a)); }
   static MBIRK_HOST_INLINE ints to_ints(pack a) { return ints(__builtin_convertvector(a.v, vector<std::int32_t, L>)); }
   static MBIRK_HOST_INLINE pack to_pack(wide a) { return pack(detail::narrow<float, L>(a)); }
   static MBIRK_HOST_INLINE pack to_pack_unsigned(ints a) { return pack(detail::to_float_unsigned(a.v)); }
 
-  static MBIRK_HOST_INLINE float reduce_max(pack a) {
-    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); });
+  template <int Step> static MBIRK_HOST_INLINE pack exchange(pack a) {
+    return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
+      return pack(detail::shuffle<(I ^ Step)...>(a.v, a.v));
+    }(std::make_integer_sequence<int, L>{});
   }
-  static MBIRK_HOST_INLINE float reduce_min(pack a) {
-    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); });
-  }
-  // Sums of data in double: accumulators of a pack each, in registers or arrays, and the total of all lanes as a
-  // scalar.
-  static MBIRK_HOST_INLINE sums no_sum() { return sums(0.0); }
-  static MBIRK_HOST_INLINE sums widen(pack a) { return detail::widen<float, L>(a.v); }
-  static MBIRK_HOST_INLINE pack narrow(sums a) { return pack(detail::narrow<float, L>(a)); }
-  static MBIRK_HOST_INLINE sums load_sums(double const* p) { return load_wide(p); }
-  static MBIRK_HOST_INLINE void store_sums(double* p, sums a) { store(p, a); }
+  static MBIRK_HOST_INLINE float common(pack a) { return a.v[0]; }
   static MBIRK_HOST_INLINE void store_total(double* p, sums a) {
     double total = 0;
     for (int k = 0; k < L / 2; ++k) total += a.lo[k];
     for (int k = 0; k < L / 2; ++k) total += a.hi[k];
     *p = total;
   }
-  /// Calls f(value, value of other) for the first n lanes, for data-dependent code (histograms, order statistics).
-  /// No-op in the cost model; the kernel must report the work of f with note_scalar. On a warp the lanes run in
-  /// parallel.
   template <class F> static MBIRK_HOST_INLINE void each_lane(pack a, pack other, int n, F const& f) {
     for (int k = 0; k < n; ++k) f(static_cast<float>(a.v[k]), static_cast<float>(other.v[k]));
   }
-  /// Within each_lane: adds `one` to a counter. Atomic on a warp, where several lanes may increment the same counter.
   static MBIRK_HOST_INLINE void count(std::int32_t* place, bool one) { *place += one; }
-
-  /// Converts a pack of the index backend to one of the data's backend; an identity here, a no-op in the cost model.
-  static MBIRK_HOST_INLINE pack lift(pack a) { return a; }
 
   /// Transposes a matrix of lanes x lanes elements in log2(lanes) rounds of interleaving.
   static MBIRK_HOST_INLINE void transpose(pack (&rows)[L]) {
@@ -279,24 +246,7 @@ template <int L> struct native {
     });
   }
 
-  /// Reports how many of the executed lanes belong to a voxel or sample. Only counting backends implement it.
-  static MBIRK_HOST_INLINE void note_lanes(index_t /*useful*/, index_t /*executed*/) {}
-  /// Reports scalar work outside of packs: comparisons, conversions and integer operations of data-dependent code. Only
-  /// counting backends implement it.
-  static MBIRK_HOST_INLINE void note_scalar(scalar_work const&) {}
-
  private:
-  template <class F> static MBIRK_HOST_INLINE float reduce(pack a, F const& f) {
-    simd::static_for<std::bit_width(static_cast<unsigned>(L)) - 1>([&](auto round) MBIRK_FLAT {
-      constexpr int step = 1 << round;
-      pack other;
-      [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-        other = pack(detail::shuffle<(I ^ step)...>(a.v, a.v));
-      }(std::make_integer_sequence<int, L>{});
-      a = f(a, other);
-    });
-    return a.v[0];
-  }
   template <class V, class T> static MBIRK_HOST_INLINE V read(T const* p) {
     V v;
     std::memcpy(&v, p, sizeof v);
@@ -307,5 +257,6 @@ template <int L> struct native {
 #endif
 
 using native_backend = native<native_lanes>;
+static_assert(pack_backend<native_backend>);
 
 }  // namespace mbirk::simd

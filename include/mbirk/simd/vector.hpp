@@ -12,11 +12,16 @@
 
 #include "mbirk/core/config.hpp"
 
-#if defined(__SSE2__)
+#if defined(__AVX__)
 #include <immintrin.h>
+#elif defined(__SSE4_1__)
+#include <smmintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>  // a tenth of immintrin.h
 #endif
 
-/// Marks the symbols of exec::host, so that objects compiled for different vectors cannot share a function: mixing them is an error of the linker.
+/// Marks the symbols of exec::host, so that objects compiled for different vectors cannot share a function: mixing them
+/// is an error of the linker.
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define MBIRK_VECTOR_TAG "lanes16"
 #elif defined(__AVX__) && defined(__FMA__)

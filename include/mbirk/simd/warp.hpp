@@ -99,27 +99,21 @@ template <class W> struct warp_doubles {
   }
 };
 
-/// The interface of the pack kernels (simd/pack.hpp) on a warp. A cursor is a plain pointer to memory that all lanes
-/// can access.
-template <class W> struct warp_backend {
+/// The packs of a kernel on a warp. A cursor is a plain pointer to memory that all lanes can access. Loads are not of
+/// the read-only kind (ld.global.nc), because kernels also load what they have stored.
+template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floats<W>, warp_ints<W>, warp_doubles<W>> {
   static constexpr int lanes = warp_lanes;
-  static constexpr bool has_data = true;
   using pack = warp_floats<W>;
   using ints = warp_ints<W>;
   using wide = warp_doubles<W>;
   using sums = warp_doubles<W>;
-  using real = double;
-  using index_backend = warp_backend;
-  template <class T> using cursor = T*;
 
   static MBIRK_INLINE pack load(float const* p) { return pack(p[W::lane()]); }
   static MBIRK_INLINE pack load_once(float const* p) { return load(p); }
   static MBIRK_INLINE pack load_partial(float const* p, int n) { return pack(W::lane() < n ? p[W::lane()] : 0.0f); }
-  static MBIRK_INLINE pack load_broadcast(float const* p) { return pack(*p); }
   static MBIRK_INLINE ints load_ints(std::int32_t const* p) { return {p[W::lane()]}; }
   static MBIRK_INLINE pack gather(float const* p, ints index) { return pack(p[index.v]); }
   static MBIRK_INLINE wide load_wide(double const* p) { return wide(p[W::lane()]); }
-  template <class T> static MBIRK_INLINE T load_value(T const* p) { return *p; }
   template <class T> static MBIRK_INLINE void store_value(T* p, T x) { put(p, x, W::lane() == 0); }
 
   static MBIRK_INLINE void store(float* p, pack a) { put(p + W::lane(), a.v, true); }
@@ -127,36 +121,24 @@ template <class W> struct warp_backend {
   static MBIRK_INLINE void store(std::int32_t* p, ints a) { put(p + W::lane(), a.v, true); }
   static MBIRK_INLINE void store(double* p, wide a) { put(p + W::lane(), a.v, true); }
 
-  static MBIRK_INLINE pack constant(double x) { return pack(x); }
-  static MBIRK_INLINE pack broadcast(float x) { return pack(x); }
-  static MBIRK_INLINE wide broadcast(double x) { return wide(x); }
-  static MBIRK_INLINE ints broadcast(std::int32_t x) { return {x}; }
   static MBIRK_INLINE ints iota() { return {W::lane()}; }
   static MBIRK_INLINE pack first_lanes(index_t n) { return pack(W::lane() < n ? 1.0f : 0.0f); }
 
   static MBIRK_INLINE wide to_wide(ints a) { return wide(static_cast<double>(a.v)); }
   static MBIRK_INLINE wide to_wide(pack a) { return wide(static_cast<double>(a.v)); }
   static MBIRK_INLINE ints to_ints(wide a) { return {static_cast<std::int32_t>(a.v)}; }
+  static MBIRK_INLINE ints to_ints(pack a) { return {static_cast<std::int32_t>(a.v)}; }
   static MBIRK_INLINE pack to_pack(wide a) { return pack(a.v); }
   static MBIRK_INLINE pack to_pack_unsigned(ints a) {
     return pack(static_cast<float>(static_cast<std::uint32_t>(a.v)));
   }
 
-  static MBIRK_INLINE float reduce_max(pack a) {
-    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return max(x, y); });
-  }
-  static MBIRK_INLINE float reduce_min(pack a) {
-    return reduce(a, [](pack x, pack y) MBIRK_FLAT { return min(x, y); });
-  }
-  static MBIRK_INLINE sums no_sum() { return sums(0.0); }
-  static MBIRK_INLINE sums widen(pack a) { return sums(static_cast<double>(a.v)); }
-  static MBIRK_INLINE pack narrow(sums a) { return pack(a.v); }
-  static MBIRK_INLINE sums load_sums(double const* p) { return load_wide(p); }
+  template <int Step> static MBIRK_INLINE pack exchange(pack a) { return pack(W::shfl_xor(a.v, Step)); }
+  static MBIRK_INLINE float common(pack a) { return a.v; }
   /// p[index] in the first n lanes, 0 in the others.
   static MBIRK_INLINE sums gather_sums(double const* p, ints index, int n) {
     return sums(W::lane() < n ? p[index.v] : 0.0);
   }
-  static MBIRK_INLINE void store_sums(double* p, sums a) { store(p, a); }
   static MBIRK_INLINE void store_total(double* p, sums a) { store_value(p, total(a.v)); }
   template <class F> static MBIRK_INLINE void each_lane(pack a, pack other, int n, F const& f) {
     if (W::lane() < n) f(a.v, other.v);
@@ -164,9 +146,8 @@ template <class W> struct warp_backend {
   static MBIRK_INLINE void count(std::int32_t* place, bool one) {
     if (one) W::count(place);
   }
-  static MBIRK_INLINE pack lift(pack a) { return a; }
 
-  // Warp-only operations: the calling lane's element, one lane's element broadcast to all, the ballot of a condition.
+  // Operations of warps only (warp_pack_backend).
   static MBIRK_INLINE float element(pack a) { return a.v; }
   static MBIRK_INLINE std::int32_t element(ints a) { return a.v; }
   static MBIRK_INLINE double element(wide a) { return a.v; }
@@ -193,19 +174,12 @@ template <class W> struct warp_backend {
     });
   }
 
-  static MBIRK_INLINE void note_lanes(index_t, index_t) {}
-  static MBIRK_INLINE void note_scalar(scalar_work const&) {}
-
  private:
   /// Stores x if `mine`; the barriers order the store against loads and stores of other lanes.
   template <class T> static MBIRK_INLINE void put(T* p, T x, bool mine) {
     W::sync();
     if (mine) *p = x;
     W::sync();
-  }
-  template <class F> static MBIRK_INLINE float reduce(pack a, F const& f) {
-    for (int step = lanes / 2; step > 0; step /= 2) a = f(a, pack(W::shfl_xor(a.v, step)));
-    return a.v;
   }
 };
 

@@ -13,7 +13,7 @@ namespace mbirk::kernel {
 /// Calls f(constant<n>) for a run-time 1 <= n <= Most, so that accumulators of n packs stay in registers. Counting
 /// backends get f(bounded<Most>{n}) instead: their speed does not justify compiling f Most times.
 template <class B, int Most, class F> MBIRK_INLINE void with_packs(int n, F const& f) {
-  if constexpr (requires { B::watches; }) {
+  if constexpr (B::counts) {
     f(simd::bounded<Most>{n});
   } else {
     [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {

@@ -4,7 +4,8 @@
 #include <optional>
 
 #include "mbirk/kernel/shared/median.hpp"
-#include "mbirk/projector/detail.hpp"
+#include "mbirk/launch.hpp"
+#include "mbirk/operation.hpp"
 
 namespace mbirk {
 

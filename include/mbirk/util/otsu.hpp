@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "mbirk/projector/detail.hpp"
+#include "mbirk/launch.hpp"
+#include "mbirk/operation.hpp"
 #include "mbirk/util/histogram.hpp"
 
 namespace mbirk {

@@ -1,24 +1,14 @@
 // The block that emulated kernels see. mbirk::block documents its members.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "mbirk/exec/emulation/block_emulator.hpp"
 #include "mbirk/exec/emulation/element.hpp"
 #include "mbirk/exec/emulation/warp.hpp"
 
 namespace mbirk::exec::emulation {
-
-/// N elements that a device loads with one instruction.
-template <class T, int N> struct alignas(sizeof(T) * N) vec {
-  static_assert(N == 1 || N == 2 || N == 4, "a load takes one, two or four elements");
-  T element[N];
-  T const& operator[](int i) const noexcept { return element[i]; }
-  T& operator[](int i) noexcept { return element[i]; }
-};
 
 /// Identifies the copies of one pipe; located in shared memory.
 template <int Stages> struct alignas(16) pipe_storage {
@@ -67,63 +57,12 @@ template <int Threads> class block {
 
   void sync(source_location where = source_location::current()) const { running->sync(where); }
 
-  /// Adds x and returns the previous value.
-  template <class T> T atomic_add(T& global, std::type_identity_t<T> x) const {
-    return std::atomic_ref<T>(global).fetch_add(x, std::memory_order_relaxed);
-  }
-  template <class T> T atomic_add(element<T> shared, std::type_identity_t<T> x) const {
-    block_emulator::hidden const h(*running);
-    return atomic_add(shared.atomically(), x);
-  }
-
-  /// Reads memory that is not written during the launch.
-  template <class T> T load(T const& global) const noexcept { return global; }
-  /// Loads N elements at once, from an address that is a multiple of their total size.
-  template <int N, class T>
-  vec<std::remove_const_t<T>, N> load_vec(T* global, source_location where = source_location::current()) const {
-    using vector = vec<std::remove_const_t<T>, N>;
-    if (reinterpret_cast<std::uintptr_t>(global) % alignof(vector) != 0) [[unlikely]] {
-      running->fail(where, "load_vec<%d> from an address that is not a multiple of %zu", N, alignof(vector));
-    }
-    vector v;
-    for (int i = 0; i < N; ++i) v[i] = global[i];
-    return v;
-  }
-
-  template <class T> T uniform(T x, source_location where = source_location::current()) const {
-    return warp().uniform(x, where);
-  }
-
-  /// n elements at byte `offset` of the dynamic shared memory.
-  template <class T>
-  dynamic_tile<T> dynamic(int offset, int n, source_location where = source_location::current()) const {
-    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
-                  "shared memory holds plain values");
-    auto const [memory, bytes] = dynamic_memory();
-    if (offset < 0 || n < 0 || static_cast<std::size_t>(offset) + static_cast<std::size_t>(n) * sizeof(T) > bytes)
-        [[unlikely]] {
-      running->fail(where,
-                    "%d elements of %zu bytes at byte %d of dynamic shared memory, of which the launch gave %zu bytes",
-                    n, sizeof(T), offset, bytes);
-    }
-    if (static_cast<std::size_t>(offset) % alignof(T) != 0) [[unlikely]] {
-      running->fail(where, "byte %d of dynamic shared memory is not aligned to the %zu bytes that the elements need",
-                    offset, alignof(T));
-    }
-    return {reinterpret_cast<T*>(memory + offset), n};
-  }
-
   template <int Stages> pipe open(pipe_storage<Stages>& storage) const {
     block_emulator::hidden const h(*running);
     return pipe(running->open_pipe(&storage, Stages));
   }
 
  private:
-  struct memory_range { std::byte* memory; std::size_t bytes; };
-  static memory_range dynamic_memory() {
-    block_emulator::hidden const h(*running);
-    return {running->dynamic_memory(), running->dynamic_bytes()};
-  }
   int rank_;
   index3 index_;
 };

@@ -99,8 +99,7 @@ inline void block_emulator::watch(void const* at, std::size_t size, access what,
   // Fast path for the usual case: reading a word that no thread writes in this interval.
   if (what == access::read && size == 4) [[likely]] {
     shadow_cell& cell = shadow_.word(static_cast<std::size_t>(static_cast<std::byte const*>(at) - arena_.get()) / 4);
-    if (cell.copy == 0 && cell.written == block_number_ && cell.writes.interval != interval_ &&
-        cell.atomics.interval != interval_) [[likely]] {
+    if (cell.copy == 0 && cell.written == block_number_ && cell.writes.interval != interval_) [[likely]] {
       cell.reads.add(now(), where);
       return;
     }
@@ -109,7 +108,7 @@ inline void block_emulator::watch(void const* at, std::size_t size, access what,
 }
 
 inline char const* verb(access a) noexcept {
-  return a == access::read ? "reads" : a == access::write ? "writes" : "adds atomically";
+  return a == access::read ? "reads" : "writes";
 }
 
 inline void block_emulator::check(void const* at, std::size_t size, access what, source_location where) {
@@ -119,16 +118,14 @@ inline void block_emulator::check(void const* at, std::size_t size, access what,
   for (std::size_t offset = first; offset < first + size; offset += step) {
     shadow_cell& cell = shadow_.at(offset, step);
     if (cell.copy != 0) [[unlikely]] check_copy(cell, what, where);
-    if (what != access::write && cell.written != block_number_) [[unlikely]] {
+    if (what == access::read && cell.written != block_number_) [[unlikely]] {
       report(where, {"", 0}, "%s byte %zu of shared memory, which nobody has written", verb(what), offset);
     }
     if (cell.writes.unordered(m)) [[unlikely]] report_race(offset, what, where, cell.writes, access::write);
-    if (what != access::atomic && cell.atomics.unordered(m)) [[unlikely]]
-      report_race(offset, what, where, cell.atomics, access::atomic);
-    if (what != access::read && cell.reads.unordered(m)) [[unlikely]]
+    if (what == access::write && cell.reads.unordered(m)) [[unlikely]]
       report_race(offset, what, where, cell.reads, access::read);
-    (what == access::read ? cell.reads : what == access::write ? cell.writes : cell.atomics).add(m, where);
-    if (what != access::read) cell.written = block_number_;
+    (what == access::read ? cell.reads : cell.writes).add(m, where);
+    if (what == access::write) cell.written = block_number_;
   }
 }
 
@@ -224,7 +221,7 @@ inline void block_emulator::mark_copy(int pipe, std::size_t k) {
   auto const first = static_cast<std::size_t>(c.to - arena_.get());
   for (std::size_t offset = first; offset < first + c.bytes; offset += c.step) {
     shadow_cell& cell = shadow_.at(offset, c.step);
-    for (trail const* t : {&cell.reads, &cell.writes, &cell.atomics}) {
+    for (trail const* t : {&cell.reads, &cell.writes}) {
       if (t->interval != interval_) continue;
       report(c.where, t->last(),
              "race: copies to byte %zu of shared memory, which thread %d %s at %s:%d, and no sync is between the two",

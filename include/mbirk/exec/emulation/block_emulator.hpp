@@ -33,13 +33,13 @@ inline constinit thread_local block_emulator* running = nullptr;
 
 /// Operations that a thread may wait in.
 enum class wait_kind : unsigned char {
-  nothing, sync, warp_sync, shfl, shfl_xor, ballot, sum, min, max, uniform, copy, ended
+  nothing, sync, warp_sync, shfl, shfl_xor, ballot, sum, copy, ended
 };
 
 inline char const* name_of(wait_kind k) noexcept {
   constexpr char const* names[] = {
       "no operation", "sync", "warp().sync", "warp().shfl", "warp().shfl_xor", "warp().ballot", "warp().sum",
-      "warp().min", "warp().max", "uniform", "wait for a copy that thread 0 has not fetched", "the end"};
+      "wait for a copy that thread 0 has not fetched", "the end"};
   return names[static_cast<int>(k)];
 }
 
@@ -54,7 +54,7 @@ struct job {
   void (*call)(void const* kernel, block_emulator&) = nullptr;  // calls the kernel from the running thread
   void const* kernel = nullptr;
   int threads = 0;
-  std::size_t fixed_bytes = 0, dynamic_bytes = 0;  // the dynamic part starts at fixed_bytes rounded up to 128
+  std::size_t shared_bytes = 0;
   index3 grid;
   emulation_options options;
 };
@@ -111,9 +111,7 @@ class block_emulator {
     return rank_;
   }
   index3 index() const noexcept { return index_; }
-  std::byte* fixed_memory() const noexcept { return arena_.get(); }
-  std::byte* dynamic_memory() const noexcept { return arena_.get() + dynamic_at_; }
-  std::size_t dynamic_bytes() const noexcept { return job_.dynamic_bytes; }
+  std::byte* shared_memory() const noexcept { return arena_.get(); }
   bool checks_races() const noexcept { return job_.options.check_races; }
 
   void sync(source_location where);
@@ -235,7 +233,7 @@ class block_emulator {
   unsigned char begin_ = 0, parked_ = 0;  // events: a block begins; a thread is suspended or ends
   int hidden_ = 0;
   std::uint32_t block_number_ = 0;
-  std::size_t dynamic_at_ = 0, arena_bytes_ = 0;
+  std::size_t arena_bytes_ = 0;
 
   std::unique_ptr<std::byte[], free_memory> arena_;
   std::vector<meeting> warps_;

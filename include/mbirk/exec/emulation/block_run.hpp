@@ -9,14 +9,11 @@ inline void block_emulator::prepare(job const& j) {
   job_ = j;
   watched_ = j.options.check_races || j.options.preempt > 0;
   auto const threads = static_cast<std::size_t>(j.threads);
-  dynamic_at_ =
-      static_cast<std::size_t>(round_up(static_cast<index_t>(j.fixed_bytes), static_cast<index_t>(alignment)));
-  std::size_t const bytes = dynamic_at_ + j.dynamic_bytes;
-  if (bytes > arena_bytes_ || !arena_) {
-    arena_.reset(new (std::align_val_t{alignment}) std::byte[bytes]);
-    arena_bytes_ = bytes;
+  if (j.shared_bytes > arena_bytes_ || !arena_) {
+    arena_.reset(new (std::align_val_t{alignment}) std::byte[j.shared_bytes]);
+    arena_bytes_ = j.shared_bytes;
   }
-  if (j.options.check_races) shadow_.resize(bytes);
+  if (j.options.check_races) shadow_.resize(j.shared_bytes);
   waiting_.resize(threads);
   warps_.resize(threads / warp_lanes);
   if (!stacks_ || stacks_->count() < j.threads) {
@@ -36,8 +33,7 @@ inline void block_emulator::prepare_fibers() {
 inline bool block_emulator::run_block(index_t turn, index3 index) {
   turn_ = turn;
   index_ = index;
-  std::size_t const bytes = dynamic_at_ + job_.dynamic_bytes;
-  if (bytes > 0) std::memset(arena_.get(), 0xff, bytes);
+  if (job_.shared_bytes > 0) std::memset(arena_.get(), 0xff, job_.shared_bytes);
   constexpr std::uint32_t nearly_all = 0xf0000000u;
   if (interval_ > nearly_all || block_number_ > nearly_all || copies_.next_mark() > nearly_all) {
     shadow_.clear();

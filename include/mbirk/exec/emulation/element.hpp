@@ -37,12 +37,6 @@ template <class T> class element {
   element const& operator++() const { return *this = static_cast<T>(get() + 1); }
   element const& operator--() const { return *this = static_cast<T>(get() - 1); }
 
-  /// The referenced word itself, after the check; for atomic operations.
-  T& atomically() const {
-    running->touch(at_, sizeof(T), access::atomic, where_);
-    return *at_;
-  }
-
  private:
   T get() const {
     running->touch(at_, sizeof(T), access::read, where_);
@@ -139,31 +133,6 @@ template <class T, int... N> class tile {
   place<T> to_end(T* p) noexcept { return {p, static_cast<std::size_t>(elements_ + elements - p)}; }
 
   T elements_[elements];
-};
-
-/// Shared memory whose size is set at launch.
-template <class T> class dynamic_tile {
- public:
-  dynamic_tile(T* first, int size) noexcept : first_(first), size_(size) {}
-
-  element<T> operator()(int i, source_location where = source_location::current()) const {
-    return {at(i, where), where};
-  }
-  place<T> from(int i, source_location where = source_location::current()) const {
-    T* const p = at(i, where);
-    return {p, static_cast<std::size_t>(size_ - i)};
-  }
-  int size() const noexcept { return size_; }
-
- private:
-  T* at(int i, source_location where) const {
-    if (static_cast<unsigned>(i) >= static_cast<unsigned>(size_)) [[unlikely]] {
-      running->fail(where, "index %d lies outside 0 .. %d of dynamic shared memory", i, size_ - 1);
-    }
-    return first_ + i;
-  }
-  T* first_;
-  int size_;
 };
 
 }  // namespace mbirk::exec::emulation

@@ -123,7 +123,7 @@ template <class Kernel> void call_kernel(void const* kernel, block_emulator& m) 
   static_assert(std::is_trivially_destructible_v<shared> && alignof(shared) <= block_emulator::alignment,
                 "shared memory is an aggregate of tiles");
   block_type const b(m);
-  (*static_cast<Kernel const*>(kernel))(b, *reinterpret_cast<shared*>(m.fixed_memory()));
+  (*static_cast<Kernel const*>(kernel))(b, *reinterpret_cast<shared*>(m.shared_memory()));
 }
 
 /// The part of a launch that does not depend on the kernel's type.
@@ -167,28 +167,22 @@ inline void run_job(job const& j, machines& pool) {
   all.finish();
 }
 
-/// Runs kernel(block, shared) with Kernel::bounds.threads threads for every block of the grid, with `dynamic_bytes` of
-/// dynamic shared memory.
+/// Runs kernel(block, shared) with Kernel::bounds.threads threads for every block of the grid.
 ///
-/// @throws parameter_error  negative extents, bytes or preempt, or no worker
+/// @throws parameter_error  negative extents or preempt, or no worker
 /// @throws emulation_error  findings, at the end of the launch
 /// @throws any exception of the kernel, from the first block to fail in the order of the seed
 template <class Kernel>
-void run(Kernel const& kernel, index3 grid, int dynamic_bytes, emulation_options const& options, machines& pool) {
+void run(Kernel const& kernel, index3 grid, emulation_options const& options, machines& pool) {
   using shared = typename Kernel::template shared<block<Kernel::bounds.threads>>;
-  require(dynamic_bytes >= 0,
-          [&] { return "dynamic shared memory has at least 0 bytes; found " + std::to_string(dynamic_bytes); });
-  constexpr std::size_t fixed = std::is_empty_v<shared> ? 0 : sizeof(shared);
-  run_job({&call_kernel<Kernel>, &kernel, Kernel::bounds.threads, fixed, static_cast<std::size_t>(dynamic_bytes), grid,
-           options},
-          pool);
+  constexpr std::size_t shared_bytes = std::is_empty_v<shared> ? 0 : sizeof(shared);
+  run_job({&call_kernel<Kernel>, &kernel, Kernel::bounds.threads, shared_bytes, grid, options}, pool);
 }
 
 /// Overload that creates its own emulators.
-template <class Kernel>
-void run(Kernel const& kernel, index3 grid, int dynamic_bytes, emulation_options const& options) {
+template <class Kernel> void run(Kernel const& kernel, index3 grid, emulation_options const& options) {
   machines pool;
-  run(kernel, grid, dynamic_bytes, options, pool);
+  run(kernel, grid, options, pool);
 }
 
 }  // namespace mbirk::exec::emulation

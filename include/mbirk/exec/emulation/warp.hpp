@@ -2,9 +2,7 @@
 #pragma once
 
 #include <array>
-#include <cmath>
-#include <cstring>
-#include <type_traits>
+#include <cstddef>
 
 #include "mbirk/exec/emulation/block_emulator.hpp"
 
@@ -44,48 +42,14 @@ struct warp {
 
   /// Sum over all lanes, by a butterfly with the masks 16, 8, 4, 2, 1: bitwise equal to the device's result.
   template <class T> static T sum(T x, source_location where = source_location::current()) {
-    return butterfly(wait_kind::sum, x, where, [](T a, T b) { return static_cast<T>(a + b); });
-  }
-  template <class T> static T min(T x, source_location where = source_location::current()) {
-    return butterfly(wait_kind::min, x, where, [](T a, T b) {
-      if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
-      else return b < a ? b : a;
-    });
-  }
-  template <class T> static T max(T x, source_location where = source_location::current()) {
-    return butterfly(wait_kind::max, x, where, [](T a, T b) {
-      if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
-      else return a < b ? b : a;
-    });
-  }
-
-  /// Asserts that x is equal in all lanes; free on a device. Verified byte by byte when races are checked.
-  template <class T> static T uniform(T x, source_location where = source_location::current()) {
-    if (!checks_uniform()) return x;
     block_emulator::hidden const h(*running);
-    auto const all = running->exchange(wait_kind::uniform, x, where);
-    T const first = all[0];
-    for (int l = 1; l < warp_lanes; ++l) {
-      T const other = all[l];
-      if (std::memcmp(&first, &other, sizeof(T)) != 0)
-        running->fail(where, "uniform, but lanes 0 and %d have different values", l);
-    }
-    return x;
-  }
-
- private:
-  static bool checks_uniform() {
-    block_emulator::hidden const h(*running);
-    return running->checks_races();
-  }
-  template <class T, class Op> static T butterfly(wait_kind what, T x, source_location where, Op op) {
-    block_emulator::hidden const h(*running);
-    // One exchange instead of five: the operations commute, so all lanes get the bits of lane 0.
-    return running->exchange(what, x, where).reduced([&](auto const& all) {
+    // One exchange instead of five: additions commute, so all lanes get the bits of lane 0.
+    return running->exchange(wait_kind::sum, x, where).reduced([](auto const& all) {
       std::array<T, warp_lanes / 2> part;
-      for (int l = 0; l < warp_lanes / 2; ++l) part[static_cast<std::size_t>(l)] = op(all[l], all[l + warp_lanes / 2]);
+      for (int l = 0; l < warp_lanes / 2; ++l)
+        part[static_cast<std::size_t>(l)] = static_cast<T>(all[l] + all[l + warp_lanes / 2]);
       for (std::size_t n = warp_lanes / 4; n > 0; n /= 2) {
-        for (std::size_t l = 0; l < n; ++l) part[l] = op(part[l], part[l + n]);
+        for (std::size_t l = 0; l < n; ++l) part[l] = static_cast<T>(part[l] + part[l + n]);
       }
       return part[0];
     });

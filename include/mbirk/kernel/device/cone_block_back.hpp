@@ -10,6 +10,7 @@
 #include "mbirk/exec/tuning.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/lane_resample.hpp"
+#include "mbirk/kernel/shared/cone_taps.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
 #include "mbirk/simd/lanes.hpp"
@@ -99,7 +100,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
         if (lane == 0) sh.widest(warp) = widest;
         block.sync();
         float const one_of_them = sh.widest(lane % warps);
-        more = tap0 + 3 < static_cast<int>(std::ceil(B::reduce_max(B::broadcast(one_of_them)))) + 1;
+        more = tap0 + 3 < static_cast<int>(std::ceil(reduce_max<B>(B::broadcast(one_of_them)))) + 1;
         for (int v = 0; v < views; ++v) add_view(packs, sh, v, base + v, slice, own, count, sum);
         block.sync();
       }
@@ -118,38 +119,23 @@ template <class B, int Power, bool Unit> struct cone_block_back {
   /// widest footprint, in channels.
   MBIRK_INLINE float find_pixels(cone_geometry const g, index_t first, view_position const& at, int tap0, index_t slice,
                                  cone_pixel& pixel) const noexcept {
-    auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
-    auto const f = find_footprints<I>(g, at, I::load_ints(rows + first), I::load_ints(cols + first));
-    // The footprint is cut off one channel beyond the detector, as on the host.
-    double const channels = static_cast<double>(g.channels);
-    wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, number(-1));
-    wide const cell = floor(edge), fraction = edge - cell;
-    wide const width = max(min(left + f.channel.width, number(channels + 1)) - edge, number(0));
+    cone_footprints<I> const footprints(g, at, slice);
+    auto const f = footprints.of(I::load_ints(rows + first), I::load_ints(cols + first));
+    auto const span = clip_to_detector<I>(g, f.channel);
     // The means over rows leave out W_r.
     wide const length = Power == 1 ? f.channel.chord * f.row_width : f.channel.chord;
-    wide const lowest = number(-static_cast<double>(guard_channels)),
-        place = max(min(cell + number(tap0), number(channels)), lowest);
-    pixel.first = I::element(I::to_ints(place - lowest));
-    wide seen = number(0);
-    simd::static_for<3>([&](auto t) MBIRK_FLAT {
-      wide const a = definition::overlap_tap(fraction, width, number(tap0 + t)) * length,
-          value = Power == 2 ? a * a : a;
-      if constexpr (Unit) {
-        wide const n = cell + number(tap0 + t);
-        seen = seen + select(n < number(0), number(0), select(n < number(channels), value, number(0)));
-      }
-      pixel.weight[t] = I::element(I::to_pack(value));
-    });
-    if constexpr (Unit) {
-      pixel.weight[0] = I::element(I::to_pack(seen));
-      pixel.weight[1] = pixel.weight[2] = 0;
-    }
+    cone_taps<I> const taps(g, {3, tap0, true});
+    wide const place = taps.first(span.cell);
+    pixel.first = I::element(taps.index(place));
+    if constexpr (Unit) pixel.weight[1] = pixel.weight[2] = 0;
+    taps.weigh(Power, Unit, place, span.fraction, span.width, length, definition::same_type{},
+               [&](int tap, wide weight) MBIRK_FLAT { pixel.weight[tap] = I::element(I::to_pack(weight)); });
     pixel.taps = pixel.weight[2] != 0 ? 3 : pixel.weight[0] != 0 || pixel.weight[1] != 0 ? 2 : 0;
 
-    double const start = I::element(row_edge<I>(g, at, f, slice)), step = I::element(f.row_width);
+    double const start = I::element(footprints.row_edge(f)), step = I::element(f.row_width);
     pixel.line = make_line(start, step, static_cast<float>(Power == 1 ? 1 / step : step));
     pixel.square = I::element(I::to_pack(f.magnification * f.magnification));
-    return I::reduce_max(I::to_pack(width));
+    return reduce_max<I>(I::to_pack(span.width));
   }
 
   template <class Packs, class Shared>

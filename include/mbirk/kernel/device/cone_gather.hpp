@@ -6,6 +6,7 @@
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/device/lane_resample.hpp"
+#include "mbirk/kernel/shared/cone_taps.hpp"
 #include "mbirk/kernel/shared/layout.hpp"
 #include "mbirk/simd/with_packs.hpp"
 
@@ -119,9 +120,10 @@ template <class B> struct cone_gather {
   MBIRK_INLINE void add_pixels(Packs packs, place const& own, index_t first, int count,
                                pack (&sum)[gather_channels][Packs::most]) const noexcept {
     auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
-    auto const f = find_footprints<I>(geometry, own.at, I::load_ints(rows + first), I::load_ints(cols + first));
+    cone_footprints<I> const footprints(geometry, own.at, 0);
+    auto const f = footprints.of(I::load_ints(rows + first), I::load_ints(cols + first));
     wide const step = number(1) / f.row_width,
-        start = (number(static_cast<double>(own.row)) - row_edge<I>(geometry, own.at, f, 0)) * step;
+        start = (number(static_cast<double>(own.row)) - footprints.row_edge(f)) * step;
     // This warp's rows may not intersect the voxel column at all.
     wide const end = fma(step, number(packs * B::lanes), start), slices = number(static_cast<double>(geometry.slices));
     wide const chord = select(start < slices, select(number(0) < end, f.channel.chord, number(0)), number(0));

@@ -1,7 +1,6 @@
-// Shared part of the cone kernels on a device: footprints of one pixel per lane, and the vertical resampling, in which
-// each lane computes the mean of a sequence over its own interval. Forms and weights are those of
-// kernel/shared/resample.hpp, but lanes load their sources by index, so the short forms allow steps of up to two, and
-// the source needs no zeros around it.
+// Vertical resampling of the cone kernels on a device: each lane computes the mean of a sequence over its own interval.
+// Forms and weights are those of kernel/shared/resample.hpp, but lanes load their sources by index, so the short forms
+// allow steps of up to two, and the source needs no zeros around it.
 #pragma once
 
 #include <cmath>
@@ -9,28 +8,11 @@
 
 #include "mbirk/definition/footprint.hpp"
 #include "mbirk/exec/block.hpp"
-#include "mbirk/geometry/scan.hpp"
 #include "mbirk/kernel/shared/resample.hpp"
 
 MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
-
-/// Footprints of pixels (i, j), one per lane.
-template <class I>
-MBIRK_INLINE auto find_footprints(cone_geometry const& g, view_position const& at, typename I::ints i,
-                                  typename I::ints j) {
-  auto const x = definition::column_x(g, I::to_wide(j)), y = definition::row_y(g, I::to_wide(i));
-  return definition::make_cone_footprint(g, I::broadcast(at.cosine), I::broadcast(at.sine), x, y);
-}
-
-/// Left edge of a slice's footprint, in detector rows.
-template <class I, class Footprint>
-MBIRK_INLINE typename I::wide row_edge(cone_geometry const& g, view_position const& at, Footprint const& f,
-                                       index_t slice) {
-  auto const z = definition::slice_z(g, I::broadcast(static_cast<double>(slice)), I::broadcast(at.z_shift));
-  return definition::left_edge(definition::detector_row(g, f.magnification, z), f.row_width);
-}
 
 /// Division of a row of packs into equal pieces of at most `most` packs; the last one may be shorter.
 struct pack_pieces {
@@ -55,10 +37,7 @@ MBIRK_INLINE lane_line make_line(double start, double step, float scale) {
   constexpr double one = 4294967296.0;
   lane_line line;
   line.scale = scale;
-  line.form = step < narrowest_step ? resample_form::general
-              : step <= 1           ? resample_form::two_tap
-              : step <= 2           ? resample_form::three_tap
-                                    : resample_form::general;
+  line.form = form_of(step, 2);
   if (line.form == resample_form::general) line.exact = {start, step};
   else line.fixed = {static_cast<std::int64_t>(clamp(start, -1e9, 1e9) * one),
                      static_cast<std::int64_t>(step * (one * warp_lanes))};

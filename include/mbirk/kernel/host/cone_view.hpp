@@ -6,10 +6,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "mbirk/kernel/shared/cone_taps.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
 #include "mbirk/kernel/shared/resample.hpp"
 #include "mbirk/kernel/shared/scratch.hpp"
 #include "mbirk/kernel/shared/voxel_columns.hpp"
+#include "mbirk/simd/lanes.hpp"
 
 MBIRK_KERNELS_BEGIN
 
@@ -156,31 +158,21 @@ template <class B> struct cone_view {
     using wide = typename I::wide;
     using pack = typename I::pack;
     auto const position = I::load_value(positions + view);
-    wide const cosine = I::broadcast(position.cosine), sine = I::broadcast(position.sine),
-        zeta = I::broadcast(position.z_shift);
-    wide const z0 = definition::slice_z(geometry, I::broadcast(0.0), zeta);
+    cone_footprints<I> const footprints(geometry, position, 0);
     float const cells = static_cast<float>(half(towards_rows ? geometry.slices : geometry.rows));
     pack const packs = I::broadcast(
         static_cast<float>(ceil_div(half(towards_rows ? geometry.rows : geometry.slices), index_t{B::lanes})));
     auto const pixels = found(s);
     pack widest = I::constant(0), lowest = I::constant(1e30), highest = I::constant(0);
     for (int k = 0; k < group.count; k += I::lanes) {
-      wide const x = definition::column_x(geometry, I::to_wide(I::load_ints(cols + (group.first + k))));
-      wide const y = definition::row_y(geometry, I::to_wide(I::load_ints(rows + (group.first + k))));
-      auto const f = definition::make_cone_footprint(geometry, cosine, sine, x, y, [](wide value) MBIRK_FLAT {
-        return I::to_pack(value);
-      });
-      // The footprint is cut off one channel beyond the detector: near the source a pixel may cover millions of
-      // channels.
-      wide const left = definition::left_edge(f.channel.centre, f.channel.width), edge = max(left, I::broadcast(-1.0)),
-          floor_edge = floor(edge);
-      wide const span =
-          max(min(left + f.channel.width, I::broadcast(static_cast<double>(geometry.channels + 1))) - edge,
-              I::broadcast(0.0));
-      wide const row_edge = definition::left_edge(definition::detector_row(geometry, f.magnification, z0), f.row_width);
-      I::store(pixels.cell() + k, floor_edge);
-      I::store(pixels.fraction() + k, I::to_pack(edge - floor_edge));
-      I::store(pixels.width() + k, I::to_pack(span));
+      auto const f = footprints.of(I::load_ints(rows + (group.first + k)), I::load_ints(cols + (group.first + k)),
+                                   [](wide value) MBIRK_FLAT { return I::to_pack(value); });
+      auto const span = clip_to_detector<I>(geometry, f.channel);
+      wide const row_edge = footprints.row_edge(f);
+      pack const channels = I::to_pack(span.width);
+      I::store(pixels.cell() + k, span.cell);
+      I::store(pixels.fraction() + k, I::to_pack(span.fraction));
+      I::store(pixels.width() + k, channels);
       I::store(pixels.chord() + k, fold_row_width ? f.channel.chord * I::to_pack(f.row_width) : f.channel.chord);
       wide const begin = towards_rows ? (I::broadcast(0.0) - row_edge) * f.inverse_row_width : row_edge;
       auto const state = resample_state_of<B>(begin, towards_rows ? f.inverse_row_width : f.row_width);
@@ -192,19 +184,17 @@ template <class B> struct cone_view {
       I::store(pixels.inverse_step() + k, inverse_step);
       I::store(pixels.reach_first() + k, I::to_ints(reach.first));
       I::store(pixels.reach_end() + k, I::to_ints(reach.end));
-      pack const square = I::to_pack(f.magnification * f.magnification), channels = I::to_pack(span);
+      pack const square = I::to_pack(f.magnification * f.magnification);
       I::store(pixels.square() + k, square);
       widest = max(widest, channels);
       lowest = min(lowest, square);
       highest = max(highest, square);
     }
-    return {I::reduce_max(widest), I::reduce_min(lowest), I::reduce_max(highest)};
+    return {reduce_max<I>(widest), reduce_min<I>(lowest), reduce_max<I>(highest)};
   }
 
-  /// One window of a footprint: 2 or 3 taps, starting with tap0.
-  struct window { int taps, tap0; bool any_width; };
-  MBIRK_HD static window first_window(float widest) noexcept { return {widest <= 1 ? 2 : 3, 0, widest > 2}; }
-  MBIRK_HD static bool next_window(window& w, float widest) noexcept {
+  MBIRK_HD static tap_window first_window(float widest) noexcept { return {widest <= 1 ? 2 : 3, 0, widest > 2}; }
+  MBIRK_HD static bool next_window(tap_window& w, float widest) noexcept {
     w.tap0 += 3;
     return w.any_width && w.tap0 < static_cast<int>(std::ceil(widest)) + 1;
   }
@@ -212,43 +202,19 @@ template <class B> struct cone_view {
   /// First channel (plus guard) and weights of the window's taps. power 2 squares the weights; clip_sum replaces the
   /// first weight by the sum of the squares of those taps that hit the detector (unit weights).
   template <class Scratch>
-  MBIRK_INLINE void channel_weights(pixel_group const& group, window const& win, int power, bool clip_sum,
+  MBIRK_INLINE void channel_weights(pixel_group const& group, tap_window const& win, int power, bool clip_sum,
                                     Scratch const& s) const noexcept {
     using wide = typename I::wide;
-    using pack = typename I::pack;
     auto const pixels = found(s);
-    double const channels = static_cast<double>(geometry.channels);
-    wide const lowest = I::broadcast(-static_cast<double>(guard_channels)), highest = I::broadcast(channels);
-    wide const shift = I::broadcast(static_cast<double>(win.tap0));
+    cone_taps<I> const taps(geometry, win);
     for (int k = 0; k < group.count; k += I::lanes) {
-      wide const at = max(min(I::load_wide(pixels.cell() + k) + shift, highest), lowest);
-      I::store(pixels.first_channel + k, I::to_ints(at + I::broadcast(static_cast<double>(guard_channels))));
-      pack const f = I::load(pixels.fraction() + k), channel_width = I::load(pixels.width() + k);
-      pack const length = I::load(pixels.chord() + k);
-      pack sum = I::constant(0);
-      auto const put = [&](int tap, pack overlap) MBIRK_FLAT {
-        pack const a = overlap * length, value = power == 2 ? a * a : a;
-        if (clip_sum) {
-          pack const n = I::to_pack(at + I::broadcast(static_cast<double>(tap)));
-          sum = sum + select(n < I::constant(0), I::constant(0),
-                             select(n < I::broadcast(static_cast<float>(channels)), value, I::constant(0)));
-        } else {
-          I::store(pixels.weights + (tap * group_pixels + k), value);
-        }
-      };
-      if (win.any_width) {
-        for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, channel_width, I::constant(win.tap0 + t)));
-      } else if (win.taps == 2) {
-        auto const o = definition::overlap_two(f, channel_width);
-        put(0, o.first);
-        put(1, o.second);
-      } else {
-        auto const o = definition::overlap_three(f, channel_width);
-        put(0, o.first);
-        put(1, o.second);
-        put(2, o.third);
-      }
-      if (clip_sum) I::store(pixels.weights + k, sum);
+      wide const first = taps.first(I::load_wide(pixels.cell() + k));
+      I::store(pixels.first_channel + k, taps.index(first));
+      taps.weigh(power, clip_sum, first, I::load(pixels.fraction() + k), I::load(pixels.width() + k),
+                 I::load(pixels.chord() + k), [](wide channel) MBIRK_FLAT { return I::to_pack(channel); },
+                 [&](int tap, typename I::pack weight) MBIRK_FLAT {
+                   I::store(pixels.weights + (tap * group_pixels + k), weight);
+                 });
     }
   }
 

@@ -29,11 +29,15 @@ template <class B> inline constexpr double widest_step = mbirk::min(2.0, (2.0 * 
 /// Smallest step of the short forms: below it their fractions have too few bits (rows thousands of voxels tall).
 inline constexpr double narrowest_step = 1.0 / 1024;
 
+/// @param widest  largest step of the short forms, at most two
+MBIRK_HD constexpr resample_form form_of(double step, double widest) noexcept {
+  return step < narrowest_step ? resample_form::general
+         : step <= 1           ? resample_form::two_tap
+         : step <= widest      ? resample_form::three_tap
+                               : resample_form::general;
+}
 template <class B> MBIRK_HD constexpr resample_form form_of(double step) noexcept {
-  return step < narrowest_step    ? resample_form::general
-         : step <= 1              ? resample_form::two_tap
-         : step <= widest_step<B> ? resample_form::three_tap
-                                  : resample_form::general;
+  return form_of(step, widest_step<B>);
 }
 
 /// Calls f(form) with the form as a compile-time constant.

@@ -202,25 +202,6 @@ inline std::vector<entry_range> chunk_without_splitting_duplicates(std::span<std
   return ranges;
 }
 
-/// Ranges of all subsets in one table.
-struct subset_chunks {
-  std::vector<entry_range> all;
-  std::vector<index_t> begin{0};
-
-  template <class Cut> subset_chunks(index_t subsets, Cut const& cut) {
-    for (index_t s = 0; s < subsets; ++s) {
-      auto const ranges = cut(s);
-      all.insert(all.end(), ranges.begin(), ranges.end());
-      begin.push_back(static_cast<index_t>(all.size()));
-    }
-  }
-  /// Ranges of subset s within the device copy of the table, which starts at device_ranges.
-  device_span<entry_range> of(index_t s, entry_range const* device_ranges) const {
-    auto const k = static_cast<std::size_t>(s);
-    return {device_ranges + begin[k], begin[k + 1] - begin[k]};
-  }
-};
-
 /// d <- max(-x / (alpha + epsilon), d), so that x + alpha d is not negative.
 template <class B> struct vcd_clip_direction {
   typename B::index_backend::template cursor<std::int32_t const> pixels;

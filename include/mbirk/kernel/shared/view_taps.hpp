@@ -70,11 +70,11 @@ MBIRK_INLINE index_t tile_begin(view_taps const& p, index_t channels, std::int32
 }
 
 /// The passes of all views, in view order.
-inline std::vector<view_taps> make_view_taps(parallel_scan const& s) {
-  auto const& g = s.geometry();
+template <class Geometry> std::vector<view_taps> make_view_taps(scan<Geometry> const& s) {
   std::vector<view_taps> passes;
-  for (index_t v = 0; v < g.views; ++v) {
+  for (index_t v = 0; v < s.geometry().views; ++v) {
     auto const& at = s.positions()[static_cast<std::size_t>(v)];
+    parallel_geometry const& g = geometry_of_view(s.geometry(), at);
     auto const f = definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, 0.0),
                                                   definition::row_y(g, 0.0));
     view_taps p{.edge = definition::left_edge(f.centre, f.width),
@@ -113,29 +113,36 @@ template <class I> struct pixel_taps {
   typename I::pack weight[3];
 };
 
-/// Weights, to the power 1 or 2, of footprints that begin at fraction f of a cell.
-template <class I>
-MBIRK_INLINE void weigh_taps(view_taps const& pass, bool squared, typename I::pack f, typename I::pack width,
-                             pixel_taps<I>& taps) {
-  using pack = typename I::pack;
-  pack const chord = I::broadcast(pass.chord);
-  auto const put = [&](int tap, pack overlap) MBIRK_FLAT {
-    pack const w = overlap * chord;
-    taps.weight[tap] = squared ? w * w : w;
-  };
-  if (pass.window) {
-    for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, width, I::constant(pass.first_tap + t)));
-  } else if (pass.taps == 2) {
+/// Taps of one pass over footprints: their two or three taps, or, for those of any width, tap0, tap0 + 1 and tap0 + 2.
+struct tap_window { int taps, tap0; bool any_width; };
+
+/// Calls put(tap, overlap) for the taps of a window; footprints begin at fraction f of a cell.
+template <class T, class Put> MBIRK_INLINE void each_overlap(tap_window const& win, T f, T width, Put const& put) {
+  if (win.any_width) {
+    for (int t = 0; t < 3; ++t) put(t, definition::overlap_tap(f, width, T(static_cast<double>(win.tap0 + t))));
+  } else if (win.taps == 2) {
     auto const w = definition::overlap_two(f, width);
     put(0, w.first);
     put(1, w.second);
-    taps.weight[2] = I::constant(0);
   } else {
     auto const w = definition::overlap_three(f, width);
     put(0, w.first);
     put(1, w.second);
     put(2, w.third);
   }
+}
+
+/// Weights, to the power 1 or 2, of footprints that begin at fraction f of a cell.
+template <class I>
+MBIRK_INLINE void weigh_taps(view_taps const& pass, bool squared, typename I::pack f, typename I::pack width,
+                             pixel_taps<I>& taps) {
+  using pack = typename I::pack;
+  pack const chord = I::broadcast(pass.chord);
+  each_overlap({pass.taps, pass.first_tap, pass.window}, f, width, [&](int tap, pack overlap) MBIRK_FLAT {
+    pack const w = overlap * chord;
+    taps.weight[tap] = squared ? w * w : w;
+  });
+  if (!pass.window && pass.taps == 2) taps.weight[2] = I::constant(0);
 }
 
 /// Taps of pixels (i, j), with weights to the power 1 or 2.
