@@ -3,7 +3,9 @@
 
 #include "mbirk/instances/declare.hpp"
 #include "mbirk/kernel/shared/scale_slices.hpp"
-#include "mbirk/projector/all.hpp"
+// Not projector/all.hpp, which may be the file that leads here.
+#include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/parallel.hpp"
 
 #define MBIRK_PROJECTOR_KERNELS(X, B, S)               \
   X(kernel::no_scratch, kernel::from_channel_major<B>) \
