@@ -169,7 +169,7 @@ void read_value(json_field const& field, auto const&, std::array<double, 3>& to)
   for (std::size_t k = 0; k < 3; ++k) to[k] = weights[k].number();
 }
 
-/// Reads the parameters of one kind that `params` has.
+/// Reads the parameters of one kind that `params` has; not labels, which may have any value.
 template <class Geometry>
 void read_parameters(json_field const& params, fs::path const& folder, parameter_kind kind,
                      parameter_values<Geometry>& values) {

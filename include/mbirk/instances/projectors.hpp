@@ -3,7 +3,8 @@
 
 #include "mbirk/instances/declare.hpp"
 #include "mbirk/kernel/shared/scale_slices.hpp"
-#include "mbirk/projector/cone.hpp"  // not all.hpp, which may be the header that is including this one
+// Not projector/all.hpp, which may be the file that leads here.
+#include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 
 #define MBIRK_PROJECTOR_KERNELS(X, B, S)               \
