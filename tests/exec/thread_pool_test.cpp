@@ -18,6 +18,8 @@
 #include "mbirk/context.hpp"
 #include "mbirk/exec/emulation/sanitizer.hpp"
 #include "mbirk/exec/host.hpp"
+#include "mbirk/exec/processors.hpp"
+#include "mbirk/exec/thread_pool.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/projector/parallel.hpp"
 

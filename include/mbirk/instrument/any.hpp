@@ -64,23 +64,23 @@ template <class Instr, class... Execs> struct observer_of final : observer_inter
   void allocated(char const* what, index_t bytes) const override { instr.allocated(what, bytes); }
   void released(char const* what, index_t bytes) const override { instr.released(what, bytes); }
   std::unique_ptr<held_guard> kernel(void const* exec, void const* identity, kernel_info const& k) const override {
-    return on_exec(exec, identity, [&](auto const& on) -> std::unique_ptr<held_guard> {
-      if constexpr (Instr::traits.observes_kernels) {
+    if constexpr (Instr::traits.observes_kernels)
+      return on_exec(exec, identity, [&](auto const& on) -> std::unique_ptr<held_guard> {
         if constexpr (block_policy<std::remove_cvref_t<decltype(on)>>)
           return hold_guard([&] { return instr.kernel(on, k); });
         else return hold_kernel_guard([&] { return instr.kernel(on, k); });
-      } else {
-        return nullptr;
-      }
-    });
+      });
+    else return nullptr;
   }
   std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what,
                                    index_t bytes) const override {
-    return on_exec(exec, identity, [&](auto const& on) -> std::unique_ptr<held_guard> {
-      if constexpr (Instr::traits.observes_copies && block_policy<std::remove_cvref_t<decltype(on)>>)
-        return hold_guard([&] { return instr.copy(on, what, bytes); });
-      else return nullptr;
-    });
+    if constexpr (Instr::traits.observes_copies)
+      return on_exec(exec, identity, [&](auto const& on) -> std::unique_ptr<held_guard> {
+        if constexpr (block_policy<std::remove_cvref_t<decltype(on)>>)
+          return hold_guard([&] { return instr.copy(on, what, bytes); });
+        else return nullptr;
+      });
+    else return nullptr;
   }
 
  private:
