@@ -56,7 +56,7 @@ TEST_F(BadInput, FieldsThatAreMissing) {
 TEST_F(BadInput, NamesThatAreNotKnown) {
   expect_bad_json([](json& j) { j["geometry"] = "fan"; }, "geometry is \"fan\", expected parallel, cone or none");
   expect_bad_json([](json& j) { j["params"]["delta_voxels"] = 1; },
-                  "params.delta_voxels is not a parameter of geometry cone, expected one of delta_det_channel, ");
+                  "params.delta_voxels is not a parameter of geometry cone, expected one of source_detector_dist, ");
   expect_bad_json([](json& j) { j["ops"][0]["inputs"]["volume"] = "recon.npy"; },
                   "ops[0].inputs.volume is not an input of forward_project, expected one of recon");
   expect_bad_json([](json& j) { j["ops"][0]["args"]["power"] = 2; }, "ops[0].args.power is not an argument of forward_project, expected one of none");
