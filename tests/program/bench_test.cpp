@@ -13,7 +13,7 @@ TEST(Bench, MeasuresAgainstCeilings) {
   auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_*_project", "--out", file, "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   EXPECT_NE(ran.out.find("ceilings: "), std::string::npos) << ran;
-  auto const document = json::parse(file_text(file));
+  auto document = json::parse(file_text(file));
   auto const& ceilings = document["ceilings"];
   EXPECT_GT(ceilings["fma per second"]["best"], 1e8);
   double last = 1e18;
@@ -28,6 +28,8 @@ TEST(Bench, MeasuresAgainstCeilings) {
     EXPECT_GT(row["time"], 0.0);
     EXPECT_LE(row["min"], row["time"]);
     EXPECT_GE(row["calls"], 9);
+    EXPECT_EQ(row["interval"].is_array(), true);
+    EXPECT_EQ(row["gups"].is_null(), row["disturbed"] == true);
     EXPECT_EQ(row["roof"].get<double>(), std::max(row["fma seconds"].get<double>(), row["memory seconds"].get<double>()));
     EXPECT_GE(row["flops"].get<double>(), row["flops minimal"].get<double>());
   }
@@ -38,6 +40,8 @@ TEST(Bench, MeasuresAgainstCeilings) {
   auto const same = mbirk_program({"compare", file, file, "--by-roof"});
   EXPECT_EQ(same.code, 0) << same;
   EXPECT_NE(same.out.find("A / roof"), std::string::npos) << same;
+  for (auto& row : document["measurements"]) row["disturbed"] = false;  // the machine may be busy
+  std::ofstream(file) << document.dump();
   auto slower = document;
   for (auto& row : slower["measurements"]) row["time"] = 4 * row["time"].get<double>(), row["roof"] = 2 * row["roof"].get<double>();
   auto const other = folder.path() / "slower.json";
@@ -62,7 +66,7 @@ TEST(Bench, RoundsHaveRoofsOfTheirOwn) {
   for (std::size_t k = 0; k < 4; ++k) {
     EXPECT_EQ(rows[k]["round"], k < 2 ? 1 : 2);
     EXPECT_LE(fma_rate(k), 1.000001 * document["ceilings"]["fma per second"]["best"].get<double>()) << "the highest of the rounds";
-    rows[k]["time"] = 3e-3, rows[k]["roof"] = 1e-3;
+    rows[k]["time"] = 3e-3, rows[k]["roof"] = 1e-3, rows[k]["disturbed"] = false;
   }
   auto const other = folder.path() / "other.json";
   std::ofstream(file) << document.dump();
@@ -82,8 +86,10 @@ TEST(Bench, IterationsAndThreads) {
   for (std::size_t k = 0; k < 2; ++k) {
     auto const& row = rows[k];
     EXPECT_EQ(row["operation"], k == 0 ? "parallel_vcd_iteration" : "cone_vcd_iteration");
-    EXPECT_GT(row["scaling"], 0.0);
-    EXPECT_GE(row["calls"], 3);
+    bool const known = !row["scaling"].is_null();  // the machine may be busy
+    EXPECT_FALSE(known && row["disturbed"] == true);
+    EXPECT_TRUE(!known || row["scaling"].get<double>() > 0);
+    EXPECT_GE(row["samples"].size(), 3u);
     double const samples = 23 * 46 * 46, pixels = row["items"].get<double>() / (2 * 23 * 46);
     EXPECT_EQ(row["bytes compulsory"].get<double>(), 24 * 128 * samples + (k == 0 ? 28 : 44) * pixels * 46);
     EXPECT_GT(row["flops"].get<double>(), 6 * 128 * samples + 94 * pixels * 46);

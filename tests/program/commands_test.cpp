@@ -93,6 +93,22 @@ TEST_F(Compare, SizesAndOperationsAreApart) {
   EXPECT_EQ(compare({a, more}).code, 0);
 }
 
+TEST_F(Compare, DisturbedTimesAreNotCompared) {
+  auto disturbed = row("x", 32, 3, 9);
+  disturbed["disturbed"] = true;
+  disturbed["reason"] = "no call is clean";
+  auto const a = file("a", {row("x", 32, 3, 1), row("y", 32, 3, 1)}), b = file("b", {disturbed, row("y", 32, 3, 1)});
+  auto const done = compare({a, b});
+  EXPECT_EQ(done.code, 0) << done;
+  EXPECT_EQ(done.out.find("1 of 2 were disturbed by other programs and are not compared"), 0u) << done;
+  EXPECT_NE(done.out.find("-  disturbed"), std::string::npos) << done;
+  auto const both = file("both", {disturbed, row("x", 32, 4, 9), row("y", 32, 3, 1)});
+  EXPECT_EQ(compare({a, both}).code, 1) << "one of two runs was not disturbed, and is slower";
+  EXPECT_EQ(compare({file("c", {disturbed}), file("d", {row("y", 32, 3, 1)})}).code, 1) << "missing";
+  disturbed.erase("reason");
+  expect_failure(compare({a, file("e", {disturbed})}), 2, "measurements[0].reason is missing, expected why it was disturbed");
+}
+
 TEST_F(Compare, BadFiles) {
   auto const good = file("good", {row("x", 32, 3, 1)});
   expect_failure(compare({good, (scratch / "none").string()}), 2, "none: no such file");
