@@ -90,51 +90,55 @@ TEST(MeasuredTime, WithoutEvidenceTheSpreadTells) {
   EXPECT_EQ(profile::measured_time_of(wide).disturbed, "") << "its interval says how uncertain it is";
 }
 
-TEST(StoppingRule, NineCallsThatAgreeAreEnough) {
+using calls = std::vector<double>;
+
+TEST(StoppingRule, NineCallsOfThreeBatchesThatAgreeAreEnough) {
   profile::stopping_rule rule;
   EXPECT_EQ(rule.owed(), 1u) << "nothing is known yet";
-  for (int k = 0; k < 8; ++k) {
-    rule.add(1e-3 + 1e-6 * k, true);
-    EXPECT_EQ(rule.owed(), 8u - static_cast<unsigned>(k));
-    EXPECT_FALSE(rule.enough());
-  }
-  rule.add(1e-3, true);
+  rule.add(calls{1e-3, 1.001e-3, 1.002e-3, 1.003e-3}, true);
+  EXPECT_EQ(rule.owed(), 5u);
+  rule.add(calls{1.001e-3, 1.002e-3, 1.003e-3, 1.004e-3}, true);
+  EXPECT_EQ(rule.owed(), 1u);
+  EXPECT_FALSE(rule.enough());
+  rule.add(calls{1e-3}, true);
   EXPECT_EQ(rule.owed(), 0u);
   EXPECT_TRUE(rule.enough());
   EXPECT_EQ(rule.fastest(), 1e-3);
+  profile::stopping_rule two;
+  for (int k = 0; k < 2; ++k) two.add(calls(9, 1e-3), true);
+  EXPECT_FALSE(two.enough()) << "two batches";
 }
 
 TEST(StoppingRule, DisturbedCallsDoNotCount) {
   profile::stopping_rule rule;
-  for (int k = 0; k < 20; ++k) rule.add(5e-3, false);
+  rule.add(calls(20, 5e-3), false);
   EXPECT_EQ(rule.owed(), 0u) << "but nothing more is forced";
   EXPECT_FALSE(rule.enough());
-  for (int k = 0; k < 8; ++k) rule.add(1e-3, true);
+  for (int k = 0; k < 8; ++k) rule.add(calls{1e-3}, true);
   EXPECT_FALSE(rule.enough()) << "eight clean calls";
-  rule.add(1e-3, true);
+  rule.add(calls{1e-3}, true);
   EXPECT_TRUE(rule.enough());
 }
 
 TEST(StoppingRule, GoesOnUntilTheIntervalIsNarrow) {
   profile::stopping_rule rule;
   // Two values in turn, 20 % apart: the interval of the median contains both as long as it has two order statistics.
-  for (int k = 0; k < 100; ++k) rule.add(k % 2 ? 1.2e-3 : 1e-3, true);
+  for (int k = 0; k < 50; ++k) rule.add(calls{1e-3, 1.2e-3}, true);
   EXPECT_FALSE(rule.enough());
-  // Many more of one of them decide.
-  for (int k = 0; k < 100; ++k) rule.add(1e-3, true);
-  EXPECT_TRUE(rule.enough());
+  rule.add(calls(100, 1e-3), true);
+  EXPECT_TRUE(rule.enough()) << "many more of one of them decide";
 }
 
 TEST(StoppingRule, LongCallsOweOneAndNeedSixForAnInterval) {
   profile::stopping_rule rule;
-  rule.add(2, true);
+  rule.add(calls{2}, true);
   EXPECT_EQ(rule.owed(), 0u);
-  for (int k = 0; k < 4; ++k) rule.add(2, true);
+  for (int k = 0; k < 4; ++k) rule.add(calls{2}, true);
   EXPECT_FALSE(rule.enough());
-  rule.add(2, true);
+  rule.add(calls{2}, true);
   EXPECT_TRUE(rule.enough());
   profile::stopping_rule more([](double) -> std::size_t { return 7; });
-  for (int k = 0; k < 6; ++k) more.add(2, true);
+  more.add(calls(6, 2), true);
   EXPECT_EQ(more.owed(), 1u);
 }
 

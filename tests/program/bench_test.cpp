@@ -28,7 +28,15 @@ TEST(Bench, MeasuresAgainstCeilings) {
     EXPECT_GT(row["time"], 0.0);
     EXPECT_LE(row["min"], row["time"]);
     EXPECT_GE(row["calls"], 9);
-    EXPECT_EQ(row["interval"].is_array(), true);
+    std::size_t calls = 0, clean = 0;
+    for (auto const& s : row["samples"]) {
+      calls += s["times"].size();
+      clean += s["state"] == "disturbed" ? 0 : s["times"].size();
+      EXPECT_GT(s["wall seconds"], 0.0);
+    }
+    EXPECT_EQ(row["clean calls"], clean);
+    EXPECT_EQ(row["calls"], row["disturbed"] == true ? calls : clean);
+    EXPECT_TRUE(row["interval"].is_array());
     EXPECT_EQ(row["gups"].is_null(), row["disturbed"] == true);
     EXPECT_EQ(row["roof"].get<double>(), std::max(row["fma seconds"].get<double>(), row["memory seconds"].get<double>()));
     EXPECT_GE(row["flops"].get<double>(), row["flops minimal"].get<double>());
@@ -56,12 +64,13 @@ TEST(Bench, MeasuresAgainstCeilings) {
 TEST(Bench, RoundsHaveRoofsOfTheirOwn) {
   scratch_folder folder;
   auto const file = (folder.path() / "bench.json").string();
-  auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_back_project", "--rounds", "2", "--out", file, "--quiet"});
+  auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_back_project", "--rounds", "2", "--pin", "--budget", "0.1", "--out", file, "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   EXPECT_NE(ran.out.find("round 2 of 2"), std::string::npos) << ran;
   auto document = json::parse(file_text(file));
   auto& rows = document["measurements"];
   ASSERT_EQ(rows.size(), 4u) << "two cells, two rounds";
+  EXPECT_EQ(document["environment"]["pinned to"].size(), document["environment"]["threads"].get<std::size_t>()) << "a processor for each thread";
   auto const fma_rate = [&](std::size_t k) { return rows[k]["flops"].get<double>() / 2 / rows[k]["fma seconds"].get<double>(); };
   for (std::size_t k = 0; k < 4; ++k) {
     EXPECT_EQ(rows[k]["round"], k < 2 ? 1 : 2);

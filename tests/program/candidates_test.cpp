@@ -295,7 +295,7 @@ TEST(Candidates, OfARealProfile) {
   auto const out = folder / "out";
   expect_failure(mbirk_program({"profile", "--sizes", "16", "--device", out.string(), "--out", out.string()}), 2, out.string() + ": ");
   EXPECT_FALSE(fs::exists(out));
-  auto const ran = mbirk_program({"profile", "--sizes", "16", "--runs", "3", "--ops", "parallel_[fbm]*_[pr]*[tn]", "--device", card, "--iterations-per-transfer", "7", "--out",
+  auto const ran = mbirk_program({"profile", "--sizes", "16", "--budget", "0.2", "--ops", "parallel_[fbm]*_[pr]*[tn]", "--device", card, "--iterations-per-transfer", "7", "--out",
                                   out.string(), "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   EXPECT_NE(ran.out.find("FPGA candidates at 16^3"), std::string::npos) << ran;

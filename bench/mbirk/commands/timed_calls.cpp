@@ -46,8 +46,7 @@ void print_notes(instruments const& with, bool quiet) {
 }
 
 void timed_calls::keep(profile::batch batch, std::map<std::string, double> const& counts) {
-  bool const clean = profile::judge(batch.seen) != profile::condition::disturbed;
-  for (double const t : batch.seconds) rule_.add(t, clean);
+  rule_.add(batch.seconds, profile::judge(batch.seen) != profile::condition::disturbed);
   for (auto const& [name, count] : counts) counts_[name] += count;
   batches_.push_back(std::move(batch));
 }

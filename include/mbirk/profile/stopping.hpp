@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "mbirk/profile/disturbance.hpp"
@@ -10,7 +11,8 @@
 
 namespace mbirk::profile {
 
-/// Stops when the 95 % interval of the median of the clean calls is narrow. The idea is that of NVBench's stopping
+/// Stops when the 95 % interval of the median of the clean calls is narrow, and these come from three batches at least,
+/// because calls right after each other are alike. The idea is that of NVBench's stopping
 /// criteria, which bound the relative deviation; an interval of order statistics assumes no distribution.
 class stopping_rule {
  public:
@@ -19,9 +21,12 @@ class stopping_rule {
   explicit stopping_rule(std::size_t (*least)(double) = least_calls, double width = 0.04)
       : needed_(least), width_(width) {}
 
-  void add(double seconds, bool clean) {
-    least_ = calls_++ == 0 ? seconds : std::min(least_, seconds);
-    if (clean) clean_.push_back(seconds);
+  /// Adds a batch of calls.
+  void add(std::span<double const> seconds, bool clean) {
+    for (double const t : seconds) least_ = calls_++ == 0 ? t : std::min(least_, t);
+    if (!clean) return;
+    clean_.insert(clean_.end(), seconds.begin(), seconds.end());
+    ++clean_batches_;
   }
 
   /// Calls still to be made, whatever the budget is.
@@ -30,7 +35,7 @@ class stopping_rule {
     return least > calls_ ? least - calls_ : 0;
   }
   bool enough() const {
-    if (owed() > 0 || clean_.size() < needed_(least_)) return false;
+    if (owed() > 0 || clean_batches_ < 3 || clean_.size() < needed_(least_)) return false;
     auto const range = median_interval(clean_);
     return range.coverage < 1 && range.high - range.low <= width_ * median(clean_);
   }
@@ -40,7 +45,7 @@ class stopping_rule {
  private:
   std::size_t (*needed_)(double);
   double width_, least_ = 0;
-  std::size_t calls_ = 0;
+  std::size_t calls_ = 0, clean_batches_ = 0;
   std::vector<double> clean_;
 };
 
