@@ -69,10 +69,9 @@ subject subject_of(profile_entry const& entry) {
             auto x = problem.make_operands(*entry.op, entry.arguments);
             held_arrays held(watch.memory());
             held.add_operands(x);
-            entry.op->execute(context{host, instrument::any{}}, problem.scan(), x,
-                              [&](std::function<call_cost()> const& call) {
-                                calls.add_batch(with, call, batch_of_a_round);
-                              });
+            entry.op->execute(
+                context{host, instrument::any{}}, problem.scan(), x,
+                [&](std::function<call_cost()> const& call) { calls.add_batch(with, call, batch_of_a_round); });
             return true;
           },
           [&entry](profile_problem const&, problem_shape const& shape) { return work_of(entry, shape); }};
@@ -147,9 +146,7 @@ void print_row(json const& j, std::size_t width) {
   double const t = j["time"];
   bool const disturbed = j["disturbed"];
   auto const number = [](json const& x) { return x.is_null() ? "-" : fmt::format("{:.2f}", x.get<double>()); };
-  auto const percent = [&](double seconds) {
-    return disturbed ? "-" : fmt::format("{:.1f}%", 100 * seconds / t);
-  };
+  auto const percent = [&](double seconds) { return disturbed ? "-" : fmt::format("{:.1f}%", 100 * seconds / t); };
   auto const& range = j["interval"];
   double const useful = j.value("flops minimal", 0.0) / j["flops"].get<double>() * j["fma seconds"].get<double>();
   fmt::print(columns, j["operation"].get<std::string>(), width, j["cell"].get<std::string>(),
@@ -214,7 +211,7 @@ std::vector<timed_calls> measure(std::vector<timed_subject> const& subjects, pro
   return all;
 }
 
-/// The numbers of medians that can be divided: null if one of them was disturbed.
+/// Ratio of the medians; null if one of them was disturbed.
 json ratio(profile::measured_time const& over, profile::measured_time const& under) {
   bool const trusted = over.disturbed.empty() && under.disturbed.empty();
   return trusted ? json(over.median / under.median) : json(nullptr);
@@ -270,6 +267,7 @@ int bench(bench_options const& o) {
           subjects.push_back({&what, o.threads});
           if (o.scaling) subjects.push_back({&what, 1});
         }
+        if (subjects.empty()) break;  // only iterations, which are last, are too small
         bar.at(done_steps, fmt::format("{} to {} at {}", first->name, std::prev(last)->name, where.name));
         done_steps += static_cast<std::size_t>(last - first);
         profile_problem const problem(first->geometry, where.shape, o.threads, true);
@@ -291,14 +289,17 @@ int bench(bench_options const& o) {
   auto const load_after = load_average();
   auto const disturbed = std::count_if(rows.begin(), rows.end(), [](json const& r) { return r["disturbed"] == true; });
   if (disturbed)
-    fmt::print("{} of {} times were disturbed by other programs: measure again on a quiet machine, with --pin, or with "
-               "a larger --budget\n", disturbed, rows.size());
+    fmt::print(
+        "{} of {} times were disturbed by other programs: measure again on a quiet machine, with --pin, or with "
+        "a larger --budget\n",
+        disturbed, rows.size());
   fmt::print(
       "95 %: interval of the median. spread: between the quartiles, of the median. GUPS: 1e9 items a second, by the "
-      "median. useful, FMA: the time that the\nflops which the formulas "
-      "ask for, and those that the kernels do, would take at the FMA ceiling; DRAM: that of the compulsory bytes at "
-      "its reading ceiling\n(caches beat it). "
-      "scaling: the time by one thread over that by {}.\nload averages before and after: {}; {}\n",
+      "median.\n"
+      "useful, FMA: the time that the flops which the formulas ask for, and those that the kernels do, would take\n"
+      "at the FMA ceiling; DRAM: that of the compulsory bytes at its reading ceiling (caches beat it).\n"
+      "scaling: the time by one thread over that by {}.\n"
+      "load averages before and after: {}; {}\n",
       highest.threads, load_before, load_after);
   print_notes(with, o.quiet);
   if (file) {

@@ -25,9 +25,9 @@ struct compare_options : common_options {
 };
 
 struct measured_run {
-  using key = std::pair<index_t, std::string>;       ///< size, operation: tables are ordered by size
-  std::map<key, measured_operation_time> times;      ///< in seconds, or multiples of the roof
-  std::string environment;                           ///< the properties that make times comparable
+  using key = std::pair<index_t, std::string>;   ///< size, operation: tables are ordered by size
+  std::map<key, measured_operation_time> times;  ///< in seconds, or multiples of the roof
+  std::string environment;                       ///< the properties that make times comparable
 };
 
 /// With by_roof, each time is divided by the time that the ceilings of its machine allow, as written by mbirk bench.
@@ -72,7 +72,9 @@ int compare(compare_options const& o) {
     fmt::print("{} of {} were disturbed by other programs and are not compared: measure again on a quiet machine\n",
                disturbed, rows.size());
   auto const text = [&](measured_operation_time const* t) {
-    return !t ? std::string("-") : o.by_roof ? fmt::format("{:.3f}", t->median) : fmt::format("{:.4f}", 1e3 * t->median);
+    return !t          ? std::string("-")
+           : o.by_roof ? fmt::format("{:.3f}", t->median)
+                       : fmt::format("{:.4f}", 1e3 * t->median);
   };
   fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", o.by_roof ? "A / roof" : "A ms",
              o.by_roof ? "B / roof" : "B ms", "B / A");
@@ -82,7 +84,7 @@ int compare(compare_options const& o) {
     if (before && after && (is_disturbed(before) || is_disturbed(after))) {
       verdict = "disturbed";
     } else if (before && after) {
-      double const r = before->median > 0 ? after->median / before->median
+      double const r = before->median > 0  ? after->median / before->median
                        : after->median > 0 ? std::numeric_limits<double>::infinity()
                                            : 1;
       ratio = fmt::format("{:.3f}", r);

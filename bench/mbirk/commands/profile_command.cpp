@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "commands/command.hpp"
 #include "commands/profile_measure.hpp"
@@ -14,11 +17,12 @@
 #include "commands/profile_summary.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
+#include "commands/timed_calls.hpp"
 #include "fpga/hls_export.hpp"
 #include "machine/ceilings.hpp"
+#include "machine/pinning.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
-#include "mbirk/profile/statistics.hpp"
 #include "operations/policy.hpp"
 #include "operations/staged.hpp"
 #include "output/graph_files.hpp"
@@ -79,9 +83,9 @@ class profile_run {
     auto& environment = report_["environment"];
     environment["load before"] = load_average();
     describe(instruments_, pinned_, environment);
-    environment["device memory requests"] =
-        devices_of_this_program().emulated ? "counted up to size 32"
-                                           : "not counted: mbirk-devices is not built (./mbirk.sh build devices)";
+    environment["device memory requests"] = devices_of_this_program().emulated
+                                                ? "counted up to size 32"
+                                                : "not counted: mbirk-devices is not built (./mbirk.sh build devices)";
   }
 
   int run() {
@@ -192,7 +196,6 @@ class profile_run {
       succeeds(*one.entry, n, [&] {
         watch_.step(fmt::format("{} at {}, unfused", one.entry->name, n));
         auto m = measured(*one.entry, *problem, policy, results);
-        one.entry->op->run(context{policy.host(), instrument::any{}}, problem->scan(), m.data);  // to compare with
         if (auto both = m.measure_staged(n, instruments_, one.calls, one.warm_up, one.counts ? &*one.counts : nullptr);
             !both.is_null())
           report_["unfused"][std::to_string(n)][one.entry->name] = std::move(both);

@@ -38,8 +38,7 @@ json form_json(double time, instrument::operation_record const* counts) {
 
 json to_json(transfer_counts const& t, chosen_policy const& policy) {
   if (!policy.has_blocks()) return json::object();
-  return {
-      {"uploads", t.uploads}, {"bytes_up", t.bytes_up}, {"downloads", t.downloads}, {"bytes_down", t.bytes_down}};
+  return {{"uploads", t.uploads}, {"bytes_up", t.bytes_up}, {"downloads", t.downloads}, {"bytes_down", t.bytes_down}};
 }
 
 }  // namespace
@@ -98,6 +97,7 @@ json measured_operation::measure_staged(index_t n, instruments& with, timed_call
                                         instrument::operation_record const* fused_counts) {
   auto const& op = *entry.op;
   if (!has_staged(op)) return nullptr;
+  op.run(context{policy.host(), instrument::any{}}, problem.scan(), data);  // to compare with
   auto x = problem.make_operands(op, entry.arguments);
   timed_calls staged(warm_up);
   run_staged(op, policy.host(), nullptr, problem.scan(), x, [&](auto const& call) {
@@ -113,7 +113,8 @@ json measured_operation::measure_staged(index_t n, instruments& with, timed_call
     return fmt::format("the unfused form of {} differs by {:g} of the largest value, expected at most {:g}", entry.name,
                        difference, most);
   });
-  json j{{"difference", difference}, {"fused", form_json(fused.empty() ? warm_up : fused.result().median, fused_counts)}};
+  json j{{"difference", difference},
+         {"fused", form_json(fused.empty() ? warm_up : fused.result().median, fused_counts)}};
   std::optional<instrument::operation_record> counts;
   if (fused_counts) {
     instrument::ledger records;

@@ -30,7 +30,8 @@ struct measured_operation {
   void time(timed_calls& calls, instruments& with, batch_limits const& limits);
   /// Measures both forms of an operation that has an unfused form: times, counts, and the difference of the results.
   /// Null for other operations. The ratio of the times is null, with the reason, if one of them was disturbed.
-  /// @param fused    calls of the operation itself; empty: its only time is `warm_up`, and the unfused form is called once
+  /// @param fused    calls of the operation itself; empty: its only time is `warm_up`, and the unfused form is called
+  ///                 once
   /// @param counts   of the operation itself; null if it was not counted
   /// @throws error when the results differ by more than rounding errors
   nlohmann::json measure_staged(index_t n, instruments& with, timed_calls const& fused, double warm_up,

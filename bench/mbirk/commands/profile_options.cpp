@@ -20,11 +20,15 @@ void profile_options::check() const {
 void add_profile_options(CLI::App& command, profile_options& o) {
   add_common_options(command, o.common);
   command.add_option("--sizes", o.sizes, "Sizes N: recon N^3, N/2 views")
-      ->delimiter(',')->check(CLI::Range(2, 4096))->type_name("N,N,...")->capture_default_str();
+      ->delimiter(',')
+      ->check(CLI::Range(2, 4096))
+      ->type_name("N,N,...")
+      ->capture_default_str();
   o.runs_option =
-      command.add_option("--runs", o.runs,
-                         "Exactly so many runs: 1 warm-up, 2 traced, later ones timing only (default: the third one is "
-                         "rounds of calls until the times are certain)")
+      command
+          .add_option("--runs", o.runs,
+                      "Exactly so many runs: 1 warm-up, 2 traced, later ones timing only (default: the third one is "
+                      "rounds of calls until the times are certain)")
           ->check(CLI::Range(1, 1000))
           ->type_name("N");
   auto* const budget = command.add_option("--budget", o.budget,
@@ -33,12 +37,10 @@ void add_profile_options(CLI::App& command, profile_options& o) {
   budget->check(CLI::Range(1e-3, 1e6))->type_name("SECONDS");
   budget->excludes("--runs");
   o.pin.add(command);
-  command.add_option("--ops", o.ops, "Which operations, as a shell pattern")
-      ->type_name("GLOB")
-      ->capture_default_str();
+  command.add_option("--ops", o.ops, "Which operations, as a shell pattern")->type_name("GLOB")->capture_default_str();
   command
       .add_option("--trace-events", o.trace_events,
-                   "Room for so many events in the trace of a size; how many more there were is said")
+                  "Room for so many events in the trace of a size; how many more there were is said")
       ->check(CLI::Range(1, 100'000'000))
       ->type_name("N")
       ->capture_default_str();
@@ -49,13 +51,13 @@ void add_profile_options(CLI::App& command, profile_options& o) {
   add_candidate_options(command, o.judged);
   add_monitor_options(command, o.monitor);
   command.add_flag("--graph-steps", o.graph_steps,
-                    "Also every step between a graph before and after fusion, as numbered text and DOT files for diff");
+                   "Also every step between a graph before and after fusion, as numbered text and DOT files for diff");
   command.add_flag(
       "--cupti", o.cupti,
       "With --policy cuda: kernels, copies and graph nodes of the traced run from CUPTI, where it can be had");
   command.add_flag("--cuda-profiler-range", o.profiler_range,
-                    "With --policy cuda: the runs after the traced one lie between cudaProfilerStart and Stop and are "
-                    "marked for NVTX, for Nsight");
+                   "With --policy cuda: the runs after the traced one lie between cudaProfilerStart and Stop and are "
+                   "marked for NVTX, for Nsight");
 }
 
 }  // namespace mbirk::program

@@ -112,8 +112,7 @@ void time_in_rounds(std::vector<timed_calls>& all, double share, double& budget,
   std::vector<std::size_t> order(all.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   while (!order.empty()) {
-    std::stable_sort(order.begin(), order.end(),
-                     [&](auto a, auto b) { return all[a].expected() < all[b].expected(); });
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return all[a].expected() < all[b].expected(); });
     std::erase_if(order, [&](std::size_t k) {
       auto const& calls = all[k];
       bool const owed = calls.rule().owed() > 0;

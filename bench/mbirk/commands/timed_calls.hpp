@@ -28,11 +28,11 @@ void print_notes(instruments const& with, bool quiet);
 
 /// Size of a batch.
 struct batch_limits {
-  double seconds;      ///< no call begins later
-  std::size_t least, most;
-  double warm_below;   ///< shorter calls follow one that is not timed, because other operations have used the caches
+  double seconds;           ///< no call begins later
+  std::size_t least, most;  ///< calls; `least` may take three times as many seconds
+  double warm_below;  ///< shorter calls follow one that is not timed, because other operations have used the caches
 };
-/// Ten milliseconds, so that a thread that waits for a processor has got one, and has reported it, before the batch ends.
+/// In ten milliseconds a thread that waits for a processor gets one, and only then the system reports the waiting.
 inline constexpr batch_limits batch_of_a_round{0.01, 3, 1000, 0.01};
 /// A run of `mbirk profile --runs N`.
 inline constexpr batch_limits batch_of_a_run{0.05, 1, 25, 0};
@@ -46,7 +46,7 @@ class timed_calls {
   explicit timed_calls(double expected = 0, std::size_t (*least)(double) = profile::least_calls)
       : expected_(expected), rule_(least) {}
 
-  /// Adds a batch of calls; at most as many as are owed if these exceed the limit of time.
+  /// Adds a batch of calls.
   void add_batch(instruments& with, std::function<call_cost()> const& call, batch_limits const& limits);
   /// Adds one iteration, which cannot be repeated alone; the instruments were started before it.
   void add_iteration(instruments const& with, double seconds);
@@ -75,10 +75,10 @@ class timed_calls {
   transfer_counts transfers_;
 };
 
-/// Calls visit(k), which adds a batch to all[k], in rounds over the operations, the fastest first: until each has enough
-/// clean calls or the budget is used up, but always until none is owed any. Rounds spread the calls of an operation
-/// over time, so that a disturbance of a second meets few calls of each. An operation for which visit returns false is
-/// not visited again.
+/// Calls visit(k), which adds a batch to all[k], in rounds over the operations, the fastest first: until each has
+/// enough clean calls or the budget is used up, but always until none is owed any. Rounds spread the calls of an
+/// operation over time, so that a disturbance of a second meets few calls of each. An operation for which visit returns
+/// false is not visited again.
 /// @param share   seconds of each operation on average; owed calls cost no more than this
 /// @param budget  seconds left for all; reduced
 void time_in_rounds(std::vector<timed_calls>& all, double share, double& budget,

@@ -219,30 +219,30 @@ ranked_entry judge_operation(measured_operation_time const& time, json_field con
               {"floor", w.misses.floor()},
               {"plateaus", flat}};
   json out{{"operation", name},
-                 {"size", size},
-                 {"target", best->out["target"]},
-                 {"verdict", best->out["verdict"]},
-                 {"for", best->out["for"]},
-                 {"reason", best->out["reasons"][0]},
-                 {"holds for attainable", best->out["holds for attainable"]},
-                 {"speed-up", {{"measured", best->out["speed-up resident"][1]}, {"attainable", best->speed}}},
-                 {"baseline",
-                  {{"seconds", seconds},
-                   {"limiter", b.limiter},
-                   {"ceilings", roofs},
-                   {"quality", b.roofs.empty() ? json(nullptr) : json(b.quality)},
-                   {"attainable seconds", b.attainable},
-                   {"note", b.note}}},
-                 {"share", share},
-                 {"intensity", intensity_of(w, machine.roofs)},
-                 {"access", access_of(cost, w)},
-                 {"misses", misses},
-                 {"values", values_of(cost)},
-                 {"word length", word_length ? word_length->value() : json("not measured")},
-                 {"calls per transfer", to_json(calls)},
-                 {"stages", stages_of(cost, machine.roofs, traced)},
-                 {"optimal seconds", optimal_seconds(w, settings.devices)},
-                 {"targets", targets}};
+           {"size", size},
+           {"target", best->out["target"]},
+           {"verdict", best->out["verdict"]},
+           {"for", best->out["for"]},
+           {"reason", best->out["reasons"][0]},
+           {"holds for attainable", best->out["holds for attainable"]},
+           {"speed-up", {{"measured", best->out["speed-up resident"][1]}, {"attainable", best->speed}}},
+           {"baseline",
+            {{"seconds", seconds},
+             {"limiter", b.limiter},
+             {"ceilings", roofs},
+             {"quality", b.roofs.empty() ? json(nullptr) : json(b.quality)},
+             {"attainable seconds", b.attainable},
+             {"note", b.note}}},
+           {"share", share},
+           {"intensity", intensity_of(w, machine.roofs)},
+           {"access", access_of(cost, w)},
+           {"misses", misses},
+           {"values", values_of(cost)},
+           {"word length", word_length ? word_length->value() : json("not measured")},
+           {"calls per transfer", to_json(calls)},
+           {"stages", stages_of(cost, machine.roofs, traced)},
+           {"optimal seconds", optimal_seconds(w, settings.devices)},
+           {"targets", targets}};
   int const what = time.disturbed.empty() ? static_cast<int>(best->what) : withdrawn;
   if (what == withdrawn) withdraw(out, time.disturbed);
   return {out, size, name, what, best->saved, best->speed};
@@ -284,8 +284,8 @@ json candidates_json(json const& report, std::string const& file, candidate_sett
     std::optional<json_field> words;
     if (root.has("word_lengths") && root.at("word_lengths", "").has(name))
       words = root.at("word_lengths", "").at(name, "");
-    all.push_back(judge_operation(time, costs, cost, share_of(name, costs, machine.roofs), machine, words,
-                                  traced, settings));
+    all.push_back(
+        judge_operation(time, costs, cost, share_of(name, costs, machine.roofs), machine, words, traced, settings));
     if (!name.ends_with("_mbir_recon") || !traced || !traced->by_path.contains("iteration")) continue;
     if (json const iteration = iteration_cost(cost); !iteration.is_null()) {
       double const share = traced->by_path.at("iteration").seconds / traced->seconds;

@@ -127,8 +127,8 @@ std::vector<impossible_growth> impossible_growths(std::vector<measured_operation
 std::string growth_text(std::vector<impossible_growth> const& all) {
   std::string text;
   for (auto const& g : all)
-    text += fmt::format("{}{} (time ~ N^{:.2f}, flops ~ N^{:.2f})", text.empty() ? "" : ", ", g.operation, g.time,
-                        g.flops);
+    text +=
+        fmt::format("{}{} (time ~ N^{:.2f}, flops ~ N^{:.2f})", text.empty() ? "" : ", ", g.operation, g.time, g.flops);
   return text.empty() ? text : "impossible growth, so these times are wrong: " + text;
 }
 

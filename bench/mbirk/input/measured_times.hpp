@@ -18,7 +18,7 @@ struct measured_operation_time {
   double median = 0;  ///< over the untraced runs; over the timing runs (the third and later) if there are any
   double least = 0;   ///< fastest call of those runs
   std::optional<profile::interval> range{};  ///< 95 % interval of the median
-  index_t calls = 0;        ///< of those runs
+  index_t calls = 0;                         ///< of those runs
   bool timing_runs = false;
   std::string disturbed{};  ///< why none of those runs can be trusted; empty: they can
 };
@@ -28,7 +28,7 @@ struct measured_operation_time {
 /// @returns the operations in the order of measurement
 /// @throws io_error, in one line, when a field is missing or malformed
 std::vector<measured_operation_time> operation_times(json_field const& root,
-                                                     std::function<double(json_field const& measurement)> const& unit = {});
+                                                     std::function<double(json_field const&)> const& unit = {});
 
 /// "3 of 60 operations were disturbed ...": the first line of what is said about a run; empty if none was.
 std::string disturbed_text(std::vector<measured_operation_time> const& times);

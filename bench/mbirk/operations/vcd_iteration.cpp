@@ -29,10 +29,12 @@ void time_iterations(vcd_iteration const& what, profile_problem const& problem, 
   exec::workspace memory(upstream);
   recon_context const ctx{exec::host(threads, &memory), {}};
   auto x = problem.make_operands(*find_operation("recon"));
-  std::visit([&](auto const& scan) {
-    if constexpr (requires { scan.geometry(); })
-      vcd_recon(ctx, scan, x.volume("sinogram"), {}, x.output_volume(), o);
-  }, problem.scan());
+  std::visit(
+      [&](auto const& scan) {
+        if constexpr (requires { scan.geometry(); })
+          vcd_recon(ctx, scan, x.volume("sinogram"), {}, x.output_volume(), o);
+      },
+      problem.scan());
 }
 
 modelled_work work_of(vcd_iteration const& what, profile_problem const& problem) {

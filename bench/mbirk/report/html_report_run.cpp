@@ -95,7 +95,8 @@ void read_times(json_field const& root, profile& p) {
   p.disturbed = disturbed_text(times);
   p.impossible = impossible_growths(times, root);
   for (auto const& t : times) {
-    auto op = std::find_if(p.operations.begin(), p.operations.end(), [&](auto const& o) { return o.name == t.operation; });
+    auto op =
+        std::find_if(p.operations.begin(), p.operations.end(), [&](auto const& o) { return o.name == t.operation; });
     if (op == p.operations.end()) op = p.operations.insert(op, operation{t.operation, {}, {}});
     op->times[t.size] = {t};
     p.largest = std::max(p.largest, t.size);

@@ -78,7 +78,7 @@ struct profile {
   std::optional<machine_specs> roofs;  ///< also empty if an operation exceeds them, because they were disturbed
   std::string beaten;  ///< the operation that exceeds a roof, and that roof; empty: none
   index_t largest = 0;                                           ///< largest size with a time
-  std::string disturbed;                        ///< disturbed_text() of the run
+  std::string disturbed;                                         ///< disturbed_text() of the run
   std::vector<impossible_growth> impossible;
 };
 

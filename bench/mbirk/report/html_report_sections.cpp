@@ -203,8 +203,7 @@ std::string ranking(profile const& p, ranked const& order) {
            number_cell(time.least, seconds_text(time.least)), median_cell(time), range_cell(time),
            total > 0 && time.trusted() ? number_cell(time.median / total, percent(time.median / total))
                                        : number_cell({}, ""),
-           number_cell(flops, rate_text(flops.value_or(0))),
-           number_cell(bytes, rate_text(bytes.value_or(0))),
+           number_cell(flops, rate_text(flops.value_or(0))), number_cell(bytes, rate_text(bytes.value_or(0))),
            number_cell(intensity, fmt::format("{:.3g}", intensity.value_or(0))),
            number_cell(excess, fmt::format("{:.2f}", excess.value_or(0))), text_cell(roof ? roof->name : "–"),
            number_cell(roof ? std::optional(roof->share) : std::nullopt, percent(roof ? roof->share : 0)),
@@ -233,10 +232,11 @@ std::string times_table(profile const& p, ranked const& order) {
       auto const at = op.times.find(n);
       cells.push_back(at == op.times.end() ? number_cell({}, "") : median_cell(at->second));
     }
-    bool const impossible = std::any_of(p.impossible.begin(), p.impossible.end(),
-                                        [&](auto const& g) { return g.operation == op.name; });
+    bool const impossible =
+        std::any_of(p.impossible.begin(), p.impossible.end(), [&](auto const& g) { return g.operation == op.name; });
     auto const e = op.time_exponent();
-    cells.push_back(impossible ? fmt::format("<td data-v=\"{}\" class=\"no\">{:.2f}, impossible</td>", *e, *e) : exponent(e));
+    cells.push_back(impossible ? fmt::format("<td data-v=\"{}\" class=\"no\">{:.2f}, impossible</td>", *e, *e)
+                               : exponent(e));
     cells.push_back(exponent(op.flop_exponent()));
     t.row(cells);
   };
@@ -310,7 +310,8 @@ std::string notes(profile const& p, ranked const& order, nlohmann::json const& r
   for (auto const& op : p.operations)
     for (auto const& [n, t] : op.times)
       if (!t.trusted())
-        item(fmt::format("<span class=\"no\">Disturbed</span>: {} at {}: {}", escaped(op.name), n, escaped(t.disturbed)));
+        item(fmt::format("<span class=\"no\">Disturbed</span>: {} at {}: {}", escaped(op.name), n,
+                         escaped(t.disturbed)));
   if (noise.worst)
     item(fmt::format(
         "Noise: at size {}, {} is the noisiest, its median {} above its fastest call. Differences below that are none.",

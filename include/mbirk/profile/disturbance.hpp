@@ -20,20 +20,20 @@ namespace mbirk::profile {
 /// What the operating system reports of a stretch of time, in seconds. Empty: it does not say.
 struct evidence {
   double wall = 0;
-  double processor = 0;            ///< time that the threads of the process ran, added up
+  double processor = 0;  ///< time that the threads of the process ran, added up
   /// Time that one thread was ready to run and had no processor; of the thread for which this excess over the waking is
   /// the longest.
   std::optional<double> waited{};
-  std::int64_t waits = 0;          ///< how often that thread got a processor
-  std::optional<double> stolen{};  ///< time that the hypervisor gave to others, of the processor that lost most
-  std::int64_t involuntary = 0;    ///< switches to other threads before the own work was done
+  std::int64_t waits = 0;             ///< how often that thread got a processor
+  std::optional<double> stolen{};     ///< time that the hypervisor gave to others, of the processor that lost most
+  std::int64_t involuntary = 0;       ///< switches to other threads before the own work was done
   std::optional<double> frequency{};  ///< Hz, at the end
 };
 
 struct disturbance_rules {
-  double share = 0.05;     ///< of the wall time that may be lost
-  double waking = 50e-6;   ///< a thread that wakes up waits so long for an idle processor, also on a quiet machine
-  double slice = 4e-3;     ///< assumed loss of an involuntary switch where waiting is not reported: a scheduler's tick
+  double share = 0.05;    ///< of the wall time that may be lost
+  double waking = 50e-6;  ///< a thread that wakes up waits so long for an idle processor, also on a quiet machine
+  double slice = 4e-3;    ///< assumed loss of an involuntary switch where waiting is not reported: a scheduler's tick
 };
 
 /// unknown: there is no evidence, so the spread of the times has to tell.
@@ -76,10 +76,10 @@ constexpr std::size_t least_calls(double seconds) noexcept {
 struct measured_time {
   double median = 0, least = 0, most = 0;  ///< of the clean calls; of all calls if the operation was disturbed
   double low_quartile = 0, high_quartile = 0;
-  std::optional<interval> range{};         ///< 95 % interval of the median, from 6 calls on
-  std::size_t calls = 0;                   ///< behind these numbers
+  std::optional<interval> range{};  ///< 95 % interval of the median, from 6 calls on
+  std::size_t calls = 0;            ///< behind these numbers
   std::size_t clean = 0, all = 0;
-  std::string disturbed{};                 ///< reason; empty: the times can be trusted
+  std::string disturbed{};  ///< reason; empty: the times can be trusted
 };
 
 namespace detail {
