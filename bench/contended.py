@@ -15,7 +15,8 @@ compiler it is left out, which is said.
 Then `mbirk profile` runs at the smallest size, alone and beside two busy processes. Operations that it calls disturbed
 must have no verdict; those that it trusts may not be more than 1.5 times as slow as alone.
 
-Exit code: 0 done; 1 a measurement failed, a disturbed operation has a verdict, or a trusted time is wrong; 2 bad usage."""
+Exit code: 0 done; 1 a measurement failed, a disturbed operation has a verdict, or a trusted time is wrong; 2 bad
+usage."""
 import argparse, json, math, os, pathlib, shutil, signal, statistics, subprocess, sys, tempfile
 
 OPENMP_PROGRAM = r"""
@@ -31,28 +32,31 @@ int main() {
 LIMITS = {"one busy process": 1.8, "two busy processes": 2.6, "an OpenMP program": 2.2}
 
 
-def measure(args, folder):
-    """{(operation, cell): median seconds of all calls}, and how many times bench itself calls disturbed"""
-    out = folder / "bench.json"
-    command = [args.mbirk, "bench", "--sizes", args.sizes, "--cell", "6,8,8", "--ops", args.ops, "--out", str(out), "--quiet"]
+def run(*command):
+    """What a command prints"""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def measure(args, folder):
+    """{(operation, cell): median seconds of all calls}, and how many times bench itself calls disturbed"""
+    out = folder / "bench.json"
+    run(args.mbirk, "bench", "--sizes", args.sizes, "--cell", "6,8,8", "--ops", args.ops, "--out", str(out), "--quiet")
     rows = [r for r in json.loads(out.read_text())["measurements"] if not r["cell"].startswith("6x")]
     times = {(r["operation"], r["cell"]): statistics.median(t for s in r["samples"] for t in s["times"]) for r in rows}
     return times, sum(r["disturbed"] for r in rows)
 
 
 def profile(args, folder, name):
-    """First line of what `mbirk profile` prints, its judged operations, and {operation: median seconds} of trusted ones"""
+    """First line that `mbirk profile` prints, its judged operations, and {operation: median seconds} of trusted ones"""
     out = folder / name
-    command = [args.mbirk, "profile", "--sizes", args.sizes.split(",")[0], "--ops", args.ops, "--out", str(out), "--quiet"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
+    smallest = args.sizes.split(",")[0]
+    printed = run(args.mbirk, "profile", "--sizes", smallest, "--ops", args.ops, "--out", str(out), "--quiet")
     report = json.loads(next(out.glob("mbirk_profile_*.json")).read_text())
     trusted = {m["operation"]: m["time"] for m in report["measurements"] if m["run"] >= 3 and not m["disturbed"]}
-    return done.stdout.splitlines()[0], report["candidates"]["operations"], trusted
+    return printed.splitlines()[0], report["candidates"]["operations"], trusted
 
 
 def compare_profiles(args, folder, busy):
@@ -62,9 +66,11 @@ def compare_profiles(args, folder, busy):
         line, judged, times = profile(args, folder, "contended")
     print(f"\nprofile alone: {calm_line}\nprofile beside two busy processes: {line}")
     for name, operations in (("alone", calm), ("beside two busy processes", judged)):
-        disturbed = sum(bool(o.get("disturbed")) for o in operations)
-        print(f"{name}: {disturbed} of {len(operations)} are disturbed, {sum(o['verdict'] is not None for o in operations)} have a verdict")
-    wrong = [o["operation"] for o in calm + judged if o.get("disturbed") and (o["verdict"] is not None or o["speed-up"]["measured"] is not None)]
+        disturbed = sum(o.get("disturbed", False) for o in operations)
+        verdicts = sum(o["verdict"] is not None for o in operations)
+        print(f"{name}: {disturbed} of {len(operations)} are disturbed, {verdicts} have a verdict")
+    has_verdict = lambda o: o["verdict"] is not None or o["speed-up"]["measured"] is not None
+    wrong = [o["operation"] for o in calm + judged if o.get("disturbed") and has_verdict(o)]
     ratios = {name: times[name] / calm_times[name] for name in times if name in calm_times}
     slow = {name: ratio for name, ratio in ratios.items() if ratio > 1.5}
     if ratios:
@@ -111,9 +117,11 @@ def main():
     busy = [sys.executable, "-c", "while True: pass"]
     with tempfile.TemporaryDirectory(prefix="mbirk-contended-") as name:
         folder = pathlib.Path(name)
-        situations = {"alone": Neighbours(), "one busy process": Neighbours(busy), "two busy processes": Neighbours(busy, busy)}
+        situations = {"alone": Neighbours(), "one busy process": Neighbours(busy),
+                      "two busy processes": Neighbours(busy, busy)}
         openmp = folder / "openmp"
-        if subprocess.run(["g++", "-O2", "-fopenmp", "-x", "c++", "-", "-o", str(openmp)], input=OPENMP_PROGRAM, text=True).returncode == 0:
+        compiler = ["g++", "-O2", "-fopenmp", "-x", "c++", "-", "-o", str(openmp)]
+        if subprocess.run(compiler, input=OPENMP_PROGRAM, text=True).returncode == 0:
             situations["an OpenMP program"] = Neighbours([str(openmp)])
         else:
             print("an OpenMP program is left out: g++ -fopenmp failed (above)")
@@ -141,9 +149,11 @@ def main():
         worst = max(cells, key=lambda c: ratios[s][c])
         print(f"beside {s}: geometric mean {geometric_mean(ratios[s].values()):.2f} (wanted: at most {LIMITS[s]}), "
               f"most {ratios[s][worst]:.2f} ({worst[0]}, {worst[1]})")
-    print("called disturbed by bench: " + ", ".join(f"{s} {n} of {args.rounds * len(cells)}" for s, n in disturbed.items()))
+    counts = (f"{s} {n} of {args.rounds * len(cells)}" for s, n in disturbed.items())
+    print("called disturbed by bench: " + ", ".join(counts))
     if args.json:
-        args.json.write_text(json.dumps([{s: [[*c, x] for c, x in t.items()] for s, t in one.items()} for one in rounds], indent=1))
+        flat = [{s: [[*c, x] for c, x in t.items()] for s, t in one.items()} for one in rounds]
+        args.json.write_text(json.dumps(flat, indent=1))
     sys.exit(not right)
 
 
