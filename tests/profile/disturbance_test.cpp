@@ -18,7 +18,8 @@ TEST(Disturbance, IsTheShareOfTheTimeInWhichWorkCouldNotRun) {
   EXPECT_EQ(profile::judge({.wall = 0.1, .waited = 0.004}), condition::clean) << "4 % of the time";
   EXPECT_EQ(profile::judge({.wall = 0.1, .waited = 0.006}), condition::disturbed);
   EXPECT_EQ(profile::judge({.wall = 0.1, .waited = 0.004, .stolen = 0.01}), condition::disturbed);
-  EXPECT_EQ(profile::judge({.wall = 0.1, .stolen = 0.0}), condition::clean);
+  EXPECT_EQ(profile::judge({.wall = 0.1, .stolen = 0.01}), condition::disturbed);
+  EXPECT_EQ(profile::judge({.wall = 0.1, .stolen = 0.0}), condition::unknown) << "others may run on this machine";
   EXPECT_EQ(profile::judge({.wall = 0.1, .waited = 0.004}, {.share = 0.03}), condition::disturbed);
 }
 

@@ -36,7 +36,7 @@ struct disturbance_rules {
   double slice = 4e-3;    ///< assumed loss of an involuntary switch where waiting is not reported: a scheduler's tick
 };
 
-/// unknown: there is no evidence, so the spread of the times has to tell.
+/// unknown: the system does not report waiting, so the spread of the times has to tell.
 enum class condition { clean, disturbed, unknown };
 constexpr char const* condition_name(condition c) noexcept {
   switch (c) {
@@ -57,7 +57,7 @@ inline double lost_seconds(evidence const& e, disturbance_rules const& r = {}) n
 
 inline condition judge(evidence const& e, disturbance_rules const& r = {}) noexcept {
   if (lost_seconds(e, r) > r.share * e.wall) return condition::disturbed;
-  return e.waited || e.stolen ? condition::clean : condition::unknown;
+  return e.waited ? condition::clean : condition::unknown;
 }
 
 /// Calls that follow each other, with the evidence of all of them: reading it around single calls of microseconds would
