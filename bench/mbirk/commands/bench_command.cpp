@@ -79,14 +79,15 @@ subject subject_of(profile_entry const& entry) {
 /// All iterations are those of one reconstruction: at least 3, and up to 9 in 4 seconds.
 subject subject_of(vcd_iteration const& what) {
   return {what.name(), what.geometry,
-          [what](profile_problem const& problem, exec::host const& host, run_watch&, instruments& with,
+          [what](profile_problem const& problem, exec::host const& host, run_watch& watch, instruments& with,
                  timed_calls& calls) {
+            instrument::live_resource fresh(watch.memory(), std::pmr::new_delete_resource(), "workspace");
             std::size_t count = 0;
             auto const begins = [&] {
               with.counters.start();
               with.evidence.start();
             };
-            time_iterations(what, problem, host.threads(), host.resource(), begins, [&](double seconds) {
+            time_iterations(what, problem, host.threads(), &fresh, begins, [&](double seconds) {
               calls.add_iteration(with, seconds);
               return ++count < 3 || (calls.spent() < 4 && count < 9);
             });
