@@ -12,11 +12,11 @@
 #include <span>
 
 #include "commands/command.hpp"
+#include "commands/pin_option.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
 #include "commands/timed_calls.hpp"
 #include "machine/ceilings.hpp"
-#include "machine/pinning.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "operations/modelled_work.hpp"
@@ -224,8 +224,7 @@ int bench(bench_options const& o) {
           [&] { return fmt::format("--cell has {} numbers, expected VIEWS,ROWS,CHANNELS", o.cell.size()); });
   std::optional<output_file> file;
   if (!o.out.empty()) file.emplace(o.out);  // open now, so that an unwritable file is reported before the work
-  std::vector<int> pinned;
-  if (o.pin) pinned = pin_threads(processors_of(o.pin.list, allowed_processors()), o.threads);
+  auto const pinned = o.pin.pin(o.threads);
   if (!o.overhead.empty()) return overhead(o, file);
   auto const chosen = matching_subjects(o.ops);
   std::size_t width = 9;

@@ -20,7 +20,6 @@
 #include "commands/timed_calls.hpp"
 #include "fpga/hls_export.hpp"
 #include "machine/ceilings.hpp"
-#include "machine/pinning.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "operations/policy.hpp"
@@ -62,8 +61,7 @@ class profile_run {
   explicit profile_run(profile_options const& options)
       : options_((options.check(), options)),
         settings_(options.judged.settings()),
-        pinned_(options.pin ? pin_threads(processors_of(options.pin.list, allowed_processors()), options.common.threads)
-                            : std::vector<int>()),
+        pinned_(options.pin.pin(options.common.threads)),
         policy_(options.common),
         chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))),
         out_(made_folder(options.out)),

@@ -6,8 +6,8 @@
 
 #include "commands/candidate_options.hpp"
 #include "commands/command.hpp"
+#include "commands/pin_option.hpp"
 #include "commands/run_watch.hpp"
-#include "machine/pinning.hpp"
 #include "output/trace_file.hpp"
 
 namespace mbirk::program {

@@ -91,15 +91,6 @@ std::vector<int> processors_of(std::string const& list, std::vector<int> const& 
   return chosen;
 }
 
-void pin_option::add(CLI::App& command) {
-  given = command
-              .add_option("--pin", list,
-                          "Pin each thread to a processor of its own: those of the list (0,2-3), or all that the "
-                          "process may use")
-              ->expected(0, 1)
-              ->type_name("LIST");
-}
-
 std::vector<int> pin_threads(std::vector<int> const& processors, int threads) {
   require(threads <= static_cast<int>(processors.size()), [&] {
     return fmt::format("--pin {}: {} processors for {} threads, expected one for each", fmt::join(processors, ","),

@@ -1,8 +1,6 @@
-// Threads of the program on processors of their own: the option --pin.
+// Threads of the program on processors of their own.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,15 +13,6 @@ std::vector<int> allowed_processors();
 /// @throws parameter_error, in one line, for a malformed list, one that names a processor twice, and a processor that
 /// is not allowed.
 std::vector<int> processors_of(std::string const& list, std::vector<int> const& allowed);
-
-/// --pin [LIST].
-struct pin_option {
-  std::string list;
-  CLI::Option const* given = nullptr;
-
-  void add(CLI::App& command);
-  explicit operator bool() const { return given && given->count() > 0; }
-};
 
 /// Pins each thread of the default pool to a processor of its own, the calling thread to the first. To be called before
 /// the pool has threads: its size follows the processors.
