@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace mbirk::program {
 namespace {
@@ -112,7 +113,9 @@ void time_in_rounds(std::vector<timed_calls>& all, double share, double& budget,
   std::vector<std::size_t> order(all.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   while (!order.empty()) {
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return all[a].expected() < all[b].expected(); });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(all[a].expected(), a) < std::pair(all[b].expected(), b);
+    });
     std::erase_if(order, [&](std::size_t k) {
       auto const& calls = all[k];
       bool const owed = calls.rule().owed() > 0;
