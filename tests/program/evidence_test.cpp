@@ -43,6 +43,18 @@ TEST_F(Evidence, IsOfTheThreadThatLostMost) {
   EXPECT_LE(e.processor, 1);
 }
 
+TEST_F(Evidence, AThreadThatIsStillWaitingCounts) {
+  ran(10, 5, 100);
+  program::evidence_reader reader(root.path(), {0});
+  reader.start();
+  write("proc/self/task/10/stat", "10 (a R) b) S 1 2 3\n");
+  EXPECT_EQ(reader.finish().waited.value_or(-1), 0) << "it sleeps";
+  write("proc/self/task/10/stat", "10 (a) R 1 2 3\n");
+  auto const e = reader.finish();
+  EXPECT_EQ(e.waited.value_or(-1), 0.01);
+  EXPECT_EQ(profile::judge({.wall = 0.01, .waited = e.waited, .waits = e.waits}), profile::condition::disturbed);
+}
+
 TEST_F(Evidence, StolenTimeIsThatOfOneOfOurProcessors) {
   auto const ticks = sysconf(_SC_CLK_TCK);
   auto const stat = [&](long a, long b, long c) {

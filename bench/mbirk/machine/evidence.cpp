@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "machine/pinning.hpp"
 #include "machine/process_status.hpp"
@@ -61,10 +62,29 @@ void evidence_reader::start() {
   before_.wall = wall_seconds();
 }
 
+bool evidence_reader::others_are_runnable() const {
+  auto const self = std::to_string(::gettid());
+  std::error_code ended;
+  for (fs::directory_iterator entry(root_ / "proc/self/task", ended), end; !ended && entry != end;
+       entry.increment(ended)) {
+    std::string stat;
+    if (entry->path().filename() == self || !std::getline(std::ifstream(entry->path() / "stat"), stat)) continue;
+    // "number (name) state ...", where the name may contain anything
+    if (auto const name = stat.rfind(')'); name != stat.npos && stat.substr(name).starts_with(") R")) return true;
+  }
+  return false;
+}
+
 profile::evidence evidence_reader::finish() const {
+  double const wall = wall_seconds(), processor = processor_seconds(), patience = 0.01;
+  bool waiting_still = others_are_runnable();
+  while (waiting_still && wall_seconds() < wall + patience) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    waiting_still = others_are_runnable();
+  }
   auto const after = read();
-  profile::evidence e{.wall = after.wall - before_.wall,
-                      .processor = after.processor - before_.processor,
+  profile::evidence e{.wall = wall - before_.wall,
+                      .processor = processor - before_.processor,
                       .involuntary = after.involuntary - before_.involuntary,
                       .frequency = frequency()};
   profile::disturbance_rules const rules;
@@ -80,8 +100,9 @@ profile::evidence evidence_reader::finish() const {
     e.waits = times;
     worst = excess;
   }
-  for (auto const& [processor, now] : after.stolen)
-    if (auto const old = before_.stolen.find(processor); old != before_.stolen.end())
+  if (waiting_still && e.waited.value_or(0) < patience) e.waited = patience;
+  for (auto const& [number, now] : after.stolen)
+    if (auto const old = before_.stolen.find(number); old != before_.stolen.end())
       e.stolen = std::max(e.stolen.value_or(0), now - old->second);
   return e;
 }

@@ -18,7 +18,9 @@ class evidence_reader {
   explicit evidence_reader(std::filesystem::path root = "/", std::vector<int> processors = {});
 
   void start();
-  /// Evidence since start(). The clocks are read first, so that reading the files does not count.
+  /// Evidence since start(). The clocks are read first, so that reading the files does not count. The system reports
+  /// the waiting of a thread only when it gets a processor, so this sleeps until no other thread is runnable, at most
+  /// ten milliseconds, which count as waited if one still is.
   profile::evidence finish() const;
 
   /// One sentence if the system does not report how long threads wait for processors; otherwise empty.
@@ -36,6 +38,7 @@ class evidence_reader {
     std::map<int, double> stolen;            ///< by processor
   };
   snapshot read() const;
+  bool others_are_runnable() const;
   std::optional<double> frequency() const;
 
   std::filesystem::path root_;
