@@ -12,6 +12,6 @@ using any_context = context<exec::host, instrument::any>;
 
 namespace mbirk {
 
-MBIRK_ALL_HOST_OPERATIONS(extern, instances::any_context)
+MBIRK_ALL_HOST_OPERATIONS(MBIRK_DECLARE_OPERATION, instances::any_context)
 
 }  // namespace mbirk

@@ -19,7 +19,7 @@ namespace mbirk {
 
 MBIRK_ALL_KERNELS(MBIRK_DECLARE_KERNEL, instances::counted_backend, instances::counted_scratch)
 MBIRK_ALL_KERNELS(MBIRK_DECLARE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
-MBIRK_ALL_HOST_OPERATIONS(extern, instances::counting_context)
-MBIRK_ALL_HOST_OPERATIONS(extern, instances::cost_model_context)
+MBIRK_ALL_HOST_OPERATIONS(MBIRK_DECLARE_OPERATION, instances::counting_context)
+MBIRK_ALL_HOST_OPERATIONS(MBIRK_DECLARE_OPERATION, instances::cost_model_context)
 
 }  // namespace mbirk

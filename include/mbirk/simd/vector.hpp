@@ -20,27 +20,20 @@
 #include <emmintrin.h>  // a tenth of immintrin.h
 #endif
 
-/// Marks the symbols of exec::host, so that objects compiled for different vectors cannot share a function: mixing them
-/// is an error of the linker.
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-#define MBIRK_VECTOR_TAG "lanes16"
-#elif defined(__AVX__) && defined(__FMA__)
-#define MBIRK_VECTOR_TAG "lanes8fma"
-#elif defined(__AVX__)
-#define MBIRK_VECTOR_TAG "lanes8"
-#else
-#define MBIRK_VECTOR_TAG "lanes4"
-#endif
-
 namespace mbirk::simd {
+inline namespace MBIRK_VECTORS {
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#if defined(MBIRK_CALLS_DISPATCHED)
+inline constexpr int native_lanes = 4;
+#elif defined(__AVX512F__) && defined(__AVX512DQ__)
 inline constexpr int native_lanes = 16;
 #elif defined(__AVX__)
 inline constexpr int native_lanes = 8;
 #else
 inline constexpr int native_lanes = 4;
 #endif
+
+}  // namespace MBIRK_VECTORS
 
 template <class T, int N> struct vector_of { using type [[gnu::vector_size(sizeof(T) * N)]] = T; };
 template <class T, int N> using vector = typename vector_of<T, N>::type;
@@ -72,6 +65,7 @@ template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f) {
   }(std::make_integer_sequence<int, N>{});
 }
 
+inline namespace MBIRK_VECTORS {
 namespace detail {
 
 template <class V, class F> MBIRK_HOST_INLINE V per_lane(V a, F const& f) {
@@ -274,4 +268,5 @@ template <class V> MBIRK_HOST_INLINE std::pair<V, V> zip(V a, V b) {
 }
 
 }  // namespace detail
+}  // namespace MBIRK_VECTORS
 }  // namespace mbirk::simd

@@ -1,0 +1,16 @@
+# Options: whether mbirk::compiled and the program hold kernels for several instruction sets, of which one is chosen when they run, and for which. On by
+# default in what is shipped; off in builds for this machine and in those with tests and benchmarks, whose programs look into the kernels.
+if(MBIRK_NATIVE OR MBIRK_BUILD_TESTS OR MBIRK_BUILD_BENCH OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  option(MBIRK_DISPATCH "Compile for several instruction sets and choose one at run time" OFF)
+else()
+  option(MBIRK_DISPATCH "Compile for several instruction sets and choose one at run time" ON)
+endif()
+set(MBIRK_INSTRUCTION_SETS "x86-64;x86-64-v3;x86-64-v4" CACHE STRING "The instruction sets of MBIRK_DISPATCH, from the least, which every processor must have, to the greatest")
+if(MBIRK_DISPATCH AND (MBIRK_NATIVE OR MBIRK_BUILD_TESTS OR MBIRK_BUILD_BENCH))
+  message(FATAL_ERROR "mbirk: MBIRK_DISPATCH is on, expected off with MBIRK_NATIVE, MBIRK_BUILD_TESTS or MBIRK_BUILD_BENCH")
+endif()
+foreach(set IN LISTS MBIRK_INSTRUCTION_SETS)
+  if(NOT set MATCHES "^x86-64(-v[34])?$")
+    message(FATAL_ERROR "mbirk: MBIRK_INSTRUCTION_SETS has ${set}, expected x86-64, x86-64-v3 and x86-64-v4")
+  endif()
+endforeach()
