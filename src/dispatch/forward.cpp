@@ -24,9 +24,9 @@ template <class C, class G> instances::operations_of<C, G> const& chosen() {
 #define MBIRK_FORWARD_OPERATION(C, G, member, function, parameters, arguments, ...) \
   template <> __VA_ARGS__ function parameters { return chosen<C, G>().member arguments; }
 
-MBIRK_ALL_HOST_OPERATIONS(MBIRK_FORWARD_OPERATION, instances::none_context)
+MBIRK_ALL_OPERATIONS(MBIRK_FORWARD_OPERATION, instances::none_context)
 #if defined(MBIRK_SETS_HAVE_ANY)
-MBIRK_ALL_HOST_OPERATIONS(MBIRK_FORWARD_OPERATION, instances::any_context)
+MBIRK_ALL_OPERATIONS(MBIRK_FORWARD_OPERATION, instances::any_context)
 #endif
 
 }  // namespace mbirk

@@ -16,8 +16,7 @@ constexpr operations_of<C, G> with_scan{
 template <class C>
 constexpr operations_of<C, void> without_scan{
     MBIRK_WEIGHTS(MBIRK_OPERATION_ADDRESS, C)
-    MBIRK_IMAGE_OPERATIONS(MBIRK_OPERATION_ADDRESS, C)
-    MBIRK_PARTITION_OPERATIONS(MBIRK_OPERATION_ADDRESS, C)};
+    MBIRK_IMAGE_OPERATIONS(MBIRK_OPERATION_ADDRESS, C)};
 
 template <class C>
 constexpr context_operations<C> operations_in{with_scan<C, parallel_geometry>, with_scan<C, cone_geometry>,

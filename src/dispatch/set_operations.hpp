@@ -22,7 +22,6 @@ template <class C, class G> struct operations_of {
 template <class C> struct operations_of<C, void> {
   MBIRK_WEIGHTS(MBIRK_OPERATION_POINTER, C)
   MBIRK_IMAGE_OPERATIONS(MBIRK_OPERATION_POINTER, C)
-  MBIRK_PARTITION_OPERATIONS(MBIRK_OPERATION_POINTER, C)
 };
 
 #undef MBIRK_OPERATION_POINTER

@@ -10,8 +10,8 @@
 #include "mbirk/core/error.hpp"
 
 namespace mbirk {
-inline namespace MBIRK_HOST_VECTORS {
 namespace detail {
+inline namespace MBIRK_VECTORS {
 
 /// The largest named set whose instructions this translation unit may use.
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && defined(__AVX512DQ__) && \
@@ -26,6 +26,8 @@ inline constexpr std::string_view compiled_set = "aarch64";
 #else
 inline constexpr std::string_view compiled_set = "unknown";
 #endif
+
+}  // namespace MBIRK_VECTORS
 
 /// The last of the sets that the processor has, unless the environment variable MBIRK_INSTRUCTION_SET names another.
 /// @param has  whether the processor has a set.
@@ -50,6 +52,8 @@ std::string_view choose_instruction_set(std::span<std::string_view const> sets, 
 }
 
 }  // namespace detail
+
+inline namespace MBIRK_HOST_VECTORS {
 
 /// Names of the sets that there are kernels for, from the least to the greatest: x86-64 (SSE2, 4 lanes), x86-64-v3
 /// (AVX2 and FMA, 8 lanes) and x86-64-v4 (AVX-512, 16 lanes) in an mbirk::compiled that is to run on any processor;

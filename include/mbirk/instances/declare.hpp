@@ -20,6 +20,8 @@
       exec::host const&, index_t, int, __VA_ARGS__ const&, Scratch const&, detail::task_observer*);
 #define MBIRK_DEFINE_OPERATION(C, G, member, function, parameters, arguments, ...) \
   template __VA_ARGS__ function parameters;
+#define MBIRK_EXTERN_OPERATION(C, G, member, function, parameters, arguments, ...) \
+  extern template __VA_ARGS__ function parameters;
 
 // Where the library chooses among instruction sets, its operations are not the ones that the templates would make, so
 // they are declared as specialisations, and its kernels are its own business.
@@ -29,8 +31,7 @@
   template <> __VA_ARGS__ function parameters;
 #else
 #define MBIRK_DECLARE_KERNEL(Scratch, ...) extern MBIRK_DEFINE_KERNEL(Scratch, __VA_ARGS__)
-#define MBIRK_DECLARE_OPERATION(C, G, member, function, parameters, arguments, ...) \
-  extern template __VA_ARGS__ function parameters;
+#define MBIRK_DECLARE_OPERATION MBIRK_EXTERN_OPERATION
 #endif
 
 namespace mbirk::instances {

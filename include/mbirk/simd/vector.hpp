@@ -18,6 +18,8 @@
 #include <smmintrin.h>
 #elif defined(__SSE2__)
 #include <emmintrin.h>  // a tenth of immintrin.h
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace mbirk::simd {
@@ -85,6 +87,11 @@ template <class V> MBIRK_HOST_INLINE V fma(V a, V b, V c) {
   if constexpr (std::is_same_v<V, vector<float, 4>>) return V(_mm_fmadd_ps(__m128(a), __m128(b), __m128(c)));
   if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_fmadd_pd(__m128d(a), __m128d(b), __m128d(c)));
 #endif
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<V, vector<float, 4>>) return V(vfmaq_f32(float32x4_t(c), float32x4_t(a), float32x4_t(b)));
+  if constexpr (std::is_same_v<V, vector<double, 2>>)
+    return V(vfmaq_f64(float64x2_t(c), float64x2_t(a), float64x2_t(b)));
+#endif
   return a * b + c;  // two roundings: no fused instruction available
 }
 
@@ -142,6 +149,10 @@ template <class V> MBIRK_HOST_INLINE V sqrt(V a) {
   if constexpr (std::is_same_v<V, vector<float, 4>>) return V(_mm_sqrt_ps(__m128(a)));
   if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_sqrt_pd(__m128d(a)));
 #endif
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<V, vector<float, 4>>) return V(vsqrtq_f32(float32x4_t(a)));
+  if constexpr (std::is_same_v<V, vector<double, 2>>) return V(vsqrtq_f64(float64x2_t(a)));
+#endif
   return per_lane(a, [&](int k) MBIRK_FLAT { return std::sqrt(a[k]); });
 }
 
@@ -156,6 +167,9 @@ template <class V> MBIRK_HOST_INLINE V floor(V a) {
 #if defined(__SSE4_1__)
   if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_floor_pd(__m128d(a)));
 #endif
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<V, vector<double, 2>>) return V(vrndmq_f64(float64x2_t(a)));
+#endif
   return per_lane(a, [&](int k) MBIRK_FLAT { return std::floor(a[k]); });
 }
 
@@ -167,6 +181,8 @@ template <class V> MBIRK_HOST_INLINE V hold(V a) {
   if constexpr (sizeof(V) == 32) __asm__("" : "+x"(a));
 #elif defined(__SSE2__)
   if constexpr (sizeof(V) == 16) __asm__("" : "+x"(a));
+#elif defined(__aarch64__)
+  if constexpr (sizeof(V) == 16) __asm__("" : "+w"(a));
 #endif
   return a;
 }
@@ -197,6 +213,12 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup2(V a, V b, I index) {
                               _mm256_castsi256_ps(_mm256_slli_epi32(i, 28))));
   }
 #endif
+#if defined(__aarch64__)
+  if constexpr (n == 4) {
+    uint8x16x2_t const table{{uint8x16_t(a), uint8x16_t(b)}};
+    return V(vqtbl2q_u8(table, uint8x16_t((index & 7) * 0x04040404 + 0x03020100)));
+  }
+#endif
   float table[2 * n];
   std::memcpy(table, &a, sizeof a);
   std::memcpy(table + n, &b, sizeof b);
@@ -212,6 +234,9 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup(V a, I index) {
 #endif
 #if defined(__AVX2__)
   if constexpr (n == 8) return V(_mm256_permutevar8x32_ps(__m256(a), __m256i(index)));
+#endif
+#if defined(__aarch64__)
+  if constexpr (n == 4) return V(vqtbl1q_u8(uint8x16_t(a), uint8x16_t((index & 3) * 0x04040404 + 0x03020100)));
 #endif
   float table[n];
   std::memcpy(table, &a, sizeof a);
@@ -258,12 +283,15 @@ template <int... I, class V> MBIRK_HOST_INLINE V shuffle(V a, V b) {
 #endif
 }
 
+/// Two vectors. Not a std::pair, about which g++ has notes on aarch64.
+template <class V> struct two { V first, second; };
+
 /// Interleaves two vectors to (a0, b0, a1, b1, ...); returns the first and second half.
-template <class V> MBIRK_HOST_INLINE std::pair<V, V> zip(V a, V b) {
+template <class V> MBIRK_HOST_INLINE two<V> zip(V a, V b) {
   constexpr int n = sizeof(V) / 4;
   return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-    return std::pair<V, V>(shuffle<(I % 2 ? n + I / 2 : I / 2)...>(a, b),
-                           shuffle<(I % 2 ? n + (n + I) / 2 : (n + I) / 2)...>(a, b));
+    return two<V>{shuffle<(I % 2 ? n + I / 2 : I / 2)...>(a, b),
+                  shuffle<(I % 2 ? n + (n + I) / 2 : (n + I) / 2)...>(a, b)};
   }(std::make_integer_sequence<int, n>{});
 }
 
