@@ -18,7 +18,8 @@ function(mbirk_add_instruction_sets library)
     target_link_libraries(${objects} PRIVATE mbirk::mbirk)
     target_include_directories(${objects} PRIVATE ${MBIRK_INSTRUCTION_SETS_DIR})
     target_compile_definitions(${objects} PRIVATE MBIRK_COMPILED=1 MBIRK_DISPATCHED=1 MBIRK_INSTRUCTION_SET=${identifier} ${any})
-    target_compile_options(${objects} PRIVATE -march=${set} -ffp-contract=off $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # g++ 12 warns of its own std::string
+    # Symbols that are unique in a process cannot become local. g++ 12 warns of its own std::string.
+    target_compile_options(${objects} PRIVATE -march=${set} -ffp-contract=off "$<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique;-Wno-restrict>")
     mbirk_warnings(${objects})
 
     set(combined ${CMAKE_CURRENT_BINARY_DIR}/${objects}.o)

@@ -18,9 +18,10 @@ constexpr operations_of<C, void> without_scan{
     MBIRK_WEIGHTS(MBIRK_OPERATION_ADDRESS, C)
     MBIRK_IMAGE_OPERATIONS(MBIRK_OPERATION_ADDRESS, C)};
 
-template <class C>
-constexpr context_operations<C> operations_in{with_scan<C, parallel_geometry>, with_scan<C, cone_geometry>,
-                                              without_scan<C>};
+template <class C, class... G>
+constexpr context_operations<C, geometry_types<G...>> operations_in(geometry_types<G...>) {
+  return {with_scan<C, G>..., without_scan<C>};
+}
 
 }  // namespace
 }  // namespace mbirk::instances
@@ -29,8 +30,8 @@ constexpr context_operations<C> operations_in{with_scan<C, parallel_geometry>, w
 #define MBIRK_OPERATIONS_NAME(identifier) MBIRK_JOINED(mbirk_operations_, identifier)
 
 constinit mbirk::instances::set_operations const MBIRK_OPERATIONS_NAME(MBIRK_INSTRUCTION_SET){
-    mbirk::instances::operations_in<mbirk::instances::none_context>,
+    mbirk::instances::operations_in<mbirk::instances::none_context>(mbirk::geometries{}),
 #if defined(MBIRK_SETS_HAVE_ANY)
-    mbirk::instances::operations_in<mbirk::instances::any_context>,
+    mbirk::instances::operations_in<mbirk::instances::any_context>(mbirk::geometries{}),
 #endif
 };

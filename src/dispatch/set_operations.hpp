@@ -26,12 +26,13 @@ template <class C> struct operations_of<C, void> {
 
 #undef MBIRK_OPERATION_POINTER
 
-template <class C>
-struct context_operations : operations_of<C, parallel_geometry>, operations_of<C, cone_geometry>, operations_of<C, void> {};
+template <class C, class Geometries> struct context_operations;
+template <class C, class... G>
+struct context_operations<C, geometry_types<G...>> : operations_of<C, G>..., operations_of<C, void> {};
 
-struct set_operations : context_operations<none_context>
+struct set_operations : context_operations<none_context, geometries>
 #if defined(MBIRK_SETS_HAVE_ANY)
-    , context_operations<any_context>
+    , context_operations<any_context, geometries>
 #endif
 {};
 

@@ -82,6 +82,12 @@ elseif(way STREQUAL "conan")
   run(${tool} create ${source}/packaging/conan --settings compiler.cppstd=20 --conf:all tools.cmake.cmaketoolchain:generator=${generator}
       --conf:all tools.cmake.cmake_layout:test_folder=${work}/build)
   return()  # its test_package builds and runs the consumer, and compares the version
+elseif(way STREQUAL "aarch64")
+  # nlohmann_json is the same for all processors; what else lies in its folder is not.
+  run(${compiler} -std=c++20 -O1 ${warnings} -I ${source}/include -idirafter /usr/include -static ${CMAKE_CURRENT_LIST_DIR}/aarch64.cpp -o ${work}/build/aarch64)
+  set(golden ${source}/tests/golden)
+  run(${tool} ${work}/build/aarch64 ${golden}/cone_odd ${golden}/parallel_odd ${golden}/cone_32 ${golden}/parallel_32)
+  return()
 elseif(way STREQUAL "recipes")
   # Those that are tried by hand at least say our version.
   foreach(recipe text IN ZIP_LISTS recipe_files recipe_texts)

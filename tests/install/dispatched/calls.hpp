@@ -17,11 +17,11 @@ struct results {
 results call_from_baseline();
 results call_from_wide();
 
-namespace {  // compiled in each source
-
-void expect(bool ok, std::string const& what) {
+inline void expect(bool ok, std::string const& what) {
   if (!ok) throw std::runtime_error(what);
 }
+
+namespace {  // compiled in each source
 
 using context = mbirk::context<mbirk::exec::host, mbirk::instrument::none>;
 
@@ -72,7 +72,7 @@ template <class B> struct own_kernel {
   void operator()(mbirk::index_t task) const { B::store(to + task * B::lanes, B::broadcast(static_cast<float>(task))); }
 };
 
-results call() {
+[[maybe_unused]] results call() {
   context const ctx{mbirk::exec::host{2}, {}};
   results r;
   std::vector<float> const angles{0, 0.4f, 0.9f, 1.7f, 2.6f};
