@@ -221,7 +221,7 @@ run_build() {
   if line=$(grep -m 1 'mbirk: the program is off' "$work/configure"); then
     note "the program" failed 0 "${line#-- }"
   else
-    targets+=(mbirk_program)
+    targets+=(mbirk_program mbirk_devices)
   fi
   if line=$(grep -m 1 'mbirk: unit testing is off' "$work/configure"); then
     note "the C++ tests" failed 0 "not run: ${line#-- }"
@@ -238,6 +238,7 @@ run_build() {
   for target in "${targets[@]}"; do
     case $target in
       mbirk_program) line=$program ;;
+      mbirk_devices) line=$program-devices ;;
       test_cuda) line=$tests ;;
       *) line=$cells ;;
     esac

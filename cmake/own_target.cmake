@@ -64,8 +64,8 @@ endfunction()
 set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG Eigen3 dlpack)
 set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<(unsupported/)?Eigen/" "<dlpack/")
 # Include names of headers of the CUDA toolkit, which nvcc provides.
-set(mbirk_toolkit_packages nvtx3 cupti)
-set(mbirk_toolkit_includes "<nvtx3/" "<cupti[.]h>")
+set(mbirk_toolkit_packages nvtx3 cupti cudart)
+set(mbirk_toolkit_includes "<nvtx3/" "<cupti[.]h>" "<cuda_(runtime|profiler_api)[.]h>")
 
 # mbirk_files_that_compile(<result> <file>...): these files without those that need a package which was not found.
 function(mbirk_files_that_compile result)

@@ -1,4 +1,4 @@
-"""Compiles kernels.cu for every compute capability and holds what ptxas says of each kernel against kernel_limits.txt.
+"""Compiles the kernels of src/cuda for every compute capability and holds what ptxas says of each kernel against kernel_limits.txt.
 
 Prints registers (by capability), shared memory, stack and spills of all kernels. Ends with 0 when all are within their limits, 1 when not or when the
 compiler warns. A kernel without a line in that file may have no stack and no spills. --update writes the limits anew: registers as they are now plus 8, everything else as it is now."""
@@ -21,12 +21,15 @@ slack = 8  # registers that another compiler release may add without changing ho
 projectors = re.compile(r"parallel_(gather|block_back|unweighted_hessian)|cone_(gather|block_back)|channel_major")
 
 
-def compile_for(capability):
-    command = [args.nvcc, "-std=c++20", f"-arch=sm_{capability}", "-Werror", "all-warnings", "-Xcompiler=-Wall,-Wextra,-Wno-psabi", "-Xptxas", "-v",
-               "-I", args.include, "-cubin", "-o", "/dev/null", str(folder / "kernels.cu")]
+def compile_for_all(source):
+    """What ptxas says of each capability. The front end runs once, for the lowest: no kernel differs by capability but in its launch bounds
+    (exec/tuning.hpp), and those only where a device has been measured."""
+    codes = ",".join(f"sm_{c}" for c in capabilities)
+    command = [args.nvcc, "-std=c++20", "-gencode", f"arch=compute_{capabilities[0]},code=[{codes}]", "-Werror", "all-warnings",
+               "-Xcompiler=-Wall,-Wextra,-Wno-psabi", "-Xptxas", "-v", "-I", args.include, "-fatbin", "-o", "/dev/null", str(source)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
-        sys.exit(f"kernels.cu does not compile for sm_{capability}:\n{result.stdout}{result.stderr}")
+        sys.exit(f"{source.name} does not compile:\n{result.stdout}{result.stderr}")
     return result.stdout + result.stderr
 
 
@@ -44,18 +47,18 @@ def readable(mangled):
 
 
 def facts(log):
-    """{symbol: (registers, shared, stack, spilled bytes)}"""
-    found = {}
+    """{capability: {symbol: (registers, shared, stack, spilled bytes)}}"""
+    found = {c: {} for c in capabilities}
     for part in log.split("Compiling entry function '")[1:]:
-        symbol = part[:part.index("'")]
+        symbol, capability = re.match(r"([^']*)' for 'sm_(\d+)'", part).groups()
         stack, stores, loads = map(int, re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
         shared = re.search(r"(\d+) bytes smem", part)
-        found[symbol] = (int(re.search(r"Used (\d+) registers", part)[1]), int(shared[1]) if shared else 0, stack, stores + loads)
+        found[int(capability)][symbol] = (int(re.search(r"Used (\d+) registers", part)[1]), int(shared[1]) if shared else 0, stack, stores + loads)
     return found
 
 
 with concurrent.futures.ThreadPoolExecutor() as pool:
-    by_capability = dict(zip(capabilities, map(facts, pool.map(compile_for, capabilities))))
+    by_capability = facts("".join(pool.map(compile_for_all, sorted((folder.parents[1] / "src" / "cuda").glob("*.cu")))))
 names = readable(sorted(by_capability[capabilities[0]]))
 kernels = {}  # name: (registers by capability, shared, stack, spills)
 for symbol, name in names.items():

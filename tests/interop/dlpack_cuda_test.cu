@@ -6,7 +6,7 @@
 #include "core/messages.hpp"
 #include "interop/dlpack_structs.hpp"
 #include "mbirk/exec/array.hpp"
-#include "mbirk/exec/cuda.cuh"
+#include "mbirk/exec/cuda.hpp"
 #include "mbirk/interop/dlpack.hpp"
 
 namespace mbirk {

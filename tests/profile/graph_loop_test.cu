@@ -1,5 +1,5 @@
 // Steps of a stream as a graph. Tests that need a device are skipped, with a message, if there is none.
-#include "mbirk/profile/graph_loop.cuh"
+#include "mbirk/profile/graph_loop.hpp"
 
 #include <gtest/gtest.h>
 

@@ -55,7 +55,7 @@ inline loop_result loop_result_of(std::int64_t steps, std::vector<double> const&
 
 /// Times loop(steps), which does all steps in one launch, against `steps` calls of step(), each a separate launch. The
 /// two forms alternate, and so does the one that goes first. Both functions must return only when their work is
-/// complete. For devices see profile/graph_loop.cuh.
+/// complete. For devices see profile/graph_loop.hpp.
 /// @throws parameter_error for invalid options, and whatever the functions throw.
 template <class Loop, class Step>
 loop_result loop_against_steps(Loop&& loop, Step&& step, std::int64_t steps, loop_options const& options = {}) {

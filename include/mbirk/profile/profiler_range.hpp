@@ -4,7 +4,7 @@
 
 #include <cuda_profiler_api.h>
 
-#include "mbirk/exec/cuda.cuh"
+#include "mbirk/exec/cuda.hpp"
 
 namespace mbirk::profile {
 

@@ -1,5 +1,5 @@
 // Iterative reconstruction over exec::cuda.
-#include "mbirk/exec/cuda.cuh"
+#include "mbirk/exec/cuda.hpp"
 #include "operations/operations_recon.hpp"
 #include "operations/run_body_instances.hpp"
 

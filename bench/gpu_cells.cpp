@@ -13,8 +13,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "gpu_cells_data.hpp"
 #include "gpu_cells_report.hpp"
-#include "mbirk/exec/cuda.cuh"
+#include "mbirk/exec/cuda.hpp"
 #include "mbirk/filter/direct_filter.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/projector/all.hpp"
@@ -27,17 +28,6 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 // Data on the device.
-
-/// Uniform in [0, 1): a hash of the index, so every device gets equal values.
-__global__ void fill_random(float* to, std::size_t n, std::uint32_t seed) {
-  for (std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; k < n;
-       k += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
-    auto x = static_cast<std::uint32_t>(k) * 0x9e3779b9u ^ static_cast<std::uint32_t>(k >> 32) ^ seed;
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    to[k] = static_cast<float>((x ^ (x >> 16)) >> 8) * 0x1p-24f;
-  }
-}
 
 template <int Rank> class device_array {
  public:
@@ -62,8 +52,7 @@ template <int Rank> class device_array {
   }
   void fill(std::uint32_t seed, cudaStream_t stream) {
     if (bytes() == 0) return;
-    fill_random<<<4096, 256, 0, stream>>>(data_, bytes() / sizeof(float), seed);
-    exec::check_cuda(cudaGetLastError(), "launch of fill_random");
+    fill_random(data_, bytes() / sizeof(float), seed, stream);
   }
   view<float, Rank> all() const { return {data_, shape_}; }
 

@@ -2,10 +2,10 @@
 #include <memory>
 #include <string>
 
-#include "mbirk/exec/cuda.cuh"
+#include "mbirk/exec/cuda.hpp"
 #include "mbirk/instrument/nvtx.hpp"
 #include "mbirk/instrument/tracing.hpp"
-#include "mbirk/profile/profiler_range.cuh"
+#include "mbirk/profile/profiler_range.hpp"
 #include "operations/make_devices.hpp"
 #include "operations/operations_all.hpp"
 #include "operations/run_body.hpp"

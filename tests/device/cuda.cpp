@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "mbirk/exec/cuda.cuh"
+#include "mbirk/exec/cuda.hpp"
 
 namespace mbirk::test {
 

@@ -1,5 +1,5 @@
 // Projectors over exec::cuda.
-#include "mbirk/exec/cuda.cuh"
+#include "mbirk/exec/cuda.hpp"
 #include "operations/operations_projector.hpp"
 #include "operations/run_body_instances.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "mbirk/core/error.hpp"
-#include "mbirk/exec/cuda.cuh"
+#include "mbirk/exec/cuda.hpp"
 #include "mbirk/profile/loop.hpp"
 
 namespace mbirk::profile {

@@ -1,5 +1,5 @@
 // Filters, weights and operations on images over exec::cuda.
-#include "mbirk/exec/cuda.cuh"
+#include "mbirk/exec/cuda.hpp"
 #include "operations/operations_direct.hpp"
 #include "operations/operations_image.hpp"
 #include "operations/operations_weight.hpp"

@@ -1,0 +1,276 @@
+// The CUDA policy: a stream, memory from a pool, kernels of blocks. Only download(), wait() and seconds() block the host.
+//
+// Any compiler of the host reads this header; the kernels are in mbirk::compiled_cuda then. With nvcc, include
+// exec/cuda.cuh to compile them, or kernels of your own, from headers.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <list>
+#include <memory>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "mbirk/core/error.hpp"
+#include "mbirk/exec/block.hpp"
+#include "mbirk/exec/concepts.hpp"
+#include "mbirk/exec/host.hpp"
+#include "mbirk/exec/tuning.hpp"
+#include "mbirk/simd/warp.hpp"
+
+namespace mbirk::exec {
+
+struct cuda_warp;  // block_cuda.cuh
+
+/// Checks the status of a CUDA call and clears the error, so that it does not surface in the next, unrelated call.
+/// @throws device_error  "cudaX: name of the error: its description", unless the call succeeded
+inline void check_cuda(cudaError_t status, char const* call, source_location w = source_location::current()) {
+  if (status == cudaSuccess) [[likely]] return;
+  (void)cudaGetLastError();
+  throw device_error(std::string(call) + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status), w);
+}
+
+namespace detail {
+
+/// Queues a kernel on a stream. Defined in exec/cuda.cuh.
+template <class Kernel> void launch_on_stream(Kernel const& kernel, index3 grid, cudaStream_t stream);
+
+/// What the compiler made of a kernel, and how many of its blocks fit a multiprocessor; false if the runtime does not
+/// say. Defined in exec/cuda.cuh.
+template <class Kernel> bool describe_kernel(cudaFuncAttributes& made, int& blocks);
+
+/// State shared by the copies of a policy: the memory pool, pinned memory for uploads, and counters.
+class cuda_state {
+ public:
+  explicit cuda_state(cudaStream_t given) {
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+               "cudaDeviceGetAttribute");
+    int major = 0, minor = 0;
+    check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+    check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+    capability = 10 * major + minor;
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, device};
+    check_cuda(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
+    // Freed memory stays in the pool, so that repeated operations allocate only once.
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
+    cudaError_t const kept = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    cudaError_t const made =
+        kept == cudaSuccess && !given ? cudaStreamCreateWithFlags(&own_stream, cudaStreamNonBlocking) : kept;
+    if (made != cudaSuccess) {
+      cudaMemPoolDestroy(pool);
+      check_cuda(made, kept == cudaSuccess ? "cudaStreamCreateWithFlags" : "cudaMemPoolSetAttribute");
+    }
+    stream = given ? given : own_stream;
+  }
+  ~cuda_state() {
+    cudaStreamSynchronize(stream);
+    for (auto& b : pinned_) {
+      cudaEventDestroy(b.done);
+      cudaFreeHost(b.memory);
+    }
+    cudaMemPoolDestroy(pool);
+    if (own_stream) cudaStreamDestroy(own_stream);
+  }
+  cuda_state(cuda_state const&) = delete;
+  cuda_state& operator=(cuda_state const&) = delete;
+
+  /// Copies through pinned memory, because a copy from pageable memory would wait for the stream. Pinned blocks
+  /// captured in a graph are not reused.
+  void upload(void* to, void const* from, std::size_t bytes) {
+    std::lock_guard const lock(mutex_);
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    check_cuda(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
+    bool const in_graph = capture != cudaStreamCaptureStatusNone;
+    auto& block = find_pinned(bytes, in_graph);
+    std::memcpy(block.memory, from, bytes);
+    check_cuda(cudaMemcpyAsync(to, block.memory, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+    if (!in_graph) check_cuda(cudaEventRecord(block.done, stream), "cudaEventRecord");
+    uploads += 1;
+    bytes_up += static_cast<index_t>(bytes);
+  }
+
+  int device = 0, multiprocessors = 0, capability = 0;
+  cudaMemPool_t pool = nullptr;
+  cudaStream_t own_stream = nullptr, stream = nullptr;
+  std::atomic<index_t> uploads = 0, bytes_up = 0, downloads = 0, bytes_down = 0;
+
+ private:
+  struct pinned_block {
+    void* memory;
+    std::size_t bytes;
+    cudaEvent_t done;
+    bool in_graph;
+  };
+
+  pinned_block& find_pinned(std::size_t bytes, bool in_graph) {
+    if (!in_graph)
+      for (auto& b : pinned_) {
+        if (b.in_graph || b.bytes < bytes || b.bytes > 4 * bytes + 4096) continue;
+        cudaError_t const state = cudaEventQuery(b.done);
+        if (state == cudaSuccess) return b;
+        if (state != cudaErrorNotReady) check_cuda(state, "cudaEventQuery");
+      }
+    // While a stream of this thread is being captured, allocations are forbidden except in relaxed mode.
+    auto mode = cudaStreamCaptureModeRelaxed;
+    check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+    pinned_block block{nullptr, bytes, nullptr, in_graph};
+    cudaError_t status = cudaMallocHost(&block.memory, bytes);
+    if (status == cudaSuccess) status = cudaEventCreateWithFlags(&block.done, cudaEventDisableTiming);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    if (status != cudaSuccess) {
+      if (block.memory) cudaFreeHost(block.memory);
+      check_cuda(status, "cudaMallocHost");
+    }
+    return pinned_.emplace_back(block);
+  }
+
+  std::mutex mutex_;
+  std::list<pinned_block> pinned_;
+};
+
+}  // namespace detail
+
+/// Runs operations on a CUDA device. Copies of a policy share its stream and pool. Arrays of operations are in device
+/// memory; lists of pixels and parameters are on the host. An operation queues its work and returns; only operations
+/// that return numbers to the host (a record, a threshold) wait.
+class cuda {
+ public:
+  using policy_category = execution_policy_tag;
+  using backend = simd::warp_backend<cuda_warp>;
+  using host_side = host;
+  static constexpr std::string_view name = "cuda";
+
+  /// A point on the stream's time line.
+  class mark {
+   public:
+    explicit mark(cudaStream_t stream) {
+      cudaEvent_t made = nullptr;
+      check_cuda(cudaEventCreate(&made), "cudaEventCreate");
+      event_.reset(made, [](cudaEvent_t e) { cudaEventDestroy(e); });
+      check_cuda(cudaEventRecord(made, stream), "cudaEventRecord");
+    }
+    cudaEvent_t event() const noexcept { return event_.get(); }
+
+   private:
+    std::shared_ptr<CUevent_st> event_;
+  };
+
+  static bool available() noexcept {
+    int count = 0;
+    bool const found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+    if (!found) (void)cudaGetLastError();
+    return found;
+  }
+
+  /// Creates a policy for the current device.
+  ///
+  /// @param stream    the caller's stream, which must outlive the policy; null to create one, which is never the
+  ///                  default stream.
+  /// @param resource  source of temporaries: device memory that is safe to use in stream order; null for the policy's
+  ///                  own pool.
+  /// @throws device_error when there is no device.
+  explicit cuda(cudaStream_t stream = nullptr, std::pmr::memory_resource* resource = nullptr)
+      : state_(std::make_shared<detail::cuda_state>(stream)), resource_(resource) {}
+
+  cudaStream_t stream() const noexcept { return state_->stream; }
+  int device() const noexcept { return state_->device; }
+  /// Compute capability, 90 for 9.0.
+  int capability() const noexcept { return state_->capability; }
+  transfer_counts transfers() const noexcept {
+    return {state_->uploads, state_->bytes_up, state_->downloads, state_->bytes_down};
+  }
+
+  /// Number of warps that are resident at the same time on a full device.
+  int workers(index_t tasks) const noexcept {
+    index_t const most = index_t{state_->multiprocessors} * tuning_for(capability()).warps_per_multiprocessor;
+    return static_cast<int>(tasks < most ? (tasks < 1 ? 1 : tasks) : most);
+  }
+  host host_companion() const noexcept { return host{}; }
+
+  template <class Kernel> void launch(Kernel const& kernel, index3 grid) const {
+    static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is passed by value: views, not owners");
+    detail::launch_on_stream(kernel, grid, stream());
+  }
+
+  /// Fills in the compiler's results for a kernel: registers, shared memory, and the achievable occupancy in percent.
+  template <class Kernel> void describe(kernel_info& k) const {
+    cudaFuncAttributes made{};
+    int blocks = 0, most = 0;
+    if (!detail::describe_kernel<Kernel>(made, blocks) ||
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerMultiProcessor, state_->device) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return;
+    }
+    k.registers = made.numRegs;
+    k.shared_bytes = static_cast<index_t>(made.sharedSizeBytes);
+    k.occupancy = 100 * blocks * Kernel::bounds.threads / most;
+  }
+
+  void upload(void* to, void const* from, std::size_t bytes) const { state_->upload(to, from, bytes); }
+  void download(void* to, void const* from, std::size_t bytes) const {
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
+    check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+    state_->downloads += 1;
+    state_->bytes_down += static_cast<index_t>(bytes);
+  }
+  void copy(void* to, void const* from, std::size_t bytes) const {
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
+  }
+  void clear(void* to, std::size_t bytes) const {
+    check_cuda(cudaMemsetAsync(to, 0, bytes, stream()), "cudaMemsetAsync");
+  }
+
+  void* allocate(std::size_t bytes) const {
+    if (resource_) return resource_->allocate(bytes, 64);
+    void* p = nullptr;
+    cudaError_t const status = cudaMallocFromPoolAsync(&p, bytes, state_->pool, stream());
+    if (status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();
+      throw std::bad_alloc();
+    }
+    check_cuda(status, "cudaMallocFromPoolAsync");
+    return p;
+  }
+  void deallocate(void* p, std::size_t bytes) const noexcept {
+    if (resource_) resource_->deallocate(p, bytes, 64);
+    else (void)cudaFreeAsync(p, stream());
+  }
+  std::string memory_text() const {
+    std::size_t free = 0, total = 0;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return std::string();
+    }
+    return " on the device: " + std::to_string(free) + " bytes of " + std::to_string(total) + " are free";
+  }
+
+  /// Whether the work of both policies is queued on one stream.
+  bool same_stream(cuda const& other) const noexcept { return state_ == other.state_; }
+  mark timestamp() const { return mark(stream()); }
+  /// Seconds between two marks; waits until the stream has reached `to`.
+  double seconds(mark const& from, mark const& to) const {
+    float milliseconds = 0;
+    check_cuda(cudaEventSynchronize(to.event()), "cudaEventSynchronize");
+    check_cuda(cudaEventElapsedTime(&milliseconds, from.event(), to.event()), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
+  void wait() const { check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+
+ private:
+  std::shared_ptr<detail::cuda_state> state_;
+  std::pmr::memory_resource* resource_;
+};
+
+static_assert(execution_policy<cuda> && block_policy<cuda> && simd::warp_pack_backend<cuda::backend>);
+
+}  // namespace mbirk::exec

@@ -1,0 +1,12 @@
+// Device kernels of reconstruction, filters, weights and operations on images, compiled for CUDA.
+#include "cuda_instances.hpp"
+
+namespace mbirk {
+
+MBIRK_RECON_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
+MBIRK_RECON_DEVICE_KERNELS(MBIRK_DEFINE_CUDA_KERNEL, instances::cuda_backend)
+MBIRK_FILTER_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
+MBIRK_WEIGHT_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
+MBIRK_IMAGE_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
+
+}  // namespace mbirk
