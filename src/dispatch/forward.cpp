@@ -1,4 +1,4 @@
-// The operations of mbirk::compiled where it holds several instruction sets: each calls that of the set that was chosen.
+// The operations of mbirk::compiled where it holds several instruction sets: each calls that of the chosen set.
 #include "mbirk/exec/instruction_set.hpp"
 #include "set_operations.hpp"
 

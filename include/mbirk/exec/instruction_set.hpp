@@ -43,10 +43,12 @@ std::string_view choose_instruction_set(std::span<std::string_view const> sets, 
     chosen = set;
     possible += (possible.empty() ? "" : ", ") + std::string(set);
   }
-  require(!chosen.empty(), [&] { return "mbirk is compiled for " + std::string(sets[0]) + ", which this processor is not"; });
+  require(!chosen.empty(), [&] {
+    return "mbirk is compiled for " + std::string(sets[0]) + ", which this processor lacks";
+  });
   require(wanted.empty(), [&] {
-    return "MBIRK_INSTRUCTION_SET is \"" + std::string(wanted) + "\", expected what this build and this processor have: " +
-           possible;
+    return "MBIRK_INSTRUCTION_SET is \"" + std::string(wanted) +
+           "\", expected what this build and this processor have: " + possible;
   });
   return chosen;
 }

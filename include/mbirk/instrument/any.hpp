@@ -44,7 +44,8 @@ struct observer_interface {
   virtual std::unique_ptr<held_guard> stage(char const* what) const = 0;
   virtual void allocated(char const* what, index_t bytes) const = 0;
   virtual void released(char const* what, index_t bytes) const = 0;
-  virtual std::unique_ptr<held_guard> kernel(void const* exec, std::type_info const& type, kernel_info const& k) const = 0;
+  virtual std::unique_ptr<held_guard> kernel(void const* exec, std::type_info const& type,
+                                             kernel_info const& k) const = 0;
   virtual std::unique_ptr<held_guard> copy(void const* exec, std::type_info const& type, char const* what,
                                            index_t bytes) const = 0;
 };
@@ -61,7 +62,8 @@ template <class Instr, class... Execs> struct observer_of final : observer_inter
   }
   void allocated(char const* what, index_t bytes) const override { instr.allocated(what, bytes); }
   void released(char const* what, index_t bytes) const override { instr.released(what, bytes); }
-  std::unique_ptr<held_guard> kernel(void const* exec, std::type_info const& type, kernel_info const& k) const override {
+  std::unique_ptr<held_guard> kernel(void const* exec, std::type_info const& type,
+                                     kernel_info const& k) const override {
     if constexpr (Instr::traits.observes_kernels)
       return on_exec(exec, type, [&](auto const& on) -> std::unique_ptr<held_guard> {
         if constexpr (block_policy<std::remove_cvref_t<decltype(on)>>)

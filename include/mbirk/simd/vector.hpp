@@ -88,7 +88,8 @@ template <class V> MBIRK_HOST_INLINE V fma(V a, V b, V c) {
   if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_fmadd_pd(__m128d(a), __m128d(b), __m128d(c)));
 #endif
 #if defined(__aarch64__)
-  if constexpr (std::is_same_v<V, vector<float, 4>>) return V(vfmaq_f32(float32x4_t(c), float32x4_t(a), float32x4_t(b)));
+  if constexpr (std::is_same_v<V, vector<float, 4>>)
+    return V(vfmaq_f32(float32x4_t(c), float32x4_t(a), float32x4_t(b)));
   if constexpr (std::is_same_v<V, vector<double, 2>>)
     return V(vfmaq_f64(float64x2_t(c), float64x2_t(a), float64x2_t(b)));
 #endif
