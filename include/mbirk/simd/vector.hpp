@@ -168,9 +168,6 @@ template <class V> MBIRK_HOST_INLINE V floor(V a) {
 #if defined(__SSE4_1__)
   if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_floor_pd(__m128d(a)));
 #endif
-#if defined(__aarch64__)
-  if constexpr (std::is_same_v<V, vector<double, 2>>) return V(vrndmq_f64(float64x2_t(a)));
-#endif
   return per_lane(a, [&](int k) MBIRK_FLAT { return std::floor(a[k]); });
 }
 
