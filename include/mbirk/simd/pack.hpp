@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "mbirk/core/index.hpp"
 #include "mbirk/simd/backend.hpp"
