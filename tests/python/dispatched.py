@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 
 LACKING = 77  # exit code of the program where this processor lacks the set
@@ -19,6 +20,11 @@ def check(source: pathlib.Path, work: pathlib.Path, compiler: str, sets: list[st
         ran += [name] if result.returncode == 0 else []
     print(f"dispatched: {', '.join(ran)} of {', '.join(sets)}", flush=True)
     assert "x86-64" in ran
+    if emulator := shutil.which("qemu-x86_64"):
+        # A processor that has no more than every x86-64: an instruction of a greater set would end the program.
+        old = subprocess.run([emulator, "-cpu", "qemu64", program, "x86-64"], capture_output=True, text=True)
+        assert old.returncode == 0, f"on an old processor: {old.returncode} {old.stdout}{old.stderr}"
+        print("dispatched: x86-64 is chosen on an old processor", flush=True)
 
 
 def check_symbols(library: pathlib.Path) -> list[str]:
