@@ -58,6 +58,7 @@ PROVIDES = {
                    "is_integral_v is_lvalue_reference_v is_same_v is_signed_v is_standard_layout_v is_trivially_copyable_v is_trivially_destructible_v "
                    "is_unsigned_v is_void_v remove_const_t remove_cv_t remove_cvref_t remove_pointer_t remove_reference_t true_type type_identity "
                    "is_invocable_v is_invocable_r_v void_t enable_if_t is_enum_v underlying_type_t is_nothrow_move_constructible_v",
+    "typeinfo": "type_info",
     "unordered_map": "unordered_map",
     "utility": "cmp_equal cmp_less_equal declval exchange forward in_place in_range integer_sequence make_integer_sequence index_sequence make_index_sequence "
                "move pair swap as_const",

@@ -1,6 +1,8 @@
 // The command line: help, exit codes, ops, compare.
 #include <algorithm>
 
+#include "mbirk/exec/instruction_set.hpp"
+#include "mbirk/version.hpp"
 #include "program.hpp"
 
 namespace mbirk::test {
@@ -16,7 +18,13 @@ TEST(Commands, HelpAndVersion) {
     if (words.size() < 2) continue;
     for (auto const* option : {"--policy", "--threads", "--quiet"}) EXPECT_NE(o.out.find(option), std::string::npos) << option << o;
   }
-  EXPECT_EQ(mbirk_program({"--version"}).out.find("mbirk "), 0u);
+  EXPECT_EQ(mbirk_program({"--version"}).out, "mbirk " + std::string(version_string) + ", " + std::string(instruction_set()) + "\n");
+}
+
+TEST(Commands, AnInstructionSetThatIsNotThere) {
+  for (auto const* command : {"--version", "ops"})
+    expect_failure(run_words({"env", "MBIRK_INSTRUCTION_SET=x86-64-v9", MBIRK_PROGRAM, command}), 2,
+                   "MBIRK_INSTRUCTION_SET is \"x86-64-v9\", expected what this build and this processor have: " + std::string(instruction_set()));
 }
 
 TEST(Commands, BadUsage) {
