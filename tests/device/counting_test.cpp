@@ -1,9 +1,8 @@
 // Counting on the emulated policy: it counts the device kernels without changing any result.
 #include <gtest/gtest.h>
 
+#include "emulated_instances.hpp"
 #include "instrument/operations.hpp"
-#include "mbirk/exec/emulated.hpp"
-#include "mbirk/instrument/counting.hpp"
 
 namespace {
 

@@ -5,9 +5,8 @@
 
 #include <set>
 
+#include "emulated_instances.hpp"
 #include "instrument/every_operation.hpp"
-#include "mbirk/exec/emulated.hpp"
-#include "mbirk/instrument/counting.hpp"
 
 namespace {
 

@@ -19,19 +19,23 @@
 
 #if defined(__GNUC__)
 // Pack operations and unrolled bodies must be inlined into their kernel at -O2 too: a call would spill every
-// accumulator register.
+// accumulator register. At -O0, kernels only take several times as long to compile with it; nvcc optimises device code
+// at -O0 too.
+#if defined(__OPTIMIZE__) || defined(__CUDACC__)
+#define MBIRK_FLAT __attribute__((always_inline))  // for lambdas, behind the parameter list
+#else
+#define MBIRK_FLAT
+#endif
 #if defined(__CUDACC__)
-#define MBIRK_INLINE inline __attribute__((always_inline)) __host__ __device__
+#define MBIRK_INLINE inline MBIRK_FLAT __host__ __device__  // a lambda has __host__ __device__ of its function
 // Device calls need a stack in memory, and array arguments would leave their registers, so nothing is outlined there.
 #define MBIRK_NOINLINE __host__ __device__
 #else
-#define MBIRK_INLINE inline __attribute__((always_inline))
+#define MBIRK_INLINE inline MBIRK_FLAT
 #define MBIRK_NOINLINE __attribute__((noinline))
 #endif
-#define MBIRK_HOST_INLINE inline __attribute__((always_inline))  // for functions that use host-only features
+#define MBIRK_HOST_INLINE inline MBIRK_FLAT  // for functions that use host-only features
 #define MBIRK_HOST_NOINLINE __attribute__((noinline))
-// For lambdas, behind the parameter list; the lambda inherits __host__ __device__ from the enclosing function.
-#define MBIRK_FLAT __attribute__((always_inline))
 #else
 #error \
  "mbirk needs GNU C++ extensions (vector types): use g++ >= 12, clang++ >= 16 or nvcc with one of them as host compiler"
