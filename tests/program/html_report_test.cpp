@@ -252,15 +252,10 @@ TEST_F(HtmlReport, MalformedRunsAreOneLine) {
 }
 
 TEST(HtmlReportOfAProfile, IsWrittenByProfile) {
-  scratch_folder out;
-  auto const o = mbirk_program({"profile", "--quiet", "--sizes", "8", "--ops", "*_forward_project", "--graph-steps", "--out", out.path().string()});
-  ASSERT_EQ(o.code, 0) << o;
-  fs::path run, page;
-  for (auto const& f : fs::directory_iterator(out.path()))
-    if (f.path().extension() == ".json") run = f.path();
-    else if (f.path().extension() == ".html") page = f.path();
+  auto const& [out, ran, run, page, report] = host_profile();
+  ASSERT_EQ(ran.code, 0) << ran;
   ASSERT_FALSE(run.empty() || page.empty());
-  auto const when = json::parse(file_text(run))["timestamp"].get<std::string>();
+  auto const when = report["timestamp"].get<std::string>();
   EXPECT_EQ(page.filename(), "report_" + when + ".html");
   auto const all = file_text(page);
   EXPECT_EQ(first_fault(all), "");
@@ -269,11 +264,11 @@ TEST(HtmlReportOfAProfile, IsWrittenByProfile) {
   auto const again = mbirk_program({"report", run.string(), "--out", (out / "again.html").string()});
   ASSERT_EQ(again.code, 0) << again;
   EXPECT_EQ(file_text(out / "again.html"), all);
-  auto const graphs = out / "graphs" / when, graph = graphs / "cone_forward_project_v8.html";
-  EXPECT_NE(all.find("href=\"graphs/" + when + "/cone_forward_project_v8.html\">cone_forward_project</a>"), all.npos) << "in the table of graphs";
+  auto const graphs = out / "graphs" / when, graph = graphs / "cone_forward_project_v16.html";
+  EXPECT_NE(all.find("href=\"graphs/" + when + "/cone_forward_project_v16.html\">cone_forward_project</a>"), all.npos) << "in the table of graphs";
   EXPECT_TRUE(fs::exists(graph));
   for (auto const* step : {"step00_unfused", "step01_fuse_channel_weight", "step02_fuse_row_weight", "step03_fuse_columns"})
-    for (auto const* ending : {".txt", ".dot"}) EXPECT_TRUE(fs::exists(graphs / (std::string("cone_forward_project_v8_") + step + ending))) << step << ending;
+    for (auto const* ending : {".txt", ".dot"}) EXPECT_TRUE(fs::exists(graphs / (std::string("cone_forward_project_v16_") + step + ending))) << step << ending;
   if (std::string const python = MBIRK_PYTHON; !python.empty())
     for (auto const& [script, opened] : {std::pair{"check_report.py", page}, {"check_graph.py", graph}}) {
       auto const browser = run_words({python, "-B", (fs::path(MBIRK_GOLDEN_DIR).parent_path() / "program" / script).string(), opened.string()});

@@ -135,19 +135,14 @@ TEST_F(Report, TheTableBeginsWithWhatWasDisturbed) {
 
 /// Counts of mbirk profile agree between its tables and its JSON; two of its runs together.
 TEST_F(Report, TablesOfAProfile) {
-  std::vector<std::string> runs;
-  for (char const* folder : {"one", "two"}) {
-    auto const done = mbirk_program({"profile", "--sizes", "8", "--runs", "2", "--quiet", "--ops", "cone_*project", "--out", (scratch / folder).string()});
-    ASSERT_EQ(done.code, 0) << done;
-    for (auto const& entry : fs::directory_iterator(scratch / folder))
-      if (entry.path().extension() == ".json") runs.push_back(entry.path().string());
-  }
-  ASSERT_EQ(runs.size(), 2u);
-  auto const done = report(runs);
+  profiled const one({"--sizes", "16", "--runs", "2", "--threads", "1", "--ops", "cone_*project"});
+  auto const& [folder, ran, file, page, first] = one;
+  ASSERT_EQ(ran.code, 0) << ran;
+  ASSERT_EQ(host_profile().ran.code, 0) << host_profile().ran;
+  auto const done = report({file.string(), host_profile().file.string()});
   EXPECT_EQ(done.code, 0) << "counts do not depend on the run\n" << done;
 
-  auto const first = json::parse(file_text(runs[0]));
-  auto const& cost = first["cost_analysis"]["8"]["cone_forward_project"];
+  auto const& cost = first["cost_analysis"]["16"]["cone_forward_project"];
   std::uint64_t flops = 0, misses = 0;
   for (auto const& k : cost["kernels"]) flops += k["flops"].get<std::uint64_t>();
   EXPECT_EQ(cost["flops"], flops);
@@ -162,11 +157,11 @@ TEST_F(Report, TablesOfAProfile) {
       EXPECT_LE(a["access"]["sectors per request"], 4.0) << a["name"];
     }
 
-  auto const tables = scratch / "one/tables" / first["timestamp"].get<std::string>();
+  auto const tables = folder / "tables" / first["timestamp"].get<std::string>();
   if (!fs::exists(tables)) GTEST_SKIP() << "the program was built without liblzma";
   std::string const python = MBIRK_PYTHON;
   if (python.empty()) GTEST_SKIP() << "no Python";
-  auto const checked = run_words({python, MBIRK_GOLDEN_DIR "/../program/check_tables.py", runs[0], tables.string()});
+  auto const checked = run_words({python, MBIRK_GOLDEN_DIR "/../program/check_tables.py", file.string(), tables.string()});
   EXPECT_EQ(checked.code, 0) << checked;
 }
 
