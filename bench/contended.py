@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""How much slower operations are beside other programs: `mbirk bench` alone, beside one and two processes that keep a
-core busy, and beside an OpenMP program of two threads, in turn.
+"""How much slower operations are beside other programs, and whether their times are then judged: `mbirk bench` alone,
+beside one and two processes that keep a core busy, and beside an OpenMP program of two threads, in turn.
 
     python3 bench/contended.py [--mbirk build/release/bench/mbirk/mbirk] [--sizes 32,64,128] [--ops GLOB]
                                [--rounds 3] [--json out.json]
 
 Each round measures the four situations one after the other, in an order that changes from round to round. A time is the
-median of `mbirk bench`; the table shows the median over the rounds of time / time alone of the same round. On two cores
-the fair shares are 1.5, 2 and 2. Beside others a time includes the slices of time that the system gives to them, so
-single operations scatter; the geometric means are what counts. The OpenMP program is compiled with g++ -fopenmp and
-spins between its loops, as OpenMP's threads do by default; without a compiler it is left out, which is said.
+median of all calls of `mbirk bench`, also of those that it calls disturbed; the table shows the median over the rounds
+of time / time alone of the same round. On two cores the fair shares are 1.5, 2 and 2. Beside others a time includes the
+slices of time that the system gives to them, so single operations scatter; the geometric means are what counts. The
+OpenMP program is compiled with g++ -fopenmp and spins between its loops, as OpenMP's threads do by default; without a
+compiler it is left out, which is said.
 
-Exit code: 0 done; 1 a measurement failed; 2 bad usage."""
+Then `mbirk profile` runs at the smallest size, alone and beside two busy processes. Operations that it calls disturbed
+must have no verdict; those that it trusts may not be more than 1.5 times as slow as alone.
+
+Exit code: 0 done; 1 a measurement failed, a disturbed operation has a verdict, or a trusted time is wrong; 2 bad
+usage."""
 import argparse, json, math, os, pathlib, shutil, signal, statistics, subprocess, sys, tempfile
 
 OPENMP_PROGRAM = r"""
@@ -27,15 +32,55 @@ int main() {
 LIMITS = {"one busy process": 1.8, "two busy processes": 2.6, "an OpenMP program": 2.2}
 
 
-def measure(args, folder):
-    """{(operation, cell): median seconds}"""
-    out = folder / "bench.json"
-    command = [args.mbirk, "bench", "--sizes", args.sizes, "--cell", "6,8,8", "--ops", args.ops, "--out", str(out), "--quiet"]
+def run(*command):
+    """What a command prints"""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
-    rows = json.loads(out.read_text())["measurements"]
-    return {(r["operation"], r["cell"]): r["time"] for r in rows if not r["cell"].startswith("6x")}
+    return done.stdout
+
+
+def measure(args, folder):
+    """{(operation, cell): median seconds of all calls}, and how many times bench itself calls disturbed"""
+    out = folder / "bench.json"
+    run(args.mbirk, "bench", "--sizes", args.sizes, "--cell", "6,8,8", "--ops", args.ops, "--out", str(out), "--quiet")
+    rows = [r for r in json.loads(out.read_text())["measurements"] if not r["cell"].startswith("6x")]
+    times = {(r["operation"], r["cell"]): statistics.median(t for s in r["samples"] for t in s["times"]) for r in rows}
+    return times, sum(r["disturbed"] for r in rows)
+
+
+def profile(args, folder, name):
+    """First line that `mbirk profile` prints, its judged operations, and {operation: median seconds} of trusted ones"""
+    out = folder / name
+    smallest = args.sizes.split(",")[0]
+    printed = run(args.mbirk, "profile", "--sizes", smallest, "--ops", args.ops, "--out", str(out), "--quiet")
+    report = json.loads(next(out.glob("mbirk_profile_*.json")).read_text())
+    trusted = {m["operation"]: m["time"] for m in report["measurements"] if m["run"] >= 3 and not m["disturbed"]}
+    return printed.splitlines()[0], report["candidates"]["operations"], trusted
+
+
+def compare_profiles(args, folder, busy):
+    """Prints what a profile says alone and beside two busy processes; whether it is right"""
+    calm_line, calm, calm_times = profile(args, folder, "alone")
+    with Neighbours(busy, busy):
+        line, judged, times = profile(args, folder, "contended")
+    print(f"\nprofile alone: {calm_line}\nprofile beside two busy processes: {line}")
+    for name, operations in (("alone", calm), ("beside two busy processes", judged)):
+        disturbed = sum(o.get("disturbed", False) for o in operations)
+        verdicts = sum(o["verdict"] is not None for o in operations)
+        print(f"{name}: {disturbed} of {len(operations)} are disturbed, {verdicts} have a verdict")
+    has_verdict = lambda o: o["verdict"] is not None or o["speed-up"]["measured"] is not None
+    wrong = [o["operation"] for o in calm + judged if o.get("disturbed") and has_verdict(o)]
+    ratios = {name: times[name] / calm_times[name] for name in times if name in calm_times}
+    slow = {name: ratio for name, ratio in ratios.items() if ratio > 1.5}
+    if ratios:
+        print(f"trusted in both: {len(ratios)}, of which {len(slow)} are more than 1.5 times as slow as alone; "
+              f"geometric mean {geometric_mean(ratios.values()):.2f}, most {max(ratios.values()):.2f}")
+    for name in wrong:
+        print(f"{name} is disturbed and has a verdict")
+    for name, ratio in slow.items():
+        print(f"{name} is trusted, but {ratio:.2f} times as slow as alone")
+    return not wrong and not slow
 
 
 class Neighbours:
@@ -72,22 +117,26 @@ def main():
     busy = [sys.executable, "-c", "while True: pass"]
     with tempfile.TemporaryDirectory(prefix="mbirk-contended-") as name:
         folder = pathlib.Path(name)
-        situations = {"alone": Neighbours(), "one busy process": Neighbours(busy), "two busy processes": Neighbours(busy, busy)}
+        situations = {"alone": Neighbours(), "one busy process": Neighbours(busy),
+                      "two busy processes": Neighbours(busy, busy)}
         openmp = folder / "openmp"
-        if subprocess.run(["g++", "-O2", "-fopenmp", "-x", "c++", "-", "-o", str(openmp)], input=OPENMP_PROGRAM, text=True).returncode == 0:
+        compiler = ["g++", "-O2", "-fopenmp", "-x", "c++", "-", "-o", str(openmp)]
+        if subprocess.run(compiler, input=OPENMP_PROGRAM, text=True).returncode == 0:
             situations["an OpenMP program"] = Neighbours([str(openmp)])
         else:
             print("an OpenMP program is left out: g++ -fopenmp failed (above)")
-        rounds = []
+        rounds, disturbed = [], {situation: 0 for situation in situations}
         for r in range(args.rounds):
             names = list(situations)
             names = names[r % len(names):] + names[:r % len(names)]
             times = {}
             for situation in names:
                 with situations[situation]:
-                    times[situation] = measure(args, folder)
+                    times[situation], count = measure(args, folder)
+                disturbed[situation] += count
             rounds.append(times)
             print(f"round {r + 1} of {args.rounds} done", file=sys.stderr, flush=True)
+        right = compare_profiles(args, folder, busy)
     others = [s for s in situations if s != "alone"]
     cells = sorted(rounds[0]["alone"], key=lambda c: (c[0], len(c[1]), c[1]))
     ratios = {s: {c: statistics.median(t[s][c] / t["alone"][c] for t in rounds) for c in cells} for s in others}
@@ -100,8 +149,12 @@ def main():
         worst = max(cells, key=lambda c: ratios[s][c])
         print(f"beside {s}: geometric mean {geometric_mean(ratios[s].values()):.2f} (wanted: at most {LIMITS[s]}), "
               f"most {ratios[s][worst]:.2f} ({worst[0]}, {worst[1]})")
+    counts = (f"{s} {n} of {args.rounds * len(cells)}" for s, n in disturbed.items())
+    print("called disturbed by bench: " + ", ".join(counts))
     if args.json:
-        args.json.write_text(json.dumps([{s: [[*c, x] for c, x in t.items()] for s, t in one.items()} for one in rounds], indent=1))
+        flat = [{s: [[*c, x] for c, x in t.items()] for s, t in one.items()} for one in rounds]
+        args.json.write_text(json.dumps(flat, indent=1))
+    sys.exit(not right)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,6 @@
 
 namespace mbirk {
 
-MBIRK_ALL_HOST_OPERATIONS(, instances::any_context)
+MBIRK_ALL_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::any_context)
 
 }  // namespace mbirk

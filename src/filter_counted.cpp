@@ -4,7 +4,7 @@
 namespace mbirk {
 
 MBIRK_FILTER_KERNELS(MBIRK_DEFINE_KERNEL, instances::counted_backend, instances::counted_scratch)
-MBIRK_FILTER_OPERATIONS(, instances::counting_context)
-MBIRK_DIRECT_RECON_OPERATIONS(, instances::counting_context)
+MBIRK_FILTER_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::counting_context)
+MBIRK_DIRECT_RECON_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::counting_context)
 
 }  // namespace mbirk

@@ -4,7 +4,6 @@
 namespace mbirk {
 
 MBIRK_IMAGE_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_IMAGE_OPERATIONS(, instances::none_context)
-MBIRK_PARTITION_OPERATIONS(, instances::none_context)
+MBIRK_IMAGE_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::none_context)
 
 }  // namespace mbirk

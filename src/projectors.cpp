@@ -3,9 +3,8 @@
 
 namespace mbirk {
 
-MBIRK_SCANS()
 MBIRK_PROJECTOR_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_PROJECTOR_HOST_KERNELS(MBIRK_DEFINE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_PROJECTOR_OPERATIONS(, instances::none_context)
+MBIRK_PROJECTOR_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::none_context)
 
 }  // namespace mbirk

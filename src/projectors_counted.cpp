@@ -5,6 +5,6 @@ namespace mbirk {
 
 MBIRK_PROJECTOR_KERNELS(MBIRK_DEFINE_KERNEL, instances::counted_backend, instances::counted_scratch)
 MBIRK_PROJECTOR_HOST_KERNELS(MBIRK_DEFINE_KERNEL, instances::counted_backend, instances::counted_scratch)
-MBIRK_PROJECTOR_OPERATIONS(, instances::counting_context)
+MBIRK_PROJECTOR_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::counting_context)
 
 }  // namespace mbirk

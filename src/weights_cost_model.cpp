@@ -4,6 +4,6 @@
 namespace mbirk {
 
 MBIRK_WEIGHT_KERNELS(MBIRK_DEFINE_KERNEL, instances::cost_model_backend, instances::counted_scratch)
-MBIRK_WEIGHT_OPERATIONS(, instances::cost_model_context)
+MBIRK_WEIGHT_OPERATIONS(MBIRK_DEFINE_OPERATION, instances::cost_model_context)
 
 }  // namespace mbirk

@@ -10,6 +10,7 @@
 
 #include "commands/command.hpp"
 #include "commands/devices_program.hpp"
+#include "mbirk/exec/instruction_set.hpp"
 #include "mbirk/version.hpp"
 
 namespace {
@@ -33,7 +34,8 @@ std::vector<std::string> command_names(CLI::App const& app) {
 
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"mbirk: model-based iterative reconstruction kernels, run, checked and measured", "mbirk"};
-  app.set_version_flag("--version", "mbirk " + std::string(mbirk::version_string));
+  auto const version = fmt::format("mbirk {}, {}", mbirk::version_string, mbirk::instruction_set());
+  app.set_version_flag("--version", version);
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 a check or comparison failed or a reconstruction was interrupted, 2 bad usage or input,\n"

@@ -82,7 +82,8 @@ template <class Geometry> void bind(nb::module_& m) {
       },
       "ct_model"_a, "operation"_a, nb::kw_only(), "weights"_a = false, "max_iterations"_a = 1,
       "What a method of this model will do, exactly, without running it and without arrays: floating-point operations, "
-      "bytes, by stage.\n\n"
+      "bytes, by stage.\nCounts kernels of four lanes, whatever instruction_set() runs, except in a build for its own "
+      "machine.\n\n"
       "operation: forward_project, back_project, compute_hessian_diagonal, direct_filter, direct_recon, gen_weights "
       "(transmission), recon or prox_map (with\n"
       "or without weights, max_iterations of them). Returns a dictionary: flops (a fused multiply-add is two), "

@@ -4,6 +4,7 @@
 #include "groups.hpp"
 #include "iterations.hpp"
 #include "mbirk/core/error.hpp"
+#include "mbirk/exec/instruction_set.hpp"
 #include "mbirk/version.hpp"
 
 namespace nb = nanobind;
@@ -20,6 +21,22 @@ NB_MODULE(_core, m) {
       PyErr_SetString(PyExc_ValueError, e.what());
     }
   });
+  m.def(
+      "instruction_sets",
+      [] {
+        nb::list names;
+        for (auto const set : mbirk::instruction_sets()) names.append(nb::str(set.data(), set.size()));
+        return names;
+      },
+      "The sets of instructions that the module has kernels for, from the least to the greatest.");
+  m.def(
+      "instruction_set",
+      [] {
+        auto const set = mbirk::instruction_set();
+        return nb::str(set.data(), set.size());
+      },
+      "The set of instructions whose kernels run: the greatest that the module and this processor have, or the one that "
+      "the environment variable\nMBIRK_INSTRUCTION_SET names (ValueError if they do not have it). It is chosen once.");
   m.attr("__version__") = nb::str(mbirk::version_string.data(), mbirk::version_string.size());
   mbirk::python::bind_iterations(m);
   mbirk::python::bind_parallel(m);

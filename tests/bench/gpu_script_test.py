@@ -218,12 +218,12 @@ class Script(unittest.TestCase):
             self.assertIn(f"-D{package}_DIR={self.build}/headers/{package}", calls[0])
             self.assertIn(text, (self.build / f"headers/{package}/{package}Config.cmake").read_text())
         self.assertNotIn("CLI11_DIR", calls[0])
-        self.assertIn("--target mbirk_gpu_cells mbirk_program test_cuda", calls[1])
+        self.assertIn("--target mbirk_gpu_cells mbirk_program mbirk_devices test_cuda", calls[1])
 
     def test_a_target_that_does_not_compile(self):
         calls, steps = self.run_build(1, planted="compile")
         self.assertEqual([(s["step"], s["status"]) for s in steps],
-                         [("configure", "ok"), ("compile", "failed"), ("mbirk_gpu_cells", "ok"), ("mbirk_program", "ok"), ("test_cuda", "failed")])
+                         [("configure", "ok"), ("compile", "failed"), ("mbirk_gpu_cells", "ok"), ("mbirk_program", "ok"), ("mbirk_devices", "ok"), ("test_cuda", "failed")])
         self.assertIn("planted", steps[1]["message"])
         self.assertFalse((self.build / "tests/device/test_cuda").exists(), "an earlier program is still there")
         self.assertTrue((self.build / "bench/mbirk/mbirk").exists())

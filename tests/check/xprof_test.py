@@ -25,7 +25,7 @@ def check(scratch, name, tools, arguments):
 
 
 with tempfile.TemporaryDirectory() as scratch:
-    report, seen = check(scratch, "host", COMMON, ["--sizes", "32,64"])
+    report, seen = check(scratch, "host", COMMON, ["--sizes", "8,16"])
     assert len(seen) == 2 and not report["errors"], (list(seen), report["errors"])
     for run, result in seen.items():
         costs = report["cost_analysis"][run.split("/")[1].removeprefix("vol")]

@@ -52,6 +52,6 @@ with tempfile.TemporaryDirectory(prefix="mbirk-adding-") as name:
         program_test = overlay.source("tests/docs/adding_program_test.cpp")
         table = [overlay.source(f"bench/mbirk/operations/{name}.cpp") for name in ("operations", "operations_image")]
         # the overlay's objects come first, so that those of the libraries which they replace stay out
-        overlay.compile([*arguments, "-O0", "-DMBIRK_COMPILED=1"], [folder / "instances.cpp", program_test, *table],
+        overlay.compile([*arguments, "-DMBIRK_COMPILED=1"], [folder / "instances.cpp", program_test, *table],
                         folder / "program", [*libraries, "-lgtest", "-lgtest_main"])
         run(folder / "program", tests_in(program_test))

@@ -46,14 +46,18 @@ template <class Scan> std::vector<double> define_filter(Scan const& s, std::vect
 template <class Scan> std::vector<double> filter_magnitude(Scan const& s, std::vector<float> const& y) {
   auto const& g = s.geometry();
   auto const C = static_cast<std::size_t>(g.channels);
-  std::vector<double> sums(y.size()), taps(C);
+  std::vector<double> sums(y.size()), taps(C), weighted(C);
   for (std::size_t d = 0; d < C; ++d) taps[d] = definition::ramp_scale(g) * std::abs(definition::ramp_tap(static_cast<double>(d)));
-  for (std::size_t row = 0; row * C < y.size(); ++row)
+  for (std::size_t row = 0; row * C < y.size(); ++row) {
+    auto const m = static_cast<double>(row % static_cast<std::size_t>(g.rows));
     for (std::size_t n = 0; n < C; ++n)
-      for (std::size_t other = 0; other < C; ++other) {
-        double const w = definition::ramp_weight(g, static_cast<double>(row % static_cast<std::size_t>(g.rows)), static_cast<double>(other));
-        sums[row * C + n] += taps[n < other ? other - n : n - other] * w * std::abs(static_cast<double>(y[row * C + other]));
-      }
+      weighted[n] = definition::ramp_weight(g, m, static_cast<double>(n)) * std::abs(static_cast<double>(y[row * C + n]));
+    for (std::size_t n = 0; n < C; ++n) {
+      double sum = 0;
+      for (std::size_t other = 0; other < C; ++other) sum += taps[n < other ? other - n : n - other] * weighted[other];
+      sums[row * C + n] = sum;
+    }
+  }
   return sums;
 }
 

@@ -1,5 +1,5 @@
 """Lets XLA parse, estimate, compile and run the StableHLO of generate.cpp: results as in the golden cases, flops and transcendentals exactly as the writer
-predicted them. With a second argument, the program, also every module that it writes for size 32. Ends with 77 where jax is missing (a skip)."""
+predicted them. With a second argument, the program, also every module that it writes for size 16. Ends with 77 where jax is missing (a skip)."""
 import contextlib
 import io
 import json
@@ -54,9 +54,9 @@ with tempfile.TemporaryDirectory() as scratch:
         failed += not check(case["module"], *arguments)
 
     if program:
-        subprocess.run([program, "profile", "--sizes", "32", "--runs", "1", "--quiet", "--out", scratch], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([program, "profile", "--sizes", "16", "--runs", "1", "--threads", "1", "--quiet", "--out", scratch], check=True, stdout=subprocess.DEVNULL)
         report = json.loads(next(pathlib.Path(scratch).glob("mbirk_profile_*.json")).read_text())
-        for operation, forms in report["graphs"]["32"].items():
+        for operation, forms in report["graphs"]["16"].items():
             for form in forms.values():
                 cases.append(form)
                 module = next(pathlib.Path(scratch).glob("graphs/*/" + form["module"]))

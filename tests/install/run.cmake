@@ -82,6 +82,36 @@ elseif(way STREQUAL "conan")
   run(${tool} create ${source}/packaging/conan --settings compiler.cppstd=20 --conf:all tools.cmake.cmaketoolchain:generator=${generator}
       --conf:all tools.cmake.cmake_layout:test_folder=${work}/build)
   return()  # its test_package builds and runs the consumer, and compares the version
+elseif(way STREQUAL "launcher")
+  # bin/mbirk becomes libexec/mbirk/SET/mbirk, which here is a script that prints its set and its arguments.
+  file(WRITE ${work}/build/instruction_sets.inc "MBIRK_SET(x86_64, \"x86-64\")\nMBIRK_SET(x86_64_v3, \"x86-64-v3\")\n")
+  file(MAKE_DIRECTORY ${work}/bin)
+  run(${compiler} -std=c++20 ${warnings} -I ${source}/include -I ${work}/build -D MBIRK_COMPILED=1 -D MBIRK_DISPATCHED=1 -D MBIRK_PROGRAMS="../libexec/mbirk"
+      ${source}/bench/mbirk/launcher/launcher.cpp ${source}/src/instruction_set.cpp -o ${work}/bin/mbirk)
+  foreach(set IN ITEMS x86-64 x86-64-v3)
+    file(WRITE ${work}/libexec/mbirk/${set}/mbirk "#!/bin/sh\necho ${set} \"$@\"\n")
+    file(CHMOD ${work}/libexec/mbirk/${set}/mbirk PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  endforeach()
+  # expect(<MBIRK_INSTRUCTION_SET> <exit code> <regex>): of what the launcher prints, which is one line.
+  function(expect variable code regex)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env MBIRK_INSTRUCTION_SET=${variable} ${work}/bin/mbirk ops --json
+                    RESULT_VARIABLE result OUTPUT_VARIABLE printed ERROR_VARIABLE printed)
+    if(NOT result EQUAL code OR NOT printed MATCHES "^${regex}\n$")
+      message(FATAL_ERROR "MBIRK_INSTRUCTION_SET=${variable}: exit code ${result} and '${printed}', expected ${code} and '${regex}'")
+    endif()
+  endfunction()
+  expect("" 0 "x86-64(-v3)? ops --json")
+  expect(x86-64 0 "x86-64 ops --json")
+  expect(x86-64-v9 2 "mbirk: MBIRK_INSTRUCTION_SET is \"x86-64-v9\", expected [^\n]*")
+  file(REMOVE ${work}/libexec/mbirk/x86-64/mbirk)
+  expect(x86-64 2 "mbirk: [^\n]*/mbirk cannot be run: No such file or directory")
+  return()
+elseif(way STREQUAL "aarch64")
+  # nlohmann_json is the same for all processors; what else lies in its folder is not.
+  run(${compiler} -std=c++20 -O1 ${warnings} -I ${source}/include -idirafter /usr/include -static ${CMAKE_CURRENT_LIST_DIR}/aarch64.cpp -o ${work}/build/aarch64)
+  set(golden ${source}/tests/golden)
+  run(${tool} ${work}/build/aarch64 ${golden}/cone_odd ${golden}/parallel_odd ${golden}/cone_32 ${golden}/parallel_32)
+  return()
 elseif(way STREQUAL "recipes")
   # Those that are tried by hand at least say our version.
   foreach(recipe text IN ZIP_LISTS recipe_files recipe_texts)

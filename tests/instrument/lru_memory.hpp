@@ -14,16 +14,15 @@ class lru_memory {
  public:
   explicit lru_memory(std::size_t lines) : lines_(lines) {}
   void touch(std::uint64_t line, bool store, bool full) {
-    auto const found = where_.find(line);
-    bool dirty = store;
-    if (found == where_.end()) {
-      if (!(store && full)) ++misses;
-    } else {
-      dirty = dirty || found->second->second;
-      order_.erase(found->second);
+    auto const [found, missed] = where_.try_emplace(line);
+    if (!missed) {
+      order_.splice(order_.begin(), order_, found->second);
+      order_.front().second |= store;
+      return;
     }
-    order_.push_front({line, dirty});
-    where_[line] = order_.begin();
+    if (!(store && full)) ++misses;
+    order_.push_front({line, store});
+    found->second = order_.begin();
     if (order_.size() > lines_) {
       write_backs += order_.back().second;
       where_.erase(order_.back().first);

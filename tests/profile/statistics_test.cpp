@@ -78,6 +78,14 @@ TEST(MedianInterval, ManyNumbersDoNotUnderflow) {
   EXPECT_LT(found.coverage, 0.954) << "one step of r takes off two densities at 1.96 deviations: 2 * 0.0126 * 0.1466 = 0.0037";
 }
 
+TEST(GrowthExponent, IsTheSlopeOfTheLogarithms) {
+  using points = std::vector<std::pair<double, double>>;
+  EXPECT_NEAR(profile::growth_exponent(points{{32, 3e3}, {64, 24e3}, {128, 192e3}}).value(), 3, 1e-12);
+  EXPECT_NEAR(profile::growth_exponent(points{{2, 1}, {4, 2}, {8, 16}}).value(), 2, 1e-12) << "slopes 1 and 3";
+  EXPECT_FALSE(profile::growth_exponent(points{{32, 1}, {64, 0}})) << "one of them has a logarithm";
+  EXPECT_FALSE(profile::growth_exponent(points{{32, 1}, {32, 2}}));
+}
+
 TEST(Summary, IsOfAllOfThem) {
   auto const s = profile::summarise(first_integers(101));
   EXPECT_EQ(s.count, 101);

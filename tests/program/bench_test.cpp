@@ -13,7 +13,7 @@ TEST(Bench, MeasuresAgainstCeilings) {
   auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_*_project", "--out", file, "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   EXPECT_NE(ran.out.find("ceilings: "), std::string::npos) << ran;
-  auto const document = json::parse(file_text(file));
+  auto document = json::parse(file_text(file));
   auto const& ceilings = document["ceilings"];
   EXPECT_GT(ceilings["fma per second"]["best"], 1e8);
   double last = 1e18;
@@ -28,6 +28,16 @@ TEST(Bench, MeasuresAgainstCeilings) {
     EXPECT_GT(row["time"], 0.0);
     EXPECT_LE(row["min"], row["time"]);
     EXPECT_GE(row["calls"], 9);
+    std::size_t calls = 0, clean = 0;
+    for (auto const& s : row["samples"]) {
+      calls += s["times"].size();
+      clean += s["state"] == "disturbed" ? 0 : s["times"].size();
+      EXPECT_GT(s["wall seconds"], 0.0);
+    }
+    EXPECT_EQ(row["clean calls"], clean);
+    EXPECT_EQ(row["calls"], row["disturbed"] == true ? calls : clean);
+    EXPECT_TRUE(row["interval"].is_array());
+    EXPECT_EQ(row["gups"].is_null(), row["disturbed"] == true);
     EXPECT_EQ(row["roof"].get<double>(), std::max(row["fma seconds"].get<double>(), row["memory seconds"].get<double>()));
     EXPECT_GE(row["flops"].get<double>(), row["flops minimal"].get<double>());
   }
@@ -38,6 +48,8 @@ TEST(Bench, MeasuresAgainstCeilings) {
   auto const same = mbirk_program({"compare", file, file, "--by-roof"});
   EXPECT_EQ(same.code, 0) << same;
   EXPECT_NE(same.out.find("A / roof"), std::string::npos) << same;
+  for (auto& row : document["measurements"]) row["disturbed"] = false;  // the machine may be busy
+  std::ofstream(file) << document.dump();
   auto slower = document;
   for (auto& row : slower["measurements"]) row["time"] = 4 * row["time"].get<double>(), row["roof"] = 2 * row["roof"].get<double>();
   auto const other = folder.path() / "slower.json";
@@ -52,17 +64,18 @@ TEST(Bench, MeasuresAgainstCeilings) {
 TEST(Bench, RoundsHaveRoofsOfTheirOwn) {
   scratch_folder folder;
   auto const file = (folder.path() / "bench.json").string();
-  auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_back_project", "--rounds", "2", "--out", file, "--quiet"});
+  auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_back_project", "--rounds", "2", "--pin", "--budget", "0.1", "--out", file, "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   EXPECT_NE(ran.out.find("round 2 of 2"), std::string::npos) << ran;
   auto document = json::parse(file_text(file));
   auto& rows = document["measurements"];
   ASSERT_EQ(rows.size(), 4u) << "two cells, two rounds";
+  EXPECT_EQ(document["environment"]["pinned to"].size(), document["environment"]["threads"].get<std::size_t>()) << "a processor for each thread";
   auto const fma_rate = [&](std::size_t k) { return rows[k]["flops"].get<double>() / 2 / rows[k]["fma seconds"].get<double>(); };
   for (std::size_t k = 0; k < 4; ++k) {
     EXPECT_EQ(rows[k]["round"], k < 2 ? 1 : 2);
     EXPECT_LE(fma_rate(k), 1.000001 * document["ceilings"]["fma per second"]["best"].get<double>()) << "the highest of the rounds";
-    rows[k]["time"] = 3e-3, rows[k]["roof"] = 1e-3;
+    rows[k]["time"] = 3e-3, rows[k]["roof"] = 1e-3, rows[k]["disturbed"] = false;
   }
   auto const other = folder.path() / "other.json";
   std::ofstream(file) << document.dump();
@@ -82,8 +95,10 @@ TEST(Bench, IterationsAndThreads) {
   for (std::size_t k = 0; k < 2; ++k) {
     auto const& row = rows[k];
     EXPECT_EQ(row["operation"], k == 0 ? "parallel_vcd_iteration" : "cone_vcd_iteration");
-    EXPECT_GT(row["scaling"], 0.0);
-    EXPECT_GE(row["calls"], 3);
+    bool const known = !row["scaling"].is_null();  // the machine may be busy
+    EXPECT_FALSE(known && row["disturbed"] == true);
+    EXPECT_TRUE(!known || row["scaling"].get<double>() > 0);
+    EXPECT_GE(row["samples"].size(), 3u);
     double const samples = 23 * 46 * 46, pixels = row["items"].get<double>() / (2 * 23 * 46);
     EXPECT_EQ(row["bytes compulsory"].get<double>(), 24 * 128 * samples + (k == 0 ? 28 : 44) * pixels * 46);
     EXPECT_GT(row["flops"].get<double>(), 6 * 128 * samples + 94 * pixels * 46);
@@ -120,19 +135,19 @@ TEST(Bench, BadUsage) {
 }
 
 TEST(Profile, WritesHeapsThatPprofReads) {
-  scratch_folder folder;
-  auto const ran = mbirk_program({"profile", "--sizes", "16", "--runs", "2", "--ops", "cone_back_project", "--out", folder.path().string(), "--quiet"});
-  ASSERT_EQ(ran.code, 0) << ran;
+  auto const& profile = host_profile();
+  ASSERT_EQ(profile.ran.code, 0) << profile.ran;
   std::vector<std::string> files;
-  for (auto const& entry : std::filesystem::recursive_directory_iterator(folder.path() / "memory"))
-    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  for (auto const& entry : std::filesystem::recursive_directory_iterator(profile.folder / "memory"))
+    if (entry.path().filename().string().starts_with("cone_back_project_")) files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   ASSERT_EQ(files.size(), 4u);
   EXPECT_TRUE(files[0].ends_with("cone_back_project_v16_after.pb")) << files[0];
   EXPECT_TRUE(files[2].ends_with("cone_back_project_v16_lifetimes.txt")) << files[2];
   EXPECT_TRUE(files[3].ends_with("cone_back_project_v16_peak.pb")) << files[3];
   if (std::system("command -v go >/dev/null") != 0) GTEST_SKIP() << "there is no go tool pprof here";
-  auto const said = (folder.path() / "said.txt").string();
+  scratch_folder scratch;
+  auto const said = (scratch / "said.txt").string();
   auto const check = std::string("sh ") + MBIRK_GOLDEN_DIR "/../program/check_pprof.sh '" + files[3] + "' '" + files[1] +
                      "' cone_back_project 'channel-major sinogram' >'" + said + "' 2>&1";
   EXPECT_EQ(std::system(check.c_str()), 0) << file_text(said);
@@ -159,7 +174,7 @@ TEST(Estimate, SaysWhatAnOperationTakes) {
   EXPECT_EQ(e["transfers"]["host to device"], 4 * 64 * 64 * 64);
   EXPECT_GT(e["seconds"]["FMA ceiling"], 0.0);
 
-  auto const large = mbirk_program({"estimate", "parallel_mbir_recon", "--size", "1024"});  // more than the machine has
+  auto const large = mbirk_program({"estimate", "parallel_mbir_recon", "--size", "1024", "--threads", "1"});  // more than the machine has
   EXPECT_EQ(large.code, 0) << large;
   EXPECT_NE(large.out.find("GiB"), std::string::npos) << large;
 }
@@ -169,7 +184,7 @@ TEST(Estimate, OfAGeometryFile) {
   auto const file = (folder.path() / "g.json").string();
   json g{{"geometry", "parallel"}, {"angles", {{"start", 0}, {"stop", 3.1}, {"num", 7}, {"endpoint", false}}}, {"sinogram_shape", {7, 5, 9}}, {"params", json::object()}};
   std::ofstream(file) << g.dump();
-  auto const done = mbirk_program({"estimate", "recon", "--geometry", file, "--json"});
+  auto const done = mbirk_program({"estimate", "recon", "--geometry", file, "--json", "--threads", "1"});
   ASSERT_EQ(done.code, 0) << done;
   EXPECT_EQ(json::parse(done.out)["operation"], "parallel_mbir_recon");
   EXPECT_EQ(bytes_of(json::parse(done.out), "sinogram"), 4 * 7 * 5 * 9);

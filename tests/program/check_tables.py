@@ -38,7 +38,8 @@ def same_rows(name, expected):
         check(row, want)
 
 
-columns = ["operation", "volume_size", "run", "time", "traced", "warm_up", "calls", "min", "max", "uploads", "bytes_up", "downloads", "bytes_down", "source"]
+columns = ["operation", "volume_size", "run", "time", "traced", "warm_up", "calls", "min", "max", "uploads", "bytes_up", "downloads", "bytes_down", "source",
+           "disturbed", "reason"]
 same_rows("measurements", [{c: m.get(c) for c in columns} for m in report["measurements"]])
 
 same_rows("kernels", [

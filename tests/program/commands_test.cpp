@@ -1,6 +1,8 @@
 // The command line: help, exit codes, ops, compare.
 #include <algorithm>
 
+#include "mbirk/exec/instruction_set.hpp"
+#include "mbirk/version.hpp"
 #include "program.hpp"
 
 namespace mbirk::test {
@@ -16,7 +18,13 @@ TEST(Commands, HelpAndVersion) {
     if (words.size() < 2) continue;
     for (auto const* option : {"--policy", "--threads", "--quiet"}) EXPECT_NE(o.out.find(option), std::string::npos) << option << o;
   }
-  EXPECT_EQ(mbirk_program({"--version"}).out.find("mbirk "), 0u);
+  EXPECT_EQ(mbirk_program({"--version"}).out, "mbirk " + std::string(version_string) + ", " + std::string(instruction_set()) + "\n");
+}
+
+TEST(Commands, AnInstructionSetThatIsNotThere) {
+  for (auto const* command : {"--version", "ops"})
+    expect_failure(run_words({"env", "MBIRK_INSTRUCTION_SET=x86-64-v9", MBIRK_PROGRAM, command}), 2,
+                   "MBIRK_INSTRUCTION_SET is \"x86-64-v9\", expected what this build and this processor have: " + std::string(instruction_set()));
 }
 
 TEST(Commands, BadUsage) {
@@ -91,6 +99,22 @@ TEST_F(Compare, SizesAndOperationsAreApart) {
   EXPECT_NE(compare({a, missing}).out.find("MISSING"), std::string::npos);
   EXPECT_EQ(compare({a, missing}).code, 1);
   EXPECT_EQ(compare({a, more}).code, 0);
+}
+
+TEST_F(Compare, DisturbedTimesAreNotCompared) {
+  auto disturbed = row("x", 32, 3, 9);
+  disturbed["disturbed"] = true;
+  disturbed["reason"] = "no call is clean";
+  auto const a = file("a", {row("x", 32, 3, 1), row("y", 32, 3, 1)}), b = file("b", {disturbed, row("y", 32, 3, 1)});
+  auto const done = compare({a, b});
+  EXPECT_EQ(done.code, 0) << done;
+  EXPECT_EQ(done.out.find("1 of 2 were disturbed by other programs and are not compared"), 0u) << done;
+  EXPECT_NE(done.out.find("-  disturbed"), std::string::npos) << done;
+  auto const both = file("both", {disturbed, row("x", 32, 4, 9), row("y", 32, 3, 1)});
+  EXPECT_EQ(compare({a, both}).code, 1) << "one of two runs was not disturbed, and is slower";
+  EXPECT_EQ(compare({file("c", {disturbed}), file("d", {row("y", 32, 3, 1)})}).code, 1) << "missing";
+  disturbed.erase("reason");
+  expect_failure(compare({a, file("e", {disturbed})}), 2, "measurements[0].reason is missing, expected why it was disturbed");
 }
 
 TEST_F(Compare, BadFiles) {

@@ -106,14 +106,15 @@ TEST_F(HtmlReport, NumbersAreThoseOfTheRun) {
   auto const all = text(good);
   double const n3 = 64.0 * 64 * 64, total = 4.5e-3 * n3;
   auto const rank = row_of(all, "t-rank", "parallel_x");
-  ASSERT_EQ(rank.size(), 9u);  // the nearest roof is unknown
+  ASSERT_EQ(rank.size(), 10u);  // the nearest roof is unknown
   EXPECT_EQ(rank[0], 1);
-  EXPECT_DOUBLE_EQ(rank[1], 3e-3 * n3);  // time of run 3: warm-up and traced runs are slower
-  EXPECT_DOUBLE_EQ(rank[2], 3e-3 * n3 / total);
-  EXPECT_DOUBLE_EQ(rank[3], 1);  // the fastest call took half of the median
-  EXPECT_DOUBLE_EQ(rank[4], 3e6 * 64 / (3e-3 * n3));
-  EXPECT_DOUBLE_EQ(rank[5], 4 * 4096.0 * 64 / (3e-3 * n3));
-  EXPECT_DOUBLE_EQ(rank[6], 3e6 / 4096);
+  EXPECT_DOUBLE_EQ(rank[1], 1.5e-3 * n3);  // the fastest call
+  EXPECT_DOUBLE_EQ(rank[2], 3e-3 * n3);  // time of run 3: warm-up and traced runs are slower
+  EXPECT_EQ(rank[3], -1);  // an older file has no intervals
+  EXPECT_DOUBLE_EQ(rank[4], 3e-3 * n3 / total);
+  EXPECT_DOUBLE_EQ(rank[5], 3e6 * 64 / (3e-3 * n3));
+  EXPECT_DOUBLE_EQ(rank[6], 4 * 4096.0 * 64 / (3e-3 * n3));
+  EXPECT_DOUBLE_EQ(rank[7], 3e6 / 4096);
   EXPECT_EQ(row_of(all, "t-rank", "y")[0], 3);
   auto const times = row_of(all, "t-times", "cone_x");
   ASSERT_EQ(times.size(), 5u);
@@ -146,8 +147,8 @@ TEST_F(HtmlReport, RoofsAreThoseOfTheCeilings) {
                       {"read", {{{"name", "L1"}, {"bytes of a thread", 1}, {"bytes per second", rate(1e10)}}, {{"name", "DRAM"}, {"bytes of a thread", 1}, {"bytes per second", rate(1e3)}}}}};
   auto const all = text(with);
   auto const rank = row_of(all, "t-rank", "parallel_x");
-  ASSERT_EQ(rank.size(), 9u);
-  EXPECT_DOUBLE_EQ(rank[8], 4096.0 * 64 / 1e3 / (3e-3 * 64 * 64 * 64));  // DRAM: more than 3e6 * 64 flops at 2e9
+  ASSERT_EQ(rank.size(), 10u);
+  EXPECT_DOUBLE_EQ(rank[9], 4096.0 * 64 / 1e3 / (3e-3 * 64 * 64 * 64));  // DRAM: more than 3e6 * 64 flops at 2e9
   EXPECT_NE(all.find("DRAM 1.00 kB/s"), all.npos);
 }
 
@@ -158,6 +159,53 @@ TEST_F(HtmlReport, DisturbedCeilingsAreNotUsed) {
   auto const all = text(with);
   ASSERT_NE(all.find("cone_x at size 32 calculates faster than the FMA loop did"), all.npos);
   EXPECT_EQ(row_of(all, "t-rank", "parallel_x").back(), -1);
+}
+
+TEST_F(HtmlReport, DisturbedTimesSayNothing) {
+  auto with = good;
+  with["volume_sizes"] = {32, 64, 128};
+  for (auto const& [name, slow] : {std::pair{"cone_x", 1.0}, {"y", 0.5}}) {
+    auto m = timing(name, 128, 3, slow * 1e-3 * 128 * 128 * 128);
+    m["interval"] = {0.9 * m["time"].get<double>(), 1.2 * m["time"].get<double>()};
+    m["disturbed"] = false;
+    with["measurements"].push_back(m);
+  }
+  auto const calm = text(with);
+  auto const rank = row_of(calm, "t-rank", "cone_x");
+  ASSERT_GE(rank.size(), 4u);
+  EXPECT_NEAR(rank[3], 0.3, 1e-12) << "width of the interval";
+  EXPECT_EQ(calm.find("disturbed</td>"), calm.npos);
+  EXPECT_NEAR(row_of(calm, "t-times", "cone_x")[4], 3, 1e-12);
+
+  auto& m = with["measurements"][with["measurements"].size() - 2];
+  m["time"] = 1e6;
+  m["disturbed"] = true;
+  m["reason"] = "2 of 9 calls are clean & more";
+  auto const all = text(with);
+  EXPECT_EQ(first_fault(all), "");
+  auto const first = all.find("<p"), said = all.find("1 of 8 operations were disturbed by other programs");
+  EXPECT_LT(first, said);
+  EXPECT_LT(said, all.find("</p>", first)) << "the first paragraph";
+  EXPECT_NE(all.find("title=\"2 of 9 calls are clean &amp; more\">disturbed</td>"), all.npos);
+  EXPECT_NE(all.find("cone_x at 128: 2 of 9 calls are clean &amp; more"), all.npos);
+  auto const row = row_of(all, "t-rank", "cone_x");
+  EXPECT_EQ(row[2], -1) << "no median";
+  EXPECT_EQ(row[3], -1) << "no interval";
+  EXPECT_EQ(row[4], -1) << "no share";
+  auto const times = row_of(all, "t-times", "cone_x");
+  ASSERT_EQ(times.size(), 6u);
+  EXPECT_EQ(times[3], -1);
+  EXPECT_NEAR(times[4], 3, 1e-12) << "of the other two sizes";
+}
+
+TEST_F(HtmlReport, FlagsImpossibleGrowth) {
+  auto const with = text(good);  // times grow with N^3, flops with N
+  EXPECT_NE(with.find("impossible growth, so these times are wrong: cone_x (time ~ N^3.00, flops ~ N^1.00), parallel_x"), with.npos);
+  EXPECT_NE(with.find("class=\"no\">3.00, impossible</td>"), with.npos);
+  auto possible = good;
+  for (auto& [name, cost] : possible["cost_analysis"]["64"].items()) cost["flops"] = 5 * cost["flops"].get<double>();
+  auto const without = text(possible);  // N^3.3
+  EXPECT_EQ(without.find("impossible growth"), without.npos);
 }
 
 TEST_F(HtmlReport, NamesAreText) {
@@ -204,15 +252,10 @@ TEST_F(HtmlReport, MalformedRunsAreOneLine) {
 }
 
 TEST(HtmlReportOfAProfile, IsWrittenByProfile) {
-  scratch_folder out;
-  auto const o = mbirk_program({"profile", "--quiet", "--sizes", "8", "--ops", "*_forward_project", "--graph-steps", "--out", out.path().string()});
-  ASSERT_EQ(o.code, 0) << o;
-  fs::path run, page;
-  for (auto const& f : fs::directory_iterator(out.path()))
-    if (f.path().extension() == ".json") run = f.path();
-    else if (f.path().extension() == ".html") page = f.path();
+  auto const& [out, ran, run, page, report] = host_profile();
+  ASSERT_EQ(ran.code, 0) << ran;
   ASSERT_FALSE(run.empty() || page.empty());
-  auto const when = json::parse(file_text(run))["timestamp"].get<std::string>();
+  auto const when = report["timestamp"].get<std::string>();
   EXPECT_EQ(page.filename(), "report_" + when + ".html");
   auto const all = file_text(page);
   EXPECT_EQ(first_fault(all), "");
@@ -221,11 +264,11 @@ TEST(HtmlReportOfAProfile, IsWrittenByProfile) {
   auto const again = mbirk_program({"report", run.string(), "--out", (out / "again.html").string()});
   ASSERT_EQ(again.code, 0) << again;
   EXPECT_EQ(file_text(out / "again.html"), all);
-  auto const graphs = out / "graphs" / when, graph = graphs / "cone_forward_project_v8.html";
-  EXPECT_NE(all.find("href=\"graphs/" + when + "/cone_forward_project_v8.html\">cone_forward_project</a>"), all.npos) << "in the table of graphs";
+  auto const graphs = out / "graphs" / when, graph = graphs / "cone_forward_project_v16.html";
+  EXPECT_NE(all.find("href=\"graphs/" + when + "/cone_forward_project_v16.html\">cone_forward_project</a>"), all.npos) << "in the table of graphs";
   EXPECT_TRUE(fs::exists(graph));
   for (auto const* step : {"step00_unfused", "step01_fuse_channel_weight", "step02_fuse_row_weight", "step03_fuse_columns"})
-    for (auto const* ending : {".txt", ".dot"}) EXPECT_TRUE(fs::exists(graphs / (std::string("cone_forward_project_v8_") + step + ending))) << step << ending;
+    for (auto const* ending : {".txt", ".dot"}) EXPECT_TRUE(fs::exists(graphs / (std::string("cone_forward_project_v16_") + step + ending))) << step << ending;
   if (std::string const python = MBIRK_PYTHON; !python.empty())
     for (auto const& [script, opened] : {std::pair{"check_report.py", page}, {"check_graph.py", graph}}) {
       auto const browser = run_words({python, "-B", (fs::path(MBIRK_GOLDEN_DIR).parent_path() / "program" / script).string(), opened.string()});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <utility>
 
 #include "program.hpp"
@@ -191,33 +192,30 @@ TEST(Policy, OpsSaysWhichPoliciesRunAnOperation) {
 
 /// Times, and transfers of a call: its own lists and tables, but neither inputs nor result.
 TEST(Policy, ProfileOfTheEmulation) {
-  for (std::string const glob : {"parallel_*back_project", "parallel_mbir_recon", "gen_pixel_partition*"}) {
-    scratch_folder out;
-    auto const done = mbirk_program({"profile", "--policy", "emulated", "--sizes", "24", "--out", out.path().string(), "--quiet", "--ops", glob});
-    ASSERT_EQ(done.code, 0) << done;
-    json report;
-    for (auto const& file : fs::directory_iterator(out.path()))
-      if (file.path().extension() == ".json") report = json::parse(file_text(file.path()));
-    EXPECT_EQ(report["environment"]["backend"], "emulated");
-    EXPECT_TRUE(report["environment"]["cuda_version"].is_null());
-    ASSERT_FALSE(report["measurements"].empty());
-    bool const on_host = glob.starts_with("gen_"), asks = glob.ends_with("recon");  // sigmas, norms and line searches are decided on the host
-    for (auto const& m : report["measurements"]) {
-      EXPECT_GE(m["time"].get<double>(), 0);
-      EXPECT_EQ(m["traced"].get<bool>(), m["run"] == 2);
-      EXPECT_EQ(m["uploads"].get<int>() > 0, !on_host) << m;
-      EXPECT_EQ(m["bytes_up"].get<int>() > 0, !on_host) << m;
-      EXPECT_EQ(m["downloads"].get<int>() > 0, asks) << m;
-      EXPECT_EQ(m["bytes_down"].get<int>() > 0, asks) << m;
-      constexpr int volume = 24 * 24 * 24 * 4;
-      if (!asks) {
-        EXPECT_LT(m["bytes_up"].get<int>(), volume) << m;  // tables of pixels and views, not the input
-      }
+  auto const& [folder, ran, file, page, report] = emulated_profile();
+  ASSERT_EQ(ran.code, 0) << ran;
+  EXPECT_EQ(report["environment"]["backend"], "emulated");
+  EXPECT_TRUE(report["environment"]["cuda_version"].is_null());
+  std::set<std::string> seen;
+  for (auto const& m : report["measurements"]) {
+    auto const& name = *seen.insert(m["operation"]).first;
+    bool const on_host = name.starts_with("gen_"), asks = name.ends_with("recon");  // sigmas, norms and line searches are decided on the host
+    EXPECT_GE(m["time"].get<double>(), 0);
+    EXPECT_EQ(m["traced"].get<bool>(), m["run"] == 2);
+    EXPECT_EQ(m["uploads"].get<int>() > 0, !on_host) << m;
+    EXPECT_EQ(m["bytes_up"].get<int>() > 0, !on_host) << m;
+    EXPECT_EQ(m["downloads"].get<int>() > 0, asks) << m;
+    EXPECT_EQ(m["bytes_down"].get<int>() > 0, asks) << m;
+    constexpr int volume = 24 * 24 * 24 * 4;
+    if (!asks) {
+      EXPECT_LT(m["bytes_up"].get<int>(), volume) << m;  // tables of pixels and views, not the input
     }
-    for (auto const& [name, cost] : report["cost_analysis"]["24"].items()) {
-      EXPECT_EQ(cost["policy"], "host");
-      EXPECT_EQ(cost["source"], "counted");
-    }
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid", "parallel_back_project",
+                                         "parallel_mbir_recon", "parallel_sparse_back_project"}));
+  for (auto const& [name, cost] : report["cost_analysis"]["24"].items()) {
+    EXPECT_EQ(cost["policy"], "host");
+    EXPECT_EQ(cost["source"], "counted");
   }
 }
 

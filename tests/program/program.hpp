@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -60,6 +61,43 @@ inline std::vector<std::string> all_cases() {
 inline outcome mbirk_program(std::vector<std::string> words) {
   words.insert(words.begin(), MBIRK_PROGRAM);
   return run_words(words);
+}
+
+/// What a run of `mbirk profile` wrote. Tests share a run that has all they look at, because measuring the roofs of the
+/// machine takes longer than the rest of a short profile.
+struct profiled {
+  scratch_folder folder;
+  outcome ran;
+  fs::path file, page;
+  json report;
+
+  explicit profiled(std::vector<std::string> words) {
+    words.insert(words.begin(), {"profile", "--quiet", "--out", folder.path().string()});
+    ran = mbirk_program(words);
+    for (auto const& entry : fs::directory_iterator(folder.path())) {
+      if (entry.path().extension() == ".json") file = entry.path();
+      if (entry.path().extension() == ".html") page = entry.path();
+    }
+    if (!file.empty()) report = json::parse(file_text(file));
+  }
+  /// Its files in all folders whose paths have this ending.
+  std::vector<fs::path> files(std::string const& ending) const {
+    std::vector<fs::path> found;
+    for (auto const& entry : fs::recursive_directory_iterator(folder.path()))
+      if (entry.path().string().ends_with(ending)) found.push_back(entry.path());
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+};
+/// Every operation on the host.
+inline profiled const& host_profile() {
+  static profiled const once({"--sizes", "16", "--runs", "3", "--graph-steps"});
+  return once;
+}
+/// Both parallel back projections, reconstruction in parallel beam, and partitions, which run on the host.
+inline profiled const& emulated_profile() {
+  static profiled const once({"--policy", "emulated", "--sizes", "24", "--runs", "3", "--ops", "[gp]*[eln]_[bmp]*_[pr]*"});
+  return once;
 }
 
 /// A copy of a reference case, to be changed and run.

@@ -118,21 +118,31 @@ TEST_F(Report, BadFilesAndNames) {
   EXPECT_FALSE(fs::exists(scratch / "merged.json"));
 }
 
+TEST_F(Report, TheTableBeginsWithWhatWasDisturbed) {
+  auto j = run("1.0", {{"x", 1}, {"y", 4}});
+  j["measurements"][0]["min"] = 0.5;
+  j["measurements"][0]["interval"] = {0.75, 1.5};
+  auto const calm = report({file("a.json", j)});
+  EXPECT_NE(calm.out.find("first one's\n\na processor, 2 threads"), std::string::npos) << calm;
+  EXPECT_NE(calm.out.find("500.00 ms   1.000 s    [750.00 ms, 1.500 s]   20.0%"), std::string::npos) << calm;
+  j["measurements"][0]["disturbed"] = true;
+  j["measurements"][0]["reason"] = "no call is clean";
+  auto const busy = report({file("b.json", j)});
+  EXPECT_EQ(busy.code, 0) << busy;
+  EXPECT_NE(busy.out.find("first one's\n\n1 of 2 operations were disturbed by other programs and are not judged: measure again on a quiet machine, with --pin, or with a larger --budget\na processor"), std::string::npos) << busy;
+  EXPECT_NE(busy.out.find("500.00 ms disturbed                       -       -        -"), std::string::npos) << busy;
+}
+
 /// Counts of mbirk profile agree between its tables and its JSON; two of its runs together.
 TEST_F(Report, TablesOfAProfile) {
-  std::vector<std::string> runs;
-  for (char const* folder : {"one", "two"}) {
-    auto const done = mbirk_program({"profile", "--sizes", "8", "--runs", "2", "--quiet", "--ops", "cone_*project", "--out", (scratch / folder).string()});
-    ASSERT_EQ(done.code, 0) << done;
-    for (auto const& entry : fs::directory_iterator(scratch / folder))
-      if (entry.path().extension() == ".json") runs.push_back(entry.path().string());
-  }
-  ASSERT_EQ(runs.size(), 2u);
-  auto const done = report(runs);
+  profiled const one({"--sizes", "16", "--runs", "2", "--threads", "1", "--ops", "cone_*project"});
+  auto const& [folder, ran, file, page, first] = one;
+  ASSERT_EQ(ran.code, 0) << ran;
+  ASSERT_EQ(host_profile().ran.code, 0) << host_profile().ran;
+  auto const done = report({file.string(), host_profile().file.string()});
   EXPECT_EQ(done.code, 0) << "counts do not depend on the run\n" << done;
 
-  auto const first = json::parse(file_text(runs[0]));
-  auto const& cost = first["cost_analysis"]["8"]["cone_forward_project"];
+  auto const& cost = first["cost_analysis"]["16"]["cone_forward_project"];
   std::uint64_t flops = 0, misses = 0;
   for (auto const& k : cost["kernels"]) flops += k["flops"].get<std::uint64_t>();
   EXPECT_EQ(cost["flops"], flops);
@@ -147,11 +157,11 @@ TEST_F(Report, TablesOfAProfile) {
       EXPECT_LE(a["access"]["sectors per request"], 4.0) << a["name"];
     }
 
-  auto const tables = scratch / "one/tables" / first["timestamp"].get<std::string>();
+  auto const tables = folder / "tables" / first["timestamp"].get<std::string>();
   if (!fs::exists(tables)) GTEST_SKIP() << "the program was built without liblzma";
   std::string const python = MBIRK_PYTHON;
   if (python.empty()) GTEST_SKIP() << "no Python";
-  auto const checked = run_words({python, MBIRK_GOLDEN_DIR "/../program/check_tables.py", runs[0], tables.string()});
+  auto const checked = run_words({python, MBIRK_GOLDEN_DIR "/../program/check_tables.py", file.string(), tables.string()});
   EXPECT_EQ(checked.code, 0) << checked;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Unfused, RatiosAreThoseOfTheCounts) {
   scratch_folder folder;
-  auto const ran = mbirk_program({"profile", "--sizes", "16,17", "--runs", "1", "--no-fuse", "--ops", "cone_*_[pdf]*", "--out", folder.path().string(), "--quiet"});
+  auto const ran = mbirk_program({"profile", "--sizes", "16,17", "--runs", "1", "--threads", "1", "--no-fuse", "--ops", "cone_*_[pdf]*", "--out", folder.path().string(), "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   json report;
   std::string page;

@@ -124,7 +124,7 @@ TEST_F(Top, AReconstruction) {
 }
 
 TEST_F(Top, AProfileAndAList) {
-  background profile({"profile", "--sizes", "32", "--ops", "parallel_mbir_recon", "--runs", "1000", "--out", (scratch / "out").string(), "--quiet"},
+  background profile({"profile", "--sizes", "32", "--ops", "parallel_mbir_recon", "--runs", "1000", "--threads", "1", "--out", (scratch / "out").string(), "--quiet"},
                      scratch / "log");
   auto const p = wait_for(profile, [](json const& x) { return x["step"].get<std::string>().find(", run ") != std::string::npos; });
   ASSERT_TRUE(p.is_object());
@@ -245,7 +245,7 @@ struct Monitor : Top {
 };
 
 TEST_F(Monitor, OfAProfile) {
-  auto const o = mbirk_program({"profile", "--sizes", "32", "--ops", "parallel_*ward_project", "--runs", "2", "--out", (scratch / "out").string(), "--quiet",
+  auto const o = mbirk_program({"profile", "--sizes", "32", "--ops", "parallel_*ward_project", "--runs", "2", "--threads", "1", "--out", (scratch / "out").string(), "--quiet",
                                 "--monitor", csv.string(), "--monitor-interval", "0.005"});
   ASSERT_EQ(o.code, 0) << o;
   expect_good("\"parallel_forward_project at 32");
@@ -294,7 +294,7 @@ TEST_F(Monitor, OfACaseAndABench) {
                                   "--monitor-interval", "0.001"});
   ASSERT_EQ(run.code, 0) << run;
   EXPECT_NE(file_text(csv).find("use_ror_maskTrue"), std::string::npos) << "the last sample is of the last step\n" << file_text(csv);
-  auto const bench = mbirk_program({"bench", "--sizes", "8", "--cell", "8,8,8", "--ops", "parallel_forward_project", "--quiet", "--monitor", csv.string()});
+  auto const bench = mbirk_program({"bench", "--sizes", "8", "--cell", "8,8,8", "--ops", "parallel_forward_project", "--threads", "1", "--quiet", "--monitor", csv.string()});
   ASSERT_EQ(bench.code, 0) << bench;
   expect_good("\"ceilings\"", false);  // the operations take less than the time between two samples
 }

@@ -1,6 +1,5 @@
 // Trace files of mbirk profile and mbirk run, read by a checker of their rules and, if a browser and the package xprof
 // are installed, by a viewer.
-#include <algorithm>
 #include <set>
 
 #include "program.hpp"
@@ -19,22 +18,8 @@ outcome check_trace(fs::path const& file, std::vector<std::string> const& more =
 }
 
 struct ProfileTrace : testing::Test {
-  scratch_folder scratch;
-  fs::path const out = scratch / "out";
   void SetUp() override {
     if (!works({python, "-c", ""})) GTEST_SKIP() << "there is no python3 here";
-  }
-  outcome profile(std::vector<std::string> const& more) const {
-    std::vector<std::string> words{"profile", "--runs", "2", "--quiet", "--out", out.string()};
-    words.insert(words.end(), more.begin(), more.end());
-    return mbirk_program(words);
-  }
-  std::vector<fs::path> files(std::string const& ending) const {
-    std::vector<fs::path> found;
-    for (auto const& entry : fs::recursive_directory_iterator(out))
-      if (entry.path().string().ends_with(ending)) found.push_back(entry.path());
-    std::sort(found.begin(), found.end());
-    return found;
   }
   /// Decompressed by the checker's own code.
   json read(fs::path const& trace) const {
@@ -44,9 +29,9 @@ struct ProfileTrace : testing::Test {
 };
 
 TEST_F(ProfileTrace, FollowsTheRules) {
-  auto const ran = profile({"--sizes", "16"});
-  ASSERT_EQ(ran.code, 0) << ran;
-  auto const traces = files("trace.perfetto.json.gz");
+  auto const& profile = host_profile();
+  ASSERT_EQ(profile.ran.code, 0) << profile.ran;
+  auto const traces = profile.files("trace.perfetto.json.gz");
   ASSERT_EQ(traces.size(), 1u);
   auto const checked = check_trace(traces[0], {"--min-slices", "200", "--json"});
   EXPECT_EQ(checked.code, 0) << checked;
@@ -65,13 +50,13 @@ TEST_F(ProfileTrace, FollowsTheRules) {
   }
   for (char const* name : {"parallel_back_project", "cone_forward_project", "cone_mbir_recon", "qggmrf_denoise"}) EXPECT_TRUE(operations.contains(name)) << name;
   EXPECT_GT(counted, kernels / 2) << kernels;
-  EXPECT_EQ(files("_subset_update.html").size(), 1u) << "the graph of a reconstruction in parallel beam";
+  EXPECT_EQ(profile.files("_subset_update.html").size(), 1u) << "the graph of a reconstruction in parallel beam";
 }
 
 TEST_F(ProfileTrace, OfADevice) {
-  auto const ran = profile({"--sizes", "8", "--policy", "emulated", "--ops", "*_project"});
-  ASSERT_EQ(ran.code, 0) << ran;
-  auto const trace = files("trace.perfetto.json.gz").at(0);
+  auto const& profile = emulated_profile();
+  ASSERT_EQ(profile.ran.code, 0) << profile.ran;
+  auto const trace = profile.files("trace.perfetto.json.gz").at(0);
   auto const checked = check_trace(trace, {"--json"});
   EXPECT_EQ(checked.code, 0) << checked;
   std::set<std::string> on_device;
@@ -82,18 +67,16 @@ TEST_F(ProfileTrace, OfADevice) {
 }
 
 TEST_F(ProfileTrace, SaysWhatItLacks) {
-  auto const ran = profile({"--sizes", "8", "--ops", "cone_back_project", "--trace-events", "5"});
+  profiled const profile({"--sizes", "8", "--runs", "2", "--threads", "1", "--ops", "cone_back_project", "--trace-events", "5"});
+  auto const& ran = profile.ran;
   ASSERT_EQ(ran.code, 0) << ran;
-  auto const trace = files("trace.perfetto.json.gz").at(0);
+  auto const trace = profile.files("trace.perfetto.json.gz").at(0);
   int const dropped = read(trace)["otherData"]["dropped events"];
   EXPECT_GT(dropped, 0);
-  for (auto const& path : files(".json")) {
-    if (path.parent_path() != out) continue;  // a part of the profile
-    EXPECT_EQ(json::parse(file_text(path))["dropped_trace_events"]["8"], dropped);
-  }
+  EXPECT_EQ(profile.report["dropped_trace_events"]["8"], dropped);
   EXPECT_NE(ran.out.find("(--trace-events): " + std::to_string(dropped) + " at 8\n"), std::string::npos) << ran;
   EXPECT_EQ(check_trace(trace).code, 0);
-  expect_failure(profile({"--trace-events", "0"}), 2, "--trace-events");
+  expect_failure(mbirk_program({"profile", "--trace-events", "0"}), 2, "--trace-events");
 }
 
 TEST_F(ProfileTrace, OpensInAViewer) {
@@ -101,8 +84,8 @@ TEST_F(ProfileTrace, OpensInAViewer) {
   if (!works({by, "-c", "import xprof"})) GTEST_SKIP() << by << " has no package xprof, whose viewer reads traces as chrome://tracing does";
   if (!works({"sh", "-c", "command -v \"${CHROMIUM:-chromium}\" || command -v chromium-browser || command -v google-chrome"}))
     GTEST_SKIP() << "there is no chromium here";
-  ASSERT_EQ(profile({"--sizes", "16"}).code, 0);
-  auto const trace = files("trace.perfetto.json.gz").at(0);
+  ASSERT_EQ(host_profile().ran.code, 0);
+  auto const trace = host_profile().files("trace.perfetto.json.gz").at(0);
   auto const checked = check_trace(trace, {"--import", "--min-slices", "200", "--json"}, by);
   EXPECT_EQ(checked.code, 0) << checked;
   auto const found = json::parse(checked.out);

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""run.py SOURCE WORK: `pip install SOURCE[test]` in a fresh virtual environment below WORK, then pytest. Exit code 77 where that cannot be tried:
-without venv, without the headers of Python, or when the packages that the build needs cannot be had."""
+"""run.py SOURCE WORK COMPILER: `pip install SOURCE[test]` in a fresh virtual environment below WORK, then pytest, then what dispatched.py says of the library
+that the module is made of. Exit code 77 where that cannot be tried: without venv, without the headers of Python, or when the packages that the build needs
+cannot be had."""
 
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import time
+
+import dispatched
 
 SKIPPED = 77
 
@@ -20,6 +24,7 @@ def skip(reason: str) -> None:
 
 def main() -> None:
     source, work = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+    compiler = sys.argv[3]
     if sys.version_info < (3, 10):
         skip("Python is older than 3.10")
     if not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
@@ -37,10 +42,15 @@ def main() -> None:
         skip(f"pip could not get {', '.join(pinned)}")
 
     begin = time.monotonic()
-    subprocess.run([*python, "pip", "-q", "install", "--find-links", packages, f"{source}[test]"], check=True)
+    # Two sets, because compiling one takes a minute. The shipped module has x86-64-v4 too.
+    sets = ["x86-64", "x86-64-v3"]
+    settings = [f"-Cbuild-dir={work / 'build'}", f"-Ccmake.define.MBIRK_INSTRUCTION_SETS={';'.join(sets)}"]
+    subprocess.run([*python, "pip", "-q", "install", *settings, "--find-links", packages, f"{source}[test]"], check=True)
     print(f"pip install: {time.monotonic() - begin:.0f} s", flush=True)
     # Runs in another folder, so that the installed module is imported.
     subprocess.run([*python, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", source, source / "tests/python"], cwd=work, check=True)
+    if platform.machine() == "x86_64":
+        dispatched.check(source, work, compiler, sets)
 
 
 if __name__ == "__main__":
@@ -48,3 +58,5 @@ if __name__ == "__main__":
         main()
     except subprocess.CalledProcessError as e:
         sys.exit(f"{e.cmd} failed with {e.returncode}")
+    except AssertionError as e:
+        sys.exit(f"dispatched: {e}")

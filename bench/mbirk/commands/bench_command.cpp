@@ -9,10 +9,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "commands/command.hpp"
+#include "commands/pin_option.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
+#include "commands/timed_calls.hpp"
 #include "machine/ceilings.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
@@ -35,6 +38,8 @@ struct bench_options : common_options {
   std::vector<std::string> overhead;
   bool scaling = false;
   int rounds = 1;
+  double budget = 0;  ///< seconds of all timed calls of a round; 0: the default
+  pin_option pin;
   monitor_options monitor;
 };
 
@@ -44,57 +49,49 @@ struct cell {
   problem_shape shape;
 };
 
-/// Median, minimum and quartiles of the times of one call.
-struct timing {
-  double median = 0, least = 0, low = 0, high = 0;
-  std::size_t calls = 0;
-};
-
-timing quantiles(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  auto const at = [&](double q) {
-    return times[static_cast<std::size_t>(q * static_cast<double>(times.size() - 1) + 0.5)];
-  };
-  return {at(0.5), times.front(), at(0.25), at(0.75), times.size()};
-}
-
-/// Times calls after one warm-up call: at least 9 if they take less than 5 ms, otherwise at least 5, and more while
-/// they are short; 3 if a call takes longer than 3 s.
-timing measure(operation const& op, any_context const& ctx, any_scan const& scan, operands& x) {
-  std::vector<double> times;
-  op.execute(ctx, scan, x, [&](std::function<call_cost()> const& call) {
-    double const first = call().seconds;
-    std::size_t const least = first < 5e-3 ? 9 : first < 3 ? 5 : 3;
-    for (double total = 0; times.size() < least || (total < 0.2 && times.size() < 200);)
-      total += times.emplace_back(call().seconds);
-  });
-  return quantiles(std::move(times));
-}
+/// Seconds of timed calls of a subject in a cell, on average.
+constexpr double default_share = 0.2;
+/// At least 9 calls below 5 ms, 5 below 3 s, 3 above.
+constexpr std::size_t calls_needed(double seconds) { return seconds < 5e-3 ? 9 : seconds < 3 ? 5 : 3; }
 
 /// Subject of a measurement: an operation of the table, or an iteration, which is not in the table.
 struct subject {
   std::string name, geometry;
-  std::function<timing(profile_problem const&, int threads, run_watch& watch)> time;
+  /// Adds calls; false: there is no use in a further visit.
+  std::function<bool(profile_problem const&, exec::host const&, run_watch&, instruments&, timed_calls&)> visit;
   std::function<modelled_work(profile_problem const&, problem_shape const&)> work;
 };
 
 subject subject_of(profile_entry const& entry) {
   return {entry.name, entry.geometry,
-          [&entry](profile_problem const& problem, int threads, run_watch& watch) {
-            instrument::live_resource fresh(watch.memory(), std::pmr::new_delete_resource(), "workspace");
-            // Repeated calls then pay neither for fresh pages nor for announcing them.
-            exec::workspace memory(&fresh);
+          [&entry](profile_problem const& problem, exec::host const& host, run_watch& watch, instruments& with,
+                   timed_calls& calls) {
             auto x = problem.make_operands(*entry.op, entry.arguments);
             held_arrays held(watch.memory());
             held.add_operands(x);
-            return measure(*entry.op, context{exec::host(threads, &memory), instrument::any{}}, problem.scan(), x);
+            entry.op->execute(
+                context{host, instrument::any{}}, problem.scan(), x,
+                [&](std::function<call_cost()> const& call) { calls.add_batch(with, call, batch_of_a_round); });
+            return true;
           },
           [&entry](profile_problem const&, problem_shape const& shape) { return work_of(entry, shape); }};
 }
+/// All iterations are those of one reconstruction: at least 3, and up to 9 in 4 seconds.
 subject subject_of(vcd_iteration const& what) {
-  return {what.name(), what.geometry, [what](profile_problem const& problem, int threads, run_watch& watch) {
+  return {what.name(), what.geometry,
+          [what](profile_problem const& problem, exec::host const& host, run_watch& watch, instruments& with,
+                 timed_calls& calls) {
             instrument::live_resource fresh(watch.memory(), std::pmr::new_delete_resource(), "workspace");
-            return quantiles(time_iterations(what, problem, threads, &fresh));
+            std::size_t count = 0;
+            auto const begins = [&] {
+              with.counters.start();
+              with.evidence.start();
+            };
+            time_iterations(what, problem, host.threads(), &fresh, begins, [&](double seconds) {
+              calls.add_iteration(with, seconds);
+              return ++count < 3 || (calls.spent() < 4 && count < 9);
+            });
+            return false;
           },
           [what](profile_problem const& problem, problem_shape const&) { return work_of(what, problem); }};
 }
@@ -124,40 +121,42 @@ void print_ceilings(ceilings const& c) {
   fmt::print(" triad {:.1f} GB/s\n\n", 1e-9 * c.triad.best);
 }
 
-json row(subject const& what, cell const& where, timing const& t, modelled_work const& w, ceilings const& c) {
+json row(subject const& what, cell const& where, timed_calls const& calls, modelled_work const& w, ceilings const& c) {
+  auto const t = calls.result();
   json j{{"operation", what.name},
          {"cell", where.name},
          {"volume_size", where.shape.channels},
          {"run", 3},
-         {"traced", false},
-         {"time", t.median},
-         {"min", t.least},
-         {"quartiles", {t.low, t.high}},
-         {"calls", t.calls},
+         {"quartiles", {t.low_quartile, t.high_quartile}},
          {"items", w.items},
          {"flops", w.flops},
          {"bytes compulsory", w.bytes},
-         {"gups", 1e-9 * w.items / t.median},
+         {"gups", t.disturbed.empty() ? json(1e-9 * w.items / t.median) : json(nullptr)},
          {"fma seconds", w.fma_seconds(c)},
          {"memory seconds", w.memory_seconds(c)},
          {"roof", w.roof(c)}};
   if (w.minimal_flops > 0) j["flops minimal"] = w.minimal_flops;
+  j.update(calls.to_json());
+  if (auto hardware = calls.hardware(); !hardware.is_null()) j["hardware"] = std::move(hardware);
   return j;
 }
 
-constexpr char const* columns = "{:{}}  {:>11}  {:>9}  {:>9}  {:>6}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}\n";
+constexpr char const* columns = "{:{}}  {:>11}  {:>9}  {:>18}  {:>9}  {:>6}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}\n";
 
 void print_row(json const& j, std::size_t width) {
   double const t = j["time"];
-  auto const percent = [&](double seconds) { return fmt::format("{:.1f}%", 100 * seconds / t); };
+  bool const disturbed = j["disturbed"];
+  auto const number = [](json const& x) { return x.is_null() ? "-" : fmt::format("{:.2f}", x.get<double>()); };
+  auto const percent = [&](double seconds) { return disturbed ? "-" : fmt::format("{:.1f}%", 100 * seconds / t); };
+  auto const& range = j["interval"];
   double const useful = j.value("flops minimal", 0.0) / j["flops"].get<double>() * j["fma seconds"].get<double>();
-  fmt::print(columns, j["operation"].get<std::string>(), width, j["cell"].get<std::string>(), milliseconds(t),
+  fmt::print(columns, j["operation"].get<std::string>(), width, j["cell"].get<std::string>(),
+             disturbed ? "disturbed" : milliseconds(t),
+             disturbed || range.is_null() ? "-" : milliseconds(range[0]) + " to " + milliseconds(range[1]),
              milliseconds(j["min"]),
              fmt::format("{:.0f}%", 100 * (j["quartiles"][1].get<double>() - j["quartiles"][0].get<double>()) / t),
-             fmt::format("{:.2f}", j["gups"].get<double>()),
-             useful > 0 && std::isfinite(useful) ? percent(useful) : "-", percent(j["fma seconds"]),
-             percent(j["memory seconds"]),
-             j.contains("scaling") ? fmt::format("{:.2f}", j["scaling"].get<double>()) : "-");
+             number(j["gups"]), useful > 0 && std::isfinite(useful) ? percent(useful) : "-", percent(j["fma seconds"]),
+             percent(j["memory seconds"]), j.contains("scaling") ? number(j["scaling"]) : "-");
   std::fflush(stdout);
 }
 
@@ -189,12 +188,43 @@ int overhead(bench_options const& o, std::optional<output_file>& file) {
   return done;
 }
 
+/// A subject in a cell, with as many threads as asked for or, for the scaling, with one.
+struct timed_subject {
+  subject const* what;
+  int threads;
+};
+
+/// Measures subjects of one geometry in a cell, in rounds over all of them.
+/// @param share  seconds of each
+std::vector<timed_calls> measure(std::vector<timed_subject> const& subjects, profile_problem const& problem,
+                                 double share, double& budget, run_watch& watch, instruments& with,
+                                 std::string const& cell_name) {
+  instrument::live_resource fresh(watch.memory(), std::pmr::new_delete_resource(), "workspace");
+  exec::workspace memory(&fresh);  // repeated calls then pay neither for fresh pages nor for announcing them
+  std::vector<timed_calls> all(subjects.size(), timed_calls(0, calls_needed));
+  budget += share * static_cast<double>(all.size());
+  time_in_rounds(all, share, budget, [&](std::size_t k) {
+    auto const& [what, threads] = subjects[k];
+    watch.step(fmt::format("{} at {}", what->name, cell_name));
+    [[maybe_unused]] auto const scope = instrument::live(watch.memory()).scope({what->name.c_str()});
+    return what->visit(problem, exec::host(threads, &memory), watch, with, all[k]);
+  });
+  return all;
+}
+
+/// Ratio of the medians; null if one of them was disturbed.
+json ratio(profile::measured_time const& over, profile::measured_time const& under) {
+  bool const trusted = over.disturbed.empty() && under.disturbed.empty();
+  return trusted ? json(over.median / under.median) : json(nullptr);
+}
+
 int bench(bench_options const& o) {
   require_host(o, "bench");
   require(o.cell.size() == 3,
           [&] { return fmt::format("--cell has {} numbers, expected VIEWS,ROWS,CHANNELS", o.cell.size()); });
   std::optional<output_file> file;
   if (!o.out.empty()) file.emplace(o.out);  // open now, so that an unwritable file is reported before the work
+  auto const pinned = o.pin.pin(o.threads);
   if (!o.overhead.empty()) return overhead(o, file);
   auto const chosen = matching_subjects(o.ops);
   std::size_t width = 9;
@@ -207,12 +237,15 @@ int bench(bench_options const& o) {
   run_watch watch("bench", o.monitor, o.quiet);
   watch.step("ceilings");
   exec::host const plain(o.threads);
+  instruments with;
   auto const load_before = load_average();
   json rows = json::array();
   ceilings highest;
   // Works by cell and operation, which are the same in every round.
   std::map<std::pair<std::string, std::string>, modelled_work> works;
-  progress bar(static_cast<std::size_t>(o.rounds) * cells.size() * chosen.size(), o.quiet);
+  auto const per_round = cells.size() * chosen.size();
+  double const share = o.budget > 0 ? o.budget / static_cast<double>(per_round * (o.scaling ? 2 : 1)) : default_share;
+  progress bar(static_cast<std::size_t>(o.rounds) * per_round, o.quiet);
   std::size_t done_steps = 0;
   for (int round = 1; round <= o.rounds; ++round) {
     // Measured in every round, because other load on the machine changes the ceilings by the minute.
@@ -221,42 +254,57 @@ int bench(bench_options const& o) {
     bar.clear();
     if (o.rounds > 1) fmt::print("round {} of {}\n", round, o.rounds);
     print_ceilings(roofs);
-    fmt::print(columns, "operation", width, "cell", "median ms", "min ms", "spread", "GUPS", "useful", "FMA", "DRAM",
-               "scaling");
-    for (auto const& where : cells) {
-      std::unique_ptr<profile_problem> problem;
-      std::string made_for;
-      for (auto const& what : chosen) {
-        bar.at(done_steps++, fmt::format("{} at {}", what.name, where.name));
-        if (too_small(what, where.shape)) continue;
-        watch.step(fmt::format("{} at {}", what.name, where.name));
-        [[maybe_unused]] auto const scope = instrument::live(watch.memory()).scope({what.name.c_str()});
-        if (made_for != what.geometry) {
-          problem = std::make_unique<profile_problem>(what.geometry, where.shape, o.threads, true);
-          made_for = what.geometry;
+    fmt::print(columns, "operation", width, "cell", "median ms", "95 %", "min ms", "spread", "GUPS", "useful", "FMA",
+               "DRAM", "scaling");
+    double budget = 0;
+    for (auto const& where : cells)
+      for (auto first = chosen.begin(); first != chosen.end();) {
+        auto const last =
+            std::find_if(first, chosen.end(), [&](subject const& s) { return s.geometry != first->geometry; });
+        std::vector<timed_subject> subjects;
+        for (auto const& what : std::span(first, last)) {
+          if (too_small(what, where.shape)) continue;
+          subjects.push_back({&what, o.threads});
+          if (o.scaling) subjects.push_back({&what, 1});
         }
-        auto const t = what.time(*problem, o.threads, watch);
-        std::pair const key(where.name, what.name);
-        if (!works.contains(key)) works[key] = what.work(*problem, where.shape);
-        rows.push_back(row(what, where, t, works[key], roofs));
-        rows.back()["round"] = round;
-        if (o.scaling) rows.back()["scaling"] = what.time(*problem, 1, watch).median / t.median;
+        if (subjects.empty()) break;  // only iterations, which are last, are too small
+        bar.at(done_steps, fmt::format("{} to {} at {}", first->name, std::prev(last)->name, where.name));
+        done_steps += static_cast<std::size_t>(last - first);
+        profile_problem const problem(first->geometry, where.shape, o.threads, true);
+        auto const all = measure(subjects, problem, share, budget, watch, with, where.name);
         bar.clear();
-        print_row(rows.back(), width);
+        for (std::size_t k = 0; k < subjects.size(); k += o.scaling ? 2 : 1) {
+          auto const& what = *subjects[k].what;
+          std::pair const key(where.name, what.name);
+          if (!works.contains(key)) works[key] = what.work(problem, where.shape);
+          rows.push_back(row(what, where, all[k], works[key], roofs));
+          rows.back()["round"] = round;
+          if (o.scaling) rows.back()["scaling"] = ratio(all[k + 1].result(), all[k].result());
+          print_row(rows.back(), width);
+        }
+        first = last;
       }
-    }
     fmt::print("\n");
   }
   auto const load_after = load_average();
+  auto const disturbed = std::count_if(rows.begin(), rows.end(), [](json const& r) { return r["disturbed"] == true; });
+  if (disturbed)
+    fmt::print(
+        "{} of {} times were disturbed by other programs: measure again on a quiet machine, with --pin, or with "
+        "a larger --budget\n",
+        disturbed, rows.size());
   fmt::print(
-      "spread: between the quartiles, of the median. GUPS: 1e9 items a second, by the median. useful, FMA: the time "
-      "that the flops which the formulas\n"
-      "ask for, and those that the kernels do, would take at the FMA ceiling; DRAM: that of the compulsory bytes at "
-      "its reading ceiling (caches beat it).\n"
-      "scaling: the time by one thread over that by {}.\nload averages before and after: {}; {}\n",
+      "95 %: interval of the median. spread: between the quartiles, of the median. GUPS: 1e9 items a second, by the "
+      "median.\n"
+      "useful, FMA: the time that the flops which the formulas ask for, and those that the kernels do, would take\n"
+      "at the FMA ceiling; DRAM: that of the compulsory bytes at its reading ceiling (caches beat it).\n"
+      "scaling: the time by one thread over that by {}.\n"
+      "load averages before and after: {}; {}\n",
       highest.threads, load_before, load_after);
+  print_notes(with, o.quiet);
   if (file) {
     auto document = document_of(o, "measurements", std::move(rows), load_before, load_after);
+    describe(with, pinned, document["environment"]);
     document["ceilings"] = to_json(highest);
     file->write(document.dump(1) + '\n');
     file->commit();
@@ -288,6 +336,12 @@ void add_bench_command(CLI::App& app, chosen_command& chosen) {
   command->add_flag("--scaling", o->scaling, "Measure by one thread too");
   command->add_option("--rounds", o->rounds, "Do all of it so often, ceilings too; mbirk compare takes medians")
       ->check(CLI::Range(1, 1000))->type_name("R")->capture_default_str();
+  command
+      ->add_option("--budget", o->budget,
+                   "Seconds of timed calls in a round, of all operations and cells together (default: 0.2 for each)")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->type_name("SECONDS");
+  o->pin.add(*command);
   command->add_option("--out", o->out, "Write a JSON file too; mbirk compare reads it")->type_name("FILE");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);

@@ -2,18 +2,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "commands/command.hpp"
 #include "input/json_field.hpp"
+#include "input/measured_times.hpp"
 #include "operations/policy.hpp"
 
 namespace mbirk::program {
@@ -26,43 +25,25 @@ struct compare_options : common_options {
 };
 
 struct measured_run {
-  using key = std::pair<index_t, std::string>;  ///< size, operation: tables are ordered by size
-  std::map<key, double> seconds;                ///< median times, or multiples of the roof
-  std::string environment;                      ///< the properties that make times comparable
+  using key = std::pair<index_t, std::string>;   ///< size, operation: tables are ordered by size
+  std::map<key, measured_operation_time> times;  ///< in seconds, or multiples of the roof
+  std::string environment;                       ///< the properties that make times comparable
 };
 
-double median(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  auto const n = times.size();
-  return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
-}
-
-/// Medians of the untraced runs: of the timing runs (the third and later), or of all runs if there are none. With
-/// by_roof, each time is divided by the time that the ceilings of its machine allow, as written by mbirk bench.
+/// With by_roof, each time is divided by the time that the ceilings of its machine allow, as written by mbirk bench.
 measured_run read_run(std::string const& path, bool by_roof) {
   json const document = read_json(path);
   json_field const root(document, path);
-  // Timing runs, and all untraced runs.
-  std::map<measured_run::key, std::pair<std::vector<double>, std::vector<double>>> times;
-  for (auto const& m : root.at("measurements", "an array of measurements").elements("an array of measurements")) {
-    auto const operation = m.at("operation", "the name of an operation").text();
-    auto const size = m.at("volume_size", "a whole number").integer();
-    auto const run = m.at("run", "a whole number").integer();
-    auto time = m.at("time", "seconds >= 0").number("seconds >= 0");
-    if (!(time >= 0)) m.at("time", "").wrong("seconds >= 0");
-    if (by_roof) {
-      auto const roof = m.at("roof", "seconds > 0, as mbirk bench writes them").number("seconds > 0");
-      if (!(roof > 0)) m.at("roof", "").wrong("seconds > 0");
-      time /= roof;
-    }
-    if (m.has("traced") && m.at("traced", "").boolean()) continue;
-    auto& [timing, untraced] = times[{size, operation}];
-    untraced.push_back(time);
-    if (run >= 3) timing.push_back(time);
-  }
-  require<io_error>(!times.empty(), [&] { return path + ": measurements has no untraced run, expected at least one"; });
+  auto const roof = [](json_field const& m) {
+    auto const seconds = m.at("roof", "seconds > 0, as mbirk bench writes them").number("seconds > 0");
+    if (!(seconds > 0)) m.at("roof", "").wrong("seconds > 0");
+    return seconds;
+  };
   measured_run r;
-  for (auto const& [key, t] : times) r.seconds[key] = median(t.first.empty() ? t.second : t.first);
+  for (auto& t : operation_times(root, by_roof ? roof : std::function<double(json_field const&)>()))
+    r.times[{t.size, t.operation}] = std::move(t);
+  require<io_error>(!r.times.empty(),
+                    [&] { return path + ": measurements has no untraced run, expected at least one"; });
   if (root.has("environment")) {
     auto const environment = root.at("environment", "");
     for (auto const* name : {"backend", "cpu", "threads", "devices"})
@@ -72,31 +53,40 @@ measured_run read_run(std::string const& path, bool by_roof) {
   return r;
 }
 
-std::string milliseconds(std::optional<double> seconds) {
-  return seconds ? fmt::format("{:.4f}", 1e3 * *seconds) : "-";
-}
-
 int compare(compare_options const& o) {
   chosen_policy const policy(o);  // throws if the policy is not available
   auto const a = read_run(o.a, o.by_roof), b = read_run(o.b, o.by_roof);
   if (a.environment != b.environment && !o.quiet && !o.by_roof)
     fmt::print("note: the runs come from different environments\n  A: {}\n  B: {}\n", a.environment, b.environment);
 
-  std::map<measured_run::key, std::pair<std::optional<double>, std::optional<double>>> rows;
-  for (auto const& [key, t] : a.seconds) rows[key].first = t;
-  for (auto const& [key, t] : b.seconds) rows[key].second = t;
-  std::size_t width = 9, bad = 0;
-  auto const text = [&](std::optional<double> x) {
-    return x && o.by_roof ? fmt::format("{:.3f}", *x) : milliseconds(x);
+  std::map<measured_run::key, std::pair<measured_operation_time const*, measured_operation_time const*>> rows;
+  for (auto const& [key, t] : a.times) rows[key].first = &t;
+  for (auto const& [key, t] : b.times) rows[key].second = &t;
+  std::size_t width = 9, bad = 0, disturbed = 0;
+  auto const is_disturbed = [](auto const* t) { return !t->disturbed.empty(); };
+  for (auto const& [key, t] : rows) {
+    width = std::max(width, key.second.size());
+    disturbed += t.first && t.second && (is_disturbed(t.first) || is_disturbed(t.second));
+  }
+  if (disturbed)
+    fmt::print("{} of {} were disturbed by other programs and are not compared: measure again on a quiet machine\n",
+               disturbed, rows.size());
+  auto const text = [&](measured_operation_time const* t) {
+    return !t          ? std::string("-")
+           : o.by_roof ? fmt::format("{:.3f}", t->median)
+                       : fmt::format("{:.4f}", 1e3 * t->median);
   };
-  for (auto const& [key, t] : rows) width = std::max(width, key.second.size());
   fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", o.by_roof ? "A / roof" : "A ms",
              o.by_roof ? "B / roof" : "B ms", "B / A");
   for (auto const& [key, t] : rows) {
     auto const& [before, after] = t;
     std::string ratio = "-", verdict = "new";
-    if (before && after) {
-      double const r = *before > 0 ? *after / *before : *after > 0 ? std::numeric_limits<double>::infinity() : 1;
+    if (before && after && (is_disturbed(before) || is_disturbed(after))) {
+      verdict = "disturbed";
+    } else if (before && after) {
+      double const r = before->median > 0  ? after->median / before->median
+                       : after->median > 0 ? std::numeric_limits<double>::infinity()
+                                           : 1;
       ratio = fmt::format("{:.3f}", r);
       verdict = r > o.max_slowdown ? "SLOWER" : "ok";
     } else if (before) {

@@ -7,18 +7,21 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <vector>
 
-#include "commands/candidate_options.hpp"
 #include "commands/command.hpp"
 #include "commands/profile_measure.hpp"
+#include "commands/profile_options.hpp"
 #include "commands/profile_summary.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
+#include "commands/timed_calls.hpp"
 #include "fpga/hls_export.hpp"
 #include "machine/ceilings.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/io/output_file.hpp"
-#include "mbirk/profile/statistics.hpp"
 #include "operations/policy.hpp"
 #include "operations/staged.hpp"
 #include "output/graph_files.hpp"
@@ -35,34 +38,8 @@ using json = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::size_t hand_off_folders = 3;
-
-struct profile_options {
-  common_options common;
-  std::vector<index_t> sizes{32, 64, 128, 256};
-  int runs = 3;
-  std::string ops = "*";
-  std::string out = "output";
-  std::size_t trace_events = program::trace_events;
-  candidate_options judged;
-  monitor_options monitor;
-  bool cupti = false, profiler_range = false, graph_steps = false, no_fuse = false;
-
-  void check() const {
-    require<unavailable_error>(!no_fuse || common.policy == "host", [&] {
-      return "--no-fuse is not available under policy " + common.policy +
-             ": unfused forms run on the host, expected --policy host";
-    });
-    require<unavailable_error>(!cupti || common.policy == "cuda", [&] {
-      return "--cupti is not available under policy " + common.policy +
-             ": it records what a device does, expected --policy cuda";
-    });
-    require(!profiler_range || runs > 2, [&] {
-      return "--cuda-profiler-range takes the runs after the traced one, of which --runs " + std::to_string(runs) +
-             " has none, expected --runs 3 or more";
-    });
-  }
-  bool traces() const { return runs >= 2; }
-};
+/// Seconds of timed calls for an operation at a size, on average.
+constexpr double default_share = 0.05;
 
 std::string timestamp() {
   auto const now = std::chrono::system_clock::now();
@@ -84,6 +61,7 @@ class profile_run {
   explicit profile_run(profile_options const& options)
       : options_((options.check(), options)),
         settings_(options.judged.settings()),
+        pinned_(options.pin.pin(options.common.threads)),
         policy_(options.common),
         chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))),
         out_(made_folder(options.out)),
@@ -100,9 +78,12 @@ class profile_run {
                {"cost_analysis", json::object()},
                {"errors", json::array()},
                {"hand_off", json::array()}};
-    report_["environment"]["device memory requests"] =
-        devices_of_this_program().emulated ? "counted up to size 32"
-                                           : "not counted: mbirk-devices is not built (./mbirk.sh build devices)";
+    auto& environment = report_["environment"];
+    environment["load before"] = load_average();
+    describe(instruments_, pinned_, environment);
+    environment["device memory requests"] = devices_of_this_program().emulated
+                                                ? "counted up to size 32"
+                                                : "not counted: mbirk-devices is not built (./mbirk.sh build devices)";
   }
 
   int run() {
@@ -110,6 +91,7 @@ class profile_run {
     for (auto const n : options_.sizes) run_size(n);
     raise_roofs();
     report_["ceilings"] = to_json(roofs_);
+    report_["environment"]["load after"] = load_average();
     judge();
     bar_.clear();
     result_.write(report_.dump(1) + "\n");
@@ -124,11 +106,19 @@ class profile_run {
     if (report_.contains("cupti_unavailable") && !options_.common.quiet)
       fmt::print(stderr, "mbirk: note: kernel times come from CUDA events, because CUPTI cannot be used: {}\n",
                  report_["cupti_unavailable"].get<std::string>());
+    print_notes(instruments_, options_.common.quiet);
     fmt::print("\n{}\n{}\n", file_.string(), page.string());
     return report_["errors"].empty() ? done : check_failed;
   }
 
  private:
+  /// An operation between its first runs and the later ones.
+  struct begun_operation {
+    profile_entry const* entry;
+    double warm_up;
+    std::optional<instrument::operation_record> counts = {};
+    timed_calls calls = timed_calls();  ///< of all later runs
+  };
   /// Data for the files of one size, collected until all of its operations have run.
   struct size_results {
     device_trace trace;
@@ -160,19 +150,11 @@ class profile_run {
     chosen_policy here = policy_;
     here.set_host_memory(&memory);
     report_["cost_analysis"][std::to_string(n)] = json::object();
-    std::unique_ptr<profile_problem> problem;
-    std::string made_for;
-    for (auto const* entry : chosen_) {
-      bar_.at(done_++, fmt::format("{} at {}", entry->name, n));
-      try {
-        if (made_for != entry->geometry) {
-          problem = std::make_unique<profile_problem>(entry->geometry, n, options_.common.threads, true);
-          made_for = entry->geometry;
-        }
-        run_operation(*entry, *problem, n, here, results);
-      } catch (std::exception const& e) {
-        report_["errors"].push_back({{"operation", entry->name}, {"volume_size", n}, {"error", e.what()}});
-      }
+    for (auto first = chosen_.begin(); first != chosen_.end();) {
+      auto const last =
+          std::find_if(first, chosen_.end(), [&](auto const* entry) { return entry->geometry != (*first)->geometry; });
+      run_geometry({first, last}, n, here, results);
+      first = last;
     }
     if (!options_.traces()) return;
     auto const& events = results.trace.finished();
@@ -182,18 +164,65 @@ class profile_run {
     report_["dropped_trace_events"][std::to_string(n)] = events.dropped();
   }
 
-  void run_operation(profile_entry const& entry, profile_problem const& problem, index_t n, chosen_policy const& policy,
-                     size_results& results) {
+  /// Runs part of the work on an operation; a failure is reported, and the other operations go on.
+  template <class Work> bool succeeds(profile_entry const& entry, index_t n, Work const& work) {
+    [[maybe_unused]] auto const scope = instrument::live(watch_.memory()).scope({entry.name.c_str()});
+    try {
+      work();
+      return true;
+    } catch (std::exception const& e) {
+      report_["errors"].push_back({{"operation", entry.name}, {"volume_size", n}, {"error", e.what()}});
+      return false;
+    }
+  }
+
+  /// Operations of one geometry share a problem: first their first runs and counts, then the timed calls of all.
+  void run_geometry(std::span<profile_entry const* const> entries, index_t n, chosen_policy const& policy,
+                    size_results& results) {
+    std::unique_ptr<profile_problem> problem;
+    std::vector<begun_operation> begun;
+    for (auto const* entry : entries) {
+      bar_.at(done_++, fmt::format("{} at {}", entry->name, n));
+      succeeds(*entry, n, [&] {
+        if (!problem) problem = std::make_unique<profile_problem>(entry->geometry, n, options_.common.threads, true);
+        begun.push_back(begin_operation(*entry, *problem, n, policy, results));
+      });
+    }
+    if (options_.runs > 2) time_operations(begun, problem.get(), n, policy, results);
+    if (!options_.no_fuse) return;
+    for (auto const& one : begun)
+      succeeds(*one.entry, n, [&] {
+        watch_.step(fmt::format("{} at {}, unfused", one.entry->name, n));
+        auto m = measured(*one.entry, *problem, policy, results);
+        if (auto both = m.measure_staged(n, instruments_, one.calls, one.warm_up, one.counts ? &*one.counts : nullptr);
+            !both.is_null())
+          report_["unfused"][std::to_string(n)][one.entry->name] = std::move(both);
+      });
+  }
+
+  measured_operation measured(profile_entry const& entry, profile_problem const& problem, chosen_policy const& policy,
+                              size_results& results, std::string const& range = {}) const {
+    return {entry, problem, problem.make_operands(*entry.op, entry.arguments), policy, results.trace, range};
+  }
+
+  void add_measurement(json one, profile_entry const& entry, index_t n, int run) {
+    one["operation"] = entry.name;
+    one["volume_size"] = n;
+    one["run"] = run;
+    report_["measurements"].push_back(std::move(one));
+  }
+
+  /// The warm-up, the traced run, and the counts.
+  begun_operation begin_operation(profile_entry const& entry, profile_problem const& problem, index_t n,
+                                  chosen_policy const& policy, size_results& results) {
     auto const size = std::to_string(n), name = fmt::format("{}_v{}", entry.name, n);
     auto& marks = results.trace.marks();
-    [[maybe_unused]] auto const scope = instrument::live(watch_.memory()).scope({entry.name.c_str()});
-    measured_operation m{entry,  problem,       problem.make_operands(*entry.op, entry.arguments),
-                         policy, results.trace, options_.profiler_range ? name : ""};
+    auto m = measured(entry, problem, policy, results);
     held_arrays held(watch_.memory());
     held.add_operands(m.data);
+    begun_operation begun{&entry, 0};
     profile::counted_run traced;
-    std::vector<double> times;  // times of the timing runs, or of the warm-up if there are none
-    for (int run = 1; run <= options_.runs; ++run) {
+    for (int run = 1; run <= std::min(options_.runs, 2); ++run) {
       watch_.step(fmt::format("{} at {}, run {}", entry.name, n, run));
       auto const begin = marks.now();
       json one;
@@ -202,6 +231,7 @@ class profile_run {
         one = m.measure(run);
       }
       marks.finish();
+      if (run == 1) begun.warm_up = one["time"];
       if (run == 2) {
         traced = {{}, begin, marks.now()};
         one["timeline"] = trace_excerpt(marks, traced.begin, traced.end);
@@ -210,11 +240,7 @@ class profile_run {
         report_["memory_tables"][size][entry.name] =
             write_memory(folder("memory"), name, marks, traced.begin, traced.end);
       }
-      if (run != 2 && (run == 1) == (options_.runs < 3)) times.push_back(one["time"]);
-      one["operation"] = entry.name;
-      one["volume_size"] = n;
-      one["run"] = run;
-      report_["measurements"].push_back(one);
+      add_measurement(std::move(one), entry, n, run);
     }
     watch_.step(fmt::format("{} at {}, counting", entry.name, n));
     operation_counts counts(m, n);
@@ -226,11 +252,49 @@ class profile_run {
       traced.record = *kernels;
       results.about.counts.push_back(std::move(traced));
     }
-    if (!options_.no_fuse) return;
-    watch_.step(fmt::format("{} at {}, unfused", entry.name, n));
-    if (auto both = m.measure_staged(n, options_.runs, profile::median(times), counts.counted ? &counts.host : nullptr);
-        !both.is_null())
-      report_["unfused"][size][entry.name] = std::move(both);
+    if (options_.no_fuse && counts.counted) begun.counts = std::move(counts.host);
+    return begun;
+  }
+
+  /// The later runs: in rounds until it is enough, as run 3, or as many as --runs asks for.
+  void time_operations(std::vector<begun_operation>& begun, profile_problem const* problem, index_t n,
+                       chosen_policy const& policy, size_results& results) {
+    auto const visit = [&](std::size_t k, timed_calls& calls, batch_limits const& limits, int run) {
+      auto const& entry = *begun[k].entry;
+      return succeeds(entry, n, [&] {
+        watch_.step(fmt::format("{} at {}, run {}", entry.name, n, run));
+        bar_.at(done_, fmt::format("times of {} at {}", entry.name, n));
+        auto m = measured(entry, *problem, policy, results,
+                          options_.profiler_range ? fmt::format("{}_v{}", entry.name, n) : "");
+        held_arrays held(watch_.memory());
+        held.add_operands(m.data);
+        m.time(calls, instruments_, limits);
+      });
+    };
+    std::vector<timed_calls> all;
+    for (auto const& one : begun) all.emplace_back(one.warm_up);
+    auto const add = [&](std::size_t k, timed_calls& calls, int run) {
+      if (calls.empty()) return;  // it failed
+      add_measurement(later_run(calls, policy), *begun[k].entry, n, run);
+      begun[k].calls.append(std::move(calls));
+    };
+    if (options_.in_rounds()) {
+      double const pairs = static_cast<double>(options_.sizes.size() * chosen_.size()),
+                   share = options_.budget > 0 ? options_.budget / pairs : default_share;
+      budget_ += share * static_cast<double>(begun.size());
+      time_in_rounds(all, share, budget_, [&](std::size_t k) { return visit(k, all[k], batch_of_a_round, 3); });
+      for (std::size_t k = 0; k < all.size(); ++k) add(k, all[k], 3);
+    } else {
+      for (int run = 3; run <= options_.runs; ++run)
+        for (std::size_t k = 0; k < begun.size(); ++k) {
+          timed_calls calls(begun[k].warm_up);
+          visit(k, calls, batch_of_a_run, run);
+          add(k, calls, run);
+        }
+    }
+    for (auto const& one : begun)
+      if (auto hardware = one.calls.hardware(); !hardware.is_null())
+        report_["cost_analysis"][std::to_string(n)][one.entry->name]["hardware"] = std::move(hardware);
   }
 
   void measure_all_words() {
@@ -257,7 +321,8 @@ class profile_run {
         if (found == chosen_.end()) continue;  // an iteration, not an entry
         auto const* entry = *found;
         bar_.at(done_, "hand-off of " + entry->name);
-        auto const verdict = one["verdict"].get<std::string>() + ": " + one["reason"].get<std::string>();
+        auto const reason = one["reason"].get<std::string>();
+        auto const verdict = one["verdict"].is_null() ? reason : one["verdict"].get<std::string>() + ": " + reason;
         auto types = write_hand_off(folder("handoff"), *entry, options_.common.threads, verdict, words_);
         if (!types.is_null())
           report_["hand_off"].push_back({{"operation", entry->name},
@@ -271,6 +336,7 @@ class profile_run {
 
   profile_options options_;
   candidate_settings settings_;
+  std::vector<int> pinned_;  // before the policy, which may start threads
   chosen_policy policy_;
   std::vector<profile_entry const*> chosen_;
   fs::path out_;
@@ -280,6 +346,8 @@ class profile_run {
   run_watch watch_;
   progress bar_;
   std::size_t done_ = 0;
+  instruments instruments_;
+  double budget_ = 0;  ///< seconds of timed calls that are left; sizes that need less leave it to later ones
   ceilings roofs_;
   known_words words_;
   json report_;
@@ -290,34 +358,7 @@ class profile_run {
 void add_profile_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("profile", "Times, traces and counts every operation at several sizes");
   auto const options = std::make_shared<profile_options>();
-  add_common_options(*command, options->common);
-  command->add_option("--sizes", options->sizes, "Sizes N: recon N^3, N/2 views")
-      ->delimiter(',')->check(CLI::Range(2, 4096))->type_name("N,N,...")->capture_default_str();
-  command->add_option("--runs", options->runs, "Runs: 1 warm-up, 2 traced, later ones timing only")
-      ->check(CLI::Range(1, 1000))->type_name("N")->capture_default_str();
-  command->add_option("--ops", options->ops, "Which operations, as a shell pattern")
-      ->type_name("GLOB")
-      ->capture_default_str();
-  command
-      ->add_option("--trace-events", options->trace_events,
-                   "Room for so many events in the trace of a size; how many more there were is said")
-      ->check(CLI::Range(1, 100'000'000))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--out", options->out, "Output folder")->type_name("DIR")->capture_default_str();
-  command->add_flag(
-      "--no-fuse", options->no_fuse,
-      "Also times and counts operations of several stages with all that lies between the stages in memory");
-  add_candidate_options(*command, options->judged);
-  add_monitor_options(*command, options->monitor);
-  command->add_flag("--graph-steps", options->graph_steps,
-                    "Also every step between a graph before and after fusion, as numbered text and DOT files for diff");
-  command->add_flag(
-      "--cupti", options->cupti,
-      "With --policy cuda: kernels, copies and graph nodes of the traced run from CUPTI, where it can be had");
-  command->add_flag("--cuda-profiler-range", options->profiler_range,
-                    "With --policy cuda: the runs after the traced one lie between cudaProfilerStart and Stop and are "
-                    "marked for NVTX, for Nsight");
+  add_profile_options(*command, *options);
   command->callback([options, &chosen] { chosen = [options] { return profile_run(*options).run(); }; });
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "mbirk/core/difference.hpp"
-#include "mbirk/profile/statistics.hpp"
 #include "operations/staged.hpp"
 #include "output/cost_json.hpp"
 
@@ -23,22 +22,6 @@ constexpr index_t largest_counted = 256, largest_reuse = 128;
 // 64.
 constexpr index_t largest_emulated = 32;
 
-json repeated(std::function<call_cost()> const& call, transfer_counts& transfers) {
-  std::vector<double> times;
-  double total = 0;
-  while (times.empty() || (total < 0.05 && times.size() < 25)) {
-    auto const cost = call();
-    total += times.emplace_back(cost.seconds);
-    transfers = cost.transfers;
-  }
-  std::sort(times.begin(), times.end());
-  return {{"time", times[times.size() / 2]},
-          {"traced", false},
-          {"calls", times.size()},
-          {"min", times.front()},
-          {"max", times.back()}};
-}
-
 json form_json(double time, instrument::operation_record const* counts) {
   json j{{"time", time}};
   if (!counts) return j;
@@ -53,6 +36,11 @@ json form_json(double time, instrument::operation_record const* counts) {
   return j;
 }
 
+json to_json(transfer_counts const& t, chosen_policy const& policy) {
+  if (!policy.has_blocks()) return json::object();
+  return {{"uploads", t.uploads}, {"bytes_up", t.bytes_up}, {"downloads", t.downloads}, {"bytes_down", t.bytes_down}};
+}
+
 }  // namespace
 
 void measured_operation::run(int run, caller const& calls) {
@@ -64,20 +52,22 @@ void measured_operation::run(int run, caller const& calls) {
 
 json measured_operation::measure(int run_number) {
   json one;
-  transfer_counts t;
   run(run_number, [&](auto const& call) {
-    if (run_number > 2) {
-      one = repeated(call, t);
-    } else {
-      auto const cost = run_number == 2 ? trace.traced(entry.name, call) : call();
-      one = {{"time", cost.seconds}, {"traced", run_number == 2}};
-      t = cost.transfers;
-      if (run_number == 1) one["warm_up"] = true;
-    }
+    auto const cost = run_number == 2 ? trace.traced(entry.name, call) : call();
+    one = {{"time", cost.seconds}, {"traced", run_number == 2}};
+    if (run_number == 1) one["warm_up"] = true;
+    one.update(to_json(cost.transfers, policy));
   });
-  if (policy.has_blocks())
-    one.update(
-        {{"uploads", t.uploads}, {"bytes_up", t.bytes_up}, {"downloads", t.downloads}, {"bytes_down", t.bytes_down}});
+  return one;
+}
+
+void measured_operation::time(timed_calls& calls, instruments& with, batch_limits const& limits) {
+  run(3, [&](auto const& call) { calls.add_batch(with, call, limits); });
+}
+
+json later_run(timed_calls const& calls, chosen_policy const& policy) {
+  json one = calls.to_json();
+  one.update(to_json(calls.transfers(), policy));
   return one;
 }
 
@@ -103,17 +93,18 @@ operation_counts::operation_counts(measured_operation& m, index_t n) : counted(n
   cost["device"] = std::move(access);
 }
 
-json measured_operation::measure_staged(index_t n, int runs, double time, instrument::operation_record const* fused) {
+json measured_operation::measure_staged(index_t n, instruments& with, timed_calls const& fused, double warm_up,
+                                        instrument::operation_record const* fused_counts) {
   auto const& op = *entry.op;
   if (!has_staged(op)) return nullptr;
+  op.run(context{policy.host(), instrument::any{}}, problem.scan(), data);  // to compare with
   auto x = problem.make_operands(op, entry.arguments);
-  std::vector<double> times;
-  transfer_counts none;
+  timed_calls staged(warm_up);
   run_staged(op, policy.host(), nullptr, problem.scan(), x, [&](auto const& call) {
-    times.push_back(call().seconds);
-    for (int run = 3; run <= runs; ++run) times.push_back(repeated(call, none)["time"]);
+    if (fused.empty()) return staged.add_batch(with, call, batch_of_one_call);
+    while (staged.rule().owed() > 0 || (!staged.rule().enough() && staged.spent() < batch_of_a_run.seconds))
+      staged.add_batch(with, call, batch_of_a_round);
   });
-  if (times.size() > 1) times.erase(times.begin());  // the warm-up
   // A ray crosses at most 2 n pixels with three taps each. A float sum of m terms has an error of up to m 2^-24, and
   // both forms may have it.
   auto const &stages = std::get<npy_array<float>>(x.output).data, &whole = std::get<npy_array<float>>(data.output).data;
@@ -122,19 +113,27 @@ json measured_operation::measure_staged(index_t n, int runs, double time, instru
     return fmt::format("the unfused form of {} differs by {:g} of the largest value, expected at most {:g}", entry.name,
                        difference, most);
   });
-  json j{{"difference", difference}, {"fused", form_json(time, fused)}};
+  json j{{"difference", difference},
+         {"fused", form_json(fused.empty() ? warm_up : fused.result().median, fused_counts)}};
   std::optional<instrument::operation_record> counts;
-  if (fused) {
+  if (fused_counts) {
     instrument::ledger records;
     run_staged(op, policy.host(), &records, problem.scan(), x, [](auto const& call) { call(); });
     counts = records.last();
   }
-  j["unfused"] = form_json(profile::median(times), counts ? &*counts : nullptr);
+  auto const unfused = staged.result();
+  j["unfused"] = form_json(unfused.median, counts ? &*counts : nullptr);
   auto const ratio = [&](char const* of) -> json {
     if (!j["fused"].contains(of)) return nullptr;
     return j["unfused"][of].get<double>() / j["fused"][of].get<double>();
   };
-  j["time ratio"] = ratio("time");
+  std::string disturbed;
+  if (!fused.empty()) disturbed = fused.result().disturbed.empty() ? unfused.disturbed : fused.result().disturbed;
+  j["time ratio"] = disturbed.empty() ? ratio("time") : json(nullptr);
+  if (!disturbed.empty()) {
+    j["disturbed"] = true;
+    j["reason"] = disturbed;
+  }
   j["traffic ratio"] = ratio("stage bytes");
   j["accessed ratio"] = ratio("bytes accessed");
   return j;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "commands/timed_calls.hpp"
 #include "mbirk/instrument/ledger.hpp"
 #include "operations/policy.hpp"
 #include "operations/profile_problem.hpp"
@@ -21,20 +22,27 @@ struct measured_operation {
   device_trace& trace;
   std::string range = {};  ///< name of the NVTX range, if runs are for Nsight
 
-  /// Run 1 is the warm-up, run 2 is traced, and every later run is for timing only or for Nsight: the median of as many
-  /// calls as fit into 50 ms, at least 1 and at most 25. Arrays are copied to the device before the clock starts, and
-  /// the result is copied back after it stops. Transfers are those of one call.
+  /// Run 1 is the warm-up, run 2 is traced: one call each. Arrays are copied to the device before the clock starts, and
+  /// the result is copied back after it stops.
   /// @returns an entry of `measurements` without its names.
   nlohmann::json measure(int run);
-  /// Measures both forms of an operation that has an unfused form: times of `runs` runs, counts, and the difference of
-  /// the results. Null for other operations.
-  /// @param time, fused  of the operation itself; null if it was not counted
+  /// Adds a batch to the calls of a later run, which is for timing only or for Nsight.
+  void time(timed_calls& calls, instruments& with, batch_limits const& limits);
+  /// Measures both forms of an operation that has an unfused form: times, counts, and the difference of the results.
+  /// Null for other operations. The ratio of the times is null, with the reason, if one of them was disturbed.
+  /// @param fused    calls of the operation itself; empty: its only time is `warm_up`, and the unfused form is called
+  ///                 once
+  /// @param counts   of the operation itself; null if it was not counted
   /// @throws error when the results differ by more than rounding errors
-  nlohmann::json measure_staged(index_t n, int runs, double time, instrument::operation_record const* fused);
+  nlohmann::json measure_staged(index_t n, instruments& with, timed_calls const& fused, double warm_up,
+                                instrument::operation_record const* counts);
 
  private:
   void run(int run, caller const& calls);
 };
+
+/// An entry of `measurements` of a later run, without its names. Transfers are those of one call.
+nlohmann::json later_run(timed_calls const& calls, chosen_policy const& policy);
 
 /// Counts of an operation. On the host they are exact up to size 256, include reuse distances up to 128, and above 256
 /// come from the cost model, which needs shapes only. For a device's kernels they come from emulation up to size 32.

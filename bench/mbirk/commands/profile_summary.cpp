@@ -2,36 +2,31 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "input/measured_times.hpp"
+
 namespace mbirk::program {
 namespace {
-
-using json = nlohmann::json;
-
-/// Median of the timing-only runs, or of all runs if there are none. Negative if the operation was not measured.
-double median_time(json const& report, std::string const& operation, json const& size) {
-  for (int const least_run : {3, 1}) {
-    std::vector<double> times;
-    for (auto const& m : report["measurements"])
-      if (m["operation"] == operation && m["volume_size"] == size && m["run"] >= least_run) times.push_back(m["time"]);
-    if (times.empty()) continue;
-    std::sort(times.begin(), times.end());
-    return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
-  }
-  return -1;
-}
 
 std::string time_text(double t) {
   if (t < 1e-3) return fmt::format("{:.1f} us", t * 1e6);
   return t < 1 ? fmt::format("{:.2f} ms", t * 1e3) : fmt::format("{:.3f} s", t);
 }
+std::string range_text(measured_operation_time const& t) {
+  if (!t.range || !t.disturbed.empty()) return "-";
+  return fmt::format("[{}, {}]", time_text(t.range->low), time_text(t.range->high));
+}
 
 }  // namespace
 
 void print_summary(json const& report) {
+  std::string const here = "the report";
+  json_field const root(report, here);
+  auto const times = operation_times(root);
+  if (auto const first = disturbed_text(times); !first.empty()) fmt::print("{}\n", first);
+  if (auto const wrong = growth_text(impossible_growths(times, root)); !wrong.empty()) fmt::print("{}\n", wrong);
   auto const& environment = report["environment"];
   fmt::print("{}, {} threads, {} float lanes, mbirk {}", environment["cpu"].get<std::string>(),
              environment["threads"].get<int>(), environment["vector_lanes"].get<int>(),
@@ -42,29 +37,34 @@ void print_summary(json const& report) {
                environment["devices"][0].get<std::string>());
   for (auto const& size : report["volume_sizes"]) {
     auto const costs = report["cost_analysis"].value(size.dump(), json::object());  // may be missing in a merged run
-    double total = 0;
-    for (auto const& [name, cost] : costs.items()) total += std::max(0.0, median_time(report, name, size));
     if (costs.empty()) continue;
-    fmt::print("\n{0:>4}^3  {1:<33}{2:>10}{3:>8}{4:>9}{5:>9}{6:>9}{7:>11}{8:>11}  {9}\n", size.get<long>(), "operation",
-               "median", "share", "GUPS", "GFLOP/s", "GB/s", "flop/byte", "x minimal", "cost");
-    std::vector<std::string> order;
-    for (auto const& m : report["measurements"])
-      if (std::string const name = m["operation"];
-          costs.contains(name) && std::find(order.begin(), order.end(), name) == order.end())
-        order.push_back(name);
-    for (auto const& name : order) {
-      auto const& cost = costs[name];
-      double const t = median_time(report, name, size), rate = 1e-9 / t, flops = cost["flops"],
-                   bytes = cost["bytes accessed"];
-      double const minimal = cost.value("flops minimal", 0.0);
-      fmt::print("{:8}{:<33}{:>10}{:>7.1f}%{:>9.2f}{:>9.1f}{:>9.1f}{:>11.2f}{:>11}  {}\n", "", name, time_text(t),
-                 100 * t / total, cost["items"].get<double>() * rate, flops * rate, bytes * rate,
-                 cost["arithmetic intensity"].get<double>(), minimal > 0 ? fmt::format("{:.2f}", flops / minimal) : "-",
-                 cost["source"].get<std::string>());
+    std::vector<measured_operation_time const*> rows;
+    double total = 0;
+    for (auto const& t : times) {
+      if (t.size != size.get<index_t>() || !costs.contains(t.operation)) continue;
+      rows.push_back(&t);
+      total += t.disturbed.empty() ? t.median : t.least;  // the fastest call is the least disturbed one
+    }
+    fmt::print("\n{0:>4}^3  {1:<33}{2:>10}{3:>10}{4:>24}{5:>8}{6:>9}{7:>9}{8:>9}{9:>11}{10:>11}  {11}\n",
+               size.get<long>(), "operation", "min", "median", "[95 %]", "share", "GUPS", "GFLOP/s", "GB/s",
+               "flop/byte", "x minimal", "cost");
+    for (auto const* t : rows) {
+      auto const& cost = costs[t->operation];
+      bool const trusted = t->disturbed.empty();
+      double const rate = 1e-9 / t->median, flops = cost["flops"], bytes = cost["bytes accessed"],
+                   minimal = cost.value("flops minimal", 0.0);
+      auto const if_trusted = [&](double x, int digits) { return trusted ? fmt::format("{:.{}f}", x, digits) : "-"; };
+      fmt::print("{:8}{:<33}{:>10}{:>10}{:>24}{:>8}{:>9}{:>9}{:>9}{:>11.2f}{:>11}  {}\n", "", t->operation,
+                 time_text(t->least), trusted ? time_text(t->median) : "disturbed", range_text(*t),
+                 trusted ? fmt::format("{:.1f}%", 100 * t->median / total) : "-",
+                 if_trusted(cost["items"].get<double>() * rate, 2), if_trusted(flops * rate, 1),
+                 if_trusted(bytes * rate, 1), cost["arithmetic intensity"].get<double>(),
+                 minimal > 0 ? fmt::format("{:.2f}", flops / minimal) : "-", cost["source"].get<std::string>());
     }
   }
   fmt::print(
-      "\nGUPS: 1e9 items a second: voxel-view updates of projections, else samples, voxels or pixels. GB/s and "
+      "\nmin, median: of the calls that no other program disturbed; [95 %]: interval of the median, - below 6 calls.\n"
+      "GUPS: 1e9 items a second: voxel-view updates of projections, else samples, voxels or pixels. GB/s and "
       "flop/byte: loads\n"
       "and stores of all arrays but scratch, as the kernels issue them.\n"
       "x minimal: flops over the least that the formulas ask for; - where they ask for none.\n");

@@ -5,7 +5,8 @@
 
 namespace mbirk::program {
 
-/// Prints, for each size and operation, median time, share of the size, GUPS, GFLOP/s, GB/s, intensity, and flops over
+/// Prints first whether other programs disturbed operations. Then, for each size and operation, least and median time
+/// with the interval of the median, share of the size, GUPS, GFLOP/s, GB/s, intensity, and flops over
 /// minimal flops; then the errors.
 void print_summary(nlohmann::json const& report);
 

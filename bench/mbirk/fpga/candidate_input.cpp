@@ -145,25 +145,9 @@ double seconds_of(json_field const& measurement) {
   return seconds;
 }
 
-std::vector<std::pair<size_and_name, double>> times_of(json_field const& root) {
-  std::vector<size_and_name> order;
-  // First: timing runs, second: other untraced runs.
-  std::map<size_and_name, std::pair<std::vector<double>, std::vector<double>>> times;
-  for (auto const& m : root.at("measurements", "an array of measurements").elements()) {
-    if (m.has("traced") && m.at("traced", "").boolean()) continue;
-    size_and_name const key{m.at("volume_size", "a whole number").integer(), m.at("operation", "a name").text()};
-    double const seconds = seconds_of(m);
-    if (!times.contains(key)) order.push_back(key);
-    auto& [timing, others] = times[key];
-    (m.at("run", "a whole number").integer() >= 3 ? timing : others).push_back(seconds);
-  }
-  std::vector<std::pair<size_and_name, double>> medians;
-  for (auto const& key : order) {
-    auto& t = times[key].first.empty() ? times[key].second : times[key].first;
-    std::sort(t.begin(), t.end());
-    medians.emplace_back(key, (t[(t.size() - 1) / 2] + t[t.size() / 2]) / 2);
-  }
-  return medians;
+std::vector<measured_operation_time> times_of(json_field const& root) {
+  for (auto const& m : root.at("measurements", "an array of measurements").elements()) seconds_of(m);
+  return operation_times(root);
 }
 
 }  // namespace mbirk::program

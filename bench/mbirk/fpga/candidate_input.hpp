@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "input/json_field.hpp"
+#include "input/measured_times.hpp"
 #include "mbirk/profile/candidate.hpp"
 
 namespace mbirk::program {
@@ -35,7 +36,7 @@ measured_machine machine_of(json_field const& root, std::vector<profile::fpga::d
 double seconds_of(json_field const& measurement);
 
 using size_and_name = std::pair<index_t, std::string>;
-/// Medians of the untraced runs (of the timing runs if there are any), in the order in which they ran.
-std::vector<std::pair<size_and_name, double>> times_of(json_field const& root);
+/// operation_times() of a run whose times are all > 0.
+std::vector<measured_operation_time> times_of(json_field const& root);
 
 }  // namespace mbirk::program

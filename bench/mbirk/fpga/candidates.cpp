@@ -6,10 +6,10 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
+#include "fpga/candidate_costs.hpp"
 #include "fpga/candidate_pipelines.hpp"
 #include "mbirk/profile/candidate_verdict.hpp"
 
@@ -52,102 +52,6 @@ json to_json(pf::decision_rules const& r, int iterations) {
             {"time", to_json(r.time)}}}};
 }
 
-/// Share of a reconstruction's stages that an operation accounts for, by their roof times (flops or bytes, whichever
-/// takes longer). Null for operations that are not a stage.
-json share_of(std::string const& name, json_field const& costs, pf::machine_roofs const& m) {
-  auto const dash = name.find('_');
-  std::string const geometry = name.substr(0, dash), rest = dash == name.npos ? "" : name.substr(dash + 1),
-                    whole = geometry + "_mbir_recon";
-  if (name == whole || rest == "prox_map" || name == "qggmrf_denoise")
-    return {{"of", name}, {"value", 1.0}, {"source", "it is a pipeline"}};
-  std::set<std::string> const forward{"error", "line search"}, back{"back", "project"};
-  std::map<std::string, std::set<std::string>> const stages{{"forward_project", forward},
-                                                            {"sparse_forward_project", forward},
-                                                            {"back_project", back},
-                                                            {"sparse_back_project", back},
-                                                            {"hessian_diagonal", {"Hessian"}},
-                                                            {"direct_filter", {"filter", "filter weights"}}};
-  auto const mine = stages.find(rest);
-  if (mine == stages.end() || !costs.has(whole)) return nullptr;
-  double part = 0, all = 0;
-  for (auto const& s : costs.at(whole, "").at("stages", "an array of stages").elements()) {
-    double const seconds = roof_seconds(m, count_of(s, "flops"), count_of(s, "bytes accessed"));
-    all += seconds;
-    if (mine->second.contains(s.at("name", "a name").text())) part += seconds;
-  }
-  return all > 0 ? json{{"of", whole}, {"value", part / all}, {"source", "roof times of its stages"}} : json(nullptr);
-}
-
-json values_of(json_field const& cost) {
-  json all = json::array();
-  for (auto const& a : cost.at("arrays", "an array of arrays").elements()) {
-    if (!a.has("values")) continue;
-    auto const v = a.at("values", "an object");
-    double const low = v.at("min", "a number").number(), high = v.at("max", "a number").number(),
-                 most = std::max(std::fabs(low), std::fabs(high));
-    int least = 0, last = 0;
-    bool first = true;
-    for (auto const& [e, n] : v.at("exponents", "an object").object().items()) {
-      int const exponent = std::atoi(e.c_str());
-      least = first ? exponent : std::min(least, exponent);
-      last = first ? exponent : std::max(last, exponent);
-      first = false;
-    }
-    json one{{"array", a.at("name", "a name").text()},
-             {"role", a.at("role", "a role").text()},
-             {"min", low},
-             {"max", high},
-             {"exponent span", first ? 0 : last - least + 1}};
-    // Includes a sign bit and a guard bit.
-    one["integer bits"] = most > 0 ? json(static_cast<int>(std::ceil(std::log2(most))) + 2) : json(nullptr);
-    all.push_back(one);
-  }
-  return all;
-}
-
-/// Regularity of accesses: arrays whose lines are never fetched twice can be streamed in the order in which the kernel
-/// reads them.
-json access_of(json_field const& cost, pf::counted_work const& w) {
-  double loads = 0, requests = 0, sectors = 0, streamed = 0, bytes = 0;
-  for (auto const& a : cost.at("arrays", "an array of arrays").elements()) {
-    loads += count_of(a, "loads");
-    requests += count_or_0(a, "requests");
-    sectors += count_or_0(a, "sectors");
-    if (!outer(a.at("role", "a role").text()) || !a.has("reuse")) continue;
-    auto const curve = curve_of(a.at("reuse", "an object"));
-    bytes += curve.floor();
-    if (curve.traffic.front() <= 1.1 * curve.floor()) streamed += curve.floor();
-  }
-  return {{"sectors per request", requests > 0 ? json(sectors / requests) : json(nullptr)},
-          {"bytes per load", loads > 0 ? json(w.bytes_loaded / loads) : json(nullptr)},
-          {"streamed", bytes > 0 ? json(streamed / bytes) : json(nullptr)}};
-}
-
-json intensity_of(pf::counted_work const& w, pf::machine_roofs const& m) {
-  auto const ratio = [&](double bytes) { return bytes > 0 ? json(w.flops() / bytes) : json(nullptr); };
-  json levels = json::array();
-  if (!w.misses.empty())
-    for (auto const& level : m.levels)
-      if (level.bytes > 0) {
-        double const traffic = w.misses.at(level.bytes);
-        levels.push_back(
-            {{"level", level.name}, {"bytes", level.bytes}, {"traffic", traffic}, {"flops per byte", ratio(traffic)}});
-      }
-  return {{"issued", ratio(w.bytes_accessed)}, {"compulsory", ratio(w.bytes_compulsory)}, {"levels", levels}};
-}
-
-/// The roofline of every device: flops at its peak or compulsory bytes from its memory.
-json optimal_seconds(pf::counted_work const& w, std::vector<pf::device> const& devices) {
-  json all = json::object();
-  for (auto const& d : devices) {
-    double const peak =
-        d.kind == pf::device_kind::fpga ? 2 * d.dsp.value / d.f32_fma_dsp.value * d.clock.value : d.flops.value;
-    double const compute = w.flops() / peak, memory = w.bytes_compulsory / d.memory_rate.value;
-    all[d.name] = {{"seconds", std::max(compute, memory)}, {"limiter", compute > memory ? "compute" : "DRAM"}};
-  }
-  return all;
-}
-
 struct judged_target {
   json out;
   pf::verdict_class what;  ///< against the attainable time
@@ -155,9 +59,7 @@ struct judged_target {
 };
 
 judged_target judge(pf::counted_work const& w, pf::baseline const& b, pf::opponent opponent, pf::device const& d,
-                    pf::word const& in, double share, pf::sourced const& calls) {
-  pf::decision_rules rules;
-  rules.calls = calls;
+                    pf::word const& in, double share, pf::decision_rules const& rules) {
   pf::design x{.items = w.items, .lane = cost_of_lane(w, d, in), .in = in};
   double const usable = pf::fabric::resource_share().value * (d.bram36.value * 36 + d.uram.value * 288) * 1024 / 8;
   std::optional<pf::buffer_choice> const buffer = pf::choose_buffer(w.misses, usable, in.memory_bits);
@@ -252,11 +154,33 @@ struct ranked_entry {
   int what;
   double saved, speed;
 };
-ranked_entry judge_operation(size_and_name const& key, double seconds, json_field const& costs, json_field const& cost,
+
+/// Uncertainty of the time: its interval if that is wider than the rules assume.
+pf::sourced uncertainty_of(measured_operation_time const& t, pf::sourced const& assumed) {
+  if (!t.range || !(t.range->low > 0)) return assumed;
+  double const factor = std::max(t.range->high / t.median, t.median / t.range->low);
+  return factor > assumed.value ? pf::sourced{factor, pf::mark::measured, "the 95 % interval of the median"} : assumed;
+}
+
+/// Takes out of an entry what a disturbed time would decide.
+void withdraw(json& out, std::string const& reason) {
+  out["disturbed"] = true;
+  out["reason"] = "disturbed: " + reason;
+  for (auto const* key : {"target", "verdict", "for"}) out[key] = nullptr;
+  out["holds for attainable"] = false;
+  out["speed-up"] = {{"measured", nullptr}, {"attainable", nullptr}};
+  out["baseline"]["quality"] = out["baseline"]["limiter"] = nullptr;
+  out["targets"] = json::array();
+}
+constexpr int withdrawn = static_cast<int>(pf::verdict_class::none) + 1;  // ranked last
+
+ranked_entry judge_operation(measured_operation_time const& time, json_field const& costs, json_field const& cost,
                              json const& share, measured_machine const& machine,
                              std::optional<json_field> const& word_length, traced_stages const* traced,
                              candidate_settings const& settings) {
-  auto const& [size, name] = key;
+  auto const& name = time.operation;
+  auto const size = time.size;
+  double const seconds = time.median;
   auto const w = work_of(cost);
   auto const b = pf::judge_baseline(w, machine.roofs, seconds);
   pf::opponent opponent{.seconds = seconds, .watts = machine.watts, .idle_watts = machine.idle_watts};
@@ -264,6 +188,9 @@ ranked_entry judge_operation(size_and_name const& key, double seconds, json_fiel
     opponent.transfer_seconds = (w.arguments + w.outputs) * machine.buffer_seconds +
                                 w.argument_bytes / machine.upload_rate + w.output_bytes / machine.download_rate;
   auto const calls = calls_of(name, costs, settings.iterations);
+  pf::decision_rules rules;
+  rules.calls = calls;
+  rules.time = uncertainty_of(time, rules.time);
   std::vector<pf::word> words{pf::f32, pf::fixed_16};
   if (word_length && word_length->at("within bound", "true or false").boolean()) {
     auto const bits = [&](char const* of) {
@@ -278,7 +205,7 @@ ranked_entry judge_operation(size_and_name const& key, double seconds, json_fiel
   for (auto const& d : settings.devices) {
     if (d.kind != pf::device_kind::fpga) continue;
     for (auto const& in : words) {
-      auto one = judge(w, b, opponent, d, in, share.is_null() ? -1 : share["value"].get<double>(), calls);
+      auto one = judge(w, b, opponent, d, in, share.is_null() ? -1 : share["value"].get<double>(), rules);
       targets.push_back(one.out);
       if (in.floating && (!best || std::pair(one.what, -one.speed) < std::pair(best->what, -best->speed)))
         best = std::move(one);
@@ -291,32 +218,34 @@ ranked_entry judge_operation(size_and_name const& key, double seconds, json_fiel
     misses = {{"source", "LRU, kernel's order on one thread, all arrays with scratch"},
               {"floor", w.misses.floor()},
               {"plateaus", flat}};
-  json const out{{"operation", name},
-                 {"size", size},
-                 {"target", best->out["target"]},
-                 {"verdict", best->out["verdict"]},
-                 {"for", best->out["for"]},
-                 {"reason", best->out["reasons"][0]},
-                 {"holds for attainable", best->out["holds for attainable"]},
-                 {"speed-up", {{"measured", best->out["speed-up resident"][1]}, {"attainable", best->speed}}},
-                 {"baseline",
-                  {{"seconds", seconds},
-                   {"limiter", b.limiter},
-                   {"ceilings", roofs},
-                   {"quality", b.roofs.empty() ? json(nullptr) : json(b.quality)},
-                   {"attainable seconds", b.attainable},
-                   {"note", b.note}}},
-                 {"share", share},
-                 {"intensity", intensity_of(w, machine.roofs)},
-                 {"access", access_of(cost, w)},
-                 {"misses", misses},
-                 {"values", values_of(cost)},
-                 {"word length", word_length ? word_length->value() : json("not measured")},
-                 {"calls per transfer", to_json(calls)},
-                 {"stages", stages_of(cost, machine.roofs, traced)},
-                 {"optimal seconds", optimal_seconds(w, settings.devices)},
-                 {"targets", targets}};
-  return {out, size, name, static_cast<int>(best->what), best->saved, best->speed};
+  json out{{"operation", name},
+           {"size", size},
+           {"target", best->out["target"]},
+           {"verdict", best->out["verdict"]},
+           {"for", best->out["for"]},
+           {"reason", best->out["reasons"][0]},
+           {"holds for attainable", best->out["holds for attainable"]},
+           {"speed-up", {{"measured", best->out["speed-up resident"][1]}, {"attainable", best->speed}}},
+           {"baseline",
+            {{"seconds", seconds},
+             {"limiter", b.limiter},
+             {"ceilings", roofs},
+             {"quality", b.roofs.empty() ? json(nullptr) : json(b.quality)},
+             {"attainable seconds", b.attainable},
+             {"note", b.note}}},
+           {"share", share},
+           {"intensity", intensity_of(w, machine.roofs)},
+           {"access", access_of(cost, w)},
+           {"misses", misses},
+           {"values", values_of(cost)},
+           {"word length", word_length ? word_length->value() : json("not measured")},
+           {"calls per transfer", to_json(calls)},
+           {"stages", stages_of(cost, machine.roofs, traced)},
+           {"optimal seconds", optimal_seconds(w, settings.devices)},
+           {"targets", targets}};
+  int const what = time.disturbed.empty() ? static_cast<int>(best->what) : withdrawn;
+  if (what == withdrawn) withdraw(out, time.disturbed);
+  return {out, size, name, what, best->saved, best->speed};
 }
 
 }  // namespace
@@ -343,20 +272,20 @@ json candidates_json(json const& report, std::string const& file, candidate_sett
   std::vector<ranked_entry> all;
   auto const cost_analysis = root.at("cost_analysis", "an object by size");
   auto const traces = traced_stages_of(root);
-  for (auto const& [key, seconds] : times_of(root)) {
-    auto const& [n, name] = key;
-    auto const size = std::to_string(n);
+  for (auto const& time : times_of(root)) {
+    auto const& name = time.operation;
+    auto const size = std::to_string(time.size);
     if (!cost_analysis.has(size)) continue;
     auto const costs = cost_analysis.at(size, "");
     if (!costs.has(name)) continue;
     auto const cost = costs.at(name, "an object");
-    auto const trace = traces.find(key);
+    auto const trace = traces.find({time.size, name});
     auto const* const traced = trace == traces.end() ? nullptr : &trace->second;
     std::optional<json_field> words;
     if (root.has("word_lengths") && root.at("word_lengths", "").has(name))
       words = root.at("word_lengths", "").at(name, "");
-    all.push_back(judge_operation(key, seconds, costs, cost, share_of(name, costs, machine.roofs), machine, words,
-                                  traced, settings));
+    all.push_back(
+        judge_operation(time, costs, cost, share_of(name, costs, machine.roofs), machine, words, traced, settings));
     if (!name.ends_with("_mbir_recon") || !traced || !traced->by_path.contains("iteration")) continue;
     if (json const iteration = iteration_cost(cost); !iteration.is_null()) {
       double const share = traced->by_path.at("iteration").seconds / traced->seconds;
@@ -364,7 +293,11 @@ json candidates_json(json const& report, std::string const& file, candidate_sett
       for (auto const& [path, stage] : traced->by_path)
         if (path.starts_with("iteration/")) inside.by_path[path] = stage;
       auto const what = name.substr(0, name.size() - std::string("mbir_recon").size()) + "vcd_iteration";
-      all.push_back(judge_operation({n, what}, share * seconds, costs, json_field(iteration, file, what),
+      auto inner = time;
+      inner.operation = what;
+      inner.median *= share;
+      if (inner.range) inner.range = {share * inner.range->low, share * inner.range->high, inner.range->coverage};
+      all.push_back(judge_operation(inner, costs, json_field(iteration, file, what),
                                     {{"of", name}, {"value", share}, {"source", "the traced run"}}, machine, {},
                                     &inside, settings));
     }
@@ -399,6 +332,10 @@ void print_candidates(json const& candidates) {
   for (auto const& o : candidates["operations"]) {
     if (o["size"] != largest || o["rank"] > 5) continue;
     auto const text = [&](char const* key) { return o[key].get<std::string>(); };
+    if (o["verdict"].is_null()) {
+      fmt::print("{:>4}. {:<32} {}\n", o["rank"].get<int>(), text("operation"), text("reason"));
+      continue;
+    }
     fmt::print("{:>4}. {:<32} {:<14} {}: {}{}\n", o["rank"].get<int>(), text("operation"), text("target"),
                text("verdict"), text("reason"),
                o["holds for attainable"].get<bool>() ? "" : " (only against the present implementation)");

@@ -176,10 +176,4 @@ nlohmann::json to_json(ceilings const& c) {
           {"launch seconds", c.launch_seconds}};
 }
 
-std::string load_average() {
-  std::string a, b, c;
-  std::ifstream("/proc/loadavg") >> a >> b >> c;
-  return c.empty() ? "" : a + ' ' + b + ' ' + c;
-}
-
 }  // namespace mbirk::program

@@ -35,7 +35,4 @@ ceilings measure_ceilings(exec::host const& exec);
 ceilings higher(ceilings a, ceilings const& b);
 nlohmann::json to_json(ceilings const& c);
 
-/// Load averages of 1, 5 and 15 minutes from /proc/loadavg; empty if it does not exist.
-std::string load_average();
-
 }  // namespace mbirk::program

@@ -8,11 +8,10 @@
 
 namespace mbirk::program {
 
-std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
-                                    std::pmr::memory_resource* upstream) {
+void time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
+                     std::pmr::memory_resource* upstream, std::function<void()> const& begins,
+                     std::function<bool(double)> const& ends) {
   using clock = std::chrono::steady_clock;
-  std::vector<double> times;
-  double total = 0;
   auto last = clock::now();
   recon_options o;
   o.granularity = {what.subsets};
@@ -21,19 +20,21 @@ std::vector<double> time_iterations(vcd_iteration const& what, profile_problem c
   o.stop_threshold_change_pct = 0;
   o.init_recon = 0.0;
   o.progress = [&](iteration_report const& report) {
-    auto const now = clock::now();
-    if (report.iteration > 1) total += times.emplace_back(std::chrono::duration<double>(now - last).count());
-    last = now;
-    return times.size() < 3 || (total < 4 && times.size() < 9);
+    std::chrono::duration<double> const time = clock::now() - last;
+    if (report.iteration > 1 && !ends(time.count())) return false;
+    begins();
+    last = clock::now();
+    return true;
   };
   exec::workspace memory(upstream);
   recon_context const ctx{exec::host(threads, &memory), {}};
   auto x = problem.make_operands(*find_operation("recon"));
-  std::visit([&](auto const& scan) {
-    if constexpr (requires { scan.geometry(); })
-      vcd_recon(ctx, scan, x.volume("sinogram"), {}, x.output_volume(), o);
-  }, problem.scan());
-  return times;
+  std::visit(
+      [&](auto const& scan) {
+        if constexpr (requires { scan.geometry(); })
+          vcd_recon(ctx, scan, x.volume("sinogram"), {}, x.output_volume(), o);
+      },
+      problem.scan());
 }
 
 modelled_work work_of(vcd_iteration const& what, profile_problem const& problem) {

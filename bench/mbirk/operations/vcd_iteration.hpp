@@ -2,9 +2,9 @@
 // but it is not an operation of the table.
 #pragma once
 
+#include <functional>
 #include <memory_resource>
 #include <string>
-#include <vector>
 
 #include "operations/modelled_work.hpp"
 
@@ -17,11 +17,12 @@ struct vcd_iteration {
   std::string name() const { return geometry + "_vcd_iteration"; }
 };
 
-/// Seconds of each iteration after the first one, which plans the subsets; excludes set-up. x starts at 0, and
-/// parameters are the defaults.
+/// Iterates; calls begins() right before each iteration after the first one, which plans the subsets, and ends(seconds)
+/// right after it, until that returns false. x starts at 0, and parameters are the defaults.
 /// @param memory  source of the work space
-std::vector<double> time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
-                                    std::pmr::memory_resource* memory);
+void time_iterations(vcd_iteration const& what, profile_problem const& problem, int threads,
+                     std::pmr::memory_resource* memory, std::function<void()> const& begins,
+                     std::function<bool(double)> const& ends);
 
 /// Work of an iteration of MBIRJAX's algorithm as published. Flops: two projections, 94 per voxel for prior and update,
 /// 6 per sample of every subset. Bytes of its arrays in memory: 24 per sample of every subset (the error read by the

@@ -67,11 +67,11 @@ void write_xz(std::filesystem::path const& path, std::string const& text) {
 }
 
 csv measurement_table(json const& report) {
-  csv t{"operation", "volume_size", "run",     "time",     "traced",    "warm_up",    "calls",
-        "min",       "max",         "uploads", "bytes_up", "downloads", "bytes_down", "source"};
+  csv t{"operation", "volume_size", "run",      "time",      "traced",     "warm_up", "calls",     "min",
+        "max",       "uploads",     "bytes_up", "downloads", "bytes_down", "source",  "disturbed", "reason"};
   for (auto const& m : report["measurements"])
     t.add(m, {"operation", "volume_size", "run", "time", "traced", "warm_up", "calls", "min", "max", "uploads",
-              "bytes_up", "downloads", "bytes_down", "source"});
+              "bytes_up", "downloads", "bytes_down", "source", "disturbed", "reason"});
   return t;
 }
 

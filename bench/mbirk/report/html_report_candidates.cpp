@@ -30,8 +30,10 @@ candidate candidate_of(json_field const& field) {
   auto const text = [&](char const* key) { return field.at(key, "a string").text(); };
   candidate c;
   c.operation = text("operation");
-  c.verdict = text("verdict");
-  c.target = text("target");
+  // A disturbed operation has neither verdict nor target.
+  bool const disturbed = field.has("disturbed") && field.at("disturbed", "true or false").boolean();
+  c.verdict = disturbed ? "disturbed" : text("verdict");
+  c.target = disturbed ? "–" : text("target");
   c.reason = text("reason");
   c.rank = field.at("rank", "a whole number").integer();
   if (field.has("for") && field.at("for", "").value().is_string()) c.purpose = text("for");
@@ -43,7 +45,7 @@ candidate candidate_of(json_field const& field) {
   if (field.has("baseline")) {
     auto const baseline = field.at("baseline", "");
     c.quality = number_at(baseline, "quality");
-    if (baseline.has("limiter")) c.limiter = baseline.at("limiter", "").text();
+    if (baseline.has("limiter") && !disturbed) c.limiter = baseline.at("limiter", "").text();
   }
   if (field.has("share") && field.at("share", "").value().is_object()) {
     c.share = number_at(field.at("share", ""), "value");
@@ -102,8 +104,8 @@ std::optional<all_candidates> read(profile const& p, json const& run) {
 }
 
 bool is_candidate(candidate const& c) { return c.verdict == "candidate"; }
-// A time that cannot be true decides nothing.
-bool is_open(candidate const& c) { return c.verdict == "no verdict"; }
+// A time that cannot be true, or that other programs disturbed, decides nothing.
+bool is_open(candidate const& c) { return c.verdict == "no verdict" || c.verdict == "disturbed"; }
 bool is_none(candidate const& c) { return c.verdict.starts_with("not") || is_open(c); }
 
 std::string times(std::optional<double> s) { return s ? fmt::format("{:.{}f} ×", *s, *s < 10 ? 1 : 0) : ""; }

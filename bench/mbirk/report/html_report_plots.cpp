@@ -50,7 +50,8 @@ std::string roofline(profile const& p, ranked const& order) {
   double fastest = 0, widest = 0;
   for (std::size_t k = 0; k < order.size(); ++k) {
     auto const c = order[k]->costs.find(p.largest);
-    auto const t = order[k]->times.at(p.largest).median;
+    auto const& time = order[k]->times.at(p.largest);
+    auto const t = time.trusted() ? time.median : 0;
     if (c == order[k]->costs.end() || !(t > 0) || !(c->second.flops > 0) || !(c->second.compulsory.value_or(0) > 0)) {
       ++without;
       continue;
@@ -116,7 +117,7 @@ std::string roofline(profile const& p, ranked const& order) {
   out += fmt::format(
       "Numbers: ranks of the first {}. Data that fit into a cache may lie above the line of a farther level.",
       labelled);
-  if (without) out += fmt::format(" {} without flops or bytes left out.", without);
+  if (without) out += fmt::format(" {} without flops or bytes, or disturbed, left out.", without);
   return out + "</figcaption></figure></section>\n";
 }
 
@@ -126,16 +127,18 @@ std::string scaling_plot(profile const& p, ranked const& order) {
   double least = INFINITY, most = 0;
   index_t from = p.largest;
   for (std::size_t k = 0; k < order.size() && shown.size() < 10; ++k) {
-    if (order[k]->times.size() < 2) continue;
+    auto const& at = order[k]->times;
+    if (at.size() < 2 || !std::all_of(at.begin(), at.end(), [](auto const& t) { return t.second.trusted(); })) continue;
     shown.push_back(k);
-    for (auto const& [n, t] : order[k]->times)
+    for (auto const& [n, t] : at)
       if (t.median > 0) {
         least = std::min(least, t.median);
         most = std::max(most, t.median);
         from = std::min(from, n);
       }
   }
-  if (shown.empty() || !(most > 0)) return out + "<p>One size only, so there is nothing to compare.</p></section>\n";
+  if (shown.empty() || !(most > 0))
+    return out + "<p>No operation has undisturbed times at two sizes, so there is nothing to compare.</p></section>\n";
   plot_range const x{static_cast<double>(from) / 1.15, static_cast<double>(p.largest) * 1.25}, y{least / 2, most * 2};
   log_plot plot(
       "scale", "Time over size",

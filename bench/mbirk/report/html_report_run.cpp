@@ -90,71 +90,20 @@ machine_specs machine_of(json_field const& ceilings) {
   return m;
 }
 
-double middle(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
-}
-
-struct raw_times {
-  std::vector<double> timing, warm;
-  double least = INFINITY;
-  index_t calls = 0;
-};
-
-/// Adds a measurement to the timing runs or, if it is an untraced warm-up, to the fallback used when there are none.
-void sort_in(json_field const& m, raw_times& to) {
-  auto const run = m.at("run", "a whole number").integer();
-  auto const time = not_negative(m, "time");
-  if (run == 2 || (m.has("traced") && m.at("traced", "").boolean())) return;
-  if (run < 3) {
-    to.warm.push_back(time);
-    return;
-  }
-  to.timing.push_back(time);
-  to.least = std::min(to.least, m.has("min") ? not_negative(m, "min") : time);
-  to.calls += m.has("calls") ? m.at("calls", "").integer() : 1;
-}
-
-std::optional<double> exponent(std::vector<std::pair<double, double>> const& points) {
-  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-  for (auto const& [size, value] : points)
-    if (value > 0) {
-      n += 1;
-      x += std::log(size);
-      y += std::log(value);
-      xx += std::log(size) * std::log(size);
-      xy += std::log(size) * std::log(value);
-    }
-  auto const spread = n * xx - x * x;
-  if (n < 2 || !(spread > 0)) return {};
-  return (n * xy - x * y) / spread;
-}
-
 void read_times(json_field const& root, profile& p) {
-  std::vector<std::string> order;
-  std::map<std::string, std::map<index_t, raw_times>> all;
-  auto const field = root.at("measurements", "an array of measurements");
-  for (auto const& m : field.elements("an array of measurements")) {
-    auto const name = m.at("operation", "the name of an operation").text();
-    auto const size = m.at("volume_size", "a whole number > 0").integer("a whole number > 0");
-    if (size < 1) m.at("volume_size", "").wrong("a whole number > 0");
-    if (!all.contains(name)) order.push_back(name);
-    sort_in(m, all[name][size]);
-  }
-  for (auto const& name : order) {
-    operation op{name, {}, {}};
-    for (auto const& [size, raw] : all[name]) {
-      bool const timed = !raw.timing.empty();
-      if (!timed && raw.warm.empty()) continue;
-      auto const median = middle(timed ? raw.timing : raw.warm);
-      op.times[size] = {median, timed ? raw.least : median, timed ? raw.calls : 1, timed};
-      p.largest = std::max(p.largest, size);
-    }
-    if (!op.times.empty()) p.operations.push_back(std::move(op));
+  auto const times = operation_times(root);
+  p.disturbed = disturbed_text(times);
+  p.impossible = impossible_growths(times, root);
+  for (auto const& t : times) {
+    auto op =
+        std::find_if(p.operations.begin(), p.operations.end(), [&](auto const& o) { return o.name == t.operation; });
+    if (op == p.operations.end()) op = p.operations.insert(op, operation{t.operation, {}, {}});
+    op->times[t.size] = {t};
+    p.largest = std::max(p.largest, t.size);
   }
   // All operations failed, which is worth a report.
   if (p.operations.empty() && !root.at("errors", "an array of errors").value().empty()) return;
-  if (p.operations.empty()) field.wrong("at least one untraced run");
+  if (p.operations.empty()) root.at("measurements", "").wrong("at least one untraced run");
 }
 
 index_t size_of(std::string const& key, json_field const& where) {
@@ -173,7 +122,7 @@ void drop_disturbed_roofs(profile& p) {
   for (auto const& op : p.operations)
     for (auto const& [n, c] : op.costs) {
       auto const t = op.times.find(n);
-      if (t == op.times.end() || !(t->second.median > 0)) continue;
+      if (t == op.times.end() || !t->second.trusted() || !(t->second.median > 0)) continue;
       bool const adds = c.flops / p.roofs->flops_per_second > 1.1 * t->second.median;
       if (!adds && !((c.accessed + c.scratch) / p.roofs->reads.front().bytes_per_second > 1.1 * t->second.median))
         continue;
@@ -205,13 +154,14 @@ double miss_curve::at(double memory) const {
 
 std::optional<double> operation::time_exponent() const {
   std::vector<std::pair<double, double>> points;
-  for (auto const& [size, t] : times) points.emplace_back(size, t.median);
-  return exponent(points);
+  for (auto const& [size, t] : times)
+    if (t.trusted()) points.emplace_back(size, t.median);
+  return mbirk::profile::growth_exponent(points);
 }
 std::optional<double> operation::flop_exponent() const {
   std::vector<std::pair<double, double>> points;
   for (auto const& [size, c] : costs) points.emplace_back(size, c.flops);
-  return exponent(points);
+  return mbirk::profile::growth_exponent(points);
 }
 
 std::optional<nearest_roof> roof_of(std::optional<machine_specs> const& roofs, cost const& c, double seconds) {

@@ -8,19 +8,19 @@
 #include <utility>
 #include <vector>
 
+#include "input/measured_times.hpp"
 #include "mbirk/core/index.hpp"
 
 namespace mbirk::program::report {
 
 /// Times of one operation at one size, in seconds.
-struct timing {
-  double median = 0;       ///< median of the timing-only runs, or of the warm-up if there are none
-  double least = 0;        ///< fastest call of those runs
-  index_t calls = 0;       ///< number of calls in those runs
-  bool timing_runs = false;
+struct timing : measured_operation_time {
+  bool trusted() const noexcept { return disturbed.empty(); }
+  /// The median; if other programs disturbed the operation, its fastest call, which they disturbed least.
+  double best_guess() const noexcept { return trusted() ? median : least; }
   /// Relative distance of the median from the fastest call; empty for a single call, which says nothing about noise.
   std::optional<double> noise() const {
-    return calls > 1 && least > 0 ? std::optional(median / least - 1) : std::nullopt;
+    return trusted() && calls > 1 && least > 0 ? std::optional(median / least - 1) : std::nullopt;
   }
 };
 
@@ -46,7 +46,7 @@ struct operation {
   std::string name;
   std::map<index_t, timing> times;  ///< keyed by size
   std::map<index_t, cost> costs;
-  /// Exponent p of the least-squares line through (log N, log t) over all sizes, t ~ N^p; empty below two sizes.
+  /// growth_exponent() over the sizes; disturbed times do not count.
   std::optional<double> time_exponent() const;
   std::optional<double> flop_exponent() const;
 };
@@ -78,6 +78,8 @@ struct profile {
   std::optional<machine_specs> roofs;  ///< also empty if an operation exceeds them, because they were disturbed
   std::string beaten;  ///< the operation that exceeds a roof, and that roof; empty: none
   index_t largest = 0;                                           ///< largest size with a time
+  std::string disturbed;                                         ///< disturbed_text() of the run
+  std::vector<impossible_growth> impossible;
 };
 
 /// @throws io_error, in one line, with the field, what was expected and what was found.

@@ -21,7 +21,8 @@ cost const* cost_at(operation const& op, index_t n) {
 }
 std::optional<nearest_roof> roof_at(profile const& p, operation const& op) {
   auto const* c = cost_at(op, p.largest);
-  return c ? roof_of(p.roofs, *c, op.times.at(p.largest).median) : std::nullopt;
+  auto const& time = op.times.at(p.largest);
+  return c && time.trusted() ? roof_of(p.roofs, *c, time.median) : std::nullopt;
 }
 
 std::string bold(std::string const& name) { return "<b>" + escaped(name) + "</b>"; }
@@ -36,7 +37,7 @@ std::string roof_sentence(profile const& p, ranked const& order, double total) {
   operation const *nearest = nullptr, *farthest = nullptr;
   std::optional<nearest_roof> high, low;
   for (auto const* op : order) {
-    if (op->times.at(p.largest).median < 0.02 * total) continue;
+    if (op->times.at(p.largest).best_guess() < 0.02 * total) continue;
     auto const r = roof_at(p, *op);
     if (!r) continue;
     if (!high || r->share > high->share) {
@@ -66,8 +67,9 @@ noise_summary noise_of(profile const& p, ranked const& order) {
   noise_summary s;
   std::vector<double> all;
   for (auto const* op : order) {
-    auto const noise = op->times.at(p.largest).noise();
-    if (!noise) ++s.single;
+    auto const& time = op->times.at(p.largest);
+    auto const noise = time.noise();
+    if (!noise) s.single += time.calls == 1;
     else if (all.push_back(*noise); !s.worst || *noise > *s.worst) {
       s.worst = noise;
       s.of = op;
@@ -90,6 +92,17 @@ source_counts sources(profile const& p) {
   return s;
 }
 
+std::string median_cell(timing const& t) {
+  if (t.trusted()) return number_cell(t.median, seconds_text(t.median));
+  return "<td data-v=\"\" class=\"no\" title=\"" + escaped(t.disturbed) + "\">disturbed</td>";
+}
+/// Sorted by the width of the interval relative to the median.
+std::string range_cell(timing const& t) {
+  if (!t.trusted() || !t.range) return number_cell({}, "");
+  return number_cell((t.range->high - t.range->low) / t.median,
+                     seconds_text(t.range->low) + " to " + seconds_text(t.range->high));
+}
+
 std::string tile(std::string const& value, std::string const& what) {
   return "<li><b>" + escaped(value) + "</b><span>" + escaped(what) + "</span></li>";
 }
@@ -101,29 +114,31 @@ ranked by_time(profile const& p) {
   for (auto const& op : p.operations)
     if (op.times.contains(p.largest)) order.push_back(&op);
   std::stable_sort(order.begin(), order.end(), [&](auto const* a, auto const* b) {
-    return a->times.at(p.largest).median > b->times.at(p.largest).median;
+    return a->times.at(p.largest).best_guess() > b->times.at(p.largest).best_guess();
   });
   return order;
 }
 
 double total_time(profile const& p, ranked const& order) {
   return std::accumulate(order.begin(), order.end(), 0.0,
-                         [&](double sum, auto const* op) { return sum + op->times.at(p.largest).median; });
+                         [&](double sum, auto const* op) { return sum + op->times.at(p.largest).best_guess(); });
 }
 
 std::string answer(profile const& p, ranked const& order, nlohmann::json const& run) {
   std::string out = "<section class=\"answer\" aria-label=\"Summary\">";
   double const total = total_time(p, order);
   auto const decision = candidates_answer(p, run);
+  if (!p.disturbed.empty()) out += "<p class=\"lead no\">" + escaped(p.disturbed) + ".</p>";
+  if (!p.impossible.empty()) out += "<p class=\"no\">" + escaped(growth_text(p.impossible)) + ".</p>";
   if (!decision.empty()) out += "<p class=\"lead\">" + decision + "</p>";
   if (order.empty() || !(total > 0)) {
     out += "<p class=\"lead\">Nothing was timed.</p>";
   } else {
     auto const& first = *order.front();
-    double const seconds = first.times.at(p.largest).median;
+    double const seconds = first.times.at(p.largest).best_guess();
     std::size_t many = 0;
     for (double sum = 0; many < order.size() && sum < 0.8 * total; ++many)
-      sum += order[many]->times.at(p.largest).median;
+      sum += order[many]->times.at(p.largest).best_guess();
     out += decision.empty() ? "<p class=\"lead\">" : "<p>";
     out += fmt::format("{} takes the most time: {} a call at size {}, {} of the sum of all {}.", bold(first.name),
                        seconds_text(seconds), p.largest, percent(seconds / total), order.size());
@@ -161,9 +176,10 @@ std::string ranking(profile const& p, ranked const& order) {
   table t("t-rank", "Operations ranked by time",
           {{"#"},
            {"operation", true},
-           {"median"},
+           {"min", false, "fastest call"},
+           {"median", false, "of the calls that no other program disturbed"},
+           {"95 %", false, "interval of the median, from 6 calls on"},
            {"share", false, "of the sum of the medians in this table"},
-           {"noise", false, "median over the fastest call, less one"},
            {"FLOP/s"},
            {"bytes/s", false, "loads and stores of all arrays but scratch, as the kernels issue them"},
            {"flop/byte", false, "flops per compulsory byte"},
@@ -176,19 +192,18 @@ std::string ranking(profile const& p, ranked const& order) {
     auto const& time = op.times.at(p.largest);
     auto const* c = cost_at(op, p.largest);
     auto const roof = roof_at(p, op);
-    auto const noise = time.noise();
     auto const per_second = [&](double x) {
-      return c && time.median > 0 ? std::optional(x / time.median) : std::nullopt;
+      return c && time.trusted() && time.median > 0 ? std::optional(x / time.median) : std::nullopt;
     };
     auto const flops = per_second(c ? c->flops : 0), bytes = per_second(c ? c->accessed : 0);
     std::optional<double> intensity, excess;
     if (c && c->compulsory.value_or(0) > 0) intensity = c->flops / *c->compulsory;
     if (c && c->minimal_flops.value_or(0) > 0) excess = c->flops / *c->minimal_flops;
     t.row({number_cell(static_cast<double>(k + 1), std::to_string(k + 1)), text_cell(op.name),
-           number_cell(time.median, seconds_text(time.median)),
-           total > 0 ? number_cell(time.median / total, percent(time.median / total)) : number_cell({}, ""),
-           number_cell(noise, percent(noise.value_or(0))), number_cell(flops, rate_text(flops.value_or(0))),
-           number_cell(bytes, rate_text(bytes.value_or(0))),
+           number_cell(time.least, seconds_text(time.least)), median_cell(time), range_cell(time),
+           total > 0 && time.trusted() ? number_cell(time.median / total, percent(time.median / total))
+                                       : number_cell({}, ""),
+           number_cell(flops, rate_text(flops.value_or(0))), number_cell(bytes, rate_text(bytes.value_or(0))),
            number_cell(intensity, fmt::format("{:.3g}", intensity.value_or(0))),
            number_cell(excess, fmt::format("{:.2f}", excess.value_or(0))), text_cell(roof ? roof->name : "–"),
            number_cell(roof ? std::optional(roof->share) : std::nullopt, percent(roof ? roof->share : 0)),
@@ -215,10 +230,13 @@ std::string times_table(profile const& p, ranked const& order) {
     std::vector<std::string> cells{number_cell(rank, fmt::format("{:g}", rank.value_or(0))), text_cell(op.name)};
     for (auto const n : p.sizes) {
       auto const at = op.times.find(n);
-      cells.push_back(at == op.times.end() ? number_cell({}, "")
-                                           : number_cell(at->second.median, seconds_text(at->second.median)));
+      cells.push_back(at == op.times.end() ? number_cell({}, "") : median_cell(at->second));
     }
-    cells.push_back(exponent(op.time_exponent()));
+    bool const impossible =
+        std::any_of(p.impossible.begin(), p.impossible.end(), [&](auto const& g) { return g.operation == op.name; });
+    auto const e = op.time_exponent();
+    cells.push_back(impossible ? fmt::format("<td data-v=\"{}\" class=\"no\">{:.2f}, impossible</td>", *e, *e)
+                               : exponent(e));
     cells.push_back(exponent(op.flop_exponent()));
     t.row(cells);
   };
@@ -227,7 +245,8 @@ std::string times_table(profile const& p, ranked const& order) {
     if (!op.times.contains(p.largest)) add(op, {});
   return "<section id=\"times\"><h2>Time by operation and size</h2><p class=\"note\">A time exponent below that of the "
          "flops says that small sizes pay overhead; one above it, that large "
-         "sizes fall out of caches. Fewer than three sizes are a slope, not a law.</p>" +
+         "sizes fall out of caches; one above it by more than 1 is impossible, and the times are wrong. Disturbed "
+         "times do not count. Fewer than three sizes are a slope, not a law.</p>" +
          t.html() + "</section>\n";
 }
 
@@ -288,6 +307,11 @@ std::string notes(profile const& p, ranked const& order, nlohmann::json const& r
   std::string items;
   auto const item = [&](std::string const& html) { items += "<li>" + html + "</li>\n"; };
   auto const noise = noise_of(p, order);
+  for (auto const& op : p.operations)
+    for (auto const& [n, t] : op.times)
+      if (!t.trusted())
+        item(fmt::format("<span class=\"no\">Disturbed</span>: {} at {}: {}", escaped(op.name), n,
+                         escaped(t.disturbed)));
   if (noise.worst)
     item(fmt::format(
         "Noise: at size {}, {} is the noisiest, its median {} above its fastest call. Differences below that are none.",

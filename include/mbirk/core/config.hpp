@@ -1,4 +1,4 @@
-// The only header that defines macros: host and device annotations, and attributes for the optimiser.
+// The only header that defines macros: host and device annotations, attributes for the optimiser, names of vectors.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -39,6 +39,39 @@
 #else
 #error \
  "mbirk needs GNU C++ extensions (vector types): use g++ >= 12, clang++ >= 16 or nvcc with one of them as host compiler"
+#endif
+
+// The inline namespace of everything whose meaning depends on the vectors that this translation unit is compiled for.
+// Parts of a program that are compiled for different vectors then have different kernels, which the linker cannot
+// confuse.
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#define MBIRK_VECTORS avx512
+#elif defined(__AVX2__) && defined(__FMA__)
+#define MBIRK_VECTORS avx2
+#elif defined(__AVX__) && defined(__FMA__)
+#define MBIRK_VECTORS avx_fma
+#elif defined(__AVX__)
+#define MBIRK_VECTORS avx
+#elif defined(__SSE4_1__)
+#define MBIRK_VECTORS sse4
+#elif defined(__SSE2__)
+#define MBIRK_VECTORS sse2
+#elif defined(__ARM_NEON)
+#define MBIRK_VECTORS neon
+#else
+#define MBIRK_VECTORS plain
+#endif
+
+// In programs that link an mbirk::compiled with kernels for several instruction sets, exec::host means those kernels,
+// whatever the program itself is compiled for. What the library does not hold is compiled for four lanes there, so that
+// all parts of the program agree. MBIRK_INSTRUCTION_SET is defined only while the kernels of one set are compiled.
+#if defined(MBIRK_DISPATCHED)
+#define MBIRK_HOST_VECTORS dispatched
+#if !defined(MBIRK_INSTRUCTION_SET)
+#define MBIRK_CALLS_DISPATCHED 1
+#endif
+#else
+#define MBIRK_HOST_VECTORS MBIRK_VECTORS
 #endif
 
 #if __cplusplus < 202002L

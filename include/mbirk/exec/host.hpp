@@ -11,9 +11,10 @@
 #include "mbirk/simd/pack.hpp"
 
 namespace mbirk::exec {
+inline namespace MBIRK_HOST_VECTORS {
 
 /// Creating a host policy has no side effects: it starts no thread and changes no setting of the process.
-class [[gnu::abi_tag(MBIRK_VECTOR_TAG)]] host {
+class host {
  public:
   using policy_category = execution_policy_tag;
   using backend = simd::native_backend;
@@ -67,4 +68,5 @@ class [[gnu::abi_tag(MBIRK_VECTOR_TAG)]] host {
 
 static_assert(execution_policy<host>);
 
+}  // namespace MBIRK_HOST_VECTORS
 }  // namespace mbirk::exec

@@ -12,6 +12,7 @@ using any_context = context<exec::host, instrument::any>;
 
 namespace mbirk {
 
-MBIRK_ALL_HOST_OPERATIONS(extern, instances::any_context)
+MBIRK_ALL_OPERATIONS(MBIRK_DECLARE_OPERATION, instances::any_context)
+MBIRK_PARTITION_OPERATIONS(MBIRK_EXTERN_OPERATION, instances::any_context)
 
 }  // namespace mbirk

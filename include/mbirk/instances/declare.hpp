@@ -5,7 +5,8 @@
 // MBIRK_..._KERNELS(X, B, S) calls X(scratch, kernel...) for kernels that run on the host and on the warps of a device,
 // MBIRK_..._HOST_KERNELS(X, B, S) for those of the host only, and MBIRK_..._DEVICE_KERNELS(X, B) calls X(kernel...) for
 // those of devices only. B is a back end, S its scratch memory, for kernels that need some.
-// MBIRK_..._OPERATIONS(E, C) declares (E is extern) or defines (E is empty) the operations for a context C.
+// MBIRK_..._OPERATIONS(X, C) calls X(C, geometry, member, function, (parameters), (arguments), result) for every
+// operation in a context C. The geometry is void for operations without a scan; `member` tells overloads apart.
 #pragma once
 
 #include "mbirk/exec/host.hpp"
@@ -17,7 +18,21 @@
 #define MBIRK_DEFINE_KERNEL(Scratch, ...)                            \
   template void detail::run_tasks<exec::host, __VA_ARGS__, Scratch>( \
       exec::host const&, index_t, int, __VA_ARGS__ const&, Scratch const&, detail::task_observer*);
+#define MBIRK_DEFINE_OPERATION(C, G, member, function, parameters, arguments, ...) \
+  template __VA_ARGS__ function parameters;
+#define MBIRK_EXTERN_OPERATION(C, G, member, function, parameters, arguments, ...) \
+  extern template __VA_ARGS__ function parameters;
+
+// Where the library chooses among instruction sets, its operations are not the ones that the templates would make, so
+// they are declared as specialisations, and its kernels are its own business.
+#if defined(MBIRK_CALLS_DISPATCHED)
+#define MBIRK_DECLARE_KERNEL(Scratch, ...)
+#define MBIRK_DECLARE_OPERATION(C, G, member, function, parameters, arguments, ...) \
+  template <> __VA_ARGS__ function parameters;
+#else
 #define MBIRK_DECLARE_KERNEL(Scratch, ...) extern MBIRK_DEFINE_KERNEL(Scratch, __VA_ARGS__)
+#define MBIRK_DECLARE_OPERATION MBIRK_EXTERN_OPERATION
+#endif
 
 namespace mbirk::instances {
 

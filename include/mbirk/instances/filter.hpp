@@ -15,14 +15,16 @@
   MBIRK_RAMP_KERNEL(X, B, S, ramp_fourier, sinogram_rows, sinogram_rows)         \
   X(kernel::no_scratch, kernel::ramp_weights<B>)
 
-#define MBIRK_FILTER_OF(E, C, G)                                                                           \
-  E template void detail::direct_filter_as(C const&, scan<G> const&, view<float const, 3>, view<float, 3>, \
-                                           filter_options const&, char const*, char const*);
-#define MBIRK_FILTER_OPERATIONS(E, C) MBIRK_EACH_GEOMETRY(MBIRK_FILTER_OF, E, C)
+#define MBIRK_FILTER_OF(X, C, G)                                                           \
+  X(C, G, direct_filter, detail::direct_filter_as,                                         \
+    (C const& c, scan<G> const& s, view<float const, 3> sinogram, view<float, 3> filtered, \
+     filter_options const& options, char const* operation, char const* array),             \
+    (c, s, sinogram, filtered, options, operation, array), void)
+#define MBIRK_FILTER_OPERATIONS(X, C) MBIRK_EACH_GEOMETRY(MBIRK_FILTER_OF, X, C)
 
 namespace mbirk {
 
 MBIRK_FILTER_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_FILTER_OPERATIONS(extern, instances::none_context)
+MBIRK_FILTER_OPERATIONS(MBIRK_DECLARE_OPERATION, instances::none_context)
 
 }  // namespace mbirk

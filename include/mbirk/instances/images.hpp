@@ -22,30 +22,43 @@
   X(kernel::no_scratch, kernel::qggmrf_loss_sum<B>)      \
   X(kernel::no_scratch, kernel::take_slices<B>)
 
-#define MBIRK_IMAGE_OPERATIONS(E, C)                                                                             \
-  E template denoise_record qggmrf_denoise(C const&, view<float const, 3>, denoise_options const&,               \
-                                           view<float, 3>);                                                      \
-  E template void median_filter3d(C const&, view<float const, 3>, view<float, 3>, std::optional<view<float, 3>>, \
-                                  std::optional<view<float, 3>>);                                                \
-  E template std::vector<float> multi_threshold_otsu(C const&, view<float const, 3>, int, int);                  \
-  E template void qggmrf_gradient_and_hessian_at_indices(C const&, view<float const, 3>,                         \
-                                                         view<std::int32_t const, 1>, qggmrf_parameters const&,  \
-                                                         view<float, 2>, view<float, 2>);                        \
-  E template double qggmrf_loss(C const&, view<float const, 3>, qggmrf_parameters const&);
+#define MBIRK_IMAGE_OPERATIONS(X, C)                                                                                  \
+  X(C, void, denoise, qggmrf_denoise,                                                                                 \
+    (C const& c, view<float const, 3> noisy, denoise_options const& options, view<float, 3> image),                   \
+    (c, noisy, options, image), denoise_record)                                                                       \
+  X(C, void, median, median_filter3d,                                                                                 \
+    (C const& c, view<float const, 3> image, view<float, 3> median, std::optional<view<float, 3>> minimum,            \
+     std::optional<view<float, 3>> maximum),                                                                          \
+    (c, image, median, minimum, maximum), void)                                                                       \
+  X(C, void, otsu, multi_threshold_otsu, (C const& c, view<float const, 3> image, int classes, int bins),             \
+    (c, image, classes, bins), std::vector<float>)                                                                    \
+  X(C, void, qggmrf_gradient, qggmrf_gradient_and_hessian_at_indices,                                                 \
+    (C const& c, view<float const, 3> image, view<std::int32_t const, 1> pixels, qggmrf_parameters const& parameters, \
+     view<float, 2> gradient, view<float, 2> hessian),                                                                \
+    (c, image, pixels, parameters, gradient, hessian), void)                                                          \
+  X(C, void, qggmrf_value, qggmrf_loss,                                                                               \
+    (C const& c, view<float const, 3> image, qggmrf_parameters const& parameters), (c, image, parameters), double)
 
-/// Partitions are made on the host under every policy, so these have no instances for devices.
-#define MBIRK_PARTITION_OPERATIONS(E, C)                                                                         \
-  E template pixel_partition gen_pixel_partition(C const&, std::vector<std::uint8_t> const&, index_t, index_t,   \
-                                                 index_t, numpy_random_state&);                                  \
-  E template pixel_partition gen_pixel_partition_blue_noise(C const&, std::vector<std::uint8_t> const&, index_t, \
-                                                            index_t, index_t, numpy_random_state&);              \
-  E template pixel_partition gen_pixel_partition_grid(C const&, std::vector<std::uint8_t> const&, index_t,       \
-                                                      index_t, index_t, numpy_random_state&);
+/// Partitions are made on the host under every policy, so these have no instances for devices; they do without vectors,
+/// so these are not chosen at run time either.
+#define MBIRK_PARTITION_OPERATIONS(X, C)                                                             \
+  X(C, void, partition, gen_pixel_partition,                                                         \
+    (C const& c, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t subsets, \
+     numpy_random_state& random),                                                                    \
+    (c, mask, rows, cols, subsets, random), pixel_partition)                                         \
+  X(C, void, partition_blue_noise, gen_pixel_partition_blue_noise,                                   \
+    (C const& c, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t subsets, \
+     numpy_random_state& random),                                                                    \
+    (c, mask, rows, cols, subsets, random), pixel_partition)                                         \
+  X(C, void, partition_grid, gen_pixel_partition_grid,                                               \
+    (C const& c, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t subsets, \
+     numpy_random_state& random),                                                                    \
+    (c, mask, rows, cols, subsets, random), pixel_partition)
 
 namespace mbirk {
 
 MBIRK_IMAGE_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_IMAGE_OPERATIONS(extern, instances::none_context)
-MBIRK_PARTITION_OPERATIONS(extern, instances::none_context)
+MBIRK_IMAGE_OPERATIONS(MBIRK_DECLARE_OPERATION, instances::none_context)
+MBIRK_PARTITION_OPERATIONS(MBIRK_EXTERN_OPERATION, instances::none_context)
 
 }  // namespace mbirk

@@ -30,22 +30,44 @@
   X(kernel::on_warps<kernel::parallel_gather<B>, kernel::no_scratch>) \
   X(kernel::parallel_block_back<B>)
 
-#define MBIRK_PROJECTORS_OF(E, C, G)                                                                                \
-  E template class projection_plan<C, G>;                                                                           \
-  E template void forward_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 3>);    \
-  E template void back_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 3>);       \
-  E template void sparse_forward_project(C const&, projection_plan<C, G> const&, view<float const, 2>,              \
-                                         view<float, 3>);                                                           \
-  E template void sparse_back_project(C const&, projection_plan<C, G> const&, view<float const, 3>, view<float, 2>, \
-                                      int);                                                                         \
-  E template void forward_project(C const&, scan<G> const&, view<float const, 3>, view<float, 3>);                  \
-  E template void back_project(C const&, scan<G> const&, view<float const, 3>, view<float, 3>);                     \
-  E template void sparse_forward_project(C const&, scan<G> const&, view<float const, 2>,                            \
-                                         view<std::int32_t const, 1>, view<float, 3>);                              \
-  E template void sparse_back_project(C const&, scan<G> const&, view<float const, 3>,                               \
-                                      view<std::int32_t const, 1>, view<float, 2>, int);                            \
-  E template void hessian_diagonal(C const&, scan<G> const&, std::optional<view<float const, 3>>, view<float, 3>);
-#define MBIRK_PROJECTOR_OPERATIONS(E, C) MBIRK_EACH_GEOMETRY(MBIRK_PROJECTORS_OF, E, C)
+#define MBIRK_PROJECTORS_OF(X, C, G)                                                                             \
+  X(C, G, plan_of_mask, detail::make_plan,                                                                       \
+    (C const& c, scan<G> const& s, std::array<index_t, 3> const& strides),                                       \
+    (c, s, strides), detail::plan_pointer<C, G>)                                                                 \
+  X(C, G, plan_of_list, detail::make_plan,                                                                       \
+    (C const& c, scan<G> const& s, std::span<std::int32_t const> pixels, std::array<index_t, 2> const& strides), \
+    (c, s, pixels, strides), detail::plan_pointer<C, G>)                                                         \
+  X(C, G, planned_forward, forward_project,                                                                      \
+    (C const& c, projection_plan<C, G> const& plan, view<float const, 3> recon, view<float, 3> sinogram),        \
+    (c, plan, recon, sinogram), void)                                                                            \
+  X(C, G, planned_back, back_project,                                                                            \
+    (C const& c, projection_plan<C, G> const& plan, view<float const, 3> sinogram, view<float, 3> recon),        \
+    (c, plan, sinogram, recon), void)                                                                            \
+  X(C, G, planned_sparse_forward, sparse_forward_project,                                                        \
+    (C const& c, projection_plan<C, G> const& plan, view<float const, 2> voxel_values, view<float, 3> sinogram), \
+    (c, plan, voxel_values, sinogram), void)                                                                     \
+  X(C, G, planned_sparse_back, sparse_back_project,                                                              \
+    (C const& c, projection_plan<C, G> const& plan, view<float const, 3> sinogram, view<float, 2> voxel_values,  \
+     int coeff_power),                                                                                           \
+    (c, plan, sinogram, voxel_values, coeff_power), void)                                                        \
+  X(C, G, forward, forward_project,                                                                              \
+    (C const& c, scan<G> const& s, view<float const, 3> recon, view<float, 3> sinogram),                         \
+    (c, s, recon, sinogram), void)                                                                               \
+  X(C, G, back, back_project,                                                                                    \
+    (C const& c, scan<G> const& s, view<float const, 3> sinogram, view<float, 3> recon),                         \
+    (c, s, sinogram, recon), void)                                                                               \
+  X(C, G, sparse_forward, sparse_forward_project,                                                                \
+    (C const& c, scan<G> const& s, view<float const, 2> voxel_values, view<std::int32_t const, 1> pixels,        \
+     view<float, 3> sinogram),                                                                                   \
+    (c, s, voxel_values, pixels, sinogram), void)                                                                \
+  X(C, G, sparse_back, sparse_back_project,                                                                      \
+    (C const& c, scan<G> const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixels,            \
+     view<float, 2> voxel_values, int coeff_power),                                                              \
+    (c, s, sinogram, pixels, voxel_values, coeff_power), void)                                                   \
+  X(C, G, hessian, hessian_diagonal,                                                                             \
+    (C const& c, scan<G> const& s, std::optional<view<float const, 3>> weights, view<float, 3> diagonal),        \
+    (c, s, weights, diagonal), void)
+#define MBIRK_PROJECTOR_OPERATIONS(X, C) MBIRK_EACH_GEOMETRY(MBIRK_PROJECTORS_OF, X, C)
 
 #define MBIRK_SCAN_OF(E, G) E template scan<G>::scan(G::parameters const&);
 #define MBIRK_SCANS(E) MBIRK_EACH_GEOMETRY(MBIRK_SCAN_OF, E)
@@ -55,6 +77,6 @@ namespace mbirk {
 MBIRK_SCANS(extern)
 MBIRK_PROJECTOR_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_PROJECTOR_HOST_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_PROJECTOR_OPERATIONS(extern, instances::none_context)
+MBIRK_PROJECTOR_OPERATIONS(MBIRK_DECLARE_OPERATION, instances::none_context)
 
 }  // namespace mbirk

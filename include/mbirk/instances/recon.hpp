@@ -54,19 +54,25 @@
   X(kernel::on_warps<kernel::device_reduce<B, kernel::plain_sums<2>>, kernel::no_scratch>)                          \
   X(kernel::on_warps<kernel::device_reduce<B, kernel::vcd_line_search>, kernel::no_scratch>)
 
-#define MBIRK_RECON_OF(E, C, G)                                                                                   \
-  E template recon_log recon(C const&, scan<G> const&, view<float const, 3>, std::optional<view<float const, 3>>, \
-                             view<float, 3>, recon_options const&);                                               \
-  E template recon_log prox_map(C const&, scan<G> const&, view<float const, 3>, view<float const, 3>,             \
-                                std::optional<view<float const, 3>>, view<float, 3>, recon_options const&);       \
-  E template regularization auto_regularization(C const&, scan<G> const&, view<float const, 3>,                   \
-                                                std::optional<view<float const, 3>>, double, double);
-#define MBIRK_RECON_OPERATIONS(E, C) MBIRK_EACH_GEOMETRY(MBIRK_RECON_OF, E, C)
+#define MBIRK_RECON_OF(X, C, G)                                                                                \
+  X(C, G, iterative_recon, recon,                                                                              \
+    (C const& c, scan<G> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, \
+     view<float, 3> image, recon_options const& options),                                                      \
+    (c, s, sinogram, weights, image, options), recon_log)                                                      \
+  X(C, G, proximal_map, prox_map,                                                                              \
+    (C const& c, scan<G> const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,             \
+     std::optional<view<float const, 3>> weights, view<float, 3> image, recon_options const& options),         \
+    (c, s, prox_input, sinogram, weights, image, options), recon_log)                                          \
+  X(C, G, regularize, auto_regularization,                                                                     \
+    (C const& c, scan<G> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, \
+     double sharpness, double snr_db),                                                                         \
+    (c, s, sinogram, weights, sharpness, snr_db), regularization)
+#define MBIRK_RECON_OPERATIONS(X, C) MBIRK_EACH_GEOMETRY(MBIRK_RECON_OF, X, C)
 
 namespace mbirk {
 
 MBIRK_RECON_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
 MBIRK_RECON_HOST_KERNELS(MBIRK_DECLARE_KERNEL, instances::native_backend, instances::native_scratch)
-MBIRK_RECON_OPERATIONS(extern, instances::none_context)
+MBIRK_RECON_OPERATIONS(MBIRK_DECLARE_OPERATION, instances::none_context)
 
 }  // namespace mbirk

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "mbirk/exec/concepts.hpp"
@@ -13,9 +14,6 @@
 namespace mbirk::instrument {
 
 namespace detail {
-
-/// Identifies an execution policy at run time.
-template <class Exec> inline constexpr char exec_identity = 0;
 
 struct held_guard {
   virtual ~held_guard() = default;
@@ -46,8 +44,9 @@ struct observer_interface {
   virtual std::unique_ptr<held_guard> stage(char const* what) const = 0;
   virtual void allocated(char const* what, index_t bytes) const = 0;
   virtual void released(char const* what, index_t bytes) const = 0;
-  virtual std::unique_ptr<held_guard> kernel(void const* exec, void const* identity, kernel_info const& k) const = 0;
-  virtual std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what,
+  virtual std::unique_ptr<held_guard> kernel(void const* exec, std::type_info const& type,
+                                             kernel_info const& k) const = 0;
+  virtual std::unique_ptr<held_guard> copy(void const* exec, std::type_info const& type, char const* what,
                                            index_t bytes) const = 0;
 };
 
@@ -63,19 +62,20 @@ template <class Instr, class... Execs> struct observer_of final : observer_inter
   }
   void allocated(char const* what, index_t bytes) const override { instr.allocated(what, bytes); }
   void released(char const* what, index_t bytes) const override { instr.released(what, bytes); }
-  std::unique_ptr<held_guard> kernel(void const* exec, void const* identity, kernel_info const& k) const override {
+  std::unique_ptr<held_guard> kernel(void const* exec, std::type_info const& type,
+                                     kernel_info const& k) const override {
     if constexpr (Instr::traits.observes_kernels)
-      return on_exec(exec, identity, [&](auto const& on) -> std::unique_ptr<held_guard> {
+      return on_exec(exec, type, [&](auto const& on) -> std::unique_ptr<held_guard> {
         if constexpr (block_policy<std::remove_cvref_t<decltype(on)>>)
           return hold_guard([&] { return instr.kernel(on, k); });
         else return hold_kernel_guard([&] { return instr.kernel(on, k); });
       });
     else return nullptr;
   }
-  std::unique_ptr<held_guard> copy(void const* exec, void const* identity, char const* what,
+  std::unique_ptr<held_guard> copy(void const* exec, std::type_info const& type, char const* what,
                                    index_t bytes) const override {
     if constexpr (Instr::traits.observes_copies)
-      return on_exec(exec, identity, [&](auto const& on) -> std::unique_ptr<held_guard> {
+      return on_exec(exec, type, [&](auto const& on) -> std::unique_ptr<held_guard> {
         if constexpr (block_policy<std::remove_cvref_t<decltype(on)>>)
           return hold_guard([&] { return instr.copy(on, what, bytes); });
         else return nullptr;
@@ -86,10 +86,10 @@ template <class Instr, class... Execs> struct observer_of final : observer_inter
  private:
   /// observe(the execution policy), or null if it is none of Execs.
   template <class Observe>
-  static std::unique_ptr<held_guard> on_exec(void const* exec, void const* identity, Observe const& observe) {
+  static std::unique_ptr<held_guard> on_exec(void const* exec, std::type_info const& type, Observe const& observe) {
     std::unique_ptr<held_guard> guard;
     auto const try_one = [&]<class Exec>(std::type_identity<Exec>) {
-      if (identity == &exec_identity<Exec>) guard = observe(*static_cast<Exec const*>(exec));
+      if (type == typeid(Exec)) guard = observe(*static_cast<Exec const*>(exec));
     };
     (try_one(std::type_identity<Execs>{}), ...);
     return guard;
@@ -148,10 +148,10 @@ class any {
     if (observer_) observer_->released(what, bytes);
   }
   template <class Exec> [[nodiscard]] guard kernel(Exec const& exec, kernel_info const& k) const {
-    return observer_ ? guard(observer_->kernel(&exec, &detail::exec_identity<Exec>, k)) : guard();
+    return observer_ ? guard(observer_->kernel(&exec, typeid(Exec), k)) : guard();
   }
   template <class Exec> [[nodiscard]] guard copy(Exec const& exec, char const* what, index_t bytes) const {
-    return observer_ ? guard(observer_->copy(&exec, &detail::exec_identity<Exec>, what, bytes)) : guard();
+    return observer_ ? guard(observer_->copy(&exec, typeid(Exec), what, bytes)) : guard();
   }
 
  private:

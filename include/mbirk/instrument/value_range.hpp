@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <type_traits>
 #include <vector>
 
 #include "mbirk/core/index.hpp"

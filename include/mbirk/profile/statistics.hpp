@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mbirk/core/error.hpp"
@@ -87,6 +89,23 @@ inline interval median_interval(std::span<double const> values, double level = 0
     logarithm += std::log(static_cast<double>(n - r + 1) / static_cast<double>(r));
   }
   return found;
+}
+
+/// Exponent p of the least-squares line through the logarithms of (x, y), y ~ x^p; only pairs with y > 0 count. Empty
+/// for fewer than two different x.
+inline std::optional<double> growth_exponent(std::span<std::pair<double, double> const> points) {
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (auto const& [at, value] : points)
+    if (value > 0) {
+      n += 1;
+      x += std::log(at);
+      y += std::log(value);
+      xx += std::log(at) * std::log(at);
+      xy += std::log(at) * std::log(value);
+    }
+  auto const spread = n * xx - x * x;
+  if (n < 2 || !(spread > 0)) return std::nullopt;
+  return (n * xy - x * y) / spread;
 }
 
 /// Summary of a list of timings, in their unit.

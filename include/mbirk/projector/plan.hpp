@@ -36,6 +36,43 @@ planned_projection<Context, Geometry> plan_list(Context const& ctx, scan<Geometr
   return {ctx, s, listed_pixels(s, pixels, voxel_values.stride(0))};
 }
 
+/// What a projection_plan owns, in one place, because the tables refer to the context and the scan.
+template <class Context, class Geometry> struct plan_state {
+  plan_state(Context const& c, mbirk::scan<Geometry> const& s, std::array<index_t, 3> const& recon_strides)
+      : ctx(c),
+        scan(s),
+        strides{recon_strides[0], recon_strides[1]},
+        planned(ctx, scan, mask_pixels(scan, recon_strides)),
+        outside(std::in_place, ctx, scan, recon_strides) {}
+  plan_state(Context const& c, mbirk::scan<Geometry> const& s, std::span<std::int32_t const> listed,
+             std::array<index_t, 2> const& voxel_strides)
+      : ctx(c),
+        scan(s),
+        strides{voxel_strides[0], 0},
+        planned(ctx, scan, listed_pixels(scan, listed, voxel_strides[0])) {}
+
+  Context ctx;
+  mbirk::scan<Geometry> scan;
+  std::array<index_t, 2> strides;
+  planned_projection<Context, Geometry> planned;
+  std::optional<outside_columns<Context>> outside;  // nothing if the plan is of a list
+};
+template <class Context, class Geometry> using plan_pointer = std::unique_ptr<plan_state<Context, Geometry> const>;
+
+/// Plans the pixels inside the mask, or a list of pixels. Functions and not constructors, so that mbirk::compiled can
+/// hold them: tables depend on the vectors of the kernels, the layout of plan_state does not.
+template <class Context, class Geometry>
+plan_pointer<Context, Geometry> make_plan(Context const& ctx, scan<Geometry> const& s,
+                                          std::array<index_t, 3> const& recon_strides) {
+  return std::make_unique<plan_state<Context, Geometry>>(ctx, s, recon_strides);
+}
+template <class Context, class Geometry>
+plan_pointer<Context, Geometry> make_plan(Context const& ctx, scan<Geometry> const& s,
+                                          std::span<std::int32_t const> pixels,
+                                          std::array<index_t, 2> const& voxel_strides) {
+  return std::make_unique<plan_state<Context, Geometry>>(ctx, s, pixels, voxel_strides);
+}
+
 }  // namespace detail
 
 /// A projection that is planned once and computed many times: `projection_plan plan(ctx, scan)`. Planning sorts the
@@ -63,7 +100,7 @@ template <class Context, class Geometry> class projection_plan {
   /// @throws allocation_error
   projection_plan(Context const& ctx, mbirk::scan<Geometry> const& s, std::array<index_t, 3> const& recon_strides) {
     [[maybe_unused]] auto const guard = scope(ctx, static_cast<index_t>(s.full_indices().size()));
-    state_ = std::make_unique<state>(ctx, s, recon_strides);
+    state_ = detail::make_plan(ctx, s, recon_strides);
   }
   /// Plans the listed pixels for dense voxel values.
   /// @param pixel_indices  (pixels), i * cols + j, inside the mask or not, in any order; in host memory under every
@@ -76,7 +113,7 @@ template <class Context, class Geometry> class projection_plan {
                   std::array<index_t, 2> const& voxel_strides) {
     auto const pixels = detail::check_pixels(s, pixel_indices, "projection_plan");
     [[maybe_unused]] auto const guard = scope(ctx, pixel_indices.size());
-    state_ = std::make_unique<state>(ctx, s, pixels, voxel_strides);
+    state_ = detail::make_plan(ctx, s, pixels, voxel_strides);
   }
 
   /// Number of planned pixels.
@@ -108,29 +145,8 @@ template <class Context, class Geometry> class projection_plan {
   }
 
  private:
-  struct state {
-    state(Context const& c, mbirk::scan<Geometry> const& s, std::array<index_t, 3> const& recon_strides)
-        : ctx(c),
-          scan(s),
-          strides{recon_strides[0], recon_strides[1]},
-          planned(ctx, scan, detail::mask_pixels(scan, recon_strides)),
-          outside(std::in_place, ctx, scan, recon_strides) {}
-    state(Context const& c, mbirk::scan<Geometry> const& s, std::span<std::int32_t const> listed,
-          std::array<index_t, 2> const& voxel_strides)
-        : ctx(c),
-          scan(s),
-          strides{voxel_strides[0], 0},
-          planned(ctx, scan, detail::listed_pixels(scan, listed, voxel_strides[0])) {}
-
-    Context ctx;
-    mbirk::scan<Geometry> scan;
-    std::array<index_t, 2> strides;
-    detail::planned_projection<Context, Geometry> planned;
-    std::optional<detail::outside_columns<Context>> outside;  // nothing if the plan is of a list
-  };
-
   static auto scope(Context const& ctx, index_t pixels) { return ctx.instr.scope({"projection_plan", pixels}); }
-  state const& checked(char const* operation, bool masked) const {
+  detail::plan_state<Context, Geometry> const& checked(char const* operation, bool masked) const {
     require(state_ != nullptr, [&] { return std::string(operation) + ": the plan was moved from"; });
     require(state_->outside.has_value() == masked, [&] {
       char const *mask = "the pixels inside the mask", *list = "a list of pixels";
@@ -140,7 +156,7 @@ template <class Context, class Geometry> class projection_plan {
     return *state_;
   }
 
-  std::unique_ptr<state const> state_;  // in one place, because the tables refer to the context and the scan
+  detail::plan_pointer<Context, Geometry> state_;
 };
 
 }  // namespace mbirk

@@ -8,7 +8,9 @@
 
 #include "mbirk/simd/vector.hpp"
 
-namespace mbirk::simd::detail {
+namespace mbirk::simd {
+inline namespace MBIRK_VECTORS {
+namespace detail {
 
 template <int N, class V> MBIRK_HOST_INLINE V polynomial(V x, float const (&c)[N]) {
   V sum = c[N - 1] - V{};
@@ -69,4 +71,6 @@ template <int L> MBIRK_HOST_INLINE vector<float, L> log2(vector<float, L> x) {
   return fma(f, polynomial(f, c), __builtin_convertvector(exponent, F));
 }
 
-}  // namespace mbirk::simd::detail
+}  // namespace detail
+}  // namespace MBIRK_VECTORS
+}  // namespace mbirk::simd

@@ -11,6 +11,7 @@
 #include "mbirk/simd/backend.hpp"
 
 namespace mbirk::simd {
+inline namespace MBIRK_VECTORS {
 
 /// Stand-in for packs of any element type.
 template <class T, int L> struct named_pack {
@@ -84,6 +85,7 @@ struct native : data_backend<native<L>, named_pack<float, L>, named_pack<std::in
   static void transpose(pack (&)[L]);
 };
 
+}  // namespace MBIRK_VECTORS
 }  // namespace mbirk::simd
 
 #endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "mbirk/core/index.hpp"
 #include "mbirk/simd/backend.hpp"
@@ -10,6 +11,7 @@
 #include "mbirk/simd/vector.hpp"
 
 namespace mbirk::simd {
+inline namespace MBIRK_VECTORS {
 
 MBIRK_KERNELS_BEGIN
 /// atan by two halvings of the angle, atan t = 2 atan(t / (1 + sqrt(1 + t^2))), and the series to t^19: error below
@@ -259,4 +261,5 @@ template <int L> struct native : data_backend<native<L>, floats<L>, ints<L>, dou
 using native_backend = native<native_lanes>;
 static_assert(pack_backend<native_backend>);
 
+}  // namespace MBIRK_VECTORS
 }  // namespace mbirk::simd

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "mbirk/core/config.hpp"
@@ -18,29 +19,24 @@
 #include <smmintrin.h>
 #elif defined(__SSE2__)
 #include <emmintrin.h>  // a tenth of immintrin.h
-#endif
-
-/// Marks the symbols of exec::host, so that objects compiled for different vectors cannot share a function: mixing them
-/// is an error of the linker.
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-#define MBIRK_VECTOR_TAG "lanes16"
-#elif defined(__AVX__) && defined(__FMA__)
-#define MBIRK_VECTOR_TAG "lanes8fma"
-#elif defined(__AVX__)
-#define MBIRK_VECTOR_TAG "lanes8"
-#else
-#define MBIRK_VECTOR_TAG "lanes4"
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace mbirk::simd {
+inline namespace MBIRK_VECTORS {
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#if defined(MBIRK_CALLS_DISPATCHED)
+inline constexpr int native_lanes = 4;
+#elif defined(__AVX512F__) && defined(__AVX512DQ__)
 inline constexpr int native_lanes = 16;
 #elif defined(__AVX__)
 inline constexpr int native_lanes = 8;
 #else
 inline constexpr int native_lanes = 4;
 #endif
+
+}  // namespace MBIRK_VECTORS
 
 template <class T, int N> struct vector_of { using type [[gnu::vector_size(sizeof(T) * N)]] = T; };
 template <class T, int N> using vector = typename vector_of<T, N>::type;
@@ -72,6 +68,7 @@ template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f) {
   }(std::make_integer_sequence<int, N>{});
 }
 
+inline namespace MBIRK_VECTORS {
 namespace detail {
 
 template <class V, class F> MBIRK_HOST_INLINE V per_lane(V a, F const& f) {
@@ -90,6 +87,12 @@ template <class V> MBIRK_HOST_INLINE V fma(V a, V b, V c) {
   if constexpr (std::is_same_v<V, vector<double, 4>>) return V(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
   if constexpr (std::is_same_v<V, vector<float, 4>>) return V(_mm_fmadd_ps(__m128(a), __m128(b), __m128(c)));
   if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_fmadd_pd(__m128d(a), __m128d(b), __m128d(c)));
+#endif
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<V, vector<float, 4>>)
+    return V(vfmaq_f32(float32x4_t(c), float32x4_t(a), float32x4_t(b)));
+  if constexpr (std::is_same_v<V, vector<double, 2>>)
+    return V(vfmaq_f64(float64x2_t(c), float64x2_t(a), float64x2_t(b)));
 #endif
   return a * b + c;  // two roundings: no fused instruction available
 }
@@ -148,6 +151,10 @@ template <class V> MBIRK_HOST_INLINE V sqrt(V a) {
   if constexpr (std::is_same_v<V, vector<float, 4>>) return V(_mm_sqrt_ps(__m128(a)));
   if constexpr (std::is_same_v<V, vector<double, 2>>) return V(_mm_sqrt_pd(__m128d(a)));
 #endif
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<V, vector<float, 4>>) return V(vsqrtq_f32(float32x4_t(a)));
+  if constexpr (std::is_same_v<V, vector<double, 2>>) return V(vsqrtq_f64(float64x2_t(a)));
+#endif
   return per_lane(a, [&](int k) MBIRK_FLAT { return std::sqrt(a[k]); });
 }
 
@@ -173,6 +180,8 @@ template <class V> MBIRK_HOST_INLINE V hold(V a) {
   if constexpr (sizeof(V) == 32) __asm__("" : "+x"(a));
 #elif defined(__SSE2__)
   if constexpr (sizeof(V) == 16) __asm__("" : "+x"(a));
+#elif defined(__aarch64__)
+  if constexpr (sizeof(V) == 16) __asm__("" : "+w"(a));
 #endif
   return a;
 }
@@ -203,6 +212,12 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup2(V a, V b, I index) {
                               _mm256_castsi256_ps(_mm256_slli_epi32(i, 28))));
   }
 #endif
+#if defined(__aarch64__)
+  if constexpr (n == 4) {
+    uint8x16x2_t const table{{uint8x16_t(a), uint8x16_t(b)}};
+    return V(vqtbl2q_u8(table, uint8x16_t((index & 7) * 0x04040404 + 0x03020100)));
+  }
+#endif
   float table[2 * n];
   std::memcpy(table, &a, sizeof a);
   std::memcpy(table + n, &b, sizeof b);
@@ -218,6 +233,9 @@ template <class V, class I> MBIRK_HOST_INLINE V lookup(V a, I index) {
 #endif
 #if defined(__AVX2__)
   if constexpr (n == 8) return V(_mm256_permutevar8x32_ps(__m256(a), __m256i(index)));
+#endif
+#if defined(__aarch64__)
+  if constexpr (n == 4) return V(vqtbl1q_u8(uint8x16_t(a), uint8x16_t((index & 3) * 0x04040404 + 0x03020100)));
 #endif
   float table[n];
   std::memcpy(table, &a, sizeof a);
@@ -264,14 +282,18 @@ template <int... I, class V> MBIRK_HOST_INLINE V shuffle(V a, V b) {
 #endif
 }
 
+/// Two vectors. Not a std::pair, about which g++ has notes on aarch64.
+template <class V> struct two { V first, second; };
+
 /// Interleaves two vectors to (a0, b0, a1, b1, ...); returns the first and second half.
-template <class V> MBIRK_HOST_INLINE std::pair<V, V> zip(V a, V b) {
+template <class V> MBIRK_HOST_INLINE two<V> zip(V a, V b) {
   constexpr int n = sizeof(V) / 4;
   return [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
-    return std::pair<V, V>(shuffle<(I % 2 ? n + I / 2 : I / 2)...>(a, b),
-                           shuffle<(I % 2 ? n + (n + I) / 2 : (n + I) / 2)...>(a, b));
+    return two<V>{shuffle<(I % 2 ? n + I / 2 : I / 2)...>(a, b),
+                  shuffle<(I % 2 ? n + (n + I) / 2 : (n + I) / 2)...>(a, b)};
   }(std::make_integer_sequence<int, n>{});
 }
 
 }  // namespace detail
+}  // namespace MBIRK_VECTORS
 }  // namespace mbirk::simd

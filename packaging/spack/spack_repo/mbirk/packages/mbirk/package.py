@@ -39,4 +39,5 @@ class Mbirk(CMakePackage):
             self.define("MBIRK_BUILD_BENCH", False),
             self.define("MBIRK_BUILD_EXAMPLES", False),
             self.define("MBIRK_NATIVE", False),  # Spack's compiler wrapper says for which processor
+            self.define("MBIRK_DISPATCH", False),
         ]

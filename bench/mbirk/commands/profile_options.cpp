@@ -1,0 +1,63 @@
+#include "commands/profile_options.hpp"
+
+namespace mbirk::program {
+
+void profile_options::check() const {
+  require<unavailable_error>(!no_fuse || common.policy == "host", [&] {
+    return "--no-fuse is not available under policy " + common.policy +
+           ": unfused forms run on the host, expected --policy host";
+  });
+  require<unavailable_error>(!cupti || common.policy == "cuda", [&] {
+    return "--cupti is not available under policy " + common.policy +
+           ": it records what a device does, expected --policy cuda";
+  });
+  require(!profiler_range || runs > 2, [&] {
+    return "--cuda-profiler-range takes the runs after the traced one, of which --runs " + std::to_string(runs) +
+           " has none, expected --runs 3 or more";
+  });
+}
+
+void add_profile_options(CLI::App& command, profile_options& o) {
+  add_common_options(command, o.common);
+  command.add_option("--sizes", o.sizes, "Sizes N: recon N^3, N/2 views")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 4096))
+      ->type_name("N,N,...")
+      ->capture_default_str();
+  o.runs_option =
+      command
+          .add_option("--runs", o.runs,
+                      "Exactly so many runs: 1 warm-up, 2 traced, later ones timing only (default: the third one is "
+                      "rounds of calls until the times are certain)")
+          ->check(CLI::Range(1, 1000))
+          ->type_name("N");
+  auto* const budget = command.add_option("--budget", o.budget,
+                                          "Seconds of timed calls, of all operations and sizes together (default: 0.05 "
+                                          "for each operation and size)");
+  budget->check(CLI::Range(1e-3, 1e6))->type_name("SECONDS");
+  budget->excludes("--runs");
+  o.pin.add(command);
+  command.add_option("--ops", o.ops, "Which operations, as a shell pattern")->type_name("GLOB")->capture_default_str();
+  command
+      .add_option("--trace-events", o.trace_events,
+                  "Room for so many events in the trace of a size; how many more there were is said")
+      ->check(CLI::Range(1, 100'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--out", o.out, "Output folder")->type_name("DIR")->capture_default_str();
+  command.add_flag(
+      "--no-fuse", o.no_fuse,
+      "Also times and counts operations of several stages with all that lies between the stages in memory");
+  add_candidate_options(command, o.judged);
+  add_monitor_options(command, o.monitor);
+  command.add_flag("--graph-steps", o.graph_steps,
+                   "Also every step between a graph before and after fusion, as numbered text and DOT files for diff");
+  command.add_flag(
+      "--cupti", o.cupti,
+      "With --policy cuda: kernels, copies and graph nodes of the traced run from CUPTI, where it can be had");
+  command.add_flag("--cuda-profiler-range", o.profiler_range,
+                   "With --policy cuda: the runs after the traced one lie between cudaProfilerStart and Stop and are "
+                   "marked for NVTX, for Nsight");
+}
+
+}  // namespace mbirk::program

@@ -1,0 +1,39 @@
+// Options of mbirk profile.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/candidate_options.hpp"
+#include "commands/command.hpp"
+#include "commands/pin_option.hpp"
+#include "commands/run_watch.hpp"
+#include "output/trace_file.hpp"
+
+namespace mbirk::program {
+
+struct profile_options {
+  common_options common;
+  std::vector<index_t> sizes{32, 64, 128, 256};
+  int runs = 3;
+  CLI::Option const* runs_option = nullptr;
+  double budget = 0;  ///< seconds of all timed calls; 0: the default
+  pin_option pin;
+  std::string ops = "*";
+  std::string out = "output";
+  std::size_t trace_events = program::trace_events;
+  candidate_options judged;
+  monitor_options monitor;
+  bool cupti = false, profiler_range = false, graph_steps = false, no_fuse = false;
+
+  /// @throws unavailable_error, parameter_error, in one line, for options that contradict each other.
+  void check() const;
+  bool traces() const { return runs >= 2; }
+  /// Timed calls are repeated until they suffice. --runs asks for a number instead, and a profiler that watches from
+  /// outside changes times anyway.
+  bool in_rounds() const { return runs_option->count() == 0 && !profiler_range; }
+};
+
+void add_profile_options(CLI::App& command, profile_options& options);
+
+}  // namespace mbirk::program

@@ -1,0 +1,3 @@
+#include "calls.hpp"
+
+results call_from_baseline() { return call(); }
