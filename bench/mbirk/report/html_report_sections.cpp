@@ -133,7 +133,7 @@ std::string answer(profile const& p, ranked const& order, nlohmann::json const& 
   if (!decision.empty()) out += "<p class=\"lead\">" + decision + "</p>";
   if (order.empty() || !(total > 0)) {
     out += "<p class=\"lead\">Nothing was timed.</p>";
-  } else {
+  } else if (order.front()->times.at(p.largest).trusted()) {
     auto const& first = *order.front();
     double const seconds = first.times.at(p.largest).best_guess();
     std::size_t many = 0;
@@ -162,7 +162,7 @@ std::string answer(profile const& p, ranked const& order, nlohmann::json const& 
   out += tile(fmt::format("{} × {}", p.operations.size(), p.sizes.size()), "operations × sizes");
   out +=
       tile(noise.middle ? percent(*noise.middle) : "unknown",
-           noise.middle ? "noise: median over the fastest call, half of the operations below" : "noise: one call each");
+           noise.middle ? "noise: median over the fastest call, half of the operations below" : "noise: too few undisturbed calls");
   out += tile(fmt::format("{} of {}", made.counted, made.counted + made.modelled),
               "costs counted exactly, the rest modelled");
   out += tile(p.dropped ? std::to_string(lost) : "not stated", "trace events dropped");
