@@ -15,7 +15,7 @@ Needs root, mmdebstrap and util-linux. Exit code: 0 done, 1 a step failed, 2 bad
 import argparse, fnmatch, json, os, pathlib, re, shlex, shutil, subprocess, sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-# As in the images of Debian: apt keeps nothing that it has installed, and no index of packages.
+# Debian's images do this too: apt keeps neither the packages that it has installed nor an index of packages.
 APT = """DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb"; };
 Dir::Cache::pkgcache ""; Dir::Cache::srcpkgcache "";
 """

@@ -8,7 +8,7 @@ import tempfile
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 wrong_header = """#pragma once
-/// Of a function. @param nobody  is not there.
+/// A function. @param nobody  is not there.
 template <class T> void twice(T value);
 /// Breaks <off.
 /// @seee something

@@ -24,7 +24,7 @@ template <class Exec> int lanes_that_run(Exec const& exec) {
   return lanes;
 }
 
-/// The same in a source that is compiled for the least processor of the architecture.
+/// The number of elements that a pack stores in a source that is compiled for the least processor of the architecture.
 int lanes_of_least_processor();
 
 }  // namespace mbirk::test

@@ -26,7 +26,7 @@ TEST(Disturbance, IsTheShareOfTheTimeInWhichWorkCouldNotRun) {
 TEST(Disturbance, WakingUpIsNone) {
   // 200 loops of 50 us that each wake a thread: 20 us until an idle processor runs it.
   EXPECT_EQ(profile::judge({.wall = 0.01, .waited = 0.004, .waits = 200}), condition::clean);
-  // The same time in two slices of another program.
+  // Another program takes the same time in two slices.
   EXPECT_EQ(profile::judge({.wall = 0.01, .waited = 0.004, .waits = 2}), condition::disturbed);
   EXPECT_DOUBLE_EQ(profile::lost_seconds({.wall = 0.01, .waited = 0.004, .waits = 2}), 0.0039);
 }

@@ -51,7 +51,8 @@ std::vector<float> noisy_block(shape_3 const& s, double sigma, unsigned seed = 1
   return x;
 }
 
-/// The same with rows that repeat after 37: drawing millions of numbers takes longer than what is tested.
+/// An image like noisy_block() whose rows repeat after 37: drawing millions of numbers takes longer than the code
+/// under test.
 std::vector<float> large_noisy_block(shape_3 const& s, double sigma) {
   index_t const period = 37, row = s[1] * s[2];
   auto const some = noisy_block({period, s[1], s[2]}, sigma);

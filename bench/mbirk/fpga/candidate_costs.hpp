@@ -1,4 +1,4 @@
-// What the costs of an operation say without a time: parts of an entry of "candidates".
+// Parts of an entry of "candidates" that follow from the counted costs alone, without a time.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -39,7 +39,7 @@ class hardware_counters {
   ~hardware_counters();
 
   void start();
-  /// What was counted since start(): "instructions", "cycles", "cache misses", "DRAM bytes", "joules package-0", ...
+  /// The counts since start(): "instructions", "cycles", "cache misses", "DRAM bytes", "joules package-0", ...
   std::map<std::string, double> finish() const;
 
   /// One line that says which counters cannot be had, and why; empty if all can.

@@ -36,7 +36,7 @@ struct operation_alias {
 
 inline std::uint64_t no_flops(any_scan const&, operands const&) { return 0; }
 
-/// What the table knows of an operation besides its name.
+/// Properties of an operation in the table, besides its name.
 struct entry_info {
   char const* group;
   std::vector<std::string> geometries = scans;

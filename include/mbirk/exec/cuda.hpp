@@ -42,8 +42,8 @@ namespace detail {
 /// Queues a kernel on a stream. Defined in exec/cuda.cuh.
 template <class Kernel> void launch_on_stream(Kernel const& kernel, index3 grid, cudaStream_t stream);
 
-/// What the compiler made of a kernel, and how many of its blocks fit a multiprocessor; false if the runtime does not
-/// say. Defined in exec/cuda.cuh.
+/// Describes what the compiler made of a kernel and how many of its blocks fit a multiprocessor; false if the runtime
+/// does not say. Defined in exec/cuda.cuh.
 template <class Kernel> bool describe_kernel(cudaFuncAttributes& made, int& blocks);
 
 /// State shared by the copies of a policy: the memory pool, pinned memory for uploads, and counters.

@@ -21,7 +21,7 @@ namespace mbirk {
 template <class... Geometry> struct geometry_types {
   /// A variant of Of<Geometry> for every geometry, after First.
   template <template <class> class Of, class... First> using variant_of = std::variant<First..., Of<Geometry>...>;
-  /// The same with Of<Last> at the end, for what is like a geometry.
+  /// A variant of Of<Geometry> for every geometry, before Of<Last>.
   template <template <class> class Of, class Last> using variant_with = std::variant<Of<Geometry>..., Of<Last>>;
 
   /// Calls f(std::type_identity<Geometry>) for every geometry.

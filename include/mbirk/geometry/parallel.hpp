@@ -57,7 +57,7 @@ struct parallel_geometry {
   template <class Parameters, class Row> static void each_scan_parameter(Parameters& p, Row const& row) {
     row("angles", detail::rules::numbers, p.angles, "one per view, radians, kept as float32", true);
   }
-  /// The same for parameters of the voxels, after those that all geometries share.
+  /// Calls row() for the parameters of the voxels that follow those that all geometries share.
   template <class Parameters, class Row> static void each_voxel_parameter(Parameters&, Row const&) {}
   static double magnification(parallel_parameters const&) { return 1; }
   /// A scan over half a turn, for profiles and benchmarks.

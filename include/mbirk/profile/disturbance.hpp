@@ -17,7 +17,7 @@
 
 namespace mbirk::profile {
 
-/// What the operating system reports of a stretch of time, in seconds. Empty: it does not say.
+/// Values that the operating system reports for a period, in seconds. Empty: it does not report them.
 struct evidence {
   double wall = 0;
   double processor = 0;  ///< time that the threads of the process ran, added up
@@ -72,7 +72,7 @@ constexpr std::size_t least_calls(double seconds) noexcept {
   return seconds <= 5e-3 ? 9 : seconds >= 45e-3 ? 1 : static_cast<std::size_t>(45e-3 / seconds);
 }
 
-/// What the batches of an operation say of one call.
+/// Times of one call, derived from the batches of an operation.
 struct measured_time {
   double median = 0, least = 0, most = 0;  ///< of the clean calls; of all calls if the operation was disturbed
   double low_quartile = 0, high_quartile = 0;

@@ -36,7 +36,7 @@ planned_projection<Context, Geometry> plan_list(Context const& ctx, scan<Geometr
   return {ctx, s, listed_pixels(s, pixels, voxel_values.stride(0))};
 }
 
-/// What a projection_plan owns, in one place, because the tables refer to the context and the scan.
+/// Everything that a projection_plan owns, in one place, because the tables refer to the context and the scan.
 template <class Context, class Geometry> struct plan_state {
   plan_state(Context const& c, mbirk::scan<Geometry> const& s, std::array<index_t, 3> const& recon_strides)
       : ctx(c),
