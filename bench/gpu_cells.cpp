@@ -36,8 +36,9 @@ template <int Rank> class device_array {
     cudaError_t const status = cudaMalloc(&data_, bytes());
     if (status == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
-      throw allocation_error("out of memory: " + std::to_string(bytes()) + " bytes for an array " + mbirk::detail::shape_text(shape_),
-                             source_location::current());
+      throw allocation_error(
+          "out of memory: " + std::to_string(bytes()) + " bytes for an array " + mbirk::detail::shape_text(shape_),
+          source_location::current());
     }
     exec::check_cuda(status, "cudaMalloc");
   }
@@ -87,7 +88,8 @@ timing measure(exec::cuda const& device, options const& o, std::function<void()>
   auto const start = steady::now();
   timing t;
   double last = 0;
-  while (t.warm < o.warm && (t.warm == 0 || since(start) + last * (o.warm - t.warm + o.repeats) <= o.op_budget)) last = once(), ++t.warm;
+  while (t.warm < o.warm && (t.warm == 0 || since(start) + last * (o.warm - t.warm + o.repeats) <= o.op_budget))
+    last = once(), ++t.warm;
   double sum = 0;
   for (;;) {
     last = t.seconds.emplace_back(once());
@@ -123,7 +125,9 @@ template <class Scan> class problem {
     auto const pixels = sparse ? subset_.size() : op == "hessian_diagonal" ? all : scan_.full_indices().size();
     index_t const items = filter ? cell_[0] * cell_[1] * cell_[2] : cell_[0] * static_cast<index_t>(pixels) * recon[2];
     object result;
-    result.add("recon_shape", shape_json(recon)).add("pixels", static_cast<index_t>(pixels)).add(filter ? "samples" : "pairs", items);
+    result.add("recon_shape", shape_json(recon))
+        .add("pixels", static_cast<index_t>(pixels))
+        .add(filter ? "samples" : "pairs", items);
     if (with_device) time(op, static_cast<double>(items), result);
     return result;
   }
@@ -163,7 +167,8 @@ template <class Scan> class problem {
     }
   }
 
-  void add_times(exec::cuda const& device, double items, std::size_t bytes, std::function<void()> const& call, object& result) {
+  void add_times(exec::cuda const& device, double items, std::size_t bytes, std::function<void()> const& call,
+                 object& result) {
     device.wait();
     auto t = measure(device, o_, call);
     std::string all = "[";
@@ -171,8 +176,13 @@ template <class Scan> class problem {
     std::sort(t.seconds.begin(), t.seconds.end());
     auto const n = t.seconds.size();
     double const median = (t.seconds[(n - 1) / 2] + t.seconds[n / 2]) / 2;
-    result.add("warm", index_t{t.warm}).add("calls", static_cast<index_t>(n)).add("ms_median", 1e3 * median).add("ms_min", 1e3 * t.seconds.front());
-    result.add("ms_max", 1e3 * t.seconds.back()).add("ms_queued", t.queued > 0 ? number_json(1e3 * t.queued) : "null").add("ms", all + "]");
+    result.add("warm", index_t{t.warm})
+        .add("calls", static_cast<index_t>(n))
+        .add("ms_median", 1e3 * median)
+        .add("ms_min", 1e3 * t.seconds.front());
+    result.add("ms_max", 1e3 * t.seconds.back())
+        .add("ms_queued", t.queued > 0 ? number_json(1e3 * t.queued) : "null")
+        .add("ms", all + "]");
     result.add("giga_per_second", 1e-9 * items / median).add("bytes_arrays", static_cast<index_t>(bytes));
     auto const used = used_memory();  // the pool keeps the memory of earlier operations
     result.add("bytes_device", static_cast<index_t>(used > idle_memory_ ? used - idle_memory_ : 0));
@@ -185,7 +195,9 @@ template <class Scan> class problem {
   std::vector<std::int32_t> subset_;
 };
 
-std::string version_text(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 std::string environment() {
   int device = 0, driver = 0, runtime = 0;
@@ -195,7 +207,8 @@ std::string environment() {
   exec::check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   exec::check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   object e;
-  e.add("device", quoted(p.name)).add("compute_capability", quoted(std::to_string(p.major) + "." + std::to_string(p.minor)));
+  e.add("device", quoted(p.name))
+      .add("compute_capability", quoted(std::to_string(p.major) + "." + std::to_string(p.minor)));
   e.add("cuda_driver", quoted(version_text(driver))).add("cuda_runtime", quoted(version_text(runtime)));
   e.add("multiprocessors", index_t{p.multiProcessorCount})
       .add("memory_bytes", static_cast<index_t>(p.totalGlobalMem))
@@ -246,7 +259,8 @@ class measurement {
       auto const e = entry(cell, geometry, op);
       if (lost_) return;  // the file shows that the rest of `ops` was not run
       if (since(start_) > o_.budget) {
-        report_.skipped.push_back(object(e).add("reason", quoted("the budget of " + number_json(o_.budget) + " s was used up")).json());
+        report_.skipped.push_back(
+            object(e).add("reason", quoted("the budget of " + number_json(o_.budget) + " s was used up")).json());
         std::printf("%s: skipped: the budget was used up\n", e.json().c_str());
         continue;
       }

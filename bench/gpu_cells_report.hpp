@@ -21,12 +21,15 @@ namespace mbirk::cells {
 using shape_3 = std::array<index_t, 3>;
 
 inline constexpr char const* usage =
-    "mbirk_gpu_cells [--cells VxRxC,...] [--geometry parallel,cone] [--ops NAME,...] [--warm 3] [--repeats 5] [--budget SECONDS]\n"
+    "mbirk_gpu_cells [--cells VxRxC,...] [--geometry parallel,cone] [--ops NAME,...] [--warm 3] [--repeats 5] "
+    "[--budget SECONDS]\n"
     "                [--op-budget SECONDS] [--plan] --out FILE\n"
     "  --cells      sinograms: views x rows x channels (200x208x160,512x448x384,513x449x385,1024x1008x992)\n"
-    "  --ops        forward_project, back_project, sparse_forward_project, sparse_back_project, hessian_diagonal, direct_filter\n"
+    "  --ops        forward_project, back_project, sparse_forward_project, sparse_back_project, hessian_diagonal, "
+    "direct_filter\n"
     "  --warm       calls before the clock counts, at least 1\n"
-    "  --repeats    calls that are timed at least; 9 below 5 ms, more while they are short; fewer than that when --op-budget does not allow them\n"
+    "  --repeats    calls that are timed at least; 9 below 5 ms, more while they are short; fewer than that when "
+    "--op-budget does not allow them\n"
     "  --budget     seconds after which no further operation is begun (no limit): it is in `skipped`\n"
     "  --op-budget  seconds of one operation (60), a single call excepted\n"
     "  --plan       shapes and sizes only: needs no device\n"
@@ -58,7 +61,8 @@ inline std::vector<std::string> split(std::string const& text, char at) {
   return parts;
 }
 
-inline std::vector<std::string> names(std::string const& option, std::string const& text, std::vector<std::string> const& known) {
+inline std::vector<std::string> names(std::string const& option, std::string const& text,
+                                      std::vector<std::string> const& known) {
   auto const found = split(text, ',');
   if (found.empty()) bad_usage(option + ": expected at least one name");
   for (auto const& name : found) {
@@ -102,8 +106,10 @@ inline options read_options(int argc, char** argv) {
       o.plan = true;
       continue;
     }
-    static std::vector<std::string> const with_value{"--cells", "--geometry", "--ops", "--warm", "--repeats", "--budget", "--op-budget", "--out"};
-    if (std::find(with_value.begin(), with_value.end(), name) == with_value.end()) bad_usage("unknown option '" + name + "'; --help lists them");
+    static std::vector<std::string> const with_value{"--cells",   "--geometry", "--ops",       "--warm",
+                                                     "--repeats", "--budget",   "--op-budget", "--out"};
+    if (std::find(with_value.begin(), with_value.end(), name) == with_value.end())
+      bad_usage("unknown option '" + name + "'; --help lists them");
     if (k + 1 == argc) bad_usage(name + ": expected a value");
     std::string const value = argv[++k];
     if (name == "--cells") {
@@ -146,7 +152,9 @@ inline std::string number_json(double x) {
   std::snprintf(buffer, sizeof buffer, "%.6g", x);
   return buffer;
 }
-inline std::string shape_json(shape_3 const& s) { return "[" + std::to_string(s[0]) + ", " + std::to_string(s[1]) + ", " + std::to_string(s[2]) + "]"; }
+inline std::string shape_json(shape_3 const& s) {
+  return "[" + std::to_string(s[0]) + ", " + std::to_string(s[1]) + ", " + std::to_string(s[2]) + "]";
+}
 
 class object {
  public:
@@ -172,15 +180,17 @@ struct report {
     std::FILE* const out = std::fopen(partial.c_str(), "w");
     if (!out) bad_usage("--out: " + file + " cannot be written: " + std::strerror(errno));
     std::string text = "{\"environment\": " + environment + ",\n \"ops\": " + ops + ",\n \"running\": " + running;
-    for (auto const& [name, list] :
-         {std::pair<char const*, std::vector<std::string> const*>{"results", &results}, {"errors", &errors}, {"skipped", &skipped}}) {
+    for (auto const& [name, list] : {std::pair<char const*, std::vector<std::string> const*>{"results", &results},
+                                     {"errors", &errors},
+                                     {"skipped", &skipped}}) {
       text += ",\n " + quoted(name) + ": [";
       for (auto const& entry : *list) text += (&entry == list->data() ? "\n  " : ",\n  ") + entry;
       text += "]";
     }
     text += "}\n";
     bool const written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-    if ((std::fclose(out) != 0) || !written || std::rename(partial.c_str(), file.c_str()) != 0) bad_usage("--out: " + file + " cannot be written");
+    if ((std::fclose(out) != 0) || !written || std::rename(partial.c_str(), file.c_str()) != 0)
+      bad_usage("--out: " + file + " cannot be written");
   }
 };
 

@@ -17,7 +17,9 @@ void run(benchmark::State& state, std::string const& geometry, operation const& 
   for (auto _ : state) op.run(ctx, problem.scan(), x);
 
   auto const modelled = model_operation({op.name, geometry, &op, {}}, problem_shape::cube(state.range(0))).record;
-  auto const rate = [](double per_call) { return benchmark::Counter(per_call, benchmark::Counter::kIsIterationInvariantRate); };
+  auto const rate = [](double per_call) {
+    return benchmark::Counter(per_call, benchmark::Counter::kIsIterationInvariantRate);
+  };
   state.counters["GUPS"] = rate(static_cast<double>(modelled.items) * 1e-9);
   state.counters["compulsory_GB/s"] = rate(static_cast<double>(bytes_compulsory(modelled.arrays, false)) * 1e-9);
 }
@@ -25,8 +27,13 @@ void run(benchmark::State& state, std::string const& geometry, operation const& 
 [[maybe_unused]] bool const registered = [] {
   for (auto const& geometry : geometries::names())
     for (auto const& op : operations())
-      benchmark::RegisterBenchmark((geometry + "_" + op.name).c_str(), [geometry, &op](benchmark::State& state) { run(state, geometry, op); })
-          ->Arg(64)->Arg(128)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark((geometry + "_" + op.name).c_str(),
+                                   [geometry, &op](benchmark::State& state) { run(state, geometry, op); })
+          ->Arg(64)
+          ->Arg(128)
+          ->Arg(256)
+          ->UseRealTime()
+          ->Unit(benchmark::kMillisecond);
   return true;
 }();
 

@@ -1,4 +1,5 @@
-// The worker of bench/instruction_sets.py for a C++ library: for each line with the name of a projection it prints the processor time of one call.
+// The worker of bench/instruction_sets.py for a C++ library: for each line with the name of a projection it prints the
+// processor time of one call.
 #include <cstdio>
 #include <ctime>
 #include <iostream>
@@ -22,11 +23,18 @@ std::vector<float> angles() {
 /// The arrays of both directions.
 template <class Scan> struct projections {
   Scan scan;
-  std::vector<float> recon = std::vector<float>(elements(scan.recon_shape()), 1), sinogram = std::vector<float>(elements(scan.sinogram_shape()), 1);
+  std::vector<float> recon = std::vector<float>(elements(scan.recon_shape()), 1),
+                     sinogram = std::vector<float>(elements(scan.sinogram_shape()), 1);
 
-  static std::size_t elements(std::array<mbirk::index_t, 3> const& s) { return static_cast<std::size_t>(s[0] * s[1] * s[2]); }
-  void forward(auto const& ctx) { mbirk::forward_project(ctx, scan, {recon.data(), scan.recon_shape()}, {sinogram.data(), scan.sinogram_shape()}); }
-  void back(auto const& ctx) { mbirk::back_project(ctx, scan, {sinogram.data(), scan.sinogram_shape()}, {recon.data(), scan.recon_shape()}); }
+  static std::size_t elements(std::array<mbirk::index_t, 3> const& s) {
+    return static_cast<std::size_t>(s[0] * s[1] * s[2]);
+  }
+  void forward(auto const& ctx) {
+    mbirk::forward_project(ctx, scan, {recon.data(), scan.recon_shape()}, {sinogram.data(), scan.sinogram_shape()});
+  }
+  void back(auto const& ctx) {
+    mbirk::back_project(ctx, scan, {sinogram.data(), scan.sinogram_shape()}, {recon.data(), scan.recon_shape()});
+  }
 };
 
 }  // namespace
@@ -35,8 +43,10 @@ int main() {
   mbirk::context const ctx{mbirk::exec::host{1}, mbirk::instrument::none{}};
   std::array<mbirk::index_t, 3> const shape{size, size, size};
   projections<mbirk::parallel_scan> parallel{mbirk::parallel_scan({.sinogram_shape = shape, .angles = angles()})};
-  projections<mbirk::cone_scan> cone{
-      mbirk::cone_scan({.sinogram_shape = shape, .angles = angles(), .source_detector_dist = 4.0 * size, .source_iso_dist = 2.0 * size})};
+  projections<mbirk::cone_scan> cone{mbirk::cone_scan({.sinogram_shape = shape,
+                                                       .angles = angles(),
+                                                       .source_detector_dist = 4.0 * size,
+                                                       .source_iso_dist = 2.0 * size})};
   std::string const set(mbirk::instruction_set());
   std::printf("%s\n", set.c_str());
   std::fflush(stdout);

@@ -42,8 +42,12 @@ recon_options const once{{.max_iterations = 1, .stop_threshold_change_pct = 0}};
 
 template <class P> void back(P& p) { back_project(ctx, p.scan, view<float const, 3>(p.sinogram()), p.recon()); }
 template <class P> void forward(P& p) { forward_project(ctx, p.scan, view<float const, 3>(p.recon()), p.sinogram()); }
-template <class P> void sparse_back(P& p) { sparse_back_project(ctx, p.scan, view<float const, 3>(p.sinogram()), p.pixels(), p.cylinders()); }
-template <class P> void sparse_forward(P& p) { sparse_forward_project(ctx, p.scan, view<float const, 2>(p.cylinders()), p.pixels(), p.sinogram()); }
+template <class P> void sparse_back(P& p) {
+  sparse_back_project(ctx, p.scan, view<float const, 3>(p.sinogram()), p.pixels(), p.cylinders());
+}
+template <class P> void sparse_forward(P& p) {
+  sparse_forward_project(ctx, p.scan, view<float const, 2>(p.cylinders()), p.pixels(), p.sinogram());
+}
 template <class P> void unweighted_hessian(P& p) { hessian_diagonal(ctx, p.scan, {}, p.recon()); }
 template <class P> void filter(P& p) { direct_filter(ctx, p.scan, view<float const, 3>(p.sinogram()), p.sinogram()); }
 template <class P> void iterate(P& p) { recon(ctx, p.scan, view<float const, 3>(p.sinogram()), {}, p.recon(), once); }

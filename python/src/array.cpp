@@ -17,7 +17,9 @@ std::string type_text(nb::dlpack::dtype type) {
                            : kind == code::Complex ? "complex"
                            : kind == code::Bool    ? "bool"
                                                    : "elements of DLPack type code ";
-  return kind == code::Bool ? name : (std::strchr(name, ' ') ? name + std::to_string(type.code) + " with " : name) + std::to_string(type.bits);
+  return kind == code::Bool ? name
+                            : (std::strchr(name, ' ') ? name + std::to_string(type.code) + " with " : name) +
+                                  std::to_string(type.bits);
 }
 std::string what(expected const& e) { return std::string(e.operation) + ": " + e.name; }
 std::string wanted(expected const& e) {
@@ -42,7 +44,8 @@ nb::ndarray<nb::ro> import_any(nb::handle object, expected const& e) {
   if (!nb::try_cast(object, readable, false)) {
     std::string const name = type_of(object);
     bool const offers_memory = PyObject_CheckBuffer(object.ptr()) != 0 || nb::hasattr(object, "__dlpack__");
-    wrong_type(what(e) + " is of type " + name + (offers_memory ? ", which does not give its memory as it is" : "") + ", expected " + wanted(e));
+    wrong_type(what(e) + " is of type " + name + (offers_memory ? ", which does not give its memory as it is" : "") +
+               ", expected " + wanted(e));
   }
   if (e.writable) wrong_value(what(e) + " is read-only, expected memory that may be written");
   return readable;
@@ -52,7 +55,8 @@ void require_dense(nb::ndarray<nb::ro> const& array, expected const& e) {
   std::int64_t step = 1;
   for (auto d = array.ndim(); d-- > 0;) {
     auto const extent = static_cast<std::int64_t>(array.shape(d));
-    if (extent > 1 && array.stride(d) != step) wrong_value(what(e) + " is not dense in C order, expected " + wanted(e) + ": numpy.ascontiguousarray makes one");
+    if (extent > 1 && array.stride(d) != step)
+      wrong_value(what(e) + " is not dense in C order, expected " + wanted(e) + ": numpy.ascontiguousarray makes one");
     step *= extent;
   }
 }
@@ -62,9 +66,10 @@ void require_dense(nb::ndarray<nb::ro> const& array, expected const& e) {
 memory import_array(nb::handle object, expected const& e) {
   auto array = import_any(object, e);
   if (array.device_type() != nb::device::cpu::value)
-    wrong_value(what(e) + " lies on a device (DLPack device type " + std::to_string(array.device_type()) + "), expected " + wanted(e) +
-                ": these functions run on the host");
-  if (array.dtype() != e.type) wrong_type(what(e) + " has elements of " + type_text(array.dtype()) + ", expected " + wanted(e));
+    wrong_value(what(e) + " lies on a device (DLPack device type " + std::to_string(array.device_type()) +
+                "), expected " + wanted(e) + ": these functions run on the host");
+  if (array.dtype() != e.type)
+    wrong_type(what(e) + " has elements of " + type_text(array.dtype()) + ", expected " + wanted(e));
   if (array.ndim() != static_cast<std::size_t>(e.rank))
     wrong_value(what(e) + " has " + std::to_string(array.ndim()) + " axes, expected " + wanted(e));
   memory m{.owner = {}, .data = nullptr, .shape = {}, .bytes = array.nbytes()};
@@ -72,7 +77,8 @@ memory import_array(nb::handle object, expected const& e) {
   if (m.bytes > 0) {
     require_dense(array, e);
     m.data = const_cast<void*>(static_cast<void const*>(array.data()));  // written only if the array is writable
-    if (reinterpret_cast<std::uintptr_t>(m.data) % (e.type.bits / 8u) != 0) wrong_value(what(e) + " is not aligned, expected " + wanted(e));
+    if (reinterpret_cast<std::uintptr_t>(m.data) % (e.type.bits / 8u) != 0)
+      wrong_value(what(e) + " is not aligned, expected " + wanted(e));
   }
   m.owner = std::move(array);
   return m;
@@ -86,7 +92,8 @@ nb::object new_array(index_t const* shape, int rank, bool of_floats) {
 
 namespace {
 
-template <class T> nb::object copied(std::vector<T> const& values, std::vector<index_t> const& shape, char const* type) {
+template <class T>
+nb::object copied(std::vector<T> const& values, std::vector<index_t> const& shape, char const* type) {
   nb::list extents;
   for (auto const n : shape) extents.append(n);
   nb::object array = nb::module_::import_("numpy").attr("empty")(nb::tuple(extents), type);
@@ -98,9 +105,15 @@ template <class T> nb::object copied(std::vector<T> const& values, std::vector<i
 }  // namespace
 }  // namespace detail
 
-nb::object as_array(std::vector<std::int32_t> const& values, std::vector<index_t> const& shape) { return detail::copied(values, shape, "int32"); }
-nb::object as_array(std::vector<std::uint8_t> const& values, std::vector<index_t> const& shape) { return detail::copied(values, shape, "uint8"); }
-nb::object as_array(std::vector<float> const& values, std::vector<index_t> const& shape) { return detail::copied(values, shape, "float32"); }
+nb::object as_array(std::vector<std::int32_t> const& values, std::vector<index_t> const& shape) {
+  return detail::copied(values, shape, "int32");
+}
+nb::object as_array(std::vector<std::uint8_t> const& values, std::vector<index_t> const& shape) {
+  return detail::copied(values, shape, "uint8");
+}
+nb::object as_array(std::vector<float> const& values, std::vector<index_t> const& shape) {
+  return detail::copied(values, shape, "float32");
+}
 
 void call::require_apart() const {
   auto const begin = [](range const& r) { return static_cast<std::byte const*>(r.memory.data); };
@@ -110,8 +123,12 @@ void call::require_apart() const {
       if (&other == &out || other.memory.bytes == 0) continue;
       bool const same = begin(other) == begin(out) && other.memory.bytes == out.memory.bytes;
       if (same && other.may_share == sharing::with_output) continue;
-      bool const apart = begin(other) + other.memory.bytes <= begin(out) || begin(out) + out.memory.bytes <= begin(other);
-      require(apart, [&] { return std::string(operation_) + ": " + out.name + " shares memory with " + other.name + ", expected memory of its own"; });
+      bool const apart =
+          begin(other) + other.memory.bytes <= begin(out) || begin(out) + out.memory.bytes <= begin(other);
+      require(apart, [&] {
+        return std::string(operation_) + ": " + out.name + " shares memory with " + other.name +
+               ", expected memory of its own";
+      });
     }
   }
 }

@@ -32,8 +32,9 @@ using volume = input<float, 3>;
 using volume_out = output<float, 3>;
 
 /// Names of the axes in messages.
-inline constexpr char const *sinogram_axes = "(views, rows, channels)", *recon_axes = "(rows, cols, slices)", *pixel_axes = "(pixels)",
-                            *cylinder_axes = "(pixels, slices)", *detector_axes = "(rows, channels)";
+inline constexpr char const *sinogram_axes = "(views, rows, channels)", *recon_axes = "(rows, cols, slices)",
+                            *pixel_axes = "(pixels)", *cylinder_axes = "(pixels, slices)",
+                            *detector_axes = "(rows, channels)";
 
 namespace detail {
 
@@ -69,28 +70,32 @@ class call {
 
   enum class sharing { none, with_output };  ///< with_output: may share the memory of the output
 
-  template <class T, int Rank>
-  view<T const, Rank> read(input<T, Rank> const& array, char const* name, char const* axes, sharing may_share = sharing::none) {
+  template <class T, int Rank> view<T const, Rank> read(input<T, Rank> const& array, char const* name, char const* axes,
+                                                        sharing may_share = sharing::none) {
     return as_view<T const, Rank>(take(array.object, name, axes, Rank, nb::dtype<T>(), false), name, may_share, false);
   }
-  template <class T, int Rank>
-  std::optional<view<T const, Rank>> read(std::optional<input<T, Rank>> const& array, char const* name, char const* axes,
-                                          sharing may_share = sharing::none) {
+  template <class T, int Rank> std::optional<view<T const, Rank>> read(std::optional<input<T, Rank>> const& array,
+                                                                       char const* name, char const* axes,
+                                                                       sharing may_share = sharing::none) {
     if (!array) return {};
     return read(*array, name, axes, may_share);
   }
   /// @param out  the caller's array, or none: then a new array of this shape is made.
-  template <class T, int Rank>
-  view<T, Rank> write(std::optional<output<T, Rank>>& out, typename view<T, Rank>::shape_type const& shape, char const* name, char const* axes) {
+  template <class T, int Rank> view<T, Rank> write(std::optional<output<T, Rank>>& out,
+                                                   typename view<T, Rank>::shape_type const& shape, char const* name,
+                                                   char const* axes) {
     if (!out) out.emplace(detail::new_array(shape.data(), Rank, std::is_same_v<T, float>));
-    auto const v = as_view<T, Rank>(take(out->object, name, axes, Rank, nb::dtype<T>(), true), name, sharing::none, true);
+    auto const v =
+        as_view<T, Rank>(take(out->object, name, axes, Rank, nb::dtype<T>(), true), name, sharing::none, true);
     require_extents(v, shape, operation_, name, axes);
     return v;
   }
 
   /// f(context) on the host without the GIL. @param threads  0 for all.
   template <class F> auto run(int threads, F const& f) const {
-    require(threads >= 0, [&] { return std::string(operation_) + ": threads is " + std::to_string(threads) + ", expected 0 (all) or more"; });
+    require(threads >= 0, [&] {
+      return std::string(operation_) + ": threads is " + std::to_string(threads) + ", expected 0 (all) or more";
+    });
     require_apart();
     context const ctx{exec::host(threads), instrument::none{}};
     nb::gil_scoped_release const released;
@@ -104,12 +109,14 @@ class call {
     sharing may_share;
     bool written;
   };
-  template <class T, int Rank> view<T, Rank> as_view(detail::memory m, char const* name, sharing may_share, bool written) {
+  template <class T, int Rank>
+  view<T, Rank> as_view(detail::memory m, char const* name, sharing may_share, bool written) {
     view<T, Rank> const v(static_cast<T*>(m.data), detail::first_extents<Rank>(m.shape));
     ranges_.push_back({name, std::move(m), may_share, written});
     return v;
   }
-  detail::memory take(nb::handle array, char const* name, char const* axes, int rank, nb::dlpack::dtype type, bool writable) const {
+  detail::memory take(nb::handle array, char const* name, char const* axes, int rank, nb::dlpack::dtype type,
+                      bool writable) const {
     return detail::import_array(array, {operation_, name, axes, rank, type, writable});
   }
   void require_apart() const;
@@ -127,7 +134,8 @@ nb::object as_array(std::vector<float> const& values, std::vector<index_t> const
 
 /// Signatures and type stubs show NumPy arrays with their required type and shape.
 template <class T, int Rank> struct nanobind::detail::type_caster<mbirk::python::input<T, Rank>> {
-  using python_array = nanobind::ndarray<nanobind::numpy, T const, nanobind::ndim<Rank>, nanobind::c_contig, nanobind::device::cpu>;
+  using python_array =
+      nanobind::ndarray<nanobind::numpy, T const, nanobind::ndim<Rank>, nanobind::c_contig, nanobind::device::cpu>;
   using argument = mbirk::python::input<T, Rank>;
   NB_TYPE_CASTER(argument, type_caster<python_array>::Name)
   bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
@@ -136,12 +144,15 @@ template <class T, int Rank> struct nanobind::detail::type_caster<mbirk::python:
   }
 };
 template <class T, int Rank> struct nanobind::detail::type_caster<mbirk::python::output<T, Rank>> {
-  using python_array = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<Rank>, nanobind::c_contig, nanobind::device::cpu>;
+  using python_array =
+      nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<Rank>, nanobind::c_contig, nanobind::device::cpu>;
   using argument = mbirk::python::output<T, Rank>;
   NB_TYPE_CASTER(argument, type_caster<python_array>::Name)
   bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
     value.object = borrow(source);
     return true;
   }
-  static handle from_cpp(mbirk::python::output<T, Rank> const& array, rv_policy, cleanup_list*) noexcept { return array.object.inc_ref(); }
+  static handle from_cpp(mbirk::python::output<T, Rank> const& array, rv_policy, cleanup_list*) noexcept {
+    return array.object.inc_ref();
+  }
 };

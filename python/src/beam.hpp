@@ -59,7 +59,9 @@ template <class Geometry> class beam {
 };
 
 using shape_tuple = nb::typed<nb::tuple, int, int, int>;
-inline shape_tuple to_shape(std::array<index_t, 3> const& shape) { return shape_tuple(nb::make_tuple(shape[0], shape[1], shape[2])); }
+inline shape_tuple to_shape(std::array<index_t, 3> const& shape) {
+  return shape_tuple(nb::make_tuple(shape[0], shape[1], shape[2]));
+}
 
 /// All parameters by name.
 template <class Geometry> nb::dict parameters_of(parameter_set<Geometry> const& parameters) {
@@ -83,36 +85,54 @@ template <class Model> nb::object get_params(Model const& m, nb::object const& n
 }
 
 inline filter_options to_filter(std::string const& filter_name, std::string const& taps, std::string const& method) {
-  require(taps == "closed" || taps == "float32", [&] { return "taps is \"" + taps + "\", expected closed or float32"; });
+  require(taps == "closed" || taps == "float32",
+          [&] { return "taps is \"" + taps + "\", expected closed or float32"; });
   require(method == "automatic" || method == "direct" || method == "fourier", [&] {
     return "method is \"" + method + "\", expected automatic, direct or fourier";
   });
   return {filter_name, taps == "closed" ? ramp_taps::closed : ramp_taps::float32,
-          method == "automatic" ? filter_method::automatic : method == "direct" ? filter_method::direct : filter_method::fourier};
+          method == "automatic" ? filter_method::automatic
+          : method == "direct"  ? filter_method::direct
+                                : filter_method::fourier};
 }
 
 template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type, char const* name) {
   using self = beam<Geometry>;
-  type.def("set_params", [](self& s, nb::kwargs const& values) {
-    auto const settings = to_settings(values);
-    s.change([&](auto& m) { return m.set_params(std::span<parameter_setting const>(settings)), 0; });
-  }, "values"_a, "Sets parameters by name: set_params(sharpness=1.5, positivity_flag=True). All of them or, when one is wrong, none (ValueError). The names,\n"
-     "their defaults and units are in docs/model.md.");
-  type.def("get_params", [](self const& s, nb::object const& names) { return get_params(s.now(), names); }, "parameter_names"_a,
-           "The value of one parameter, or a list of values for a list of names.");
-  type.def_prop_ro("params", [](self const& s) { return parameters_of(s.now().parameters()); }, "All parameters by name, as a new dictionary.");
-  type.def("print_params", [](self const& s) { nb::print(nb::str(s.now().params_text().c_str())); }, "Prints all parameters, a line each.");
+  type.def(
+      "set_params",
+      [](self& s, nb::kwargs const& values) {
+        auto const settings = to_settings(values);
+        s.change([&](auto& m) { return m.set_params(std::span<parameter_setting const>(settings)), 0; });
+      },
+      "values"_a,
+      "Sets parameters by name: set_params(sharpness=1.5, positivity_flag=True). All of them or, when one is wrong, "
+      "none (ValueError). The names,\n"
+      "their defaults and units are in docs/model.md.");
+  type.def(
+      "get_params", [](self const& s, nb::object const& names) { return get_params(s.now(), names); },
+      "parameter_names"_a, "The value of one parameter, or a list of values for a list of names.");
+  type.def_prop_ro(
+      "params", [](self const& s) { return parameters_of(s.now().parameters()); },
+      "All parameters by name, as a new dictionary.");
+  type.def(
+      "print_params", [](self const& s) { nb::print(nb::str(s.now().params_text().c_str())); },
+      "Prints all parameters, a line each.");
   type.def("auto_set_recon_geometry", [](self& s) { s.change([](auto& m) { return m.auto_set_recon_geometry(), 0; }); },
            "Sizes delta_voxel, recon_shape and recon_slice_offset for the present scan.");
   type.def("scale_recon_shape", [](self& s, double row, double col, double slice) {
     auto const scaled = s.change([&](auto& m) { return m.scale_recon_shape(row, col, slice); });
-    return nb::typed<nb::tuple, shape_tuple, shape_tuple>(nb::make_tuple(to_shape(scaled.shape), to_shape(scaled.added)));
+    return nb::typed<nb::tuple, shape_tuple, shape_tuple>(
+        nb::make_tuple(to_shape(scaled.shape), to_shape(scaled.added)));
   }, "row_scale"_a = 1.0, "col_scale"_a = 1.0, "slice_scale"_a = 1.0,
      "Every extent of recon_shape becomes trunc(extent * scale). Returns the new shape and how much was added.");
   type.def("verify_valid_params", [](self& s) { s.ready(); }, "ValueError when the parameters do not fit together.");
-  type.def("get_magnification", [](self const& s) { return s.now().get_magnification(); }, "source_detector_dist / source_iso_dist; 1 in parallel beam.");
-  type.def_prop_ro("sinogram_shape", [](self const& s) { return to_shape(s.now().sinogram_shape()); }, "(views, rows, channels)");
-  type.def_prop_ro("recon_shape", [](self const& s) { return to_shape(s.now().recon_shape()); }, "(rows, cols, slices)");
+  type.def(
+      "get_magnification", [](self const& s) { return s.now().get_magnification(); },
+      "source_detector_dist / source_iso_dist; 1 in parallel beam.");
+  type.def_prop_ro(
+      "sinogram_shape", [](self const& s) { return to_shape(s.now().sinogram_shape()); }, "(views, rows, channels)");
+  type.def_prop_ro(
+      "recon_shape", [](self const& s) { return to_shape(s.now().recon_shape()); }, "(rows, cols, slices)");
   type.def("full_indices", [](self& s) {
     auto const m = s.ready();
     auto const all = m->scan().full_indices();
@@ -129,16 +149,20 @@ template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type,
 
 template <class Geometry> void bind_projections(nb::class_<beam<Geometry>>& type) {
   using self = beam<Geometry>;
-  type.def("forward_project", [](self& s, volume const& recon, std::optional<volume_out> out, int threads) {
-    auto const m = s.ready();
-    call c("forward_project");
-    auto const x = c.read(recon, "recon", recon_axes);
-    auto const y = c.write(out, m->sinogram_shape(), "out", sinogram_axes);
-    c.run(threads, [&](auto const& ctx) { m->forward_project(ctx, x, y); });
-    return *out;
-  }, "recon"_a, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
-     "Line integrals of the voxels inside the mask: y = A x.\n\n"
-     "recon: (rows, cols, slices), attenuation per unit of length. Returns the sinogram (views, rows, channels), dimensionless.");
+  type.def(
+      "forward_project",
+      [](self& s, volume const& recon, std::optional<volume_out> out, int threads) {
+        auto const m = s.ready();
+        call c("forward_project");
+        auto const x = c.read(recon, "recon", recon_axes);
+        auto const y = c.write(out, m->sinogram_shape(), "out", sinogram_axes);
+        c.run(threads, [&](auto const& ctx) { m->forward_project(ctx, x, y); });
+        return *out;
+      },
+      "recon"_a, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
+      "Line integrals of the voxels inside the mask: y = A x.\n\n"
+      "recon: (rows, cols, slices), attenuation per unit of length. Returns the sinogram (views, rows, channels), "
+      "dimensionless.");
   type.def("back_project", [](self& s, volume const& sinogram, std::optional<volume_out> out, int threads) {
     auto const m = s.ready();
     call c("back_project");
@@ -149,47 +173,57 @@ template <class Geometry> void bind_projections(nb::class_<beam<Geometry>>& type
   }, "sinogram"_a, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
      "The exact transpose of forward_project: x = A' y, 0 outside the mask.\n\n"
      "sinogram: (views, rows, channels). Returns (rows, cols, slices), length times the unit of the sinogram.");
-  type.def("sparse_forward_project",
-           [](self& s, input<float, 2> const& values, input<std::int32_t, 1> const& pixels, std::optional<volume_out> out, int threads) {
-    auto const m = s.ready();
-    call c("sparse_forward_project");
-    auto const x = c.read(values, "voxel_values", cylinder_axes);
-    auto const p = c.read(pixels, "pixel_indices", pixel_axes);
-    auto const y = c.write(out, m->sinogram_shape(), "out", sinogram_axes);
-    c.run(threads, [&](auto const& ctx) { m->sparse_forward_project(ctx, x, p, y); });
-    return *out;
-  }, "voxel_values"_a, "pixel_indices"_a, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
-     "forward_project of some pixels, inside the mask or not.\n\n"
-     "voxel_values: (pixels, slices), attenuation per unit of length. pixel_indices: (pixels), int32, i * cols + j. Returns (views, rows, channels).");
-  type.def("sparse_back_project",
-           [](self& s, volume const& sinogram, input<std::int32_t, 1> const& pixels, int coeff_power, std::optional<output<float, 2>> out, int threads) {
-    auto const m = s.ready();
-    call c("sparse_back_project");
-    auto const y = c.read(sinogram, "sinogram", sinogram_axes);
-    auto const p = c.read(pixels, "pixel_indices", pixel_axes);
-    auto const x = c.write(out, {p.extent(0), m->recon_shape()[2]}, "out", cylinder_axes);
-    c.run(threads, [&](auto const& ctx) { m->sparse_back_project(ctx, y, p, x, coeff_power); });
-    return *out;
-  }, "sinogram"_a, "pixel_indices"_a, nb::kw_only(), "coeff_power"_a = 1, "out"_a = nb::none(), "threads"_a = 0,
-     "back_project to some pixels, with the entries of A to the power 1 or 2.\n\n"
-     "sinogram: (views, rows, channels). pixel_indices: (pixels), int32, i * cols + j. Returns (pixels, slices).");
-  type.def("compute_hessian_diagonal", [](self& s, std::optional<volume> const& weights, std::optional<volume_out> out, int threads) {
-    auto const m = s.ready();
-    call c("compute_hessian_diagonal");
-    auto const w = c.read(weights, "weights", sinogram_axes);
-    auto const h = c.write(out, m->recon_shape(), "out", recon_axes);
-    c.run(threads, [&](auto const& ctx) { m->compute_hessian_diagonal(ctx, w, h); });
-    return *out;
-  }, "weights"_a = nb::none(), nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
-     "The diagonal of A' diag(weights) A for all rows x cols x slices, without a mask.\n\n"
-     "weights: (views, rows, channels), None for 1. Returns (rows, cols, slices), length squared.");
+  type.def(
+      "sparse_forward_project",
+      [](self& s, input<float, 2> const& values, input<std::int32_t, 1> const& pixels, std::optional<volume_out> out,
+         int threads) {
+        auto const m = s.ready();
+        call c("sparse_forward_project");
+        auto const x = c.read(values, "voxel_values", cylinder_axes);
+        auto const p = c.read(pixels, "pixel_indices", pixel_axes);
+        auto const y = c.write(out, m->sinogram_shape(), "out", sinogram_axes);
+        c.run(threads, [&](auto const& ctx) { m->sparse_forward_project(ctx, x, p, y); });
+        return *out;
+      },
+      "voxel_values"_a, "pixel_indices"_a, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
+      "forward_project of some pixels, inside the mask or not.\n\n"
+      "voxel_values: (pixels, slices), attenuation per unit of length. pixel_indices: (pixels), int32, i * cols + j. "
+      "Returns (views, rows, channels).");
+  type.def(
+      "sparse_back_project",
+      [](self& s, volume const& sinogram, input<std::int32_t, 1> const& pixels, int coeff_power,
+         std::optional<output<float, 2>> out, int threads) {
+        auto const m = s.ready();
+        call c("sparse_back_project");
+        auto const y = c.read(sinogram, "sinogram", sinogram_axes);
+        auto const p = c.read(pixels, "pixel_indices", pixel_axes);
+        auto const x = c.write(out, {p.extent(0), m->recon_shape()[2]}, "out", cylinder_axes);
+        c.run(threads, [&](auto const& ctx) { m->sparse_back_project(ctx, y, p, x, coeff_power); });
+        return *out;
+      },
+      "sinogram"_a, "pixel_indices"_a, nb::kw_only(), "coeff_power"_a = 1, "out"_a = nb::none(), "threads"_a = 0,
+      "back_project to some pixels, with the entries of A to the power 1 or 2.\n\n"
+      "sinogram: (views, rows, channels). pixel_indices: (pixels), int32, i * cols + j. Returns (pixels, slices).");
+  type.def(
+      "compute_hessian_diagonal",
+      [](self& s, std::optional<volume> const& weights, std::optional<volume_out> out, int threads) {
+        auto const m = s.ready();
+        call c("compute_hessian_diagonal");
+        auto const w = c.read(weights, "weights", sinogram_axes);
+        auto const h = c.write(out, m->recon_shape(), "out", recon_axes);
+        c.run(threads, [&](auto const& ctx) { m->compute_hessian_diagonal(ctx, w, h); });
+        return *out;
+      },
+      "weights"_a = nb::none(), nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
+      "The diagonal of A' diag(weights) A for all rows x cols x slices, without a mask.\n\n"
+      "weights: (views, rows, channels), None for 1. Returns (rows, cols, slices), length squared.");
 }
 
 template <class Geometry> void bind_direct(nb::class_<beam<Geometry>>& type) {
   using self = beam<Geometry>;
   auto const usual_name = [](char const* what) { return std::string(Geometry::direct_method) + what; };
-  auto const filter = [](self& s, volume const& sinogram, std::string const& name, std::string const& taps, std::string const& method,
-                         std::optional<volume_out> out, int threads) {
+  auto const filter = [](self& s, volume const& sinogram, std::string const& name, std::string const& taps,
+                         std::string const& method, std::optional<volume_out> out, int threads) {
     auto const m = s.ready();
     auto const options = to_filter(name, taps, method);
     call c("direct_filter");
@@ -198,8 +232,8 @@ template <class Geometry> void bind_direct(nb::class_<beam<Geometry>>& type) {
     c.run(threads, [&](auto const& ctx) { m->direct_filter(ctx, y, q, options); });
     return *out;
   };
-  auto const recon = [](self& s, volume const& sinogram, std::string const& name, std::string const& taps, std::string const& method,
-                        std::optional<volume_out> out, int threads) {
+  auto const recon = [](self& s, volume const& sinogram, std::string const& name, std::string const& taps,
+                        std::string const& method, std::optional<volume_out> out, int threads) {
     auto const m = s.ready();
     auto const options = to_filter(name, taps, method);
     call c("direct_recon");
@@ -211,16 +245,18 @@ template <class Geometry> void bind_direct(nb::class_<beam<Geometry>>& type) {
     return *out;
   };
   for (auto const& name : {std::string("direct_filter"), usual_name("_filter")})
-    type.def(name.c_str(), filter, "sinogram"_a, "filter_name"_a = "ramp", nb::kw_only(), "taps"_a = "closed", "method"_a = "automatic", "out"_a = nb::none(),
-             "threads"_a = 0,
+    type.def(name.c_str(), filter, "sinogram"_a, "filter_name"_a = "ramp", nb::kw_only(), "taps"_a = "closed",
+             "method"_a = "automatic", "out"_a = nb::none(), "threads"_a = 0,
              "The ramp filter of direct reconstruction; cone beam weights the rays first.\n\n"
-             "sinogram: (views, rows, channels). taps: closed, or float32 as MBIRJAX has them. method: automatic, direct or fourier. out may be the\n"
+             "sinogram: (views, rows, channels). taps: closed, or float32 as MBIRJAX has them. method: automatic, "
+             "direct or fourier. out may be the\n"
              "sinogram. Returns (views, rows, channels).");
   for (auto const& name : {std::string("direct_recon"), usual_name("_recon")})
-    type.def(name.c_str(), recon, "sinogram"_a, "filter_name"_a = "ramp", nb::kw_only(), "taps"_a = "closed", "method"_a = "automatic", "out"_a = nb::none(),
-             "threads"_a = 0,
+    type.def(name.c_str(), recon, "sinogram"_a, "filter_name"_a = "ramp", nb::kw_only(), "taps"_a = "closed",
+             "method"_a = "automatic", "out"_a = nb::none(), "threads"_a = 0,
              "Filtered back projection: FBP in parallel beam, FDK in cone beam. 0 outside the mask.\n\n"
-             "sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices), attenuation per unit of length.");
+             "sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices), attenuation per unit of "
+             "length.");
 }
 
 }  // namespace mbirk::python

@@ -18,98 +18,130 @@ namespace {
 constexpr char const* any_axes = "(any, any, any)";
 
 void bind_prior(nb::module_& m) {
-  m.def("qggmrf_gradient_and_hessian_at_indices",
-        [](volume const& recon, input<std::int32_t, 1> const& pixels, double sigma_x, double p, double q, double T, std::array<double, 3> const& weights,
-           int threads) {
-    call c("qggmrf_gradient_and_hessian_at_indices");
-    auto const x = c.read(recon, "recon", recon_axes);
-    auto const at = c.read(pixels, "pixel_indices", pixel_axes);
-    std::optional<output<float, 2>> gradient, hessian;
-    std::array const shape{at.extent(0), x.extent(2)};
-    auto const g = c.write(gradient, shape, "gradient", cylinder_axes), h = c.write(hessian, shape, "hessian", cylinder_axes);
-    c.run(threads, [&](auto const& ctx) { qggmrf_gradient_and_hessian_at_indices(ctx, x, at, {sigma_x, p, q, T, weights}, g, h); });
-    return nb::typed<nb::tuple, output<float, 2>, output<float, 2>>(nb::make_tuple(*gradient, *hessian));
-  }, "recon"_a, "pixel_indices"_a, "sigma_x"_a = 1.0, "p"_a = 2.0, "q"_a = 1.2, "T"_a = 1.0, "qggmrf_nbr_wts"_a = std::array<double, 3>{1, 1, 1},
-     nb::kw_only(), "threads"_a = 0,
-     "Gradient and curvature of the qGGMRF prior at listed pixels.\n\n"
-     "recon: (rows, cols, slices). pixel_indices: (pixels), int32, i * cols + j. sigma_x in the unit of recon.\n"
-     "Returns two of (pixels, slices): 1 / unit of recon, and 1 / unit squared.");
-  m.def("qggmrf_loss", [](volume const& recon, double sigma_x, double p, double q, double T, std::array<double, 3> const& weights, int threads) {
-    call c("qggmrf_loss");
-    auto const x = c.read(recon, "recon", recon_axes);
-    return c.run(threads, [&](auto const& ctx) { return qggmrf_loss(ctx, x, {sigma_x, p, q, T, weights}); });
-  }, "recon"_a, "sigma_x"_a = 1.0, "p"_a = 2.0, "q"_a = 1.2, "T"_a = 1.0, "qggmrf_nbr_wts"_a = std::array<double, 3>{1, 1, 1}, nb::kw_only(),
-     "threads"_a = 0, "The qGGMRF prior of recon (rows, cols, slices), dimensionless.");
+  m.def(
+      "qggmrf_gradient_and_hessian_at_indices",
+      [](volume const& recon, input<std::int32_t, 1> const& pixels, double sigma_x, double p, double q, double T,
+         std::array<double, 3> const& weights, int threads) {
+        call c("qggmrf_gradient_and_hessian_at_indices");
+        auto const x = c.read(recon, "recon", recon_axes);
+        auto const at = c.read(pixels, "pixel_indices", pixel_axes);
+        std::optional<output<float, 2>> gradient, hessian;
+        std::array const shape{at.extent(0), x.extent(2)};
+        auto const g = c.write(gradient, shape, "gradient", cylinder_axes),
+                   h = c.write(hessian, shape, "hessian", cylinder_axes);
+        c.run(threads, [&](auto const& ctx) {
+          qggmrf_gradient_and_hessian_at_indices(ctx, x, at, {sigma_x, p, q, T, weights}, g, h);
+        });
+        return nb::typed<nb::tuple, output<float, 2>, output<float, 2>>(nb::make_tuple(*gradient, *hessian));
+      },
+      "recon"_a, "pixel_indices"_a, "sigma_x"_a = 1.0, "p"_a = 2.0, "q"_a = 1.2, "T"_a = 1.0,
+      "qggmrf_nbr_wts"_a = std::array<double, 3>{1, 1, 1}, nb::kw_only(), "threads"_a = 0,
+      "Gradient and curvature of the qGGMRF prior at listed pixels.\n\n"
+      "recon: (rows, cols, slices). pixel_indices: (pixels), int32, i * cols + j. sigma_x in the unit of recon.\n"
+      "Returns two of (pixels, slices): 1 / unit of recon, and 1 / unit squared.");
+  m.def(
+      "qggmrf_loss",
+      [](volume const& recon, double sigma_x, double p, double q, double T, std::array<double, 3> const& weights,
+         int threads) {
+        call c("qggmrf_loss");
+        auto const x = c.read(recon, "recon", recon_axes);
+        return c.run(threads, [&](auto const& ctx) { return qggmrf_loss(ctx, x, {sigma_x, p, q, T, weights}); });
+      },
+      "recon"_a, "sigma_x"_a = 1.0, "p"_a = 2.0, "q"_a = 1.2, "T"_a = 1.0,
+      "qggmrf_nbr_wts"_a = std::array<double, 3>{1, 1, 1}, nb::kw_only(), "threads"_a = 0,
+      "The qGGMRF prior of recon (rows, cols, slices), dimensionless.");
 }
 
 void bind_preprocessing(nb::module_& m) {
-  m.def("frame_mean", [](volume const& frames, std::optional<output<float, 2>> out) {
-    call c("frame_mean");
-    auto const f = c.read(frames, "frames", "(frames, rows, channels)");
-    auto const mean = c.write(out, {f.extent(1), f.extent(2)}, "out", detector_axes);
-    c.run(1, [&](auto const&) {
-      mbirk::frame_mean sums(f.extent(1), f.extent(2));
-      sums.add(f);
-      auto const values = sums.values();
-      std::copy(values.begin(), values.end(), mean.data());
-    });
-    return *out;
-  }, "frames"_a, nb::kw_only(), "out"_a = nb::none(), "The mean of white or dark frames (frames, rows, channels), in double. Returns (rows, channels).");
-  m.def("counts_to_line_integrals",
-        [](volume const& counts, input<float, 2> const& white, input<float, 2> const& dark, std::optional<volume_out> out, int threads) {
-    call c("counts_to_line_integrals");
-    auto const n = c.read(counts, "counts", sinogram_axes, call::sharing::with_output);
-    auto const w = c.read(white, "white", detector_axes), d = c.read(dark, "dark", detector_axes);
-    auto const y = c.write(out, n.extents(), "out", sinogram_axes);
-    auto const repairs = c.run(threads, [&](auto const& ctx) { return counts_to_line_integrals(ctx, n, w, d, y); });
-    return nb::typed<nb::tuple, volume_out, int, int>(nb::make_tuple(*out, repairs.repaired, repairs.lost));
-  }, "counts"_a, "white"_a, "dark"_a, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
-     "-log((counts - dark) / (white - dark)), with dead pixels repaired from their neighbours.\n\n"
-     "counts: (views, rows, channels). white, dark: (rows, channels), the same unit. out may be the counts.\n"
-     "Returns (sinogram, repaired, lost): line integrals, dimensionless; how many pixels were repaired; how many were too far from a good one and are 0.");
+  m.def(
+      "frame_mean",
+      [](volume const& frames, std::optional<output<float, 2>> out) {
+        call c("frame_mean");
+        auto const f = c.read(frames, "frames", "(frames, rows, channels)");
+        auto const mean = c.write(out, {f.extent(1), f.extent(2)}, "out", detector_axes);
+        c.run(1, [&](auto const&) {
+          mbirk::frame_mean sums(f.extent(1), f.extent(2));
+          sums.add(f);
+          auto const values = sums.values();
+          std::copy(values.begin(), values.end(), mean.data());
+        });
+        return *out;
+      },
+      "frames"_a, nb::kw_only(), "out"_a = nb::none(),
+      "The mean of white or dark frames (frames, rows, channels), in double. Returns (rows, channels).");
+  m.def(
+      "counts_to_line_integrals",
+      [](volume const& counts, input<float, 2> const& white, input<float, 2> const& dark, std::optional<volume_out> out,
+         int threads) {
+        call c("counts_to_line_integrals");
+        auto const n = c.read(counts, "counts", sinogram_axes, call::sharing::with_output);
+        auto const w = c.read(white, "white", detector_axes), d = c.read(dark, "dark", detector_axes);
+        auto const y = c.write(out, n.extents(), "out", sinogram_axes);
+        auto const repairs = c.run(threads, [&](auto const& ctx) { return counts_to_line_integrals(ctx, n, w, d, y); });
+        return nb::typed<nb::tuple, volume_out, int, int>(nb::make_tuple(*out, repairs.repaired, repairs.lost));
+      },
+      "counts"_a, "white"_a, "dark"_a, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
+      "-log((counts - dark) / (white - dark)), with dead pixels repaired from their neighbours.\n\n"
+      "counts: (views, rows, channels). white, dark: (rows, channels), the same unit. out may be the counts.\n"
+      "Returns (sinogram, repaired, lost): line integrals, dimensionless; how many pixels were repaired; how many were "
+      "too far from a good one and are 0.");
 }
 
 }  // namespace
 
 void bind_images(nb::module_& m) {
-  m.def("gen_weights", [](volume const& sinogram, std::string const& weight_type, std::optional<volume_out> out, int threads) {
-    auto const type = parse_weight_type(weight_type);
-    call c("gen_weights");
-    auto const y = c.read(sinogram, "sinogram", sinogram_axes);
-    auto const w = c.write(out, y.extents(), "out", sinogram_axes);
-    c.run(threads, [&](auto const& ctx) { gen_weights(ctx, y, type, w); });
-    return *out;
-  }, "sinogram"_a, "weight_type"_a, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
-     "Weights of the samples y of a sinogram (views, rows, channels), line integrals.\n\n"
-     "weight_type: unweighted (1), transmission (exp(-y)), transmission_root (exp(-y / 2)) or emission (1 / (|y| + 0.1)). Returns (views, rows, channels).");
+  m.def(
+      "gen_weights",
+      [](volume const& sinogram, std::string const& weight_type, std::optional<volume_out> out, int threads) {
+        auto const type = parse_weight_type(weight_type);
+        call c("gen_weights");
+        auto const y = c.read(sinogram, "sinogram", sinogram_axes);
+        auto const w = c.write(out, y.extents(), "out", sinogram_axes);
+        c.run(threads, [&](auto const& ctx) { gen_weights(ctx, y, type, w); });
+        return *out;
+      },
+      "sinogram"_a, "weight_type"_a, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
+      "Weights of the samples y of a sinogram (views, rows, channels), line integrals.\n\n"
+      "weight_type: unweighted (1), transmission (exp(-y)), transmission_root (exp(-y / 2)) or emission (1 / (|y| + "
+      "0.1)). Returns (views, rows, channels).");
   bind_prior(m);
-  m.def("median_filter3d", [](volume const& x, bool return_min_max, std::optional<volume_out> out, int threads) -> nb::object {
-    call c("median_filter3d");
-    auto const image = c.read(x, "x", recon_axes);
-    auto const median = c.write(out, image.extents(), "out", recon_axes);
-    std::optional<volume_out> least, greatest;
-    std::optional<view<float, 3>> minimum, maximum;
-    if (return_min_max) {
-      minimum = c.write(least, image.extents(), "minimum", recon_axes);
-      maximum = c.write(greatest, image.extents(), "maximum", recon_axes);
-    }
-    c.run(threads, [&](auto const& ctx) { median_filter3d(ctx, image, median, minimum, maximum); });
-    if (return_min_max) return nb::make_tuple(*out, *least, *greatest);
-    return out->object;
-  }, "x"_a, "return_min_max"_a = false, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
-     nb::sig("def median_filter3d(x: numpy.typing.NDArray[numpy.float32], return_min_max: bool = False, *, out: numpy.typing.NDArray[numpy.float32] | None = "
-             "None, threads: int = 0) -> numpy.typing.NDArray[numpy.float32] | tuple[numpy.typing.NDArray[numpy.float32], ...]"),
-     "The median of the 27 voxels around each one; voxels of the border are repeated beyond it.\n\n"
-     "x: (rows, cols, slices). Returns the same shape; with return_min_max (median, minimum, maximum).");
-  m.def("multi_threshold_otsu", [](volume const& image, int classes, int num_bins, int threads) {
-    call c("multi_threshold_otsu");
-    auto const x = c.read(image, "image", any_axes);
-    auto const found = c.run(threads, [&](auto const& ctx) { return multi_threshold_otsu(ctx, x, classes, num_bins); });
-    nb::list thresholds;
-    for (auto const t : found) thresholds.append(static_cast<double>(t));
-    return thresholds;
-  }, "image"_a, "classes"_a = 2, "num_bins"_a = 1024, nb::kw_only(), "threads"_a = 0,
-     "Otsu's thresholds that split the values of an image, any three axes, into classes of least variance. Returns classes - 1 numbers, ascending.");
+  m.def(
+      "median_filter3d",
+      [](volume const& x, bool return_min_max, std::optional<volume_out> out, int threads) -> nb::object {
+        call c("median_filter3d");
+        auto const image = c.read(x, "x", recon_axes);
+        auto const median = c.write(out, image.extents(), "out", recon_axes);
+        std::optional<volume_out> least, greatest;
+        std::optional<view<float, 3>> minimum, maximum;
+        if (return_min_max) {
+          minimum = c.write(least, image.extents(), "minimum", recon_axes);
+          maximum = c.write(greatest, image.extents(), "maximum", recon_axes);
+        }
+        c.run(threads, [&](auto const& ctx) { median_filter3d(ctx, image, median, minimum, maximum); });
+        if (return_min_max) return nb::make_tuple(*out, *least, *greatest);
+        return out->object;
+      },
+      "x"_a, "return_min_max"_a = false, nb::kw_only(), "out"_a = nb::none(), "threads"_a = 0,
+      nb::sig("def median_filter3d(x: numpy.typing.NDArray[numpy.float32], return_min_max: bool = False, *, out: "
+              "numpy.typing.NDArray[numpy.float32] | None = "
+              "None, threads: int = 0) -> numpy.typing.NDArray[numpy.float32] | "
+              "tuple[numpy.typing.NDArray[numpy.float32], ...]"),
+      "The median of the 27 voxels around each one; voxels of the border are repeated beyond it.\n\n"
+      "x: (rows, cols, slices). Returns the same shape; with return_min_max (median, minimum, maximum).");
+  m.def(
+      "multi_threshold_otsu",
+      [](volume const& image, int classes, int num_bins, int threads) {
+        call c("multi_threshold_otsu");
+        auto const x = c.read(image, "image", any_axes);
+        auto const found =
+            c.run(threads, [&](auto const& ctx) { return multi_threshold_otsu(ctx, x, classes, num_bins); });
+        nb::list thresholds;
+        for (auto const t : found) thresholds.append(static_cast<double>(t));
+        return thresholds;
+      },
+      "image"_a, "classes"_a = 2, "num_bins"_a = 1024, nb::kw_only(), "threads"_a = 0,
+      "Otsu's thresholds that split the values of an image, any three axes, into classes of least variance. Returns "
+      "classes - 1 numbers, ascending.");
   bind_preprocessing(m);
 }
 

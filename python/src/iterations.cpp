@@ -23,7 +23,8 @@ first_image read_initial(call& c, initial_image const& image) {
   if (image.object.is_none()) return {};
   if (PyFloat_Check(object) || PyLong_Check(object)) return nb::cast<double>(image.object);
   // a NumPy scalar
-  if (nb::hasattr(image.object, "ndim") && nb::cast<int>(image.object.attr("ndim")) == 0) return nb::cast<double>(image.object.attr("item")());
+  if (nb::hasattr(image.object, "ndim") && nb::cast<int>(image.object.attr("ndim")) == 0)
+    return nb::cast<double>(image.object.attr("item")());
   return c.read(volume{image.object}, "init_recon", recon_axes, call::sharing::with_output);
 }
 
@@ -54,17 +55,25 @@ void bind_iterations(nb::module_& m) {
       .def_ro("iterations", &iteration_report::iterations, "at most")
       .def_ro("change", &iteration_report::change, "sum of |alpha d| over all subsets / sum of |x|")
       .def_ro("alpha", &iteration_report::alpha, "step, mean over the subsets")
-      .def_ro("fm_rmse", &iteration_report::fm_rmse, "weighted root mean square of the error sinogram / sigma_y; 0 in the denoiser")
+      .def_ro("fm_rmse", &iteration_report::fm_rmse,
+              "weighted root mean square of the error sinogram / sigma_y; 0 in the denoiser")
       .def_ro("prior_loss", &iteration_report::prior_loss, "0 unless compute_prior_loss");
 
-  nb::class_<recon_state>(m, "ReconState", "All that a reconstruction needs to go on, to the same bits: what `checkpoint` is called with, and `resume` takes.")
-      .def_prop_ro("num_iterations", [](recon_state const& s) { return s.record.num_iterations; }, "iterations that are done")
+  nb::class_<recon_state>(m, "ReconState",
+                          "All that a reconstruction needs to go on, to the same bits: what `checkpoint` is called "
+                          "with, and `resume` takes.")
+      .def_prop_ro(
+          "num_iterations", [](recon_state const& s) { return s.record.num_iterations; }, "iterations that are done")
       .def_prop_ro("recon", &image_of, "the image, (rows, cols, slices); a copy");
 
-  m.def("save_checkpoint", [](std::string const& path, recon_state const& state) {
-    nb::gil_scoped_release const released;
-    save_checkpoint(path, state);
-  }, "path"_a, "state"_a, "Writes a state to a file, which appears under its name when it is complete. OSError when it cannot be written.");
+  m.def(
+      "save_checkpoint",
+      [](std::string const& path, recon_state const& state) {
+        nb::gil_scoped_release const released;
+        save_checkpoint(path, state);
+      },
+      "path"_a, "state"_a,
+      "Writes a state to a file, which appears under its name when it is complete. OSError when it cannot be written.");
   m.def("load_checkpoint", [](std::string const& path) {
     nb::gil_scoped_release const released;
     return load_checkpoint(path);

@@ -36,7 +36,8 @@ void bind_iterations(nb::module_& m);
 }  // namespace mbirk::python
 
 template <> struct nanobind::detail::type_caster<mbirk::python::initial_image> {
-  NB_TYPE_CASTER(mbirk::python::initial_image, const_name("float | ") + type_caster<mbirk::python::volume>::Name + const_name(" | None"))
+  NB_TYPE_CASTER(mbirk::python::initial_image,
+                 const_name("float | ") + type_caster<mbirk::python::volume>::Name + const_name(" | None"))
   bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
     value.object = borrow(source);
     return true;

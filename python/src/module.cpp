@@ -35,7 +35,8 @@ NB_MODULE(_core, m) {
         auto const set = mbirk::instruction_set();
         return nb::str(set.data(), set.size());
       },
-      "The set of instructions whose kernels run: the greatest that the module and this processor have, or the one that "
+      "The set of instructions whose kernels run: the greatest that the module and this processor have, or the one "
+      "that "
       "the environment variable\nMBIRK_INSTRUCTION_SET names (ValueError if they do not have it). It is chosen once.");
   m.attr("__version__") = nb::str(mbirk::version_string.data(), mbirk::version_string.size());
   mbirk::python::bind_iterations(m);

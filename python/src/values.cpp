@@ -11,11 +11,14 @@ namespace mbirk::python {
 namespace {
 
 template <class T> nb::ndarray<T const, nb::c_contig> numbers_as(nb::handle array, char const* type) {
-  return nb::cast<nb::ndarray<T const, nb::c_contig>>(nb::module_::import_("numpy").attr("ascontiguousarray")(array, type));
+  return nb::cast<nb::ndarray<T const, nb::c_contig>>(
+      nb::module_::import_("numpy").attr("ascontiguousarray")(array, type));
 }
 
 [[noreturn]] void wrong_type(std::string const& name, nb::handle value, char const* expected) {
-  throw nb::type_error((name + " is of type " + nb::cast<std::string>(nb::str(value.type().attr("__name__"))) + ", expected " + expected).c_str());
+  throw nb::type_error(
+      (name + " is of type " + nb::cast<std::string>(nb::str(value.type().attr("__name__"))) + ", expected " + expected)
+          .c_str());
 }
 
 /// Converts to a NumPy array; TypeError if it is not numeric.
@@ -27,8 +30,10 @@ nb::object numeric_array(std::string const& name, nb::handle value, char const* 
     if (!e.matches(PyExc_ValueError) && !e.matches(PyExc_TypeError)) throw;
     wrong_type(name, value, expected);
   }
-  if (nb::cast<std::string>(array.attr("dtype").attr("kind")).find_first_of("biuf") == std::string::npos) wrong_type(name, value, expected);
-  if (nb::cast<std::string>(array.attr("dtype").attr("str")).ends_with("u8") && nb::cast<std::size_t>(array.attr("size")) > 0 &&
+  if (nb::cast<std::string>(array.attr("dtype").attr("kind")).find_first_of("biuf") == std::string::npos)
+    wrong_type(name, value, expected);
+  if (nb::cast<std::string>(array.attr("dtype").attr("str")).ends_with("u8") &&
+      nb::cast<std::size_t>(array.attr("size")) > 0 &&
       nb::cast<std::uint64_t>(array.attr("max")().attr("item")()) > INT64_MAX)
     throw nb::value_error((name + " has a whole number above 2^63 - 1, expected " + expected).c_str());
   return array;
@@ -95,7 +100,9 @@ nb::object from_parameter(parameter_value const& value) {
 std::vector<float> to_floats(char const* name, nb::handle values) {
   auto const array = numeric_array(name, values, "a list or array of numbers");
   if (nb::cast<int>(array.attr("ndim")) != 1)
-    throw nb::value_error((std::string(name) + " has " + std::to_string(nb::cast<int>(array.attr("ndim"))) + " axes, expected one number per view").c_str());
+    throw nb::value_error((std::string(name) + " has " + std::to_string(nb::cast<int>(array.attr("ndim"))) +
+                           " axes, expected one number per view")
+                              .c_str());
   return list_of<float, double>(array, "float64");
 }
 

@@ -23,7 +23,8 @@ static_assert(std::is_same_v<traced::backend, plain::backend>, "and tracing does
 static_assert(std::is_same_v<plain::backend::cursor<float>, float*>);
 static_assert(std::is_same_v<plain::backend::cursor<float const>, float const*>);
 
-template <class Context> using cursor_of = decltype(observe(std::declval<Context const&>(), view<float, 3>{}, "", array_role::output));
+template <class Context> using cursor_of =
+    decltype(observe(std::declval<Context const&>(), view<float, 3>{}, "", array_role::output));
 static_assert(std::is_same_v<cursor_of<plain>, float*>);
 static_assert(std::is_same_v<cursor_of<traced>, float*>);
 

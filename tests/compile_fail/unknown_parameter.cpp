@@ -1,5 +1,5 @@
-// A parameter that a geometry does not have: in parallel beam slices are detector rows, so no offset along the axis exists.
-// expect: recon_slice_offset
+// A parameter that a geometry does not have: in parallel beam slices are detector rows, so no offset along the axis
+// exists. expect: recon_slice_offset
 #include "mbirk/geometry/scan.hpp"
 
 mbirk::parallel_parameters parameters() {

@@ -76,16 +76,23 @@ TEST(RequireShape, NamesOperationArrayFoundAxesExpected) {
 }
 
 TEST(RequireShape, WantsDataUnlessEmpty) {
-  EXPECT_EQ(message_of<shape_error>([] { require_shape(view<float, 2>(nullptr, {3, 4}), {3, 4}, "op", "x", "(a, b)"); }), "op: x has no data");
+  EXPECT_EQ(message_of<shape_error>([] {
+              require_shape(view<float, 2>(nullptr, {3, 4}), {3, 4}, "op", "x", "(a, b)");
+            }),
+            "op: x has no data");
   EXPECT_NO_THROW(require_shape(view<float, 2>(nullptr, {0, 4}), {0, 4}, "op", "x", "(a, b)"));
-  EXPECT_NO_THROW(require_extents(view<float, 2>(nullptr, {3, 4}), {3, 4}, "op", "x", "(a, b)")) << "extents alone need no data";
+  EXPECT_NO_THROW(require_extents(view<float, 2>(nullptr, {3, 4}), {3, 4}, "op", "x", "(a, b)"))
+      << "extents alone need no data";
 }
 
 TEST(RequireShape, WantsAContiguousLastAxis) {
   std::vector<float> data(100);
-  EXPECT_EQ(message_of<shape_error>([&] { require_shape(view<float, 2>(data.data(), {3, 4}, {8, 2}), {3, 4}, "op", "x", "(a, b)"); }),
+  EXPECT_EQ(message_of<shape_error>([&] {
+              require_shape(view<float, 2>(data.data(), {3, 4}, {8, 2}), {3, 4}, "op", "x", "(a, b)");
+            }),
             "op: x has stride 2 along its last axis, expected contiguous elements");
-  EXPECT_NO_THROW(require_shape(view<float, 2>(data.data(), {3, 1}, {8, 2}), {3, 1}, "op", "x", "(a, b)")) << "one element has no stride";
+  EXPECT_NO_THROW(require_shape(view<float, 2>(data.data(), {3, 1}, {8, 2}), {3, 1}, "op", "x", "(a, b)"))
+      << "one element has no stride";
 }
 
 }  // namespace

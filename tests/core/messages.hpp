@@ -28,7 +28,8 @@ template <class Error, class F> void expect_error(F&& f, std::vector<std::string
     ADD_FAILURE() << "nothing was thrown, expected: " << parts.at(0);
   } catch (Error const& e) {
     EXPECT_EQ(typeid(e), typeid(Error)) << e.what();
-    for (auto const& part : parts) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << "'" << part << "' is not in: " << e.what();
+    for (auto const& part : parts)
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << "'" << part << "' is not in: " << e.what();
   } catch (std::exception const& e) {
     ADD_FAILURE() << "another type of error: " << e.what();
   }

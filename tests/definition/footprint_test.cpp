@@ -21,7 +21,8 @@ double interval_overlap(double d, double w) {
 // Both sides are three roundings of numbers of size (w + 1)/2 + |d|.
 TEST(Overlap, IsTheOverlapOfTwoIntervals) {
   for (double const w : widths)
-    for (double d = -w - 2; d <= w + 2; d += 0.037) EXPECT_NEAR(overlap(d, w), interval_overlap(d, w), 3 * eps * (w + 2)) << d << ", " << w;
+    for (double d = -w - 2; d <= w + 2; d += 0.037)
+      EXPECT_NEAR(overlap(d, w), interval_overlap(d, w), 3 * eps * (w + 2)) << d << ", " << w;
 }
 
 TEST(Overlap, Support) {
@@ -78,7 +79,8 @@ TEST_P(LeftEdge, FirstCellIsTheFirstThatIsHit) {
 TEST_P(LeftEdge, TapForm) {
   at_centres([&](double centre, int cell, double f) {
     for (int t = 0; t <= static_cast<int>(std::ceil(width)) + 1; ++t)
-      EXPECT_NEAR(overlap_tap(f, width, static_cast<double>(t)), overlap(centre - (cell + t), width), tolerance) << centre << ", " << t;
+      EXPECT_NEAR(overlap_tap(f, width, static_cast<double>(t)), overlap(centre - (cell + t), width), tolerance)
+          << centre << ", " << t;
   });
 }
 
@@ -126,7 +128,8 @@ TEST(Coordinates, ParallelFootprint) {
   parallel_geometry g{};
   g.channels = 8, g.delta_det_channel = 0.5, g.det_channel_offset = 0.25, g.delta_x = 0.4, g.delta_y = 0.6;
   for (double angle = -4; angle < 4; angle += 0.3) {
-    double const c = std::cos(angle), s = std::sin(angle), x = 1.7, y = -0.9, extent = std::max(std::abs(c) * 0.4, std::abs(s) * 0.6);
+    double const c = std::cos(angle), s = std::sin(angle), x = 1.7, y = -0.9,
+                 extent = std::max(std::abs(c) * 0.4, std::abs(s) * 0.6);
     auto const f = parallel_footprint(g, c, s, x, y);
     EXPECT_NEAR(f.centre, (c * x - s * y + 0.25) / 0.5 + 3.5, 10 * 8 * eps) << angle;
     EXPECT_NEAR(f.width, extent / 0.5, 4 * eps) << angle;
@@ -134,30 +137,36 @@ TEST(Coordinates, ParallelFootprint) {
   }
 }
 
-/// The specification's form, with its angles: u = g x or D atan2(x, D/M - y), beta, F with theta - beta, W_c = g F/(delta_c kappa).
+/// The specification's form, with its angles: u = g x or D atan2(x, D/M - y), beta, F with theta - beta, W_c = g
+/// F/(delta_c kappa).
 cone_footprint<double> by_angles(cone_geometry const& g, double theta, double x, double y) {
   double const dist = 1 / g.inverse_detector_dist, iso = g.inverse_magnification * dist;
   double const xr = std::cos(theta) * x - std::sin(theta) * y, yr = std::sin(theta) * x + std::cos(theta) * y;
   double const m = dist / (iso - yr);
-  double const u = g.curved ? dist * std::atan2(xr, iso - yr) : m * xr, beta = g.curved ? u / dist : std::atan2(u, dist);
+  double const u = g.curved ? dist * std::atan2(xr, iso - yr) : m * xr,
+               beta = g.curved ? u / dist : std::atan2(u, dist);
   double const kappa = g.curved ? 1 : std::cos(beta);
-  double const extent = std::max(std::abs(std::cos(theta - beta)) * g.delta_x, std::abs(std::sin(theta - beta)) * g.delta_y);
-  return {{(u + g.det_channel_offset) / g.delta_det_channel + 0.5 * static_cast<double>(g.channels - 1), m * extent / (g.delta_det_channel * kappa),
-           g.delta_x * g.delta_y / extent},
-          m, m * g.delta_z / g.delta_det_row, g.delta_det_row / (m * g.delta_z)};
+  double const extent =
+      std::max(std::abs(std::cos(theta - beta)) * g.delta_x, std::abs(std::sin(theta - beta)) * g.delta_y);
+  return {{(u + g.det_channel_offset) / g.delta_det_channel + 0.5 * static_cast<double>(g.channels - 1),
+           m * extent / (g.delta_det_channel * kappa), g.delta_x * g.delta_y / extent},
+          m,
+          m * g.delta_z / g.delta_det_row,
+          g.delta_det_row / (m * g.delta_z)};
 }
 
 // Bound: about 20 roundings of relative size eps / 2 on either side, of numbers up to 40.
 TEST(Coordinates, ConeFootprintIsTheFormWithAngles) {
   for (bool const curved : {false, true}) {
     cone_geometry g{};
-    g.channels = 16, g.delta_det_channel = 0.7, g.det_channel_offset = -0.3, g.delta_det_row = 0.9, g.delta_x = 0.4, g.delta_y = 0.55,
-    g.delta_z = 0.3;
+    g.channels = 16, g.delta_det_channel = 0.7, g.det_channel_offset = -0.3, g.delta_det_row = 0.9, g.delta_x = 0.4,
+    g.delta_y = 0.55, g.delta_z = 0.3;
     g.inverse_magnification = 14.0 / 24, g.inverse_detector_dist = 1.0 / 24, g.curved = curved;
     for (double theta = -4; theta < 4; theta += 0.37)
       for (double x = -5; x <= 5; x += 1.3)
         for (double y = -5; y <= 5; y += 1.1) {
-          auto const f = make_cone_footprint(g, std::cos(theta), std::sin(theta), x, y), expected = by_angles(g, theta, x, y);
+          auto const f = make_cone_footprint(g, std::cos(theta), std::sin(theta), x, y),
+                     expected = by_angles(g, theta, x, y);
           EXPECT_NEAR(f.channel.centre, expected.channel.centre, 40 * 40 * eps);
           EXPECT_NEAR(f.channel.width, expected.channel.width, 40 * 4 * eps);
           EXPECT_NEAR(f.channel.chord, expected.channel.chord, 40 * 2 * eps);

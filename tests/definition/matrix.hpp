@@ -11,33 +11,44 @@
 namespace mbirk::test {
 
 /// Length of overlap of a unit cell and a box of this width whose centres are d apart.
-inline double overlap_of(double d, double width) { return std::max(0.0, std::min(d + 0.5, width / 2) - std::max(d - 0.5, -width / 2)); }
+inline double overlap_of(double d, double width) {
+  return std::max(0.0, std::min(d + 0.5, width / 2) - std::max(d - 0.5, -width / 2));
+}
 
-inline double matrix_element(parallel_parameters const& p, index_t v, index_t m, index_t n, index_t i, index_t j, index_t k) {
+inline double matrix_element(parallel_parameters const& p, index_t v, index_t m, index_t n, index_t i, index_t j,
+                             index_t k) {
   double const dx = *p.delta_voxel, dy = p.voxel_row_aspect * dx, theta = p.angles[static_cast<std::size_t>(v)];
   auto const middle = [](index_t cells) { return static_cast<double>(cells - 1) / 2; };
-  double const x = dx * (static_cast<double>(j) - middle((*p.recon_shape)[1])), y = dy * (static_cast<double>(i) - middle((*p.recon_shape)[0]));
-  double const centre = (std::cos(theta) * x - std::sin(theta) * y + p.det_channel_offset) / p.delta_det_channel + middle(p.sinogram_shape[2]);
+  double const x = dx * (static_cast<double>(j) - middle((*p.recon_shape)[1])),
+               y = dy * (static_cast<double>(i) - middle((*p.recon_shape)[0]));
+  double const centre = (std::cos(theta) * x - std::sin(theta) * y + p.det_channel_offset) / p.delta_det_channel +
+                        middle(p.sinogram_shape[2]);
   double const extent = std::max(std::abs(std::cos(theta)) * dx, std::abs(std::sin(theta)) * dy);
   return k == m ? dx * dy / extent * overlap_of(centre - static_cast<double>(n), extent / p.delta_det_channel) : 0;
 }
 
-inline double matrix_element(cone_parameters const& p, index_t v, index_t m, index_t n, index_t i, index_t j, index_t k) {
+inline double matrix_element(cone_parameters const& p, index_t v, index_t m, index_t n, index_t i, index_t j,
+                             index_t k) {
   auto const middle = [](index_t cells) { return static_cast<double>(cells - 1) / 2; };
   double const dist = p.source_detector_dist, magnification = std::isinf(dist) ? 1 : dist / p.source_iso_dist;
-  double const dx = *p.delta_voxel, dy = p.voxel_row_aspect * dx, dz = p.voxel_slice_aspect * dx, theta = p.angles[static_cast<std::size_t>(v)];
+  double const dx = *p.delta_voxel, dy = p.voxel_row_aspect * dx, dz = p.voxel_slice_aspect * dx,
+               theta = p.angles[static_cast<std::size_t>(v)];
   double const zeta = p.helical_z_shifts.empty() ? 0 : p.helical_z_shifts[static_cast<std::size_t>(v)];
   double const across = dx * (static_cast<double>(j) - middle((*p.recon_shape)[1])),
                down = dy * (static_cast<double>(i) - middle((*p.recon_shape)[0]));
   double const z = dz * (static_cast<double>(k) - middle((*p.recon_shape)[2])) + *p.recon_slice_offset - zeta;
-  double const x = std::cos(theta) * across - std::sin(theta) * down, y = std::sin(theta) * across + std::cos(theta) * down;
+  double const x = std::cos(theta) * across - std::sin(theta) * down,
+               y = std::sin(theta) * across + std::cos(theta) * down;
   double const g = 1 / (1 / magnification - y / dist);
   double const u = p.use_curved_detector ? dist * std::atan2(x, dist / magnification - y) : g * x;
-  double const beta = p.use_curved_detector ? u / dist : std::atan2(u, dist), kappa = p.use_curved_detector ? 1 : std::cos(beta);
+  double const beta = p.use_curved_detector ? u / dist : std::atan2(u, dist),
+               kappa = p.use_curved_detector ? 1 : std::cos(beta);
   double const centre = (u + p.det_channel_offset) / p.delta_det_channel + middle(p.sinogram_shape[2]);
   double const extent = std::max(std::abs(std::cos(theta - beta)) * dx, std::abs(std::sin(theta - beta)) * dy);
-  double const a = dx * dy / extent * overlap_of(centre - static_cast<double>(n), g * extent / (p.delta_det_channel * kappa));
-  double const row = (g * z + p.det_row_offset) / p.delta_det_row + middle(p.sinogram_shape[1]), secant = std::sqrt(1 + std::pow(g * z / dist, 2));
+  double const a =
+      dx * dy / extent * overlap_of(centre - static_cast<double>(n), g * extent / (p.delta_det_channel * kappa));
+  double const row = (g * z + p.det_row_offset) / p.delta_det_row + middle(p.sinogram_shape[1]),
+               secant = std::sqrt(1 + std::pow(g * z / dist, 2));
   return a * secant * overlap_of(row - static_cast<double>(m), g * dz / p.delta_det_row);
 }
 

@@ -31,8 +31,14 @@ pixel_list every_pixel(std::array<index_t, 3> const& recon) {
 }
 
 cone_parameters some_cone() {
-  return {.sinogram_shape = {5, 6, 40}, .angles = {0.1f, 0.9f, 2.2f, 3.3f, 5.0f}, .source_detector_dist = 60, .source_iso_dist = 35,
-          .delta_det_row = 1.1, .det_row_offset = 0.2, .delta_voxel = 0.8, .recon_shape = std::array<index_t, 3>{7, 8, 5}};
+  return {.sinogram_shape = {5, 6, 40},
+          .angles = {0.1f, 0.9f, 2.2f, 3.3f, 5.0f},
+          .source_detector_dist = 60,
+          .source_iso_dist = 35,
+          .delta_det_row = 1.1,
+          .det_row_offset = 0.2,
+          .delta_voxel = 0.8,
+          .recon_shape = std::array<index_t, 3>{7, 8, 5}};
 }
 parallel_parameters some_parallel() {
   return {.sinogram_shape = {5, 4, 24},
@@ -43,7 +49,8 @@ parallel_parameters some_parallel() {
           .recon_shape = std::array<index_t, 3>{7, 8, 4}};
 }
 
-// No footprint of the 8 x 7 grid leaves the 24 channels, so a column of the matrix sums to its mass: 40 roundings of numbers of size 24.
+// No footprint of the 8 x 7 grid leaves the 24 channels, so a column of the matrix sums to its mass: 40 roundings of
+// numbers of size 24.
 TEST(DefinedParallel, ColumnSumsDoNotDependOnTheAngle) {
   parallel_scan const s(some_parallel());
   auto const& g = s.geometry();
@@ -51,7 +58,9 @@ TEST(DefinedParallel, ColumnSumsDoNotDependOnTheAngle) {
     auto const y = define_forward(s, std::vector<double>{1, 0, 0, 0}, {p});
     for (index_t v = 0; v < g.views; ++v) {
       auto const from = y.begin() + v * g.rows * g.channels;
-      EXPECT_NEAR(std::accumulate(from, from + g.channels, 0.0), g.delta_x * g.delta_y / g.delta_det_channel, 40 * 24 * eps) << p << ", " << v;
+      EXPECT_NEAR(std::accumulate(from, from + g.channels, 0.0), g.delta_x * g.delta_y / g.delta_det_channel,
+                  40 * 24 * eps)
+          << p << ", " << v;
     }
   }
 }
@@ -68,8 +77,10 @@ TEST(DefinedCone, ChannelSumsAreTheMagnifiedArea) {
         double sum = 0;
         for (index_t n = 0; n < g.channels; ++n)
           sum += f.channel.chord * definition::overlap(f.channel.centre - static_cast<double>(n), f.channel.width);
-        double const u = (f.channel.centre - 19.5) * g.delta_det_channel, secant = curved ? 1 : std::hypot(1.0, u * g.inverse_detector_dist);
-        EXPECT_NEAR(sum, g.delta_x * g.delta_y * f.magnification * secant / g.delta_det_channel, 80 * 40 * eps) << p << ", " << v;
+        double const u = (f.channel.centre - 19.5) * g.delta_det_channel,
+                     secant = curved ? 1 : std::hypot(1.0, u * g.inverse_detector_dist);
+        EXPECT_NEAR(sum, g.delta_x * g.delta_y * f.magnification * secant / g.delta_det_channel, 80 * 40 * eps)
+            << p << ", " << v;
       }
   }
 }
@@ -77,16 +88,21 @@ TEST(DefinedCone, ChannelSumsAreTheMagnifiedArea) {
 TEST(DefinedCone, InfiniteDistanceIsParallelBeam) {
   auto const from = some_parallel();
   parallel_scan const parallel(from);
-  cone_parameters p{.sinogram_shape = from.sinogram_shape, .angles = from.angles, .source_detector_dist = infinity, .source_iso_dist = 0};
-  p.delta_voxel = from.delta_voxel, p.voxel_row_aspect = from.voxel_row_aspect, p.recon_shape = from.recon_shape, p.det_channel_offset = 0.3;
+  cone_parameters p{.sinogram_shape = from.sinogram_shape,
+                    .angles = from.angles,
+                    .source_detector_dist = infinity,
+                    .source_iso_dist = 0};
+  p.delta_voxel = from.delta_voxel, p.voxel_row_aspect = from.voxel_row_aspect, p.recon_shape = from.recon_shape,
+  p.det_channel_offset = 0.3;
   p.delta_det_row = *p.delta_voxel;  // the slice pitch: slice k is row k
   cone_scan const cone(p);
   for (index_t v = 0; v < 5; ++v)
     for (index_t q = 0; q < 56; ++q) {
       auto const& at = parallel.positions()[static_cast<std::size_t>(v)];
       auto const& g = parallel.geometry();
-      auto const a = definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, static_cast<double>(q % 8)),
-                                                    definition::row_y(g, static_cast<double>(q / 8)));
+      auto const a =
+          definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, static_cast<double>(q % 8)),
+                                         definition::row_y(g, static_cast<double>(q / 8)));
       auto const b = definition::cone_footprint_at<double>(cone, v, q);
       EXPECT_EQ(a.centre, b.channel.centre);
       EXPECT_EQ(a.width, b.channel.width);
@@ -95,16 +111,20 @@ TEST(DefinedCone, InfiniteDistanceIsParallelBeam) {
   auto const pixels = every_pixel(parallel.recon_shape());
   auto const x = random_values(pixels.size() * 4, 3);
   auto const a = define_forward(parallel, x, pixels), b = define_forward(cone, x, pixels);
-  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], 60 * 8 * eps) << k;  // W_r and m_p are 1 and k to a rounding; sums of 56
+  for (std::size_t k = 0; k < a.size(); ++k)
+    EXPECT_NEAR(a[k], b[k], 60 * 8 * eps) << k;  // W_r and m_p are 1 and k to a rounding; sums of 56
 }
 
 template <class Scan> void expect_adjoint(Scan const& s, unsigned seed) {
   auto const pixels = every_pixel(s.recon_shape());
-  auto const x = random_values(count_of(s.recon_shape()), seed), y = random_values(count_of(s.sinogram_shape()), seed + 1);
+  auto const x = random_values(count_of(s.recon_shape()), seed),
+             y = random_values(count_of(s.sinogram_shape()), seed + 1);
   auto const ax = define_forward(s, x, pixels), aty = define_back(s, y, pixels, 1);
-  double const left = std::inner_product(ax.begin(), ax.end(), y.begin(), 0.0), right = std::inner_product(x.begin(), x.end(), aty.begin(), 0.0);
+  double const left = std::inner_product(ax.begin(), ax.end(), y.begin(), 0.0),
+               right = std::inner_product(x.begin(), x.end(), aty.begin(), 0.0);
   ASSERT_GT(left, 0);
-  EXPECT_NEAR(left / right, 1, 1e-13);  // sums of positive numbers: some sqrt(5000) roundings, far below 5000 eps = 1e-12
+  EXPECT_NEAR(left / right, 1,
+              1e-13);  // sums of positive numbers: some sqrt(5000) roundings, far below 5000 eps = 1e-12
 }
 TEST(DefinedParallel, BackIsTheTranspose) { expect_adjoint(parallel_scan(some_parallel()), 11); }
 TEST(DefinedCone, BackIsTheTranspose) {
@@ -127,7 +147,9 @@ TEST(DefinedCone, PowerTwoSquaresTheEntries) {
       std::vector<double> x(3);
       x[k] = 1;
       auto const column = define_forward(s, x, {pixels[p]});
-      EXPECT_NEAR(std::inner_product(column.begin(), column.end(), column.begin(), 0.0) / hessian[p * 3 + k], 1, 100 * eps) << p << ", " << k;
+      EXPECT_NEAR(std::inner_product(column.begin(), column.end(), column.begin(), 0.0) / hessian[p * 3 + k], 1,
+                  100 * eps)
+          << p << ", " << k;
     }
 }
 
@@ -153,11 +175,13 @@ TEST(Minimal, CountsConeWeightsOfBothSteps) {
     for (auto const p : pixels) {
       auto const f = definition::cone_footprint_at<double>(s, v, index_t{p});
       std::uint64_t channels = 0, row_taps = 0;
-      for (index_t n = 0; n < g.channels; ++n) channels += definition::overlap(f.channel.centre - static_cast<double>(n), f.channel.width) > 0;
+      for (index_t n = 0; n < g.channels; ++n)
+        channels += definition::overlap(f.channel.centre - static_cast<double>(n), f.channel.width) > 0;
       std::vector<bool> row(static_cast<std::size_t>(g.rows)), slice(static_cast<std::size_t>(g.slices));
       for (index_t k = 0; k < g.slices; ++k)
         for (index_t m = 0; m < g.rows; ++m) {
-          double const z = definition::slice_z(g, static_cast<double>(k), s.positions()[static_cast<std::size_t>(v)].z_shift);
+          double const z =
+              definition::slice_z(g, static_cast<double>(k), s.positions()[static_cast<std::size_t>(v)].z_shift);
           if (definition::cone_row_weight(g, f, z, m) <= 0) continue;
           ++row_taps, row[static_cast<std::size_t>(m)] = true, slice[static_cast<std::size_t>(k)] = true;
         }
@@ -195,7 +219,9 @@ TEST(PlainMachine, InputsWithoutElementsLoadZero) {
 }
 TEST(DefinedCone, EmptyAxesAreZero) {
   std::vector<float> const seven{7, 7};
-  ASSERT_EQ(definition::plain_interpreter<double>{}.input(view<float const, 1>(seven.data() + 1, {0})).clamped(index_t{0}), 0);
+  ASSERT_EQ(
+      definition::plain_interpreter<double>{}.input(view<float const, 1>(seven.data() + 1, {0})).clamped(index_t{0}),
+      0);
   auto p = some_cone();
   p.recon_shape = {7, 8, 0};
   for (double const y : define_forward(cone_scan(p), std::vector<float>{}, {3, 4})) EXPECT_EQ(y, 0);

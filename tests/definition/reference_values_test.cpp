@@ -13,10 +13,11 @@ using namespace mbirk;
 using namespace mbirk::test;
 
 /// Every entry is there; all other elements are 0 when the table is complete.
-void expect_entries(std::vector<double> const& y, std::array<index_t, 3> const& shape, std::vector<matrix_entry> const& entries, double tolerance,
-                    bool complete = true) {
+void expect_entries(std::vector<double> const& y, std::array<index_t, 3> const& shape,
+                    std::vector<matrix_entry> const& entries, double tolerance, bool complete = true) {
   view<double const, 3> const sinogram(y.data(), shape);
-  for (auto const& e : entries) EXPECT_NEAR(sinogram(e.view, e.row, e.channel), e.value, tolerance) << e.view << ", " << e.row << ", " << e.channel;
+  for (auto const& e : entries)
+    EXPECT_NEAR(sinogram(e.view, e.row, e.channel), e.value, tolerance) << e.view << ", " << e.row << ", " << e.channel;
   auto const nonzero = std::count_if(y.begin(), y.end(), [](double v) { return v != 0; });
   if (complete) EXPECT_EQ(nonzero, static_cast<std::ptrdiff_t>(entries.size()));
   else EXPECT_GE(nonzero, static_cast<std::ptrdiff_t>(entries.size()));
@@ -35,18 +36,21 @@ TEST(ReferenceValues, Parallel) {
 
 TEST(ReferenceValues, ConeFlat) {
   cone_scan const s(reference_cone(false));
-  expect_entries(define_forward(s, voxel(4, reference_slice), {reference_pixel}), s.sinogram_shape(), flat_entries, 1e-7);
+  expect_entries(define_forward(s, voxel(4, reference_slice), {reference_pixel}), s.sinogram_shape(), flat_entries,
+                 1e-7);
 }
 
 TEST(ReferenceValues, ConeCurved) {
   cone_scan const s(reference_cone(true));
-  expect_entries(define_forward(s, voxel(4, reference_slice), {reference_pixel}), s.sinogram_shape(), curved_entries, 1e-7, false);
+  expect_entries(define_forward(s, voxel(4, reference_slice), {reference_pixel}), s.sinogram_shape(), curved_entries,
+                 1e-7, false);
 }
 
 TEST(ReferenceValues, ConeIntermediateNumbers) {
-  struct { double magnification, flat_centre, curved_centre, flat_width, curved_width, extent, row_width, row; } const expected[] = {
-      {1.6701446, 5.8294753, 5.8239587, 1.0312545, 1.0269784, 0.6763943, 1.3340280, 3.8772167},
-      {1.8927366, 3.2456239, 3.2457682, 0.9985335, 0.9981677, 0.5801042, 1.5118234, 5.2687180}};
+  struct {
+    double magnification, flat_centre, curved_centre, flat_width, curved_width, extent, row_width, row;
+  } const expected[] = {{1.6701446, 5.8294753, 5.8239587, 1.0312545, 1.0269784, 0.6763943, 1.3340280, 3.8772167},
+                        {1.8927366, 3.2456239, 3.2457682, 0.9985335, 0.9981677, 0.5801042, 1.5118234, 5.2687180}};
   cone_scan const flat(reference_cone(false)), curved(reference_cone(true));
   for (std::size_t v = 0; v < 2; ++v) {
     auto const& e = expected[v];
@@ -61,7 +65,8 @@ TEST(ReferenceValues, ConeIntermediateNumbers) {
     EXPECT_NEAR(g.delta_x * g.delta_y / at.channel.chord, e.extent, 1e-7);
     EXPECT_NEAR(at.row_width, e.row_width, 1e-7);
     double const z = definition::slice_z(g, static_cast<double>(reference_slice), flat.positions()[v].z_shift);
-    EXPECT_NEAR(definition::detector_row(g, at.magnification, z), e.row, 2e-7) << "a sum of four numbers with that error";
+    EXPECT_NEAR(definition::detector_row(g, at.magnification, z), e.row, 2e-7)
+        << "a sum of four numbers with that error";
   }
 }
 

@@ -11,29 +11,37 @@ namespace mbirk::test {
 
 using pixel_list = std::vector<std::int32_t>;
 
-inline std::size_t count_of(std::array<index_t, 3> const& shape) { return static_cast<std::size_t>(shape[0] * shape[1] * shape[2]); }
+inline std::size_t count_of(std::array<index_t, 3> const& shape) {
+  return static_cast<std::size_t>(shape[0] * shape[1] * shape[2]);
+}
 
 /// Projection: (pixels, slices) to (views, rows, channels).
-template <class E> std::vector<double> define_forward(parallel_scan const& s, std::vector<E> const& x, pixel_list const& pixels) {
+template <class E>
+std::vector<double> define_forward(parallel_scan const& s, std::vector<E> const& x, pixel_list const& pixels) {
   definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   std::vector<double> y(count_of(s.sinogram_shape()));
   definition::parallel_forward(m, s, m.input(view<E const, 2>(x.data(), {count, s.geometry().slices})),
-                               m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count, view<double, 3>(y.data(), s.sinogram_shape()));
+                               m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count,
+                               view<double, 3>(y.data(), s.sinogram_shape()));
   return y;
 }
-template <class E> std::vector<double> define_forward(cone_scan const& s, std::vector<E> const& x, pixel_list const& pixels) {
+template <class E>
+std::vector<double> define_forward(cone_scan const& s, std::vector<E> const& x, pixel_list const& pixels) {
   definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   auto const& g = s.geometry();
   std::vector<double> y(count_of(s.sinogram_shape())), columns(static_cast<std::size_t>(count * g.rows));
-  definition::cone_forward(m, s, m.input(view<E const, 2>(x.data(), {count, g.slices})), m.input(view<std::int32_t const, 1>(pixels.data(), {count})),
-                           count, view<double, 2>(columns.data(), {count, g.rows}), view<double, 3>(y.data(), s.sinogram_shape()));
+  definition::cone_forward(m, s, m.input(view<E const, 2>(x.data(), {count, g.slices})),
+                           m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count,
+                           view<double, 2>(columns.data(), {count, g.rows}),
+                           view<double, 3>(y.data(), s.sinogram_shape()));
   return y;
 }
 
 /// Back projection: (views, rows, channels) to (pixels, slices).
-template <class E> std::vector<double> define_back(parallel_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
+template <class E>
+std::vector<double> define_back(parallel_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
   definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   std::vector<double> x(static_cast<std::size_t>(count * s.geometry().slices));
@@ -42,13 +50,15 @@ template <class E> std::vector<double> define_back(parallel_scan const& s, std::
                             view<double, 2>(x.data(), {count, s.geometry().slices}));
   return x;
 }
-template <class E> std::vector<double> define_back(cone_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
+template <class E>
+std::vector<double> define_back(cone_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
   definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   auto const& g = s.geometry();
   std::vector<double> x(static_cast<std::size_t>(count * g.slices)), columns(static_cast<std::size_t>(count * g.rows));
-  definition::cone_back(m, s, m.input(view<E const, 3>(y.data(), s.sinogram_shape())), m.input(view<std::int32_t const, 1>(pixels.data(), {count})),
-                        count, power, view<double, 2>(columns.data(), {count, g.rows}), view<double, 2>(x.data(), {count, g.slices}));
+  definition::cone_back(m, s, m.input(view<E const, 3>(y.data(), s.sinogram_shape())),
+                        m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count, power,
+                        view<double, 2>(columns.data(), {count, g.rows}), view<double, 2>(x.data(), {count, g.slices}));
   return x;
 }
 

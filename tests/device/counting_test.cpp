@@ -17,7 +17,8 @@ instrument::array_record const& array_of(instrument::operation_record const& r, 
 // counting always runs on one worker
 exec::emulation_options shuffled(std::uint64_t seed) { return {.seed = seed, .workers = 2}; }
 
-template <class Scan> instrument::operation_record counted(Scan const& s, op what, std::uint64_t seed, std::vector<float>& result) {
+template <class Scan>
+instrument::operation_record counted(Scan const& s, op what, std::uint64_t seed, std::vector<float>& result) {
   instrument::ledger records;
   result = run(context{exec::emulated(shuffled(seed)), instrument::counting<>{records}}, s, what);
   return records.last();
@@ -52,7 +53,8 @@ TEST(CountingOnADevice, TouchesArgumentsAndResultsAsTheHostDoes) {
     std::vector<float> result;
     auto const record = counted(s, what, 1, result);
     for (char const* name : {"recon", "sinogram"}) {
-      EXPECT_EQ(array_of(record, name).counts.unique_written, array_of(on_host.last(), name).counts.unique_written) << name;
+      EXPECT_EQ(array_of(record, name).counts.unique_written, array_of(on_host.last(), name).counts.unique_written)
+          << name;
       EXPECT_EQ(array_of(record, name).counts.unique_read, array_of(on_host.last(), name).counts.unique_read) << name;
     }
     // projection and layout change; plus zeros outside the mask
@@ -60,15 +62,15 @@ TEST(CountingOnADevice, TouchesArgumentsAndResultsAsTheHostDoes) {
   }
 }
 
-// By hand: 4 lines of 70 samples, dense, are one line of 280: nine packs, the last of 24. Weights exp(-y): one product and one exp a lane.
-// A pack is four sectors of 32 bytes, the last three.
+// By hand: 4 lines of 70 samples, dense, are one line of 280: nine packs, the last of 24. Weights exp(-y): one product
+// and one exp a lane. A pack is four sectors of 32 bytes, the last three.
 TEST(CountingOnADevice, WeightsByHand) {
   auto const y = positive(280, 1);
   std::vector<float> w(280);
   instrument::ledger records;
   std::array<index_t, 3> const shape{2, 2, 70};
-  gen_weights(context{exec::emulated(), instrument::counting<>{records}}, view<float const, 3>(y.data(), shape), weight_type::transmission,
-              view<float, 3>(w.data(), shape));
+  gen_weights(context{exec::emulated(), instrument::counting<>{records}}, view<float const, 3>(y.data(), shape),
+              weight_type::transmission, view<float, 3>(w.data(), shape));
   auto const& r = records.last();
   EXPECT_EQ(r.operations.of(instrument::number::f32, instrument::operation::exp), 9u * 32);
   EXPECT_EQ(r.operations.of(instrument::number::f32, instrument::operation::mul), 9u * 32);

@@ -20,11 +20,19 @@ struct wide_host : exec::host {
 };
 
 /// Kernels with a different structure on either side.
-std::set<std::string> const only_host{"parallel_forward", "parallel_back", "cone_forward", "cone_back",
-                                        "cone_fused_update_backproject", "reduce_partials", "parallel_project_subset", "parallel_fused_update_backproject", "pack_columns"};
+std::set<std::string> const only_host{"parallel_forward",
+                                      "parallel_back",
+                                      "cone_forward",
+                                      "cone_back",
+                                      "cone_fused_update_backproject",
+                                      "reduce_partials",
+                                      "parallel_project_subset",
+                                      "parallel_fused_update_backproject",
+                                      "pack_columns"};
 /// Device kernels for additions that the host makes in its own code or, for some lists of pixels, in the preceding
 /// kernel.
-std::set<std::string> const only_device{"parallel_gather", "parallel_block_back", "cone_gather", "cone_block_back", "apply_epilogue", "axpy_projection", "device_reduce"};
+std::set<std::string> const only_device{"parallel_gather", "parallel_block_back", "cone_gather",  "cone_block_back",
+                                        "apply_epilogue",  "axpy_projection",     "device_reduce"};
 
 instrument::kernel_record const* find(instrument::operation_record const& r, instrument::kernel_record const& k) {
   for (auto const& other : r.kernels)
@@ -61,7 +69,8 @@ template <class Scan> void compare(Scan const& s) {
     // a view's detector.
     for (auto const& x : a.arrays)
       for (auto const& y : b.arrays) {
-        if (x.name != y.name || x.role != y.role || (x.role != array_role::argument && x.role != array_role::output)) continue;
+        if (x.name != y.name || x.role != y.role || (x.role != array_role::argument && x.role != array_role::output))
+          continue;
         EXPECT_EQ(x.counts.unique_written, y.counts.unique_written) << x.name;
         EXPECT_LE(y.counts.unique_read, x.counts.unique_read) << x.name;
       }
@@ -73,9 +82,17 @@ TEST(HostCounts, EqualThoseOfADeviceParallel) { compare(square_parallel(16)); }
 TEST(HostCounts, EqualThoseOfADeviceCone) { compare(square_cone(16)); }
 TEST(HostCounts, EqualThoseOfADeviceOddParallel) { compare(odd_parallel(0.8)); }
 TEST(HostCounts, EqualThoseOfADeviceOddCone) {  // few views and pixels: fibers are slow
-  compare(cone_scan(cone_parameters{.sinogram_shape = {3, 17, 11}, .angles = {0.1f, 2.9f, 4.4f}, .source_detector_dist = 60, .source_iso_dist = 41,
-                                    .helical_z_shifts = {-1.f, 0.f, 1.f}, .use_curved_detector = true, .delta_det_channel = 0.9, .delta_det_row = 1.1,
-                                    .det_channel_offset = 0.7, .delta_voxel = 0.75, .recon_shape = std::array<index_t, 3>{9, 8, 37}}));
+  compare(cone_scan(cone_parameters{.sinogram_shape = {3, 17, 11},
+                                    .angles = {0.1f, 2.9f, 4.4f},
+                                    .source_detector_dist = 60,
+                                    .source_iso_dist = 41,
+                                    .helical_z_shifts = {-1.f, 0.f, 1.f},
+                                    .use_curved_detector = true,
+                                    .delta_det_channel = 0.9,
+                                    .delta_det_row = 1.1,
+                                    .det_channel_offset = 0.7,
+                                    .delta_voxel = 0.75,
+                                    .recon_shape = std::array<index_t, 3>{9, 8, 37}}));
 }
 
 }  // namespace

@@ -34,14 +34,16 @@ void run_back(any_scan const& s, view<float const, 3> sinogram, view<float, 3> r
   std::visit([&](auto const& scan) { back_project(ctx, scan, y.in(), x.all()); }, s);
   x.download(recon);
 }
-void run_sparse_forward(any_scan const& s, view<float const, 2> values, view<std::int32_t const, 1> pixels, view<float, 3> sinogram, int threads) {
+void run_sparse_forward(any_scan const& s, view<float const, 2> values, view<std::int32_t const, 1> pixels,
+                        view<float, 3> sinogram, int threads) {
   auto const ctx = on_device(threads);
   auto const x = place(ctx.exec, values);
   auto const y = place(ctx.exec, sinogram);
   std::visit([&](auto const& scan) { sparse_forward_project(ctx, scan, x.in(), pixels, y.all()); }, s);
   y.download(sinogram);
 }
-void run_sparse_back(any_scan const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixels, view<float, 2> values, int power, int threads) {
+void run_sparse_back(any_scan const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixels,
+                     view<float, 2> values, int power, int threads) {
   auto const ctx = on_device(threads);
   auto const y = place(ctx.exec, sinogram);
   auto const x = place(ctx.exec, values);
@@ -52,19 +54,21 @@ void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights,
   auto const ctx = on_device(threads);
   auto const h = place(ctx.exec, hessian);
   auto const w = place(ctx.exec, weights.value_or(view<float const, 3>()));
-  std::visit([&](auto const& scan) { hessian_diagonal(ctx, scan, weights ? std::optional(w.in()) : std::nullopt, h.all()); }, s);
+  std::visit(
+      [&](auto const& scan) { hessian_diagonal(ctx, scan, weights ? std::optional(w.in()) : std::nullopt, h.all()); },
+      s);
   h.download(hessian);
 }
 
-planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> const& sinogram, pixel_list const& pixels, int threads) {
+planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> const& sinogram,
+                            pixel_list const& pixels, int threads) {
   auto const ctx = on_device(threads);
   return std::visit([&](auto const& scan) { return run_planned(ctx, scan, recon, sinogram, pixels); }, s);
 }
 
 /// Copies the initial image of the options to memory that the kernels read.
-template <class Run>
-recon_log with_arrays(view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options o, int threads,
-                         Run const& run) {
+template <class Run> recon_log with_arrays(view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+                                           view<float, 3> recon, recon_options o, int threads, Run const& run) {
   auto const ctx = on_device(threads);
   auto const y = place(ctx.exec, sinogram);
   auto const w = place(ctx.exec, weights.value_or(view<float const, 3>()));
@@ -76,18 +80,21 @@ recon_log with_arrays(view<float const, 3> sinogram, std::optional<view<float co
   x.download(recon);
   return record;
 }
-recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
-                       recon_options const& o, int threads) {
-  return with_arrays(sinogram, weights, recon, o, threads, [&](auto const& ctx, auto y, auto w, auto x, recon_options const& options) {
-    return std::visit([&](auto const& scan) { return mbirk::recon(ctx, scan, y, w, x, options); }, s);
-  });
+recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+                    view<float, 3> recon, recon_options const& o, int threads) {
+  return with_arrays(
+      sinogram, weights, recon, o, threads, [&](auto const& ctx, auto y, auto w, auto x, recon_options const& options) {
+        return std::visit([&](auto const& scan) { return mbirk::recon(ctx, scan, y, w, x, options); }, s);
+      });
 }
-recon_log run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
-                          view<float, 3> recon, recon_options const& o, int threads) {
-  return with_arrays(sinogram, weights, recon, o, threads, [&](auto const& ctx, auto y, auto w, auto x, recon_options const& options) {
-    auto const input = place(ctx.exec, prox_input);
-    return std::visit([&](auto const& scan) { return prox_map(ctx, scan, input.in(), y, w, x, options); }, s);
-  });
+recon_log run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
+                       std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o,
+                       int threads) {
+  return with_arrays(
+      sinogram, weights, recon, o, threads, [&](auto const& ctx, auto y, auto w, auto x, recon_options const& options) {
+        auto const input = place(ctx.exec, prox_input);
+        return std::visit([&](auto const& scan) { return prox_map(ctx, scan, input.in(), y, w, x, options); }, s);
+      });
 }
 
 void device_filter(any_scan const& s, view<float const, 3> sinogram, view<float, 3> filtered, filter_options const& o) {
@@ -106,11 +113,16 @@ std::vector<std::string> device_direct_recon(any_scan const& s, view<float const
   x.download(recon);
   return warnings;
 }
-regularization device_regularization(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights) {
+regularization device_regularization(any_scan const& s, view<float const, 3> sinogram,
+                                     std::optional<view<float const, 3>> weights) {
   auto const ctx = on_device();
   auto const y = place(ctx.exec, sinogram);
   auto const w = place(ctx.exec, weights.value_or(view<float const, 3>()));
-  return std::visit([&](auto const& scan) { return auto_regularization(ctx, scan, y.in(), weights ? std::optional(w.in()) : std::nullopt); }, s);
+  return std::visit(
+      [&](auto const& scan) {
+        return auto_regularization(ctx, scan, y.in(), weights ? std::optional(w.in()) : std::nullopt);
+      },
+      s);
 }
 void device_weights(view<float const, 3> sinogram, weight_type type, view<float, 3> weights) {
   auto const ctx = on_device();
@@ -119,20 +131,24 @@ void device_weights(view<float const, 3> sinogram, weight_type type, view<float,
   gen_weights(ctx, y.in(), type, w.all());
   w.download(weights);
 }
-mar_record device_weights_mar(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> init_recon, view<float, 3> weights) {
+mar_record device_weights_mar(any_scan const& s, view<float const, 3> sinogram,
+                              std::optional<view<float const, 3>> init_recon, view<float, 3> weights) {
   auto const ctx = on_device();
   auto const y = place(ctx.exec, sinogram);
   auto const x = place(ctx.exec, init_recon.value_or(view<float const, 3>()));
   auto const w = place(ctx.exec, weights);
   mar_record record;
-  std::visit([&](auto const& scan) {
-    gen_weights_mar(ctx, scan, y.in(), init_recon ? std::optional(x.in()) : std::nullopt, std::nullopt, 1.0, 3.0, w.all(), &record);
-  }, s);
+  std::visit(
+      [&](auto const& scan) {
+        gen_weights_mar(ctx, scan, y.in(), init_recon ? std::optional(x.in()) : std::nullopt, std::nullopt, 1.0, 3.0,
+                        w.all(), &record);
+      },
+      s);
   w.download(weights);
   return record;
 }
-void device_qggmrf(view<float const, 3> recon, view<std::int32_t const, 1> pixels, qggmrf_parameters const& p, view<float, 2> gradient,
-                   view<float, 2> hessian) {
+void device_qggmrf(view<float const, 3> recon, view<std::int32_t const, 1> pixels, qggmrf_parameters const& p,
+                   view<float, 2> gradient, view<float, 2> hessian) {
   auto const ctx = on_device();
   auto const x = place(ctx.exec, recon);
   auto const g = place(ctx.exec, gradient), h = place(ctx.exec, hessian);
@@ -164,7 +180,8 @@ std::vector<float> device_otsu(view<float const, 3> image, int classes, int bins
   auto const x = place(ctx.exec, image);
   return multi_threshold_otsu(ctx, x.in(), classes, bins);
 }
-recon_log device_split(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon, recon_options const& o) {
+recon_log device_split(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon,
+                       recon_options const& o) {
   auto const ctx = on_device();
   auto const y = place(ctx.exec, sinogram);
   auto const x = place(ctx.exec, recon);

@@ -19,15 +19,18 @@ namespace mbirk::test {
 
 void device_filter(any_scan const& s, view<float const, 3> sinogram, view<float, 3> filtered, filter_options const& o);
 std::vector<std::string> device_direct_recon(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon);
-regularization device_regularization(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights);
+regularization device_regularization(any_scan const& s, view<float const, 3> sinogram,
+                                     std::optional<view<float const, 3>> weights);
 void device_weights(view<float const, 3> sinogram, weight_type type, view<float, 3> weights);
-mar_record device_weights_mar(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> init_recon, view<float, 3> weights);
-void device_qggmrf(view<float const, 3> recon, view<std::int32_t const, 1> pixels, qggmrf_parameters const& p, view<float, 2> gradient,
-                   view<float, 2> hessian);
+mar_record device_weights_mar(any_scan const& s, view<float const, 3> sinogram,
+                              std::optional<view<float const, 3>> init_recon, view<float, 3> weights);
+void device_qggmrf(view<float const, 3> recon, view<std::int32_t const, 1> pixels, qggmrf_parameters const& p,
+                   view<float, 2> gradient, view<float, 2> hessian);
 double device_qggmrf_loss(view<float const, 3> recon, qggmrf_parameters const& p);
 denoise_record device_denoise(view<float const, 3> image, denoise_options const& o, view<float, 3> output);
 void device_median(view<float const, 3> image, view<float, 3> median, view<float, 3> least, view<float, 3> greatest);
 std::vector<float> device_otsu(view<float const, 3> image, int classes, int bins);
-recon_log device_split(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon, recon_options const& o);
+recon_log device_split(cone_parameters const& p, view<float const, 3> sinogram, view<float, 3> recon,
+                       recon_options const& o);
 
 }  // namespace mbirk::test

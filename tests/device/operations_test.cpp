@@ -27,7 +27,8 @@ array<3> noisy_block(shape_3 const& shape, unsigned seed) {
   auto a = random_array<3>(shape, seed);
   for (index_t i = 0; i < shape[0]; ++i)
     for (index_t j = 0; j < shape[1]; ++j)
-      for (index_t k = 0; k < shape[2]; ++k) a.all()(i, j, k) = 0.1f * a.all()(i, j, k) + (i > 2 && j < 2 * shape[1] / 3 ? 1.0f : 0.2f);
+      for (index_t k = 0; k < shape[2]; ++k)
+        a.all()(i, j, k) = 0.1f * a.all()(i, j, k) + (i > 2 && j < 2 * shape[1] / 3 ? 1.0f : 0.2f);
   return a;
 }
 
@@ -49,8 +50,9 @@ TEST_P(OnScans, ProjectionsWithAPlan) {
   EXPECT_EQ(r.uploads, 0);
 }
 
-// The filter adds C/2 + 1 products of both signs; either order of sums is off by that many roundings of the sum of their sizes, which is at most
-// twice the largest sample times the taps' sum (below 0.5 of the middle one's), and the largest result is about as large.
+// The filter adds C/2 + 1 products of both signs; either order of sums is off by that many roundings of the sum of
+// their sizes, which is at most twice the largest sample times the taps' sum (below 0.5 of the middle one's), and the
+// largest result is about as large.
 TEST_P(OnScans, DirectFilter) {
   auto const y = random_array<3>(sinogram_shape(s), 1);
   for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
@@ -71,19 +73,23 @@ TEST_P(OnScans, FourierFilter) {
     array<3> found(y.shape, -1.0f), expected(y.shape, -1.0f);
     device_filter(s, y.all(), found.all(), options);
     std::visit([&](auto const& scan) { direct_filter(host, scan, y.all(), expected.all(), options); }, s);
-    double const roundings = 2 * std::sqrt(2 * std::log2(static_cast<double>(kernel::fourier::length_of(y.shape[2])))) + 4;
-    EXPECT_LE(relative_error(found.data, expected.data), 4 * roundings * epsilon * std::sqrt(2 * static_cast<double>(y.shape[2])));
+    double const roundings =
+        2 * std::sqrt(2 * std::log2(static_cast<double>(kernel::fourier::length_of(y.shape[2])))) + 4;
+    EXPECT_LE(relative_error(found.data, expected.data),
+              4 * roundings * epsilon * std::sqrt(2 * static_cast<double>(y.shape[2])));
   }
 }
 
-// Filter and back projection; sums of both signs over all views, so errors are relative to sums without cancellation: ten times the result at most.
+// Filter and back projection; sums of both signs over all views, so errors are relative to sums without cancellation:
+// ten times the result at most.
 TEST_P(OnScans, DirectRecon) {
   auto const y = random_array<3>(sinogram_shape(s), 2);
   array<3> found(recon_shape(s), -1.0f), expected(found.shape, -1.0f);
   std::vector<std::string> warnings;
   auto const said = device_direct_recon(s, y.all(), found.all());
   std::visit([&](auto const& scan) { direct_recon(host, scan, y.all(), expected.all(), {}, &warnings); }, s);
-  EXPECT_LE(relative_error(found.data, expected.data), 10 * (2 * tolerance(s, false, 1) + 2 * epsilon * static_cast<double>(y.shape[2] + 4)));
+  EXPECT_LE(relative_error(found.data, expected.data),
+            10 * (2 * tolerance(s, false, 1) + 2 * epsilon * static_cast<double>(y.shape[2] + 4)));
   EXPECT_EQ(said, warnings);
 }
 
@@ -97,7 +103,8 @@ TEST_P(OnScans, AutoRegularization) {
     auto const w = patchy_weights(s, 4);
     auto const weights = weighted ? std::optional<view<float const, 3>>(w.all()) : std::nullopt;
     auto const found = device_regularization(s, y.all(), weights);
-    auto const expected = std::visit([&](auto const& scan) { return auto_regularization(host, scan, y.all(), weights); }, s);
+    auto const expected =
+        std::visit([&](auto const& scan) { return auto_regularization(host, scan, y.all(), weights); }, s);
     EXPECT_NEAR(found.sigma_y, expected.sigma_y, 2 * epsilon * static_cast<double>(expected.sigma_y));
     EXPECT_NEAR(found.sigma_x, expected.sigma_x, 2 * epsilon * static_cast<double>(expected.sigma_x));
     EXPECT_EQ(found.warnings, expected.warnings);
@@ -117,17 +124,23 @@ TEST_P(OnScans, WeightsAgainstMetal) {
     array<3> found(y.shape, -1.0f), expected(y.shape, -1.0f), metal(x.shape), way(y.shape, 1.0f);
     auto const decided = device_weights_mar(s, y.all(), init, found.all());
     mar_record record;
-    std::visit([&](auto const& scan) { gen_weights_mar(host, scan, y.all(), init, std::nullopt, 1.0, 3.0, expected.all(), &record); }, s);
+    std::visit(
+        [&](auto const& scan) {
+          gen_weights_mar(host, scan, y.all(), init, std::nullopt, 1.0, 3.0, expected.all(), &record);
+        },
+        s);
     EXPECT_EQ(decided.otsu_thresholds, record.otsu_thresholds);
     EXPECT_EQ(decided.metal_threshold, record.metal_threshold);
     if (with_image) {
-      std::transform(x.data.begin(), x.data.end(), metal.data.begin(), [&](float value) { return value > record.metal_threshold ? 1.0f : 0.0f; });
+      std::transform(x.data.begin(), x.data.end(), metal.data.begin(),
+                     [&](float value) { return value > record.metal_threshold ? 1.0f : 0.0f; });
       std::visit([&](auto const& scan) { forward_project(host, scan, metal.all(), way.all()); }, s);
     }
     float const longest = *std::max_element(way.data.begin(), way.data.end());
     for (std::size_t k = 0; k < y.data.size(); ++k) {
       if (with_image && way.data[k] <= 1e-6f * longest) continue;
-      ASSERT_NEAR(found.data[k], expected.data[k], 8 * epsilon * static_cast<double>(expected.data[k]) + 0x1p-148) << k << ", way through metal " << way.data[k];
+      ASSERT_NEAR(found.data[k], expected.data[k], 8 * epsilon * static_cast<double>(expected.data[k]) + 0x1p-148)
+          << k << ", way through metal " << way.data[k];
     }
   }
 }
@@ -135,7 +148,8 @@ TEST_P(OnScans, WeightsAgainstMetal) {
 std::vector<geometry_case> some_cases() {
   std::vector<geometry_case> cases;
   for (auto const& c : all_cases())
-    for (char const* name : {"odd", "seventeen_rows", "more_rows", "wider", "own_mask", "one_channel", "helical_curved", "strong", "many_slices", "one_slice"})
+    for (char const* name : {"odd", "seventeen_rows", "more_rows", "wider", "own_mask", "one_channel", "helical_curved",
+                             "strong", "many_slices", "one_slice"})
       if (c.name == std::string("parallel_") + name || c.name == std::string("cone_") + name) cases.push_back(c);
   return cases;
 }
@@ -144,7 +158,8 @@ INSTANTIATE_TEST_SUITE_P(Device, OnScans, ::testing::ValuesIn(some_cases()), cas
 TEST(OnDevice, Weights) {
   for (auto const& shape : image_shapes()) {
     auto const y = random_array<3>(shape, 7);
-    for (auto const type : {weight_type::unweighted, weight_type::transmission, weight_type::transmission_root, weight_type::emission}) {
+    for (auto const type :
+         {weight_type::unweighted, weight_type::transmission, weight_type::transmission_root, weight_type::emission}) {
       array<3> found(shape, -1.0f), expected(shape, -1.0f);
       device_weights(y.all(), type, found.all());
       gen_weights(host, y.all(), type, expected.all());
@@ -161,7 +176,8 @@ TEST(OnDevice, Qggmrf) {
     for (index_t p = 0; p < shape[0] * shape[1]; p += 2) pixels.push_back(static_cast<std::int32_t>(p));
     pixels.push_back(pixels.front());
     std::array<index_t, 2> const size{static_cast<index_t>(pixels.size()), shape[2]};
-    for (qggmrf_parameters const& p : {qggmrf_parameters{.sigma_x = 0.3}, qggmrf_parameters{.sigma_x = 0.1, .p = 1.9, .q = 1.1, .T = 0.5}}) {
+    for (qggmrf_parameters const& p :
+         {qggmrf_parameters{.sigma_x = 0.3}, qggmrf_parameters{.sigma_x = 0.1, .p = 1.9, .q = 1.1, .T = 0.5}}) {
       array<2> g(size, -1.0f), h(size, -1.0f), expected_g(size, -1.0f), expected_h(size, -1.0f);
       device_qggmrf(x.all(), as_view(pixels), p, g.all(), h.all());
       qggmrf_gradient_and_hessian_at_indices(host, x.all(), as_view(pixels), p, expected_g.all(), expected_h.all());
@@ -177,12 +193,15 @@ TEST(OnDevice, Median) {
   for (auto const& shape : image_shapes()) {
     auto x = random_array<3>(shape, 9);
     if (x.data.size() > 40) x.data[37] = NAN;
-    array<3> found[3] = {array<3>(shape, -1.0f), array<3>(shape, -1.0f), array<3>(shape, -1.0f)}, expected[3] = {found[0], found[0], found[0]};
+    array<3> found[3] = {array<3>(shape, -1.0f), array<3>(shape, -1.0f), array<3>(shape, -1.0f)},
+             expected[3] = {found[0], found[0], found[0]};
     device_median(x.all(), found[0].all(), found[1].all(), found[2].all());
     median_filter3d(host, x.all(), expected[0].all(), expected[1].all(), expected[2].all());
     for (int k = 0; k < 3; ++k)
       for (std::size_t n = 0; n < x.data.size(); ++n)
-        ASSERT_TRUE(found[k].data[n] == expected[k].data[n] || (std::isnan(found[k].data[n]) && std::isnan(expected[k].data[n]))) << k << ' ' << n;
+        ASSERT_TRUE(found[k].data[n] == expected[k].data[n] ||
+                    (std::isnan(found[k].data[n]) && std::isnan(expected[k].data[n])))
+            << k << ' ' << n;
   }
 }
 
@@ -207,7 +226,8 @@ TEST(OnDevice, Denoise) {
     EXPECT_NEAR(record.sigma_noise, same.sigma_noise, 1e-6 * same.sigma_noise);
     EXPECT_NEAR(record.sigma_x, same.sigma_x, 1e-6 * same.sigma_x);
     ASSERT_EQ(record.alpha_values.size(), same.alpha_values.size());
-    for (std::size_t k = 0; k < same.alpha_values.size(); ++k) EXPECT_NEAR(record.alpha_values[k], same.alpha_values[k], 1e-4);
+    for (std::size_t k = 0; k < same.alpha_values.size(); ++k)
+      EXPECT_NEAR(record.alpha_values[k], same.alpha_values[k], 1e-4);
   }
 }
 

@@ -24,7 +24,8 @@ struct alignas(16) line_of_values { std::array<float, threads> at; };
 inline auto const source = [] {
   std::array<line_of_values, rounds> lines{};
   for (int v = 0; v < rounds; ++v) {
-    for (int i = 0; i < threads; ++i) lines[static_cast<std::size_t>(v)].at[static_cast<std::size_t>(i)] = static_cast<float>(100 * v + i * i % 31 + 1);
+    for (int i = 0; i < threads; ++i)
+      lines[static_cast<std::size_t>(v)].at[static_cast<std::size_t>(i)] = static_cast<float>(100 * v + i * i % 31 + 1);
   }
   return lines;
 }();
@@ -73,7 +74,10 @@ template <mistake Planted> struct pipeline : in_this_file {
 struct last_wait_missing : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<float, threads> window; typename B::template pipe_storage<1> pipe; };
+  template <class B> struct shared {
+    typename B::template tile<float, threads> window;
+    typename B::template pipe_storage<1> pipe;
+  };
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
@@ -91,7 +95,10 @@ struct last_wait_missing : in_this_file {
 template <bool Planted> struct one_warp_waits : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<float, threads> window; typename B::template pipe_storage<1> pipe; };
+  template <class B> struct shared {
+    typename B::template tile<float, threads> window;
+    typename B::template pipe_storage<1> pipe;
+  };
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
@@ -109,7 +116,10 @@ template <bool Planted> struct one_warp_waits : in_this_file {
 template <bool Planted> struct copy_over_writes : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<float, threads> window; typename B::template pipe_storage<1> pipe; };
+  template <class B> struct shared {
+    typename B::template tile<float, threads> window;
+    typename B::template pipe_storage<1> pipe;
+  };
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
@@ -127,7 +137,10 @@ template <bool Planted> struct copy_over_writes : in_this_file {
 struct two_copies_to_one_place : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<float, threads> window; typename B::template pipe_storage<2> pipe; };
+  template <class B> struct shared {
+    typename B::template tile<float, threads> window;
+    typename B::template pipe_storage<2> pipe;
+  };
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
@@ -141,12 +154,26 @@ struct two_copies_to_one_place : in_this_file {
   static constexpr int last_line = __LINE__;
 };
 
-enum class argument { good, place_misaligned, source_misaligned, odd_size, too_long, negative, different, no_fetch, too_many, not_by_thread_0 };
+enum class argument {
+  good,
+  place_misaligned,
+  source_misaligned,
+  odd_size,
+  too_long,
+  negative,
+  different,
+  no_fetch,
+  too_many,
+  not_by_thread_0
+};
 
 template <argument Planted> struct arguments : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<float, 3, threads> window; typename B::template pipe_storage<2> pipe; };
+  template <class B> struct shared {
+    typename B::template tile<float, 3, threads> window;
+    typename B::template pipe_storage<2> pipe;
+  };
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     constexpr auto p = Planted;
@@ -157,7 +184,8 @@ template <argument Planted> struct arguments : in_this_file {
                   : p == argument::different ? (b.rank() == 40 ? 4 : 8)
                                              : 8;
     if (p != argument::no_fetch && (p != argument::not_by_thread_0 || b.rank() != 0)) {
-      pipe.copy_async(sh.window.from(0, p == argument::place_misaligned ? 1 : 0), line(0) + (p == argument::source_misaligned ? 3 : 0), n);
+      pipe.copy_async(sh.window.from(0, p == argument::place_misaligned ? 1 : 0),
+                      line(0) + (p == argument::source_misaligned ? 3 : 0), n);
     }
     if (p == argument::too_many) {
       pipe.copy_async(sh.window.from(1, 0), line(0), 8);
@@ -199,18 +227,24 @@ TEST(Copies, RefilledTooEarly) {
   expect_only_wrong_values<pipeline<mistake::refilled_early>>(copies_that(true));
 }
 TEST(Copies, OverWhatThreadsWrite) { expect_found_by_check<copy_over_writes<true>>("race: copies to byte "); }
-TEST(Copies, TwoToOnePlace) { expect_found_by_check<two_copies_to_one_place>("and no wait with a sync after it is between the two"); }
+TEST(Copies, TwoToOnePlace) {
+  expect_found_by_check<two_copies_to_one_place>("and no wait with a sync after it is between the two");
+}
 TEST(Copies, Arguments) {
   expect_silent<arguments<argument::good>>();
-  expect_found_always<arguments<argument::place_misaligned>>("copies to a place in shared memory that is not aligned to 16 bytes");
-  expect_found_always<arguments<argument::source_misaligned>>("copies from a place in global memory that is not aligned to 16 bytes");
+  expect_found_always<arguments<argument::place_misaligned>>(
+      "copies to a place in shared memory that is not aligned to 16 bytes");
+  expect_found_always<arguments<argument::source_misaligned>>(
+      "copies from a place in global memory that is not aligned to 16 bytes");
   expect_found_always<arguments<argument::odd_size>>("copies 36 bytes, which is not a multiple of 16");
-  expect_found_always<arguments<argument::too_long>>("copies 784 bytes to a place that has only 768 up to the end of its tile");
+  expect_found_always<arguments<argument::too_long>>(
+      "copies 784 bytes to a place that has only 768 up to the end of its tile");
   expect_found_always<arguments<argument::negative>>("copies -4 elements");
   expect_found_always<arguments<argument::different>>("the arguments of a copy differ from those of another thread");
   expect_found_always<arguments<argument::no_fetch>>("waits for a copy, but every one that it fetched was waited for");
   expect_found_always<arguments<argument::too_many>>("fetches a copy while 2 are outstanding");
-  expect_found_always<arguments<argument::not_by_thread_0>>("63 threads (1 .. 63) are in wait for a copy that thread 0 has not fetched at ");
+  expect_found_always<arguments<argument::not_by_thread_0>>(
+      "63 threads (1 .. 63) are in wait for a copy that thread 0 has not fetched at ");
 }
 
 }  // namespace

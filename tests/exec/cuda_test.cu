@@ -64,9 +64,12 @@ TEST_F(OnADevice, AProjectionRunsFromAGraph) {
   exec::cuda const exec;
   context const ctx{exec, instrument::none{}};
   auto const shape = s.recon_shape(), samples = s.sinogram_shape();
-  std::vector<float> image(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]), 1.0f), expected(9 * 5 * 33), found(expected.size());
+  std::vector<float> image(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]), 1.0f), expected(9 * 5 * 33),
+      found(expected.size());
   exec::array<float, exec::cuda> const x(exec, image), y(exec, static_cast<index_t>(expected.size()));
-  auto const project = [&] { forward_project(ctx, s, view<float const, 3>(x.data(), shape), view<float, 3>(y.data(), samples)); };
+  auto const project = [&] {
+    forward_project(ctx, s, view<float const, 3>(x.data(), shape), view<float, 3>(y.data(), samples));
+  };
   project();
   y.download(expected);
 

@@ -1,5 +1,5 @@
-// Threads that do not meet: barriers and warp operations in branches, at different lines, with bad arguments. Found with and without the
-// race check, in every order.
+// Threads that do not meet: barriers and warp operations in branches, at different lines, with bad arguments. Found
+// with and without the race check, in every order.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -142,7 +142,8 @@ TEST(Divergence, TwoSyncsAtDifferentLines) {
   expect_silent<two_syncs<false>>();
 }
 TEST(Divergence, ShuffleInBranchThatDependsOnTheLane) {
-  expect_found_always<shuffle_in_branch<true>>("no thread can go on. 40 threads (0 .. 19, 32 .. 51) are in warp().shfl_xor at ");
+  expect_found_always<shuffle_in_branch<true>>(
+      "no thread can go on. 40 threads (0 .. 19, 32 .. 51) are in warp().shfl_xor at ");
   expect_silent<shuffle_in_branch<false>>();
 }
 TEST(Divergence, TwoShufflesInTwoBranches) {
@@ -179,8 +180,11 @@ template <int Row, int Column> struct index_kernel : in_this_file {
 TEST(Indices, OutsideTheTile) {
   expect_found_always<index_kernel<4, 0>>("index 4 of dimension 0 lies outside 0 .. 3");
   expect_found_always<index_kernel<-1, 0>>("index -1 of dimension 0 lies outside 0 .. 3");
-  expect_found_always<index_kernel<1, std::numeric_limits<int>::min()>>("index -2147483648 of dimension 1 lies outside 0 .. 63");
+  expect_found_always<index_kernel<1, std::numeric_limits<int>::min()>>(
+      "index -2147483648 of dimension 1 lies outside 0 .. 63");
   expect_silent<index_kernel<1, 63>>();
 }
-TEST(Indices, OutsideTheRowButInsideTheTile) { expect_found_always<index_kernel<0, threads>>("index 64 of dimension 1 lies outside 0 .. 63"); }
+TEST(Indices, OutsideTheRowButInsideTheTile) {
+  expect_found_always<index_kernel<0, threads>>("index 64 of dimension 1 lies outside 0 .. 63");
+}
 }  // namespace

@@ -37,7 +37,8 @@ template <class Context> struct Fiber : ::testing::Test {
     home.adopt_thread();
     arguments.clear();
     for (int i = 0; i < count; ++i) arguments.push_back({this, i});
-    for (int i = 0; i < count; ++i) fibers[static_cast<std::size_t>(i)].prepare(memory[i], body, &arguments[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < count; ++i)
+      fibers[static_cast<std::size_t>(i)].prepare(memory[i], body, &arguments[static_cast<std::size_t>(i)]);
   }
   fiber& at(int i) { return fibers[static_cast<std::size_t>(i)]; }
   /// ThreadSanitizer sees no ordering in a switch; all accesses here are ordered.
@@ -88,7 +89,9 @@ template <class Context> struct Fiber : ::testing::Test {
 };
 
 struct context_name {
-  template <class Context> static char const* GetName(int) { return std::is_same_v<Context, exec::library_context> ? "Library" : "Assembly"; }
+  template <class Context> static char const* GetName(int) {
+    return std::is_same_v<Context, exec::library_context> ? "Library" : "Assembly";
+  }
 };
 #if defined(__x86_64__)
 using contexts = ::testing::Types<exec::assembly_context, exec::library_context>;
@@ -162,7 +165,8 @@ template <bool Deep> struct overflowing {
 };
 
 TEST(StackDeathTest, OverflowEndsTheProgram) {
-  if (exec::emulation::address_sanitizer || exec::emulation::thread_sanitizer) GTEST_SKIP() << "sanitizers report the overflow in their own way";
+  if (exec::emulation::address_sanitizer || exec::emulation::thread_sanitizer)
+    GTEST_SKIP() << "sanitizers report the overflow in their own way";
   EXPECT_EXIT(run(overflowing<true>{}, {}, 1), ::testing::KilledBySignal(SIGSEGV), "");
   EXPECT_EXIT(run(overflowing<false>{}, {}, 1), ::testing::KilledBySignal(SIGSEGV), "");
 }

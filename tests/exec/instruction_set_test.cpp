@@ -48,9 +48,14 @@ TEST(InstructionSet, OneThatIsNotThereIsAnError) {
       return e.what();
     }
   };
-  EXPECT_EQ(what("x", ""), "MBIRK_INSTRUCTION_SET is \"x\", expected what this build and this processor have: least, middle, greatest");
-  EXPECT_EQ(what("greatest", "greatest"), "MBIRK_INSTRUCTION_SET is \"greatest\", expected what this build and this processor have: least, middle");
-  EXPECT_THROW(detail::choose_instruction_set(std::array<std::string_view, 1>{"x"}, [](std::string_view) { return false; }), parameter_error);
+  EXPECT_EQ(
+      what("x", ""),
+      "MBIRK_INSTRUCTION_SET is \"x\", expected what this build and this processor have: least, middle, greatest");
+  EXPECT_EQ(what("greatest", "greatest"),
+            "MBIRK_INSTRUCTION_SET is \"greatest\", expected what this build and this processor have: least, middle");
+  EXPECT_THROW(
+      detail::choose_instruction_set(std::array<std::string_view, 1>{"x"}, [](std::string_view) { return false; }),
+      parameter_error);
 }
 
 TEST(InstructionSet, PartsOfAProgramThatAreCompiledForDifferentVectorsRunTheirOwnKernels) {

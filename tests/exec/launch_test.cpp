@@ -92,7 +92,9 @@ struct warp_operations {
   static constexpr launch_bounds bounds{64, 1};
   template <class B> struct shared {};
   int* wrong;
-  template <class T> static T value(int rank) { return static_cast<T>(rank * 37 % 64 - (std::is_signed_v<T> ? 20 : 0)) / 3; }
+  template <class T> static T value(int rank) {
+    return static_cast<T>(rank * 37 % 64 - (std::is_signed_v<T> ? 20 : 0)) / 3;
+  }
   template <class T, class Operation> static T butterfly(int warp, Operation const& op) {
     std::vector<T> x(32);
     for (int l = 0; l < 32; ++l) x[static_cast<std::size_t>(l)] = value<T>(32 * warp + l);
@@ -117,7 +119,8 @@ struct warp_operations {
     return bad;
   }
   template <class B> void operator()(B const& b, shared<B>&) const noexcept {
-    int bad = check<float>(b) + check<double>(b) + check<std::int32_t>(b) + check<std::uint32_t>(b) + check<std::int64_t>(b) + check<unsigned char>(b);
+    int bad = check<float>(b) + check<double>(b) + check<std::int32_t>(b) + check<std::uint32_t>(b) +
+              check<std::int64_t>(b) + check<unsigned char>(b);
     unsigned expected = 0;
     for (int l = 0; l < 32; ++l) expected |= (l % 5 == b.warp_rank() ? 1u : 0u) << l;
     bad += warp::ballot(warp::lane() % 5 == b.warp_rank()) != expected;
@@ -159,7 +162,8 @@ trouble run_trouble(std::uint64_t seed, int workers, int last) {
   t.out.resize(40 * 64, -1);
   std::vector<std::atomic<int>> turns(40);
   try {
-    exec::emulation::run(mixed_trouble{t.out.data(), turns.data(), last}, {40, 1, 1}, {.seed = seed, .check_races = true, .workers = workers}, pool());
+    exec::emulation::run(mixed_trouble{t.out.data(), turns.data(), last}, {40, 1, 1},
+                         {.seed = seed, .check_races = true, .workers = workers}, pool());
   } catch (emulation_error const& e) {
     for (finding const& f : e.findings) t.texts.push_back(std::to_string(f.where.line) + ": " + f.text);
   }
@@ -194,7 +198,9 @@ TEST(Launch, TellsAtMostTwentyFindings) {
   } catch (emulation_error const& e) {
     ASSERT_EQ(e.findings.size(), 20u);
     for (int k = 0; k < 20; ++k) EXPECT_EQ(e.findings[static_cast<std::size_t>(k)].where.line, k + 1);
-    EXPECT_NE(std::string(e.what()).find("20 findings\nmany.hpp:1: block (0, 0, 0), thread 1: race: writes byte 4"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("20 findings\nmany.hpp:1: block (0, 0, 0), thread 1: race: writes byte 4"),
+              std::string::npos)
+        << e.what();
     EXPECT_STREQ(e.where.file, "many.hpp");
   }
 }
@@ -250,7 +256,9 @@ TEST(Launch, WithoutAPoolAndTwiceAtATime) {
   EXPECT_EQ(exec::emulation::running, nullptr);
 
   std::vector<int> here(40 * 96), there(40 * 96);
-  std::thread other([&] { exec::emulation::run(counting{{}, there.data(), {40, 1, 1}}, {40, 1, 1}, {.workers = 2}, pool()); });
+  std::thread other([&] {
+    exec::emulation::run(counting{{}, there.data(), {40, 1, 1}}, {40, 1, 1}, {.workers = 2}, pool());
+  });
   exec::emulation::run(counting{{}, here.data(), {40, 1, 1}}, {40, 1, 1}, {.workers = 2}, pool());
   other.join();
   EXPECT_EQ(here, std::vector<int>(40 * 96, 1));

@@ -21,14 +21,15 @@ using exec::finding;
 inline std::vector<emulation_options> modes(bool check_races) {
   std::vector<emulation_options> all;
   for (std::uint64_t seed : {0, 1, 2}) {
-    for (bool const late : {false, true}) all.push_back({.seed = seed, .late_copies = late, .check_races = check_races});
+    for (bool const late : {false, true})
+      all.push_back({.seed = seed, .late_copies = late, .check_races = check_races});
   }
   return all;
 }
 
 inline std::string text_of(emulation_options const& o) {
-  return "seed " + std::to_string(o.seed) + (o.late_copies ? ", late" : ", eager") + (o.check_races ? ", races" : "") + ", preempt " +
-         std::to_string(o.preempt) + ", workers " + std::to_string(o.workers);
+  return "seed " + std::to_string(o.seed) + (o.late_copies ? ", late" : ", eager") + (o.check_races ? ", races" : "") +
+         ", preempt " + std::to_string(o.preempt) + ", workers " + std::to_string(o.workers);
 }
 
 /// One float for every thread of the launch, and the findings of a launch. The test program owns the pool, so that
@@ -101,7 +102,9 @@ inline finding const* expect_found(planted const& kernel, outcome const& o, std:
   EXPECT_LE(found->where.line, kernel.last_line) << found->text;
   return found;
 }
-template <class Kernel> finding const* expect_found(outcome const& o, std::string_view text) { return expect_found(describe<Kernel>(), o, text); }
+template <class Kernel> finding const* expect_found(outcome const& o, std::string_view text) {
+  return expect_found(describe<Kernel>(), o, text);
+}
 
 /// Lines of the kernel that the text of a finding names, besides the finding's own.
 inline int other_lines_named(planted const& kernel, finding const& f) {
@@ -110,7 +113,8 @@ inline int other_lines_named(planted const& kernel, finding const& f) {
     std::string at(kernel.file);
     at.append(1, ':').append(std::to_string(line));
     auto const k = f.text.find(at);
-    bool const whole = k != std::string::npos && !(k + at.size() < f.text.size() && std::isdigit(static_cast<unsigned char>(f.text[k + at.size()])));
+    bool const whole = k != std::string::npos && !(k + at.size() < f.text.size() &&
+                                                   std::isdigit(static_cast<unsigned char>(f.text[k + at.size()])));
     if (whole && line != f.where.line) ++named;
   }
   return named;
@@ -183,6 +187,8 @@ inline void expect_only_wrong_values(planted const& kernel, std::vector<emulatio
     EXPECT_NE(first_wrong(kernel, result), -1);
   }
 }
-template <class Kernel> void expect_only_wrong_values(std::vector<emulation_options> const& all) { expect_only_wrong_values(describe<Kernel>(), all); }
+template <class Kernel> void expect_only_wrong_values(std::vector<emulation_options> const& all) {
+  expect_only_wrong_values(describe<Kernel>(), all);
+}
 
 }  // namespace mbirk::test

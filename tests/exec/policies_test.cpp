@@ -46,9 +46,11 @@ TYPED_TEST(Arrays, KeepWhatTheyAreMadeFrom) {
 }
 
 TYPED_TEST(Arrays, SayWhatWasAskedForWhenThereIsNoMoreMemory) {
-  if (exec::emulation::address_sanitizer || exec::emulation::thread_sanitizer) GTEST_SKIP() << "sanitizers end the program instead";
+  if (exec::emulation::address_sanitizer || exec::emulation::thread_sanitizer)
+    GTEST_SKIP() << "sanitizers end the program instead";
   TypeParam const exec{};
-  expect_error<allocation_error>([&] { exec::array<float, TypeParam>(exec, index_t{1} << 58); }, {"out of memory", "1152921504606846976 bytes"});
+  expect_error<allocation_error>([&] { exec::array<float, TypeParam>(exec, index_t{1} << 58); },
+                                 {"out of memory", "1152921504606846976 bytes"});
   exec::array<float, TypeParam> const a(exec, 10);  // the policy remains usable
   EXPECT_NE(a.data(), nullptr);
 }

@@ -17,7 +17,9 @@ struct in_this_file {
 };
 constexpr int threads = 96;
 
-constexpr float value(int block, int rank, int round = 0) { return static_cast<float>(block * 1000 + rank + 7 * round); }
+constexpr float value(int block, int rank, int round = 0) {
+  return static_cast<float>(block * 1000 + rank + 7 * round);
+}
 
 /// Every thread reads a value that a thread of another warp wrote.
 template <bool Planted> struct missing_sync : in_this_file {
@@ -139,7 +141,10 @@ template <bool Planted> struct never_written : in_this_file {
 template <bool Planted> struct mixed_intervals : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<float, threads / 32, 32> t; typename B::template tile<float, 1> total; };
+  template <class B> struct shared {
+    typename B::template tile<float, threads / 32, 32> t;
+    typename B::template tile<float, 1> total;
+  };
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     int const w = b.warp_rank(), lane = b.warp().lane();
@@ -166,7 +171,10 @@ template <bool Planted> struct mixed_intervals : in_this_file {
 template <bool Planted> struct bytes : in_this_file {
   static constexpr int first_line = __LINE__;
   static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<unsigned char, threads> t; typename B::template tile<double, threads> d; };
+  template <class B> struct shared {
+    typename B::template tile<unsigned char, threads> t;
+    typename B::template tile<double, threads> d;
+  };
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     int const r = b.rank();

@@ -31,7 +31,9 @@ using exec::task_ref;
 using exec::thread_pool;
 
 /// Runs f(task, worker) on the pool.
-template <class F> void run(thread_pool& pool, index_t tasks, int workers, F const& f) { pool.run(tasks, workers, task_ref(f)); }
+template <class F> void run(thread_pool& pool, index_t tasks, int workers, F const& f) {
+  pool.run(tasks, workers, task_ref(f));
+}
 
 /// Number of calls of each of n tasks in one loop.
 std::vector<int> calls_of_loop(thread_pool& pool, index_t n, int workers) {
@@ -44,7 +46,9 @@ TEST(ThreadPool, CallsEachTaskOnce) {
   thread_pool pool(3);
   EXPECT_EQ(pool.threads(), 3);
   for (index_t n : {0, 1, 2, 3, 7, 1000})
-    for (int workers : {1, 2, 3, 5}) EXPECT_EQ(calls_of_loop(pool, n, workers), std::vector<int>(static_cast<std::size_t>(n), 1)) << n << " by " << workers;
+    for (int workers : {1, 2, 3, 5})
+      EXPECT_EQ(calls_of_loop(pool, n, workers), std::vector<int>(static_cast<std::size_t>(n), 1))
+          << n << " by " << workers;
 }
 
 TEST(ThreadPool, WorkersAreInRangeAndNeverSharedAtOneTime) {
@@ -141,7 +145,8 @@ TEST(ThreadPool, SleepsBetweenLoops) {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-  double const seconds = static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+  double const seconds =
+      static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
   EXPECT_LT(seconds, 0.1);  // a spinning thread would have taken 0.2 s
 }
 
@@ -260,7 +265,8 @@ std::vector<float> projections(exec::host const& host) {
   std::vector<float> x(static_cast<std::size_t>(rows * cols * slices)), y(20 * 9 * 17);
   for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(k % 23) * 0.1f;
   context const ctx{host, instrument::none{}};
-  forward_project(ctx, scan, view<float const, 3>(x.data(), scan.recon_shape()), view<float, 3>(y.data(), scan.sinogram_shape()));
+  forward_project(ctx, scan, view<float const, 3>(x.data(), scan.recon_shape()),
+                  view<float, 3>(y.data(), scan.sinogram_shape()));
   return y;
 }
 

@@ -53,7 +53,10 @@ template <mistake Planted> struct kernel {
 /// The next line overwrites the one that was read. Planted: while other threads may still read it.
 struct refilled_early {
   static constexpr launch_bounds bounds{threads, 1};
-  template <class B> struct shared { typename B::template tile<float, 64> window; typename B::template pipe_storage<1> pipe; };
+  template <class B> struct shared {
+    typename B::template tile<float, 64> window;
+    typename B::template pipe_storage<1> pipe;
+  };
   float* out;
   float const* source;
   bool planted = true;

@@ -25,7 +25,8 @@ double worst_over_bound(any_scan const& s, array<3> const& y, array<3> const& q,
     double const roundings = filter_roundings(scan.geometry());
     double worst = 0;
     for (std::size_t k = 0; k < expected.size(); ++k)
-      worst = std::max(worst, std::abs(static_cast<double>(q.data[k]) - expected[k]) / (roundings * 0x1p-24 * magnitude[k]));
+      worst = std::max(worst,
+                       std::abs(static_cast<double>(q.data[k]) - expected[k]) / (roundings * 0x1p-24 * magnitude[k]));
     return worst;
   }, s);
 }
@@ -45,7 +46,8 @@ TEST_P(DirectFilter, IsTheDefinition) {
 TEST_P(DirectFilter, DoesNotDependOnThreadsOrStrides) {
   for (auto const& options : either) {
     auto const one = filtered(s, y, options);
-    for (int const threads : {2, 3, 7}) EXPECT_TRUE(same_bits(one.data, filtered(s, y, options, threads).data)) << threads;
+    for (int const threads : {2, 3, 7})
+      EXPECT_TRUE(same_bits(one.data, filtered(s, y, options, threads).data)) << threads;
     spread in(y), out(array<3>(y.shape, 0.0f));
     std::visit([&](auto const& scan) { direct_filter(on_host(2), scan, in.all(), out.all(), options); }, s);
     EXPECT_TRUE(same_bits(out.dense(), one.data));
@@ -71,7 +73,8 @@ void expect_same_channel_major(any_scan const& s, array<3> const& y, filter_opti
     auto const& g = scan.geometry();
     for (index_t const most : {index_t{1}, index_t{2}, index_t{4}, std::max<index_t>(1, g.rows)}) {
       auto const shape = kernel::make_chunks(g.views, g.channels, g.rows, simd::native_lanes, most);
-      temporary<float, context_type> in(ctx, "in", shape.size()), out(ctx, "out", shape.size()), direct(ctx, "direct", shape.size());
+      temporary<float, context_type> in(ctx, "in", shape.size()), out(ctx, "out", shape.size()),
+          direct(ctx, "direct", shape.size());
       detail::load_sinogram(ctx, view<float const, 3>(y.all()), in, shape);
       std::vector<float> const loaded(in.data(), in.data() + in.size());
       std::fill_n(out.data(), out.size(), -1.0f);
@@ -101,17 +104,24 @@ TEST_P(DirectFilter, ChannelMajor) {
 
 INSTANTIATE_TEST_SUITE_P(Filter, DirectFilter, ::testing::ValuesIn(all_cases()), case_name);
 
-// Every remainder of channels by parity and blocks, every remainder of rows by lanes and packs, partial sums, wide detectors.
+// Every remainder of channels by parity and blocks, every remainder of rows by lanes and packs, partial sums, wide
+// detectors.
 TEST(DirectFilterSizes, IsTheDefinition) {
   auto const check = [](index_t rows, index_t channels) {
     SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(channels) + " channels");
     double const size = static_cast<double>(std::max(rows, channels));
     parallel_scan const parallel(parallel_parameters{.sinogram_shape = {2, rows, channels}, .angles = {0.0f, 1.0f}});
-    cone_scan const cone(cone_parameters{.sinogram_shape = {2, rows, channels}, .angles = {0.0f, 1.0f}, .source_detector_dist = 3 * size,
-                                         .source_iso_dist = 2 * size, .det_channel_offset = 0.3, .det_row_offset = -0.2});
+    cone_scan const cone(cone_parameters{.sinogram_shape = {2, rows, channels},
+                                         .angles = {0.0f, 1.0f},
+                                         .source_detector_dist = 3 * size,
+                                         .source_iso_dist = 2 * size,
+                                         .det_channel_offset = 0.3,
+                                         .det_row_offset = -0.2});
     for (any_scan const& s : {any_scan(parallel), any_scan(cone)}) {
       auto const y = random_array<3>(sinogram_shape(s), 52);
-      EXPECT_LE(worst_over_bound(s, y, filtered(s, y, direct_sum()), std::visit([&](auto const& scan) { return define_filter(scan, y.data); }, s)), 1);
+      EXPECT_LE(worst_over_bound(s, y, filtered(s, y, direct_sum()),
+                                 std::visit([&](auto const& scan) { return define_filter(scan, y.data); }, s)),
+                1);
     }
   };
   for (index_t channels = 1; channels <= 36; ++channels) check(3, channels);
@@ -131,7 +141,8 @@ TEST(DirectFilterSizes, FarTapsAreNotLost) {
   for (index_t n = 0; n < channels; n += 500) {  // the definition for these channels alone
     double expected = 0, magnitude = 0;
     for (index_t k = 0; k < channels; ++k) {
-      double const tap = definition::ramp_scale(s.geometry()) * definition::ramp_tap(static_cast<double>(std::abs(n - k)));
+      double const tap =
+          definition::ramp_scale(s.geometry()) * definition::ramp_tap(static_cast<double>(std::abs(n - k)));
       expected += tap;
       magnitude += std::abs(tap);
     }
@@ -151,7 +162,8 @@ TEST(DirectFilter, Float32TapsAreUsedAsTheyAre) {
             double sum = 0;
             for (index_t k = 0; k < g.channels; ++k)
               sum += definition::ramp_scale(g) * static_cast<double>(definition::ramp_tap_float32(n - k)) *
-                     definition::ramp_weight(g, static_cast<double>(m), static_cast<double>(k)) * static_cast<double>(y.all()(v, m, k));
+                     definition::ramp_weight(g, static_cast<double>(m), static_cast<double>(k)) *
+                     static_cast<double>(y.all()(v, m, k));
             expected.push_back(sum);
           }
       EXPECT_LE(worst_over_bound(s, y, filtered(s, y, direct_sum(ramp_taps::float32)), expected), 1);
@@ -169,8 +181,12 @@ TEST(DirectFilter, ImpulseResponse) {
   double const scale = definition::ramp_scale(s.geometry());
   for (index_t n = 0; n < channels; ++n) {
     index_t const d = std::abs(n - at);
-    EXPECT_EQ(closed.data[static_cast<std::size_t>(n)], static_cast<float>(scale * definition::ramp_tap(static_cast<double>(d)))) << n;
-    EXPECT_EQ(float32.data[static_cast<std::size_t>(n)], static_cast<float>(scale * static_cast<double>(definition::ramp_tap_float32(d)))) << n;
+    EXPECT_EQ(closed.data[static_cast<std::size_t>(n)],
+              static_cast<float>(scale * definition::ramp_tap(static_cast<double>(d))))
+        << n;
+    EXPECT_EQ(float32.data[static_cast<std::size_t>(n)],
+              static_cast<float>(scale * static_cast<double>(definition::ramp_tap_float32(d))))
+        << n;
   }
 }
 
@@ -180,7 +196,8 @@ TEST(DirectFilter, KnownValues) {
   auto const check = [&](any_scan const& s, std::array<double, 4> const& expected) {
     for (auto const& options : either) {
       auto const q = filtered(s, y, options);
-      for (std::size_t n = 0; n < 4; ++n) EXPECT_NEAR(static_cast<double>(q.data[n]), expected[n], 2e-6 * 1.2) << n;  // gate 5e-6 of the peak
+      for (std::size_t n = 0; n < 4; ++n)
+        EXPECT_NEAR(static_cast<double>(q.data[n]), expected[n], 2e-6 * 1.2) << n;  // gate 5e-6 of the peak
     }
   };
   check(known_parallel(), {.065292, .06146, .1128017, .3032566});
@@ -189,13 +206,16 @@ TEST(DirectFilter, KnownValues) {
 
 // With an infinite source the weights are 1, and the result is that of the parallel beam at another scale.
 TEST(DirectFilter, InfiniteSource) {
-  cone_parameters p{.sinogram_shape = {3, 5, 20}, .angles = {0.1f, 1.0f, 2.0f}, .source_detector_dist = std::numeric_limits<double>::infinity()};
+  cone_parameters p{.sinogram_shape = {3, 5, 20},
+                    .angles = {0.1f, 1.0f, 2.0f},
+                    .source_detector_dist = std::numeric_limits<double>::infinity()};
   p.source_iso_dist = 10;
   cone_scan const cone(p);
   parallel_scan const parallel(parallel_parameters{.sinogram_shape = p.sinogram_shape, .angles = p.angles});
   auto const y = random_array<3>(p.sinogram_shape, 54);
   for (auto const& options : either)
-    EXPECT_TRUE(same_bits(filtered(cone, y, options).data, filtered(parallel, y, options).data));  // all pitches are 1, so the scales are equal
+    EXPECT_TRUE(same_bits(filtered(cone, y, options).data,
+                          filtered(parallel, y, options).data));  // all pitches are 1, so the scales are equal
 }
 
 TEST(DirectFilter, NamesOfGeometries) {
@@ -205,16 +225,21 @@ TEST(DirectFilter, NamesOfGeometries) {
   fdk_filter(on_host(), known_cone(), y.all(), fdk.all());
   EXPECT_TRUE(same_bits(fbp.data, filtered(known_parallel(), y).data));
   EXPECT_TRUE(same_bits(fdk.data, filtered(known_cone(), y).data));
-  EXPECT_EQ(operation_name([&](auto const& ctx) { direct_filter(ctx, known_parallel(), y.all(), fbp.all()); }), "parallel_direct_filter");
-  EXPECT_EQ(operation_name([&](auto const& ctx) { direct_filter(ctx, known_cone(), y.all(), fbp.all()); }), "cone_direct_filter");
-  EXPECT_EQ(operation_name([&](auto const& ctx) { fbp_filter(ctx, known_parallel(), y.all(), fbp.all()); }), "parallel_fbp_filter");
-  EXPECT_EQ(operation_name([&](auto const& ctx) { fdk_filter(ctx, known_cone(), y.all(), fbp.all()); }), "cone_fdk_filter");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { direct_filter(ctx, known_parallel(), y.all(), fbp.all()); }),
+            "parallel_direct_filter");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { direct_filter(ctx, known_cone(), y.all(), fbp.all()); }),
+            "cone_direct_filter");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { fbp_filter(ctx, known_parallel(), y.all(), fbp.all()); }),
+            "parallel_fbp_filter");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { fdk_filter(ctx, known_cone(), y.all(), fbp.all()); }),
+            "cone_fdk_filter");
 }
 template <class Scan>
 concept has_fbp_filter = requires(Scan const& s, view<float, 3> y) { fbp_filter(on_host(), s, y, y); };
 template <class Scan>
 concept has_fdk_filter = requires(Scan const& s, view<float, 3> y) { fdk_filter(on_host(), s, y, y); };
-static_assert(has_fbp_filter<parallel_scan> && !has_fbp_filter<cone_scan> && has_fdk_filter<cone_scan> && !has_fdk_filter<parallel_scan>);
+static_assert(has_fbp_filter<parallel_scan> && !has_fbp_filter<cone_scan> && has_fdk_filter<cone_scan> &&
+              !has_fdk_filter<parallel_scan>);
 
 TEST(DirectFilter, RowsAreIndependent) {
   auto y = random_array<3>({6, 2, 7}, 56);
@@ -234,10 +259,12 @@ TEST(DirectFilter, EmptySinograms) {
     array<3> y(shape), q(shape);
     parallel_parameters p{.sinogram_shape = shape, .angles = angles};
     p.recon_shape = {{4, 4, shape[1]}};
-    for (auto const& options : either) EXPECT_NO_THROW(direct_filter(on_host(2), parallel_scan(p), y.all(), q.all(), options));
+    for (auto const& options : either)
+      EXPECT_NO_THROW(direct_filter(on_host(2), parallel_scan(p), y.all(), q.all(), options));
     cone_parameters c{.sinogram_shape = shape, .angles = angles, .source_detector_dist = 40, .source_iso_dist = 20};
     c.recon_shape = {{4, 4, 3}};
-    for (auto const& options : either) EXPECT_NO_THROW(direct_filter(on_host(2), cone_scan(c), y.all(), q.all(), options));
+    for (auto const& options : either)
+      EXPECT_NO_THROW(direct_filter(on_host(2), cone_scan(c), y.all(), q.all(), options));
   }
 }
 
@@ -253,10 +280,14 @@ TEST(DirectFilter, RefusesBadInput) {
   EXPECT_THROW(run({6, 2, 7}, {6, 2, 6}, "ramp"), shape_error);
   EXPECT_THROW(run({6, 3, 7}, {6, 2, 7}, "ramp"), shape_error);
   EXPECT_THROW(run({5, 2, 7}, {6, 2, 7}, "ramp"), shape_error);
-  EXPECT_EQ(message_of<error>([&] { run({6, 2, 7}, {6, 2, 7}, "hann"); }), "direct_filter: filter_name is \"hann\", expected ramp");
+  EXPECT_EQ(message_of<error>([&] {
+              run({6, 2, 7}, {6, 2, 7}, "hann");
+            }),
+            "direct_filter: filter_name is \"hann\", expected ramp");
   EXPECT_EQ(message_of<error>([&] { run({6, 2, 8}, {6, 2, 7}, "ramp"); }),
             "direct_filter: sinogram has shape (6, 2, 8), expected (views, rows, channels) = (6, 2, 7)");
-  EXPECT_EQ(message_of<error>([&] { fbp_filter(on_host(), s, y.all(), q.all(), {.name = "hann"}); }), "fbp_filter: filter_name is \"hann\", expected ramp");
+  EXPECT_EQ(message_of<error>([&] { fbp_filter(on_host(), s, y.all(), q.all(), {.name = "hann"}); }),
+            "fbp_filter: filter_name is \"hann\", expected ramp");
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ template <class Scan> void compare_counts(Scan const& s, filter_options const& o
   instrument::ledger a, b;
   direct_filter(on_host(), s, y.all(), plain.all(), options);
   direct_filter(context{exec::host{}, instrument::counting<>{a}}, s, y.all(), counted.all(), options);
-  direct_filter(context{exec::host{}, instrument::cost_model<>{b}}, s, view<float const, 3>(nullptr, y.shape), view<float, 3>(nullptr, y.shape), options);
+  direct_filter(context{exec::host{}, instrument::cost_model<>{b}}, s, view<float const, 3>(nullptr, y.shape),
+                view<float, 3>(nullptr, y.shape), options);
   EXPECT_TRUE(same_bits(plain.data, counted.data)) << "counting must not change a bit";
   ASSERT_EQ(a.records().size(), 1u);
   ASSERT_EQ(b.records().size(), 1u);
@@ -38,19 +39,22 @@ TEST(DirectFilterCounts, ByHand) {
     auto const shape = shape_3{3, 37, static_cast<index_t>(channels)};
     parallel_scan const s(parallel_parameters{.sinogram_shape = shape, .angles = std::vector<float>(3)});
     instrument::ledger l;
-    direct_filter(context{exec::host{}, instrument::cost_model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
-                  direct_sum());
+    direct_filter(context{exec::host{}, instrument::cost_model<>{l}}, s, view<float const, 3>(nullptr, shape),
+                  view<float, 3>(nullptr, shape), direct_sum());
     auto const& c = l.last().operations;
     std::uint64_t const even = (channels + 1) / 2, odd = channels / 2, padded = views * packs * lanes;
     auto const partial_sums = [](std::uint64_t inputs) { return std::max<std::uint64_t>(1, (inputs + 127) / 128); };
     EXPECT_EQ(c.of(number::f32, operation::fma), padded * (2 * even * odd + channels));
-    EXPECT_EQ(c.of(number::f32, operation::add), padded * (even * (partial_sums(odd) - 1) + odd * (partial_sums(even) - 1)));
+    EXPECT_EQ(c.of(number::f32, operation::add),
+              padded * (even * (partial_sums(odd) - 1) + odd * (partial_sums(even) - 1)));
     EXPECT_EQ(c.of(number::f32, operation::mul), 0u);
     EXPECT_EQ(c.lanes_useful, samples);
     EXPECT_EQ(c.lanes_executed, padded * channels);
     EXPECT_EQ(bytes_compulsory(l.last().arrays, false), 8 * samples);
     for (auto const& a : l.last().arrays)
-      if (a.role == array_role::argument || a.role == array_role::output) { EXPECT_EQ(a.counts.bytes_loaded + a.counts.bytes_stored, 4 * samples); }
+      if (a.role == array_role::argument || a.role == array_role::output) {
+        EXPECT_EQ(a.counts.bytes_loaded + a.counts.bytes_stored, 4 * samples);
+      }
   }
 }
 
@@ -65,8 +69,8 @@ TEST(FourierFilterCounts, EqualTheModels) {
       instrument::ledger a, b;
       direct_filter(on_host(), s, y.all(), plain.all(), by_transforms());
       direct_filter(context{exec::host{}, instrument::counting<>{a}}, s, y.all(), counted.all(), by_transforms());
-      direct_filter(context{exec::host{}, instrument::cost_model<>{b}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
-                    by_transforms());
+      direct_filter(context{exec::host{}, instrument::cost_model<>{b}}, s, view<float const, 3>(nullptr, shape),
+                    view<float, 3>(nullptr, shape), by_transforms());
       EXPECT_TRUE(same_bits(plain.data, counted.data)) << "counting must not change a bit";
       expect_same_counts(a.last(), b.last());
     }
@@ -77,11 +81,13 @@ TEST(FourierFilterCounts, EqualTheModels) {
 TEST(FourierFilterCounts, ByHand) {
   using instrument::number, instrument::operation;
   constexpr std::uint64_t lanes = simd::native_lanes;
-  std::uint64_t const views = 2, rows = 2 * lanes + 1, packs = 3, channels = 256, length = 512;  // six packs: three transforms of a lane
+  std::uint64_t const views = 2, rows = 2 * lanes + 1, packs = 3, channels = 256,
+                      length = 512;  // six packs: three transforms of a lane
   shape_3 const shape{2, static_cast<index_t>(rows), 256};
   parallel_scan const s(parallel_parameters{.sinogram_shape = shape, .angles = std::vector<float>(2)});
   instrument::ledger l;
-  direct_filter(context{exec::host{}, instrument::cost_model<>{l}}, s, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape));
+  direct_filter(context{exec::host{}, instrument::cost_model<>{l}}, s, view<float const, 3>(nullptr, shape),
+                view<float, 3>(nullptr, shape));
   auto const& c = l.last().operations;
   std::uint64_t const transforms = views * packs / 2 * lanes, eighths = length / 8;
   // A transform of 8 takes 44 sums and 8 FMAs, or 28 and 8 if the upper half of the input is 0, or 40 and 4 for half of

@@ -21,14 +21,16 @@ template <class Scan> std::vector<double> define_sum(Scan const& s, array<3> con
   if (taps == ramp_taps::closed) return define_filter(s, y.data);
   auto const& g = s.geometry();
   std::vector<double> q, by_distance;
-  for (index_t d = 0; d < g.channels; ++d) by_distance.push_back(definition::ramp_scale(g) * static_cast<double>(definition::ramp_tap_float32(d)));
+  for (index_t d = 0; d < g.channels; ++d)
+    by_distance.push_back(definition::ramp_scale(g) * static_cast<double>(definition::ramp_tap_float32(d)));
   for (index_t v = 0; v < g.views; ++v)
     for (index_t m = 0; m < g.rows; ++m)
       for (index_t n = 0; n < g.channels; ++n) {
         double sum = 0;
         for (index_t k = 0; k < g.channels; ++k)
           sum += by_distance[static_cast<std::size_t>(std::abs(n - k))] *
-                 definition::ramp_weight(g, static_cast<double>(m), static_cast<double>(k)) * static_cast<double>(y.all()(v, m, k));
+                 definition::ramp_weight(g, static_cast<double>(m), static_cast<double>(k)) *
+                 static_cast<double>(y.all()(v, m, k));
         q.push_back(sum);
       }
   return q;
@@ -53,7 +55,8 @@ double worst_over_bound(any_scan const& s, array<3> const& y, array<3> const& q,
     double const roundings = 2 * std::sqrt(2 * std::log2(length)) + 4, largest = definition::ramp_scale(g) / 2;
     auto const square = [&](index_t v, index_t m) {
       double sum = 0;
-      for (index_t n = 0; v < g.views && m < g.rows && n < g.channels; ++n) sum += std::pow(static_cast<double>(y.all()(v, m, n)), 2);
+      for (index_t n = 0; v < g.views && m < g.rows && n < g.channels; ++n)
+        sum += std::pow(static_cast<double>(y.all()(v, m, n)), 2);
       return sum;
     };
     double worst = 0;
@@ -62,8 +65,11 @@ double worst_over_bound(any_scan const& s, array<3> const& y, array<3> const& q,
         auto const [view, row] = partner(g.rows, v, m);
         double error = 0;
         for (index_t n = 0; n < g.channels; ++n)
-          error += std::pow(static_cast<double>(q.all()(v, m, n)) - expected[static_cast<std::size_t>((v * g.rows + m) * g.channels + n)], 2);
-        worst = std::max(worst, std::sqrt(error) / (roundings * 0x1p-24 * largest * std::sqrt(square(v, m) + square(view, row))));
+          error += std::pow(static_cast<double>(q.all()(v, m, n)) -
+                                expected[static_cast<std::size_t>((v * g.rows + m) * g.channels + n)],
+                            2);
+        worst = std::max(
+            worst, std::sqrt(error) / (roundings * 0x1p-24 * largest * std::sqrt(square(v, m) + square(view, row))));
       }
     return worst;
   }, s);
@@ -83,7 +89,8 @@ TEST_P(FourierFilter, IsTheDefinition) {
 INSTANTIATE_TEST_SUITE_P(Filter, FourierFilter, ::testing::ValuesIn(all_cases()), case_name);
 
 any_scan parallel_of(index_t views, index_t rows, index_t channels) {
-  return parallel_scan(parallel_parameters{.sinogram_shape = {views, rows, channels}, .angles = equal_angles(views, definition::pi)});
+  return parallel_scan(
+      parallel_parameters{.sinogram_shape = {views, rows, channels}, .angles = equal_angles(views, definition::pi)});
 }
 
 // Every kind of length and factorisation; rows that fill no pack, an odd and an even number of packs, alone and in
@@ -94,8 +101,11 @@ TEST(FourierFilterSizes, IsTheDefinition) {
       if (channels > 300 && shape[1] == 33) continue;
       SCOPED_TRACE(std::to_string(channels) + " channels, " + std::to_string(shape[1]) + " rows");
       double const size = static_cast<double>(std::max(shape[1], channels));
-      any_scan const cone = cone_scan(cone_parameters{.sinogram_shape = shape, .angles = equal_angles(shape[0], 2 * definition::pi),
-                                                      .source_detector_dist = 3 * size, .source_iso_dist = 2 * size, .det_channel_offset = 0.3});
+      any_scan const cone = cone_scan(cone_parameters{.sinogram_shape = shape,
+                                                      .angles = equal_angles(shape[0], 2 * definition::pi),
+                                                      .source_detector_dist = 3 * size,
+                                                      .source_iso_dist = 2 * size,
+                                                      .det_channel_offset = 0.3});
       for (any_scan const& s : {parallel_of(shape[0], shape[1], channels), cone}) {
         auto const y = random_array<3>(shape, 62);
         auto const q = filtered(s, y, by_transforms());
@@ -114,8 +124,9 @@ TEST(FourierFilter, Float32Taps) {
   auto const q = filtered(s, impulse, by_transforms(ramp_taps::float32));
   double const scale = definition::ramp_scale(s.geometry());
   for (index_t n = 0; n < channels; ++n)
-    EXPECT_NEAR(static_cast<double>(q.data[static_cast<std::size_t>(n)]), scale * static_cast<double>(definition::ramp_tap_float32(n - at)),
-                scale / 4 * 0x1p-23) << n;
+    EXPECT_NEAR(static_cast<double>(q.data[static_cast<std::size_t>(n)]),
+                scale * static_cast<double>(definition::ramp_tap_float32(n - at)), scale / 4 * 0x1p-23)
+        << n;
 }
 
 // Non-finite values stay in their transform: two rows of this view, or one of this and one of the next.

@@ -11,8 +11,9 @@ using namespace mbirk::test;
 
 struct GoldenFilter : ::testing::TestWithParam<char const*> {};
 
-// MBIRJAX filters by a transform in float32 of at most 64 samples: its error is a few roundings of the largest sample before the filter, which is
-// five times the largest one behind it. The files allow 1e-5 of the peak; measured, with either taps, below 2e-6.
+// MBIRJAX filters by a transform in float32 of at most 64 samples: its error is a few roundings of the largest sample
+// before the filter, which is five times the largest one behind it. The files allow 1e-5 of the peak; measured, with
+// either taps, below 2e-6.
 TEST_P(GoldenFilter, DirectFilter) {
   golden_case const c(GetParam());
   auto const y = c.floats("sinogram.npy"), expected = c.floats("out_direct_filter.npy");

@@ -17,7 +17,8 @@ TEST(RampTap, IsTheSincFormula) {
   auto const sinc = [](double t) { return t == 0 ? 1 : std::sin(pi * t) / (pi * t); };
   for (int d = 0; d < 300; ++d) {
     double const n = d, half = sinc(n / 2);
-    EXPECT_NEAR(definition::ramp_tap(n), sinc(n) / 2 - half * half / 4, 1e-16) << d;  // sin(pi n) is off by 2^-53 pi n, the rest is smaller
+    EXPECT_NEAR(definition::ramp_tap(n), sinc(n) / 2 - half * half / 4, 1e-16)
+        << d;  // sin(pi n) is off by 2^-53 pi n, the rest is smaller
   }
   EXPECT_EQ(definition::ramp_tap(0.0), 0.25);
   for (int d = 2; d < 3000; d += 2) EXPECT_EQ(definition::ramp_tap(static_cast<double>(d)), 0.0);
@@ -86,10 +87,14 @@ TEST(RampTap, TableHasEveryDistance) {
 }
 
 TEST(RampScale, OfBothGeometries) {
-  parallel_parameters p{.sinogram_shape = {10, 3, 8}, .angles = std::vector<float>(10), .delta_det_channel = 0.7, .delta_voxel = 0.5};
+  parallel_parameters p{
+      .sinogram_shape = {10, 3, 8}, .angles = std::vector<float>(10), .delta_det_channel = 0.7, .delta_voxel = 0.5};
   p.voxel_row_aspect = 1.5, p.recon_shape = {{4, 4, 3}};
   EXPECT_NEAR(definition::ramp_scale(make_geometry(p)), pi / 10 / (0.5 * 0.75), 1e-15);
-  cone_parameters c{.sinogram_shape = {10, 3, 8}, .angles = std::vector<float>(10), .source_detector_dist = 60, .source_iso_dist = 40};
+  cone_parameters c{.sinogram_shape = {10, 3, 8},
+                    .angles = std::vector<float>(10),
+                    .source_detector_dist = 60,
+                    .source_iso_dist = 40};
   c.delta_det_row = 1.3, c.delta_voxel = 0.5, c.voxel_row_aspect = 1.5, c.voxel_slice_aspect = 0.8;
   EXPECT_NEAR(definition::ramp_scale(make_geometry(c)), pi / 10 * 1.3 / (0.5 * 0.75 * 0.4 * 1.5), 1e-14);
   c.source_detector_dist = std::numeric_limits<double>::infinity();  // magnification 1
@@ -103,7 +108,8 @@ TEST(RampWeight, IsTheCosineOfTheRay) {
   for (int m = 0; m < 6; ++m)
     for (int n = 0; n < 9; ++n) {
       double const u = (n - 4) * 0.9 - 0.3, v = (m - 2.5) * 1.1 + 0.4;
-      EXPECT_NEAR(definition::ramp_weight(g, static_cast<double>(m), static_cast<double>(n)), 20 / std::sqrt(400 + u * u + v * v), 4e-16);
+      EXPECT_NEAR(definition::ramp_weight(g, static_cast<double>(m), static_cast<double>(n)),
+                  20 / std::sqrt(400 + u * u + v * v), 4e-16);
     }
   EXPECT_TRUE(definition::ramp_weighted(g));
   p.use_curved_detector = true;

@@ -20,9 +20,14 @@ namespace mbirk::test {
 using host_context = context<exec::host, instrument::none>;
 inline host_context on_host(int threads = 1) { return {exec::host{threads}, {}}; }
 
-inline filter_options direct_sum(ramp_taps taps = ramp_taps::closed) { return {.taps = taps, .method = filter_method::direct}; }
-inline filter_options by_transforms(ramp_taps taps = ramp_taps::closed) { return {.taps = taps, .method = filter_method::fourier}; }
-inline filter_options const either[] = {direct_sum(), direct_sum(ramp_taps::float32), by_transforms(), by_transforms(ramp_taps::float32)};
+inline filter_options direct_sum(ramp_taps taps = ramp_taps::closed) {
+  return {.taps = taps, .method = filter_method::direct};
+}
+inline filter_options by_transforms(ramp_taps taps = ramp_taps::closed) {
+  return {.taps = taps, .method = filter_method::fourier};
+}
+inline filter_options const either[] = {direct_sum(), direct_sum(ramp_taps::float32), by_transforms(),
+                                        by_transforms(ramp_taps::float32)};
 
 /// The recorded name of the operation that run(context) calls.
 template <class F> std::string operation_name(F const& run) {
@@ -47,11 +52,13 @@ template <class Scan> std::vector<double> filter_magnitude(Scan const& s, std::v
   auto const& g = s.geometry();
   auto const C = static_cast<std::size_t>(g.channels);
   std::vector<double> sums(y.size()), taps(C), weighted(C);
-  for (std::size_t d = 0; d < C; ++d) taps[d] = definition::ramp_scale(g) * std::abs(definition::ramp_tap(static_cast<double>(d)));
+  for (std::size_t d = 0; d < C; ++d)
+    taps[d] = definition::ramp_scale(g) * std::abs(definition::ramp_tap(static_cast<double>(d)));
   for (std::size_t row = 0; row * C < y.size(); ++row) {
     auto const m = static_cast<double>(row % static_cast<std::size_t>(g.rows));
     for (std::size_t n = 0; n < C; ++n)
-      weighted[n] = definition::ramp_weight(g, m, static_cast<double>(n)) * std::abs(static_cast<double>(y[row * C + n]));
+      weighted[n] =
+          definition::ramp_weight(g, m, static_cast<double>(n)) * std::abs(static_cast<double>(y[row * C + n]));
     for (std::size_t n = 0; n < C; ++n) {
       double sum = 0;
       for (std::size_t other = 0; other < C; ++other) sum += taps[n < other ? other - n : n - other] * weighted[other];
@@ -63,16 +70,20 @@ template <class Scan> std::vector<double> filter_magnitude(Scan const& s, std::v
 
 /// Bound on the kernel's error in roundings of 2^-24, relative to filter_magnitude.
 ///
-/// sum     a partial sum of at most 128 terms, one rounding each, then one for every partial sum and the centre (float32 taps: twice as many sums).
-/// terms   the scaled tap, its product with the sample's weight.
-/// weight  with A the squared tangent of the worst ray, |u|/D and |v|/D taken without cancellation of the offset: u and v are off by two roundings
-///         each (pitch, offset, one fused operation), so the argument by at most 4 A + 3 A, half of which is the root's, plus root and quotient.
+/// sum     a partial sum of at most 128 terms, one rounding each, then one for every partial sum and the centre
+/// (float32 taps: twice as many sums). terms   the scaled tap, its product with the sample's weight. weight  with A the
+/// squared tangent of the worst ray, |u|/D and |v|/D taken without cancellation of the offset: u and v are off by two
+/// roundings
+///         each (pitch, offset, one fused operation), so the argument by at most 4 A + 3 A, half of which is the
+///         root's, plus root and quotient.
 template <class Geometry> double filter_roundings(Geometry const& g) {
   double const half = std::ceil(static_cast<double>(g.channels) / 2);
   double roundings = std::min(half, 128.0) + 2 * std::ceil(half / 128) + 1 + 2;
   if constexpr (std::is_same_v<Geometry, cone_geometry>) {
-    double const u = (static_cast<double>(g.channels) / 2 * g.delta_det_channel + std::abs(g.det_channel_offset)) * g.inverse_detector_dist;
-    double const v = (static_cast<double>(g.rows) / 2 * g.delta_det_row + std::abs(g.det_row_offset)) * g.inverse_detector_dist;
+    double const u = (static_cast<double>(g.channels) / 2 * g.delta_det_channel + std::abs(g.det_channel_offset)) *
+                     g.inverse_detector_dist;
+    double const v =
+        (static_cast<double>(g.rows) / 2 * g.delta_det_row + std::abs(g.det_row_offset)) * g.inverse_detector_dist;
     roundings += 3.5 * (u * u + v * v) + 3;
   }
   return roundings;
@@ -82,7 +93,8 @@ template <class Geometry> double filter_roundings(Geometry const& g) {
 class spread {
  public:
   static constexpr float mark = -12345.5f;
-  explicit spread(array<3> const& a) : extents_(a.shape), strides_{a.shape[1] * (a.shape[2] + 3) + 5, a.shape[2] + 3, 1} {
+  explicit spread(array<3> const& a)
+      : extents_(a.shape), strides_{a.shape[1] * (a.shape[2] + 3) + 5, a.shape[2] + 3, 1} {
     data_.assign(static_cast<std::size_t>(extents_[0] * strides_[0] + 64), mark);
     std::size_t k = 0;
     each([&](float& x) { x = a.data[k++]; });
@@ -118,20 +130,24 @@ inline array<3> known_sinogram() {
   for (index_t v = 0; v < 6; ++v)
     for (index_t m = 0; m < 2; ++m)
       for (index_t n = 0; n < 7; ++n)
-        y.all()(v, m, n) = static_cast<float>(std::max(0.0, 7 - 1.5 * std::abs(static_cast<double>(n) - 3 + 0.5 * std::sin(static_cast<double>(v)))) *
-                                              (1 + 0.1 * static_cast<double>(m)));
+        y.all()(v, m, n) = static_cast<float>(
+            std::max(0.0, 7 - 1.5 * std::abs(static_cast<double>(n) - 3 + 0.5 * std::sin(static_cast<double>(v)))) *
+            (1 + 0.1 * static_cast<double>(m)));
   return y;
 }
 inline std::vector<float> equal_angles(index_t views, double range) {
   std::vector<float> a;
-  for (index_t v = 0; v < views; ++v) a.push_back(static_cast<float>(range * static_cast<double>(v) / static_cast<double>(views)));
+  for (index_t v = 0; v < views; ++v)
+    a.push_back(static_cast<float>(range * static_cast<double>(v) / static_cast<double>(views)));
   return a;
 }
 inline parallel_scan known_parallel() {
   return parallel_scan(parallel_parameters{.sinogram_shape = {6, 2, 7}, .angles = equal_angles(6, definition::pi)});
 }
 inline cone_scan known_cone() {
-  return cone_scan(cone_parameters{.sinogram_shape = {6, 2, 7}, .angles = equal_angles(6, 2 * definition::pi), .source_detector_dist = 28,
+  return cone_scan(cone_parameters{.sinogram_shape = {6, 2, 7},
+                                   .angles = equal_angles(6, 2 * definition::pi),
+                                   .source_detector_dist = 28,
                                    .source_iso_dist = 14});
 }
 

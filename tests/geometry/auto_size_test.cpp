@@ -8,21 +8,26 @@ using namespace mbirk::test;
 using shape = std::array<index_t, 3>;
 
 TEST(ParallelSize, FollowsTheDetector) {
-  auto const size = auto_size(parallel_parameters{.sinogram_shape = {4, 6, 9}, .angles = {}, .delta_det_channel = 0.5, .delta_det_row = 0.5});
+  auto const size = auto_size(
+      parallel_parameters{.sinogram_shape = {4, 6, 9}, .angles = {}, .delta_det_channel = 0.5, .delta_det_row = 0.5});
   EXPECT_EQ(size.delta_voxel, 0.5);
   EXPECT_EQ(size.recon_shape, (shape{9, 9, 6}));
   EXPECT_EQ(size.recon_slice_offset, 0);
 }
 
 TEST(ParallelSize, RowsAreRoundedUp) {
-  EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {4, 6, 9}, .angles = {}, .voxel_row_aspect = 2}).recon_shape, (shape{5, 9, 6}));    // 4.5
-  EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {4, 6, 9}, .angles = {}, .voxel_row_aspect = 0.8}).recon_shape,
-            (shape{12, 9, 6}));  // 11.25
+  EXPECT_EQ(
+      auto_size(parallel_parameters{.sinogram_shape = {4, 6, 9}, .angles = {}, .voxel_row_aspect = 2}).recon_shape,
+      (shape{5, 9, 6}));  // 4.5
+  EXPECT_EQ(
+      auto_size(parallel_parameters{.sinogram_shape = {4, 6, 9}, .angles = {}, .voxel_row_aspect = 0.8}).recon_shape,
+      (shape{12, 9, 6}));  // 11.25
 }
 
 TEST(ParallelSize, SlicesAreRoundedHalfToEven) {
   auto const slices = [](index_t rows, double pitch) {
-    return auto_size(parallel_parameters{.sinogram_shape = {1, rows, 8}, .angles = {}, .delta_det_row = pitch}).recon_shape[2];
+    return auto_size(parallel_parameters{.sinogram_shape = {1, rows, 8}, .angles = {}, .delta_det_row = pitch})
+        .recon_shape[2];
   };
   EXPECT_EQ(slices(5, 0.5), 2);   // 2.5
   EXPECT_EQ(slices(7, 0.5), 4);   // 3.5
@@ -32,11 +37,17 @@ TEST(ParallelSize, SlicesAreRoundedHalfToEven) {
 TEST(ParallelSize, QuotientsAreFloatBeforeTheyAreRoundedUp) {
   double const pitch = 0.03;
   ASSERT_EQ(13 * pitch / pitch, 13.000000000000002) << "the case that the intermediate float exists for";
-  EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = pitch}).recon_shape[1], 13);
-  EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = pitch}).recon_shape[0], 13);
+  EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = pitch})
+                .recon_shape[1],
+            13);
+  EXPECT_EQ(auto_size(parallel_parameters{.sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = pitch})
+                .recon_shape[0],
+            13);
   ASSERT_EQ(13 * 1.3 / (0.5 * 1.3), 26.000000000000004);
   EXPECT_EQ(
-      auto_size(parallel_parameters{.sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = 1.3, .voxel_row_aspect = 0.5}).recon_shape[0],
+      auto_size(parallel_parameters{
+                    .sinogram_shape = {1, 1, 13}, .angles = {}, .delta_det_channel = 1.3, .voxel_row_aspect = 0.5})
+          .recon_shape[0],
       26);
 }
 
@@ -63,7 +74,10 @@ TEST(ConeSize, InfiniteDistanceHasUnitMagnification) {
 
 TEST(ConeSize, RowsAreRoundedHalfToEven) {
   auto const rows = [](index_t channels) {
-    cone_parameters const p{.sinogram_shape = {1, 4, channels}, .angles = {0}, .source_detector_dist = 64, .source_iso_dist = 64,
+    cone_parameters const p{.sinogram_shape = {1, 4, channels},
+                            .angles = {0},
+                            .source_detector_dist = 64,
+                            .source_iso_dist = 64,
                             .voxel_row_aspect = 2};
     return auto_size(p).recon_shape;
   };
@@ -85,8 +99,10 @@ TEST(ConeSize, SlicesAreRoundedUpAndAtLeastOne) {
 }
 
 TEST(ConeSize, TheFloatQuotientMayAddASlice) {
-  cone_parameters const p{.sinogram_shape = {1, 7, 8}, .angles = {0}, .source_detector_dist = 200, .source_iso_dist = 71.3};
-  ASSERT_GT(static_cast<float>(7 * (1 / (200 / 71.3))) / static_cast<float>(1 / (200 / 71.3)), 7.0f) << "one float above 7";
+  cone_parameters const p{
+      .sinogram_shape = {1, 7, 8}, .angles = {0}, .source_detector_dist = 200, .source_iso_dist = 71.3};
+  ASSERT_GT(static_cast<float>(7 * (1 / (200 / 71.3))) / static_cast<float>(1 / (200 / 71.3)), 7.0f)
+      << "one float above 7";
   EXPECT_EQ(auto_size(p).recon_shape[2], 8) << "as MBIRJAX: one more than the rows";
 }
 
@@ -101,8 +117,8 @@ TEST(ConeSize, HelixAddsItsTravelAndMovesTheMiddle) {
   EXPECT_EQ(auto_size(p).recon_slice_offset, 3);
 }
 
-// Detector edges at -10 and 10, seen with s = 1/2 + R_s/100 at the far side of the support. With the mask R_s = 10, s = 0.6: 6 on either
-// side, 1 beyond the 5 that the axis sees.
+// Detector edges at -10 and 10, seen with s = 1/2 + R_s/100 at the far side of the support. With the mask R_s = 10, s =
+// 0.6: 6 on either side, 1 beyond the 5 that the axis sees.
 TEST(ConeSize, AxialPadding) {
   auto const with = [](std::vector<double> fraction, mask_setting mask = true) {
     auto p = magnified();
@@ -184,7 +200,8 @@ TEST(Geometry, ConeTakesAutomaticValuesUnlessGiven) {
   EXPECT_EQ(g.delta_z, 1.5);
   EXPECT_EQ(g.recon_slice_offset, -0.5);
   EXPECT_TRUE(g.curved);
-  static_assert(std::is_trivially_copyable_v<cone_geometry> && std::is_trivially_copyable_v<parallel_geometry>, "kernels take them by value");
+  static_assert(std::is_trivially_copyable_v<cone_geometry> && std::is_trivially_copyable_v<parallel_geometry>,
+                "kernels take them by value");
 }
 
 TEST(Geometry, InfiniteDistance) {

@@ -81,8 +81,8 @@ TEST(Mask, CropInPixelsAndByFraction) {
     index_t expected = 0;
     for (index_t i = 0; i < rows; ++i)
       for (index_t j = 0; j < cols; ++j)
-        expected +=
-            inside(static_cast<double>(i), static_cast<double>(j), static_cast<double>(rows), static_cast<double>(cols), less_rows, less_cols);
+        expected += inside(static_cast<double>(i), static_cast<double>(j), static_cast<double>(rows),
+                           static_cast<double>(cols), less_rows, less_cols);
     EXPECT_EQ(count(mask), expected) << crop.fraction << ", " << crop.pixels;
     EXPECT_LT(count(mask), count(ror_mask(rows, cols)));
   };

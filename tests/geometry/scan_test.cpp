@@ -26,7 +26,8 @@ TEST(Scan, OwnMask) {
   p.recon_shape = {2, 3, 4};
   p.use_ror_mask = mask_array{{2, 3}, {0, 1, 0, 0, 1, 1}};
   parallel_scan const s(p);
-  EXPECT_EQ(std::vector<std::int32_t>(s.full_indices().begin(), s.full_indices().end()), (std::vector<std::int32_t>{1, 4, 5}));
+  EXPECT_EQ(std::vector<std::int32_t>(s.full_indices().begin(), s.full_indices().end()),
+            (std::vector<std::int32_t>{1, 4, 5}));
 }
 
 TEST(Scan, AnglesAreFloatThenCosinesDouble) {

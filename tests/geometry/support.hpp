@@ -25,7 +25,8 @@ void expect_refused(typename Geometry::parameters const& p, std::initializer_lis
     scan<Geometry> const s(p);
     ADD_FAILURE() << "accepted";
   } catch (Error const& e) {
-    for (auto const& word : words) EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << "no '" << word << "' in: " << e.what();
+    for (auto const& word : words)
+      EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << "no '" << word << "' in: " << e.what();
   }
 }
 

@@ -20,8 +20,10 @@ TEST(Validation, NumberOfAngles) {
 }
 
 TEST(Validation, AnglesAreFinite) {
-  expect_refused_in_both([](auto& p) { p.angles[1] = std::numeric_limits<float>::quiet_NaN(); }, {"angles", "nan", "finite"});
-  expect_refused_in_both([](auto& p) { p.angles[2] = std::numeric_limits<float>::infinity(); }, {"angles", "inf", "finite"});
+  expect_refused_in_both([](auto& p) { p.angles[1] = std::numeric_limits<float>::quiet_NaN(); },
+                         {"angles", "nan", "finite"});
+  expect_refused_in_both([](auto& p) { p.angles[2] = std::numeric_limits<float>::infinity(); },
+                         {"angles", "inf", "finite"});
 }
 
 TEST(Validation, NumberOfZShifts) {
@@ -65,16 +67,21 @@ TEST(Validation, ParallelSliceAspectIsOne) {
 
 TEST(Validation, AspectsArePositive) {
   for (double const bad : {0.0, -0.5, infinity, not_a_number}) {
-    expect_refused_in_both([&](auto& p) { p.voxel_row_aspect = bad; }, {"voxel_row_aspect", detail::number_text(bad), "positive"});
-    expect_refused_in_both([&](auto& p) { p.voxel_slice_aspect = bad; }, {"voxel_slice_aspect", detail::number_text(bad), "positive"});
+    expect_refused_in_both([&](auto& p) { p.voxel_row_aspect = bad; },
+                           {"voxel_row_aspect", detail::number_text(bad), "positive"});
+    expect_refused_in_both([&](auto& p) { p.voxel_slice_aspect = bad; },
+                           {"voxel_slice_aspect", detail::number_text(bad), "positive"});
   }
 }
 
 TEST(Validation, PitchesArePositive) {
   for (double const bad : {0.0, -0.5, infinity, not_a_number}) {
-    expect_refused_in_both([&](auto& p) { p.delta_voxel = bad; }, {"delta_voxel", detail::number_text(bad), "positive"});
-    expect_refused_in_both([&](auto& p) { p.delta_det_channel = bad; }, {"delta_det_channel", detail::number_text(bad), "positive"});
-    expect_refused_in_both([&](auto& p) { p.delta_det_row = bad; }, {"delta_det_row", detail::number_text(bad), "positive"});
+    expect_refused_in_both([&](auto& p) { p.delta_voxel = bad; },
+                           {"delta_voxel", detail::number_text(bad), "positive"});
+    expect_refused_in_both([&](auto& p) { p.delta_det_channel = bad; },
+                           {"delta_det_channel", detail::number_text(bad), "positive"});
+    expect_refused_in_both([&](auto& p) { p.delta_det_row = bad; },
+                           {"delta_det_row", detail::number_text(bad), "positive"});
   }
 }
 
@@ -122,8 +129,13 @@ TEST(Validation, SourceOutsideTheGrid) {
 
 TEST(Validation, SourceInsideAnAutomaticGrid) {
   // 40 channels of 2, seen from 8 of 36 away, are 80 * 8 / 36 = 17.8 wide at the axis: more than twice the 8.
-  cone_parameters const p{.sinogram_shape = {1, 4, 40}, .angles = {0}, .source_detector_dist = 36, .source_iso_dist = 8, .delta_det_channel = 2};
-  expect_refused<cone_geometry>(p, {"source_iso_dist is 8", "more than half the width of the reconstruction = 8.88889"});
+  cone_parameters const p{.sinogram_shape = {1, 4, 40},
+                          .angles = {0},
+                          .source_detector_dist = 36,
+                          .source_iso_dist = 8,
+                          .delta_det_channel = 2};
+  expect_refused<cone_geometry>(p,
+                                {"source_iso_dist is 8", "more than half the width of the reconstruction = 8.88889"});
 }
 
 TEST(Validation, AxialPadFraction) {
@@ -140,9 +152,16 @@ TEST(Validation, AxialPadFraction) {
 }
 
 TEST(Validation, CustomMaskShape) {
-  expect_refused_in_both([](auto& p) { p.recon_shape = {2, 3, 4}, p.use_ror_mask = mask_array{{3, 2}, {1, 1, 1, 1, 1, 1}}; },
-                         {"use_ror_mask", "(3, 2)", "(rows, cols) = (2, 3)"});
-  expect_refused_in_both([](auto& p) { p.recon_shape = {2, 3, 4}, p.use_ror_mask = mask_array{{2, 3}, {1, 1, 1}}; }, {"use_ror_mask"});
+  expect_refused_in_both(
+      [](auto& p) {
+        p.recon_shape = {2, 3, 4}, p.use_ror_mask = mask_array{{3, 2}, {1, 1, 1, 1, 1, 1}};
+      },
+      {"use_ror_mask", "(3, 2)", "(rows, cols) = (2, 3)"});
+  expect_refused_in_both(
+      [](auto& p) {
+        p.recon_shape = {2, 3, 4}, p.use_ror_mask = mask_array{{2, 3}, {1, 1, 1}};
+      },
+      {"use_ror_mask"});
 }
 
 TEST(Validation, CustomMaskValues) {

@@ -24,7 +24,8 @@ struct golden_case {
   json description;
   std::vector<float> angles;
 
-  explicit golden_case(fs::path const& where) : folder(where), description(json::parse(std::ifstream(where / "case.json"))) {
+  explicit golden_case(fs::path const& where)
+      : folder(where), description(json::parse(std::ifstream(where / "case.json"))) {
     if (fs::exists(where / "angles.npy")) angles = read_npy<float>(where / "angles.npy").data;
   }
   std::array<index_t, 3> shape(char const* name) const { return description.at(name).get<std::array<index_t, 3>>(); }
@@ -33,7 +34,8 @@ struct golden_case {
     auto const& j = description.at("params");
     Parameters p;
     p.sinogram_shape = shape("sinogram_shape"), p.recon_shape = shape("recon_shape"), p.angles = angles;
-    p.delta_det_channel = j.at("delta_det_channel"), p.delta_det_row = j.at("delta_det_row"), p.delta_voxel = j.at("delta_voxel").get<double>();
+    p.delta_det_channel = j.at("delta_det_channel"), p.delta_det_row = j.at("delta_det_row"),
+    p.delta_voxel = j.at("delta_voxel").get<double>();
     p.det_channel_offset = j.at("det_channel_offset"), p.det_row_offset = j.at("det_row_offset");
     p.voxel_row_aspect = j.at("voxel_row_aspect"), p.voxel_slice_aspect = j.at("voxel_slice_aspect");
     if constexpr (requires { p.source_iso_dist; }) {
@@ -49,8 +51,10 @@ class output {
   explicit output(fs::path folder) : folder_(std::move(folder)), cpp_(folder_ / "generated.inc") {}
   ~output() { std::ofstream(folder_ / "cases.json") << cases_.dump(1); }
 
-  /// inputs and expected outputs are .npy files of a golden case; none: random inputs, and only the estimates are compared.
-  void add(record::graph g, golden_case const* from, std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
+  /// inputs and expected outputs are .npy files of a golden case; none: random inputs, and only the estimates are
+  /// compared.
+  void add(record::graph g, golden_case const* from, std::vector<std::string> const& inputs,
+           std::vector<std::string> const& expected) {
     add_form(g, from, inputs, expected);
     auto const name = g.name;
     if (from && !expected.empty()) write_hand_off(g, *from, inputs, expected);
@@ -62,7 +66,8 @@ class output {
 
  private:
   /// A folder that hand_off_test.py builds and runs.
-  void write_hand_off(record::graph const& g, golden_case const& from, std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
+  void write_hand_off(record::graph const& g, golden_case const& from, std::vector<std::string> const& inputs,
+                      std::vector<std::string> const& expected) {
     record::hand_off_case c;
     auto const numbers = [&](std::string const& name) {
       auto const data = read_npy<float>(from.folder / (name + ".npy")).data;
@@ -75,17 +80,20 @@ class output {
         c.inputs[a.name] = name.empty() ? std::vector<double>(static_cast<std::size_t>(a.size())) : numbers(name);
       }
     for (auto const& a : g.arrays)
-      if (a.use == record::array_use::output && c.expected.size() < expected.size()) c.expected[a.name] = numbers(expected.at(c.expected.size()));
+      if (a.use == record::array_use::output && c.expected.size() < expected.size())
+        c.expected[a.name] = numbers(expected.at(c.expected.size()));
     for (auto const& file : record::hand_off(g, c)) {
       auto const path = folder_ / "hand_off" / g.name / file.name;
       fs::create_directories(path.parent_path());
       std::ofstream(path, std::ios::binary) << file.bytes;
     }
   }
-  void add_form(record::graph const& g, golden_case const* from, std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
+  void add_form(record::graph const& g, golden_case const* from, std::vector<std::string> const& inputs,
+                std::vector<std::string> const& expected) {
     cpp_ << record::to_cpp(g);
     write(g, {}, "", from, inputs, expected);
-    if (auto const views = record::axes_called(g, "view"); !views.empty()) write(g, views, "_in_turn", from, inputs, expected);
+    if (auto const views = record::axes_called(g, "view"); !views.empty())
+      write(g, views, "_in_turn", from, inputs, expected);
   }
   void write(record::graph const& g, record::axis_set const& sequential, char const* suffix, golden_case const* from,
              std::vector<std::string> const& inputs, std::vector<std::string> const& expected) {
@@ -110,10 +118,15 @@ template <class Scan> void add_scan(output& out, golden_case const& c) {
   auto const pixels = c.pixels();
   std::vector<std::string> views{"angles"};
   if constexpr (std::is_same_v<Scan, cone_scan>) views.push_back("");  // no shifts: zeros
-  auto const with_views = [&](std::vector<std::string> arrays) { return arrays.insert(arrays.end(), views.begin(), views.end()), arrays; };
-  out.add(record::sparse_forward_project(s, pixels), &c, with_views({"voxel_values", "pixel_indices"}), {"out_sparse_forward_project"});
-  out.add(record::sparse_back_project(s, pixels), &c, with_views({"sinogram", "pixel_indices"}), {"out_sparse_back_project"});
-  out.add(record::sparse_back_project(s, pixels, 2), &c, with_views({"sinogram", "pixel_indices"}), {"out_sparse_back_project_coeff_power2"});
+  auto const with_views = [&](std::vector<std::string> arrays) {
+    return arrays.insert(arrays.end(), views.begin(), views.end()), arrays;
+  };
+  out.add(record::sparse_forward_project(s, pixels), &c, with_views({"voxel_values", "pixel_indices"}),
+          {"out_sparse_forward_project"});
+  out.add(record::sparse_back_project(s, pixels), &c, with_views({"sinogram", "pixel_indices"}),
+          {"out_sparse_back_project"});
+  out.add(record::sparse_back_project(s, pixels, 2), &c, with_views({"sinogram", "pixel_indices"}),
+          {"out_sparse_back_project_coeff_power2"});
   out.add(record::direct_filter(s), &c, {"sinogram"}, {"out_direct_filter"});
 }
 
@@ -121,16 +134,19 @@ template <class Scan> void add_scan(output& out, golden_case const& c) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc != 3) throw std::runtime_error("expected two arguments: the folder of the golden cases, and one to write to");
+    if (argc != 3)
+      throw std::runtime_error("expected two arguments: the folder of the golden cases, and one to write to");
     fs::path const golden = argv[1], to = argv[2];
     fs::create_directories(to);
     output out(to);
     golden_case const parallel(golden / "parallel_odd"), cone(golden / "cone_odd"), utilities(golden / "utilities");
     add_scan<parallel_scan>(out, parallel);
     add_scan<cone_scan>(out, cone);
-    out.add(record::gen_weights_transmission(parallel.shape("sinogram_shape")), &parallel, {"sinogram"}, {"out_gen_weights_weight_typetransmission"});
+    out.add(record::gen_weights_transmission(parallel.shape("sinogram_shape")), &parallel, {"sinogram"},
+            {"out_gen_weights_weight_typetransmission"});
     auto const image = read_npy<float>(utilities.folder / "image.npy").shape;
-    out.add(record::median_filter3d({image.at(0), image.at(1), image.at(2)}), &utilities, {"image"}, {"out_median_filter3d"});
+    out.add(record::median_filter3d({image.at(0), image.at(1), image.at(2)}), &utilities, {"image"},
+            {"out_median_filter3d"});
     qggmrf_parameters const prior;
     out.add(record::qggmrf_gradient_and_hessian({5, 6, 7}, prior, 30), nullptr, {}, {});
     return 0;

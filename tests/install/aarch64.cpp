@@ -28,7 +28,8 @@ double relative_error(std::vector<float> const& found, std::vector<float> const&
 template <class Parameters> Parameters parameters_of(nlohmann::json const& file, std::string const& folder) {
   auto const& p = file.at("params");
   auto const read = [&](char const* name, auto& value) { p.at(name).get_to(value); };
-  Parameters q{.sinogram_shape = file.at("sinogram_shape"), .angles = mbirk::read_npy<float>(folder + "/angles.npy").data};
+  Parameters q{.sinogram_shape = file.at("sinogram_shape"),
+               .angles = mbirk::read_npy<float>(folder + "/angles.npy").data};
   read("delta_det_channel", q.delta_det_channel);
   read("delta_det_row", q.delta_det_row);
   read("det_channel_offset", q.det_channel_offset);
@@ -51,7 +52,8 @@ template <class Geometry> double worst_error(nlohmann::json const& file, std::st
   std::vector<float> ax(y.size()), aty(x.size());
   mbirk::forward_project(ctx, scan, {x.data(), scan.recon_shape()}, {ax.data(), scan.sinogram_shape()});
   mbirk::back_project(ctx, scan, {y.data(), scan.sinogram_shape()}, {aty.data(), scan.recon_shape()});
-  return std::max(relative_error(ax, floats("out_forward_project.npy")), relative_error(aty, floats("out_back_project.npy")));
+  return std::max(relative_error(ax, floats("out_forward_project.npy")),
+                  relative_error(aty, floats("out_back_project.npy")));
 }
 
 }  // namespace

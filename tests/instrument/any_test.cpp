@@ -19,7 +19,8 @@ using namespace mbirk;
 using namespace mbirk::testing;
 using instrument::event_kind;
 
-static_assert(std::is_same_v<context<exec::host, instrument::any>::backend, exec::host::backend>, "the kernels are those of none");
+static_assert(std::is_same_v<context<exec::host, instrument::any>::backend, exec::host::backend>,
+              "the kernels are those of none");
 
 /// Kinds and names of events in the order in which they ended, without the shares of threads, which depend on
 /// scheduling.
@@ -102,7 +103,9 @@ TEST(Any, ReportsKernelsAndCopiesOfItsDeviceAndOfTheHostBesideIt) {
   }
   { [[maybe_unused]] auto const guard = ctx.instr.kernel(exec::host{1}, {.name = "on the host", .tasks = 1}); }
   auto const events = events_of(buffer);
-  auto const count = [&](event_kind kind, char const* name) { return std::count(events.begin(), events.end(), std::pair(kind, std::string(name))); };
+  auto const count = [&](event_kind kind, char const* name) {
+    return std::count(events.begin(), events.end(), std::pair(kind, std::string(name)));
+  };
   EXPECT_EQ(count(event_kind::copy, "MemcpyHtoD"), 1);
   EXPECT_EQ(count(event_kind::kernel, "on the host"), 1);
 }

@@ -37,7 +37,8 @@ void expect_same_operations(instrument::op_counts const& c, number type, brute::
   EXPECT_EQ(c.of(type, operation::log), t.log);
 }
 
-/// Index of the least size in a miss curve that a cache of `lines` lines behaves like; all larger ones hold the whole array.
+/// Index of the least size in a miss curve that a cache of `lines` lines behaves like; all larger ones hold the whole
+/// array.
 std::size_t at_size(instrument::reuse_result const& r, std::size_t lines) {
   std::size_t k = 0;
   while (k + 1 < r.capacity_lines.size() && r.capacity_lines[k] < lines) ++k;
@@ -61,7 +62,8 @@ std::map<std::string, instrument::reuse_result> by_stage(instrument::operation_r
 void expect_near(std::vector<float> const& found, std::vector<float> const& expected) {
   ASSERT_EQ(found.size(), expected.size());
   float largest = 0, off = 0;
-  for (std::size_t k = 0; k < found.size(); ++k) largest = std::max(largest, std::abs(expected[k])), off = std::max(off, std::abs(found[k] - expected[k]));
+  for (std::size_t k = 0; k < found.size(); ++k)
+    largest = std::max(largest, std::abs(expected[k])), off = std::max(off, std::abs(found[k] - expected[k]));
   EXPECT_LE(off, 1e-4f * largest);
 }
 
@@ -69,12 +71,15 @@ template <class Scan> void compare(Scan const& s) {
   for (auto const& name : every_operation(s)) {
     SCOPED_TRACE(name);
     instrument::ledger records;
-    auto const counted = run_named(context{exec::host{1}, instrument::counting<instrument::level::unique | instrument::level::reuse>{records}}, s, name);
+    auto const counted = run_named(
+        context{exec::host{1}, instrument::counting<instrument::level::unique | instrument::level::reuse>{records}}, s,
+        name);
     ASSERT_EQ(records.records().size(), 1u);
     auto const& r = records.last();
     brute::record by_force;
     expect_near(run_named(context{exec::host{1}, brute::policy{by_force}}, s, name), counted);
-    EXPECT_TRUE(r.operations.flops() > 0 || name.starts_with("gen_pixel_partition") || name == "median_filter3d") << "nothing is compared";
+    EXPECT_TRUE(r.operations.flops() > 0 || name.starts_with("gen_pixel_partition") || name == "median_filter3d")
+        << "nothing is compared";
 
     auto const &f32 = brute::counter<float>, &f64 = brute::counter<double>;
     EXPECT_EQ(r.operations.flops(), f32.add + f32.mul + 2 * f32.fma + f64.add + f64.mul + 2 * f64.fma);
@@ -100,7 +105,8 @@ template <class Scan> void compare(Scan const& s) {
     if (!r.arrays.empty()) expect_same_curve(r.reuse, by_force.all);
     for (auto const& [stage, curve] : by_stage(r))
       for (int c = 0; c < brute::caches; ++c)
-        EXPECT_EQ(curve.read_misses[at_size(curve, brute::cache_sizes[c])], by_force.stage_misses[c][stage]) << stage << ", " << brute::cache_sizes[c];
+        EXPECT_EQ(curve.read_misses[at_size(curve, brute::cache_sizes[c])], by_force.stage_misses[c][stage])
+            << stage << ", " << brute::cache_sizes[c];
   }
 }
 

@@ -23,8 +23,8 @@ namespace mbirk::testing::brute {
 
 /// Operations of scalars of one type.
 struct tally {
-  std::uint64_t add = 0, mul = 0, fma = 0, div = 0, sqrt = 0, min_max = 0, compare = 0, select = 0, round = 0, convert = 0, permute = 0, broadcast = 0,
-                integer = 0, absolute = 0, exp = 0, log = 0;
+  std::uint64_t add = 0, mul = 0, fma = 0, div = 0, sqrt = 0, min_max = 0, compare = 0, select = 0, round = 0,
+                convert = 0, permute = 0, broadcast = 0, integer = 0, absolute = 0, exp = 0, log = 0;
 };
 template <class T> inline tally counter{};
 
@@ -56,9 +56,15 @@ template <class T> struct scalar {
 template <> struct scalar<std::int32_t> {
   std::int32_t x = 0;
   static std::uint32_t word(scalar a) { return ++counter<std::int32_t>.integer, static_cast<std::uint32_t>(a.x); }
-  friend scalar operator+(scalar a, scalar b) { return {static_cast<std::int32_t>(word(a) + static_cast<std::uint32_t>(b.x))}; }
-  friend scalar operator*(scalar a, scalar b) { return {static_cast<std::int32_t>(word(a) * static_cast<std::uint32_t>(b.x))}; }
-  friend scalar operator&(scalar a, scalar b) { return {static_cast<std::int32_t>(word(a) & static_cast<std::uint32_t>(b.x))}; }
+  friend scalar operator+(scalar a, scalar b) {
+    return {static_cast<std::int32_t>(word(a) + static_cast<std::uint32_t>(b.x))};
+  }
+  friend scalar operator*(scalar a, scalar b) {
+    return {static_cast<std::int32_t>(word(a) * static_cast<std::uint32_t>(b.x))};
+  }
+  friend scalar operator&(scalar a, scalar b) {
+    return {static_cast<std::int32_t>(word(a) & static_cast<std::uint32_t>(b.x))};
+  }
   friend scalar rotate_left(scalar a, int bits) { return {static_cast<std::int32_t>(std::rotl(word(a), bits))}; }
 };
 
@@ -87,8 +93,12 @@ template <class T, int L> struct pack {
   friend pack operator/(pack const& a, pack const& b) { return of([&](int k) { return a.lane[k] / b.lane[k]; }); }
   friend pack operator&(pack const& a, pack const& b) { return of([&](int k) { return a.lane[k] & b.lane[k]; }); }
   friend pack rotate_left(pack const& a, int bits) { return of([&](int k) { return rotate_left(a.lane[k], bits); }); }
-  friend pack fma(pack const& a, pack const& b, pack const& c) { return of([&](int k) { return fma(a.lane[k], b.lane[k], c.lane[k]); }); }
-  friend pack fnma(pack const& a, pack const& b, pack const& c) { return of([&](int k) { return fma(scalar<T>{-a.lane[k].x}, b.lane[k], c.lane[k]); }); }
+  friend pack fma(pack const& a, pack const& b, pack const& c) {
+    return of([&](int k) { return fma(a.lane[k], b.lane[k], c.lane[k]); });
+  }
+  friend pack fnma(pack const& a, pack const& b, pack const& c) {
+    return of([&](int k) { return fma(scalar<T>{-a.lane[k].x}, b.lane[k], c.lane[k]); });
+  }
   friend pack max(pack const& a, pack const& b) { return of([&](int k) { return max(a.lane[k], b.lane[k]); }); }
   friend pack min(pack const& a, pack const& b) { return of([&](int k) { return min(a.lane[k], b.lane[k]); }); }
   friend pack sqrt(pack const& a) { return of([&](int k) { return sqrt(a.lane[k]); }); }
@@ -105,7 +115,9 @@ template <class T, int L> struct pack {
     for (int k = 0; k < L; ++k) m.lane[k] = is_nan(a.lane[k]);
     return m;
   }
-  friend pack select(mask<L> const& c, pack const& a, pack const& b) { return of([&](int k) { return select(c.lane[k], a.lane[k], b.lane[k]); }); }
+  friend pack select(mask<L> const& c, pack const& a, pack const& b) {
+    return of([&](int k) { return select(c.lane[k], a.lane[k], b.lane[k]); });
+  }
   friend pack lookup(pack const& a, pack<std::int32_t, L> const& index) {
     return of([&](int k) { return ++counter<T>.permute, a.lane[index.lane[k].x & (L - 1)]; });
   }
@@ -116,9 +128,18 @@ template <class T, int L> struct pack {
     });
   }
   // Values of the library's own approximations; one operation a lane.
-  friend pack exp(pack const& a) { return by_vectors(a, [](auto v) { return simd::detail::exp<L>(v); }, counter<T>.exp); }
-  friend pack exp2(pack const& a) { return by_vectors(a, [](auto v) { return simd::detail::exp2<L>(v); }, counter<T>.exp); }
-  friend pack log2(pack const& a) { return by_vectors(a, [](auto v) { return simd::detail::log2<L>(v); }, counter<T>.log); }
+  friend pack exp(pack const& a) {
+    return by_vectors(
+        a, [](auto v) { return simd::detail::exp<L>(v); }, counter<T>.exp);
+  }
+  friend pack exp2(pack const& a) {
+    return by_vectors(
+        a, [](auto v) { return simd::detail::exp2<L>(v); }, counter<T>.exp);
+  }
+  friend pack log2(pack const& a) {
+    return by_vectors(
+        a, [](auto v) { return simd::detail::log2<L>(v); }, counter<T>.log);
+  }
 
  private:
   template <class F> static pack by_vectors(pack const& a, F const& f, std::uint64_t& count) {
@@ -144,7 +165,9 @@ struct array {
   std::vector<bool> read{}, written{};  ///< words of 4 bytes; read: before anything was written there
   std::vector<lru_memory> own{};
 
-  static std::uint64_t bytes(std::vector<bool> const& words) { return 4 * static_cast<std::uint64_t>(std::count(words.begin(), words.end(), true)); }
+  static std::uint64_t bytes(std::vector<bool> const& words) {
+    return 4 * static_cast<std::uint64_t>(std::count(words.begin(), words.end(), true));
+  }
 };
 
 /// Everything one operation did.
@@ -168,8 +191,9 @@ struct record {
   array* find(void const* base, array_info const& info, int item_bytes) {
     auto const outer = [](array_role r) { return r == array_role::argument || r == array_role::output; };
     for (auto& a : arrays)
-      if (outer(info.role) ? outer(a.role) && a.base == base
-                           : a.role == info.role && a.name == info.name && a.elements == info.elements && a.item_bytes == item_bytes)
+      if (outer(info.role)
+              ? outer(a.role) && a.base == base
+              : a.role == info.role && a.name == info.name && a.elements == info.elements && a.item_bytes == item_bytes)
         return &a;
     arrays.push_back({info.name, info.role, info.elements, item_bytes, base, arrays.size()});
     auto& a = arrays.back();
@@ -241,7 +265,8 @@ template <int L> struct backend {
 
   template <class T> static auto read(cursor<T> c, int n) {
     c.note(n, false);
-    return brute::pack<std::remove_const_t<T>, L>::of([&](int k) { return scalar<std::remove_const_t<T>>{k < n ? c[k] : T{}}; });
+    return brute::pack<std::remove_const_t<T>, L>::of(
+        [&](int k) { return scalar<std::remove_const_t<T>>{k < n ? c[k] : T{}}; });
   }
   template <class T> static void write(cursor<T> c, brute::pack<T, L> const& a, int n) {
     c.note(n, true);
@@ -250,7 +275,9 @@ template <int L> struct backend {
   template <class T> static pack load(cursor<T> c) { return read(c, L); }
   template <class T> static pack load_once(cursor<T> c) { return read(c, L); }
   template <class T> static pack load_partial(cursor<T> c, int n) { return read(c, n); }
-  template <class T> static pack load_broadcast(cursor<T> c) { return c.note(1, false), pack(static_cast<double>(c[0])); }
+  template <class T> static pack load_broadcast(cursor<T> c) {
+    return c.note(1, false), pack(static_cast<double>(c[0]));
+  }
   template <class T> static pack gather(cursor<T> c, ints const& index) {
     return pack::of([&](int k) { return (c + index.lane[k].x).note(1, false), scalar<float>{c[index.lane[k].x]}; });
   }
@@ -278,7 +305,8 @@ template <int L> struct backend {
   static pack first_lanes(index_t n) { return pack::of([&](int k) { return scalar<float>{k < n ? 1.0f : 0.0f}; }); }
 
   template <class To, class From> static brute::pack<To, L> convert(brute::pack<From, L> const& a) {
-    return brute::pack<To, L>::of([&](int k) { return ++counter<To>.convert, scalar<To>{static_cast<To>(a.lane[k].x)}; });
+    return brute::pack<To, L>::of(
+        [&](int k) { return ++counter<To>.convert, scalar<To>{static_cast<To>(a.lane[k].x)}; });
   }
   static wide to_wide(ints const& a) { return convert<double>(a); }
   static wide to_wide(pack const& a) { return convert<double>(a); }
@@ -317,7 +345,8 @@ template <int L> struct backend {
   /// Kernels declare their scalar work, which cannot be measured here either.
   static void note_scalar(simd::scalar_work const& w) {
     auto const n = [](index_t x) { return static_cast<std::uint64_t>(x); };
-    counter<double>.add += n(w.add), counter<double>.mul += n(w.mul), counter<double>.compare += n(w.compare), counter<double>.convert += n(w.convert);
+    counter<double>.add += n(w.add), counter<double>.mul += n(w.mul), counter<double>.compare += n(w.compare),
+        counter<double>.convert += n(w.convert);
     counter<std::int32_t>.integer += n(w.integer);
   }
 };
@@ -351,7 +380,9 @@ class policy {
   [[nodiscard]] guard stage(char const* what) const { return {into_, what}; }
   void allocated(char const*, index_t) const {}
   void released(char const*, index_t) const {}
-  template <class T> cursor<T> observe(T* data, array_info info) const { return {data, 0, into_->find(data, info, static_cast<int>(sizeof(T))), into_}; }
+  template <class T> cursor<T> observe(T* data, array_info info) const {
+    return {data, 0, into_->find(data, info, static_cast<int>(sizeof(T))), into_};
+  }
   scratch_memory observe_scratch(kernel::scratch_layout const& layout, std::byte* base) const {
     scratch_memory const memory{base, into_};
     into_->scratch.clear();

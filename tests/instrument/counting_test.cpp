@@ -98,7 +98,8 @@ TEST(Counting, StagesAddUpToTheOperation) {
   EXPECT_EQ(bytes, bytes_accessed(r.arrays));
 }
 
-/// Parallel back projection of n^3, every number by hand: P pixels in G groups of c_g, V views of two taps, S slices in packs of L.
+/// Parallel back projection of n^3, every number by hand: P pixels in G groups of c_g, V views of two taps, S slices in
+/// packs of L.
 TEST(Counting, ParallelBackEqualsTheFormulaByHand) {
   constexpr std::uint64_t L = simd::native_lanes;
   for (std::uint64_t const n : {16u, 32u, 48u}) {
@@ -114,13 +115,15 @@ TEST(Counting, ParallelBackEqualsTheFormulaByHand) {
       auto const first = static_cast<std::size_t>(g.first);
       padded += lanes;
       for (auto const& pass : kernel::make_view_taps(s))
-        if (kernel::fixed_point_edges(pass, static_cast<index_t>(n), plan.rows[first], plan.cols[first]).fits) tiled += lanes;
+        if (kernel::fixed_point_edges(pass, static_cast<index_t>(n), plan.rows[first], plan.cols[first]).fits)
+          tiled += lanes;
     }
     std::uint64_t const rest = padded * v - tiled;
     EXPECT_GT(tiled, rest);
     // Views at exactly 0 and 90 degrees have W = 1 to rounding, which still takes two taps or, a hair above, three.
     std::uint64_t taps = 0, three = 0;
-    for (auto const& pass : kernel::make_view_taps(s)) taps += static_cast<std::uint64_t>(pass.taps), three += pass.taps == 3;
+    for (auto const& pass : kernel::make_view_taps(s))
+      taps += static_cast<std::uint64_t>(pass.taps), three += pass.taps == 3;
     ASSERT_EQ(three, 0u);
     EXPECT_EQ(c.of(number::f32, operation::fma), p * taps * slices);
     EXPECT_EQ(c.of(number::f32, operation::add), padded * v * 3);      // overlap_two
@@ -162,7 +165,8 @@ TEST(Counting, UsefulLanesAreTheSlicesThatExist) {
   auto const& c = l.last().operations;
   // 19 slices in packs of L, in equal chunks of at most `most` packs.
   std::uint64_t constexpr L = simd::native_lanes, most = kernel::parallel_back<simd::native_backend>::most_packs;
-  std::uint64_t const packs = (19 + L - 1) / L, chunks = (packs + most - 1) / most, padded = (packs + chunks - 1) / chunks * chunks * L;
+  std::uint64_t const packs = (19 + L - 1) / L, chunks = (packs + most - 1) / most,
+                      padded = (packs + chunks - 1) / chunks * chunks * L;
   EXPECT_EQ(c.lanes_useful * padded, c.lanes_executed * 19);
 }
 

@@ -56,7 +56,8 @@ TEST(Live, ArraysBySite) {
   EXPECT_EQ(s.live_bytes, 1200);
   EXPECT_EQ(sites.live_bytes(), 1200);
   EXPECT_EQ(s.peak_bytes, 1500);
-  auto const *outer = find(s, "project", "rows"), *inner = find(s, "project / sum", "rows"), *plain = find(s, "", "sinogram");
+  auto const *outer = find(s, "project", "rows"), *inner = find(s, "project / sum", "rows"),
+             *plain = find(s, "", "sinogram");
   ASSERT_TRUE(outer && inner && plain);
   EXPECT_EQ(outer->live_bytes, 0);
   EXPECT_EQ(outer->peak_bytes, 300);

@@ -18,7 +18,8 @@ std::uint64_t brute_force(parallel_scan const& s) {
   std::uint64_t taps = 0;
   for (auto const& at : s.positions())
     for (auto const p : s.full_indices()) {
-      auto const f = parallel_footprint(g, at.cosine, at.sine, column_x(g, double(p % g.recon_cols)), row_y(g, double(p / g.recon_cols)));
+      auto const f = parallel_footprint(g, at.cosine, at.sine, column_x(g, double(p % g.recon_cols)),
+                                        row_y(g, double(p / g.recon_cols)));
       for (index_t n = 0; n < g.channels; ++n) taps += nonzero(overlap(f.centre - double(n), f.width));
     }
   return 2 * taps * static_cast<std::uint64_t>(g.slices);
@@ -29,13 +30,16 @@ std::uint64_t brute_force(cone_scan const& s) {
   std::uint64_t total = 0;
   for (auto const& at : s.positions())
     for (auto const p : s.full_indices()) {
-      auto const f = make_cone_footprint(g, at.cosine, at.sine, column_x(g, double(p % g.recon_cols)), row_y(g, double(p / g.recon_cols)));
+      auto const f = make_cone_footprint(g, at.cosine, at.sine, column_x(g, double(p % g.recon_cols)),
+                                         row_y(g, double(p / g.recon_cols)));
       std::uint64_t channels = 0, rows = 0, pairs = 0;
-      for (index_t n = 0; n < g.channels; ++n) channels += nonzero(overlap(f.channel.centre - double(n), f.channel.width));
+      for (index_t n = 0; n < g.channels; ++n)
+        channels += nonzero(overlap(f.channel.centre - double(n), f.channel.width));
       for (index_t m = 0; m < g.rows; ++m) {
         std::uint64_t here = 0;
         for (index_t k = 0; k < g.slices; ++k)
-          here += nonzero(overlap(detector_row(g, f.magnification, slice_z(g, double(k), at.z_shift)) - double(m), f.row_width));
+          here += nonzero(
+              overlap(detector_row(g, f.magnification, slice_z(g, double(k), at.z_shift)) - double(m), f.row_width));
         rows += here > 0, pairs += here;
       }
       if (channels > 0) total += channels * rows + pairs;
@@ -60,7 +64,8 @@ TEST(MinimalFlops, ConeEqualsBruteForce) {
 TEST(MinimalFlops, CountedFlopsAreNotFewer) {
   auto const s = mbirk::testing::square_parallel(16);
   EXPECT_GT(minimal_flops(s, s.full_indices(), weight_use::unweighted_hessian), 0u);
-  EXPECT_EQ(minimal_flops(s, s.full_indices(), weight_use::unweighted_hessian) * 16, minimal_flops(s, s.full_indices(), weight_use::projection));
+  EXPECT_EQ(minimal_flops(s, s.full_indices(), weight_use::unweighted_hessian) * 16,
+            minimal_flops(s, s.full_indices(), weight_use::projection));
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ struct Nvtx : ::testing::Test {
   }
   std::vector<nvtx_tool_record::range> of(nvtx_category c) const {
     std::vector<nvtx_tool_record::range> found;
-    std::ranges::copy_if(tool->ranges, std::back_inserter(found), [&](auto const& r) { return r.category == static_cast<std::uint32_t>(c); });
+    std::ranges::copy_if(tool->ranges, std::back_inserter(found),
+                         [&](auto const& r) { return r.category == static_cast<std::uint32_t>(c); });
     return found;
   }
 };
@@ -53,11 +54,13 @@ parallel_scan scan() {
 template <class Context> std::vector<float> back(Context const& ctx) {
   std::vector<float> const sinogram(8 * 16 * 16, 0.5f);
   std::vector<float> recon(16 * 16 * 16);
-  back_project(ctx, scan(), view<float const, 3>(sinogram.data(), {8, 16, 16}), view<float, 3>(recon.data(), {16, 16, 16}));
+  back_project(ctx, scan(), view<float const, 3>(sinogram.data(), {8, 16, 16}),
+               view<float, 3>(recon.data(), {16, 16, 16}));
   return recon;
 }
 
-static_assert(std::is_same_v<context<exec::host, instrument::nvtx>::backend, exec::host::backend>, "nvtx runs the kernels of none");
+static_assert(std::is_same_v<context<exec::host, instrument::nvtx>::backend, exec::host::backend>,
+              "nvtx runs the kernels of none");
 
 TEST_F(Nvtx, AnOperationItsStagesAndKernelsAreRangesOfOurDomain) {
   auto const marked = back(context{exec::host{2}, instrument::nvtx{}});
@@ -69,11 +72,13 @@ TEST_F(Nvtx, AnOperationItsStagesAndKernelsAreRangesOfOurDomain) {
   EXPECT_EQ(tool->categories.at(9), "kernel");
   EXPECT_EQ(tool->open, 0) << "what was opened was closed";
 
-  auto const operations = of(nvtx_category::projector), stages = of(nvtx_category::stage), kernels = of(nvtx_category::kernel);
+  auto const operations = of(nvtx_category::projector), stages = of(nvtx_category::stage),
+             kernels = of(nvtx_category::kernel);
   ASSERT_EQ(operations.size(), 1u);
   EXPECT_EQ(operations[0].name, "parallel_back_project");
   EXPECT_EQ(operations[0].depth, 0);
-  EXPECT_EQ(operations[0].payload, (std::vector<std::int64_t>{8 * static_cast<index_t>(scan().full_indices().size()) * 16, 0, 0}));
+  EXPECT_EQ(operations[0].payload,
+            (std::vector<std::int64_t>{8 * static_cast<index_t>(scan().full_indices().size()) * 16, 0, 0}));
   EXPECT_TRUE(operations[0].extended);
   EXPECT_EQ(tool->fields, (std::vector<std::string>{"items", "bytes", "flops"}));
   EXPECT_EQ(stages.size(), 3u);
@@ -104,19 +109,27 @@ TEST_F(Nvtx, WhatTheAuthorSaysIsThePayload) {
 TEST_F(Nvtx, BesideTracing) {
   instrument::trace_buffer buffer(1000);
   back(context{exec::host{1}, instrument::both{instrument::nvtx{}, instrument::tracing{buffer}}});
-  auto const traced = [&](instrument::event_kind kind) { return std::ranges::count_if(buffer.events(), [&](auto const& e) { return e.kind == kind; }); };
+  auto const traced = [&](instrument::event_kind kind) {
+    return std::ranges::count_if(buffer.events(), [&](auto const& e) { return e.kind == kind; });
+  };
   EXPECT_EQ(std::ssize(of(nvtx_category::kernel)), traced(instrument::event_kind::kernel));
   EXPECT_EQ(std::ssize(of(nvtx_category::stage)), traced(instrument::event_kind::stage));
   EXPECT_EQ(tool->open, 0);
 }
 
 TEST(NvtxCategories, GroupsByName) {
-  for (auto const& [name, group] : {std::pair{"parallel_forward_project", nvtx_category::projector}, {"cone_sparse_back_project", nvtx_category::projector},
-                                    {"parallel_hessian_diagonal", nvtx_category::projector}, {"fdk_filter", nvtx_category::filter},
-                                    {"parallel_fbp_recon", nvtx_category::reconstruction}, {"cone_prox_map", nvtx_category::reconstruction},
-                                    {"qggmrf_denoise", nvtx_category::denoising}, {"qggmrf_gradient_and_hessian_at_indices", nvtx_category::denoising},
-                                    {"gen_weights_mar", nvtx_category::weights}, {"gen_pixel_partition", nvtx_category::partition},
-                                    {"median_filter3d", nvtx_category::utility}, {"step", nvtx_category::utility}})
+  for (auto const& [name, group] : {std::pair{"parallel_forward_project", nvtx_category::projector},
+                                    {"cone_sparse_back_project", nvtx_category::projector},
+                                    {"parallel_hessian_diagonal", nvtx_category::projector},
+                                    {"fdk_filter", nvtx_category::filter},
+                                    {"parallel_fbp_recon", nvtx_category::reconstruction},
+                                    {"cone_prox_map", nvtx_category::reconstruction},
+                                    {"qggmrf_denoise", nvtx_category::denoising},
+                                    {"qggmrf_gradient_and_hessian_at_indices", nvtx_category::denoising},
+                                    {"gen_weights_mar", nvtx_category::weights},
+                                    {"gen_pixel_partition", nvtx_category::partition},
+                                    {"median_filter3d", nvtx_category::utility},
+                                    {"step", nvtx_category::utility}})
     EXPECT_EQ(nvtx_group(name), group) << name;
 }
 
@@ -128,7 +141,8 @@ TEST(NvtxAlone, NothingIsMarkedWithoutATool) {
     EXPECT_EQ(back(context{exec::host{1}, instrument::nvtx{}}), back(context{exec::host{1}, instrument::none{}}));
     return;
   }
-  std::string const again = std::string("env -u NVTX_INJECTION64_PATH ") + alone + "=1 /proc/" + std::to_string(getpid()) +
+  std::string const again = std::string("env -u NVTX_INJECTION64_PATH ") + alone + "=1 /proc/" +
+                            std::to_string(getpid()) +
                             "/exe --gtest_filter=NvtxAlone.NothingIsMarkedWithoutATool >/dev/null";
   EXPECT_EQ(std::system(again.c_str()), 0);
 }

@@ -36,10 +36,18 @@ nvtxStringHandle_t register_string(nvtxDomainHandle_t, char const* text) {
 }
 int push(nvtxDomainHandle_t, nvtxEventAttributes_t const* e) {
   bool const registered = e->messageType == NVTX_MESSAGE_TYPE_REGISTERED;
-  mbirk::testing::nvtx_tool_record::range r{registered ? *reinterpret_cast<std::string const*>(e->message.registered) : e->message.ascii, registered, e->category, record.open++, {}, false};
+  mbirk::testing::nvtx_tool_record::range r{
+      registered ? *reinterpret_cast<std::string const*>(e->message.registered) : e->message.ascii,
+      registered,
+      e->category,
+      record.open++,
+      {},
+      false};
   if (e->payloadType == NVTX_PAYLOAD_TYPE_INT64) r.payload = {e->payload.llValue};
-  if (static_cast<std::uint32_t>(e->payloadType) == static_cast<std::uint32_t>(NVTX_PAYLOAD_TYPE_EXT) && e->reserved0 == 1) {
-    auto const* const data = reinterpret_cast<nvtxPayloadData_t const*>(static_cast<std::uintptr_t>(e->payload.ullValue));
+  if (static_cast<std::uint32_t>(e->payloadType) == static_cast<std::uint32_t>(NVTX_PAYLOAD_TYPE_EXT) &&
+      e->reserved0 == 1) {
+    auto const* const data =
+        reinterpret_cast<nvtxPayloadData_t const*>(static_cast<std::uintptr_t>(e->payload.ullValue));
     r.extended = data->schemaId == our_schema;
     r.payload.resize(data->size / sizeof(std::int64_t));
     std::memcpy(r.payload.data(), data->payload, r.payload.size() * sizeof(std::int64_t));
@@ -64,7 +72,9 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExpor
   auto const* const callbacks = static_cast<NvtxExportTableCallbacks const*>(tables(NVTX_ETID_CALLBACKS));
   NvtxFunctionTable table = nullptr;
   unsigned size = 0;
-  if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) || size <= NVTX_CBID_CORE2_DomainCreateA) return 0;
+  if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) ||
+      size <= NVTX_CBID_CORE2_DomainCreateA)
+    return 0;
   auto const set = [&](int id, auto function) { *table[id] = reinterpret_cast<NvtxFunctionPointer>(function); };
   set(NVTX_CBID_CORE2_DomainCreateA, &domain_create);
   set(NVTX_CBID_CORE2_DomainNameCategoryA, &name_category);
@@ -76,7 +86,8 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExpor
 
 __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
   if (module->moduleId != NVTX_EXT_PAYLOAD_MODULEID) return 0;
-  module->segments[0].functionSlots[NVTX3EXT_CBID_nvtxPayloadSchemaRegister] = reinterpret_cast<std::intptr_t>(&register_schema);
+  module->segments[0].functionSlots[NVTX3EXT_CBID_nvtxPayloadSchemaRegister] =
+      reinterpret_cast<std::intptr_t>(&register_schema);
   return 1;
 }
 }

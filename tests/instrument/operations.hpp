@@ -13,7 +13,9 @@
 namespace mbirk::testing {
 
 enum class op { forward, back, sparse_forward, sparse_back, sparse_back_squared, hessian, weighted_hessian };
-inline constexpr op all_ops[] = {op::forward, op::back, op::sparse_forward, op::sparse_back, op::sparse_back_squared, op::hessian, op::weighted_hessian};
+inline constexpr op all_ops[] = {
+    op::forward,         op::back, op::sparse_forward, op::sparse_back, op::sparse_back_squared, op::hessian,
+    op::weighted_hessian};
 
 inline std::vector<float> positive(index_t n, unsigned seed) {
   std::mt19937 random(seed);
@@ -26,25 +28,40 @@ inline std::vector<float> positive(index_t n, unsigned seed) {
 /// The profile's geometry at size n.
 inline parallel_scan square_parallel(index_t n) {
   parallel_parameters p{.sinogram_shape = {n / 2, n, n}, .angles = {}};
-  for (index_t v = 0; v < n / 2; ++v) p.angles.push_back(static_cast<float>(M_PI * static_cast<double>(v) / static_cast<double>(n / 2)));
+  for (index_t v = 0; v < n / 2; ++v)
+    p.angles.push_back(static_cast<float>(M_PI * static_cast<double>(v) / static_cast<double>(n / 2)));
   return parallel_scan(p);
 }
 inline cone_scan square_cone(index_t n) {
   double const size = static_cast<double>(n);
-  cone_parameters p{.sinogram_shape = {n / 2, n, n}, .angles = {}, .source_detector_dist = 4 * size, .source_iso_dist = 2 * size};
-  for (index_t v = 0; v < n / 2; ++v) p.angles.push_back(static_cast<float>(2 * M_PI * static_cast<double>(v) / static_cast<double>(n / 2)));
+  cone_parameters p{
+      .sinogram_shape = {n / 2, n, n}, .angles = {}, .source_detector_dist = 4 * size, .source_iso_dist = 2 * size};
+  for (index_t v = 0; v < n / 2; ++v)
+    p.angles.push_back(static_cast<float>(2 * M_PI * static_cast<double>(v) / static_cast<double>(n / 2)));
   return cone_scan(p);
 }
 /// Odd sizes, offsets, footprints of two and three channels, and of five.
 inline parallel_scan odd_parallel(double voxel) {
-  return parallel_scan(parallel_parameters{.sinogram_shape = {5, 19, 23}, .angles = {0.1f, 0.7f, 1.5f, 2.2f, 3.0f}, .delta_det_channel = 0.7,
-                                           .det_channel_offset = 0.9, .delta_voxel = voxel, .recon_shape = std::array<index_t, 3>{17, 21, 19}});
+  return parallel_scan(parallel_parameters{.sinogram_shape = {5, 19, 23},
+                                           .angles = {0.1f, 0.7f, 1.5f, 2.2f, 3.0f},
+                                           .delta_det_channel = 0.7,
+                                           .det_channel_offset = 0.9,
+                                           .delta_voxel = voxel,
+                                           .recon_shape = std::array<index_t, 3>{17, 21, 19}});
 }
 inline cone_scan odd_cone(double row_pitch, bool curved) {
-  return cone_scan(cone_parameters{.sinogram_shape = {5, 17, 23}, .angles = {0.1f, 1.3f, 2.9f, 4.4f, 6.0f}, .source_detector_dist = 60, .source_iso_dist = 41,
-                                   .helical_z_shifts = {-1.f, -.5f, 0.f, .5f, 1.f}, .use_curved_detector = curved,
-                                   .delta_det_channel = 0.9, .delta_det_row = row_pitch, .det_channel_offset = 0.7,
-                                   .det_row_offset = -0.6, .delta_voxel = 0.75, .recon_shape = std::array<index_t, 3>{19, 21, 37},
+  return cone_scan(cone_parameters{.sinogram_shape = {5, 17, 23},
+                                   .angles = {0.1f, 1.3f, 2.9f, 4.4f, 6.0f},
+                                   .source_detector_dist = 60,
+                                   .source_iso_dist = 41,
+                                   .helical_z_shifts = {-1.f, -.5f, 0.f, .5f, 1.f},
+                                   .use_curved_detector = curved,
+                                   .delta_det_channel = 0.9,
+                                   .delta_det_row = row_pitch,
+                                   .det_channel_offset = 0.7,
+                                   .det_row_offset = -0.6,
+                                   .delta_voxel = 0.75,
+                                   .recon_shape = std::array<index_t, 3>{19, 21, 37},
                                    .recon_slice_offset = 0.4});
 }
 
@@ -58,7 +75,8 @@ template <op What, class Context, class Scan> std::vector<float> run(Context con
   for (index_t p = 3; p < recon_shape[0] * recon_shape[1]; p += 7) pixels.push_back(static_cast<std::int32_t>(p));
   if (!pixels.empty()) pixels.push_back(pixels.front());
   index_t const count = static_cast<index_t>(pixels.size());
-  auto x = has_data ? positive(size(recon_shape), 1) : std::vector<float>(), y = has_data ? positive(size(sinogram_shape), 2) : std::vector<float>();
+  auto x = has_data ? positive(size(recon_shape), 1) : std::vector<float>(),
+       y = has_data ? positive(size(sinogram_shape), 2) : std::vector<float>();
   auto v = has_data ? positive(count * recon_shape[2], 3) : std::vector<float>();
   view<float, 3> const recon(x.data(), recon_shape), sinogram(y.data(), sinogram_shape);
   view<float, 2> const values(v.data(), {count, recon_shape[2]});

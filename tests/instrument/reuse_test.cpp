@@ -43,7 +43,8 @@ TEST(Reuse, EqualsALruMemoryOnRandomStreams) {
 TEST(Reuse, EqualsALruMemoryOnLoops) {
   std::vector<access> stream;  // sweeps of growing length: every distance occurs; long enough to renumber several times
   for (int sweep = 1; sweep < 200; ++sweep)
-    for (std::uint32_t line = 0; line < static_cast<std::uint32_t>(sweep); ++line) stream.push_back({line, line % 5 == 0, false});
+    for (std::uint32_t line = 0; line < static_cast<std::uint32_t>(sweep); ++line)
+      stream.push_back({line, line % 5 == 0, false});
   expect_exact(stream, 200);
 }
 
@@ -53,7 +54,8 @@ TEST(Reuse, ASweepFitsOrMissesAlways) {
     for (std::uint32_t line = 0; line < 100; ++line) engine.touch(line, false, false);
   auto const r = engine.result();
   EXPECT_EQ(r.cold, 100u);
-  for (std::size_t k = 0; k < r.capacity_lines.size(); ++k) EXPECT_EQ(r.read_misses[k], r.capacity_lines[k] >= 100 ? 100u : 1000u);
+  for (std::size_t k = 0; k < r.capacity_lines.size(); ++k)
+    EXPECT_EQ(r.read_misses[k], r.capacity_lines[k] >= 100 ? 100u : 1000u);
 }
 
 TEST(Reuse, GrowsWhileItRuns) {

@@ -31,7 +31,8 @@ inline void expect_same_counts(instrument::operation_record const& a, instrument
     EXPECT_EQ(s.name, t.name);
     EXPECT_EQ(s.operations, t.operations);
     ASSERT_EQ(s.arrays.size(), t.arrays.size());
-    for (std::size_t i = 0; i < s.arrays.size(); ++i) EXPECT_EQ(s.arrays[i].counts, t.arrays[i].counts) << s.arrays[i].name;
+    for (std::size_t i = 0; i < s.arrays.size(); ++i)
+      EXPECT_EQ(s.arrays[i].counts, t.arrays[i].counts) << s.arrays[i].name;
   }
 }
 

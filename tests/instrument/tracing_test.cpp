@@ -27,7 +27,8 @@ template <class B> struct add_one {
   }
 };
 
-static_assert(std::is_same_v<context<exec::host, instrument::tracing>::backend, exec::host::backend>, "tracing runs the kernels of none");
+static_assert(std::is_same_v<context<exec::host, instrument::tracing>::backend, exec::host::backend>,
+              "tracing runs the kernels of none");
 
 TEST(Tracing, StagesLieWithinTheirOperation) {
   instrument::trace_buffer buffer(1000);
@@ -68,7 +69,9 @@ TEST(Tracing, KernelsLieInTheirStagesAndThreadsShareThem) {
   for (auto const& e : buffer.events()) {
     if (e.kind == event_kind::kernel) {
       tasks[e.name] += e.value;
-      bool const inside = std::ranges::any_of(buffer.events(), [&](auto const& s) { return s.kind == event_kind::stage && s.begin <= e.begin && e.end <= s.end; });
+      bool const inside = std::ranges::any_of(buffer.events(), [&](auto const& s) {
+        return s.kind == event_kind::stage && s.begin <= e.begin && e.end <= s.end;
+      });
       EXPECT_TRUE(inside) << e.name;
       EXPECT_EQ(tracks[static_cast<std::size_t>(e.track)].kind, instrument::track_kind::thread);
     }
@@ -84,8 +87,10 @@ TEST(Tracing, KernelsLieInTheirStagesAndThreadsShareThem) {
 TEST(Tracing, SharesOfShortTasksEndWithTheirKernel) {
   instrument::trace_buffer buffer(1000);
   std::vector<float> from(60'000, 1.f), to(60'000);
-  launch(context{exec::host{3}, instrument::tracing{buffer}}, 20'000, add_one<exec::host::backend>{from.data(), to.data(), 3});
-  launch(context{exec::host{3}, instrument::tracing{buffer}}, 3, add_one<exec::host::backend>{from.data(), to.data(), 60'000});
+  launch(context{exec::host{3}, instrument::tracing{buffer}}, 20'000,
+         add_one<exec::host::backend>{from.data(), to.data(), 3});
+  launch(context{exec::host{3}, instrument::tracing{buffer}}, 3,
+         add_one<exec::host::backend>{from.data(), to.data(), 60'000});
   EXPECT_EQ(to[59'999], 2.f);
   std::vector<index_t> tasks;
   index_t shared = 0;
@@ -98,7 +103,8 @@ TEST(Tracing, SharesOfShortTasksEndWithTheirKernel) {
   EXPECT_EQ(tasks, (std::vector<index_t>{20'000, 3}));
   for (auto const& e : buffer.events()) {
     if (e.kind != event_kind::worker) continue;
-    auto const kernel = std::ranges::find_if(buffer.events(), [&](auto const& k) { return k.kind == event_kind::kernel && k.begin == e.begin; });
+    auto const kernel = std::ranges::find_if(
+        buffer.events(), [&](auto const& k) { return k.kind == event_kind::kernel && k.begin == e.begin; });
     ASSERT_NE(kernel, buffer.events().end());
     EXPECT_GE(e.end, e.begin);
     EXPECT_LE(e.end, kernel->end);
@@ -118,7 +124,8 @@ TEST(Tracing, WhatADeviceDoesIsOnItsStream) {
     host_copy const back(ctx, result);
     EXPECT_EQ(back[99], 3.f);
   }
-  EXPECT_TRUE(std::ranges::none_of(buffer.events(), [](auto const& e) { return e.kind == event_kind::copy; })) << "not before finish()";
+  EXPECT_TRUE(std::ranges::none_of(buffer.events(), [](auto const& e) { return e.kind == event_kind::copy; }))
+      << "not before finish()";
   buffer.finish();
   EXPECT_EQ(buffer.dropped(), 0u);
   std::map<std::string, index_t> bytes;
@@ -129,13 +136,15 @@ TEST(Tracing, WhatADeviceDoesIsOnItsStream) {
     EXPECT_EQ(buffer.tracks()[static_cast<std::size_t>(e.track)].kind, instrument::track_kind::stream);
     EXPECT_GE(e.begin, before) << "one after the other";
     before = e.end;
-    auto const call = std::ranges::find_if(buffer.events(), [&](auto const& c) { return c.kind == event_kind::launch && c.id == e.id; });
+    auto const call = std::ranges::find_if(buffer.events(),
+                                           [&](auto const& c) { return c.kind == event_kind::launch && c.id == e.id; });
     ASSERT_NE(call, buffer.events().end()) << e.name;
     EXPECT_LE(call->begin, e.begin + 1000) << "queued by its launch";
     if (e.kind != event_kind::kernel) continue;
     EXPECT_NE(std::string(e.detail).find("block:128,1,1"), std::string::npos) << e.detail;
   }
-  EXPECT_EQ(bytes, (std::map<std::string, index_t>{{"MemcpyHtoD", 400}, {"Memset", 400}, {"MemcpyDtoH", 400}, {"add_one", 0}}));
+  EXPECT_EQ(bytes, (std::map<std::string, index_t>{
+                       {"MemcpyHtoD", 400}, {"Memset", 400}, {"MemcpyDtoH", 400}, {"add_one", 0}}));
 }
 
 TEST(Tracing, AKernelIsNamedAfterItsType) {

@@ -24,7 +24,8 @@ TEST(DlpackCuda, DeviceMemoryComesAndGoesInPlace) {
   EXPECT_EQ(t.get()->dl_tensor.device.device_type, test::dl_cuda);
   EXPECT_EQ(t.get()->dl_tensor.device.device_id, gpu.device());
   EXPECT_EQ((t.as_view<float const, 2>(gpu).data()), memory.data());
-  test::expect_error<parameter_error>([&] { t.as_view<float const, 2>(exec::host{}); }, {"CUDA, device", "expected CPU for exec::host"});
+  test::expect_error<parameter_error>([&] { t.as_view<float const, 2>(exec::host{}); },
+                                      {"CUDA, device", "expected CPU for exec::host"});
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ int mbirk_alive() { return alive; }
 /// The sum of the tensor's elements; NaN if it was refused.
 double mbirk_take(void* tensor, int versioned, int write) {
   try {
-    return versioned ? take<test::dl_managed_versioned>(tensor, write != 0) : take<test::dl_managed>(tensor, write != 0);
+    return versioned ? take<test::dl_managed_versioned>(tensor, write != 0)
+                     : take<test::dl_managed>(tensor, write != 0);
   } catch (error const& e) {
     last_message = e.what();
     return std::nan("");

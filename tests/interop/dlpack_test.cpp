@@ -19,7 +19,8 @@ namespace {
 
 using test::expect_error;
 
-static_assert(!dlpack_managed<int> && !dlpack_versioned<test::dl_managed> && dlpack_versioned<test::dl_managed_versioned>);
+static_assert(!dlpack_managed<int> && !dlpack_versioned<test::dl_managed> &&
+              dlpack_versioned<test::dl_managed_versioned>);
 static_assert(!std::is_copy_constructible_v<dlpack_tensor<test::dl_managed>>, "its deleter is called once");
 
 /// A policy with separate memory, like exec::cuda; nothing here touches that memory.
@@ -121,7 +122,8 @@ TYPED_TEST(DlpackOf, WhatCannotBeAViewIsRefusedAndDeleted) {
   from.template expect_refusal<parameter_error>({"holds bfloat16, expected float32"});
   from.managed.dl_tensor.dtype.code = 2, from.managed.dl_tensor.dtype.bits = 32;
   from.strides = {20, 1, 4};
-  from.template expect_refusal<shape_error>({"from_dlpack: the tensor: has strides (20, 1, 4) for shape (3, 4, 5)", "copy it first"});
+  from.template expect_refusal<shape_error>(
+      {"from_dlpack: the tensor: has strides (20, 1, 4) for shape (3, 4, 5)", "copy it first"});
   from.strides = {0, 5, 1};
   from.template expect_refusal<shape_error, float>({"elements overlap"});
   EXPECT_EQ((from_dlpack(&from.managed).template as_view<float const, 3>(exec::host{}).stride(0)), 0);
@@ -132,7 +134,8 @@ TYPED_TEST(DlpackOf, WhatCannotBeAViewIsRefusedAndDeleted) {
 TYPED_TEST(DlpackOf, MemoryMustBeThePolicys) {
   auto& from = this->from;
   fake_cuda const cuda;
-  from.template expect_refusal<parameter_error, float, 3, fake_cuda>({"in memory of CPU, device 0, expected CUDA, device 1 for exec::cuda"}, cuda);
+  from.template expect_refusal<parameter_error, float, 3, fake_cuda>(
+      {"in memory of CPU, device 0, expected CUDA, device 1 for exec::cuda"}, cuda);
   from.place(2, 0);
   from.template expect_refusal<parameter_error, float, 3, fake_cuda>({"CUDA, device 0, expected CUDA, device 1"}, cuda);
   from.template expect_refusal<parameter_error>({"CUDA, device 0, expected CPU for exec::host"});
@@ -147,7 +150,8 @@ TYPED_TEST(DlpackOf, MemoryMustBeThePolicys) {
     EXPECT_EQ((from_dlpack(&from.managed).template as_view<float const, 3>(cuda).data()), nowhere) << type;
   }
   from.place(3, 0);
-  EXPECT_EQ((from_dlpack(&from.managed).template as_view<float const, 3>(exec::host{}).data()), nowhere) << "pinned memory is the host's";
+  EXPECT_EQ((from_dlpack(&from.managed).template as_view<float const, 3>(exec::host{}).data()), nowhere)
+      << "pinned memory is the host's";
 }
 
 TYPED_TEST(DlpackOf, AViewIsATensorWithItsOwner) {
@@ -195,12 +199,15 @@ TYPED_TEST(DlpackOf, MemoryOfADeviceIsHandedOverWhenItIsReady) {
 
 TYPED_TEST(DlpackOf, OperationsRunOnTensors) {
   parallel_scan const scan(parallel_parameters{.sinogram_shape = {3, 4, 5}, .angles = {0.1f, 0.9f, 1.7f}});
-  std::vector<float> expected(static_cast<std::size_t>(scan.recon_shape()[0] * scan.recon_shape()[1] * 4)), recon = expected;
+  std::vector<float> expected(static_cast<std::size_t>(scan.recon_shape()[0] * scan.recon_shape()[1] * 4)),
+      recon = expected;
   context const ctx{exec::host{1}, instrument::none{}};
-  back_project(ctx, scan, view<float const, 3>(this->from.data.data(), {3, 4, 5}), view<float, 3>(expected.data(), scan.recon_shape()));
+  back_project(ctx, scan, view<float const, 3>(this->from.data.data(), {3, 4, 5}),
+               view<float, 3>(expected.data(), scan.recon_shape()));
   auto const sinogram = from_dlpack(&this->from.managed);
   auto const out = to_dlpack<TypeParam>(ctx.exec, view<float, 3>(recon.data(), scan.recon_shape()), 0);
-  back_project(ctx, scan, sinogram.template as_view<float const, 3>(ctx.exec), out.template as_view<float, 3>(ctx.exec));
+  back_project(ctx, scan, sinogram.template as_view<float const, 3>(ctx.exec),
+               out.template as_view<float, 3>(ctx.exec));
   EXPECT_EQ(recon, expected);
   EXPECT_GT(expected[40], 0);
 }

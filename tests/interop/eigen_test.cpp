@@ -15,19 +15,25 @@ using rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajo
 using columns = Eigen::MatrixXf;
 
 template <class E> concept has_view = requires(E&& e) { to_view(std::forward<E>(e)); };
-static_assert(has_view<rows&> && has_view<rows const&> && has_view<Eigen::VectorXf&> && has_view<Eigen::Map<rows>> && has_view<Eigen::Block<rows>>);
+static_assert(has_view<rows&> && has_view<rows const&> && has_view<Eigen::VectorXf&> && has_view<Eigen::Map<rows>> &&
+              has_view<Eigen::Block<rows>>);
 static_assert(!has_view<columns&> && !has_view<Eigen::Map<columns>> && !has_view<Eigen::ArrayXXf&>, "column-major");
 static_assert(has_view<Eigen::Transpose<columns>> && !has_view<Eigen::Transpose<rows>>);
 static_assert(!has_view<rows> && !has_view<Eigen::VectorXf>, "a temporary would be gone");
-static_assert(has_view<Eigen::Ref<rows>> && has_view<Eigen::Ref<rows const>&> && !has_view<Eigen::Ref<rows const>>, "it may hold a copy");
+static_assert(has_view<Eigen::Ref<rows>> && has_view<Eigen::Ref<rows const>&> && !has_view<Eigen::Ref<rows const>>,
+              "it may hold a copy");
 static_assert(!has_view<decltype(std::declval<rows&>() + std::declval<rows&>())>, "a sum lies nowhere");
-static_assert(has_view<Eigen::Tensor<float, 3, Eigen::RowMajor>&> && has_view<Eigen::TensorMap<Eigen::Tensor<float, 3, Eigen::RowMajor>>>);
-static_assert(std::is_same_v<decltype(to_view(std::declval<Eigen::TensorMap<Eigen::Tensor<float, 2, Eigen::RowMajor> const>>())), view<float const, 2>>);
+static_assert(has_view<Eigen::Tensor<float, 3, Eigen::RowMajor>&> &&
+              has_view<Eigen::TensorMap<Eigen::Tensor<float, 3, Eigen::RowMajor>>>);
+static_assert(
+    std::is_same_v<decltype(to_view(std::declval<Eigen::TensorMap<Eigen::Tensor<float, 2, Eigen::RowMajor> const>>())),
+                   view<float const, 2>>);
 static_assert(!has_view<Eigen::Tensor<float, 3>&> && !has_view<Eigen::TensorMap<Eigen::Tensor<float, 3>>>);
 static_assert(!has_view<Eigen::Tensor<float, 3, Eigen::RowMajor>>);
 static_assert(std::is_same_v<decltype(to_view(std::declval<rows const&>())), view<float const, 2>>, "const stays");
 static_assert(std::is_same_v<decltype(to_view(std::declval<Eigen::Map<rows const>>())), view<float const, 2>>);
-static_assert(std::is_same_v<decltype(to_view(std::declval<Eigen::Tensor<float, 2, Eigen::RowMajor> const&>())), view<float const, 2>>);
+static_assert(std::is_same_v<decltype(to_view(std::declval<Eigen::Tensor<float, 2, Eigen::RowMajor> const&>())),
+                             view<float const, 2>>);
 
 TEST(Eigen, MatricesAndArraysAreViewsOfTheSameMemory) {
   rows m = rows::Zero(3, 5);
@@ -66,12 +72,21 @@ TEST(Eigen, VectorsAreViewsWhereTheyAreContiguous) {
   auto const v = to_view(x, std::array<index_t, 3>{1, 2, 3});
   EXPECT_EQ(v.data(), x.data());
   EXPECT_EQ(v.stride(1), 3);
-  expect_error<shape_error>([&] { to_view(x, std::array<index_t, 2>{2, 2}); }, {"a span of 6 elements, expected shape (2, 2) = 4"});
+  expect_error<shape_error>(
+      [&] {
+        to_view(x, std::array<index_t, 2>{2, 2});
+      },
+      {"a span of 6 elements, expected shape (2, 2) = 4"});
   rows m = rows::Zero(3, 5);
   EXPECT_EQ(to_view(m.row(1)).data(), &m(1, 0));
-  expect_error<shape_error>([&] { to_view(m.col(1)); }, {"Eigen vector: has strides (5) for shape (3)", "copy it first"});
+  expect_error<shape_error>([&] { to_view(m.col(1)); },
+                            {"Eigen vector: has strides (5) for shape (3)", "copy it first"});
   using every_other = Eigen::Map<rows, 0, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>>;
-  expect_error<shape_error>([&] { to_view(every_other(m.data(), 3, 2, {5, 2})); }, {"Eigen matrix: has strides (5, 2) for shape (3, 2)"});
+  expect_error<shape_error>(
+      [&] {
+        to_view(every_other(m.data(), 3, 2, {5, 2}));
+      },
+      {"Eigen matrix: has strides (5, 2) for shape (3, 2)"});
 }
 
 TEST(Eigen, ViewsAreMapsOfTheSameMemory) {
@@ -89,7 +104,11 @@ TEST(Eigen, ViewsAreMapsOfTheSameMemory) {
   auto const c = to_eigen(view<float const, 2>(data.data(), {3, 4}));
   static_assert(std::is_same_v<decltype(to_view(c)), view<float const, 2>>);
   EXPECT_EQ(c.data(), data.data());
-  expect_error<shape_error>([&] { to_eigen(view<float, 2>(data.data(), {3, 4}, {20, 2})); }, {"to_eigen: the view: has strides (20, 2)"});
+  expect_error<shape_error>(
+      [&] {
+        to_eigen(view<float, 2>(data.data(), {3, 4}, {20, 2}));
+      },
+      {"to_eigen: the view: has strides (20, 2)"});
 }
 
 TEST(Eigen, TensorsBothWays) {
@@ -108,7 +127,11 @@ TEST(Eigen, TensorsBothWays) {
   auto const fixed = to_eigen_tensor(view<float const, 3>(v));
   static_assert(std::is_same_v<decltype(to_view(fixed)), view<float const, 3>>);
   EXPECT_EQ(fixed.data(), t.data());
-  expect_error<shape_error>([&] { to_eigen_tensor(view<float, 2>(t.data(), {3, 4}, {5, 1})); }, {"strides (5, 1) for shape (3, 4), expected no gaps"});
+  expect_error<shape_error>(
+      [&] {
+        to_eigen_tensor(view<float, 2>(t.data(), {3, 4}, {5, 1}));
+      },
+      {"strides (5, 1) for shape (3, 4), expected no gaps"});
 }
 
 }  // namespace

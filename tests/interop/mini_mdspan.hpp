@@ -1,4 +1,5 @@
-// The parts of std::mdspan that matter to views, for compilers that have none: dynamic extents, one static extent, the layouts right, left and stride.
+// The parts of std::mdspan that matter to views, for compilers that have none: dynamic extents, one static extent, the
+// layouts right, left and stride.
 #pragma once
 
 #include <array>
@@ -22,8 +23,11 @@ template <bool FromTheRight> struct mini_dense {
     explicit mapping(Extents const& e) : extents(e) {}
     auto stride(std::size_t d) const {
       typename Extents::index_type step = 1;
-      if (FromTheRight) for (std::size_t k = d + 1; k < extents.sizes.size(); ++k) step = static_cast<typename Extents::index_type>(step * extents.sizes[k]);
-      else for (std::size_t k = 0; k < d; ++k) step = static_cast<typename Extents::index_type>(step * extents.sizes[k]);
+      if (FromTheRight)
+        for (std::size_t k = d + 1; k < extents.sizes.size(); ++k)
+          step = static_cast<typename Extents::index_type>(step * extents.sizes[k]);
+      else
+        for (std::size_t k = 0; k < d; ++k) step = static_cast<typename Extents::index_type>(step * extents.sizes[k]);
       return step;
     }
     Extents extents;

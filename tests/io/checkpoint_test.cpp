@@ -36,11 +36,13 @@ void expect_same(recon_state const& a, recon_state const& b) {
   EXPECT_EQ(r.partition_sequence, t.partition_sequence);
   EXPECT_EQ(bits(r.fm_rmse), bits(t.fm_rmse));
   EXPECT_EQ(bits(r.prior_loss), bits(t.prior_loss));
-  EXPECT_EQ(bits(std::vector{r.sigma_y, r.sigma_x, r.sigma_prox}), bits(std::vector{t.sigma_y, t.sigma_x, t.sigma_prox}));
+  EXPECT_EQ(bits(std::vector{r.sigma_y, r.sigma_x, r.sigma_prox}),
+            bits(std::vector{t.sigma_y, t.sigma_x, t.sigma_prox}));
   EXPECT_EQ(bits(r.stop_threshold_change_pct), bits(t.stop_threshold_change_pct));
   EXPECT_EQ(bits(r.alpha_values), bits(t.alpha_values));
   ASSERT_EQ(r.delta_norm_per_slice.size(), t.delta_norm_per_slice.size());
-  for (std::size_t i = 0; i < r.delta_norm_per_slice.size(); ++i) EXPECT_EQ(bits(r.delta_norm_per_slice[i]), bits(t.delta_norm_per_slice[i])) << i;
+  for (std::size_t i = 0; i < r.delta_norm_per_slice.size(); ++i)
+    EXPECT_EQ(bits(r.delta_norm_per_slice[i]), bits(t.delta_norm_per_slice[i])) << i;
   EXPECT_EQ(r.warnings, t.warnings);
   EXPECT_EQ(r.cancelled, t.cancelled);
 }
@@ -51,8 +53,10 @@ recon_state rich_state() {
   recon_state s;
   s.sinogram_shape = {2, 3, 5}, s.recon_shape = {3, 1, 7}, s.seed = 4294967295u;
   for (int k = 0; k < 30; ++k) s.weighted_error.push_back(std::sin(static_cast<float>(k)) * 1e-30f);
-  for (int k = 0; k < 21; ++k) s.recon.push_back(std::ldexp(1.1f, k - 10)), s.hessian.push_back(1 / (1 + static_cast<float>(k)));
-  s.recon[0] = -0.0f, s.recon[1] = std::numeric_limits<float>::denorm_min(), s.recon[2] = std::numeric_limits<float>::max();
+  for (int k = 0; k < 21; ++k)
+    s.recon.push_back(std::ldexp(1.1f, k - 10)), s.hessian.push_back(1 / (1 + static_cast<float>(k)));
+  s.recon[0] = -0.0f, s.recon[1] = std::numeric_limits<float>::denorm_min(),
+  s.recon[2] = std::numeric_limits<float>::max();
   s.recon[3] = std::numeric_limits<float>::infinity();
   auto& r = s.record;
   r.num_iterations = 3, r.granularity = {1, 2, 4294967296}, r.partition_sequence = {2, 0, 1};
@@ -128,7 +132,8 @@ TEST_F(Checkpoint, HasTheFormatItSays) {
   save_checkpoint(path, s);
   auto const file = file_text(path);
   EXPECT_TRUE(
-      file.starts_with("mbirk checkpoint\nversion 1\nbyte_order little\nnote 1\n \nsinogram_shape 3 2 3 5\nrecon_shape 3 3 1 7\nseed 4294967295\n"))
+      file.starts_with("mbirk checkpoint\nversion 1\nbyte_order little\nnote 1\n \nsinogram_shape 3 2 3 5\nrecon_shape "
+                       "3 3 1 7\nseed 4294967295\n"))
       << file.substr(0, 200);
   auto const data = file.find("\ndata"), first = file.find('\n', data + 1) + 1;
   EXPECT_EQ(first % 64, 0u);
@@ -171,7 +176,8 @@ TEST_F(Checkpoint, EveryFlippedByteIsRefused) {
       write_text(path, hurt);
       auto const said = refusal(path);
       ASSERT_NE(said, "nothing was thrown") << "byte " << n << " of " << whole.size();
-      ASSERT_TRUE(said.find("damaged") != said.npos || said.ends_with("is not a checkpoint of mbirk")) << n << ": " << said;
+      ASSERT_TRUE(said.find("damaged") != said.npos || said.ends_with("is not a checkpoint of mbirk"))
+          << n << ": " << said;
       ASSERT_EQ(std::count(said.begin(), said.end(), '\n'), 0) << said;
     }
 }
@@ -182,7 +188,8 @@ TEST_F(Checkpoint, MoreThanTheFileIsRefused) {
   write_text(path, whole + "x");
   EXPECT_NE(refusal(path).find("damaged"), std::string::npos);
   auto const at = whole.find("sinogram_shape 3 2 3 5");  // sizes whose product overflows, and one that no memory holds
-  for (std::string const sizes : {"4294967296 4294967296 2", "9223372036854775807 3 5", "-2 3 5", "99999999 9999999 9"}) {
+  for (std::string const sizes :
+       {"4294967296 4294967296 2", "9223372036854775807 3 5", "-2 3 5", "99999999 9999999 9"}) {
     auto huge = whole;
     write_text(path, huge.replace(at, 22, "sinogram_shape 3 " + sizes));
     EXPECT_NE(refusal(path).find("damaged"), std::string::npos) << sizes;

@@ -44,11 +44,12 @@ struct Hdf5 : testing::Test {
     EXPECT_NE(text.find(part), std::string::npos) << "expected: " << part << "\nfound: " << text;
   }
   /// A data set of any type, by the C interface, so that the reader is not tested with our own writer alone.
-  template <class T>
-  void raw(char const* name, hid_t file_type, hid_t memory_type, std::vector<hsize_t> const& shape, T const* data, bool packed = false) const {
+  template <class T> void raw(char const* name, hid_t file_type, hid_t memory_type, std::vector<hsize_t> const& shape,
+                              T const* data, bool packed = false) const {
     hid_t const f = std::filesystem::exists(file) ? H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
                                                   : H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t const space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), layout = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t const space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
+                layout = H5Pcreate(H5P_DATASET_CREATE);
     if (packed) {
       std::vector<hsize_t> const chunk(shape.size(), 2);
       ASSERT_GE(H5Pset_chunk(layout, static_cast<int>(chunk.size()), chunk.data()), 0);
@@ -77,7 +78,8 @@ TEST_F(Hdf5, BlocksAreSlicesOfTheWhole) {
     for (index_t count = 0; first + count <= 5; ++count) {
       std::vector<float> block(static_cast<std::size_t>(count * 21 + 1), -99);
       in.read("/group/inner/a", first, count, block.data());
-      for (index_t i = 0; i < count * 21; ++i) ASSERT_EQ(block[static_cast<std::size_t>(i)], a[static_cast<std::size_t>(first * 21 + i)]);
+      for (index_t i = 0; i < count * 21; ++i)
+        ASSERT_EQ(block[static_cast<std::size_t>(i)], a[static_cast<std::size_t>(first * 21 + i)]);
       ASSERT_EQ(block.back(), -99);
     }
   EXPECT_TRUE(in.has("/group"));
@@ -96,7 +98,11 @@ TEST_F(Hdf5, IntoMemoryThatIsThere) {
   in.read("a", 1, view<float, 3>(to.data(), {2, 3, 7}));
   EXPECT_TRUE(std::equal(to.begin(), to.end() - 1, a.begin() + 21));
   EXPECT_EQ(to.back(), -99);
-  expect_error([&] { in.read("a", 0, view<float, 3>(to.data(), {2, 7, 3})); }, "data set a has shape (5, 3, 7), which has no block of shape (2, 7, 3)");
+  expect_error(
+      [&] {
+        in.read("a", 0, view<float, 3>(to.data(), {2, 7, 3}));
+      },
+      "data set a has shape (5, 3, 7), which has no block of shape (2, 7, 3)");
   expect_error([&] { in.read("a", 0, view<float, 1>(to.data(), {5})); }, "no block of shape (5)");
   expect_error([&] { in.read("a", 4, view<float, 3>(to.data(), {2, 3, 7})); }, "no block of 2 from 4");
   EXPECT_THROW(in.read("a", 0, view<float, 3>(to.data(), {1, 3, 7}, {40, 10, 1})), shape_error);
@@ -111,8 +117,8 @@ TEST_F(Hdf5, EveryNumberTypeIsConverted) {
     EXPECT_EQ(hdf5_file(file).read<float>(name).data, (std::vector<float>{0, 1, 127, 2.5f}));
     EXPECT_EQ(hdf5_file(file).read<double>(name).data, values);
   }
-  for (auto const type :
-       {H5T_STD_I8LE, H5T_STD_U8LE, H5T_STD_I16LE, H5T_STD_U16LE, H5T_STD_U16BE, H5T_STD_I32LE, H5T_STD_U32LE, H5T_STD_I64LE, H5T_STD_U64BE}) {
+  for (auto const type : {H5T_STD_I8LE, H5T_STD_U8LE, H5T_STD_I16LE, H5T_STD_U16LE, H5T_STD_U16BE, H5T_STD_I32LE,
+                          H5T_STD_U32LE, H5T_STD_I64LE, H5T_STD_U64BE}) {
     auto const name = "whole" + std::to_string(static_cast<long long>(type));
     raw(name.c_str(), type, H5T_NATIVE_DOUBLE, shape, std::vector<double>{0, 1, 127, 2}.data());
     EXPECT_EQ(hdf5_file(file).read<float>(name).data, (std::vector<float>{0, 1, 127, 2})) << hdf5_file(file).type(name);
@@ -160,14 +166,16 @@ TEST_F(Hdf5, Attributes) {
     out.attribute("set", "empty", "");
     out.commit();
   }
-  hid_t const f = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), set = H5Dopen2(f, "set", H5P_DEFAULT), scalar = H5Screate(H5S_SCALAR);
+  hid_t const f = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), set = H5Dopen2(f, "set", H5P_DEFAULT),
+              scalar = H5Screate(H5S_SCALAR);
   hid_t const fixed = H5Tcopy(H5T_C_S1);
   H5Tset_size(fixed, 7);
   H5Tset_strpad(fixed, H5T_STR_NULLPAD);
   hid_t const a = H5Acreate2(set, "fixed", fixed, scalar, H5P_DEFAULT, H5P_DEFAULT);
   H5Awrite(a, fixed, "degrees");  // fills all of it, no zero at the end
   hsize_t const two = 2;
-  hid_t const pair = H5Screate_simple(1, &two, nullptr), b = H5Acreate2(set, "array", H5T_NATIVE_INT, pair, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t const pair = H5Screate_simple(1, &two, nullptr),
+              b = H5Acreate2(set, "array", H5T_NATIVE_INT, pair, H5P_DEFAULT, H5P_DEFAULT);
   int const numbers[2] = {1, 2};
   H5Awrite(b, H5T_NATIVE_INT, numbers);
   hid_t const c = H5Acreate2(set, "whole", H5T_NATIVE_INT, scalar, H5P_DEFAULT, H5P_DEFAULT);
@@ -175,10 +183,15 @@ TEST_F(Hdf5, Attributes) {
   hid_t const d = H5Acreate2(f, "number", H5T_NATIVE_DOUBLE, scalar, H5P_DEFAULT, H5P_DEFAULT);
   double const number = 0.1;
   H5Awrite(d, H5T_NATIVE_DOUBLE, &number);
-  H5Aclose(a), H5Aclose(b), H5Aclose(c), H5Aclose(d), H5Sclose(pair), H5Sclose(scalar), H5Tclose(fixed), H5Dclose(set), H5Fclose(f);
+  H5Aclose(a), H5Aclose(b), H5Aclose(c), H5Aclose(d), H5Sclose(pair), H5Sclose(scalar), H5Tclose(fixed), H5Dclose(set),
+      H5Fclose(f);
 
-  EXPECT_EQ(hdf5_file(file).attributes("set"), (text_record{{"array", ""}, {"empty", ""}, {"fixed", "degrees"}, {"long", long_text},
-                                                            {"text", "Grüße\nzwei Zeilen"}, {"whole", "2"}}));
+  EXPECT_EQ(hdf5_file(file).attributes("set"), (text_record{{"array", ""},
+                                                            {"empty", ""},
+                                                            {"fixed", "degrees"},
+                                                            {"long", long_text},
+                                                            {"text", "Grüße\nzwei Zeilen"},
+                                                            {"whole", "2"}}));
   auto const root = hdf5_file(file).attributes("/");
   ASSERT_EQ(root.size(), 1u);
   EXPECT_EQ(std::stod(root[0].second), 0.1);
@@ -197,7 +210,8 @@ TEST_F(Hdf5, MessagesNameFileDataSetAndReason) {
     out.write("/group/set", {4}, x);
     expect_error([&] { out.write("/group/set", {4}, x); }, "a.h5: data set /group/set cannot be made: ");
     expect_error([&] { out.write("/other", 0, 1, x); }, "data set /other cannot be written: it was not made before");
-    expect_error([&] { out.write("/group/set", 2, 3, x); }, "data set /group/set has shape (4), which has no block of 3 from 2");
+    expect_error([&] { out.write("/group/set", 2, 3, x); },
+                 "data set /group/set has shape (4), which has no block of 3 from 2");
     expect_error([&] { out.attribute("/nothing", "key", "text"); }, "has no object /nothing");
     out.commit();
   }
@@ -209,7 +223,8 @@ TEST_F(Hdf5, MessagesNameFileDataSetAndReason) {
   expect_error([&] { in.shape("words"); }, "data set words does not hold numbers, expected integers or reals");
   expect_error([&] { in.shape("/group/none"); }, "a.h5: has no data set /group/none");
   expect_error([&] { in.shape("/group"); }, "a.h5: /group is not a data set: ");
-  expect_error([&] { in.read("/group/set", 3, 2, y); }, "data set /group/set has shape (4), which has no block of 2 from 3");
+  expect_error([&] { in.read("/group/set", 3, 2, y); },
+               "data set /group/set has shape (4), which has no block of 2 from 3");
   expect_error([&] { in.read("/group/set", -1, 2, y); }, "which has no block of 2 from -1");
 
   auto const bytes = file_text(file);
@@ -219,10 +234,12 @@ TEST_F(Hdf5, MessagesNameFileDataSetAndReason) {
 
 TEST_F(Hdf5, SizesThatNoMemoryHolds) {
   // A data set that was announced and never written occupies no bytes.
-  hid_t const f = H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), layout = H5Pcreate(H5P_DATASET_CREATE);
+  hid_t const f = H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT),
+              layout = H5Pcreate(H5P_DATASET_CREATE);
   std::vector<hsize_t> const shape(3, hsize_t{1} << 21), chunk(3, 1);
   H5Pset_chunk(layout, 3, chunk.data());
-  hid_t const space = H5Screate_simple(3, shape.data(), nullptr), set = H5Dcreate2(f, "recon", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+  hid_t const space = H5Screate_simple(3, shape.data(), nullptr),
+              set = H5Dcreate2(f, "recon", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, layout, H5P_DEFAULT);
   ASSERT_GE(set, 0);
   H5Dclose(set), H5Sclose(space), H5Pclose(layout), H5Fclose(f);
   EXPECT_THROW(hdf5_file(file).read<float>("recon"), allocation_error);
@@ -289,8 +306,12 @@ TEST_F(Hdf5, ADiskThatIsFull) {
   rlimit const small{1 << 16, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   auto const a = ramp(1 << 16);
-  auto const array = test::message_of<error>([&] { save_recon_hdf5(file, view<float const, 3>(a.data(), {64, 32, 32})); });
-  auto const text = test::message_of<error>([&] { save_recon_hdf5(file, view<float const, 3>(a.data(), {8, 8, 8}), {{"long", std::string(1 << 17, 'x')}}); });
+  auto const array = test::message_of<error>([&] {
+    save_recon_hdf5(file, view<float const, 3>(a.data(), {64, 32, 32}));
+  });
+  auto const text = test::message_of<error>([&] {
+    save_recon_hdf5(file, view<float const, 3>(a.data(), {8, 8, 8}), {{"long", std::string(1 << 17, 'x')}});
+  });
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_NE(array.find("a.h5: cannot be written: File too large"), std::string::npos) << array;
@@ -327,7 +348,8 @@ TEST_F(Hdf5, ReconstructionsInBothLayouts) {
   ASSERT_EQ(turned.shape, (shape_t{2, 5, 3}));
   for (index_t i = 0; i < 3; ++i)
     for (index_t j = 0; j < 5; ++j)
-      for (index_t k = 0; k < 2; ++k) EXPECT_EQ(turned.data[static_cast<std::size_t>((k * 5 + j) * 3 + i)], recon(i, j, k));
+      for (index_t k = 0; k < 2; ++k)
+        EXPECT_EQ(turned.data[static_cast<std::size_t>((k * 5 + j) * 3 + i)], recon(i, j, k));
   auto const imported = import_recon_hdf5(file);
   EXPECT_EQ(imported.recon.shape, (shape_t{3, 5, 2}));
   EXPECT_EQ(imported.recon.data, a);
@@ -350,7 +372,8 @@ TEST_F(Hdf5, ReconstructionsOfMoreThanOneBlockAndWithGaps) {
   };
   save_recon_hdf5(file, recon);
   expect_equal(load_recon_hdf5(file).recon, recon);
-  view<float const, 3> const flat(a.data(), {cols, slices, rows});  // few slices, so that the reversed layout has two blocks as well
+  view<float const, 3> const flat(
+      a.data(), {cols, slices, rows});  // few slices, so that the reversed layout has two blocks as well
   export_recon_hdf5(file, flat);
   expect_equal(import_recon_hdf5(file).recon, flat);
 }

@@ -70,7 +70,8 @@ TEST_F(Npy, EmptyArraysAndScalars) {
   write_npy(file, &x, {});
   EXPECT_EQ(read_npy<float>(file).shape, shape_t{});
   EXPECT_EQ(read_npy<float>(file).data, std::vector<float>{7});
-  EXPECT_TRUE(read<float>(npy_bytes(dictionary("<f4", "(500000000000000000, 500000000000000000, 0)"), "")).data.empty());
+  EXPECT_TRUE(
+      read<float>(npy_bytes(dictionary("<f4", "(500000000000000000, 500000000000000000, 0)"), "")).data.empty());
 }
 
 TEST_F(Npy, EveryNumberType) {
@@ -84,7 +85,8 @@ TEST_F(Npy, EveryNumberType) {
   EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("<f4", "(3,)"), bytes_of<float>({3, 0, 1}))).data, whole);
   EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("<f8", "(3,)"), bytes_of<double>({3, 0, 1}))).data, whole);
   EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("<i8", "(3,)"), bytes_of<std::int64_t>({3, 0, 1}))).data, whole);
-  EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("|b1", "(3,)"), bytes_of<std::uint8_t>({0, 1, 1}))).data, (std::vector<std::int32_t>{0, 1, 1}));
+  EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("|b1", "(3,)"), bytes_of<std::uint8_t>({0, 1, 1}))).data,
+            (std::vector<std::int32_t>{0, 1, 1}));
 }
 
 TEST_F(Npy, MoreElementsThanOneConversionBlock) {
@@ -95,11 +97,16 @@ TEST_F(Npy, MoreElementsThanOneConversionBlock) {
 }
 
 TEST_F(Npy, WholeNumbersOfEverySize) {
-  EXPECT_EQ(read<float>(npy_bytes(dictionary("<i2", "(3,)"), bytes_of<std::int16_t>({-32768, -1, 32767}))).data, (std::vector<float>{-32768, -1, 32767}));
-  EXPECT_EQ(read<float>(npy_bytes(dictionary("<u2", "(2,)"), bytes_of<std::uint16_t>({1, 65535}))).data, (std::vector<float>{1, 65535}));
-  EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("<u2", "(2,)"), bytes_of<std::uint16_t>({1, 65535}))).data, (std::vector<std::int32_t>{1, 65535}));
-  EXPECT_EQ(read<float>(npy_bytes(dictionary("<u4", "(2,)"), bytes_of<std::uint32_t>({1, 1u << 31}))).data, (std::vector<float>{1, 2147483648.0f}));
-  expect_error<std::int32_t>(npy_bytes(dictionary("<u4", "(2,)"), bytes_of<std::uint32_t>({1, 1u << 31})), "value (1) is 2147483648");
+  EXPECT_EQ(read<float>(npy_bytes(dictionary("<i2", "(3,)"), bytes_of<std::int16_t>({-32768, -1, 32767}))).data,
+            (std::vector<float>{-32768, -1, 32767}));
+  EXPECT_EQ(read<float>(npy_bytes(dictionary("<u2", "(2,)"), bytes_of<std::uint16_t>({1, 65535}))).data,
+            (std::vector<float>{1, 65535}));
+  EXPECT_EQ(read<std::int32_t>(npy_bytes(dictionary("<u2", "(2,)"), bytes_of<std::uint16_t>({1, 65535}))).data,
+            (std::vector<std::int32_t>{1, 65535}));
+  EXPECT_EQ(read<float>(npy_bytes(dictionary("<u4", "(2,)"), bytes_of<std::uint32_t>({1, 1u << 31}))).data,
+            (std::vector<float>{1, 2147483648.0f}));
+  expect_error<std::int32_t>(npy_bytes(dictionary("<u4", "(2,)"), bytes_of<std::uint32_t>({1, 1u << 31})),
+                             "value (1) is 2147483648");
 }
 
 TEST_F(Npy, FortranOrderBecomesCOrder) {
@@ -118,8 +125,9 @@ TEST_F(Npy, FortranOrderBecomesCOrder) {
 TEST_F(Npy, IntoMemoryThatIsThere) {
   std::vector<double> stored(5 * 3 * 4);
   for (std::size_t i = 0; i < stored.size(); ++i) stored[i] = static_cast<double>(i);
-  for (auto const& bytes : {npy_bytes(dictionary("<f8", "(5, 3, 4)"), bytes_of(stored)),
-                            npy_bytes(dictionary("<f4", "(5, 3, 4)"), bytes_of(std::vector<float>(stored.begin(), stored.end())))}) {
+  for (auto const& bytes :
+       {npy_bytes(dictionary("<f8", "(5, 3, 4)"), bytes_of(stored)),
+        npy_bytes(dictionary("<f4", "(5, 3, 4)"), bytes_of(std::vector<float>(stored.begin(), stored.end())))}) {
     write_text(file, bytes);
     std::vector<float> to(5 * 3 * 4 + 2, -1.0f);
     read_npy(file, view<float, 3>(to.data() + 1, {5, 3, 4}));
@@ -139,33 +147,48 @@ TEST_F(Npy, IntoAViewOfAnotherShapeNothingIsRead) {
   std::vector<float> to(60, -1.0f);
   write_npy(file, std::vector<float>(60, 1.0f).data(), {5, 3, 4});
   auto const message = [&](auto const& read) { return test::message_of<io_error>(read); };
-  EXPECT_NE(message([&] { read_npy(file, view<float, 3>(to.data(), {4, 3, 4})); }).find("x.npy: has shape (5, 3, 4), expected (4, 3, 4)"), std::string::npos);
+  EXPECT_NE(message([&] {
+              read_npy(file, view<float, 3>(to.data(), {4, 3, 4}));
+            }).find("x.npy: has shape (5, 3, 4), expected (4, 3, 4)"),
+            std::string::npos);
   EXPECT_NE(message([&] { read_npy(file, view<float, 1>(to.data(), {60})); }).find("expected (60)"), std::string::npos);
   for (index_t const first : {-1, 4})
-    EXPECT_NE(message([&] { read_npy(file, first, view<float, 3>(to.data(), {2, 3, 4})); })
-                  .find("(5, 3, 4), which has no block of shape (2, 3, 4) at " + std::to_string(first)), std::string::npos);
-  EXPECT_NE(message([&] { read_npy(file, 0, view<float, 3>(to.data(), {2, 4, 3})); }).find("no block of shape (2, 4, 3)"), std::string::npos);
+    EXPECT_NE(message([&] {
+                read_npy(file, first, view<float, 3>(to.data(), {2, 3, 4}));
+              }).find("(5, 3, 4), which has no block of shape (2, 3, 4) at " + std::to_string(first)),
+              std::string::npos);
+  EXPECT_NE(message([&] {
+              read_npy(file, 0, view<float, 3>(to.data(), {2, 4, 3}));
+            }).find("no block of shape (2, 4, 3)"),
+            std::string::npos);
   test::message_of<shape_error>([&] { read_npy(file, view<float, 3>(to.data(), {5, 3, 4}, {20, 5, 1})); });
   write_text(file, npy_bytes(dictionary("<f4", "(5, 3)", true), bytes_of(std::vector<float>(15))));
-  EXPECT_NE(message([&] { read_npy(file, 0, view<float, 2>(to.data(), {2, 3})); }).find("in Fortran order"), std::string::npos);
+  EXPECT_NE(message([&] {
+              read_npy(file, 0, view<float, 2>(to.data(), {2, 3}));
+            }).find("in Fortran order"),
+            std::string::npos);
   EXPECT_EQ(to, std::vector<float>(60, -1.0f));
 }
 
 TEST_F(Npy, VersionsAndSpellings) {
   auto const data = bytes_of<float>({1, 2});
-  for (int const version : {1, 2, 3}) EXPECT_EQ(read<float>(npy_bytes(dictionary("<f4", "(2,)"), data, version)).data.size(), 2u) << version;
-  EXPECT_EQ(read<float>(npy_bytes("{\"shape\":(2L,1L),\"descr\":\"<f4\",\"fortran_order\":False}", data)).shape, (shape_t{2, 1}));
+  for (int const version : {1, 2, 3})
+    EXPECT_EQ(read<float>(npy_bytes(dictionary("<f4", "(2,)"), data, version)).data.size(), 2u) << version;
+  EXPECT_EQ(read<float>(npy_bytes("{\"shape\":(2L,1L),\"descr\":\"<f4\",\"fortran_order\":False}", data)).shape,
+            (shape_t{2, 1}));
   expect_error<float>(npy_bytes(dictionary("<f4", "(2,)"), data, 4), "has npy version 4.0, expected 1.0, 2.0 or 3.0");
 }
 
 TEST_F(Npy, LongerThanItsDataIsAccepted) {
-  EXPECT_EQ(read<float>(npy_bytes(dictionary("<f4", "(2,)"), bytes_of<float>({1, 2, 3}))).data, (std::vector<float>{1, 2}));
+  EXPECT_EQ(read<float>(npy_bytes(dictionary("<f4", "(2,)"), bytes_of<float>({1, 2, 3}))).data,
+            (std::vector<float>{1, 2}));
 }
 
 TEST_F(Npy, TruncatedSaysHowManyBytes) {
   expect_error<float>(npy_bytes(dictionary("<f4", "(2, 3)"), bytes_of<float>({1, 2, 3})),
                       "truncated: shape (2, 3) of <f4 needs 24 bytes, the file has 12");
-  expect_error<float>(npy_bytes(dictionary("<f8", "(5000000000, 5000000000)"), "12345678"), "needs more than 2^59 bytes, the file has 8");
+  expect_error<float>(npy_bytes(dictionary("<f8", "(5000000000, 5000000000)"), "12345678"),
+                      "needs more than 2^59 bytes, the file has 8");
   expect_error<float>(npy_bytes(dictionary("<f4", "(2,)"), "").substr(0, 30), "truncated: the header needs");
   expect_error<float>(npy_bytes(dictionary("<f4", "(2,)"), "").substr(0, 8), "is not an npy file");
 }
@@ -173,19 +196,25 @@ TEST_F(Npy, TruncatedSaysHowManyBytes) {
 TEST_F(Npy, NotAnNpyFile) {
   expect_error<float>("", "is not an npy file");
   expect_error<float>("{\"json\": true, \"longer than the magic number\": 1}", "is not an npy file");
-  EXPECT_NE(test::message_of<io_error>([&] { read_npy<float>(folder / "missing.npy"); }).find("missing.npy: no such file"), std::string::npos);
-  EXPECT_NE(test::message_of<io_error>([&] { read_npy<float>(folder.path()); }).find("is not a file"), std::string::npos);
+  EXPECT_NE(
+      test::message_of<io_error>([&] { read_npy<float>(folder / "missing.npy"); }).find("missing.npy: no such file"),
+      std::string::npos);
+  EXPECT_NE(test::message_of<io_error>([&] { read_npy<float>(folder.path()); }).find("is not a file"),
+            std::string::npos);
 }
 
 TEST_F(Npy, MalformedHeaders) {
   auto const data = bytes_of<float>({1, 2});
-  for (std::string const bad : {"", "{", "{'descr': '<f4'", "{'descr': '<f4}", "[]", "{'descr': '<f4', 'fortran_order': 1, 'shape': (2,)}",
-                                "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", "{'descr': '<f4', 'fortran_order': False, 'shape': 2}",
-                                "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,)}",
-                                "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}"})
+  for (std::string const bad :
+       {"", "{", "{'descr': '<f4'", "{'descr': '<f4}", "[]", "{'descr': '<f4', 'fortran_order': 1, 'shape': (2,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': 2}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}"})
     expect_error<float>(npy_bytes(bad, data), "malformed npy header: expected ");
   expect_error<float>(npy_bytes("{'descr': '<f4', 'shape': (2,)}", data), "lacks descr, fortran_order or shape");
-  expect_error<float>(npy_bytes("{'descr': [('x', '<f4'), ('y', '<f4')], 'fortran_order': False, 'shape': (2,)}", data), "is an array of records");
+  expect_error<float>(npy_bytes("{'descr': [('x', '<f4'), ('y', '<f4')], 'fortran_order': False, 'shape': (2,)}", data),
+                      "is an array of records");
 }
 
 TEST_F(Npy, TypesThatAreNotRead) {
@@ -195,13 +224,17 @@ TEST_F(Npy, TypesThatAreNotRead) {
 }
 
 TEST_F(Npy, ValuesThatDoNotFit) {
-  auto const whole = [&](std::string const& bytes, std::string const& part) { expect_error<std::int32_t>(bytes, part); };
-  whole(npy_bytes(dictionary("<i8", "(2, 2)"), bytes_of<std::int64_t>({0, 1, 2, 2147483648})), "value (1, 1) is 2147483648, expected a whole number");
+  auto const whole = [&](std::string const& bytes, std::string const& part) {
+    expect_error<std::int32_t>(bytes, part);
+  };
+  whole(npy_bytes(dictionary("<i8", "(2, 2)"), bytes_of<std::int64_t>({0, 1, 2, 2147483648})),
+        "value (1, 1) is 2147483648, expected a whole number");
   whole(npy_bytes(dictionary("<i8", "(1,)"), bytes_of<std::int64_t>({-2147483649})), "is -2147483649");
   whole(npy_bytes(dictionary("<f4", "(2,)"), bytes_of<float>({1, 0.5f})), "value (1) is 0.5, expected a whole number");
   whole(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({std::nan("")})), "is nan");
   whole(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({1e300})), "is 1e+300");
-  whole(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({2147483648.0})), "expected a whole number that fits into int32");
+  whole(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({2147483648.0})),
+        "expected a whole number that fits into int32");
   // In Fortran order the index still refers to the array: element 1 of the file is (1, 0).
   whole(npy_bytes(dictionary("<i8", "(2, 2)", true), bytes_of<std::int64_t>({0, 1LL << 40, 2, 3})), "value (1, 0) is");
   expect_error<float>(npy_bytes(dictionary("<f8", "(1,)"), bytes_of<double>({-1e39})),
@@ -216,17 +249,27 @@ TEST_F(Npy, InfinityAndNanAreReadAndFoundByRequireFinite) {
   EXPECT_EQ(array.data[2], -inf);
   auto const text = test::message_of<io_error>([&] { require_finite(array, "folder/name.npy"); });
   EXPECT_EQ(text, "folder/name.npy: value (1, 0) is -inf, expected finite numbers");
-  EXPECT_NE(test::message_of<io_error>([&] { require_finite({{3}, {0, 1, std::nanf("")}}, "x"); }).find("value (2) is nan"), std::string::npos);
-  EXPECT_NO_THROW(require_finite({{3}, {0, std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min()}}, "x"));
+  EXPECT_NE(test::message_of<io_error>([&] {
+              require_finite({{3}, {0, 1, std::nanf("")}}, "x");
+            }).find("value (2) is nan"),
+            std::string::npos);
+  EXPECT_NO_THROW(
+      require_finite({{3}, {0, std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min()}}, "x"));
 }
 
 TEST_F(Npy, UnwritableOutputLeavesNothing) {
   float const x = 1;
-  EXPECT_NE(test::message_of<io_error>([&] { write_npy(folder / "no" / "such" / "x.npy", &x, {1}); }).find("x.npy: cannot be written: "), std::string::npos);
+  EXPECT_NE(test::message_of<io_error>([&] {
+              write_npy(folder / "no" / "such" / "x.npy", &x, {1});
+            }).find("x.npy: cannot be written: "),
+            std::string::npos);
   write_text(folder / "plain", "text");
-  EXPECT_NE(test::message_of<io_error>([&] { write_npy(folder / "plain" / "x.npy", &x, {1}); }).find("cannot be written: "), std::string::npos);
+  EXPECT_NE(
+      test::message_of<io_error>([&] { write_npy(folder / "plain" / "x.npy", &x, {1}); }).find("cannot be written: "),
+      std::string::npos);
   std::filesystem::create_directories(folder / "taken.npy" / "inside");
-  EXPECT_NE(test::message_of<io_error>([&] { write_npy(folder / "taken.npy", &x, {1}); }).find("cannot be written: "), std::string::npos);
+  EXPECT_NE(test::message_of<io_error>([&] { write_npy(folder / "taken.npy", &x, {1}); }).find("cannot be written: "),
+            std::string::npos);
   EXPECT_EQ(test::file_count(folder.path()), 1);
   EXPECT_EQ(file_text(folder / "plain"), "text");
 }

@@ -74,7 +74,8 @@ TEST(ThreeSlices, PositionsAndWindow) {
     for (index_t i = 0; i < rows; ++i) shown.push_back(volume(i, 5, k));
   }
   std::sort(shown.begin(), shown.end());
-  double const low = static_cast<double>(shown[(shown.size() - 1) / 100]), high = static_cast<double>(shown[(shown.size() - 1) * 99 / 100]);
+  double const low = static_cast<double>(shown[(shown.size() - 1) / 100]),
+               high = static_cast<double>(shown[(shown.size() - 1) * 99 / 100]);
   auto const level = [&](float x) {
     return std::lround(255 * std::min(1.0, std::max(0.0, (static_cast<double>(x) - low) / (high - low))));
   };
@@ -82,12 +83,15 @@ TEST(ThreeSlices, PositionsAndWindow) {
   auto const picture = three_slices(volume);
   ASSERT_EQ(picture.width, cols + gap + cols + gap + rows);
   ASSERT_EQ(picture.height, rows);
-  auto const at = [&](index_t down, index_t across) { return long{picture.pixels[static_cast<std::size_t>(down * picture.width + across)]}; };
+  auto const at = [&](index_t down, index_t across) {
+    return long{picture.pixels[static_cast<std::size_t>(down * picture.width + across)]};
+  };
   for (index_t down = 0; down < rows; ++down)
     for (index_t across = 0; across < picture.width; ++across) {
       long expected = 0;
       if (across < cols) expected = level(volume(down, across, 2));
-      else if (auto const j = across - cols - gap; j >= 0 && j < cols && down < slices) expected = level(volume(3, j, down));
+      else if (auto const j = across - cols - gap; j >= 0 && j < cols && down < slices)
+        expected = level(volume(3, j, down));
       else if (auto const i = across - 2 * (cols + gap); i >= 0 && down < slices) expected = level(volume(i, 5, down));
       ASSERT_EQ(at(down, across), expected) << down << ' ' << across;
     }
@@ -104,11 +108,13 @@ TEST(ThreeSlices, SpecialVolumes) {
   data[13] = HUGE_VALF;  // the centre, in all three slices; it must not enter the window
   auto const picture = three_slices(volume);
   EXPECT_EQ(picture.pixels[17 + 1], 0);
-  // Finite values of the three slices: 1, 4, 7, ... of slice 1, 9 ... 17 of row 1, 3 4 5 12 14 21 22 23 of column 1: 24 values, percentiles 1 and 25.
+  // Finite values of the three slices: 1, 4, 7, ... of slice 1, 9 ... 17 of row 1, 3 4 5 12 14 21 22 23 of column 1: 24
+  // values, percentiles 1 and 25.
   EXPECT_EQ(picture.pixels[2], static_cast<int>(255.0 * (7 - 1) / (23 - 1) + 0.5));
   // A window that is given: 1, 4 and 7 of the first row.
   auto const chosen = three_slices(volume, {{2, 6}});
-  EXPECT_EQ((std::vector<std::uint8_t>{chosen.pixels.begin(), chosen.pixels.begin() + 3}), (std::vector<std::uint8_t>{0, 128, 255}));
+  EXPECT_EQ((std::vector<std::uint8_t>{chosen.pixels.begin(), chosen.pixels.begin() + 3}),
+            (std::vector<std::uint8_t>{0, 128, 255}));
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace mbirk::test {
 
 class scratch_folder {
  public:
-  scratch_folder() : path_(std::filesystem::path(testing::TempDir()) / ("mbirk-test-" + std::to_string(std::random_device{}()))) {
+  scratch_folder()
+      : path_(std::filesystem::path(testing::TempDir()) / ("mbirk-test-" + std::to_string(std::random_device{}()))) {
     std::filesystem::create_directories(path_);
   }
   ~scratch_folder() {
@@ -34,7 +35,9 @@ inline std::string file_text(std::filesystem::path const& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-inline void write_text(std::filesystem::path const& path, std::string const& text) { std::ofstream(path, std::ios::binary) << text; }
+inline void write_text(std::filesystem::path const& path, std::string const& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 /// Number of files (not folders) below a folder, hidden ones too; 0 if it does not exist.
 inline int file_count(std::filesystem::path const& folder) {

@@ -15,7 +15,11 @@ using namespace mbirk;
 using B = simd::native_backend;
 
 parallel_scan parallel_with(double voxel) {
-  parallel_parameters p{.sinogram_shape = {9, 2, 11}, .angles = {}, .det_channel_offset = 0.3, .delta_voxel = voxel, .voxel_row_aspect = 1.1,
+  parallel_parameters p{.sinogram_shape = {9, 2, 11},
+                        .angles = {},
+                        .det_channel_offset = 0.3,
+                        .delta_voxel = voxel,
+                        .voxel_row_aspect = 1.1,
                         .recon_shape = std::array<index_t, 3>{8, 8, 2}};
   for (int v = 0; v < 9; ++v) p.angles.push_back(0.2f + 0.71f * static_cast<float>(v));
   return parallel_scan(p);
@@ -43,8 +47,9 @@ TEST(ParallelPasses, AddUpToTheFootprint) {
       std::vector<std::int32_t> first(64 + B::lanes);
       std::vector<float> weights(3 * 64 + B::lanes);
       for (auto const& pass : kernel::make_view_taps(s)) {
-        kernel::footprint_weights<B>(pass, squared, g.channels, is_tile, plan.rows.data(), plan.cols.data(), 64, first.data(),
-                                     [&](int tap, int k, auto value) { B::store(weights.data() + tap * 64 + k, value); });
+        kernel::footprint_weights<B>(
+            pass, squared, g.channels, is_tile, plan.rows.data(), plan.cols.data(), 64, first.data(),
+            [&](int tap, int k, auto value) { B::store(weights.data() + tap * 64 + k, value); });
         for (std::size_t p = 0; p < 64; ++p)
           for (int t = 0; t < pass.taps; ++t) {
             index_t const channel = first[p] + t - kernel::guard_channels;
@@ -58,9 +63,11 @@ TEST(ParallelPasses, AddUpToTheFootprint) {
       for (index_t v = 0; v < 9; ++v)
         for (index_t p = 0; p < 64; ++p)
           for (index_t n = 0; n < 11; ++n) {
-            double const w = defined_weight(s, v, plan.rows[static_cast<std::size_t>(p)], plan.cols[static_cast<std::size_t>(p)], n);
+            double const w =
+                defined_weight(s, v, plan.rows[static_cast<std::size_t>(p)], plan.cols[static_cast<std::size_t>(p)], n);
             double const error = 8 * (1 + width) * 0x1p-24 * largest;
-            EXPECT_NEAR(sum[static_cast<std::size_t>((v * 64 + p) * 11 + n)], squared ? w * w : w, squared ? 2 * largest * error : error)
+            EXPECT_NEAR(sum[static_cast<std::size_t>((v * 64 + p) * 11 + n)], squared ? w * w : w,
+                        squared ? 2 * largest * error : error)
                 << voxel << ": " << v << ", " << p << ", " << n;
           }
     }
@@ -70,12 +77,14 @@ TEST(ParallelPasses, AddUpToTheFootprint) {
 TEST(ParallelPasses, TapsFollowTheWidth) {
   auto const count = [](double voxel, int taps, bool window) {
     int n = 0, views = 0;
-    for (auto const& p : kernel::make_view_taps(parallel_with(voxel))) n += p.taps == taps && p.window == window, views += p.first_tap == 0;
+    for (auto const& p : kernel::make_view_taps(parallel_with(voxel)))
+      n += p.taps == taps && p.window == window, views += p.first_tap == 0;
     EXPECT_EQ(views, 9) << "each view begins with its first tap";
     return n;
   };
   EXPECT_EQ(count(0.3, 2, false), 9);
-  EXPECT_EQ(count(1.9, 3, false) + count(1.9, 3, true) / 2, 9) << "a footprint of up to 2.09 takes two passes where it is wider than 2";
+  EXPECT_EQ(count(1.9, 3, false) + count(1.9, 3, true) / 2, 9)
+      << "a footprint of up to 2.09 takes two passes where it is wider than 2";
   EXPECT_GE(count(7.3, 3, true), 9 * 2);
 }
 
@@ -100,9 +109,13 @@ TEST(ParallelPasses, TilesAreSortedByChannel) {
 /// One group of a cone scan with its scratch.
 struct cone_group {
   explicit cone_group(cone_parameters const& p)
-      : s(p), padded(round_up(s.geometry().slices, B::lanes)), table(kernel::make_elevations(s, padded)),
+      : s(p),
+        padded(round_up(s.geometry().slices, B::lanes)),
+        table(kernel::make_elevations(s, padded)),
         plan(kernel::plan_grid(s.geometry().recon_rows, s.geometry().recon_cols, nullptr, 8, 1)),
-        view{s.geometry(), plan.rows.data(), plan.cols.data(), s.positions().data(), table.t.data(), table.largest.data(), table.stride, padded, false} {
+        view{s.geometry(),         plan.rows.data(), plan.cols.data(),
+             s.positions().data(), table.t.data(),   table.largest.data(),
+             table.stride,         padded,           false} {
     kernel::scratch_layout layout;
     view.plan_scratch(layout);
     memory.resize(static_cast<std::size_t>(layout.bytes() / 8));
@@ -120,8 +133,13 @@ struct cone_group {
 };
 
 cone_parameters cone_with(double iso, double voxel) {
-  return {.sinogram_shape = {3, 6, 11}, .angles = {0.2f, 1.7f, 4.0f}, .source_detector_dist = 2 * iso, .source_iso_dist = iso, .delta_voxel = voxel,
-          .recon_shape = std::array<index_t, 3>{8, 8, 21}, .recon_slice_offset = 0.4};
+  return {.sinogram_shape = {3, 6, 11},
+          .angles = {0.2f, 1.7f, 4.0f},
+          .source_detector_dist = 2 * iso,
+          .source_iso_dist = iso,
+          .delta_voxel = voxel,
+          .recon_shape = std::array<index_t, 3>{8, 8, 21},
+          .recon_slice_offset = 0.4};
 }
 
 // sec = sqrt(1 + G t): to first order for groups that allow it (a remainder of two roundings), by the root elsewhere;
@@ -144,11 +162,11 @@ TEST(ConeSecants, AreTheRootsWhicheverWayTheyAreTaken) {
         for (std::size_t q = 0; q < 64; ++q)
           for (index_t k = 0; k < 21; ++k) {
             double const m = group.footprint(v, q).magnification;
-            double const z =
-                definition::slice_z(group.s.geometry(), static_cast<double>(k), group.s.positions()[static_cast<std::size_t>(v)].z_shift);
+            double const z = definition::slice_z(group.s.geometry(), static_cast<double>(k),
+                                                 group.s.positions()[static_cast<std::size_t>(v)].z_shift);
             double const sec = std::hypot(1.0, m * z * group.s.geometry().inverse_detector_dist);
-            double const found =
-                value[k] + (static_cast<double>(square[q]) - static_cast<double>(centre)) * static_cast<double>(value[group.padded + k]);
+            double const found = value[k] + (static_cast<double>(square[q]) - static_cast<double>(centre)) *
+                                                static_cast<double>(value[group.padded + k]);
             EXPECT_NEAR(found, sec, 6 * 0x1p-24 * sec) << iso << ": " << v << ", " << q << ", " << k;
           }
       }
@@ -181,18 +199,22 @@ TEST(ConeChannelWeights, AddUpToTheFootprint) {
               for (int t = 0; t < window.taps && !clip; ++t) {
                 index_t const n = first[q] + t - kernel::guard_channels;
                 ASSERT_TRUE(n >= -kernel::guard_channels && n < g.channels + kernel::guard_channels);
-                if (n >= 0 && n < g.channels) found[q * 11 + static_cast<std::size_t>(n)] += w[static_cast<std::size_t>(t) * 64 + q];
+                if (n >= 0 && n < g.channels)
+                  found[q * 11 + static_cast<std::size_t>(n)] += w[static_cast<std::size_t>(t) * 64 + q];
               }
             }
           } while (group.view.next_window(window, summary.widest));
         }
         for (std::size_t q = 0; q < 64; ++q) {
           auto const f = group.footprint(v, q).channel;
-          double const largest = f.chord * std::min(1.0, f.width), error = (13 + 8 * f.width) * f.chord * 0x1p-24 * (power == 2 ? 2 * largest : 1);
+          double const largest = f.chord * std::min(1.0, f.width),
+                       error = (13 + 8 * f.width) * f.chord * 0x1p-24 * (power == 2 ? 2 * largest : 1);
           double sum = 0;
           for (index_t n = 0; n < g.channels; ++n) {
-            double const w = f.chord * definition::overlap(f.centre - static_cast<double>(n), f.width), expected = power == 2 ? w * w : w;
-            EXPECT_NEAR(found[q * 11 + static_cast<std::size_t>(n)], expected, error) << voxel << ": " << v << ", " << q << ", " << n;
+            double const w = f.chord * definition::overlap(f.centre - static_cast<double>(n), f.width),
+                         expected = power == 2 ? w * w : w;
+            EXPECT_NEAR(found[q * 11 + static_cast<std::size_t>(n)], expected, error)
+                << voxel << ": " << v << ", " << q << ", " << n;
             sum += expected;
           }
           EXPECT_NEAR(clipped[q], sum, (f.width + 2) * error) << voxel << ": " << v << ", " << q;
@@ -218,17 +240,21 @@ TEST(ConeRows, StartAndStepMapSlicesToRowsAndBack) {
         for (std::size_t q = 0; q < 64; ++q) {
           auto const f = group.footprint(v, q);
           double const edge = definition::detector_row(g, f.magnification, z0) + 0.5 - f.row_width / 2;
-          double const step = towards_rows ? 1 / f.row_width : f.row_width, start = towards_rows ? -edge / f.row_width : edge;
+          double const step = towards_rows ? 1 / f.row_width : f.row_width,
+                       start = towards_rows ? -edge / f.row_width : edge;
           EXPECT_NEAR(kernel::step_of<B>(found.advance[q]), step, 1e-14);
           EXPECT_NEAR(found.position[q] * 0x1p-32, start, 1e-12);
           EXPECT_NEAR(found.inverse_step()[q], 1 / step, 0x1p-24 / step);
-          index_t const cells = towards_rows ? g.slices : g.rows, packs = ceil_div(towards_rows ? g.rows : g.slices, index_t{B::lanes});
+          index_t const cells = towards_rows ? g.slices : g.rows,
+                        packs = ceil_div(towards_rows ? g.rows : g.slices, index_t{B::lanes});
           for (index_t n = 0; n < packs; ++n) {
-            double const from = start + step * static_cast<double>(n * B::lanes), to = from + step * B::lanes, slack = 2e-3 * step * B::lanes;
+            double const from = start + step * static_cast<double>(n * B::lanes), to = from + step * B::lanes,
+                         slack = 2e-3 * step * B::lanes;
             bool const in_reach = found.reach_first()[q] <= n && n < found.reach_end()[q];
             double const last = static_cast<double>(cells);
             EXPECT_TRUE(in_reach || to <= 0 || from >= last) << shift << ": " << v << ", " << q << ", " << n;
-            EXPECT_TRUE(!in_reach || (to >= -slack && from <= last + slack)) << shift << ": " << v << ", " << q << ", " << n;
+            EXPECT_TRUE(!in_reach || (to >= -slack && from <= last + slack))
+                << shift << ": " << v << ", " << q << ", " << n;
           }
         }
       }

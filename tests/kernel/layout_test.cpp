@@ -19,7 +19,8 @@ using backends = ::testing::Types<simd::native<4>, simd::native<8>, simd::native
 TYPED_TEST_SUITE(Layout, backends, names);
 
 struct sizes { index_t views, rows, channels; };
-sizes const shapes[] = {{1, 1, 1}, {2, 4, 4}, {2, 16, 16}, {3, 17, 5}, {2, 33, 19}, {1, 130, 3}, {2, 3, 40}, {2, 0, 7}, {2, 7, 0}, {0, 3, 3}};
+sizes const shapes[] = {{1, 1, 1},   {2, 4, 4},  {2, 16, 16}, {3, 17, 5}, {2, 33, 19},
+                        {1, 130, 3}, {2, 3, 40}, {2, 0, 7},   {2, 7, 0},  {0, 3, 3}};
 
 TYPED_TEST(Layout, ThereAndBack) {
   using B = TypeParam;
@@ -29,8 +30,11 @@ TYPED_TEST(Layout, ThereAndBack) {
       for (index_t const most : {1, 2, 100}) {
         auto const shape = kernel::make_chunks(views, channels, rows, B::lanes, most);
         index_t const row_stride = channels + gap, view_stride = rows * row_stride + 2 * gap;
-        std::vector<float> in(static_cast<std::size_t>(views * view_stride), nan), channel_major(static_cast<std::size_t>(shape.size()), nan);
-        auto const at = [&](index_t v, index_t m, index_t n) { return static_cast<std::size_t>(v * view_stride + m * row_stride + n); };
+        std::vector<float> in(static_cast<std::size_t>(views * view_stride), nan),
+            channel_major(static_cast<std::size_t>(shape.size()), nan);
+        auto const at = [&](index_t v, index_t m, index_t n) {
+          return static_cast<std::size_t>(v * view_stride + m * row_stride + n);
+        };
         float count = 0;
         for (index_t v = 0; v < views; ++v)
           for (index_t m = 0; m < rows; ++m)
@@ -44,7 +48,8 @@ TYPED_TEST(Layout, ThereAndBack) {
               for (index_t k = 0; k < shape.width; ++k) {
                 index_t const m = c * shape.width + k;
                 bool const exists = n >= 0 && n < channels && m < rows;
-                ASSERT_EQ(channel_major[static_cast<std::size_t>(shape.offset(c, v) + (n + kernel::guard_channels) * shape.width + k)],
+                ASSERT_EQ(channel_major[static_cast<std::size_t>(shape.offset(c, v) +
+                                                                 (n + kernel::guard_channels) * shape.width + k)],
                           exists ? in[at(v, m, n)] : 0.0f)
                     << v << ", " << m << ", " << n;
               }

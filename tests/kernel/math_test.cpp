@@ -29,18 +29,21 @@ using backends = ::testing::Types<simd::native<4>, simd::native<8>, simd::native
 TYPED_TEST_SUITE(Math, backends);
 
 constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-// Two units in the last place: polynomial 5e-9, its last additions and the scaling one rounding each; without fused multiply-add a third.
+// Two units in the last place: polynomial 5e-9, its last additions and the scaling one rounding each; without fused
+// multiply-add a third.
 constexpr double two_units = 2.5 * 0x1p-23;
 
 TYPED_TEST(Math, ExpToTwoUnits) {
   auto const x = this->range(-87, 88.7, 100000);
   auto const y = this->map(x, [](auto a) { return exp(a); });
-  for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(y[k] / std::exp(static_cast<double>(x[k])), 1, two_units) << x[k];
+  for (std::size_t k = 0; k < x.size(); ++k)
+    EXPECT_NEAR(y[k] / std::exp(static_cast<double>(x[k])), 1, two_units) << x[k];
 }
 TYPED_TEST(Math, Exp2ToTwoUnits) {
   auto const x = this->range(-125.9, 127.9, 100000);
   auto const y = this->map(x, [](auto a) { return exp2(a); });
-  for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(y[k] / std::exp2(static_cast<double>(x[k])), 1, two_units) << x[k];
+  for (std::size_t k = 0; k < x.size(); ++k)
+    EXPECT_NEAR(y[k] / std::exp2(static_cast<double>(x[k])), 1, two_units) << x[k];
 }
 TYPED_TEST(Math, Log2ToTwoUnits) {
   std::vector<float> x;
@@ -80,7 +83,9 @@ TYPED_TEST(Math, MasksAndMagnitudes) {
   EXPECT_EQ(a[0], 2.5f);
   EXPECT_FALSE(std::signbit(a[2]));
   EXPECT_EQ(a[4], inf);
-  auto const n = this->map({1.0f, nan, inf, -3.0f}, [](auto x) { return select(is_nan(x) | (x < TypeParam::constant(0)), TypeParam::constant(7), x); });
+  auto const n = this->map({1.0f, nan, inf, -3.0f}, [](auto x) {
+    return select(is_nan(x) | (x < TypeParam::constant(0)), TypeParam::constant(7), x);
+  });
   EXPECT_EQ(n[0], 1.0f);
   EXPECT_EQ(n[1], 7.0f);
   EXPECT_EQ(n[2], inf);

@@ -51,7 +51,8 @@ template <class B> struct Pack : ::testing::Test {
   }
   /// found[k] == f(k) in every lane.
   template <class V, class F> static void expect_lanes(V const& found, F const& f, char const* what) {
-    for (int k = 0; k < lanes; ++k) EXPECT_EQ(found[static_cast<std::size_t>(k)], f(static_cast<std::size_t>(k))) << what << ", lane " << k;
+    for (int k = 0; k < lanes; ++k)
+      EXPECT_EQ(found[static_cast<std::size_t>(k)], f(static_cast<std::size_t>(k))) << what << ", lane " << k;
   }
 };
 
@@ -72,7 +73,8 @@ TYPED_TEST(Pack, Arithmetic) {
   this->expect_lanes(this->values(max(x, y)), [&](auto k) { return std::max(a[k], b[k]); }, "max");
   this->expect_lanes(this->values(min(x, y)), [&](auto k) { return std::min(a[k], b[k]); }, "min");
   this->expect_lanes(this->values(sqrt(x * x)), [&](auto k) { return std::sqrt(a[k] * a[k]); }, "sqrt");
-  this->expect_lanes(this->values(select(x < y, x, y * y)), [&](auto k) { return a[k] < b[k] ? a[k] : b[k] * b[k]; }, "select");
+  this->expect_lanes(
+      this->values(select(x < y, x, y * y)), [&](auto k) { return a[k] < b[k] ? a[k] : b[k] * b[k]; }, "select");
   this->expect_lanes(this->values(select(x < x, y, x)), [&](auto k) { return a[k]; }, "nothing is below itself");
 }
 
@@ -109,7 +111,8 @@ TYPED_TEST(Pack, WideArithmetic) {
   this->expect_lanes(this->values(sqrt(abs(x))), [&](auto k) { return std::sqrt(std::abs(a[k])); }, "sqrt");
   this->expect_lanes(this->values(select(x < y, x, z)), [&](auto k) { return a[k] < b[k] ? a[k] : c[k]; }, "select");
   auto const fused = this->values(fma(x, y, z));
-  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(fused[k], a[k] * b[k] + c[k], 40 * 0x1p-53) << k;  // a product of up to 16, a sum of 20
+  for (std::size_t k = 0; k < a.size(); ++k)
+    EXPECT_NEAR(fused[k], a[k] * b[k] + c[k], 40 * 0x1p-53) << k;  // a product of up to 16, a sum of 20
 }
 
 TYPED_TEST(Pack, Floor) {
@@ -133,7 +136,9 @@ TYPED_TEST(Pack, Constants) {
   this->expect_lanes(this->values(B::iota()), [](auto k) { return static_cast<std::int32_t>(k); }, "iota");
   for (float const x : this->values(B::constant(-0.0))) EXPECT_TRUE(x == 0 && std::signbit(x)) << "minus zero survives";
   for (index_t n = -2; n <= B::lanes + 2; ++n)
-    this->expect_lanes(this->values(B::first_lanes(n)), [&](auto k) { return static_cast<index_t>(k) < n ? 1.0f : 0.0f; }, "first lanes");
+    this->expect_lanes(
+        this->values(B::first_lanes(n)), [&](auto k) { return static_cast<index_t>(k) < n ? 1.0f : 0.0f; },
+        "first lanes");
 }
 
 TYPED_TEST(Pack, LoadsAndStoresOfUnalignedMemory) {
@@ -143,11 +148,15 @@ TYPED_TEST(Pack, LoadsAndStoresOfUnalignedMemory) {
     auto const x = B::load(memory.data() + at);
     this->expect_lanes(this->values(x), [&](auto k) { return memory[static_cast<std::size_t>(at) + k]; }, "load");
     if constexpr (B::lanes <= simd::native_lanes)  // wider packs do not fit into one register
-      this->expect_lanes(this->values(B::load_once(memory.data() + at)), [&](auto k) { return memory[static_cast<std::size_t>(at) + k]; }, "held");
+      this->expect_lanes(
+          this->values(B::load_once(memory.data() + at)),
+          [&](auto k) { return memory[static_cast<std::size_t>(at) + k]; }, "held");
     std::vector<float> out(memory.size(), -1.0f);
     B::store(out.data() + at, x);
     for (int k = 0; k < 3 * B::lanes; ++k)
-      EXPECT_EQ(out[static_cast<std::size_t>(k)], k >= at && k < at + B::lanes ? memory[static_cast<std::size_t>(k)] : -1.0f) << at << ", " << k;
+      EXPECT_EQ(out[static_cast<std::size_t>(k)],
+                k >= at && k < at + B::lanes ? memory[static_cast<std::size_t>(k)] : -1.0f)
+          << at << ", " << k;
   }
   this->expect_lanes(this->values(B::load_broadcast(memory.data() + 5)), [&](auto) { return memory[5]; }, "broadcast");
   auto const words = this->words();
@@ -160,7 +169,8 @@ TYPED_TEST(Pack, PartialLoadsAndStoresStayInside) {
   for (int n = 1; n <= B::lanes; ++n) {  // kernels never request zero lanes
     auto const memory = this->floats(n);
     auto const x = B::load_partial(memory.data(), n);
-    this->expect_lanes(this->values(x), [&](auto k) { return static_cast<int>(k) < n ? memory[k] : 0.0f; }, "partial load");
+    this->expect_lanes(
+        this->values(x), [&](auto k) { return static_cast<int>(k) < n ? memory[k] : 0.0f; }, "partial load");
     std::vector<float> out(static_cast<std::size_t>(n));
     B::store_partial(out.data(), x, n);
     EXPECT_EQ(out, memory);
@@ -186,7 +196,8 @@ TYPED_TEST(Pack, LookupUsesTheLowBitsOfTheIndex) {
   for (int round = 0; round < 30; ++round) {
     auto const index = this->words();
     auto const found = this->values(lookup(B::load(table.data()), B::load_ints(index.data())));
-    this->expect_lanes(found, [&](auto k) { return table[static_cast<std::size_t>(index[k] & (B::lanes - 1))]; }, "lookup");
+    this->expect_lanes(
+        found, [&](auto k) { return table[static_cast<std::size_t>(index[k] & (B::lanes - 1))]; }, "lookup");
   }
 }
 
@@ -195,8 +206,10 @@ TYPED_TEST(Pack, Lookup2UsesTheLowBitsOfTheIndex) {
   auto const table = this->floats(2 * B::lanes);
   for (int round = 0; round < 30; ++round) {
     auto const index = this->words();  // noise above the low bits, negative ones too
-    auto const found = this->values(lookup2(B::load(table.data()), B::load(table.data() + B::lanes), B::load_ints(index.data())));
-    this->expect_lanes(found, [&](auto k) { return table[static_cast<std::size_t>(index[k] & (2 * B::lanes - 1))]; }, "lookup2");
+    auto const found =
+        this->values(lookup2(B::load(table.data()), B::load(table.data() + B::lanes), B::load_ints(index.data())));
+    this->expect_lanes(
+        found, [&](auto k) { return table[static_cast<std::size_t>(index[k] & (2 * B::lanes - 1))]; }, "lookup2");
   }
 }
 
@@ -208,7 +221,9 @@ TYPED_TEST(Pack, IntegersWrapAndRotate) {
   this->expect_lanes(this->values(x + y), [&](auto k) { return static_cast<std::int32_t>(u(a[k]) + u(b[k])); }, "+");
   this->expect_lanes(this->values(x * y), [&](auto k) { return static_cast<std::int32_t>(u(a[k]) * u(b[k])); }, "*");
   for (int bits : {1, 3, 4, 5, 31})
-    this->expect_lanes(this->values(rotate_left(x, bits)), [&](auto k) { return static_cast<std::int32_t>(std::rotl(u(a[k]), bits)); }, "rotate");
+    this->expect_lanes(
+        this->values(rotate_left(x, bits)), [&](auto k) { return static_cast<std::int32_t>(std::rotl(u(a[k]), bits)); },
+        "rotate");
 }
 
 // Rounded to the nearest float or, without the instruction, from a number whose last bit was dropped: half a unit and 1
@@ -233,11 +248,21 @@ TYPED_TEST(Pack, Conversions) {
   auto const a = this->floats();
   auto const d = this->doubles();
   auto const w = this->words();
-  this->expect_lanes(this->values(B::to_wide(B::load(a.data()))), [&](auto k) { return static_cast<double>(a[k]); }, "float to double");
-  this->expect_lanes(this->values(B::to_wide(B::load_ints(w.data()))), [&](auto k) { return static_cast<double>(w[k]); }, "int to double");
-  this->expect_lanes(this->values(B::to_pack(B::load_wide(d.data()))), [&](auto k) { return static_cast<float>(d[k]); }, "double to float");
-  this->expect_lanes(this->values(B::to_ints(B::load_wide(d.data()))), [&](auto k) { return static_cast<std::int32_t>(d[k]); }, "truncated");
-  this->expect_lanes(this->values(B::to_ints(B::load(a.data()))), [&](auto k) { return static_cast<std::int32_t>(a[k]); }, "float truncated");
+  this->expect_lanes(
+      this->values(B::to_wide(B::load(a.data()))), [&](auto k) { return static_cast<double>(a[k]); },
+      "float to double");
+  this->expect_lanes(
+      this->values(B::to_wide(B::load_ints(w.data()))), [&](auto k) { return static_cast<double>(w[k]); },
+      "int to double");
+  this->expect_lanes(
+      this->values(B::to_pack(B::load_wide(d.data()))), [&](auto k) { return static_cast<float>(d[k]); },
+      "double to float");
+  this->expect_lanes(
+      this->values(B::to_ints(B::load_wide(d.data()))), [&](auto k) { return static_cast<std::int32_t>(d[k]); },
+      "truncated");
+  this->expect_lanes(
+      this->values(B::to_ints(B::load(a.data()))), [&](auto k) { return static_cast<std::int32_t>(a[k]); },
+      "float truncated");
   this->expect_lanes(this->values(B::lift(B::load(a.data()))), [&](auto k) { return a[k]; }, "lift");
 }
 
@@ -275,8 +300,8 @@ TYPED_TEST(Pack, ScalarsPassThrough) {
   EXPECT_EQ(one.b, 2);
 }
 
-// Two halvings bring |x| below tan(pi/8) = 0.4142 for every t; the series ends at x^23, so the first term left out is 4 * 0.4142^25 / 25 =
-// 4e-11. Within a fan of 45 degrees |x| < 0.199: far below the 30 roundings that remain.
+// Two halvings bring |x| below tan(pi/8) = 0.4142 for every t; the series ends at x^23, so the first term left out is 4
+// * 0.4142^25 / 25 = 4e-11. Within a fan of 45 degrees |x| < 0.199: far below the 30 roundings that remain.
 TYPED_TEST(Pack, Arctangent) {
   using B = TypeParam;
   double worst = 0, worst_in_fan = 0;

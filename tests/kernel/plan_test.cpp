@@ -26,7 +26,8 @@ void expect_groups(pixel_plan const& plan) {
   }
   EXPECT_EQ(next, plan.pixels);
   EXPECT_EQ(static_cast<index_t>(plan.offsets.size()), plan.pixels);
-  EXPECT_GE(static_cast<index_t>(plan.rows.size()), plan.pixels + 15) << "a pack that begins at the last pixel is read as a whole";
+  EXPECT_GE(static_cast<index_t>(plan.rows.size()), plan.pixels + 15)
+      << "a pack that begins at the last pixel is read as a whole";
   EXPECT_EQ(plan.rows.size(), plan.cols.size());
 }
 
@@ -40,7 +41,8 @@ TEST(PlanGrid, EveryPixelOnceInTilesOfTheGrid) {
     for (auto const& g : plan.groups) {
       EXPECT_EQ(std::popcount(g.tile_mask), g.count);
       auto bits = g.tile_mask;
-      index_t const i0 = plan.rows[static_cast<std::size_t>(g.first)] / 8 * 8, j0 = plan.cols[static_cast<std::size_t>(g.first)] / 8 * 8;
+      index_t const i0 = plan.rows[static_cast<std::size_t>(g.first)] / 8 * 8,
+                    j0 = plan.cols[static_cast<std::size_t>(g.first)] / 8 * 8;
       for (int k = 0; k < g.count; ++k, bits &= bits - 1) {
         auto const at = static_cast<std::size_t>(g.first + k);
         index_t const i = plan.rows[at], j = plan.cols[at];
@@ -60,7 +62,8 @@ TEST(PlanGrid, OnlyPixelsInsideTheMask) {
     auto const plan = kernel::plan_grid(rows, cols, mask.data(), cols, 1);
     expect_groups(plan);
     std::set<std::int32_t> seen;
-    for (index_t p = 0; p < plan.pixels; ++p) seen.insert(static_cast<std::int32_t>(plan.offsets[static_cast<std::size_t>(p)]));
+    for (index_t p = 0; p < plan.pixels; ++p)
+      seen.insert(static_cast<std::int32_t>(plan.offsets[static_cast<std::size_t>(p)]));
     auto const inside = full_indices(mask);
     EXPECT_EQ(seen, std::set<std::int32_t>(inside.begin(), inside.end())) << rows << " x " << cols;
     EXPECT_EQ(plan.pixels, static_cast<index_t>(inside.size())) << "none twice";
@@ -79,7 +82,8 @@ TEST(PlanList, EveryEntryOnceWithItsOwnCylinder) {
   for (auto const& [rows, cols] : grids)
     for (std::size_t const count : {1, 5, 63, 64, 65, 300}) {
       std::vector<std::int32_t> list(count);
-      for (auto& p : list) p = static_cast<std::int32_t>(engine() % static_cast<unsigned>(rows * cols));  // in no order, some twice
+      for (auto& p : list)
+        p = static_cast<std::int32_t>(engine() % static_cast<unsigned>(rows * cols));  // in no order, some twice
       auto const plan = kernel::plan_list(list, rows, cols, 13);
       expect_groups(plan);
       ASSERT_EQ(plan.pixels, static_cast<index_t>(count));
@@ -134,7 +138,8 @@ TEST(Chunks, CoverTheRows) {
 
 TEST(Scratch, PartsAreAlignedAndDisjoint) {
   kernel::scratch_layout layout;
-  auto const a = layout.add<float>("a", 3), b = layout.add<double>("b", 9), c = layout.add<std::int32_t>("c", 0), d = layout.add<char>("d", 65);
+  auto const a = layout.add<float>("a", 3), b = layout.add<double>("b", 9), c = layout.add<std::int32_t>("c", 0),
+             d = layout.add<char>("d", 65);
   EXPECT_EQ(a.offset, 0);
   EXPECT_EQ(b.offset, 64);
   EXPECT_EQ(c.offset, 64 + 128);

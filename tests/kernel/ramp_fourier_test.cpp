@@ -45,7 +45,8 @@ TEST(FourierPlan, SpectrumHasTheRightValues) {
   for (index_t const channels : {40, 64, 90}) {
     auto const p = fourier::make_plan(channels);
     auto const twiddles = fourier::make_twiddles(p);
-    for (float const x : fourier::make_spectrum(p, {1.0}, twiddles)) EXPECT_FLOAT_EQ(x * static_cast<float>(p.length), 1.0f);
+    for (float const x : fourier::make_spectrum(p, {1.0}, twiddles))
+      EXPECT_FLOAT_EQ(x * static_cast<float>(p.length), 1.0f);
     std::vector<double> taps;
     for (index_t d = 0; d < channels; ++d) taps.push_back(1 / (1.0 + static_cast<double>(d * d)));
     auto found = fourier::make_spectrum(p, taps, twiddles);
@@ -53,11 +54,13 @@ TEST(FourierPlan, SpectrumHasTheRightValues) {
     for (index_t k = 0; k < p.length; ++k) {
       double sum = taps[0];
       for (index_t d = 1; d < channels; ++d)
-        sum += 2 * taps[static_cast<std::size_t>(d)] * std::cos(2 * std::numbers::pi * static_cast<double>(k * d) / static_cast<double>(p.length));
+        sum += 2 * taps[static_cast<std::size_t>(d)] *
+               std::cos(2 * std::numbers::pi * static_cast<double>(k * d) / static_cast<double>(p.length));
       expected.push_back(static_cast<float>(sum / static_cast<double>(p.length)));
     }
     std::sort(found.begin(), found.end()), std::sort(expected.begin(), expected.end());
-    for (std::size_t k = 0; k < expected.size(); ++k) EXPECT_NEAR(found[k], expected[k], 0x1p-24 * expected.back()) << k;
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      EXPECT_NEAR(found[k], expected[k], 0x1p-24 * expected.back()) << k;
   }
 }
 
@@ -80,15 +83,19 @@ template <class B> struct RampFourier : ::testing::Test {
     shape = {views, channel_count, row_count, packs, ceil_div(ceil_div(row_count, B::lanes), packs), packs * B::lanes};
     plan = fourier::make_plan(channel_count);
     taps.assign(1, 0.25);
-    for (index_t d = 1; d < channel_count; ++d) taps.push_back(d % 2 ? -1 / std::pow(std::numbers::pi * static_cast<double>(d), 2) : 1e-8);
+    for (index_t d = 1; d < channel_count; ++d)
+      taps.push_back(d % 2 ? -1 / std::pow(std::numbers::pi * static_cast<double>(d), 2) : 1e-8);
     auto const exact = fourier::make_twiddles(plan);
     twiddles.clear();
-    for (auto const& w : exact) twiddles.push_back(static_cast<float>(w.re)), twiddles.push_back(static_cast<float>(w.im));
+    for (auto const& w : exact)
+      twiddles.push_back(static_cast<float>(w.re)), twiddles.push_back(static_cast<float>(w.im));
     spectrum = fourier::make_spectrum(plan, taps, exact);
     weights = random_floats(shape.chunks * channel_count * shape.width, 2);
     rows = random_floats(views * row_count * channel_count, 1);
     channels.assign(static_cast<std::size_t>(shape.size()), 0.0f);
-    each([&](index_t row, index_t chunk_major) { channels[static_cast<std::size_t>(chunk_major)] = rows[static_cast<std::size_t>(row)]; });
+    each([&](index_t row, index_t chunk_major) {
+      channels[static_cast<std::size_t>(chunk_major)] = rows[static_cast<std::size_t>(row)];
+    });
   }
   /// f(index of a sample in rows, its index in channels)
   template <class F> void each(F const& f) const {
@@ -106,8 +113,12 @@ template <class B> struct RampFourier : ::testing::Test {
       for (index_t n = 0; n < C; ++n) {
         double sum = 0;
         for (index_t k = 0; k < C; ++k) {
-          double const w = weighted ? static_cast<double>(weights[static_cast<std::size_t>((chunk * C + k) * shape.width + m % shape.width)]) : 1;
-          sum += taps[static_cast<std::size_t>(std::abs(n - k))] * w * static_cast<double>(rows[static_cast<std::size_t>(line * C + k)]);
+          double const w = weighted
+                               ? static_cast<double>(
+                                     weights[static_cast<std::size_t>((chunk * C + k) * shape.width + m % shape.width)])
+                               : 1;
+          sum += taps[static_cast<std::size_t>(std::abs(n - k))] * w *
+                 static_cast<double>(rows[static_cast<std::size_t>(line * C + k)]);
         }
         q.push_back(sum);
       }
@@ -117,8 +128,10 @@ template <class B> struct RampFourier : ::testing::Test {
   template <class In, class Out> void run(In in, Out out, bool weighted) const {
     ramp_fourier<B, In, Out> kernel{{in, out, weights.data(), shape, weighted}, twiddles.data(), spectrum.data(), plan};
     kernel.plan_scratch();
-    std::vector<float> scratch(static_cast<std::size_t>(kernel.layout.bytes() / 4), std::nanf(""));  // nothing is read before it is written
-    for (index_t task = 0; task < kernel.tasks(); ++task) kernel(task, native_scratch{reinterpret_cast<std::byte*>(scratch.data())});
+    std::vector<float> scratch(static_cast<std::size_t>(kernel.layout.bytes() / 4),
+                               std::nanf(""));  // nothing is read before it is written
+    for (index_t task = 0; task < kernel.tasks(); ++task)
+      kernel(task, native_scratch{reinterpret_cast<std::byte*>(scratch.data())});
   }
 };
 
@@ -136,7 +149,8 @@ TYPED_TEST(RampFourier, IsTheSum) {
       for (int const packs : {1, 2, 5})
         for (bool const weighted : {false, true}) {
           if (channels > 129 && packs > 1) continue;
-          SCOPED_TRACE(std::to_string(channels) + " channels, " + std::to_string(count) + " rows in chunks of " + std::to_string(packs));
+          SCOPED_TRACE(std::to_string(channels) + " channels, " + std::to_string(count) + " rows in chunks of " +
+                       std::to_string(packs));
           this->prepare(2, count, channels, packs);
           auto const stride = channels * count;
           sinogram_rows<float const*> const in{this->rows.data(), stride, channels};
@@ -144,7 +158,8 @@ TYPED_TEST(RampFourier, IsTheSum) {
           this->run(in, sinogram_rows<float*>{q.data(), stride, channels}, weighted);
           this->run(in, sinogram_channels<float*>{wide.data()}, weighted);
           auto const expected = this->expected(weighted);
-          double const bound = 0x1p-24 * (2 * std::sqrt(2 * std::log2(this->plan.length)) + 4) * 0.5 * std::sqrt(2.0 * static_cast<double>(channels));
+          double const bound = 0x1p-24 * (2 * std::sqrt(2 * std::log2(this->plan.length)) + 4) * 0.5 *
+                               std::sqrt(2.0 * static_cast<double>(channels));
           index_t differ = 0, not_zero = 0;
           for (std::size_t k = 0; k < q.size(); ++k) ASSERT_NEAR(static_cast<double>(q[k]), expected[k], bound) << k;
           this->each([&](index_t k, index_t at) {
@@ -156,10 +171,13 @@ TYPED_TEST(RampFourier, IsTheSum) {
           EXPECT_EQ(not_zero, 0) << "guards, and rows beyond the last";
           auto copy = this->channels;
           this->run(sinogram_channels<float const*>{copy.data()}, sinogram_channels<float*>{copy.data()}, weighted);
-          this->each([&](index_t k, index_t at) { differ += q[static_cast<std::size_t>(k)] != copy[static_cast<std::size_t>(at)]; });
+          this->each([&](index_t k, index_t at) {
+            differ += q[static_cast<std::size_t>(k)] != copy[static_cast<std::size_t>(at)];
+          });
           EXPECT_EQ(differ, 0) << "in place";
           std::vector<float> back(q.size());
-          this->run(sinogram_channels<float const*>{this->channels.data()}, sinogram_rows<float*>{back.data(), stride, channels}, weighted);
+          this->run(sinogram_channels<float const*>{this->channels.data()},
+                    sinogram_rows<float*>{back.data(), stride, channels}, weighted);
           EXPECT_EQ(back, q);
         }
 }

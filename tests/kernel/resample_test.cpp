@@ -26,16 +26,25 @@ template <class B> struct Resampler : ::testing::Test {
   std::vector<float> source(unsigned seed) {
     std::mt19937 engine(seed);
     std::vector<float> u(static_cast<std::size_t>(cells + 2 * guard));
-    for (index_t k = 0; k < cells; ++k) u[static_cast<std::size_t>(guard + k)] = static_cast<float>(engine() >> 8) * 0x1p-24f;
+    for (index_t k = 0; k < cells; ++k)
+      u[static_cast<std::size_t>(guard + k)] = static_cast<float>(engine() >> 8) * 0x1p-24f;
     return u;
   }
 
-  template <resample_form Form, int Power>
-  static kernel::resampler<B, Form, Power> walk(std::vector<float> const& u, index_t length, double start, double step, index_t first) {
+  template <resample_form Form, int Power> static kernel::resampler<B, Form, Power> walk(std::vector<float> const& u,
+                                                                                         index_t length, double start,
+                                                                                         double step, index_t first) {
     auto const w = kernel::resample_state_of<B>(start, step);
-    return {u.data() + guard, length, w.position, w.advance, static_cast<std::int32_t>(w.lane_words), B::broadcast(static_cast<float>(1 / step)), first};
+    return {u.data() + guard,
+            length,
+            w.position,
+            w.advance,
+            static_cast<std::int32_t>(w.lane_words),
+            B::broadcast(static_cast<float>(1 / step)),
+            first};
   }
-  template <resample_form Form, int Power> static std::vector<float> run(std::vector<float> const& u, double start, double step) {
+  template <resample_form Form, int Power>
+  static std::vector<float> run(std::vector<float> const& u, double start, double step) {
     std::vector<float> out(static_cast<std::size_t>(packs * B::lanes));
     float const begin = static_cast<float>(std::clamp(start, -1e30, 1e30)), inverse = static_cast<float>(1 / step);
     auto const reach = kernel::reach_of(begin, inverse, static_cast<float>(cells), static_cast<float>(packs), B::lanes);
@@ -55,7 +64,8 @@ template <class B> struct Resampler : ::testing::Test {
 
   /// The mean over [start + s k, start + s (k + 1)), or with power 2 the sum of squared overlaps times the source.
   static double exact(std::vector<float> const& u, double start, double step, index_t k, int power) {
-    double const centre = start + step * (static_cast<double>(k) + 0.5) - 0.5;  // in cells whose centres are whole numbers
+    double const centre =
+        start + step * (static_cast<double>(k) + 0.5) - 0.5;  // in cells whose centres are whole numbers
     double sum = 0;
     for (index_t c = 0; c < cells; ++c) {
       double const t = definition::overlap(centre - static_cast<double>(c), step);
@@ -64,12 +74,14 @@ template <class B> struct Resampler : ::testing::Test {
     return sum;
   }
 
-  /// A position is cut at 2^-(32 - log2(2 lanes)) once and once per lane, drifts by 2^-32 a pack, and its fraction is rounded to 2^-25. The
-  /// two edges of the interval pass that on to weights that are 1/s as steep (power 2: twice the overlap). Then roundings of weights: 3 of
-  /// numbers up to 1 + s over s, and of 4 products and sums of at most 1 (power 2: 4); the gathering form adds its ceil(s) + 1 taps one by one.
+  /// A position is cut at 2^-(32 - log2(2 lanes)) once and once per lane, drifts by 2^-32 a pack, and its fraction is
+  /// rounded to 2^-25. The two edges of the interval pass that on to weights that are 1/s as steep (power 2: twice the
+  /// overlap). Then roundings of weights: 3 of numbers up to 1 + s over s, and of 4 products and sums of at most 1
+  /// (power 2: 4); the gathering form adds its ceil(s) + 1 taps one by one.
   static double tolerance(double step, int power) {
     double const lanes = B::lanes, position = (2 * lanes * lanes + packs + 1) * 0x1p-32 + 0x1p-25;
-    double const steep = power == 1 ? 1 / step : 2 * std::min(1.0, step), weight = power == 1 ? (1 + step) / step : 2 * (1 + step);
+    double const steep = power == 1 ? 1 / step : 2 * std::min(1.0, step),
+                 weight = power == 1 ? (1 + step) / step : 2 * (1 + step);
     double const sums = step > 1.6 ? std::ceil(step) + 1 : 4, size = power == 1 ? 1 : std::min(4.0, step + 1);
     return 2 * steep * position + (3 * weight + sums * size) * 0x1p-24;
   }
@@ -104,10 +116,14 @@ TYPED_TEST(Resampler, SquaredOverlaps) {
 }
 // The gathering form serves any step and reproduces the short forms.
 TYPED_TEST(Resampler, MeansByGathering) {
-  this->sweep(1, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::general, 1>(u, start, step); });
+  this->sweep(1, [](auto const& u, double start, double step) {
+    return TestFixture::template run<resample_form::general, 1>(u, start, step);
+  });
 }
 TYPED_TEST(Resampler, SquaredOverlapsByGathering) {
-  this->sweep(2, [](auto const& u, double start, double step) { return TestFixture::template run<resample_form::general, 2>(u, start, step); });
+  this->sweep(2, [](auto const& u, double start, double step) {
+    return TestFixture::template run<resample_form::general, 2>(u, start, step);
+  });
 }
 
 // One cell of 1 at a time: every weight by itself, against the definition.
@@ -119,7 +135,9 @@ TYPED_TEST(Resampler, WeightsAreTheDefinedOverlaps) {
       auto const found = TestFixture::template run<1>(u, -0.6, step);
       for (std::size_t k = 0; k < found.size(); ++k) {
         double const centre = -0.6 + step * (static_cast<double>(k) + 0.5) - 0.5;
-        EXPECT_NEAR(found[k] * step, definition::overlap(centre - static_cast<double>(c), step), step * TestFixture::tolerance(step, 1)) << k;
+        EXPECT_NEAR(found[k] * step, definition::overlap(centre - static_cast<double>(c), step),
+                    step * TestFixture::tolerance(step, 1))
+            << k;
       }
     }
 }
@@ -137,7 +155,8 @@ TYPED_TEST(Resampler, DoesNotDriftOverManyPacks) {
   for (std::size_t k = 0; k < out.size(); ++k) {
     double const from = 0.1 + step * static_cast<double>((packs - 1) * TypeParam::lanes + static_cast<index_t>(k));
     double sum = 0;
-    for (index_t c = 1; c < many; c += 2) sum += definition::overlap(from + step / 2 - 0.5 - static_cast<double>(c), step) / step;
+    for (index_t c = 1; c < many; c += 2)
+      sum += definition::overlap(from + step / 2 - 0.5 - static_cast<double>(c), step) / step;
     EXPECT_NEAR(out[k], sum, TestFixture::tolerance(step, 1) + 2 / step * static_cast<double>(packs) * 0x1p-32) << k;
   }
 }

@@ -37,16 +37,15 @@ std::vector<std::int32_t> scattered(shape_3 const& s) {
   for (std::size_t k = 0, n = p.size(); k < n; k += 3) p.push_back(p[k]);
   return p;
 }
-template <class Context>
-prior_values run(Context const& ctx, std::vector<float> const& x, shape_3 const& s, std::vector<std::int32_t> const& pixels,
-                 qggmrf_parameters const& v) {
+template <class Context> prior_values run(Context const& ctx, std::vector<float> const& x, shape_3 const& s,
+                                          std::vector<std::int32_t> const& pixels, qggmrf_parameters const& v) {
   auto const count = static_cast<index_t>(pixels.size());
   bool constexpr has_data = Context::backend::has_data;
   prior_values out;
   if (has_data) out.gradient.assign(static_cast<std::size_t>(count * s[2]), NAN), out.hessian = out.gradient;
-  qggmrf_gradient_and_hessian_at_indices(ctx, view<float const, 3>(has_data ? x.data() : nullptr, s),
-                                         view<std::int32_t const, 1>(pixels.data(), {count}), v,
-                                         view<float, 2>(out.gradient.data(), {count, s[2]}), view<float, 2>(out.hessian.data(), {count, s[2]}));
+  qggmrf_gradient_and_hessian_at_indices(
+      ctx, view<float const, 3>(has_data ? x.data() : nullptr, s), view<std::int32_t const, 1>(pixels.data(), {count}),
+      v, view<float, 2>(out.gradient.data(), {count, s[2]}), view<float, 2>(out.hessian.data(), {count, s[2]}));
   return out;
 }
 
@@ -54,19 +53,22 @@ prior_values run(Context const& ctx, std::vector<float> const& x, shape_3 const&
 struct oracle {
   std::vector<double> gradient, hessian;
   double loss;
-  oracle(std::vector<float> const& x, shape_3 const& s, std::vector<std::int32_t> const& pixels, qggmrf_parameters const& v) {
+  oracle(std::vector<float> const& x, shape_3 const& s, std::vector<std::int32_t> const& pixels,
+         qggmrf_parameters const& v) {
     definition::plain_interpreter<double> m;
     auto const count = static_cast<index_t>(pixels.size());
     gradient.resize(static_cast<std::size_t>(count * s[2])), hessian = gradient;
     auto const in = m.input(view<float const, 3>(x.data(), s));
-    definition::qggmrf_gradient_and_hessian(m, s, v, in, m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count,
-                                            view<double, 2>(gradient.data(), {count, s[2]}), view<double, 2>(hessian.data(), {count, s[2]}));
+    definition::qggmrf_gradient_and_hessian(m, s, v, in, m.input(view<std::int32_t const, 1>(pixels.data(), {count})),
+                                            count, view<double, 2>(gradient.data(), {count, s[2]}),
+                                            view<double, 2>(hessian.data(), {count, s[2]}));
     definition::qggmrf_loss(m, s, v, in, view<double, 1>(&loss, {1}));
   }
 };
 
-// Rounding of one pair in units of 2^-24: the difference, its scaling (2), log2 (2, times ln 2 (p - q) |log2 s| w / (1 + w) <= 5 for s <= 100),
-// exp2 (4), 1 + w, the division, two fmas: some 20 on kappa, and 8 for adding six of them. 2e-6 are 34.
+// Rounding of one pair in units of 2^-24: the difference, its scaling (2), log2 (2, times ln 2 (p - q) |log2 s| w / (1
+// + w) <= 5 for s <= 100), exp2 (4), 1 + w, the division, two fmas: some 20 on kappa, and 8 for adding six of them.
+// 2e-6 are 34.
 constexpr double allowed = 2e-6;
 
 void expect_near(prior_values const& found, oracle const& expected, double largest_difference) {
@@ -90,20 +92,32 @@ TEST(QggmrfDefinition, KnownValues) {
 }
 
 class Shapes : public ::testing::TestWithParam<qggmrf_parameters> {};
-INSTANTIATE_TEST_SUITE_P(Parameters, Shapes,
-                         ::testing::Values(qggmrf_parameters{.sigma_x = 0.3}, qggmrf_parameters{.sigma_x = 0.2, .p = 1.9, .q = 1.1, .T = 0.5},
-                                           qggmrf_parameters{.sigma_x = 2, .p = 2, .q = 1, .T = 3, .nbr_wts = {1, 2, 0.5}},
-                                           qggmrf_parameters{.sigma_x = 0.5, .p = 1.5, .q = 1.5, .T = 1, .nbr_wts = {0, 1, 3}}));
+INSTANTIATE_TEST_SUITE_P(
+    Parameters, Shapes,
+    ::testing::Values(qggmrf_parameters{.sigma_x = 0.3},
+                      qggmrf_parameters{.sigma_x = 0.2, .p = 1.9, .q = 1.1, .T = 0.5},
+                      qggmrf_parameters{.sigma_x = 2, .p = 2, .q = 1, .T = 3, .nbr_wts = {1, 2, 0.5}},
+                      qggmrf_parameters{.sigma_x = 0.5, .p = 1.5, .q = 1.5, .T = 1, .nbr_wts = {0, 1, 3}}));
 
 TEST_P(Shapes, KernelsEqualTheDefinition) {
-  for (shape_3 const& s : {shape_3{1, 1, 1}, {1, 1, 2}, {1, 7, 5}, {7, 1, 5}, {6, 5, 1}, {5, 4, 16}, {5, 4, 17}, {3, 4, 33}, {9, 8, 7}, {4, 3, 70}}) {
+  for (shape_3 const& s : {shape_3{1, 1, 1},
+                           {1, 1, 2},
+                           {1, 7, 5},
+                           {7, 1, 5},
+                           {6, 5, 1},
+                           {5, 4, 16},
+                           {5, 4, 17},
+                           {3, 4, 33},
+                           {9, 8, 7},
+                           {4, 3, 70}}) {
     SCOPED_TRACE(detail::shape_text(s));
     auto const x = random_image(s, 1);
     auto const pixels = scattered(s);
     oracle const expected(x, s, pixels, GetParam());
     expect_near(run(plain, x, s, pixels, GetParam()), expected, std::max(range(x), 1e-3));
     // Each potential within `allowed` of itself, all positive.
-    EXPECT_NEAR(qggmrf_loss(plain, view<float const, 3>(x.data(), s), GetParam()), expected.loss, allowed * expected.loss);
+    EXPECT_NEAR(qggmrf_loss(plain, view<float const, 3>(x.data(), s), GetParam()), expected.loss,
+                allowed * expected.loss);
   }
 }
 
@@ -112,7 +126,8 @@ TEST_P(Shapes, SurrogateIsAboveThePotential) {
   auto const& v = GetParam();
   for (double const a : {0.001, 0.05, 0.4, 3.0})
     for (double const b : {0.001, 0.02, 0.3, 0.4, 1.0, 20.0}) {
-      double const bound = definition::qggmrf_potential(v, a) + definition::qggmrf_surrogate(v, a) / 2 * (b * b - a * a);
+      double const bound =
+          definition::qggmrf_potential(v, a) + definition::qggmrf_surrogate(v, a) / 2 * (b * b - a * a);
       EXPECT_LE(definition::qggmrf_potential(v, b), bound + 1e-12 * std::abs(bound)) << a << " " << b;
     }
 }
@@ -149,14 +164,17 @@ TEST_P(Shapes, GradientIsTheDerivativeOfTheLoss) {
 }
 
 TEST(Qggmrf, KernelGivesTheKnownValues) {
-  for (auto const& [delta, kappa, rho] : {std::tuple(0.01, 10.167534, 5.212511e-4), {0.3, 4.444444, 0.25}, {1.0, 2.1807702, 1.5346795},
+  for (auto const& [delta, kappa, rho] : {std::tuple(0.01, 10.167534, 5.212511e-4),
+                                          {0.3, 4.444444, 0.25},
+                                          {1.0, 2.1807702, 1.5346795},
                                           {10.0, 0.39473644, 31.689626}}) {
     std::vector<float> const x{0, static_cast<float>(delta)};
     auto const found = run(plain, x, {1, 1, 2}, {0}, spec_parameters);
     EXPECT_NEAR(found.gradient[1], kappa * delta / 6, allowed * kappa * delta / 6);
     EXPECT_EQ(found.gradient[0], -found.gradient[1]);
     EXPECT_NEAR(found.hessian[0], (kappa + 5 * 11.111065) / 6, allowed * 11);
-    EXPECT_NEAR(qggmrf_loss(plain, view<float const, 3>(x.data(), {1, 1, 2}), spec_parameters), rho / 6, allowed * rho / 6);
+    EXPECT_NEAR(qggmrf_loss(plain, view<float const, 3>(x.data(), {1, 1, 2}), spec_parameters), rho / 6,
+                allowed * rho / 6);
   }
 }
 
@@ -166,7 +184,8 @@ TEST(Qggmrf, FlatImagesHaveNoGradientAndFullCurvature) {
   for (auto const g : found.gradient) EXPECT_EQ(g, 0);
   for (auto const h : found.hessian) EXPECT_NEAR(h, 11.111065, 11.2 * allowed);
   // The floor of |d| leaves a tiny potential for every pair that exists, and for no other.
-  double const loss = qggmrf_loss(plain, view<float const, 3>(x.data(), {3, 3, 19}), spec_parameters), pairs = 2 * 6 * 19 + 9 * 18;
+  double const loss = qggmrf_loss(plain, view<float const, 3>(x.data(), {3, 3, 19}), spec_parameters),
+               pairs = 2 * 6 * 19 + 9 * 18;
   EXPECT_NEAR(loss / definition::qggmrf_potential(spec_parameters, 0.0), pairs / 6, allowed * pairs / 6);
 }
 
@@ -188,15 +207,19 @@ TEST(Qggmrf, ArraysMayHaveGaps) {
   std::vector<float> wide(4 * 100, NAN), g(static_cast<std::size_t>(count * 21), -7.0f), h = g;
   for (index_t p = 0; p < 12; ++p) std::copy_n(x.begin() + p * 18, 18, wide.begin() + p / 3 * 100 + p % 3 * 30);
   view<float const, 3> const spread(wide.data(), s, {100, 30, 1});
-  qggmrf_gradient_and_hessian_at_indices(plain, spread, view<std::int32_t const, 1>(pixels.data(), {count}), spec_parameters,
-                                         view<float, 2>(g.data(), {count, 18}, {21, 1}), view<float, 2>(h.data(), {count, 18}, {21, 1}));
+  qggmrf_gradient_and_hessian_at_indices(plain, spread, view<std::int32_t const, 1>(pixels.data(), {count}),
+                                         spec_parameters, view<float, 2>(g.data(), {count, 18}, {21, 1}),
+                                         view<float, 2>(h.data(), {count, 18}, {21, 1}));
   auto const dense = run(plain, x, s, pixels, spec_parameters);
   for (index_t p = 0; p < count; ++p)
     for (index_t k = 0; k < 21; ++k) {
-      EXPECT_EQ(g[static_cast<std::size_t>(p * 21 + k)], k < 18 ? dense.gradient[static_cast<std::size_t>(p * 18 + k)] : -7.0f);
-      EXPECT_EQ(h[static_cast<std::size_t>(p * 21 + k)], k < 18 ? dense.hessian[static_cast<std::size_t>(p * 18 + k)] : -7.0f);
+      EXPECT_EQ(g[static_cast<std::size_t>(p * 21 + k)],
+                k < 18 ? dense.gradient[static_cast<std::size_t>(p * 18 + k)] : -7.0f);
+      EXPECT_EQ(h[static_cast<std::size_t>(p * 21 + k)],
+                k < 18 ? dense.hessian[static_cast<std::size_t>(p * 18 + k)] : -7.0f);
     }
-  EXPECT_EQ(qggmrf_loss(plain, spread, spec_parameters), qggmrf_loss(plain, view<float const, 3>(x.data(), s), spec_parameters));
+  EXPECT_EQ(qggmrf_loss(plain, spread, spec_parameters),
+            qggmrf_loss(plain, view<float const, 3>(x.data(), s), spec_parameters));
 }
 
 TEST(Qggmrf, EmptyInputsGiveEmptyOutputs) {
@@ -237,7 +260,8 @@ TEST(Qggmrf, WrongShapesAreErrors) {
   view<float const, 3> const recon(x.data(), {2, 3, 4});
   view<std::int32_t const, 1> const list(pixels.data(), {2});
   auto const call = [&](std::array<index_t, 2> gradient, std::array<index_t, 2> hessian) {
-    qggmrf_gradient_and_hessian_at_indices(plain, recon, list, {}, view<float, 2>(g.data(), gradient), view<float, 2>(g.data() + 50, hessian));
+    qggmrf_gradient_and_hessian_at_indices(plain, recon, list, {}, view<float, 2>(g.data(), gradient),
+                                           view<float, 2>(g.data() + 50, hessian));
   };
   EXPECT_NO_THROW(call({2, 4}, {2, 4}));
   EXPECT_THROW(call({2, 5}, {2, 4}), shape_error);
@@ -247,7 +271,8 @@ TEST(Qggmrf, WrongShapesAreErrors) {
     EXPECT_THROW(call({2, 4}, {2, 4}), index_error);
   }
   EXPECT_THROW((void)qggmrf_loss(plain, view<float const, 3>(nullptr, {2, 3, 4}), {}), shape_error) << "no data";
-  EXPECT_THROW((void)qggmrf_loss(plain, view<float const, 3>(x.data(), {2, 3, 2}, {12, 4, 2}), {}), shape_error) << "slices not contiguous";
+  EXPECT_THROW((void)qggmrf_loss(plain, view<float const, 3>(x.data(), {2, 3, 2}, {12, 4, 2}), {}), shape_error)
+      << "slices not contiguous";
 }
 
 TEST(Qggmrf, AnyNumberOfThreadsGivesTheSameBits) {
@@ -255,7 +280,8 @@ TEST(Qggmrf, AnyNumberOfThreadsGivesTheSameBits) {
   auto const x = random_image(s, 9);
   auto const pixels = scattered(s);
   auto const one = run(context{exec::host{1}, instrument::none{}}, x, s, pixels, spec_parameters);
-  double const loss = qggmrf_loss(context{exec::host{1}, instrument::none{}}, view<float const, 3>(x.data(), s), spec_parameters);
+  double const loss =
+      qggmrf_loss(context{exec::host{1}, instrument::none{}}, view<float const, 3>(x.data(), s), spec_parameters);
   for (int const threads : {2, 3, 7}) {
     context const ctx{exec::host{threads}, instrument::none{}};
     auto const many = run(ctx, x, s, pixels, spec_parameters);

@@ -20,7 +20,8 @@ profile::benchmark_result of(std::vector<double> runs) {
 
 TEST(Benchmark, CallsAndKeepsWhatItSays) {
   int calls = 0, prepared = 0;
-  auto const result = profile::benchmark([&] { return ++calls; }, {.warm_up = 2, .runs = 10, .calls_per_run = 7, .prepare = [&] { ++prepared; }});
+  auto const result = profile::benchmark(
+      [&] { return ++calls; }, {.warm_up = 2, .runs = 10, .calls_per_run = 7, .prepare = [&] { ++prepared; }});
   EXPECT_EQ(calls, 2 + 10 * 7);
   EXPECT_EQ(prepared, 2 + 10);
   EXPECT_EQ(result.warm_up.size(), 2u);
@@ -40,7 +41,9 @@ TEST(Benchmark, BadArguments) {
 TEST(Benchmark, AsText) {
   auto result = of({1e-3, 2e-3, 3e-3});
   result.warm_up = {5e-3};
-  EXPECT_EQ(result.text(), "3 runs: mean 2 ms, deviation 1 ms, min 1 ms, p50 2 ms, p90 2.8 ms, p99 2.98 ms, max 3 ms; first of 1 for warm-up 5 ms");
+  EXPECT_EQ(result.text(),
+            "3 runs: mean 2 ms, deviation 1 ms, min 1 ms, p50 2 ms, p90 2.8 ms, p99 2.98 ms, max 3 ms; first of 1 for "
+            "warm-up 5 ms");
 }
 
 TEST(ExpectNotSlower, IsAboutTheIntervalOfTheMedian) {

@@ -54,11 +54,14 @@ struct observer {
 
   std::uint64_t number(array_info const& info, void const* base) {
     bool const outer = info.role == array_role::argument || info.role == array_role::output;
-    return arrays.try_emplace({outer ? "" : info.name, outer ? 0 : info.elements, outer ? base : nullptr}, arrays.size()).first->second;
+    return arrays
+        .try_emplace({outer ? "" : info.name, outer ? 0 : info.elements, outer ? base : nullptr}, arrays.size())
+        .first->second;
   }
   void access(std::uint64_t array, index_t byte, index_t bytes, bool store) {
     for (index_t line = byte / 64; 64 * line < byte + bytes; ++line)
-      buffer.access(array << 32 | static_cast<std::uint64_t>(line), store, byte <= 64 * line && byte + bytes >= 64 * (line + 1));
+      buffer.access(array << 32 | static_cast<std::uint64_t>(line), store,
+                    byte <= 64 * line && byte + bytes >= 64 * (line + 1));
   }
 };
 
@@ -124,10 +127,13 @@ class observing {
   [[nodiscard]] guard stage(char const*) const { return {}; }
   void allocated(char const*, index_t) const {}
   void released(char const*, index_t) const {}
-  template <class T> observed_cursor<T> observe(T* data, array_info info) const { return {data, 0, by_->number(info, data), by_}; }
+  template <class T> observed_cursor<T> observe(T* data, array_info info) const {
+    return {data, 0, by_->number(info, data), by_};
+  }
   observed_scratch observe_scratch(kernel::scratch_layout const& layout, std::byte* base) const {
     by_->scratch.clear();
-    for (int i = 0; i < layout.parts(); ++i) by_->scratch.push_back(by_->number({layout[i].name, array_role::scratch, layout[i].bytes / 4}, nullptr));
+    for (int i = 0; i < layout.parts(); ++i)
+      by_->scratch.push_back(by_->number({layout[i].name, array_role::scratch, layout[i].bytes / 4}, nullptr));
     return {base, by_};
   }
 
@@ -139,14 +145,18 @@ struct problem {
   parallel_scan scan;
   std::vector<float> sinogram, recon;
 
-  explicit problem(index_t n) : scan(parameters(n)), sinogram(static_cast<std::size_t>(n / 2 * n * n), 1.0f), recon(size(scan.recon_shape())) {}
+  explicit problem(index_t n)
+      : scan(parameters(n)), sinogram(static_cast<std::size_t>(n / 2 * n * n), 1.0f), recon(size(scan.recon_shape())) {}
   static parallel_parameters parameters(index_t n) {
     parallel_parameters p{};
     p.sinogram_shape = {n / 2, n, n};
-    for (index_t v = 0; v < n / 2; ++v) p.angles.push_back(static_cast<float>(6.283185 * static_cast<double>(v) / static_cast<double>(n)));
+    for (index_t v = 0; v < n / 2; ++v)
+      p.angles.push_back(static_cast<float>(6.283185 * static_cast<double>(v) / static_cast<double>(n)));
     return p;
   }
-  template <class Shape> static std::size_t size(Shape const& s) { return static_cast<std::size_t>(s[0] * s[1] * s[2]); }
+  template <class Shape> static std::size_t size(Shape const& s) {
+    return static_cast<std::size_t>(s[0] * s[1] * s[2]);
+  }
   template <class Instr> void back(Instr const& instr) {
     back_project(context{exec::host{1}, instr}, scan, view<float const, 3>(sinogram.data(), scan.sinogram_shape()),
                  view<float, 3>(recon.data(), scan.recon_shape()));
@@ -159,7 +169,8 @@ profile::fpga::miss_curve curve_of(problem& p) {
   auto const& r = records.last().reuse;
   profile::fpga::miss_curve m;
   for (std::size_t k = 0; k < r.capacity_lines.size(); ++k)
-    m.bytes.push_back(64.0 * static_cast<double>(r.capacity_lines[k])), m.traffic.push_back(64.0 * static_cast<double>(r.read_misses[k] + r.write_backs[k]));
+    m.bytes.push_back(64.0 * static_cast<double>(r.capacity_lines[k])),
+        m.traffic.push_back(64.0 * static_cast<double>(r.read_misses[k] + r.write_backs[k]));
   return m;
 }
 

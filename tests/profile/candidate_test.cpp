@@ -12,7 +12,9 @@ namespace {
 using namespace mbirk::profile::fpga;
 
 /// 100 Gflop/s, 10 G packs/s, 1 KB of 100 GB/s before 1 MB of 50 GB/s before memory of 10 GB/s, 1 us a launch.
-machine_roofs machine() { return {1e11, 1e10, {{"L1", 1e3, 1e11}, {"L2", 1e6, 5e10}, {"DRAM", 0, 1e10}}, 1e-6, 1e10, 2e10}; }
+machine_roofs machine() {
+  return {1e11, 1e10, {{"L1", 1e3, 1e11}, {"L2", 1e6, 5e10}, {"DRAM", 0, 1e10}}, 1e-6, 1e10, 2e10};
+}
 
 double seconds_of(baseline const& b, std::string const& roof) {
   for (auto const& r : b.roofs)
@@ -102,7 +104,8 @@ TEST(Candidate, BufferAtTheKnee) {
 TEST(Candidate, Plateaus) {
   // Four sizes per octave: a fall at the 5th, then flat for an octave, a fall at the 11th, then flat.
   miss_curve m;
-  for (int k = 0; k < 16; ++k) m.bytes.push_back(64.0 * (k + 1)), m.traffic.push_back(k < 4 ? 1000 : k < 10 ? 500 : 100);
+  for (int k = 0; k < 16; ++k)
+    m.bytes.push_back(64.0 * (k + 1)), m.traffic.push_back(k < 4 ? 1000 : k < 10 ? 500 : 100);
   auto const flat = plateaus(m);
   ASSERT_EQ(flat.size(), 2u);
   EXPECT_EQ(flat[0].bytes, 64 * 5);
@@ -114,7 +117,14 @@ TEST(Candidate, Plateaus) {
 
 TEST(Candidate, LanesCostWhatTheirOperationsCost) {
   auto const u280 = device_data::alveo_u280(), versal = device_data::versal_vck190();
-  counted_work w{.items = 100, .add = 100, .mul = 200, .fma = 300, .sqrt = 100, .min_max = 100, .select = 200, .lanes_useful = 0.5};
+  counted_work w{.items = 100,
+                 .add = 100,
+                 .mul = 200,
+                 .fma = 300,
+                 .sqrt = 100,
+                 .min_max = 100,
+                 .select = 200,
+                 .lanes_useful = 0.5};
   // Half of: 1 add, 2 mul, 3 fma, 1 root, 1 min, 2 selects an item.
   auto const f = cost_of_lane(w, u280, f32);
   EXPECT_DOUBLE_EQ(f.dsp, 0.5 * (2 + 2 * 3 + 3 * 5 + 6.5));
@@ -152,7 +162,8 @@ TEST(Candidate, StagesThatWaitForEachOther) {
 
 /// Four operations of 256^3 with 128 views on an Alveo U280, with given lanes and traffic. V R C = 8.39e6 samples,
 /// 51,468 pixels of 256 slices.
-constexpr double samples = 128.0 * 256 * 256, voxels = 256.0 * 256 * 256, cylinders = 51468.0 * 256, pairs = cylinders * 128;
+constexpr double samples = 128.0 * 256 * 256, voxels = 256.0 * 256 * 256, cylinders = 51468.0 * 256,
+                 pairs = cylinders * 128;
 struct case_256 {
   char const* name;
   design x;
@@ -164,10 +175,14 @@ std::vector<case_256> table() {
     return design{.items = items, .lane = lane, .in = fixed_16, .words_per_item = words, .off_chip_bytes = off_chip,
                   .upload_bytes = up, .download_bytes = down};
   };
-  return {{"parallel back", design_of(pairs, {2.1, 150, 0}, 2, 2 * samples + 4 * cylinders, 4 * samples, 4 * cylinders), 722, 8900, 2.34, 8.8, "dsp"},
-          {"cone forward", design_of(pairs, {8, 500, 0}, 0, 4 * 2 * cylinders + 4 * samples, 4 * cylinders, 4 * samples), 190, 4500, 8.9, 9.8, "dsp"},
-          {"gradient", design_of(voxels, {12, 900, 2.5}, 0, 12 * voxels, 4 * voxels, 8 * voxels), 126, 31, 0.55, 20, "memory"},
-          {"median", design_of(voxels, {0, 8262, 0}, 0, 8 * voxels, 4 * voxels, 4 * voxels), 27, 46, 0.64, 14.5, "lut"}};
+  return {
+      {"parallel back", design_of(pairs, {2.1, 150, 0}, 2, 2 * samples + 4 * cylinders, 4 * samples, 4 * cylinders),
+       722, 8900, 2.34, 8.8, "dsp"},
+      {"cone forward", design_of(pairs, {8, 500, 0}, 0, 4 * 2 * cylinders + 4 * samples, 4 * cylinders, 4 * samples),
+       190, 4500, 8.9, 9.8, "dsp"},
+      {"gradient", design_of(voxels, {12, 900, 2.5}, 0, 12 * voxels, 4 * voxels, 8 * voxels), 126, 31, 0.55, 20,
+       "memory"},
+      {"median", design_of(voxels, {0, 8262, 0}, 0, 8 * voxels, 4 * voxels, 4 * voxels), 27, 46, 0.64, 14.5, "lut"}};
 }
 
 TEST(Candidate, TheTableOf256) {
@@ -200,7 +215,8 @@ verdict verdict_of(std::size_t k, opponent const& b, decision_rules const& r, co
 
 TEST(Candidate, VerdictsOf256AgainstAHost) {
   double const times[] = {0.043, 0.207, 0.030, 0.030}, alone[] = {3.9, 11, 1.5, 2.0}, resident[] = {18, 23, 55, 47};
-  verdict_class const what[] = {verdict_class::candidate, verdict_class::candidate, verdict_class::resident, verdict_class::candidate};
+  verdict_class const what[] = {verdict_class::candidate, verdict_class::candidate, verdict_class::resident,
+                                verdict_class::candidate};
   for (std::size_t k = 0; k < 4; ++k) {
     SCOPED_TRACE(k);
     comparison c;
@@ -245,12 +261,19 @@ TEST(Candidate, VerdictsOf256AgainstAGpu) {
     EXPECT_EQ(v.what, verdict_class::not_a_candidate) << k;
     EXPECT_NEAR(c.speed_resident.nominal, resident[k], 0.03 * resident[k]) << k;
   }
-  EXPECT_NE(verdict_of(2, {goals[2], up, 500, 120}, {}).reasons[0].find("buffer"), std::string::npos) << "460 GB/s against 4800";
+  EXPECT_NE(verdict_of(2, {goals[2], up, 500, 120}, {}).reasons[0].find("buffer"), std::string::npos)
+      << "460 GB/s against 4800";
 }
 
 TEST(Candidate, BoundByTransfersOrByTooSmallAShare) {
   auto const u280 = device_data::alveo_u280();
-  design x{.items = 1e6, .lane = {10, 100, 0}, .words_per_item = 1, .off_chip_bytes = 1e6, .upload_bytes = 1e9, .download_bytes = 1e9, .buffers = 2};
+  design x{.items = 1e6,
+           .lane = {10, 100, 0},
+           .words_per_item = 1,
+           .off_chip_bytes = 1e6,
+           .upload_bytes = 1e9,
+           .download_bytes = 1e9,
+           .buffers = 2};
   auto const e = estimate_on(u280, x);
   EXPECT_GT(e.tax, 0.99);
   opponent const b{5e-4, 0, 30, 30};
@@ -273,7 +296,8 @@ TEST(Candidate, MonotoneInTheDevice) {
   auto const u280 = device_data::alveo_u280();
   for (auto const& c : table()) {
     SCOPED_TRACE(c.name);
-    for (auto member : {&device::dsp, &device::lut, &device::bram36, &device::uram, &device::memory_rate, &device::clock}) {
+    for (auto member :
+         {&device::dsp, &device::lut, &device::bram36, &device::uram, &device::memory_rate, &device::clock}) {
       auto more = u280;
       (more.*member).value *= 2;
       EXPECT_GE(speed(more, c.x), speed(u280, c.x));
@@ -284,7 +308,8 @@ TEST(Candidate, MonotoneInTheDevice) {
     auto hot = u280;
     hot.watts.value *= 2;
     opponent const b{0.01, 0, 30, 30};
-    EXPECT_DOUBLE_EQ(2 * compare(estimate_on(hot, c.x), hot, b).energy_resident.nominal, compare(estimate_on(u280, c.x), u280, b).energy_resident.nominal);
+    EXPECT_DOUBLE_EQ(2 * compare(estimate_on(hot, c.x), hot, b).energy_resident.nominal,
+                     compare(estimate_on(u280, c.x), u280, b).energy_resident.nominal);
   }
 }
 
@@ -305,9 +330,14 @@ TEST(DeviceData, EveryNumberHasASource) {
       EXPECT_FALSE(number.source.empty()) << d.name << ' ' << name;
       EXPECT_TRUE(number.mark == mark::assumed || number.source != "assumption") << d.name << ' ' << name;
     }
-    EXPECT_GT(d.memory_rate.value * d.upload_rate.value * d.download_rate.value * d.launch_seconds.value * d.watts.value, 0) << d.name;
-    EXPECT_GT(d.kind == device_kind::fpga ? d.clock.value * d.dsp.value * d.lut.value * d.bram36.value * d.uram.value * d.f32_fma_dsp.value
-                                          : d.flops.value * d.cache_bytes.value, 0) << d.name;
+    EXPECT_GT(
+        d.memory_rate.value * d.upload_rate.value * d.download_rate.value * d.launch_seconds.value * d.watts.value, 0)
+        << d.name;
+    EXPECT_GT(d.kind == device_kind::fpga
+                  ? d.clock.value * d.dsp.value * d.lut.value * d.bram36.value * d.uram.value * d.f32_fma_dsp.value
+                  : d.flops.value * d.cache_bytes.value,
+              0)
+        << d.name;
     EXPECT_LE(d.watts.value, d.max_watts.value) << d.name;
   }
 }

@@ -52,7 +52,8 @@ struct read_back {
   }
   bool inside(json const& point) const {
     for (auto const& e : of("X"))
-      if (e["pid"] == point["pid"] && e["tid"] == point["tid"] && begin(e) <= begin(point) && begin(point) <= end(e)) return true;
+      if (e["pid"] == point["pid"] && e["tid"] == point["tid"] && begin(e) <= begin(point) && begin(point) <= end(e))
+        return true;
     return false;
   }
   /// Spans of a row nest or are disjoint; arrows begin and end in spans, and do not point back in time.
@@ -60,7 +61,8 @@ struct read_back {
     std::map<std::pair<int, int>, std::vector<json>> rows;
     std::set<std::pair<int, int>> named;
     for (auto const& e : of("X")) rows[{e["pid"], e["tid"]}].push_back(e);
-    for (auto const& m : of("M", "thread_name")) EXPECT_TRUE(named.emplace(m["pid"].get<int>(), m["tid"].get<int>()).second) << m;
+    for (auto const& m : of("M", "thread_name"))
+      EXPECT_TRUE(named.emplace(m["pid"].get<int>(), m["tid"].get<int>()).second) << m;
     for (auto& [row, spans] : rows) {
       EXPECT_TRUE(named.contains(row)) << row.first << ' ' << row.second;
       for (std::size_t i = 0; i < spans.size(); ++i)
@@ -88,13 +90,16 @@ struct read_back {
 /// project [0, 1000] on thread 0 contains load [100, 300] and sum [400, 900], with a kernel in each; two workers.
 struct Chrome : ::testing::Test {
   instrument::trace_buffer trace{100};
-  std::int32_t const thread = trace.track(), worker = trace.track(track_kind::worker, 0), other = trace.track(track_kind::worker, 1);
-  void span(char const* name, event_kind kind, std::int32_t track, std::int64_t begin, std::int64_t end, index_t value = 0, std::uint64_t id = 0) {
+  std::int32_t const thread = trace.track(), worker = trace.track(track_kind::worker, 0),
+                     other = trace.track(track_kind::worker, 1);
+  void span(char const* name, event_kind kind, std::int32_t track, std::int64_t begin, std::int64_t end,
+            index_t value = 0, std::uint64_t id = 0) {
     trace.add({name, kind, begin, end, value, track, 0, 0, id});
   }
   void a_run() {
     trace.add({"rows", event_kind::memory, 120, 120, 4096, thread, 4096});
-    span("copy_rows", event_kind::worker, worker, 150, 250, 3), span("copy_rows", event_kind::worker, other, 150, 240, 2);
+    span("copy_rows", event_kind::worker, worker, 150, 250, 3),
+        span("copy_rows", event_kind::worker, other, 150, 240, 2);
     span("copy_rows", event_kind::kernel, thread, 150, 260, 5);
     span("load", event_kind::stage, thread, 100, 300);
     span("device_reduce", event_kind::worker, worker, 500, 800, 7);
@@ -159,20 +164,24 @@ TEST_F(Chrome, NamesOfAnyBytes) {
   for (auto& c : printed)
     if (c < 0x20) c = ' ';
   span(trace.text(every), event_kind::stage, thread, 0, 1);
-  read_back const r(trace, {.process = "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xff \xc0\x80 \xed\xa0\x80 \xe2\x82"});
+  read_back const r(trace,
+                    {.process = "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xff \xc0\x80 \xed\xa0\x80 \xe2\x82"});
   EXPECT_EQ(r.of("X")[0]["name"].get<std::string>(), printed);
   std::string const lost = "\xef\xbf\xbd";
   EXPECT_EQ(r.of("M", "process_name")[0]["args"]["name"].get<std::string>(),
-            "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 " + lost + ' ' + lost + lost + ' ' + lost + lost + lost + ' ' + lost + lost);
+            "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 " + lost + ' ' + lost + lost + ' ' + lost + lost + lost + ' ' +
+                lost + lost);
 }
 
 TEST_F(Chrome, LaunchesAndStreams) {
   auto const stream = trace.track(track_kind::stream, 0), next = trace.track(track_kind::stream, 1);
-  span("scatter", event_kind::launch, thread, 100, 120, 9, 5), span("MemcpyHtoD", event_kind::launch, thread, 200, 220, 0, 6);
+  span("scatter", event_kind::launch, thread, 100, 120, 9, 5),
+      span("MemcpyHtoD", event_kind::launch, thread, 200, 220, 0, 6);
   span("late", event_kind::launch, thread, 230, 240, 0, 7), span("gone", event_kind::launch, thread, 250, 260, 0, 8);
   span("back", event_kind::stage, thread, 90, 400);
   span("project", event_kind::operation, thread, 80, 450);
-  trace.add({"scatter", event_kind::kernel, 300, 900, 9, stream, 0, 0, 5, "regs:40 static_shared:0 grid:512,1,1 block:256,1,1 occ_pct:75 0815 x:"});
+  trace.add({"scatter", event_kind::kernel, 300, 900, 9, stream, 0, 0, 5,
+             "regs:40 static_shared:0 grid:512,1,1 block:256,1,1 occ_pct:75 0815 x:"});
   trace.add({"MemcpyHtoD", event_kind::copy, 195, 800, 0, next, 4096, 0, 6});  // by the device clock before its launch
   span("late", event_kind::kernel, stream, 850, 990, 1, 7);                    // overlaps the one before
   span("small", event_kind::kernel, stream, 350, 400);  // enclosed by it, but must not look like its callee
@@ -189,8 +198,17 @@ TEST_F(Chrome, LaunchesAndStreams) {
   EXPECT_EQ(r.row(r.span("small")), "stream 0 lane 2");
   EXPECT_EQ(r.row(copy), "stream 1");
   EXPECT_EQ(copy["args"], (json{{"bytes", 4096}, {"operation", "project"}, {"stage", "back"}, {"launch", 6}}));
-  EXPECT_EQ(kernel["args"], (json{{"tasks", 9}, {"operation", "project"}, {"stage", "back"}, {"launch", 5}, {"registers", 40}, {"static shared bytes", 0},
-                                  {"grid", "512,1,1"}, {"block", "256,1,1"}, {"occupancy %", 75}, {"detail", "0815"}, {"x", ""}}));
+  EXPECT_EQ(kernel["args"], (json{{"tasks", 9},
+                                  {"operation", "project"},
+                                  {"stage", "back"},
+                                  {"launch", 5},
+                                  {"registers", 40},
+                                  {"static shared bytes", 0},
+                                  {"grid", "512,1,1"},
+                                  {"block", "256,1,1"},
+                                  {"occupancy %", 75},
+                                  {"detail", "0815"},
+                                  {"x", ""}}));
   EXPECT_EQ(r.of("s").size(), 3u) << "what was queued and did not run has none";
   std::set<std::string> processes;
   for (auto const& m : r.of("M", "process_name")) processes.insert(m["args"]["name"]);
@@ -198,7 +216,8 @@ TEST_F(Chrome, LaunchesAndStreams) {
 }
 
 TEST_F(Chrome, OverlappingSpansOfAThreadGetALane) {
-  span("a", event_kind::stage, thread, 0, 100), span("b", event_kind::stage, thread, 50, 150), span("in b", event_kind::stage, thread, 110, 150);
+  span("a", event_kind::stage, thread, 0, 100), span("b", event_kind::stage, thread, 50, 150),
+      span("in b", event_kind::stage, thread, 110, 150);
   span("c", event_kind::stage, thread, 100, 200);
   read_back const r(trace);
   r.check();
@@ -266,7 +285,9 @@ TEST(ChromeOfARun, KernelsHaveTheirCounts) {
     }
     ++kernels;
     if (!e["args"].contains("counted flops")) ++without;
-    else flops += e["args"]["counted flops"].get<std::uint64_t>(), bytes += e["args"]["counted bytes"].get<std::uint64_t>();
+    else
+      flops += e["args"]["counted flops"].get<std::uint64_t>(),
+          bytes += e["args"]["counted bytes"].get<std::uint64_t>();
   }
   EXPECT_GT(kernels, 2);
   EXPECT_EQ(without, 0);

@@ -22,7 +22,8 @@ TEST(CompareTimes, RatiosAreOfTheSameRound) {
   std::vector<times> all{first, {}, {}, {}};
   double const jitter[] = {0.99, 1.01, 0.98, 1.02, 1.0, 1.0};
   for (std::size_t r = 0; r < first.size(); ++r)
-    all[1].push_back(0.5 * jitter[r] * first[r]), all[2].push_back(jitter[r] * first[r]), all[3].push_back(2 * jitter[r] * first[r]);
+    all[1].push_back(0.5 * jitter[r] * first[r]), all[2].push_back(jitter[r] * first[r]),
+        all[3].push_back(2 * jitter[r] * first[r]);
   auto const result = profile::compare_times(names, all).variants;
   ASSERT_EQ(result.size(), 4u);
   EXPECT_EQ(result[0].ratio, 1);
@@ -41,7 +42,8 @@ TEST(CompareTimes, FiveRoundsSayNothing) {
   auto const result = profile::compare_times(names, std::vector<times>{times(5, 1.0), times(5, 9.0)});
   EXPECT_EQ(result.variants[1].against_first, verdict::not_distinguishable);
   EXPECT_EQ(result.variants[1].ratio, 9);
-  EXPECT_EQ(profile::compare_times(names, std::vector<times>{times(6, 1.0), times(6, 9.0)}).variants[1].against_first, verdict::slower);
+  EXPECT_EQ(profile::compare_times(names, std::vector<times>{times(6, 1.0), times(6, 9.0)}).variants[1].against_first,
+            verdict::slower);
 }
 
 TEST(CompareTimes, AsText) {
@@ -54,9 +56,18 @@ TEST(CompareTimes, BadTimes) {
   std::vector<std::string> const names{"a", "b"};
   using test::expect_error;
   expect_error<parameter_error>([&] { profile::compare_times({}, {}); }, {"0 names"});
-  expect_error<parameter_error>([&] { profile::compare_times(names, std::vector<times>{{1}}); }, {"2 names", "1 variants"});
-  expect_error<parameter_error>([&] { profile::compare_times(names, std::vector<times>{{1, 1}, {1}}); }, {"'b' has 1 rounds, the first 2"});
-  expect_error<parameter_error>([&] { profile::compare_times(names, std::vector<times>{{1, 1}, {1, 0}}); }, {"round 1 of 'b' took no time"});
+  expect_error<parameter_error>([&] { profile::compare_times(names, std::vector<times>{{1}}); },
+                                {"2 names", "1 variants"});
+  expect_error<parameter_error>(
+      [&] {
+        profile::compare_times(names, std::vector<times>{{1, 1}, {1}});
+      },
+      {"'b' has 1 rounds, the first 2"});
+  expect_error<parameter_error>(
+      [&] {
+        profile::compare_times(names, std::vector<times>{{1, 1}, {1, 0}});
+      },
+      {"round 1 of 'b' took no time"});
 }
 
 TEST(CompareVariants, TakesTurnsInADrawnOrder) {
@@ -64,8 +75,9 @@ TEST(CompareVariants, TakesTurnsInADrawnOrder) {
   int prepared = 0;
   auto const run = [&](std::uint32_t seed) {
     order.clear();
-    auto const result = profile::compare_variants({{"a", [&] { order += 'a'; }}, {"b", [&] { order += 'b'; }}, {"c", [&] { order += 'c'; }}},
-                                                  {.warm_up = 2, .rounds = 40, .seed = seed, .prepare = [&] { ++prepared; }});
+    auto const result = profile::compare_variants(
+        {{"a", [&] { order += 'a'; }}, {"b", [&] { order += 'b'; }}, {"c", [&] { order += 'c'; }}},
+        {.warm_up = 2, .rounds = 40, .seed = seed, .prepare = [&] { ++prepared; }});
     for (auto const& v : result.variants) EXPECT_EQ(v.seconds.count, 40);
     return order;
   };

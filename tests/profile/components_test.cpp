@@ -13,14 +13,17 @@ using namespace mbirk;
 using instrument::event_kind;
 using strings = std::vector<std::string>;
 
-void span(instrument::trace_buffer& trace, char const* name, event_kind kind, std::int64_t begin, std::int64_t end, std::int32_t track = 0) {
+void span(instrument::trace_buffer& trace, char const* name, event_kind kind, std::int64_t begin, std::int64_t end,
+          std::int32_t track = 0) {
   trace.add({name, kind, begin, end, 0, track});
 }
 
 TEST(Components, ByPath) {
   instrument::trace_buffer trace(20);
-  auto const thread = trace.track(instrument::track_kind::thread, 0), worker = trace.track(instrument::track_kind::worker, 0);
-  // step [0, 100] has load [0, 20] and sum [30, 100], which has load [40, 50]; then step [100, 300] has sum [120, 220]; save [400, 500] is alone
+  auto const thread = trace.track(instrument::track_kind::thread, 0),
+             worker = trace.track(instrument::track_kind::worker, 0);
+  // step [0, 100] has load [0, 20] and sum [30, 100], which has load [40, 50]; then step [100, 300] has sum [120, 220];
+  // save [400, 500] is alone
   span(trace, "load", event_kind::stage, 0, 20, thread);
   span(trace, "load", event_kind::stage, 40, 50, thread);
   span(trace, "sum", event_kind::stage, 30, 100, thread);
@@ -33,8 +36,11 @@ TEST(Components, ByPath) {
   auto const rows = profile::component_table(trace).rows();
   ASSERT_EQ(rows.size(), 5u);
   struct expected { strings path; int calls; double total, share; };
-  expected const list[] = {{{"step"}, 2, 300e-9, 0.75}, {{"step", "load"}, 1, 20e-9, 0.05}, {{"step", "sum"}, 2, 170e-9, 0.425},
-                           {{"step", "sum", "load"}, 1, 10e-9, 0.025}, {{"save"}, 1, 100e-9, 0.25}};
+  expected const list[] = {{{"step"}, 2, 300e-9, 0.75},
+                           {{"step", "load"}, 1, 20e-9, 0.05},
+                           {{"step", "sum"}, 2, 170e-9, 0.425},
+                           {{"step", "sum", "load"}, 1, 10e-9, 0.025},
+                           {{"save"}, 1, 100e-9, 0.25}};
   for (std::size_t k = 0; k < 5; ++k) {
     EXPECT_EQ(rows[k].path, list[k].path);
     EXPECT_EQ(rows[k].seconds.count(), list[k].calls) << k;

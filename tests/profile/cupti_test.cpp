@@ -19,14 +19,18 @@ using instrument::track_kind;
 
 CUpti_ActivityDevice5 hopper() {
   CUpti_ActivityDevice5 d{};
-  d.kind = CUPTI_ACTIVITY_KIND_DEVICE, d.computeCapabilityMajor = 9, d.numThreadsPerWarp = 32, d.maxThreadsPerBlock = 1024, d.maxWarpsPerMultiprocessor = 64;
-  d.maxRegistersPerBlock = d.maxRegistersPerMultiprocessor = 65536, d.maxSharedMemoryPerBlock = 48 * 1024, d.maxSharedMemoryPerMultiprocessor = 228 * 1024;
+  d.kind = CUPTI_ACTIVITY_KIND_DEVICE, d.computeCapabilityMajor = 9, d.numThreadsPerWarp = 32,
+  d.maxThreadsPerBlock = 1024, d.maxWarpsPerMultiprocessor = 64;
+  d.maxRegistersPerBlock = d.maxRegistersPerMultiprocessor = 65536, d.maxSharedMemoryPerBlock = 48 * 1024,
+  d.maxSharedMemoryPerMultiprocessor = 228 * 1024;
   d.numMultiprocessors = 132, d.maxBlocksPerMultiprocessor = 32;
   return d;
 }
-CUpti_ActivityKernel10 kernel(std::uint64_t begin, std::uint64_t end, std::uint32_t correlation, char const* name = "_ZN5mbirk4backEi") {
+CUpti_ActivityKernel10 kernel(std::uint64_t begin, std::uint64_t end, std::uint32_t correlation,
+                              char const* name = "_ZN5mbirk4backEi") {
   CUpti_ActivityKernel10 k{};
-  k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, k.registersPerThread = 40, k.start = begin, k.end = end, k.streamId = 7, k.correlationId = correlation, k.name = name;
+  k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, k.registersPerThread = 40, k.start = begin, k.end = end,
+  k.streamId = 7, k.correlationId = correlation, k.name = name;
   k.gridX = 512, k.gridY = k.gridZ = 1, k.blockX = 256, k.blockY = k.blockZ = 1, k.dynamicSharedMemory = 4096;
   return k;
 }
@@ -37,12 +41,14 @@ CUpti_ActivityAPI api(std::uint64_t begin, std::uint64_t end, std::uint32_t corr
 }
 CUpti_ActivityMemcpy6 copied(std::uint8_t kind, std::uint64_t bytes) {
   CUpti_ActivityMemcpy6 m{};
-  m.kind = CUPTI_ACTIVITY_KIND_MEMCPY, m.copyKind = kind, m.bytes = bytes, m.start = 10, m.end = 30, m.correlationId = 5, m.streamId = 7;
+  m.kind = CUPTI_ACTIVITY_KIND_MEMCPY, m.copyKind = kind, m.bytes = bytes, m.start = 10, m.end = 30,
+  m.correlationId = 5, m.streamId = 7;
   return m;
 }
 CUpti_ActivityMemory4 memory(CUpti_ActivityMemoryOperationType what, std::uint64_t bytes, std::uint64_t when) {
   CUpti_ActivityMemory4 m{};
-  m.kind = CUPTI_ACTIVITY_KIND_MEMORY2, m.memoryOperationType = what, m.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, m.bytes = bytes, m.timestamp = when;
+  m.kind = CUPTI_ACTIVITY_KIND_MEMORY2, m.memoryOperationType = what, m.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+  m.bytes = bytes, m.timestamp = when;
   return m;
 }
 
@@ -56,22 +62,26 @@ TEST(CuptiRecords, AKernelSaysHowItWasLaunched) {
   EXPECT_EQ(a.correlation, 3u);
   // 40 registers: 65536 / (8 warps * 1280) = 6 blocks of 8 warps, of 64
   EXPECT_EQ(a.detail, "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:75");
-  EXPECT_EQ(activity_of(kernel(1, 2, 3)).detail, "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1");
+  EXPECT_EQ(activity_of(kernel(1, 2, 3)).detail,
+            "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1");
   EXPECT_EQ(activity_of(kernel(1, 2, 3, "plain_c")).name, "plain_c");
   EXPECT_EQ(activity_of(kernel(1, 2, 3, nullptr)).name, "kernel");
 }
 
 TEST(CuptiRecords, OccupancyIsLimitedBySharedMemoryToo) {
   auto k = kernel(1, 2, 3);
-  k.dynamicSharedMemory = 100 * 1024;  // with the kilobyte that the system keeps of each block, two blocks fit into 228 KiB
+  k.dynamicSharedMemory =
+      100 * 1024;  // with the kilobyte that the system keeps of each block, two blocks fit into 228 KiB
   EXPECT_EQ(cupti_occupancy(k, hopper()), 25);
   k.blockX = 0;
   EXPECT_EQ(cupti_occupancy(k, hopper()), 0) << "no such launch";
 }
 
 TEST(CuptiRecords, CopiesAndMemory) {
-  for (auto const& [kind, name] : {std::pair<std::uint8_t, char const*>{CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, "MemcpyHtoD"}, {CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, "MemcpyDtoH"},
-                                   {CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, "MemcpyDtoD"}, {CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "MemcpyPtoP"}}) {
+  for (auto const& [kind, name] : {std::pair<std::uint8_t, char const*>{CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, "MemcpyHtoD"},
+                                   {CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, "MemcpyDtoH"},
+                                   {CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, "MemcpyDtoD"},
+                                   {CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "MemcpyPtoP"}}) {
     auto const a = activity_of(copied(kind, 4096));
     EXPECT_EQ(a.name, name);
     EXPECT_EQ(a.bytes, 4096);
@@ -104,7 +114,8 @@ struct Merge : ::testing::Test {
   void SetUp() override {
     auto const host = marked.track(), stream = marked.track(track_kind::stream, 0);
     marked.add({"parallel_back_project", event_kind::operation, 90, 400, 77, host});
-    for (auto const& [id, name, at] : {std::tuple<std::uint64_t, char const*, std::int64_t>{1, "scatter", 100}, {2, "gather", 200}}) {
+    for (auto const& [id, name, at] :
+         {std::tuple<std::uint64_t, char const*, std::int64_t>{1, "scatter", 100}, {2, "gather", 200}}) {
       marked.add({name, event_kind::launch, at, at + 10, 5, host, 0, 0, id});
       marked.add({name, event_kind::kernel, at + 20, at + 60, 5, stream, 0, 0, id, "regs:40 occ_pct:50"});
     }
@@ -128,7 +139,8 @@ TEST_F(Merge, RecordsReplaceMarksOfTheLaunchThatTheirCallLiesIn) {
   EXPECT_EQ(kernels[0].value, 5) << "tasks";
   EXPECT_EQ(kernels[0].begin, 125);
   EXPECT_EQ(kernels[0].end, 150);
-  EXPECT_STREQ(kernels[0].detail, "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:50") << "occupancy from the mark";
+  EXPECT_STREQ(kernels[0].detail, "regs:40 static_shared:0 dynamic_shared:4096 grid:512,1,1 block:256,1,1 occ_pct:50")
+      << "occupancy from the mark";
   EXPECT_STREQ(kernels[1].name, "gather") << "has no record";
   EXPECT_EQ(kernels[1].begin, 220);
   EXPECT_EQ(kernels[1].track, kernels[0].track);
@@ -140,8 +152,8 @@ TEST_F(Merge, RecordsReplaceMarksOfTheLaunchThatTheirCallLiesIn) {
 TEST_F(Merge, NodesOfAGraphHaveTheRangeOfTheirCallAndRowsWhereTheyOverlap) {
   ranges.ranges[9] = {"step", 0};
   ranges.of_call[41] = 9;
-  found = {activity_of(api(1300, 1310, 41), "cudaGraphLaunch"), activity_of(kernel(1320, 1350, 41, "a")), activity_of(kernel(1330, 1360, 41, "b")),
-           activity_of(kernel(1360, 1370, 41, "c"))};
+  found = {activity_of(api(1300, 1310, 41), "cudaGraphLaunch"), activity_of(kernel(1320, 1350, 41, "a")),
+           activity_of(kernel(1330, 1360, 41, "b")), activity_of(kernel(1360, 1370, 41, "c"))};
   merge();
   auto const launches = of(event_kind::launch), kernels = of(event_kind::kernel);
   ASSERT_EQ(launches.size(), 3u);
@@ -158,7 +170,8 @@ TEST_F(Merge, NodesOfAGraphHaveTheRangeOfTheirCallAndRowsWhereTheyOverlap) {
 }
 
 TEST_F(Merge, MemoryIsACounterAndLossesStay) {
-  found = {activity_of(memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, 100, 1500)), activity_of(memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, 300, 1400))};
+  found = {activity_of(memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, 100, 1500)),
+           activity_of(memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, 300, 1400))};
   marked.lost();
   merge();
   auto const counters = of(event_kind::counter);
@@ -191,10 +204,16 @@ cupti_functions functions_of(fake& f) {
   cupti_functions t;
   t.get_version = [](std::uint32_t* v) { return *v = CUPTI_API_VERSION, CUPTI_SUCCESS; };
   t.get_result_string = [](CUptiResult, char const** text) { return *text = "CUPTI_ERROR_UNKNOWN", CUPTI_SUCCESS; };
-  t.get_timestamp = [](std::uint64_t* now) { return *now = static_cast<std::uint64_t>(one->clock->now()) + 1000, CUPTI_SUCCESS; };
-  t.get_callback_name = [](CUpti_CallbackDomain, std::uint32_t, char const** name) { return *name = "cudaLaunchKernel_v7000", CUPTI_SUCCESS; };
+  t.get_timestamp = [](std::uint64_t* now) {
+    return *now = static_cast<std::uint64_t>(one->clock->now()) + 1000, CUPTI_SUCCESS;
+  };
+  t.get_callback_name = [](CUpti_CallbackDomain, std::uint32_t, char const** name) {
+    return *name = "cudaLaunchKernel_v7000", CUPTI_SUCCESS;
+  };
   t.subscribe = [](CUpti_SubscriberHandle* s, CUpti_CallbackFunc, void*, CUpti_SubscriberParams* p) {
-    if (one->other) return std::strncpy(p->oldSubscriberName, one->other, p->oldSubscriberSize), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    if (one->other)
+      return std::strncpy(p->oldSubscriberName, one->other, p->oldSubscriberSize),
+             CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     return *s = reinterpret_cast<CUpti_SubscriberHandle>(one), ++one->subscribed, CUPTI_SUCCESS;
   };
   t.unsubscribe = [](CUpti_SubscriberHandle) { return --one->subscribed, CUPTI_SUCCESS; };
@@ -232,8 +251,12 @@ cupti_functions functions_of(fake& f) {
     return CUPTI_SUCCESS;
   };
   t.get_num_dropped = [](CUcontext, std::uint32_t, std::size_t* n) { return *n = one->dropped, CUPTI_SUCCESS; };
-  t.push_external = [](CUpti_ExternalCorrelationKind, std::uint64_t id) { return one->pushed.push_back(id), CUPTI_SUCCESS; };
-  t.pop_external = [](CUpti_ExternalCorrelationKind, std::uint64_t* id) { return *id = one->pushed.back(), one->pushed.pop_back(), CUPTI_SUCCESS; };
+  t.push_external = [](CUpti_ExternalCorrelationKind, std::uint64_t id) {
+    return one->pushed.push_back(id), CUPTI_SUCCESS;
+  };
+  t.pop_external = [](CUpti_ExternalCorrelationKind, std::uint64_t* id) {
+    return *id = one->pushed.back(), one->pushed.pop_back(), CUPTI_SUCCESS;
+  };
   return t;
 }
 
@@ -257,8 +280,10 @@ TEST(CuptiCollector, CollectsBetweenStartAndStop) {
     EXPECT_TRUE(f.pushed.empty());
     auto const now = static_cast<std::uint64_t>(marked.now()) + 1000;
     CUpti_ActivityExternalCorrelation e{};
-    e.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, e.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, e.externalId = id, e.correlationId = 31;
-    f.put(hopper()), f.put(e), f.put(api(now, now + 5, 31)), f.put(kernel(now + 10, now + 90, 31)), f.put(copied(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, 64));
+    e.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, e.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0,
+    e.externalId = id, e.correlationId = 31;
+    f.put(hopper()), f.put(e), f.put(api(now, now + 5, 31)), f.put(kernel(now + 10, now + 90, 31)),
+        f.put(copied(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, 64));
     f.dropped = 3;
     collector.stop();
     EXPECT_EQ(f.enabled, 0);

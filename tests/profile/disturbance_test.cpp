@@ -33,9 +33,11 @@ TEST(Disturbance, WakingUpIsNone) {
 
 TEST(Disturbance, SwitchesTellWhereWaitingIsNotReported) {
   EXPECT_EQ(profile::judge({.wall = 0.004, .involuntary = 1}), condition::disturbed) << "in a call shorter than a tick";
-  EXPECT_EQ(profile::judge({.wall = 0.1, .involuntary = 1}), condition::unknown) << "4 %, but a call may also have waited";
+  EXPECT_EQ(profile::judge({.wall = 0.1, .involuntary = 1}), condition::unknown)
+      << "4 %, but a call may also have waited";
   EXPECT_EQ(profile::judge({.wall = 0.1}), condition::unknown);
-  EXPECT_EQ(profile::judge({.wall = 0.01, .waited = 0.0, .involuntary = 9}), condition::clean) << "a system thread of microseconds";
+  EXPECT_EQ(profile::judge({.wall = 0.01, .waited = 0.0, .involuntary = 9}), condition::clean)
+      << "a system thread of microseconds";
 }
 
 TEST(LeastCalls, NineBelowFiveMilliseconds) {
@@ -70,11 +72,13 @@ TEST(MeasuredTime, IsThatOfCleanCalls) {
 TEST(MeasuredTime, TooFewCleanCallsAreDisturbed) {
   std::vector<batch> batches{{{1e-3, 1e-3, 1e-3}, calm()}, {{5e-3, 6e-3, 7e-3, 8e-3, 9e-3, 9e-3}, busy()}};
   auto const m = profile::measured_time_of(batches);
-  EXPECT_EQ(m.disturbed, "3 of 9 calls are clean, expected at least 9: threads waited for a processor for 24 % of the time");
+  EXPECT_EQ(m.disturbed,
+            "3 of 9 calls are clean, expected at least 9: threads waited for a processor for 24 % of the time");
   EXPECT_EQ(m.median, 6e-3) << "of all calls";
   EXPECT_EQ(m.calls, 9u);
   batches[1].seen = {.wall = 0.01, .waited = 0.0, .stolen = 0.02};
-  EXPECT_NE(profile::measured_time_of(batches).disturbed.find("the hypervisor ran others for 100 % of the time"), std::string::npos);
+  EXPECT_NE(profile::measured_time_of(batches).disturbed.find("the hypervisor ran others for 100 % of the time"),
+            std::string::npos);
   batches[1].seen = calm();
   EXPECT_EQ(profile::measured_time_of(batches).disturbed, "");
   // One call of a second is enough.
@@ -86,7 +90,8 @@ TEST(MeasuredTime, WithoutEvidenceTheSpreadTells) {
   std::vector<batch> const narrow{{{10, 10, 10, 10.5, 11, 11, 11, 11, 11}, {.wall = 100}}};
   EXPECT_EQ(profile::measured_time_of(narrow).disturbed, "");
   std::vector<batch> wide{{{10, 10, 10, 12, 14, 16, 16, 16, 16}, {.wall = 100}}};
-  EXPECT_EQ(profile::measured_time_of(wide).disturbed, "the interval of the median is 43 % of it wide, and the system does not say who ran");
+  EXPECT_EQ(profile::measured_time_of(wide).disturbed,
+            "the interval of the median is 43 % of it wide, and the system does not say who ran");
   wide[0].seen.waited = 0;
   EXPECT_EQ(profile::measured_time_of(wide).disturbed, "") << "its interval says how uncertain it is";
 }

@@ -23,8 +23,12 @@ profile::heap_site const* find(profile::heap_snapshot const& heap, strings const
 struct Heap : ::testing::Test {
   instrument::trace_buffer trace{100};
   void SetUp() override {
-    auto const span = [&](char const* name, event_kind kind, std::int64_t begin, std::int64_t end) { trace.add({name, kind, begin, end, 0}); };
-    auto const live = [&](char const* name, std::int64_t t, index_t bytes) { trace.add({name, event_kind::memory, t, t, bytes}); };
+    auto const span = [&](char const* name, event_kind kind, std::int64_t begin, std::int64_t end) {
+      trace.add({name, kind, begin, end, 0});
+    };
+    auto const live = [&](char const* name, std::int64_t t, index_t bytes) {
+      trace.add({name, event_kind::memory, t, t, bytes});
+    };
     live("sinogram", 5, 1000);
     live("rows", 12, 1300), live("rows", 20, 1600);
     live("rows", 28, 1300), live("rows", 29, 1000);
@@ -94,7 +98,8 @@ TEST(HeapOfAnOperation, IsItsTemporaries) {
 
 TEST_F(Heap, IsAProfile) {
   auto const bytes = profile::to_pprof(profile::heap_history(trace).at(65), 1'700'000'000'000'000'000);
-  for (char const* text : {"inuse_space", "alloc_objects", "project", "tile", "temporary", "host"}) EXPECT_NE(bytes.find(text), std::string::npos) << text;
+  for (char const* text : {"inuse_space", "alloc_objects", "project", "tile", "temporary", "host"})
+    EXPECT_NE(bytes.find(text), std::string::npos) << text;
   EXPECT_EQ(bytes.find('\n'), 0u) << "the first field is a sample type";
 }
 

@@ -16,11 +16,20 @@ using mbirk::testing::wire_message;
 
 /// Two kernels: layout (sinogram -> inside), back (inside -> recon), a temporary that occurs twice.
 profile::program example() {
-  return {.name = "back_v2", .operation = "back",
+  return {.name = "back_v2",
+          .operation = "back",
           .kernels = {{.name = "to_channel_major", .stage = "layout", .reads = {0}, .writes = {2}},
-                      {.name = "back", .stage = "project", .launches = 2, .reads = {2}, .writes = {1}, .source_file = "back.hpp", .source_line = 7}},
-          .buffers = {{"sinogram", array_role::argument, 24, {2, 3}, "f32"}, {"recon", array_role::output, 16, {4}, "f32"},
-                      {"inside sinogram", array_role::temporary, 24}, {"sums", array_role::temporary, 8, {1}, "f64"}},
+                      {.name = "back",
+                       .stage = "project",
+                       .launches = 2,
+                       .reads = {2},
+                       .writes = {1},
+                       .source_file = "back.hpp",
+                       .source_line = 7}},
+          .buffers = {{"sinogram", array_role::argument, 24, {2, 3}, "f32"},
+                      {"recon", array_role::output, 16, {4}, "f32"},
+                      {"inside sinogram", array_role::temporary, 24},
+                      {"sums", array_role::temporary, 8, {1}, "f64"}},
           .heap = {{2, true, 0}, {3, true, 1}, {3, false, 1}, {3, true, 1}, {3, false, 1}, {2, false, 1}}};
 }
 
@@ -61,7 +70,8 @@ TEST_F(Hlo, OperandsComeBeforeTheirUsers) {
 }
 
 TEST_F(Hlo, KernelsAreCustomCallsThatDependOnWhatTheyRead) {
-  auto const layout = named("to_channel_major"), back = named("back"), sinogram = named("sinogram"), inside = named("inside_sinogram");
+  auto const layout = named("to_channel_major"), back = named("back"), sinogram = named("sinogram"),
+             inside = named("inside_sinogram");
   EXPECT_EQ(sinogram.text(2), "parameter");
   EXPECT_EQ(inside.text(28), "AllocateBuffer");
   EXPECT_EQ(layout.text(2), "custom-call");

@@ -23,7 +23,9 @@ profile::lifetime_row const* find(profile::lifetime_table const& table, strings 
 struct Lifetimes : ::testing::Test {
   instrument::trace_buffer trace{20};
   index_t live_bytes = 0;
-  void change(char const* name, std::int64_t t, index_t bytes) { trace.add({name, event_kind::memory, t, t, live_bytes += bytes, 0, bytes}); }
+  void change(char const* name, std::int64_t t, index_t bytes) {
+    trace.add({name, event_kind::memory, t, t, live_bytes += bytes, 0, bytes});
+  }
   void SetUp() override {
     change("sinogram", 5, 1000);
     change("rows", 12, 300), change("rows", 20, 200), change("rows", 28, -200), change("rows", 29, -300);
@@ -81,7 +83,9 @@ TEST_F(Lifetimes, Text) {
   EXPECT_NE(text.find("  58.8%"), std::string::npos) << "1000 of 1700\n" << text;
   EXPECT_EQ(text.find("INCOMPLETE"), std::string::npos) << text;
   for (int k = 0; k < 20; ++k) change("late", 100, 1);  // 12 of 20 events were there
-  EXPECT_NE(profile::to_text(profile::lifetimes(profile::heap_history(trace), 0, 100)).find("INCOMPLETE: the trace dropped 12 events"), std::string::npos);
+  EXPECT_NE(profile::to_text(profile::lifetimes(profile::heap_history(trace), 0, 100))
+                .find("INCOMPLETE: the trace dropped 12 events"),
+            std::string::npos);
 }
 
 TEST(LifetimesOfAnOperation, AddUpToItsPeak) {

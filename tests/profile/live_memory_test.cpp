@@ -110,7 +110,8 @@ TEST_F(LiveMemory, OfAnotherProcess) {
 
 /// A killed process cannot clean up; the next reader does.
 TEST_F(LiveMemory, WhatAKilledProcessLeftIsRemoved) {
-  other_process first(folders, [](auto& sites) { sites.allocated("rows", 1); }), second(folders, [](auto& sites) { sites.allocated("rows", 2); });
+  other_process first(folders, [](auto&sites) { sites.allocated("rows", 1); }),
+      second(folders, [](auto&sites) { sites.allocated("rows", 2); });
   auto const gone = path_of(first.pid());
   first.kill();
   EXPECT_TRUE(fs::exists(gone));
@@ -176,7 +177,8 @@ TEST_F(LiveMemory, NoFolder) {
     live_publication page("recon", {scratch / "none"});
     ADD_FAILURE();
   } catch (io_error const& e) {
-    EXPECT_NE(std::string(e.what()).find((scratch / "none").string() + ": No such file"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find((scratch / "none").string() + ": No such file"), std::string::npos)
+        << e.what();
   }
   EXPECT_THROW(live_publication("recon", std::vector<fs::path>{}), io_error);
   EXPECT_TRUE(live_processes({scratch / "none"}).empty());

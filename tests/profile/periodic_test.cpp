@@ -33,7 +33,8 @@ struct seen_steps {
 };
 strings names(std::filesystem::path const& folder) {
   strings list;
-  for (auto const& entry : std::filesystem::directory_iterator(folder)) list.push_back(entry.path().filename().string());
+  for (auto const& entry : std::filesystem::directory_iterator(folder))
+    list.push_back(entry.path().filename().string());
   std::sort(list.begin(), list.end());
   return list;
 }
@@ -41,7 +42,8 @@ strings names(std::filesystem::path const& folder) {
 TEST(Periodic, EveryFiveStepsTwoAndTheLastThreeStay) {
   scratch_folder const folder;
   seen_steps seen;
-  profile::periodic_capture capture(folder.path(), "loop", {.every = 5, .steps = 2, .keep_last = 3, .session = {.exporters = seen.exporters()}});
+  profile::periodic_capture capture(
+      folder.path(), "loop", {.every = 5, .steps = 2, .keep_last = 3, .session = {.exporters = seen.exporters()}});
   std::map<std::int64_t, bool> on;
   for (int k = 0; k < 29; ++k) {
     capture.step();
@@ -51,7 +53,8 @@ TEST(Periodic, EveryFiveStepsTwoAndTheLastThreeStay) {
   }
   for (auto const& [k, is] : on) EXPECT_EQ(is, k >= 5 && k % 5 < 2) << k;
   EXPECT_EQ(seen.captures, (std::vector<std::vector<index_t>>{{5, 6}, {10, 11}, {15, 16}, {20, 21}, {25, 26}}));
-  EXPECT_EQ(names(folder.path()), (strings{"loop_00000015", "loop_00000020", "loop_00000025"})) << "with all that was in the older ones";
+  EXPECT_EQ(names(folder.path()), (strings{"loop_00000015", "loop_00000020", "loop_00000025"}))
+      << "with all that was in the older ones";
   ASSERT_EQ(capture.captures().size(), 3u);
   EXPECT_EQ(capture.captures()[0], folder / "loop_00000015");
   EXPECT_EQ(file_count(folder.path()), 6);
@@ -60,7 +63,8 @@ TEST(Periodic, EveryFiveStepsTwoAndTheLastThreeStay) {
 TEST(Periodic, WhatIsOfOthersStays) {
   scratch_folder const folder;
   seen_steps seen;
-  profile::periodic_capture capture(folder.path(), "loop", {.every = 3, .steps = 1, .keep_last = 1, .session = {.exporters = seen.exporters()}});
+  profile::periodic_capture capture(
+      folder.path(), "loop", {.every = 3, .steps = 1, .keep_last = 1, .session = {.exporters = seen.exporters()}});
   for (int k = 0; k < 12; ++k) {
     capture.step();
     if (k == 4) test::write_text(folder / "loop_00000003" / "a" / "notes.txt", "mine");
@@ -74,7 +78,8 @@ TEST(Periodic, TheDestructorEndsACapture) {
   scratch_folder const folder;
   seen_steps seen;
   {
-    profile::periodic_capture capture(folder.path(), "loop", {.every = 4, .steps = 3, .keep_last = 1, .session = {.exporters = seen.exporters()}});
+    profile::periodic_capture capture(
+        folder.path(), "loop", {.every = 4, .steps = 3, .keep_last = 1, .session = {.exporters = seen.exporters()}});
     for (int k = 0; k < 10; ++k) capture.step();  // the second one ends in its second step
   }
   EXPECT_EQ(seen.captures, (std::vector<std::vector<index_t>>{{4, 5, 6}, {8, 9}}));
@@ -93,11 +98,16 @@ TEST(Periodic, AShortLoopHasNone) {
 
 TEST(Periodic, BadArgumentsAndFolders) {
   scratch_folder const folder;
-  for (auto const& bad : {profile::periodic_options{.every = 3, .steps = 3}, {.every = 3, .steps = 0}, {.every = 3, .steps = 1, .keep_last = 0}})
-    expect_error<parameter_error>([&] { profile::periodic_capture(folder.path(), "loop", bad); }, {"periodic_capture: every = 3", "0 < steps < every"});
-  expect_error<parameter_error>([&] { profile::periodic_capture(folder.path(), "a/b"); }, {"periodic_capture: 'a/b' is no name of a file"});
+  for (auto const& bad : {profile::periodic_options{.every = 3, .steps = 3},
+                          {.every = 3, .steps = 0},
+                          {.every = 3, .steps = 1, .keep_last = 0}})
+    expect_error<parameter_error>([&] { profile::periodic_capture(folder.path(), "loop", bad); },
+                                  {"periodic_capture: every = 3", "0 < steps < every"});
+  expect_error<parameter_error>([&] { profile::periodic_capture(folder.path(), "a/b"); },
+                                {"periodic_capture: 'a/b' is no name of a file"});
   test::write_text(folder / "file", "");
-  expect_error<io_error>([&] { profile::periodic_capture(folder / "file", "loop"); }, {"periodic_capture 'loop'", "file' cannot be"});
+  expect_error<io_error>([&] { profile::periodic_capture(folder / "file", "loop"); },
+                         {"periodic_capture 'loop'", "file' cannot be"});
 }
 
 TEST(Periodic, AFailureIsSaidOnceAndTheLoopCanGoOn) {

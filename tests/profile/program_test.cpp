@@ -20,7 +20,8 @@ using profile::description_error;
 TEST(Steps, PathsAreThoseOfCounting) {
   instrument::trace_buffer trace(10000);
   instrument::ledger counts;
-  run<op::back>(context{exec::host{}, instrument::both{instrument::tracing{trace}, instrument::counting<>{counts}}}, odd_parallel(0.8));
+  run<op::back>(context{exec::host{}, instrument::both{instrument::tracing{trace}, instrument::counting<>{counts}}},
+                odd_parallel(0.8));
   auto const steps = profile::steps_of(trace);
   ASSERT_EQ(steps.size(), 1u);
   std::vector<std::pair<std::string, std::string>> traced, counted;
@@ -33,7 +34,9 @@ TEST(Steps, PathsAreThoseOfCounting) {
 
 TEST(Steps, OutermostOperationsAndTheirParts) {
   instrument::trace_buffer trace(100);
-  auto const add = [&](char const* name, event_kind kind, std::int64_t begin, std::int64_t end) { trace.add({name, kind, begin, end, 0, trace.track()}); };
+  auto const add = [&](char const* name, event_kind kind, std::int64_t begin, std::int64_t end) {
+    trace.add({name, kind, begin, end, 0, trace.track()});
+  };
   add("load", event_kind::stage, 10, 20);  // policies write spans when they end
   add("blur", event_kind::kernel, 22, 25);
   add("inner", event_kind::operation, 20, 30);
@@ -100,7 +103,8 @@ TEST(Program, WhatTheAuthorSaysIsTaken) {
 }
 
 TEST(Program, MemoryTrafficIsWhatNoCacheHolds) {
-  profile::program_kernel k{.name = "k", .bytes_read = 900, .bytes_written = 100, .unique_read = 300, .unique_written = 100, .visits = 2};
+  profile::program_kernel k{
+      .name = "k", .bytes_read = 900, .bytes_written = 100, .unique_read = 300, .unique_written = 100, .visits = 2};
   using both = std::pair<std::uint64_t, std::uint64_t>;
   EXPECT_EQ(memory_traffic(k, 0), both(300, 100));
   EXPECT_EQ(memory_traffic(k, 100), both(150, 50)) << "100 of each visit stay";
@@ -110,8 +114,11 @@ TEST(Program, MemoryTrafficIsWhatNoCacheHolds) {
 }
 
 profile::program good() {
-  return {.name = "p", .operation = "op", .kernels = {{.name = "k", .reads = {0}, .writes = {1}}},
-          .buffers = {{"in", array_role::argument, 8, {2}, "f32"}, {"t", array_role::temporary, 4}}, .heap = {{1, true, 0}, {1, false, 0}}};
+  return {.name = "p",
+          .operation = "op",
+          .kernels = {{.name = "k", .reads = {0}, .writes = {1}}},
+          .buffers = {{"in", array_role::argument, 8, {2}, "f32"}, {"t", array_role::temporary, 4}},
+          .heap = {{1, true, 0}, {1, false, 0}}};
 }
 
 TEST(Validate, RefusesWhatAViewerCannotTake) {

@@ -52,7 +52,8 @@ TEST(Scope, InsideAnotherItIsAStage) {
 TEST(Scope, WritesNowhere) {
   profile::scope const timed({}, "nothing");
   profile::scope const text({}, std::string("nothing"));
-  profile::note_allocation({}, "nothing", 1), profile::note_release({}, "nothing", 1), profile::sample({}, "nothing", 1);
+  profile::note_allocation({}, "nothing", 1), profile::note_release({}, "nothing", 1),
+      profile::sample({}, "nothing", 1);
   instrument::trace_buffer trace(10), *now = nullptr;
   profile::sink const changing(&now);
   { profile::scope const off(changing, "off"); }
@@ -78,7 +79,8 @@ TEST(Scope, ThreadsHaveTheirOwn) {
     for (auto& t : team) t.join();
   }
   EXPECT_EQ(trace.dropped(), 0u);
-  EXPECT_EQ(of_kind(trace, event_kind::stage).size(), std::size_t{threads * each}) << "'part', but no 'work', which is not in a scope of its thread";
+  EXPECT_EQ(of_kind(trace, event_kind::stage).size(), std::size_t{threads * each})
+      << "'part', but no 'work', which is not in a scope of its thread";
   EXPECT_EQ(trace.tracks().size(), std::size_t{threads + 1});
 }
 
@@ -86,7 +88,8 @@ TEST(Scope, HoldsOperationsOfTheLibrary) {
   instrument::trace_buffer trace(1000);
   {
     profile::scope const mine(trace, "mine");
-    mbirk::testing::run<mbirk::testing::op::back>(context{exec::host{1}, instrument::tracing{trace}}, mbirk::testing::square_cone(8));
+    mbirk::testing::run<mbirk::testing::op::back>(context{exec::host{1}, instrument::tracing{trace}},
+                                                  mbirk::testing::square_cone(8));
   }
   auto const operations = of_kind(trace, event_kind::operation);
   ASSERT_EQ(operations.size(), 2u);

@@ -53,7 +53,8 @@ TEST(Session, WritesWhatItRecorded) {
 TEST(Session, SamplesReachTheViewersAsTheyAre) {
   scratch_folder const folder;
   profile::session session(folder.path(), "run");
-  profile::sample(session, "loss", 0.6931), profile::sample(session, "count", 3), profile::sample(session, "ratio", std::nan(""));
+  profile::sample(session, "loss", 0.6931), profile::sample(session, "count", 3),
+      profile::sample(session, "ratio", std::nan(""));
   session.close();
   auto const json = file_text(folder / "run.trace.json");
   EXPECT_NE(json.find("\"name\":\"loss\",\"args\":{\"value\":0.6931}"), std::string::npos) << json;
@@ -85,16 +86,20 @@ TEST(Session, WhatWasDroppedIsSaid) {
 TEST(Session, AFolderThatCannotBeIsAnError) {
   scratch_folder const folder;
   write_text(folder / "file", "mine");
-  expect_error<io_error>([&] { profile::session(folder / "file", "run"); }, {"session 'run': the folder '" + (folder / "file").string() + "' cannot be"});
-  expect_error<io_error>([&] { profile::session(folder / "file" / "below", "run"); }, {"'run'", "below' cannot be made: Not a directory"});
+  expect_error<io_error>([&] { profile::session(folder / "file", "run"); },
+                         {"session 'run': the folder '" + (folder / "file").string() + "' cannot be"});
+  expect_error<io_error>([&] { profile::session(folder / "file" / "below", "run"); },
+                         {"'run'", "below' cannot be made: Not a directory"});
   EXPECT_EQ(file_text(folder / "file"), "mine");
-  if (std::filesystem::exists("/proc/self")) expect_error<io_error>([] { profile::session("/proc/self", "run"); }, {"'/proc/self' cannot be written"});
+  if (std::filesystem::exists("/proc/self"))
+    expect_error<io_error>([] { profile::session("/proc/self", "run"); }, {"'/proc/self' cannot be written"});
 }
 
 TEST(Session, BadArguments) {
   scratch_folder const folder;
   for (char const* name : {"", "a/b", ".", ".."})
-    expect_error<parameter_error>([&] { profile::session(folder.path(), name); }, {"session: '" + std::string(name) + "' is no name of a file"});
+    expect_error<parameter_error>([&] { profile::session(folder.path(), name); },
+                                  {"session: '" + std::string(name) + "' is no name of a file"});
   expect_error<parameter_error>([&] { profile::session(folder.path(), "run", {.events = 0}); }, {"events is 0"});
 }
 
@@ -126,7 +131,9 @@ TEST(Session, ExportersOfOnesOwn) {
 
 TEST(Session, FailuresOfFiles) {
   scratch_folder const folder;
-  auto const outside = [](auto const&, auto const&) { return std::vector<profile::exported_file>{{"../elsewhere.txt", ""}}; };
+  auto const outside = [](auto const&, auto const&) {
+    return std::vector<profile::exported_file>{{"../elsewhere.txt", ""}};
+  };
   profile::session escaping(folder / "in", "run", {.exporters = {outside}});
   expect_error<parameter_error>([&] { escaping.close(); }, {"../elsewhere.txt"});
   EXPECT_EQ(file_count(folder.path()), 0);

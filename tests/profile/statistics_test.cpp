@@ -49,7 +49,8 @@ numbers first_integers(int n) {
 }
 
 TEST(MedianInterval, IsTheTabulatedPairOfOrderStatistics) {
-  // 1 - 2 P(Binomial(n, 1/2) < r): n = 6, r = 1: 1 - 2 / 64; n = 10, r = 2: 1 - 2 * 11 / 1024; n = 15, r = 4: 1 - 2 * 576 / 32768
+  // 1 - 2 P(Binomial(n, 1/2) < r): n = 6, r = 1: 1 - 2 / 64; n = 10, r = 2: 1 - 2 * 11 / 1024; n = 15, r = 4: 1 - 2 *
+  // 576 / 32768
   struct row { int n; double low, high, coverage; };
   for (auto const& row : {row{6, 1, 6, 0.96875}, row{10, 2, 9, 0.978515625}, row{15, 4, 12, 0.96484375}}) {
     auto const found = profile::median_interval(first_integers(row.n));
@@ -57,7 +58,8 @@ TEST(MedianInterval, IsTheTabulatedPairOfOrderStatistics) {
     EXPECT_EQ(found.high, row.high) << row.n;
     EXPECT_NEAR(found.coverage, row.coverage, 1e-12) << row.n;
   }
-  EXPECT_EQ(profile::median_interval(first_integers(10), 0.99).low, 1) << "1 - 2 / 1024, for 1 - 22 / 1024 is not enough";
+  EXPECT_EQ(profile::median_interval(first_integers(10), 0.99).low, 1)
+      << "1 - 2 / 1024, for 1 - 22 / 1024 is not enough";
   EXPECT_THROW(profile::median_interval(numbers{1, 2}, 1), parameter_error);
 }
 
@@ -75,7 +77,8 @@ TEST(MedianInterval, ManyNumbersDoNotUnderflow) {
   EXPECT_NEAR(found.low, 2000.5 - 61.98, 1);
   EXPECT_NEAR(found.high, 2000.5 + 61.98, 1);
   EXPECT_GE(found.coverage, 0.95);
-  EXPECT_LT(found.coverage, 0.954) << "one step of r takes off two densities at 1.96 deviations: 2 * 0.0126 * 0.1466 = 0.0037";
+  EXPECT_LT(found.coverage, 0.954)
+      << "one step of r takes off two densities at 1.96 deviations: 2 * 0.0126 * 0.1466 = 0.0037";
 }
 
 TEST(GrowthExponent, IsTheSlopeOfTheLogarithms) {

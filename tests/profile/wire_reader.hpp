@@ -28,7 +28,9 @@ class wire_message {
   }
   bool has(int field) const { return fields_.contains(field); }
   std::size_t count(int field) const { return has(field) ? fields_.at(field).size() : 0; }
-  std::int64_t number(int field) const { return has(field) ? static_cast<std::int64_t>(fields_.at(field).back().number) : 0; }
+  std::int64_t number(int field) const {
+    return has(field) ? static_cast<std::int64_t>(fields_.at(field).back().number) : 0;
+  }
   double real(int field) const { return std::bit_cast<double>(static_cast<std::uint64_t>(number(field))); }
   std::string text(int field) const { return has(field) ? fields_.at(field).back().text : ""; }
   wire_message message(int field, std::size_t k = 0) const { return wire_message(fields_.at(field).at(k).text); }
@@ -45,7 +47,8 @@ class wire_message {
   std::vector<std::int64_t> packed(int field) const {
     std::vector<std::int64_t> all;
     if (!has(field)) return all;
-    for (std::string_view bytes = fields_.at(field).back().text; !bytes.empty();) all.push_back(static_cast<std::int64_t>(varint(bytes)));
+    for (std::string_view bytes = fields_.at(field).back().text; !bytes.empty();)
+      all.push_back(static_cast<std::int64_t>(varint(bytes)));
     return all;
   }
 

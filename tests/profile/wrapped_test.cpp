@@ -28,7 +28,11 @@ TEST(Wrapped, IsCalledAsTheFunctionIs) {
 
 TEST(Wrapped, FirstCallsAreKeptApart) {
   instrument::trace_buffer trace(20);
-  profile::wrapped step([](int k) { if (k == 4) throw std::runtime_error("four"); }, "step", {.warm_up = 2, .into = trace, .info = {.items = 5}});
+  profile::wrapped step(
+      [](int k) {
+        if (k == 4) throw std::runtime_error("four");
+      },
+      "step", {.warm_up = 2, .into = trace, .info = {.items = 5}});
   for (int k = 0; k < 4; ++k) step(k);
   EXPECT_THROW(step(4), std::runtime_error);
   EXPECT_EQ(step.warm_up().count(), 2);

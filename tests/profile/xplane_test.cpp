@@ -55,7 +55,8 @@ struct read_space {
   }
 
  private:
-  static std::map<std::string, read_stat> stats_of(wire_message const& m, int field, std::map<std::int64_t, std::string> const& names) {
+  static std::map<std::string, read_stat> stats_of(wire_message const& m, int field,
+                                                   std::map<std::int64_t, std::string> const& names) {
     std::map<std::string, read_stat> stats;
     for (auto const& s : m.messages(field)) {
       read_stat r;
@@ -120,9 +121,11 @@ template <class Exec> struct recorded {
   instrument::ledger counts;
   std::vector<profile::program> programs;
   explicit recorded(Exec const& exec) {
-    mbirk::testing::run<mbirk::testing::op::back>(context{exec, instrument::tracing{trace}}, mbirk::testing::odd_parallel(0.8));
+    mbirk::testing::run<mbirk::testing::op::back>(context{exec, instrument::tracing{trace}},
+                                                  mbirk::testing::odd_parallel(0.8));
     trace.finish();
-    mbirk::testing::run<mbirk::testing::op::back>(context{exec, instrument::counting<>{counts}}, mbirk::testing::odd_parallel(0.8));
+    mbirk::testing::run<mbirk::testing::op::back>(context{exec, instrument::counting<>{counts}},
+                                                  mbirk::testing::odd_parallel(0.8));
     programs.push_back(profile::program_of(counts.last(), "back_v19"));
   }
 };
@@ -141,7 +144,8 @@ TEST(XSpace, HostRun) {
   EXPECT_EQ(device.stats.at("peak_hbm_bw_gigabytes_per_second").real, 20);
   EXPECT_EQ(device.stats.at("peak_vmem_rd_bw_gigabytes_per_second").real, 400);
 
-  auto const &steps = device.lines.at("Steps"), &modules = device.lines.at("XLA Modules"), &ops = device.lines.at("XLA Ops");
+  auto const &steps = device.lines.at("Steps"), &modules = device.lines.at("XLA Modules"),
+             &ops = device.lines.at("XLA Ops");
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].stats.at("_ct").field, 4);
   EXPECT_EQ(modules.at(0).name, "back_v19(1)");
@@ -151,12 +155,15 @@ TEST(XSpace, HostRun) {
   for (auto const& op : ops) {
     EXPECT_GT(op.begin, steps[0].begin) << "or it belongs to the step before";
     EXPECT_LE(op.begin + op.duration, steps[0].begin + steps[0].duration);
-    for (auto const* name : {"program_id", "symbol_id", "flops", "model_flops", "bytes_accessed"}) EXPECT_EQ(op.shared.at(name).field, 3) << name;
+    for (auto const* name : {"program_id", "symbol_id", "flops", "model_flops", "bytes_accessed"})
+      EXPECT_EQ(op.shared.at(name).field, 3) << name;
     EXPECT_NE(op.shared.at("hlo_category").text, "custom-call");
     EXPECT_TRUE(symbols.insert(op.shared.at("symbol_id").number).second);
-    flops += static_cast<std::uint64_t>(op.shared.at("flops").number), bytes += static_cast<std::uint64_t>(op.shared.at("bytes_accessed").number);
+    flops += static_cast<std::uint64_t>(op.shared.at("flops").number),
+        bytes += static_cast<std::uint64_t>(op.shared.at("bytes_accessed").number);
     wire_message const breakdown(op.shared.at("memory_access_breakdown").text);
-    for (auto const& part : breakdown.messages(1)) (part.number(2) == 1 ? main_memory : cache) += static_cast<std::uint64_t>(part.number(3));
+    for (auto const& part : breakdown.messages(1))
+      (part.number(2) == 1 ? main_memory : cache) += static_cast<std::uint64_t>(part.number(3));
   }
   EXPECT_EQ(flops, r.counts.last().operations.flops()) << "each kernel runs once";
   EXPECT_EQ(bytes, bytes_accessed(r.counts.last().arrays));
@@ -195,7 +202,8 @@ TEST(XSpace, MemoryEventsAreSigned) {
   std::int64_t bytes = 0, peak = 0;
   for (auto const& e : host.lines.at("thread 0")) {
     if (!e.name.starts_with("Memory")) continue;
-    for (auto const* name : {"bytes_allocated", "bytes_available", "peak_bytes_in_use", "requested_bytes", "allocation_bytes", "addr"})
+    for (auto const* name :
+         {"bytes_allocated", "bytes_available", "peak_bytes_in_use", "requested_bytes", "allocation_bytes", "addr"})
       EXPECT_EQ(e.stats.at(name).field, 4) << name << ": another type is read as 0";
     auto const size = e.stats.at("allocation_bytes").number, address = e.stats.at("addr").number;
     if (e.name == "MemoryAllocation") {
@@ -230,7 +238,8 @@ TEST(XSpace, DeviceRun) {
     if (e.stats.contains("_r")) step = {e.begin, e.begin + e.duration};
     EXPECT_FALSE(e.stats.contains("_p"));
     if (!e.stats.contains("correlation_id")) continue;
-    EXPECT_TRUE(e.name.find("Mem") != e.name.npos || (step.first <= e.begin && e.begin + e.duration <= step.second)) << "kernels are launched within the step";
+    EXPECT_TRUE(e.name.find("Mem") != e.name.npos || (step.first <= e.begin && e.begin + e.duration <= step.second))
+        << "kernels are launched within the step";
     EXPECT_EQ(e.stats.at("correlation_id").field, 3);
     EXPECT_EQ(e.stats.at("device_id").field, 4);
     launches[e.stats.at("correlation_id").number] = e.name;
@@ -330,7 +339,8 @@ TEST(XSpace, LongIdleTimesAreCutOut) {
   EXPECT_EQ(steps.at(1).duration, 100'000);
   ASSERT_EQ(space.warnings.size(), 1u);
   EXPECT_NE(space.warnings[0].find("cut out"), std::string::npos);
-  EXPECT_EQ(read_space(profile::to_xspace(trace, {}, desk)).planes.at("/device:TPU:0").lines.at("Steps").at(1).begin, 5'000'000);
+  EXPECT_EQ(read_space(profile::to_xspace(trace, {}, desk)).planes.at("/device:TPU:0").lines.at("Steps").at(1).begin,
+            5'000'000);
 }
 
 TEST(XSpace, AnyTextIsReadable) {

@@ -22,22 +22,33 @@ struct BadInput : Case {
 };
 
 TEST_F(BadInput, FieldsOfTheWrongType) {
-  expect_bad_json([](json& j) { j["params"]["delta_voxel"] = "abc"; }, "case/case.json: params.delta_voxel is \"abc\", expected a number");
-  expect_bad_json([](json& j) { j["params"]["use_curved_detector"] = 1; }, "params.use_curved_detector is 1, expected true or false");
-  expect_bad_json([](json& j) { j["params"]["use_ror_mask"] = 3; }, "params.use_ror_mask is 3, expected true, false or the name of an npy file");
+  expect_bad_json([](json& j) { j["params"]["delta_voxel"] = "abc"; },
+                  "case/case.json: params.delta_voxel is \"abc\", expected a number");
+  expect_bad_json([](json& j) { j["params"]["use_curved_detector"] = 1; },
+                  "params.use_curved_detector is 1, expected true or false");
+  expect_bad_json([](json& j) { j["params"]["use_ror_mask"] = 3; },
+                  "params.use_ror_mask is 3, expected true, false or the name of an npy file");
   expect_bad_json([](json& j) { j["params"]["source_detector_dist"] = "far"; },
                   "params.source_detector_dist is \"far\", expected a number or \"inf\"");
-  expect_bad_json([](json& j) { j["params"]["positivity_flag"] = "no"; }, "params.positivity_flag is \"no\", expected true or false");
-  expect_bad_json([](json& j) { j["params"]["granularity"] = 4; }, "params.granularity is 4, expected an array of numbers");
+  expect_bad_json([](json& j) { j["params"]["positivity_flag"] = "no"; },
+                  "params.positivity_flag is \"no\", expected true or false");
+  expect_bad_json([](json& j) { j["params"]["granularity"] = 4; },
+                  "params.granularity is 4, expected an array of numbers");
   expect_bad_json([](json& j) { j["params"] = 4; }, "params is 4, expected an object");
-  expect_bad_json([](json& j) { j["angles"] = json::array({1, 2}); }, "angles is [1,2], expected the name of an npy file");
+  expect_bad_json(
+      [](json& j) {
+        j["angles"] = json::array({1, 2});
+      },
+      "angles is [1,2], expected the name of an npy file");
   expect_bad_json([](json& j) { j["geometry"] = json(); }, "geometry is null, expected parallel, cone or none");
   expect_bad_json([](json& j) { j["ops"] = json::object(); }, "ops is an object, expected an array");
   expect_bad_json([](json& j) { j["ops"][1] = 5; }, "ops[1] is 5, expected an object");
-  expect_bad_json([](json& j) { j["ops"][1]["inputs"]["sinogram"] = 5; }, "ops[1].inputs.sinogram is 5, expected the name of an npy file");
+  expect_bad_json([](json& j) { j["ops"][1]["inputs"]["sinogram"] = 5; },
+                  "ops[1].inputs.sinogram is 5, expected the name of an npy file");
   expect_bad_json([](json& j) { j["ops"][1]["rtol"] = "small"; }, "ops[1].rtol is \"small\", expected a number >= 0");
   expect_bad_json([](json& j) { j["ops"][1]["outliers"] = 2; }, "ops[1].outliers is 2, expected a number from 0 to 1");
-  expect_bad_json([](json& j) { j["ops"][4]["args"]["coeff_power"] = 1.5; }, "ops[4].args.coeff_power is 1.5, expected a whole number");
+  expect_bad_json([](json& j) { j["ops"][4]["args"]["coeff_power"] = 1.5; },
+                  "ops[4].args.coeff_power is 1.5, expected a whole number");
   expect_bad_json([](json& j) { j = json::array(); }, "case.json holds [], expected an object");
 }
 
@@ -45,10 +56,12 @@ TEST_F(BadInput, FieldsThatAreMissing) {
   for (std::string const name : {"geometry", "sinogram_shape", "angles", "ops"})
     expect_bad_json([&](json& j) { j.erase(name); }, "case.json: " + name + " is missing, expected ");
   for (std::string const name : {"source_detector_dist", "source_iso_dist"})
-    expect_bad_json([&](json& j) { j["params"].erase(name); }, "case.json: params." + name + " is missing, expected a number");
+    expect_bad_json([&](json& j) { j["params"].erase(name); },
+                    "case.json: params." + name + " is missing, expected a number");
   expect_bad_json([](json& j) { j["ops"][0].erase("output"); }, "ops[0].output is missing");
   expect_bad_json([](json& j) { j["ops"][0].erase("op"); }, "ops[0].op is missing");
-  expect_bad_json([](json& j) { j["ops"][3]["inputs"].erase("pixel_indices"); }, "ops[3].inputs.pixel_indices is missing");
+  expect_bad_json([](json& j) { j["ops"][3]["inputs"].erase("pixel_indices"); },
+                  "ops[3].inputs.pixel_indices is missing");
   change([](json& j) { j["ops"][0].erase("rtol"); });
   expect_bad("ops[0].rtol is missing", {"--ops", "forward_project", "--check"});
 }
@@ -59,18 +72,33 @@ TEST_F(BadInput, NamesThatAreNotKnown) {
                   "params.delta_voxels is not a parameter of geometry cone, expected one of source_detector_dist, ");
   expect_bad_json([](json& j) { j["ops"][0]["inputs"]["volume"] = "recon.npy"; },
                   "ops[0].inputs.volume is not an input of forward_project, expected one of recon");
-  expect_bad_json([](json& j) { j["ops"][0]["args"]["power"] = 2; }, "ops[0].args.power is not an argument of forward_project, expected one of none");
+  expect_bad_json([](json& j) { j["ops"][0]["args"]["power"] = 2; },
+                  "ops[0].args.power is not an argument of forward_project, expected one of none");
   expect_bad_json([](json& j) { j["ops"][0]["op"] = "sideways_project"; },
                   "ops[0].op is \"sideways_project\", expected one of forward_project, back_project");
   expect_bad("--ops 'nothing*' matches no operation", {"--ops", "nothing*"});
 }
 
 TEST_F(BadInput, ParametersWithoutMeaning) {
-  expect_bad_json([](json& j) { j["params"]["delta_voxel"] = -1; }, "case.json: delta_voxel is -1, expected a positive number");
-  expect_bad_json([](json& j) { j["params"]["source_iso_dist"] = 2; }, "case.json: source_iso_dist is 2, expected more than half");
-  expect_bad_json([](json& j) { j["sinogram_shape"] = {15, 17}; }, "sinogram_shape is [15,17], expected three whole numbers >= 0");
-  expect_bad_json([](json& j) { j["sinogram_shape"] = {15, 17, -23}; }, "sinogram_shape is [15,17,-23], expected three whole numbers >= 0");
-  expect_bad_json([](json& j) { j["recon_shape"] = {19.5, 21, 13}; }, "recon_shape[0] is 19.5, expected a whole number");
+  expect_bad_json([](json& j) { j["params"]["delta_voxel"] = -1; },
+                  "case.json: delta_voxel is -1, expected a positive number");
+  expect_bad_json([](json& j) { j["params"]["source_iso_dist"] = 2; },
+                  "case.json: source_iso_dist is 2, expected more than half");
+  expect_bad_json(
+      [](json& j) {
+        j["sinogram_shape"] = {15, 17};
+      },
+      "sinogram_shape is [15,17], expected three whole numbers >= 0");
+  expect_bad_json(
+      [](json& j) {
+        j["sinogram_shape"] = {15, 17, -23};
+      },
+      "sinogram_shape is [15,17,-23], expected three whole numbers >= 0");
+  expect_bad_json(
+      [](json& j) {
+        j["recon_shape"] = {19.5, 21, 13};
+      },
+      "recon_shape[0] is 19.5, expected a whole number");
   expect_bad_json([](json& j) { j["ops"][4]["args"]["coeff_power"] = 99999999999; },
                   "ops[4].args.coeff_power is 99999999999, expected a whole number of 32 bits");
   change([](json& j) { j["ops"] = json::array({j["ops"][4]}), j["ops"][0]["args"]["coeff_power"] = 3; });
@@ -79,8 +107,10 @@ TEST_F(BadInput, ParametersWithoutMeaning) {
 
 TEST_F(BadInput, ConeOnlyFieldsInParallelBeam) {
   copy("parallel_odd");
-  expect_bad_json([](json& j) { j["params"]["recon_slice_offset"] = 0; }, "params.recon_slice_offset is not a parameter of geometry parallel");
-  expect_bad_json([](json& j) { j["helical_z_shifts"] = "angles.npy"; }, "helical_z_shifts is given, expected only with geometry cone");
+  expect_bad_json([](json& j) { j["params"]["recon_slice_offset"] = 0; },
+                  "params.recon_slice_offset is not a parameter of geometry parallel");
+  expect_bad_json([](json& j) { j["helical_z_shifts"] = "angles.npy"; },
+                  "helical_z_shifts is given, expected only with geometry cone");
   expect_bad_json([](json& j) { j["recon_shape"][2] = 5; }, "expected the number of detector rows = 9");
 }
 
@@ -122,7 +152,8 @@ TEST_F(BadInput, ArraysOfTheWrongShape) {
   auto recon = read_npy<float>(folder / "recon.npy");
   std::swap(recon.shape[0], recon.shape[1]);
   write_npy(folder / "recon.npy", recon);
-  expect_bad("ops[0].inputs.recon: " + (folder / "recon.npy").string() + " has shape (21, 19, 13), expected (rows, cols, slices) = (19, 21, 13)");
+  expect_bad("ops[0].inputs.recon: " + (folder / "recon.npy").string() +
+             " has shape (21, 19, 13), expected (rows, cols, slices) = (19, 21, 13)");
   copy("cone_odd");
   auto values = read_npy<float>(folder / "voxel_values.npy");
   values.data.resize(values.data.size() - 13), values.shape[0] -= 1;
@@ -137,9 +168,11 @@ TEST_F(BadInput, ArraysOfTheWrongShape) {
   std::uint8_t const mask[2] = {0, 1};
   copy("cone_odd");
   write_npy(folder / "mask.npy", mask, {1, 2});
-  expect_bad_json([](json& j) { j["params"]["use_ror_mask"] = "mask.npy"; }, "use_ror_mask has shape (1, 2), expected (rows, cols) = (19, 21)");
+  expect_bad_json([](json& j) { j["params"]["use_ror_mask"] = "mask.npy"; },
+                  "use_ror_mask has shape (1, 2), expected (rows, cols) = (19, 21)");
   write_npy(folder / "mask.npy", std::vector<std::uint8_t>(19 * 21, 2).data(), {19, 21});
-  expect_bad_json([](json& j) { j["params"]["use_ror_mask"] = "mask.npy"; }, "mask.npy has the value 2, expected 0 and 1 only");
+  expect_bad_json([](json& j) { j["params"]["use_ror_mask"] = "mask.npy"; },
+                  "mask.npy has the value 2, expected 0 and 1 only");
 }
 
 TEST_F(BadInput, NumbersThatAreNotFinite) {
@@ -149,10 +182,12 @@ TEST_F(BadInput, NumbersThatAreNotFinite) {
     write_npy(folder / name, a);
   };
   spoil("recon.npy", static_cast<std::size_t>((9 * 21 + 10) * 13 + 4), std::nanf(""));
-  expect_bad("ops[0].inputs.recon: " + (folder / "recon.npy").string() + ": value (9, 10, 4) is nan, expected finite numbers");
+  expect_bad("ops[0].inputs.recon: " + (folder / "recon.npy").string() +
+             ": value (9, 10, 4) is nan, expected finite numbers");
   copy("cone_odd");
   spoil("sinogram.npy", 17 * 23 + 1, -HUGE_VALF);
-  expect_bad("ops[1].inputs.sinogram: " + (folder / "sinogram.npy").string() + ": value (1, 0, 1) is -inf", {"--ops", "back_project"});
+  expect_bad("ops[1].inputs.sinogram: " + (folder / "sinogram.npy").string() + ": value (1, 0, 1) is -inf",
+             {"--ops", "back_project"});
   copy("cone_odd");
   spoil("weights.npy", 0, std::nanf(""));
   keep("hessian_diagonal");
@@ -184,7 +219,8 @@ TEST_F(BadInput, OutputNames) {
 
 TEST_F(BadInput, OutputThatCannotBeWritten) {
   write_text(scratch / "plain", "a file");
-  auto const below = mbirk_program({"run", folder.string(), "--out", (scratch / "plain" / "out").string(), "--ops", "*project*"});
+  auto const below =
+      mbirk_program({"run", folder.string(), "--out", (scratch / "plain" / "out").string(), "--ops", "*project*"});
   expect_failure(below, 2, "plain/out: cannot be made: ");
   EXPECT_EQ(file_text(scratch / "plain"), "a file");
 

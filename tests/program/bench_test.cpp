@@ -10,7 +10,8 @@ namespace {
 TEST(Bench, MeasuresAgainstCeilings) {
   scratch_folder folder;
   auto const file = (folder.path() / "bench.json").string();
-  auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_*_project", "--out", file, "--quiet"});
+  auto const ran = mbirk_program(
+      {"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_*_project", "--out", file, "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   EXPECT_NE(ran.out.find("ceilings: "), std::string::npos) << ran;
   auto document = json::parse(file_text(file));
@@ -38,7 +39,8 @@ TEST(Bench, MeasuresAgainstCeilings) {
     EXPECT_EQ(row["calls"], row["disturbed"] == true ? calls : clean);
     EXPECT_TRUE(row["interval"].is_array());
     EXPECT_EQ(row["gups"].is_null(), row["disturbed"] == true);
-    EXPECT_EQ(row["roof"].get<double>(), std::max(row["fma seconds"].get<double>(), row["memory seconds"].get<double>()));
+    EXPECT_EQ(row["roof"].get<double>(),
+              std::max(row["fma seconds"].get<double>(), row["memory seconds"].get<double>()));
     EXPECT_GE(row["flops"].get<double>(), row["flops minimal"].get<double>());
   }
   EXPECT_EQ(rows[0]["cell"], "8^3");
@@ -51,10 +53,12 @@ TEST(Bench, MeasuresAgainstCeilings) {
   for (auto& row : document["measurements"]) row["disturbed"] = false;  // the machine may be busy
   std::ofstream(file) << document.dump();
   auto slower = document;
-  for (auto& row : slower["measurements"]) row["time"] = 4 * row["time"].get<double>(), row["roof"] = 2 * row["roof"].get<double>();
+  for (auto& row : slower["measurements"])
+    row["time"] = 4 * row["time"].get<double>(), row["roof"] = 2 * row["roof"].get<double>();
   auto const other = folder.path() / "slower.json";
   std::ofstream(other) << slower.dump();
-  EXPECT_EQ(mbirk_program({"compare", file, other.string(), "--by-roof", "--max-slowdown", "2.1"}).code, 0) << "half as far from a roof twice as high";
+  EXPECT_EQ(mbirk_program({"compare", file, other.string(), "--by-roof", "--max-slowdown", "2.1"}).code, 0)
+      << "half as far from a roof twice as high";
   EXPECT_EQ(mbirk_program({"compare", file, other.string(), "--by-roof", "--max-slowdown", "1.9"}).code, 1);
   slower["measurements"][0].erase("roof");
   std::ofstream(other) << slower.dump();
@@ -64,17 +68,22 @@ TEST(Bench, MeasuresAgainstCeilings) {
 TEST(Bench, RoundsHaveRoofsOfTheirOwn) {
   scratch_folder folder;
   auto const file = (folder.path() / "bench.json").string();
-  auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_back_project", "--rounds", "2", "--pin", "--budget", "0.1", "--out", file, "--quiet"});
+  auto const ran = mbirk_program({"bench", "--sizes", "8", "--cell", "5,7,9", "--ops", "parallel_back_project",
+                                  "--rounds", "2", "--pin", "--budget", "0.1", "--out", file, "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   EXPECT_NE(ran.out.find("round 2 of 2"), std::string::npos) << ran;
   auto document = json::parse(file_text(file));
   auto& rows = document["measurements"];
   ASSERT_EQ(rows.size(), 4u) << "two cells, two rounds";
-  EXPECT_EQ(document["environment"]["pinned to"].size(), document["environment"]["threads"].get<std::size_t>()) << "a processor for each thread";
-  auto const fma_rate = [&](std::size_t k) { return rows[k]["flops"].get<double>() / 2 / rows[k]["fma seconds"].get<double>(); };
+  EXPECT_EQ(document["environment"]["pinned to"].size(), document["environment"]["threads"].get<std::size_t>())
+      << "a processor for each thread";
+  auto const fma_rate = [&](std::size_t k) {
+    return rows[k]["flops"].get<double>() / 2 / rows[k]["fma seconds"].get<double>();
+  };
   for (std::size_t k = 0; k < 4; ++k) {
     EXPECT_EQ(rows[k]["round"], k < 2 ? 1 : 2);
-    EXPECT_LE(fma_rate(k), 1.000001 * document["ceilings"]["fma per second"]["best"].get<double>()) << "the highest of the rounds";
+    EXPECT_LE(fma_rate(k), 1.000001 * document["ceilings"]["fma per second"]["best"].get<double>())
+        << "the highest of the rounds";
     rows[k]["time"] = 3e-3, rows[k]["roof"] = 1e-3, rows[k]["disturbed"] = false;
   }
   auto const other = folder.path() / "other.json";
@@ -88,7 +97,8 @@ TEST(Bench, RoundsHaveRoofsOfTheirOwn) {
 TEST(Bench, IterationsAndThreads) {
   scratch_folder folder;
   auto const file = (folder.path() / "bench.json").string();
-  auto const ran = mbirk_program({"bench", "--sizes", "46", "--cell", "5,7,9", "--ops", "*_vcd_iteration", "--scaling", "--threads", "2", "--out", file, "--quiet"});
+  auto const ran = mbirk_program({"bench", "--sizes", "46", "--cell", "5,7,9", "--ops", "*_vcd_iteration", "--scaling",
+                                  "--threads", "2", "--out", file, "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   auto const rows = json::parse(file_text(file))["measurements"];
   ASSERT_EQ(rows.size(), 2u) << "both geometries; the cell has too few pixels for 128 subsets";
@@ -102,14 +112,16 @@ TEST(Bench, IterationsAndThreads) {
     double const samples = 23 * 46 * 46, pixels = row["items"].get<double>() / (2 * 23 * 46);
     EXPECT_EQ(row["bytes compulsory"].get<double>(), 24 * 128 * samples + (k == 0 ? 28 : 44) * pixels * 46);
     EXPECT_GT(row["flops"].get<double>(), 6 * 128 * samples + 94 * pixels * 46);
-    EXPECT_EQ(row["roof"].get<double>(), row["fma seconds"].get<double>() + row["memory seconds"].get<double>()) << "they take turns";
+    EXPECT_EQ(row["roof"].get<double>(), row["fma seconds"].get<double>() + row["memory seconds"].get<double>())
+        << "they take turns";
   }
 }
 
 TEST(Bench, MeasuresInstrumentation) {
   scratch_folder folder;
   auto const file = (folder.path() / "overhead.json").string();
-  auto const ran = mbirk_program({"bench", "--overhead", "tracing,operations", "--sizes", "8", "--ops", "parallel_*back_project", "--out", file});
+  auto const ran = mbirk_program(
+      {"bench", "--overhead", "tracing,operations", "--sizes", "8", "--ops", "parallel_*back_project", "--out", file});
   ASSERT_EQ(ran.code, 0) << ran;
   auto const rows = json::parse(file_text(file))["overhead"];
   ASSERT_EQ(rows.size(), 4u) << "back and sparse back, each under two policies";
@@ -119,7 +131,10 @@ TEST(Bench, MeasuresInstrumentation) {
     EXPECT_LE(row["ratio quartiles"][0], row["ratio"]);
     EXPECT_GE(row["ratio quartiles"][1], row["ratio"]);
     EXPECT_EQ(row["volume_size"], 8);
-    EXPECT_NE(ran.out.find("| " + row["operation"].get<std::string>() + " | 8 | " + row["policy"].get<std::string>() + " | "), std::string::npos) << ran;
+    EXPECT_NE(
+        ran.out.find("| " + row["operation"].get<std::string>() + " | 8 | " + row["policy"].get<std::string>() + " | "),
+        std::string::npos)
+        << ran;
   }
   EXPECT_EQ(rows[0]["dropped events"], 0);
   EXPECT_GT(rows[0]["events"], 3);
@@ -130,7 +145,8 @@ TEST(Bench, BadUsage) {
   expect_failure(mbirk_program({"bench", "--overhead", "nothing"}), 2, "--overhead");
   expect_failure(mbirk_program({"bench", "--ops", "nothing"}), 2, "--ops nothing matches no operation");
   expect_failure(mbirk_program({"bench", "--cell", "5,7"}), 2, "--cell has 2 numbers, expected VIEWS,ROWS,CHANNELS");
-  expect_failure(mbirk_program({"bench", "--ops", "parallel_back_project", "--out", "/nowhere/at/all.json"}), 2, "/nowhere/at/all.json");
+  expect_failure(mbirk_program({"bench", "--ops", "parallel_back_project", "--out", "/nowhere/at/all.json"}), 2,
+                 "/nowhere/at/all.json");
   expect_failure(mbirk_program({"bench", "--policy", "emulated"}), 3, "mbirk bench runs on the host only");
 }
 
@@ -148,8 +164,8 @@ TEST(Profile, WritesHeapsThatPprofReads) {
   if (std::system("command -v go >/dev/null") != 0) GTEST_SKIP() << "there is no go tool pprof here";
   scratch_folder scratch;
   auto const said = (scratch / "said.txt").string();
-  auto const check = std::string("sh ") + MBIRK_GOLDEN_DIR "/../program/check_pprof.sh '" + files[3] + "' '" + files[1] +
-                     "' cone_back_project 'channel-major sinogram' >'" + said + "' 2>&1";
+  auto const check = std::string("sh ") + MBIRK_GOLDEN_DIR "/../program/check_pprof.sh '" + files[3] + "' '" +
+                     files[1] + "' cone_back_project 'channel-major sinogram' >'" + said + "' 2>&1";
   EXPECT_EQ(std::system(check.c_str()), 0) << file_text(said);
 }
 
@@ -174,7 +190,8 @@ TEST(Estimate, SaysWhatAnOperationTakes) {
   EXPECT_EQ(e["transfers"]["host to device"], 4 * 64 * 64 * 64);
   EXPECT_GT(e["seconds"]["FMA ceiling"], 0.0);
 
-  auto const large = mbirk_program({"estimate", "parallel_mbir_recon", "--size", "1024", "--threads", "1"});  // more than the machine has
+  auto const large = mbirk_program(
+      {"estimate", "parallel_mbir_recon", "--size", "1024", "--threads", "1"});  // more than the machine has
   EXPECT_EQ(large.code, 0) << large;
   EXPECT_NE(large.out.find("GiB"), std::string::npos) << large;
 }
@@ -182,22 +199,28 @@ TEST(Estimate, SaysWhatAnOperationTakes) {
 TEST(Estimate, OfAGeometryFile) {
   scratch_folder folder;
   auto const file = (folder.path() / "g.json").string();
-  json g{{"geometry", "parallel"}, {"angles", {{"start", 0}, {"stop", 3.1}, {"num", 7}, {"endpoint", false}}}, {"sinogram_shape", {7, 5, 9}}, {"params", json::object()}};
+  json g{{"geometry", "parallel"},
+         {"angles", {{"start", 0}, {"stop", 3.1}, {"num", 7}, {"endpoint", false}}},
+         {"sinogram_shape", {7, 5, 9}},
+         {"params", json::object()}};
   std::ofstream(file) << g.dump();
   auto const done = mbirk_program({"estimate", "recon", "--geometry", file, "--json", "--threads", "1"});
   ASSERT_EQ(done.code, 0) << done;
   EXPECT_EQ(json::parse(done.out)["operation"], "parallel_mbir_recon");
   EXPECT_EQ(bytes_of(json::parse(done.out), "sinogram"), 4 * 7 * 5 * 9);
-  expect_failure(mbirk_program({"estimate", "cone_back_project", "--geometry", file}), 2, "operation cone_back_project is not known in geometry parallel");
+  expect_failure(mbirk_program({"estimate", "cone_back_project", "--geometry", file}), 2,
+                 "operation cone_back_project is not known in geometry parallel");
   g.erase("sinogram_shape");
   std::ofstream(file) << g.dump();
   expect_failure(mbirk_program({"estimate", "recon", "--geometry", file}), 2, "sinogram_shape is missing");
 }
 
 TEST(Estimate, BadUsage) {
-  expect_failure(mbirk_program({"estimate", "nothing", "--size", "8"}), 2, "operation nothing is not known, expected one of parallel_forward_project");
+  expect_failure(mbirk_program({"estimate", "nothing", "--size", "8"}), 2,
+                 "operation nothing is not known, expected one of parallel_forward_project");
   expect_failure(mbirk_program({"estimate", "recon"}), 2, "expected either --size N or --geometry FILE");
-  expect_failure(mbirk_program({"estimate", "recon", "--size", "8", "--geometry", "g.json"}), 2, "expected either --size N or --geometry FILE");
+  expect_failure(mbirk_program({"estimate", "recon", "--size", "8", "--geometry", "g.json"}), 2,
+                 "expected either --size N or --geometry FILE");
 }
 
 }  // namespace

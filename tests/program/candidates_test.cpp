@@ -14,11 +14,22 @@ namespace {
 
 json array_of(std::string const& name, std::string const& role, double bytes, bool reuse = false) {
   bool const out = role == "output";
-  json a{{"name", name},          {"role", role},          {"type", "f32"},         {"elements", bytes / 4}, {"bytes", bytes}, {"loads", bytes / 64},
-         {"stores", 0},           {"bytes loaded", bytes}, {"bytes stored", 0},     {"bytes unique read", out ? 0 : bytes},
+  json a{{"name", name},
+         {"role", role},
+         {"type", "f32"},
+         {"elements", bytes / 4},
+         {"bytes", bytes},
+         {"loads", bytes / 64},
+         {"stores", 0},
+         {"bytes loaded", bytes},
+         {"bytes stored", 0},
+         {"bytes unique read", out ? 0 : bytes},
          {"bytes unique written", out ? bytes : 0}};
   if (reuse)
-    a["reuse"] = {{"line bytes", 64}, {"capacity lines", {1, 2}}, {"read misses", {bytes / 64, bytes / 64}}, {"write backs", {0, 0}}};
+    a["reuse"] = {{"line bytes", 64},
+                  {"capacity lines", {1, 2}},
+                  {"read misses", {bytes / 64, bytes / 64}},
+                  {"write backs", {0, 0}}};
   a["values"] = {{"min", -3.0}, {"max", 2.5}, {"exponents", {{"-4", 10}, {"1", 7}}}};
   return a;
 }
@@ -35,20 +46,35 @@ json profile_of(double seconds) {
                   {"bytes compulsory", 2 * bytes},
                   {"bytes touched", 2 * bytes},
                   {"launches", 1},
-                  {"arrays", {array_of("in", "argument", bytes, true), array_of("out", "output", bytes, true), array_of("tile", "scratch", 4096)}},
+                  {"arrays",
+                   {array_of("in", "argument", bytes, true), array_of("out", "output", bytes, true),
+                    array_of("tile", "scratch", 4096)}},
                   {"stages", json::array()},
-                  {"reuse", {{"line bytes", 64}, {"capacity lines", {64, 4096, 262144}}, {"read misses", {1e6, lines / 2, lines / 2}},
-                             {"write backs", {2e5, lines / 2, lines / 2}}}}};
+                  {"reuse",
+                   {{"line bytes", 64},
+                    {"capacity lines", {64, 4096, 262144}},
+                    {"read misses", {1e6, lines / 2, lines / 2}},
+                    {"write backs", {2e5, lines / 2, lines / 2}}}}};
   auto const level = [](char const* name, double of_thread, double rate) {
-    return json{{"name", name}, {"bytes of a thread", of_thread}, {"bytes per second", {{"best", rate}, {"median", rate}}}};
+    return json{
+        {"name", name}, {"bytes of a thread", of_thread}, {"bytes per second", {{"best", rate}, {"median", rate}}}};
   };
-  return {{"environment", {{"backend", "host"}, {"cpu", "a processor"}, {"threads", 2}, {"vector_lanes", 16}, {"devices", {"a processor"}}}},
-          {"ceilings", {{"threads", 2}, {"fma per second", {{"best", 1e11}}},
-                        {"read", {level("L1", 16384, 4e11), level("L2", 5e5, 2e11), level("DRAM", 1e8, 3e10)}},
-                        {"triad bytes per second", {{"best", 4e10}}}, {"launch seconds", 2e-6}}},
-          {"measurements", {{{"operation", operation}, {"volume_size", 100}, {"run", 1}, {"time", 1.0}, {"traced", false}},
-                            {{"operation", operation}, {"volume_size", 100}, {"run", 2}, {"time", 2.0}, {"traced", true}},
-                            {{"operation", operation}, {"volume_size", 100}, {"run", 3}, {"time", seconds}, {"traced", false}}}},
+  return {{"environment",
+           {{"backend", "host"},
+            {"cpu", "a processor"},
+            {"threads", 2},
+            {"vector_lanes", 16},
+            {"devices", {"a processor"}}}},
+          {"ceilings",
+           {{"threads", 2},
+            {"fma per second", {{"best", 1e11}}},
+            {"read", {level("L1", 16384, 4e11), level("L2", 5e5, 2e11), level("DRAM", 1e8, 3e10)}},
+            {"triad bytes per second", {{"best", 4e10}}},
+            {"launch seconds", 2e-6}}},
+          {"measurements",
+           {{{"operation", operation}, {"volume_size", 100}, {"run", 1}, {"time", 1.0}, {"traced", false}},
+            {{"operation", operation}, {"volume_size", 100}, {"run", 2}, {"time", 2.0}, {"traced", true}},
+            {{"operation", operation}, {"volume_size", 100}, {"run", 3}, {"time", seconds}, {"traced", false}}}},
           {"cost_analysis", {{"100", {{operation, cost}}}}}};
 }
 json only_operation(json const& report) {
@@ -68,7 +94,8 @@ TEST(Candidates, NumbersOfAMadeUpProfile) {
   EXPECT_DOUBLE_EQ(roofs["vector issue"].get<double>(), 2e6 / (2e11 / 16));
   EXPECT_DOUBLE_EQ(roofs["L1"].get<double>(), (8e6 + 4096) / 4e11);
   EXPECT_DOUBLE_EQ(roofs["L2"].get<double>(), 64 * 1.2e6 / 2e11) << "32 KB of L1 hold 64 lines of the curve, not 4096";
-  EXPECT_DOUBLE_EQ(roofs["DRAM"].get<double>(), 8e6 / 4e10) << "1 MB of L2 hold 4096 lines; the triad is the better rate";
+  EXPECT_DOUBLE_EQ(roofs["DRAM"].get<double>(), 8e6 / 4e10)
+      << "1 MB of L2 hold 4096 lines; the triad is the better rate";
   EXPECT_EQ(o["baseline"]["limiter"], "latency");
   EXPECT_DOUBLE_EQ(o["baseline"]["attainable seconds"].get<double>(), 2 * 64 * 1.2e6 / 2e11);
   EXPECT_EQ(o["access"]["streamed"], 1.0);
@@ -127,7 +154,12 @@ TEST(Candidates, DisturbedTimesHaveNoVerdict) {
   EXPECT_TRUE(o["targets"].empty());
   EXPECT_EQ(o["access"], only_operation(profile_of(0.01))["access"]) << "counts are not disturbed";
   m["run"] = 4;
-  report["measurements"].push_back({{"operation", operation}, {"volume_size", 100}, {"run", 3}, {"time", 0.01}, {"traced", false}, {"disturbed", false}});
+  report["measurements"].push_back({{"operation", operation},
+                                    {"volume_size", 100},
+                                    {"run", 3},
+                                    {"time", 0.01},
+                                    {"traced", false},
+                                    {"disturbed", false}});
   EXPECT_EQ(only_operation(report), only_operation(profile_of(0.01))) << "another run was not";
 }
 
@@ -155,19 +187,32 @@ TEST(Candidates, OneLineForEachMistake) {
     return "";
   };
   EXPECT_EQ(complaint([](json& j) { j.erase("environment"); }), "run.json: environment is missing, expected an object");
-  EXPECT_EQ(complaint([](json& j) { j["measurements"][2]["time"] = 0; }), "run.json: measurements[2].time is 0, expected seconds > 0");
-  EXPECT_EQ(complaint([](json& j) { j["cost_analysis"]["100"][operation]["items"] = -1; }), "run.json: cost_analysis.100.parallel_back_project.items is -1, expected a number >= 0");
-  EXPECT_NE(complaint([](json& j) { j["cost_analysis"]["100"][operation]["reuse"]["read misses"].erase(0); }).find("as many"), std::string::npos);
-  EXPECT_EQ(complaint([](json& j) { j["ceilings"].erase("read"); }), "run.json: ceilings.read is missing, expected an array of levels");
-  EXPECT_EQ(complaint([](json& j) { j["word_lengths"][operation]["within bound"] = 1; }), "run.json: word_lengths.parallel_back_project.within bound is 1, expected true or false");
-  EXPECT_EQ(complaint([](json& j) { j["word_lengths"][operation] = {{"within bound", true}, {"arithmetic", {{"width", 0}}}}; }),
+  EXPECT_EQ(complaint([](json& j) { j["measurements"][2]["time"] = 0; }),
+            "run.json: measurements[2].time is 0, expected seconds > 0");
+  EXPECT_EQ(complaint([](json& j) { j["cost_analysis"]["100"][operation]["items"] = -1; }),
+            "run.json: cost_analysis.100.parallel_back_project.items is -1, expected a number >= 0");
+  EXPECT_NE(
+      complaint([](json& j) { j["cost_analysis"]["100"][operation]["reuse"]["read misses"].erase(0); }).find("as many"),
+      std::string::npos);
+  EXPECT_EQ(complaint([](json& j) { j["ceilings"].erase("read"); }),
+            "run.json: ceilings.read is missing, expected an array of levels");
+  EXPECT_EQ(complaint([](json& j) { j["word_lengths"][operation]["within bound"] = 1; }),
+            "run.json: word_lengths.parallel_back_project.within bound is 1, expected true or false");
+  EXPECT_EQ(complaint([](json& j) {
+              j["word_lengths"][operation] = {{"within bound", true}, {"arithmetic", {{"width", 0}}}};
+            }),
             "run.json: word_lengths.parallel_back_project.arithmetic.width is 0, expected 1 to 64 bits");
   EXPECT_EQ(complaint([](json&) {}), "");
 }
 
 TEST(Candidates, MeasuredWordsAreATargetToo) {
   auto report = profile_of(0.01);
-  json const words{{"size", 16}, {"bound", 1e-4}, {"error", 7e-5}, {"within bound", true}, {"arithmetic", {{"width", 25}, {"whole", 6}}}, {"data", {{"width", 16}, {"whole", 1}}}};
+  json const words{{"size", 16},
+                   {"bound", 1e-4},
+                   {"error", 7e-5},
+                   {"within bound", true},
+                   {"arithmetic", {{"width", 25}, {"whole", 6}}},
+                   {"data", {{"width", 16}, {"whole", 1}}}};
   report["word_lengths"][operation] = words;
   auto const o = only_operation(report);
   EXPECT_EQ(o["word length"], words);
@@ -185,8 +230,14 @@ TEST(Candidates, MeasuredWordsAreATargetToo) {
 /// A stage of a reconstruction on 1000 bytes of a temporary, with this number of flops.
 json stage_of(std::string const& name, double flops) {
   auto array = array_of("error", "temporary", 1000);
-  return {{"name", name}, {"flops", flops}, {"operations", {{"fma", flops / 2}}}, {"vector operations", flops / 32}, {"bytes accessed", 1000}, {"bytes compulsory", 1000},
-          {"lanes useful", 0.5}, {"arrays", {array}}};
+  return {{"name", name},
+          {"flops", flops},
+          {"operations", {{"fma", flops / 2}}},
+          {"vector operations", flops / 32},
+          {"bytes accessed", 1000},
+          {"bytes compulsory", 1000},
+          {"lanes useful", 0.5},
+          {"arrays", {array}}};
 }
 
 TEST(Candidates, AnIterationAndHowOftenItsOperationsAreCalled) {
@@ -194,16 +245,24 @@ TEST(Candidates, AnIterationAndHowOftenItsOperationsAreCalled) {
   auto const kernel = [](char const* stage) { return json{{"stage", stage}, {"launches", 3}}; };
   auto& costs = report["cost_analysis"]["100"];
   auto recon = costs[operation];
-  recon["stages"] = {stage_of("filter", 2e6), stage_of("error", 4e6), stage_of("back", 1e6), stage_of("error", 3e6), stage_of("back", 1e6), stage_of("error", 3e6)};
-  recon["kernels"] = {kernel("initial image/filter"), kernel("error"), kernel("iteration/subset/back"), kernel("iteration/subset/error")};
+  recon["stages"] = {stage_of("filter", 2e6), stage_of("error", 4e6), stage_of("back", 1e6),
+                     stage_of("error", 3e6),  stage_of("back", 1e6),  stage_of("error", 3e6)};
+  recon["kernels"] = {kernel("initial image/filter"), kernel("error"), kernel("iteration/subset/back"),
+                      kernel("iteration/subset/error")};
   costs["parallel_mbir_recon"] = recon, costs["parallel_sparse_back_project"] = costs[operation];
   for (auto const* name : {"parallel_mbir_recon", "parallel_sparse_back_project"}) {
-    report["measurements"].push_back({{"operation", name}, {"volume_size", 100}, {"run", 3}, {"time", 0.02}, {"traced", false}});
-    report["measurements"].push_back({{"operation", name}, {"volume_size", 100}, {"run", 2}, {"time", 0.05}, {"traced", true}});
+    report["measurements"].push_back(
+        {{"operation", name}, {"volume_size", 100}, {"run", 3}, {"time", 0.02}, {"traced", false}});
+    report["measurements"].push_back(
+        {{"operation", name}, {"volume_size", 100}, {"run", 2}, {"time", 0.05}, {"traced", true}});
   }
   auto const stage = [](double seconds, int runs) { return json{{"seconds", seconds}, {"runs", runs}}; };
-  report["measurements"][4]["stages"] = {{"filter", stage(0.02, 1)}, {"error", stage(0.01, 1)}, {"iteration", stage(0.02, 1)}, {"iteration/subset", stage(0.019, 2)},
-                                         {"iteration/subset/back", stage(0.006, 2)}, {"iteration/subset/error", stage(0.012, 2)}};
+  report["measurements"][4]["stages"] = {{"filter", stage(0.02, 1)},
+                                         {"error", stage(0.01, 1)},
+                                         {"iteration", stage(0.02, 1)},
+                                         {"iteration/subset", stage(0.019, 2)},
+                                         {"iteration/subset/back", stage(0.006, 2)},
+                                         {"iteration/subset/error", stage(0.012, 2)}};
   ASSERT_EQ(report["measurements"][4]["operation"], "parallel_mbir_recon");
   std::map<std::string, json> of;
   auto const block = program::candidates_json(report, "run.json", {.iterations = 20});
@@ -220,7 +279,8 @@ TEST(Candidates, AnIterationAndHowOftenItsOperationsAreCalled) {
   EXPECT_NEAR(whole[1]["share"].get<double>(), 10.0 / 14, 1e-12);
   EXPECT_NEAR(whole[1]["traced seconds"].get<double>(), 0.022, 1e-12);
   auto const& iteration = of["parallel_vcd_iteration"];
-  EXPECT_NEAR(iteration["baseline"]["seconds"].get<double>(), 0.02 * 0.02 / 0.05, 1e-12) << "its share of the traced run of the median";
+  EXPECT_NEAR(iteration["baseline"]["seconds"].get<double>(), 0.02 * 0.02 / 0.05, 1e-12)
+      << "its share of the traced run of the median";
   EXPECT_EQ(iteration["share"]["of"], "parallel_mbir_recon");
   EXPECT_NEAR(iteration["share"]["value"].get<double>(), 0.4, 1e-12);
   ASSERT_EQ(iteration["stages"].size(), 2u) << "what comes before it has stages of the same name";
@@ -234,9 +294,21 @@ TEST(Candidates, AnIterationAndHowOftenItsOperationsAreCalled) {
 }
 
 json a_device() {
-  return {{"name", "My card"}, {"kind", "fpga"}, {"clock", 2e8}, {"dsp", {{"value", 4512}, {"mark", "n"}, {"source", "its data sheet"}}}, {"lut", 7e5}, {"bram36", 1000}, {"uram", 0},
-          {"memory bytes per second", 2e11}, {"upload bytes per second", 7.5e9}, {"download bytes per second", 1.21e10}, {"watts", 50}, {"idle watts", 20}, {"f32 add dsp", 2},
-          {"f32 mul dsp", 3}, {"f32 fma dsp", 5}};
+  return {{"name", "My card"},
+          {"kind", "fpga"},
+          {"clock", 2e8},
+          {"dsp", {{"value", 4512}, {"mark", "n"}, {"source", "its data sheet"}}},
+          {"lut", 7e5},
+          {"bram36", 1000},
+          {"uram", 0},
+          {"memory bytes per second", 2e11},
+          {"upload bytes per second", 7.5e9},
+          {"download bytes per second", 1.21e10},
+          {"watts", 50},
+          {"idle watts", 20},
+          {"f32 add dsp", 2},
+          {"f32 mul dsp", 3},
+          {"f32 fma dsp", 5}};
 }
 
 TEST(Candidates, ADeviceOfTheUser) {
@@ -251,8 +323,10 @@ TEST(Candidates, ADeviceOfTheUser) {
   ASSERT_EQ(o["targets"].size(), 6u);
   EXPECT_EQ(o["targets"][4]["target"], "My card");
   EXPECT_EQ(o["targets"][4]["lanes"], 63) << "0.7 of 4512 over 50";
-  EXPECT_DOUBLE_EQ(o["optimal seconds"]["My card"]["seconds"].get<double>(), std::max(2e7 / (2 * 4512 / 5.0 * 2e8), 8e6 / 2e11));
-  auto gpu = json{{"name", "H200"}, {"kind", "gpu"}, {"flops per second", 1e14}, {"memory bytes per second", 5e12}, {"cache bytes", 6e7}, {"watts", 600}, {"idle watts", 100}};
+  EXPECT_DOUBLE_EQ(o["optimal seconds"]["My card"]["seconds"].get<double>(),
+                   std::max(2e7 / (2 * 4512 / 5.0 * 2e8), 8e6 / 2e11));
+  auto gpu = json{{"name", "H200"},     {"kind", "gpu"}, {"flops per second", 1e14}, {"memory bytes per second", 5e12},
+                  {"cache bytes", 6e7}, {"watts", 600},  {"idle watts", 100}};
   write_text(file, gpu.dump());
   auto const all = program::devices_with({file});
   EXPECT_EQ(all.size(), 5u) << "in the place of the built-in one";
@@ -279,11 +353,17 @@ TEST(Candidates, OneLineForEachMistakeInADevice) {
   EXPECT_EQ(complaint([](json& j) { j["clock"] = -1; }), file + ": clock is -1, expected a number > 0");
   EXPECT_EQ(complaint([](json& j) { j["clock"] = "fast"; }), file + ": clock is \"fast\", expected a number > 0");
   EXPECT_EQ(complaint([](json& j) { j["dsp"].erase("value"); }), file + ": dsp.value is missing, expected a number");
-  EXPECT_EQ(complaint([](json& j) { j["dsp"]["mark"] = "x"; }), file + ": dsp.mark is \"x\", expected one of n, R, A, m");
-  EXPECT_EQ(complaint([](json& j) { j["dsp"]["page"] = 3; }), file + ": dsp.page is 3, expected one of value, mark, source");
+  EXPECT_EQ(complaint([](json& j) { j["dsp"]["mark"] = "x"; }),
+            file + ": dsp.mark is \"x\", expected one of n, R, A, m");
+  EXPECT_EQ(complaint([](json& j) { j["dsp"]["page"] = 3; }),
+            file + ": dsp.page is 3, expected one of value, mark, source");
   EXPECT_EQ(complaint([](json& j) { j["kind"] = "asic"; }), file + ": kind is \"asic\", expected fpga, gpu or cpu");
-  EXPECT_EQ(complaint([](json& j) { j["memory usable"] = 1.2; }), file + ": memory usable is 1.2, expected a share, at most 1");
-  EXPECT_EQ(complaint([](json& j) { j["dsps"] = 3; }).find(file + ": dsps is no number of a device, expected one of memory bytes per second,"), 0u);
+  EXPECT_EQ(complaint([](json& j) { j["memory usable"] = 1.2; }),
+            file + ": memory usable is 1.2, expected a share, at most 1");
+  EXPECT_EQ(complaint([](json& j) {
+              j["dsps"] = 3;
+            }).find(file + ": dsps is no number of a device, expected one of memory bytes per second,"),
+            0u);
   EXPECT_EQ(complaint([](json& j) { j = 3; }), file + " holds 3, expected an object");
 }
 
@@ -293,10 +373,12 @@ TEST(Candidates, OfARealProfile) {
   auto const card = (folder / "card").string();
   write_text(card, a_device().dump());
   auto const out = folder / "out";
-  expect_failure(mbirk_program({"profile", "--sizes", "16", "--device", out.string(), "--out", out.string()}), 2, out.string() + ": ");
+  expect_failure(mbirk_program({"profile", "--sizes", "16", "--device", out.string(), "--out", out.string()}), 2,
+                 out.string() + ": ");
   EXPECT_FALSE(fs::exists(out));
-  auto const ran = mbirk_program({"profile", "--sizes", "16", "--budget", "0.2", "--ops", "parallel_[fbm]*_[pr]*[tn]", "--device", card, "--iterations-per-transfer", "7", "--out",
-                                  out.string(), "--quiet"});
+  auto const ran =
+      mbirk_program({"profile", "--sizes", "16", "--budget", "0.2", "--ops", "parallel_[fbm]*_[pr]*[tn]", "--device",
+                     card, "--iterations-per-transfer", "7", "--out", out.string(), "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   EXPECT_NE(ran.out.find("FPGA candidates at 16^3"), std::string::npos) << ran;
   EXPECT_NE(ran.out.find("arrays sent once for 7 iterations"), std::string::npos) << ran;
@@ -311,10 +393,13 @@ TEST(Candidates, OfARealProfile) {
   auto const block = report["candidates"];
   auto input = report;
   input.erase("candidates");
-  EXPECT_EQ(json::parse(program::candidates_json(input, "run.json", {program::devices_with({card}), 7}).dump()), block) << "made again from the file";
+  EXPECT_EQ(json::parse(program::candidates_json(input, "run.json", {program::devices_with({card}), 7}).dump()), block)
+      << "made again from the file";
   ASSERT_EQ(block["operations"].size(), report["cost_analysis"]["16"].size() + 1) << "and an iteration";
   EXPECT_TRUE(block["devices"].contains("My card"));
-  for (auto const* part : {"id=\"t-pipelines\"", "parallel_vcd_iteration", "arrays are sent once for 7 iterations", "of 1e-04 allowed, at size 16"}) EXPECT_NE(page.find(part), page.npos) << part;
+  for (auto const* part : {"id=\"t-pipelines\"", "parallel_vcd_iteration", "arrays are sent once for 7 iterations",
+                           "of 1e-04 allowed, at size 16"})
+    EXPECT_NE(page.find(part), page.npos) << part;
   // The page once more against another device; no page if that device is refused.
   auto other = a_device();
   other["name"] = "Other card", other["watts"] = 10;
@@ -324,9 +409,11 @@ TEST(Candidates, OfARealProfile) {
   ASSERT_EQ(judged.code, 0) << judged;
   EXPECT_NE(judged.out.find("arrays sent once for 7 iterations"), std::string::npos) << judged;
   EXPECT_TRUE(fs::exists(again));
-  expect_failure(mbirk_program({"report", file.string(), "--device", card, "--out", (folder / "all.json").string()}), 2, "expected one RUN.json");
+  expect_failure(mbirk_program({"report", file.string(), "--device", card, "--out", (folder / "all.json").string()}), 2,
+                 "expected one RUN.json");
   write_text(card, "{}");
-  expect_failure(mbirk_program({"report", file.string(), "--device", card, "--out", again.string()}), 2, card + ": name is missing");
+  expect_failure(mbirk_program({"report", file.string(), "--device", card, "--out", again.string()}), 2,
+                 card + ": name is missing");
   EXPECT_EQ(block["baseline"]["source"], "measured ceilings");
   for (auto const& [name, device] : block["devices"].items())
     for (auto const& [key, number] : device.items()) {
@@ -364,7 +451,8 @@ TEST(Candidates, OfARealProfile) {
     EXPECT_EQ(o["intensity"]["compulsory"], cost["arithmetic intensity compulsory"]);
     EXPECT_GE(o["misses"]["floor"], cost["bytes compulsory"]);
     for (auto const& t : o["targets"]) {
-      for (auto const* key : {"kernel seconds", "speed-up alone", "speed-up resident", "energy ratio alone", "energy ratio resident"}) {
+      for (auto const* key :
+           {"kernel seconds", "speed-up alone", "speed-up resident", "energy ratio alone", "energy ratio resident"}) {
         EXPECT_LT(t[key][0], t[key][1]) << key;
         EXPECT_LT(t[key][1], t[key][2]) << key;
       }

@@ -9,22 +9,28 @@ namespace mbirk::test {
 namespace {
 
 TEST(Commands, HelpAndVersion) {
-  for (std::vector<std::string> const& words :
-       {std::vector<std::string>{"--help"}, {"ops", "--help"}, {"run", "--help"}, {"profile", "--help"}, {"compare", "--help"}}) {
+  for (std::vector<std::string> const& words : {std::vector<std::string>{"--help"},
+                                                {"ops", "--help"},
+                                                {"run", "--help"},
+                                                {"profile", "--help"},
+                                                {"compare", "--help"}}) {
     auto const o = mbirk_program(words);
     EXPECT_EQ(o.code, 0) << o;
     EXPECT_EQ(o.err, "") << o;
     EXPECT_NE(o.out.find("Usage: "), std::string::npos) << o;
     if (words.size() < 2) continue;
-    for (auto const* option : {"--policy", "--threads", "--quiet"}) EXPECT_NE(o.out.find(option), std::string::npos) << option << o;
+    for (auto const* option : {"--policy", "--threads", "--quiet"})
+      EXPECT_NE(o.out.find(option), std::string::npos) << option << o;
   }
-  EXPECT_EQ(mbirk_program({"--version"}).out, "mbirk " + std::string(version_string) + ", " + std::string(instruction_set()) + "\n");
+  EXPECT_EQ(mbirk_program({"--version"}).out,
+            "mbirk " + std::string(version_string) + ", " + std::string(instruction_set()) + "\n");
 }
 
 TEST(Commands, AnInstructionSetThatIsNotThere) {
   for (auto const* command : {"--version", "ops"})
     expect_failure(run_words({"env", "MBIRK_INSTRUCTION_SET=x86-64-v9", MBIRK_PROGRAM, command}), 2,
-                   "MBIRK_INSTRUCTION_SET is \"x86-64-v9\", expected what this build and this processor have: " + std::string(instruction_set()));
+                   "MBIRK_INSTRUCTION_SET is \"x86-64-v9\", expected what this build and this processor have: " +
+                       std::string(instruction_set()));
 }
 
 TEST(Commands, BadUsage) {
@@ -52,7 +58,8 @@ TEST(Commands, OpsListsEveryOperation) {
     EXPECT_TRUE(op["needs"]["inputs"].is_array());
     EXPECT_NE(std::find(op["policies"].begin(), op["policies"].end(), "host"), op["policies"].end());
   }
-  for (std::string const name : {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project", "hessian_diagonal"})
+  for (std::string const name :
+       {"forward_project", "back_project", "sparse_forward_project", "sparse_back_project", "hessian_diagonal"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
 }
 
@@ -74,8 +81,10 @@ struct Compare : testing::Test {
 
 TEST_F(Compare, MediansOfTheTimingRunsDecide) {
   // Warm-up and traced runs are slow in B only; they must not count.
-  auto const a = file("a", {row("x", 32, 1, 1), row("x", 32, 2, 1, true), row("x", 32, 3, 1), row("x", 32, 4, 2), row("x", 32, 5, 9)});
-  auto const b = file("b", {row("x", 32, 1, 90), row("x", 32, 2, 90, true), row("x", 32, 3, 2.1), row("x", 32, 4, 2.1), row("x", 32, 5, 90)});
+  auto const a = file(
+      "a", {row("x", 32, 1, 1), row("x", 32, 2, 1, true), row("x", 32, 3, 1), row("x", 32, 4, 2), row("x", 32, 5, 9)});
+  auto const b = file("b", {row("x", 32, 1, 90), row("x", 32, 2, 90, true), row("x", 32, 3, 2.1), row("x", 32, 4, 2.1),
+                            row("x", 32, 5, 90)});
   auto const good = compare({a, b});
   EXPECT_EQ(good.code, 0) << good;
   EXPECT_NE(good.out.find("1.050"), std::string::npos) << good;
@@ -114,7 +123,8 @@ TEST_F(Compare, DisturbedTimesAreNotCompared) {
   EXPECT_EQ(compare({a, both}).code, 1) << "one of two runs was not disturbed, and is slower";
   EXPECT_EQ(compare({file("c", {disturbed}), file("d", {row("y", 32, 3, 1)})}).code, 1) << "missing";
   disturbed.erase("reason");
-  expect_failure(compare({a, file("e", {disturbed})}), 2, "measurements[0].reason is missing, expected why it was disturbed");
+  expect_failure(compare({a, file("e", {disturbed})}), 2,
+                 "measurements[0].reason is missing, expected why it was disturbed");
 }
 
 TEST_F(Compare, BadFiles) {
@@ -123,10 +133,12 @@ TEST_F(Compare, BadFiles) {
   write_text(scratch / "text", "hello");
   expect_failure(compare({(scratch / "text").string(), good}), 2, "is not valid JSON");
   expect_failure(compare({file("empty", {}), good}), 2, "no untraced run");
-  expect_failure(compare({file("negative", {row("x", 32, 3, -1)}), good}), 2, "measurements[0].time is -1.0, expected seconds >= 0");
+  expect_failure(compare({file("negative", {row("x", 32, 3, -1)}), good}), 2,
+                 "measurements[0].time is -1.0, expected seconds >= 0");
   auto wrong = row("x", 32, 3, 1);
   wrong["volume_size"] = "big";
-  expect_failure(compare({good, file("wrong", {wrong})}), 2, "measurements[0].volume_size is \"big\", expected a whole number");
+  expect_failure(compare({good, file("wrong", {wrong})}), 2,
+                 "measurements[0].volume_size is \"big\", expected a whole number");
   expect_failure(compare({good}), 2, "B.json is required");
   expect_failure(compare({good, good, "--max-slowdown", "0"}), 2, "--max-slowdown");
 }

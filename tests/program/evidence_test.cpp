@@ -107,12 +107,13 @@ struct Counters : MadeUpSystem {
             .close = [this](int file) { opened.erase(file); }};
   }
   void make_memory_controller() const {
-    for (auto const& [file, text] : std::map<std::string, std::string>{{"type", "17"},
-                                                                      {"cpumask", "0"},
-                                                                      {"format/event", "config:0-7"},
-                                                                      {"format/umask", "config:8-15"},
-                                                                      {"events/cas_count_read", "event=0x04,umask=0x03"},
-                                                                      {"events/cas_count_read.scale", "6.103515625e-5"}})
+    for (auto const& [file, text] :
+         std::map<std::string, std::string>{{"type", "17"},
+                                            {"cpumask", "0"},
+                                            {"format/event", "config:0-7"},
+                                            {"format/umask", "config:8-15"},
+                                            {"events/cas_count_read", "event=0x04,umask=0x03"},
+                                            {"events/cas_count_read.scale", "6.103515625e-5"}})
       write("sys/bus/event_source/devices/uncore_imc_0/" + file, text + '\n');
   }
   void energy(char const* zone, char const* name, char const* joules) const {
@@ -158,13 +159,18 @@ TEST_F(Counters, OneLineSaysWhyNot) {
     error = code;
     return program::hardware_counters(system()).missing();
   };
-  auto const rest = "; no counter of DRAM bytes: the kernel lists no uncore_imc; no energy: the kernel lists no intel-rapl";
-  EXPECT_EQ(missing(EACCES), std::string("no hardware counters: perf_event_open is not permitted, perf_event_paranoid is 4") + rest);
-  EXPECT_EQ(missing(ENOENT), std::string("no hardware counters: the processor offers none, as in many virtual machines") + rest);
+  auto const rest =
+      "; no counter of DRAM bytes: the kernel lists no uncore_imc; no energy: the kernel lists no intel-rapl";
+  EXPECT_EQ(missing(EACCES),
+            std::string("no hardware counters: perf_event_open is not permitted, perf_event_paranoid is 4") + rest);
+  EXPECT_EQ(missing(ENOENT),
+            std::string("no hardware counters: the processor offers none, as in many virtual machines") + rest);
   EXPECT_EQ(missing(EMFILE), std::string("no hardware counters: perf_event_open failed: Too many open files") + rest);
   make_memory_controller();
   refuse_type = 17;
-  EXPECT_EQ(missing(EACCES), "no counter of DRAM bytes: perf_event_open is not permitted, perf_event_paranoid is 4; no energy: the kernel lists no intel-rapl");
+  EXPECT_EQ(missing(EACCES),
+            "no counter of DRAM bytes: perf_event_open is not permitted, perf_event_paranoid is 4; no energy: the "
+            "kernel lists no intel-rapl");
 }
 
 std::string complaint(std::string const& list) {
@@ -191,8 +197,10 @@ TEST(Pinning, ListsOfProcessors) {
 TEST(Pinning, BadUsage) {
   auto const first = std::to_string(program::allowed_processors().front());
   expect_failure(mbirk_program({"profile", "--pin", "70000"}), 2, "--pin 70000: 70000 is no range of processors");
-  expect_failure(mbirk_program({"bench", "--pin", "9999"}), 2, "--pin 9999: processor 9999 is not available, expected some of ");
-  expect_failure(mbirk_program({"profile", "--pin", first, "--threads", "2"}), 2, "--pin " + first + ": 1 processors for 2 threads, expected one for each");
+  expect_failure(mbirk_program({"bench", "--pin", "9999"}), 2,
+                 "--pin 9999: processor 9999 is not available, expected some of ");
+  expect_failure(mbirk_program({"profile", "--pin", first, "--threads", "2"}), 2,
+                 "--pin " + first + ": 1 processors for 2 threads, expected one for each");
   expect_failure(mbirk_program({"profile", "--runs", "3", "--budget", "1"}), 2, "--runs excludes --budget");
 }
 #endif

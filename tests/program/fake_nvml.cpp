@@ -45,9 +45,13 @@ int nvmlDeviceGetUtilizationRates(void* device, unsigned int* both) {
   both[0] = 42, both[1] = 17;
   return 0;
 }
-int nvmlDeviceGetClockInfo(void* device, int type, unsigned int* mhz) { return set(mhz, first(device) && (type == 1 || type == 2), type == 1 ? 1410 : 2619); }
+int nvmlDeviceGetClockInfo(void* device, int type, unsigned int* mhz) {
+  return set(mhz, first(device) && (type == 1 || type == 2), type == 1 ? 1410 : 2619);
+}
 int nvmlDeviceGetPowerUsage(void* device, unsigned int* milliwatts) { return set(milliwatts, first(device), 312500); }
-int nvmlDeviceGetTemperature(void* device, int sensor, unsigned int* celsius) { return set(celsius, first(device) && sensor == 0, 55); }
+int nvmlDeviceGetTemperature(void* device, int sensor, unsigned int* celsius) {
+  return set(celsius, first(device) && sensor == 0, 55);
+}
 
 struct fake_process {
   unsigned int process;
@@ -61,7 +65,8 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned int* count, f
   *count = 100;
   if (room < 100) return too_small;
   for (unsigned int k = 0; k < 100; ++k) list[k] = {4'000'000'000u + k, 1, ~0u, ~0u};
-  for (unsigned int const k : {40u, 99u}) list[k] = {static_cast<unsigned int>(of_environment("FAKE_NVML_PROCESS")), 5ull << 20, ~0u, ~0u};
+  for (unsigned int const k : {40u, 99u})
+    list[k] = {static_cast<unsigned int>(of_environment("FAKE_NVML_PROCESS")), 5ull << 20, ~0u, ~0u};
   return 0;
 }
 }

@@ -30,7 +30,9 @@ struct GeometryFile : testing::Test {
   }
   static json parallel() { return {{"geometry", "parallel"}, {"angles", {0, 0.1, 0.2, 0.3, 0.4, 0.5}}}; }
   static json cone() {
-    return {{"geometry", "cone"}, {"angles", {0, 1, 2, 3, 4, 5}}, {"params", {{"source_detector_dist", 40}, {"source_iso_dist", 20}}}};
+    return {{"geometry", "cone"},
+            {"angles", {0, 1, 2, 3, 4, 5}},
+            {"params", {{"source_detector_dist", 40}, {"source_iso_dist", 20}}}};
   }
   static std::vector<float> angles(geometry_file const& g) {
     return std::visit([](auto const& s) { return std::vector<float>(s.angles().begin(), s.angles().end()); }, g.scan);
@@ -53,7 +55,8 @@ TEST_F(GeometryFile, AnglesInEveryForm) {
   EXPECT_EQ(angles(read(j, {1, 2, 3, 4, 5, 6})), floats({1, 2, 3, 4, 5, 6}));
   expect_error(j, "g.json: angles is missing, expected angles in radians, because the data have none");
   j["angles"] = 5;
-  expect_error(j, "angles is 5, expected an array of numbers, the name of an npy file, or {start, stop, num, endpoint}");
+  expect_error(j,
+               "angles is 5, expected an array of numbers, the name of an npy file, or {start, stop, num, endpoint}");
   j["angles"] = {1, "two"};
   expect_error(j, "angles[1] is \"two\", expected a number");
   j["angles"] = {{"start", 0}, {"stop", 1}, {"number", 6}};
@@ -71,8 +74,13 @@ TEST_F(GeometryFile, TheScan) {
   j["helical_z_shifts"] = {{"start", -1}, {"stop", 1}, {"num", 6}, {"endpoint", true}};
   j["sinogram_shape"] = {6, 5, 8};
   j["recon_shape"] = {9, 10, 11};
-  j["params"].update({{"delta_det_channel", 2}, {"det_row_offset", -0.5}, {"delta_voxel", 0.75}, {"voxel_slice_aspect", 1.5}, {"recon_slice_offset", 0.25},
-                      {"use_curved_detector", true}, {"use_ror_mask", false}});
+  j["params"].update({{"delta_det_channel", 2},
+                      {"det_row_offset", -0.5},
+                      {"delta_voxel", 0.75},
+                      {"voxel_slice_aspect", 1.5},
+                      {"recon_slice_offset", 0.25},
+                      {"use_curved_detector", true},
+                      {"use_ror_mask", false}});
   auto const g = read(j);
   auto const& p = std::get<cone_parameters>(g.parameters);
   EXPECT_EQ(p.delta_det_channel, 2);
@@ -124,7 +132,8 @@ TEST_F(GeometryFile, TheParametersOfReconstruction) {
   EXPECT_EQ(o.max_alpha, 1.2);
   EXPECT_TRUE(o.positivity_flag);
   EXPECT_EQ(o.granularity, (std::vector<index_t>{1, 4}));
-  EXPECT_EQ(std::vector<index_t>(o.partition_sequence.begin(), o.partition_sequence.end()), (std::vector<index_t>{0, 1, 1}));
+  EXPECT_EQ(std::vector<index_t>(o.partition_sequence.begin(), o.partition_sequence.end()),
+            (std::vector<index_t>{0, 1, 1}));
   EXPECT_EQ(o.qggmrf_nbr_wts, (std::array<double, 3>{1, 2, 0.5}));
 
   j["params"] = {{"auto_regularize_flag", false}, {"sigma_x", 0.1}};
@@ -147,7 +156,9 @@ TEST_F(GeometryFile, TheParametersOfReconstruction) {
 TEST_F(GeometryFile, WhatIsNotKnownOrDoesNotFit) {
   auto j = parallel();
   j["angels"] = 1;
-  expect_error(j, "g.json: angels is not known, expected one of geometry, angles, helical_z_shifts, sinogram_shape, recon_shape, params");
+  expect_error(j,
+               "g.json: angels is not known, expected one of geometry, angles, helical_z_shifts, sinogram_shape, "
+               "recon_shape, params");
   j = parallel();
   j["params"]["sharpnes"] = 1;
   expect_error(j, "params.sharpnes is not a parameter of geometry parallel, expected one of delta_det_channel, ");
@@ -182,11 +193,17 @@ TEST_F(GeometryFile, WhatIsWrittenIsReadBack) {
   auto j = cone();
   j["helical_z_shifts"] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
   j["recon_shape"] = {9, 10, 11};
-  j["params"].update({{"use_ror_mask", "mask.npy"}, {"source_detector_dist", 40.7}, {"det_channel_offset", 0.1}, {"sigma_x", 0.3}, {"p", 1.7}, {"q", 1.3}});
+  j["params"].update({{"use_ror_mask", "mask.npy"},
+                      {"source_detector_dist", 40.7},
+                      {"det_channel_offset", 0.1},
+                      {"sigma_x", 0.3},
+                      {"p", 1.7},
+                      {"q", 1.3}});
   auto infinite = cone();
   infinite["params"] = {{"source_detector_dist", "inf"}, {"snr_db", 33}};
   auto automatic = parallel();
-  automatic["params"] = {{"granularity", {2, 3}}, {"partition_sequence", {0}}, {"delta_det_channel", 0.3}, {"delta_det_row", 0.3}};
+  automatic["params"] = {
+      {"granularity", {2, 3}}, {"partition_sequence", {0}}, {"delta_det_channel", 0.3}, {"delta_det_row", 0.3}};
   for (auto const& original : {j, infinite, automatic}) {
     auto const g = read(original);
     auto const written = program::geometry_json(g);

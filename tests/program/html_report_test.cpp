@@ -11,7 +11,8 @@ namespace {
 std::string first_fault(std::string const& page) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < page.size(); ++at) {
-    if (page[at] == '&' && !std::regex_search(page.begin() + static_cast<std::ptrdiff_t>(at), page.end(), std::regex("&(#[0-9]+|[a-z]+);"), std::regex_constants::match_continuous))
+    if (page[at] == '&' && !std::regex_search(page.begin() + static_cast<std::ptrdiff_t>(at), page.end(),
+                                              std::regex("&(#[0-9]+|[a-z]+);"), std::regex_constants::match_continuous))
       return "stray & at " + page.substr(at, 40);
     if (page[at] != '<') continue;
     auto const end = page.find('>', at);
@@ -23,7 +24,8 @@ std::string first_fault(std::string const& page) {
     bool const closing = tag.starts_with("/"), empty = tag.ends_with("/");
     auto const name = tag.substr(closing, tag.find_first_of(" /", closing) - closing);
     if (closing) {
-      if (open.empty() || open.back() != name) return "</" + name + "> where " + (open.empty() ? "nothing" : open.back()) + " is open";
+      if (open.empty() || open.back() != name)
+        return "</" + name + "> where " + (open.empty() ? "nothing" : open.back()) + " is open";
       open.pop_back();
     } else if (!empty && name != "meta" && name != "br") {
       open.push_back(name);
@@ -46,14 +48,24 @@ std::vector<double> row_of(std::string const& page, std::string const& id, std::
   auto const row = page.substr(begin, end - begin);
   std::vector<double> out;
   static std::regex const value("data-v=\"([^\"]*)\"");
-  for (std::sregex_iterator it(row.begin(), row.end(), value), none; it != none; ++it) out.push_back((*it)[1].str().empty() ? -1 : std::stod((*it)[1].str()));
+  for (std::sregex_iterator it(row.begin(), row.end(), value), none; it != none; ++it)
+    out.push_back((*it)[1].str().empty() ? -1 : std::stod((*it)[1].str()));
   return out;
 }
 
 json cost(double flops, double bytes, char const* source = "counted") {
-  json const reuse{{"line bytes", 64}, {"capacity lines", {1, 16, 1024}}, {"read misses", {1000, 500, 100}}, {"write backs", {100, 60, 10}}};
-  return {{"flops", flops}, {"bytes accessed", 4 * bytes}, {"bytes compulsory", bytes}, {"items", 10}, {"arithmetic intensity", flops / (4 * bytes)},
-          {"source", source}, {"reuse", reuse}, {"memory", {{"argument", 100}, {"output", 200}, {"temporary", 300}, {"peak", 600}}}};
+  json const reuse{{"line bytes", 64},
+                   {"capacity lines", {1, 16, 1024}},
+                   {"read misses", {1000, 500, 100}},
+                   {"write backs", {100, 60, 10}}};
+  return {{"flops", flops},
+          {"bytes accessed", 4 * bytes},
+          {"bytes compulsory", bytes},
+          {"items", 10},
+          {"arithmetic intensity", flops / (4 * bytes)},
+          {"source", source},
+          {"reuse", reuse},
+          {"memory", {{"argument", 100}, {"output", 200}, {"temporary", 300}, {"peak", 600}}}};
 }
 json timing(std::string const& op, int size, int run, double time) {
   json m{{"operation", op}, {"volume_size", size}, {"run", run}, {"time", time}, {"traced", run == 2}};
@@ -64,16 +76,30 @@ json timing(std::string const& op, int size, int run, double time) {
 struct HtmlReport : testing::Test {
   scratch_folder scratch;
   fs::path const run = scratch / "run.json", page = scratch / "page.html";
-  json good{{"timestamp", "20260102_030405_006"}, {"volume_sizes", {32, 64}}, {"runs_per_size", 3},
-            {"environment", {{"backend", "host"}, {"devices", {"A & B"}}, {"mbirk_version", "1"}, {"compiler", "c"}, {"cuda_version", nullptr}, {"threads", 2}, {"vector_lanes", 8}, {"cpu", "A & B"}}},
-            {"measurements", json::array()}, {"cost_analysis", {{"32", json::object()}, {"64", json::object()}}}, {"errors", json::array()},
+  json good{{"timestamp", "20260102_030405_006"},
+            {"volume_sizes", {32, 64}},
+            {"runs_per_size", 3},
+            {"environment",
+             {{"backend", "host"},
+              {"devices", {"A & B"}},
+              {"mbirk_version", "1"},
+              {"compiler", "c"},
+              {"cuda_version", nullptr},
+              {"threads", 2},
+              {"vector_lanes", 8},
+              {"cpu", "A & B"}}},
+            {"measurements", json::array()},
+            {"cost_analysis", {{"32", json::object()}, {"64", json::object()}}},
+            {"errors", json::array()},
             {"dropped_trace_events", {{"32", 0}, {"64", 12}}}};
 
   HtmlReport() {
     for (auto const& [name, slow] : {std::pair{"cone_x", 1.0}, {"parallel_x", 3.0}, {"y", 0.5}})
       for (int const size : {32, 64}) {
-        for (int k = 1; k <= 3; ++k) good["measurements"].push_back(timing(name, size, k, (k < 3 ? 90 : 1) * slow * 1e-3 * size * size * size));
-        good["cost_analysis"][std::to_string(size)][name] = cost(slow * 1e6 * size, 4096.0 * size, size == 64 ? "model" : "counted");
+        for (int k = 1; k <= 3; ++k)
+          good["measurements"].push_back(timing(name, size, k, (k < 3 ? 90 : 1) * slow * 1e-3 * size * size * size));
+        good["cost_analysis"][std::to_string(size)][name] =
+            cost(slow * 1e6 * size, 4096.0 * size, size == 64 ? "model" : "counted");
       }
   }
   outcome make(json const& j) const {
@@ -90,15 +116,18 @@ struct HtmlReport : testing::Test {
     change(j);
     expect_failure(make(j), 2, part);
     EXPECT_FALSE(fs::exists(page));
-    EXPECT_EQ(std::distance(fs::directory_iterator(page.parent_path()), fs::directory_iterator()), 1) << "something is left beside " << run;
+    EXPECT_EQ(std::distance(fs::directory_iterator(page.parent_path()), fs::directory_iterator()), 1)
+        << "something is left beside " << run;
   }
 };
 
 TEST_F(HtmlReport, IsWellFormedAndNeedsNothingElse) {
   auto const all = text(good);
   EXPECT_EQ(first_fault(all), "");
-  for (auto const* part : {"http:", "https:", "src=", "@import", "url(", "<link", "<img", "<iframe", "//"}) EXPECT_EQ(all.find(part), all.npos) << part;
-  for (auto const* part : {"prefers-color-scheme: dark", "@media print", "aria-labelledby=\"roof-t", "aria-labelledby=\"scale-t", "aria-labelledby=\"miss1-t"})
+  for (auto const* part : {"http:", "https:", "src=", "@import", "url(", "<link", "<img", "<iframe", "//"})
+    EXPECT_EQ(all.find(part), all.npos) << part;
+  for (auto const* part : {"prefers-color-scheme: dark", "@media print", "aria-labelledby=\"roof-t",
+                           "aria-labelledby=\"scale-t", "aria-labelledby=\"miss1-t"})
     EXPECT_NE(all.find(part), all.npos) << part;
 }
 
@@ -131,20 +160,26 @@ TEST_F(HtmlReport, NumbersAreThoseOfTheRun) {
 
 TEST_F(HtmlReport, SaysWhatItDoesNotKnow) {
   auto const all = text(good);
-  for (auto const* part : {"No candidate analysis is in this file", "No ceilings of the machine are in this file", "12 at size 64", "Costs of 3 of 6 are modelled", "3 of 6"})
+  for (auto const* part : {"No candidate analysis is in this file", "No ceilings of the machine are in this file",
+                           "12 at size 64", "Costs of 3 of 6 are modelled", "3 of 6"})
     EXPECT_NE(all.find(part), all.npos) << part;
   auto without = good;
   without.erase("dropped_trace_events");
   without["errors"].push_back({{"operation", "z"}, {"volume_size", 64}, {"error", "out of luck"}});
   auto const other = text(without);
-  for (auto const* part : {"does not say whether trace events were dropped", "1 failed", "z at 64: out of luck"}) EXPECT_NE(other.find(part), other.npos) << part;
+  for (auto const* part : {"does not say whether trace events were dropped", "1 failed", "z at 64: out of luck"})
+    EXPECT_NE(other.find(part), other.npos) << part;
 }
 
 TEST_F(HtmlReport, RoofsAreThoseOfTheCeilings) {
   auto with = good;
   auto const rate = [](double r) { return json{{"best", r}, {"median", r}}; };
-  with["ceilings"] = {{"threads", 2}, {"fma per second", rate(1e9)}, {"triad bytes per second", rate(1e9)},
-                      {"read", {{{"name", "L1"}, {"bytes of a thread", 1}, {"bytes per second", rate(1e10)}}, {{"name", "DRAM"}, {"bytes of a thread", 1}, {"bytes per second", rate(1e3)}}}}};
+  with["ceilings"] = {{"threads", 2},
+                      {"fma per second", rate(1e9)},
+                      {"triad bytes per second", rate(1e9)},
+                      {"read",
+                       {{{"name", "L1"}, {"bytes of a thread", 1}, {"bytes per second", rate(1e10)}},
+                        {{"name", "DRAM"}, {"bytes of a thread", 1}, {"bytes per second", rate(1e3)}}}}};
   auto const all = text(with);
   auto const rank = row_of(all, "t-rank", "parallel_x");
   ASSERT_EQ(rank.size(), 10u);
@@ -200,7 +235,9 @@ TEST_F(HtmlReport, DisturbedTimesSayNothing) {
 
 TEST_F(HtmlReport, FlagsImpossibleGrowth) {
   auto const with = text(good);  // times grow with N^3, flops with N
-  EXPECT_NE(with.find("impossible growth, so these times are wrong: cone_x (time ~ N^3.00, flops ~ N^1.00), parallel_x"), with.npos);
+  EXPECT_NE(
+      with.find("impossible growth, so these times are wrong: cone_x (time ~ N^3.00, flops ~ N^1.00), parallel_x"),
+      with.npos);
   EXPECT_NE(with.find("class=\"no\">3.00, impossible</td>"), with.npos);
   auto possible = good;
   for (auto& [name, cost] : possible["cost_analysis"]["64"].items()) cost["flops"] = 5 * cost["flops"].get<double>();
@@ -240,14 +277,17 @@ TEST_F(HtmlReport, MalformedRunsAreOneLine) {
   refuses([](json& j) { j["measurements"][1]["volume_size"] = "big"; }, "measurements[1].volume_size is \"big\"");
   refuses([](json& j) { j["cost_analysis"]["64"]["y"].erase("memory"); }, "cost_analysis.64.y.memory is missing");
   refuses([](json& j) { j["cost_analysis"]["64"]["y"]["source"] = "guessed"; }, "y.source is \"guessed\"");
-  refuses([](json& j) { j["cost_analysis"]["64"]["y"]["reuse"]["read misses"] = {1}; }, "as many numbers as capacity lines");
+  refuses([](json& j) { j["cost_analysis"]["64"]["y"]["reuse"]["read misses"] = {1}; },
+          "as many numbers as capacity lines");
   refuses([](json& j) { j["cost_analysis"]["big"] = json::object(); }, "expected a size as its name");
   refuses([](json& j) { j["ceilings"] = {{"fma per second", {{"best", 0}}}}; }, "expected a rate > 0");
   refuses([](json& j) { j["candidates"] = {{"operations", 3}}; }, "candidates.operations is 3");
-  expect_failure(mbirk_program({"report", (scratch / "none.json").string(), "--out", page.string()}), 2, "no such file");
+  expect_failure(mbirk_program({"report", (scratch / "none.json").string(), "--out", page.string()}), 2,
+                 "no such file");
   write_text(run, "{\"timestamp\": ");
   expect_failure(mbirk_program({"report", run.string(), "--out", page.string()}), 2, "is not valid JSON");
-  expect_failure(mbirk_program({"report", run.string(), "--out", (scratch / "no" / "page.html").string()}), 2, "is not valid JSON");
+  expect_failure(mbirk_program({"report", run.string(), "--out", (scratch / "no" / "page.html").string()}), 2,
+                 "is not valid JSON");
   EXPECT_FALSE(fs::exists(page));
 }
 
@@ -265,13 +305,17 @@ TEST(HtmlReportOfAProfile, IsWrittenByProfile) {
   ASSERT_EQ(again.code, 0) << again;
   EXPECT_EQ(file_text(out / "again.html"), all);
   auto const graphs = out / "graphs" / when, graph = graphs / "cone_forward_project_v16.html";
-  EXPECT_NE(all.find("href=\"graphs/" + when + "/cone_forward_project_v16.html\">cone_forward_project</a>"), all.npos) << "in the table of graphs";
+  EXPECT_NE(all.find("href=\"graphs/" + when + "/cone_forward_project_v16.html\">cone_forward_project</a>"), all.npos)
+      << "in the table of graphs";
   EXPECT_TRUE(fs::exists(graph));
-  for (auto const* step : {"step00_unfused", "step01_fuse_channel_weight", "step02_fuse_row_weight", "step03_fuse_columns"})
-    for (auto const* ending : {".txt", ".dot"}) EXPECT_TRUE(fs::exists(graphs / (std::string("cone_forward_project_v16_") + step + ending))) << step << ending;
+  for (auto const* step :
+       {"step00_unfused", "step01_fuse_channel_weight", "step02_fuse_row_weight", "step03_fuse_columns"})
+    for (auto const* ending : {".txt", ".dot"})
+      EXPECT_TRUE(fs::exists(graphs / (std::string("cone_forward_project_v16_") + step + ending))) << step << ending;
   if (std::string const python = MBIRK_PYTHON; !python.empty())
     for (auto const& [script, opened] : {std::pair{"check_report.py", page}, {"check_graph.py", graph}}) {
-      auto const browser = run_words({python, "-B", (fs::path(MBIRK_GOLDEN_DIR).parent_path() / "program" / script).string(), opened.string()});
+      auto const browser = run_words(
+          {python, "-B", (fs::path(MBIRK_GOLDEN_DIR).parent_path() / "program" / script).string(), opened.string()});
       if (browser.code == 77) GTEST_SKIP() << browser.out;
       EXPECT_EQ(browser.code, 0) << browser;
     }

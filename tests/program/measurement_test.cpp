@@ -63,7 +63,8 @@ TEST_F(Measurement, LineIntegralsFromNpyOfAnyTypeAndOrder) {
       for (index_t count = 1; first + count <= views; ++count) {
         std::vector<float> block(static_cast<std::size_t>(count * rows * channels));
         source.read(ctx, first, count, block.data());
-        for (std::size_t i = 0; i < block.size(); ++i) ASSERT_EQ(block[i], lines[static_cast<std::size_t>(first * rows * channels) + i]);
+        for (std::size_t i = 0; i < block.size(); ++i)
+          ASSERT_EQ(block[i], lines[static_cast<std::size_t>(first * rows * channels) + i]);
       }
   };
   expect_lines(line_file(), "<f4");
@@ -74,7 +75,8 @@ TEST_F(Measurement, LineIntegralsFromNpyOfAnyTypeAndOrder) {
   for (index_t v = 0; v < views; ++v)
     for (index_t m = 0; m < rows; ++m)
       for (index_t n = 0; n < channels; ++n)
-        stored[static_cast<std::size_t>((n * rows + m) * views + v)] = lines[static_cast<std::size_t>((v * rows + m) * channels + n)];
+        stored[static_cast<std::size_t>((n * rows + m) * views + v)] =
+            lines[static_cast<std::size_t>((v * rows + m) * channels + n)];
   write_npy(folder / "fortran.npy", stored.data(), {views, rows, channels});
   auto text = file_text(folder / "fortran.npy");
   text.replace(text.find("False"), 5, "True ");
@@ -99,20 +101,23 @@ TEST_F(Measurement, MoreThanOneBlock) {
 }
 
 TEST_F(Measurement, CountsWithFieldsFromNpy) {
-  auto const counts = random_values(views * rows * channels, 200, 900), white = random_values(2 * rows * channels, 1000, 2000),
-             dark = random_values(rows * channels, 10, 100);
+  auto const counts = random_values(views * rows * channels, 200, 900),
+             white = random_values(2 * rows * channels, 1000, 2000), dark = random_values(rows * channels, 10, 100);
   write_npy(folder / "counts.npy", counts.data(), {views, rows, channels});
   write_npy(folder / "white.npy", white.data(), {2, rows, channels});
   write_npy(folder / "dark.npy", dark.data(), {rows, channels});
-  measurement_source const source({.input = name("counts.npy"), .white = name("white.npy"), .dark = name("dark.npy"), .counts = true});
+  measurement_source const source(
+      {.input = name("counts.npy"), .white = name("white.npy"), .dark = name("dark.npy"), .counts = true});
   EXPECT_TRUE(source.counts());
   EXPECT_EQ(source.description(), "counts (<f4), 2 white and 1 dark frames");
   auto const y = all(source);
   for (std::size_t i = 0; i < y.size(); ++i) {
     std::size_t const p = i % (rows * channels);
-    double const w = (static_cast<double>(white[p]) + static_cast<double>(white[p + rows * channels])) / 2, d = static_cast<double>(dark[p]);
+    double const w = (static_cast<double>(white[p]) + static_cast<double>(white[p + rows * channels])) / 2,
+                 d = static_cast<double>(dark[p]);
     double const expected = -std::log((static_cast<double>(counts[i]) - d) / (w - d));
-    EXPECT_NEAR(static_cast<double>(y[i]), expected, std::numeric_limits<float>::epsilon() * std::abs(expected));  // one rounding
+    EXPECT_NEAR(static_cast<double>(y[i]), expected,
+                std::numeric_limits<float>::epsilon() * std::abs(expected));  // one rounding
   }
   measurement_source const bright({.input = name("counts.npy"), .white = name("white.npy")});
   EXPECT_EQ(bright.description(), "counts (<f4), 2 white and 0 dark frames");
@@ -121,7 +126,8 @@ TEST_F(Measurement, CountsWithFieldsFromNpy) {
 
 /// Types that detectors write.
 TEST_F(Measurement, CountsOf16Bits) {
-  auto const counts = random_values(views * rows * channels, 200, 900), white = random_values(rows * channels, 1000, 2000);
+  auto const counts = random_values(views * rows * channels, 200, 900),
+             white = random_values(rows * channels, 1000, 2000);
   std::vector<float> whole(counts.size());
   std::string bytes;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -167,14 +173,16 @@ TEST_F(Measurement, FilesThatAreNone) {
   write_npy(folder / "flat.npy", lines.data(), {views, rows * channels});
   expect_error({.input = name("flat.npy")}, "flat.npy: has shape (7, 15), expected (views, rows, channels)");
   write_npy(folder / "empty.npy", lines.data(), {views, 0, channels});
-  expect_error({.input = name("empty.npy")}, "has shape (7, 0, 5), expected (views, rows, channels), at least one of each");
+  expect_error({.input = name("empty.npy")},
+               "has shape (7, 0, 5), expected (views, rows, channels), at least one of each");
 }
 
 TEST_F(Measurement, BadValuesAndFields) {
   auto bad = lines;
   bad[(3 * rows + 1) * channels + 4] = std::nanf("");
   write_npy(folder / "nan.npy", bad.data(), {views, rows, channels});
-  expect_error({.input = name("nan.npy")}, "nan.npy: value (3, 1, 4) is nan, expected finite line integrals (counts need a white field)");
+  expect_error({.input = name("nan.npy")},
+               "nan.npy: value (3, 1, 4) is nan, expected finite line integrals (counts need a white field)");
   std::vector<double> large(lines.begin(), lines.end());
   large[(5 * rows + 1) * channels + 4] = 1e300;
   write_npy(folder / "large.npy", large.data(), {views, rows, channels});
@@ -183,19 +191,24 @@ TEST_F(Measurement, BadValuesAndFields) {
     measurement_source({.input = name("large.npy")}).read(ctx, 4, 2, block.data());
     ADD_FAILURE();
   } catch (io_error const& e) {
-    EXPECT_NE(std::string(e.what()).find("value (1, 1, 4) is 1e+300, expected a number that fits into float32 (counted from 4 along the first axis)"),
+    EXPECT_NE(std::string(e.what()).find("value (1, 1, 4) is 1e+300, expected a number that fits into float32 (counted "
+                                         "from 4 along the first axis)"),
               std::string::npos)
         << e.what();
   }
 
   auto const input = line_file();
-  expect_error({.input = input, .counts = true}, "lines.npy: is said to hold counts, but there is no white field: expected --white FILE");
-  expect_error({.input = input, .dark = input}, "lines.npy: is a dark field, but there is no white field: expected --white FILE");
+  expect_error({.input = input, .counts = true},
+               "lines.npy: is said to hold counts, but there is no white field: expected --white FILE");
+  expect_error({.input = input, .dark = input},
+               "lines.npy: is a dark field, but there is no white field: expected --white FILE");
   write_npy(folder / "small.npy", lines.data(), {2, rows, channels - 1});
   expect_error({.input = input, .white = name("small.npy")},
-               "small.npy: has shape (2, 3, 4), expected (frames, rows, channels) or (rows, channels) with 3 rows and 5 channels");
+               "small.npy: has shape (2, 3, 4), expected (frames, rows, channels) or (rows, channels) with 3 rows and "
+               "5 channels");
   write_npy(folder / "none.npy", lines.data(), {0, rows, channels});
-  expect_error({.input = input, .white = name("none.npy")}, "none.npy: has shape (0, 3, 5), expected (frames, rows, channels)");
+  expect_error({.input = input, .white = name("none.npy")},
+               "none.npy: has shape (0, 3, 5), expected (frames, rows, channels)");
   expect_error({.input = input, .white = name("missing.npy")}, "missing.npy: no such file");
 }
 
@@ -204,7 +217,8 @@ TEST_F(Measurement, BadValuesAndFields) {
 struct Exchange : Measurement {
   std::vector<std::uint16_t> counts, white, dark;
   Exchange() {
-    for (auto const x : random_values(views * rows * channels, 200, 900)) counts.push_back(static_cast<std::uint16_t>(x));
+    for (auto const x : random_values(views * rows * channels, 200, 900))
+      counts.push_back(static_cast<std::uint16_t>(x));
     for (auto const x : random_values(3 * rows * channels, 1000, 2000)) white.push_back(static_cast<std::uint16_t>(x));
     for (auto const x : random_values(2 * rows * channels, 10, 100)) dark.push_back(static_cast<std::uint16_t>(x));
   }
@@ -229,8 +243,11 @@ TEST_F(Exchange, TheSameAsFromNpyFiles) {
   write_npy(folder / "white.npy", std::vector<float>(white.begin(), white.end()).data(), {3, rows, channels});
   write_npy(folder / "dark.npy", std::vector<float>(dark.begin(), dark.end()).data(), {2, rows, channels});
   auto const y = all(source);
-  EXPECT_EQ(y, all(measurement_source({.input = name("counts.npy"), .white = name("white.npy"), .dark = name("dark.npy")})));
-  EXPECT_EQ(y, all(measurement_source({.input = name("counts.npy"), .white = name("scan.h5"), .dark = name("scan.h5")})));  // fields of another file
+  EXPECT_EQ(
+      y, all(measurement_source({.input = name("counts.npy"), .white = name("white.npy"), .dark = name("dark.npy")})));
+  EXPECT_EQ(y, all(measurement_source({.input = name("counts.npy"),
+                                       .white = name("scan.h5"),
+                                       .dark = name("scan.h5")})));  // fields of another file
   std::vector<float> block(2 * rows * channels);
   source.read(ctx, 3, 2, block.data());
   for (std::size_t i = 0; i < block.size(); ++i) EXPECT_EQ(block[i], y[3 * rows * channels + i]);
@@ -253,20 +270,23 @@ TEST_F(Exchange, AnglesInDegreesOrRadians) {
 }
 
 TEST_F(Exchange, WhatIsNotDataExchange) {
-  expect_error({.input = write("", true, views - 1)}, "scan.h5: /exchange/theta: has shape (6), expected one angle per view = (7)");
+  expect_error({.input = write("", true, views - 1)},
+               "scan.h5: /exchange/theta: has shape (6), expected one angle per view = (7)");
   {
     hdf5_output file(folder / "other.h5");
     file.write("/data", {views, rows, channels}, counts.data());
     file.commit();
   }
-  expect_error({.input = name("other.h5")}, "other.h5: has no data set /exchange/data, expected the Data Exchange layout");
+  expect_error({.input = name("other.h5")},
+               "other.h5: has no data set /exchange/data, expected the Data Exchange layout");
   expect_error({.input = line_file(), .white = name("other.h5")}, "other.h5: has no data set /exchange/data_white");
   {
     hdf5_output file(folder / "flat.h5");
     file.write("/exchange/data", {views * rows, channels}, counts.data());
     file.commit();
   }
-  expect_error({.input = name("flat.h5")}, "flat.h5: /exchange/data: has shape (21, 5), expected (views, rows, channels)");
+  expect_error({.input = name("flat.h5")},
+               "flat.h5: /exchange/data: has shape (21, 5), expected (views, rows, channels)");
   auto const text = file_text(write("deg"));
   write_text(folder / "half.h5", text.substr(0, text.size() / 2));
   expect_error({.input = name("half.h5")}, "half.h5: cannot be read as HDF5: truncated file");

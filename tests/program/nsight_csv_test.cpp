@@ -52,7 +52,9 @@ constexpr char const* ncu_text = R"csv(==PROF== Connected to process 7 (mbirk)
 
 struct Nsight : ::testing::Test {
   test::scratch_folder folder;
-  json profile{{"measurements", {{{"operation", "parallel_back_project"}, {"volume_size", 64}}, {{"operation", "cone_back_project"}, {"volume_size", 64}}}},
+  json profile{{"measurements",
+                {{{"operation", "parallel_back_project"}, {"volume_size", 64}},
+                 {{"operation", "cone_back_project"}, {"volume_size", 64}}}},
                {"cost_analysis", {{"64", {{"parallel_back_project", json::object()}}}}}};
 
   std::string file(std::string const& name, std::string const& text) {
@@ -150,12 +152,19 @@ TEST_F(Nsight, WrongFilesAreSaidInOneLine) {
   expect(error_of({}, {nsys}), "all.csv: has no table of kernels");
   expect(error_of({(folder / "none.csv").string()}, {}), "none.csv");
   expect(error_of({file("empty.csv", "")}, {}), "empty.csv: has no table that is known");
-  expect(error_of({file("us.csv", "Time (%),Total Time (us),Instances,Name\n1,2,3,k\n")}, {}), "us.csv line 1: has no column 'Total Time (ns)'");
-  expect(error_of({file("word.csv", "Time (%),Total Time (ns),Instances,Name\n1,many,3,k\n")}, {}), "word.csv line 2: column 'Total Time (ns)' is 'many'");
-  expect(error_of({}, {file("details.csv", "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n")}), "details.csv line 1: is the details page");
-  expect(error_of({}, {file("short.csv", "\"ID\",\"Kernel Name\",\"a\"\n\"\",\"\",\"%\"\n\"0\",\"k\"\n")}), "short.csv line 3: has 2 columns, expected 3");
-  expect(error_of({}, {file("units.csv", "\"ID\",\"Kernel Name\",\"a\"\n\"0\",\"k\",\"1\"\n")}), "units.csv line 2: has a kernel before the line of units");
-  expect(error_of({}, {file("name.csv", "\"ID\",\"a\"\n\"\",\"%\"\n")}), "name.csv line 1: has no column 'Kernel Name'");
+  expect(error_of({file("us.csv", "Time (%),Total Time (us),Instances,Name\n1,2,3,k\n")}, {}),
+         "us.csv line 1: has no column 'Total Time (ns)'");
+  expect(error_of({file("word.csv", "Time (%),Total Time (ns),Instances,Name\n1,many,3,k\n")}, {}),
+         "word.csv line 2: column 'Total Time (ns)' is 'many'");
+  expect(
+      error_of({}, {file("details.csv", "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n")}),
+      "details.csv line 1: is the details page");
+  expect(error_of({}, {file("short.csv", "\"ID\",\"Kernel Name\",\"a\"\n\"\",\"\",\"%\"\n\"0\",\"k\"\n")}),
+         "short.csv line 3: has 2 columns, expected 3");
+  expect(error_of({}, {file("units.csv", "\"ID\",\"Kernel Name\",\"a\"\n\"0\",\"k\",\"1\"\n")}),
+         "units.csv line 2: has a kernel before the line of units");
+  expect(error_of({}, {file("name.csv", "\"ID\",\"a\"\n\"\",\"%\"\n")}),
+         "name.csv line 1: has no column 'Kernel Name'");
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ TEST_F(Nvml, WhatTheDriverTells) {
 
   auto const& silent = devices[1];
   EXPECT_EQ(silent.name, "Silent 1");
-  EXPECT_FALSE(silent.memory_total || silent.memory_used || silent.memory_of_process || silent.utilisation || silent.memory_utilisation || silent.clock ||
-               silent.memory_clock || silent.power || silent.temperature);
+  EXPECT_FALSE(silent.memory_total || silent.memory_used || silent.memory_of_process || silent.utilisation ||
+               silent.memory_utilisation || silent.clock || silent.memory_clock || silent.power || silent.temperature);
 }
 
 TEST_F(Nvml, ALibraryThatWillNotStart) {

@@ -15,7 +15,8 @@ struct GoldenPolicies : testing::TestWithParam<std::string> {
   scratch_folder out;
 
   outcome run_golden(char const* policy) const {
-    return mbirk_program({"run", golden(GetParam()).string(), "--out", out.path().string(), "--check", "--policy", policy});
+    return mbirk_program(
+        {"run", golden(GetParam()).string(), "--out", out.path().string(), "--check", "--policy", policy});
   }
   static void expect_all_within(outcome const& done) {
     auto const entries = std::to_string(json::parse(file_text(golden(GetParam()) / "case.json"))["ops"].size());
@@ -23,7 +24,8 @@ struct GoldenPolicies : testing::TestWithParam<std::string> {
     EXPECT_NE(done.out.find(entries + " of " + entries + " within tolerance"), std::string::npos) << done;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenPolicies, testing::ValuesIn(all_cases()), [](auto const& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenPolicies, testing::ValuesIn(all_cases()),
+                         [](auto const& info) { return info.param; });
 
 /// Every entry of every case, as many as on the host: the emulation takes seconds for all of them.
 TEST_P(GoldenPolicies, EmulatedAgreesWithTheReferences) { expect_all_within(run_golden("emulated")); }
@@ -69,8 +71,11 @@ TEST_F(Policies, CudaThatIsNotHere) {
 /// Results of correct kernels do not depend on the order of blocks and threads, on when copies land, or on the number
 /// of emulating threads.
 TEST_F(Policies, SameBitsInAnyOrder) {
-  std::vector<std::vector<std::string>> const ways{
-      {"--threads", "1"}, {"--threads", "3"}, {"--seed", "7"}, {"--seed", "8", "--late-copies", "--check-races"}, {"--instrument", "tracing"}};
+  std::vector<std::vector<std::string>> const ways{{"--threads", "1"},
+                                                   {"--threads", "3"},
+                                                   {"--seed", "7"},
+                                                   {"--seed", "8", "--late-copies", "--check-races"},
+                                                   {"--instrument", "tracing"}};
   std::vector<fs::path> outs;
   for (auto const& way : ways) {
     outs.push_back(scratch / ("out" + std::to_string(outs.size())));
@@ -135,19 +140,25 @@ TEST_F(Policies, EmulatedWithoutPixels) {
 }
 
 TEST_F(Policies, BadCombinations) {
-  for (std::vector<std::string> const& option : {std::vector<std::string>{"--seed", "1"}, {"--late-copies"}, {"--check-races"}})
+  for (std::vector<std::string> const& option :
+       {std::vector<std::string>{"--seed", "1"}, {"--late-copies"}, {"--check-races"}})
     for (auto const* policy : {"host", "cuda"}) {  // bad usage is reported before unavailable policies
       auto words = option;
       words.insert(words.end(), {"--policy", policy});
-      expect_failure(run(words), 2, option[0] + " is given with --policy " + policy + ", expected only with --policy emulated");
+      expect_failure(run(words), 2,
+                     option[0] + " is given with --policy " + policy + ", expected only with --policy emulated");
     }
   expect_failure(run({"--policy", "emulated", "--seed", "-1"}), 2, "--seed: Value -1 not in range");
   for (auto const* policy : {"host", "emulated"}) {
-    expect_failure(run({"--policy", policy, "--cuda-profiler-range"}), 3, std::string("--cuda-profiler-range is not available under policy ") + policy);
-    expect_failure(mbirk_program({"profile", "--sizes", "8", "--policy", policy, "--cuda-profiler-range"}), 3, "expected --policy cuda");
-    expect_failure(mbirk_program({"profile", "--sizes", "8", "--policy", policy, "--cupti"}), 3, std::string("--cupti is not available under policy ") + policy);
+    expect_failure(run({"--policy", policy, "--cuda-profiler-range"}), 3,
+                   std::string("--cuda-profiler-range is not available under policy ") + policy);
+    expect_failure(mbirk_program({"profile", "--sizes", "8", "--policy", policy, "--cuda-profiler-range"}), 3,
+                   "expected --policy cuda");
+    expect_failure(mbirk_program({"profile", "--sizes", "8", "--policy", policy, "--cupti"}), 3,
+                   std::string("--cupti is not available under policy ") + policy);
   }
-  expect_failure(mbirk_program({"profile", "--sizes", "8", "--runs", "2", "--cuda-profiler-range"}), 2, "--cuda-profiler-range takes the runs after");
+  expect_failure(mbirk_program({"profile", "--sizes", "8", "--runs", "2", "--cuda-profiler-range"}), 2,
+                 "--cuda-profiler-range takes the runs after");
   expect_failure(mbirk_program({"recon", "x.npy", "--geometry", "g.json", "--out", "o.npy", "--policy", "emulated"}), 3,
                  "mbirk recon runs on the host only");
   EXPECT_FALSE(fs::exists(out));
@@ -159,8 +170,9 @@ TEST_F(Policies, NvtxMarksCalls) {
   keep("sparse_back_project");
   for (auto const* policy : {"host", "emulated"}) {
     auto const log = scratch / policy;
-    auto const done = run_words({"env", std::string("NVTX_INJECTION64_PATH=") + MBIRK_NVTX_TOOL, "MBIRK_NVTX_TOOL_LOG=" + log.string(), MBIRK_PROGRAM, "run",
-                                 folder.string(), "--out", out.string(), "--policy", policy, "--instrument", "nvtx", "--check"});
+    auto const done = run_words({"env", std::string("NVTX_INJECTION64_PATH=") + MBIRK_NVTX_TOOL,
+                                 "MBIRK_NVTX_TOOL_LOG=" + log.string(), MBIRK_PROGRAM, "run", folder.string(), "--out",
+                                 out.string(), "--policy", policy, "--instrument", "nvtx", "--check"});
     EXPECT_EQ(done.code, 0) << done;
     EXPECT_EQ(file_text(log), "projector sparse_back_project\n");
   }
@@ -199,7 +211,8 @@ TEST(Policy, ProfileOfTheEmulation) {
   std::set<std::string> seen;
   for (auto const& m : report["measurements"]) {
     auto const& name = *seen.insert(m["operation"]).first;
-    bool const on_host = name.starts_with("gen_"), asks = name.ends_with("recon");  // sigmas, norms and line searches are decided on the host
+    bool const on_host = name.starts_with("gen_"),
+               asks = name.ends_with("recon");  // sigmas, norms and line searches are decided on the host
     EXPECT_GE(m["time"].get<double>(), 0);
     EXPECT_EQ(m["traced"].get<bool>(), m["run"] == 2);
     EXPECT_EQ(m["uploads"].get<int>() > 0, !on_host) << m;
@@ -211,8 +224,9 @@ TEST(Policy, ProfileOfTheEmulation) {
       EXPECT_LT(m["bytes_up"].get<int>(), volume) << m;  // tables of pixels and views, not the input
     }
   }
-  EXPECT_EQ(seen, (std::set<std::string>{"gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid", "parallel_back_project",
-                                         "parallel_mbir_recon", "parallel_sparse_back_project"}));
+  EXPECT_EQ(seen,
+            (std::set<std::string>{"gen_pixel_partition", "gen_pixel_partition_blue_noise", "gen_pixel_partition_grid",
+                                   "parallel_back_project", "parallel_mbir_recon", "parallel_sparse_back_project"}));
   for (auto const& [name, cost] : report["cost_analysis"]["24"].items()) {
     EXPECT_EQ(cost["policy"], "host");
     EXPECT_EQ(cost["source"], "counted");
@@ -226,7 +240,9 @@ struct LonelyProgram : testing::Test {
   void SetUp() override { fs::copy_file(MBIRK_PROGRAM, program); }
   std::pair<int, std::string> run(std::string const& words) const {
     auto const errors = folder.path() / "errors";
-    int const status = std::system(("timeout 60 '" + program.string() + "' " + words + " >'" + folder.path().string() + "/out' 2>'" + errors.string() + "'").c_str());
+    int const status = std::system(("timeout 60 '" + program.string() + "' " + words + " >'" + folder.path().string() +
+                                    "/out' 2>'" + errors.string() + "'")
+                                       .c_str());
     return {WEXITSTATUS(status), file_text(errors)};
   }
 };

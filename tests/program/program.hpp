@@ -38,7 +38,8 @@ inline outcome run_words(std::vector<std::string> const& words) {
     for (char const c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
     line += '\'';
   }
-  int const status = std::system((line + " >'" + (logs / "out").string() + "' 2>'" + (logs / "err").string() + "' </dev/null").c_str());
+  int const status = std::system(
+      (line + " >'" + (logs / "out").string() + "' 2>'" + (logs / "err").string() + "' </dev/null").c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_text(logs / "out"), file_text(logs / "err"), line};
 }
 /// A failure: exit code and one line that begins with the program's name and contains `part`.
@@ -50,7 +51,8 @@ inline void expect_failure(outcome const& o, int code, std::string const& part) 
 }
 
 inline fs::path golden(std::string const& name) { return fs::path(MBIRK_GOLDEN_DIR) / name; }
-inline std::vector<std::string> const geometry_cases{"parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved"};
+inline std::vector<std::string> const geometry_cases{"parallel_32", "parallel_odd", "cone_32", "cone_odd",
+                                                     "cone_helical_curved"};
 inline std::vector<std::string> all_cases() {
   auto cases = geometry_cases;
   cases.push_back("utilities");
@@ -96,7 +98,8 @@ inline profiled const& host_profile() {
 }
 /// Both parallel back projections, reconstruction in parallel beam, and partitions, which run on the host.
 inline profiled const& emulated_profile() {
-  static profiled const once({"--policy", "emulated", "--sizes", "24", "--runs", "3", "--ops", "[gp]*[eln]_[bmp]*_[pr]*"});
+  static profiled const once(
+      {"--policy", "emulated", "--sizes", "24", "--runs", "3", "--ops", "[gp]*[eln]_[bmp]*_[pr]*"});
   return once;
 }
 
@@ -105,7 +108,9 @@ struct Case : testing::Test {
   scratch_folder scratch;
   fs::path const folder = scratch / "case", out = scratch / "out";
 
-  void copy(std::string const& name) { fs::copy(golden(name), folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing); }
+  void copy(std::string const& name) {
+    fs::copy(golden(name), folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  }
   json read() const { return json::parse(file_text(folder / "case.json")); }
   void write(json const& j) const { write_text(folder / "case.json", j.dump(1)); }
   void change(std::function<void(json&)> const& f) const {

@@ -269,8 +269,10 @@ TEST(ReconCheckpoint, WhatIsWrittenIsReadBack) {
     return "nothing was thrown";
   };
   auto const path = (folder / "c.ckpt").string();
-  EXPECT_EQ(message(path, {{"sharpness", 2.0}, {"angles", {0.1, 0.2}}}), path + ": was made with other parameters: /sharpness is 1.0 there and 2.0 here");
-  EXPECT_EQ(message(path, {{"sharpness", 1.0}, {"angles", {0.1, 0.2}}, {"p", 2}}), path + ": was made with other parameters: /p is missing there and 2 here");
+  EXPECT_EQ(message(path, {{"sharpness", 2.0}, {"angles", {0.1, 0.2}}}),
+            path + ": was made with other parameters: /sharpness is 1.0 there and 2.0 here");
+  EXPECT_EQ(message(path, {{"sharpness", 1.0}, {"angles", {0.1, 0.2}}, {"p", 2}}),
+            path + ": was made with other parameters: /p is missing there and 2 here");
   EXPECT_NE(message(folder / "none", parameters).find("none: no such file"), std::string::npos);
   write_text(folder / "text", "text");
   save_checkpoint(folder / "other", state);

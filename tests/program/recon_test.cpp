@@ -33,7 +33,8 @@ struct Recon : testing::Test {
   /// of their means, and the root mean square of their difference, in units of the phantom's mean.
   agreement with_phantom(std::vector<float> const& x) const {
     auto const phantom = hdf5_file(folder / "scan.h5").read<float>("/phantom");
-    view<float const, 3> const p(phantom.data.data(), {phantom.shape[0], phantom.shape[1], phantom.shape[2]}), v(x.data(), p.extents());
+    view<float const, 3> const p(phantom.data.data(), {phantom.shape[0], phantom.shape[1], phantom.shape[2]}),
+        v(x.data(), p.extents());
     double sum_p = 0, sum_v = 0, squares = 0, count = 0;
     for (index_t i = 2; i + 2 < p.extent(0); ++i)
       for (index_t j = 2; j + 2 < p.extent(1); ++j)
@@ -59,9 +60,10 @@ TEST_F(Recon, FindsThePhantom) {
     ASSERT_EQ(first.code, 0) << first;
     ASSERT_EQ(second.code, 0) << second;
     auto const a = with_phantom(volume("direct.h5")), b = with_phantom(volume("vcd.h5"));
-    // n photons behind a line y leave noise of sqrt(exp(y)/n): 1.9 % for the longest lines (y = 2 in parallel, 1 in cone beam, where voxels are
-    // half as large, 1.2 %). Filtered back projection of V = 72 views turns noise s of lines into s pi/sqrt(12 V) per voxel pitch: 6 % and 8 % of
-    // the flat parts, which are 0.2 of the phantom's largest value. Twice that is allowed, and for the mean of hundreds of voxels a quarter.
+    // n photons behind a line y leave noise of sqrt(exp(y)/n): 1.9 % for the longest lines (y = 2 in parallel, 1 in
+    // cone beam, where voxels are half as large, 1.2 %). Filtered back projection of V = 72 views turns noise s of
+    // lines into s pi/sqrt(12 V) per voxel pitch: 6 % and 8 % of the flat parts, which are 0.2 of the phantom's largest
+    // value. Twice that is allowed, and for the mean of hundreds of voxels a quarter.
     EXPECT_NEAR(a.mean, 1, 0.02) << geometry;
     EXPECT_NEAR(b.mean, 1, 0.02) << geometry;
     EXPECT_LT(a.error, 0.16) << geometry;
@@ -90,9 +92,13 @@ TEST_F(Recon, OptionsReachTheReconstruction) {
   EXPECT_EQ(volume("x.h5"), expected);  // equal bits
   params({"--max-iterations", "3", "--seed", "5"});
   EXPECT_NE(volume("x.h5"), expected);
-  EXPECT_EQ(params({"--max-iterations", "3", "--sigma-y", "0.25", "--sigma-x", "0.125"})["regularization_params"]["sigma_y"], 0.25);
-  EXPECT_DOUBLE_EQ(params({"--max-iterations", "3", "--sharpness", "2"})["regularization_params"]["sigma_x"].get<double>() /
-                       plain["regularization_params"]["sigma_x"].get<double>(), 2);
+  EXPECT_EQ(
+      params({"--max-iterations", "3", "--sigma-y", "0.25", "--sigma-x", "0.125"})["regularization_params"]["sigma_y"],
+      0.25);
+  EXPECT_DOUBLE_EQ(
+      params({"--max-iterations", "3", "--sharpness", "2"})["regularization_params"]["sigma_x"].get<double>() /
+          plain["regularization_params"]["sigma_x"].get<double>(),
+      2);
   EXPECT_NEAR(params({"--max-iterations", "3", "--snr-db", "50"})["regularization_params"]["sigma_y"].get<double>() /
                   plain["regularization_params"]["sigma_y"].get<double>(), 0.1, 1e-6);
   EXPECT_EQ(params({"--stop-threshold-change-pct", "90"})["num_iterations"], 1);
@@ -105,7 +111,9 @@ TEST_F(Recon, OptionsReachTheReconstruction) {
 TEST_F(Recon, NpyInAndOut) {
   make("cone", 16);
   ASSERT_EQ(recon("x.h5", {"--method", "fdk"}).code, 0);
-  auto const data = [&](std::string const& set) { return hdf5_file(folder / "scan.h5").read<float>("/exchange/" + set); };
+  auto const data = [&](std::string const& set) {
+    return hdf5_file(folder / "scan.h5").read<float>("/exchange/" + set);
+  };
   write_npy(folder / "counts.npy", data("data"));
   write_npy(folder / "white.npy", data("data_white"));
   write_npy(folder / "dark.npy", data("data_dark"));
@@ -114,11 +122,13 @@ TEST_F(Recon, NpyInAndOut) {
   geometry["angles"] = {{"start", 0}, {"stop", 2 * 3.14159265358979}, {"num", theta.data.size()}};
   write_text(folder / "g.json", geometry.dump());
   auto const run = [&](std::vector<std::string> const& more) {
-    std::vector<std::string> words{"recon", name("counts.npy"), "--geometry", name("g.json"), "--out", name("n.npy"), "--method", "fdk", "--no-png"};
+    std::vector<std::string> words{"recon",       name("counts.npy"), "--geometry", name("g.json"), "--out",
+                                   name("n.npy"), "--method",         "fdk",        "--no-png"};
     words.insert(words.end(), more.begin(), more.end());
     return mbirk_program(words);
   };
-  auto const done = run({"--counts", "--white", name("white.npy"), "--dark", name("dark.npy"), "--save-parameters", name("saved.json")});
+  auto const done = run(
+      {"--counts", "--white", name("white.npy"), "--dark", name("dark.npy"), "--save-parameters", name("saved.json")});
   ASSERT_EQ(done.code, 0) << done;
   auto const x = read_npy<float>(folder / "n.npy"), reference = load_recon_hdf5(folder / "x.h5").recon;
   EXPECT_EQ(x.shape, reference.shape);
@@ -127,8 +137,9 @@ TEST_F(Recon, NpyInAndOut) {
   EXPECT_FALSE(fs::exists(folder / "n.png"));
   EXPECT_EQ(json::parse(file_text(folder / "n.json"))["model_params"]["geometry"], "cone");
 
-  auto const saved = mbirk_program({"recon", name("counts.npy"), "--geometry", name("saved.json"), "--out", name("y.npy"), "--method", "fdk", "--white",
-                                    name("white.npy"), "--dark", name("dark.npy"), "--quiet"});
+  auto const saved =
+      mbirk_program({"recon", name("counts.npy"), "--geometry", name("saved.json"), "--out", name("y.npy"), "--method",
+                     "fdk", "--white", name("white.npy"), "--dark", name("dark.npy"), "--quiet"});
   ASSERT_EQ(saved.code, 0) << saved;
   EXPECT_EQ(saved.out + saved.err, "");
   EXPECT_EQ(read_npy<float>(folder / "y.npy").data, x.data);
@@ -145,8 +156,8 @@ TEST_F(Recon, InterruptedAndResumedTheBitsAreTheSame) {
     };
     bool const named = geometry == "cone";
     std::string const state = name(named ? "state" : "x.h5.checkpoint");
-    auto words = with({"timeout", "--preserve-status", "-s", "INT", "1", MBIRK_PROGRAM, "recon", name("scan.h5"), "--geometry", name("scan.json"), "--out",
-                       name("x.h5"), "--max-iterations", "100000"});
+    auto words = with({"timeout", "--preserve-status", "-s", "INT", "1", MBIRK_PROGRAM, "recon", name("scan.h5"),
+                       "--geometry", name("scan.json"), "--out", name("x.h5"), "--max-iterations", "100000"});
     if (named) words.insert(words.end(), {"--checkpoint", state});
     auto const stopped = run_words(words);
     EXPECT_EQ(stopped.code, 1) << stopped;
@@ -177,8 +188,9 @@ TEST_F(Recon, KilledAndResumedTheBitsAreTheSame) {
     more.insert(more.end(), same.begin(), same.end());
     return more;
   };
-  auto const killed = run_words(with({"timeout", "-s", "KILL", "1", MBIRK_PROGRAM, "recon", name("scan.h5"), "--geometry", name("scan.json"), "--out",
-                                      name("x.h5"), "--max-iterations", "100000", "--checkpoint", name("state"), "--checkpoint-every", "3"}));
+  auto const killed = run_words(with({"timeout", "-s", "KILL", "1", MBIRK_PROGRAM, "recon", name("scan.h5"),
+                                      "--geometry", name("scan.json"), "--out", name("x.h5"), "--max-iterations",
+                                      "100000", "--checkpoint", name("state"), "--checkpoint-every", "3"}));
   EXPECT_NE(killed.code, 0) << killed;
   ASSERT_TRUE(fs::exists(name("state"))) << killed;
   int const done = load_checkpoint(name("state")).record.num_iterations;
@@ -210,11 +222,14 @@ TEST_F(Recon, BadInput) {
   expect_failure(recon("no/such/x.h5"), 2, "x.h5: cannot be written: ");
   expect_failure(recon("scan.h5"), 2, "scan.h5: would be written over what is read, expected another file");
   expect_failure(recon("scan.npy"), 2, "scan.json: would be written over what is read");  // the input's own record file
-  expect_failure(recon("x.h5", {"--save-parameters", name("scan.json")}), 2, "scan.json: would be written over what is read");
+  expect_failure(recon("x.h5", {"--save-parameters", name("scan.json")}), 2,
+                 "scan.json: would be written over what is read");
   expect_failure(recon("x.h5", {"--checkpoint", name("scan.h5")}), 2, "scan.h5: would be written over what is read");
-  expect_failure(recon("x.h5", {"--checkpoint", name("x.png")}), 2, "x.png: would be written twice, expected different files");
+  expect_failure(recon("x.h5", {"--checkpoint", name("x.png")}), 2,
+                 "x.png: would be written twice, expected different files");
   expect_failure(recon("x.h5", {"--method", "fdk"}), 2, "--method fdk is for geometry cone, expected fbp or vcd");
-  expect_failure(recon("x.h5", {"--method", "fbp", "--resume", "y"}), 2, "--checkpoint and --resume are for method vcd, found --method fbp");
+  expect_failure(recon("x.h5", {"--method", "fbp", "--resume", "y"}), 2,
+                 "--checkpoint and --resume are for method vcd, found --method fbp");
   expect_failure(recon("x.h5", {"--method", "art"}), 2, "--method");
   expect_failure(recon("x.h5", {"--weights", "heavy"}), 2, "--weights");
   expect_failure(recon("x.h5", {"--png-window", "1"}), 2, "--png-window");
@@ -223,8 +238,10 @@ TEST_F(Recon, BadInput) {
   expect_failure(recon("x.h5", {"--resume", name("none")}), 2, "none: no such file");
   expect_failure(recon("x.h5", {"--resume", name("scan.h5")}), 2, "scan.h5: is not a checkpoint of mbirk");
   expect_failure(recon("x.h5", {"--policy", "cuda"}), 3, "policy cuda is not available here");
-  expect_failure(mbirk_program({"recon", name("none.h5"), "--geometry", name("scan.json"), "--out", name("x.h5")}), 2, "none.h5: no such file");
-  expect_failure(mbirk_program({"recon", name("scan.h5"), "--geometry", name("none.json"), "--out", name("x.h5")}), 2, "none.json: no such file");
+  expect_failure(mbirk_program({"recon", name("none.h5"), "--geometry", name("scan.json"), "--out", name("x.h5")}), 2,
+                 "none.h5: no such file");
+  expect_failure(mbirk_program({"recon", name("scan.h5"), "--geometry", name("none.json"), "--out", name("x.h5")}), 2,
+                 "none.json: no such file");
   expect_failure(mbirk_program({"recon", name("scan.h5"), "--out", name("x.h5")}), 2, "--geometry is required");
   EXPECT_EQ(file_count(folder.path()), before);
 }

@@ -10,14 +10,26 @@ struct Report : testing::Test {
   scratch_folder scratch;
 
   static json cost(int flops) {
-    return {{"flops", flops}, {"bytes accessed", 8}, {"items", 4}, {"arithmetic intensity", 0.5}, {"source", "counted"}, {"memory", {{"peak", flops}}}};
+    return {{"flops", flops},      {"bytes accessed", 8},        {"items", 4}, {"arithmetic intensity", 0.5},
+            {"source", "counted"}, {"memory", {{"peak", flops}}}};
   }
   static json run(std::string const& version, std::vector<std::pair<std::string, double>> const& times) {
-    json j{{"timestamp", "20260101_000000_" + std::to_string(times.size())}, {"volume_sizes", {8}}, {"runs_per_size", 3},
-           {"environment", {{"backend", "host"}, {"devices", {"a processor"}}, {"mbirk_version", version}, {"cpu", "a processor"}, {"threads", 2}, {"vector_lanes", 8}}},
-           {"measurements", json::array()}, {"cost_analysis", {{"8", json::object()}}}, {"errors", json::array()}};
+    json j{{"timestamp", "20260101_000000_" + std::to_string(times.size())},
+           {"volume_sizes", {8}},
+           {"runs_per_size", 3},
+           {"environment",
+            {{"backend", "host"},
+             {"devices", {"a processor"}},
+             {"mbirk_version", version},
+             {"cpu", "a processor"},
+             {"threads", 2},
+             {"vector_lanes", 8}}},
+           {"measurements", json::array()},
+           {"cost_analysis", {{"8", json::object()}}},
+           {"errors", json::array()}};
     for (auto const& [name, time] : times) {
-      j["measurements"].push_back({{"operation", name}, {"volume_size", 8}, {"run", 3}, {"time", time}, {"traced", false}});
+      j["measurements"].push_back(
+          {{"operation", name}, {"volume_size", 8}, {"run", 3}, {"time", time}, {"traced", false}});
       j["cost_analysis"]["8"][name] = cost(16);
     }
     return j;
@@ -54,9 +66,11 @@ TEST_F(Report, MergesRuns) {
   ASSERT_EQ(m["environments"].size(), 2u);
   EXPECT_EQ(m["environments"][1]["source"], b);
   EXPECT_TRUE(m["errors"].empty());
-  EXPECT_EQ(mbirk_program({"compare", (scratch / "merged.json").string(), (scratch / "merged.json").string()}).code, 0) << "a merged run is a run";
+  EXPECT_EQ(mbirk_program({"compare", (scratch / "merged.json").string(), (scratch / "merged.json").string()}).code, 0)
+      << "a merged run is a run";
 
-  auto const again = mbirk_program({"report", (scratch / "merged.json").string(), file("c.json", run("2.0", {{"z", 1}})), "--out", (scratch / "all.json").string()});
+  auto const again = mbirk_program({"report", (scratch / "merged.json").string(),
+                                    file("c.json", run("2.0", {{"z", 1}})), "--out", (scratch / "all.json").string()});
   ASSERT_EQ(again.code, 0) << again;
   EXPECT_NE(again.out.find("different versions of mbirk: 1.0, 2.0"), std::string::npos) << again;
   auto const all = json::parse(file_text(scratch / "all.json"));
@@ -82,7 +96,8 @@ TEST_F(Report, CostsThatDisagreeAreErrors) {
 TEST_F(Report, ExportsOfNsight) {
   auto const a = file("a.json", run("1.0", {{"parallel_back_project", 1}}));
   auto const csv = (scratch / "nsys.csv").string();
-  write_text(csv, "Time (%),Total Time (ns),Instances,Style,Range\n100.0,6000,3,PushPop,mbirk:parallel_back_project_v8\n");
+  write_text(csv,
+             "Time (%),Total Time (ns),Instances,Style,Range\n100.0,6000,3,PushPop,mbirk:parallel_back_project_v8\n");
   auto const done = report({a, "--nsys", csv});
   ASSERT_EQ(done.code, 0) << done;
   auto const range = merged()["nsight"]["ranges"].at(0);
@@ -95,7 +110,9 @@ TEST_F(Report, ExportsOfNsight) {
 
 TEST_F(Report, BadFilesAndNames) {
   auto const good = file("a.json", run("1.0", {{"x", 1}}));
-  auto const fails = [&](json const& j, std::string const& part) { expect_failure(report({good, file("bad.json", j)}), 2, part); };
+  auto const fails = [&](json const& j, std::string const& part) {
+    expect_failure(report({good, file("bad.json", j)}), 2, part);
+  };
   fails({{"measurements", json::array()}}, "bad.json: timestamp is missing, expected a report of mbirk profile");
   auto j = run("1.0", {{"x", 1}});
   j["measurements"][0]["time"] = -1;
@@ -129,7 +146,10 @@ TEST_F(Report, TheTableBeginsWithWhatWasDisturbed) {
   j["measurements"][0]["reason"] = "no call is clean";
   auto const busy = report({file("b.json", j)});
   EXPECT_EQ(busy.code, 0) << busy;
-  EXPECT_NE(busy.out.find("first one's\n\n1 of 2 operations were disturbed by other programs and are not judged: measure again on a quiet machine, with --pin, or with a larger --budget\na processor"), std::string::npos) << busy;
+  EXPECT_NE(busy.out.find("first one's\n\n1 of 2 operations were disturbed by other programs and are not judged: "
+                          "measure again on a quiet machine, with --pin, or with a larger --budget\na processor"),
+            std::string::npos)
+      << busy;
   EXPECT_NE(busy.out.find("500.00 ms disturbed                       -       -        -"), std::string::npos) << busy;
 }
 
@@ -161,7 +181,8 @@ TEST_F(Report, TablesOfAProfile) {
   if (!fs::exists(tables)) GTEST_SKIP() << "the program was built without liblzma";
   std::string const python = MBIRK_PYTHON;
   if (python.empty()) GTEST_SKIP() << "no Python";
-  auto const checked = run_words({python, MBIRK_GOLDEN_DIR "/../program/check_tables.py", file.string(), tables.string()});
+  auto const checked =
+      run_words({python, MBIRK_GOLDEN_DIR "/../program/check_tables.py", file.string(), tables.string()});
   EXPECT_EQ(checked.code, 0) << checked;
 }
 

@@ -18,7 +18,9 @@ TEST_P(Golden, ResultsAgreeWithTheReferences) {
   auto const done = mbirk_program({"run", golden(GetParam()).string(), "--out", out.path().string(), "--check"});
   EXPECT_EQ(done.code, 0) << done;
   EXPECT_EQ(done.err.empty(), GetParam() != "cone_helical_curved") << done;
-  EXPECT_NE(done.out.find(std::to_string(entries) + " of " + std::to_string(entries) + " within tolerance"), std::string::npos) << done;
+  EXPECT_NE(done.out.find(std::to_string(entries) + " of " + std::to_string(entries) + " within tolerance"),
+            std::string::npos)
+      << done;
   EXPECT_EQ(done.out.find("OUT"), std::string::npos) << done;
   EXPECT_EQ(file_count(out.path()), static_cast<int>(entries));
 }
@@ -30,7 +32,8 @@ TEST_P(Golden, ComparePyAgrees) {
   auto const done = mbirk_program({"run", golden(GetParam()).string(), "--out", out.path().string(), "--quiet"});
   EXPECT_EQ(done.code, 0) << done;
   EXPECT_EQ(done.out + done.err, "") << done;
-  auto const compared = run_words({python, golden("compare.py").string(), golden(GetParam()).string(), out.path().string()});
+  auto const compared =
+      run_words({python, golden("compare.py").string(), golden(GetParam()).string(), out.path().string()});
   EXPECT_EQ(compared.code, 0) << compared;
 }
 
@@ -58,7 +61,8 @@ TEST(Denoise, TakesItsParametersFromTheCase) {
   EXPECT_NE(denoised({{"granularity", json::array({4})}}, none), plain);
   j["params"] = {{"delta_voxel", 1}};
   write_text(folder / "case.json", j.dump());
-  expect_failure(mbirk_program({"run", folder.path().string(), "--out", out.path().string()}), 2, "params.delta_voxel is not a parameter of geometry none");
+  expect_failure(mbirk_program({"run", folder.path().string(), "--out", out.path().string()}), 2,
+                 "params.delta_voxel is not a parameter of geometry none");
 }
 
 struct Run : Case {
@@ -177,7 +181,11 @@ TEST_F(Run, UnknownFieldsAreNotedAndParametersOfReconstructionAccepted) {
   keep("hessian_diagonal");
   change([](json& j) {
     j["comment"] = "made by hand";
-    j["params"].update({{"sigma_x", 0.1}, {"granularity", {1, 2, 4}}, {"auto_regularize_flag", true}, {"verbose", 0}, {"alu_unit", nullptr}});
+    j["params"].update({{"sigma_x", 0.1},
+                        {"granularity", {1, 2, 4}},
+                        {"auto_regularize_flag", true},
+                        {"verbose", 0},
+                        {"alu_unit", nullptr}});
   });
   auto const done = run({"--check"});
   EXPECT_EQ(done.code, 0) << done;
@@ -224,7 +232,8 @@ TEST_F(Check, RtolZeroMeansEqual) {
   change([](json& j) { j["ops"][0]["rtol"] = 0; });
   change_reference([](auto& a) { a.data[100] = std::nextafter(a.data[100], 1e9f); });
   expect_out("OUT");
-  fs::copy_file(out / "out_forward_project.npy", folder / "out_forward_project.npy", fs::copy_options::overwrite_existing);
+  fs::copy_file(out / "out_forward_project.npy", folder / "out_forward_project.npy",
+                fs::copy_options::overwrite_existing);
   EXPECT_EQ(run({"--check"}).code, 0);
 }
 TEST_F(Check, OutliersAreAllowedUpToTheirShare) {

@@ -1,4 +1,5 @@
-// mbirk profile --no-fuse: both forms beside each other, and the ratio of their traffic in the page and on the terminal.
+// mbirk profile --no-fuse: both forms beside each other, and the ratio of their traffic in the page and on the
+// terminal.
 #include <regex>
 
 #include "program.hpp"
@@ -9,7 +10,8 @@ namespace {
 
 TEST(Unfused, RatiosAreThoseOfTheCounts) {
   scratch_folder folder;
-  auto const ran = mbirk_program({"profile", "--sizes", "16,17", "--runs", "1", "--threads", "1", "--no-fuse", "--ops", "cone_*_[pdf]*", "--out", folder.path().string(), "--quiet"});
+  auto const ran = mbirk_program({"profile", "--sizes", "16,17", "--runs", "1", "--threads", "1", "--no-fuse", "--ops",
+                                  "cone_*_[pdf]*", "--out", folder.path().string(), "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran;
   json report;
   std::string page;
@@ -36,7 +38,8 @@ TEST(Unfused, RatiosAreThoseOfTheCounts) {
       auto const cells = page.substr(row, page.find("</tr>", row) - row);
       std::vector<std::string> values;
       std::regex const value("data-v=\"([^\"]*)\"");
-      for (std::sregex_iterator it(cells.begin(), cells.end(), value), none; it != none; ++it) values.push_back((*it)[1]);
+      for (std::sregex_iterator it(cells.begin(), cells.end(), value), none; it != none; ++it)
+        values.push_back((*it)[1]);
       ASSERT_EQ(values.size(), 8u);
       EXPECT_EQ(std::stod(values[5]), both["traffic ratio"]);
       char text[32];
@@ -47,12 +50,15 @@ TEST(Unfused, RatiosAreThoseOfTheCounts) {
   }
   // Traffic between the stages matches the recorded graph: sixteen rows are whole packs.
   for (auto const* name : {"cone_back_project", "cone_forward_project"})
-    EXPECT_EQ(report["unfused"]["16"][name]["unfused"]["temporaries"]["columns"]["bytes moved"], report["graphs"]["16"][name]["as written"]["bytes between stages"]) << name;
+    EXPECT_EQ(report["unfused"]["16"][name]["unfused"]["temporaries"]["columns"]["bytes moved"],
+              report["graphs"]["16"][name]["as written"]["bytes between stages"])
+        << name;
 }
 
 TEST(Unfused, OnTheHostOnly) {
   scratch_folder folder;
-  expect_failure(mbirk_program({"profile", "--no-fuse", "--policy", "emulated", "--out", folder.path().string()}), 3, "--no-fuse is not available under policy emulated");
+  expect_failure(mbirk_program({"profile", "--no-fuse", "--policy", "emulated", "--out", folder.path().string()}), 3,
+                 "--no-fuse is not available under policy emulated");
 }
 
 }  // namespace

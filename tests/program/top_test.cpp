@@ -64,9 +64,19 @@ struct Top : testing::Test {
     npy_array<float> sinogram{{24, 16, 48}, std::vector<float>(24 * 16 * 48, 1.f)};
     for (std::size_t k = 0; k < sinogram.data.size(); ++k) sinogram.data[k] += 0.01f * static_cast<float>(k % 7);
     write_npy(scratch / "scan.npy", sinogram);
-    write_text(scratch / "scan.json", R"({"geometry": "parallel", "angles": {"start": 0, "stop": 3.14159, "num": 24, "endpoint": false}})");
-    return {"recon", (scratch / "scan.npy").string(), "--geometry", (scratch / "scan.json").string(), "--out", (scratch / "x.npy").string(),
-            "--max-iterations", "100000", "--stop-threshold-change-pct", "0", "--quiet"};
+    write_text(scratch / "scan.json",
+               R"({"geometry": "parallel", "angles": {"start": 0, "stop": 3.14159, "num": 24, "endpoint": false}})");
+    return {"recon",
+            (scratch / "scan.npy").string(),
+            "--geometry",
+            (scratch / "scan.json").string(),
+            "--out",
+            (scratch / "x.npy").string(),
+            "--max-iterations",
+            "100000",
+            "--stop-threshold-change-pct",
+            "0",
+            "--quiet"};
   }
   /// The only process of an answer, once the awaited text appears.
   static json wait_for(background const& process, std::function<bool(json const&)> const& ready) {
@@ -83,7 +93,9 @@ struct Top : testing::Test {
 
 TEST_F(Top, AReconstruction) {
   background recon(long_recon(), scratch / "log");
-  auto const in_iterations = [](json const& p) { return p["step"].get<std::string>().find("iteration") == 0 && p["live_bytes"] > 0; };
+  auto const in_iterations = [](json const& p) {
+    return p["step"].get<std::string>().find("iteration") == 0 && p["live_bytes"] > 0;
+  };
   auto const p = wait_for(recon, in_iterations);
   ASSERT_TRUE(p.is_object());
   EXPECT_EQ(std::to_string(p["process"].get<int>()), recon.pid());
@@ -124,15 +136,18 @@ TEST_F(Top, AReconstruction) {
 }
 
 TEST_F(Top, AProfileAndAList) {
-  background profile({"profile", "--sizes", "32", "--ops", "parallel_mbir_recon", "--runs", "1000", "--threads", "1", "--out", (scratch / "out").string(), "--quiet"},
+  background profile({"profile", "--sizes", "32", "--ops", "parallel_mbir_recon", "--runs", "1000", "--threads", "1",
+                      "--out", (scratch / "out").string(), "--quiet"},
                      scratch / "log");
-  auto const p = wait_for(profile, [](json const& x) { return x["step"].get<std::string>().find(", run ") != std::string::npos; });
+  auto const p =
+      wait_for(profile, [](json const& x) { return x["step"].get<std::string>().find(", run ") != std::string::npos; });
   ASSERT_TRUE(p.is_object());
   EXPECT_EQ(p["command"], "profile");
   EXPECT_EQ(p["step"].get<std::string>().find("parallel_mbir_recon at 32, run "), 0u);
   bool argument = false;
   for (auto const& site : p["sites"])
-    argument |= site["scope"] == "parallel_mbir_recon" && site["array"] == "sinogram" && site["live_bytes"] == 4 * 16 * 32 * 32;
+    argument |=
+        site["scope"] == "parallel_mbir_recon" && site["array"] == "sinogram" && site["live_bytes"] == 4 * 16 * 32 * 32;
   EXPECT_TRUE(argument) << p.dump(1);
 
   background recon(long_recon(), scratch / "log2");
@@ -141,7 +156,9 @@ TEST_F(Top, AProfileAndAList) {
   EXPECT_EQ(list.code, 0) << list;
   auto const all = json::parse(list.out)["processes"];
   for (auto const* process : {&profile, &recon})
-    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](json const& x) { return std::to_string(x["process"].get<int>()) == process->pid(); })) << list;
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](json const& x) {
+      return std::to_string(x["process"].get<int>()) == process->pid();
+    })) << list;
   auto const text = mbirk_program({"top"});
   EXPECT_EQ(text.code, 0) << text;
   EXPECT_NE(text.out.find(profile.pid() + "  profile "), std::string::npos) << text;
@@ -152,11 +169,15 @@ TEST_F(Top, Devices) {
   background recon(long_recon(), scratch / "log");
   wait_for(recon, [](json const&) { return true; });
   auto const folder = fs::path(MBIRK_FAKE_NVML).parent_path().string();
-  std::vector<std::string> words{"env", "LD_LIBRARY_PATH=" + folder, "FAKE_NVML_PROCESS=" + recon.pid(), MBIRK_PROGRAM, "top", recon.pid()};
+  std::vector<std::string> words{
+      "env", "LD_LIBRARY_PATH=" + folder, "FAKE_NVML_PROCESS=" + recon.pid(), MBIRK_PROGRAM, "top", recon.pid()};
   auto const text = run_words(words);
   EXPECT_EQ(text.code, 0) << text;
-  EXPECT_NE(text.out.find("Fake 9000, 10.0 MiB used by this process, 3.00 GiB by all of 80.0 GiB, 42 % busy, memory 17 % busy, 1410 MHz, memory 2619 MHz, "
-                          "312.5 W, 55 C"), std::string::npos) << text;
+  EXPECT_NE(text.out.find("Fake 9000, 10.0 MiB used by this process, 3.00 GiB by all of 80.0 GiB, 42 % busy, memory 17 "
+                          "% busy, 1410 MHz, memory 2619 MHz, "
+                          "312.5 W, 55 C"),
+            std::string::npos)
+      << text;
   words.push_back("--json");
   auto const o = run_words(words);
   ASSERT_EQ(o.code, 0) << o;
@@ -183,7 +204,8 @@ TEST_F(Top, OnATerminal) {
       pollfd input{terminal, POLLIN, 0};
       char buffer[4096];
       if (::poll(&input, 1, 20) > 0)
-        if (auto const n = ::read(terminal, buffer, sizeof buffer); n > 0) text.append(buffer, static_cast<std::size_t>(n));
+        if (auto const n = ::read(terminal, buffer, sizeof buffer); n > 0)
+          text.append(buffer, static_cast<std::size_t>(n));
       int seen = 0;
       for (auto at = text.find("live memory"); at != std::string::npos; at = text.find("live memory", at + 1)) ++seen;
       if (seen >= 3 && frames < 3) finish(terminal);
@@ -245,8 +267,9 @@ struct Monitor : Top {
 };
 
 TEST_F(Monitor, OfAProfile) {
-  auto const o = mbirk_program({"profile", "--sizes", "32", "--ops", "parallel_*ward_project", "--runs", "2", "--threads", "1", "--out", (scratch / "out").string(), "--quiet",
-                                "--monitor", csv.string(), "--monitor-interval", "0.005"});
+  auto const o = mbirk_program({"profile", "--sizes", "32", "--ops", "parallel_*ward_project", "--runs", "2",
+                                "--threads", "1", "--out", (scratch / "out").string(), "--quiet", "--monitor",
+                                csv.string(), "--monitor-interval", "0.005"});
   ASSERT_EQ(o.code, 0) << o;
   expect_good("\"parallel_forward_project at 32");
   int traces = 0;
@@ -259,7 +282,8 @@ TEST_F(Monitor, OfAProfile) {
       auto const all = json::parse(trace.out);
       for (auto const& e : all["traceEvents"])
         if (e["ph"] == "C") ++counters[e["name"]];
-      for (auto const* name : {"announced bytes", "resident bytes", "processor percent"}) EXPECT_GE(counters[name], 2) << name << ": before and after the traced run";
+      for (auto const* name : {"announced bytes", "resident bytes", "processor percent"})
+        EXPECT_GE(counters[name], 2) << name << ": before and after the traced run";
     }
   EXPECT_EQ(traces, 1);
 }
@@ -276,7 +300,8 @@ TEST_F(Monitor, OfAReconstruction) {
 TEST_F(Monitor, OfDevices) {
   auto words = long_recon();
   words[7] = "1";
-  words.insert(words.begin(), {"env", "LD_LIBRARY_PATH=" + fs::path(MBIRK_FAKE_NVML).parent_path().string(), MBIRK_PROGRAM});
+  words.insert(words.begin(),
+               {"env", "LD_LIBRARY_PATH=" + fs::path(MBIRK_FAKE_NVML).parent_path().string(), MBIRK_PROGRAM});
   words.insert(words.end(), {"--monitor", csv.string()});
   auto const o = run_words(words);
   ASSERT_EQ(o.code, 0) << o;
@@ -290,11 +315,13 @@ TEST_F(Monitor, OfDevices) {
 }
 
 TEST_F(Monitor, OfACaseAndABench) {
-  auto const run = mbirk_program({"run", golden("utilities").string(), "--out", (scratch / "out").string(), "--quiet", "--monitor", csv.string(),
-                                  "--monitor-interval", "0.001"});
+  auto const run = mbirk_program({"run", golden("utilities").string(), "--out", (scratch / "out").string(), "--quiet",
+                                  "--monitor", csv.string(), "--monitor-interval", "0.001"});
   ASSERT_EQ(run.code, 0) << run;
-  EXPECT_NE(file_text(csv).find("use_ror_maskTrue"), std::string::npos) << "the last sample is of the last step\n" << file_text(csv);
-  auto const bench = mbirk_program({"bench", "--sizes", "8", "--cell", "8,8,8", "--ops", "parallel_forward_project", "--threads", "1", "--quiet", "--monitor", csv.string()});
+  EXPECT_NE(file_text(csv).find("use_ror_maskTrue"), std::string::npos) << "the last sample is of the last step\n"
+                                                                        << file_text(csv);
+  auto const bench = mbirk_program({"bench", "--sizes", "8", "--cell", "8,8,8", "--ops", "parallel_forward_project",
+                                    "--threads", "1", "--quiet", "--monitor", csv.string()});
   ASSERT_EQ(bench.code, 0) << bench;
   expect_good("\"ceilings\"", false);  // the operations take less than the time between two samples
 }
@@ -305,7 +332,9 @@ TEST_F(Monitor, BadFiles) {
   recon.insert(recon.end(), {"--monitor", nowhere});
   for (std::vector<std::string> const& words :
        {std::vector<std::string>{"profile", "--sizes", "32", "--out", (scratch / "out").string(), "--monitor", nowhere},
-        {"run", golden("utilities").string(), "--out", (scratch / "out").string(), "--monitor", nowhere}, {"bench", "--monitor", nowhere}, recon}) {
+        {"run", golden("utilities").string(), "--out", (scratch / "out").string(), "--monitor", nowhere},
+        {"bench", "--monitor", nowhere},
+        recon}) {
     expect_failure(mbirk_program(words), 2, nowhere + ": cannot be written: No such file or directory");
     EXPECT_EQ(file_count(scratch / "out"), 0) << words[0] << ": before the work";
   }
@@ -319,9 +348,11 @@ TEST_F(Monitor, BadFiles) {
   for (auto& entry : j["ops"])
     if (entry["op"] == "gen_weights") entry["args"]["weight_type"] = "heavy";
   write_text(scratch / "case" / "case.json", j.dump());
-  auto const failed = mbirk_program({"run", (scratch / "case").string(), "--out", (scratch / "out").string(), "--ops", "gen_weights", "--monitor", csv.string()});
+  auto const failed = mbirk_program({"run", (scratch / "case").string(), "--out", (scratch / "out").string(), "--ops",
+                                     "gen_weights", "--monitor", csv.string()});
   expect_failure(failed, 2, "heavy");
-  EXPECT_EQ(file_count(scratch.path()), file_count(scratch / "case") + 2) << "no log, no rest of one: besides the case two files of the reconstruction";
+  EXPECT_EQ(file_count(scratch.path()), file_count(scratch / "case") + 2)
+      << "no log, no rest of one: besides the case two files of the reconstruction";
 }
 
 }  // namespace

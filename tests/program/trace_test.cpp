@@ -8,7 +8,8 @@ namespace mbirk::test {
 namespace {
 
 /// A python3, preferably one that has the package xprof.
-std::string const python = *MBIRK_PYTHON ? MBIRK_PYTHON : "python3", python_with_xprof = *MBIRK_CHECK_PYTHON ? MBIRK_CHECK_PYTHON : python;
+std::string const python = *MBIRK_PYTHON ? MBIRK_PYTHON : "python3",
+                  python_with_xprof = *MBIRK_CHECK_PYTHON ? MBIRK_CHECK_PYTHON : python;
 bool works(std::vector<std::string> const& words) { return run_words(words).code == 0; }
 
 outcome check_trace(fs::path const& file, std::vector<std::string> const& more = {}, std::string const& by = python) {
@@ -23,7 +24,8 @@ struct ProfileTrace : testing::Test {
   }
   /// Decompressed by the checker's own code.
   json read(fs::path const& trace) const {
-    auto const plain = run_words({python, "-c", "import gzip, sys; sys.stdout.write(gzip.open(sys.argv[1], 'rt').read())", trace.string()});
+    auto const plain = run_words(
+        {python, "-c", "import gzip, sys; sys.stdout.write(gzip.open(sys.argv[1], 'rt').read())", trace.string()});
     return json::parse(plain.out);
   }
 };
@@ -48,7 +50,8 @@ TEST_F(ProfileTrace, FollowsTheRules) {
     ++kernels;
     for (auto const& [key, value] : e["args"].items()) counted += key.starts_with("counted flops");
   }
-  for (char const* name : {"parallel_back_project", "cone_forward_project", "cone_mbir_recon", "qggmrf_denoise"}) EXPECT_TRUE(operations.contains(name)) << name;
+  for (char const* name : {"parallel_back_project", "cone_forward_project", "cone_mbir_recon", "qggmrf_denoise"})
+    EXPECT_TRUE(operations.contains(name)) << name;
   EXPECT_GT(counted, kernels / 2) << kernels;
   EXPECT_EQ(profile.files("_subset_update.html").size(), 1u) << "the graph of a reconstruction in parallel beam";
 }
@@ -67,7 +70,8 @@ TEST_F(ProfileTrace, OfADevice) {
 }
 
 TEST_F(ProfileTrace, SaysWhatItLacks) {
-  profiled const profile({"--sizes", "8", "--runs", "2", "--threads", "1", "--ops", "cone_back_project", "--trace-events", "5"});
+  profiled const profile(
+      {"--sizes", "8", "--runs", "2", "--threads", "1", "--ops", "cone_back_project", "--trace-events", "5"});
   auto const& ran = profile.ran;
   ASSERT_EQ(ran.code, 0) << ran;
   auto const trace = profile.files("trace.perfetto.json.gz").at(0);
@@ -81,8 +85,10 @@ TEST_F(ProfileTrace, SaysWhatItLacks) {
 
 TEST_F(ProfileTrace, OpensInAViewer) {
   auto const& by = python_with_xprof;
-  if (!works({by, "-c", "import xprof"})) GTEST_SKIP() << by << " has no package xprof, whose viewer reads traces as chrome://tracing does";
-  if (!works({"sh", "-c", "command -v \"${CHROMIUM:-chromium}\" || command -v chromium-browser || command -v google-chrome"}))
+  if (!works({by, "-c", "import xprof"}))
+    GTEST_SKIP() << by << " has no package xprof, whose viewer reads traces as chrome://tracing does";
+  if (!works({"sh", "-c",
+              "command -v \"${CHROMIUM:-chromium}\" || command -v chromium-browser || command -v google-chrome"}))
     GTEST_SKIP() << "there is no chromium here";
   ASSERT_EQ(host_profile().ran.code, 0);
   auto const trace = host_profile().files("trace.perfetto.json.gz").at(0);
@@ -100,7 +106,8 @@ TEST_F(Case, TheTraceOfARunSaysWhatItLacks) {
   ASSERT_EQ(ran.code, 0) << ran;
   int const dropped = json::parse(file_text(out / "trace.json"))["otherData"]["dropped events"];
   EXPECT_GT(dropped, 0);
-  EXPECT_NE(ran.err.find("mbirk: note: trace.json lacks " + std::to_string(dropped) + " events"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("mbirk: note: trace.json lacks " + std::to_string(dropped) + " events"), std::string::npos)
+      << ran;
   auto const whole = run({"--instrument", "tracing"});
   EXPECT_EQ(whole.err.find("lacks"), std::string::npos) << whole;
   if (works({python, "-c", ""})) {

@@ -10,9 +10,12 @@ struct Operator : ::testing::TestWithParam<geometry_case> {
   any_scan const s = make_scan(GetParam().parameters);
 };
 
-/// |<Ax, y> - <x, A'y>| / <Ax, y>. The errors of elements are of either sign and average out over the sums, so 1e-6 (16 roundings) stands for
-/// any geometry, where a weight that differs between the two directions by its own size would show as 1e-3 or more.
-double adjoint_error(double left, double right) { return left == right ? 0 : std::abs(left - right) / std::max(std::abs(left), std::abs(right)); }
+/// |<Ax, y> - <x, A'y>| / <Ax, y>. The errors of elements are of either sign and average out over the sums, so 1e-6 (16
+/// roundings) stands for any geometry, where a weight that differs between the two directions by its own size would
+/// show as 1e-3 or more.
+double adjoint_error(double left, double right) {
+  return left == right ? 0 : std::abs(left - right) / std::max(std::abs(left), std::abs(right));
+}
 
 TEST_P(Operator, BackIsTheTransposeOfForward) {
   auto const x = random_array<3>(recon_shape(s), 21), y = random_array<3>(sinogram_shape(s), 22);
@@ -26,7 +29,8 @@ TEST_P(Operator, SparseBackIsTheTransposeOfSparseForward) {
   auto const pixels = some_pixels(s, 50, 23);
   auto const x = random_array<2>({50, slices_of(s)}, 24);
   auto const y = random_array<3>(sinogram_shape(s), 25);
-  double const left = dot(sparse_forward(s, x, pixels).data, y.data), right = dot(x.data, sparse_back(s, y, pixels, 1).data);
+  double const left = dot(sparse_forward(s, x, pixels).data, y.data),
+               right = dot(x.data, sparse_back(s, y, pixels, 1).data);
   EXPECT_LE(adjoint_error(left, right), 1e-6) << left << " " << right;
 }
 
@@ -37,7 +41,8 @@ TEST_P(Operator, ForwardIsLinear) {
   for (std::size_t k = 0; k < sum.data.size(); ++k) sum.data[k] += 2 * z.data[k];
   auto const left = forward(s, sum), ax = forward(s, x), az = forward(s, z);
   std::vector<double> right;
-  for (std::size_t k = 0; k < ax.data.size(); ++k) right.push_back(static_cast<double>(ax.data[k]) + 2 * static_cast<double>(az.data[k]));
+  for (std::size_t k = 0; k < ax.data.size(); ++k)
+    right.push_back(static_cast<double>(ax.data[k]) + 2 * static_cast<double>(az.data[k]));
   EXPECT_LE(relative_error(left.data, right), 2 * tolerance(s, true, 1));
 }
 
@@ -47,7 +52,8 @@ TEST_P(Operator, BackIsLinear) {
   for (std::size_t k = 0; k < sum.data.size(); ++k) sum.data[k] += 2 * z.data[k];
   auto const left = back(s, sum), aty = back(s, y), atz = back(s, z);
   std::vector<double> right;
-  for (std::size_t k = 0; k < aty.data.size(); ++k) right.push_back(static_cast<double>(aty.data[k]) + 2 * static_cast<double>(atz.data[k]));
+  for (std::size_t k = 0; k < aty.data.size(); ++k)
+    right.push_back(static_cast<double>(aty.data[k]) + 2 * static_cast<double>(atz.data[k]));
   EXPECT_LE(relative_error(left.data, right), 2 * tolerance(s, false, 1));
 }
 

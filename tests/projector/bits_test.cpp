@@ -30,7 +30,8 @@ TEST_P(Bits, DoNotDependOnTheNumberOfThreads) {
   auto const one = all(1);
   for (int const threads : {2, 3, 7}) {
     auto const many = all(threads);
-    for (std::size_t op = 0; op < one.size(); ++op) EXPECT_TRUE(same_bits(one[op], many[op])) << "operation " << op << ", " << threads << " threads";
+    for (std::size_t op = 0; op < one.size(); ++op)
+      EXPECT_TRUE(same_bits(one[op], many[op])) << "operation " << op << ", " << threads << " threads";
   }
 }
 
@@ -57,9 +58,12 @@ TEST(LargeSinogram, EveryCylinderIsThatOfAShortList) {
     for (int v = 0; v < views; ++v) a.push_back(static_cast<float>(range * v / views));
     return a;
   };
-  for (any_parameters const& p : {any_parameters(parallel_parameters{.sinogram_shape = {views, 131, 491}, .angles = angles(3.1416)}),
-                                  any_parameters(cone_parameters{.sinogram_shape = {views, 131, 491}, .angles = angles(6.2832),
-                                                                 .source_detector_dist = 1900, .source_iso_dist = 950})}) {
+  for (any_parameters const& p :
+       {any_parameters(parallel_parameters{.sinogram_shape = {views, 131, 491}, .angles = angles(3.1416)}),
+        any_parameters(cone_parameters{.sinogram_shape = {views, 131, 491},
+        .angles = angles(6.2832),
+        .source_detector_dist = 1900,
+        .source_iso_dist = 950})}) {
     auto const s = make_scan(p);
     auto const y = random_array<3>(sinogram_shape(s), 45);
     ASSERT_GT(y.data.size(), std::size_t{1} << 22);
@@ -71,7 +75,8 @@ TEST(LargeSinogram, EveryCylinderIsThatOfAShortList) {
     std::vector<float> found;
     for (std::size_t k = 0; k < pixels.size(); k += 31) {
       few.push_back(pixels[k]);
-      found.insert(found.end(), list.data.begin() + static_cast<std::ptrdiff_t>(k * slices), list.data.begin() + static_cast<std::ptrdiff_t>((k + 1) * slices));
+      found.insert(found.end(), list.data.begin() + static_cast<std::ptrdiff_t>(k * slices),
+                   list.data.begin() + static_cast<std::ptrdiff_t>((k + 1) * slices));
     }
     EXPECT_LE(relative_error(found, sparse_back(s, y, few, 1).data), 2 * tolerance(s, false, 1));
   }
@@ -79,7 +84,8 @@ TEST(LargeSinogram, EveryCylinderIsThatOfAShortList) {
 
 TEST_P(Bits, DoNotDependOnStrides) {
   auto const expected = all(1);
-  spread_array<3> in_recon(recon), in_sinogram(sinogram), y(sinogram_shape(s)), x(recon_shape(s)), h(recon_shape(s)), unit(recon_shape(s));
+  spread_array<3> in_recon(recon), in_sinogram(sinogram), y(sinogram_shape(s)), x(recon_shape(s)), h(recon_shape(s)),
+      unit(recon_shape(s));
   spread_array<2> in_values(values), v1(values.shape), v2(values.shape);
   spread_array<3> sparse_y(sinogram_shape(s));
   run_forward(s, in_recon.all(), y.all());

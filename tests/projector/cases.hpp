@@ -24,11 +24,16 @@ inline std::vector<float> some_angles(index_t views) {
 
 inline std::vector<geometry_case> parallel_cases() {
   auto const make = [](index_t views, index_t rows, index_t channels, shape_3 recon, double voxel) {
-    parallel_parameters p{.sinogram_shape = {views, rows, channels}, .angles = some_angles(views), .delta_voxel = voxel, .recon_shape = recon};
+    parallel_parameters p{.sinogram_shape = {views, rows, channels},
+                          .angles = some_angles(views),
+                          .delta_voxel = voxel,
+                          .recon_shape = recon};
     return p;
   };
   std::vector<geometry_case> cases;
-  auto const add = [&](char const* name, parallel_parameters const& p) { cases.push_back({std::string("parallel_") + name, p}); };
+  auto const add = [&](char const* name, parallel_parameters const& p) {
+    cases.push_back({std::string("parallel_") + name, p});
+  };
   add("automatic", {.sinogram_shape = {9, 5, 16}, .angles = some_angles(9)});
   {
     auto p = make(7, 9, 13, {11, 12, 9}, 0.77);
@@ -79,13 +84,19 @@ inline std::vector<geometry_case> parallel_cases() {
 
 inline std::vector<geometry_case> cone_cases() {
   auto const make = [](index_t views, index_t rows, index_t channels, shape_3 recon, double voxel) {
-    cone_parameters p{.sinogram_shape = {views, rows, channels}, .angles = some_angles(views), .source_detector_dist = 60, .source_iso_dist = 33};
+    cone_parameters p{.sinogram_shape = {views, rows, channels},
+                      .angles = some_angles(views),
+                      .source_detector_dist = 60,
+                      .source_iso_dist = 33};
     p.delta_voxel = voxel, p.recon_shape = recon;
     return p;
   };
   std::vector<geometry_case> cases;
-  auto const add = [&](char const* name, cone_parameters const& p) { cases.push_back({std::string("cone_") + name, p}); };
-  add("automatic", {.sinogram_shape = {9, 7, 16}, .angles = some_angles(9), .source_detector_dist = 64, .source_iso_dist = 40});
+  auto const add = [&](char const* name, cone_parameters const& p) {
+    cases.push_back({std::string("cone_") + name, p});
+  };
+  add("automatic",
+      {.sinogram_shape = {9, 7, 16}, .angles = some_angles(9), .source_detector_dist = 64, .source_iso_dist = 40});
   {
     auto p = make(7, 9, 13, {11, 12, 10}, 0.71);
     p.delta_det_channel = 1.1, p.delta_det_row = 0.8, p.det_channel_offset = 0.37, p.det_row_offset = -0.55;
@@ -120,7 +131,8 @@ inline std::vector<geometry_case> cone_cases() {
   }
   {
     auto p = make(6, 13, 14, {12, 13, 11}, 0.9);
-    p.source_detector_dist = 20, p.source_iso_dist = 11, p.delta_det_channel = p.delta_det_row = 2;  // elevations to 33 degrees
+    p.source_detector_dist = 20, p.source_iso_dist = 11,
+    p.delta_det_channel = p.delta_det_row = 2;  // elevations to 33 degrees
     add("strong", p);
     p.use_curved_detector = true;
     add("strong_curved", p);
@@ -152,7 +164,8 @@ inline std::vector<geometry_case> cone_cases() {
     p.voxel_slice_aspect = 1.9;
     add("mirrored_tall_slices", p);
     p = make(4, 32, 14, {12, 13, 64}, 0.9);
-    p.source_detector_dist = 20, p.source_iso_dist = 11, p.delta_det_channel = p.delta_det_row = 2, p.voxel_slice_aspect = 0.3;
+    p.source_detector_dist = 20, p.source_iso_dist = 11, p.delta_det_channel = p.delta_det_row = 2,
+    p.voxel_slice_aspect = 0.3;
     add("mirrored_strong", p);
   }
   add("one_slice", make(5, 6, 10, {9, 10, 1}, 0.55));
@@ -196,7 +209,8 @@ inline footprint_range footprints_of(any_scan const& s) {
     r.lowest = std::min(r.lowest, height), r.tallest = std::max(r.tallest, height);
   };
   if (auto const* parallel = std::get_if<parallel_scan>(&s)) {
-    for (auto const& at : parallel->positions()) note(definition::parallel_footprint(parallel->geometry(), at.cosine, at.sine, 0.0, 0.0).width, 1);
+    for (auto const& at : parallel->positions())
+      note(definition::parallel_footprint(parallel->geometry(), at.cosine, at.sine, 0.0, 0.0).width, 1);
   } else {
     auto const& cone = std::get<cone_scan>(s);
     for (index_t v = 0; v < cone.geometry().views; ++v)
@@ -211,16 +225,22 @@ inline footprint_range footprints_of(any_scan const& s) {
 
 /// Worst-case error of float32, relative to the largest element: a count of roundings times 2^-24.
 ///
-/// sums    a chain of n additions of positive numbers is off by at most n roundings. Forward, a channel is hit from a line of pixels along the
-///         wider projected edge (W + 1)/W + 1 times, and there are as many lines as the grid is long; back, every view adds ceil(W) + 1 taps.
-/// across  an overlap is a difference of numbers of size 1 + W (fraction, width, their sum and its complement: 1 + 3 W roundings) and at most
-///         min(1, W); the taps beside the peak have the same error and less weight, hence twice; and 3 for the chord, its product, its sum.
-/// along   the same in rows or slices of step s, plus the fixed-point position: lanes - 1 steps that are cut at 2^-(32 - log2(2 lanes)).
-/// sec     to first order in the squared magnification, with a remainder of two roundings, then two products.
+/// sums    a chain of n additions of positive numbers is off by at most n roundings. Forward, a channel is hit from a
+/// line of pixels along the
+///         wider projected edge (W + 1)/W + 1 times, and there are as many lines as the grid is long; back, every view
+///         adds ceil(W) + 1 taps.
+/// across  an overlap is a difference of numbers of size 1 + W (fraction, width, their sum and its complement: 1 + 3 W
+/// roundings) and at most
+///         min(1, W); the taps beside the peak have the same error and less weight, hence twice; and 3 for the chord,
+///         its product, its sum.
+/// along   the same in rows or slices of step s, plus the fixed-point position: lanes - 1 steps that are cut at 2^-(32
+/// - log2(2 lanes)). sec     to first order in the squared magnification, with a remainder of two roundings, then two
+/// products.
 inline double tolerance(any_scan const& s, bool towards_sinogram, int power) {
   auto const r = footprints_of(s);
   auto const recon = recon_shape(s);
-  double const views = static_cast<double>(sinogram_shape(s)[0]), side = static_cast<double>(std::max(recon[0], recon[1]));
+  double const views = static_cast<double>(sinogram_shape(s)[0]),
+               side = static_cast<double>(std::max(recon[0], recon[1]));
   double const sums = towards_sinogram ? side * (2 + 1 / r.narrowest) : views * (std::ceil(r.widest) + 1);
   double const across = 2 * (1 + 3 * r.widest) / std::min(1.0, r.narrowest) + 3;
   double along = 0;

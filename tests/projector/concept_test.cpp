@@ -44,7 +44,8 @@ TEST(Geometries, HaveNamesOfTheirOwn) {
 }
 TEST(Geometries, AreFoundByName) {
   std::string found;
-  EXPECT_TRUE(geometries::with_name("cone", [&]<class Geometry>(std::type_identity<Geometry>) { found = Geometry::beam; }));
+  EXPECT_TRUE(
+      geometries::with_name("cone", [&]<class Geometry>(std::type_identity<Geometry>) { found = Geometry::beam; }));
   EXPECT_EQ(found, "cone beam");
   EXPECT_FALSE(geometries::with_name("fan", [&](auto) { found = "fan"; }));
   EXPECT_EQ(found, "cone beam");

@@ -12,7 +12,8 @@ namespace mbirk::test {
 
 struct golden_case {
   explicit golden_case(std::string const& name)
-      : folder(std::string(MBIRK_GOLDEN_DIR) + "/" + name + "/"), file(nlohmann::json::parse(std::ifstream(folder + "case.json"))) {}
+      : folder(std::string(MBIRK_GOLDEN_DIR) + "/" + name + "/"),
+        file(nlohmann::json::parse(std::ifstream(folder + "case.json"))) {}
   std::string folder;
   nlohmann::json file;
 
@@ -30,7 +31,8 @@ struct golden_case {
   /// Parameters of both geometries.
   template <class Parameters> Parameters common() const {
     auto const& p = file.at("params");
-    Parameters q{.sinogram_shape = file.at("sinogram_shape").get<shape_3>(), .angles = read_npy<float>(folder + file.at("angles").get<std::string>()).data};
+    Parameters q{.sinogram_shape = file.at("sinogram_shape").get<shape_3>(),
+                 .angles = read_npy<float>(folder + file.at("angles").get<std::string>()).data};
     q.delta_det_channel = p.at("delta_det_channel"), q.delta_det_row = p.at("delta_det_row");
     q.det_channel_offset = p.at("det_channel_offset"), q.det_row_offset = p.at("det_row_offset");
     q.delta_voxel = p.at("delta_voxel").get<double>();
@@ -46,11 +48,13 @@ struct golden_case {
     q.source_detector_dist = p.at("source_detector_dist"), q.source_iso_dist = p.at("source_iso_dist");
     q.recon_slice_offset = p.at("recon_slice_offset").get<double>();
     q.use_curved_detector = p.at("use_curved_detector");
-    if (file.contains("helical_z_shifts")) q.helical_z_shifts = read_npy<float>(folder + file.at("helical_z_shifts").get<std::string>()).data;
+    if (file.contains("helical_z_shifts"))
+      q.helical_z_shifts = read_npy<float>(folder + file.at("helical_z_shifts").get<std::string>()).data;
     return make_scan(q);
   }
 };
-inline constexpr char const* golden_names[] = {"parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved"};
+inline constexpr char const* golden_names[] = {"parallel_32", "parallel_odd", "cone_32", "cone_odd",
+                                               "cone_helical_curved"};
 
 /// A parametrised test of such cases.
 struct golden_test : golden_case, ::testing::TestWithParam<char const*> {

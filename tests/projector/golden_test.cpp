@@ -1,7 +1,8 @@
 // The operations against arrays of MBIRJAX 0.7.3, called in this process. The format of the cases: golden/README.md.
 //
-// MBIRJAX has its coordinates in float32: on up to 32 channels each rounding moves a footprint by up to 2^-20 = 9.5e-7 of a channel, and so a
-// weight by that much; ours are in double (oracle_test.cpp: below 5e-7). The files allow 1e-5; 3e-6 are three such roundings.
+// MBIRJAX has its coordinates in float32: on up to 32 channels each rounding moves a footprint by up to 2^-20 = 9.5e-7
+// of a channel, and so a weight by that much; ours are in double (oracle_test.cpp: below 5e-7). The files allow 1e-5;
+// 3e-6 are three such roundings.
 #include "projector/golden.hpp"
 
 namespace {
@@ -18,9 +19,12 @@ struct Golden : golden_test {
     std::string const name = op.at("op");
     if (name == "forward_project") return forward(s, floats<3>(in.at("recon"))).data;
     if (name == "back_project") return back(s, floats<3>(in.at("sinogram"))).data;
-    if (name == "sparse_forward_project") return sparse_forward(s, floats<2>(in.at("voxel_values")), pixels(in.at("pixel_indices"))).data;
+    if (name == "sparse_forward_project")
+      return sparse_forward(s, floats<2>(in.at("voxel_values")), pixels(in.at("pixel_indices"))).data;
     if (name == "sparse_back_project")
-      return sparse_back(s, floats<3>(in.at("sinogram")), pixels(in.at("pixel_indices")), op.at("args").value("coeff_power", 1)).data;
+      return sparse_back(s, floats<3>(in.at("sinogram")), pixels(in.at("pixel_indices")),
+                         op.at("args").value("coeff_power", 1))
+          .data;
     if (in.contains("weights")) return hessian(s, floats<3>(in.at("weights"))).data;
     return hessian(s).data;
   }
@@ -49,7 +53,8 @@ TEST_P(GoldenSize, IsTheAutomaticOne) {
   std::visit([&](auto const& scan) {
     auto p = common<typename std::decay_t<decltype(scan)>::parameters>();
     if constexpr (requires { p.source_iso_dist; })
-      p.source_detector_dist = file.at("params").at("source_detector_dist"), p.source_iso_dist = file.at("params").at("source_iso_dist");
+      p.source_detector_dist = file.at("params").at("source_detector_dist"),
+      p.source_iso_dist = file.at("params").at("source_iso_dist");
     auto const size = auto_size(p);
     EXPECT_EQ(size.delta_voxel, file.at("params").at("delta_voxel").get<double>());
     EXPECT_EQ(size.recon_shape, scan.recon_shape());

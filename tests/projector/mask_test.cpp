@@ -18,7 +18,8 @@ TEST_P(Masked, ForwardIgnoresWhatIsOutsideEvenWhenItIsNoNumber) {
   auto x = random_array<3>(recon_shape(s), 51);
   auto const clean = forward(s, x);
   for (std::size_t p = 0; p < mask_of(s).size(); ++p)
-    if (!inside(p)) std::fill_n(x.data.begin() + static_cast<std::ptrdiff_t>(p * slices), slices, p % 2 ? nan : INFINITY);
+    if (!inside(p))
+      std::fill_n(x.data.begin() + static_cast<std::ptrdiff_t>(p * slices), slices, p % 2 ? nan : INFINITY);
   EXPECT_TRUE(same_bits(forward(s, x).data, clean.data));
 }
 
@@ -42,7 +43,8 @@ TEST_P(Masked, HessianIsNotMasked) {
 }
 
 TEST_P(Masked, HessianWithUnitWeightsIsTheOneWithout) {
-  EXPECT_LE(relative_error(hessian(s, array<3>(sinogram_shape(s), 1)).data, hessian(s).data), 2 * tolerance(s, false, 2));
+  EXPECT_LE(relative_error(hessian(s, array<3>(sinogram_shape(s), 1)).data, hessian(s).data),
+            2 * tolerance(s, false, 2));
 }
 
 TEST_P(Masked, SparseOperationsIgnoreTheMask) {
@@ -58,7 +60,8 @@ TEST_P(Masked, SparseOperationsIgnoreTheMask) {
 TEST_P(Masked, DenseForwardIsTheSparseOneOnFullIndices) {
   auto const x = random_array<3>(recon_shape(s), 53);
   auto const pixels = masked_in(s);
-  EXPECT_LE(relative_error(sparse_forward(s, cylinders_of(x, pixels), pixels).data, forward(s, x).data), 2 * tolerance(s, true, 1));
+  EXPECT_LE(relative_error(sparse_forward(s, cylinders_of(x, pixels), pixels).data, forward(s, x).data),
+            2 * tolerance(s, true, 1));
 }
 
 // A pixel listed n times contributes n times, as though its values were added first. Worst case: n more additions.
@@ -73,7 +76,8 @@ TEST_P(Masked, DuplicatesContributeEachTime) {
     summed.data[slices + k] = x.data[slices + k];
     summed.data[2 * slices + k] = x.data[3 * slices + k];
   }
-  EXPECT_LE(relative_error(sparse_forward(s, x, pixels).data, sparse_forward(s, summed, once).data), 2 * tolerance(s, true, 1));
+  EXPECT_LE(relative_error(sparse_forward(s, x, pixels).data, sparse_forward(s, summed, once).data),
+            2 * tolerance(s, true, 1));
 
   auto const y = random_array<3>(sinogram_shape(s), 55);
   auto const back = sparse_back(s, y, pixels, 1);

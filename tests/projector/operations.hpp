@@ -23,16 +23,20 @@ using shape_3 = std::array<index_t, 3>;
 
 void run_forward(any_scan const& s, view<float const, 3> recon, view<float, 3> sinogram, int threads = 1);
 void run_back(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon, int threads = 1);
-void run_sparse_forward(any_scan const& s, view<float const, 2> values, view<std::int32_t const, 1> pixels, view<float, 3> sinogram, int threads = 1);
-void run_sparse_back(any_scan const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixels, view<float, 2> values, int power,
-                     int threads = 1);
-void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian, int threads = 1);
+void run_sparse_forward(any_scan const& s, view<float const, 2> values, view<std::int32_t const, 1> pixels,
+                        view<float, 3> sinogram, int threads = 1);
+void run_sparse_back(any_scan const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixels,
+                     view<float, 2> values, int power, int threads = 1);
+void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian,
+                 int threads = 1);
 
 inline any_scan make_scan(any_parameters const& p) {
   if (auto const* parallel = std::get_if<parallel_parameters>(&p)) return parallel_scan(*parallel);
   return cone_scan(std::get<cone_parameters>(p));
 }
-inline shape_3 sinogram_shape(any_scan const& s) { return std::visit([](auto const& x) { return x.sinogram_shape(); }, s); }
+inline shape_3 sinogram_shape(any_scan const& s) {
+  return std::visit([](auto const& x) { return x.sinogram_shape(); }, s);
+}
 inline shape_3 recon_shape(any_scan const& s) { return std::visit([](auto const& x) { return x.recon_shape(); }, s); }
 inline index_t slices_of(any_scan const& s) { return recon_shape(s)[2]; }
 inline std::vector<std::uint8_t> const& mask_of(any_scan const& s) {
@@ -56,7 +60,8 @@ inline pixel_list some_pixels(any_scan const& s, std::size_t count, unsigned see
 /// A dense array that owns its elements.
 template <int Rank> struct array {
   explicit array(std::array<index_t, Rank> const& s, float value = 0)
-      : shape(s), data(static_cast<std::size_t>(std::accumulate(s.begin(), s.end(), index_t{1}, std::multiplies<>())), value) {}
+      : shape(s),
+        data(static_cast<std::size_t>(std::accumulate(s.begin(), s.end(), index_t{1}, std::multiplies<>())), value) {}
   view<float, Rank> all() { return {data.data(), shape}; }
   view<float const, Rank> all() const { return {data.data(), shape}; }
   std::array<index_t, Rank> shape;
@@ -88,7 +93,8 @@ inline array<3> sparse_forward(any_scan const& s, array<2> const& values, pixel_
   run_sparse_forward(s, values.all(), as_view(pixels), y.all(), threads);
   return y;
 }
-inline array<2> sparse_back(any_scan const& s, array<3> const& sinogram, pixel_list const& pixels, int power, int threads = 1) {
+inline array<2> sparse_back(any_scan const& s, array<3> const& sinogram, pixel_list const& pixels, int power,
+                            int threads = 1) {
   array<2> x({static_cast<index_t>(pixels.size()), slices_of(s)}, -1.0f);
   run_sparse_back(s, sinogram.all(), as_view(pixels), x.all(), power, threads);
   return x;
@@ -115,7 +121,8 @@ struct planned_results {
   array<2> sparse_back[2];
   index_t uploads = 0;
 };
-planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> const& sinogram, pixel_list const& pixels, int threads = 1);
+planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> const& sinogram,
+                            pixel_list const& pixels, int threads = 1);
 
 inline bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);

@@ -22,17 +22,19 @@ void run_forward(any_scan const& s, view<float const, 3> recon, view<float, 3> s
 void run_back(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon, int threads) {
   std::visit([&](auto const& x) { back_project(host(threads), x, sinogram, recon); }, s);
 }
-void run_sparse_forward(any_scan const& s, view<float const, 2> values, view<std::int32_t const, 1> pixels, view<float, 3> sinogram, int threads) {
+void run_sparse_forward(any_scan const& s, view<float const, 2> values, view<std::int32_t const, 1> pixels,
+                        view<float, 3> sinogram, int threads) {
   std::visit([&](auto const& x) { sparse_forward_project(host(threads), x, values, pixels, sinogram); }, s);
 }
-void run_sparse_back(any_scan const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixels, view<float, 2> values, int power,
-                     int threads) {
+void run_sparse_back(any_scan const& s, view<float const, 3> sinogram, view<std::int32_t const, 1> pixels,
+                     view<float, 2> values, int power, int threads) {
   std::visit([&](auto const& x) { sparse_back_project(host(threads), x, sinogram, pixels, values, power); }, s);
 }
 void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights, view<float, 3> hessian, int threads) {
   std::visit([&](auto const& x) { hessian_diagonal(host(threads), x, weights, hessian); }, s);
 }
-planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> const& sinogram, pixel_list const& pixels, int threads) {
+planned_results run_planned(any_scan const& s, array<3> const& recon, array<3> const& sinogram,
+                            pixel_list const& pixels, int threads) {
   return std::visit([&](auto const& x) { return run_planned(host(threads), x, recon, sinogram, pixels); }, s);
 }
 
@@ -49,13 +51,18 @@ template <class Error, class F> void expect_refused(F const& f, std::initializer
     f();
     ADD_FAILURE() << "accepted";
   } catch (Error const& e) {
-    for (auto const& word : words) EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << "no '" << word << "' in: " << e.what();
+    for (auto const& word : words)
+      EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << "no '" << word << "' in: " << e.what();
   }
 }
 
 any_parameters small(std::string const& kind) {
-  if (kind == "parallel") return parallel_parameters{.sinogram_shape = {3, 4, 5}, .angles = {0, 1, 2}, .recon_shape = shape_3{6, 7, 4}};
-  return cone_parameters{.sinogram_shape = {3, 4, 5}, .angles = {0, 1, 2}, .source_detector_dist = 40, .source_iso_dist = 20,
+  if (kind == "parallel")
+    return parallel_parameters{.sinogram_shape = {3, 4, 5}, .angles = {0, 1, 2}, .recon_shape = shape_3{6, 7, 4}};
+  return cone_parameters{.sinogram_shape = {3, 4, 5},
+                         .angles = {0, 1, 2},
+                         .source_detector_dist = 40,
+                         .source_iso_dist = 20,
                          .recon_shape = shape_3{6, 7, 4}};
 }
 
@@ -78,9 +85,12 @@ TEST_P(Arrays, EveryAxisOfTheReconstruction) {
   for (shape_3 const& wrong : {shape_3{5, 7, 4}, shape_3{6, 8, 4}, shape_3{6, 7, 3}}) {
     array<3> bad(wrong);
     auto const found = detail::shape_text(wrong), expected = std::string("(rows, cols, slices) = (6, 7, 4)");
-    expect_refused<shape_error>([&] { run_forward(s, bad.all(), sinogram.all()); }, {"forward_project", "recon", found, expected});
-    expect_refused<shape_error>([&] { run_back(s, sinogram.all(), bad.all()); }, {"back_project", "recon", found, expected});
-    expect_refused<shape_error>([&] { run_hessian(s, {}, bad.all()); }, {"hessian_diagonal", "hessian", found, expected});
+    expect_refused<shape_error>([&] { run_forward(s, bad.all(), sinogram.all()); },
+                                {"forward_project", "recon", found, expected});
+    expect_refused<shape_error>([&] { run_back(s, sinogram.all(), bad.all()); },
+                                {"back_project", "recon", found, expected});
+    expect_refused<shape_error>([&] { run_hessian(s, {}, bad.all()); },
+                                {"hessian_diagonal", "hessian", found, expected});
   }
 }
 
@@ -88,9 +98,12 @@ TEST_P(Arrays, EveryAxisOfTheSinogram) {
   for (shape_3 const& wrong : {shape_3{2, 4, 5}, shape_3{3, 5, 5}, shape_3{3, 4, 6}}) {
     array<3> bad(wrong);
     auto const found = detail::shape_text(wrong), expected = std::string("(views, rows, channels) = (3, 4, 5)");
-    expect_refused<shape_error>([&] { run_forward(s, recon.all(), bad.all()); }, {"forward_project", "sinogram", found, expected});
-    expect_refused<shape_error>([&] { run_back(s, bad.all(), recon.all()); }, {"back_project", "sinogram", found, expected});
-    expect_refused<shape_error>([&] { run_hessian(s, bad.all(), recon.all()); }, {"hessian_diagonal", "weights", found, expected});
+    expect_refused<shape_error>([&] { run_forward(s, recon.all(), bad.all()); },
+                                {"forward_project", "sinogram", found, expected});
+    expect_refused<shape_error>([&] { run_back(s, bad.all(), recon.all()); },
+                                {"back_project", "sinogram", found, expected});
+    expect_refused<shape_error>([&] { run_hessian(s, bad.all(), recon.all()); },
+                                {"hessian_diagonal", "weights", found, expected});
     expect_refused<shape_error>([&] { run_sparse_forward(s, values.all(), as_view(pixels), bad.all()); },
                                 {"sparse_forward_project", "sinogram", found, expected});
     expect_refused<shape_error>([&] { run_sparse_back(s, bad.all(), as_view(pixels), values.all(), 1); },
@@ -110,7 +123,8 @@ TEST_P(Arrays, CylindersOfTheListedPixels) {
 }
 
 TEST_P(Arrays, PixelsExist) {
-  for (std::int32_t const wrong : {-1, 42, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
+  for (std::int32_t const wrong :
+       {-1, 42, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
     pixel_list const bad{0, wrong, 20};
     std::initializer_list<std::string> const words{"pixel_indices[1]", std::to_string(wrong), "0 to 41"};
     expect_refused<index_error>([&] { run_sparse_forward(s, values.all(), as_view(bad), sinogram.all()); }, words);
@@ -122,8 +136,10 @@ TEST_P(Arrays, PixelListsAreContiguousAndHaveData) {
   pixel_list const spread{0, -1, 41, -1, 20};
   view<std::int32_t const, 1> const strided(spread.data(), {3}, {2}), without(nullptr, {3});
   for (auto const& bad : {strided, without}) {
-    expect_refused<shape_error>([&] { run_sparse_forward(s, values.all(), bad, sinogram.all()); }, {"sparse_forward_project", "pixel_indices"});
-    expect_refused<shape_error>([&] { run_sparse_back(s, sinogram.all(), bad, values.all(), 1); }, {"sparse_back_project", "pixel_indices"});
+    expect_refused<shape_error>([&] { run_sparse_forward(s, values.all(), bad, sinogram.all()); },
+                                {"sparse_forward_project", "pixel_indices"});
+    expect_refused<shape_error>([&] { run_sparse_back(s, sinogram.all(), bad, values.all(), 1); },
+                                {"sparse_back_project", "pixel_indices"});
   }
 }
 
@@ -181,16 +197,22 @@ TEST_P(Arrays, TemporariesComeFromTheResourceAndGoBack) {
 
 TEST_P(Arrays, MemoryThatRunsOutSaysWhatWasAskedFor) {
   small_memory ample(1 << 24);
-  std::visit([&](auto const& x) { back_project(host_context{exec::host{1, &ample}, {}}, x, sinogram.all(), recon.all()); }, s);
+  std::visit(
+      [&](auto const& x) {
+        back_project(host_context{exec::host{1, &ample}, {}}, x, sinogram.all(), recon.all());
+      },
+      s);
   for (std::size_t const budget : {std::size_t{0}, ample.highest - 1}) {  // the first temporary, the last
     small_memory scarce(budget);
     host_context const ctx{exec::host{1, &scarce}, {}};
-    expect_refused<allocation_error>([&] { std::visit([&](auto const& x) { back_project(ctx, x, sinogram.all(), recon.all()); }, s); },
-                                     {"out of memory", "bytes for the temporary '"});
+    expect_refused<allocation_error>(
+        [&] { std::visit([&](auto const& x) { back_project(ctx, x, sinogram.all(), recon.all()); }, s); },
+        {"out of memory", "bytes for the temporary '"});
     EXPECT_EQ(scarce.live, 0u) << "what was taken before came back";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Projector, Arrays, ::testing::Values("parallel", "cone"), [](auto const& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Projector, Arrays, ::testing::Values("parallel", "cone"),
+                         [](auto const& info) { return info.param; });
 
 }  // namespace

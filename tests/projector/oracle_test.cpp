@@ -9,7 +9,8 @@ using namespace mbirk::test;
 
 struct Oracle : ::testing::TestWithParam<geometry_case> {
   any_scan const s = make_scan(GetParam().parameters);
-  double const towards_sinogram = tolerance(s, true, 1), towards_recon = tolerance(s, false, 1), squared = tolerance(s, false, 2);
+  double const towards_sinogram = tolerance(s, true, 1), towards_recon = tolerance(s, false, 1),
+               squared = tolerance(s, false, 2);
 
   std::vector<double> defined_forward(array<2> const& x, pixel_list const& pixels) const {
     return std::visit([&](auto const& scan) { return define_forward(scan, x.data, pixels); }, s);
@@ -18,7 +19,8 @@ struct Oracle : ::testing::TestWithParam<geometry_case> {
     return std::visit([&](auto const& scan) { return define_back(scan, y.data, pixels, power); }, s);
   }
   /// The worst error over tolerance is reported with the run, so that a change of accuracy shows before it fails.
-  void expect_close(std::vector<float> const& found, std::vector<double> const& expected, double allowed, char const* what) {
+  void expect_close(std::vector<float> const& found, std::vector<double> const& expected, double allowed,
+                    char const* what) {
     ASSERT_EQ(found.size(), expected.size());
     double const error = relative_error(found, expected);
     EXPECT_LE(error, allowed) << what;
@@ -42,7 +44,8 @@ TEST_P(Oracle, SparseForward) {
   auto const pixels = some_pixels(s, 75, 3);
   auto const x = random_array<2>({75, slices_of(s)}, 4);
   // The list may name a line's pixels more than once: at most 75 more additions.
-  expect_close(sparse_forward(s, x, pixels).data, defined_forward(x, pixels), towards_sinogram + 75 * 0x1p-24, "sparse forward");
+  expect_close(sparse_forward(s, x, pixels).data, defined_forward(x, pixels), towards_sinogram + 75 * 0x1p-24,
+               "sparse forward");
 }
 
 TEST_P(Oracle, SparseBack) {
@@ -73,17 +76,19 @@ TEST(Cases, ReachEveryFormOfTheFootprints) {
     auto const s = make_scan(c.parameters);
     auto const r = footprints_of(s);
     auto const cone = s.index();
-    narrow[cone] |= r.widest <= 1, medium[cone] |= r.widest > 1 && r.widest <= 2, wide[cone] |= r.widest > 2 && r.widest < 4;
+    narrow[cone] |= r.widest <= 1, medium[cone] |= r.widest > 1 && r.widest <= 2,
+        wide[cone] |= r.widest > 2 && r.widest < 4;
     widest[cone] |= r.widest > 5, unseen |= !r.all_seen;
     if (cone == 0) continue;
     mirrored += kernel::is_mirrored(std::get<cone_scan>(s), simd::native_lanes);
     for (int direction : {0, 1}) {
       double const low = direction ? 1 / r.tallest : r.lowest, high = direction ? 1 / r.lowest : r.tallest;
-      small_step[direction] |= high < 1, medium_step[direction] |= low > 1 && high < 1.6, large_step[direction] |= low > 2;
+      small_step[direction] |= high<1, medium_step[direction] |= low> 1 && high<1.6, large_step[direction] |= low> 2;
     }
   }
   for (int kind : {0, 1}) EXPECT_TRUE(narrow[kind] && medium[kind] && wide[kind] && widest[kind]) << kind;
-  for (int direction : {0, 1}) EXPECT_TRUE(small_step[direction] && medium_step[direction] && large_step[direction]) << direction;
+  for (int direction : {0, 1})
+    EXPECT_TRUE(small_step[direction] && medium_step[direction] && large_step[direction]) << direction;
   EXPECT_TRUE(unseen);
   EXPECT_EQ(mirrored, 4);
 }

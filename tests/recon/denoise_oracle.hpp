@@ -25,7 +25,8 @@ class denoise_oracle {
     if (o.init_image) x.assign(o.init_image->data(), o.init_image->data() + image.size());
     double const n = static_cast<double>(image.size());
     auto const every = static_cast<index_t>(std::nearbyint(std::cbrt(n / std::min(5e6, n))));
-    sigma_noise = o.sigma_noise ? *o.sigma_noise : deviation({every, every, every}, deviation({every, every, every}, 0));
+    sigma_noise =
+        o.sigma_noise ? *o.sigma_noise : deviation({every, every, every}, deviation({every, every, every}, 0));
     index_t const rows = std::max<index_t>(s[0] / std::min<index_t>(20, s[0]), 1);
     sigma_x = o.sigma_x ? *o.sigma_x : 0.2 * std::exp2(o.sharpness) * deviation({rows, 1, 1}, sigma_noise);
     numpy_random_state random(o.seed);
@@ -44,13 +45,15 @@ class denoise_oracle {
   }
 
  private:
-  /// Mean standard deviation of every voxel of a subsample and the three before it, over those at or above the threshold.
+  /// Mean standard deviation of every voxel of a subsample and the three before it, over those at or above the
+  /// threshold.
   double deviation(std::array<index_t, 3> const& step, double sigma) const {
     std::array<index_t, 3> n;
     for (std::size_t d = 0; d < 3; ++d) n[d] = (s_[d] + step[d] - 1) / step[d];
     auto const f = [&](index_t i, index_t j, index_t k) {
       auto const wrap = [](index_t a, index_t m) { return (a + m) % m; };
-      return image_[static_cast<std::size_t>((wrap(i, n[0]) * step[0] * s_[1] + wrap(j, n[1]) * step[1]) * s_[2] + wrap(k, n[2]) * step[2])];
+      return image_[static_cast<std::size_t>((wrap(i, n[0]) * step[0] * s_[1] + wrap(j, n[1]) * step[1]) * s_[2] +
+                                             wrap(k, n[2]) * step[2])];
     };
     double magnitude = 0, largest = -INFINITY, sum = 0, members = 0;
     auto const each = [&](auto const& g) {
@@ -58,11 +61,14 @@ class denoise_oracle {
         for (index_t j = 0; j < n[1]; ++j)
           for (index_t k = 0; k < n[2]; ++k) g(i, j, k);
     };
-    each([&](index_t i, index_t j, index_t k) { magnitude += std::abs(f(i, j, k)), largest = std::max(largest, f(i, j, k)); });
+    each([&](index_t i, index_t j, index_t k) {
+      magnitude += std::abs(f(i, j, k)), largest = std::max(largest, f(i, j, k));
+    });
     double const threshold = std::min(0.05 * magnitude / static_cast<double>(n[0] * n[1] * n[2]) + sigma, largest);
     each([&](index_t i, index_t j, index_t k) {
       if (f(i, j, k) < threshold) return;
-      double const v[] = {f(i, j, k), f(i - 1, j, k), f(i, j - 1, k), f(i, j, k - 1)}, mean = (v[0] + v[1] + v[2] + v[3]) / 4;
+      double const v[] = {f(i, j, k), f(i - 1, j, k), f(i, j - 1, k), f(i, j, k - 1)},
+                   mean = (v[0] + v[1] + v[2] + v[3]) / 4;
       double square = 0;
       for (double const u : v) square += (u - mean) * (u - mean) / 4;
       sum += std::sqrt(square), ++members;
@@ -75,11 +81,14 @@ class denoise_oracle {
     std::vector<double> g(static_cast<std::size_t>(count * s_[2])), h = g, d = g;
     definition::qggmrf_gradient_and_hessian(m, s_, prior, m.input(view<double const, 3>(x.data(), s_)),
                                             m.input(view<std::int32_t const, 1>(subset.data(), {count})), count,
-                                            view<double, 2>(g.data(), {count, s_[2]}), view<double, 2>(h.data(), {count, s_[2]}));
+                                            view<double, 2>(g.data(), {count, s_[2]}),
+                                            view<double, 2>(h.data(), {count, s_[2]}));
     double const c = 1 / (sigma_noise * sigma_noise);
     double slope = 0, curve = 0x1p-23, moved = 0;
     auto const slices = static_cast<std::size_t>(s_[2]);
-    auto const voxel = [&](std::size_t k) { return static_cast<std::size_t>(subset[k / slices]) * slices + k % slices; };
+    auto const voxel = [&](std::size_t k) {
+      return static_cast<std::size_t>(subset[k / slices]) * slices + k % slices;
+    };
     for (std::size_t k = 0; k < d.size(); ++k) {
       double const e = image_[voxel(k)] - x[voxel(k)];
       d[k] = -(-c * e + g[k]) / (1 + h[k]);

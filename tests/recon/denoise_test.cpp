@@ -29,11 +29,13 @@ struct denoised {
   std::vector<float> image;
   denoise_record record;
 };
-template <class Context> denoised run(Context const& ctx, std::vector<float> const& x, shape_3 const& s, denoise_options const& o) {
+template <class Context>
+denoised run(Context const& ctx, std::vector<float> const& x, shape_3 const& s, denoise_options const& o) {
   bool constexpr has_data = Context::backend::has_data;
   denoised out;
   if (has_data) out.image.assign(x.size(), NAN);
-  out.record = qggmrf_denoise(ctx, view<float const, 3>(has_data ? x.data() : nullptr, s), o, view<float, 3>(out.image.data(), s));
+  out.record = qggmrf_denoise(ctx, view<float const, 3>(has_data ? x.data() : nullptr, s), o,
+                              view<float, 3>(out.image.data(), s));
   return out;
 }
 
@@ -45,7 +47,8 @@ std::vector<float> noisy_block(shape_3 const& s, double sigma, unsigned seed = 1
   for (index_t i = 0; i < s[0]; ++i)
     for (index_t j = 0; j < s[1]; ++j)
       for (index_t k = 0; k < s[2]; ++k) {
-        bool const inside = 4 * std::abs(2 * i - s[0] + 1) <= 2 * s[0] && 4 * std::abs(2 * j - s[1] + 1) <= 2 * s[1] && 8 * k >= s[2];
+        bool const inside =
+            4 * std::abs(2 * i - s[0] + 1) <= 2 * s[0] && 4 * std::abs(2 * j - s[1] + 1) <= 2 * s[1] && 8 * k >= s[2];
         x.push_back(static_cast<float>((inside ? 1.0 : 0.2) + (sigma > 0 ? normal(random) : 0.0)));
       }
   return x;
@@ -69,8 +72,9 @@ double worst(std::vector<float> const& found, std::vector<double> const& expecte
   return found.empty() || std::isnan(found[0]) ? INFINITY : error / peak;
 }
 
-// A voxel moves by alpha (c e - g) / (1 + h), whose terms are good to 2e-6 (tests/prior) of themselves; a step is at most about sigma_noise, a tenth
-// of the peak here, and a few iterations do not amplify it: 2e-7 an iteration. 5e-6 allows for a voxel at a threshold of the estimates.
+// A voxel moves by alpha (c e - g) / (1 + h), whose terms are good to 2e-6 (tests/prior) of themselves; a step is at
+// most about sigma_noise, a tenth of the peak here, and a few iterations do not amplify it: 2e-7 an iteration. 5e-6
+// allows for a voxel at a threshold of the estimates.
 constexpr double allowed = 5e-6;
 
 TEST(Denoise, KnownValues) {
@@ -79,16 +83,19 @@ TEST(Denoise, KnownValues) {
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 5; ++j)
       for (int k = 0; k < 4; ++k)
-        image.push_back(static_cast<float>(((i - 2.5) * (i - 2.5) + (j - 2) * (j - 2) < 5 ? 1 : 0) + 0.1 * std::sin(7 * i + 3 * j + 5 * k)));
+        image.push_back(static_cast<float>(((i - 2.5) * (i - 2.5) + (j - 2) * (j - 2) < 5 ? 1 : 0) +
+                                           0.1 * std::sin(7 * i + 3 * j + 5 * k)));
   struct expected { std::vector<double> row, alphas; double sum; };
-  for (auto const& e : {expected{{1.0009373, .9970002, .9929434, 1.0064697, .958968}, {.90517169}, 63.744165},
-                        expected{{.9796665, .9789774, .9817607, .9803191, .9498096}, {.90517169, .92223289, .92803639}, 63.664390}}) {
+  for (auto const& e :
+       {expected{{1.0009373, .9970002, .9929434, 1.0064697, .958968}, {.90517169}, 63.744165},
+        expected{{.9796665, .9789774, .9817607, .9803191, .9498096}, {.90517169, .92223289, .92803639}, 63.664390}}) {
     auto const found =
         run(plain, image, s, {{.max_iterations = static_cast<int>(e.alphas.size()), .stop_threshold_change_pct = 0}});
     EXPECT_NEAR(found.record.sigma_noise, .21132758, 1e-7);
     EXPECT_NEAR(found.record.sigma_x, .04226552, 2e-8);
     ASSERT_EQ(found.record.alpha_values.size(), e.alphas.size());
-    for (std::size_t k = 0; k < e.alphas.size(); ++k) EXPECT_NEAR(found.record.alpha_values[k], e.alphas[k], 3e-6) << "a mean of float32 steps";
+    for (std::size_t k = 0; k < e.alphas.size(); ++k)
+      EXPECT_NEAR(found.record.alpha_values[k], e.alphas[k], 3e-6) << "a mean of float32 steps";
     double sum = 0;
     for (auto const v : found.image) sum += v;
     EXPECT_NEAR(sum, e.sum, 1e-4);
@@ -106,10 +113,12 @@ TEST(Denoise, Golden) {
     auto const image = read_npy<float>(folder + op.at("inputs").at("image").get<std::string>());
     auto const expected = read_npy<float>(folder + op.at("output").get<std::string>());
     denoise_options o;
-    o.max_iterations = args.at("max_iterations"), o.seed = args.at("seed"), o.use_ror_mask = args.value("use_ror_mask", false);
+    o.max_iterations = args.at("max_iterations"), o.seed = args.at("seed"),
+    o.use_ror_mask = args.value("use_ror_mask", false);
     if (args.contains("sigma_noise")) o.sigma_noise = args.at("sigma_noise").get<double>();
     auto const found = run(plain, image.data, {image.shape[0], image.shape[1], image.shape[2]}, o);
-    EXPECT_LE(worst(found.image, std::vector<double>(expected.data.begin(), expected.data.end())), allowed) << op.at("output");
+    EXPECT_LE(worst(found.image, std::vector<double>(expected.data.begin(), expected.data.end())), allowed)
+        << op.at("output");
     EXPECT_LE(allowed, op.at("rtol").get<double>());
     ++compared;
   }
@@ -126,7 +135,8 @@ void expect_oracle(std::vector<float> const& image, shape_3 const& s, denoise_op
   ASSERT_EQ(found.record.num_iterations, o.max_iterations);
   for (std::size_t k = 0; k < expected.alphas.size(); ++k) {
     EXPECT_NEAR(found.record.alpha_values[k], expected.alphas[k], 1e-5);
-    EXPECT_NEAR(found.record.stop_threshold_change_pct[k], 100 * expected.changes[k], 1e-3 * expected.changes[k]) << "1e-5 of itself";
+    EXPECT_NEAR(found.record.stop_threshold_change_pct[k], 100 * expected.changes[k], 1e-3 * expected.changes[k])
+        << "1e-5 of itself";
   }
 }
 
@@ -176,7 +186,8 @@ TEST(Denoise, RepeatedPixelsMoveTwice) {
   }
   EXPECT_EQ(next, 150);
 }
-/// More than 17 million voxels: only every second one on each axis enters the noise level, and every 50th row the scale.
+/// More than 17 million voxels: only every second one on each axis enters the noise level, and every 50th row the
+/// scale.
 TEST(Denoise, LargeImagesAreSampled) {
   shape_3 const s{1000, 131, 133};
   ASSERT_EQ(std::nearbyint(std::cbrt(static_cast<double>(size_of(s)) / 5e6)), 2);
@@ -239,7 +250,8 @@ TEST(Denoise, OutputMayBeTheInitialImageAndArraysMayHaveGaps) {
     for (index_t j = 0; j < 8; ++j)
       for (index_t k = 0; k < 25; ++k) {
         bool const inside = j < 7 && k < 18;
-        EXPECT_EQ(wide[static_cast<std::size_t>(i * 200 + j * 25 + k)], inside ? apart.image[static_cast<std::size_t>((i * 7 + j) * 18 + k)] : -7.0f);
+        EXPECT_EQ(wide[static_cast<std::size_t>(i * 200 + j * 25 + k)],
+                  inside ? apart.image[static_cast<std::size_t>((i * 7 + j) * 18 + k)] : -7.0f);
       }
 }
 
@@ -319,7 +331,8 @@ TEST(Denoise, CountingEqualsTheModelForSampledImages) {
   shape_3 const s{1000, 131, 133};
   instrument::ledger counted, modelled;
   constexpr auto cheap = instrument::level::operations;
-  run(context{exec::host{}, instrument::counting<cheap>{counted}}, large_noisy_block(s, 0.1), s, {{.max_iterations = 0}});
+  run(context{exec::host{}, instrument::counting<cheap>{counted}}, large_noisy_block(s, 0.1), s,
+      {{.max_iterations = 0}});
   run(context{exec::host{}, instrument::cost_model<cheap>{modelled}}, {}, s, {{.max_iterations = 0}});
   EXPECT_EQ(counted.last().operations, modelled.last().operations);
 }
@@ -337,12 +350,18 @@ TEST(Denoise, TracingShowsTheStages) {
       EXPECT_EQ(e.value, 9 * 7 * 5 * 2);
     }
   }
-  EXPECT_EQ(stages, (std::map<std::string, int>{
-                        {"shuffle", 1}, {"subsets", 1}, {"check", 1}, {"noise level", 1}, {"scale", 1}, {"direction", 32}, {"update", 32}}));
+  EXPECT_EQ(stages, (std::map<std::string, int>{{"shuffle", 1},
+                                                {"subsets", 1},
+                                                {"check", 1},
+                                                {"noise level", 1},
+                                                {"scale", 1},
+                                                {"direction", 32},
+                                                {"update", 32}}));
   EXPECT_EQ(buffer.live_bytes.load(), 0);
 }
 
-template <class Error> void expect_error(std::vector<float> const& image, shape_3 const& s, denoise_options const& o, char const* text) {
+template <class Error>
+void expect_error(std::vector<float> const& image, shape_3 const& s, denoise_options const& o, char const* text) {
   test::expect_error<Error>([&] { run(plain, image, s, o); }, {text});
 }
 TEST(Denoise, BadImagesAreErrors) {
@@ -373,7 +392,9 @@ TEST(Denoise, BadImagesAreErrors) {
 TEST(Denoise, BadOptionsAreErrors) {
   shape_3 const s{5, 6, 7};
   auto const good = noisy_block(s, 0.1);
-  auto const refused = [&](denoise_options const& o, char const* text) { expect_error<parameter_error>(good, s, o, text); };
+  auto const refused = [&](denoise_options const& o, char const* text) {
+    expect_error<parameter_error>(good, s, o, text);
+  };
   refused({{.sigma_noise = 0.0}}, "sigma_noise is 0");
   refused({{.sigma_noise = NAN}}, "sigma_noise is nan");
   refused({{}, {.sigma_x = -1.0}}, "sigma_x is -1");

@@ -19,7 +19,8 @@ TEST(DirectRecon, CountsEqualTheModels) {
       instrument::ledger a, b;
       direct_recon(on_host(), s, y.all(), plain.all());
       direct_recon(context{exec::host{}, instrument::counting<>{a}}, s, y.all(), counted.all());
-      direct_recon(context{exec::host{}, instrument::cost_model<>{b}}, s, view<float const, 3>(nullptr, y.shape), view<float, 3>(nullptr, plain.shape));
+      direct_recon(context{exec::host{}, instrument::cost_model<>{b}}, s, view<float const, 3>(nullptr, y.shape),
+                   view<float, 3>(nullptr, plain.shape));
       EXPECT_TRUE(same_bits(plain.data, counted.data)) << "counting must not change a bit";
       ASSERT_EQ(a.records().size(), 1u);
       ASSERT_EQ(b.records().size(), 1u);
@@ -29,14 +30,16 @@ TEST(DirectRecon, CountsEqualTheModels) {
 }
 
 TEST(Weights, CountsEqualTheModel) {
-  for (auto const type : {weight_type::unweighted, weight_type::transmission, weight_type::transmission_root, weight_type::emission})
+  for (auto const type :
+       {weight_type::unweighted, weight_type::transmission, weight_type::transmission_root, weight_type::emission})
     for (shape_3 const shape : {shape_3{3, 5, 7}, shape_3{2, 70, 300}}) {
       auto const y = random_array<3>(shape, 3);
       array<3> plain(shape), w(shape);
       gen_weights(on_host(), y.all(), type, plain.all());
       instrument::ledger counted, modelled;
       gen_weights(context{exec::host{}, instrument::counting<>{counted}}, y.all(), type, w.all());
-      gen_weights(context{exec::host{}, instrument::cost_model<>{modelled}}, view<float const, 3>(nullptr, shape), type, view<float, 3>(nullptr, shape));
+      gen_weights(context{exec::host{}, instrument::cost_model<>{modelled}}, view<float const, 3>(nullptr, shape), type,
+                  view<float, 3>(nullptr, shape));
       expect_same_counts(counted.last(), modelled.last());
       EXPECT_TRUE(same_bits(w.data, plain.data)) << "counting must not change a bit";
       EXPECT_EQ(counted.last().name, "gen_weights_" + std::string(weight_type_names[static_cast<std::size_t>(type)]));
@@ -56,7 +59,8 @@ TEST(MarWeights, CountsEqualTheModel) {
       std::optional<double> const threshold = way == 1 ? std::optional(0.8) : std::nullopt;
       auto const run = [&](auto const& ctx, float const* sinogram, float const* recon, float* weights) {
         auto const init = way == 0 ? std::nullopt : std::optional(view<float const, 3>(recon, s.recon_shape()));
-        gen_weights_mar(ctx, s, view<float const, 3>(sinogram, y.shape), init, threshold, 1, 3, view<float, 3>(weights, y.shape));
+        gen_weights_mar(ctx, s, view<float const, 3>(sinogram, y.shape), init, threshold, 1, 3,
+                        view<float, 3>(weights, y.shape));
       };
       array<3> plain(y.shape), w(y.shape);
       instrument::ledger counted, modelled;

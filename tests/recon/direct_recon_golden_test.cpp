@@ -12,8 +12,8 @@ using namespace mbirk::test;
 
 struct GoldenDirectRecon : ::testing::TestWithParam<char const*> {};
 
-// The errors of the filter (filter/golden_test.cpp: 4e-6 of its peak, but averaged over the views) and of the back projection
-// (projector/golden_test.cpp: 3e-6). The files allow 3e-5; measured, with either taps, below 2e-6.
+// The errors of the filter (filter/golden_test.cpp: 4e-6 of its peak, but averaged over the views) and of the back
+// projection (projector/golden_test.cpp: 3e-6). The files allow 3e-5; measured, with either taps, below 2e-6.
 TEST_P(GoldenDirectRecon, DirectRecon) {
   golden_case const c(GetParam());
   auto const y = c.floats("sinogram.npy"), expected = c.floats("out_direct_recon.npy");

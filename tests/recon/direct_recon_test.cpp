@@ -31,8 +31,9 @@ struct DirectRecon : ::testing::TestWithParam<geometry_case> {
   array<3> const y = random_array<3>(sinogram_shape(s), 71);
 };
 
-// The filtered samples have either sign. Rounding of the filter passes through the back projection of its bound, rounding of the back projection is
-// relative to the largest back projection of magnitudes; both are bounded apart, in filter/support.hpp and projector/cases.hpp.
+// The filtered samples have either sign. Rounding of the filter passes through the back projection of its bound,
+// rounding of the back projection is relative to the largest back projection of magnitudes; both are bounded apart, in
+// filter/support.hpp and projector/cases.hpp.
 TEST_P(DirectRecon, IsTheDefinition) {
   auto const pixels = masked_in(s);
   auto const factors = slice_factors(s);
@@ -50,7 +51,8 @@ TEST_P(DirectRecon, IsTheDefinition) {
     for (std::size_t k = 0; k < expected.size(); ++k) {
       double const factor = factors[k % factors.size()];
       double const off = std::abs(static_cast<double>(found.data[k]) - factor * expected[k]);
-      double const bound = factor * (projector + filter * passed[k] + 0x1p-23 * std::abs(expected[k]));  // factor and product
+      double const bound =
+          factor * (projector + filter * passed[k] + 0x1p-23 * std::abs(expected[k]));  // factor and product
       EXPECT_TRUE(off <= bound) << "pixel and slice " << k << ": " << off << " > " << bound;
       if (bound > 0) worst = std::max(worst, off / bound);
     }
@@ -68,7 +70,8 @@ TEST_P(DirectRecon, IsZeroOutsideTheMask) {
 
 TEST_P(DirectRecon, DoesNotDependOnThreadsOrStrides) {
   auto const one = reconstructed(s, y);
-  for (int const threads : {2, 3, 7}) EXPECT_TRUE(same_bits(one.data, reconstructed(s, y, {}, threads).data)) << threads;
+  for (int const threads : {2, 3, 7})
+    EXPECT_TRUE(same_bits(one.data, reconstructed(s, y, {}, threads).data)) << threads;
   spread in(y), out(array<3>(recon_shape(s), 0.0f));
   std::visit([&](auto const& scan) { direct_recon(on_host(2), scan, in.all(), out.all()); }, s);
   EXPECT_TRUE(same_bits(out.dense(), one.data));
@@ -97,9 +100,12 @@ INSTANTIATE_TEST_SUITE_P(Recon, DirectRecon, ::testing::ValuesIn(all_cases()), c
 // A disc keeps its value to the three digits that voxelisation allows, averaged over the interior away from its edge.
 TEST(DirectRecon, DiscKeepsItsValue) {
   index_t const channels = 65, views = 130;
-  parallel_parameters parallel{.sinogram_shape = {views, 3, channels}, .angles = equal_angles(views, definition::pi), .delta_det_channel = 0.8};
+  parallel_parameters parallel{
+      .sinogram_shape = {views, 3, channels}, .angles = equal_angles(views, definition::pi), .delta_det_channel = 0.8};
   parallel.recon_shape = {{65, 65, 3}};
-  cone_parameters circular{.sinogram_shape = {views, 9, channels}, .angles = equal_angles(views, 2 * definition::pi), .source_detector_dist = 500,
+  cone_parameters circular{.sinogram_shape = {views, 9, channels},
+                           .angles = equal_angles(views, 2 * definition::pi),
+                           .source_detector_dist = 500,
                            .source_iso_dist = 260};
   circular.delta_det_channel = 0.8, circular.delta_det_row = 1.1, circular.det_channel_offset = 0.3;
   auto infinite = circular, curved = circular, helical = circular;
@@ -107,8 +113,8 @@ TEST(DirectRecon, DiscKeepsItsValue) {
   curved.use_curved_detector = true;
   helical.sinogram_shape[1] = 21;
   helical.helical_z_shifts = equal_angles(views, 4);  // rises from 0 to almost 4; every view sees the middle
-  for (any_parameters const& p : {any_parameters(parallel), any_parameters(circular), any_parameters(infinite), any_parameters(curved),
-                                  any_parameters(helical)}) {
+  for (any_parameters const& p : {any_parameters(parallel), any_parameters(circular), any_parameters(infinite),
+                                  any_parameters(curved), any_parameters(helical)}) {
     auto const s = make_scan(p);
     auto const shape = recon_shape(s);
     double const radius = 0.35 * static_cast<double>(shape[0]);
@@ -129,7 +135,8 @@ TEST(DirectRecon, DiscKeepsItsValue) {
   }
 }
 
-// Row 3 of slice 0, of MBIRJAX 0.7.3, given to seven digits. Its gate is 3e-5 of the peak; on this small case both are within a few roundings.
+// Row 3 of slice 0, of MBIRJAX 0.7.3, given to seven digits. Its gate is 3e-5 of the peak; on this small case both are
+// within a few roundings.
 TEST(DirectRecon, KnownValues) {
   auto const check = [](any_scan const& s, std::array<double, 7> const& expected) {
     for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
@@ -145,7 +152,10 @@ TEST(DirectRecon, KnownValues) {
 }
 
 cone_parameters helix(index_t slices) {
-  cone_parameters p{.sinogram_shape = {8, 4, 9}, .angles = equal_angles(8, 2 * definition::pi), .source_detector_dist = 40, .source_iso_dist = 20};
+  cone_parameters p{.sinogram_shape = {8, 4, 9},
+                    .angles = equal_angles(8, 2 * definition::pi),
+                    .source_detector_dist = 40,
+                    .source_iso_dist = 20};
   p.helical_z_shifts = {-3.0f, -2.0f, -1.0f, 0.0f, 1.0f, 2.0f, 3.0f, 4.0f};
   p.recon_shape = {{9, 9, slices}}, p.recon_slice_offset = 0.5;
   return p;
@@ -182,7 +192,8 @@ TEST(HelicalWeights, AreAppliedOnlyToHelicalScans) {
     direct_filter(on_host(), s, y.all(), q.all());
     back_project(on_host(), s, q.all(), plain.all());
     auto const factors = slice_factors(any_scan(s));
-    for (std::size_t k = 0; k < plain.data.size(); ++k) plain.data[k] *= static_cast<float>(factors[k % factors.size()]);
+    for (std::size_t k = 0; k < plain.data.size(); ++k)
+      plain.data[k] *= static_cast<float>(factors[k % factors.size()]);
     EXPECT_EQ(reconstructed(any_scan(s), y).data, plain.data);
   }
 }
@@ -198,7 +209,8 @@ TEST(HelicalWeights, WarnInWords) {
     EXPECT_EQ(texts.front(), "kept");
     return std::vector<std::string>(texts.begin() + 1, texts.end());
   };
-  std::string const text = "direct reconstruction of a helical scan weighs slices by the number of views that see them: an approximation";
+  std::string const text =
+      "direct reconstruction of a helical scan weighs slices by the number of views that see them: an approximation";
   EXPECT_EQ(warnings(helix(3)), std::vector<std::string>{text});
   EXPECT_EQ(warnings(helix(21)), std::vector<std::string>{text + "; 2 of 21 slices are seen by no view and are 0"});
   auto circular = helix(3);
@@ -215,16 +227,19 @@ TEST(DirectRecon, NamesOfGeometries) {
   fdk_recon(on_host(), cone, y.all(), fdk.all());
   EXPECT_TRUE(same_bits(fbp.data, reconstructed(parallel, y).data));
   EXPECT_TRUE(same_bits(fdk.data, reconstructed(cone, y).data));
-  EXPECT_EQ(operation_name([&](auto const& ctx) { direct_recon(ctx, parallel, y.all(), fbp.all()); }), "parallel_direct_recon");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { direct_recon(ctx, parallel, y.all(), fbp.all()); }),
+            "parallel_direct_recon");
   EXPECT_EQ(operation_name([&](auto const& ctx) { direct_recon(ctx, cone, y.all(), fdk.all()); }), "cone_direct_recon");
-  EXPECT_EQ(operation_name([&](auto const& ctx) { fbp_recon(ctx, parallel, y.all(), fbp.all()); }), "parallel_fbp_recon");
+  EXPECT_EQ(operation_name([&](auto const& ctx) { fbp_recon(ctx, parallel, y.all(), fbp.all()); }),
+            "parallel_fbp_recon");
   EXPECT_EQ(operation_name([&](auto const& ctx) { fdk_recon(ctx, cone, y.all(), fdk.all()); }), "cone_fdk_recon");
 }
 template <class Scan>
 concept has_fbp_recon = requires(Scan const& s, view<float, 3> y) { fbp_recon(on_host(), s, y, y); };
 template <class Scan>
 concept has_fdk_recon = requires(Scan const& s, view<float, 3> y) { fdk_recon(on_host(), s, y, y); };
-static_assert(has_fbp_recon<parallel_scan> && !has_fbp_recon<cone_scan> && has_fdk_recon<cone_scan> && !has_fdk_recon<parallel_scan>);
+static_assert(has_fbp_recon<parallel_scan> && !has_fbp_recon<cone_scan> && has_fdk_recon<cone_scan> &&
+              !has_fdk_recon<parallel_scan>);
 
 TEST(DirectRecon, EmptyScans) {
   for (shape_3 const shape : {shape_3{0, 3, 8}, shape_3{4, 0, 8}, shape_3{4, 3, 0}}) {
@@ -232,7 +247,11 @@ TEST(DirectRecon, EmptyScans) {
     array<3> const y(shape);
     parallel_parameters p{.sinogram_shape = shape, .angles = angles, .use_ror_mask = false};
     p.recon_shape = {{4, 4, shape[1]}};
-    cone_parameters c{.sinogram_shape = shape, .angles = angles, .source_detector_dist = 40, .source_iso_dist = 20, .use_ror_mask = false};
+    cone_parameters c{.sinogram_shape = shape,
+                      .angles = angles,
+                      .source_detector_dist = 40,
+                      .source_iso_dist = 20,
+                      .use_ror_mask = false};
     c.recon_shape = {{4, 4, 3}};
     for (any_scan const& s : {any_scan(parallel_scan(p)), any_scan(cone_scan(c))})
       for (float const value : reconstructed(s, y, {}, 2).data) EXPECT_EQ(value, 0.0f);

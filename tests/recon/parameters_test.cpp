@@ -17,7 +17,8 @@ using shape = std::array<index_t, 3>;
 
 parallel_parameter_set parallel() { return parallel_parameter_set({.sinogram_shape = {3, 4, 5}, .angles = {0, 1, 2}}); }
 cone_parameter_set cone() {
-  return cone_parameter_set({.sinogram_shape = {3, 4, 6}, .angles = {0, 1, 2}, .source_detector_dist = 40, .source_iso_dist = 20});
+  return cone_parameter_set(
+      {.sinogram_shape = {3, 4, 6}, .angles = {0, 1, 2}, .source_detector_dist = 40, .source_iso_dist = 20});
 }
 
 template <class F> std::string refusal(F const& f) { return test::message_of<parameter_error>(f); }
@@ -85,7 +86,8 @@ TEST(Parameters, SizesAreAutomaticOnce) {
   EXPECT_TRUE(c.set("delta_det_channel", 2));
   EXPECT_EQ(c.get("delta_voxel"), 0.5);  // MBIRJAX's value
   ASSERT_EQ(c.warnings().size(), 1u);
-  EXPECT_TRUE(has(c.warnings()[0], "recon_shape = (6, 6, 4) stay; automatic sizing would give 1 and (6, 6, 2)")) << c.warnings()[0];
+  EXPECT_TRUE(has(c.warnings()[0], "recon_shape = (6, 6, 4) stay; automatic sizing would give 1 and (6, 6, 2)"))
+      << c.warnings()[0];
   c.auto_set_recon_geometry();
   EXPECT_EQ(c.get("delta_voxel"), 1.0);
   EXPECT_EQ(c.get<shape>("recon_shape"), (shape{6, 6, 2}));
@@ -96,8 +98,13 @@ TEST(Parameters, SizesAreAutomaticOnce) {
   EXPECT_TRUE(c.set("det_row_offset", 0.5));                                   // does not enter sizes
   EXPECT_TRUE(c.warnings().empty());
 
-  cone_parameter_set const given({.sinogram_shape = {3, 4, 6}, .angles = {0, 1, 2}, .source_detector_dist = 40, .source_iso_dist = 20, .delta_voxel = 0.7,
-                                  .recon_shape = shape{5, 6, 7}, .recon_slice_offset = -1});
+  cone_parameter_set const given({.sinogram_shape = {3, 4, 6},
+                                  .angles = {0, 1, 2},
+                                  .source_detector_dist = 40,
+                                  .source_iso_dist = 20,
+                                  .delta_voxel = 0.7,
+                                  .recon_shape = shape{5, 6, 7},
+                                  .recon_slice_offset = -1});
   EXPECT_EQ(given.get("delta_voxel"), 0.7);
   EXPECT_EQ(given.get<shape>("recon_shape"), (shape{5, 6, 7}));
   EXPECT_EQ(given.get("recon_slice_offset"), -1.0);
@@ -105,10 +112,22 @@ TEST(Parameters, SizesAreAutomaticOnce) {
 
 TEST(Parameters, SettingReachesTheStructs) {
   auto c = cone();
-  EXPECT_FALSE(c.set({{"p", 1.9}, {"q", 1.1}, {"T", 2}, {"qggmrf_nbr_wts", {1, 2, 3}}, {"max_alpha", 1}, {"positivity_flag", true}, {"granularity", {1, 4}},
-                      {"partition_sequence", {1, 0}}, {"slice_damping", false}, {"sharpness", -1}, {"snr_db", 25}}));
-  EXPECT_TRUE(c.set({{"source_detector_dist", std::numeric_limits<double>::infinity()}, {"helical_z_shifts", {0.5, 1.5, 2.5}}, {"axial_pad_fraction", 0.25},
-                     {"angles", std::vector<float>{0.5f, 1.5f, 2.5f}}, {"use_ror_mask", false}}));
+  EXPECT_FALSE(c.set({{"p", 1.9},
+                      {"q", 1.1},
+                      {"T", 2},
+                      {"qggmrf_nbr_wts", {1, 2, 3}},
+                      {"max_alpha", 1},
+                      {"positivity_flag", true},
+                      {"granularity", {1, 4}},
+                      {"partition_sequence", {1, 0}},
+                      {"slice_damping", false},
+                      {"sharpness", -1},
+                      {"snr_db", 25}}));
+  EXPECT_TRUE(c.set({{"source_detector_dist", std::numeric_limits<double>::infinity()},
+                     {"helical_z_shifts", {0.5, 1.5, 2.5}},
+                     {"axial_pad_fraction", 0.25},
+                     {"angles", std::vector<float>{0.5f, 1.5f, 2.5f}},
+                     {"use_ror_mask", false}}));
   auto const o = c.options();
   EXPECT_EQ(o.p, 1.9);
   EXPECT_EQ(o.T, 2);
@@ -137,7 +156,8 @@ TEST(Parameters, AreDocumented) {
   for (auto const& info : list_parameters<parallel_geometry>()) parallel_names.insert(info.name);
   for (auto const& info : list_parameters<image_geometry>()) image_names.insert(info.name);
   for (auto const& info : list_parameters<cone_geometry>()) {
-    auto const row = std::string("\n| `") + info.name + "` | " + info.default_text + " | " + (parallel_names.contains(info.name) ? "P C" : "C") +
+    auto const row = std::string("\n| `") + info.name + "` | " + info.default_text + " | " +
+                     (parallel_names.contains(info.name) ? "P C" : "C") +
                      (image_names.contains(info.name) ? " D | " : " | ") + info.doc + " |\n";
     EXPECT_TRUE(has(page, row)) << "expected in docs/model.md:" << row;
   }
@@ -155,7 +175,12 @@ TEST(Parameters, GetAndSetAreInverse) {
   };
   auto c = cone();
   mask_array const mask{{6, 6}, std::vector<std::uint8_t>(36, 1)};
-  c.set({{"use_ror_mask", mask}, {"sharpness", 0.1}, {"alu_unit", "mm"}, {"granularity", {3, 5}}, {"delta_voxel", 0.3}, {"verbose", 0}});
+  c.set({{"use_ror_mask", mask},
+         {"sharpness", 0.1},
+         {"alu_unit", "mm"},
+         {"granularity", {3, 5}},
+         {"delta_voxel", 0.3},
+         {"verbose", 0}});
   round(c, cone(), list_parameters<cone_geometry>());
   round(parallel(), parallel(), list_parameters<parallel_geometry>());
 }
@@ -199,7 +224,9 @@ TEST(Parameters, RulesOfRegularization) {
 TEST(Parameters, WrongValuesAreRefusedInWords) {
   auto c = cone();
   auto const before = c.text();
-  auto const refused = [&](char const* name, parameter_value const& value) { return refusal([&] { c.set(name, value); }); };
+  auto const refused = [&](char const* name, parameter_value const& value) {
+    return refusal([&] { c.set(name, value); });
+  };
   EXPECT_EQ(refused("sharpness", "high"), "sharpness is \"high\", expected a number");
   EXPECT_EQ(refused("sharpness", true), "sharpness is true, expected a number");
   EXPECT_EQ(refused("sharpness", std::numeric_limits<double>::quiet_NaN()), "sharpness is nan, expected a number");
@@ -212,11 +239,15 @@ TEST(Parameters, WrongValuesAreRefusedInWords) {
   EXPECT_EQ(refused("recon_shape", {8, -8, 8}), "recon_shape is (8, -8, 8), expected three whole numbers >= 0");
   EXPECT_EQ(refused("granularity", std::vector<int>{}), "granularity is (), expected one or more whole numbers >= 1");
   EXPECT_EQ(refused("granularity", {4, 0}), "granularity is (4, 0), expected one or more whole numbers >= 1");
-  EXPECT_EQ(refused("partition_sequence", {0, -1}), "partition_sequence is (0, -1), expected one or more whole numbers >= 0");
-  EXPECT_EQ(refused("qggmrf_nbr_wts", {0, 0, 0}), "qggmrf_nbr_wts is (0, 0, 0), expected three numbers >= 0, not all 0");
-  EXPECT_EQ(refused("axial_pad_fraction", {1.0, 2.0, 3.0}), "axial_pad_fraction is (1, 2, 3), expected one or two numbers >= 0");
+  EXPECT_EQ(refused("partition_sequence", {0, -1}),
+            "partition_sequence is (0, -1), expected one or more whole numbers >= 0");
+  EXPECT_EQ(refused("qggmrf_nbr_wts", {0, 0, 0}),
+            "qggmrf_nbr_wts is (0, 0, 0), expected three numbers >= 0, not all 0");
+  EXPECT_EQ(refused("axial_pad_fraction", {1.0, 2.0, 3.0}),
+            "axial_pad_fraction is (1, 2, 3), expected one or two numbers >= 0");
   EXPECT_EQ(refused("use_ror_mask", 1), "use_ror_mask is 1, expected true, false or an array of 0 and 1");
-  EXPECT_EQ(refused("use_ror_mask", mask_array{{1, 2}, {0, 2}}), "use_ror_mask is a mask of shape (1, 2), expected true, false or an array of 0 and 1");
+  EXPECT_EQ(refused("use_ror_mask", mask_array{{1, 2}, {0, 2}}),
+            "use_ror_mask is a mask of shape (1, 2), expected true, false or an array of 0 and 1");
   EXPECT_EQ(refused("alu_unit", 1), "alu_unit is 1, expected text");
   EXPECT_EQ(refused("verbose", 0.5), "verbose is 0.5, expected a whole number >= 0");
   EXPECT_EQ(refused("angles", std::vector<double>(9, std::numeric_limits<double>::infinity())),
@@ -224,13 +255,19 @@ TEST(Parameters, WrongValuesAreRefusedInWords) {
   EXPECT_EQ(c.text(), before);
   EXPECT_TRUE(c.warnings().empty());
 
-  EXPECT_EQ(refusal([&] { c.set({{"sharpness", 2}, {"sigma_x", 1}, {"q", 3}}); }), "q is 3, expected a number from 1 to 2");
+  EXPECT_EQ(refusal([&] {
+              c.set({{"sharpness", 2}, {"sigma_x", 1}, {"q", 3}});
+            }),
+            "q is 3, expected a number from 1 to 2");
   EXPECT_EQ(c.text(), before) << "all or none";
   EXPECT_TRUE(c.warnings().empty());
 
-  EXPECT_EQ(refusal([] { cone_parameter_set({.sinogram_shape = {3, 4, 6}, .angles = {0, 1, 2}, .source_iso_dist = 20}); }),
+  EXPECT_EQ(refusal([] {
+              cone_parameter_set({.sinogram_shape = {3, 4, 6}, .angles = {0, 1, 2}, .source_iso_dist = 20});
+            }),
             "source_detector_dist is 0, expected a positive number or infinity");
-  EXPECT_EQ(refusal([&] { c.get<bool>("sharpness"); }), "sharpness is 1, which the type that was asked for cannot hold");
+  EXPECT_EQ(refusal([&] { c.get<bool>("sharpness"); }),
+            "sharpness is 1, which the type that was asked for cannot hold");
   EXPECT_EQ(c.get<double>("verbose"), 1.0);
 }
 
@@ -246,8 +283,10 @@ TEST(Parameters, UnknownNamesAreRefusedWithSimilarOnes) {
   EXPECT_TRUE(has(refusal([&] { c.get("xyzzy"); }), "no name is similar"));
   EXPECT_TRUE(has(refusal([&] { c.get(""); }), "no name is similar"));
   EXPECT_TRUE(has(refusal([&] { c.set("max_iterations", 3); }), "argument of a call"));
-  EXPECT_EQ(refusal([] { parallel().get("source_iso_dist"); }), "'source_iso_dist' is not a parameter of parallel beam, only of cone beam");
-  EXPECT_EQ(refusal([] { parallel().set("slice_damping", true); }), "'slice_damping' is not a parameter of parallel beam, only of cone beam");
+  EXPECT_EQ(refusal([] { parallel().get("source_iso_dist"); }),
+            "'source_iso_dist' is not a parameter of parallel beam, only of cone beam");
+  EXPECT_EQ(refusal([] { parallel().set("slice_damping", true); }),
+            "'slice_damping' is not a parameter of parallel beam, only of cone beam");
 }
 
 TEST(Parameters, ValuesConvertWithoutLoss) {

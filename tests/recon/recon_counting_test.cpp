@@ -25,23 +25,36 @@ template <class Context> vcd_outcome solve_on(Context const& ctx, vcd_problem co
   view<float, 3> const result(has_data ? out.image.data.data() : nullptr, out.image.shape);
   std::optional<const_view> weights;
   if (p.weights) weights = in(*p.weights);
-  out.record = std::visit([&](auto const& scan) {
-    return p.prox_input ? prox_map(ctx, scan, in(*p.prox_input), in(p.sinogram), weights, result, o) : recon(ctx, scan, in(p.sinogram), weights, result, o);
-  }, p.scan);
+  out.record = std::visit(
+      [&](auto const& scan) {
+        return p.prox_input ? prox_map(ctx, scan, in(*p.prox_input), in(p.sinogram), weights, result, o)
+                            : recon(ctx, scan, in(p.sinogram), weights, result, o);
+      },
+      p.scan);
   return out;
 }
 
-/// Both geometries at odd sizes; with everything automatic, with weights and the constraint from a given image, and as a proximal map.
+/// Both geometries at odd sizes; with everything automatic, with weights and the constraint from a given image, and as
+/// a proximal map.
 std::vector<std::pair<std::string, vcd_problem>> problems() {
   std::vector<std::pair<std::string, vcd_problem>> all;
-  any_scan const parallel = parallel_scan(parallel_parameters{.sinogram_shape = {5, 19, 13}, .angles = some_angles(5), .det_channel_offset = 0.4,
-                                                              .delta_voxel = 0.9, .recon_shape = shape_3{12, 11, 19}});
-  any_scan const cone = cone_scan(cone_parameters{.sinogram_shape = {5, 17, 13}, .angles = some_angles(5), .source_detector_dist = 60, .source_iso_dist = 41,
-                                                  .helical_z_shifts = {-1, -0.5f, 0, 0.5f, 1}, .det_channel_offset = 0.4, .delta_voxel = 0.7,
+  any_scan const parallel = parallel_scan(parallel_parameters{.sinogram_shape = {5, 19, 13},
+                                                              .angles = some_angles(5),
+                                                              .det_channel_offset = 0.4,
+                                                              .delta_voxel = 0.9,
+                                                              .recon_shape = shape_3{12, 11, 19}});
+  any_scan const cone = cone_scan(cone_parameters{.sinogram_shape = {5, 17, 13},
+                                                  .angles = some_angles(5),
+                                                  .source_detector_dist = 60,
+                                                  .source_iso_dist = 41,
+                                                  .helical_z_shifts = {-1, -0.5f, 0, 0.5f, 1},
+                                                  .det_channel_offset = 0.4,
+                                                  .delta_voxel = 0.7,
                                                   .recon_shape = shape_3{11, 12, 21}});
   for (auto const& s : {parallel, cone}) {
     std::string const name = std::holds_alternative<cone_scan>(s) ? "cone " : "parallel ";
-    vcd_problem p{.scan = s, .sinogram = noisy_sinogram(s, 51), .start = random_array<3>(recon_shape(s), 52), .options = {}};
+    vcd_problem p{
+        .scan = s, .sinogram = noisy_sinogram(s, 51), .start = random_array<3>(recon_shape(s), 52), .options = {}};
     p.options.max_iterations = 2, p.options.stop_threshold_change_pct = 0;
     all.emplace_back(name + "recon", p);
     p.options.granularity = {1, 2, 7}, p.options.partition_sequence = {2, 0};
@@ -52,7 +65,8 @@ std::vector<std::pair<std::string, vcd_problem>> problems() {
     p.options.init_recon = 0.0, p.options.positivity_flag = false, p.options.slice_damping = false;
     all.emplace_back(name + "recon from 0, undamped", p);
     p.options = {};
-    p.options.max_iterations = 2, p.options.stop_threshold_change_pct = 0, p.options.granularity = {1, 2, 7}, p.options.partition_sequence = {1};
+    p.options.max_iterations = 2, p.options.stop_threshold_change_pct = 0, p.options.granularity = {1, 2, 7},
+    p.options.partition_sequence = {1};
     p.prox_input = random_array<3>(recon_shape(s), 54);
     all.emplace_back(name + "prox_map", p);
   }
@@ -74,9 +88,12 @@ TEST(ReconCounting, ManySubsetsGoByViews) {
     EXPECT_TRUE(same_bits(image.data, solve(p, 2).image.data));
     std::map<std::string, std::uint64_t> launches;
     for (auto const& k : counted.last().kernels) launches[k.name] += k.launches;
-    EXPECT_EQ(launches[parallel ? "parallel_fused_update_backproject" : "cone_fused_update_backproject"], 20u + 24 + 16);
+    EXPECT_EQ(launches[parallel ? "parallel_fused_update_backproject" : "cone_fused_update_backproject"],
+              20u + 24 + 16);
     EXPECT_EQ(launches["reduce_partials"], 20u + 24 + 16);
-    if (parallel) EXPECT_EQ(launches["parallel_project_subset"], 20u + 24 + 16 + 3) << "measured in every subset, subtracted once an iteration";
+    if (parallel)
+      EXPECT_EQ(launches["parallel_project_subset"], 20u + 24 + 16 + 3)
+          << "measured in every subset, subtracted once an iteration";
     else EXPECT_EQ(launches["axpy_projection"], 3u) << "once an iteration";
     for (auto const& a : counted.last().arrays) EXPECT_EQ(a.outside, 0u) << a.name;
   }
@@ -92,7 +109,8 @@ TEST(ReconCounting, EqualsTheModelInEveryInteger) {
     ASSERT_EQ(modelled.records().size(), 1u);
     expect_same_counts(counted.last(), modelled.last());
     EXPECT_GT(counted.last().operations.flops(), 0u);
-    EXPECT_EQ(counted.last().name, std::string(std::holds_alternative<cone_scan>(p.scan) ? "cone_" : "parallel_") + (p.prox_input ? "prox_map" : "mbir_recon"));
+    EXPECT_EQ(counted.last().name, std::string(std::holds_alternative<cone_scan>(p.scan) ? "cone_" : "parallel_") +
+                                       (p.prox_input ? "prox_map" : "mbir_recon"));
   }
 }
 
@@ -100,7 +118,8 @@ TEST(ReconCounting, ChangesNoBit) {
   for (auto const& [name, p] : problems()) {
     SCOPED_TRACE(name);
     instrument::ledger l;
-    auto const counted = solve_on(context{exec::host{}, instrument::counting<>{l}}, p), plain = solve_on(context{exec::host{2}, instrument::none{}}, p);
+    auto const counted = solve_on(context{exec::host{}, instrument::counting<>{l}}, p),
+               plain = solve_on(context{exec::host{2}, instrument::none{}}, p);
     EXPECT_TRUE(same_bits(counted.image.data, plain.image.data));
     expect_same_record(counted.record, plain.record);
   }
@@ -118,7 +137,8 @@ TEST(ReconCounting, ArraysAreNeverLeftAndStagesAddUp) {
     for (auto const& s : l.last().stages) sum += s.operations, bytes += instrument::bytes_accessed(s.arrays);
     EXPECT_EQ(sum, l.last().operations);
     EXPECT_EQ(bytes, instrument::bytes_accessed(l.last().arrays));
-    auto const V = static_cast<std::uint64_t>(sinogram_shape(p.scan)[0]), R = static_cast<std::uint64_t>(sinogram_shape(p.scan)[1]),
+    auto const V = static_cast<std::uint64_t>(sinogram_shape(p.scan)[0]),
+               R = static_cast<std::uint64_t>(sinogram_shape(p.scan)[1]),
                C = static_cast<std::uint64_t>(sinogram_shape(p.scan)[2]);
     bool seen = false;
     for (auto const& a : l.last().arrays) {
@@ -134,7 +154,9 @@ TEST(ReconCounting, ArraysAreNeverLeftAndStagesAddUp) {
 
 using instrument::event_kind;
 
-bool within(instrument::trace_event const& inner, instrument::trace_event const& outer) { return outer.begin <= inner.begin && inner.end <= outer.end; }
+bool within(instrument::trace_event const& inner, instrument::trace_event const& outer) {
+  return outer.begin <= inner.begin && inner.end <= outer.end;
+}
 
 /// operation > iteration > subset > back, direction, line search, error, update.
 TEST(ReconTracing, ShowsIterationsSubsetsAndTheirSteps) {
@@ -148,12 +170,14 @@ TEST(ReconTracing, ShowsIterationsSubsetsAndTheirSteps) {
     instrument::trace_event operation{};
     for (auto const& e : buffer.events()) {
       std::string const what = e.name;
-      if (e.kind == event_kind::operation && (what.ends_with("mbir_recon") || what.ends_with("prox_map"))) operation = e;
+      if (e.kind == event_kind::operation && (what.ends_with("mbir_recon") || what.ends_with("prox_map")))
+        operation = e;
       if (e.kind == event_kind::stage && what == "iteration") iterations.push_back(e);
       if (e.kind == event_kind::stage && what == "subset") subsets.push_back(e);
     }
     ASSERT_NE(operation.name, nullptr);
-    EXPECT_EQ(operation.value, sinogram_shape(p.scan)[0] * static_cast<index_t>(masked_in(p.scan).size()) * slices_of(p.scan));
+    EXPECT_EQ(operation.value,
+              sinogram_shape(p.scan)[0] * static_cast<index_t>(masked_in(p.scan).size()) * slices_of(p.scan));
     ASSERT_EQ(iterations.size(), 2u);
     for (auto const& e : iterations) EXPECT_TRUE(within(e, operation));
     std::size_t next = 0;
@@ -173,9 +197,11 @@ TEST(ReconTracing, ShowsIterationsSubsetsAndTheirSteps) {
       // subset with few pixels relative to the channels leaves the error update to the next back projection, which runs
       // view by view (each view is a task in this small problem).
       index_t const channels = sinogram_shape(p.scan)[2];
-      bool const cone = std::holds_alternative<cone_scan>(p.scan), kept = cone || sizes[n] > 4 * channels, by_views = !cone && 2 * sizes[n] <= channels + 6;
-      std::map<std::string, int> const expected{{"back", 1}, {"direction", 1}, {"line search", p.options.positivity_flag && kept ? 2 : 1}, {"error", !by_views},
-                                                {"update", 1}, {"positivity", p.options.positivity_flag}};
+      bool const cone = std::holds_alternative<cone_scan>(p.scan), kept = cone || sizes[n] > 4 * channels,
+                 by_views = !cone && 2 * sizes[n] <= channels + 6;
+      std::map<std::string, int> const expected{
+          {"back", 1},          {"direction", 1}, {"line search", p.options.positivity_flag && kept ? 2 : 1},
+          {"error", !by_views}, {"update", 1},    {"positivity", p.options.positivity_flag}};
       auto const& subset = subsets[n];
       std::map<std::string, int> found{{"positivity", 0}, {"error", 0}};
       std::int64_t last = subset.begin;

@@ -9,13 +9,16 @@
 
 namespace mbirk::test {
 
-recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
-                       recon_options const& o, int threads) {
-  return std::visit([&](auto const& scan) { return mbirk::recon(on_host(threads), scan, sinogram, weights, recon, o); }, s);
+recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+                    view<float, 3> recon, recon_options const& o, int threads) {
+  return std::visit([&](auto const& scan) { return mbirk::recon(on_host(threads), scan, sinogram, weights, recon, o); },
+                    s);
 }
 recon_log run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
-                          std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o, int threads) {
-  return std::visit([&](auto const& scan) { return prox_map(on_host(threads), scan, prox_input, sinogram, weights, recon, o); }, s);
+                       std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o,
+                       int threads) {
+  return std::visit(
+      [&](auto const& scan) { return prox_map(on_host(threads), scan, prox_input, sinogram, weights, recon, o); }, s);
 }
 
 }  // namespace mbirk::test
@@ -36,7 +39,12 @@ struct call {
   recon_options options = {};
 
   call(any_scan const& s, bool as_prox)
-      : scan(s), prox(as_prox), y(random_array<3>(sinogram_shape(s), 1)), w(sinogram_shape(s), 1.0f), v(recon_shape(s), 0.5f), x(recon_shape(s), -7.0f),
+      : scan(s),
+        prox(as_prox),
+        y(random_array<3>(sinogram_shape(s), 1)),
+        w(sinogram_shape(s), 1.0f),
+        v(recon_shape(s), 0.5f),
+        x(recon_shape(s), -7.0f),
         start(recon_shape(s)) {
     options.max_iterations = 1, options.granularity = {1, 2}, options.partition_sequence = {1};
   }
@@ -44,7 +52,8 @@ struct call {
   recon_log operator()() {
     auto const in = sinogram.value_or(y.all());
     auto const out = recon.value_or(x.all());
-    return prox ? run_prox_map(scan, prox_input.value_or(v.all()), in, weights, out, options) : run_recon(scan, in, weights, out, options);
+    return prox ? run_prox_map(scan, prox_input.value_or(v.all()), in, weights, out, options)
+                : run_recon(scan, in, weights, out, options);
   }
 };
 
@@ -52,7 +61,8 @@ struct call {
 template <class F> void each_call(F const& f) {
   for (any_scan const& s : {any_scan(known_parallel()), any_scan(known_cone())})
     for (bool const prox : {false, true}) {
-      SCOPED_TRACE(std::string(std::holds_alternative<cone_scan>(s) ? "cone " : "parallel ") + (prox ? "prox_map" : "recon"));
+      SCOPED_TRACE(std::string(std::holds_alternative<cone_scan>(s) ? "cone " : "parallel ") +
+                   (prox ? "prox_map" : "recon"));
       call c(s, prox);
       f(c);
     }
@@ -132,7 +142,9 @@ TEST(ReconErrors, ArraysWithoutDataOrWithoutOrder) {
 TEST(ReconErrors, DataThatAreNotFinite) {
   for (bool const automatic : {true, false}) {
     auto const expect_bad = [&](call& c, std::vector<std::string> parts) {
-      if (!automatic) c.options.sigma_y = 1, c.options.sigma_x = 1, c.options.sigma_prox = 1, parts.push_back(c.name() + std::string(": "));
+      if (!automatic)
+        c.options.sigma_y = 1, c.options.sigma_x = 1, c.options.sigma_prox = 1,
+        parts.push_back(c.name() + std::string(": "));
       expect_error<parameter_error>(c, parts);
       EXPECT_EQ(c.x.data, std::vector<float>(c.x.data.size(), -7.0f));
     };
@@ -261,13 +273,16 @@ TEST(ReconErrors, Partitions) {
 }
 
 TEST(ReconErrors, AMaskWithoutPixels) {
-  parallel_parameters p{.sinogram_shape = {6, 2, 7}, .angles = equal_angles(6, 3), .use_ror_mask = mask_array{{7, 7}, std::vector<std::uint8_t>(49)}};
+  parallel_parameters p{.sinogram_shape = {6, 2, 7},
+                        .angles = equal_angles(6, 3),
+                        .use_ror_mask = mask_array{{7, 7}, std::vector<std::uint8_t>(49)}};
   call c(parallel_scan(p), false);
   expect_error<parameter_error>(c, {"no pixel is inside the mask"});
 }
 
 bool warned(recon_log const& r, std::string const& of) {
-  return std::any_of(r.warnings.begin(), r.warnings.end(), [&](auto const& w) { return w.find(of) != std::string::npos; });
+  return std::any_of(r.warnings.begin(), r.warnings.end(),
+                     [&](auto const& w) { return w.find(of) != std::string::npos; });
 }
 
 TEST(ReconWarnings, MoreSubsetsThanPixels) {
@@ -340,7 +355,8 @@ TEST(ReconResume, RefusesAnotherPartitionSequence) {
     c.options.granularity = {1, 2, 4}, c.options.partition_sequence = {2, 1}, c.options.max_iterations = 1;
     c.options.checkpoint = [&](recon_state const& s) { state = s; };
     c();
-    c.options.checkpoint = {}, c.options.resume = &state, c.options.max_iterations = 3, c.options.partition_sequence = {1, 1};
+    c.options.checkpoint = {}, c.options.resume = &state, c.options.max_iterations = 3,
+    c.options.partition_sequence = {1, 1};
     std::fill(c.x.data.begin(), c.x.data.end(), -7.0f);
     expect_refused<parameter_error>(c, {"partition_sequence"});
   });

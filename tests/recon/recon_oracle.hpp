@@ -48,10 +48,17 @@ class vcd_oracle {
   bool repeats_within_a_subset = false;      ///< some update had a pixel twice
 
   /// w is empty for weights of 1; v is the input of a proximal map, empty for the qGGMRF prior.
-  vcd_oracle(any_scan const& s, system_matrix const& a, std::vector<float> const& y, std::vector<float> const& w, std::vector<float> const& init,
-             recon_options const& o, std::vector<float> const& v = {})
-      : x(init.begin(), init.end()), e(y.begin(), y.end()), a_(a), o_(o), shape_(recon_shape(s)), inside_(mask_of(s)), w_(w.begin(), w.end()),
-        v_(v.begin(), v.end()), damping_(slices(), 1.0) {
+  vcd_oracle(any_scan const& s, system_matrix const& a, std::vector<float> const& y, std::vector<float> const& w,
+             std::vector<float> const& init, recon_options const& o, std::vector<float> const& v = {})
+      : x(init.begin(), init.end()),
+        e(y.begin(), y.end()),
+        a_(a),
+        o_(o),
+        shape_(recon_shape(s)),
+        inside_(mask_of(s)),
+        w_(w.begin(), w.end()),
+        v_(v.begin(), v.end()),
+        damping_(slices(), 1.0) {
     if (w_.empty()) w_.assign(e.size(), 1.0);
     for (std::size_t voxel = 0; voxel < x.size(); ++voxel) {
       if (inside_[voxel / slices()]) add(e, voxel, -x[voxel]);
@@ -72,7 +79,8 @@ class vcd_oracle {
   double prior_loss(std::vector<double> const& image) const {
     double sum = 0;
     if (!v_.empty()) {
-      for (std::size_t k = 0; k < image.size(); ++k) sum += (image[k] - v_[k]) * (image[k] - v_[k]) / (2 * *o_.sigma_prox * *o_.sigma_prox);
+      for (std::size_t k = 0; k < image.size(); ++k)
+        sum += (image[k] - v_[k]) * (image[k] - v_[k]) / (2 * *o_.sigma_prox * *o_.sigma_prox);
       return sum;
     }
     for (index_t i = 0; i < shape_[0]; ++i)
@@ -90,7 +98,9 @@ class vcd_oracle {
   static constexpr double epsilon = 0x1p-23;
 
   std::size_t slices() const { return static_cast<std::size_t>(shape_[2]); }
-  std::size_t at(index_t i, index_t j, index_t k) const { return static_cast<std::size_t>((i * shape_[1] + j) * shape_[2] + k); }
+  std::size_t at(index_t i, index_t j, index_t k) const {
+    return static_cast<std::size_t>((i * shape_[1] + j) * shape_[2] + k);
+  }
   void add(std::vector<double>& sinogram, std::size_t voxel, double value) const {
     for (auto const& [n, weight] : a_.columns[voxel]) sinogram[n] += value * weight;
   }
@@ -122,19 +132,23 @@ class vcd_oracle {
         other[axis] += way;
         bool const exists = other[axis] >= 0 && other[axis] < shape_[axis];
         double const difference = exists ? here - x[at(other[0], other[1], other[2])] : 0;
-        d.gradient += strength(axis) * kappa(difference) * difference, d.curvature += strength(axis) * kappa(difference);
+        d.gradient += strength(axis) * kappa(difference) * difference,
+            d.curvature += strength(axis) * kappa(difference);
       }
     return d;
   }
 
   void damp(cone_scan const& s) {
     auto const& g = s.geometry();
-    double const iso_dist = g.inverse_magnification / g.inverse_detector_dist, length = static_cast<double>(g.recon_rows) * g.delta_x;
+    double const iso_dist = g.inverse_magnification / g.inverse_detector_dist,
+                 length = static_cast<double>(g.recon_rows) * g.delta_x;
     for (std::size_t k = 0; k < slices(); ++k) {
-      double const z = g.delta_z * (static_cast<double>(k) - static_cast<double>(g.slices - 1) / 2) + g.recon_slice_offset;
+      double const z =
+          g.delta_z * (static_cast<double>(k) - static_cast<double>(g.slices - 1) / 2) + g.recon_slice_offset;
       double sum = 0;
       for (auto const zeta : s.z_shifts()) {
-        double const t = std::pow(length * std::abs(z - static_cast<double>(zeta)) / (iso_dist * g.delta_z), 0.7), knee = std::pow(100, 0.7);
+        double const t = std::pow(length * std::abs(z - static_cast<double>(zeta)) / (iso_dist * g.delta_z), 0.7),
+                     knee = std::pow(100, 0.7);
         sum += (0.5 * t + 0.25 * knee) / (t + knee);
       }
       damping_[k] = sum / static_cast<double>(g.views);
@@ -144,7 +158,8 @@ class vcd_oracle {
   struct step { double alpha, moved; };
   step update(std::vector<std::int32_t> const& pixels, std::vector<double>& squares) {
     std::size_t const S = slices(), count = pixels.size() * S;
-    repeats_within_a_subset = repeats_within_a_subset || std::adjacent_find(pixels.begin(), pixels.end()) != pixels.end();
+    repeats_within_a_subset =
+        repeats_within_a_subset || std::adjacent_find(pixels.begin(), pixels.end()) != pixels.end();
     double const c = 1 / (*o_.sigma_y * *o_.sigma_y);
     auto const voxel = [&](std::size_t n) { return static_cast<std::size_t>(pixels[n / S]) * S + n % S; };
     std::vector<double> gradient(count), gp(count), hp(count), total(count), d(count);
@@ -189,10 +204,12 @@ class vcd_oracle {
   void run(pixel_list const& pixels) {
     mbirk::testing::reference_random random{std::mt19937(o_.seed)};
     std::vector<mbirk::testing::rows_of_pixels> partitions;
-    for (auto const subsets : o_.granularity) partitions.push_back(mbirk::testing::reference_partition(pixels, static_cast<std::size_t>(subsets), random));
+    for (auto const subsets : o_.granularity)
+      partitions.push_back(mbirk::testing::reference_partition(pixels, static_cast<std::size_t>(subsets), random));
     double weights = 0;
     for (auto const w : w_) weights += w;
-    for (std::size_t it = static_cast<std::size_t>(o_.first_iteration); it < static_cast<std::size_t>(o_.max_iterations); ++it) {
+    for (std::size_t it = static_cast<std::size_t>(o_.first_iteration);
+         it < static_cast<std::size_t>(o_.max_iterations); ++it) {
       auto const entry = o_.partition_sequence[std::min(it, o_.partition_sequence.size() - 1)];
       auto const& subsets = partitions[static_cast<std::size_t>(entry)];
       std::vector<double> squares(slices());
@@ -204,7 +221,8 @@ class vcd_oracle {
       for (auto const value : x) norm += std::abs(value);
       for (std::size_t n = 0; n < e.size(); ++n) error += w_[n] * e[n] * e[n];
       for (auto& q : squares) q = std::sqrt(q);
-      iterations.push_back({alphas / static_cast<double>(subsets.size()), moved / norm, std::sqrt(error / weights) / *o_.sigma_y, squares, x});
+      iterations.push_back({alphas / static_cast<double>(subsets.size()), moved / norm,
+                            std::sqrt(error / weights) / *o_.sigma_y, squares, x});
     }
   }
 

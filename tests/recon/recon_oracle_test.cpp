@@ -18,18 +18,28 @@ parallel_parameters tall_parallel() {  // more than one pack of slices, and more
   return {.sinogram_shape = {5, 35, 8}, .angles = some_angles(5), .delta_voxel = 1, .recon_shape = shape_3{7, 8, 35}};
 }
 parallel_parameters flat_parallel() {
-  return {.sinogram_shape = {6, 4, 11}, .angles = some_angles(6), .delta_det_channel = 0.9, .delta_voxel = 0.9, .voxel_row_aspect = 1.5,
-          .recon_shape = shape_3{7, 11, 4}, .use_ror_mask = false};
+  return {.sinogram_shape = {6, 4, 11},
+          .angles = some_angles(6),
+          .delta_det_channel = 0.9,
+          .delta_voxel = 0.9,
+          .voxel_row_aspect = 1.5,
+          .recon_shape = shape_3{7, 11, 4},
+          .use_ror_mask = false};
 }
 parallel_parameters wide_parallel() {  // footprints of more than two channels
   return {.sinogram_shape = {6, 4, 21}, .angles = some_angles(6), .delta_voxel = 2.6, .recon_shape = shape_3{7, 8, 4}};
 }
 cone_parameters tall_cone() {
-  return {.sinogram_shape = {4, 21, 8}, .angles = some_angles(4), .source_detector_dist = 48, .source_iso_dist = 24, .delta_voxel = 0.5,
+  return {.sinogram_shape = {4, 21, 8},
+          .angles = some_angles(4),
+          .source_detector_dist = 48,
+          .source_iso_dist = 24,
+          .delta_voxel = 0.5,
           .recon_shape = shape_3{6, 7, 19}};
 }
 
-// ---- the oracle -----------------------------------------------------------------------------------------------------------------------------
+// ---- the oracle
+// -----------------------------------------------------------------------------------------------------------------------------
 
 struct oracle_case {
   std::string name;
@@ -62,7 +72,8 @@ std::vector<oracle_case> oracle_cases() {
   add("parallel_repeated_pixels", odd_parallel(), [](auto& p) {
     p.options.granularity = {12, 12, 12}, p.options.partition_sequence = {0, 1, 2}, p.options.seed = 1;
   });
-  add("parallel_later_iterations", odd_parallel(), [](auto& p) { p.options.first_iteration = 2, p.options.max_iterations = 5; });
+  add("parallel_later_iterations", odd_parallel(),
+      [](auto& p) { p.options.first_iteration = 2, p.options.max_iterations = 5; });
   add("parallel_prox", odd_parallel(), prox);
   add("parallel_prox_weighted_positive", odd_parallel(), [&](auto& p) { prox(p), weigh(p), constrain(p); });
   add("cone", odd_cone(), nothing);
@@ -73,9 +84,13 @@ std::vector<oracle_case> oracle_cases() {
     constrain(p), weigh(p);
     for (std::size_t k = 0; k < p.start.data.size(); k += 3) p.start.data[k] = 0;
   });
-  add("cone_other_prior", odd_cone(), [](auto& p) { p.options.p = 1.9, p.options.q = 1.1, p.options.T = 0.5, p.options.qggmrf_nbr_wts = {1, 2, 0.5}; });
+  add("cone_other_prior", odd_cone(), [](auto& p) {
+    p.options.p = 1.9, p.options.q = 1.1, p.options.T = 0.5, p.options.qggmrf_nbr_wts = {1, 2, 0.5};
+  });
   add("cone_small_steps", odd_cone(), [](auto& p) { p.options.max_alpha = 0.5; });
-  add("cone_repeated_pixels", odd_cone(), [](auto& p) { p.options.granularity = {12, 12, 12}, p.options.partition_sequence = {0, 1, 2}, p.options.seed = 17; });
+  add("cone_repeated_pixels", odd_cone(), [](auto& p) {
+    p.options.granularity = {12, 12, 12}, p.options.partition_sequence = {0, 1, 2}, p.options.seed = 17;
+  });
   add("cone_helical", helical_cone(), nothing);
   add("cone_helical_curved_weighted", helical_cone(), [&](auto& p) {
     auto q = helical_cone();
@@ -87,7 +102,8 @@ std::vector<oracle_case> oracle_cases() {
     for (bool const weighted : {false, true}) {
       auto problem = by_views_problem(static_cast<unsigned>(cases.size()), kind);
       if (weighted) weigh(problem), constrain(problem);
-      cases.push_back({std::string("by_views_") + name_of(kind) + (weighted ? "_weighted_positive" : ""), std::move(problem)});
+      cases.push_back(
+          {std::string("by_views_") + name_of(kind) + (weighted ? "_weighted_positive" : ""), std::move(problem)});
     }
   add("cone_prox_weighted", odd_cone(), [&](auto& p) { prox(p), weigh(p); });
   add("cone_prox_positive", helical_cone(), [&](auto& p) { prox(p), constrain(p); });
@@ -104,8 +120,8 @@ TEST_P(ReconOracle, EveryIteration) {
   auto const& p = GetParam().problem;
   constexpr double allowed = 2e-6;
   system_matrix const a(p.scan);
-  vcd_oracle const expected(p.scan, a, p.sinogram.data, p.weights ? p.weights->data : std::vector<float>(), p.start.data, p.options,
-                            p.prox_input ? p.prox_input->data : std::vector<float>());
+  vcd_oracle const expected(p.scan, a, p.sinogram.data, p.weights ? p.weights->data : std::vector<float>(),
+                            p.start.data, p.options, p.prox_input ? p.prox_input->data : std::vector<float>());
   auto o = p.options;
   std::vector<recon_state> states;
   o.checkpoint = [&](recon_state const& state) { states.push_back(state); };
@@ -138,11 +154,14 @@ TEST_P(ReconOracle, EveryIteration) {
   EXPECT_LE(worst / largest, allowed);
   auto const is_case = [](char const* end) { return GetParam().name.ends_with(end); };
   EXPECT_EQ(expected.repeats_within_a_subset || !is_case("repeated_pixels"), true) << "the case misses its point";
-  EXPECT_EQ(found.record.alpha_values[2] == p.options.max_alpha || !is_case("small_steps"), true) << "the case misses its point";
+  EXPECT_EQ(found.record.alpha_values[2] == p.options.max_alpha || !is_case("small_steps"), true)
+      << "the case misses its point";
 }
-INSTANTIATE_TEST_SUITE_P(Recon, ReconOracle, ::testing::ValuesIn(oracle_cases()), [](auto const& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(Recon, ReconOracle, ::testing::ValuesIn(oracle_cases()),
+                         [](auto const& one) { return one.param.name; });
 
-// ---- MBIRJAX 0.7.3 --------------------------------------------------------------------------------------------------------------------------
+// ---- MBIRJAX 0.7.3
+// --------------------------------------------------------------------------------------------------------------------------
 
 /// An entry of a case: its operation, run with these options besides.
 struct golden_entry {
@@ -150,10 +169,12 @@ struct golden_entry {
   nlohmann::json const& op;
   any_scan scan = file.scan();
   array<3> sinogram = file.floats(op.at("inputs").at("sinogram"));
-  std::optional<array<3>> weights = op.at("inputs").contains("weights") ? std::optional(file.floats(op.at("inputs").at("weights"))) : std::nullopt;
+  std::optional<array<3>> weights =
+      op.at("inputs").contains("weights") ? std::optional(file.floats(op.at("inputs").at("weights"))) : std::nullopt;
 
   std::vector<float> run(recon_options o) const {
-    o.max_iterations = op.at("args").at("max_iterations"), o.seed = op.at("args").at("seed").get<std::uint32_t>(), o.stop_threshold_change_pct = 0;
+    o.max_iterations = op.at("args").at("max_iterations"), o.seed = op.at("args").at("seed").get<std::uint32_t>(),
+    o.stop_threshold_change_pct = 0;
     array<3> x(recon_shape(scan), NAN);
     auto const w = weights ? std::optional<view<float const, 3>>(weights->all()) : std::nullopt;
     if (op.at("op") == "recon") run_recon(scan, sinogram.all(), w, x.all(), o);
@@ -175,7 +196,8 @@ struct ReconGolden : ::testing::TestWithParam<char const*> {
     EXPECT_EQ(entries, 4);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Recon, ReconGolden, ::testing::ValuesIn(golden_names), [](auto const& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(Recon, ReconGolden, ::testing::ValuesIn(golden_names),
+                         [](auto const& one) { return one.param; });
 
 /// The files give the tolerance between two float32 programs. Without MBIRJAX's rounding its scale of the initial image
 /// cannot be matched (see below).
@@ -196,7 +218,8 @@ TEST_P(ReconGolden, FromTheSameInitialImage) {
   auto const direct = file.floats("out_direct_recon.npy");
   each_entry([&](golden_entry const& e) {
     auto const pixels = masked_in(e.scan);
-    auto const z = std::visit([&](auto const& scan) { return define_forward(scan, cylinders_of(direct, pixels).data, pixels); }, e.scan);
+    auto const z = std::visit(
+        [&](auto const& scan) { return define_forward(scan, cylinders_of(direct, pixels).data, pixels); }, e.scan);
     float with_data = 0, with_itself = 0;
     for (std::size_t n = 0; n < z.size(); ++n) {
       float const wz = (e.weights ? e.weights->data[n] : 1.0f) * static_cast<float>(z[n]);
@@ -234,14 +257,16 @@ std::vector<known_values> all_known_values() {
 }
 recon_options known_options(int iterations) {
   recon_options o;
-  o.max_iterations = iterations, o.stop_threshold_change_pct = 0, o.granularity = {1, 2, 4}, o.partition_sequence = {1, 2};
+  o.max_iterations = iterations, o.stop_threshold_change_pct = 0, o.granularity = {1, 2, 4},
+  o.partition_sequence = {1, 2};
   return o;
 }
 double largest_of(array<3> const& x) { return *std::max_element(x.data.begin(), x.data.end()); }
 /// Tolerance 5e-6 of the largest voxel: MBIRJAX is up to 3e-6 away from the oracle above, because its sums are float32
 /// too. Step lengths may differ by twice that.
 void expect_row(array<3> const& x, std::vector<double> const& expected) {
-  for (std::size_t j = 0; j < 7; ++j) EXPECT_NEAR(static_cast<double>(x.all()(3, j, 0)), expected[j], 5e-6 * largest_of(x)) << "column " << j;
+  for (std::size_t j = 0; j < 7; ++j)
+    EXPECT_NEAR(static_cast<double>(x.all()(3, j, 0)), expected[j], 5e-6 * largest_of(x)) << "column " << j;
 }
 
 TEST(KnownRecon, ImagesAndRecords) {
@@ -285,7 +310,8 @@ TEST(KnownRecon, TheInitialImageIsTheScaledDirectImage) {
     std::visit([&](auto const& scan) { direct_recon(on_host(), scan, y.all(), direct.all()); }, s);
     expect_row(direct, k.direct);
     auto const pixels = masked_in(s);
-    auto const z = std::visit([&](auto const& scan) { return define_forward(scan, cylinders_of(direct, pixels).data, pixels); }, s);
+    auto const z = std::visit(
+        [&](auto const& scan) { return define_forward(scan, cylinders_of(direct, pixels).data, pixels); }, s);
     for (bool const weighted : {false, true}) {
       auto const w = weighted ? patchy_weights(s, 3) : array<3>({6, 2, 7}, 1.0f);
       double with_data = 0, with_itself = 0;
@@ -293,7 +319,8 @@ TEST(KnownRecon, TheInitialImageIsTheScaledDirectImage) {
         auto const weight = static_cast<double>(w.data[n]);
         with_data += weight * z[n] * static_cast<double>(y.data[n]), with_itself += weight * z[n] * z[n];
       }
-      auto const record = run_recon(s, y.all(), weighted ? std::optional<view<float const, 3>>(w.all()) : std::nullopt, x.all(), known_options(0));
+      auto const record = run_recon(s, y.all(), weighted ? std::optional<view<float const, 3>>(w.all()) : std::nullopt,
+                                    x.all(), known_options(0));
       EXPECT_EQ(record.num_iterations, 0);
       EXPECT_TRUE(record.alpha_values.empty());
       auto expected = direct.data;
@@ -304,7 +331,10 @@ TEST(KnownRecon, TheInitialImageIsTheScaledDirectImage) {
 }
 
 TEST(SliceDamping, KnownValues) {
-  cone_parameters p{.sinogram_shape = {4, 5, 8}, .angles = equal_angles(4, 2 * std::numbers::pi), .source_detector_dist = 32, .source_iso_dist = 16};
+  cone_parameters p{.sinogram_shape = {4, 5, 8},
+                    .angles = equal_angles(4, 2 * std::numbers::pi),
+                    .source_detector_dist = 32,
+                    .source_iso_dist = 16};
   auto const found = slice_damping(cone_scan(p));
   double const expected[] = {0.25598, 0.2537153, 0.25, 0.2537153, 0.25598};
   ASSERT_EQ(found.size(), 5u);

@@ -12,10 +12,11 @@
 
 namespace mbirk::test {
 
-recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> recon,
-                       recon_options const& o, int threads = 1);
+recon_log run_recon(any_scan const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights,
+                    view<float, 3> recon, recon_options const& o, int threads = 1);
 recon_log run_prox_map(any_scan const& s, view<float const, 3> prox_input, view<float const, 3> sinogram,
-                          std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o, int threads = 1);
+                       std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o,
+                       int threads = 1);
 
 /// Everything that a run needs; start is the initial image unless the options name another.
 struct vcd_problem {
@@ -25,7 +26,9 @@ struct vcd_problem {
   array<3> start;
   recon_options options;
 
-  std::optional<view<float const, 3>> weights_view() const { return weights ? std::optional(weights->all()) : std::nullopt; }
+  std::optional<view<float const, 3>> weights_view() const {
+    return weights ? std::optional(weights->all()) : std::nullopt;
+  }
 };
 
 struct vcd_outcome {
@@ -36,7 +39,8 @@ struct vcd_outcome {
 inline vcd_outcome solve(vcd_problem const& p, recon_options o, int threads = 1) {
   if (std::holds_alternative<std::monostate>(o.init_recon)) o.init_recon = p.start.all();
   vcd_outcome out{array<3>(recon_shape(p.scan), NAN), {}};
-  out.record = p.prox_input ? run_prox_map(p.scan, p.prox_input->all(), p.sinogram.all(), p.weights_view(), out.image.all(), o, threads)
+  out.record = p.prox_input ? run_prox_map(p.scan, p.prox_input->all(), p.sinogram.all(), p.weights_view(),
+                                           out.image.all(), o, threads)
                             : run_recon(p.scan, p.sinogram.all(), p.weights_view(), out.image.all(), o, threads);
   return out;
 }
@@ -51,12 +55,15 @@ inline array<3> noisy_sinogram(any_scan const& s, unsigned seed) {
   for (index_t i = 0; i < shape[0]; ++i)
     for (index_t j = 0; j < shape[1]; ++j)
       for (index_t k = 0; k < shape[2]; ++k) {
-        double const u = 2 * static_cast<double>(i) / static_cast<double>(shape[0]) - 1, v = 2 * static_cast<double>(j) / static_cast<double>(shape[1]) - 1;
+        double const u = 2 * static_cast<double>(i) / static_cast<double>(shape[0]) - 1,
+                     v = 2 * static_cast<double>(j) / static_cast<double>(shape[1]) - 1;
         object.all()(i, j, k) = static_cast<float>((u * u + v * v < 0.5 ? 1 : 0.2) + 0.2 * uniform());
       }
-  auto const exact = std::visit([&](auto const& scan) { return define_forward(scan, cylinders_of(object, masked_in(s)).data, masked_in(s)); }, s);
+  auto const exact = std::visit(
+      [&](auto const& scan) { return define_forward(scan, cylinders_of(object, masked_in(s)).data, masked_in(s)); }, s);
   array<3> y(sinogram_shape(s));
-  for (std::size_t n = 0; n < exact.size(); ++n) y.data[n] = static_cast<float>(exact[n] * (1 + 0.04 * (uniform() - 0.5)) + 0.01);
+  for (std::size_t n = 0; n < exact.size(); ++n)
+    y.data[n] = static_cast<float>(exact[n] * (1 + 0.04 * (uniform() - 0.5)) + 0.01);
   return y;
 }
 /// Weights between 0 and 1, every seventh of them 0.
@@ -76,33 +83,56 @@ inline recon_options small_options() {
 }
 inline vcd_problem make_problem(any_parameters const& p, unsigned seed, recon_options const& o = small_options()) {
   auto const s = make_scan(p);
-  return {.scan = s, .sinogram = noisy_sinogram(s, seed), .start = random_array<3>(recon_shape(s), seed + 1), .options = o};
+  return {
+      .scan = s, .sinogram = noisy_sinogram(s, seed), .start = random_array<3>(recon_shape(s), seed + 1), .options = o};
 }
 
 inline parallel_parameters odd_parallel() {
-  return {.sinogram_shape = {7, 3, 11}, .angles = some_angles(7), .det_channel_offset = 0.25, .delta_voxel = 1, .recon_shape = shape_3{9, 11, 3}};
+  return {.sinogram_shape = {7, 3, 11},
+          .angles = some_angles(7),
+          .det_channel_offset = 0.25,
+          .delta_voxel = 1,
+          .recon_shape = shape_3{9, 11, 3}};
 }
 inline cone_parameters odd_cone() {
-  return {.sinogram_shape = {6, 5, 9}, .angles = some_angles(6), .source_detector_dist = 36, .source_iso_dist = 18, .det_channel_offset = 0.2,
-          .det_row_offset = -0.3, .delta_voxel = 0.55, .recon_shape = shape_3{7, 8, 5}, .recon_slice_offset = 0.15};
+  return {.sinogram_shape = {6, 5, 9},
+          .angles = some_angles(6),
+          .source_detector_dist = 36,
+          .source_iso_dist = 18,
+          .det_channel_offset = 0.2,
+          .det_row_offset = -0.3,
+          .delta_voxel = 0.55,
+          .recon_shape = shape_3{7, 8, 5},
+          .recon_slice_offset = 0.15};
 }
 inline cone_parameters helical_cone() {
   auto p = odd_cone();
-  p.sinogram_shape = {7, 5, 9}, p.angles = some_angles(7), p.helical_z_shifts = {-1.5f, -1.0f, -0.4f, 0.1f, 0.7f, 1.2f, 1.8f};
+  p.sinogram_shape = {7, 5, 9}, p.angles = some_angles(7),
+  p.helical_z_shifts = {-1.5f, -1.0f, -0.4f, 0.1f, 0.7f, 1.2f, 1.8f};
   p.recon_shape = shape_3{7, 8, 9}, p.recon_slice_offset = 0.1;
   return p;
 }
 /// Subsets of so few pixels that they back-project view by view, two views per task. Mirrored: whole packs on either
 /// side of the source plane.
 enum class by_views { parallel, cone, mirrored };
-inline char const* name_of(by_views kind) { return kind == by_views::parallel ? "parallel" : kind == by_views::cone ? "cone" : "cone_mirrored"; }
+inline char const* name_of(by_views kind) {
+  return kind == by_views::parallel ? "parallel" : kind == by_views::cone ? "cone" : "cone_mirrored";
+}
 inline any_parameters by_views_parameters(by_views kind) {
   if (kind == by_views::parallel)
-    return parallel_parameters{.sinogram_shape = {33, 13, 20}, .angles = some_angles(33), .det_channel_offset = 0.3, .delta_voxel = 0.9,
+    return parallel_parameters{.sinogram_shape = {33, 13, 20},
+                               .angles = some_angles(33),
+                               .det_channel_offset = 0.3,
+                               .delta_voxel = 0.9,
                                .recon_shape = shape_3{10, 11, 13}};
   index_t const rows = kind == by_views::mirrored ? 32 : 13, slices = kind == by_views::mirrored ? 32 : 12;
-  return cone_parameters{.sinogram_shape = {16, rows, 20}, .angles = some_angles(16), .source_detector_dist = 60, .source_iso_dist = 33,
-                         .det_row_offset = kind == by_views::mirrored ? 0 : 0.4, .delta_voxel = 0.8, .recon_shape = shape_3{10, 11, slices}};
+  return cone_parameters{.sinogram_shape = {16, rows, 20},
+                         .angles = some_angles(16),
+                         .source_detector_dist = 60,
+                         .source_iso_dist = 33,
+                         .det_row_offset = kind == by_views::mirrored ? 0 : 0.4,
+                         .delta_voxel = 0.8,
+                         .recon_shape = shape_3{10, 11, slices}};
 }
 inline vcd_problem by_views_problem(unsigned seed, by_views kind) {
   auto o = small_options();
@@ -125,7 +155,8 @@ inline void expect_same_record(recon_log const& a, recon_log const& b) {
   EXPECT_TRUE(same(a.stop_threshold_change_pct, b.stop_threshold_change_pct));
   EXPECT_TRUE(same(a.alpha_values, b.alpha_values));
   ASSERT_EQ(a.delta_norm_per_slice.size(), b.delta_norm_per_slice.size());
-  for (std::size_t k = 0; k < a.delta_norm_per_slice.size(); ++k) EXPECT_TRUE(same(a.delta_norm_per_slice[k], b.delta_norm_per_slice[k])) << k;
+  for (std::size_t k = 0; k < a.delta_norm_per_slice.size(); ++k)
+    EXPECT_TRUE(same(a.delta_norm_per_slice[k], b.delta_norm_per_slice[k])) << k;
   EXPECT_EQ(a.warnings, b.warnings);
   EXPECT_EQ(a.cancelled, b.cancelled);
 }

@@ -23,7 +23,8 @@ std::vector<vcd_problem> both_geometries() {
 
 TEST(Recon, AnyNumberOfThreadsGivesTheSameBits) {
   any_parameters const parallel = parallel_parameters{.sinogram_shape = {13, 9, 33}, .angles = some_angles(13)};
-  any_parameters const cone = cone_parameters{.sinogram_shape = {13, 11, 33}, .angles = some_angles(13), .source_detector_dist = 132, .source_iso_dist = 66};
+  any_parameters const cone = cone_parameters{
+      .sinogram_shape = {13, 11, 33}, .angles = some_angles(13), .source_detector_dist = 132, .source_iso_dist = 66};
   for (auto const& parameters : {parallel, cone})
     for (bool const prox : {false, true}) {
       auto p = make_problem(parameters, 41);
@@ -36,7 +37,8 @@ TEST(Recon, AnyNumberOfThreadsGivesTheSameBits) {
         EXPECT_TRUE(same_bits(one.image.data, several.image.data)) << threads;
         expect_same_record(one.record, several.record);
       }
-      p.options.sigma_y.reset(), p.options.sigma_x.reset(), p.options.sigma_prox.reset();  // all automatic, from the direct image
+      p.options.sigma_y.reset(), p.options.sigma_x.reset(),
+          p.options.sigma_prox.reset();  // all automatic, from the direct image
       array<3> a(recon_shape(p.scan)), b(recon_shape(p.scan));
       auto const first = run_recon(p.scan, p.sinogram.all(), p.weights_view(), a.all(), p.options, 1);
       auto const second = run_recon(p.scan, p.sinogram.all(), p.weights_view(), b.all(), p.options, 3);
@@ -63,8 +65,9 @@ TEST(Recon, EveryIterationLowersTheObjective) {
       auto no_steps = p.options;
       no_steps.max_iterations = 0;
       auto const objective = [&](std::vector<float> const& image) {
-        return vcd_oracle(p.scan, a, p.sinogram.data, p.weights ? p.weights->data : std::vector<float>(), image, no_steps,
-                          p.prox_input ? p.prox_input->data : std::vector<float>()).objective();
+        return vcd_oracle(p.scan, a, p.sinogram.data, p.weights ? p.weights->data : std::vector<float>(), image,
+                          no_steps, p.prox_input ? p.prox_input->data : std::vector<float>())
+            .objective();
       };
       std::vector<double> values{objective(p.start.data)};
       p.options.checkpoint = [&](recon_state const& state) { values.push_back(objective(state.recon)); };
@@ -75,7 +78,8 @@ TEST(Recon, EveryIterationLowersTheObjective) {
     }
 }
 
-/// A step of -x/(alpha + 2^-23) ends at x 2^-23/alpha or, rounded, up to two roundings below 0. Nothing else keeps x from being negative.
+/// A step of -x/(alpha + 2^-23) ends at x 2^-23/alpha or, rounded, up to two roundings below 0. Nothing else keeps x
+/// from being negative.
 TEST(Recon, PositivityKeepsTheImageFromBeingNegative) {
   for (auto p : both_geometries()) {
     p.options.max_iterations = 5;
@@ -85,7 +89,8 @@ TEST(Recon, PositivityKeepsTheImageFromBeingNegative) {
     EXPECT_LT(*std::min_element(free.data.begin(), free.data.end()), -1e-3f) << "the problem has nothing to constrain";
     p.options.positivity_flag = true;
     p.options.checkpoint = [&](recon_state const& state) {
-      float const least = *std::min_element(state.recon.begin(), state.recon.end()), most = *std::max_element(state.recon.begin(), state.recon.end());
+      float const least = *std::min_element(state.recon.begin(), state.recon.end()),
+                  most = *std::max_element(state.recon.begin(), state.recon.end());
       EXPECT_GE(least, -0x1p-22f * most);
     };
     solve(p);
@@ -130,7 +135,8 @@ TEST(Recon, TheInitialImageMayBeTheResultsArrayAndSinogramsMayHaveGaps) {
     o.init_recon = view<float const, 3>(image.all());
     spread y(p.sinogram), w(p.weights ? *p.weights : p.sinogram);
     auto const record =
-        run_recon(p.scan, view<float const, 3>(y.all()), p.weights ? std::optional<view<float const, 3>>(w.all()) : std::nullopt, image.all(), o);
+        run_recon(p.scan, view<float const, 3>(y.all()),
+                  p.weights ? std::optional<view<float const, 3>>(w.all()) : std::nullopt, image.all(), o);
     EXPECT_TRUE(same_bits(image.data, expected.image.data));
     expect_same_record(record, expected.record);
   }
@@ -154,9 +160,11 @@ TEST(Recon, StopsBelowTheThreshold) {
     ASSERT_EQ(all.size(), 9u);
     p.options.stop_threshold_change_pct = 1.001 * all[4];
     auto const first = static_cast<std::size_t>(
-        std::find_if(all.begin(), all.end(), [&](double c) { return c < p.options.stop_threshold_change_pct; }) - all.begin());
+        std::find_if(all.begin(), all.end(), [&](double c) { return c < p.options.stop_threshold_change_pct; }) -
+        all.begin());
     auto const record = solve(p).record;
-    EXPECT_EQ(record.stop_threshold_change_pct, (std::vector<double>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first) + 1)));
+    EXPECT_EQ(record.stop_threshold_change_pct,
+              (std::vector<double>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first) + 1)));
     EXPECT_FALSE(record.cancelled);
   }
 }

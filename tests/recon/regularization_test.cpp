@@ -1,4 +1,5 @@
-// Automatic regularisation against reference values and against a version that sorts and sums in plain loops; the checks of data.
+// Automatic regularisation against reference values and against a version that sorts and sums in plain loops; the
+// checks of data.
 #include "mbirk/recon/regularization.hpp"
 
 #include "core/messages.hpp"
@@ -11,15 +12,17 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::test;
 
-template <class Scan>
-regularization regularize(Scan const& s, array<3> const& y, std::optional<array<3>> const& w = {}, double snr_db = 30, double sharpness = 1, int threads = 1) {
-  return auto_regularization(on_host(threads), s, y.all(), w ? std::optional(view<float const, 3>(w->all())) : std::nullopt, snr_db, sharpness);
+template <class Scan> regularization regularize(Scan const& s, array<3> const& y, std::optional<array<3>> const& w = {},
+                                                double snr_db = 30, double sharpness = 1, int threads = 1) {
+  return auto_regularization(on_host(threads), s, y.all(),
+                             w ? std::optional(view<float const, 3>(w->all())) : std::nullopt, snr_db, sharpness);
 }
 
 TEST(Regularization, ReferenceValues) {
   // MBIRJAX 0.7.3, printed to eight digits; its float32 sums are good to 1.1e-7.
   auto const expect = [](float found, double expected) { EXPECT_NEAR(found, expected, 2e-7 * expected); };
-  auto const parallel = regularize(known_parallel(), known_sinogram()), cone = regularize(known_cone(), known_sinogram());
+  auto const parallel = regularize(known_parallel(), known_sinogram()),
+             cone = regularize(known_cone(), known_sinogram());
   expect(parallel.sigma_y, 0.15371744);
   expect(parallel.sigma_x, 0.26184896);
   expect(cone.sigma_y, 0.15371744);
@@ -44,16 +47,22 @@ float background(std::vector<float> const& y, outcome& how) {
   if (low == high) low -= 0.5f, high += 0.5f;
   std::vector<float> edges;
   for (int b = 0; b < bins; ++b)
-    edges.push_back(static_cast<float>(b * ((static_cast<double>(high) - static_cast<double>(low)) / bins) + static_cast<double>(low)));
+    edges.push_back(static_cast<float>(b * ((static_cast<double>(high) - static_cast<double>(low)) / bins) +
+                                       static_cast<double>(low)));
   edges.push_back(high);
   std::vector<int> h(bins);
   for (float const x : y)
-    ++h[static_cast<std::size_t>(std::min<std::ptrdiff_t>(bins - 1, std::upper_bound(edges.begin(), edges.end(), x) - edges.begin() - 1))];
-  auto const centre = [&](int b) { return (edges[static_cast<std::size_t>(b)] + edges[static_cast<std::size_t>(b + 1)]) / 2; };
+    ++h[static_cast<std::size_t>(
+        std::min<std::ptrdiff_t>(bins - 1, std::upper_bound(edges.begin(), edges.end(), x) - edges.begin() - 1))];
+  auto const centre = [&](int b) {
+    return (edges[static_cast<std::size_t>(b)] + edges[static_cast<std::size_t>(b + 1)]) / 2;
+  };
   auto const count = [&](int b) { return h[static_cast<std::size_t>(b)]; };
   int peak = -1;
   for (int b = 0; b < bins - 1; ++b)
-    if ((b == 0 || count(b) >= count(b - 1)) && count(b) > count(b + 1) && (peak < 0 || std::abs(centre(b)) < std::abs(centre(peak)))) peak = b;
+    if ((b == 0 || count(b) >= count(b - 1)) && count(b) > count(b + 1) &&
+        (peak < 0 || std::abs(centre(b)) < std::abs(centre(peak))))
+      peak = b;
   if (peak < 0) {
     peak = 0;
     for (int b = 1; b < bins; ++b)
@@ -67,13 +76,15 @@ float background(std::vector<float> const& y, outcome& how) {
   return how == outcome::found ? end : -INFINITY;
 }
 
-template <class Scan> expectation expected_of(Scan const& s, array<3> const& y, std::optional<array<3>> const& w, double snr_db, double sharpness) {
+template <class Scan> expectation expected_of(Scan const& s, array<3> const& y, std::optional<array<3>> const& w,
+                                              double snr_db, double sharpness) {
   auto const [views, rows, channels] = y.shape;
   index_t const step = std::max<index_t>(views / std::min<index_t>(20, views), 1);
   std::vector<float> values, weights;
   for (index_t v = 0; v < views; v += step)
     for (index_t m = 0; m < rows; ++m)
-      for (index_t n = 0; n < channels; ++n) values.push_back(y.all()(v, m, n)), weights.push_back(w ? w->all()(v, m, n) : 1);
+      for (index_t n = 0; n < channels; ++n)
+        values.push_back(y.all()(v, m, n)), weights.push_back(w ? w->all()(v, m, n) : 1);
   expectation e{};
   float threshold = background(values, e.how);
   if (e.how == outcome::found) {
@@ -90,23 +101,26 @@ template <class Scan> expectation expected_of(Scan const& s, array<3> const& y, 
     square += static_cast<double>(weights[k]) * x * x, number += 1, size += std::abs(x);
     first += static_cast<index_t>(k) % channels == 0, last += static_cast<index_t>(k) % channels == channels - 1;
   }
-  e.cut = e.how == outcome::found ? std::max(first, last) * static_cast<double>(channels) / static_cast<double>(values.size()) : 0;
+  e.cut = e.how == outcome::found
+              ? std::max(first, last) * static_cast<double>(channels) / static_cast<double>(values.size())
+              : 0;
   auto const& g = s.geometry();
   double magnification = 1;
   if constexpr (requires { g.inverse_magnification; }) magnification = 1 / g.inverse_magnification;
   double const r = static_cast<double>(g.recon_rows), c = static_cast<double>(g.recon_cols);
-  e.sigma_y = std::pow(10, -snr_db / 20) * std::sqrt(square / number) * std::sqrt(g.delta_x * magnification / g.delta_det_channel);
-  e.sigma_x = 0.2 * std::pow(2, sharpness) * size / number /
-              std::min(2 * r * c / (r + c) * g.delta_x, static_cast<double>(channels) * g.delta_det_channel / magnification);
+  e.sigma_y = std::pow(10, -snr_db / 20) * std::sqrt(square / number) *
+              std::sqrt(g.delta_x * magnification / g.delta_det_channel);
+  e.sigma_x =
+      0.2 * std::pow(2, sharpness) * size / number /
+      std::min(2 * r * c / (r + c) * g.delta_x, static_cast<double>(channels) * g.delta_det_channel / magnification);
   return e;
 }
 
 /// Sums in double in another order, then one rounding to float32.
 void expect_scale(float found, double expected) { EXPECT_NEAR(found, expected, (0x1p-24 + 1e-12) * expected); }
 
-template <class Scan>
-void compare(Scan const& s, array<3> const& y, std::optional<array<3>> const& w = {}, double snr_db = 30, double sharpness = 1,
-             std::optional<outcome> how = {}) {
+template <class Scan> void compare(Scan const& s, array<3> const& y, std::optional<array<3>> const& w = {},
+                                   double snr_db = 30, double sharpness = 1, std::optional<outcome> how = {}) {
   auto const found = regularize(s, y, w, snr_db, sharpness, 2);
   auto const expected = expected_of(s, y, w, snr_db, sharpness);
   expect_scale(found.sigma_y, expected.sigma_y);
@@ -118,7 +132,8 @@ void compare(Scan const& s, array<3> const& y, std::optional<array<3>> const& w 
   if (expected.how == outcome::no_background) words.push_back("background");
   if (expected.cut > 0.02) words.push_back("truncated");
   ASSERT_EQ(found.warnings.size(), words.size());
-  for (std::size_t k = 0; k < words.size(); ++k) EXPECT_NE(found.warnings[k].find(words[k]), std::string::npos) << found.warnings[k];
+  for (std::size_t k = 0; k < words.size(); ++k)
+    EXPECT_NE(found.warnings[k].find(words[k]), std::string::npos) << found.warnings[k];
 }
 
 parallel_scan parallel_of(shape_3 shape) {
@@ -127,7 +142,11 @@ parallel_scan parallel_of(shape_3 shape) {
   return parallel_scan(p);
 }
 cone_scan cone_of(shape_3 shape) {
-  cone_parameters p{.sinogram_shape = shape, .angles = some_angles(shape[0]), .source_detector_dist = 300, .source_iso_dist = 170, .delta_det_channel = 1.3};
+  cone_parameters p{.sinogram_shape = shape,
+                    .angles = some_angles(shape[0]),
+                    .source_detector_dist = 300,
+                    .source_iso_dist = 170,
+                    .delta_det_channel = 1.3};
   return cone_scan(p);
 }
 
@@ -190,7 +209,8 @@ TEST(Regularization, ScalesWithItsInputs) {
   auto const y = cylinder(shape, 0.5, 3);
   auto doubled = y;
   for (auto& x : doubled.data) x *= 2;
-  auto const one = regularize(s, y), two = regularize(s, doubled), quiet = regularize(s, y, {}, 50), sharp = regularize(s, y, {}, 30, 2);
+  auto const one = regularize(s, y), two = regularize(s, doubled), quiet = regularize(s, y, {}, 50),
+             sharp = regularize(s, y, {}, 30, 2);
   auto const quarter = regularize(s, y, array<3>(shape, 0.25f));
   auto const same = [](double a, double b) { EXPECT_NEAR(a, b, 2 * 0x1p-24 * b); };  // both rounded to float32
   same(two.sigma_y, 2 * static_cast<double>(one.sigma_y));
@@ -212,8 +232,10 @@ TEST(Regularization, DoesNotDependOnThreadsOrGaps) {
     EXPECT_EQ(one.sigma_y, other.sigma_y);
     EXPECT_EQ(one.sigma_x, other.sigma_x);
   }
-  auto const gaps = auto_regularization(on_host(), s, sinogram.all(), std::optional<view<float const, 3>>(weights.all()));
-  EXPECT_NEAR(gaps.sigma_y, one.sigma_y, 0x1p-23 * static_cast<double>(one.sigma_y)) << "sums of other lines, each rounded to float32";
+  auto const gaps =
+      auto_regularization(on_host(), s, sinogram.all(), std::optional<view<float const, 3>>(weights.all()));
+  EXPECT_NEAR(gaps.sigma_y, one.sigma_y, 0x1p-23 * static_cast<double>(one.sigma_y))
+      << "sums of other lines, each rounded to float32";
   EXPECT_NEAR(gaps.sigma_x, one.sigma_x, 0x1p-23 * static_cast<double>(one.sigma_x));
 }
 TEST(Regularization, CountsEqualTheModel) {
@@ -222,9 +244,13 @@ TEST(Regularization, CountsEqualTheModel) {
     auto const y = cylinder(shape, 0.6, 6), w = random_array<3>(shape, 7);
     for (bool const weighted : {false, true}) {
       instrument::ledger counted, modelled;
-      auto const weights = [&](float const* data) { return weighted ? std::optional(view<float const, 3>(data, shape)) : std::nullopt; };
-      auto const r = auto_regularization(context{exec::host{}, instrument::counting<>{counted}}, s, y.all(), weights(w.data.data()));
-      auto const m = auto_regularization(context{exec::host{}, instrument::cost_model<>{modelled}}, s, view<float const, 3>(nullptr, shape), weights(nullptr));
+      auto const weights = [&](float const* data) {
+        return weighted ? std::optional(view<float const, 3>(data, shape)) : std::nullopt;
+      };
+      auto const r = auto_regularization(context{exec::host{}, instrument::counting<>{counted}}, s, y.all(),
+                                         weights(w.data.data()));
+      auto const m = auto_regularization(context{exec::host{}, instrument::cost_model<>{modelled}}, s,
+                                         view<float const, 3>(nullptr, shape), weights(nullptr));
       expect_same_counts(counted.last(), modelled.last());
       EXPECT_EQ(counted.last().name, "auto_regularization");
       auto const plain = regularize(s, y, weighted ? std::optional(w) : std::nullopt);
@@ -248,13 +274,16 @@ TEST(Regularization, RefusesBadInput) {
   auto const y = cylinder(shape, 0.6, 8), w = random_array<3>(shape, 9);
   auto const with = [](array<3> a, index_t v, index_t m, index_t n, float x) { return a.all()(v, m, n) = x, a; };
   for (auto const& [bad, word] : {std::pair(NAN, "nan"), std::pair(INFINITY, "inf"), std::pair(-INFINITY, "-inf")}) {
-    expect_refused([&, x = bad] { regularize(s, with(y, 22, 2, 19, x)); }, {"auto_regularization", "sinogram(22, 2, 19) is", word});
-    expect_refused([&, x = bad] { regularize(s, y, with(w, 0, 1, 3, x)); }, {"auto_regularization", "weights(0, 1, 3) is", word});
+    expect_refused([&, x = bad] { regularize(s, with(y, 22, 2, 19, x)); },
+                   {"auto_regularization", "sinogram(22, 2, 19) is", word});
+    expect_refused([&, x = bad] { regularize(s, y, with(w, 0, 1, 3, x)); },
+                   {"auto_regularization", "weights(0, 1, 3) is", word});
   }
   expect_refused([&] { regularize(s, y, with(w, 4, 0, 7, -0.5f)); }, {"weights(4, 0, 7) is -0.5", ">= 0"});
   expect_refused([&] { regularize(s, y, array<3>(shape, 0)); }, {"auto_regularization", "weights is 0", "positive"});
   EXPECT_NO_THROW(regularize(s, y, with(w, 4, 0, 7, 0)));
-  expect_refused([&] { regularize(s, array<3>(shape, 0)); }, {"auto_regularization", "sigma_y is 0", "sinogram is zero"});
+  expect_refused([&] { regularize(s, array<3>(shape, 0)); },
+                 {"auto_regularization", "sigma_y is 0", "sinogram is zero"});
   {
     array<3> only_where_zero(shape, 0);  // the weights see nothing of the object
     for (std::size_t k = 0; k < y.data.size(); ++k) only_where_zero.data[k] = y.data[k] < 0.3f ? 1.0f : 0.0f;
@@ -270,7 +299,11 @@ TEST(Regularization, RefusesBadInput) {
     expect_refused([&] { regularize(parallel_of(empty), array<3>(empty)); }, {"sinogram has shape", "some samples"});
   parallel_parameters p{.sinogram_shape = {2, 1, 3}, .angles = {0, 1}};
   p.recon_shape = shape_3{0, 4, 1};
-  expect_refused([&] { regularize(parallel_scan(p), array<3>({2, 1, 3}, 1)); }, {"reconstruction has shape", "(0, 4, 1)"});
+  expect_refused(
+      [&] {
+        regularize(parallel_scan(p), array<3>({2, 1, 3}, 1));
+      },
+      {"reconstruction has shape", "(0, 4, 1)"});
 }
 
 TEST(CheckOfData, NamesTheOperationAndTheSample) {
@@ -284,7 +317,8 @@ TEST(CheckOfData, NamesTheOperationAndTheSample) {
   EXPECT_NO_THROW(detail::require_weights(ctx, a.all(), "recon"));
   EXPECT_NO_THROW(detail::require_finite_sinogram(ctx, a.all(), "recon"));
   a.all()(1, 0, 17) = NAN;
-  expect_refused([&] { detail::require_finite_sinogram(ctx, a.all(), "prox_map"); }, {"prox_map: sinogram(1, 0, 17) is nan"});
+  expect_refused([&] { detail::require_finite_sinogram(ctx, a.all(), "prox_map"); },
+                 {"prox_map: sinogram(1, 0, 17) is nan"});
   a.all()(1, 0, 17) = -1e-45f;
   expect_refused([&] { detail::require_weights(ctx, a.all(), "prox_map"); }, {"prox_map: weights(1, 0, 17) is -1"});
 }

@@ -68,7 +68,8 @@ template <class Scan> void check_recon(Scan const& s, index_t subsets = 0) {
   std::vector<float> x(static_cast<std::size_t>(size(s.recon_shape())));
   auto const with = [&](auto const& ctx, auto const& f) {
     bool constexpr data = std::decay_t<decltype(ctx)>::backend::has_data;
-    f(view<float const, 3>(data ? y.data() : nullptr, s.sinogram_shape()), view<float const, 3>(data ? w.data() : nullptr, s.sinogram_shape()),
+    f(view<float const, 3>(data ? y.data() : nullptr, s.sinogram_shape()),
+      view<float const, 3>(data ? w.data() : nullptr, s.sinogram_shape()),
       view<float, 3>(data ? x.data() : nullptr, s.recon_shape()));
   };
   for (bool const weighted : {false, true})
@@ -80,7 +81,9 @@ template <class Scan> void check_recon(Scan const& s, index_t subsets = 0) {
         mbirk::recon(ctx, s, sinogram, weighted ? std::optional(weights) : std::nullopt, recon, o);
       });
     });
-  expect_announced("direct_recon", [&](auto const& ctx) { with(ctx, [&](auto sinogram, auto, auto recon) { direct_recon(ctx, s, sinogram, recon); }); });
+  expect_announced("direct_recon", [&](auto const& ctx) {
+    with(ctx, [&](auto sinogram, auto, auto recon) { direct_recon(ctx, s, sinogram, recon); });
+  });
   expect_announced("qggmrf_denoise", [&](auto const& ctx) {
     with(ctx, [&](auto, auto, auto recon) {
       denoise_options o;
@@ -95,10 +98,18 @@ TEST(Sizing, Reconstruction) {
   check_recon(odd_parallel(1.0));
   check_recon(odd_cone(1.1, false));
   // These subsets back-project view by view.
-  check_recon(cone_scan(cone_parameters{.sinogram_shape = {16, 13, 20}, .angles = std::vector<float>(16), .source_detector_dist = 60, .source_iso_dist = 33,
-                                        .delta_voxel = 0.8, .recon_shape = std::array<index_t, 3>{10, 11, 12}}), 20);
-  check_recon(parallel_scan(parallel_parameters{.sinogram_shape = {33, 13, 20}, .angles = std::vector<float>(33), .delta_voxel = 0.8,
-                                                .recon_shape = std::array<index_t, 3>{10, 11, 13}}), 20);
+  check_recon(cone_scan(cone_parameters{.sinogram_shape = {16, 13, 20},
+                                        .angles = std::vector<float>(16),
+                                        .source_detector_dist = 60,
+                                        .source_iso_dist = 33,
+                                        .delta_voxel = 0.8,
+                                        .recon_shape = std::array<index_t, 3>{10, 11, 12}}),
+              20);
+  check_recon(parallel_scan(parallel_parameters{.sinogram_shape = {33, 13, 20},
+                                                .angles = std::vector<float>(33),
+                                                .delta_voxel = 0.8,
+                                                .recon_shape = std::array<index_t, 3>{10, 11, 13}}),
+              20);
 }
 
 // A reconstruction of 2048^3 in milliseconds: no kernel runs. The error sinogram, the image and the Hessian diagonal

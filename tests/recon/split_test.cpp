@@ -39,17 +39,27 @@ cone_parameters with(auto const& change) {
 }
 std::vector<cone_parameters> cases() {
   return {tall(),
-          with([](auto& p) { p.voxel_slice_aspect = 1.7, p.recon_shape = shape{13, 14, 27}; }),  // slices thicker than rows
-          with([](auto& p) { p.voxel_slice_aspect = 0.6, p.recon_shape = shape{13, 14, 61}; }),
+          with([](auto& p) {
+            p.voxel_slice_aspect = 1.7, p.recon_shape = shape{13, 14, 27};
+          }),  // slices thicker than rows
+          with([](auto& p) {
+            p.voxel_slice_aspect = 0.6, p.recon_shape = shape{13, 14, 61};
+          }),
           with([](auto& p) { p.use_ror_mask = false, p.use_curved_detector = true; }),
-          with([](auto& p) { p.source_detector_dist = INFINITY, p.delta_voxel = 1.0, p.recon_shape = shape{11, 11, 39}; }),
-          with([](auto& p) { p.delta_voxel.reset(), p.recon_shape.reset(), p.recon_slice_offset.reset(), p.helical_z_shifts.assign(9, 0.0f); })};
+          with([](auto& p) {
+            p.source_detector_dist = INFINITY, p.delta_voxel = 1.0, p.recon_shape = shape{11, 11, 39};
+          }),
+          with([](auto& p) {
+            p.delta_voxel.reset(), p.recon_shape.reset(), p.recon_slice_offset.reset(),
+                p.helical_z_shifts.assign(9, 0.0f);
+          })};
 }
 cone_parameters of_half(cone_parameters p, split_half const& h) {
   cone_scan const whole(p);
   auto const& g = whole.geometry();
   p.sinogram_shape[1] = h.rows, p.det_row_offset = h.det_row_offset;
-  p.delta_voxel = g.delta_x, p.recon_shape = shape{g.recon_rows, g.recon_cols, h.slices}, p.recon_slice_offset = h.recon_slice_offset;
+  p.delta_voxel = g.delta_x, p.recon_shape = shape{g.recon_rows, g.recon_cols, h.slices},
+  p.recon_slice_offset = h.recon_slice_offset;
   return p;
 }
 
@@ -66,7 +76,8 @@ values sinogram_of(cone_scan const& s) {
   for (index_t i = 0; i < r[0]; ++i)
     for (index_t j = 0; j < r[1]; ++j)
       for (index_t k = 0; k < r[2]; ++k) {
-        double const u = 2.0 * static_cast<double>(i) / static_cast<double>(r[0] - 1) - 1, v = 2.0 * static_cast<double>(j) / static_cast<double>(r[1] - 1) - 1;
+        double const u = 2.0 * static_cast<double>(i) / static_cast<double>(r[0] - 1) - 1,
+                     v = 2.0 * static_cast<double>(j) / static_cast<double>(r[1] - 1) - 1;
         see(x, r)(i, j, k) = u * u + v * v < 0.6 ? 1 + 0.3f * std::sin(0.4f * static_cast<float>(k)) : 0.0f;
       }
   forward_project(ctx, s, see(std::as_const(x), r), see(y, s.sinogram_shape()));
@@ -83,15 +94,19 @@ TEST(SplitPlan, FollowsTheFormulas) {
       auto const plan = plan_split(p, {.half_overlap = half_overlap});
       double const magnification = std::isinf(p.source_detector_dist) ? 1 : p.source_detector_dist / p.source_iso_dist;
       double const rho = p.delta_det_row / magnification / g.delta_z;
-      double const height = static_cast<double>(g.recon_rows) * g.delta_y, width = static_cast<double>(g.recon_cols) * g.delta_x;
-      double const radius = std::get<bool>(p.use_ror_mask) ? std::max(height, width) / 2 : std::hypot(height, width) / 2;
+      double const height = static_cast<double>(g.recon_rows) * g.delta_y,
+                   width = static_cast<double>(g.recon_cols) * g.delta_x;
+      double const radius =
+          std::get<bool>(p.use_ror_mask) ? std::max(height, width) / 2 : std::hypot(height, width) / 2;
       double const reach = std::isinf(p.source_detector_dist) ? 0 : radius / p.source_iso_dist;
-      double const rows = rho < 1 ? std::nearbyint(static_cast<double>(half_overlap) / rho) : static_cast<double>(half_overlap);
+      double const rows =
+          rho < 1 ? std::nearbyint(static_cast<double>(half_overlap) / rho) : static_cast<double>(half_overlap);
       auto const o_x = static_cast<index_t>(std::ceil(rows * (1 + reach) * rho)) + 2, o_s = static_cast<index_t>(rows);
       EXPECT_EQ(plan.row_overlap, o_s);
       EXPECT_EQ(plan.slice_overlap, o_x);
 
-      auto const cut = static_cast<index_t>(std::nearbyint(static_cast<double>(g.rows - 1) / 2 + p.det_row_offset / p.delta_det_row));
+      auto const cut = static_cast<index_t>(
+          std::nearbyint(static_cast<double>(g.rows - 1) / 2 + p.det_row_offset / p.delta_det_row));
       double const f = static_cast<double>(g.slices - 1) / 2 - g.recon_slice_offset / g.delta_z;
       auto const split = static_cast<index_t>(std::nearbyint(f)), top = split + 1;
       double const eta = static_cast<double>(split) - f;
@@ -104,15 +119,18 @@ TEST(SplitPlan, FollowsTheFormulas) {
       EXPECT_EQ(plan.bottom.rows, g.rows - cut + o_s);
       EXPECT_EQ(plan.bottom.first_slice, top - o_x);
       EXPECT_EQ(plan.bottom.slices, g.slices - top + o_x);
-      double const overlap = static_cast<double>(o_x), tolerance = 1e-12 * static_cast<double>(g.slices);  // a few roundings of numbers of this size
-      EXPECT_NEAR(plan.top.recon_slice_offset, (overlap - static_cast<double>(plan.top.slices - 1) / 2 + eta) * g.delta_z, tolerance);
-      EXPECT_NEAR(plan.bottom.recon_slice_offset, (-overlap + static_cast<double>(plan.bottom.slices - 1) / 2 + 1 + eta) * g.delta_z, tolerance);
+      double const overlap = static_cast<double>(o_x),
+                   tolerance = 1e-12 * static_cast<double>(g.slices);  // a few roundings of numbers of this size
+      EXPECT_NEAR(plan.top.recon_slice_offset,
+                  (overlap - static_cast<double>(plan.top.slices - 1) / 2 + eta) * g.delta_z, tolerance);
+      EXPECT_NEAR(plan.bottom.recon_slice_offset,
+                  (-overlap + static_cast<double>(plan.bottom.slices - 1) / 2 + 1 + eta) * g.delta_z, tolerance);
       for (auto const& h : {plan.top, plan.bottom})
-        EXPECT_NEAR(
-            h.det_row_offset,
-            p.det_row_offset +
-                (static_cast<double>(g.rows - 1) / 2 - (static_cast<double>(h.rows - 1) / 2 + static_cast<double>(h.first_row))) * p.delta_det_row,
-            tolerance);
+        EXPECT_NEAR(h.det_row_offset,
+                    p.det_row_offset + (static_cast<double>(g.rows - 1) / 2 -
+                                        (static_cast<double>(h.rows - 1) / 2 + static_cast<double>(h.first_row))) *
+                                           p.delta_det_row,
+                    tolerance);
       EXPECT_LE(std::abs(plan.mismatch), 0.5);
       EXPECT_EQ(plan.grid_shift, 0);
     }
@@ -143,7 +161,8 @@ TEST(SplitPlan, HalvesArePartsOfTheScanAndSeeAllTheyShould) {
       for (index_t v = 0; v < hy[0]; ++v)
         for (index_t m = 0; m < hy[1]; ++m)
           for (index_t n = 0; n < hy[2]; ++n)
-            ASSERT_NEAR(see(z, hy)(v, m, n), see(y, y_shape)(v, m + h.first_row, n), 2.4e-5 * peak) << v << ' ' << m << ' ' << n;
+            ASSERT_NEAR(see(z, hy)(v, m, n), see(y, y_shape)(v, m + h.first_row, n), 2.4e-5 * peak)
+                << v << ' ' << m << ' ' << n;
     }
   }
 }
@@ -151,9 +170,11 @@ TEST(SplitPlan, HalvesArePartsOfTheScanAndSeeAllTheyShould) {
 TEST(SplitPlan, AlignmentRemovesTheMismatch) {
   for (auto const& p : cases()) {
     cone_scan const s(p);
-    auto const plain = plan_split(p, {.half_overlap = 2}), aligned = plan_split(p, {.half_overlap = 2, .align_split_grid = true});
+    auto const plain = plan_split(p, {.half_overlap = 2}),
+               aligned = plan_split(p, {.half_overlap = 2, .align_split_grid = true});
     EXPECT_NEAR(aligned.mismatch, 0, 1e-12);
-    EXPECT_LE(std::abs(aligned.grid_shift), std::abs(plain.mismatch) * s.geometry().delta_z + 1e-12) << "the best of several rows";
+    EXPECT_LE(std::abs(aligned.grid_shift), std::abs(plain.mismatch) * s.geometry().delta_z + 1e-12)
+        << "the best of several rows";
     auto shifted = p;
     shifted.delta_voxel = s.geometry().delta_x, shifted.recon_shape = s.recon_shape();
     shifted.recon_slice_offset = s.geometry().recon_slice_offset + aligned.grid_shift;
@@ -166,14 +187,19 @@ TEST(SplitPlan, AlignmentRemovesTheMismatch) {
 
 TEST(SplitPlan, RefusesWhatItCannotCut) {
   auto p = tall();
-  EXPECT_EQ(refusal([&] { plan_split(p, {.half_overlap = 1}); }), "split_sino_recon: half_overlap is 1, expected at least 2");
+  EXPECT_EQ(refusal([&] { plan_split(p, {.half_overlap = 1}); }),
+            "split_sino_recon: half_overlap is 1, expected at least 2");
   p.helical_z_shifts.assign(9, 0.0f), p.helical_z_shifts[3] = 1;
   EXPECT_TRUE(refusal([&] { plan_split(p); }).ends_with("expected a circular scan"));
   p = tall();
   p.det_row_offset = 21 * 0.9;  // the middle of 41 rows is 20
-  EXPECT_TRUE(refusal([&] { plan_split(p); }).starts_with("split_sino_recon: the plane of the source meets detector row 41, expected one from 1 to 40"));
+  EXPECT_TRUE(
+      refusal([&] {
+        plan_split(p);
+      }).starts_with("split_sino_recon: the plane of the source meets detector row 41, expected one from 1 to 40"));
   p.det_row_offset = -20 * 0.9;
-  EXPECT_TRUE(refusal([&] { plan_split(p); }).starts_with("split_sino_recon: the plane of the source meets detector row 0,"));
+  EXPECT_TRUE(
+      refusal([&] { plan_split(p); }).starts_with("split_sino_recon: the plane of the source meets detector row 0,"));
 }
 
 struct Split : testing::Test {
@@ -184,9 +210,11 @@ struct Split : testing::Test {
   recon_options options{{.max_iterations = 3, .stop_threshold_change_pct = 0, .seed = 1},
                         {.granularity = {1, 4}, .partition_sequence = {1}}};
 
-  values run(recon_options const& o, split_options const& split = {}, bool weighted = false, host_context const& on = ctx) {
+  values run(recon_options const& o, split_options const& split = {}, bool weighted = false,
+             host_context const& on = ctx) {
     values x(count(r), NAN);
-    record = split_sino_recon(on, p, see(y, y_shape), weighted ? std::optional(see(w, y_shape)) : std::nullopt, see(x, r), o, split);
+    record = split_sino_recon(on, p, see(y, y_shape), weighted ? std::optional(see(w, y_shape)) : std::nullopt,
+                              see(x, r), o, split);
     return x;
   }
   split_record record;
@@ -214,7 +242,8 @@ TEST_F(Split, IsTwoReconstructionsStitched) {
       auto const rows = take(y, h), weights = take(w, h);
       auto const hy = half.sinogram_shape();
       auto& x = halves.emplace_back(count(half.recon_shape()), NAN);
-      recon(ctx, half, see(rows, hy), weighted ? std::optional(see(weights, hy)) : std::nullopt, see(x, half.recon_shape()), o);
+      recon(ctx, half, see(rows, hy), weighted ? std::optional(see(weights, hy)) : std::nullopt,
+            see(x, half.recon_shape()), o);
     }
     views.push_back(see(std::as_const(halves[0]), {r[0], r[1], plan.top.slices})),
         views.push_back(see(std::as_const(halves[1]), {r[0], r[1], plan.bottom.slices}));
@@ -251,7 +280,8 @@ TEST_F(Split, InitialImages) {
   auto const image = noise(count(r), 3);
   o.init_recon = see(image, r);
   auto const x = run(o);
-  for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], image[k], 1.2e-7);  // (1 - w) a + w a: two roundings below 1
+  for (std::size_t k = 0; k < x.size(); ++k)
+    ASSERT_NEAR(x[k], image[k], 1.2e-7);  // (1 - w) a + w a: two roundings below 1
   o.init_recon = 0.25;
   EXPECT_EQ(run(o), values(count(r), 0.25f));
   o.max_iterations = 2, o.init_recon = see(image, r);
@@ -296,9 +326,13 @@ TEST_F(Split, RefusesBadInput) {
     split_sino_recon(ctx, p, see(y, sinogram), std::optional(see(w, weights)), see(x, image), o);
   };
   shape const wrong{2, 3, 4};
-  EXPECT_TRUE(refusal<shape_error>([&] { call(wrong, y_shape, r); }).starts_with("split_sino_recon: sinogram has shape (2, 3, 4)"));
-  EXPECT_TRUE(refusal<shape_error>([&] { call(y_shape, wrong, r); }).starts_with("split_sino_recon: weights has shape"));
-  EXPECT_TRUE(refusal<shape_error>([&] { call(y_shape, y_shape, wrong); }).starts_with("split_sino_recon: recon has shape"));
+  EXPECT_TRUE(refusal<shape_error>([&] {
+                call(wrong, y_shape, r);
+              }).starts_with("split_sino_recon: sinogram has shape (2, 3, 4)"));
+  EXPECT_TRUE(
+      refusal<shape_error>([&] { call(y_shape, wrong, r); }).starts_with("split_sino_recon: weights has shape"));
+  EXPECT_TRUE(
+      refusal<shape_error>([&] { call(y_shape, y_shape, wrong); }).starts_with("split_sino_recon: recon has shape"));
   EXPECT_TRUE(refusal<shape_error>([&] {
                 call(y_shape, y_shape, r, {{.init_recon = see(std::as_const(x), wrong)}});
               }).starts_with("split_sino_recon: init_recon has"));

@@ -10,7 +10,8 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::test;
 
-constexpr weight_type every_type[] = {weight_type::unweighted, weight_type::transmission, weight_type::transmission_root, weight_type::emission};
+constexpr weight_type every_type[] = {weight_type::unweighted, weight_type::transmission,
+                                      weight_type::transmission_root, weight_type::emission};
 
 array<3> weights_of(array<3> const& y, weight_type type, int threads = 1) {
   array<3> w(y.shape, -1);
@@ -37,11 +38,15 @@ TEST(Weights, AreTheFormulas) {
     for (auto const type : every_type) {
       auto const y = sinogram_of(shape, 1);
       auto const w = weights_of(y, type);
-      // exp: two units in the last place, of a product that is exact (kernel/math_test.cpp); emission: sum, quotient and the constant, half a unit each
-      double const allowed = type == weight_type::unweighted ? 0 : type == weight_type::emission ? 3 * 0x1p-24 : 4 * 0x1p-24;
+      // exp: two units in the last place, of a product that is exact (kernel/math_test.cpp); emission: sum, quotient
+      // and the constant, half a unit each
+      double const allowed = type == weight_type::unweighted ? 0
+                             : type == weight_type::emission ? 3 * 0x1p-24
+                                                             : 4 * 0x1p-24;
       for (std::size_t k = 0; k < y.data.size(); ++k) {
         double const expected = formula(type, static_cast<double>(y.data[k]));
-        ASSERT_NEAR(w.data[k], expected, allowed * expected) << weight_type_names[static_cast<std::size_t>(type)] << " of " << y.data[k];
+        ASSERT_NEAR(w.data[k], expected, allowed * expected)
+            << weight_type_names[static_cast<std::size_t>(type)] << " of " << y.data[k];
       }
     }
 }
@@ -61,27 +66,29 @@ TEST(Weights, OfNothing) {
     for (auto const type : every_type) EXPECT_NO_THROW(weights_of(array<3>(shape), type));
 }
 TEST(Weights, TypesHaveNames) {
-  for (auto const type : every_type) EXPECT_EQ(parse_weight_type(weight_type_names[static_cast<std::size_t>(type)]), type);
+  for (auto const type : every_type)
+    EXPECT_EQ(parse_weight_type(weight_type_names[static_cast<std::size_t>(type)]), type);
   for (std::string const name : {"Emission", "", "transmission_", "root"})
-    expect_error<parameter_error>([&] { parse_weight_type(name); },
-                                    {"weight_type", "\"" + name + "\"", "unweighted", "transmission,", "transmission_root", "emission"});
+    expect_error<parameter_error>([&] { parse_weight_type(name); }, {"weight_type", "\"" + name + "\"", "unweighted",
+                                                                     "transmission,", "transmission_root", "emission"});
 }
 TEST(Weights, RefuseOtherShapes) {
   array<3> const y({2, 3, 4});
   array<3> w({2, 4, 3});
-  expect_error<shape_error>([&] { gen_weights(on_host(), y.all(), weight_type::emission, w.all()); }, {"gen_weights", "weights", "(2, 4, 3)", "(2, 3, 4)"});
+  expect_error<shape_error>([&] { gen_weights(on_host(), y.all(), weight_type::emission, w.all()); },
+                            {"gen_weights", "weights", "(2, 4, 3)", "(2, 3, 4)"});
 }
 
 struct mar_outcome {
   array<3> weights;
   mar_record record;
 };
-template <class Scan>
-mar_outcome mar(Scan const& s, array<3> const& y, std::optional<array<3>> const& init = {}, std::optional<double> threshold = {}, double beta = 1,
-                double gamma = 3, int threads = 1) {
+template <class Scan> mar_outcome mar(Scan const& s, array<3> const& y, std::optional<array<3>> const& init = {},
+                                      std::optional<double> threshold = {}, double beta = 1, double gamma = 3,
+                                      int threads = 1) {
   mar_outcome out{array<3>(y.shape, -1), {}};
-  gen_weights_mar(on_host(threads), s, y.all(), init ? std::optional(view<float const, 3>(init->all())) : std::nullopt, threshold, beta, gamma,
-                  out.weights.all(), &out.record);
+  gen_weights_mar(on_host(threads), s, y.all(), init ? std::optional(view<float const, 3>(init->all())) : std::nullopt,
+                  threshold, beta, gamma, out.weights.all(), &out.record);
   return out;
 }
 /// exp of a product that is off by two roundings: factor and product.
@@ -153,7 +160,8 @@ TEST(MarWeights, DoNotDependOnThreadsOrGaps) {
     auto const one = mar(s, y, x, 0.8);
     EXPECT_TRUE(same_bits(one.weights.data, mar(s, y, x, 0.8, 1, 3, 3).weights.data));
     spread sinogram(y), recon(x), weights(array<3>(y.shape, 0));
-    gen_weights_mar(on_host(2), s, sinogram.all(), std::optional(view<float const, 3>(recon.all())), 0.8, 1, 3, weights.all());
+    gen_weights_mar(on_host(2), s, sinogram.all(), std::optional(view<float const, 3>(recon.all())), 0.8, 1, 3,
+                    weights.all());
     EXPECT_TRUE(same_bits(weights.dense(), one.weights.data));
     EXPECT_TRUE(weights.gaps_untouched());
   });
@@ -169,7 +177,11 @@ TEST(MarWeights, RefuseBadInput) {
   auto const s = known_cone();
   auto const y = known_sinogram();
   array<3> const x(s.recon_shape());
-  expect_error<shape_error>([&] { mar(s, array<3>({6, 7, 2})); }, {"gen_weights_mar", "sinogram", "(6, 7, 2)", "(6, 2, 7)"});
+  expect_error<shape_error>(
+      [&] {
+        mar(s, array<3>({6, 7, 2}));
+      },
+      {"gen_weights_mar", "sinogram", "(6, 7, 2)", "(6, 2, 7)"});
   expect_error<shape_error>([&] { mar(s, y, array<3>({1, 2, 3})); }, {"gen_weights_mar", "init_recon", "(1, 2, 3)"});
   expect_error<parameter_error>([&] { mar(s, y, {}, {}, 0); }, {"beta is 0", "positive"});
   expect_error<parameter_error>([&] { mar(s, y, {}, {}, -1); }, {"beta is -1"});
@@ -186,7 +198,8 @@ TEST(MarWeights, RefuseBadInput) {
 
 struct GoldenWeights : golden_test {};
 
-// Both programs are off by two units of the exponential, and by two roundings of the exponent, |e| exp(-|e|) <= 0.37 of the largest weight.
+// Both programs are off by two units of the exponential, and by two roundings of the exponent, |e| exp(-|e|) <= 0.37 of
+// the largest weight.
 TEST_P(GoldenWeights, EqualMbirjax) {
   auto const s = scan();
   constexpr double allowed = 2 * (4 + 2 * 0.37) * 0x1p-24;
@@ -200,15 +213,18 @@ TEST_P(GoldenWeights, EqualMbirjax) {
     if (name == "gen_weights") {
       found = weights_of(y, parse_weight_type(args.at("weight_type").get<std::string>()));
     } else {
-      auto const init = op.at("inputs").contains("init_recon") ? std::optional(floats(op.at("inputs").at("init_recon"))) : std::nullopt;
-      auto const threshold = args.contains("metal_threshold") ? std::optional(args.at("metal_threshold").get<double>()) : std::nullopt;
+      auto const init = op.at("inputs").contains("init_recon") ? std::optional(floats(op.at("inputs").at("init_recon")))
+                                                               : std::nullopt;
+      auto const threshold =
+          args.contains("metal_threshold") ? std::optional(args.at("metal_threshold").get<double>()) : std::nullopt;
       found = std::visit([&](auto const& scan) { return mar(scan, y, init, threshold).weights; }, s);
     }
     // Where a ray barely touches metal, float32 may decide either way: the file says how often.
     double const largest = static_cast<double>(*std::max_element(expected.data.begin(), expected.data.end()));
     std::size_t out = 0;
     for (std::size_t k = 0; k < y.data.size(); ++k)
-      out += !(std::abs(static_cast<double>(found.data[k]) - static_cast<double>(expected.data[k])) <= allowed * largest);
+      out +=
+          !(std::abs(static_cast<double>(found.data[k]) - static_cast<double>(expected.data[k])) <= allowed * largest);
     EXPECT_LE(static_cast<double>(out), op.value("outliers", 0.0) * static_cast<double>(y.data.size())) << output;
     RecordProperty(output, std::to_string(out) + " of " + std::to_string(y.data.size()) + " out");
     ++compared;

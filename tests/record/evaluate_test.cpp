@@ -21,7 +21,8 @@ record::graph scale() {
   recorder m(g);
   auto const x = m.reals("x", {1, 4});
   auto const y = m.output("y", {4});
-  m.each("s", {"i", 4}, [&](record::index i) { m.store(y, x.at(record::index(0), i) * record::real(0.75) + record::real(0.5), i); });
+  m.each("s", {"i", 4},
+         [&](record::index i) { m.store(y, x.at(record::index(0), i) * record::real(0.75) + record::real(0.5), i); });
   return g;
 }
 
@@ -32,7 +33,8 @@ TEST(Evaluate, FixedPointDropsAndWraps) {
   EXPECT_EQ(r[1], 1.5) << "1.125 is 1";
   EXPECT_EQ(r[2], -0.75) << "-1.125 is -1.25: towards minus infinity";
   EXPECT_EQ(r[3], 6.25) << "5.8125 is 5.75";
-  EXPECT_EQ(record::evaluate(scale(), {{"x", {10.75, 0, 0, 0}}}, {6, 4}, {6, 4}).outputs.at("y")[0], -3.5) << "10.75 wraps to -5.25, times 0.75 is -3.9375, so -4";
+  EXPECT_EQ(record::evaluate(scale(), {{"x", {10.75, 0, 0, 0}}}, {6, 4}, {6, 4}).outputs.at("y")[0], -3.5)
+      << "10.75 wraps to -5.25, times 0.75 is -3.9375, so -4";
 }
 
 TEST(Evaluate, IsThePlainMachine) {
@@ -45,14 +47,19 @@ TEST(Evaluate, IsThePlainMachine) {
   for (std::size_t k = 0; k < sinogram.size(); ++k) sinogram[k] = std::sin(0.37 * static_cast<double>(k));
   auto const expected = test::define_back(s, sinogram, pixels, 1);
   auto const g = record::sparse_back_project(s, 4);
-  record::named_arrays const in{{"sinogram", sinogram}, {"pixel_indices", {3, 17, 30, 44}}, {"angles", {0, 1, 2, 3, 4, 5}}, {"z_shifts", std::vector<double>(6)}};
+  record::named_arrays const in{{"sinogram", sinogram},
+                                {"pixel_indices", {3, 17, 30, 44}},
+                                {"angles", {0, 1, 2, 3, 4, 5}},
+                                {"z_shifts", std::vector<double>(6)}};
   double largest = 0;
   for (double const x : expected) largest = std::max(largest, std::abs(x));
   for (auto const& form : {g, record::cut_all(g), record::fuse_all(g)}) {
     auto const result = record::evaluate<double>(form, in).outputs.at("voxel_values");
     ASSERT_EQ(result.size(), expected.size());
-    // literals of a graph are float32, so the geometry is that of rounded numbers: 2^-24 of coordinates up to 40, for 6 views and up to 9 taps
-    for (std::size_t k = 0; k < expected.size(); ++k) EXPECT_NEAR(result[k], expected[k], 40 * 0x1p-24 * 6 * largest) << form.name << " at " << k;
+    // literals of a graph are float32, so the geometry is that of rounded numbers: 2^-24 of coordinates up to 40, for 6
+    // views and up to 9 taps
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      EXPECT_NEAR(result[k], expected[k], 40 * 0x1p-24 * 6 * largest) << form.name << " at " << k;
   }
 }
 
@@ -75,11 +82,17 @@ TEST(WordLengths, HoldAPowerOfTwo) {
   EXPECT_EQ(w.data.whole, 2);
 }
 
-TEST(WordLengths, SayWhenNoneIsLongEnough) { EXPECT_FALSE(record::find_word_lengths(scale(), {{"x", {0.1, -0.7, 0.33, 0.95}}}, 1e-30).found); }
+TEST(WordLengths, SayWhenNoneIsLongEnough) {
+  EXPECT_FALSE(record::find_word_lengths(scale(), {{"x", {0.1, -0.7, 0.33, 0.95}}}, 1e-30).found);
+}
 
 TEST(Evaluate, SaysWhichInputIsMissing) {
   expect_error<error>([] { record::evaluate<float>(scale(), {}); }, {"the input x needs 4 elements, none are given"});
-  expect_error<error>([] { record::evaluate<float>(scale(), {{"x", {1, 2}}}); }, {"the input x needs 4 elements, 2 are given"});
+  expect_error<error>(
+      [] {
+        record::evaluate<float>(scale(), {{"x", {1, 2}}});
+      },
+      {"the input x needs 4 elements, 2 are given"});
 }
 
 }  // namespace

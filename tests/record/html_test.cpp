@@ -25,12 +25,14 @@ cone_scan small_scan() {
 struct GraphPage : testing::Test {
   test::scratch_folder scratch;
   void SetUp() override {
-    if (std::string(MBIRK_PYTHON).empty()) GTEST_SKIP() << "there is no Python here that has numpy, which the build asks of it";
+    if (std::string(MBIRK_PYTHON).empty())
+      GTEST_SKIP() << "there is no Python here that has numpy, which the build asks of it";
   }
   /// 0 if the checker finds that the page matches the texts of its forms, else its exit code.
   int check(std::string const& title, record::graph const& g) const {
     auto const forms = record::fusion_forms(g);
-    std::string command = MBIRK_PYTHON " -B " MBIRK_GOLDEN_DIR "/../record/check_page.py '" + (scratch / "page.html").string() + "'";
+    std::string command =
+        MBIRK_PYTHON " -B " MBIRK_GOLDEN_DIR "/../record/check_page.py '" + (scratch / "page.html").string() + "'";
     test::write_text(scratch / "page.html", record::to_html(title, forms));
     for (auto const& form : forms) {
       auto const file = scratch / (std::string(form.name) + ".txt");
@@ -53,17 +55,21 @@ TEST_F(GraphPage, NamesAreText) {
   recorder m(g);
   auto const x = m.reals("</script><i>x", {3});
   auto const y = m.output("\"y\\\n&amp;", {3});
-  m.each("<b>stage", {"<u>axis", 3}, [&](record::index i) { m.store(y, m.let("'<label>", x.at(i) * record::real(2.0)), i); });
+  m.each("<b>stage", {"<u>axis", 3},
+         [&](record::index i) { m.store(y, m.let("'<label>", x.at(i) * record::real(2.0)), i); });
   EXPECT_EQ(check("<em>&\"title", g), 0);
   auto const page = record::to_html("<em>&\"title", record::fusion_forms(g));
-  for (auto const* markup : {"<i>x", "<b>stage", "<u>axis", "<label>", "<em>", "\"y\\"}) EXPECT_EQ(page.find(markup), page.npos) << markup;
+  for (auto const* markup : {"<i>x", "<b>stage", "<u>axis", "<label>", "<em>", "\"y\\"})
+    EXPECT_EQ(page.find(markup), page.npos) << markup;
 }
 
 TEST(GraphPageWithoutAReader, AsksForNothing) {
   auto const page = record::to_html("t", record::fusion_forms(record::gen_weights_transmission({2, 3, 4})));
-  for (auto const* part : {"http:", "https:", "://", "src=", "href", "@import", "<link", "<img", "innerHTML", "fetch(", "eval("})
+  for (auto const* part :
+       {"http:", "https:", "://", "src=", "href", "@import", "<link", "<img", "innerHTML", "fetch(", "eval("})
     EXPECT_EQ(page.find(part), page.npos) << part;
-  for (auto at = page.find("url("); at != page.npos; at = page.find("url(", at + 1)) EXPECT_EQ(page.substr(at, 5), "url(#") << "a part of the page";
+  for (auto at = page.find("url("); at != page.npos; at = page.find("url(", at + 1))
+    EXPECT_EQ(page.substr(at, 5), "url(#") << "a part of the page";
   EXPECT_NE(page.find("default-src 'none'"), page.npos);
 }
 

@@ -63,7 +63,11 @@ TEST(Recorder, SaysWhatIsWrong) {
   auto const x = m.reals("x", {3});
   auto const y = m.output("y", {3});
   expect_error<error>([&] { m.store(y, record::real(1.0), record::index(0)); }, {"y is written outside of a stage"});
-  expect_error<error>([&] { m.each("a", {"i", 3}, [&](record::index i) { x.at(i, i); }); }, {"x is read with a wrong number of indices"});
+  expect_error<error>(
+      [&] {
+        m.each("a", {"i", 3}, [&](record::index i) { x.at(i, i); });
+      },
+      {"x is read with a wrong number of indices"});
   record::graph h("h");
   recorder n(h);
   expect_error<error>(
@@ -100,7 +104,9 @@ TEST(GraphCost, IsThatOfLoopsWithWhatDoesNotChangeOutsideThem) {
   recorder m(g);
   auto const x = m.reals("x", {3}), w = m.reals("w", {5});
   auto const y = m.output("y", {3});
-  m.each("s", {"i", 3}, [&](record::index i) { m.store(y, m.sum("j", 5, [&](record::index j) { return (w.at(j) * w.at(j)) * x.at(i); }), i); });
+  m.each("s", {"i", 3}, [&](record::index i) {
+    m.store(y, m.sum("j", 5, [&](record::index j) { return (w.at(j) * w.at(j)) * x.at(i); }), i);
+  });
   auto const c = record::cost_of(g);
   EXPECT_EQ(c.of(op::mul), 5u + 15u) << "the square of w runs once for each j";
   EXPECT_EQ(c.of(op::add), 3u * 4u);

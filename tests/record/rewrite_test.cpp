@@ -26,7 +26,9 @@ record::graph two_stages() {
   auto const t = m.temporary("t", {8}), y = m.output("y", {8});
   m.each("double", {"i", 8}, [&](record::index i) { m.store(t, m.let("twice", x.at(i) * record::real(2.0)), i); });
   auto const read = m.input(t);
-  m.each("neighbours", {"i", 8}, [&](record::index i) { m.store(y, read.clamped(i - record::index(1)) + read.clamped(i + record::index(1)), i); });
+  m.each("neighbours", {"i", 8}, [&](record::index i) {
+    m.store(y, read.clamped(i - record::index(1)) + read.clamped(i + record::index(1)), i);
+  });
   return g;
 }
 
@@ -97,14 +99,16 @@ cone_scan cone() {
 }
 std::vector<std::string> lines_of(std::string const& text) {
   std::vector<std::string> lines;
-  for (std::size_t at = 0, end; (end = text.find('\n', at)) != text.npos; at = end + 1) lines.push_back(text.substr(at, end - at));
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != text.npos; at = end + 1)
+    lines.push_back(text.substr(at, end - at));
   return lines;
 }
 /// Number of lines of one text that are not in the other.
 long lines_only_in(std::string const& text, std::string const& other) {
   auto const theirs = lines_of(other);
   auto const mine = lines_of(text);
-  return std::count_if(mine.begin(), mine.end(), [&](auto const& line) { return std::find(theirs.begin(), theirs.end(), line) == theirs.end(); });
+  return std::count_if(mine.begin(), mine.end(),
+                       [&](auto const& line) { return std::find(theirs.begin(), theirs.end(), line) == theirs.end(); });
 }
 
 TEST(LoweringSteps, FuseAnArrayAtATime) {
@@ -137,8 +141,10 @@ TEST(LoweringSteps, TextsDifferWhereTheStepsDo) {
   };
   EXPECT_EQ(stage(texts[0], "row weight"), stage(texts[1], "row weight")) << "the weight of channels was fused";
   EXPECT_EQ(stage(texts[0], "rows "), stage(texts[1], "rows "));
-  auto const kept = lines_only_in(texts[1], texts[0]), counted = lines_only_in(record::to_text(steps[1].g), record::to_text(steps[0].g));
-  EXPECT_EQ(kept, 18) << "16 operations of the weight that the second stage did not have, the product with it, the statement";
+  auto const kept = lines_only_in(texts[1], texts[0]),
+             counted = lines_only_in(record::to_text(steps[1].g), record::to_text(steps[0].g));
+  EXPECT_EQ(kept, 18)
+      << "16 operations of the weight that the second stage did not have, the product with it, the statement";
   EXPECT_LT(2 * kept, counted) << "nodes that are counted anew in each text differ everywhere";
 }
 

@@ -58,21 +58,24 @@ struct VcdUpdate : ::testing::Test {
 TEST_F(VcdUpdate, IsThatOfTheOracle) {
   using machine = definition::plain_interpreter<double>;
   machine m;
-  std::vector<double> weighted(e.size()), z(e.size()), slope(hessian.size()), gp(hessian.size()), hp(hessian.size()), d(hessian.size()), step(1);
+  std::vector<double> weighted(e.size()), z(e.size()), slope(hessian.size()), gp(hessian.size()), hp(hessian.size()),
+      d(hessian.size()), step(1);
   std::vector<double> new_values(hessian.size()), new_error(e.size());
   auto const sinogram = [&](auto& v) { return view<double, 3>(v.data(), samples); };
   auto const cylinders = [&](auto& v) { return view<double, 2>(v.data(), {count, slices}); };
-  definition::vcd_temporaries<view<double, 3>, view<double, 2>, view<double, 1>> const between{.weighted_error = sinogram(weighted),
-                                                                                               .projection = sinogram(z),
-                                                                                               .slope = cylinders(slope),
-                                                                                               .prior_slope = cylinders(gp),
-                                                                                               .prior_curvature = cylinders(hp),
-                                                                                               .direction = cylinders(d),
-                                                                                               .step = view<double, 1>(step.data(), {1})};
-  definition::vcd_subset_update(m, scan, prior, *problem.options.sigma_y, problem.options.max_alpha, m.input(view<double, 3>(x.data(), shape)),
-                                m.input(sinogram(e)), m.input(sinogram(w)), m.input(cylinders(hessian)),
-                                m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count, between, cylinders(new_values),
-                                sinogram(new_error));
+  definition::vcd_temporaries<view<double, 3>, view<double, 2>, view<double, 1>> const between{
+      .weighted_error = sinogram(weighted),
+      .projection = sinogram(z),
+      .slope = cylinders(slope),
+      .prior_slope = cylinders(gp),
+      .prior_curvature = cylinders(hp),
+      .direction = cylinders(d),
+      .step = view<double, 1>(step.data(), {1})};
+  definition::vcd_subset_update(m, scan, prior, *problem.options.sigma_y, problem.options.max_alpha,
+                                m.input(view<double, 3>(x.data(), shape)), m.input(sinogram(e)), m.input(sinogram(w)),
+                                m.input(cylinders(hessian)),
+                                m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count, between,
+                                cylinders(new_values), sinogram(new_error));
   EXPECT_GT(step[0], 0.1);
   expect_near(new_values, values, 1e-10);  // sums of some hundred terms in double, in another order
   expect_near(new_error, error, 1e-10);
@@ -80,8 +83,13 @@ TEST_F(VcdUpdate, IsThatOfTheOracle) {
 
 TEST_F(VcdUpdate, ItsGraphComputesTheSameBeforeAndAfterFusion) {
   auto const g = record::vcd_subset_update(scan, prior, *problem.options.sigma_y, problem.options.max_alpha, count);
-  EXPECT_EQ(std::count_if(g.arrays.begin(), g.arrays.end(), [](auto const& a) { return a.name == "angles"; }), 1) << "both projectors read one array";
-  record::named_arrays in{{"recon", x}, {"error", e}, {"weights", w}, {"hessian", hessian}, {"pixel_indices", {pixels.begin(), pixels.end()}}};
+  EXPECT_EQ(std::count_if(g.arrays.begin(), g.arrays.end(), [](auto const& a) { return a.name == "angles"; }), 1)
+      << "both projectors read one array";
+  record::named_arrays in{{"recon", x},
+                          {"error", e},
+                          {"weights", w},
+                          {"hessian", hessian},
+                          {"pixel_indices", {pixels.begin(), pixels.end()}}};
   for (auto const angle : scan.angles()) in["angles"].push_back(static_cast<double>(angle));
   for (auto const& form : record::fusion_forms(g)) {
     auto const out = record::evaluate<double>(form.g, in).outputs;

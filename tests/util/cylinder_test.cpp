@@ -12,7 +12,8 @@ namespace {
 
 using namespace mbirk;
 
-std::vector<float> masked(std::array<index_t, 3> const& s, double radial, index_t top, index_t bottom, float value = 2.5f) {
+std::vector<float> masked(std::array<index_t, 3> const& s, double radial, index_t top, index_t bottom,
+                          float value = 2.5f) {
   std::vector<float> x(static_cast<std::size_t>(s[0] * s[1] * s[2]), value);
   apply_cylindrical_mask(view<float, 3>(x.data(), s), radial, top, bottom);
   return x;
@@ -30,14 +31,16 @@ TEST(Cylinder, EqualsItsDefinition) {
             for (index_t j = 0; j < s.cols; ++j)
               for (index_t k = 0; k < s.slices; ++k) {
                 index_t const down = 2 * i - (s.rows - 1), across = 2 * j - (s.cols - 1);
-                bool const kept = diameter >= 0 && down * down + across * across <= diameter * diameter && k >= top && k < s.slices - bottom;
+                bool const kept = diameter >= 0 && down * down + across * across <= diameter * diameter && k >= top &&
+                                  k < s.slices - bottom;
                 EXPECT_EQ(x[static_cast<std::size_t>((i * s.cols + j) * s.slices + k)], kept ? 2.5f : 0.0f);
               }
         }
 }
 
 TEST(Cylinder, NothingRemainsOfMarginsThatAreTooLarge) {
-  for (auto const& x : {masked({5, 5, 3}, 2.5, 0, 0), masked({5, 5, 3}, 0, 2, 1), masked({5, 5, 3}, 0, 3, 0), masked({5, 5, 3}, 0, 99, 99)})
+  for (auto const& x : {masked({5, 5, 3}, 2.5, 0, 0), masked({5, 5, 3}, 0, 2, 1), masked({5, 5, 3}, 0, 3, 0),
+                        masked({5, 5, 3}, 0, 99, 99)})
     for (float const v : x) EXPECT_EQ(v, 0.0f);
 }
 

@@ -17,7 +17,8 @@ float const inf = std::numeric_limits<float>::infinity(), nan = std::numeric_lim
 /// An array in the form that find_range and related functions take.
 template <class Context> struct prepared {
   prepared(Context const& ctx, view<float const, 3> v, index_t tasks)
-      : in(kernel::make_strided_cursor(observe(ctx, v, "array", array_role::argument), v)), w(kernel::make_elementwise_range(tasks, v)) {}
+      : in(kernel::make_strided_cursor(observe(ctx, v, "array", array_role::argument), v)),
+        w(kernel::make_elementwise_range(tasks, v)) {}
   kernel::strided_cursor<typename Context::backend::template cursor<float const>> in;
   kernel::elementwise_range w;
 };
@@ -48,7 +49,8 @@ array<3> wild_array(shape_3 shape, unsigned seed) {
   return a;
 }
 
-shape_3 const shapes[] = {{1, 1, 1}, {1, 1, 2}, {2, 3, 5}, {1, 1, 16}, {3, 4, 17}, {1, 1, 40000}, {7, 90, 41}, {700, 30, 3}, {2, 2, 20011}};
+shape_3 const shapes[] = {{1, 1, 1},     {1, 1, 2},   {2, 3, 5},    {1, 1, 16},   {3, 4, 17},
+                          {1, 1, 40000}, {7, 90, 41}, {700, 30, 3}, {2, 2, 20011}};
 
 TEST(Walk, VisitsEveryElementOnce) {
   for (auto const shape : shapes)
@@ -140,8 +142,10 @@ TEST(Histogram, EdgesAreRoundedFromDouble) {
   auto const edges = detail::equal_bins(r, 10);
   for (int b = 0; b <= 10; ++b)  // exact to double; the nearest float except for ties, which do not occur here
     EXPECT_EQ(edges[static_cast<std::size_t>(b)],
-              static_cast<float>(static_cast<double>(-0.3f) + b * ((static_cast<double>(1.7f) - static_cast<double>(-0.3f)) / 10)));
-  EXPECT_EQ(histogram_of(view<float const, 3>(nullptr, {0, 1, 1}), 4).edges, (std::vector<float>{0, 0.25f, 0.5f, 0.75f, 1}));
+              static_cast<float>(static_cast<double>(-0.3f) +
+                                 b * ((static_cast<double>(1.7f) - static_cast<double>(-0.3f)) / 10)));
+  EXPECT_EQ(histogram_of(view<float const, 3>(nullptr, {0, 1, 1}), 4).edges,
+            (std::vector<float>{0, 0.25f, 0.5f, 0.75f, 1}));
 }
 TEST(Histogram, SurvivesRangesThatFloat32CannotHold) {
   array<3> a({1, 1, 5});
@@ -155,7 +159,8 @@ TEST(Middle, IsThatOfTheSortedElements) {
     for (unsigned const seed : {4u, 5u}) {
       auto a = wild_array(shape, seed);
       if (seed == 5)
-        for (auto& x : a.data) x = static_cast<float>(static_cast<int>(std::fmod(x, 3.0f)));  // ties, zeros of both signs
+        for (auto& x : a.data)
+          x = static_cast<float>(static_cast<int>(std::fmod(x, 3.0f)));  // ties, zeros of both signs
       auto sorted = a.data;
       std::sort(sorted.begin(), sorted.end());
       for (float const limit : {-inf, sorted[0], sorted[sorted.size() / 3], sorted.back()}) {
@@ -169,7 +174,8 @@ TEST(Middle, IsThatOfTheSortedElements) {
 }
 TEST(Middle, KeysKeepTheOrder) {
   float const ascending[] = {-inf, -3e38f, -1, -1e-45f, 0, 1e-45f, 1e-38f, 1, 3e38f, inf};
-  for (std::size_t k = 1; k < std::size(ascending); ++k) EXPECT_LT(kernel::order_key(ascending[k - 1]), kernel::order_key(ascending[k]));
+  for (std::size_t k = 1; k < std::size(ascending); ++k)
+    EXPECT_LT(kernel::order_key(ascending[k - 1]), kernel::order_key(ascending[k]));
   for (float const x : ascending) EXPECT_EQ(kernel::from_order_key(kernel::order_key(x)), x);
 }
 

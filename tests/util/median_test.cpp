@@ -28,7 +28,8 @@ struct bits {
 // Min and max commute with every monotone map of the values, so a network that selects the 14th of all 2^27 patterns of
 // zeros and ones selects the 14th of any values (zero-one principle).
 TEST(MedianNetwork, SelectsTheMiddleOfEveryPattern) {
-  bits const lane_bit[6] = {{0xaaaaaaaaaaaaaaaa}, {0xcccccccccccccccc}, {0xf0f0f0f0f0f0f0f0}, {0xff00ff00ff00ff00}, {0xffff0000ffff0000}, {0xffffffff00000000}};
+  bits const lane_bit[6] = {{0xaaaaaaaaaaaaaaaa}, {0xcccccccccccccccc}, {0xf0f0f0f0f0f0f0f0},
+                            {0xff00ff00ff00ff00}, {0xffff0000ffff0000}, {0xffffffff00000000}};
   std::uint64_t at_least[16] = {};  // [n]: the lanes whose own number has at least n ones
   for (int n = 0; n < 16; ++n)
     for (unsigned lane = 0; lane < 64; ++lane)
@@ -86,7 +87,8 @@ outcome oracle(array<3> const& image) {
         for (index_t a = i - 1; a <= i + 1; ++a)
           for (index_t b = j - 1; b <= j + 1; ++b)
             for (index_t c = k - 1; c <= k + 1; ++c) {
-              window.push_back(image.all()(std::clamp<index_t>(a, 0, rows - 1), std::clamp<index_t>(b, 0, cols - 1), std::clamp<index_t>(c, 0, slices - 1)));
+              window.push_back(image.all()(std::clamp<index_t>(a, 0, rows - 1), std::clamp<index_t>(b, 0, cols - 1),
+                                           std::clamp<index_t>(c, 0, slices - 1)));
               has_nan |= std::isnan(window.back());
             }
         if (!has_nan) std::sort(window.begin(), window.end());
@@ -100,7 +102,8 @@ outcome oracle(array<3> const& image) {
 /// Equal numbers, or both NaN.
 std::size_t differences(std::vector<float> const& a, std::vector<float> const& b) {
   std::size_t n = a.size() == b.size() ? 0 : 1000000;
-  for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) n += !(a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k])));
+  for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k)
+    n += !(a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k])));
   return n;
 }
 void expect_equal(outcome const& found, outcome const& expected) {
@@ -109,9 +112,11 @@ void expect_equal(outcome const& found, outcome const& expected) {
   EXPECT_EQ(differences(found.maximum.data, expected.maximum.data), 0u);
 }
 
-// One voxel, one line along each axis, packs that are full, short by one and over by one, several blocks of columns, several chunks of slices.
-shape_3 const shapes[] = {{1, 1, 1},  {1, 1, 5},   {1, 6, 1},    {7, 1, 1},    {2, 3, 1},   {3, 1, 17},  {5, 4, 16},  {4, 5, 15}, {2, 67, 3},
-                          {4, 35, 33}, {2, 3, 300}, {1, 40, 260}, {2, 2, 257}, {1, 2, 512}, {3, 2, 513}, {6, 33, 2}, {9, 8, 7}};
+// One voxel, one line along each axis, packs that are full, short by one and over by one, several blocks of columns,
+// several chunks of slices.
+shape_3 const shapes[] = {{1, 1, 1},   {1, 1, 5},   {1, 6, 1},   {7, 1, 1},   {2, 3, 1},   {3, 1, 17},
+                          {5, 4, 16},  {4, 5, 15},  {2, 67, 3},  {4, 35, 33}, {2, 3, 300}, {1, 40, 260},
+                          {2, 2, 257}, {1, 2, 512}, {3, 2, 513}, {6, 33, 2},  {9, 8, 7}};
 
 struct Median : ::testing::TestWithParam<shape_3> {
   shape_3 const shape = GetParam();
@@ -146,7 +151,8 @@ TEST_P(Median, KeepsTheSignOfZero) {
 TEST_P(Median, OfNaNs) {
   auto const a = image([](float u) { return u < 0.02f ? nan : u < 0.04f ? -nan : u < 0.1f ? inf : u; }, 4);
   expect_equal(filter(a), oracle(a));
-  for (std::size_t const only : {std::size_t{0}, a.data.size() / 2, a.data.size() - 1}) {  // a single one, on each border too
+  for (std::size_t const only :
+       {std::size_t{0}, a.data.size() / 2, a.data.size() - 1}) {  // a single one, on each border too
     auto b = image([](float u) { return u; }, 5);
     b.data[only] = nan;
     expect_equal(filter(b), oracle(b));
@@ -193,8 +199,8 @@ TEST_P(Median, CountsEqualTheModel) {
   constexpr auto all = instrument::level::unique | instrument::level::reuse;
   instrument::ledger counted, modelled;
   median_filter3d(context{exec::host{}, instrument::counting<all>{counted}}, a.all(), out.all(), least.all());
-  median_filter3d(context{exec::host{}, instrument::cost_model<all>{modelled}}, view<float const, 3>(nullptr, shape), view<float, 3>(nullptr, shape),
-                  view<float, 3>(nullptr, shape));
+  median_filter3d(context{exec::host{}, instrument::cost_model<all>{modelled}}, view<float const, 3>(nullptr, shape),
+                  view<float, 3>(nullptr, shape), view<float, 3>(nullptr, shape));
   expect_same_counts(counted.last(), modelled.last());
   EXPECT_EQ(counted.last().reuse.accesses, modelled.last().reuse.accesses);
   EXPECT_EQ(counted.last().reuse.read_misses, modelled.last().reuse.read_misses);
@@ -205,7 +211,8 @@ std::string shape_name(::testing::TestParamInfo<shape_3> const& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, Median, ::testing::ValuesIn(shapes), shape_name);
 
-// Five columns of two rows, whole packs: six operations to sort along rows, three times six along columns, and the network.
+// Five columns of two rows, whole packs: six operations to sort along rows, three times six along columns, and the
+// network.
 TEST(MedianFilter, CountsByHand) {
   index_t const lanes = simd::native_lanes;
   array<3> const a({2, 5, 3 * lanes}, 1);
@@ -213,11 +220,13 @@ TEST(MedianFilter, CountsByHand) {
   instrument::ledger l;
   median_filter3d(context{exec::host{}, instrument::counting<>{l}}, a.all(), out.all());
   auto const packs = static_cast<std::uint64_t>(2 * 5 * 3), each = static_cast<std::uint64_t>(lanes);
-  EXPECT_EQ(l.last().operations.of(instrument::operation::min_max), packs * each * (6 + 18 + kernel::median_network::operations));
+  EXPECT_EQ(l.last().operations.of(instrument::operation::min_max),
+            packs * each * (6 + 18 + kernel::median_network::operations));
   EXPECT_EQ(l.last().operations.lanes_useful, packs * each);
   EXPECT_EQ(l.last().items, a.all().size());
   for (auto const& array : l.last().arrays) {
-    EXPECT_EQ(array.counts.unique_read, array.name == "image" ? 4 * packs * each : 0) << array.name << ": scratch is written before it is read";
+    EXPECT_EQ(array.counts.unique_read, array.name == "image" ? 4 * packs * each : 0)
+        << array.name << ": scratch is written before it is read";
     if (array.name == "median") { EXPECT_EQ(array.counts.bytes_stored, 4 * packs * each); }
   }
 }
@@ -234,11 +243,13 @@ TEST(MedianFilter, RefusesOtherShapes) {
   array<3> const a({3, 4, 5});
   array<3> good({3, 4, 5}), bad({3, 5, 4});
   auto const expect_names = [](std::string const& text, char const* name) {
-    for (std::string const part : {"median_filter3d", name, "(3, 5, 4)", "(3, 4, 5)"}) EXPECT_NE(text.find(part), std::string::npos) << text;
+    for (std::string const part : {"median_filter3d", name, "(3, 5, 4)", "(3, 4, 5)"})
+      EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   expect_names(message_of<shape_error>([&] { median_filter3d(on_host(), a.all(), bad.all()); }), "median");
   expect_names(message_of<shape_error>([&] { median_filter3d(on_host(), a.all(), good.all(), bad.all()); }), "minimum");
-  expect_names(message_of<shape_error>([&] { median_filter3d(on_host(), a.all(), good.all(), good.all(), bad.all()); }), "maximum");
+  expect_names(message_of<shape_error>([&] { median_filter3d(on_host(), a.all(), good.all(), good.all(), bad.all()); }),
+               "maximum");
   view<float const, 3> const strided(a.data.data(), {3, 4, 2}, {20, 5, 2});
   EXPECT_THROW(median_filter3d(on_host(), strided, view<float, 3>(good.data.data(), {3, 4, 2})), shape_error);
 }

@@ -25,7 +25,8 @@ std::vector<float> numbers(float (*make)(std::int64_t k, std::int64_t residue)) 
   return x;
 }
 auto const residues = numbers([](std::int64_t, std::int64_t r) { return static_cast<float>(r); });
-auto const clusters = numbers([](std::int64_t k, std::int64_t r) { return static_cast<float>((k % 3) * (k % 3) * 1000 + r % 100); });
+auto const clusters =
+    numbers([](std::int64_t k, std::int64_t r) { return static_cast<float>((k % 3) * (k % 3) * 1000 + r % 100); });
 auto const negative = numbers([](std::int64_t, std::int64_t r) { return static_cast<float>(-(r * r)); });
 
 // These formulas in NumPy 1.24 (histogram, cumsum, argmin), equal to the last bit.
@@ -36,7 +37,8 @@ TEST(Otsu, ReferenceValues) {
     EXPECT_EQ(thresholds(residues, 4, 256, threads), (std::vector<float>{233.4375f, 494.109375f, 750.890625f}));
     EXPECT_EQ(thresholds(clusters, 2, 1024, threads), (std::vector<float>{1100.8056640625f}));
     EXPECT_EQ(thresholds(clusters, 3, 1024, threads), (std::vector<float>{100.0732421875f, 1100.8056640625f}));
-    EXPECT_EQ(thresholds(clusters, 4, 256, threads), (std::vector<float>{112.08203125f, 1040.76171875f, 1104.80859375f}));
+    EXPECT_EQ(thresholds(clusters, 4, 256, threads),
+              (std::vector<float>{112.08203125f, 1040.76171875f, 1104.80859375f}));
     EXPECT_EQ(thresholds(negative, 2, 1024, threads), (std::vector<float>{-418506.75f}));
     EXPECT_EQ(thresholds(negative, 3, 1024, threads), (std::vector<float>{-596759.625f, -239285.109375f}));
     EXPECT_EQ(thresholds(negative, 4, 256, threads), (std::vector<float>{-709136.4375f, -441757.125f, -182127.9375f}));
@@ -50,10 +52,12 @@ double spread_of(std::vector<index_t> const& counts, std::vector<int> const& bou
     auto const from = static_cast<std::size_t>(c == 0 ? 0 : boundaries[c - 1]);
     auto const to = c == boundaries.size() ? counts.size() : static_cast<std::size_t>(boundaries[c]);
     double n = 0, mean = 0;
-    for (auto b = from; b < to; ++b) n += static_cast<double>(counts[b]), mean += static_cast<double>(counts[b]) * static_cast<double>(b);
+    for (auto b = from; b < to; ++b)
+      n += static_cast<double>(counts[b]), mean += static_cast<double>(counts[b]) * static_cast<double>(b);
     if (n == 0) continue;
     mean /= n;
-    for (auto b = from; b < to; ++b) total += static_cast<double>(counts[b]) * (static_cast<double>(b) - mean) * (static_cast<double>(b) - mean);
+    for (auto b = from; b < to; ++b)
+      total += static_cast<double>(counts[b]) * (static_cast<double>(b) - mean) * (static_cast<double>(b) - mean);
   }
   return total;
 }
@@ -79,7 +83,8 @@ TEST(Otsu, NoSplitIsBetter) {
         EXPECT_TRUE(std::is_sorted(found.begin(), found.end(), std::less_equal<>())) << "strictly ascending";
         double best = INFINITY, all = spread_of(counts, {});
         std::vector<int> chosen;
-        every_split(bins, classes - 1, 0, chosen, [&](auto const& split) { best = std::min(best, spread_of(counts, split)); });
+        every_split(bins, classes - 1, 0, chosen,
+                    [&](auto const& split) { best = std::min(best, spread_of(counts, split)); });
         EXPECT_LE(spread_of(counts, found), best + 1e-12 * all);  // some tens of roundings of 2^-53
       }
 }
@@ -105,15 +110,20 @@ TEST(Otsu, AxesAndGapsDoNotMatter) {
 
 TEST(Otsu, CountsEqualTheModel) {
   instrument::ledger counted, modelled;
-  EXPECT_EQ(multi_threshold_otsu(context{exec::host{}, instrument::counting<>{counted}}, line(clusters), 3), thresholds(clusters, 3));
-  EXPECT_EQ(multi_threshold_otsu(context{exec::host{}, instrument::cost_model<>{modelled}}, view<float const, 3>(nullptr, {1, 1, 5000}), 3).size(), 2u);
+  EXPECT_EQ(multi_threshold_otsu(context{exec::host{}, instrument::counting<>{counted}}, line(clusters), 3),
+            thresholds(clusters, 3));
+  EXPECT_EQ(multi_threshold_otsu(context{exec::host{}, instrument::cost_model<>{modelled}},
+                                 view<float const, 3>(nullptr, {1, 1, 5000}), 3)
+                .size(),
+            2u);
   expect_same_counts(counted.last(), modelled.last());
   EXPECT_EQ(counted.last().name, "multi_threshold_otsu");
   EXPECT_EQ(counted.last().arrays.at(0).counts.bytes_loaded, 2u * 4 * 5000) << "two passes";
 }
 
 TEST(Otsu, RefusesBadInput) {
-  expect_error<parameter_error>([] { thresholds(residues, 1); }, {"multi_threshold_otsu", "classes is 1", "at least 2"});
+  expect_error<parameter_error>([] { thresholds(residues, 1); },
+                                {"multi_threshold_otsu", "classes is 1", "at least 2"});
   expect_error<parameter_error>([] { thresholds(residues, 5, 4); }, {"bins is 4", "5"});
   expect_error<parameter_error>([] { thresholds(residues, 2, 1 << 21); }, {"bins is 2097152", "1048576"});
   for (float const bad : {NAN, INFINITY, -INFINITY}) {
@@ -121,7 +131,11 @@ TEST(Otsu, RefusesBadInput) {
     x[4321] = bad;
     expect_error<parameter_error>([&] { thresholds(x, 2); }, {"multi_threshold_otsu", "image(0, 0, 4321)", "finite"});
   }
-  expect_error<shape_error>([] { multi_threshold_otsu(on_host(), view<float const, 3>(residues.data(), {2, 3, 4}, {24, 8, 2}), 2); }, {"image", "stride 2"});
+  expect_error<shape_error>(
+      [] {
+        multi_threshold_otsu(on_host(), view<float const, 3>(residues.data(), {2, 3, 4}, {24, 8, 2}), 2);
+      },
+      {"image", "stride 2"});
 }
 
 }  // namespace

@@ -38,12 +38,14 @@ struct reference_random {
   }
 };
 
-inline rows_of_pixels reference_partition(std::vector<std::int32_t> pixels, std::size_t asked, reference_random& random) {
+inline rows_of_pixels reference_partition(std::vector<std::int32_t> pixels, std::size_t asked,
+                                          reference_random& random) {
   std::size_t const count = pixels.size(), subsets = std::min(asked, count), length = (count + subsets - 1) / subsets;
   if (subsets == 1) return {pixels};
   random.shuffle(pixels);
   auto const repeats = random.permutation(std::min(count, (subsets - 1) * length));
-  for (std::size_t k = 0; pixels.size() < subsets * length; ++k) pixels.push_back(pixels[static_cast<std::size_t>(repeats[k])]);
+  for (std::size_t k = 0; pixels.size() < subsets * length; ++k)
+    pixels.push_back(pixels[static_cast<std::size_t>(repeats[k])]);
   rows_of_pixels rows(subsets);
   for (std::size_t p = 0; p < pixels.size(); ++p) rows[p / length].push_back(pixels[p]);
   for (auto& row : rows) std::sort(row.begin(), row.end());
@@ -61,11 +63,14 @@ inline void reference_fill(rows_of_pixels& groups, reference_random& random) {
     for (std::size_t j = 0; j < most - own[s].size(); ++j) groups[s].push_back(own[(s + 1 + j) % own.size()][extra[j]]);
 }
 
-inline rows_of_pixels reference_blue_noise(std::vector<std::int32_t> const& pixels, std::int32_t cols, std::size_t asked, reference_random& random) {
+inline rows_of_pixels reference_blue_noise(std::vector<std::int32_t> const& pixels, std::int32_t cols,
+                                           std::size_t asked, reference_random& random) {
   if (asked > pixels.size()) return reference_partition(pixels, asked, random);
   rows_of_pixels groups(asked);
   for (auto const p : pixels)
-    groups[static_cast<std::size_t>(std::floor(blue_noise(p / cols % 256, p % cols % 256) / (65536.0 / static_cast<double>(asked))))].push_back(p);
+    groups[static_cast<std::size_t>(
+               std::floor(blue_noise(p / cols % 256, p % cols % 256) / (65536.0 / static_cast<double>(asked))))]
+        .push_back(p);
   for (auto const& g : groups)
     if (g.empty()) return reference_partition(pixels, asked, random);
   reference_fill(groups, random);
@@ -73,7 +78,8 @@ inline rows_of_pixels reference_blue_noise(std::vector<std::int32_t> const& pixe
   return groups;
 }
 
-inline rows_of_pixels reference_grid(std::vector<std::int32_t> const& pixels, std::int32_t cols, std::size_t asked, reference_random& random) {
+inline rows_of_pixels reference_grid(std::vector<std::int32_t> const& pixels, std::int32_t cols, std::size_t asked,
+                                     reference_random& random) {
   std::int32_t side = 0;
   while (static_cast<std::size_t>(side) * static_cast<std::size_t>(side) < asked) ++side;
   auto const subsets = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);

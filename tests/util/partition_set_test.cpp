@@ -37,28 +37,35 @@ TEST(Partitions, ReferenceCases) {
   std::stringstream text;
   text << std::ifstream(folder / "case.json").rdbuf();
   int listed = 0;
-  for (auto at = text.str().find("\"out_gen_pixel"); at != std::string::npos; at = text.str().find("\"out_gen_pixel", at + 1)) ++listed;
+  for (auto at = text.str().find("\"out_gen_pixel"); at != std::string::npos;
+       at = text.str().find("\"out_gen_pixel", at + 1))
+    ++listed;
   EXPECT_EQ(cases, listed) << "the case has other entries than those compared";
 }
 
 TEST(Partitions, ReferenceValues) {
-  EXPECT_EQ(rows_of(partition(kind::grid, square(4, 4), 4, 0)), (rows{{5, 7, 13, 15}, {4, 6, 12, 14}, {0, 2, 8, 10}, {1, 3, 9, 11}}));
+  EXPECT_EQ(rows_of(partition(kind::grid, square(4, 4), 4, 0)),
+            (rows{{5, 7, 13, 15}, {4, 6, 12, 14}, {0, 2, 8, 10}, {1, 3, 9, 11}}));
   EXPECT_EQ(rows_of(partition(kind::grid, disc(5, 5), 4, 0)),
             (rows{{6, 8, 16, 18, 17}, {7, 17, 10, 13, 8}, {2, 10, 12, 14, 22}, {11, 13, 8, 17, 10}}));
-  EXPECT_EQ(rows_of(partition(kind::blue_noise, disc(5, 5), 2, 0)), (rows{{6, 10, 12, 13, 14, 18, 22}, {2, 7, 8, 11, 14, 16, 17}}));
+  EXPECT_EQ(rows_of(partition(kind::blue_noise, disc(5, 5), 2, 0)),
+            (rows{{6, 10, 12, 13, 14, 18, 22}, {2, 7, 8, 11, 14, 16, 17}}));
 }
 
 /// Shapes below, at and above the 256 of the table.
-grid_mask const shapes[] = {disc(5, 5), square(6, 3), disc(33, 31), square(1, 40), disc(24, 20), disc(300, 270), square(257, 9)};
+grid_mask const shapes[] = {disc(5, 5),   square(6, 3),   disc(33, 31),  square(1, 40),
+                            disc(24, 20), disc(300, 270), square(257, 9)};
 
 TEST(Partitions, EqualTheSlowOnesAndLeaveTheGeneratorThere) {
   for (auto const& m : shapes) {
     auto const pixels = m.pixels();
     auto const count = static_cast<index_t>(pixels.size());
-    for (index_t const subsets : {index_t{1}, index_t{2}, index_t{3}, index_t{7}, index_t{16}, index_t{64}, count / 2, count, count + 1})
+    for (index_t const subsets :
+         {index_t{1}, index_t{2}, index_t{3}, index_t{7}, index_t{16}, index_t{64}, count / 2, count, count + 1})
       for (std::uint32_t const seed : {0u, 12345u})
         for (auto const k : {kind::blue_noise, kind::grid}) {
-          SCOPED_TRACE(std::string(name_of(k)) + ", " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + ", " + std::to_string(subsets));
+          SCOPED_TRACE(std::string(name_of(k)) + ", " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + ", " +
+                       std::to_string(subsets));
           numpy_random_state random(seed);
           reference_random reference{std::mt19937(seed)};
           auto const wanted = static_cast<std::size_t>(subsets);
@@ -75,11 +82,13 @@ TEST(Partitions, CoverThePixelsInEqualRows) {
   for (auto const& m : shapes)
     for (auto const k : all_kinds)
       for (index_t const subsets : {1, 2, 3, 10, 13}) {
-        SCOPED_TRACE(std::string(name_of(k)) + ", " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + ", " + std::to_string(subsets));
+        SCOPED_TRACE(std::string(name_of(k)) + ", " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + ", " +
+                     std::to_string(subsets));
         auto const pixels = m.pixels();
         auto const p = partition(k, m, subsets);
         ASSERT_EQ(static_cast<index_t>(p.indices.size()), p.subsets * p.length);
-        EXPECT_EQ(std::set<std::int32_t>(p.indices.begin(), p.indices.end()), std::set<std::int32_t>(pixels.begin(), pixels.end()));
+        EXPECT_EQ(std::set<std::int32_t>(p.indices.begin(), p.indices.end()),
+                  std::set<std::int32_t>(pixels.begin(), pixels.end()));
         if (k == kind::grid) continue;
         EXPECT_EQ(p.subsets, std::min(subsets, static_cast<index_t>(pixels.size())));
         for (auto const& row : rows_of(p)) EXPECT_TRUE(std::is_sorted(row.begin(), row.end()));
@@ -168,7 +177,8 @@ TEST(Partitions, DoNotDependOnPolicies) {
     for (index_t const subsets : {1, 3, 40}) {
       auto const expected = partition(k, disc(33, 31), subsets).indices;
       for (int const threads : {1, 7})
-        EXPECT_EQ(partition(context{exec::host{threads}, instrument::none{}}, k, disc(33, 31), subsets).indices, expected);
+        EXPECT_EQ(partition(context{exec::host{threads}, instrument::none{}}, k, disc(33, 31), subsets).indices,
+                  expected);
     }
 }
 
@@ -179,7 +189,8 @@ TEST(PartitionCounts, EqualTheModelsAndLeaveEveryIndexAlone) {
         SCOPED_TRACE(std::string(name_of(k)) + ", " + std::to_string(m.rows) + " rows, " + std::to_string(subsets));
         instrument::ledger counted, modelled;
         auto const p = partition(context{exec::host{}, instrument::counting<>{counted}}, k, m, subsets);
-        EXPECT_EQ(partition(context{exec::host{}, instrument::cost_model<>{modelled}}, k, m, subsets).indices, p.indices);
+        EXPECT_EQ(partition(context{exec::host{}, instrument::cost_model<>{modelled}}, k, m, subsets).indices,
+                  p.indices);
         EXPECT_EQ(p.indices, partition(k, m, subsets).indices);
         ASSERT_EQ(counted.records().size(), 1u);
         expect_same_counts(counted.last(), modelled.last());
@@ -261,7 +272,8 @@ TEST(PartitionSets, DrawEveryEntryInOrder) {
   numpy_random_state a(9), b(9);
   auto const set = gen_set_of_pixel_partitions(pixels, granularity, a);
   ASSERT_EQ(set.size(), granularity.size());
-  for (std::size_t k = 0; k < set.size(); ++k) EXPECT_EQ(set[k].indices, gen_pixel_partition(pixels, granularity[k], b).indices);
+  for (std::size_t k = 0; k < set.size(); ++k)
+    EXPECT_EQ(set[k].indices, gen_pixel_partition(pixels, granularity[k], b).indices);
   EXPECT_NE(set[3].indices, set[4].indices);
   EXPECT_EQ(a.below(1000000), b.below(1000000));
   EXPECT_TRUE(gen_set_of_pixel_partitions(pixels, {}, a).empty());

@@ -13,7 +13,9 @@ namespace mbirk::testing {
 enum class kind { random, blue_noise, grid };
 inline constexpr kind all_kinds[] = {kind::random, kind::blue_noise, kind::grid};
 inline char const* name_of(kind k) {
-  return k == kind::random ? "gen_pixel_partition" : k == kind::blue_noise ? "gen_pixel_partition_blue_noise" : "gen_pixel_partition_grid";
+  return k == kind::random       ? "gen_pixel_partition"
+         : k == kind::blue_noise ? "gen_pixel_partition_blue_noise"
+                                 : "gen_pixel_partition_grid";
 }
 
 struct grid_mask {
@@ -33,8 +35,9 @@ inline pixel_partition partition(kind k, grid_mask const& m, index_t subsets, st
   numpy_random_state random(seed);
   return partition(k, m, subsets, random);
 }
-template <class Exec, class Instr>
-pixel_partition partition(context<Exec, Instr> const& ctx, kind k, grid_mask const& m, index_t subsets, std::uint32_t seed = 42) {
+template <class Exec, class Instr> pixel_partition partition(context<Exec, Instr> const& ctx, kind k,
+                                                             grid_mask const& m, index_t subsets,
+                                                             std::uint32_t seed = 42) {
   numpy_random_state random(seed);
   if (k == kind::random) return gen_pixel_partition(ctx, m.values, m.rows, m.cols, subsets, random);
   if (k == kind::blue_noise) return gen_pixel_partition_blue_noise(ctx, m.values, m.rows, m.cols, subsets, random);

@@ -42,17 +42,20 @@ TEST(LegacyRandom, BlocksAndSingleDrawsAreOneSequence) {
     numpy_random_state ours(3);
     reference_random reference{std::mt19937(3)};
     ASSERT_EQ(ours.permutation(n), reference.permutation(static_cast<std::size_t>(n))) << n;
-    for (std::uint32_t const most : {1u, 2u, 5u, 255u, 256u, 70000u, 2147483648u}) ASSERT_EQ(ours.below(most), reference.below(most)) << n;
+    for (std::uint32_t const most : {1u, 2u, 5u, 255u, 256u, 70000u, 2147483648u})
+      ASSERT_EQ(ours.below(most), reference.below(most)) << n;
   }
 }
 
 TEST(Partition, ReferenceValues) {
   numpy_random_state zero(0);
   zero.permutation(8);
-  EXPECT_EQ(rows_of(partition(kind::random, disc(5, 5), 4, zero)), (rows{{6, 8, 14, 22}, {2, 16, 17, 18}, {7, 10, 12, 13}, {6, 11, 18, 22}}));
+  EXPECT_EQ(rows_of(partition(kind::random, disc(5, 5), 4, zero)),
+            (rows{{6, 8, 14, 22}, {2, 16, 17, 18}, {7, 10, 12, 13}, {6, 11, 18, 22}}));
   numpy_random_state answer(42);
   answer.permutation(8);
-  EXPECT_EQ(rows_of(partition(kind::random, disc(5, 5), 4, answer)), (rows{{2, 6, 11, 18}, {8, 10, 14, 17}, {7, 13, 16, 22}, {8, 10, 12, 16}}));
+  EXPECT_EQ(rows_of(partition(kind::random, disc(5, 5), 4, answer)),
+            (rows{{2, 6, 11, 18}, {8, 10, 14, 17}, {7, 13, 16, 22}, {8, 10, 12, 16}}));
 }
 
 TEST(Partition, EqualsTheSlowOneAndLeavesTheGeneratorThere) {
@@ -62,14 +65,17 @@ TEST(Partition, EqualsTheSlowOneAndLeavesTheGeneratorThere) {
       auto const pixels = m.pixels();
       auto const count = static_cast<index_t>(pixels.size());
       if (count == 0) continue;  // a grid with one row has no disc
-      for (index_t const subsets : {index_t{1}, index_t{2}, index_t{3}, index_t{4}, index_t{10}, index_t{128}, count - 1, count, count + 5})
+      for (index_t const subsets :
+           {index_t{1}, index_t{2}, index_t{3}, index_t{4}, index_t{10}, index_t{128}, count - 1, count, count + 5})
         for (std::uint32_t const seed : {0u, 1u, 12345u}) {
           if (subsets < 1) continue;
-          SCOPED_TRACE(std::to_string(shape.rows) + " x " + std::to_string(shape.cols) + ", " + std::to_string(subsets) + " subsets");
+          SCOPED_TRACE(std::to_string(shape.rows) + " x " + std::to_string(shape.cols) + ", " +
+                       std::to_string(subsets) + " subsets");
           numpy_random_state a(seed), b(seed);
           reference_random reference{std::mt19937(seed)};
           auto const expected = reference_partition(pixels, static_cast<std::size_t>(subsets), reference);
-          auto const from_mask = partition(kind::random, m, subsets, a), from_list = gen_pixel_partition(pixels, subsets, b);
+          auto const from_mask = partition(kind::random, m, subsets, a),
+                     from_list = gen_pixel_partition(pixels, subsets, b);
           ASSERT_EQ(rows_of(from_mask), expected);
           ASSERT_EQ(rows_of(from_list), expected);
           auto const next = reference.below(1000000);

@@ -21,13 +21,16 @@ std::vector<float> drawn(shape const& s, std::function<void(view<float, 3>)> con
   return x;
 }
 
-double at(index_t k, index_t n) { return n == 1 ? -1.0 : -1.0 + 2.0 * static_cast<double>(k) / static_cast<double>(n - 1); }
+double at(index_t k, index_t n) {
+  return n == 1 ? -1.0 : -1.0 + 2.0 * static_cast<double>(k) / static_cast<double>(n - 1);
+}
 
 struct sum_of_ellipsoids {
   double value = 0;
   bool close = false;  ///< the voxel lies on a surface to rounding, so it may be on either side
 
-  void add(double x, double y, double z, double x0, double y0, double z0, double a, double b, double c, double degrees, double intensity) {
+  void add(double x, double y, double z, double x0, double y0, double z0, double a, double b, double c, double degrees,
+           double intensity) {
     double const t = degrees / 180 * std::numbers::pi, dx = x - x0, dy = y - y0, dz = z - z0;
     double const u = std::cos(t) * dx + std::sin(t) * dy, v = -std::sin(t) * dx + std::cos(t) * dy;
     double const level = u * u / (a * a) + v * v / (b * b) + dz * dz / (c * c);
@@ -62,7 +65,8 @@ sum_of_ellipsoids kak_slaney(double x, double y, double z) {
   return s;
 }
 
-/// `scale` times the oracle. Its sum of up to ten doubles near 1 is off by 1e-15 and one rounding to float adds 2^-24 of the value.
+/// `scale` times the oracle. Its sum of up to ten doubles near 1 is off by 1e-15 and one rounding to float adds 2^-24
+/// of the value.
 template <class Oracle> void compare(std::vector<float> const& x, shape const& s, double scale, Oracle const& oracle) {
   index_t compared = 0, close = 0;
   for (index_t i = 0; i < s[0]; ++i)
@@ -72,7 +76,8 @@ template <class Oracle> void compare(std::vector<float> const& x, shape const& s
         if (expected.close) { ++close; continue; }
         ++compared;
         double const value = scale * expected.value;
-        ASSERT_NEAR(x[static_cast<std::size_t>((i * s[1] + j) * s[2] + k)], value, std::abs(value) * std::ldexp(1, -24) + scale * 1e-14)
+        ASSERT_NEAR(x[static_cast<std::size_t>((i * s[1] + j) * s[2] + k)], value,
+                    std::abs(value) * std::ldexp(1, -24) + scale * 1e-14)
             << i << ' ' << j << ' ' << k;
       }
   EXPECT_LE(close, compared / 100);
@@ -82,7 +87,9 @@ shape const shapes[] = {{33, 29, 31}, {64, 48, 40}, {5, 6, 7}, {1, 9, 4}, {12, 1
 
 TEST(SheppLogan, LowDynamicRangeEqualsItsDefinition) {
   for (auto const& s : shapes) {
-    auto const oracle = [&](index_t i, index_t j, index_t k) { return low_dynamic_range(at(i, s[0]), at(j, s[1]), at(k, s[2])); };
+    auto const oracle = [&](index_t i, index_t j, index_t k) {
+      return low_dynamic_range(at(i, s[0]), at(j, s[1]), at(k, s[2]));
+    };
     compare(drawn(s, [](auto v) { generate_3d_shepp_logan_low_dynamic_range(v); }), s, 1, oracle);
     double const rows = static_cast<double>(s[0]), cols = static_cast<double>(s[1]), slices = static_cast<double>(s[2]);
     double const scale = 4.0 / (0.28 * std::max({0.69 * rows, 0.92 * cols, 0.9 * slices}));
@@ -98,9 +105,11 @@ TEST(SheppLogan, ReferenceEqualsItsDefinition) {
 }
 
 TEST(SheppLogan, EveryEllipsoidIsThere) {
-  // Levels of the low dynamic range phantom: outside, shell, inside, one tenth more or less; 0.1 more again where an ellipse overlaps.
+  // Levels of the low dynamic range phantom: outside, shell, inside, one tenth more or less; 0.1 more again where an
+  // ellipse overlaps.
   auto const x = drawn({128, 128, 65}, [](auto v) { generate_3d_shepp_logan_low_dynamic_range(v); });
-  for (float const level : {0.0f, 0.1f, 0.2f, 0.3f, 1.0f}) EXPECT_NE(std::find(x.begin(), x.end(), level), x.end()) << level;
+  for (float const level : {0.0f, 0.1f, 0.2f, 0.3f, 1.0f})
+    EXPECT_NE(std::find(x.begin(), x.end(), level), x.end()) << level;
   for (float const v : x) EXPECT_TRUE(v >= 0 && v <= 1);
 }
 
@@ -120,15 +129,17 @@ TEST(SheppLogan, WritesThroughStrides) {
 TEST(SheppLogan, BadTargetIsAnError) {
   std::vector<float> x(8);
   EXPECT_THROW(generate_3d_shepp_logan_low_dynamic_range(view<float, 3>(x.data(), {2, 2, 2}), NAN), parameter_error);
-  EXPECT_THROW(generate_3d_shepp_logan_low_dynamic_range(view<float, 3>(x.data(), {2, 2, 2}), INFINITY), parameter_error);
+  EXPECT_THROW(generate_3d_shepp_logan_low_dynamic_range(view<float, 3>(x.data(), {2, 2, 2}), INFINITY),
+               parameter_error);
 }
 
 TEST(Phantoms, EmptyGridsAreLeftAlone) {
   for (auto const& s : {shape{0, 3, 4}, shape{3, 0, 4}, shape{3, 4, 0}})
-    for (auto const& draw : {std::function<void(view<float, 3>)>([](auto v) { generate_3d_shepp_logan_low_dynamic_range(v, 3.0); }),
-                             std::function<void(view<float, 3>)>([](auto v) { generate_3d_shepp_logan_reference(v); }),
-                             std::function<void(view<float, 3>)>([](auto v) { gen_cube_phantom(v); }),
-                             std::function<void(view<float, 3>)>([](auto v) { nested_ellipsoids(v); })})
+    for (auto const& draw :
+         {std::function<void(view<float, 3>)>([](auto v) { generate_3d_shepp_logan_low_dynamic_range(v, 3.0); }),
+          std::function<void(view<float, 3>)>([](auto v) { generate_3d_shepp_logan_reference(v); }),
+          std::function<void(view<float, 3>)>([](auto v) { gen_cube_phantom(v); }),
+          std::function<void(view<float, 3>)>([](auto v) { nested_ellipsoids(v); })})
       EXPECT_NO_THROW(draw(view<float, 3>(nullptr, s)));
 }
 
@@ -140,7 +151,8 @@ TEST(Cube, IsABoxThatMovesWithTheSlices) {
       auto const shift = static_cast<index_t>(static_cast<double>(k * w) / static_cast<double>(s[2]));
       for (index_t i = (s[0] - h) / 2; i < (s[0] + h) / 2; ++i)
         for (index_t j = (s[1] - w) / 2 + shift; j < (s[1] + w) / 2 + shift; ++j)
-          expected.at(static_cast<std::size_t>((i * s[1] + j) * s[2] + k)) = static_cast<float>(1.0 / static_cast<double>(std::max(h, w)));
+          expected.at(static_cast<std::size_t>((i * s[1] + j) * s[2] + k)) =
+              static_cast<float>(1.0 / static_cast<double>(std::max(h, w)));
     }
     EXPECT_EQ(drawn(s, [](auto v) { gen_cube_phantom(v); }), expected);
   }

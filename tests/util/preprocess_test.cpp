@@ -81,18 +81,21 @@ std::vector<float> run(scan_data const& s, repair_count& count, int threads = 0)
 
 TEST(Preprocess, AgreesWithTheDefinition) {
   for (auto const spoilt : {0.0, 0.02, 0.2, 0.5})
-    for (auto const& [views, rows, channels] : {std::array<index_t, 3>{3, 9, 13}, {2, 1, 17}, {2, 17, 1}, {5, 2, 2}, {4, 1, 1}}) {
+    for (auto const& [views, rows, channels] :
+         {std::array<index_t, 3>{3, 9, 13}, {2, 1, 17}, {2, 17, 1}, {5, 2, 2}, {4, 1, 1}}) {
       auto const s = random_scan(views, rows, channels, spoilt);
       repair_count expected_count, count;
       auto const expected = oracle(s, expected_count);
       auto const y = run(s, count);
       EXPECT_EQ(count.repaired, expected_count.repaired);
       EXPECT_EQ(count.lost, expected_count.lost);
-      // Good pixels are rounded once. A repaired one is the mean of rounded values, three times at most: a rounding each, of values up to `largest`.
+      // Good pixels are rounded once. A repaired one is the mean of rounded values, three times at most: a rounding
+      // each, of values up to `largest`.
       double largest = 0;
       for (auto const x : expected) largest = std::max(largest, std::abs(x));
       for (std::size_t i = 0; i < y.size(); ++i)
-        ASSERT_NEAR(static_cast<double>(y[i]), expected[i], 4 * largest * std::numeric_limits<float>::epsilon()) << i << ' ' << spoilt;
+        ASSERT_NEAR(static_cast<double>(y[i]), expected[i], 4 * largest * std::numeric_limits<float>::epsilon())
+            << i << ' ' << spoilt;
     }
 }
 
@@ -168,8 +171,10 @@ TEST(Preprocess, WrongShapes) {
   auto const s = random_scan(2, 3, 4, 0);
   std::vector<float> out(24);
   view<float, 3> const y(out.data(), {2, 3, 4});
-  EXPECT_THROW(counts_to_line_integrals(ctx, s.c(), view<float const, 2>(s.white.data(), {4, 3}), s.d(), y), shape_error);
-  EXPECT_THROW(counts_to_line_integrals(ctx, s.c(), s.w(), view<float const, 2>(s.dark.data(), {3, 3}), y), shape_error);
+  EXPECT_THROW(counts_to_line_integrals(ctx, s.c(), view<float const, 2>(s.white.data(), {4, 3}), s.d(), y),
+               shape_error);
+  EXPECT_THROW(counts_to_line_integrals(ctx, s.c(), s.w(), view<float const, 2>(s.dark.data(), {3, 3}), y),
+               shape_error);
   EXPECT_THROW(counts_to_line_integrals(ctx, s.c(), s.w(), s.d(), view<float, 3>(out.data(), {2, 4, 3})), shape_error);
   EXPECT_THROW(counts_to_line_integrals(ctx, s.c(), s.w(), view<float const, 2>(nullptr, {3, 4}), y), shape_error);
   try {

@@ -39,7 +39,8 @@ std::vector<double> weights_by_rule(index_t overlap, index_t ramp) {
 }
 
 /// All lines along the axis, joined one array after the other.
-std::vector<double> oracle(std::vector<volume> const& arrays, index_t overlap, int axis, index_t ramp, shape const& out_shape) {
+std::vector<double> oracle(std::vector<volume> const& arrays, index_t overlap, int axis, index_t ramp,
+                           shape const& out_shape) {
   auto const w = weights_by_rule(overlap, ramp);
   auto const d = static_cast<std::size_t>(axis);
   std::vector<double> out(static_cast<std::size_t>(out_shape[0] * out_shape[1] * out_shape[2]));
@@ -88,7 +89,8 @@ TEST(Stitch, EqualsTheOracle) {
   for (int axis = 0; axis < 3; ++axis)
     for (index_t const overlap : {0, 1, 2, 3, 4, 5, 7})
       for (index_t const ramp : {-1, 0, 1, 2, 3, 50}) {  // -1: not given
-        SCOPED_TRACE("axis " + std::to_string(axis) + ", overlap " + std::to_string(overlap) + ", ramp " + std::to_string(ramp));
+        SCOPED_TRACE("axis " + std::to_string(axis) + ", overlap " + std::to_string(overlap) + ", ramp " +
+                     std::to_string(ramp));
         std::vector<volume> arrays;  // the second is shorter than two overlaps of 5 and more
         for (index_t const length : {11, 8, 7, 13}) {
           shape s{3, 5, 4};
@@ -99,9 +101,11 @@ TEST(Stitch, EqualsTheOracle) {
         auto const s = stitched_shape(views, overlap, axis);
         EXPECT_EQ(s[static_cast<std::size_t>(axis)], 39 - 3 * overlap);
         std::vector<float> out(static_cast<std::size_t>(s[0] * s[1] * s[2]), NAN);
-        stitch_arrays(views, view<float, 3>(out.data(), s), overlap, axis, ramp < 0 ? std::nullopt : std::optional(ramp));
+        stitch_arrays(views, view<float, 3>(out.data(), s), overlap, axis,
+                      ramp < 0 ? std::nullopt : std::optional(ramp));
         auto const expected = oracle(arrays, overlap, axis, ramp < 0 ? overlap / 2 : ramp, s);
-        // A blend of values below 1 rounds the weight, 1 - weight, two products and a sum, up to three blends deep: 3 * 5 * 2^-24.
+        // A blend of values below 1 rounds the weight, 1 - weight, two products and a sum, up to three blends deep: 3 *
+        // 5 * 2^-24.
         for (std::size_t p = 0; p < out.size(); ++p) ASSERT_NEAR(out[p], expected[p], 15 * std::ldexp(1, -24)) << p;
       }
 }
@@ -112,7 +116,8 @@ TEST(Stitch, PlateausKeepTheirBitsAndReadNothingElse) {
   std::vector<view<float const, 3>> const views{a, b};
   std::vector<float> out(8);
   stitch_arrays(views, view<float, 3>(out.data(), {1, 1, 8}), 4, 2, 0);
-  EXPECT_EQ(out, (std::vector<float>{a.data[0], a.data[1], a.data[2], a.data[3], b.data[2], b.data[3], b.data[4], b.data[5]}));
+  EXPECT_EQ(out, (std::vector<float>{a.data[0], a.data[1], a.data[2], a.data[3], b.data[2], b.data[3], b.data[4],
+                                     b.data[5]}));
 }
 
 TEST(Stitch, SplitAndStitchedAgainIsTheSame) {
@@ -125,26 +130,34 @@ TEST(Stitch, SplitAndStitchedAgainIsTheSame) {
   for (std::size_t p = 0; p < out.size(); ++p) EXPECT_NEAR(out[p], whole.data[p], 4 * std::ldexp(1, -24));
 }
 
-template <class Error, class F> void expect_message(std::string const& expected, F const& f) { EXPECT_EQ(test::message_of<Error>(f), expected); }
+template <class Error, class F> void expect_message(std::string const& expected, F const& f) {
+  EXPECT_EQ(test::message_of<Error>(f), expected);
+}
 
 TEST(Stitch, BadInput) {
   volume const a({2, 3, 4}, 1), b({2, 3, 5}, 2), c({2, 2, 5}, 3);
   std::vector<view<float const, 3>> const one{a}, good{a, b}, bad{a, c};
   expect_message<shape_error>("stitch_arrays: found 1 arrays, expected at least 2", [&] { stitched_shape(one, 1); });
-  expect_message<shape_error>("stitch_arrays: array 1 has shape (2, 2, 5), expected that of array 0, (2, 3, 4), except along axis 2",
-                              [&] { stitched_shape(bad, 1); });
-  expect_message<shape_error>("stitch_arrays: array 1 has shape (2, 3, 5), expected that of array 0, (2, 3, 4), except along axis 0",
-                              [&] { stitched_shape(good, 1, 0); });
-  expect_message<shape_error>("stitch_arrays: array 0 has shape (2, 3, 4), expected at least the overlap of 5 along axis 2",
-                              [&] { stitched_shape(good, 5); });
+  expect_message<shape_error>(
+      "stitch_arrays: array 1 has shape (2, 2, 5), expected that of array 0, (2, 3, 4), except along axis 2",
+      [&] { stitched_shape(bad, 1); });
+  expect_message<shape_error>(
+      "stitch_arrays: array 1 has shape (2, 3, 5), expected that of array 0, (2, 3, 4), except along axis 0",
+      [&] { stitched_shape(good, 1, 0); });
+  expect_message<shape_error>(
+      "stitch_arrays: array 0 has shape (2, 3, 4), expected at least the overlap of 5 along axis 2",
+      [&] { stitched_shape(good, 5); });
   expect_message<parameter_error>("stitch_arrays: axis is 3, expected 0, 1 or 2", [&] { stitched_shape(good, 1, 3); });
-  expect_message<parameter_error>("stitch_arrays: overlap is -1, expected at least 0", [&] { stitched_shape(good, -1); });
+  expect_message<parameter_error>("stitch_arrays: overlap is -1, expected at least 0",
+                                  [&] { stitched_shape(good, -1); });
   std::vector<float> out(48);
   expect_message<parameter_error>("stitch_arrays: ramp is -2, expected at least 0",
                                   [&] { stitch_arrays(good, view<float, 3>(out.data(), {2, 3, 8}), 1, 2, -2); });
   expect_message<shape_error>("stitch_arrays: out has shape (2, 3, 7), expected (rows, cols, slices) = (2, 3, 8)",
                               [&] { stitch_arrays(good, view<float, 3>(out.data(), {2, 3, 7}), 1); });
-  expect_message<shape_error>("stitch_arrays: out has no data", [&] { stitch_arrays(good, view<float, 3>(nullptr, {2, 3, 8}), 1); });
+  expect_message<shape_error>("stitch_arrays: out has no data", [&] {
+    stitch_arrays(good, view<float, 3>(nullptr, {2, 3, 8}), 1);
+  });
 }
 
 }  // namespace

@@ -99,7 +99,8 @@ void check_method(recon_command const& o, recon_scan const& scan) {
       geometries::each([&]<class Other>(std::type_identity<Other>) {
         if (o.method == Other::direct_method) others += (others.empty() ? "" : " or ") + std::string(Other::name);
       });
-      return "--method " + o.method + " is for geometry " + others + ", expected " + Geometry::direct_method + " or vcd";
+      return "--method " + o.method + " is for geometry " + others + ", expected " + Geometry::direct_method +
+             " or vcd";
     });
   }, scan);
 }

@@ -1,4 +1,5 @@
-// The operands of an operation in the memory of a policy of blocks: what bodies see there, with the accessors of operands.
+// The operands of an operation in the memory of a policy of blocks: what bodies see there, with the accessors of
+// operands.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,21 @@
 
 namespace mbirk::program {
 
-/// Float inputs are uploaded when it is made, the output is fetched when that is asked for; lists of pixels and all that is no array stay with the
-/// operands, which must outlive this. The memory is given back whatever happens.
+/// Float inputs are uploaded when it is made, the output is fetched when that is asked for; lists of pixels and all
+/// that is no array stay with the operands, which must outlive this. The memory is given back whatever happens.
 template <class Context> class device_operands {
  public:
   /// @throws allocation_error, device_error
   device_operands(Context const& ctx, operands& x)
-      : settings(x.settings), denoiser(x.denoiser), recon_shape(x.recon_shape), warnings(x.warnings), host_(x), output_(ctx.exec, std::ssize(result().data), "the result") {
+      : settings(x.settings),
+        denoiser(x.denoiser),
+        recon_shape(x.recon_shape),
+        warnings(x.warnings),
+        host_(x),
+        output_(ctx.exec, std::ssize(result().data), "the result") {
     for (auto const& [name, array] : x.inputs)
-      if (auto const* input = std::get_if<npy_array<float>>(&array)) inputs_.try_emplace(name, ctx.exec, std::span<float const>(input->data), "the input '" + name + "'");
+      if (auto const* input = std::get_if<npy_array<float>>(&array))
+        inputs_.try_emplace(name, ctx.exec, std::span<float const>(input->data), "the input '" + name + "'");
   }
   device_operands(device_operands const&) = delete;
   device_operands& operator=(device_operands const&) = delete;
@@ -33,7 +40,9 @@ template <class Context> class device_operands {
   void download() { output_.download(result().data); }
 
   view<float const, 3> volume(std::string_view name) const { return {device_data(name), host_.volume(name).extents()}; }
-  view<float const, 2> cylinders(std::string_view name) const { return {device_data(name), host_.cylinders(name).extents()}; }
+  view<float const, 2> cylinders(std::string_view name) const {
+    return {device_data(name), host_.cylinders(name).extents()};
+  }
   std::optional<view<float const, 3>> optional_volume(std::string_view name) const {
     if (!inputs_.contains(name)) return {};
     return volume(name);

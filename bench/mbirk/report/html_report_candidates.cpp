@@ -125,7 +125,8 @@ std::string candidates_answer(profile const& p, json const& run) {
   std::size_t yes = 0, resident = 0, present = 0, no = 0, open = 0;
   for (auto const& c : all->list)
     ++(is_open(c) ? open : is_none(c) ? no : !c.holds ? present : is_candidate(c) ? yes : resident);
-  if (open == all->list.size()) return fmt::format("None of {} operations at size {} could be judged.", open, all->size);
+  if (open == all->list.size())
+    return fmt::format("None of {} operations at size {} could be judged.", open, all->size);
   auto out = fmt::format(
       "Of {} operations at size {}, <b>{}</b> deserve an FPGA on their own, also against a tuned baseline, "
       "and {} more in a pipeline that stays on the card. {} look so against the present times only; {} do not.",

@@ -160,9 +160,9 @@ std::string answer(profile const& p, ranked const& order, nlohmann::json const& 
   if (p.dropped)
     for (auto const& [n, events] : *p.dropped) lost += events;
   out += tile(fmt::format("{} × {}", p.operations.size(), p.sizes.size()), "operations × sizes");
-  out +=
-      tile(noise.middle ? percent(*noise.middle) : "unknown",
-           noise.middle ? "noise: median over the fastest call, half of the operations below" : "noise: too few undisturbed calls");
+  out += tile(noise.middle ? percent(*noise.middle) : "unknown",
+              noise.middle ? "noise: median over the fastest call, half of the operations below"
+                           : "noise: too few undisturbed calls");
   out += tile(fmt::format("{} of {}", made.counted, made.counted + made.modelled),
               "costs counted exactly, the rest modelled");
   out += tile(p.dropped ? std::to_string(lost) : "not stated", "trace events dropped");

@@ -1,4 +1,5 @@
-// The CUDA policy: a stream, memory from a pool, kernels of blocks. Only download(), wait() and seconds() block the host.
+// The CUDA policy: a stream, memory from a pool, kernels of blocks. Only download(), wait() and seconds() block the
+// host.
 //
 // Any compiler of the host reads this header; the kernels are in mbirk::compiled_cuda then. With nvcc, include
 // exec/cuda.cuh to compile them, or kernels of your own, from headers.

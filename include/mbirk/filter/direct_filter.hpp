@@ -177,21 +177,24 @@ void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                    view<float, 3> filtered, filter_options const& options = {}) {
-  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "direct_filter", detail::operation_name<Geometry, "direct_filter">);
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "direct_filter",
+                           detail::operation_name<Geometry, "direct_filter">);
 }
 
 /// direct_filter under its usual name in parallel beam.
 template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fbp"> Geometry>
 void fbp_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                 view<float, 3> filtered, filter_options const& options = {}) {
-  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fbp_filter", detail::operation_name<Geometry, "fbp_filter">);
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fbp_filter",
+                           detail::operation_name<Geometry, "fbp_filter">);
 }
 
 /// direct_filter under its usual name in cone beam.
 template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fdk"> Geometry>
 void fdk_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                 view<float, 3> filtered, filter_options const& options = {}) {
-  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fdk_filter", detail::operation_name<Geometry, "fdk_filter">);
+  detail::direct_filter_as(ctx, s, sinogram, filtered, options, "fdk_filter",
+                           detail::operation_name<Geometry, "fdk_filter">);
 }
 
 }  // namespace mbirk

@@ -40,8 +40,8 @@ template <class Geometry> class scan {
   /// Messages about valid but suspicious settings; the library never prints.
   std::vector<std::string> const& warnings() const noexcept { return warnings_; }
 
-  /// Replaces the view parameters, given as lists in the order of view_lists: set_views(angles, z_shifts). The number of
-  /// views must not change.
+  /// Replaces the view parameters, given as lists in the order of view_lists: set_views(angles, z_shifts). The number
+  /// of views must not change.
   template <class... Lists> void set_views(Lists const&... lists) {
     view_lists views{std::vector<float>(lists.begin(), lists.end())...};
     require_views(geometry_, views);

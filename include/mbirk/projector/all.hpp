@@ -1,5 +1,5 @@
-// The projectors of all geometries. Without an include guard: the first of these headers ends by declaring the instances
-// in mbirk::compiled, which include this one again for the others.
+// The projectors of all geometries. Without an include guard: the first of these headers ends by declaring the
+// instances in mbirk::compiled, which include this one again for the others.
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 

@@ -53,28 +53,33 @@ template <class Context> struct deferred_update {
 /// keeps_every_projection has the members of a projector that never projects twice.
 template <class P, class Geometry, class Context>
 concept projector_of =
-    std::constructible_from<typename P::template tables<Context>, Context const&, scan<Geometry> const&> &&
-    std::constructible_from<typename P::template tables<Context>, Context const&, scan<Geometry> const&,
-                            kernel::chunked_shape const&> &&
-    requires(Context const& ctx, scan<Geometry> const& s, typename P::template tables<Context> const& tables,
-             kernel::chunked_shape const& shape, device_plan<Context> const& plan, temporary<float, Context> const& array,
-             typename Context::backend::template cursor<float> out,
-             typename Context::backend::template cursor<float const> in,
-             kernel::store_epilogue<typename Context::backend> const& store,
-             kernel::squared_norm_epilogue<typename Context::backend, true, false> const& norm,
-             deferred_update<Context> const& update, index_t pixels, int power) {
-      { P::template channel_major_shape<Context>(s.geometry()) } -> std::same_as<kernel::chunked_shape>;
-      { P::template forward_shape<Context>(s.geometry()) } -> std::same_as<kernel::chunked_shape>;
-      { P::template forward_tasks<Context>(tables, shape) } -> std::same_as<index_t>;
-      P::project_channel_major(ctx, s, tables, in, plan, out, shape, store);
-      P::back_project_channel_major(ctx, s, tables, in, shape, plan, power, out);
-      P::unweighted_hessian(ctx, s, plan, out);
-      { P::template keeps_projection<Context>(tables, shape, pixels) } -> std::same_as<bool>;
-      P::pack_subset(ctx, shape, array, plan, array);
-      P::project_subset(ctx, tables, shape, array, plan, norm);
-      { P::template partial_sum_floats<Context>(tables, shape, pixels) } -> std::same_as<index_t>;
-      P::fused_update_backproject(ctx, s, tables, update, plan, array, out);
-    };
+    std::constructible_from<typename P::template tables<Context>, Context const&, scan<Geometry> const&>&&
+        std::constructible_from<
+            typename P::template tables<Context>, Context const&, scan<Geometry> const&,
+            kernel::chunked_shape const&>&& requires(Context const& ctx, scan<Geometry> const& s,
+                                                     typename P::template tables<Context> const& tables,
+                                                     kernel::chunked_shape const& shape,
+                                                     device_plan<Context> const& plan,
+                                                     temporary<float, Context> const& array,
+                                                     typename Context::backend::template cursor<float> out,
+                                                     typename Context::backend::template cursor<float const> in,
+                                                     kernel::store_epilogue<typename Context::backend> const& store,
+                                                     kernel::squared_norm_epilogue<typename Context::backend, true,
+                                                                                   false> const& norm,
+                                                     deferred_update<Context> const& update, index_t pixels,
+                                                     int power) {
+  { P::template channel_major_shape<Context>(s.geometry()) } -> std::same_as<kernel::chunked_shape>;
+  { P::template forward_shape<Context>(s.geometry()) } -> std::same_as<kernel::chunked_shape>;
+  { P::template forward_tasks<Context>(tables, shape) } -> std::same_as<index_t>;
+  P::project_channel_major(ctx, s, tables, in, plan, out, shape, store);
+  P::back_project_channel_major(ctx, s, tables, in, shape, plan, power, out);
+  P::unweighted_hessian(ctx, s, plan, out);
+  { P::template keeps_projection<Context>(tables, shape, pixels) } -> std::same_as<bool>;
+  P::pack_subset(ctx, shape, array, plan, array);
+  P::project_subset(ctx, tables, shape, array, plan, norm);
+  { P::template partial_sum_floats<Context>(tables, shape, pixels) } -> std::same_as<index_t>;
+  P::fused_update_backproject(ctx, s, tables, update, plan, array, out);
+};
 
 /// For projectors whose iterative reconstructions keep the projection of every subset, because a second projection
 /// would cost more than an array.

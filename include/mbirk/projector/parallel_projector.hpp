@@ -1,5 +1,5 @@
-// Projection with the kernels of parallel beam, for every geometry whose rays stay in a slice: selects the kernels and the
-// layouts of their arrays.
+// Projection with the kernels of parallel beam, for every geometry whose rays stay in a slice: selects the kernels and
+// the layouts of their arrays.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 
 namespace mbirk::detail {
 
-/// Kernels of parallel beam, also for geometries that derive from parallel_geometry and differ in where a view's detector
-/// lies (geometry_of_view).
+/// Kernels of parallel beam, also for geometries that derive from parallel_geometry and differ in where a view's
+/// detector lies (geometry_of_view).
 template <class Geometry> struct parallel_projector {
   using view_taps_list = std::vector<kernel::view_taps>;
   /// Sorts by tap count, two-tap passes first, so that a block of views has one kind.

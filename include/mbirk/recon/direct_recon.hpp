@@ -141,14 +141,16 @@ void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view
 template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fbp"> Geometry>
 void fbp_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                view<float, 3> recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon", detail::operation_name<Geometry, "fbp_recon">);
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fbp_recon",
+                          detail::operation_name<Geometry, "fbp_recon">);
 }
 
 /// direct_recon under its usual name in cone beam.
 template <execution_policy Exec, instrumentation_policy Instr, direct_method<"fdk"> Geometry>
-void fdk_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram, view<float, 3> recon,
-               filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fdk_recon", detail::operation_name<Geometry, "fdk_recon">);
+void fdk_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+               view<float, 3> recon, filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
+  detail::direct_recon_as(ctx, s, sinogram, recon, options, warnings, "fdk_recon",
+                          detail::operation_name<Geometry, "fdk_recon">);
 }
 
 }  // namespace mbirk

@@ -78,12 +78,15 @@ template <class B> struct own_kernel {
   std::vector<float> const angles{0, 0.4f, 0.9f, 1.7f, 2.6f};
   project(ctx, mbirk::parallel_scan({.sinogram_shape = {5, 7, 19}, .angles = angles}), r);
   project(ctx,
-          mbirk::cone_scan({.sinogram_shape = {5, 7, 19}, .angles = angles, .source_detector_dist = 76, .source_iso_dist = 38}), r);
+          mbirk::cone_scan(
+              {.sinogram_shape = {5, 7, 19}, .angles = angles, .source_detector_dist = 76, .source_iso_dist = 38}),
+          r);
 
   using B = context::backend;
   std::vector<float> numbers(4 * B::lanes);
   mbirk::launch(ctx, 4, own_kernel<B>{numbers.data()});
-  for (int k = 0; k < 4 * B::lanes; ++k) expect(numbers[static_cast<std::size_t>(k)] == float(k / B::lanes), "the own kernel");
+  for (int k = 0; k < 4 * B::lanes; ++k)
+    expect(numbers[static_cast<std::size_t>(k)] == float(k / B::lanes), "the own kernel");
   r.lanes_of_own_kernel = B::lanes;
   return r;
 }

@@ -1,5 +1,5 @@
-// dispatched SET: two sources of this program are compiled for different processors; both get the kernels of the same set. Exit code 77 where this
-// processor lacks the set.
+// dispatched SET: two sources of this program are compiled for different processors; both get the kernels of the same
+// set. Exit code 77 where this processor lacks the set.
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -13,7 +13,8 @@ int main(int, char** argv) {
     if (__builtin_cpu_supports("x86-64-v3")) {
       auto const other = call_from_wide();
       expect(one.arrays == other.arrays, "sources with different flags get different bits");
-      expect(one.lanes_of_own_kernel == 4 && other.lanes_of_own_kernel == 4, "sources disagree about the lanes of exec::host");
+      expect(one.lanes_of_own_kernel == 4 && other.lanes_of_own_kernel == 4,
+             "sources disagree about the lanes of exec::host");
     }
     std::printf("%s: %zu arrays\n", argv[1], one.arrays.size());
   } catch (mbirk::parameter_error const& e) {
