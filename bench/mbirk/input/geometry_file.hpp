@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "input/json_field.hpp"
+#include "machine/memory.hpp"
 #include "mbirk/geometry/list.hpp"
 #include "mbirk/recon/options.hpp"
 
@@ -30,10 +31,10 @@ enum class known_parameters { of_a_case, of_a_reconstruction };
 void check_parameters(json_field const& params, std::string const& geometry, known_parameters known);
 
 /// Reads pitches, offsets, voxels, mask and distances of a scan. File names are relative to `folder`.
-/// @throws io_error
+/// @throws io_error; allocation_error if a mask exceeds `memory`
 template <class Geometry>
 void read_scan_parameters(json_field const& params, std::filesystem::path const& folder,
-                          typename Geometry::parameters& p);
+                          typename Geometry::parameters& p, memory_budget const& memory = {});
 
 /// Names of the lists with one value per view, of any geometry. They lie beside `params`.
 std::vector<std::string> view_lists();
@@ -58,9 +59,12 @@ denoise_options read_denoiser_parameters(json_field const& params);
 /// Reads three integers >= 0.
 /// @throws io_error
 std::array<index_t, 3> read_shape(json_field const& field);
-/// Reads the npy file named by the field: finite numbers of rank 1.
-/// @throws io_error
-std::vector<float> read_line_file(json_field const& field, std::filesystem::path const& folder);
+/// Checks that a field has one value per view, before the values are read or made. views < 0: not checked.
+/// @throws parameter_error
+void require_one_per_view(json_field const& field, index_t values, index_t views);
+/// Reads the npy file named by the field: finite numbers of rank 1, one per view.
+/// @throws io_error; parameter_error for another number of values, before they are read
+std::vector<float> read_line_file(json_field const& field, std::filesystem::path const& folder, index_t views = -1);
 
 /// Contents of G.json, ready for use.
 struct geometry_file {
@@ -72,10 +76,14 @@ struct geometry_file {
 };
 
 /// Reads and checks G.json for a sinogram of this shape.
-/// @param theta  angles that came with the data (radians), used if the file has none; may be empty.
-/// @throws io_error, parameter_error with the file and the field
+/// @param theta        angles that came with the data (radians), used if the file has none; may be empty.
+/// @param memory       limits what is read.
+/// @param check_shape  called with the shape of the reconstruction before memory is taken for its mask; what it throws
+///                     is passed on.
+/// @throws io_error, parameter_error with the file and the field, allocation_error
 geometry_file read_geometry(std::filesystem::path const& path, std::array<index_t, 3> const& sinogram_shape,
-                            std::vector<float> const& theta = {});
+                            std::vector<float> const& theta = {}, memory_budget const& memory = {},
+                            std::function<void(std::array<index_t, 3> const&)> const& check_shape = {});
 
 /// Writes everything that read_geometry reads as JSON; except for the sigmas, no value is left to a default or to
 /// automatic sizing.

@@ -18,9 +18,10 @@ typename Geometry::parameters read_scan(json_field const& root, json_field const
   typename Geometry::parameters p;
   p.sinogram_shape = read_shape(root.at("sinogram_shape", "[views, rows, channels]"));
   read_view_lists<Geometry>(
-      root, [&](json_field const& field) { return read_line_file(field, folder); }, "the name of an npy file", p);
+      root, [&](json_field const& field) { return read_line_file(field, folder, p.sinogram_shape[0]); },
+      "the name of an npy file", p);
   if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
-  read_scan_parameters<Geometry>(params, folder, p);
+  read_scan_parameters<Geometry>(params, folder, p, memory_budget(memory_available()));
   return p;
 }
 
