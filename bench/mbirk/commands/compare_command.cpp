@@ -109,7 +109,7 @@ void add_compare_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("A.json", o->a, "The run to compare with")->required();
   command->add_option("B.json", o->b, "The run to judge")->required();
   command->add_option("--max-slowdown", o->max_slowdown, "How many times slower B may be before the exit code is 1")
-      ->check(CLI::Range(1e-9, 1e9))
+      ->check(number_between(1e-9, 1e9))
       ->type_name("RATIO")
       ->capture_default_str();
   command->add_flag("--by-roof", o->by_roof,

@@ -1,8 +1,10 @@
 // mbirk recon: reconstructs the user's own measurements.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,6 +19,7 @@
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
 #include "mbirk/io/npy.hpp"
+#include "mbirk/io/printable.hpp"
 #include "mbirk/version.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"
@@ -172,6 +175,32 @@ void write_result(recon_command const& o, npy_array<float> const& recon,
 #endif
 }
 
+/// What a reconstruction takes at least, from the shapes alone.
+std::vector<memory_item> least_memory(std::array<index_t, 3> const& sinogram, std::array<index_t, 3> const& recon) {
+  auto const product = [](std::array<index_t, 3> const& s) {
+    return static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]);
+  };
+  // The mask takes a byte per pixel, and its list, while it grows, up to eight.
+  std::vector<memory_item> items{{"sinogram", 4 * product(sinogram)},
+                                 {"reconstruction", 4 * product(recon)},
+                                 {"lists of pixels", 9 * static_cast<double>(recon[0]) * static_cast<double>(recon[1])}};
+  std::ranges::stable_sort(items, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+  return items;
+}
+
+std::array<index_t, 3> recon_shape_of(recon_scan const& scan) {
+  return std::visit([](auto const& s) { return s.recon_shape(); }, scan);
+}
+
+/// What a thread touches of its stacks, in the program and in the kernel (measured: 22 KiB).
+constexpr double stack_bytes = 32 * 1024;
+/// An upper bound on the threads that are started: there are no more tasks than rows of the sinogram or pixels.
+double most_threads(recon_command const& o, std::array<index_t, 3> const& sinogram,
+                    std::array<index_t, 3> const& recon) {
+  auto const tasks = static_cast<double>(std::max(sinogram[0] * sinogram[1], recon[0] * recon[1]));
+  return std::min(static_cast<double>(exec::host(o.threads).threads()), tasks);
+}
+
 std::vector<float> allocate(double elements, char const* name) {
   try {
     return std::vector<float>(static_cast<std::size_t>(elements));
@@ -185,8 +214,19 @@ int reconstruct(recon_command const& o) {
   require_host(o, "recon");
   interrupt_watch const interrupts;
   auto const start = clock::now();
-  measurement_source const source(o.files);
-  auto g = read_geometry(o.geometry, source.shape(), source.theta());
+#if defined(MBIRK_WITH_HDF5)
+  silence_hdf5();
+#endif
+  // Determined before anything is read, which is part of the required memory.
+  memory_budget const memory(o.memory_limit
+                                 ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
+                                 : memory_available());
+  auto const& available = memory.available();
+  measurement_source const source(o.files, memory);
+  auto g = read_geometry(o.geometry, source.shape(), source.theta(), memory, [&](auto const& recon_shape) {
+    if (auto const least = least_memory(source.shape(), recon_shape); total_bytes(least) > memory.limit())
+      check_memory(o, least, available);
+  });
   g.model = merged(g.model, o);
   recon_options options(o.call, g.model);
   recon_scan const& scan = g.scan;
@@ -200,21 +240,19 @@ int reconstruct(recon_command const& o) {
     file.commit();
   }
 
-  // Determined before the state is read, which is part of the required memory.
-  auto const available = o.memory_limit
-                             ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
-                             : memory_available();
-  recon_state resumed;
+  saved_state saved;
+  recon_state const& resumed = saved.state;
   if (!o.resume.empty()) {
-    resumed = read_checkpoint(o.resume, parameters);
+    saved = read_checkpoint(o.resume, parameters, memory);
     options.resume = &resumed;
     if (!o.seed_given) options.seed = resumed.seed;
   }
   run_watch watch("recon", o.monitor, o.quiet);
   exec::host const host(o.threads);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
-  double const limit = available ? available->bytes : std::numeric_limits<double>::infinity();
-  check_memory(o, recon_memory(host, scan, options, {vcd, weighted}, limit), available);
+  auto needed = recon_memory(host, scan, options, {vcd, weighted}, memory.limit());
+  needed.push_back({"stacks of threads", stack_bytes * most_threads(o, source.shape(), recon_shape_of(scan))});
+  check_memory(o, needed, available);
   stop_if_asked();
 
   auto const [views, rows, channels] = source.shape();
@@ -224,16 +262,22 @@ int reconstruct(recon_command const& o) {
   held.add("sinogram", sinogram.size() * sizeof(float));
   watch.step("reading " + source.description());
   repair_count repaired;
+  data_sums sums;  // of what a checkpoint depends on
+  if (vcd) {
+    auto const& mask = std::visit([](auto const& s) -> auto const& { return s.mask(); }, scan);
+    sums["mask"] = data_sum(mask.data(), mask.size());
+  }
   {
     progress bar(static_cast<std::size_t>(views), o.quiet);
     bar.at(0, "views of " + source.description());
     repaired = source.read_all({ctx.exec, {}}, sinogram.data(), [&](index_t done) {
       bar.at(static_cast<std::size_t>(done), "views of " + source.description());
       stop_if_asked();
-    });
+    }, vcd ? &sums : nullptr);
   }
+  if (!o.resume.empty()) require_same_data(o.resume, saved.sums, sums);
   view<float const, 3> const y(sinogram.data(), source.shape());
-  auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, scan);
+  auto const shape = recon_shape_of(scan);
   npy_array<float> recon{
       {shape.begin(), shape.end()},
       allocate(static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]),
@@ -264,7 +308,7 @@ int reconstruct(recon_command const& o) {
       return !interrupt_asked();
     };
     auto const checkpoint = checkpoint_name(o);
-    options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters); };
+    options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters, sums); };
     // Without --checkpoint, the state is written only when interrupted.
     if (o.checkpoint.empty()) options.checkpoint_every = std::numeric_limits<int>::max();
     record = vcd_recon(ctx, scan, y, weights, x, options);
@@ -295,13 +339,17 @@ int reconstruct(recon_command const& o) {
   fmt::print("\n");
   std::fflush(stdout);
   auto notes = g.warnings;
+  if (!o.resume.empty() && saved.sums.empty())
+    notes.push_back(o.resume +
+                    ": has no checksums of the data, because an older mbirk wrote it; whether they are the same data "
+                    "was not checked");
   notes.insert(notes.end(), record.warnings.begin(), record.warnings.end());
   if (repaired.repaired > 0)
     notes.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
   if (repaired.lost > 0)
     notes.push_back(
         fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
-  for (auto const& note : notes) fmt::print(stderr, "mbirk: note: {}\n", note);
+  for (auto const& note : notes) fmt::print(stderr, "mbirk: note: {}\n", printable(note));
   return done;
 }
 
@@ -316,7 +364,8 @@ int run(recon_command const& o) {
 }
 
 std::array<double, 2> window_of(std::vector<double> const& levels) {
-  if (!(levels[0] < levels[1])) throw CLI::ValidationError("--png-window", "expected LOW < HIGH");
+  if (!(levels[0] < levels[1]) || !std::isfinite(levels[0]) || !std::isfinite(levels[1]))
+    throw CLI::ValidationError("--png-window", "expected LOW < HIGH");
   return {levels[0], levels[1]};
 }
 
@@ -341,14 +390,18 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->type_name("FILE");
   command->add_option("--dark", o->files.dark, "Dark field")->type_name("FILE");
   command->add_flag("--counts", o->files.counts, "INPUT holds counts: an error if there is no white field");
+  command->add_flag("--untrusted", o->files.trust.untrusted,
+                    "HDF5 files are from strangers: a process of its own reads them, with limits on memory and time");
+  command->add_flag("--follow-links", o->files.trust.follow_links,
+                    "Follow what HDF5 files refer to in other files: external links, raw files, virtual data sets");
   add_call_options(*command, o->call);
   command->add_option("--sharpness", o->sharpness, "More is sharper and noisier (default 1)")->type_name("X");
   command->add_option("--snr-db", o->snr_db, "Signal to noise ratio of the data (default 30)")->type_name("DB");
   command->add_option("--sigma-y", o->sigma_y, "Noise of a measurement of weight 1 (default: from the data)")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->type_name("X");
   command->add_option("--sigma-x", o->sigma_x, "Scale of the prior (default: from the data)")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->type_name("X");
   command->add_flag("--positivity", o->positivity, "No value below 0");
   command->add_option("--weights", o->weights, "How much each measurement counts")
@@ -368,6 +421,7 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->add_option("--memory-limit", o->memory_limit,
                    "Refuse to start beyond this, e.g. 8GiB (default: what is available)")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())  // runs first
       ->type_name("BYTES");
   command
       ->add_option("--save-parameters", o->save_parameters,

@@ -334,9 +334,9 @@ void add_top_command(CLI::App& app, chosen_command& chosen) {
       app.add_subcommand("top", "Live memory of running mbirk processes by allocation site, threads and devices");
   auto const o = std::make_shared<top_options>();
   command->add_option("PID", o->process, "Which process (default: the one that runs, or a list of all)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   command->add_option("--interval", o->interval, "Seconds from one look to the next")
-      ->check(CLI::Range(0.01, 3600.0))
+      ->check(number_between(0.01, 3600))
       ->type_name("S")
       ->capture_default_str();
   command->add_option("--count", o->count, "How many looks (default: one, on a terminal until q)")

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "input/similar_name.hpp"
 #include "mbirk/geometry/list.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/io/parameters_json.hpp"
