@@ -217,7 +217,7 @@ std::array<index_t, 3> read_shape(json_field const& field) {
 }
 
 void require_one_per_view(json_field const& field, index_t values, index_t views) {
-  require(views < 0 || values == views, [&] {
+  require<shape_error>(views < 0 || values == views, [&] {
     return field.place() + " has " + std::to_string(values) + " values, expected one per view = " +
            std::to_string(views);
   });

@@ -60,10 +60,10 @@ denoise_options read_denoiser_parameters(json_field const& params);
 /// @throws io_error
 std::array<index_t, 3> read_shape(json_field const& field);
 /// Checks that a field has one value per view, before the values are read or made. views < 0: not checked.
-/// @throws parameter_error
+/// @throws shape_error
 void require_one_per_view(json_field const& field, index_t values, index_t views);
 /// Reads the npy file named by the field: finite numbers of rank 1, one per view.
-/// @throws io_error; parameter_error for another number of values, before they are read
+/// @throws io_error; shape_error for another number of values, before they are read
 std::vector<float> read_line_file(json_field const& field, std::filesystem::path const& folder, index_t views = -1);
 
 /// Contents of G.json, ready for use.
