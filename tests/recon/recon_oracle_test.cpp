@@ -38,8 +38,7 @@ cone_parameters tall_cone() {
           .recon_shape = shape_3{6, 7, 19}};
 }
 
-// ---- the oracle
-// -----------------------------------------------------------------------------------------------------------------------------
+// The oracle.
 
 struct oracle_case {
   std::string name;
@@ -160,8 +159,7 @@ TEST_P(ReconOracle, EveryIteration) {
 INSTANTIATE_TEST_SUITE_P(Recon, ReconOracle, ::testing::ValuesIn(oracle_cases()),
                          [](auto const& one) { return one.param.name; });
 
-// ---- MBIRJAX 0.7.3
-// --------------------------------------------------------------------------------------------------------------------------
+// MBIRJAX 0.7.3.
 
 /// An entry of a case: its operation, run with these options besides.
 struct golden_entry {

@@ -256,7 +256,7 @@ class profile_run {
     return begun;
   }
 
-  /// The later runs: in rounds until it is enough, as run 3, or as many as --runs asks for.
+  /// The later runs: rounds of calls until the times are certain (run 3), or the number given by --runs.
   void time_operations(std::vector<begun_operation>& begun, profile_problem const* problem, index_t n,
                        chosen_policy const& policy, size_results& results) {
     auto const visit = [&](std::size_t k, timed_calls& calls, batch_limits const& limits, int run) {
@@ -356,7 +356,7 @@ class profile_run {
 }  // namespace
 
 void add_profile_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("profile", "Times, traces and counts every operation at several sizes");
+  auto* const command = app.add_subcommand("profile", "Time, trace and count every operation at several sizes");
   auto const options = std::make_shared<profile_options>();
   add_profile_options(*command, *options);
   command->callback([options, &chosen] { chosen = [options] { return profile_run(*options).run(); }; });

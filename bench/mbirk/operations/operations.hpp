@@ -1,5 +1,5 @@
-// The single table of operations, used by ops, run and profile. All that it says of an operation is in the body of that
-// operation, in one of operations_*.hpp.
+// The single table of operations, used by ops, run and profile. The entry of an operation is made by its body, in one
+// of operations_*.hpp.
 #pragma once
 
 #include <array>

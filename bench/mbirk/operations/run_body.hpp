@@ -17,7 +17,7 @@ namespace mbirk::program {
 template <class Body, class Context>
 void run_body(Context const& ctx, any_scan const& any, operands& x, caller const& calls);
 
-/// Runs that of the bodies which has the name. @throws error when there is none that runs on devices.
+/// Runs the body with this name. @throws error when there is none that runs on devices.
 template <class Context, class... Bodies>
 void run_on_device(body_list<Bodies...>, std::string_view name, Context const& ctx, any_scan const& scan, operands& x,
                    caller const& calls) {

@@ -11,13 +11,13 @@
 
 namespace mbirk::profile {
 
-/// Stops when the 95 % interval of the median of the clean calls is narrow, and these come from three batches at least,
-/// because calls right after each other are alike. The idea is that of NVBench's stopping
-/// criteria, which bound the relative deviation; an interval of order statistics assumes no distribution.
+/// Stops when the 95 % interval of the median of the clean calls is narrow and they come from at least three batches,
+/// because consecutive calls are correlated. The idea is that of NVBench's stopping criteria, which bound the relative
+/// deviation; an interval of order statistics assumes no distribution.
 class stopping_rule {
  public:
-  /// @param least  calls that an operation needs, by the seconds of one
-  /// @param width  of the interval, as a share of the median
+  /// @param least  number of calls that an operation needs, as a function of the seconds of one
+  /// @param width  maximum width of the interval, as a share of the median
   explicit stopping_rule(std::size_t (*least)(double) = least_calls, double width = 0.04)
       : needed_(least), width_(width) {}
 
