@@ -1,9 +1,10 @@
 """mbirk: model-based iterative reconstruction for tomography, in parallel beam and cone beam.
 
-Names, parameters and units are those of MBIRJAX; docs/python.md says what differs. Arrays are float32 (pixel indices int32), dense in C order, in
-memory of the host, from anything that speaks DLPack (NumPy, PyTorch, JAX, CuPy on the host): they are read where they lie, never copied or converted.
-Results are NumPy arrays, or the array given as `out`. What takes long takes `threads` (0: all) and lets other Python threads run meanwhile; results do
-not depend on the number of threads. What is wrong with an argument is a ValueError (a TypeError for its type) that says what was expected.
+Names, parameters and units are those of MBIRJAX; docs/python.md lists the differences. Arrays are float32 (pixel
+indices int32), dense in C order, in host memory, from anything that supports DLPack (NumPy, PyTorch, JAX, CuPy on the
+host). They are read in place, never copied or converted. Results are NumPy arrays, or the array passed as `out`. Long
+operations take `threads` (0: all) and release the GIL; results do not depend on the number of threads. An invalid
+argument raises a ValueError (a TypeError for a wrong type) that states what was expected.
 """
 
 from ._core import (

@@ -97,12 +97,12 @@ std::vector<oracle_case> oracle_cases() {
     p.scan = make_scan(q);
     weigh(p);
   });
-  for (auto const kind : all_by_views)
+  for (auto const kind : all_small_subset_cases)
     for (bool const weighted : {false, true}) {
-      auto problem = by_views_problem(static_cast<unsigned>(cases.size()), kind);
+      auto problem = small_subset_problem(static_cast<unsigned>(cases.size()), kind);
       if (weighted) weigh(problem), constrain(problem);
       cases.push_back(
-          {std::string("by_views_") + name_of(kind) + (weighted ? "_weighted_positive" : ""), std::move(problem)});
+          {std::string("small_subsets_") + name_of(kind) + (weighted ? "_weighted_positive" : ""), std::move(problem)});
     }
   add("cone_prox_weighted", odd_cone(), [&](auto& p) { prox(p), weigh(p); });
   add("cone_prox_positive", helical_cone(), [&](auto& p) { prox(p), constrain(p); });

@@ -29,7 +29,7 @@ void print_notes(instruments const& with, bool quiet);
 /// Size of a batch.
 struct batch_limits {
   double seconds;           ///< no call begins later
-  std::size_t least, most;  ///< calls; `least` may take three times as many seconds
+  std::size_t min_calls, max_calls;  ///< min_calls may take three times as many seconds
   double warm_below;  ///< shorter calls follow one that is not timed, because other operations have used the caches
 };
 /// Within ten milliseconds a waiting thread gets a processor, and only then does the system report how long it waited.
@@ -42,9 +42,9 @@ inline constexpr batch_limits batch_of_one_call{0, 1, 1, 0};
 class timed_calls {
  public:
   /// @param expected  seconds of a call, 0 if not known
-  /// @param least     number of calls that it needs, as a function of their seconds
-  explicit timed_calls(double expected = 0, std::size_t (*least)(double) = profile::least_calls)
-      : expected_(expected), rule_(least) {}
+  /// @param needed    number of calls that it needs, as a function of their seconds
+  explicit timed_calls(double expected = 0, std::size_t (*needed)(double) = profile::min_calls)
+      : expected_(expected), rule_(needed) {}
 
   /// Adds a batch of calls.
   void add_batch(instruments& with, std::function<call_cost()> const& call, batch_limits const& limits);

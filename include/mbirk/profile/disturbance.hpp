@@ -68,13 +68,13 @@ struct batch {
 };
 
 /// Calls needed for a statement about an operation: nine below 5 ms, above that as many as fit into 45 ms (>= 1).
-constexpr std::size_t least_calls(double seconds) noexcept {
+constexpr std::size_t min_calls(double seconds) noexcept {
   return seconds <= 5e-3 ? 9 : seconds >= 45e-3 ? 1 : static_cast<std::size_t>(45e-3 / seconds);
 }
 
 /// Times of one call, derived from the batches of an operation.
 struct measured_time {
-  double median = 0, least = 0, most = 0;  ///< of the clean calls; of all calls if the operation was disturbed
+  double median = 0, min = 0, max = 0;      ///< of the clean calls; of all calls if the operation was disturbed
   double low_quartile = 0, high_quartile = 0;
   std::optional<interval> range{};  ///< 95 % interval of the median, from 6 calls on
   std::size_t calls = 0;            ///< number of calls behind these values
@@ -101,7 +101,7 @@ inline std::string loss_text(std::span<batch const> batches, disturbance_rules c
 
 }  // namespace detail
 
-/// Summarises clean calls. The operation was disturbed if fewer than least_calls() are clean. Where evidence is missing
+/// Summarises clean calls. The operation was disturbed if fewer than min_calls() are clean. Where evidence is missing
 /// the spread decides: the operation was disturbed if the interval of its median is wider than a quarter of the median.
 /// @throws parameter_error when there is no call.
 inline measured_time measured_time_of(std::span<batch const> batches, disturbance_rules const& rules = {}) {
@@ -116,7 +116,7 @@ inline measured_time measured_time_of(std::span<batch const> batches, disturbanc
   require(!all.empty(), [] { return "measured_time_of: there are no timed calls, expected one or more"; });
   measured_time m{.clean = clean.size(), .all = all.size()};
   // A disturbance makes calls longer, so the fastest call is the best guess of how many are needed.
-  std::size_t const needed = std::min(all.size(), least_calls(*std::min_element(all.begin(), all.end())));
+  std::size_t const needed = std::min(all.size(), min_calls(*std::min_element(all.begin(), all.end())));
   if (clean.size() < needed || clean.empty())
     m.disturbed = std::to_string(clean.size()) + " of " + std::to_string(all.size()) +
                   " calls are clean, expected at least " + std::to_string(needed) + ": " +
@@ -126,8 +126,8 @@ inline measured_time measured_time_of(std::span<batch const> batches, disturbanc
   m.median = percentile_of_sorted(used, 50);
   m.low_quartile = percentile_of_sorted(used, 25);
   m.high_quartile = percentile_of_sorted(used, 75);
-  m.least = used.front();
-  m.most = used.back();
+  m.min = used.front();
+  m.max = used.back();
   m.calls = used.size();
   if (auto const range = median_interval(used); range.coverage < 1) m.range = range;
   if (unknown && m.disturbed.empty() && m.range && m.range->high - m.range->low > 0.25 * m.median)
