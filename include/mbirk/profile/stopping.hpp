@@ -17,7 +17,7 @@ namespace mbirk::profile {
 class stopping_rule {
  public:
   /// @param needed  number of calls that an operation needs, as a function of the seconds of one
-  /// @param width  maximum width of the interval, as a share of the median
+  /// @param width   maximum width of the interval, as a share of the median
   explicit stopping_rule(std::size_t (*needed)(double) = min_calls, double width = 0.04)
       : needed_(needed), width_(width) {}
 
