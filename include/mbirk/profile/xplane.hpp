@@ -124,7 +124,7 @@ class xspace_writer {
       else ++overlapping;
       program_steps_.push_back(std::move(found));
     }
-    if (beside > 0 && !on_device())
+    if (overlapping > 0 && !on_device())
       warnings_.push_back(
           std::to_string(beside) +
           " operations ran while one of another thread did: they are on their threads' lines and in no statistics");
