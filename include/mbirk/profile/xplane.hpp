@@ -126,7 +126,7 @@ class xspace_writer {
     }
     if (overlapping > 0 && !on_device())
       warnings_.push_back(
-          std::to_string(beside) +
+          std::to_string(overlapping) +
           " operations ran while one of another thread did: they are on their threads' lines and in no statistics");
   }
   std::string fresh_name(char const* operation) const {
