@@ -33,7 +33,7 @@ using volume_out = output<float, 3>;
 
 /// Names of the axes in messages.
 inline constexpr char const *sinogram_axes = "(views, rows, channels)", *recon_axes = "(rows, cols, slices)",
-                            *pixel_axes = "(pixels)", *cylinder_axes = "(pixels, slices)",
+                            *pixel_axes = "(pixels)", *column_axes = "(pixels, slices)",
                             *detector_axes = "(rows, channels)";
 
 namespace detail {

@@ -186,7 +186,7 @@ template <class Geometry> void bind_projections(nb::class_<beam<Geometry>>& type
          int threads) {
         auto const m = s.ready();
         call c("sparse_forward_project");
-        auto const x = c.read(values, "voxel_values", cylinder_axes);
+        auto const x = c.read(values, "voxel_values", column_axes);
         auto const p = c.read(pixels, "pixel_indices", pixel_axes);
         auto const y = c.write(out, m->sinogram_shape(), "out", sinogram_axes);
         c.run(threads, [&](auto const& ctx) { m->sparse_forward_project(ctx, x, p, y); });
@@ -204,7 +204,7 @@ template <class Geometry> void bind_projections(nb::class_<beam<Geometry>>& type
         call c("sparse_back_project");
         auto const y = c.read(sinogram, "sinogram", sinogram_axes);
         auto const p = c.read(pixels, "pixel_indices", pixel_axes);
-        auto const x = c.write(out, {p.extent(0), m->recon_shape()[2]}, "out", cylinder_axes);
+        auto const x = c.write(out, {p.extent(0), m->recon_shape()[2]}, "out", column_axes);
         c.run(threads, [&](auto const& ctx) { m->sparse_back_project(ctx, y, p, x, coeff_power); });
         return *out;
       },

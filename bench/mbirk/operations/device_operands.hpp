@@ -40,15 +40,15 @@ template <class Context> class device_operands {
   void download() { output_.download(result().data); }
 
   view<float const, 3> volume(std::string_view name) const { return {device_data(name), host_.volume(name).extents()}; }
-  view<float const, 2> cylinders(std::string_view name) const {
-    return {device_data(name), host_.cylinders(name).extents()};
+  view<float const, 2> voxel_columns(std::string_view name) const {
+    return {device_data(name), host_.voxel_columns(name).extents()};
   }
   std::optional<view<float const, 3>> optional_volume(std::string_view name) const {
     if (!inputs_.contains(name)) return {};
     return volume(name);
   }
   view<float, 3> output_volume() const { return {output_.data(), host_.output_volume().extents()}; }
-  view<float, 2> output_cylinders() const { return {output_.data(), host_.output_cylinders().extents()}; }
+  view<float, 2> output_voxel_columns() const { return {output_.data(), host_.output_voxel_columns().extents()}; }
 
   view<std::int32_t const, 1> list(std::string_view name) const { return host_.list(name); }
   int integer(std::string_view name) const { return host_.integer(name); }
