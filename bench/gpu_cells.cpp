@@ -88,8 +88,10 @@ timing measure(exec::cuda const& device, options const& o, std::function<void()>
   auto const start = steady::now();
   timing t;
   double last = 0;
-  while (t.warm < o.warm && (t.warm == 0 || since(start) + last * (o.warm - t.warm + o.repeats) <= o.op_budget))
-    last = once(), ++t.warm;
+  while (t.warm < o.warm && (t.warm == 0 || since(start) + last * (o.warm - t.warm + o.repeats) <= o.op_budget)) {
+    last = once();
+    ++t.warm;
+  }
   double sum = 0;
   for (;;) {
     last = t.seconds.emplace_back(once());
@@ -141,7 +143,8 @@ template <class Scan> class problem {
     view<std::int32_t const, 1> const pixels(subset_.data(), {static_cast<index_t>(subset_.size())});
     std::array<index_t, 2> const voxel_columns{pixels.extent(0), recon[2]};
     auto const finish = [&](auto& in, auto& out, auto const& call) {
-      in.fill(1, ctx.exec.stream()), out.fill(2, ctx.exec.stream());
+      in.fill(1, ctx.exec.stream());
+      out.fill(2, ctx.exec.stream());
       add_times(ctx.exec, items, in.bytes() + out.bytes(), call, result);
     };
     if (op == "forward_project") {
