@@ -241,10 +241,10 @@ TEST(Copies, Arguments) {
       "copies 784 bytes to a place that has only 768 up to the end of its tile");
   expect_found_always<arguments<argument::negative>>("copies -4 elements");
   expect_found_always<arguments<argument::different>>("the arguments of a copy differ from those of another thread");
-  expect_found_always<arguments<argument::no_copy>>("waits for a copy, but every one that it fetched was waited for");
-  expect_found_always<arguments<argument::too_many>>("fetches a copy while 2 are outstanding");
+  expect_found_always<arguments<argument::no_copy>>("waits for a copy, but has waited for all that it started");
+  expect_found_always<arguments<argument::too_many>>("starts a copy while 2 are outstanding");
   expect_found_always<arguments<argument::not_by_thread_0>>(
-      "63 threads (1 .. 63) are in wait for a copy that thread 0 has not fetched at ");
+      "63 threads (1 .. 63) are in wait for a copy that thread 0 has not started at ");
 }
 
 }  // namespace
