@@ -126,7 +126,7 @@ run_tests() {
   ((failed == 0))
 }
 
-# gate [--write]: compares times relative to this machine's roofs with those stored for its processor, and instruction
+# gate [--write]: compares times relative to this machine's peak rates with those stored for its processor, and instruction
 # counts, which other processes do not disturb.
 gate() {
   local status=0 rounds=(--sizes 64,128 --rounds 3 --quiet) processor baseline

@@ -1,4 +1,4 @@
-// The program mbirk-devices, which lies beside mbirk once it is built: the same commands, with the policies emulated
+// The program mbirk-devices, which is next to mbirk once it is built: the same commands, with the policies emulated
 // and cuda.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace mbirk::program {
 /// @param policy  value of --policy; "host" if it is not given
 bool wants_devices_program(std::string_view command, std::string_view policy);
 
-/// Replaces this process by mbirk-devices with the same arguments, if that lies beside this program and this program
+/// Replaces this process by mbirk-devices with the same arguments, if that is next to this program and this program
 /// has no device policies of its own. Otherwise returns.
 /// @param on_request  the command line needs it, so it is used, with a note, even if it is older than this program
 /// @throws unavailable_error when it is needed and cannot be run

@@ -134,9 +134,9 @@ class profile_run {
     require<io_error>(!failed, [&] { return path.string() + ": cannot be made: " + failed.message(); });
     return path;
   }
-  /// Called before and after the measurements, because other processes may disturb a measurement of the roofs.
+  /// Called before and after the measurements, because other processes may disturb a measurement of the peak rates.
   void raise_roofs() {
-    bar_.at(done_, "roofs of this machine");
+    bar_.at(done_, "peak rates of this machine");
     roofs_ = higher(roofs_, measure_ceilings(policy_.host()));
   }
 
@@ -320,7 +320,7 @@ class profile_run {
             std::find_if(chosen_.begin(), chosen_.end(), [&](auto const* e) { return e->name == one["operation"]; });
         if (found == chosen_.end()) continue;  // an iteration, not an entry
         auto const* entry = *found;
-        bar_.at(done_, "hand-off of " + entry->name);
+        bar_.at(done_, "HLS export of " + entry->name);
         auto const reason = one["reason"].get<std::string>();
         auto const verdict = one["verdict"].is_null() ? reason : one["verdict"].get<std::string>() + ": " + reason;
         auto types = write_hand_off(folder("handoff"), *entry, options_.common.threads, verdict, words_);

@@ -149,7 +149,7 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
           {"recon_params", dump_text(recon_params)}};
 }
 
-/// Writes OUT and, because an npy file has room for an array only, the record as JSON beside it.
+/// Writes OUT and, because an npy file has room for an array only, the record as JSON next to it.
 void write_result(recon_command const& o, npy_array<float> const& recon,
                   std::vector<std::pair<std::string, std::string>> const& record) {
   view<float const, 3> const volume(recon.data.data(), {recon.shape[0], recon.shape[1], recon.shape[2]});

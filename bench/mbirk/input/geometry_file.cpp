@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Parameters of the scan that are not in `params` but beside it, as are lists with one value per view.
+/// Parameters of the scan that are not in `params` but next to it, as are lists with one value per view.
 constexpr std::string_view shape_fields[] = {"sinogram_shape", "recon_shape"};
 /// Further members of a case. sigma_noise is for the denoiser; the others are ignored.
 constexpr std::string_view case_parameters[] = {"b", "sigma_noise", "max_resolutions"};

@@ -127,7 +127,7 @@ class session {
         file.name.is_relative() && std::find(file.name.begin(), file.name.end(), "..") == file.name.end();
     require(inside, [&] {
       return "session: an exporter named the file '" + file.name.string() +
-             "', which does not lie in the session's folder";
+             "', which is outside the session's folder";
     });
     auto const path = directory_ / file.name;
     std::error_code ignored;  // opening the file reports the problem
