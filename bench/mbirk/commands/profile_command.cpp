@@ -51,7 +51,7 @@ fs::path made_folder(std::string const& name) {
   std::error_code code;
   fs::create_directories(name, code);
   require<io_error>(!code && fs::is_directory(name),
-                    [&] { return name + ": cannot be made as a folder: " + (code ? code.message() : "it is a file"); });
+                    [&] { return name + ": cannot create this folder: " + (code ? code.message() : "it is a file"); });
   return name;
 }
 
@@ -131,7 +131,7 @@ class profile_run {
     auto const path = out_ / kind / when_ / below;
     std::error_code failed;
     fs::create_directories(path, failed);
-    require<io_error>(!failed, [&] { return path.string() + ": cannot be made: " + failed.message(); });
+    require<io_error>(!failed, [&] { return path.string() + ": cannot be created: " + failed.message(); });
     return path;
   }
   /// Called before and after the measurements, because other processes may disturb a measurement of the peak rates.

@@ -194,7 +194,7 @@ class report {
 void make_folder(fs::path const& folder) {
   std::error_code code;
   fs::create_directories(folder, code);
-  require<io_error>(!code, [&] { return folder.string() + ": cannot be made: " + code.message(); });
+  require<io_error>(!code, [&] { return folder.string() + ": cannot be created: " + code.message(); });
 }
 
 int run(run_options const& o) {

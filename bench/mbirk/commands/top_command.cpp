@@ -58,7 +58,8 @@ class observer {
         reports.push_back(profile::live_process(*process_));
       } catch (io_error const& e) {
         throw io_error(
-            fmt::format("process {} is no mbirk process that this user may look at: {}", *process_, e.what()), e.where);
+            fmt::format("process {} is not an mbirk process that this user may read: {}", *process_, e.what()),
+            e.where);
       }
     } else reports = profile::live_processes();
     auto const now = live_sites::now();
@@ -296,7 +297,7 @@ int top(top_options const& o) {
   observer look(o.process);
   auto all = look.look();
   require<io_error>(!all.empty(), [] {
-    return "no mbirk process that this user may look at is running: expected mbirk profile, recon, run or bench";
+    return "no mbirk process that this user may read is running: expected mbirk profile, recon, run or bench";
   });
   bool const terminal = isatty(STDOUT_FILENO) != 0 && !o.as_json;
   // The activity of threads needs two looks, so the second one follows soon.

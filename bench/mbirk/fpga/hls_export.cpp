@@ -124,7 +124,8 @@ nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry
     auto const path = folder / entry.name / file.name;
     std::error_code failed;
     std::filesystem::create_directories(path.parent_path(), failed);
-    require<io_error>(!failed, [&] { return path.parent_path().string() + ": cannot be made: " + failed.message(); });
+    require<io_error>(!failed,
+                      [&] { return path.parent_path().string() + ": cannot be created: " + failed.message(); });
     output_file out(path);
     out.write(file.bytes);
     out.commit();

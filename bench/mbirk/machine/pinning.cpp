@@ -42,7 +42,7 @@ int number_in(std::string_view text, std::string const& list) {
   int n = -1;
   auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
   require(code == std::errc() && end == text.data() + text.size() && n >= 0,
-          [&] { return fmt::format("--pin {}: '{}' is no processor, expected a list like 0,2-3", list, text); });
+          [&] { return fmt::format("--pin {}: '{}' is not a processor, expected a list like 0,2-3", list, text); });
   return n;
 }
 
@@ -75,7 +75,7 @@ std::vector<int> processors_of(std::string const& list, std::vector<int> const& 
     int const first = number_in(part.substr(0, dash), list);
     int const last = dash == part.npos ? first : number_in(part.substr(dash + 1), list);
     require(first <= last && last < max_processors, [&] {
-      return fmt::format("--pin {}: {} is no range of processors, expected one that ascends", list, part);
+      return fmt::format("--pin {}: {} is not a range of processors, expected one that ascends", list, part);
     });
     for (int p = first; p <= last; ++p) {
       require(std::find(allowed.begin(), allowed.end(), p) != allowed.end(), [&] {

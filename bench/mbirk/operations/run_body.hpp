@@ -27,7 +27,7 @@ void run_on_device(body_list<Bodies...>, std::string_view name, Context const& c
   };
   bool const found = (try_body(static_cast<Bodies const*>(nullptr)) || ...);
   require<error>(found, [&] {
-    return std::string(name) + " is no operation of policy " + std::string(decltype(Context::exec)::name);
+    return std::string(name) + " is not an operation of policy " + std::string(decltype(Context::exec)::name);
   });
 }
 

@@ -30,8 +30,8 @@ struct periodic_options {
 /// captured costs one comparison. step() must be called by one thread, while no scope of the capture is open.
 class periodic_capture {
  public:
-  /// @throws io_error when the folder cannot be made or written to, parameter_error for invalid options or a name that
-  /// cannot be a file name.
+  /// @throws io_error when the folder cannot be created or written to, parameter_error for invalid options or a name
+  /// that cannot be a file name.
   periodic_capture(std::filesystem::path directory, std::string name, periodic_options options = {})
       : directory_(std::move(directory)), name_(std::move(name)), options_(std::move(options)), next_(options_.every) {
     require(options_.steps > 0 && options_.steps < options_.every && options_.keep_last > 0, [&] {
@@ -90,7 +90,7 @@ class periodic_capture {
     }
     if (now < next_) return;
     if (!session_) {
-      // Set first, in case the folder cannot be made.
+      // Set first, in case the folder cannot be created.
       begun_ = now;
       next_ = now + options_.every;
       session_.emplace(folder(), name_, options_.session);
