@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(Recon, ReconOracle, ::testing::ValuesIn(oracle_cases())
 
 // MBIRJAX 0.7.3.
 
-/// An entry of a case: its operation, run with these options besides.
+/// An entry of a case: its operation, run with these additional options.
 struct golden_entry {
   golden_case const& file;
   nlohmann::json const& op;
