@@ -126,8 +126,8 @@ run_tests() {
   ((failed == 0))
 }
 
-# gate [--write]: compares times relative to this machine's peak rates with those stored for its processor, and instruction
-# counts, which other processes do not disturb.
+# gate [--write]: compares times relative to this machine's peak rates with those stored for its processor, and
+# instruction counts, which other processes do not disturb.
 gate() {
   local status=0 rounds=(--sizes 64,128 --rounds 3 --quiet) processor baseline
   processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr '[:upper:]' '[:lower:]' | tr -sc 'a-z0-9\n' '_')
