@@ -47,7 +47,7 @@ struct recon_command : common_options {
 
 bool is_npy(std::string const& name) { return name.ends_with(".npy"); }
 
-std::string beside(recon_command const& o, char const* extension) {
+std::string next_to_output(recon_command const& o, char const* extension) {
   return fs::path(o.out).replace_extension(extension).string();
 }
 std::string checkpoint_name(recon_command const& o) {
@@ -67,9 +67,9 @@ void check_out(recon_command const& o) {
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
   std::vector<std::string> written{o.out}, read{o.files.input, o.geometry, o.files.white, o.files.dark};
-  if (is_npy(o.out)) written.push_back(beside(o, ".json"));
+  if (is_npy(o.out)) written.push_back(next_to_output(o, ".json"));
 #if defined(MBIRK_WITH_PNG)
-  if (!o.no_png) written.push_back(beside(o, ".png"));
+  if (!o.no_png) written.push_back(next_to_output(o, ".png"));
 #endif
   if (!o.save_parameters.empty()) written.push_back(o.save_parameters);
   if (!o.monitor.file.empty()) written.push_back(o.monitor.file);
@@ -160,7 +160,7 @@ void write_result(recon_command const& o, npy_array<float> const& recon,
       auto parsed = json::parse(text, nullptr, false);
       all[name] = parsed.is_discarded() ? json(text) : std::move(parsed);
     }
-    output_file file(beside(o, ".json"));
+    output_file file(next_to_output(o, ".json"));
     file.write(dump_text(all, 1) + '\n');
     file.commit();
   }
@@ -168,7 +168,7 @@ void write_result(recon_command const& o, npy_array<float> const& recon,
   else save_recon_hdf5(o.out, volume, record);
 #endif
 #if defined(MBIRK_WITH_PNG)
-  if (!o.no_png && volume.size() > 0) write_png(beside(o, ".png"), three_slices(volume, o.png_window));
+  if (!o.no_png && volume.size() > 0) write_png(next_to_output(o, ".png"), three_slices(volume, o.png_window));
 #endif
 }
 
@@ -383,7 +383,7 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->expected(2)
       ->check(CLI::Number)
       ->type_name("LOW,HIGH");
-  command->add_flag("--no-png", o->no_png, "Do not write a picture of three slices beside OUT");
+  command->add_flag("--no-png", o->no_png, "Do not write a picture of three slices next to OUT");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);
   command->callback([o, command, &chosen] {
