@@ -27,6 +27,9 @@ PIPES = (
 # on the level of memory.
 LATENCY = {"fp64": 8, "special": 18, "memory": 30, "fma": 4, "branch": 8, "uniform": 10, "integer": 5}
 GLOBAL = re.compile(r"LDG|LD\.|ATOMG|LDL")
+L1_LATENCY = 35
+# Where packs are loaded and stored.
+PACKS = "mbirk/simd/warp.hpp"
 
 
 class Instruction:
@@ -117,8 +120,7 @@ def blocks_of(function):
     for at, i in enumerate(code):
         if re.match(r"BRA|EXIT|RET|BRX|JMP|WARPSYNC\.COLLECTIVE|CALL", i.op):
             starts.add(at + 1)
-            if not i.op.startswith("CALL"):
-                starts |= {labels[label] for label in re.findall(r"\.L_x?_?\w+", i.text) if label in labels}
+            starts |= {labels[label] for label in re.findall(r"\.L_x?_?\w+", i.text) if label in labels}
     for label, at in labels.items():
         if label.startswith("$"):
             starts.add(at)
@@ -130,12 +132,14 @@ def blocks_of(function):
         follows = []
         if last.op.startswith("BRX"):
             follows += [place[labels[label]] for label in re.findall(r"\.L_x?_?\w+", last.text) if label in labels]
-        jumps = last.op.startswith(("BRA", "JMP")) and last.target in labels and labels[last.target] < len(code)
+        # The compiler also jumps by calls that do not return; slow paths, which do, have names with a $.
+        far = last.op.startswith("CALL") and "$" not in last.text
+        jumps = (far or last.op.startswith(("BRA", "JMP"))) and last.target in labels and labels[last.target] < len(code)
         divergent = last.op.startswith("BRA.DIV")  # taken by warps whose threads are not together
         if jumps and not divergent:
             follows.append(place[labels[last.target]])
         conditional = last.guard or divergent or re.search(r"BRA\S*\s+!?U?P\d", last.text)
-        if conditional or not last.op.startswith(("BRA", "BRX", "JMP", "EXIT", "RET")):
+        if conditional or not (far or last.op.startswith(("BRA", "BRX", "JMP", "EXIT", "RET"))):
             follows.append(k + 1)
         block.next = [n for n in dict.fromkeys(follows) if n < len(blocks)]
     for block in blocks:
@@ -209,7 +213,9 @@ def lone_clocks(instructions, load_latency, repeats):
             now = max([now + 1] + [ready.get(r, 0) for r in i.reads])
             if re.match(r"BRA|BAR|WARPSYNC", i.op):
                 now += {"BRA": 7, "BAR": 20}.get(i.op[:3], 1)
-            late = load_latency if GLOBAL.match(i.op) else LATENCY[i.pipe]
+            late = LATENCY[i.pipe]
+            if GLOBAL.match(i.op):  # tables and single numbers, which all warps read, are in L1; packs come from further
+                late = load_latency if any(p.endswith(PACKS) for p, _ in i.places) else L1_LATENCY
             for r in i.writes:
                 ready[r] = now + late
         ends.append(now)
@@ -231,7 +237,7 @@ def costs(instructions, repeats=False):
             # Loads of several words are uniform in these kernels, and stores of several words are not.
             cost["wavefronts"] += {True: 4 if ".128" in i.op else 2 if ".64" in i.op else 1}.get(kind == "STS", 1 if kind else 0)
         if i.op.startswith("FFMA"):
-            cost["FFMA"] += 1
+            cost["FFMA"] += 2 if i.op.startswith("FFMA2") else 1
     near, far = (lone_clocks(instructions, latency, repeats) for latency in (200, 600))
     cost["rounds"] = (far - near) / 400
     cost["clocks"] = near - 200 * cost["rounds"]

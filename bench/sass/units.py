@@ -10,10 +10,6 @@ import re
 from sass import disassembly
 
 
-# Where loads and stores of whole packs and of parts are written.
-BACKEND = "mbirk/simd/warp.hpp"
-
-
 class Sources:
     """Lines of the headers."""
 
@@ -74,7 +70,7 @@ def mark_rare(blocks, sources, rare):
 
     def accesses(block):
         """Whether each load and store of global memory in a block is rare."""
-        return [any(p.endswith(BACKEND) and rare.search(sources.line(p, n)) is not None for p, n in i.places)
+        return [any(p.endswith(disassembly.PACKS) and rare.search(sources.line(p, n)) is not None for p, n in i.places)
                 for i in block.instructions if i.op.startswith(("LDG", "STG"))]
 
     found = {b: accesses(block) for b, block in enumerate(blocks) if not block.cold}

@@ -297,8 +297,8 @@ template <class Scan> std::vector<launch_work> subset_launches(Scan const& s, st
     all.push_back(stores("vcd_direction<qggmrf_cylinder>", groups, packs, 4 * 10 * voxels));
   }
   all.push_back(gather(s, pixels));
-  all.push_back(streaming_launch("apply_epilogue<squared_norm_epilogue<false,true>>", blocks, samples / lanes,
-                                 4 * samples));
+  all.push_back(streaming_launch("apply_epilogue<squared_norm_epilogue<false,true>>", blocks, 2 * samples / lanes,
+                                 8 * samples));
   all.push_back(streaming_launch("device_reduce<vcd_line_search>", 1, (4 * groups + 2 * blocks) / lanes,
                                  8 * (2 * groups + blocks)));
   all.push_back(streaming_launch("axpy_projection", blocks, 3 * samples / lanes, 12 * samples));

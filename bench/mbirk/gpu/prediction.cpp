@@ -12,6 +12,8 @@ namespace {
 
 /// Instructions for an operation that counting counts, on a whole warp: 2.5 to 4.7 in the kernels whose code was compared.
 constexpr double instructions_of_operation = 3.5;
+/// Clocks from a load to its value if that is in L1.
+constexpr double l1_latency = 35;
 
 /// Cost of a launch: the sum over its units.
 cost cost_of(launch_work const& work, kernel_code const& code) {
@@ -89,8 +91,11 @@ launch_time predict_launch(launch_work const& work, device const& on) {
   double const clock = on["clock"], rate = o.active * clock;
   double const memory = memory_traffic(work, o, on);
   double const from_memory = work.l2_bytes > 0 ? std::min(1.0, memory / work.l2_bytes) : 1;
-  double const wait = on["L2 latency clocks"] +
-                      from_memory * (on["memory latency clocks"] - on["L2 latency clocks"]);
+  // What L2 does not deliver comes from L1.
+  double const beyond_l1 = total.loads > 0 ? std::min(1.0, work.l2_bytes / (128 * total.loads)) : 1;
+  double const l2_wait = on["L2 latency clocks"],
+               further = l2_wait + from_memory * (on["memory latency clocks"] - l2_wait);
+  double const wait = l1_latency + beyond_l1 * (further - l1_latency);
   double const alone = (total.clocks + total.rounds * wait) / o.warps / clock;  // a warp from its start to its end
 
   launch_time t{.kernel = work.kernel, .bound = {}, .waves = o.blocks / o.capacity, .resources = {}};
@@ -107,12 +112,15 @@ launch_time predict_launch(launch_work const& work, device const& on) {
   auto const& largest = *std::ranges::max_element(t.resources, {}, [](auto const& r) { return r.second; });
   t.bound = largest.first;
   double const bound = largest.second;
+  // Code reaches a part of a rate. Latencies are those of an idle device, not of the best case.
+  double busy = 0;
+  for (auto const& [name, seconds] : t.resources) busy = std::max(busy, name == "latency" ? seconds : seconds / reached);
   // Blocks beyond the last full wave run on a nearly empty device: not faster than a warp alone.
   double const full = std::floor(t.waves), rest = t.waves - full;
-  double expected = bound / reached;
+  double expected = busy;
   if (full >= 1 && rest > 0) {
     double const left = rest * o.capacity, spread = std::max(1.0, on["multiprocessors"] / std::max(1.0, left));
-    expected = bound * full / t.waves / reached + std::max(bound * rest / t.waves * spread, alone);
+    expected = busy * full / t.waves + std::max(busy * rest / t.waves * spread, alone);
   }
   t.lower_bound = work.repeats * bound;
   t.expected = work.repeats * std::max(expected, on["launch seconds"]);
