@@ -98,7 +98,7 @@ def gen_weights_mar(
     out: Floats | None = None,
     threads: int = 0,
 ) -> Floats:
-    """ct_model.gen_weights_mar(sinogram, ...): weights that distrust rays through metal, (views, rows, channels)."""
+    """ct_model.gen_weights_mar(sinogram, ...): weights that trust rays through metal less, (views, rows, channels)."""
     return ct_model.gen_weights_mar(sinogram, init_recon, metal_threshold, beta, gamma, out=out, threads=threads)
 
 
@@ -111,10 +111,11 @@ def generate_demo_data(
     *,
     threads: int = 0,
 ) -> tuple[Floats, Floats, dict[str, Any]]:
-    """A phantom ("shepp-logan" or "cube") and its sinogram, over half a turn in "parallel" beam or a full one in "cone" beam.
+    """A phantom ("shepp-logan" or "cube") and its sinogram: half a turn in "parallel" beam, a full turn in "cone" beam.
 
-    The source of a cone is 4 detector widths from the detector and 2 from the axis.
-    Returns (phantom, sinogram, params): (rows, cols, slices), (views, rows, channels), and the arguments of the model besides the sinogram's shape.
+    The source of the cone beam is 4 detector widths from the detector and 2 from the axis.
+    Returns (phantom, sinogram, params): (rows, cols, slices), (views, rows, channels), and the arguments of the model
+    in addition to the shape of the sinogram.
     """
     draw = {"shepp-logan": generate_3d_shepp_logan_low_dynamic_range, "cube": gen_cube_phantom}.get(object_type)
     if draw is None:
