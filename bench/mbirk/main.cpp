@@ -90,8 +90,8 @@ int parse_and_run(int argc, char** argv) {
   } catch (CLI::ParseError const& wrong) {
     auto const parsed = app.get_subcommands();
     bool const extra = dynamic_cast<CLI::ExtrasError const*>(&wrong) && !parsed.empty();
-    return fail((extra ? unexpected_text(*parsed.front()) : std::string(wrong.what())) + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') +
-                "--help)");
+    auto const what = extra ? unexpected_text(*parsed.front()) : std::string(wrong.what());
+    return fail(what + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') + "--help)");
   }
   CLI::App const& command = *app.get_subcommands().front();
   if (auto const name = empty_option(command); !name.empty())
@@ -116,10 +116,11 @@ int main(int argc, char** argv) {
     return fail(e.what(), check_failed);
   } catch (std::bad_alloc const&) {
     auto const free = memory_available();
-    return fail(fmt::format("out of memory in {}, which takes {} now{}; expected a smaller problem, fewer threads, or a "
-                            "higher limit of the process (ulimit -v)",
-                            command(), bytes_text(static_cast<double>(resident_bytes())),
-                            free ? ", with " + bytes_text(free->bytes) + " left (" + free->source + ')' : ""));
+    return fail(fmt::format(
+        "out of memory in {}, which takes {} now{}; expected a smaller problem, fewer threads, or a higher limit of "
+        "the process (ulimit -v)",
+        command(), bytes_text(static_cast<double>(resident_bytes())),
+        free ? ", with " + bytes_text(free->bytes) + " left (" + free->source + ')' : ""));
   } catch (std::exception const& e) {
     return fail(e.what());
   }

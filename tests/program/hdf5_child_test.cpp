@@ -77,7 +77,8 @@ TEST(Hdf5Child, PassesValuesOn) {
 }
 
 TEST(Hdf5Child, ItsEndIsAnError) {
-  EXPECT_EQ(refusal("crash"), "file.h5: cannot be read: the process that read it ended by signal 11 (Segmentation fault)");
+  EXPECT_EQ(refusal("crash"),
+            "file.h5: cannot be read: the process that read it ended by signal 11 (Segmentation fault)");
   EXPECT_EQ(refusal("exit"), "file.h5: cannot be read: the process that read it ended with code 7");
   EXPECT_EQ(refusal("throw"), "file.h5: data set throw cannot be read");
   auto const s = source();

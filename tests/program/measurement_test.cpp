@@ -312,7 +312,8 @@ TEST_F(Exchange, SizesAreCheckedBeforeAnythingIsRead) {
     H5Fclose(f);
   };
   announce("/exchange/data_white", {3, 6148914691236517206});
-  expect_error({.input = name("scan.h5")}, "data_white has shape (3, 6148914691236517206), expected an array of at most");
+  expect_error({.input = name("scan.h5")},
+               "data_white has shape (3, 6148914691236517206), expected an array of at most");
   announce("/exchange/data", {1, 3, 6148914691236517206});
   expect_error({.input = name("scan.h5")}, "expected an array of at most 2^59 bytes");
   announce("/exchange/theta", {hsize_t{1} << 31});  // 16 GiB
@@ -333,8 +334,8 @@ TEST_F(Exchange, SizesAreCheckedBeforeAnythingIsRead) {
     }
     return {};
   };
-  EXPECT_NE(refused(100e6).find("scan.h5: /exchange/data: a sinogram of shape (3000, 3000, 3000) needs 101 GiB of memory "
-                                "(108000036000 bytes), expected at most 95.4 MiB, a test"),
+  EXPECT_NE(refused(100e6).find("scan.h5: /exchange/data: a sinogram of shape (3000, 3000, 3000) needs 101 GiB of "
+                                "memory (108000036000 bytes), expected at most 95.4 MiB, a test"),
             std::string::npos)
       << refused(100e6);
   EXPECT_EQ(refused(200e9), "");

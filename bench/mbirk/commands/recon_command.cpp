@@ -198,9 +198,9 @@ std::vector<memory_item> least_memory(std::array<index_t, 3> const& sinogram, st
     return static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]);
   };
   // The mask takes a byte per pixel, and its list, while it grows, up to eight.
-  std::vector<memory_item> items{{"sinogram", 4 * product(sinogram)},
-                                 {"reconstruction", 4 * product(recon)},
-                                 {"lists of pixels", 9 * static_cast<double>(recon[0]) * static_cast<double>(recon[1])}};
+  double const pixels = static_cast<double>(recon[0]) * static_cast<double>(recon[1]);
+  std::vector<memory_item> items{
+      {"sinogram", 4 * product(sinogram)}, {"reconstruction", 4 * product(recon)}, {"lists of pixels", 9 * pixels}};
   put_largest_first(items);
   return items;
 }

@@ -52,8 +52,9 @@ json read_run(std::string const& path) {
     if (!(m.at("time", "seconds >= 0").number("seconds >= 0") >= 0)) m.at("time", "").wrong("seconds >= 0");
   }
   for (auto const& [size, costs] : root.at("cost_analysis", a_report).members()) {
-    require<io_error>(whole_number(size).has_value(),
-                      [&] { return costs.place() + " is not the costs of a size, expected a whole number as its name"; });
+    require<io_error>(whole_number(size).has_value(), [&] {
+      return costs.place() + " is not the costs of a size, expected a whole number as its name";
+    });
     for (auto const& [operation, cost] : costs.members()) {
       for (auto const* name : {"flops", "bytes accessed", "items", "arithmetic intensity"})
         cost.at(name, "a number").number();

@@ -352,8 +352,7 @@ geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& 
     if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
     read_scan_parameters<Geometry>(params, folder, p, memory);
     try {
-      if (auto const g = make_geometry(p); check_shape) check_shape({g.recon_rows, g.recon_cols, g.slices});
-      scan<Geometry> scan(p);
+      auto const scan = make_scan<Geometry>(p, file, memory, check_shape);
       made = geometry_file{p, scan, read_model_parameters(params), true, {}};
       for (auto const& w : scan.warnings()) made->warnings.push_back(file + ": " + w);
     } catch (parameter_error const& e) {

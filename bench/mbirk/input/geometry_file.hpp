@@ -66,6 +66,21 @@ void require_one_per_view(json_field const& field, index_t values, index_t views
 /// @throws io_error; shape_error for another number of values, before they are read
 std::vector<float> read_line_file(json_field const& field, std::filesystem::path const& folder, index_t views = -1);
 
+/// Makes a scan if its mask and list of pixels fit into memory.
+/// @param check_shape  called with the shape of the reconstruction before; what it throws is passed on.
+/// @throws parameter_error, allocation_error
+template <class Geometry>
+scan<Geometry> make_scan(typename Geometry::parameters const& p, std::string const& name, memory_budget const& memory,
+                         std::function<void(std::array<index_t, 3> const&)> const& check_shape = {}) {
+  auto const g = make_geometry(p);
+  std::array<index_t, 3> const shape{g.recon_rows, g.recon_cols, g.slices};
+  if (check_shape) check_shape(shape);
+  // The mask takes a byte per pixel, and its list, while it grows, up to eight.
+  memory.require(9 * static_cast<double>(shape[0]) * static_cast<double>(shape[1]),
+                 name + ": the mask of a reconstruction of shape " + mbirk::detail::shape_text(shape));
+  return scan<Geometry>(p);
+}
+
 /// Contents of G.json, ready for use.
 struct geometry_file {
   parameters_variant parameters;

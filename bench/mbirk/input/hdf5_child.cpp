@@ -135,7 +135,8 @@ class server {
         case request_kind::has: return reply(answer_kind::value, source_->has(name) ? "1" : "0");
         case request_kind::shape: {
           auto const shape = source_->shape(name);
-          return reply(answer_kind::value, {reinterpret_cast<char const*>(shape.data()), shape.size() * sizeof shape[0]});
+          return reply(answer_kind::value,
+                       {reinterpret_cast<char const*>(shape.data()), shape.size() * sizeof(index_t)});
         }
         case request_kind::type: return reply(answer_kind::value, source_->type(name));
         case request_kind::attributes: {

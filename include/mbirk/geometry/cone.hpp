@@ -97,8 +97,8 @@ inline void require_pads(std::vector<double> const& fractions) {
     });
 }
 
-/// Distances may be much larger than other lengths, for a beam that is almost parallel. Where the magnification is above
-/// 1e9, the footprints consider a pixel as behind the source.
+/// Distances may be much larger than other lengths, for a beam that is almost parallel. Where the magnification exceeds
+/// 1e9, footprints treat a pixel as behind the source.
 inline void require_distances(double detector, double iso) {
   for (auto const& [x, name] : {std::pair{detector, "source_detector_dist"}, std::pair{iso, "source_iso_dist"}})
     require(x >= min_length && x <= max_length * max_length, [&] {
