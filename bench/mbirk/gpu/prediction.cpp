@@ -10,7 +10,7 @@
 namespace mbirk::program::gpu {
 namespace {
 
-/// Instructions for an operation that counting counts, on a whole warp: 2.5 to 4.7 in the kernels whose code was compared.
+/// Instructions for an operation that counting counts, on a whole warp: 2.5 to 4.7 in the kernels that were compared.
 constexpr double instructions_of_operation = 3.5;
 /// Clocks from a load to its value if that is in L1.
 constexpr double l1_latency = 35;
@@ -69,8 +69,8 @@ occupation occupy(launch_work const& work, kernel_code const& code, device const
   return {std::max(1.0, warps), blocks, most * resident_blocks(code, work.warps_per_block, on), std::min(most, blocks)};
 }
 
-/// Bytes between L2 and memory. What tasks read again comes from memory again unless it fits L2, once for all tasks that
-/// run at the same time.
+/// Bytes between L2 and memory. What tasks read again comes from memory again unless it fits L2, once for all tasks
+/// that run at the same time.
 double memory_traffic(launch_work const& work, occupation const& o, device const& on) {
   if (work.again_bytes <= on["L2 bytes"]) return work.memory_bytes + work.again_bytes;
   double const in_flight = std::min(o.blocks, o.capacity) * (work.shares_tasks ? work.warps_per_block : 1);
@@ -114,7 +114,8 @@ launch_time predict_launch(launch_work const& work, device const& on) {
   double const bound = largest.second;
   // Code reaches a part of a rate. Latencies are those of an idle device, not of the best case.
   double busy = 0;
-  for (auto const& [name, seconds] : t.resources) busy = std::max(busy, name == "latency" ? seconds : seconds / reached);
+  for (auto const& [name, seconds] : t.resources)
+    busy = std::max(busy, name == "latency" ? seconds : seconds / reached);
   // Blocks beyond the last full wave run on a nearly empty device: not faster than a warp alone.
   double const full = std::floor(t.waves), rest = t.waves - full;
   double expected = busy;

@@ -1,5 +1,5 @@
-// Predicts the time of an operation on a GPU that is not there: how often each part of its kernels runs, what the code of
-// that part costs (kernel_costs.hpp), and the rates of the device (device_table.hpp). docs/gpu.md derives the model.
+// Predicts the time of an operation on a GPU that is not there: how often each part of its kernels runs, what the code
+// of that part costs (kernel_costs.hpp), and the rates of the device (device_table.hpp). docs/gpu.md derives the model.
 #pragma once
 
 #include <optional>
@@ -56,8 +56,8 @@ prediction predict_launches(std::vector<launch_work> const& work, device const& 
 
 /// Prediction of an entry of the profile at a size. Empty for operations that run on the host under every policy.
 std::optional<prediction> predict(profile_entry const& entry, problem_shape const& shape, device const& on);
-/// Prediction of a projection, a Hessian, a reconstruction or an iteration ("vcd_iteration" of `subsets` subsets) of any
-/// scan. Empty for other names.
+/// Prediction of a projection, a Hessian, a reconstruction or an iteration ("vcd_iteration" of `subsets` subsets) of
+/// any scan. Empty for other names.
 /// @param listed  pixels of a subset, for operations with a list
 std::optional<prediction> predict(std::string const& operation, any_scan const& scan, device const& on,
                                   std::vector<std::int32_t> const& listed = {}, int iterations = 1,
