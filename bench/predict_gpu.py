@@ -153,8 +153,8 @@ def show(args):
         entry = table[kernel].get(str(args.capability))
         if entry is None:
             raise Fault(f"--capability {args.capability}: not in the table, expected one of {', '.join(table[kernel])}")
-        print(f"{kernel}, sm_{args.capability}: {entry.get('registers')} registers, {entry.get('shared')} bytes of shared "
-              "memory")
+        print(f"{kernel}, sm_{args.capability}: {entry.get('registers')} registers, "
+              f"{entry.get('shared')} bytes of shared memory")
         for variant, all_units in entry["units"].items():
             for unit, cost in all_units.items():
                 numbers_text = ", ".join(f"{k} {v:g}" for k, v in cost.items())

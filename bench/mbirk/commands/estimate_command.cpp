@@ -150,7 +150,7 @@ int estimate(estimate_options const& o) {
     fmt::print("{:>12}  {:<10} {}\n", bytes_text(static_cast<double>(a.bytes)), role_name(a.role), a.name);
   for (auto const& item : memory_items(size.at_peak))
     fmt::print("{:>12}  {:<10} {}\n", bytes_text(item.bytes), "temporary", item.name);
-  fmt::print("{:>12}  peak; besides, tables of a few numbers for each pixel and view\n",
+  fmt::print("{:>12}  peak, without tables of a few numbers per pixel and view\n",
              bytes_text(static_cast<double>(size.peak())));
   fmt::print("\nTo a device and back: {} and {}.\n", bytes_text(static_cast<double>(arguments)),
              bytes_text(static_cast<double>(results)));
@@ -168,16 +168,16 @@ int estimate(estimate_options const& o) {
 }  // namespace
 
 void add_estimate_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command =
-      app.add_subcommand("estimate", "Memory of an operation by array, transfers and least time, without running it");
+  auto* const command = app.add_subcommand(
+      "estimate", "Predict memory by array, transfers and minimum time of an operation without running it");
   auto const o = std::make_shared<estimate_options>();
-  command->add_option("OP", o->op, "An operation as mbirk profile or mbirk ops names it")->required();
+  command->add_option("OP", o->op, "Name of an operation, as in mbirk profile or mbirk ops")->required();
   command->add_option("--size", o->size, "Size N: recon N^3, N/2 views")->check(CLI::Range(2, 16384))->type_name("N");
-  command->add_option("--geometry", o->geometry, "A geometry file of mbirk recon that has sinogram_shape")
+  command->add_option("--geometry", o->geometry, "Geometry file as for mbirk recon, with sinogram_shape")
       ->type_name("FILE");
   command->add_option("--on", o->gpu, "Also predict the time on a GPU: A100, L40S, \"RTX 4090\", H100, H200, B200, ...")
       ->type_name("GPU");
-  command->add_flag("--json", o->as_json, "As JSON");
+  command->add_flag("--json", o->as_json, "Print JSON");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return estimate(*o); }; });
 }

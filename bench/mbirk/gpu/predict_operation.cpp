@@ -110,7 +110,7 @@ std::optional<prediction> predict(std::string const& operation, any_scan const& 
   auto const voxels = listed.empty()
                           ? bytes_of(npy_array<float>{shape_of(array_kind::recon, scan, 0), {}})
                           : bytes_of(npy_array<float>{
-                                shape_of(array_kind::cylinders, scan, static_cast<index_t>(listed.size())), {}});
+                                shape_of(array_kind::voxel_columns, scan, static_cast<index_t>(listed.size())), {}});
   bool const forward = operation.ends_with("forward_project");
   double const in = operation == "hessian_diagonal" || operation == "vcd_iteration" ? 0 : forward ? voxels : samples,
                out = operation == "vcd_iteration" ? 0 : forward ? samples : voxels;
