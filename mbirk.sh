@@ -27,6 +27,10 @@ usage() {
 ./mbirk.sh peers --others [args...]
                                run bench/compare_peers.py args...: projections and reconstructions by ASTRA, RTK, svmbir, LEAP
 ./mbirk.sh build [devices]     build the program and print where it lies; with `devices` also its half for --policy emulated and cuda
+./mbirk.sh fuzz [--minutes N] [--inputs N] [READER...]
+                               mutated inputs for every reader (default: 10 minutes), or for those that are named; findings lie in build/fuzz-runs
+./mbirk.sh fuzz --scans N [--seed K]
+                               N random scans: kernels of the host and of devices against the definitions
 ./mbirk.sh docs                make the documents a site in build/site: pages with search that need no network and no server
 ./mbirk.sh help                this text
 
@@ -199,6 +203,16 @@ case $command in
       shift
     fi
     exec python3 "$script" --mbirk "$program" "$@"
+    ;;
+  fuzz)
+    need "${test_packages[@]}"
+    if [[ " $* " == *" --scans "* ]]; then
+      build_targets fuzz_geometry
+      exec build/release/tests/fuzz/fuzz_geometry "$@"
+    fi
+    if ! configure fuzz || ! cmake --build --preset fuzz; then fail "the build failed (above)"; fi
+    [[ " $* " == *" --minutes "* || " $* " == *" --inputs "* ]] || set -- --minutes 10 "$@"
+    exec python3 tests/fuzz/run.py --program build/fuzz/tests/fuzz/mbirk_fuzz --work build/fuzz-runs "$@"
     ;;
   docs)
     [[ $# == 0 ]] || fail "docs takes nothing, not $*"

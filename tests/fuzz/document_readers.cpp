@@ -1,6 +1,6 @@
 // Documents: JSON of every kind, and the CSV of Nsight.
-#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "fpga/candidates.hpp"
 #include "fpga/device_file.hpp"

@@ -2,12 +2,11 @@
 // readers.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <new>
-#include <random>
 
 #include "reader.hpp"
 
@@ -22,16 +21,16 @@ std::vector<reader> every_reader() {
   std::vector<reader> all;
   auto const add = [&](std::vector<reader> const& some) { all.insert(all.end(), some.begin(), some.end()); };
   add(array_readers());
-#if defined(MBIRK_FUZZ_DOCUMENTS)
+#if defined(MBIRK_FUZZ_DOCUMENT)
   add(document_readers());
 #endif
 #if defined(MBIRK_FUZZ_HDF5)
   add(hdf5_readers());
 #endif
-#if defined(MBIRK_FUZZ_SCANS)
+#if defined(MBIRK_FUZZ_SCAN)
   add(scan_readers());
 #endif
-#if defined(MBIRK_FUZZ_PAGES)
+#if defined(MBIRK_FUZZ_PAGE)
   add(page_readers());
 #endif
   return all;
