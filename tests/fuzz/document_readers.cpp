@@ -82,11 +82,12 @@ void read_run_input(std::string_view input) {
 
 /// The note of a checkpoint of `mbirk recon`.
 void read_note_input(std::string_view input) {
-  static recon_state const state{.sinogram_shape = {1, 1, 1},
-                                 .recon_shape = {1, 1, 1},
-                                 .recon = {0.0f},
-                                 .weighted_error = {0.0f},
-                                 .hessian = {1.0f}};
+  static recon_state const state = [] {
+    recon_state s;
+    s.sinogram_shape = s.recon_shape = {1, 1, 1};
+    s.recon = s.weighted_error = s.hessian = {1.0f};
+    return s;
+  }();
   static json const parameters{{"geometry", "cone"}, {"angles", {0.5, 1}}, {"params", {{"sharpness", 1.5}}}};
   auto const path = scratch_folder() / "note.checkpoint";
   save_checkpoint(path, state, std::string(input));

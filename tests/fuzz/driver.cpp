@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "mbirk/io/printable.hpp"
 #include "reader.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
@@ -42,8 +43,11 @@ reader chosen{};
 /// gigabytes is refused and does not end the run.
 constexpr std::size_t largest_allocation = std::size_t{1} << 25;
 
+void* try_allocate(std::size_t bytes) noexcept {
+  return bytes > largest_allocation ? nullptr : std::malloc(bytes ? bytes : 1);
+}
 void* allocate(std::size_t bytes) {
-  void* const p = bytes > largest_allocation ? nullptr : std::malloc(bytes ? bytes : 1);
+  void* const p = try_allocate(bytes);
   if (!p) throw std::bad_alloc();
   return p;
 }
@@ -90,7 +94,7 @@ void expect(bool ok, char const* what, std::string_view detail) {
 
 void expect_message(std::string_view message, std::string_view file) {
   expect(!message.empty() && message.size() < 8192, "a message is empty or endless", message);
-  for (unsigned char const c : message) expect(c >= ' ' && c != 127, "a message is not one printable line", message);
+  expect(printable(message, 8192) == message, "a message is not one printable line", message);
   expect(message.find(file) != message.npos, "a message does not name the file", message);
 }
 
@@ -100,6 +104,8 @@ using namespace mbirk::fuzz;
 
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return try_allocate(bytes); }
+void* operator new[](std::size_t bytes, std::nothrow_t const&) noexcept { return try_allocate(bytes); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) { return allocate(bytes, alignment); }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) { return allocate(bytes, alignment); }
 void operator delete(void* p) noexcept { std::free(p); }

@@ -74,3 +74,143 @@ put("hdf5", "line_integrals", data_set(1, 0, 3, (views, rows, channels), 1) + da
     data_set(0, 0, 0, (), 0) + data_set(1, 0, 1, (views,), 0, 1) + bytes(100))
 put("hdf5", "sizes_that_overflow", data_set(1, 4, 3, (views, rows, channels), 0) + data_set(1, 4, 2, (3, 14), 1) +
     data_set(0, 0, 0, (), 0) + data_set(0, 0, 0, (), 0) + bytes(100))
+
+
+def tiff(pages, big=False, tile=None):
+    """Uncompressed grey pages (width, height, bits, sample format, bytes)."""
+    order = ">" if big else "<"
+    out, last = bytearray((b"MM\0*" if big else b"II*\0") + struct.pack(order + "I", 0)), 4
+    for width, height, bits, kind, data in pages:
+        place = len(out)
+        out += data
+        tags = [(256, 4, width), (257, 4, height), (258, 3, bits), (259, 3, 1), (262, 3, 1), (277, 3, 1), (339, 3, kind)]
+        tags += ([(322, 4, tile[0]), (323, 4, tile[1]), (324, 4, place), (325, 4, len(data))] if tile else
+                 [(273, 4, place), (278, 4, height), (279, 4, len(data))])
+        out[last:last + 4] = struct.pack(order + "I", len(out))
+        out += struct.pack(order + "H", len(tags))
+        for tag, form, value in sorted(tags):
+            out += struct.pack(order + "HHI", tag, form, 1) + struct.pack(order + ("HH" if form == 3 else "I"), *((value, 0) if form == 3 else (value,)))
+        last = len(out)
+        out += struct.pack(order + "I", 0)
+    return bytes(out)
+
+
+grey = struct.pack("<15H", *range(15))
+put("tiff", "pages", tiff([(5, 3, 16, 1, grey), (5, 3, 16, 1, grey[::-1])]))
+put("tiff", "floats", tiff([(5, 3, 32, 3, floats[:60])]))
+put("tiff", "big_endian", tiff([(5, 3, 16, 1, grey)], big=True))
+put("tiff", "tiled", tiff([(5, 3, 8, 1, bytes(256))], tile=(16, 16)))
+
+put("raw", "u16", b"u16le,4,3,5,8\n" + bytes(8) + struct.pack("<60H", *range(60)))
+put("raw", "f64", b"f64be,1,2,3\n" + struct.pack(">6d", *range(6)))
+
+header = bytearray(1024)
+header[0:16] = struct.pack("<4i", 5, 3, 4, 1)
+header[28:40] = struct.pack("<3i", 5, 3, 4)
+header[40:52] = struct.pack("<3f", 10, 6, 8)
+header[208:216] = b"MAP DD\0\0"
+put("mrc", "tilts", b"-60, -20 20\t60\n" + bytes(header) + struct.pack("<60h", *range(60)))
+put("mrc", "no_tilts", b"\n" + bytes(header) + bytes(120))
+
+put("nikon", "scan.xtekct", b"""[XTekCT]
+Name=a
+Projections=4
+DetectorPixelsX=5
+DetectorPixelsY=3
+DetectorPixelSizeX=0.2
+DetectorPixelSizeY=0.2
+SrcToObject=200.5
+SrcToDetector=1000
+InitialAngle=10
+AngularStep=90
+CentreOfRotationTop=0.1
+CentreOfRotationBottom=0.2
+WhiteLevel=60000
+""")
+put("skyscan", "scan.log", b"""[System]
+Scanner=Skyscan1172
+Camera X/Y Ratio=1.0
+[Acquisition]
+Filename Prefix=a_
+Number of Files=   4
+Number of Rows= 3
+Number of Columns= 5
+Optical Axis (line)= 1
+Object to Source (mm)=60.5
+Camera to Source (mm)=210
+Image Pixel Size (um)=9.8
+Rotation Step (deg)=0.7
+Reference Intensity=57000
+[Reconstruction]
+Postalignment=-1.5
+""")
+put("north_star", "scan.nsipro", b"""<Project>
+<Detector>
+<width pixels>5</width pixels>
+<height pixels>3</height pixels>
+</Detector>
+<Object Radiograph>
+<number>4</number>
+<angleStep>90</angleStep>
+<pitch>0.127 0.127</pitch>
+</Object Radiograph>
+<Correction>
+<flipH>true</flipH>
+<rotate>0</rotate>
+</Correction>
+<Result>
+<source>0 0 -400</source>
+<reference>-0.25 0.12 500</reference>
+<normal>0 0 1</normal>
+<horizontal>1 0 0</horizontal>
+</Result>
+</Project>
+""")
+
+
+def matlab_part(kind, data):
+    return struct.pack("<II", kind, len(data)) + data + b"\0" * (-len(data) % 8)
+
+
+matrix = (matlab_part(6, struct.pack("<II", 7, 0)) + matlab_part(5, struct.pack("<3i", 4, 3, 5)) + matlab_part(1, b"scan") +
+          matlab_part(7, floats))
+put("matlab", "single", b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + matlab_part(14, matrix))
+
+
+def compound(streams):
+    """An OLE2 file of one folder with streams in the mini stream: {name: bytes}; at most 7 of them."""
+    def name_of(text):
+        return text.encode("utf-16le").ljust(64, b"\0") + struct.pack("<H", 2 * len(text) + 2)
+    mini, table, entries = bytearray(), [], []
+    names = sorted(streams, key=lambda n: (len(n), n.upper()))
+    for name in names:
+        first, sectors = len(mini) // 64, max(1, -(-len(streams[name]) // 64))
+        mini += streams[name].ljust(64 * sectors, b"\0")
+        table += [first + k + 1 for k in range(sectors - 1)] + [0xfffffffe]
+        entries.append((name, first, len(streams[name])))
+    none = 0xffffffff
+    directory = bytearray()
+    directory += name_of("Root Entry") + struct.pack("<BBIII", 5, 1, none, none, 1) + bytes(36) + struct.pack("<IQ", 3, len(mini))
+    directory += name_of("ImageInfo") + struct.pack("<BBIII", 1, 1, none, none, 2) + bytes(36) + struct.pack("<IQ", 0, 0)
+    for k, (name, first, size) in enumerate(entries):  # a tree that is a chain to the right
+        right = 3 + k if k + 1 < len(entries) else none
+        directory += name_of(name) + struct.pack("<BBIII", 2, 1, none, right, none) + bytes(36) + struct.pack("<IQ", first, size)
+    directory = directory.ljust(-(-len(directory) // 512) * 512, b"\0")
+    sectors = len(directory) // 512
+    mini_sectors = -(-len(mini) // 512)
+    # Sector 0: the table of sectors; 1: that of mini sectors; then the directory's sectors beyond the first; all in order.
+    chain = [0xfffffffd, 0xfffffffe]
+    for count in (sectors, mini_sectors):
+        begin = len(chain)
+        chain += [begin + k + 1 for k in range(count - 1)] + [0xfffffffe]
+    directory[116:120] = struct.pack("<I", 2 + sectors)
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 0x3e, 3, 0xfffe, 9, 6) + bytes(6)
+    head += struct.pack("<IIIIIIIII", 0, 1, 2, 0, 4096, 1, 1, 0xfffffffe, 0) + struct.pack("<I", 0) + b"\xff" * 432
+    fill = lambda numbers: struct.pack(f"<{len(numbers)}I", *numbers).ljust(512, b"\xff")
+    return head + fill(chain) + fill(table) + bytes(directory) + bytes(mini).ljust(512 * mini_sectors, b"\0")
+
+
+word = lambda n: struct.pack("<i", n)
+put("zeiss", "info", compound({
+    "ImagesTaken": word(2), "ImageHeight": word(3), "ImageWidth": word(5), "DataType": word(5),
+    "Angles": struct.pack("<2f", -90, 90), "StoRADistance": struct.pack("<f", -20.5), "DtoRADistance": struct.pack("<f", 80)}))
