@@ -73,7 +73,8 @@ std::size_t mutate_checkpoint(std::uint8_t* data, std::size_t size, std::size_t 
     auto const floats_of = [&](char const* name) {
       auto const at = text.find(name);
       unsigned a = 0, b = 0, c = 0;
-      if (at == text.npos || std::sscanf(text.c_str() + at + std::strlen(name), " 3 %u %u %u", &a, &b, &c) != 3) return 0u;
+      if (at == text.npos || std::sscanf(text.c_str() + at + std::strlen(name), " 3 %u %u %u", &a, &b, &c) != 3)
+        return 0u;
       return a < 64 && b < 64 && c < 64 ? a * b * c : 0u;
     };
     text.resize(header + 1 + 4 * (2 * floats_of("\nrecon_shape") + floats_of("\nsinogram_shape")) + tail);
@@ -104,7 +105,8 @@ void read_live_input(std::string_view input) {
   bool const whole = !input.empty() && input.front() == 'w';  // as it is, of any size
   if (whole) page = input.substr(1);
   else std::copy_n(input.begin(), std::min(input.size(), page.size()), page.begin());
-  if (constexpr auto count = offsetof(live_page, table); page.size() > count) page[count] &= '\xfe';  // no change is under way
+  if (constexpr auto count = offsetof(live_page, table); page.size() > count)
+    page[count] &= '\xfe';  // no change is under way
   auto const path = write_scratch("mbirk-live-1", page);
   int const owner = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   expect(owner >= 0 && ::flock(owner, LOCK_EX | LOCK_NB) == 0, "no lock");

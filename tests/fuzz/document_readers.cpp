@@ -96,7 +96,8 @@ void read_note_input(std::string_view input) {
 
 void read_nsight(std::string_view input, bool nsys) {
   static json const run{
-      {"measurements", {{{"operation", "parallel_back"}, {"volume_size", 64}}, {{"operation", "median"}, {"volume_size", 32}}}},
+      {"measurements",
+       {{{"operation", "parallel_back"}, {"volume_size", 64}}, {{"operation", "median"}, {"volume_size", 32}}}},
       {"cost_analysis", {{"64", {{"parallel_back", json::object()}}}}}};
   auto const path = write_scratch("nsight.csv", input).string();
   json merged = run;

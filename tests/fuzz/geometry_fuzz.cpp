@@ -43,6 +43,11 @@ array<2> sparse_back_project(host_context const& ctx, any_scan const& s, array<3
   }, s);
   return x;
 }
+array<3> hessian_diagonal(host_context const& ctx, any_scan const& s) {
+  array<3> h(recon_shape(s), -1);
+  std::visit([&](auto const& scan) { mbirk::hessian_diagonal(ctx, scan, std::nullopt, h.all()); }, s);
+  return h;
+}
 array<3> project(emulated_context const& ctx, any_scan const& s, array<3> const& x) {
   array<3> y(sinogram_shape(s), -1);
   auto const in = place(ctx.exec, x.all());
@@ -95,7 +100,8 @@ struct oracle {
           for (index_t m = 0; m < y[1]; ++m)
             for (index_t n = 0; n < y[2]; ++n)
               for (index_t k = 0; k < x[2]; ++k)
-                f(static_cast<std::size_t>((v * y[1] + m) * y[2] + n), q * static_cast<std::size_t>(x[2]) + static_cast<std::size_t>(k),
+                f(static_cast<std::size_t>((v * y[1] + m) * y[2] + n),
+                  q * static_cast<std::size_t>(x[2]) + static_cast<std::size_t>(k),
                   matrix_element(p, v, m, n, i, j, k));
         }
       }
@@ -104,7 +110,8 @@ struct oracle {
   std::vector<double> forward(array<2> const& x, pixel_list const& pixels) const {
     if (!by_matrix) return std::visit([&](auto const& scan) { return define_forward(scan, x.data, pixels); }, s);
     std::vector<double> y(count_of(sinogram_shape(s)));
-    each_element(pixels, [&](std::size_t at, std::size_t voxel, double a) { y[at] += a * static_cast<double>(x.data[voxel]); });
+    each_element(pixels,
+                 [&](std::size_t at, std::size_t voxel, double a) { y[at] += a * static_cast<double>(x.data[voxel]); });
     return y;
   }
   std::vector<double> back(array<3> const& y, pixel_list const& pixels, int power) const {
@@ -171,6 +178,10 @@ void compare(any_parameters const& parameters, any_scan const& s, random_numbers
   c.close("back projection", cylinders_of(aty, pixels).data, expected_aty, back);
   c.close("squared back projection", sparse_back_project(one, s, y, listed, 2).data, defined.back(y, listed, 2),
           squared);
+  if (r.once_in(3)) {
+    array<3> const ones(sinogram_shape(s), 1);
+    c.close("hessian", cylinders_of(hessian_diagonal(one, s), listed).data, defined.back(ones, listed, 2), squared);
+  }
   c.require(same_bits(project(three, s, x).data, ax.data) && same_bits(back_project(three, s, y).data, aty.data),
             "a result depends on the number of threads");
 
@@ -195,7 +206,9 @@ void compare(any_parameters const& parameters, any_scan const& s, random_numbers
 bool try_scan(std::uint64_t seed, index_t number, totals& all) {
   random_numbers r(seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(number));
   bool const emulate = r.once_in(4), cone = !r.once_in(3);
-  size_limits const most = emulate ? size_limits{2, 9, 9, 6, 9} : size_limits{4, 40, 24, 14, 40};
+  size_limits const most = emulate         ? size_limits{2, 9, 9, 6, 9}
+                           : r.once_in(8) ? size_limits{6, 140, 60, 24, 140}
+                                          : size_limits{4, 40, 24, 14, 40};
   any_parameters const parameters =
       cone ? any_parameters(random_cone(r, most)) : any_parameters(random_parallel(r, most));
   std::optional<any_scan> s;
@@ -238,7 +251,8 @@ int main(int count, char** arguments) {
                      : name == "--only"    ? &only
                                            : nullptr;
     if (!to || k + 1 == count) {
-      std::fprintf(stderr, "fuzz_geometry: %s is not known or lacks a number, expected --scans, --seconds, --seed, --only\n",
+      std::fprintf(stderr,
+                   "fuzz_geometry: %s is not known or lacks a number, expected --scans, --seconds, --seed, --only\n",
                    name.c_str());
       return 2;
     }
@@ -250,7 +264,8 @@ int main(int count, char** arguments) {
   if (only >= 0) {
     try_scan(static_cast<std::uint64_t>(seed), only, all);
   } else {
-    for (index_t number = 0; all.scans < scans && all.failures < 20 && (seconds == 0 || elapsed() < static_cast<double>(seconds)); ++number)
+    for (index_t number = 0;
+         all.scans < scans && all.failures < 20 && (seconds == 0 || elapsed() < static_cast<double>(seconds)); ++number)
       try_scan(static_cast<std::uint64_t>(seed), number, all);
   }
   std::printf(

@@ -34,7 +34,8 @@ void read_measurement(measurement_files const& files) {
 
 void read_measurement_input(std::string_view input) {
   if (input.size() < 2) return;
-  auto const length = static_cast<std::size_t>(static_cast<unsigned char>(input[0]) | static_cast<unsigned char>(input[1]) << 8);
+  auto const length =
+      static_cast<std::size_t>(static_cast<unsigned char>(input[0]) | static_cast<unsigned char>(input[1]) << 8);
   auto const arrays = input.substr(2);
   measurement_files files;
   files.input = write_scratch("data.npy", length ? arrays.substr(0, length) : arrays);
@@ -95,7 +96,8 @@ void make_set(hid_t file, char const* name, std::string_view says, std::string_v
     chunk[k] = std::clamp<hsize_t>(sizes[k], 1, 4);
     count *= static_cast<double>(sizes[k]);
   }
-  hdf5_handle const space(rank ? H5Screate_simple(rank, sizes.data(), nullptr) : H5Screate(at(3) % 2 ? H5S_SCALAR : H5S_NULL), H5Sclose);
+  hdf5_handle const space(
+      rank ? H5Screate_simple(rank, sizes.data(), nullptr) : H5Screate(at(3) % 2 ? H5S_SCALAR : H5S_NULL), H5Sclose);
   hdf5_handle const how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   if (at(7) % 2 && rank && !empty) {
     H5Pset_chunk(how.get(), rank, chunk.data());
@@ -114,18 +116,22 @@ void make_set(hid_t file, char const* name, std::string_view says, std::string_v
     hdf5_handle const text(H5Tcopy(H5T_C_S1), H5Tclose);
     H5Tset_size(text.get(), std::strlen(unit));
     hdf5_handle const one(H5Screate(H5S_SCALAR), H5Sclose);
-    hdf5_handle const attribute(H5Acreate2(set.get(), "units", text.get(), one.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    hdf5_handle const attribute(H5Acreate2(set.get(), "units", text.get(), one.get(), H5P_DEFAULT, H5P_DEFAULT),
+                                H5Aclose);
     if (attribute.get() >= 0) H5Awrite(attribute.get(), text.get(), unit);
   }
   if (at(9) % 2) {
     hdf5_handle const one(H5Screate(H5S_SCALAR), H5Sclose);
-    hdf5_handle const attribute(H5Acreate2(set.get(), "value", type.get(), one.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    hdf5_handle const attribute(H5Acreate2(set.get(), "value", type.get(), one.get(), H5P_DEFAULT, H5P_DEFAULT),
+                                H5Aclose);
   }
 }
 
 void read_hdf5_input(std::string_view input) {
   auto const path = (scratch_folder() / "data.h5").string();
-  auto const part = [&](std::size_t first, std::size_t count) { return input.substr(std::min(first, input.size()), count); };
+  auto const part = [&](std::size_t first, std::size_t count) {
+    return input.substr(std::min(first, input.size()), count);
+  };
   H5E_BEGIN_TRY {
     hdf5_handle const file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
     expect(file.get() >= 0, "a file cannot be made", path);

@@ -56,13 +56,13 @@ inline std::vector<float> random_angles(random_numbers& r, index_t views) {
   return angles;
 }
 
-/// 0, a part of an element, a part of `width`, or beyond it.
+/// 0, a part of an element, a part of `width`, or now and then far beyond it.
 inline double random_offset(random_numbers& r, double pitch, double width) {
-  switch (r.whole(0, 6)) {
+  if (r.once_in(30)) return r.sign() * width * r.scale(4);
+  switch (r.whole(0, 5)) {
     case 0: return 0.5 * pitch * r.sign();
     case 1: return r.between(-1, 1) * pitch;
     case 2: return r.between(-0.7, 0.7) * width;
-    case 3: return r.sign() * width * r.scale(3);
     default: return 0;
   }
 }
@@ -70,7 +70,7 @@ inline double random_offset(random_numbers& r, double pitch, double width) {
 inline mask_setting random_mask(random_numbers& r, shape_3 const& recon) {
   if (!r.once_in(4)) return r.once_in(2);
   mask_array own{{recon[0], recon[1]}, std::vector<std::uint8_t>(static_cast<std::size_t>(recon[0] * recon[1]))};
-  auto const part = r.unit();
+  auto const part = r.between(0.1, 1);
   for (auto& value : own.values) value = r.unit() < part;
   return own;
 }
@@ -87,8 +87,8 @@ inline parallel_parameters random_parallel(random_numbers& r, size_limits const&
   p.delta_det_row = p.delta_det_channel * r.scale(2);
   p.det_channel_offset =
       random_offset(r, p.delta_det_channel, p.delta_det_channel * static_cast<double>(p.sinogram_shape[2]));
-  p.voxel_row_aspect = r.once_in(2) ? 1 : r.scale(r.once_in(4) ? 3 : 0.7);
-  p.delta_voxel = p.delta_det_channel * (r.once_in(3) ? 1 : r.scale(r.once_in(4) ? 3 : 0.7));
+  p.voxel_row_aspect = r.once_in(2) ? 1 : r.scale(r.once_in(3) ? 3 : 0.7);
+  p.delta_voxel = p.delta_det_channel * (r.once_in(3) ? 1 : r.scale(r.once_in(3) ? 3 : 0.7));
   p.recon_shape = shape_3{random_size(r, most.side), random_size(r, most.side), p.sinogram_shape[1]};
   p.use_ror_mask = random_mask(r, *p.recon_shape);
   return p;
@@ -102,8 +102,8 @@ inline cone_parameters random_cone(random_numbers& r, size_limits const& most) {
   p.use_ror_mask = random_mask(r, *p.recon_shape);
   double const unit = r.once_in(2) ? 1 : r.scale(6);
   p.delta_voxel = unit;
-  p.voxel_row_aspect = r.once_in(2) ? 1 : r.scale(r.once_in(4) ? 2 : 0.7);
-  p.voxel_slice_aspect = r.once_in(2) ? 1 : r.scale(r.once_in(4) ? 2 : 0.7);
+  p.voxel_row_aspect = r.once_in(2) ? 1 : r.scale(r.once_in(3) ? 2 : 0.7);
+  p.voxel_slice_aspect = r.once_in(2) ? 1 : r.scale(r.once_in(3) ? 2 : 0.7);
   double const half = unit * std::max(static_cast<double>((*p.recon_shape)[1]),
                                       static_cast<double>((*p.recon_shape)[0]) * p.voxel_row_aspect) / 2;
   // From a source that almost touches the grid to one that is far away.
@@ -113,8 +113,8 @@ inline cone_parameters random_cone(random_numbers& r, size_limits const& most) {
   bool const infinite = std::isinf(p.source_detector_dist);
   p.use_curved_detector = !infinite && r.once_in(3);
   double const magnification = infinite ? 1 : p.source_detector_dist / p.source_iso_dist;
-  p.delta_det_channel = unit * magnification * (r.once_in(3) ? 1 : r.scale(r.once_in(4) ? 3 : 0.7));
-  p.delta_det_row = unit * p.voxel_slice_aspect * magnification * (r.once_in(3) ? 1 : r.scale(r.once_in(4) ? 2 : 0.7));
+  p.delta_det_channel = unit * magnification * (r.once_in(3) ? 1 : r.scale(r.once_in(3) ? 3 : 0.7));
+  p.delta_det_row = unit * p.voxel_slice_aspect * magnification * (r.once_in(3) ? 1 : r.scale(r.once_in(3) ? 2 : 0.7));
   p.det_channel_offset =
       random_offset(r, p.delta_det_channel, p.delta_det_channel * static_cast<double>(p.sinogram_shape[2]));
   p.det_row_offset = random_offset(r, p.delta_det_row, p.delta_det_row * static_cast<double>(p.sinogram_shape[1]));

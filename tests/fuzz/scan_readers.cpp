@@ -1,4 +1,5 @@
-// Scans as scanners write them. libtiff, matio and libgsf parse the containers; what they hand over is checked by mbirk.
+// Scans as scanners write them. libtiff, matio and libgsf parse the containers; what they hand over is checked by
+// mbirk.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -40,7 +41,8 @@ void read_frames(frame_stack const& stack, std::string const& file) {
     }
   }, file);
   if (read)
-    expect(std::memcmp(all.data(), part.data(), all.size() * sizeof(float)) == 0, "a window differs from the stack", file);
+    expect(std::memcmp(all.data(), part.data(), all.size() * sizeof(float)) == 0, "a window differs from the stack",
+           file);
 }
 void read_description(scan_description const& scan, std::string const& file) {
   expect(scan.angles.empty() || std::ssize(scan.angles) == scan.data.shape[0], "not an angle for each view", file);
@@ -99,7 +101,8 @@ void read_described(std::string_view input, char const* extension) {
   static_cast<void>(once);
   auto const path = write_scratch(std::string("scan/a") + extension, input);
   for (bool const repeat : {false, true})
-    accepts([&] { read_description(open_described(path, repeat), path.string()); }, (scratch_folder() / "scan").string());
+    accepts([&] { read_description(open_described(path, repeat), path.string()); },
+            (scratch_folder() / "scan").string());
   std::filesystem::remove(path);
 }
 void read_nikon_input(std::string_view input) { read_described(input, ".xtekct"); }
