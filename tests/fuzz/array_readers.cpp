@@ -12,8 +12,6 @@
 #include "mbirk/profile/live_memory.hpp"
 #include "reader.hpp"
 
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
-
 namespace mbirk::fuzz {
 namespace {
 
@@ -64,7 +62,7 @@ void read_checkpoint_input(std::string_view input) {
 /// an input with a wrong one is refused before its fields matter.
 std::size_t mutate_checkpoint(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
   constexpr auto tail = mbirk::detail::checkpoint_tail;
-  size = LLVMFuzzerMutate(data, size, most);
+  size = mutate_bytes(data, size, most);
   std::minstd_rand random(seed);
   if (random() % 16 == 0) return size;
   std::string text(reinterpret_cast<char const*>(data), size);

@@ -1,5 +1,8 @@
-// One fuzzer for every reader: mbirk_fuzz READER [options and folders of libFuzzer]. Without arguments it lists the
-// readers.
+// One fuzzer for every reader.
+//
+//   mbirk_fuzz                                     lists the readers
+//   mbirk_fuzz READER [options and folders]        libFuzzer, as its manual says
+//   mbirk_fuzz READER --mutations N FILE...        the files and N mutations of each, the same ones in every build
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,13 +10,22 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <random>
 
 #include "mbirk/io/printable.hpp"
 #include "reader.hpp"
 
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+extern "C" {
+std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+int LLVMFuzzerInitialize(int* count, char*** arguments);
+int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed);
+}
 
 namespace mbirk::fuzz {
+
+std::size_t (*mutate_bytes)(std::uint8_t* data, std::size_t size, std::size_t most) = LLVMFuzzerMutate;
+
 namespace {
 
 constexpr char variable[] = "MBIRK_FUZZ_READER";  // tells processes that libFuzzer starts which reader is meant
@@ -38,6 +50,59 @@ std::vector<reader> every_reader() {
 }
 
 reader chosen{};
+
+std::minstd_rand fixed_random(1);
+
+/// Changes, removes, inserts, or copies some bytes. libFuzzer's mutations depend on what the compiler made of a reader.
+std::size_t mutate_fixed(std::uint8_t* data, std::size_t size, std::size_t most) {
+  auto const below = [](std::size_t n) { return static_cast<std::size_t>(fixed_random()) % n; };
+  constexpr std::uint8_t extremes[] = {0, 1, 0x7f, 0x80, 0xff, ' ', '"', '-', '9', '\n'};
+  std::vector<std::uint8_t> bytes(data, data + size);
+  auto const at = [&] { return static_cast<std::ptrdiff_t>(below(bytes.size() + 1)); };
+  auto const length = [&](std::ptrdiff_t from) {
+    return static_cast<std::ptrdiff_t>(
+        below(std::min<std::size_t>(bytes.size() - static_cast<std::size_t>(from), 16) + 1));
+  };
+  switch (auto const from = at(); bytes.empty() ? 4 : below(6)) {
+    case 0: bytes[below(bytes.size())] ^= static_cast<std::uint8_t>(1u << below(8)); break;
+    case 1: bytes[below(bytes.size())] = extremes[below(std::size(extremes))]; break;
+    case 2: std::fill_n(bytes.begin() + from, length(from), extremes[below(std::size(extremes))]); break;
+    case 3: bytes.erase(bytes.begin() + from, bytes.begin() + from + length(from)); break;
+    case 4: bytes.insert(bytes.begin() + from, 1 + below(8), static_cast<std::uint8_t>(below(256))); break;
+    default: {
+      std::vector<std::uint8_t> const piece(bytes.begin() + from, bytes.begin() + from + length(from));
+      bytes.insert(bytes.begin() + at(), piece.begin(), piece.end());
+    }
+  }
+  bytes.resize(std::min(bytes.size(), most));
+  std::copy(bytes.begin(), bytes.end(), data);
+  return bytes.size();
+}
+
+void read_mutations(char const* count, int files, char** names) {
+  constexpr std::size_t most = 1 << 14;
+  mutate_bytes = mutate_fixed;
+  auto const mutations = std::strtoul(count, nullptr, 10);
+  std::vector<std::uint8_t> input(most);
+  for (int k = 0; k < files; ++k) {
+    std::FILE* const file = std::fopen(names[k], "rb");
+    expect(file != nullptr, "a file cannot be read", names[k]);
+    auto const size = std::fread(input.data(), 1, most, file);
+    std::fclose(file);
+    std::vector<std::uint8_t> const start(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(size));
+    LLVMFuzzerTestOneInput(start.data(), start.size());
+    for (unsigned long m = 0; m < mutations; ++m) {
+      std::copy(start.begin(), start.end(), input.begin());
+      auto mutated = start.size();
+      for (auto rounds = 1 + fixed_random() % 4; rounds > 0; --rounds)
+        mutated = LLVMFuzzerCustomMutator(input.data(), mutated, most, static_cast<unsigned>(fixed_random()));
+      // A copy of its own size, so that reading beyond its end is seen.
+      std::vector<std::uint8_t> const copy(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(mutated));
+      LLVMFuzzerTestOneInput(copy.data(), copy.size());
+    }
+  }
+  std::printf("%s: %lu inputs\n", chosen.name, static_cast<unsigned long>(files) * (mutations + 1));
+}
 
 /// Larger requests fail as they do on a machine without memory, so that an input of a few bytes that asks for
 /// gigabytes is refused and does not end the run.
@@ -117,7 +182,7 @@ void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
-extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
+int LLVMFuzzerInitialize(int* count, char*** arguments) {
   auto const all = every_reader();
   char const* name = std::getenv(variable);
   if (*count > 1 && (*arguments)[1][0] != '-') {
@@ -133,14 +198,18 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
   }
   setenv(variable, chosen.name, 1);
   scratch_folder();
+  if (*count > 3 && std::strcmp((*arguments)[1], "--mutations") == 0) {
+    read_mutations((*arguments)[2], *count - 3, *arguments + 3);
+    std::exit(0);
+  }
   return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   chosen.read({reinterpret_cast<char const*>(data), size});
   return 0;
 }
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
-  return chosen.mutate ? chosen.mutate(data, size, most, seed) : LLVMFuzzerMutate(data, size, most);
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  return chosen.mutate ? chosen.mutate(data, size, most, seed) : mutate_bytes(data, size, most);
 }

@@ -5,8 +5,6 @@
 
 #include "reader.hpp"
 
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
-
 namespace mbirk::fuzz {
 namespace {
 
@@ -140,7 +138,7 @@ constexpr std::string_view interesting[] = {"0",
 std::size_t mutate_json(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
   std::minstd_rand random(seed);
   auto const below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
-  if (below(5) == 0) return LLVMFuzzerMutate(data, size, most);
+  if (below(5) == 0) return mutate_bytes(data, size, most);
   std::string text(reinterpret_cast<char const*>(data), size);
   for (auto rounds = below(8) == 0 ? 1 + below(4) : 1; rounds > 0; --rounds) {
     auto const p = parts_of(text);
@@ -187,7 +185,7 @@ std::size_t mutate_json(std::uint8_t* data, std::size_t size, std::size_t most, 
           std::vector<std::uint8_t> bytes(text.begin() + static_cast<std::ptrdiff_t>(at.begin),
                                           text.begin() + static_cast<std::ptrdiff_t>(at.end));
           bytes.resize(bytes.size() + 16);
-          bytes.resize(LLVMFuzzerMutate(bytes.data(), at.size(), bytes.size()));
+          bytes.resize(mutate_bytes(bytes.data(), at.size(), bytes.size()));
           replace(at, std::string(bytes.begin(), bytes.end()));
         }
         break;
@@ -206,7 +204,7 @@ std::size_t mutate_json(std::uint8_t* data, std::size_t size, std::size_t most, 
       }
     }
   }
-  if (text.size() > most) return LLVMFuzzerMutate(data, size, most);
+  if (text.size() > most) return mutate_bytes(data, size, most);
   std::memcpy(data, text.data(), text.size());
   return text.size();
 }

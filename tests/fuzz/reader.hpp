@@ -19,7 +19,7 @@ using mutator = std::size_t (*)(std::uint8_t* data, std::size_t size, std::size_
 struct reader {
   char const* name;
   void (*read)(std::string_view input);  ///< must not throw and must not leave files
-  mutator mutate = nullptr;              ///< null: libFuzzer's own mutations
+  mutator mutate = nullptr;              ///< null: mutate_bytes
 };
 
 std::vector<reader> array_readers();     ///< npy, checkpoints, live memory
@@ -28,6 +28,8 @@ std::vector<reader> hdf5_readers();
 std::vector<reader> scan_readers();      ///< scans as scanners write them
 std::vector<reader> page_readers();      ///< pages and commands made from a run
 
+/// Mutates bytes in place: libFuzzer, or a sequence that is the same in every build.
+extern std::size_t (*mutate_bytes)(std::uint8_t* data, std::size_t size, std::size_t most);
 /// Replaces, repeats, removes, renames and nests values of a JSON text; now and then bytes.
 std::size_t mutate_json(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed);
 
