@@ -57,7 +57,7 @@ def test_view_parameters(cone):
     assert np.allclose(other.get_params("angles"), np.asarray(model.get_params("angles")) + 0.25)
     fresh = mbirk.ConeBeamModel((11, 6, 17), np.float32(other.get_params("angles")), 60.0, 30.0)
     assert np.array_equal(other.forward_project(cone[1]), fresh.forward_project(cone[1]))
-    with pytest.raises(ValueError, match=r"view_params has shape \(3, 2\), expected that of the present views, \(11, 2\)"):
+    with pytest.raises(ValueError, match=r"view_params has shape \(3, 2\), expected that of the current views, \(11, 2\)"):
         model.set_view_parameters(views[:3])
     parallel = mbirk.ParallelBeamModel((3, 4, 5), [0, 1, 2])
     parallel.set_view_parameters([2, 1, 0])
