@@ -113,8 +113,8 @@ void read_ncu_input(std::string_view input) { read_nsight(input, false); }
 
 std::vector<reader> document_readers() {
   return {{"parameters", read_parameters_input, mutate_json},
-          {"case", read_case_input, mutate_json},
-          {"geometry", read_geometry_input, mutate_json},
+          {"case", read_case_input, mutate_json, true},
+          {"geometry", read_geometry_input, mutate_json, true},
           {"device", read_device_input, mutate_json},
           {"run", read_run_input, mutate_json},
           {"note", read_note_input, mutate_json},
