@@ -1,4 +1,4 @@
-"""Writes the binary inputs that the fuzzer begins with: make_corpus.py [folder of corpora]. Texts lie there as files of their own."""
+"""Writes the binary inputs that the fuzzer begins with: make_corpus.py [folder of corpora]. Texts are not generated."""
 import pathlib
 import struct
 import sys
@@ -57,7 +57,7 @@ start = [f.replace("3 2 1 3", "3 0 0 0").replace("3 2 2 1", "3 0 0 0") for f in 
 put("checkpoint", "no_arrays", checkpoint(start, 0))
 
 # Laid over a page that is valid: the header, the sequence, and the beginning of the state.
-page = b"mbirklv\0" + struct.pack("<II", 1, 0) + struct.pack("<qq", 1, 1) + b"recon".ljust(64, b"\0") + b"0.1.0".ljust(16, b"\0")
+page = b"mbirklv\0" + struct.pack("<IIqq", 1, 0, 1, 1) + b"recon".ljust(64, b"\0") + b"0.1.0".ljust(16, b"\0")
 put("live", "header", page)
 put("live", "state", page[:12] + b"\xff\xff" + page[14:] + b"\2" + bytes(63) + b"x" * 200)
 put("live", "short", b"w" + page)
@@ -83,13 +83,15 @@ def tiff(pages, big=False, tile=None):
     for width, height, bits, kind, data in pages:
         place = len(out)
         out += data
-        tags = [(256, 4, width), (257, 4, height), (258, 3, bits), (259, 3, 1), (262, 3, 1), (277, 3, 1), (339, 3, kind)]
+        tags = [(256, 4, width), (257, 4, height), (258, 3, bits), (259, 3, 1)]
+        tags += [(262, 3, 1), (277, 3, 1), (339, 3, kind)]
         tags += ([(322, 4, tile[0]), (323, 4, tile[1]), (324, 4, place), (325, 4, len(data))] if tile else
                  [(273, 4, place), (278, 4, height), (279, 4, len(data))])
         out[last:last + 4] = struct.pack(order + "I", len(out))
         out += struct.pack(order + "H", len(tags))
         for tag, form, value in sorted(tags):
-            out += struct.pack(order + "HHI", tag, form, 1) + struct.pack(order + ("HH" if form == 3 else "I"), *((value, 0) if form == 3 else (value,)))
+            out += struct.pack(order + "HHI", tag, form, 1)
+            out += struct.pack(order + "HH", value, 0) if form == 3 else struct.pack(order + "I", value)
         last = len(out)
         out += struct.pack(order + "I", 0)
     return bytes(out)
@@ -172,8 +174,8 @@ def matlab_part(kind, data):
     return struct.pack("<II", kind, len(data)) + data + b"\0" * (-len(data) % 8)
 
 
-matrix = (matlab_part(6, struct.pack("<II", 7, 0)) + matlab_part(5, struct.pack("<3i", 4, 3, 5)) + matlab_part(1, b"scan") +
-          matlab_part(7, floats))
+matrix = (matlab_part(6, struct.pack("<II", 7, 0)) + matlab_part(5, struct.pack("<3i", 4, 3, 5)) +
+          matlab_part(1, b"scan") + matlab_part(7, floats))
 put("matlab", "single", b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + matlab_part(14, matrix))
 
 
@@ -190,21 +192,26 @@ def compound(streams):
         entries.append((name, first, len(streams[name])))
     none = 0xffffffff
     directory = bytearray()
-    directory += name_of("Root Entry") + struct.pack("<BBIII", 5, 1, none, none, 1) + bytes(36) + struct.pack("<IQ", 3, len(mini))
-    directory += name_of("ImageInfo") + struct.pack("<BBIII", 1, 1, none, none, 2) + bytes(36) + struct.pack("<IQ", 0, 0)
+
+    def add(text, kind, right, child, first, size):
+        directory.extend(name_of(text) + struct.pack("<BBIII", kind, 1, none, right, child) + bytes(36) +
+                         struct.pack("<IQ", first, size))
+
+    add("Root Entry", 5, none, 1, 3, len(mini))
+    add("ImageInfo", 1, none, 2, 0, 0)
     for k, (name, first, size) in enumerate(entries):  # a tree that is a chain to the right
-        right = 3 + k if k + 1 < len(entries) else none
-        directory += name_of(name) + struct.pack("<BBIII", 2, 1, none, right, none) + bytes(36) + struct.pack("<IQ", first, size)
-    directory = directory.ljust(-(-len(directory) // 512) * 512, b"\0")
+        add(name, 2, 3 + k if k + 1 < len(entries) else none, none, first, size)
+    directory.extend(bytes(-len(directory) % 512))
     sectors = len(directory) // 512
     mini_sectors = -(-len(mini) // 512)
-    # Sector 0: the table of sectors; 1: that of mini sectors; then the directory's sectors beyond the first; all in order.
+    # Sector 0: the table of sectors; 1: that of mini sectors; then the directory and the mini stream, in order.
     chain = [0xfffffffd, 0xfffffffe]
     for count in (sectors, mini_sectors):
         begin = len(chain)
         chain += [begin + k + 1 for k in range(count - 1)] + [0xfffffffe]
     directory[116:120] = struct.pack("<I", 2 + sectors)
-    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 0x3e, 3, 0xfffe, 9, 6) + bytes(6)
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16)
+    head += struct.pack("<HHHHH", 0x3e, 3, 0xfffe, 9, 6) + bytes(6)
     head += struct.pack("<IIIIIIIII", 0, 1, 2, 0, 4096, 1, 1, 0xfffffffe, 0) + struct.pack("<I", 0) + b"\xff" * 432
     fill = lambda numbers: struct.pack(f"<{len(numbers)}I", *numbers).ljust(512, b"\xff")
     return head + fill(chain) + fill(table) + bytes(directory) + bytes(mini).ljust(512 * mini_sectors, b"\0")
@@ -213,4 +220,5 @@ def compound(streams):
 word = lambda n: struct.pack("<i", n)
 put("zeiss", "info", compound({
     "ImagesTaken": word(2), "ImageHeight": word(3), "ImageWidth": word(5), "DataType": word(5),
-    "Angles": struct.pack("<2f", -90, 90), "StoRADistance": struct.pack("<f", -20.5), "DtoRADistance": struct.pack("<f", 80)}))
+    "Angles": struct.pack("<2f", -90, 90), "StoRADistance": struct.pack("<f", -20.5),
+    "DtoRADistance": struct.pack("<f", 80)}))

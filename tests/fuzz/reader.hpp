@@ -41,8 +41,8 @@ std::filesystem::path write_scratch(std::string const& name, std::string_view co
 
 /// Ends the process unless ok: a finding.
 void expect(bool ok, char const* what, std::string_view detail = {});
-/// A message is one line of printable text, but for names of files, which the program replaces when it prints them. If a
-/// file is given, the message names it.
+/// A message is one line of printable text, but for names of files, whose bytes the program replaces when it prints
+/// them. If a file is given, the message names it.
 void expect_message(std::string_view message, std::string_view file);
 
 /// Whether f() accepts the input. It may refuse it with an error of the library or for lack of memory, in no other way.

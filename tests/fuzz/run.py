@@ -48,8 +48,9 @@ def fuzz(options, reader, seconds):
     progress = re.findall(r"^#(\d+)\s.*?cov: (\d+) ft: (\d+) corp: (\d+)", log, re.M)
     inputs = int(found[1]) if found else int(progress[-1][0]) if progress else 0
     coverage, features, size = progress[-1][1:] if progress else ("-", "-", "-")
-    line = f"{reader:<12} {inputs:>10} {wall:>8.0f} {coverage:>9} {features:>9} {size:>7}  {'none' if run.returncode == 0 else 'FOUND'}"
-    return line, None if run.returncode == 0 else log[-6000:]
+    failed = run.returncode != 0
+    numbers = f"{inputs:>10} {wall:>8.0f} {coverage:>9} {features:>9} {size:>7}"
+    return f"{reader:<12} {numbers}  {'FOUND' if failed else 'none'}", log[-6000:] if failed else None
 
 
 def main():
@@ -62,7 +63,8 @@ def main():
     if not options.minutes and not options.inputs:
         sys.exit("run.py: expected --minutes or --inputs")
     seconds = options.minutes * 60 * min(options.jobs, len(readers)) / len(readers)
-    print(f"{'reader':<12} {'inputs':>10} {'seconds':>8} {'branches':>9} {'features':>9} {'corpus':>7}  findings", flush=True)
+    heads = f"{'inputs':>10} {'seconds':>8} {'branches':>9} {'features':>9} {'corpus':>7}"
+    print(f"{'reader':<12} {heads}  findings", flush=True)
     failed = False
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for line, log in pool.map(lambda reader: fuzz(options, reader, seconds), readers):
