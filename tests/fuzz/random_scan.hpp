@@ -68,7 +68,8 @@ inline double random_offset(random_numbers& r, double pitch, double width) {
 }
 
 inline mask_setting random_mask(random_numbers& r, shape_3 const& recon) {
-  if (!r.once_in(4)) return r.once_in(2);
+  // In small grids the region of reconstruction is empty.
+  if (!r.once_in(4)) return r.once_in(2) && std::min(recon[0], recon[1]) > 3;
   mask_array own{{recon[0], recon[1]}, std::vector<std::uint8_t>(static_cast<std::size_t>(recon[0] * recon[1]))};
   auto const part = r.between(0.1, 1);
   for (auto& value : own.values) value = r.unit() < part;
