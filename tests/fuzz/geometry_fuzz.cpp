@@ -155,12 +155,17 @@ class comparison {
   comparison(any_parameters const& parameters, std::string repeat, totals& all)
       : parameters_(parameters), repeat_(std::move(repeat)), all_(all) {}
 
-  /// @param least  compare with a number of this size where the largest element is smaller
+  /// @param least  errors are relative to the largest element, or to this if all are smaller
   template <class A, class B>
   void close(char const* what, A const& found, B const& expected, double allowed, double least) {
-    double largest = 0;
-    for (auto const x : expected) largest = std::max(largest, std::abs(static_cast<double>(x)));
-    double const error = relative_error(found, expected) * (largest < least ? largest / least : 1);
+    if (found.size() != expected.size()) return fail(what, INFINITY, allowed);
+    double worst = 0, largest = least;
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      double const difference = std::abs(static_cast<double>(found[k]) - static_cast<double>(expected[k]));
+      worst = std::isfinite(difference) ? std::max(worst, difference) : INFINITY;
+      largest = std::max(largest, std::abs(static_cast<double>(expected[k])));
+    }
+    double const error = worst == 0 ? 0 : worst / largest;
     all_.worst = std::max(all_.worst, error / allowed);
     if (!(error <= allowed)) fail(what, error, allowed);
   }
