@@ -12,6 +12,7 @@
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
 #include "commands/run_watch.hpp"
+#include "commands/scan_options.hpp"
 #include "input/checkpoint_file.hpp"
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
@@ -34,8 +35,8 @@ namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
 struct recon_command : common_options {
-  measurement_files files;
-  std::string geometry, out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
+  scan_call scan;
+  std::string out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
   recon_call_options call;
   bool seed_given = false;
   std::optional<double> sharpness, snr_db, sigma_y, sigma_x;
@@ -66,7 +67,7 @@ void check_out(recon_command const& o) {
 #endif
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
-  std::vector<std::string> written{o.out}, read{o.files.input, o.geometry, o.files.white, o.files.dark};
+  std::vector<std::string> written{o.out}, read{o.scan.files.input, o.scan.geometry.file, o.scan.files.white, o.scan.files.dark};
   if (is_npy(o.out)) written.push_back(beside(o, ".json"));
 #if defined(MBIRK_WITH_PNG)
   if (!o.no_png) written.push_back(beside(o, ".png"));
@@ -144,7 +145,7 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
   recon_params["method"] = o.method;
   recon_params["weights"] = o.method == "vcd" ? o.weights : "unweighted";
   return {{"model_params", dump_text(geometry_json(g))},
-          {"notes", "mbirk " + std::string(version_string) + ", " + o.files.input + ": " + data},
+          {"notes", "mbirk " + std::string(version_string) + ", " + o.scan.files.input + ": " + data},
           {"recon_log", log},
           {"recon_params", dump_text(recon_params)}};
 }
@@ -185,8 +186,11 @@ int reconstruct(recon_command const& o) {
   require_host(o, "recon");
   interrupt_watch const interrupts;
   auto const start = clock::now();
-  measurement_source const source(o.files);
-  auto g = read_geometry(o.geometry, source.shape(), source.theta());
+  measurement_source const source(o.scan.files, o.scan.part);
+  std::vector<scan_fact> used;
+  auto g = scan_geometry(source.scan(), source.part(), source.theta(), o.scan.geometry, o.scan.files.input, used);
+  for (auto& mistake : checked_mistakes(o.scan, source.scan(), g)) g.warnings.push_back(std::move(mistake));
+  if (o.scan.geometry.file.empty() && !o.quiet) print_facts(used);
   g.model = merged(g.model, o);
   recon_options options(o.call, g.model);
   recon_scan const& scan = g.scan;
@@ -325,22 +329,12 @@ std::array<double, 2> window_of(std::vector<double> const& levels) {
 void add_recon_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
   auto const o = std::make_shared<recon_command>();
-  command
-      ->add_option("INPUT", o->files.input,
-                   "Measurements (views, rows, channels): .npy, or HDF5 in the Data Exchange layout")
-      ->required();
-  command->add_option("--geometry", o->geometry, "The scan and the parameters of its reconstruction, as JSON")
-      ->required()
-      ->type_name("G.json");
+  add_scan_options(*command, o->scan);
   command->add_option("--out", o->out, "The volume (rows, cols, slices): .h5 or .npy")->required()->type_name("OUT");
   command->add_option("--method", o->method, "vcd (iterative), fbp (parallel beam) or fdk (cone beam)")
       ->check(CLI::IsMember({"fbp", "fdk", "vcd"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--white", o->files.white, "White field, if INPUT holds counts: frames whose mean is taken")
-      ->type_name("FILE");
-  command->add_option("--dark", o->files.dark, "Dark field")->type_name("FILE");
-  command->add_flag("--counts", o->files.counts, "INPUT holds counts: an error if there is no white field");
   add_call_options(*command, o->call);
   command->add_option("--sharpness", o->sharpness, "More is sharper and noisier (default 1)")->type_name("X");
   command->add_option("--snr-db", o->snr_db, "Signal to noise ratio of the data (default 30)")->type_name("DB");

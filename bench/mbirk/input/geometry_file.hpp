@@ -77,6 +77,10 @@ struct geometry_file {
 geometry_file read_geometry(std::filesystem::path const& path, std::array<index_t, 3> const& sinogram_shape,
                             std::vector<float> const& theta = {});
 
+/// Reads and checks the same from a document in memory. @param file  name for messages. @param folder  of named files.
+geometry_file read_geometry(json const& document, std::string const& file, std::filesystem::path const& folder,
+                            std::array<index_t, 3> const& sinogram_shape, std::vector<float> const& theta);
+
 /// Writes everything that read_geometry reads as JSON; except for the sigmas, no value is left to a default or to
 /// automatic sizing.
 json geometry_json(geometry_file const& g);

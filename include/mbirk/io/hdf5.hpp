@@ -213,6 +213,8 @@ class hdf5_file {
   }
 
   std::filesystem::path const& path() const noexcept { return path_; }
+  /// Identifier for calls of the HDF5 library; stays owned by this object.
+  hid_t handle() const noexcept { return file_.get(); }
 
   /// Whether an object with this name exists.
   bool has(std::string const& name) const {
