@@ -188,7 +188,9 @@ int reconstruct(recon_command const& o) {
   auto const start = clock::now();
   measurement_source const source(o.scan.files, o.scan.part);
   std::vector<scan_fact> used;
-  auto g = scan_geometry(source.scan(), source.part(), source.theta(), o.scan.geometry, o.scan.files.input, used);
+  std::vector<std::string> corrected;
+  auto const g_options = with_centre(o.scan, source, o.threads, corrected);
+  auto g = scan_geometry(source.scan(), source.part(), source.theta(), g_options, o.scan.files.input, used);
   for (auto& mistake : checked_mistakes(o.scan, source.scan(), g)) g.warnings.push_back(std::move(mistake));
   if (o.scan.geometry.file.empty() && !o.quiet) print_facts(used);
   g.model = merged(g.model, o);
@@ -236,6 +238,11 @@ int reconstruct(recon_command const& o) {
       stop_if_asked();
     });
   }
+  auto const found = correct({ctx.exec, {}}, o.scan.corrections, view<float, 3>(sinogram.data(), source.shape()),
+                             std::visit([](auto const& s) { return s.angles(); }, scan));
+  corrected.insert(corrected.end(), found.begin(), found.end());
+  if (!o.quiet)
+    for (auto const& line : corrected) fmt::print("{}\n", line);
   view<float const, 3> const y(sinogram.data(), source.shape());
   auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, scan);
   npy_array<float> recon{
@@ -330,6 +337,7 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
   auto const o = std::make_shared<recon_command>();
   add_scan_options(*command, o->scan);
+  add_correction_options(*command, o->scan);
   command->add_option("--out", o->out, "The volume (rows, cols, slices): .h5 or .npy")->required()->type_name("OUT");
   command->add_option("--method", o->method, "vcd (iterative), fbp (parallel beam) or fdk (cone beam)")
       ->check(CLI::IsMember({"fbp", "fdk", "vcd"}))

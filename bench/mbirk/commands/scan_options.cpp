@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "input/measurement.hpp"
+
 namespace mbirk::program {
 namespace {
 
@@ -62,11 +64,61 @@ void add_scan_options(CLI::App& command, scan_call& call) {
   command.add_flag("--strict", call.strict, "Likely mistakes are errors");
 }
 
+void add_correction_options(CLI::App& command, scan_call& call) {
+  auto& c = call.corrections;
+  command.add_flag("--find-centre,--find-center", call.find_centre, "Find the axis in the middle row, and use it");
+  command
+      .add_option("--zingers", c.zingers,
+                  "Replace pixels brighter than exp(T) times the median of their neighbours by it, e.g. 0.5")
+      ->check(CLI::PositiveNumber)
+      ->type_name("T");
+  command
+      .add_option("--background", c.background,
+                  "Subtract from each view the median of its N channels at both edges, which see air")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
+  command.add_option("--stripes", c.stripes, "Remove stripes (rings): sorting, large, dead, wavelet, or several of them")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"sorting", "large", "dead", "wavelet"}))
+      ->type_name("NAMES");
+  command.add_option("--rotate", c.rotate, "The detector is turned by this angle in degrees: turn views back")
+      ->check(CLI::Range(-45.0, 45.0))
+      ->type_name("DEGREES");
+  command.add_flag("--drift", c.drift, "Find the drift of the views from their centres of mass, and undo it");
+  command
+      .add_option("--paganin", c.paganin,
+                  "Phase retrieval: energy in keV, distance from object to detector in mm, delta/beta, pixel size in mm")
+      ->delimiter(',')
+      ->expected(4)
+      ->check(CLI::PositiveNumber)
+      ->type_name("KEV,MM,RATIO,MM");
+  command
+      .add_option("--beam-hardening", c.beam_hardening,
+                  "Line integrals p become C1 p + C2 p^2 + ...: up to eight coefficients")
+      ->delimiter(',')
+      ->expected(1, 8)
+      ->check(CLI::Number)
+      ->type_name("C1,C2,...");
+}
+
 std::vector<std::string> checked_mistakes(scan_call const& call, scan_description const& scan, geometry_file const& g) {
   auto found = likely_mistakes(scan, g);
   found.insert(found.begin(), scan.warnings.begin(), scan.warnings.end());
   require<io_error>(!call.strict || found.empty(), [&] { return "--strict: " + found.front(); });
   return found;
+}
+
+geometry_options with_centre(scan_call const& call, measurement_source const& source, int threads,
+                             std::vector<std::string>& notes) {
+  auto options = call.geometry;
+  if (!call.find_centre) return options;
+  require<io_error>(!source.theta().empty(), [&] {
+    return "--find-centre: " + call.files.input + " has no angles, expected --angles";
+  });
+  exec::host const host(threads);
+  bool const cone = source.scan().source_detector_dist || options.source_detector;
+  options.centre = find_centre({host, {}}, source, cone, notes);
+  return options;
 }
 
 void print_facts(std::vector<scan_fact> const& facts) {

@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -395,6 +396,32 @@ class hdf5_output {
     auto const sizes = detail::hdf5_sizes({elements});
     detail::hdf5_handle const memory(
         detail::hdf5_call(path_, what, [&] { return H5Screate_simple(1, sizes.data(), nullptr); }), H5Sclose);
+    detail::hdf5_call(path_, what, [&] {
+      return H5Dwrite(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, from);
+    });
+    require_written();
+  }
+  /// Writes [first, first + count) of axis 1 of a data set of rank 3 created before, for all of axis 0.
+  template <class T> void write_rows(std::string const& name, index_t first, index_t count, T const* from) {
+    auto const what = "data set " + name + " cannot be written";
+    auto const found = std::find_if(shapes_.begin(), shapes_.end(), [&](auto const& s) { return s.first == name; });
+    if (found == shapes_.end()) detail::hdf5_fail(path_, what + ": it was not made before");
+    auto const& shape = found->second;
+    if (shape.size() != 3 || first < 0 || count < 0 || first > shape[1] || count > shape[1] - first)
+      detail::hdf5_fail(path_, "data set " + name + " has shape " + detail::shape_text(shape) + ", which has no " +
+                                   std::to_string(count) + " rows from " + std::to_string(first));
+    auto const size = [](index_t n) { return static_cast<hsize_t>(n); };
+    std::array<hsize_t, 3> const start{0, size(first), 0}, block{size(shape[0]), size(count), size(shape[2])};
+    hsize_t const elements = block[0] * block[1] * block[2];
+    if (elements == 0) return;
+    detail::hdf5_handle const set(
+        detail::hdf5_call(path_, what, [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Dclose);
+    detail::hdf5_handle const space(detail::hdf5_call(path_, what, [&] { return H5Dget_space(set.get()); }), H5Sclose);
+    detail::hdf5_call(path_, what, [&] {
+      return H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr);
+    });
+    detail::hdf5_handle const memory(
+        detail::hdf5_call(path_, what, [&] { return H5Screate_simple(1, &elements, nullptr); }), H5Sclose);
     detail::hdf5_call(path_, what, [&] {
       return H5Dwrite(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, from);
     });

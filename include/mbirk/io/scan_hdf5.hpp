@@ -7,6 +7,7 @@
 #include <memory>
 #include <numbers>
 #include <span>
+#include <sstream>
 
 #include "mbirk/io/hdf5.hpp"
 #include "mbirk/io/scan_axes.hpp"
@@ -258,6 +259,27 @@ inline scan_description open_data_exchange(std::filesystem::path const& path) {
   auto scan = open_hdf5(path, {"/exchange/data", "", if_there("/exchange/theta"), if_there("/exchange/data_white"),
                                if_there("/exchange/data_dark")});
   scan.format = "Data Exchange";
+  // What `mbirk prepare` adds: lengths of the geometry as attributes of the data.
+  struct length {
+    char const* name;
+    std::optional<double> scan_description::*field;
+  };
+  constexpr length lengths[] = {{"source_detector_dist", &scan_description::source_detector_dist},
+                                {"source_iso_dist", &scan_description::source_iso_dist},
+                                {"delta_det_channel", &scan_description::delta_det_channel},
+                                {"delta_det_row", &scan_description::delta_det_row},
+                                {"det_channel_offset", &scan_description::det_channel_offset},
+                                {"det_row_offset", &scan_description::det_row_offset}};
+  for (auto const& [key, text] : file.attributes("/exchange/data"))
+    for (auto const& l : lengths)
+      if (key == l.name) {
+        std::istringstream words(text);
+        double x = 0;
+        if (!(words >> x) || !std::isfinite(x))
+          detail::scan_fail(path.string(), "attribute " + key + " of /exchange/data is not a number");
+        scan.*l.field = x;
+        scan.facts.push_back({key, detail::number_text(x), "attribute of /exchange/data"});
+      }
   return scan;
 }
 
