@@ -12,6 +12,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,7 @@ struct geometry_file {
   recon_model_options model;          ///< read_model_parameters
   json mask = true;                   ///< use_ror_mask as JSON; a file by its full path
   std::vector<std::string> warnings;  ///< warnings of the scan
+  std::optional<cone_parameters> fan = {};  ///< given if the scan is a fan beam, see mbirk/recon/fan.hpp
 };
 
 /// Reads and checks G.json for a sinogram of this shape.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "mbirk/recon/fan.hpp"
+
 namespace mbirk::program {
 namespace {
 
@@ -49,6 +51,11 @@ geometry_file scan_geometry(scan_description const& scan, selection const& selec
   if (!document.contains("geometry") && !given)
     document["geometry"] = cone_by_option || scan.source_detector_dist ? "cone" : "parallel";
   json& params = document.contains("params") ? document["params"] : document["params"] = no_params;
+  // A fan beam is read as the cone beam that it is; a file without G.json that has one row and distances is one.
+  bool const one_row = selected.shape[1] == 1;
+  bool const fan = document.value("geometry", json()) == "fan" ||
+                   (!given && one_row && document.value("geometry", json()) == "cone");
+  if (fan) document["geometry"] = "cone";
   bool const cone = document.value("geometry", json()) == "cone";
   // Lengths of two files may have different units, so those of a scan are used only if G.json has none.
   bool const has_lengths = std::any_of(std::begin(lengths), std::end(lengths),
@@ -82,7 +89,17 @@ geometry_file scan_geometry(scan_description const& scan, selection const& selec
   select_detector(params, selected, true);
   // By default a voxel is a channel wide; in parallel beam its height is that of a row whatever delta_voxel is.
   if (params.empty()) document.erase("params");
-  return read_geometry(document, file, folder, selected.shape, theta);
+  auto g = read_geometry(document, file, folder, selected.shape, theta);
+  if (fan) {
+    auto const& p = g.fan.emplace(std::get<cone_parameters>(g.parameters));
+    try {
+      g.parameters = fan_parameters(p);
+      g.scan = cone_scan(std::get<cone_parameters>(g.parameters));
+    } catch (parameter_error const& e) {
+      throw parameter_error(file + ": " + e.what(), e.where);
+    }
+  }
+  return g;
 }
 
 std::vector<std::string> likely_mistakes(scan_description const& description, geometry_file const& g) {

@@ -362,7 +362,8 @@ class hdf5_output {
   hdf5_output& operator=(hdf5_output const&) = delete;
 
   /// Creates a data set of T (float, double, uint16, int64), including the groups in its name; write() fills it.
-  template <class T> void create(std::string const& name, std::vector<index_t> const& shape) {
+  /// @param deflate  0: contiguous; 1 to 9: chunks along axis 0 of about a MiB, compressed at this level.
+  template <class T> void create(std::string const& name, std::vector<index_t> const& shape, int deflate = 0) {
     auto const what = "data set " + name + " cannot be made";
     detail::hdf5_handle const links(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_LINK_CREATE); }),
                                     H5Pclose);
@@ -372,11 +373,27 @@ class hdf5_output {
         detail::hdf5_call(path_, what,
                           [&] { return H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr); }),
         H5Sclose);
+    detail::hdf5_handle const layout(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_DATASET_CREATE); }),
+                                     H5Pclose);
+    bool const empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+    if (deflate > 0 && !shape.empty() && !empty) {
+      auto chunk = sizes;
+      for (std::size_t d = 0; d < chunk.size(); ++d) {
+        hsize_t rest = 1;
+        for (std::size_t k = d + 1; k < chunk.size(); ++k) rest *= chunk[k];
+        chunk[d] = std::clamp<hsize_t>((hsize_t{1} << 20) / sizeof(T) / rest, 1, chunk[d]);
+      }
+      detail::hdf5_call(path_, what, [&] {
+        auto const chunked = H5Pset_chunk(layout.get(), static_cast<int>(chunk.size()), chunk.data());
+        auto const shuffled = chunked < 0 ? chunked : H5Pset_shuffle(layout.get());
+        return shuffled < 0 ? shuffled : H5Pset_deflate(layout.get(), static_cast<unsigned>(std::min(deflate, 9)));
+      });
+    }
     detail::hdf5_handle const set(detail::hdf5_call(path_, what,
                                                     [&] {
                                                       return H5Dcreate2(file_.get(), name.c_str(),
                                                                         detail::hdf5_memory_type<T>(), space.get(),
-                                                                        links.get(), H5P_DEFAULT, H5P_DEFAULT);
+                                                                        links.get(), layout.get(), H5P_DEFAULT);
                                                     }),
                                   H5Dclose);
     shapes_.emplace_back(name, shape);

@@ -77,11 +77,11 @@ class compound_file {
   object_handle<GsfInfile> root_;
 };
 
-inline element_type zeiss_type(index_t code, std::string const& place) {
+inline element_type zeiss_type(index_t code, std::string const& name, char const* stream) {
   if (code == 3) return {"uint8", 1, false};
   if (code == 5) return {"uint16", 2, false};
   if (code == 10) return {"float32", 4, false};
-  scan_fail(place, "is " + std::to_string(code) + ", expected 3, 5 or 10 (uint8, uint16, float32)");
+  scan_fail(name, std::string(stream) + " is " + std::to_string(code) + ", expected 3, 5 or 10 (uint8, uint16, float32)");
 }
 
 /// Frames ImageData<1 + v/100>/Image<v + 1>, or one stream.
@@ -118,7 +118,7 @@ inline scan_description open_zeiss(std::filesystem::path const& path) {
   std::array<index_t, 3> const shape{file.integer(file.has("ImageInfo/ImagesTaken") ? "ImageInfo/ImagesTaken"
                                                                                     : "ImageInfo/NoOfImages"),
                                      file.integer("ImageInfo/ImageHeight"), file.integer("ImageInfo/ImageWidth")};
-  auto const type = detail::zeiss_type(file.integer("ImageInfo/DataType"), name + ": ImageInfo/DataType");
+  auto const type = detail::zeiss_type(file.integer("ImageInfo/DataType"), name, "ImageInfo/DataType");
   index_t const needed = detail::frame_bytes(name, shape, type.bytes), found = detail::file_bytes(path);
   if (needed > found)
     detail::scan_fail(name, "is truncated: " + detail::shape_text(shape) + " of " + type.name + " needs " +
@@ -155,7 +155,7 @@ inline scan_description open_zeiss(std::filesystem::path const& path) {
   if (file.has("ReferenceData/Image")) {
     auto const reference_type =
         file.has("ReferenceData/DataType")
-            ? detail::zeiss_type(file.integer("ReferenceData/DataType"), name + ": ReferenceData/DataType")
+            ? detail::zeiss_type(file.integer("ReferenceData/DataType"), name, "ReferenceData/DataType")
             : type;
     if (file.size("ReferenceData/Image") >= shape[1] * shape[2] * reference_type.bytes) {
       scan.white = detail::zeiss_stack(name, {1, shape[1], shape[2]}, reference_type, "ReferenceData/Image");
