@@ -33,7 +33,8 @@ template <class Call> std::string error_of(Call const& call) {
   }
   return "nothing was thrown";
 }
-#define EXPECT_ERROR(call, part) EXPECT_NE(error_of([&] { call; }).find(part), std::string::npos) << error_of([&] { call; })
+#define EXPECT_ERROR(call, part) \
+  EXPECT_NE(error_of([&] { call; }).find(part), std::string::npos) << error_of([&] { call; })
 
 struct FrameStack : testing::Test {
   test::scratch_folder folder;
@@ -162,16 +163,20 @@ TEST(TextOfScanners, Nikon) {
     scan_description other;
     return error_of([&] { parse_xtekct(changed, "x.xtekct", other); });
   };
-  EXPECT_NE(with("SrcToObject=100", "SrcToObject=-1").find("x.xtekct: SrcToObject is -1, expected a positive"), std::string::npos);
-  EXPECT_NE(with("SrcToObject=100", "SrcToObject=near").find("SrcToObject is 'near', expected a number"), std::string::npos);
-  EXPECT_NE(with("Projections=4", "Projections=4e12").find("Projections is 4e+12, expected a whole"), std::string::npos);
+  EXPECT_NE(with("SrcToObject=100", "SrcToObject=-1").find("x.xtekct: SrcToObject is -1, expected a positive"),
+            std::string::npos);
+  EXPECT_NE(with("SrcToObject=100", "SrcToObject=near").find("SrcToObject is 'near', expected a number"),
+            std::string::npos);
+  EXPECT_NE(with("Projections=4", "Projections=4e12").find("Projections is 4e+12, expected a whole"),
+            std::string::npos);
   EXPECT_NE(with("SrcToDetector", "Other").find("has no SrcToDetector"), std::string::npos);
 }
 
 TEST(TextOfScanners, SkyScan) {
   scan_description scan;
   auto const frames = parse_skyscan(
-      "[System]\nCamera Pixel Size (um)=75\n[Acquisition]\nFilename Prefix=s_\nNumber Of Files=  601\nNumber Of Rows= 100\n"
+      "[System]\nCamera Pixel Size (um)=75\n[Acquisition]\nFilename Prefix=s_\nNumber Of Files=  601\nNumber Of Rows= "
+      "100\n"
       "Number Of Columns= 200\nOptical Axis (line)=  59\nObject to Source (mm)=25\nCamera to Source (mm)=250\n"
       "Image Pixel Size (um)=7.5\nRotation Step (deg)=0.6\nRotation Direction=CC\nReference Intensity=58000\n",
       "s.log", scan);

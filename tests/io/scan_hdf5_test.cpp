@@ -83,7 +83,8 @@ TEST_F(ScanHdf5, LinksLeadToTheData) {
   EXPECT_EQ(all(open_hdf5(name("c.nxs"), {"/entry/other"}).data), some({0, 1, 2, 3, 4, 5}));
   write_nxtomo("d.nxs", false);
   add_link("d.nxs", "/entry/instrument/detector/data", "gone.h5", "/x");
-  expect_error([&] { open_nxtomo(name("d.nxs")); }, "is an external link to gone.h5, which is neither there nor beside");
+  expect_error([&] { open_nxtomo(name("d.nxs")); },
+               "is an external link to gone.h5, which is neither there nor beside");
   write_nxtomo("e.nxs", false);
   add_link("e.nxs", "/entry/instrument/detector/data", "e.nxs", "/entry/instrument/detector/data");
   expect_error([&] { open_nxtomo(name("e.nxs")); }, "leads through more than 16 external links");
@@ -115,7 +116,8 @@ TEST_F(ScanHdf5, AnyLayoutByPathsAndAxes) {
   EXPECT_EQ(all(*scan.white), some({0}));
   std::vector<float> row(2 * channels);
   scan.data.read({1, 2, 1, 1}, row.data());
-  for (std::size_t c = 0; c < channels; ++c) EXPECT_EQ(row[channels + c], static_cast<float>(counts[(2 * rows + 1) * channels + c]));
+  for (std::size_t c = 0; c < channels; ++c)
+    EXPECT_EQ(row[channels + c], static_cast<float>(counts[(2 * rows + 1) * channels + c]));
   expect_error([&] { open_hdf5(name("s.h5"), {"/none"}); }, "s.h5: has no data set /none");
   expect_error([&] { open_hdf5(name("s.h5"), {"/angles"}); }, "has 1 axes, expected (views, rows, channels)");
   expect_error([&] { open_hdf5(name("s.h5"), {"/sino", "", "/angles"}); }, "expected one angle per view = (2)");

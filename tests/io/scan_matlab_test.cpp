@@ -55,7 +55,8 @@ TEST_F(ScanMatlab, WhatIsWrong) {
     }
     return "nothing was thrown";
   };
-  EXPECT_NE(error_of([&] { open_matlab(name("b.mat")); }).find("expected --data with one of one, two"), std::string::npos);
+  EXPECT_NE(error_of([&] { open_matlab(name("b.mat")); }).find("expected --data with one of one, two"),
+            std::string::npos);
   EXPECT_NE(error_of([&] { open_matlab(name("b.mat"), "three"); }).find("has no three"), std::string::npos);
   EXPECT_EQ(open_matlab(name("b.mat"), "two").shape, (std::array<index_t, 3>{4, 1, 2}));
   auto const text = test::file_text(name("b.mat"));

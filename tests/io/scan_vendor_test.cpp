@@ -58,7 +58,8 @@ struct ScanTiff : testing::Test {
     std::vector<float> y(static_cast<std::size_t>(pages * rows * channels));
     stack.read(0, pages, y.data());
     for (index_t i = 0; i < static_cast<index_t>(y.size()); ++i)
-      ASSERT_EQ(y[static_cast<std::size_t>(i)], static_cast<float>(10 * (i / (rows * channels)) + i % (rows * channels)))
+      ASSERT_EQ(y[static_cast<std::size_t>(i)],
+                static_cast<float>(10 * (i / (rows * channels)) + i % (rows * channels)))
           << stack.name << " at " << i;
     std::vector<float> line(static_cast<std::size_t>(channels));
     stack.read({pages - 1, 1, rows - 1, 1}, line.data());
@@ -119,8 +120,9 @@ TEST_F(ScanTiff, WhatIsWrong) {
 TEST_F(ScanTiff, ADescribedScan) {
   std::filesystem::create_directory(folder / "n");
   for (int v = 0; v < 12; ++v) write<std::uint16_t>("n/part_" + std::to_string(v) + ".tif", 1, 5, 4);
-  std::string const text = "[XTekCT]\nName=part\nSrcToObject=100\nSrcToDetector=400\nDetectorPixelsX=4\nDetectorPixelsY=5\n"
-                           "DetectorPixelSizeX=1\nDetectorPixelSizeY=1\nWhiteLevel=60000\nProjections=12\nAngularStep=30\n";
+  std::string const text =
+      "[XTekCT]\nName=part\nSrcToObject=100\nSrcToDetector=400\nDetectorPixelsX=4\nDetectorPixelsY=5\n"
+      "DetectorPixelSizeX=1\nDetectorPixelSizeY=1\nWhiteLevel=60000\nProjections=12\nAngularStep=30\n";
   test::write_text(folder / "n/part.xtekct", text);
   auto const scan = open_described(folder / "n/part.xtekct");
   EXPECT_EQ(scan.data.shape, (std::array<index_t, 3>{12, 5, 4}));

@@ -40,7 +40,8 @@ struct ScanZeiss : testing::Test {
     g_object_unref(info);
     auto* const data = GSF_OUTFILE(gsf_outfile_new_child(root, "ImageData1", TRUE));
     for (int v = 0; v < 3; ++v)
-      add(data, ("Image" + std::to_string(v + 1)).c_str(), std::vector<std::uint16_t>(counts.begin() + v * 80, counts.begin() + (v + 1) * 80));
+      add(data, ("Image" + std::to_string(v + 1)).c_str(),
+          std::vector<std::uint16_t>(counts.begin() + v * 80, counts.begin() + (v + 1) * 80));
     gsf_output_close(GSF_OUTPUT(data));
     g_object_unref(data);
     gsf_output_close(GSF_OUTPUT(root));
@@ -73,9 +74,12 @@ TEST_F(ScanZeiss, WhatIsWrong) {
   write("many.txrm", 1 << 20, 10);
   EXPECT_NE(error_of([&] { open_zeiss(name("many.txrm")); }).find("is truncated"), std::string::npos);
   write("four.txrm", 4, 10);
-  EXPECT_NE(error_of([&] { open_zeiss(name("four.txrm")); }).find("ImageInfo/Angles has 12 bytes, expected at least 16"), std::string::npos);
+  EXPECT_NE(
+      error_of([&] { open_zeiss(name("four.txrm")); }).find("ImageInfo/Angles has 12 bytes, expected at least 16"),
+      std::string::npos);
   write("type.txrm", 3, 10, 7);
-  EXPECT_NE(error_of([&] { open_zeiss(name("type.txrm")); }).find("ImageInfo/DataType is 7, expected 3, 5 or 10"), std::string::npos);
+  EXPECT_NE(error_of([&] { open_zeiss(name("type.txrm")); }).find("ImageInfo/DataType is 7, expected 3, 5 or 10"),
+            std::string::npos);
   write("b.txrm", 3, 10);
   auto const text = test::file_text(name("b.txrm"));
   for (std::size_t n : {0u, 100u, 600u}) {

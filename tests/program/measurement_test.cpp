@@ -199,7 +199,8 @@ TEST_F(Measurement, FilesThatAreNone) {
   write_text(folder / "short", "abc");
   expect_error({.input = name("short")}, "short: is neither an npy file nor an HDF5 file");
   write_npy(folder / "flat.npy", lines.data(), {views * rows * channels});
-  expect_error({.input = name("flat.npy")}, "flat.npy: has 1 axes, expected (views, rows, channels) or (views, channels)");
+  expect_error({.input = name("flat.npy")},
+               "flat.npy: has 1 axes, expected (views, rows, channels) or (views, channels)");
   write_npy(folder / "empty.npy", lines.data(), {views, 0, channels});
   expect_error({.input = name("empty.npy")},
                "has shape (7, 0, 5), expected (views, rows, channels), at least one of each");

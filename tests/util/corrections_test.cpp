@@ -26,11 +26,13 @@ struct sinogram {
       angles.push_back(static_cast<float>(theta));
       for (index_t m = 0; m < rows; ++m)
         for (index_t n = 0; n < channels; ++n) {
-          double const u = (static_cast<double>(n) - static_cast<double>(channels - 1) / 2) / static_cast<double>(channels);
+          double const u =
+              (static_cast<double>(n) - static_cast<double>(channels - 1) / 2) / static_cast<double>(channels);
           double const z = (static_cast<double>(m) - static_cast<double>(rows - 1) / 2) / static_cast<double>(rows);
           double const w = u - 0.15 * std::cos(theta) - 0.1 * std::sin(theta);
           double const height = bump ? std::exp(-z * z / (2 * 0.01)) : 1;
-          values.push_back(static_cast<float>(height * (std::exp(-w * w / (2 * 0.004)) + 0.5 * std::exp(-u * u / (2 * 0.015)))));
+          values.push_back(
+              static_cast<float>(height * (std::exp(-w * w / (2 * 0.004)) + 0.5 * std::exp(-u * u / (2 * 0.015)))));
         }
     }
   }

@@ -14,7 +14,8 @@ std::vector<float> ellipses(index_t views, index_t channels, double centre, doub
   struct ellipse {
     double x, y, a, b, turn, value;
   };
-  constexpr ellipse all[] = {{0, 0, .62, .5, .3, .5}, {.2, .1, .15, .1, 1, 1}, {-.25, -.15, .1, .2, .4, -.3}, {.1, -.3, .05, .05, 0, 1.5}};
+  constexpr ellipse all[] = {
+      {0, 0, .62, .5, .3, .5}, {.2, .1, .15, .1, 1, 1}, {-.25, -.15, .1, .2, .4, -.3}, {.1, -.3, .05, .05, 0, 1.5}};
   std::mt19937 random(5);
   std::normal_distribution<double> normal;
   std::vector<double> ring(static_cast<std::size_t>(channels), 0);
@@ -46,7 +47,8 @@ TEST(Fourier, AgainstTheSum) {
   for (index_t const n : {1, 2, 8, 15, 37}) {
     std::mt19937 random(1);
     std::vector<complex> x;
-    for (index_t k = 0; k < n; ++k) x.emplace_back(static_cast<double>(random() % 100), static_cast<double>(random() % 100));
+    for (index_t k = 0; k < n; ++k)
+      x.emplace_back(static_cast<double>(random() % 100), static_cast<double>(random() % 100));
     auto y = x;
     fourier_plan const plan(n);
     std::vector<complex> scratch(plan.scratch());

@@ -41,11 +41,13 @@ int inform(info_command const& o) {
   index_t const white = scan.white ? scan.white->shape[0] : 0, dark = scan.dark ? scan.dark->shape[0] : 0;
   constexpr double degree = std::numbers::pi / 180;
   if (o.as_json) {
-    json j = {{"input", o.files.input}, {"format", scan.format}, {"shape", scan.data.shape}, {"type", scan.data.type},
-              {"white_frames", white}, {"dark_frames", dark}, {"facts", facts_json(scan.facts)}, {"warnings", warnings}};
+    json j = {{"input", o.files.input},          {"format", scan.format}, {"shape", scan.data.shape},
+              {"type", scan.data.type},          {"white_frames", white}, {"dark_frames", dark},
+              {"facts", facts_json(scan.facts)}, {"warnings", warnings}};
     if (scan.white_level) j["white_level"] = *scan.white_level;
     if (!scan.angles.empty())
-      j["angles"] = {{"first", scan.angles.front() / degree}, {"last", scan.angles.back() / degree}, {"unit", "degree"}};
+      j["angles"] = {
+          {"first", scan.angles.front() / degree}, {"last", scan.angles.back() / degree}, {"unit", "degree"}};
     if (!part.all()) j["selected_shape"] = part.shape;
     if (g) j["geometry"] = geometry_json(*g);
     else j["incomplete"] = incomplete;
@@ -59,7 +61,8 @@ int inform(info_command const& o) {
     fmt::print("  {:22} {} views, {} rows, {} channels\n", "selected", part.shape[0], part.shape[1], part.shape[2]);
   if (white > 0 || dark > 0) fmt::print("  {:22} {} white, {} dark frames\n", "fields", white, dark);
   if (!scan.angles.empty())
-    fmt::print("  {:22} {:.6g} to {:.6g} degrees\n", "angles", scan.angles.front() / degree, scan.angles.back() / degree);
+    fmt::print("  {:22} {:.6g} to {:.6g} degrees\n", "angles", scan.angles.front() / degree,
+               scan.angles.back() / degree);
   if (g) {
     auto const document = geometry_json(*g);
     fmt::print("  {:22} {}, volume {}\n", "geometry", document["geometry"].get<std::string>(),

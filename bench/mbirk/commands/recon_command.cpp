@@ -74,7 +74,8 @@ void check_out(recon_command const& o) {
 #endif
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
-  std::vector<std::string> written{o.out}, read{o.scan.files.input, o.scan.geometry.file, o.scan.files.white, o.scan.files.dark};
+  std::vector<std::string> written{o.out},
+      read{o.scan.files.input, o.scan.geometry.file, o.scan.files.white, o.scan.files.dark};
   if (is_npy(o.out) || is_volume_file(o.out)) written.push_back(beside(o, ".json"));
 #if defined(MBIRK_WITH_PNG)
   if (!o.no_png) written.push_back(beside(o, ".png"));

@@ -21,11 +21,13 @@ void add_scan_options(CLI::App& command, scan_call& call) {
   auto& files = call.files;
   auto& scan = files.scan;
   command
-      .add_option("INPUT", files.input,
-                  "A scan: .npy, HDF5 (Data Exchange, NXtomo, any by --data), TIFF (file, folder, 'pattern*.tif'), MRC, "
-                  "MATLAB, Zeiss .txrm, Nikon .xtekct, .nsipro, SkyScan .log, or raw with --raw")
+      .add_option(
+          "INPUT", files.input,
+          "A scan: .npy, HDF5 (Data Exchange, NXtomo, any by --data), TIFF (file, folder, 'pattern*.tif'), MRC, "
+          "MATLAB, Zeiss .txrm, Nikon .xtekct, .nsipro, SkyScan .log, or raw with --raw")
       ->required();
-  command.add_option("--data", scan.data, "Path of the array in an HDF5 file, or name of a MATLAB array")->type_name("PATH");
+  command.add_option("--data", scan.data, "Path of the array in an HDF5 file, or name of a MATLAB array")
+      ->type_name("PATH");
   command.add_option("--axes", scan.axes, "Axes of the array in the order of the file, such as rows,views,channels")
       ->type_name("LIST");
   command
@@ -77,7 +79,8 @@ void add_correction_options(CLI::App& command, scan_call& call) {
                   "Subtract from each view the median of its N channels at both edges, which see air")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
-  command.add_option("--stripes", c.stripes, "Remove stripes (rings): sorting, large, dead, wavelet, or several of them")
+  command
+      .add_option("--stripes", c.stripes, "Remove stripes (rings): sorting, large, dead, wavelet, or several of them")
       ->delimiter(',')
       ->check(CLI::IsMember({"sorting", "large", "dead", "wavelet"}))
       ->type_name("NAMES");
@@ -86,8 +89,9 @@ void add_correction_options(CLI::App& command, scan_call& call) {
       ->type_name("DEGREES");
   command.add_flag("--drift", c.drift, "Find the drift of the views from their centres of mass, and undo it");
   command
-      .add_option("--paganin", c.paganin,
-                  "Phase retrieval: energy in keV, distance from object to detector in mm, delta/beta, pixel size in mm")
+      .add_option(
+          "--paganin", c.paganin,
+          "Phase retrieval: energy in keV, distance from object to detector in mm, delta/beta, pixel size in mm")
       ->delimiter(',')
       ->expected(4)
       ->check(CLI::PositiveNumber)

@@ -11,7 +11,9 @@ namespace {
 
 using mbirk::detail::number_text;
 
-std::string degrees(double radians) { return number_text(std::round(radians * 18000 / std::numbers::pi) / 100) + " degrees"; }
+std::string degrees(double radians) {
+  return number_text(std::round(radians * 18000 / std::numbers::pi) / 100) + " degrees";
+}
 
 /// Weighs a circular cone-beam scan.
 void weigh(cone_parameters const& p, view<float, 3> y, std::vector<std::string>& notes) {
@@ -31,8 +33,8 @@ void weigh(cone_parameters const& p, view<float, 3> y, std::vector<std::string>&
       multiply([&](index_t v, index_t n) { return weights[static_cast<std::size_t>(v * y.extent(2) + n)]; });
       notes.push_back("views cover " + degrees(range) + ": Parker weights");
     } else {
-      notes.push_back("views cover " + degrees(range) + ", expected at least 180 and the fan angle, " + degrees(needed) +
-                      ": the image has artefacts; method vcd needs no full range");
+      notes.push_back("views cover " + degrees(range) + ", expected at least 180 and the fan angle, " +
+                      degrees(needed) + ": the image has artefacts; method vcd needs no full range");
     }
     return;
   }

@@ -34,7 +34,8 @@ std::vector<float> field_at(std::vector<mean_field> const& fields, double at, st
 
 }  // namespace
 
-/// Reads frames of a stack, cut to the selected channels and binned: the mean of bin x bin pixels. Rows are binned rows.
+/// Reads frames of a stack, cut to the selected channels and binned: the mean of bin x bin pixels. Rows are binned
+/// rows.
 void measurement_source::read_selected(frame_stack const& stack, std::vector<index_t> const& frames, index_t first_row,
                                        index_t rows, float* to) const {
   auto const& s = part_;
@@ -58,7 +59,8 @@ void measurement_source::read_selected(frame_stack const& stack, std::vector<ind
   }
 }
 
-std::vector<mean_field> measurement_source::read_fields(frame_stack const& stack, std::vector<index_t> const& at) const {
+std::vector<mean_field> measurement_source::read_fields(frame_stack const& stack,
+                                                        std::vector<index_t> const& at) const {
   index_t const rows = part_.shape[1], channels = part_.shape[2];
   std::vector<mean_field> fields;
   std::vector<float> frame(static_cast<std::size_t>(rows * channels));
@@ -104,7 +106,8 @@ measurement_source::measurement_source(measurement_files const& files, selection
 
 std::string measurement_source::description() const {
   if (!counts()) return "line integrals (" + scan_.data.type + ')';
-  if (!scan_.white) return "counts (" + scan_.data.type + "), white level " + mbirk::detail::number_text(*scan_.white_level);
+  if (!scan_.white)
+    return "counts (" + scan_.data.type + "), white level " + mbirk::detail::number_text(*scan_.white_level);
   return "counts (" + scan_.data.type + "), " + std::to_string(white_frames_) + " white and " +
          std::to_string(dark_frames_) + " dark frames";
 }
@@ -129,12 +132,14 @@ repair_count measurement_source::read_rows(context<exec::host, instrument::none>
     // With one white and one dark field all views of a block are converted at once.
     bool const constant = white_.size() == 1 && dark_.size() == 1;
     index_t const step = constant ? count : 1;
-    auto const before = static_cast<std::size_t>(first_row * channels), pixels = static_cast<std::size_t>(rows * channels);
+    auto const before = static_cast<std::size_t>(first_row * channels),
+               pixels = static_cast<std::size_t>(rows * channels);
     repair_count repaired;
     for (index_t v = 0; v < count; v += step) {
       auto const at = static_cast<double>(frames[static_cast<std::size_t>(v)]);
       auto const white_values = field_at(white_, at, before, pixels), dark_values = field_at(dark_, at, before, pixels);
-      view<float const, 2> const white(white_values.data(), {rows, channels}), dark(dark_values.data(), {rows, channels});
+      view<float const, 2> const white(white_values.data(), {rows, channels}),
+          dark(dark_values.data(), {rows, channels});
       view<float, 3> const part(to + v * rows * channels, {step, rows, channels});
       repaired += counts_to_line_integrals(ctx, part, white, dark, part);
     }

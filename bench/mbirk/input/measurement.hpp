@@ -40,8 +40,8 @@ class measurement_source {
   /// Number of views read at once, about 64 MiB.
   index_t block() const noexcept;
 
-  /// Reads views [first, first + count) as line integrals. Counts are normalised, with fields interpolated between those
-  /// taken before and after, and their dead pixels repaired; line integrals must be finite.
+  /// Reads views [first, first + count) as line integrals. Counts are normalised, with fields interpolated between
+  /// those taken before and after, and their dead pixels repaired; line integrals must be finite.
   /// @param to  (count, rows, channels), dense.
   /// @throws io_error
   repair_count read(context<exec::host, instrument::none> const& ctx, index_t first, index_t count, float* to) const;

@@ -83,7 +83,8 @@ geometry_file scan_geometry(scan_description const& scan, selection const& selec
     double const pitch = params.contains("delta_det_channel") && params["delta_det_channel"].is_number()
                              ? params["delta_det_channel"].get<double>()
                              : 1;
-    option("det_channel_offset", (*options.centre - static_cast<double>(selected.whole[2] - 1) / 2) * pitch, "--centre");
+    option("det_channel_offset", (*options.centre - static_cast<double>(selected.whole[2] - 1) / 2) * pitch,
+           "--centre");
   }
   if (!selected.all()) document.erase("sinogram_shape");
   select_detector(params, selected, true);
@@ -118,8 +119,8 @@ std::vector<std::string> likely_mistakes(scan_description const& description, ge
         all.push_back("angles go from " + number_text(least) + " to " + number_text(greatest) +
                       " radians: are they degrees? (--angle-unit deg, or divide by 57.2958)");
       else if (greatest - least < turn / 72 && s.angles().size() > 16)
-        all.push_back("angles go from " + number_text(least * 360 / turn) + " to " + number_text(greatest * 360 / turn) +
-                      " degrees only: are they radians? (--angle-unit rad)");
+        all.push_back("angles go from " + number_text(least * 360 / turn) + " to " +
+                      number_text(greatest * 360 / turn) + " degrees only: are they radians? (--angle-unit rad)");
     }
     double const channels = static_cast<double>(geometry.channels);
     double const axis = (channels - 1) / 2 + geometry.det_channel_offset / geometry.delta_det_channel;
@@ -128,10 +129,12 @@ std::vector<std::string> likely_mistakes(scan_description const& description, ge
                     number_text(axis) + ", outside the detector: is it a channel? (--centre, or (centre - " +
                     number_text((channels - 1) / 2) + ") x pitch)");
   }, g.scan);
-  bool const integers = description.data.type.find("int") != std::string::npos || description.data.type.find('u') != std::string::npos;
+  bool const integers =
+      description.data.type.find("int") != std::string::npos || description.data.type.find('u') != std::string::npos;
   if (integers && !description.white && !description.white_level)
-    all.push_back(description.data.name + " has " + description.data.type +
-                  " and no white field, and is taken as line integrals: is it counts? (--white FILE or --white-level X)");
+    all.push_back(
+        description.data.name + " has " + description.data.type +
+        " and no white field, and is taken as line integrals: is it counts? (--white FILE or --white-level X)");
   return all;
 }
 

@@ -131,8 +131,9 @@ scan_description open_format(std::string const& name, [[maybe_unused]] scan_opti
       if (!o.data.empty() && !(o.axes.empty() && is_nxtomo(file))) return open_hdf5(name, {o.data, o.axes});
       if (file.has("/exchange/data")) return open_data_exchange(name);
       if (is_nxtomo(file)) return open_nxtomo(name, o.data);
-      scan_fail(name, "has no data set /exchange/data, expected the Data Exchange layout, an image_key (NXtomo), or the "
-                      "path of the array by --data and --axes");
+      scan_fail(name,
+                "has no data set /exchange/data, expected the Data Exchange layout, an image_key (NXtomo), or the "
+                "path of the array by --data and --axes");
 #else
       fail_without(name, "an HDF5 file", "HDF5");
 #endif
@@ -172,8 +173,9 @@ scan_description open_format(std::string const& name, [[maybe_unused]] scan_opti
     }
     case format::unknown: break;
   }
-  scan_fail(name, "is neither an npy file nor an HDF5 file, nor TIFF, MRC, MATLAB, Zeiss or a scanner's .xtekct, .nsipro "
-                  "or .log; raw pixels need --raw");
+  scan_fail(name,
+            "is neither an npy file nor an HDF5 file, nor TIFF, MRC, MATLAB, Zeiss or a scanner's .xtekct, .nsipro "
+            "or .log; raw pixels need --raw");
 }
 
 /// A white or dark field: a data set of INPUT, or a file.
@@ -208,8 +210,9 @@ void require_field(frame_stack& field, frame_stack const& data) {
     field.read_window = [frames](frame_window const& w, float* to) { frames.read(w.first_row, w.rows, to); };
   }
   if (s[1] != data.shape[1] || s[2] != data.shape[2])
-    scan_fail(field.name, "has shape " + shape_text(s) + ", expected (frames, rows, channels) or (rows, channels) with " +
-                              std::to_string(data.shape[1]) + " rows and " + std::to_string(data.shape[2]) + " channels");
+    scan_fail(field.name,
+              "has shape " + shape_text(s) + ", expected (frames, rows, channels) or (rows, channels) with " +
+                  std::to_string(data.shape[1]) + " rows and " + std::to_string(data.shape[2]) + " channels");
 }
 
 /// Angles by option: FIRST:LAST in degrees, of the first view and of the one after the last; FIRST:LAST:closed counts
@@ -246,12 +249,13 @@ void read_angles(measurement_files const& files, scan_description& scan) {
       factor = files.scan.angle_unit.empty() ? 1 : factor;
     } else
 #endif
-      scan_fail("--angles", "'" + text.substr(0, 80) + "' is neither FIRST:LAST in degrees, a file, nor a data set of " +
-                                files.input);
+      scan_fail("--angles", "'" + text.substr(0, 80) +
+                                "' is neither FIRST:LAST in degrees, a file, nor a data set of " + files.input);
   }
   if (static_cast<index_t>(angles.size()) != views)
     scan_fail("--angles " + text.substr(0, 80), "has " + std::to_string(angles.size()) +
-                                                    " values, expected one angle per view = (" + std::to_string(views) + ")");
+                                                    " values, expected one angle per view = (" + std::to_string(views) +
+                                                    ")");
   for (auto& a : angles) a *= factor;
   scan.angles = std::move(angles);
   scan.facts.push_back({"angles", std::to_string(views) + " values", "--angles"});
@@ -274,7 +278,8 @@ scan_description open_scan(measurement_files const& files) {
   }
   auto const& s = scan.data.shape;
   if (s[0] < 1 || s[1] < 1 || s[2] < 1)
-    scan_fail(scan.data.name, "has shape " + shape_text(s) + ", expected (views, rows, channels), at least one of each");
+    scan_fail(scan.data.name,
+              "has shape " + shape_text(s) + ", expected (views, rows, channels), at least one of each");
   if (!files.white.empty()) {
     scan.white = open_field(files.white, "/exchange/data_white", files, scan.data);
     scan.white_at.clear();

@@ -1,14 +1,17 @@
-// Scans as they come from scanners: stacks of frames that are read window by window, and what a file says about the scan
-// it holds. The readers of the formats (scan_*.hpp) return these types. C++ standard library only.
+// Scans as they come from scanners: stacks of frames that are read window by window, and what a file says about the
+// scan it holds. The readers of the formats (scan_*.hpp) return these types. C++ standard library only.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -88,7 +91,8 @@ inline index_t frame_bytes(std::string const& name, std::array<index_t, 3> const
   double product = static_cast<double>(element_bytes);
   for (auto const n : shape) {
     if (n < 1 || n > largest_axis)
-      scan_fail(name, "has shape " + shape_text(shape) + ", expected (views, rows, channels), at least one of each and at most 2^30");
+      scan_fail(name, "has shape " + shape_text(shape) +
+                          ", expected (views, rows, channels), at least one of each and at most 2^30");
     product *= static_cast<double>(n);
   }
   if (product > 0x1p60) scan_fail(name, "has shape " + shape_text(shape) + ", expected at most 2^60 bytes");

@@ -13,7 +13,9 @@ struct axis_order {
   std::array<int, 3> at{0, 1, 2};  ///< axis of the file; -1: there is none, its size is 1
   int rank = 3;
 
-  std::size_t of_axis(int k) const noexcept { return static_cast<std::size_t>(std::max(at[static_cast<std::size_t>(k)], 0)); }
+  std::size_t of_axis(int k) const noexcept {
+    return static_cast<std::size_t>(std::max(at[static_cast<std::size_t>(k)], 0));
+  }
   std::array<index_t, 3> shape(std::span<index_t const> sizes) const {
     std::array<index_t, 3> s{1, 1, 1};
     for (std::size_t k = 0; k < 3; ++k)

@@ -1,5 +1,5 @@
-// Frames from HDF5 files in any layout, read window by window through external links and virtual data sets. Requires the
-// HDF5 C library, which has global state and must be used by one thread at a time.
+// Frames from HDF5 files in any layout, read window by window through external links and virtual data sets. Requires
+// the HDF5 C library, which has global state and must be used by one thread at a time.
 #pragma once
 
 #include <cctype>
@@ -51,7 +51,8 @@ inline hdf5_place hdf5_locate(std::shared_ptr<hdf5_file const> file, std::string
         std::error_code ignored;
         if (!fs::exists(other, ignored)) other = folder / fs::path(target).filename();
         if (!fs::exists(other, ignored))
-          hdf5_fail(file->path(), part + " is an external link to " + target + ", which is neither there nor beside this file");
+          hdf5_fail(file->path(),
+                    part + " is an external link to " + target + ", which is neither there nor beside this file");
         rest = end == set.npos ? "" : set.substr(end);
         set = object + rest;
         if (!set.starts_with('/')) set.insert(0, 1, '/');
@@ -245,7 +246,8 @@ inline scan_description open_hdf5(std::filesystem::path const& path, hdf5_paths 
     scan.angles = detail::hdf5_angles(place, scan.warnings);
     if (std::ssize(scan.angles) != scan.data.shape[0])
       detail::scan_fail(place.name(), "has shape (" + std::to_string(scan.angles.size()) +
-                                          "), expected one angle per view = (" + std::to_string(scan.data.shape[0]) + ")");
+                                          "), expected one angle per view = (" + std::to_string(scan.data.shape[0]) +
+                                          ")");
     scan.facts.push_back({"angles", std::to_string(scan.angles.size()) + " values", paths.angles});
   }
   return scan;
@@ -309,7 +311,8 @@ inline scan_description open_nxtomo_detector(std::shared_ptr<hdf5_file const> co
       dark.push_back(f);
       scan.dark_at.push_back(before);
     } else if (key != 3)  // 3 marks frames that are not valid
-      scan_fail(key_place.name(), "frame " + std::to_string(f) + " has key " + std::to_string(key) + ", expected 0 to 3");
+      scan_fail(key_place.name(),
+                "frame " + std::to_string(f) + " has key " + std::to_string(key) + ", expected 0 to 3");
   }
   if (views.empty()) scan_fail(key_place.name(), "has no frame with key 0, expected projections");
   scan.data = selected_stack(frames, views);

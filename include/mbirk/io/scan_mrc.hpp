@@ -69,12 +69,14 @@ inline mrc_header parse_mrc_header(unsigned char const* bytes, index_t count, st
   else if (mode == 2) h.type = {"float32", 4, swap};
   else if (mode == 6) h.type = {"uint16", 2, swap};
   else
-    detail::scan_fail(name, "has mode " + std::to_string(mode) + ", expected 0, 1, 2 or 6 (int8, int16, float32, uint16)");
+    detail::scan_fail(name,
+                      "has mode " + std::to_string(mode) + ", expected 0, 1, 2 or 6 (int8, int16, float32, uint16)");
   if (extended < 0 || extended > detail::largest_axis)
     detail::scan_fail(name, "has an extended header of " + std::to_string(extended) + " bytes, expected 0 to 2^30");
   h.offset = 1024 + extended;
   float const cell = std::bit_cast<float>(word(11));
-  if (integer(8) > 0 && cell > 0 && std::isfinite(cell)) h.pixel_angstrom = static_cast<double>(cell) / static_cast<double>(integer(8));
+  if (integer(8) > 0 && cell > 0 && std::isfinite(cell))
+    h.pixel_angstrom = static_cast<double>(cell) / static_cast<double>(integer(8));
   return h;
 }
 
@@ -92,7 +94,8 @@ inline scan_description open_mrc(std::filesystem::path const& path) {
   if (h.pixel_angstrom > 0) {
     scan.delta_det_channel = scan.delta_det_row = h.pixel_angstrom / 10;
     scan.unit = "nm";
-    scan.facts.push_back({"delta_det_channel", detail::number_text(h.pixel_angstrom / 10) + " nm", "map header, cell / mx"});
+    scan.facts.push_back(
+        {"delta_det_channel", detail::number_text(h.pixel_angstrom / 10) + " nm", "map header, cell / mx"});
   }
   for (char const* extension : {".rawtlt", ".tlt"}) {
     auto tilts = path;
@@ -101,8 +104,8 @@ inline scan_description open_mrc(std::filesystem::path const& path) {
     if (!std::filesystem::exists(tilts, ignored)) continue;
     auto const degrees = detail::numbers_in_text(tilts.string(), detail::read_text(tilts));
     if (static_cast<index_t>(degrees.size()) != h.shape[0])
-      detail::scan_fail(tilts.string(), "has " + std::to_string(degrees.size()) + " tilts, expected one per section = " +
-                                            std::to_string(h.shape[0]));
+      detail::scan_fail(tilts.string(), "has " + std::to_string(degrees.size()) +
+                                            " tilts, expected one per section = " + std::to_string(h.shape[0]));
     for (auto const d : degrees) scan.angles.push_back(d * std::numbers::pi / 180);
     scan.facts.push_back({"angles", std::to_string(degrees.size()) + " tilts in degrees", tilts.filename().string()});
     break;

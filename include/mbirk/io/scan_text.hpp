@@ -1,5 +1,5 @@
-// Text files that describe a scan whose frames are TIFF files beside them: Nikon .xtekct, North Star .nsipro, SkyScan .log.
-// Values only; scan_vendor.hpp finds the frames. C++ standard library only.
+// Text files that describe a scan whose frames are TIFF files beside them: Nikon .xtekct, North Star .nsipro, SkyScan
+// .log. Values only; scan_vendor.hpp finds the frames. C++ standard library only.
 #pragma once
 
 #include <cctype>
@@ -97,8 +97,8 @@ inline text_fields parse_ini(std::string const& text, std::string const& file) {
   return fields;
 }
 
-/// Lines "<name>value" within "<section>" and "</section>"; fields are called "section/name". A value ends at the end of
-/// its line or at its closing tag.
+/// Lines "<name>value" within "<section>" and "</section>"; fields are called "section/name". A value ends at the end
+/// of its line or at its closing tag.
 inline text_fields parse_tagged(std::string const& text, std::string const& file) {
   text_fields fields(file);
   std::vector<std::string> sections;
@@ -169,7 +169,8 @@ inline described_frames parse_xtekct(std::string const& text, std::string const&
   frames.prefix = f.text("Name");
   frames.folder = f.text("InputFolderName");
   using d = scan_description;
-  detail::set_length(scan, &d::source_detector_dist, "source_detector_dist", f.positive("SrcToDetector"), "SrcToDetector");
+  detail::set_length(scan, &d::source_detector_dist, "source_detector_dist", f.positive("SrcToDetector"),
+                     "SrcToDetector");
   detail::set_length(scan, &d::source_iso_dist, "source_iso_dist", f.positive("SrcToObject"), "SrcToObject");
   detail::set_length(scan, &d::delta_det_channel, "delta_det_channel", f.positive("DetectorPixelSizeX"),
                      "DetectorPixelSizeX");
@@ -250,7 +251,8 @@ inline described_frames parse_nsipro(std::string const& text, std::string const&
   scan.format = "North Star";
   scan.unit = "mm";
   described_frames frames;
-  frames.shape = {f.count("Object Radiograph/number"), f.count("Detector/height pixels"), f.count("Detector/width pixels")};
+  frames.shape = {f.count("Object Radiograph/number"), f.count("Detector/height pixels"),
+                  f.count("Detector/width pixels")};
   frames.folder = "Radiographs";
   auto const flag = [&](char const* name) { return detail::lower_case(f.text(name)) == "true"; };
   frames.flip_rows = flag("Correction/flipV");
@@ -287,7 +289,8 @@ inline described_frames parse_nsipro(std::string const& text, std::string const&
                               pitch[1] * (static_cast<double>(frames.shape[1]) - 1) / 2, axis);
   auto const foot = combine(source, -full / iso, source);
   auto const from_middle = combine(foot, -1, middle);
-  detail::set_length(scan, &d::det_channel_offset, "det_channel_offset", dot(from_middle, horizontal), "reference, horizontal");
+  detail::set_length(scan, &d::det_channel_offset, "det_channel_offset", dot(from_middle, horizontal),
+                     "reference, horizontal");
   detail::set_length(scan, &d::det_row_offset, "det_row_offset", dot(from_middle, axis), "reference, axis");
   double const step = f.number("Object Radiograph/angleStep") * (flag("Processed/clockwise") ? 1 : -1);
   scan.angles = detail::stepped_angles(0, step, frames.shape[0]);

@@ -15,7 +15,8 @@ namespace detail {
 /// Open TIFF file that keeps the library's first message instead of printing it.
 class tiff_file {
  public:
-  explicit tiff_file(std::filesystem::path const& path) : path_(path.string()), message_(std::make_unique<std::string>()) {
+  explicit tiff_file(std::filesystem::path const& path)
+      : path_(path.string()), message_(std::make_unique<std::string>()) {
     require_file(path);
     std::unique_ptr<TIFFOpenOptions, decltype(&TIFFOpenOptionsFree)> const options(TIFFOpenOptionsAlloc(),
                                                                                   &TIFFOpenOptionsFree);
@@ -155,8 +156,9 @@ inline frame_stack open_tiff(std::filesystem::path const& path) {
   for (std::size_t k = 1; k < pages.size(); ++k)
     if (pages[k].width != first.width || pages[k].height != first.height || pages[k].type != first.type)
       file.fail("page " + std::to_string(k + 1) + " has " + std::to_string(pages[k].height) + " x " +
-                std::to_string(pages[k].width) + " pixels of " + pages[k].type + ", expected those of the first page, " +
-                std::to_string(first.height) + " x " + std::to_string(first.width) + " of " + first.type);
+                std::to_string(pages[k].width) + " pixels of " + pages[k].type +
+                ", expected those of the first page, " + std::to_string(first.height) + " x " +
+                std::to_string(first.width) + " of " + first.type);
   frame_stack stack{path.string(), {static_cast<index_t>(pages.size()), first.height, first.width}, first.type, {}};
   stack.read_window = [path, pages](frame_window const& w, float* to) {
     detail::tiff_file const again(path);

@@ -16,7 +16,8 @@ inline bool is_tiff_name(std::filesystem::path const& path) {
 
 /// TIFF files of a folder whose names begin with `prefix`, in the order of the numbers in their names.
 /// @throws io_error when the folder cannot be read
-inline std::vector<std::filesystem::path> tiff_files(std::filesystem::path const& folder, std::string const& prefix = {}) {
+inline std::vector<std::filesystem::path> tiff_files(std::filesystem::path const& folder,
+                                                     std::string const& prefix = {}) {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
   std::error_code code;

@@ -81,7 +81,8 @@ inline element_type zeiss_type(index_t code, std::string const& name, char const
   if (code == 3) return {"uint8", 1, false};
   if (code == 5) return {"uint16", 2, false};
   if (code == 10) return {"float32", 4, false};
-  scan_fail(name, std::string(stream) + " is " + std::to_string(code) + ", expected 3, 5 or 10 (uint8, uint16, float32)");
+  scan_fail(name,
+            std::string(stream) + " is " + std::to_string(code) + ", expected 3, 5 or 10 (uint8, uint16, float32)");
 }
 
 /// Frames ImageData<1 + v/100>/Image<v + 1>, or one stream.
@@ -93,8 +94,8 @@ inline frame_stack zeiss_stack(std::string const& path, std::array<index_t, 3> c
     index_t const pixels = shape[1] * shape[2];
     for (index_t f = 0; f < w.count; ++f) {
       index_t const view = w.first + f;
-      auto const stream = single.empty() ? "ImageData" + std::to_string(1 + view / 100) + "/Image" + std::to_string(view + 1)
-                                         : single;
+      auto const stream =
+          single.empty() ? "ImageData" + std::to_string(1 + view / 100) + "/Image" + std::to_string(view + 1) : single;
       auto const bytes = file.read(stream, pixels * type.bytes);
       convert_elements(type, bytes.data() + w.first_row * shape[2] * type.bytes, w.rows * shape[2],
                        to + f * w.rows * shape[2]);
@@ -144,9 +145,10 @@ inline scan_description open_zeiss(std::filesystem::path const& path) {
                        "ImageInfo/StoRADistance + DtoRADistance");
     detail::set_length(scan, &d::source_iso_dist, "source_iso_dist", source, "ImageInfo/StoRADistance");
   } else {
-    scan.warnings.push_back(name + ": ImageInfo/StoRADistance and DtoRADistance are " + detail::number_text(source) +
-                            " and " + detail::number_text(detector) +
-                            ": not recorded, the beam is taken as parallel (--source-detector and --source-iso make it a cone)");
+    scan.warnings.push_back(
+        name + ": ImageInfo/StoRADistance and DtoRADistance are " + detail::number_text(source) + " and " +
+        detail::number_text(detector) +
+        ": not recorded, the beam is taken as parallel (--source-detector and --source-iso make it a cone)");
   }
   if (std::isfinite(pixel) && pixel > 0) {
     detail::set_length(scan, &d::delta_det_channel, "delta_det_channel", pixel * magnification, "ImageInfo/PixelSize");

@@ -1,8 +1,11 @@
 // Volumes for other programs: NRRD (3D Slicer, ITK) and MRC (IMOD, ChimeraX). C++ standard library only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -22,7 +25,8 @@ struct voxel_grid {
 };
 
 /// Grid of a reconstruction whose middle is on the axis. @param z_offset  recon_slice_offset, 0 in parallel beam
-inline voxel_grid centred_grid(std::array<index_t, 3> const& shape, double dx, double dy, double dz, double z_offset = 0) {
+inline voxel_grid centred_grid(std::array<index_t, 3> const& shape, double dx, double dy, double dz,
+                               double z_offset = 0) {
   auto const first = [](index_t n, double pitch) { return -static_cast<double>(n - 1) / 2 * pitch; };
   return {dx, dy, dz, {first(shape[1], dx), first(shape[0], dy), first(shape[2], dz) + z_offset}};
 }
@@ -68,8 +72,8 @@ inline void write_nrrd(std::filesystem::path const& path, view<float const, 3> v
   file.commit();
 }
 
-/// Writes mode 2 (float32), sections are slices. Lengths are taken as nanometres, because the format counts in Angstrom.
-/// The file appears under its name only when it is complete.
+/// Writes mode 2 (float32), sections are slices. Lengths are taken as nanometres, because the format counts in
+/// Angstrom. The file appears under its name only when it is complete.
 /// @throws io_error, also when a size does not fit into the format's 32 bits
 inline void write_mrc(std::filesystem::path const& path, view<float const, 3> volume, voxel_grid const& grid) {
   auto const [rows, cols, slices] = volume.extents();
@@ -95,7 +99,8 @@ inline void write_mrc(std::filesystem::path const& path, view<float const, 3> vo
         sum += x;
         squares += x * x;
       }
-  double const count = std::max(1.0, static_cast<double>(rows) * static_cast<double>(cols) * static_cast<double>(slices));
+  double const count =
+      std::max(1.0, static_cast<double>(rows) * static_cast<double>(cols) * static_cast<double>(slices));
   index_t const sizes[] = {cols, rows, slices};
   double const pitches[] = {grid.dx, grid.dy, grid.dz};
   for (int d = 0; d < 3; ++d) {

@@ -1,21 +1,32 @@
 // Volumes as TIFF stacks: a page for each slice. Requires libtiff 4.5 or later.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "mbirk/io/scan_tiff.hpp"
 #include "mbirk/io/volume_files.hpp"
 
 namespace mbirk {
 
-/// Writes pages of (rows, cols): float32, or uint16 of a window whose lower end is 0 and whose upper end is 65535. Files
-/// beyond 4 GiB are BigTIFF. ImageJ shows pixel size and depth from the description. The file appears under its name
-/// only when it is complete.
+/// Writes pages of (rows, cols): float32, or uint16 of a window whose lower end is 0 and whose upper end is 65535.
+/// Files beyond 4 GiB are BigTIFF. ImageJ shows pixel size and depth from the description. The file appears under its
+/// name only when it is complete.
 /// @throws io_error; parameter_error unless window[0] < window[1]
 inline void write_tiff(std::filesystem::path const& path, view<float const, 3> volume, voxel_grid const& grid,
                        std::optional<std::array<double, 2>> window = {}) {
-  require(!window || (*window)[0] < (*window)[1], [] { return "write_tiff: the window is empty, expected low < high"; });
+  require(!window || (*window)[0] < (*window)[1],
+          [] { return "write_tiff: the window is empty, expected low < high"; });
   auto const [rows, cols, slices] = volume.extents();
   { output_file const probe(path); }  // fails with the system's reason where nothing can be written
   std::filesystem::path temporary;
@@ -43,7 +54,8 @@ inline void write_tiff(std::filesystem::path const& path, view<float const, 3> v
   std::unique_ptr<TIFF, decltype(&TIFFClose)> file(
       TIFFOpenExt(temporary.string().c_str(), bytes > 4e9 ? "w8" : "w", options.get()), &TIFFClose);
   auto const check = [&](bool ok) {
-    if (!ok || !message.empty()) detail::scan_fail(path.string(), "cannot be written" + (message.empty() ? "" : ": " + message));
+    if (!ok || !message.empty())
+      detail::scan_fail(path.string(), "cannot be written" + (message.empty() ? "" : ": " + message));
   };
   check(static_cast<bool>(file));
   std::vector<float> slice;
@@ -78,7 +90,8 @@ inline void write_tiff(std::filesystem::path const& path, view<float const, 3> v
       if (window) {
         for (index_t j = 0; j < cols; ++j) {
           double const x = (static_cast<double>(line[j]) - (*window)[0]) / ((*window)[1] - (*window)[0]);
-          scaled[static_cast<std::size_t>(j)] = static_cast<std::uint16_t>(std::lround(std::clamp(x, 0.0, 1.0) * 65535));
+          scaled[static_cast<std::size_t>(j)] =
+              static_cast<std::uint16_t>(std::lround(std::clamp(x, 0.0, 1.0) * 65535));
         }
         check(TIFFWriteScanline(t, scaled.data(), static_cast<std::uint32_t>(i), 0) == 1);
       } else {

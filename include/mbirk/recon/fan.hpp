@@ -39,8 +39,8 @@ inline std::array<double, 2> magnifications(cone_parameters const& p) {
 
 /// Parameters of the cone beam that is a fan beam for iterative reconstruction: voxels are so high that they fill the
 /// row wherever they are, so that the vertical factor of the projector, the part of the row that a voxel covers, is 1.
-/// In a cone beam of one row, a voxel as high as the row at the axis spills over it near the source and does not fill it
-/// beyond the axis, and values are off by the ratio of the magnifications.
+/// In a cone beam of one row, a voxel as high as the row at the axis spills over it near the source and does not fill
+/// it beyond the axis, and values are off by the ratio of the magnifications.
 /// @throws parameter_error unless there is one row, no helix, and finite distances.
 inline cone_parameters fan_parameters(cone_parameters p) {
   detail::require_fan(p);
@@ -88,20 +88,22 @@ inline std::vector<float> repeat_rows(view<float const, 3> y, index_t rows) {
   return all;
 }
 
-/// Range of the views in radians, one step beyond the last; 0 if there are fewer than two or they are not equally spaced
-/// within a tenth of a step.
+/// Range of the views in radians, one step beyond the last; 0 if there are fewer than two or they are not equally
+/// spaced within a tenth of a step.
 inline double view_range(std::vector<float> const& angles) {
   if (angles.size() < 2) return 0;
   double const first = static_cast<double>(angles.front()), last = static_cast<double>(angles.back());
   double const step = (last - first) / static_cast<double>(angles.size() - 1);
   for (std::size_t v = 0; v < angles.size(); ++v)
-    if (std::abs(static_cast<double>(angles[v]) - first - step * static_cast<double>(v)) > 0.1 * std::abs(step)) return 0;
+    if (std::abs(static_cast<double>(angles[v]) - first - step * static_cast<double>(v)) > 0.1 * std::abs(step))
+      return 0;
   return std::abs(step) * static_cast<double>(angles.size());
 }
 
 /// Half the fan angle of the detector's farther edge.
 inline double half_fan_angle(cone_parameters const& p) {
-  double const width = static_cast<double>(p.sinogram_shape[2]) * p.delta_det_channel / 2 + std::abs(p.det_channel_offset);
+  double const width =
+      static_cast<double>(p.sinogram_shape[2]) * p.delta_det_channel / 2 + std::abs(p.det_channel_offset);
   return p.use_curved_detector ? width / p.source_detector_dist : std::atan(width / p.source_detector_dist);
 }
 
@@ -139,7 +141,8 @@ inline std::vector<float> short_scan_weights(cone_parameters const& p) {
       double w = 1;
       if (beta < 2 * (extra + gamma)) w = std::pow(std::sin(pi / 4 * beta / (extra + gamma)), 2);
       else if (beta > pi + 2 * gamma)
-        w = extra - gamma > 0 ? std::pow(std::sin(pi / 4 * std::max(0.0, pi + 2 * extra - beta) / (extra - gamma)), 2) : 0;
+        w = extra - gamma > 0 ? std::pow(std::sin(pi / 4 * std::max(0.0, pi + 2 * extra - beta) / (extra - gamma)), 2)
+                              : 0;
       weights.push_back(static_cast<float>(w * range / pi));
     }
   return weights;

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <complex>
+#include <cstdint>
 #include <new>
+#include <numbers>
 #include <span>
 #include <string>
 #include <vector>
@@ -102,7 +106,8 @@ struct moved_view {
 
 template <class Context> void move_views(Context const& ctx, view<float, 3> y, double angle, double const* shifts) {
   index_t const views = y.extent(0), pixels = y.extent(1) * y.extent(2);
-  index_t const block = std::clamp<index_t>((index_t{1} << 22) / std::max<index_t>(1, pixels), 1, std::max<index_t>(1, views));
+  index_t const block =
+      std::clamp<index_t>((index_t{1} << 22) / std::max<index_t>(1, pixels), 1, std::max<index_t>(1, views));
   temporary<float, Context> const memory(ctx, "moved views", block * pixels);
   for (index_t first = 0; first < views; first += block)
     launch(ctx, std::min(block, views - first),
@@ -119,10 +124,13 @@ struct phase_of_view {
     failed[v] = 1;
     try {
       index_t const rows = y.extent(1), channels = y.extent(2);
-      auto const padded = [](index_t n) { return static_cast<index_t>(std::bit_ceil(static_cast<std::uint64_t>(n > 1 ? 2 * n : 1))); };
+      auto const padded = [](index_t n) {
+        return static_cast<index_t>(std::bit_ceil(static_cast<std::uint64_t>(n > 1 ? 2 * n : 1)));
+      };
       index_t const height = padded(rows), width = padded(channels);
       fourier_plan const along(width), across(height);
-      std::vector<std::complex<double>> x(static_cast<std::size_t>(height * width)), column(static_cast<std::size_t>(height));
+      std::vector<std::complex<double>> x(static_cast<std::size_t>(height * width)),
+          column(static_cast<std::size_t>(height));
       // The edge continues to the middle of the padding on both sides, so that the periodic continuation has no step
       // but there.
       auto const edge = [](index_t n, index_t size, index_t full) {
@@ -137,7 +145,8 @@ struct phase_of_view {
       };
       for (index_t m = 0; m < height; ++m) along.forward(x.data() + m * width, nullptr);
       for (index_t n = 0; n < width; ++n) {
-        for (index_t m = 0; m < height; ++m) column[static_cast<std::size_t>(m)] = x[static_cast<std::size_t>(m * width + n)];
+        for (index_t m = 0; m < height; ++m)
+          column[static_cast<std::size_t>(m)] = x[static_cast<std::size_t>(m * width + n)];
         across.forward(column.data(), nullptr);
         double const f = frequency(n, width);
         for (index_t m = 0; m < height; ++m) {
@@ -145,12 +154,14 @@ struct phase_of_view {
           column[static_cast<std::size_t>(m)] /= 1 + strength * (f * f + g * g);
         }
         across.inverse(column.data(), nullptr);
-        for (index_t m = 0; m < height; ++m) x[static_cast<std::size_t>(m * width + n)] = column[static_cast<std::size_t>(m)];
+        for (index_t m = 0; m < height; ++m)
+          x[static_cast<std::size_t>(m * width + n)] = column[static_cast<std::size_t>(m)];
       }
       for (index_t m = 0; m < rows; ++m) {
         along.inverse(x.data() + m * width, nullptr);
         for (index_t n = 0; n < channels; ++n)
-          y(v, m, n) = static_cast<float>(-std::log(std::max(x[static_cast<std::size_t>(m * width + n)].real(), 1e-12)));
+          y(v, m, n) =
+              static_cast<float>(-std::log(std::max(x[static_cast<std::size_t>(m * width + n)].real(), 1e-12)));
       }
       failed[v] = 0;
     } catch (std::bad_alloc const&) {
@@ -300,8 +311,8 @@ inline std::vector<std::array<double, 2>> estimate_drift(view<float const, 3> y,
 }
 
 /// Retrieves the projected thickness of an object of one material from views in which edges are enhanced by
-/// propagation: T' = F^-1( F(T) / (1 + lambda z R/(4 pi) k^2) ), T = exp(-p), p' = -log T', R = delta/beta, k the angular
-/// frequency; in cycles per pixel f = k d/(2 pi) the factor is pi lambda z R/d^2.
+/// propagation: T' = F^-1( F(T) / (1 + lambda z R/(4 pi) k^2) ), T = exp(-p), p' = -log T', R = delta/beta, k the
+/// angular frequency; in cycles per pixel f = k d/(2 pi) the factor is pi lambda z R/d^2.
 /// @param strength  pi lambda z R / d^2, see paganin_strength.
 /// @throws parameter_error unless strength >= 0; allocation_error.
 /// Cost: two transforms of each view, padded to twice its size. Source: Paganin, Mayo, Gureyev, Miller, Wilkins,

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <limits>
+#include <numbers>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "mbirk/core/error.hpp"
 #include "mbirk/core/view.hpp"
@@ -62,10 +67,11 @@ template <class Cost> double minimise(Cost const& cost, double low, double high,
 
 }  // namespace detail
 
-/// Finds the axis from views over half a turn, equally spaced, without the one at 180 degrees (a last view there changes
-/// little). The sinogram and its mirror image, shifted by twice the distance of the axis from the middle, make a
-/// sinogram of a full turn, whose spectrum lies within a double wedge: |k| >= |m| / R for m turns per turn and an object
-/// of radius R. The energy outside the wedge is smallest at the axis. Spectra are computed once, a shift is a phase.
+/// Finds the axis from views over half a turn, equally spaced, without the one at 180 degrees (a last view there
+/// changes little). The sinogram and its mirror image, shifted by twice the distance of the axis from the middle, make
+/// a sinogram of a full turn, whose spectrum lies within a double wedge: |k| >= |m| / R for m turns per turn and an
+/// object of radius R. The energy outside the wedge is smallest at the axis. Spectra are computed once, a shift is a
+/// phase.
 ///
 /// @param y       (views, channels), line integrals.
 /// @param low, high  channels between which the axis is searched.
@@ -76,7 +82,8 @@ template <class Cost> double minimise(Cost const& cost, double low, double high,
 inline double axis_of_half_turn(view<float const, 2> y, double low, double high) {
   index_t const views = y.extent(0), channels = y.extent(1), turn = 2 * views;
   require(views >= 8 && channels >= 8, [&] {
-    return "rotation_axis: sinogram has shape " + detail::shape_text(y.extents()) + ", expected at least 8 views and 8 channels";
+    return "rotation_axis: sinogram has shape " + detail::shape_text(y.extents()) +
+           ", expected at least 8 views and 8 channels";
   });
   require(low < high && low >= 0 && high <= static_cast<double>(channels - 1), [&] {
     return "rotation_axis: the range " + detail::number_text(low) + " to " + detail::number_text(high) +
@@ -106,7 +113,8 @@ inline double axis_of_half_turn(view<float const, 2> y, double low, double high)
       double const frequency = static_cast<double>(k <= channels / 2 ? k : channels - k);
       double const order = static_cast<double>(m <= turn / 2 ? m : turn - m);
       double const wedge = 2 * std::numbers::pi * frequency / static_cast<double>(channels) * radius;
-      if (k > 1 && k < channels - 1 && order > wedge + 2 && order >= static_cast<double>(drop)) outside.emplace_back(k, m);
+      if (k > 1 && k < channels - 1 && order > wedge + 2 && order >= static_cast<double>(drop))
+        outside.emplace_back(k, m);
     }
   auto const cost = [&](double centre) {
     double const shift = 2 * centre - static_cast<double>(channels - 1);
@@ -135,11 +143,12 @@ inline double axis_of_pairs(view<float const, 2> y, std::span<std::pair<index_t,
                             double high) {
   index_t const channels = y.extent(1);
   require(!pairs.empty() && channels >= 8, [&] {
-    return "rotation_axis: " + std::to_string(pairs.size()) + " pairs of opposite views of " + std::to_string(channels) +
-           " channels, expected at least one pair and 8 channels";
+    return "rotation_axis: " + std::to_string(pairs.size()) + " pairs of opposite views of " +
+           std::to_string(channels) + " channels, expected at least one pair and 8 channels";
   });
   auto const direct = detail::channel_spectra(y, false), mirror = detail::channel_spectra(y, true);
-  // Squared differences of the pairs: |a|^2 + |b|^2 - 2 Re(a conj(b phase)), of which only the last depends on the shift.
+  // Squared differences of the pairs: |a|^2 + |b|^2 - 2 Re(a conj(b phase)), of which only the last depends on the
+  // shift.
   std::vector<std::complex<double>> cross(static_cast<std::size_t>(channels));
   for (auto const& [a, b] : pairs)
     for (index_t k = 1; k < channels; ++k)
@@ -172,7 +181,8 @@ inline rotation_axis find_rotation_axis(view<float const, 2> y, std::span<float 
   double const range = step * static_cast<double>(views);
   constexpr double half = std::numbers::pi;
   require(range > 0.97 * half, [&] {
-    return "rotation_axis: the views cover " + detail::number_text(range * 180 / half) + " degrees, expected at least 180";
+    return "rotation_axis: the views cover " + detail::number_text(range * 180 / half) +
+           " degrees, expected at least 180";
   });
   double const last = static_cast<double>(channels - 1), low = 0.25 * last, high = 0.75 * last;
   auto const half_views = static_cast<index_t>(std::llround(half / step));

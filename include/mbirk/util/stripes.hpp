@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdint>
+#include <functional>
+#include <new>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "mbirk/launch.hpp"
@@ -111,7 +116,8 @@ struct sorted_sinogram {
     std::vector<std::int32_t> index(static_cast<std::size_t>(row.views));
     for (index_t n = 0; n < row.channels; ++n) {
       std::iota(index.begin(), index.end(), 0);
-      std::sort(index.begin(), index.end(), [&](std::int32_t a, std::int32_t b) { return row.at(a, n) < row.at(b, n); });
+      std::sort(index.begin(), index.end(),
+                [&](std::int32_t a, std::int32_t b) { return row.at(a, n) < row.at(b, n); });
       for (index_t v = 0; v < row.views; ++v) {
         auto const from = index[static_cast<std::size_t>(v)];
         order[static_cast<std::size_t>(v * row.channels + n)] = from;
@@ -198,7 +204,8 @@ constexpr std::array<double, 10> db5{0.160102397974125,  0.603829269797473,  0.7
                                      -0.012580751999016, 0.003335725285002};
 constexpr double db5_high(std::size_t k) { return k % 2 == 0 ? db5[9 - k] : -db5[9 - k]; }
 
-/// One level of the transform of `count` (even) values at a stride, periodic: lows, then highs. @param work  count values
+/// One level of the transform of `count` (even) values at a stride, periodic: lows, then highs. @param work  count
+/// values
 inline void wavelet_step(double* x, index_t count, index_t stride, bool inverse, double* work) noexcept {
   index_t const half = count / 2;
   std::fill(work, work + count, 0.0);
@@ -233,14 +240,16 @@ inline void remove_from_row(sinogram_row const& row, wavelet_stripes const& o) {
     fourier_plan const plan(half_views);
     std::vector<std::complex<double>> column(static_cast<std::size_t>(half_views)), scratch(plan.scratch());
     for (index_t i = n / 2; i < n; ++i) {
-      for (index_t k = 0; k < half_views; ++k) column[static_cast<std::size_t>(k)] = x[static_cast<std::size_t>(k * channels + i)];
+      for (index_t k = 0; k < half_views; ++k)
+        column[static_cast<std::size_t>(k)] = x[static_cast<std::size_t>(k * channels + i)];
       plan.forward(column.data(), scratch.data());
       for (index_t k = 0; k < half_views; ++k) {
         double const m = static_cast<double>(std::min(k, half_views - k));
         column[static_cast<std::size_t>(k)] *= 1 - std::exp(-m * m / (2 * o.sigma * o.sigma));
       }
       plan.inverse(column.data(), scratch.data());
-      for (index_t k = 0; k < half_views; ++k) x[static_cast<std::size_t>(k * channels + i)] = column[static_cast<std::size_t>(k)].real();
+      for (index_t k = 0; k < half_views; ++k)
+        x[static_cast<std::size_t>(k * channels + i)] = column[static_cast<std::size_t>(k)].real();
     }
   }
   for (int level = levels; level-- > 0;) {
