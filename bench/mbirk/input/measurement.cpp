@@ -88,6 +88,10 @@ measurement_source::measurement_source(measurement_files const& files, selection
   if (!files.dark.empty() && !scan_.white && !scan_.white_level)
     fail(files.dark, "is a dark field, but there is no white field: expected --white FILE");
   auto const pixels = static_cast<std::size_t>(part_.shape[1] * part_.shape[2]);
+  // A header may say anything; a frame of 64 GiB is none.
+  if (pixels > (std::size_t{1} << 34))
+    fail(scan_.data.name, "has frames of " + std::to_string(part_.shape[1]) + " x " + std::to_string(part_.shape[2]) +
+                              " pixels, expected at most 2^34 (--rows and --channels select a part)");
   if (scan_.white) {
     white_ = read_fields(*scan_.white, scan_.white_at);
     white_frames_ = scan_.white->shape[0];
