@@ -1,9 +1,10 @@
 """mbirk: model-based iterative reconstruction for tomography, in parallel beam and cone beam.
 
-Names, parameters and units are those of MBIRJAX; docs/python.md says what differs. Arrays of any type and layout are taken, from anything that NumPy
-or DLPack reads (PyTorch, JAX): float32 in C order (int32 for indices) is read in place, everything else is converted, or refused with `strict=True`.
-Results are NumPy arrays, or the array given as `out`. What takes long takes `threads` (0: all) and lets other Python threads run meanwhile; results do
-not depend on the number of threads. What is wrong with an argument is a ValueError (a TypeError for its type) that says what was expected.
+Names, parameters and units are those of MBIRJAX; docs/python.md lists the differences. Arrays may have any type and
+layout, from anything that NumPy or DLPack reads (PyTorch, JAX): float32 in C order (int32 for indices) is read in
+place, everything else is converted, or refused with `strict=True`. Results are NumPy arrays, or the array passed as
+`out`. Long operations take `threads` (0: all) and release the GIL; results do not depend on the number of threads. An
+invalid argument raises a ValueError (a TypeError for a wrong type) that states what was expected.
 """
 
 from . import preprocess
@@ -29,6 +30,7 @@ from ._core import (
 )
 from .convenience import build_model, copy_ct_model, gen_weights_mar, generate_demo_data, get_ct_model
 from .files import export_recon_hdf5, import_recon_hdf5, load_data_hdf5, makedirs, merge_log_files, save_data_hdf5
+from .mace4d import MACE4DModel
 from .models import ConeBeamModel, ParallelBeamModel, QGGMRFDenoiser
 from .operations import (
     apply_cylindrical_mask,
@@ -50,6 +52,7 @@ from .viewer import slice_viewer
 __all__ = [
     "ConeBeamModel",
     "IterationReport",
+    "MACE4DModel",
     "ParallelBeamModel",
     "QGGMRFDenoiser",
     "ReconState",

@@ -60,11 +60,21 @@ def test_everything_is_documented():
         assert name in page, f"docs/python.md does not name {name}"
 
 
+def example_of(page):
+    code = re.search(r"```python\n(.*?)```", (REPOSITORY / page).read_text(), re.DOTALL)[1]
+    return compile(code, page, "exec")
+
+
 def test_the_example_of_the_page(capsys):
-    page = (REPOSITORY / "docs/python.md").read_text()
-    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
-    exec(compile(code, "docs/python.md", "exec"), {})
+    exec(example_of("docs/python.md"), {})
     assert float(re.search(r"NRMSE ([0-9.]+)", capsys.readouterr().out)[1]) < 0.5
+
+
+def test_the_example_of_the_first_screen():
+    names = {}
+    exec(example_of("README.md"), names)
+    phantom = names["phantom"]
+    assert np.linalg.norm(names["recon"] - phantom) < 0.3 * np.linalg.norm(phantom)
 
 
 def test_the_demo(tmp_path):
