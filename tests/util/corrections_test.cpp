@@ -36,6 +36,11 @@ struct sinogram {
         }
     }
   }
+  void add_noise(float sigma) {
+    std::mt19937 random(9);
+    std::normal_distribution<float> normal(0, sigma);
+    for (auto& x : values) x += normal(random);
+  }
   view<float, 3> y() { return {values.data(), {views, rows, channels}}; }
   float& at(index_t v, index_t m, index_t n) { return values[static_cast<std::size_t>((v * rows + m) * channels + n)]; }
 };
@@ -64,33 +69,35 @@ TEST(Corrections, Zingers) {
 }
 
 TEST(Corrections, Stripes) {
-  sinogram const truth(180, 2, 128);
+  sinogram truth(180, 1, 512);
+  truth.add_noise(0.002f);
   auto planted = truth;
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
-  for (index_t m = 0; m < 2; ++m)
-    for (index_t n = 3; n < 128; n += 7) {
+  for (index_t m = 0; m < 1; ++m)
+    for (index_t n = 3; n < 512; n += 7) {
       float const gain = 0.1f * normal(random);
       for (index_t v = 0; v < 180; ++v) planted.at(v, m, n) += gain;
     }
   double const before = rms(planted, truth);
   auto sorted = planted;
-  remove_stripes(ctx, sorted.y(), sorted_stripes{5});
+  remove_stripes(ctx, sorted.y(), sorted_stripes{7});
   EXPECT_LT(rms(sorted, truth), 0.1 * before);
   // Wavelets damp what is constant along the views, of which the object has a little too.
   auto waves = planted;
-  remove_stripes(ctx, waves.y(), wavelet_stripes{3, 1.0});
+  remove_stripes(ctx, waves.y(), wavelet_stripes{4, 1.0});
   EXPECT_LT(rms(waves, truth), 0.5 * before);
 }
 
 TEST(Corrections, LargeAndDeadStripes) {
-  sinogram const truth(180, 1, 128);
+  sinogram truth(180, 1, 512);
+  truth.add_noise(0.002f);
   auto large = truth, dead = truth;
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   for (index_t v = 0; v < 180; ++v) {
-    for (index_t n = 60; n < 64; ++n) large.at(v, 0, n) += 0.4f;
-    dead.at(v, 0, 90) = 2 + normal(random);
+    for (index_t n = 240; n < 244; ++n) large.at(v, 0, n) += 0.4f;
+    dead.at(v, 0, 350) = 2 + normal(random);
   }
   double const before_large = rms(large, truth), before_dead = rms(dead, truth);
   remove_stripes(ctx, large.y(), large_stripes{21, 3});
@@ -156,7 +163,7 @@ TEST(Corrections, DriftIsFoundAndUndone) {
 TEST(Corrections, DetectorRotation) {
   sinogram const truth(4, 48, 64, true);
   auto y = truth;
-  double const angle = 0.03;
+  double const angle = 0.12;
   correct_detector_rotation(ctx, y.y(), -angle);
   double const before = rms(y, truth);
   correct_detector_rotation(ctx, y.y(), angle);

@@ -148,6 +148,32 @@ inline std::vector<float> short_scan_weights(cone_parameters const& p) {
   return weights;
 }
 
+/// Channels of zeros that make a detector reach equally far to both sides of the axis. Filtered values beyond the nearer
+/// edge are not zero, so direct reconstruction of an offset detector needs them.
+inline index_t offset_padding(cone_parameters const& p) {
+  return static_cast<index_t>(std::ceil(2 * std::abs(p.det_channel_offset) / p.delta_det_channel - 1e-9));
+}
+
+/// Parameters with these channels. Grid and voxels stay as they are if they are given.
+inline cone_parameters padded_parameters(cone_parameters p) {
+  index_t const pad = offset_padding(p);
+  double const half = static_cast<double>(pad) / 2 * p.delta_det_channel;
+  p.det_channel_offset += p.det_channel_offset > 0 ? -half : half;
+  p.sinogram_shape[2] += pad;
+  return p;
+}
+
+/// Sinogram of padded_parameters. @param offset  det_channel_offset before. @return (views, rows, channels + pad), dense
+inline std::vector<float> pad_channels(view<float const, 3> y, index_t pad, double offset) {
+  index_t const channels = y.extent(2), before = offset > 0 ? 0 : pad;
+  std::vector<float> all(static_cast<std::size_t>(y.extent(0) * y.extent(1) * (channels + pad)), 0.0f);
+  auto* to = all.data() + before;
+  for (index_t v = 0; v < y.extent(0); ++v)
+    for (index_t m = 0; m < y.extent(1); ++m, to += channels + pad)
+      for (index_t n = 0; n < channels; ++n) to[n] = y(v, m, n);
+  return all;
+}
+
 /// Weights for a full turn with a detector that reaches farther to one side of the axis (half-fan): rays that the other
 /// side measures too, within the fan angle t of the nearer edge, fade from 0 to 2, others count twice.
 ///   1 + sin(pi/2 g/t) for |g| < t, 0 and 2 beyond, g positive towards the farther edge
