@@ -5,7 +5,9 @@
 #include <gsf/gsf-infile.h>
 #include <gsf/gsf-input-stdio.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <numbers>
 
@@ -19,6 +21,25 @@ struct object_releaser {
   void operator()(void* object) const noexcept { g_object_unref(object); }
 };
 template <class T> using object_handle = std::unique_ptr<T, object_releaser>;
+
+/// Keeps libgsf from printing what it finds wrong in a file, for the life of this object.
+class quiet_gsf {
+ public:
+  quiet_gsf() {
+    for (std::size_t k = 0; k < ids_.size(); ++k)
+      ids_[k] = g_log_set_handler(domains[k], static_cast<GLogLevelFlags>(G_LOG_LEVEL_MASK | G_LOG_FLAG_RECURSION),
+                                  [](char const*, GLogLevelFlags, char const*, void*) noexcept {}, nullptr);
+  }
+  ~quiet_gsf() {
+    for (std::size_t k = 0; k < ids_.size(); ++k) g_log_remove_handler(domains[k], ids_[k]);
+  }
+  quiet_gsf(quiet_gsf const&) = delete;
+  quiet_gsf& operator=(quiet_gsf const&) = delete;
+
+ private:
+  static constexpr std::array<char const*, 2> domains{"libgsf", "libgsf:msole"};
+  std::array<guint, 2> ids_{};
+};
 
 /// Compound file: streams with paths such as "ImageInfo/Angles".
 class compound_file {
@@ -73,6 +94,7 @@ class compound_file {
     return input;
   }
 
+  quiet_gsf quiet_;
   std::string path_;
   object_handle<GsfInfile> root_;
 };
