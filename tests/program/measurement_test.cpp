@@ -193,7 +193,7 @@ TEST_F(Measurement, SelectedAndBinned) {
 
 TEST_F(Measurement, FilesThatAreNone) {
   expect_error({.input = name("missing.npy")}, "missing.npy: no such file");
-  expect_error({.input = folder.path().string()}, "is a folder without TIFF files");
+  expect_error({.input = folder.path().string()}, "a folder");
   write_text(folder / "text", std::string(5000, 'x'));
   expect_error({.input = name("text")}, "text: is neither an npy file nor an HDF5 file");
   write_text(folder / "short", "abc");
