@@ -10,6 +10,7 @@
 
 #include "commands/command.hpp"
 #include "commands/devices_program.hpp"
+#include "input/scan_open.hpp"
 #include "input/similar_name.hpp"
 #include "machine/memory.hpp"
 #include "machine/process_status.hpp"
@@ -60,7 +61,8 @@ std::string empty_option(CLI::App const& command) {
 
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"mbirk: model-based iterative reconstruction kernels, run, checked and measured", "mbirk"};
-  auto const version = fmt::format("mbirk {}, {}", mbirk::version_string, mbirk::instruction_set());
+  auto const version = fmt::format("mbirk {}, {}\nreads npy, raw, MRC, {}", mbirk::version_string,
+                                   mbirk::instruction_set(), optional_formats());
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
   app.footer(
@@ -75,6 +77,8 @@ int parse_and_run(int argc, char** argv) {
   add_report_command(app, chosen);
   add_bench_command(app, chosen);
   add_estimate_command(app, chosen);
+  add_info_command(app, chosen);
+  add_prepare_command(app, chosen);
   add_recon_command(app, chosen);
   add_top_command(app, chosen);
 

@@ -287,7 +287,7 @@ TEST_F(Hdf5, WhatLiesInOtherFilesIsReadOnlyIfAskedFor) {
   H5Sclose(space), H5Gclose(group), H5Fclose(f);
 
   std::vector<float> const expected(values, values + 2);
-  hdf5_file const inside(file), anywhere(file, hdf5_links::anywhere);
+  hdf5_file const inside(file, hdf5_links::inside), anywhere(file);
   for (char const* const name : {"/group/link", "/outside/set", "/soft", "/raw", "/virtual"}) {
     expect_error([&] { inside.read<float>(name); }, "only if that is asked for");
     EXPECT_EQ(anywhere.read<float>(name).data, expected) << name;

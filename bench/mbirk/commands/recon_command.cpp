@@ -15,7 +15,9 @@
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
 #include "commands/run_watch.hpp"
+#include "commands/scan_options.hpp"
 #include "input/checkpoint_file.hpp"
+#include "input/direct_scan.hpp"
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
@@ -24,6 +26,7 @@
 #include "mbirk/version.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"
+#include "output/volume_file.hpp"
 #if defined(MBIRK_WITH_HDF5)
 #include "mbirk/io/recon_hdf5.hpp"
 #endif
@@ -38,13 +41,16 @@ namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
 struct recon_command : common_options {
-  measurement_files files;
-  std::string geometry, out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
+  scan_call scan;
+  std::string out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
   recon_call_options call;
   bool seed_given = false;
   std::optional<double> sharpness, snr_db, sigma_y, sigma_x;
   std::optional<std::uint64_t> memory_limit;
   bool positivity = false, no_png = false;
+  int compress = 0;
+  std::optional<std::array<double, 2>> out_window;
+  std::vector<std::string> only_vcd;  ///< options given that only vcd uses
   std::optional<std::array<double, 2>> png_window;
   monitor_options monitor;
 };
@@ -60,18 +66,21 @@ std::string checkpoint_name(recon_command const& o) {
 
 /// Output files must be writable, checked before hours are spent, and must differ from all input files.
 void check_out(recon_command const& o) {
+  require_volume_file(o.out);
 #if defined(MBIRK_WITH_HDF5)
-  require<io_error>(is_npy(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"),
-                    [&] { return "--out " + o.out + ": expected a name that ends in .npy, .h5 or .hdf5"; });
+  require<io_error>(is_npy(o.out) || is_volume_file(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"), [&] {
+    return "--out " + o.out + ": expected a name that ends in .npy, .h5 or .hdf5, .tif, .nrrd or .mrc";
+  });
 #else
-  require<io_error>(is_npy(o.out), [&] {
+  require<io_error>(is_npy(o.out) || is_volume_file(o.out), [&] {
     return "--out " + o.out + ": expected a name that ends in .npy: this program was built without HDF5";
   });
 #endif
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
-  std::vector<std::string> written{o.out}, read{o.files.input, o.geometry, o.files.white, o.files.dark};
-  if (is_npy(o.out)) written.push_back(next_to_output(o, ".json"));
+  std::vector<std::string> written{o.out},
+      read{o.scan.files.input, o.scan.geometry.file, o.scan.files.white, o.scan.files.dark};
+  if (is_npy(o.out) || is_volume_file(o.out)) written.push_back(next_to_output(o, ".json"));
 #if defined(MBIRK_WITH_PNG)
   if (!o.no_png) written.push_back(next_to_output(o, ".png"));
 #endif
@@ -107,6 +116,13 @@ void check_method(recon_command const& o, recon_scan const& scan) {
              " or vcd";
     });
   }, scan);
+}
+
+/// An option that changes nothing would be believed to have done so.
+void check_ignored(recon_command const& o) {
+  require<io_error>(o.method == "vcd" || o.only_vcd.empty(), [&] {
+    return o.only_vcd.front() + " is for method vcd, found --method " + o.method;
+  });
 }
 
 /// The parameters of the file, overridden by the command line.
@@ -148,17 +164,31 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
   recon_params["method"] = o.method;
   recon_params["weights"] = o.method == "vcd" ? o.weights : "unweighted";
   return {{"model_params", dump_text(geometry_json(g))},
-          {"notes", "mbirk " + std::string(version_string) + ", " + o.files.input + ": " + data},
+          {"notes", "mbirk " + std::string(version_string) + ", " + o.scan.files.input + ": " + data},
           {"recon_log", log},
           {"recon_params", dump_text(recon_params)}};
 }
 
+/// Where the voxels are, for formats that say so.
+voxel_grid grid_of(geometry_file const& g) {
+  return std::visit([&](auto const& s) {
+    auto const& geometry = s.geometry();
+    if constexpr (requires { geometry.delta_z; })
+      return centred_grid(s.recon_shape(), geometry.delta_x, geometry.delta_y, geometry.delta_z,
+                          geometry.recon_slice_offset);
+    else
+      return centred_grid(s.recon_shape(), geometry.delta_x, geometry.delta_y,
+                          std::visit([](auto const& p) { return p.delta_det_row; }, g.parameters));
+  }, g.scan);
+}
+
 /// Writes OUT and, because an npy file has room for an array only, the record as JSON next to it.
-void write_result(recon_command const& o, npy_array<float> const& recon,
+void write_result(recon_command const& o, geometry_file const& g, npy_array<float> const& recon,
                   std::vector<std::pair<std::string, std::string>> const& record) {
   view<float const, 3> const volume(recon.data.data(), {recon.shape[0], recon.shape[1], recon.shape[2]});
-  if (is_npy(o.out)) {
-    write_npy(o.out, recon);
+  if (is_npy(o.out) || is_volume_file(o.out)) {
+    if (is_npy(o.out)) write_npy(o.out, recon);
+    else write_volume_file(o.out, volume, grid_of(g), o.out_window);
     json all = json::object();
     for (auto const& [name, text] : record) {
       auto parsed = json::parse(text, nullptr, false);
@@ -169,7 +199,7 @@ void write_result(recon_command const& o, npy_array<float> const& recon,
     file.commit();
   }
 #if defined(MBIRK_WITH_HDF5)
-  else save_recon_hdf5(o.out, volume, record);
+  else save_recon_hdf5(o.out, volume, record, o.compress);
 #endif
 #if defined(MBIRK_WITH_PNG)
   if (!o.no_png && volume.size() > 0) write_png(next_to_output(o, ".png"), three_slices(volume, o.png_window));
@@ -190,19 +220,6 @@ template <class F> auto naming(std::string const& file, F const& f) {
     if (typeid(e) != typeid(error)) throw;  // interrupted, out of memory, no threads, files that cannot be written
     throw error(file + ": " + e.what(), e.where);
   }
-}
-
-/// What a reconstruction takes at least, from the shapes alone.
-std::vector<memory_item> least_memory(std::array<index_t, 3> const& sinogram, std::array<index_t, 3> const& recon) {
-  auto const product = [](std::array<index_t, 3> const& s) {
-    return static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]);
-  };
-  // The mask takes a byte per pixel, and its list, while it grows, up to eight.
-  double const pixels = static_cast<double>(recon[0]) * static_cast<double>(recon[1]);
-  std::vector<memory_item> items{
-      {"sinogram", 4 * product(sinogram)}, {"reconstruction", 4 * product(recon)}, {"lists of pixels", 9 * pixels}};
-  put_largest_first(items);
-  return items;
 }
 
 std::array<index_t, 3> recon_shape_of(recon_scan const& scan) {
@@ -229,21 +246,28 @@ std::vector<float> allocate(double elements, char const* name) {
 
 int reconstruct(recon_command const& o) {
   require_host(o, "recon");
+  check_ignored(o);
   interrupt_watch const interrupts;
   auto const start = clock::now();
 #if defined(MBIRK_WITH_HDF5)
-  silence_hdf5();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // libhdf5 prints nothing itself
 #endif
   // Determined before anything is read, which is part of the required memory.
   memory_budget const memory(o.memory_limit
                                  ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
                                  : memory_available());
   auto const& available = memory.available();
-  measurement_source const source(o.files, memory);
-  auto g = read_geometry(o.geometry, source.shape(), source.theta(), memory, [&](auto const& recon_shape) {
-    if (auto const least = least_memory(source.shape(), recon_shape); total_bytes(least) > memory.limit())
-      check_memory(o, least, available);
-  });
+  measurement_source const source(o.scan.files, o.scan.part);
+  double samples = 1;
+  for (auto const n : source.shape()) samples *= static_cast<double>(n);
+  memory.require(4 * samples, o.scan.files.input + ": a sinogram of shape " +
+                                  mbirk::detail::shape_text(source.shape()));
+  std::vector<scan_fact> used;
+  std::vector<std::string> corrected;
+  auto const g_options = with_centre(o.scan, source, o.threads, corrected);
+  auto g = scan_geometry(source.scan(), source.part(), source.theta(), g_options, o.scan.files.input, used);
+  for (auto& mistake : checked_mistakes(o.scan, source.scan(), g)) g.warnings.push_back(std::move(mistake));
+  if (o.scan.geometry.file.empty() && !o.quiet) print_facts(used);
   g.model = merged(g.model, o);
   recon_options options(o.call, g.model);
   recon_scan const& scan = g.scan;
@@ -281,17 +305,23 @@ int reconstruct(recon_command const& o) {
   watch.step("reading " + source.description());
   repair_count repaired;
   data_sums sums;  // of what a checkpoint depends on
-  if (vcd) {
-    auto const& mask = std::visit([](auto const& s) -> auto const& { return s.mask(); }, scan);
-    sums["mask"] = data_sum(mask.data(), mask.size());
-  }
   {
     progress bar(static_cast<std::size_t>(views), o.quiet);
     bar.at(0, "views of " + source.description());
     repaired = source.read_all({ctx.exec, {}}, sinogram.data(), [&](index_t done) {
       bar.at(static_cast<std::size_t>(done), "views of " + source.description());
       stop_if_asked();
-    }, vcd ? &sums : nullptr);
+    });
+  }
+  auto const found = correct({ctx.exec, {}}, o.scan.corrections, view<float, 3>(sinogram.data(), source.shape()),
+                             std::visit([](auto const& s) { return s.angles(); }, scan));
+  corrected.insert(corrected.end(), found.begin(), found.end());
+  if (!o.quiet)
+    for (auto const& line : corrected) fmt::print("{}\n", line);
+  if (vcd) {
+    auto const& mask = std::visit([](auto const& s) -> auto const& { return s.mask(); }, scan);
+    sums["mask"] = data_sum(mask.data(), mask.size());
+    sums["line integrals"] = data_sum(sinogram.data(), sinogram.size() * sizeof(float));
   }
   if (!o.resume.empty()) require_same_data(o.resume, saved.sums, sums);
   view<float const, 3> const y(sinogram.data(), source.shape());
@@ -329,7 +359,7 @@ int reconstruct(recon_command const& o) {
     options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters, sums); };
     // Without --checkpoint, the state is written only when interrupted.
     if (o.checkpoint.empty()) options.checkpoint_every = std::numeric_limits<int>::max();
-    record = naming(o.files.input, [&] { return vcd_recon(ctx, scan, y, weights, x, options); });
+    record = naming(o.scan.files.input, [&] { return vcd_recon(ctx, scan, y, weights, x, options); });
     bar.clear();
     if (record.cancelled && record.num_iterations < options.max_iterations) {
       std::fflush(stdout);
@@ -342,11 +372,13 @@ int reconstruct(recon_command const& o) {
     }
   } else {
     watch.step(o.method);
-    record.warnings = naming(o.files.input, [&] { return filtered_recon(ctx, scan, y, x); });
+    record.warnings = naming(o.scan.files.input, [&] {
+      return direct_scan_recon(ctx, g, view<float, 3>(sinogram.data(), source.shape()), x);
+    });
     stop_if_asked();
   }
   watch.step("writing");
-  write_result(o, recon, text_of(o, g, record, source.description()));
+  write_result(o, g, recon, text_of(o, g, record, source.description()));
   watch.finish();
 
   if (o.quiet) return done;
@@ -381,9 +413,9 @@ int run(recon_command const& o) {
   }
 }
 
-std::array<double, 2> window_of(std::vector<double> const& levels) {
+std::array<double, 2> window_of(std::vector<double> const& levels, char const* option) {
   if (!(levels[0] < levels[1]) || !std::isfinite(levels[0]) || !std::isfinite(levels[1]))
-    throw CLI::ValidationError("--png-window", "expected LOW < HIGH");
+    throw CLI::ValidationError(option, "expected LOW < HIGH");
   return {levels[0], levels[1]};
 }
 
@@ -392,26 +424,26 @@ std::array<double, 2> window_of(std::vector<double> const& levels) {
 void add_recon_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
   auto const o = std::make_shared<recon_command>();
-  command
-      ->add_option("INPUT", o->files.input,
-                   "Measurements (views, rows, channels): .npy, or HDF5 in the Data Exchange layout")
-      ->required();
-  command->add_option("--geometry", o->geometry, "The scan and the parameters of its reconstruction, as JSON")
+  add_scan_options(*command, o->scan);
+  add_correction_options(*command, o->scan);
+  command->add_option("--out", o->out, "The volume (rows, cols, slices): .h5, .npy, .tif, .nrrd or .mrc")
       ->required()
-      ->type_name("G.json");
-  command->add_option("--out", o->out, "The volume (rows, cols, slices): .h5 or .npy")->required()->type_name("OUT");
+      ->type_name("OUT");
+  command->add_option("--compress", o->compress, "Compress an .h5 file: 1 (fast) to 9 (small)")
+      ->check(CLI::Range(1, 9))
+      ->type_name("LEVEL");
+  command
+      ->add_option_function<std::vector<double>>(
+          "--tiff-window", [o](std::vector<double> const& v) { o->out_window = window_of(v, "--tiff-window"); },
+          "Write a .tif of 16 bits, with these values as 0 and 65535 (default: float32)")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(CLI::Number)
+      ->type_name("LOW,HIGH");
   command->add_option("--method", o->method, "vcd (iterative), fbp (parallel beam) or fdk (cone beam)")
       ->check(CLI::IsMember({"fbp", "fdk", "vcd"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--white", o->files.white, "White field for INPUT in counts: frames, which are averaged")
-      ->type_name("FILE");
-  command->add_option("--dark", o->files.dark, "Dark field")->type_name("FILE");
-  command->add_flag("--counts", o->files.counts, "INPUT holds counts, so a missing white field is an error");
-  command->add_flag("--untrusted", o->files.trust.untrusted,
-                    "Read HDF5 files in a process of its own, with limits on memory and time");
-  command->add_flag("--follow-links", o->files.trust.follow_links,
-                    "Follow references of HDF5 files to other files: external links, raw files, virtual data sets");
   add_call_options(*command, o->call);
   command->add_option("--sharpness", o->sharpness, "Higher values give sharper and noisier images (default 1)")
       ->type_name("X");
@@ -449,7 +481,7 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->type_name("FILE");
   command
       ->add_option_function<std::vector<double>>(
-          "--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v); },
+          "--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v, "--png-window"); },
           "Values shown as black and white in the picture (default: its 1st and 99th percentiles)")
       ->delimiter(',')
       ->expected(2)
@@ -460,6 +492,8 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
   add_common_options(*command, *o);
   command->callback([o, command, &chosen] {
     o->seed_given = command->count("--seed") > 0;
+    for (char const* name : {"--positivity", "--sharpness", "--snr-db", "--sigma-y", "--sigma-x", "--weights"})
+      if (command->count(name) > 0) o->only_vcd.emplace_back(name);
     chosen = [o] { return run(*o); };
   });
 }

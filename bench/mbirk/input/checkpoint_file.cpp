@@ -4,6 +4,13 @@
 
 namespace mbirk::program {
 
+std::string data_sum(void const* data, std::size_t bytes) {
+  mbirk::detail::crc32 sum;
+  sum.add(data, bytes);
+  auto const line = sum.line();
+  return line.substr(0, line.size() - 1);
+}
+
 json record_json(recon_log const& r) {
   return {{"num_iterations", r.num_iterations},
           {"granularity", r.granularity},

@@ -1,14 +1,21 @@
 // Records as JSON, and checkpoints that include the parameters of the reconstruction.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "input/json_field.hpp"
-#include "input/measurement.hpp"
 #include "machine/memory.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
+
+/// Checksums of arrays, by name.
+using data_sums = std::map<std::string, std::string>;
+/// Checksum of an array.
+std::string data_sum(void const* data, std::size_t bytes);
 
 /// The record as JSON with MBIRJAX's names. Non-finite numbers become null.
 json record_json(recon_log const& record);
