@@ -20,7 +20,7 @@ struct traced_reconstruction {
 traced_reconstruction run_once(profile_entry const& entry, profile_problem const& problem,
                                chosen_policy const& policy) {
   // A reconstruction has about ten events for each subset.
-  device_trace trace(1'000'000, false);
+  device_trace trace(std::size_t{1} << 19, false);
   measured_operation m{entry, problem, problem.make_operands(*entry.op, entry.arguments), policy, trace};
   auto const begin = trace.marks().now();
   traced_reconstruction one{m.measure(2)["time"].get<double>(), nullptr};
