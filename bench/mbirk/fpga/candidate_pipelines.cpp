@@ -136,8 +136,10 @@ json iteration_cost(json_field const& recon) {
     if (k.at("stage", "a path").text().starts_with("iteration/")) launches += count_of(k, "launches");
   c["launches"] = launches;
   std::map<std::pair<std::string, std::string>, json> accesses;  // keyed by name and role
-  for (auto& a : c["arrays"])
-    accesses[{a["name"].get<std::string>(), a["role"].get<std::string>()}] = std::move(a);
+  for (auto& a : c["arrays"]) {
+    auto const key = std::pair(a["name"].get<std::string>(), a["role"].get<std::string>());
+    accesses[key] = std::move(a);
+  }
   c["arrays"] = json::array();
   for (auto const& a : recon.at("arrays", "an array of arrays").elements()) {
     auto const role = a.at("role", "a role").text();

@@ -234,7 +234,7 @@ json plan_of(json_field const& root, std::string const& name, json_field const& 
                {"seconds", list_of(best.groups[k])},
                {"fpga", chosen ? to_json(*chosen) : json(nullptr)}};
     out["groups"].push_back(std::move(group));
-    if (chosen && chosen->pays) {
+    if (chosen && chosen->pays && k + 1 < groups.size()) {  // the rest is no unit
       set.push_back(groups[k].name);
       left -= chosen->share;
       gained += chosen->share / chosen->speed.nominal;
@@ -247,7 +247,14 @@ json plan_of(json_field const& root, std::string const& name, json_field const& 
                  own = std::log(whole.seconds.high / whole.seconds.nominal),
                  here = best.seconds.nominal + best.transfer_seconds,
                  there = whole.seconds.nominal + whole.transfer_seconds;
-    out["fpga alone"] = {{"target", whole.device},
+    pf::decision_rules const r;
+    auto const speed = pf::around(here / there, pf::together(log, own));
+    double const energy = whole.joules() > 0 ? best.joules() / whole.joules() : 0;
+    bool const frugal = speed.nominal >= r.least_speed.value && energy >= r.energy_ratio.value &&
+                        energy / r.power.value * speed.low / speed.nominal >= r.energy_low.value;
+    out["fpga alone"] = {{"pays", (speed.nominal >= r.speed_up.value && speed.low >= 1) || frugal},
+                         {"for", speed.nominal >= r.speed_up.value && speed.low >= 1 ? "speed" : "energy"},
+                         {"target", whole.device},
                          {"speed-up", list_of(pf::around(here / there, pf::together(log, own)))},
                          {"energy ratio", whole.joules() > 0 ? json(best.joules() / whole.joules()) : json(nullptr)}};
   }

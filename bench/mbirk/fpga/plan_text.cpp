@@ -86,6 +86,23 @@ std::string headline(json const& plan) {
     }
   }
   auto text = fmt::format("Best plan for whole reconstructions: {} for everything", joined(devices, "or"));
+  // An FPGA for everything has no link in the middle.
+  std::vector<std::string> alone;
+  for (auto const& recon : plan["reconstructions"])
+    if (recon.contains("fpga alone") && recon["fpga alone"]["pays"].get<bool>())
+      alone.push_back(fmt::format(
+          "{} beam ({} as fast{})", geometry_of(recon), interval_text(recon["fpga alone"]["speed-up"]),
+          recon["fpga alone"]["energy ratio"].is_number()
+              ? fmt::format(", {} times less energy", times_text(recon["fpga alone"]["energy ratio"].get<double>()))
+              : ""));
+  if (!alone.empty())
+    return fmt::format(
+        "Best plan for whole reconstructions at {}\u00b3: one {} for everything in {}, by the model, against {}. "
+        "Larger "
+        "sizes favour the GPU: profile yours.",
+        plan["reconstructions"][0]["size"].get<long>(),
+        plan["reconstructions"][0]["fpga alone"]["target"].get<std::string>(), joined(alone, "and"),
+        joined(devices, "or"));
   if (!paying.empty()) return text + " but " + joined(paying, "and") + ", where an FPGA pays.";
   text += "; an FPGA pays for no stage";
   json const* of = nullptr;

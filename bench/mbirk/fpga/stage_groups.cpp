@@ -116,6 +116,8 @@ void add_stage_groups(json& reconstruction, json const& times, json const& cost)
     json one{{"group", group.name}, {"runs", stages[group.name].size()}, {"cost", merged_stages(stages[group.name])}};
     if (!seconds.empty()) one.update(seconds[group.name]);
     auto& c = one["cost"];
+    for (auto& array : c["arrays"])
+      if (array["role"] != "scratch") array["role"] = "temporary";  // transfers are those of the whole
     c["launches"] = launches[group.name];
     c["items"] = std::max(1.0, c["flops"].get<double>());  // the unit of rates; any will do
     c["bytes touched"] = c["bytes compulsory"];

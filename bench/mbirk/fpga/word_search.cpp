@@ -57,6 +57,11 @@ sinogram_sample read_sinogram_sample(std::string const& file) {
   return {file, {array.shape[0], array.shape[1], array.shape[2]}, {array.data.begin(), array.data.end()}};
 }
 
+double error_of_words(record::graph const& g, named_arrays const& inputs, record::fixed_format const& arithmetic,
+                      record::fixed_format const& data) {
+  return record::relative_error(record::evaluate(g, inputs, arithmetic, data), record::evaluate<double>(g, inputs));
+}
+
 found_words search_words(record::graph const& g, named_arrays const& inputs, std::vector<double> const& sinogram,
                          std::optional<sinogram_sample> const& users, double bound) {
   auto const same = [](std::vector<double> const& v) { return v; };

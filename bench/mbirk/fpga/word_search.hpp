@@ -36,4 +36,8 @@ found_words search_words(record::graph const& g, record::named_arrays const& inp
                          std::vector<double> const& sinogram, std::optional<sinogram_sample> const& users,
                          double bound);
 
+/// Error of a graph in these formats, relative to the largest magnitude of the exact outputs.
+double error_of_words(record::graph const& g, record::named_arrays const& inputs, record::fixed_format const& arithmetic,
+                      record::fixed_format const& data);
+
 }  // namespace mbirk::program
