@@ -10,7 +10,7 @@ INDICES = numpy.iinfo(numpy.int32)
 
 
 def _is_ready(value: Any, dtype: numpy.dtype) -> bool:
-    """Whether the compiled functions can read `value` in place, or should say themselves why they cannot."""
+    """Whether the compiled functions can read `value` in place, or should report the error themselves."""
     if isinstance(value, numpy.ndarray):
         return value.dtype == dtype and value.dtype.isnative and value.flags.c_contiguous and value.flags.aligned
     if not hasattr(value, "__dlpack__"):
@@ -24,8 +24,14 @@ def _is_ready(value: Any, dtype: numpy.dtype) -> bool:
 def _to_numpy(value: Any, name: str, operation: str) -> numpy.ndarray:
     try:
         array = numpy.asarray(value)
-    except (TypeError, ValueError, RuntimeError) as error:  # a device array, a tensor with a gradient, rows of several lengths
-        raise TypeError(f"{operation}: {name} is of type {type(value).__name__}, which NumPy cannot read: {error}") from error
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # a device array, a tensor with a gradient, rows of several lengths
+        raise TypeError(
+            f"{operation}: {name} is of type {type(value).__name__}, which NumPy cannot read: {error}"
+        ) from error
     if array.dtype.kind in "biuf":
         return array
     remedy = f"; {name}.real or abs({name}) would be one" if array.dtype.kind == "c" else ""

@@ -1,4 +1,4 @@
-"""Parameters of a model as a whole: copies, pickles, lists of them, and building a model again."""
+"""Parameters of a model as a whole: copies, pickles, listings, and rebuilding a model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ VIEW_PARAMS = "view_params_array"
 
 
 class ModelParameters:
-    """What MBIRJAX's models do with parameters beyond get_params and set_params."""
+    """MBIRJAX's methods for parameters beyond get_params and set_params."""
 
     logger: InstanceLogger
 
     def set_params(self, no_warning: bool = False, no_compile: bool = False, **values: Any) -> None:
-        """Sets parameters by name: set_params(sharpness=1.5, positivity_flag=True). All of them or, when one is wrong, none
-        (ValueError). The names, their defaults and units are in docs/model.md. no_warning: no warnings; no_compile changes nothing."""
+        """Sets parameters by name: set_params(sharpness=1.5, positivity_flag=True). Sets all of them or, if one is
+        invalid, none (ValueError). Names, defaults and units are in docs/model.md. no_warning: suppress warnings;
+        no_compile is ignored."""
         if VIEW_PARAMS in values:
             values |= self._view_values(values.pop(VIEW_PARAMS))
         with warnings.catch_warnings():
@@ -40,12 +41,13 @@ class ModelParameters:
         return [self.get_params(name) for name in parameter_names]
 
     def set_view_parameters(self, view_params: Any) -> None:
-        """Replaces the angles (views), or in cone beam angles and shifts (views, 2), by as many others."""
+        """Replaces the angles (views), or in cone beam the angles and shifts (views, 2), by the same number of new
+        ones."""
         current, given = self._view_array(), numpy.asarray(view_params)
         if given.shape != current.shape:
             raise ValueError(
-                f"set_view_parameters: view_params has shape {given.shape}, expected that of the present views, {current.shape}; "
-                "set_params changes their number"
+                f"set_view_parameters: view_params has shape {given.shape}, expected that of the current views, "
+                f"{current.shape}; set_params changes their number"
             )
         self.set_params(no_warning=True, **self._view_values(given))
 
@@ -63,18 +65,22 @@ class ModelParameters:
         if len(names) == 1:
             return {names[0]: array}
         if array.ndim != 2 or array.shape[1] != len(names):
-            raise ValueError(f"{VIEW_PARAMS} has shape {array.shape}, expected (views, {len(names)}): {', '.join(names)}")
+            raise ValueError(
+                f"{VIEW_PARAMS} has shape {array.shape}, expected (views, {len(names)}): {', '.join(names)}"
+            )
         values = {name: array[:, k] for k, name in enumerate(names)}
         return {name: v for name, v in values.items() if name == "angles" or v.any() or self.params[name]}
 
     @classmethod
     def get_required_param_names(cls) -> list[str]:
         """Names of the arguments that the constructor requires or that belong to the views."""
-        return [name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "use_curved_detector")]
+        return [
+            name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "use_curved_detector")
+        ]
 
     def get_all_params(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """(required, optional, regularization): the arguments of the constructor with "geometry_type", all other parameters, and
-        those that a reconstruction may choose anew. build_model makes an equal model of them."""
+        """(required, optional, regularization): the arguments of the constructor with "geometry_type", all other
+        parameters, and those that a reconstruction may recompute. build_model makes an equal model from them."""
         params, names = self.params, self.get_required_param_names()
         required: dict[str, Any] = {name: params[name] for name in names}
         if "helical_z_shifts" in required and not required["helical_z_shifts"]:
@@ -98,7 +104,7 @@ class ModelParameters:
         return _restore, (type(self), self.params)
 
     def setup_logger(self, *, logfile_path: str | None = None, print_logs: bool = True) -> None:
-        """Logs of the next calls go to a file, if a path is given, and to the terminal, if print_logs."""
+        """Sends the logs of the following calls to a file, if a path is given, and to the terminal, if print_logs."""
         self.logger.restart(logfile_path, print_logs)
 
     @property
@@ -108,7 +114,7 @@ class ModelParameters:
 
     @contextlib.contextmanager
     def _logged(self, logfile_path: str | None, print_logs: bool) -> Iterator[InstanceLogger]:
-        """The logger of one call. What setup_logger arranged stays unless the call asks for something else."""
+        """The logger of one call. Keeps the handlers of setup_logger unless the call requests others."""
         arranged = bool(self.logger.handlers)
         if logfile_path or print_logs or not arranged:
             self.logger.restart(logfile_path, print_logs)
@@ -125,7 +131,7 @@ class ModelParameters:
 
 
 def _restore(cls: type, params: dict[str, Any]) -> Any:
-    """A model of all parameters. Sigmas that were found automatically stay so: their flag is set last."""
+    """A model with all parameters. Automatic sigmas remain automatic: their flag is set last."""
     arguments = {name: params[name] for name in cls.get_required_param_names()}
     if "helical_z_shifts" in arguments and not arguments["helical_z_shifts"]:
         del arguments["helical_z_shifts"]

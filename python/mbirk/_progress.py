@@ -1,4 +1,4 @@
-"""What a user sees while an iterative method runs: a bar, lines, or a call of the user's own."""
+"""Progress of an iterative method: a bar, lines, or a function of the user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE = "iteration {0.iteration} of {0.iterations}: change {1:.3g} %, step {0.alp
 
 
 class InstanceLogger(logging.Logger):
-    """The logger of one model, known to nobody else: two models never share a file or a buffer."""
+    """The private logger of one model: two models never share a file or a buffer."""
 
     def __init__(self, name: str):
         super().__init__(name, logging.INFO)
@@ -24,7 +24,8 @@ class InstanceLogger(logging.Logger):
         self.buffer = io.StringIO()
 
     def restart(self, logfile_path: str | None, print_logs: bool) -> None:
-        """Closes the present handlers, and logs to a buffer, to a file if one is given, and to the terminal if asked for."""
+        """Closes the current handlers, and logs to a buffer, to a file if one is given, and to the terminal on
+        request."""
         self.close()
         self.buffer = io.StringIO()
         self.addHandler(logging.StreamHandler(self.buffer))
@@ -65,7 +66,8 @@ def _lines(report: Report) -> None:
 
 
 def observer(progress: bool | Progress | None, logger: InstanceLogger | None = None) -> Progress | None:
-    """What the compiled functions call after each iteration. True: a bar of tqdm where it is installed, else lines on standard error."""
+    """Callback of the compiled functions after each iteration. True: a tqdm bar if tqdm is installed, else lines on
+    stderr."""
     call = (_bar() or _lines) if progress is True else progress or None
     if logger is None or not logger.handlers:
         return call

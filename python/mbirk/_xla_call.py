@@ -1,7 +1,8 @@
-"""Python functions as custom calls of XLA on the CPU, through the C interface of its foreign functions (FFI, version 0).
+"""Python functions as custom calls of XLA on the CPU, through the C interface of its foreign functions (FFI, version
+0).
 
-XLA passes addresses of its buffers; NumPy arrays over them need no copies. The structures are those of xla/ffi/api/c_api.h, as far as
-they are needed: every one begins with its size and a list of extensions.
+XLA passes addresses of its buffers; NumPy arrays over them need no copies. The structures are those of
+xla/ffi/api/c_api.h, as far as they are needed: every one begins with its size and a list of extensions.
 """
 
 from __future__ import annotations
@@ -36,7 +37,12 @@ class Version(ctypes.Structure):
 
 
 class Metadata(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("version", Version), ("traits", ctypes.c_uint32), ("state_type", ctypes.c_int64)]
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("version", Version),
+        ("traits", ctypes.c_uint32),
+        ("state_type", ctypes.c_int64),
+    ]
 
 
 class Buffer(ctypes.Structure):
@@ -118,7 +124,9 @@ def make_handler(functions: dict[int, Callable[..., Any]]) -> Any:
         frame = pointer.contents
         extension = frame.extensions
         while extension:
-            if extension.contents.type == METADATA_EXTENSION:  # XLA asks for the version when the function is registered
+            if (
+                extension.contents.type == METADATA_EXTENSION
+            ):  # XLA asks for the version when the function is registered
                 metadata = ctypes.cast(extension.contents.metadata, ctypes.POINTER(Metadata)).contents
                 metadata.version.major, metadata.version.minor = 0, min(frame.api.contents.version.minor, 3)
                 metadata.traits = 0

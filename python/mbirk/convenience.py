@@ -35,9 +35,12 @@ def get_ct_model(
 
 
 def build_model(
-    required_params: dict[str, Any], optional_params: dict[str, Any] | None = None, regularization: dict[str, Any] | None = None
+    required_params: dict[str, Any],
+    optional_params: dict[str, Any] | None = None,
+    regularization: dict[str, Any] | None = None,
 ) -> Model:
-    """A model of the dictionaries of model.get_all_params(). The reconstruction is sized to fit, unless optional_params has recon_shape."""
+    """A model from the dictionaries of model.get_all_params(). The reconstruction is sized to fit, unless
+    optional_params has recon_shape."""
     required, optional = dict(required_params), dict(optional_params or {})
     wanted = required.pop("geometry_type", None)
     classes = {str(c): c for c in (ParallelBeamModel, ConeBeamModel)}
@@ -69,19 +72,24 @@ def copy_ct_model(
 ) -> Model:
     """An independent model with equal parameters, or with other views or another number of detector rows and channels.
 
-    New shifts are required where a helical scan gets other angles. A new size of the detector sizes the reconstruction anew."""
+    New angles for a helical scan require new shifts. A new detector size resizes the reconstruction."""
     if all(v is None for v in (new_angles, new_helical_z_shifts, new_num_det_rows, new_num_det_cols)):
         return ct_model.copy()
     required, optional, regularization = ct_model.get_all_params()
     shifts = numpy.asarray(required.get("helical_z_shifts", ()))
     if new_angles is not None and new_helical_z_shifts is None and shifts.any():
-        raise ValueError("copy_ct_model: new_helical_z_shifts is None, expected one shift per view where the angles of a helical scan change")
+        raise ValueError(
+            "copy_ct_model: new_helical_z_shifts is None, expected one shift per view for new angles of a helical scan"
+        )
     angles = required["angles"] if new_angles is None else numpy.asarray(new_angles)
     if "helical_z_shifts" in required:
         shifts = numpy.zeros(len(angles)) if new_helical_z_shifts is None and new_angles is not None else shifts
         required["helical_z_shifts"] = shifts if new_helical_z_shifts is None else numpy.asarray(new_helical_z_shifts)
     _, rows, channels = required["sinogram_shape"]
-    required |= {"angles": angles, "sinogram_shape": (len(angles), new_num_det_rows or rows, new_num_det_cols or channels)}
+    required |= {
+        "angles": angles,
+        "sinogram_shape": (len(angles), new_num_det_rows or rows, new_num_det_cols or channels),
+    }
     if new_num_det_rows or new_num_det_cols:
         optional.pop("recon_shape")
     return build_model(required, optional, regularization)

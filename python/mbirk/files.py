@@ -1,4 +1,4 @@
-"""HDF5 files as MBIRJAX writes and reads them: one dataset whose attributes are texts. Needs h5py."""
+"""HDF5 files in MBIRJAX's format: one dataset with attributes as text. Needs h5py."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _h5py() -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What json cannot write, as what it can."""
+    """Converts values that json cannot write."""
     return value.tolist() if isinstance(value, (numpy.ndarray, numpy.generic)) else str(value)
 
 
@@ -30,7 +30,7 @@ def _attribute(value: Any) -> Any:
 
 
 def _parsed(value: Any) -> Any:
-    """Dictionaries and lists are stored as texts of JSON."""
+    """Dictionaries and lists are stored as JSON text."""
     if isinstance(value, str) and value[:1] in "{[":
         try:
             return json.loads(value)
@@ -40,12 +40,14 @@ def _parsed(value: Any) -> Any:
 
 
 def makedirs(filepath: Path) -> None:
-    """Makes the folder of a file, with those above it."""
+    """Creates the folder of a file and its parents."""
     os.makedirs(os.path.dirname(os.fspath(filepath)) or ".", exist_ok=True)
 
 
-def save_data_hdf5(file_path: Path, array: ArrayLike, array_name: str = "array", attributes_dict: dict[str, Any] | None = None) -> None:
-    """Writes one array with attributes; folders are made as needed. The file appears under its name when it is complete."""
+def save_data_hdf5(
+    file_path: Path, array: ArrayLike, array_name: str = "array", attributes_dict: dict[str, Any] | None = None
+) -> None:
+    """Writes one array with attributes and creates folders as needed. The file appears only once it is complete."""
     h5py, values = _h5py(), numpy.asarray(array)
     makedirs(file_path)
     part = f"{os.fspath(file_path)}.part"
@@ -61,7 +63,7 @@ def save_data_hdf5(file_path: Path, array: ArrayLike, array_name: str = "array",
 
 
 def load_data_hdf5(file_path: Path) -> tuple[NDArray[Any], dict[str, Any]]:
-    """(array, attributes) of a file with one dataset. ValueError when it has none or several."""
+    """(array, attributes) of a file with one dataset. Raises ValueError if it has none or several."""
     with _h5py().File(file_path, "r") as file:
         names = list(file)
         if len(names) != 1:
@@ -99,7 +101,8 @@ def import_recon_hdf5(file_path: Path) -> tuple[NDArray[Any], dict[str, Any]]:
 
 
 def merge_log_files(merged_path: Path, labeled_paths: Any) -> None:
-    """Joins those of the files (label, path) that exist, a heading before each, and removes them. No file is written if none exists."""
+    """Joins the existing files among (label, path), with a heading before each, and removes them. Writes nothing if
+    none exists."""
     present = [(label, path) for label, path in labeled_paths if path is not None and os.path.exists(path)]
     if not present:
         return

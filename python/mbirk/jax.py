@@ -1,7 +1,8 @@
 """Operations for JAX: `from mbirk.jax import forward_project`, usable in jit, grad and vmap.
 
-Arrays are float32 on the CPU and are read and written where XLA has them. The gradient of a projection is the other one, its exact
-transpose; direct_recon and denoise have none. A call uses the parameters that the model has when it is traced.
+Arrays are float32 on the CPU and are read and written where XLA has them. The gradient of a projection is the other
+one, its exact transpose; direct_recon and denoise have none. A call uses the parameters that the model has when it is
+traced.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ import numpy
 
 from ._xla_call import make_handler
 
-__all__ = ["back_project", "denoise", "direct_recon", "forward_project", "sparse_back_project", "sparse_forward_project"]
+__all__ = [
+    "back_project",
+    "denoise",
+    "direct_recon",
+    "forward_project",
+    "sparse_back_project",
+    "sparse_forward_project",
+]
 
 TARGET = "mbirk_call"
 _functions: dict[int, Callable[..., Any]] = {}
@@ -62,8 +70,11 @@ def _float32(array: Any) -> jax.Array:
     return jnp.asarray(array, jnp.float32)
 
 
-def _linear(shape: tuple[int, ...], function: Any, transposed_shape: tuple[int, ...], transpose: Any) -> tuple[Any, Any]:
-    """A linear operation and its transpose, each with the other as its derivative. Arguments after the first are constants."""
+def _linear(
+    shape: tuple[int, ...], function: Any, transposed_shape: tuple[int, ...], transpose: Any
+) -> tuple[Any, Any]:
+    """A linear operation and its transpose, each with the other as its derivative. Arguments after the first are
+    constants."""
     operations = [_call(shape, function), _call(transposed_shape, transpose)]
     made: list[Any] = []
 

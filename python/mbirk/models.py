@@ -21,19 +21,31 @@ Result = tuple[Floats, dict[str, Any]]
 class _Operations(ModelParameters):
     """The operations of both geometries.
 
-    Arrays may have any type and layout: they are converted to dense float32, or read in place where they are that already.
-    With `strict=True` nothing is converted, and what does not fit is an error. `output_sharded` is accepted for scripts of
+    Arrays may have any type and layout: they are read in place if they are dense float32, and converted otherwise.
+    With `strict=True` nothing is converted, and other arrays are an error. `output_sharded` is accepted for scripts of
     MBIRJAX and changes nothing.
     """
 
     def forward_project(
-        self, recon: ArrayLike, output_sharded: bool = False, *, out: Floats | None = None, threads: int = 0, strict: bool = False
+        self,
+        recon: ArrayLike,
+        output_sharded: bool = False,
+        *,
+        out: Floats | None = None,
+        threads: int = 0,
+        strict: bool = False,
     ) -> Floats:
         x = floats(recon, "recon", "forward_project", strict)
         return super().forward_project(x, out=out, threads=threads)
 
     def back_project(
-        self, sinogram: ArrayLike, output_sharded: bool = False, *, out: Floats | None = None, threads: int = 0, strict: bool = False
+        self,
+        sinogram: ArrayLike,
+        output_sharded: bool = False,
+        *,
+        out: Floats | None = None,
+        threads: int = 0,
+        strict: bool = False,
     ) -> Floats:
         y = floats(sinogram, "sinogram", "back_project", strict)
         return super().back_project(y, out=out, threads=threads)
@@ -219,8 +231,11 @@ class _Operations(ModelParameters):
         """Weights of the samples of a sinogram: mbirk.gen_weights."""
         return _core.gen_weights(floats(sinogram, "sinogram", "gen_weights", strict), weight_type, threads=threads)
 
-    def save_recon_hdf5(self, filepath: str | os.PathLike[str], recon: ArrayLike, recon_dict: dict[str, Any] | None = None) -> None:
-        """Writes a reconstruction, its record and the parameters of this model to an HDF5 file, as MBIRJAX does (needs h5py)."""
+    def save_recon_hdf5(
+        self, filepath: str | os.PathLike[str], recon: ArrayLike, recon_dict: dict[str, Any] | None = None
+    ) -> None:
+        """Writes a reconstruction, its record and the parameters of this model to an HDF5 file, like MBIRJAX (needs
+        h5py)."""
         record = dict(recon_dict or {})
         record.setdefault("model_params", self.params)
         files.export_recon_hdf5(filepath, recon, record)
@@ -241,22 +256,28 @@ class ParallelBeamModel(_Operations, _core.ParallelBeamModel):
     """A parallel-beam scan and the parameters of its reconstruction, with MBIRJAX's names and defaults."""
 
     def __init__(self, sinogram_shape: Sequence[int], angles: ArrayLike):
-        """sinogram_shape: (views, rows, channels). angles: one per view, radians. The reconstruction is sized to fit."""
+        """sinogram_shape: (views, rows, channels). angles: one per view, radians. The reconstruction is sized to
+        fit."""
         super().__init__(sinogram_shape, angles)
         self.logger = InstanceLogger(type(self).__name__)
         self.verify_valid_params()
 
-    def fbp_filter(self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any) -> Floats:
+    def fbp_filter(
+        self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any
+    ) -> Floats:
         """direct_filter under its usual name."""
         return self.direct_filter(sinogram, filter_name, **options)
 
-    def fbp_recon(self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any) -> Floats:
+    def fbp_recon(
+        self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any
+    ) -> Floats:
         """direct_recon under its usual name: filtered back projection."""
         return self.direct_recon(sinogram, filter_name, **options)
 
 
 class ConeBeamModel(_Operations, _core.ConeBeamModel):
-    """A cone-beam scan, circular or helical, and the parameters of its reconstruction, with MBIRJAX's names and defaults."""
+    """A cone-beam scan, circular or helical, and the parameters of its reconstruction, with MBIRJAX's names and
+    defaults."""
 
     def __init__(
         self,
@@ -267,19 +288,24 @@ class ConeBeamModel(_Operations, _core.ConeBeamModel):
         helical_z_shifts: ArrayLike | None = None,
         use_curved_detector: bool = False,
     ):
-        """sinogram_shape: (views, rows, channels). angles: one per view, radians. source_detector_dist, source_iso_dist: lengths;
-        the former may be infinite. helical_z_shifts: one length per view. The reconstruction is sized to fit."""
+        """sinogram_shape: (views, rows, channels). angles: one per view, radians. source_detector_dist,
+        source_iso_dist: lengths; the former may be infinite. helical_z_shifts: one length per view. The reconstruction
+        is sized to fit."""
         super().__init__(sinogram_shape, angles, source_detector_dist, source_iso_dist, helical_z_shifts)
         self.logger = InstanceLogger(type(self).__name__)
         if use_curved_detector:
             self.set_params(use_curved_detector=True)
         self.verify_valid_params()
 
-    def fdk_filter(self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any) -> Floats:
+    def fdk_filter(
+        self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any
+    ) -> Floats:
         """direct_filter under its usual name."""
         return self.direct_filter(sinogram, filter_name, **options)
 
-    def fdk_recon(self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any) -> Floats:
+    def fdk_recon(
+        self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any
+    ) -> Floats:
         """direct_recon under its usual name: Feldkamp, Davis and Kress."""
         return self.direct_recon(sinogram, filter_name, **options)
 
@@ -350,7 +376,9 @@ class QGGMRFDenoiser(_core.QGGMRFDenoiser):
         strict: bool = False,
     ) -> Result:
         if first_iteration != 0:
-            raise ValueError(f"denoise: first_iteration is {first_iteration}, expected 0; pass the image so far as init_image")
+            raise ValueError(
+                f"denoise: first_iteration is {first_iteration}, expected 0; pass the image so far as init_image"
+            )
         self.logger.restart(logfile_path, print_logs)
         try:
             return super().denoise(
@@ -370,8 +398,12 @@ class QGGMRFDenoiser(_core.QGGMRFDenoiser):
 
 
 def _copy_docstrings() -> None:
-    """Methods that only convert their arguments have the documentation of the compiled ones."""
-    for own, compiled in ((_Operations, _core.ConeBeamModel), (ConeBeamModel, _core.ConeBeamModel), (QGGMRFDenoiser, _core.QGGMRFDenoiser)):
+    """Methods that only convert their arguments take the docstrings of the compiled ones."""
+    for own, compiled in (
+        (_Operations, _core.ConeBeamModel),
+        (ConeBeamModel, _core.ConeBeamModel),
+        (QGGMRFDenoiser, _core.QGGMRFDenoiser),
+    ):
         for name, method in vars(own).items():
             if callable(method) and not method.__doc__ and hasattr(compiled, name):
                 signature, _, text = getattr(compiled, name).__doc__.partition("\n\n")

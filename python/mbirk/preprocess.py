@@ -1,4 +1,4 @@
-"""From the counts of a detector to line integrals, under MBIRJAX's names; arrays of any type.
+"""Detector counts to line integrals, with MBIRJAX's names; arrays of any type.
 
 Pixels that are defective in every view are listed as (pixels, 2): detector row and channel.
 """
@@ -39,7 +39,7 @@ FORMAT = "mbirjax_preprocessing_v1"  # files of MBIRJAX and of mbirk are the sam
 
 
 def to_alu(value: Any, from_unit: str, alu_unit: str) -> Any:
-    """A length in from_unit as a number of alu_unit; both are one of um, mm, cm and m."""
+    """Converts a length from from_unit to alu_unit; both are one of um, mm, cm and m."""
     for unit in (from_unit, alu_unit):
         if unit not in MICROMETRES:
             raise ValueError(f'to_alu: the unit is "{unit}", expected one of {", ".join(MICROMETRES)}')
@@ -63,15 +63,18 @@ def crop_view_data(
     crop_pixels_bottom: int = 0,
     defective_pixel_array: ArrayLike = (),
 ) -> tuple[Any, Any, Any, Any]:
-    """Cuts rows at the top and bottom, and as many channels from both sides, so that the axis stays where it is.
+    """Crops rows at the top and bottom, and the same number of channels on both sides, so that the axis stays in place.
 
-    Scans are (views or frames, rows, channels). Returns the three scans and the defective pixels that are left, counted from the new corner."""
+    Scans are (views or frames, rows, channels). Returns the three scans and the remaining defective pixels, relative to
+    the new corner."""
     scans = [numpy.asarray(s) for s in (obj_scan, blank_scan, dark_scan)]
     _, rows, channels = scans[0].shape
     if min(crop_pixels_sides, crop_pixels_top, crop_pixels_bottom) < 0:
         raise ValueError("crop_view_data: a number of pixels is negative, expected 0 or more")
     if crop_pixels_top + crop_pixels_bottom >= rows or 2 * crop_pixels_sides >= channels:
-        raise ValueError(f"crop_view_data: nothing is left of {rows} rows and {channels} channels, expected smaller crops")
+        raise ValueError(
+            f"crop_view_data: nothing is left of {rows} rows and {channels} channels, expected smaller crops"
+        )
     first, end = (crop_pixels_top, crop_pixels_sides), (rows - crop_pixels_bottom, channels - crop_pixels_sides)
     cropped = [s[:, first[0] : end[0], first[1] : end[1]] for s in scans]
     defects = numpy.asarray(defective_pixel_array)
@@ -89,12 +92,16 @@ def downsample_view_data(
     defective_pixel_array: ArrayLike = (),
     batch_size: int = 90,
 ) -> tuple[Floats, Floats, Floats, Any]:
-    """Means of blocks of (rows, channels) = downsample_factor pixels, without the defective ones; what fills no block is cut.
+    """Means of blocks of (rows, channels) = downsample_factor pixels, without the defective ones; incomplete blocks are
+    dropped.
 
-    Returns the three scans and the blocks that have defective pixels only. batch_size is not needed."""
+    Returns the three scans and the blocks in which all pixels are defective. batch_size is ignored."""
     down, across = (int(f) for f in downsample_factor)
     if min(down, across) < 1:
-        raise ValueError(f"downsample_view_data: downsample_factor is {tuple(downsample_factor)}, expected whole numbers of at least 1")
+        raise ValueError(
+            f"downsample_view_data: downsample_factor is {tuple(downsample_factor)}, "
+            "expected whole numbers of at least 1"
+        )
 
     def means(scan: ArrayLike) -> Floats:
         counts = _without_defects(scan, defective_pixel_array)
@@ -121,16 +128,18 @@ def compute_sino_transmission(
 ) -> Floats:
     """-log((obj - dark) / (blank - dark)) with the means of the blank and dark frames; counts_to_line_integrals.
 
-    Defective pixels, and those whose value is no number, get the mean of their valid neighbours. batch_size is not needed.
+    Defective pixels, and those that are NaN, get the mean of their valid neighbours. batch_size is ignored.
     Returns (views, rows, channels), dimensionless."""
     counts = _without_defects(obj_scan, defective_pixel_array)
-    return counts_to_line_integrals(counts, frame_mean(blank_scan), frame_mean(dark_scan), out=counts, threads=threads)[0]
+    return counts_to_line_integrals(counts, frame_mean(blank_scan), frame_mean(dark_scan), out=counts, threads=threads)[
+        0
+    ]
 
 
 def correct_background_offset(sino: ArrayLike, edge_width: int = 9, option: str | None = "global") -> Any:
-    """Subtracts the value of the empty edges: the median of the medians of edge_width channels at both sides and rows at the top.
+    """Subtracts the background: the median of the medians of edge_width channels on both sides and rows at the top.
 
-    option: "global" (one value, the 10th percentile over all views), "per_view", or None (the sinogram as it is)."""
+    option: "global" (one value, the 10th percentile over all views), "per_view", or None (no change)."""
     if option is None:
         return sino
     if option not in ("global", "per_view"):
@@ -157,7 +166,8 @@ def scan_to_sino(
     *,
     threads: int = 0,
 ) -> Floats:
-    """downsample_view_data, then compute_sino_transmission. det_rotation must be 0; batch_size and devices are not needed."""
+    """downsample_view_data, then compute_sino_transmission. det_rotation must be 0; batch_size and devices are
+    ignored."""
     if det_rotation != 0:
         raise ValueError(f"scan_to_sino: det_rotation is {det_rotation}, expected 0; rotate with `mbirk prepare`")
     if tuple(downsample_factor) != (1, 1):
@@ -168,13 +178,22 @@ def scan_to_sino(
 
 
 def apply_detector_crop(
-    required_params: dict[str, Any], optional_params: dict[str, Any], crop_top: int, crop_bottom: int, crop_left: int, crop_right: int
+    required_params: dict[str, Any],
+    optional_params: dict[str, Any],
+    crop_top: int,
+    crop_bottom: int,
+    crop_left: int,
+    crop_right: int,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Copies of the parameters of model.get_all_params() for a detector of which rows and channels are cut: its shape, and its offsets
-    (where the parameters have them), because its centre moves."""
+    """Copies of the parameters of model.get_all_params() for a cropped detector: its shape and, if present,
+    its offsets, because its centre moves."""
     views, rows, channels = required_params["sinogram_shape"]
     # MBIRJAX's callers expect an AssertionError here.
-    if min(crop_top, crop_bottom, crop_left, crop_right) < 0 or crop_top + crop_bottom >= rows or crop_left + crop_right >= channels:
+    if (
+        min(crop_top, crop_bottom, crop_left, crop_right) < 0
+        or crop_top + crop_bottom >= rows
+        or crop_left + crop_right >= channels
+    ):
         raise AssertionError(
             f"apply_detector_crop: crops of {crop_top}, {crop_bottom} rows and {crop_left}, {crop_right} channels, "
             f"expected 0 or more that leave something of {rows} and {channels}"
@@ -202,7 +221,8 @@ def apply_config_crop(
     crop_pixels_bottom: int,
     crop_pixels_sides: int,
 ) -> tuple[int, int, float, float]:
-    """apply_detector_crop of single numbers. Returns (num_det_rows, num_det_channels, det_row_offset, det_channel_offset)."""
+    """apply_detector_crop for separate numbers. Returns (num_det_rows, num_det_channels, det_row_offset,
+    det_channel_offset)."""
     lengths = {
         "det_row_offset": det_row_offset,
         "det_channel_offset": det_channel_offset,
@@ -220,11 +240,13 @@ def apply_config_crop(
     return *required["sinogram_shape"][1:], optional["det_row_offset"], optional["det_channel_offset"]
 
 
-def detect_blank_margins(sino: ArrayLike, safety_buffer: int = 20, max_views_to_use: int = 20) -> tuple[int, int, int, int]:
-    """Rows at the top and bottom, and channels at the left and right, that see nothing, less safety_buffer.
+def detect_blank_margins(
+    sino: ArrayLike, safety_buffer: int = 20, max_views_to_use: int = 20
+) -> tuple[int, int, int, int]:
+    """Rows at the top and bottom, and channels at the left and right, that do not see the object, less safety_buffer.
 
-    A sample sees the object where it exceeds Otsu's threshold of max_views_to_use views, evenly chosen, or of 5 % of the largest sample if
-    that is less. Returns (crop_top, crop_bottom, crop_left, crop_right)."""
+    A sample sees the object where it exceeds Otsu's threshold of max_views_to_use views, evenly chosen, or of 5 % of
+    the largest sample if that is less. Returns (crop_top, crop_bottom, crop_left, crop_right)."""
     values = numpy.asarray(sino, numpy.float32)
     some = values[:: max(1, len(values) // max_views_to_use)]
     if not some.size or some.max() <= some.min():
@@ -250,9 +272,14 @@ def _auto_crop_sino(
 
 
 def finalize_model(
-    sino: ArrayLike, required_params: dict[str, Any], optional_params: dict[str, Any], *, auto_crop: bool = False, safety_buffer: int = 20
+    sino: ArrayLike,
+    required_params: dict[str, Any],
+    optional_params: dict[str, Any],
+    *,
+    auto_crop: bool = False,
+    safety_buffer: int = 20,
 ) -> tuple[Any, Any]:
-    """(sino, model) of a sinogram and the parameters of its scan; auto_crop: without blank margins of the detector."""
+    """(sino, model) of a sinogram and the parameters of its scan; auto_crop: removes the detector's blank margins."""
     from .convenience import build_model
 
     if auto_crop:
@@ -267,7 +294,8 @@ def save_cone_preprocessing(
     optional_params: dict[str, Any],
     weights: ArrayLike | None = None,
 ) -> None:
-    """Writes a sinogram, weights if there are any, and the parameters of its scan to an HDF5 file, as MBIRJAX does (needs h5py)."""
+    """Writes a sinogram, optional weights, and the parameters of its scan to an HDF5 file, like MBIRJAX (needs
+    h5py)."""
     from .files import _h5py, _plain, makedirs
 
     h5py = _h5py()
@@ -287,13 +315,18 @@ def save_cone_preprocessing(
         file.attrs["format"] = FORMAT
 
 
-def load_cone_preprocessing(file_path: str | os.PathLike[str]) -> tuple[Floats, dict[str, Any], dict[str, Any], Floats | None]:
+def load_cone_preprocessing(
+    file_path: str | os.PathLike[str],
+) -> tuple[Floats, dict[str, Any], dict[str, Any], Floats | None]:
     """(sinogram, cone_beam_params, optional_params, weights or None) of a file of save_cone_preprocessing."""
     from .files import _h5py
 
     with _h5py().File(file_path, "r") as file:
         if file.attrs.get("format") != FORMAT:
-            raise ValueError(f"{os.fspath(file_path)}: has no attribute format = {FORMAT}, expected a file of save_cone_preprocessing")
+            raise ValueError(
+                f"{os.fspath(file_path)}: has no attribute format = {FORMAT}, "
+                "expected a file of save_cone_preprocessing"
+            )
         params = json.loads(file.attrs["params"])
         for name, dataset in file.items():
             group, separator, key = name.partition("__")

@@ -13,7 +13,8 @@ Floats = NDArray[numpy.float32]
 
 
 def linear_operator(model: Any, *, threads: int = 0) -> Any:
-    """scipy.sparse.linalg.LinearOperator of a model: matvec is forward_project, rmatvec back_project, its exact transpose.
+    """scipy.sparse.linalg.LinearOperator of a model: matvec is forward_project, rmatvec back_project, its exact
+    transpose.
 
     Vectors are ravelled volumes (rows, cols, slices) and sinograms (views, rows, channels) of float32. Needs SciPy."""
     try:
@@ -39,16 +40,24 @@ def _start(model: Any, sinogram: ArrayLike, init_recon: ArrayLike | None, name: 
 
 
 def _inverse(sums: Floats) -> Floats:
-    """1 / sums, 0 where rays or voxels meet nothing."""
+    """1 / sums, or 0 for rays and voxels that meet nothing."""
     return numpy.divide(1, sums, out=numpy.zeros_like(sums), where=sums > 1e-6 * sums.max(initial=0))
 
 
 def sirt(
-    model: Any, sinogram: ArrayLike, iterations: int = 100, *, init_recon: ArrayLike | None = None, positivity: bool = False, threads: int = 0
+    model: Any,
+    sinogram: ArrayLike,
+    iterations: int = 100,
+    *,
+    init_recon: ArrayLike | None = None,
+    positivity: bool = False,
+    threads: int = 0,
 ) -> Floats:
-    """Simultaneous iterative reconstruction (Gilbert 1972): x += C A' R (y - A x), with C and R the inverse column and row sums of A.
+    """Simultaneous iterative reconstruction (Gilbert 1972): x += C A' R (y - A x), with C and R the inverse column and
+    row sums of A.
 
-    sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices). Takes two projections per iteration."""
+    sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices). Takes two projections per
+    iteration."""
     y, x = _start(model, sinogram, init_recon, "sirt")
     rows = _inverse(model.forward_project(numpy.ones_like(x), threads=threads))
     columns = _inverse(model.back_project(numpy.ones_like(y), threads=threads))
@@ -59,10 +68,14 @@ def sirt(
     return x
 
 
-def cgls(model: Any, sinogram: ArrayLike, iterations: int = 20, *, init_recon: ArrayLike | None = None, threads: int = 0) -> Floats:
-    """Conjugate gradients for least squares (Hestenes and Stiefel 1952): minimises |y - A x|^2; few iterations regularise.
+def cgls(
+    model: Any, sinogram: ArrayLike, iterations: int = 20, *, init_recon: ArrayLike | None = None, threads: int = 0
+) -> Floats:
+    """Conjugate gradients for least squares (Hestenes and Stiefel 1952): minimises |y - A x|^2; few iterations
+    regularise.
 
-    sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices). Takes two projections per iteration."""
+    sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices). Takes two projections per
+    iteration."""
     y, x = _start(model, sinogram, init_recon, "cgls")
     residual = y - model.forward_project(x, threads=threads)
     gradient = model.back_project(residual, threads=threads)
@@ -112,16 +125,19 @@ def fista_tv(
     inner_iterations: int = 20,
     threads: int = 0,
 ) -> Floats:
-    """Accelerated proximal gradients with total variation (Beck and Teboulle 2009): minimises |y - A x|^2 / 2 + tv_weight TV(x).
+    """Accelerated proximal gradients with total variation (Beck and Teboulle 2009): minimises |y - A x|^2 / 2 +
+    tv_weight TV(x).
 
-    sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices). Takes two projections per iteration, and ten more at
-    the start for the norm of A."""
+    sinogram: (views, rows, channels), line integrals. Returns (rows, cols, slices). Takes two projections per
+    iteration, and ten more at the start for the norm of A."""
     y, x = _start(model, sinogram, init_recon, "fista_tv")
     if tv_weight <= 0:
         raise ValueError(f"fista_tv: tv_weight is {tv_weight}, expected more than 0")
     probe = numpy.ones_like(x)
     for _ in range(5):
-        probe = model.back_project(model.forward_project(probe / numpy.linalg.norm(probe), threads=threads), threads=threads)
+        probe = model.back_project(
+            model.forward_project(probe / numpy.linalg.norm(probe), threads=threads), threads=threads
+        )
     step = numpy.float32(1 / (1.05 * numpy.linalg.norm(probe)))  # power iterations approach the norm of A'A from below
     point, momentum = x, 1.0
     for _ in range(iterations):

@@ -1,6 +1,7 @@
 """Differentiable projections for PyTorch: `from mbirk.torch import forward_project`.
 
-Tensors are float32 on the CPU; they are read in place through DLPack. The gradient of a projection is the other one, its exact transpose.
+Tensors are float32 on the CPU; they are read in place through DLPack. The gradient of a projection is the other one,
+its exact transpose.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import torch
 
 
 def _apply(operation: Any, tensor: torch.Tensor) -> torch.Tensor:
-    return torch.from_numpy(operation(tensor.detach().to(device="cpu", dtype=torch.float32).contiguous())).to(tensor.device)
+    return torch.from_numpy(operation(tensor.detach().to(device="cpu", dtype=torch.float32).contiguous())).to(
+        tensor.device
+    )
 
 
 class _Projection(torch.autograd.Function):
@@ -40,12 +43,16 @@ def back_project(model: Any, sinogram: torch.Tensor) -> torch.Tensor:
 def sparse_forward_project(model: Any, voxel_values: torch.Tensor, pixel_indices: Any) -> torch.Tensor:
     """model.sparse_forward_project, differentiable in voxel_values: (pixels, slices) to (views, rows, channels)."""
     return _Projection.apply(
-        lambda x: model.sparse_forward_project(x, pixel_indices), lambda y: model.sparse_back_project(y, pixel_indices), voxel_values
+        lambda x: model.sparse_forward_project(x, pixel_indices),
+        lambda y: model.sparse_back_project(y, pixel_indices),
+        voxel_values,
     )
 
 
 def sparse_back_project(model: Any, sinogram: torch.Tensor, pixel_indices: Any) -> torch.Tensor:
     """model.sparse_back_project, differentiable in the sinogram: (views, rows, channels) to (pixels, slices)."""
     return _Projection.apply(
-        lambda y: model.sparse_back_project(y, pixel_indices), lambda x: model.sparse_forward_project(x, pixel_indices), sinogram
+        lambda y: model.sparse_back_project(y, pixel_indices),
+        lambda x: model.sparse_forward_project(x, pixel_indices),
+        sinogram,
     )

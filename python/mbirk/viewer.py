@@ -20,11 +20,11 @@ def slice_viewer(
     show_instructions: bool = True,
     block: bool = True,
 ) -> Any:
-    """Shows volumes beside each other, a slice of each, with one slider for all. Needs matplotlib.
+    """Shows one slice of each volume side by side, with one slider for all. Needs matplotlib.
 
-    datasets: volumes of three axes; images of two are shown as one slice. slice_axis: the axis that the slider moves along, the last one by
-    default, for all or one per volume. slice_label: what the slider counts. data_dicts: records such as recon_dict; their notes become titles.
-    Returns the figure; it keeps its slider in figure.slider."""
+    datasets: volumes of three axes; images of two are shown as one slice. slice_axis: the axis that the slider moves
+    along, the last one by default, for all or one per volume. slice_label: what the slider counts. data_dicts: records
+    such as recon_dict; their notes become titles. Returns the figure; it keeps its slider in figure.slider."""
     try:
         from matplotlib import pyplot
         from matplotlib.widgets import Slider
@@ -50,13 +50,18 @@ def slice_viewer(
     def at(volume: Any, position: float) -> Any:
         return volume[:, :, min(int(position), volume.shape[2] - 1)]
 
-    notes = [d.get("notes", "") if isinstance(d, dict) else "" for d in (data_dicts if isinstance(data_dicts, (list, tuple)) else [data_dicts])]
+    notes = [
+        d.get("notes", "") if isinstance(d, dict) else ""
+        for d in (data_dicts if isinstance(data_dicts, (list, tuple)) else [data_dicts])
+    ]
     pictures = [panel.imshow(at(v, middle), cmap=cmap, vmin=low, vmax=high) for panel, v in zip(panels[0], volumes)]
     for panel, note in zip(panels[0], notes):
         panel.set_title(note)
     figure.colorbar(pictures[-1], ax=list(panels[0]))
     deepest = max(v.shape[2] for v in volumes)
-    slider = Slider(figure.add_axes((0.2, 0.05, 0.6, 0.04)), labels[0], 0, max(deepest - 1, 1), valinit=middle, valstep=1)
+    slider = Slider(
+        figure.add_axes((0.2, 0.05, 0.6, 0.04)), labels[0], 0, max(deepest - 1, 1), valinit=middle, valstep=1
+    )
 
     def show(position: float) -> None:
         for picture, volume in zip(pictures, volumes):
