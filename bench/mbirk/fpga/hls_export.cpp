@@ -139,7 +139,8 @@ void write_files(std::filesystem::path const& folder, std::vector<record::hand_o
     auto const path = folder / file.name;
     std::error_code failed;
     std::filesystem::create_directories(path.parent_path(), failed);
-    require<io_error>(!failed, [&] { return path.parent_path().string() + ": cannot be created: " + failed.message(); });
+    require<io_error>(!failed,
+                      [&] { return path.parent_path().string() + ": cannot be created: " + failed.message(); });
     output_file out(path);
     out.write(file.bytes);
     out.commit();

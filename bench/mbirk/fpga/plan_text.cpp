@@ -89,7 +89,8 @@ std::string headline(json const& plan) {
   // An FPGA for everything has no link in the middle.
   std::vector<std::string> alone;
   for (auto const& recon : plan["reconstructions"])
-    if (recon.contains("fpga alone") && recon["fpga alone"]["pays"].get<bool>())
+    if (recon.contains("fpga alone") && recon["fpga alone"]["pays"].get<bool>() &&
+        recon["fpga alone"]["for"] == "speed")
       alone.push_back(fmt::format(
           "{} beam ({} as fast{})", geometry_of(recon), interval_text(recon["fpga alone"]["speed-up"]),
           recon["fpga alone"]["energy ratio"].is_number()
@@ -153,10 +154,14 @@ json why(json const& plan) {
       f["target"].get<std::string>(), interval_text(f["speed-up"]), more_of(f["bounded by"]),
       f["access"].get<std::string>(), times_text(f["reconstruction faster"].get<double>())));
   if (recon.contains("fpga alone"))
-    out.push_back(fmt::format("All of it on one {} would run at {} the speed of {}; the answer flips on {}.",
-                              recon["fpga alone"]["target"].get<std::string>(),
-                              interval_text(recon["fpga alone"]["speed-up"]),
-                              device_text(column_of(recon, recon["best"])), f["flips on"].get<std::string>()));
+    out.push_back(fmt::format(
+        "All of it on one {} would run at {} the speed of {}{}; the answer flips on {}.",
+        recon["fpga alone"]["target"].get<std::string>(), interval_text(recon["fpga alone"]["speed-up"]),
+        device_text(column_of(recon, recon["best"])),
+        recon["fpga alone"]["energy ratio"].is_number()
+            ? fmt::format(" with {} times less energy", times_text(recon["fpga alone"]["energy ratio"].get<double>()))
+            : "",
+        f["flips on"].get<std::string>()));
   return out;
 }
 
