@@ -37,13 +37,15 @@ def agent_weights(prior_weight: float | Sequence[float]) -> list[float]:
     if len(given) == 1:
         priors = [w / 3 for w in priors]
     if len(priors) != 3 or min(priors) < 0 or sum(priors) > 1:
-        raise ValueError(f"mace_prior_weight is {prior_weight}, expected a number or three, at least 0 and at most 1 together")
+        raise ValueError(
+            f"mace_prior_weight is {prior_weight}, expected a number or three, at least 0 and at most 1 together"
+        )
     return [1 - sum(priors), *priors]
 
 
 def remove_period(volumes: Floats, period: float) -> Floats:
-    """Removes what repeats every `period` frames along the first axis, with its harmonics: their modes of the cosine transform
-    (DCT-I), and one on each side, become 0. Needs SciPy."""
+    """Removes what repeats every `period` frames along the first axis, with its harmonics: their modes of the cosine
+    transform (DCT-I), and one on each side, become 0. Needs SciPy."""
     from scipy.fft import dct, idct
 
     frames = volumes.shape[0]
@@ -59,21 +61,33 @@ def remove_period(volumes: Floats, period: float) -> Floats:
 class MACE4DModel:
     """A series of volumes from one continuous scan, whose views come one after the other in time.
 
-    The scan is cut into frames of overlapping angular ranges. The proximal maps of the frames' data, and three qGGMRF denoisers of the
-    hyperplanes (rows, cols, time), (cols, slices, time) and (rows, slices, time), are agents of a consensus equilibrium (Buzzard, Chan,
-    Sreehari, Bouman 2018; Majee et al. 2021), found by Mann iterations. Takes a proximal map of each frame and three denoisings per
-    iteration, and eight volumes of all frames in memory."""
+    The scan is cut into frames of overlapping angular ranges. The proximal maps of the frames' data, and three qGGMRF
+    denoisers of the hyperplanes (rows, cols, time), (cols, slices, time) and (rows, slices, time), are agents of a
+    consensus equilibrium (Buzzard, Chan, Sreehari, Bouman 2018; Majee et al. 2021), found by Mann iterations. Takes a
+    proximal map of each frame and three denoisings per iteration, and eight volumes of all frames in memory."""
 
-    def __init__(self, ct_model: Any, frames_per_rotation: float = 6, frame_overlap_factor: float = 2.0, num_frames: int | None = None):
-        """ct_model: the model of the whole scan, with uniform angles. A frame covers frame_overlap_factor * 360 / frames_per_rotation
-        degrees, and the next one begins 360 / frames_per_rotation degrees later. num_frames: at most so many."""
+    def __init__(
+        self,
+        ct_model: Any,
+        frames_per_rotation: float = 6,
+        frame_overlap_factor: float = 2.0,
+        num_frames: int | None = None,
+    ):
+        """ct_model: the model of the whole scan, with uniform angles. A frame covers frame_overlap_factor * 360 /
+        frames_per_rotation degrees, and the next one begins 360 / frames_per_rotation degrees later. num_frames: at
+        most so many."""
         if num_frames is not None and num_frames < 1:
             raise ValueError(f"num_frames is {num_frames}, expected at least 1")
         if frames_per_rotation <= 0 or frame_overlap_factor <= 0:
             raise ValueError(
-                f"frames_per_rotation is {frames_per_rotation} and frame_overlap_factor {frame_overlap_factor}, expected more than 0"
+                f"frames_per_rotation is {frames_per_rotation} and frame_overlap_factor {frame_overlap_factor}, "
+                "expected more than 0"
             )
-        self.ct_model, self.frames_per_rotation, self.frame_overlap_factor = ct_model, frames_per_rotation, frame_overlap_factor
+        self.ct_model, self.frames_per_rotation, self.frame_overlap_factor = (
+            ct_model,
+            frames_per_rotation,
+            frame_overlap_factor,
+        )
         self.sinogram_shape, self.recon_shape = tuple(ct_model.sinogram_shape), tuple(ct_model.recon_shape)
         self.view_slices = self._frames(numpy.asarray(ct_model.get_params("angles")))[:num_frames]
         self.num_frames = len(self.view_slices)
@@ -92,11 +106,19 @@ class MACE4DModel:
         steps = numpy.diff(angles)
         if not steps.size or steps[0] == 0 or not numpy.allclose(steps, steps[0], rtol=1e-3, atol=1e-6):
             raise ValueError("MACE4DModel: the angles of ct_model are not uniform, expected views in equal steps")
-        step = 2 * numpy.pi / abs(float(steps[0])) / self.frames_per_rotation  # views from the start of a frame to the next
+        step = (
+            2 * numpy.pi / abs(float(steps[0])) / self.frames_per_rotation
+        )  # views from the start of a frame to the next
         length = round(step * self.frame_overlap_factor)
-        first = [round(k * step) for k in range(int((len(angles) - length) / step + 1e-6) + 1)] if length <= len(angles) else []
+        first = (
+            [round(k * step) for k in range(int((len(angles) - length) / step + 1e-6) + 1)]
+            if length <= len(angles)
+            else []
+        )
         if not first or length < 1:
-            raise ValueError(f"MACE4DModel: a frame takes {length} views, expected 1 to {len(angles)}, the views of the scan")
+            raise ValueError(
+                f"MACE4DModel: a frame takes {length} views, expected 1 to {len(angles)}, the views of the scan"
+            )
         return [slice(v, v + length) for v in first if v + length <= len(angles)]
 
     def _frame_model(self, views: slice) -> Any:
@@ -107,8 +129,9 @@ class MACE4DModel:
             return copy_ct_model(self.ct_model, numpy.asarray(self.ct_model.get_params("angles"))[views], **moved)
 
     def set_params(self, no_warning: bool = False, no_compile: bool = False, **values: Any) -> None:
-        """Sets mace_prior_weight (of the three priors together, or of each), rho_mann (step of the Mann iterations), prox_num_iterations,
-        prox_stop_threshold (percent), sigma_prox (None: automatic), dejitter (remove what repeats every rotation), verbose."""
+        """Sets mace_prior_weight (of the three priors together, or of each), rho_mann (step of the Mann iterations),
+        prox_num_iterations, prox_stop_threshold (percent), sigma_prox (None: automatic), dejitter (remove what repeats
+        every rotation), verbose."""
         for name in values:
             if name not in self.params:
                 raise ValueError(f"set_params: {name} is not a parameter, expected one of {', '.join(self.params)}")
@@ -135,11 +158,13 @@ class MACE4DModel:
         threads: int = 0,
         seed: int = 0,
     ) -> tuple[Floats, dict[str, Any]]:
-        """The volumes of all frames, (frames, rows, cols, slices), from the sinogram of the whole scan (views, rows, channels).
+        """The volumes of all frames, (frames, rows, cols, slices), from the sinogram of the whole scan (views, rows,
+        channels).
 
-        init_recon: the volumes to begin with; without them each frame is reconstructed by itself, and kept in init_dir if that is given.
-        The iterations end when the consensus changes by less than stop_threshold_change_pct. log_dir gets run_info.txt, timing_log.csv
-        and task_log.csv. Returns (recon, recon_dict) with recon_params, timing, model_params and notes."""
+        init_recon: the volumes to begin with; without them each frame is reconstructed by itself, and kept in init_dir
+        if that is given. The iterations end when the consensus changes by less than stop_threshold_change_pct. log_dir
+        gets run_info.txt, timing_log.csv and task_log.csv. Returns (recon, recon_dict) with recon_params, timing,
+        model_params and notes."""
         y = self._checked(sinogram, "sinogram")
         w = None if weights is None else self._checked(weights, "weights")
         start, source = self._initial(y, w, init_recon, init_dir, threads, seed)
@@ -174,7 +199,9 @@ class MACE4DModel:
             answers[0] = self._without_jitter(answers[0])
             for k, axis in enumerate(HYPERPLANE_AXES):
                 begin = time.monotonic()
-                answers[k + 1] = self._denoise(denoisers[k], self._without_jitter(proposals[k + 1]), axis, sigma, threads, seed)
+                answers[k + 1] = self._denoise(
+                    denoisers[k], self._without_jitter(proposals[k + 1]), axis, sigma, threads, seed
+                )
                 timed("denoise", k, begin)
             reflected = sum(b * (2 * x - p) for b, x, p in zip(map(numpy.float32, beta), answers, proposals))
             for x, p in zip(answers, proposals):
@@ -197,7 +224,9 @@ class MACE4DModel:
     def _checked(self, array: ArrayLike, name: str) -> Floats:
         values = numpy.asarray(array, numpy.float32)
         if values.shape != self.sinogram_shape:
-            raise ValueError(f"{name} has shape {values.shape}, expected (views, rows, channels) = {self.sinogram_shape}")
+            raise ValueError(
+                f"{name} has shape {values.shape}, expected (views, rows, channels) = {self.sinogram_shape}"
+            )
         return values
 
     def _checked_volumes(self, array: ArrayLike) -> Floats:
@@ -227,27 +256,38 @@ class MACE4DModel:
             return cached, "cached"
         volumes = numpy.empty((self.num_frames, *self.recon_shape), numpy.float32)
         for t, (model, views) in enumerate(zip(self.model_list, self.view_slices)):
-            options = {"max_iterations": INITIAL_ITERATIONS, "stop_threshold_change_pct": self.params["prox_stop_threshold"]}
-            model.recon(y[views], None if w is None else w[views], **options, out=volumes[t], threads=threads, seed=seed)
+            options = {
+                "max_iterations": INITIAL_ITERATIONS,
+                "stop_threshold_change_pct": self.params["prox_stop_threshold"],
+            }
+            model.recon(
+                y[views], None if w is None else w[views], **options, out=volumes[t], threads=threads, seed=seed
+            )
         if init_dir is not None:
             os.makedirs(init_dir, exist_ok=True)
             numpy.save(pathlib.Path(init_dir) / "init_recon.npy", volumes)
         return volumes, f"computed ({INITIAL_ITERATIONS} iterations for each frame)"
 
     def _denoisers(self, start: Floats) -> tuple[list[QGGMRFDenoiser], float]:
-        """A denoiser for the hyperplanes of each axis, and the noise of the initial volumes; one noise and one scale for all hyperplanes."""
+        """A denoiser for the hyperplanes of each axis, and the noise of the initial volumes; one noise and one scale
+        for all hyperplanes."""
         merged = start.reshape(-1, *start.shape[2:])
         _, record = QGGMRFDenoiser(merged.shape).denoise(merged, use_ror_mask=False, max_iterations=0)
         sigma = float(record["recon_params"]["sigma_noise"])
         if not numpy.isfinite(sigma) or sigma <= 0:
-            raise ValueError(f"the noise of the initial volumes is {sigma}, expected more than 0; give an init_recon that is not constant")
+            raise ValueError(
+                f"the noise of the initial volumes is {sigma}, expected more than 0; "
+                "give an init_recon that is not constant"
+            )
         denoisers = []
         for axis in HYPERPLANE_AXES:
             planes = numpy.ascontiguousarray(numpy.moveaxis(start, axis, 0))
             stack = planes.reshape(-1, *planes.shape[2:])
             _, record = QGGMRFDenoiser(stack.shape).denoise(stack, sigma, use_ror_mask=False, max_iterations=0)
             denoiser = QGGMRFDenoiser(planes.shape[1:])
-            subsets = max(1, min(denoiser.get_params("granularity")[0], planes.shape[1] * planes.shape[2] // PIXELS_PER_SUBSET))
+            subsets = max(
+                1, min(denoiser.get_params("granularity")[0], planes.shape[1] * planes.shape[2] // PIXELS_PER_SUBSET)
+            )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a scale that is given ends the automatic one, which is wanted
                 denoiser.set_params(granularity=[subsets], partition_sequence=[0])
@@ -255,7 +295,9 @@ class MACE4DModel:
             denoisers.append(denoiser)
         return denoisers, sigma
 
-    def _prox(self, t: int, proposal: Floats, previous: Floats, y: Floats, w: Floats | None, threads: int, seed: int) -> Floats:
+    def _prox(
+        self, t: int, proposal: Floats, previous: Floats, y: Floats, w: Floats | None, threads: int, seed: int
+    ) -> Floats:
         views = self.view_slices[t]
         recon, _ = self.model_list[t].prox_map(
             proposal,
@@ -281,7 +323,9 @@ class MACE4DModel:
     def _without_jitter(self, volumes: Floats) -> Floats:
         return remove_period(volumes, self.frames_per_rotation) if self.params["dejitter"] else volumes
 
-    def _write_logs(self, folder: pathlib.Path, settings: dict[str, Any], timing: list[dict[str, Any]], tasks: list[Any]) -> None:
+    def _write_logs(
+        self, folder: pathlib.Path, settings: dict[str, Any], timing: list[dict[str, Any]], tasks: list[Any]
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         width = max(map(len, settings))
         (folder / "run_info.txt").write_text("".join(f"{name:{width}} = {value}\n" for name, value in settings.items()))
