@@ -43,6 +43,7 @@ std::string device_kernel(std::string const& name, int capability) {
 /// Launches by the kernels that the cost model has seen, for `scale` times as much work.
 std::vector<launch_work> counted_launches(instrument::operation_record const& record, double scale, int capability) {
   std::vector<launch_work> all;
+  if (record.kernels.empty()) return all;
   double scratch = 0;
   for (auto const& a : record.arrays)
     if (a.role == array_role::scratch)
