@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gpu/prediction.hpp"
+
 namespace mbirk::program {
 
 namespace pf = mbirk::profile::fpga;
@@ -17,6 +19,9 @@ double transfers_of(pf::device const& d, pf::counted_work const& w) {
   return (w.arguments + w.outputs) * d.buffer_seconds.value + w.argument_bytes / d.upload_rate.value +
          w.output_bytes / d.download_rate.value;
 }
+
+/// Larger problems are not planned for a prediction.
+constexpr index_t largest_predicted_size = 2048;
 
 opponent_time on(pf::device const& gpu, pf::counted_work const& w) {
   return {.device = gpu.name,
@@ -81,9 +86,27 @@ std::optional<opponent_time> known_time(json_field const& root, std::string cons
   return std::nullopt;
 }
 
+std::optional<opponent_time> predicted_on(std::string const& operation, index_t size, pf::device const& gpu,
+                                          pf::counted_work const& w) {
+  auto const* const known = gpu::find_device(gpu.name);
+  auto const& entries = profile_entries();
+  auto const entry =
+      std::find_if(entries.begin(), entries.end(), [&](profile_entry const& e) { return e.name == operation; });
+  if (!known || entry == entries.end() || size < 1 || size > largest_predicted_size) return std::nullopt;
+  auto const predicted = gpu::predict(*entry, problem_shape::cube(size), *known);
+  if (!predicted) return std::nullopt;
+  auto t = on(gpu, w);
+  t.seconds = {predicted->low, predicted->expected, predicted->high};
+  t.source = predicted->source;
+  t.bound = predicted->bound;
+  t.attainable = predicted->lower_bound;
+  return t;
+}
+
 opponent_time gpu_time_of(json_field const& root, std::string const& operation, index_t size, pf::device const& gpu,
                           pf::counted_work const& w) {
   if (auto known = known_time(root, operation, size, gpu, w)) return *known;
+  if (auto predicted = predicted_on(operation, size, gpu, w)) return *predicted;
   return estimated_on(gpu, w);
 }
 

@@ -33,6 +33,11 @@ opponent_time estimated_on(profile::fpga::device const& gpu, profile::fpga::coun
 std::optional<opponent_time> known_time(json_field const& root, std::string const& operation, index_t size,
                                         profile::fpga::device const& gpu, profile::fpga::counted_work const& w);
 
+/// Seconds of mbirk's kernels for an operation of the profile, predicted from their code: gpu/prediction.hpp. Empty for
+/// devices and operations that are not in its tables.
+std::optional<opponent_time> predicted_on(std::string const& operation, index_t size,
+                                          profile::fpga::device const& gpu, profile::fpga::counted_work const& w);
+
 /// The best that is known of an operation on a GPU.
 opponent_time gpu_time_of(json_field const& root, std::string const& operation, index_t size,
                           profile::fpga::device const& gpu, profile::fpga::counted_work const& w);

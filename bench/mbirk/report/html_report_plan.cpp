@@ -237,6 +237,7 @@ std::string columns_table(profile const& p, json const& run) {
 std::string words_explained() {
   static constexpr char const* const words[][2] = {
       {"measured", "timed on this machine by this run"},
+      {"predicted", "for mbirk's own kernels, from their code and the rates of a GPU, within 0.6 and 1.6 times; never run"},
       {"estimated from counts",
        "counted work over the data sheet of a GPU: 5 times the nearest roof, between once and 15 times"},
       {"measured (MBIRJAX), published", "times that mbirk report was given: a profile of MBIRJAX on a GPU, or a file"},
