@@ -11,18 +11,21 @@
 #include "commands/command.hpp"
 #include "commands/devices_program.hpp"
 #include "input/scan_open.hpp"
+#include "input/similar_name.hpp"
+#include "machine/memory.hpp"
+#include "machine/process_status.hpp"
 #include "mbirk/exec/instruction_set.hpp"
+#include "mbirk/io/printable.hpp"
 #include "mbirk/version.hpp"
 
 namespace {
 
 using namespace mbirk::program;
 
-int fail(std::string what, int code = bad_input) {
-  // The message must be one line, whatever the name of a file contains.
-  std::replace_if(what.begin(), what.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
+int fail(std::string const& what, int code = bad_input) {
   std::fflush(stdout);
-  fmt::print(stderr, "mbirk: {}\n", what);
+  // The message must be one line, whatever the name of a file contains.
+  fmt::print(stderr, "mbirk: {}\n", mbirk::printable(what));
   return code;
 }
 
@@ -31,6 +34,29 @@ std::vector<std::string> command_names(CLI::App const& app) {
   for (auto const* command : app.get_subcommands([](CLI::App const*) { return true; }))
     names.push_back(command->get_name());
   return names;
+}
+
+/// What is wrong with arguments that no option takes.
+std::string unexpected_text(CLI::App const& command) {
+  auto const extra = command.remaining(true);
+  auto const option = std::find_if(extra.begin(), extra.end(), [](auto const& word) { return word.starts_with("-"); });
+  if (option == extra.end())
+    return extra.empty() ? std::string("an argument was not expected")
+                         : fmt::format("the argument '{}' was not expected", extra.front());
+  auto const name = option->substr(0, option->find('='));
+  std::vector<std::string> known;
+  for (auto const* other : command.get_options()) known.push_back("--" + other->get_single_name());
+  auto const near = similar_names(name, known);
+  return fmt::format("{} is not an option of mbirk {}{}", name, command.get_name(),
+                     near.empty() ? "" : fmt::format("; similar: {}", fmt::join(near, ", ")));
+}
+
+/// An option that was given without text, as by --resume "$FILE" where FILE is not set: it does not count as absent.
+std::string empty_option(CLI::App const& command) {
+  for (auto const* option : command.get_options())
+    for (auto const& text : option->results())
+      if (text.empty()) return option->get_name(option->get_positional());
+  return {};
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -67,10 +93,13 @@ int parse_and_run(int argc, char** argv) {
     return app.exit(asked);
   } catch (CLI::ParseError const& wrong) {
     auto const parsed = app.get_subcommands();
-    return fail(std::string(wrong.what()) + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') +
-                "--help)");
+    bool const extra = dynamic_cast<CLI::ExtrasError const*>(&wrong) && !parsed.empty();
+    auto const what = extra ? unexpected_text(*parsed.front()) : std::string(wrong.what());
+    return fail(what + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') + "--help)");
   }
   CLI::App const& command = *app.get_subcommands().front();
+  if (auto const name = empty_option(command); !name.empty())
+    return fail(fmt::format("{} is empty, expected a value (see mbirk {} --help)", name, command.get_name()));
   auto const* const policy = command.get_option_no_throw("--policy");
   auto const policy_name = policy && !policy->empty() ? policy->as<std::string>() : std::string("host");
   if (wants_devices_program(command.get_name(), policy_name)) become_devices_program(argv, policy_name != "host");
@@ -82,6 +111,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  auto const command = [&] { return argc > 1 ? fmt::format("mbirk {}", argv[1]) : std::string("mbirk"); };
   try {
     return parse_and_run(argc, argv);
   } catch (unavailable_error const& e) {
@@ -89,7 +119,12 @@ int main(int argc, char** argv) {
   } catch (failed_check const& e) {
     return fail(e.what(), check_failed);
   } catch (std::bad_alloc const&) {
-    return fail("out of memory");
+    auto const free = memory_available();
+    return fail(fmt::format(
+        "out of memory in {}, which takes {} now{}; expected a smaller problem, fewer threads, or a higher limit of "
+        "the process (ulimit -v)",
+        command(), bytes_text(static_cast<double>(resident_bytes())),
+        free ? ", with " + bytes_text(free->bytes) + " left (" + free->source + ')' : ""));
   } catch (std::exception const& e) {
     return fail(e.what());
   }

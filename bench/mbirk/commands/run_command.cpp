@@ -14,6 +14,7 @@
 #include "commands/run_watch.hpp"
 #include "input/test_case.hpp"
 #include "mbirk/exec/emulation/finding.hpp"
+#include "mbirk/io/printable.hpp"
 #include "operations/policy.hpp"
 #include "output/cost_json.hpp"
 #include "output/trace_file.hpp"
@@ -245,7 +246,7 @@ int run(run_options const& o) {
                                    dropped, o.trace_events));
   watch.finish();
   for (auto const& w : warnings)  // printed last, so that a failure is one line
-    if (!o.quiet) fmt::print(stderr, "mbirk: note: {}\n", w);
+    if (!o.quiet) fmt::print(stderr, "mbirk: note: {}\n", printable(w));
   return table.end() ? done : check_failed;
 }
 
