@@ -27,6 +27,7 @@ usage() {
 ./mbirk.sh peers --others [args...]
                                run bench/compare_peers.py args...: projections and reconstructions by ASTRA, RTK, svmbir, LEAP
 ./mbirk.sh build [devices]     build the program and print where it lies; with `devices` also its half for --policy emulated and cuda
+./mbirk.sh faults [args...]    run tests/faults/faults.py args...: the program and the library under every injected fault; takes about an hour
 ./mbirk.sh docs                make the documents a site in build/site: pages with search that need no network and no server
 ./mbirk.sh help                this text
 
@@ -199,6 +200,14 @@ case $command in
       shift
     fi
     exec python3 "$script" --mbirk "$program" "$@"
+    ;;
+  faults)
+    need "${build_packages[@]}" libgtest-dev python3
+    build_targets mbirk_program mbirk_faults test_faults
+    status=0
+    MBIRK_FAULT_PLACES=0 build/release/tests/faults/test_faults --gtest_brief=1 || status=1
+    python3 -B tests/faults/faults.py "$program" build/release/tests/faults/mbirk_faults.so "$@" || status=1
+    exit $status
     ;;
   docs)
     [[ $# == 0 ]] || fail "docs takes nothing, not $*"

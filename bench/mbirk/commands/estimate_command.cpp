@@ -15,6 +15,7 @@
 #include "operations/policy.hpp"
 #include "operations/profile_problem.hpp"
 #include "operations/recon_memory.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -78,7 +79,7 @@ int estimate(estimate_options const& o) {
     json arrays = json::array();
     for (auto const* list : {&size.outer, &size.at_peak})
       for (auto const& a : *list) arrays.push_back({{"name", a.name}, {"role", role_name(a.role)}, {"bytes", a.bytes}});
-    fmt::print(
+    show(
         "{}\n",
         json{
             {"operation", entry.name},
@@ -94,16 +95,16 @@ int estimate(estimate_options const& o) {
             .dump(1));
     return done;
   }
-  fmt::print("{}, {} threads, {} items\n\n{:>12}  {:<10} array\n", entry.name, exec.threads(), size.items, "bytes", "");
+  show("{}, {} threads, {} items\n\n{:>12}  {:<10} array\n", entry.name, exec.threads(), size.items, "bytes", "");
   for (auto const& a : size.outer)
-    fmt::print("{:>12}  {:<10} {}\n", bytes_text(static_cast<double>(a.bytes)), role_name(a.role), a.name);
+    show("{:>12}  {:<10} {}\n", bytes_text(static_cast<double>(a.bytes)), role_name(a.role), a.name);
   for (auto const& item : memory_items(size.at_peak))
-    fmt::print("{:>12}  {:<10} {}\n", bytes_text(item.bytes), "temporary", item.name);
-  fmt::print("{:>12}  peak; besides, tables of a few numbers for each pixel and view\n",
-             bytes_text(static_cast<double>(size.peak())));
-  fmt::print("\nTo a device and back: {} and {}.\n", bytes_text(static_cast<double>(arguments)),
-             bytes_text(static_cast<double>(results)));
-  fmt::print(
+    show("{:>12}  {:<10} {}\n", bytes_text(item.bytes), "temporary", item.name);
+  show("{:>12}  peak; besides, tables of a few numbers for each pixel and view\n",
+       bytes_text(static_cast<double>(size.peak())));
+  show("\nTo a device and back: {} and {}.\n", bytes_text(static_cast<double>(arguments)),
+       bytes_text(static_cast<double>(results)));
+  show(
       "At least {:.4g} s here: {:.4g} s for {:.4g} flops (model{}) at {:.1f} G FMA/s, {:.4g} s for the arguments and "
       "results at {:.1f} GB/s.\n",
       work.roof(roofs), work.fma_seconds(roofs), work.flops,

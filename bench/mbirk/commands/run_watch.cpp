@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "machine/process_status.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -37,7 +38,7 @@ run_watch::run_watch(char const* command, monitor_options const& options, bool q
   try {
     page_.emplace(command);
   } catch (io_error const& e) {
-    if (!quiet) fmt::print(stderr, "mbirk: note: mbirk top will not see this process: {}\n", e.what());
+    if (!quiet) note("mbirk top will not see this process: {}", e.what());
   }
   if (options.file.empty()) return;
   log_.emplace(options.file);

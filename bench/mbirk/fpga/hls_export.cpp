@@ -125,7 +125,7 @@ nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry
     std::error_code failed;
     std::filesystem::create_directories(path.parent_path(), failed);
     require<io_error>(!failed, [&] { return path.parent_path().string() + ": cannot be made: " + failed.message(); });
-    output_file out(path);
+    output_file out(path, durability::unsynced);
     out.write(file.bytes);
     out.commit();
   }
