@@ -12,6 +12,7 @@ import datetime
 import errno
 import os
 import pathlib
+import re
 import shutil
 import signal
 import struct
@@ -256,6 +257,14 @@ class Harness:
             ended.append("reported")
         self.note(scenario, "terminal lost, ctrl-C", len(ended), ended)
 
+    def sources(self):
+        """Nothing prints but by process/streams.hpp, whose functions do not throw."""
+        program = pathlib.Path(__file__).resolve().parents[2] / "bench" / "mbirk"
+        for path in sorted(program.glob("**/*.[ch]pp")):
+            if path.parent.name not in ("process", "launcher"):
+                for call in re.findall(r"\b(?:fmt::print|std::cout <<|std::cerr|printf|puts)\b.*", path.read_text()):
+                    self.finding(path.name, f"prints by itself: {call}")
+
     def report(self, seconds):
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=pathlib.Path(__file__).parent, capture_output=True, text=True)
         runs = sum(row[3] for row in self.rows)
@@ -287,6 +296,7 @@ def main():
     began = time.monotonic()
     harness = Harness(options)
     try:
+        harness.sources()
         wanted = options.only.split(",") if options.only else None
         for scenario in scenarios.all_of(harness):
             if wanted and scenario.name not in wanted:
