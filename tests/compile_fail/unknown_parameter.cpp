@@ -1,5 +1,6 @@
 // A parameter that a geometry does not have: in parallel beam slices are detector rows, so no offset along the axis
-// exists. expect: recon_slice_offset
+// exists.
+// expect: recon_slice_offset
 #include "mbirk/geometry/scan.hpp"
 
 mbirk::parallel_parameters parameters() {

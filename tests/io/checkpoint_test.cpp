@@ -63,7 +63,7 @@ recon_state rich_state() {
   r.fm_rmse = {0.1, 1.0 / 3, std::numeric_limits<double>::denorm_min()}, r.prior_loss = {0.0, -0.0, 1e300};
   r.sigma_y = std::nextafter(1.0, 2.0), r.sigma_x = 0.1f, r.sigma_prox = std::numeric_limits<double>::max();
   r.stop_threshold_change_pct = {nan, inf, -inf}, r.alpha_values = {0x1p-23, 1.5, 1};
-  r.delta_norm_per_slice = {{1, 2, 3}, {}, {0.1}};
+  r.delta_norm_per_slice = {{1, 2, 3, 4, 5, 6, 0x1p-1074}, std::vector<double>(7, nan), {0.1, -inf, 0, 0, 0, 0, 0}};
   r.warnings = {"", "two\nlines and a \\n that is none", "\ndata", " blank ", "not ASCII: \xc3\xa9 \x01"};
   r.cancelled = true;
   return s;
@@ -107,7 +107,7 @@ TEST_F(Checkpoint, EmptyStateAndEmptyArrays) {
 TEST_F(Checkpoint, ReplacesAFile) {
   auto s = rich_state();
   save_checkpoint(path, s);
-  s.record.num_iterations = 4, s.recon[5] = 7;
+  s.record.sigma_x = 4, s.recon[5] = 7;
   save_checkpoint(path, s);
   expect_same(load_checkpoint(path), s);
 }
@@ -121,7 +121,12 @@ TEST_F(Checkpoint, HeadersOfAnyLength) {
     save_checkpoint(path, s);
     expect_same(load_checkpoint(path), s);
   }
-  s.record.delta_norm_per_slice.assign(50, std::vector<double>(999, 0.1));
+  auto& r = s.record;
+  r.num_iterations = 9999;
+  r.partition_sequence.assign(9999, 7);
+  for (auto* const list : {&r.fm_rmse, &r.prior_loss, &r.stop_threshold_change_pct, &r.alpha_values})
+    list->assign(9999, 0.1);
+  r.delta_norm_per_slice.assign(9999, {0.1});
   save_checkpoint(path, s);
   expect_same(load_checkpoint(path), s);
 }
@@ -199,6 +204,45 @@ TEST_F(Checkpoint, MoreThanTheFileIsRefused) {
   EXPECT_NE(refusal(path).find("fm_rmse"), std::string::npos);
 }
 
+/// A file with another text but the checksum that belongs to it.
+std::string with_checksum(std::string file) {
+  detail::crc32 sum;
+  file.resize(file.size() - detail::checkpoint_tail);
+  sum.add(file.data(), file.size());
+  return file + sum.line();
+}
+
+TEST_F(Checkpoint, ListsOfUnequalLengthsAreRefused) {
+  save_checkpoint(path, rich_state());
+  auto const whole = file_text(path);
+  for (std::string const name : {"partition_sequence", "fm_rmse", "prior_loss", "stop_threshold_change_pct",
+                                 "alpha_values", "delta_norm_per_slice"}) {
+    auto const at = whole.find('\n' + name + " 3") + 1, end = whole.find('\n', at);
+    auto fewer = whole;
+    if (name == "delta_norm_per_slice") fewer.erase(end, whole.find('\n', end + 1) - end);
+    else fewer.erase(whole.rfind(' ', end), end - whole.rfind(' ', end));
+    fewer[at + name.size() + 1] = '2';
+    write_text(path, with_checksum(fewer));
+    EXPECT_EQ(refusal(path), path.string() + ": is damaged: " + name +
+                                 " has 2 entries, expected one per iteration, num_iterations = 3");
+  }
+  auto other = whole;
+  write_text(path, with_checksum(other.replace(whole.find("num_iterations 3"), 16, "num_iterations 9")));
+  EXPECT_NE(refusal(path).find("expected one per iteration, num_iterations = 9"), std::string::npos);
+  write_text(path, with_checksum(whole));
+  EXPECT_NO_THROW(load_checkpoint(path));
+}
+
+TEST_F(Checkpoint, IsCheckedByTheCallerBeforeItsArraysAreRead) {
+  save_checkpoint(path, rich_state(), "the note");
+  EXPECT_THROW(load_checkpoint(path, nullptr, [](recon_state const& header, std::string const& note) {
+    EXPECT_EQ(header.recon_shape, rich_state().recon_shape);
+    EXPECT_TRUE(header.recon.empty());
+    EXPECT_EQ(note, "the note");
+    throw shape_error("too large", source_location::current());
+  }), shape_error);
+}
+
 TEST_F(Checkpoint, SaysWhatIsNotOne) {
   EXPECT_EQ(refusal(folder / "none"), (folder / "none").string() + ": no such file");
   EXPECT_EQ(refusal(folder.path()), folder.path().string() + ": is not a file");
@@ -213,6 +257,9 @@ TEST_F(Checkpoint, SaysWhatIsNotOne) {
 TEST_F(Checkpoint, RefusesToSaveWhatDoesNotFit) {
   auto s = rich_state();
   s.hessian.pop_back();
+  EXPECT_THROW(save_checkpoint(path, s), shape_error);
+  s = rich_state();
+  s.record.num_iterations = 4;
   EXPECT_THROW(save_checkpoint(path, s), shape_error);
   s = rich_state(), s.sinogram_shape[2] = -5;
   EXPECT_THROW(save_checkpoint(path, s), shape_error);

@@ -70,8 +70,9 @@ TEST_F(Npy, EmptyArraysAndScalars) {
   write_npy(file, &x, {});
   EXPECT_EQ(read_npy<float>(file).shape, shape_t{});
   EXPECT_EQ(read_npy<float>(file).data, std::vector<float>{7});
-  EXPECT_TRUE(
-      read<float>(npy_bytes(dictionary("<f4", "(500000000000000000, 500000000000000000, 0)"), "")).data.empty());
+  EXPECT_TRUE(read<float>(npy_bytes(dictionary("<f4", "(500000000, 500000000, 0)"), "")).data.empty());
+  expect_error<float>(npy_bytes(dictionary("<f4", "(500000000000000000, 500000000000000000, 0)"), ""),
+                      "needs more than 2^59 bytes");  // NumPy refuses it too
 }
 
 TEST_F(Npy, EveryNumberType) {
@@ -189,8 +190,22 @@ TEST_F(Npy, TruncatedSaysHowManyBytes) {
                       "truncated: shape (2, 3) of <f4 needs 24 bytes, the file has 12");
   expect_error<float>(npy_bytes(dictionary("<f8", "(5000000000, 5000000000)"), "12345678"),
                       "needs more than 2^59 bytes, the file has 8");
+  expect_error<float>(npy_bytes(dictionary("<f4", "(0, 5000000000, 5000000000)"), ""),
+                      "needs more than 2^59 bytes, the file has 0");
+  expect_error<float>(npy_bytes(dictionary("<f4", "(3, 6148914691236517206)"), "12345678"),
+                      "needs more than 2^59 bytes");
   expect_error<float>(npy_bytes(dictionary("<f4", "(2,)"), "").substr(0, 30), "truncated: the header needs");
   expect_error<float>(npy_bytes(dictionary("<f4", "(2,)"), "").substr(0, 8), "is not an npy file");
+}
+
+TEST_F(Npy, HeadersAreBounded) {
+  std::string ones = "(";
+  for (int k = 0; k < 65; ++k) ones += "1, ";
+  expect_error<float>(npy_bytes(dictionary("<f4", ones + ")"), bytes_of<float>({1})),
+                      "malformed npy header: expected at most 64 sizes");
+  expect_error<float>(npy_bytes(dictionary("<f4", "(1,)") + std::string(1 << 20, ' '), bytes_of<float>({1}), 2),
+                      "has a header of ");
+  EXPECT_THROW(write_npy(folder / "f.npy", static_cast<float const*>(nullptr), {0, -1}), shape_error);
 }
 
 TEST_F(Npy, NotAnNpyFile) {

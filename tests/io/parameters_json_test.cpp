@@ -156,7 +156,7 @@ TEST(ParametersJson, ReadingIsStrict) {
             "p.json: 'formt' is not known, expected format, version, geometry and parameters");
   EXPECT_EQ(refused(document("\"angles\": [0]")),
             "p.json: parameters.sinogram_shape is missing, expected three whole numbers >= 0");
-  EXPECT_EQ(refused_parameter("\"angles\": [3]"), "p.json: \"angles\" is there twice, expected once");
+  EXPECT_EQ(refused_parameter("\"angles\": [3]"), "p.json: parameters.angles is there twice, expected once");
   EXPECT_EQ(refused_parameter("\"sharpnes\": 1"),
             "p.json: parameters: 'sharpnes' is not a parameter of a model with geometry parallel; similar: sharpness");
   EXPECT_EQ(refused_parameter("\"source_iso_dist\": 1"),

@@ -1,16 +1,22 @@
 // Strict reading of JSON files: every error is one line with the file, the field, what was expected and what was found.
 #pragma once
 
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "mbirk/core/error.hpp"
 #include "mbirk/io/input_file.hpp"
+#include "mbirk/io/json.hpp"
+#include "mbirk/io/printable.hpp"
 
 namespace mbirk::program {
 
@@ -42,14 +48,20 @@ inline std::string dump_text(json const& j, int indent = -1) {
   return j.dump(indent, ' ', false, json::error_handler_t::replace);
 }
 
-/// @throws io_error when the file is missing or is not JSON.
+/// Parses JSON as Python writes it. @throws io_error, as mbirk::parse_json
+inline json parse_python_json(std::string_view text, std::string const& name) {
+  return parse_json(python_numbers_quoted(text), name);
+}
+/// @throws io_error when the file is missing, is not JSON, has a key twice, or exceeds the limits of mbirk::parse_json.
 inline json read_json(std::filesystem::path const& path) {
-  auto const text = mbirk::detail::read_text(path);
-  try {
-    return json::parse(python_numbers_quoted(text));
-  } catch (json::exception const& e) {
-    throw io_error(path.string() + ": " + mbirk::detail::not_json(e.what()), source_location::current());
-  }
+  return parse_python_json(mbirk::detail::read_text(path, json_limits{}.bytes), path.string());
+}
+
+/// The whole number that the text is; nothing for any other text and beyond 64 bits.
+inline std::optional<index_t> whole_number(std::string_view text) {
+  index_t value = 0;
+  auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 /// A value with its place in the file. It refers to the json and the file name owned by the caller.
@@ -113,7 +125,9 @@ class json_field {
   }
 
  private:
-  std::string name(std::string const& key) const { return path_.empty() ? key : path_ + '.' + key; }
+  std::string name(std::string const& key) const {
+    return (path_.empty() ? "" : path_ + '.') + mbirk::detail::json_key(key);
+  }
   /// The value for messages, shortened; structures appear only if they are short and flat.
   std::string found() const {
     if (value_->is_object()) return "an object";
@@ -122,8 +136,7 @@ class json_field {
       for (auto const& v : *value_) flat = flat && v.is_primitive();
       if (!flat) return "an array of " + std::to_string(value_->size()) + " elements";
     }
-    auto s = value_->dump();
-    return s.size() > 80 ? s.substr(0, 77) + "..." : s;
+    return printable(value_->dump(), 80);
   }
 
   json const* value_;

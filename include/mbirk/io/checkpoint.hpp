@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <functional>
 #include <limits>
 #include <new>
 #include <string>
@@ -30,8 +30,10 @@
 #include <vector>
 
 #include "mbirk/core/error.hpp"
+#include "mbirk/io/array_size.hpp"
 #include "mbirk/io/input_file.hpp"
 #include "mbirk/io/output_file.hpp"
+#include "mbirk/recon/log_check.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk {
@@ -44,6 +46,7 @@ namespace detail {
 inline constexpr std::string_view checkpoint_magic = "mbirk checkpoint\n", checkpoint_version = "version 1\n",
                                   checkpoint_order = "byte_order little\n";
 inline constexpr std::size_t checkpoint_tail = 15;  // "crc32 89abcdef\n"
+inline constexpr std::size_t longest_checkpoint_header = std::size_t{1} << 28;
 
 /// CRC-32 of IEEE 802.3, eight bytes at a time (Kounavis and Berry 2008).
 class crc32 {
@@ -213,8 +216,7 @@ class checkpoint_reader {
     if (n != 0 && n != 1) fail();
     value = n == 1;
   }
-  /// Reads a length. Every element has at least two bytes of text, so a wrong length cannot request more memory than
-  /// the size of the file.
+  /// Reads a length. Lists grow while their elements are read, so a wrong length does not request memory.
   std::size_t length() {
     std::size_t n = 0;
     number(n);
@@ -226,21 +228,21 @@ class checkpoint_reader {
     for (auto& n : shape) get(n);
   }
   template <class T> void get(std::vector<T>& list) {
-    list.resize(length());
-    for (auto& e : list) get(e);
+    for (auto n = length(); n > 0; --n) get(list.emplace_back());
   }
   void get(std::vector<std::vector<double>>& lists) {
-    lists.resize(length());
+    auto n = length();
     end_line();
-    for (auto& list : lists) {
-      get<double>(list);
+    for (; n > 0; --n) {
+      get<double>(lists.emplace_back());
       end_line();
     }
   }
   void get(std::vector<std::string>& texts) {
-    texts.resize(length());
+    auto n = length();
     end_line();
-    for (auto& t : texts) {
+    for (; n > 0; --n) {
+      auto& t = texts.emplace_back();
       auto const end = text_.find('\n');
       if (!accept(" ") || end == text_.npos) fail();
       for (; !accept("\n"); text_.remove_prefix(1)) {
@@ -257,18 +259,6 @@ class checkpoint_reader {
   char const* name_ = "";
 };
 
-/// Bytes of a float array of this shape, or a value above `most` if it has more (no overflow).
-inline std::uintmax_t float_bytes(std::array<index_t, 3> const& shape, std::uintmax_t most) {
-  std::uintmax_t bytes = 4;
-  for (auto const n : shape)
-    if (n == 0) return 0;
-  for (auto const n : shape) {
-    if (n < 0 || static_cast<std::uintmax_t>(n) > most / bytes) return most + 1;
-    bytes *= static_cast<std::uintmax_t>(n);
-  }
-  return bytes;
-}
-
 }  // namespace detail
 
 /// Writes a checkpoint; the file appears under its name only when it is complete. An existing file of that name is
@@ -276,18 +266,21 @@ inline std::uintmax_t float_bytes(std::array<index_t, 3> const& shape, std::uint
 ///
 /// @param note  any text, saved with the state; for instance the options of the reconstruction, so that it resumes with
 ///              the same ones.
-/// @throws shape_error when an array does not match the shapes in the state; io_error with the file and the system's
+/// @throws shape_error when an array does not match the shapes in the state, or a list of its log not the number of
+///         iterations; io_error with the file and the system's
 ///         message.
 /// Cost: the arrays are written without copying; the checksum takes about half a second per gigabyte.
 inline void save_checkpoint(std::filesystem::path const& path, recon_state const& state, std::string const& note = {}) {
   detail::each_checkpoint_array(
       state, [](char const* name, std::vector<float> const& data, std::array<index_t, 3> const& shape) {
         require<shape_error>(
-            4 * static_cast<std::uintmax_t>(data.size()) == detail::float_bytes(shape, UINTMAX_MAX / 2), [&] {
+            array_elements(shape, sizeof(float)) == static_cast<index_t>(data.size()), [&] {
               return std::string("save_checkpoint: ") + name + " has " + std::to_string(data.size()) +
                      " values, expected those of a shape " + detail::shape_text(shape);
             });
       });
+  auto const fault = detail::log_fault(state.record, state.recon_shape[2]);
+  require<shape_error>(fault.empty(), [&] { return "save_checkpoint: the log is inconsistent: " + fault; });
   detail::checkpoint_writer fields;
   fields("note", std::vector{note});
   detail::each_checkpoint_field(state, [&](char const* name, auto const& value) { fields(name, value); });
@@ -315,18 +308,21 @@ inline void save_checkpoint(std::filesystem::path const& path, recon_state const
 
 /// Reads a checkpoint and returns the saved state, bitwise identical.
 ///
-/// @param note  if not null, receives the text saved with the state.
+/// @param note   if not null, receives the text saved with the state.
+/// @param check  called with all but the arrays, before memory is taken for them; what it throws is passed on. The
+///               checksum has not been compared yet.
 /// @throws io_error of one line with the file, when it cannot be read, is not a checkpoint, has another version, or is
 ///         truncated or damaged (the checksum and every length are checked); allocation_error when memory runs out.
-inline recon_state load_checkpoint(std::filesystem::path const& path, std::string* note = nullptr) {
+inline recon_state load_checkpoint(
+    std::filesystem::path const& path, std::string* note = nullptr,
+    std::function<void(recon_state const& header, std::string const& note)> const& check = {}) {
   auto const fail = [&](std::string const& what, source_location w = source_location::current()) {
     detail::checkpoint_fail(path, what, w);
   };
-  detail::require_file(path);
+  auto file = detail::open_input(path);
   std::error_code code;
   std::uintmax_t const size = std::filesystem::file_size(path, code);
-  std::ifstream file(path, std::ios::binary);
-  if (code || !file) fail("cannot be read");
+  if (code) fail("cannot be read: " + code.message());
 
   // Read the text up to the line that begins with "data", in pieces, so that an unrelated file of any size is not read
   // as a whole.
@@ -345,6 +341,8 @@ inline recon_state load_checkpoint(std::filesystem::path const& path, std::strin
       fail("cannot be read to its end");
     if (!is_ours()) fail("is not a checkpoint of mbirk");
     if (auto const data = text.find("\ndata", searched); data != text.npos) end = text.find('\n', data + 1);
+    if (end == text.npos && text.size() > detail::longest_checkpoint_header)
+      fail("is damaged: its header has no end in " + std::to_string(text.size()) + " bytes");
     if (more == 0 && end == text.npos)
       fail("is truncated or damaged: its header has no end in " + std::to_string(size) + " bytes");
   }
@@ -365,12 +363,14 @@ inline recon_state load_checkpoint(std::filesystem::path const& path, std::strin
   std::vector<std::string> notes;
   fields("note", notes);
   if (notes.size() != 1) fail("is damaged: it has " + std::to_string(notes.size()) + " notes, expected 1");
-  if (note) *note = std::move(notes.front());
   detail::each_checkpoint_field(state, [&](char const* name, auto& value) { fields(name, value); });
+  if (auto const fault = detail::log_fault(state.record, state.recon_shape[2]); !fault.empty())
+    fail("is damaged: " + fault);
   std::uintmax_t expected = text.size() + detail::checkpoint_tail;
-  detail::each_checkpoint_array(state, [&](char const*, auto const&, std::array<index_t, 3> const& shape) {
-    // At most three times the size, so there is no overflow.
-    expected += std::min(detail::float_bytes(shape, size), size + 1);
+  detail::each_checkpoint_array(state, [&](char const* name, auto const&, std::array<index_t, 3> const& shape) {
+    auto const elements = array_elements(shape, sizeof(float));
+    if (!elements) fail("is damaged: " + std::string(name) + " has the shape " + detail::shape_text(shape));
+    expected += static_cast<std::uintmax_t>(*elements) * sizeof(float);  // three times at most 2^59
   });
   if (size != expected)
     fail(size < expected
@@ -378,12 +378,15 @@ inline recon_state load_checkpoint(std::filesystem::path const& path, std::strin
              : "is damaged: it has " + std::to_string(size) + " bytes, expected " + std::to_string(expected) +
                    " by its shapes");
 
+  if (check) check(state, notes.front());
+  if (note) *note = std::move(notes.front());
+
   detail::crc32 sum;
   sum.add(text.data(), text.size());
   file.seekg(static_cast<std::streamoff>(text.size()));
   detail::each_checkpoint_array(
       state, [&](char const* name, std::vector<float>& data, std::array<index_t, 3> const& shape) {
-        auto const bytes = static_cast<std::size_t>(detail::float_bytes(shape, size));
+        auto const bytes = static_cast<std::size_t>(*array_elements(shape, sizeof(float))) * sizeof(float);
         try {
           data.resize(bytes / sizeof(float));
         } catch (std::bad_alloc const&) {

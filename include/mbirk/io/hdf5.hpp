@@ -19,6 +19,7 @@
 
 #include "mbirk/core/view.hpp"
 #include "mbirk/interop/view.hpp"
+#include "mbirk/io/array_size.hpp"
 #include "mbirk/io/hdf5_sink.hpp"
 #include "mbirk/io/input_file.hpp"
 #include "mbirk/io/npy.hpp"
@@ -100,13 +101,26 @@ template <class T> hid_t hdf5_memory_type() noexcept {
   }
 }
 
+/// Bytes of an element of a type; 0 on failure.
+inline std::size_t hdf5_type_bytes(hid_t type) {
+  std::size_t bytes = 0;
+  hdf5_quietly([&] {
+    bytes = H5Tget_size(type);
+    return 0;
+  });
+  return bytes;
+}
+inline H5T_class_t hdf5_type_class(hid_t type) {
+  return hdf5_quietly([&] { return H5Tget_class(type); });
+}
+
 /// Name of a type, such as "uint16" or "float32"; "" for types that are not plain numbers.
 inline std::string hdf5_type_name(hid_t type) {
-  auto const bits = std::to_string(8 * H5Tget_size(type));
-  auto const kind = H5Tget_class(type);
+  auto const bits = std::to_string(8 * hdf5_type_bytes(type));
+  auto const kind = hdf5_type_class(type);
   if (kind == H5T_FLOAT) return "float" + bits;
-  if (kind == H5T_INTEGER) return (H5Tget_sign(type) == H5T_SGN_NONE ? "uint" : "int") + bits;
-  return "";
+  if (kind != H5T_INTEGER) return "";
+  return (hdf5_quietly([&] { return H5Tget_sign(type); }) == H5T_SGN_NONE ? "uint" : "int") + bits;
 }
 
 inline std::vector<hsize_t> hdf5_sizes(std::vector<index_t> const& shape) { return {shape.begin(), shape.end()}; }
@@ -127,7 +141,7 @@ inline index_t hdf5_block_elements(std::vector<index_t> const& shape, index_t co
 
 inline void hdf5_require_block(std::filesystem::path const& path, std::string const& name,
                                std::vector<index_t> const& shape, index_t first, index_t count) {
-  if (shape.empty() || first < 0 || count < 0 || first + count > shape[0])
+  if (shape.empty() || first < 0 || count < 0 || count > shape[0] - first)
     hdf5_fail(path, "data set " + name + " has shape " + shape_text(shape) + ", which has no block of " +
                         std::to_string(count) + " from " + std::to_string(first));
 }
@@ -136,11 +150,10 @@ inline void hdf5_require_block(std::filesystem::path const& path, std::string co
 template <class T>
 std::vector<T> hdf5_buffer(std::filesystem::path const& path, std::string const& what,
                            std::vector<index_t> const& shape, source_location w = source_location::current()) {
-  double elements = 1;
-  for (auto const n : shape) elements *= static_cast<double>(n);
+  auto const elements = array_elements(shape, sizeof(T));
   try {
-    if (elements > 0x1p59) throw std::bad_alloc();
-    return std::vector<T>(static_cast<std::size_t>(elements));
+    if (!elements) throw std::bad_alloc();
+    return std::vector<T>(static_cast<std::size_t>(*elements));
   } catch (std::bad_alloc const&) {
     throw allocation_error(path.string() + ": out of memory for " + what + " of shape " + shape_text(shape), w);
   }
@@ -169,8 +182,8 @@ inline std::string hdf5_get_text(std::filesystem::path const& path, hid_t object
                               H5Aclose);
   hdf5_handle const type(hdf5_call(path, what, [&] { return H5Aget_type(attribute.get()); }), H5Tclose);
   hdf5_handle const space(hdf5_call(path, what, [&] { return H5Aget_space(attribute.get()); }), H5Sclose);
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) return {};
-  if (H5Tget_class(type.get()) != H5T_STRING) {
+  if (hdf5_quietly([&] { return H5Sget_simple_extent_npoints(space.get()); }) != 1) return {};
+  if (hdf5_type_class(type.get()) != H5T_STRING) {
     if (hdf5_type_name(type.get()).empty()) return {};
     double x = 0;
     hdf5_call(path, what, [&] { return H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &x); });
@@ -178,14 +191,19 @@ inline std::string hdf5_get_text(std::filesystem::path const& path, hid_t object
     std::snprintf(buffer, sizeof buffer, "%.17g", x);
     return buffer;
   }
-  if (H5Tis_variable_str(type.get()) > 0) {
+  if (hdf5_quietly([&] { return H5Tis_variable_str(type.get()); }) > 0) {
     char* characters = nullptr;
     hdf5_call(path, what, [&] { return H5Aread(attribute.get(), type.get(), &characters); });
     std::string text = characters ? characters : "";
     H5free_memory(characters);
     return text;
   }
-  std::string text(H5Tget_size(type.get()), '\0');
+  auto const bytes = hdf5_type_bytes(type.get());
+  constexpr std::size_t longest = std::size_t{1} << 26;
+  if (bytes > longest)
+    hdf5_fail(path, "attribute " + key + " has " + std::to_string(bytes) + " bytes, expected at most " +
+                        std::to_string(longest));
+  std::string text(bytes, '\0');
   hdf5_call(path, what, [&] { return H5Aread(attribute.get(), type.get(), text.data()); });
   return text.c_str();  // up to the zero padding
 }
@@ -306,6 +324,9 @@ class hdf5_file {
     std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
     detail::hdf5_call(path_, unreadable(name),
                       [&] { return H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr); });
+    if (!array_elements(sizes, 8))
+      detail::hdf5_fail(path_, "data set " + name + " has shape " + detail::shape_text(sizes) +
+                                   ", expected an array of at most 2^59 bytes");
     return {sizes.begin(), sizes.end()};
   }
 

@@ -1,11 +1,15 @@
 // Common start of all file readers. C++ standard library only.
 #pragma once
 
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <ios>
+#include <limits>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include "mbirk/core/error.hpp"
@@ -26,19 +30,40 @@ inline void require_file(std::filesystem::path const& path) {
   if (!std::filesystem::is_regular_file(status)) fail("is not a file");
 }
 
-/// Returns the contents of a file. @throws io_error
-inline std::string read_text(std::filesystem::path const& path) {
+/// Opens a file to read bytes. @throws io_error with the path and the system's reason
+inline std::ifstream open_input(std::filesystem::path const& path) {
   require_file(path);
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  require<io_error>(static_cast<bool>(file), [&] { return path.string() + ": cannot be read"; });
-  return text;
+  if (!file)
+    throw io_error(path.string() + ": cannot be read: " +
+                       std::error_code(errno ? errno : EIO, std::generic_category()).message(),
+                   source_location::current());
+  return file;
 }
 
-/// Message for text that is not JSON: nlohmann-json's, without the number in brackets that it begins with.
-inline std::string not_json(std::string_view what) {
-  if (auto const end = what.find("] "); what.starts_with('[') && end != what.npos) what.remove_prefix(end + 2);
-  return "is not valid JSON: " + std::string(what);
+/// Returns the contents of a file of at most `most` bytes. @throws io_error
+inline std::string read_text(std::filesystem::path const& path,
+                             std::size_t most = std::numeric_limits<std::size_t>::max() / 2) {
+  auto file = open_input(path);
+  auto const too_large = [&](std::uintmax_t bytes) {
+    throw io_error(path.string() + ": has " + (bytes > 0 ? std::to_string(bytes) : "too many") +
+                       " bytes, expected at most " + std::to_string(most),
+                   source_location::current());
+  };
+  std::error_code code;
+  // Refuses a large file before it is read. Files of the system may claim to be empty.
+  if (auto const bytes = std::filesystem::file_size(path, code); !code && bytes > most) too_large(bytes);
+  std::string text;
+  while (file) {
+    auto const old = text.size();
+    text.resize(old + std::max<std::size_t>(4096, old));
+    file.read(text.data() + old, static_cast<std::streamsize>(text.size() - old));
+    text.resize(old + static_cast<std::size_t>(file.gcount()));
+    if (text.size() > most) too_large(0);
+  }
+  require<io_error>(!file.bad(), [&] { return path.string() + ": cannot be read"; });
+  return text;
 }
 
 }  // namespace mbirk::detail

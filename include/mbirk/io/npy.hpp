@@ -20,6 +20,7 @@
 #include "mbirk/core/error.hpp"
 #include "mbirk/core/finite.hpp"
 #include "mbirk/interop/view.hpp"
+#include "mbirk/io/array_size.hpp"
 #include "mbirk/io/input_file.hpp"
 #include "mbirk/io/output_file.hpp"
 
@@ -49,6 +50,9 @@ namespace detail {
                                   source_location w = source_location::current()) {
   throw io_error(path.string() + ": " + what, w);
 }
+
+/// NumPy writes a few hundred bytes.
+inline constexpr index_t longest_npy_header = index_t{1} << 20;
 
 /// Bytes per element; 0 when this dtype is not supported.
 inline index_t npy_element_bytes(std::string_view dtype) {
@@ -147,6 +151,7 @@ class npy_dictionary {
         n = 10 * n + (text_[at_] - '0');
       }
       accept('L');  // Python 2 wrote (3L, 4L)
+      if (std::ssize(sizes) == max_array_rank) fail("at most 64 sizes");
       sizes.push_back(n);
       if (!accept(',')) {
         expect(')');
@@ -271,11 +276,10 @@ template <class T> constexpr char const* npy_dtype() {
 /// @throws io_error when the file is missing, not an npy file, malformed, of an unsupported dtype, or truncated (with
 ///         bytes expected and found).
 inline npy_header read_npy_header(std::filesystem::path const& path) {
-  detail::require_file(path);
+  auto file = detail::open_input(path);
   std::error_code code;
   auto const file_bytes = static_cast<index_t>(std::filesystem::file_size(path, code));
-  std::ifstream file(path, std::ios::binary);
-  if (code || !file) detail::npy_fail(path, "cannot be read");
+  if (code) detail::npy_fail(path, "cannot be read: " + code.message());
 
   unsigned char start[12] = {};
   file.read(reinterpret_cast<char*>(start), sizeof start);
@@ -288,6 +292,9 @@ inline npy_header read_npy_header(std::filesystem::path const& path) {
   index_t const prefix = major == 1 ? 10 : 12;
   index_t length = start[8] + 256 * start[9];
   if (major > 1) length += (index_t{start[10]} << 16) + (index_t{start[11]} << 24);
+  if (length > detail::longest_npy_header)
+    detail::npy_fail(path, "has a header of " + std::to_string(length) + " bytes, expected at most " +
+                               std::to_string(detail::longest_npy_header));
   if (prefix + length > file_bytes)
     detail::npy_fail(path, "truncated: the header needs " + std::to_string(prefix + length) + " bytes, the file has " +
                                std::to_string(file_bytes));
@@ -304,16 +311,12 @@ inline npy_header read_npy_header(std::filesystem::path const& path) {
     detail::npy_fail(path, "has dtype " + detail::npy_excerpt(header.dtype) +
                                ", expected little-endian f4, f8, i2, i4, i8, u1, u2 or u4");
 
-  bool too_large = false;
-  for (auto const n : header.shape) {
-    too_large = too_large || (n > 0 && header.elements > std::numeric_limits<index_t>::max() / 16 / n);
-    header.elements *= too_large ? 0 : n;
-  }
-  for (auto const n : header.shape) too_large = too_large && n > 0;
+  auto const elements = array_elements(header.shape, header.element_bytes);
+  header.elements = elements.value_or(0);
   index_t const found = file_bytes - header.offset;
-  if (too_large || header.elements * header.element_bytes > found)
+  if (!elements || header.elements * header.element_bytes > found)
     detail::npy_fail(path, "truncated: shape " + detail::shape_text(header.shape) + " of " + header.dtype + " needs " +
-                               (too_large ? "more than 2^59" : std::to_string(header.elements * header.element_bytes)) +
+                               (!elements ? "more than 2^59" : std::to_string(header.elements * header.element_bytes)) +
                                " bytes, the file has " + std::to_string(found));
   return header;
 }
@@ -327,7 +330,7 @@ inline npy_header read_npy_header(std::filesystem::path const& path) {
 template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, std::int32_t>);
   auto const header = read_npy_header(path);
-  std::ifstream file(path, std::ios::binary);
+  auto file = detail::open_input(path);
   file.seekg(header.offset);
   npy_array<T> array{header.shape, {}};
   try {
@@ -350,7 +353,7 @@ template <class T, std::size_t Rank>
 void npy_read_block(std::filesystem::path const& path, npy_header header, index_t first,
                     std::array<index_t, Rank> const& shape, std::span<T> to) {
   if (header.fortran_order && Rank > 1) npy_fail(path, "is in Fortran order, expected C order to read it in place");
-  std::ifstream file(path, std::ios::binary);
+  auto file = open_input(path);
   header.elements = static_cast<index_t>(to.size());
   index_t const before = shape[0] > 0 ? first * (header.elements / shape[0]) : 0;
   file.seekg(header.offset + before * header.element_bytes);
@@ -410,15 +413,17 @@ inline void require_finite(npy_array<float> const& array, std::filesystem::path 
 
 /// Writes a C-order array (float, double, int32, uint8), version 1.0. The file appears under its name only when it is
 /// complete.
-/// @throws io_error when it cannot be written.
+/// @throws io_error when it cannot be written; shape_error when no array has this shape.
 template <class T> void write_npy(std::filesystem::path const& path, T const* data, std::vector<index_t> const& shape) {
-  std::size_t elements = 1;
+  auto const elements = array_elements(shape, sizeof(T));
+  require<shape_error>(elements.has_value(), [&] {
+    return path.string() + ": an array of shape " + detail::shape_text(shape) + " cannot be written";
+  });
   std::string sizes;
   for (auto const n : shape) {
     if (!sizes.empty()) sizes += ' ';
     sizes += std::to_string(n);
     sizes += ',';
-    elements *= static_cast<std::size_t>(n);
   }
   if (shape.size() > 1) sizes.pop_back();  // (3,) but (3, 4)
   std::string header =
@@ -431,7 +436,7 @@ template <class T> void write_npy(std::filesystem::path const& path, T const* da
   output_file file(path);
   file.write(start, sizeof start);
   file.write(header);
-  file.write(data, elements * sizeof(T));
+  file.write(data, static_cast<std::size_t>(*elements) * sizeof(T));
   file.commit();
 }
 template <class T> void write_npy(std::filesystem::path const& path, npy_array<T> const& array) {

@@ -1,4 +1,4 @@
-// Lossless conversion of model parameters to and from JSON. Requires nlohmann-json; no other header includes this one.
+// Lossless conversion of model parameters to and from JSON. Requires nlohmann-json.
 //
 //   {"format": "mbirk parameters", "version": 1, "geometry": "cone", "parameters": {"sinogram_shape": [180, 64, 96],
 //   "sharpness": 1.0, ...}}
@@ -13,7 +13,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -23,6 +22,7 @@
 
 #include "mbirk/core/error.hpp"
 #include "mbirk/io/input_file.hpp"
+#include "mbirk/io/json.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/recon/parameters.hpp"
 
@@ -59,24 +59,12 @@ class parameters_reader {
  public:
   using json = nlohmann::json;
 
-  parameters_reader(std::string_view text, std::string name) : name_(std::move(name)) {
-    std::vector<std::set<std::string>> open;  // keys of the enclosing objects
-    auto const note_key = [&](int, json::parse_event_t event, json& parsed) {
-      if (event == json::parse_event_t::object_start) open.emplace_back();
-      if (event == json::parse_event_t::object_end) open.pop_back();
-      if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-        fail(parsed.dump() + " is there twice, expected once");
-      return true;
-    };
-    try {
-      document_ = json::parse(text, note_key);
-    } catch (json::exception const& e) {
-      fail(not_json(e.what()));
-    }
+  parameters_reader(std::string_view text, std::string name)
+      : name_(std::move(name)), document_(parse_json(text, name_)) {
     if (!document_.is_object()) fail("holds " + brief(document_) + ", expected an object");
     for (auto const& [key, value] : document_.items())
       if (key != "format" && key != "version" && key != "geometry" && key != "parameters")
-        fail("'" + key + "' is not known, expected format, version, geometry and parameters");
+        fail('\'' + json_key(key) + "' is not known, expected format, version, geometry and parameters");
     if (member("format") != parameters_format)
       fail("format is " + brief(member("format")) + ", expected \"mbirk parameters\"");
     if (member("version") != 1) fail("version is " + brief(member("version")) + ", expected 1");
@@ -132,8 +120,7 @@ class parameters_reader {
     return *it;
   }
   static std::string brief(json const& value) {
-    auto const s = value.dump(-1, ' ', true, json::error_handler_t::replace);
-    return s.size() > 60 ? s.substr(0, 57) + "..." : s;
+    return printable(value.dump(-1, ' ', true, json::error_handler_t::replace), 60);
   }
   /// Converts a JSON value; empty for values that no parameter can have.
   static std::optional<parameter_value> value_of(json const& v, std::string_view name) {
@@ -228,10 +215,10 @@ template <class Geometry> void save_parameters(std::filesystem::path const& path
   file.commit();
 }
 template <class Geometry> parameter_set<Geometry> load_parameters(std::filesystem::path const& path) {
-  return parameters_from_json<Geometry>(detail::read_text(path), path.string());
+  return parameters_from_json<Geometry>(detail::read_text(path, json_limits{}.bytes), path.string());
 }
 inline any_parameter_set load_any_parameters(std::filesystem::path const& path) {
-  return any_parameters_from_json(detail::read_text(path), path.string());
+  return any_parameters_from_json(detail::read_text(path, json_limits{}.bytes), path.string());
 }
 
 }  // namespace mbirk
