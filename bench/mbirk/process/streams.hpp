@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <iterator>
@@ -11,7 +12,7 @@
 #include <utility>
 
 namespace mbirk::program {
-namespace detail {
+namespace streams {
 
 inline bool results_printed = false, results_lost = false;
 
@@ -28,34 +29,34 @@ inline bool write_text(std::FILE* stream, std::string_view before, fmt::string_v
   return std::fwrite(line.data(), 1, line.size(), stream) == line.size() || reader_has_gone();
 } catch (std::exception const&) { return false; }
 
-}  // namespace detail
+}  // namespace streams
 
 /// Prints what the command was run for; main reports when that is lost.
 template <class... T> void show(fmt::format_string<T...> text, T&&... values) noexcept {
-  detail::results_printed = true;
-  if (!detail::write_text(stdout, "", text, fmt::make_format_args(values...), "")) detail::results_lost = true;
+  streams::results_printed = true;
+  if (!streams::write_text(stdout, "", text, fmt::make_format_args(values...), "")) streams::results_lost = true;
 }
 
 /// Prints about a command whose result is in files, on the standard output. What cannot be written is left out.
 template <class... T> void say(fmt::format_string<T...> text, T&&... values) noexcept {
-  detail::write_text(stdout, "", text, fmt::make_format_args(values...), "");
+  streams::write_text(stdout, "", text, fmt::make_format_args(values...), "");
 }
 
 /// Writes progress and other diagnostics on standard error. What cannot be written is left out.
 template <class... T> void diagnose(fmt::format_string<T...> text, T&&... values) noexcept {
   std::fflush(stdout);
-  detail::write_text(stderr, "", text, fmt::make_format_args(values...), "");
+  streams::write_text(stderr, "", text, fmt::make_format_args(values...), "");
 }
 template <class... T> void note(fmt::format_string<T...> text, T&&... values) noexcept {
   std::fflush(stdout);
-  detail::write_text(stderr, "mbirk: note: ", text, fmt::make_format_args(values...), "\n");
+  streams::write_text(stderr, "mbirk: note: ", text, fmt::make_format_args(values...), "\n");
 }
 
 /// Sends what was printed so far on its way. Returns whether all results have been written.
 inline bool flush_results() noexcept {
   errno = 0;
-  if (std::fflush(stdout) != 0 && !detail::reader_has_gone()) detail::results_lost = true;
-  return !detail::results_printed || !detail::results_lost;
+  if (std::fflush(stdout) != 0 && !streams::reader_has_gone()) streams::results_lost = true;
+  return !streams::results_printed || !streams::results_lost;
 }
 
 /// Writes "mbirk: " and a message as one line on standard error, whatever it contains, without taking memory.
