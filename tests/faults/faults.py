@@ -38,7 +38,7 @@ class Run:
 class Harness:
     def __init__(self, options):
         self.program, self.library = options.program, options.library
-        self.share = options.sample
+        self.share, self.allocations = options.sample, options.allocations
         self.findings, self.rows = [], []
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mbirk-faults-"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
@@ -116,9 +116,11 @@ class Harness:
         os.unlink(str(folder) + ".counts")
         return ended
 
-    def chosen(self, scenario, number):
+    def chosen(self, scenario, kind, number):
         """The numbers of the calls that fail: all, or a sample with the first and the last."""
         most = min(self.share or number, scenario.most or number)
+        if kind == "memory":
+            most = min(most, self.allocations or number)
         if most == 1 and number > 1:
             return [number // 2]
         if number <= most:
@@ -142,11 +144,11 @@ class Harness:
             if kind not in scenario.kinds or (self.share and kind not in scenario.sampled_kinds):
                 continue
             jobs = []
-            for n in self.chosen(scenario, counts[kind]):
+            for n in self.chosen(scenario, kind, counts[kind]):
                 if kind == "any":
                     jobs.append((kind, n, n, "kill", not scenario.most))
                     continue
-                jobs.append((kind, n, n, ERRORS[kind], not scenario.most and (kind != "memory" or n % 16 == 1)))
+                jobs.append((kind, n, n, ERRORS[kind], not scenario.most and (kind != "memory" or n % 16 == 0)))
                 if kind in ("write", "open", "sync") and not (self.share and scenario.most):
                     jobs.append((kind, n, 1 << 60, ERRORS[kind], False))
                 if kind == "print":
@@ -288,6 +290,7 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("library", type=pathlib.Path)
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="at most N places of each kind (default: all)")
+    parser.add_argument("--allocations", type=int, default=0, metavar="N", help="at most N allocations of each command (default: all)")
     parser.add_argument("--only", default="", metavar="NAME,...", help="these commands only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write", type=pathlib.Path, help="write the counts here, as Markdown")
