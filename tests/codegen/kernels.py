@@ -15,8 +15,8 @@ for name in ("nvcc", "include", "filt"):
 parser.add_argument("--update", action="store_true")
 args = parser.parse_args()
 folder = pathlib.Path(__file__).parent
-# The front end runs once for two capabilities, and optimises differently from 100 on. No kernel differs by capability but in its launch bounds
-# (exec/tuning.hpp), and those only where a device has been measured.
+# The front end runs once for two capabilities, and optimises differently from 100 on. No kernel differs by capability
+# but in its launch bounds (exec/tuning.hpp), and those only where a device has been measured.
 front_ends = {80: (80, 90), 100: (100, 120)}
 capabilities = sum(front_ends.values(), ())
 slack = 8  # registers that another compiler release may add without changing how many blocks fit

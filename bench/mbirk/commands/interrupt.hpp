@@ -1,4 +1,5 @@
-// ctrl-C, a request to terminate, and the loss of the terminal ask long work to stop where its state can be saved.
+// ctrl-C, a request to terminate and the loss of the terminal stop long work at the next point where its state can be
+// saved.
 #pragma once
 
 #include <signal.h>

@@ -35,7 +35,8 @@ void print_staged(nlohmann::json const& report) {
           cell("unfused", "stage bytes", 1e-6, 3), ratio("traffic ratio"));
     }
   }
-  say("\nMB of stages: what the stages of an operation move when each reads what it needs, and writes what it makes, "
+  say(
+      "\nMB of stages: bytes that the stages of an operation move if each reads its inputs and writes its results "
       "once.\n");
 }
 
