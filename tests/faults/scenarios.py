@@ -139,30 +139,49 @@ class Recon(Scenario):
         return [*self.arguments, *resume]
 
 
-def all_of(harness):
-    yield Recon(harness)
-    hdf5 = Recon(harness, "h5")
-    hdf5.kinds = [kind for kind in hdf5.kinds if kind != "memory"]  # without it the HDF5 library itself crashes
-    yield hdf5
+def recon_hdf5(harness):
+    made = Recon(harness, "h5")
+    made.kinds = [kind for kind in made.kinds if kind != "memory"]  # without it the HDF5 library itself crashes
+    return made
 
+
+def run(harness):
     case = {"name": "small", "geometry": "parallel", "sinogram_shape": [SIZE] * 3, "angles": "angles.npy", "params": {},
             "ops": [{"op": "forward_project", "inputs": {"recon": "recon.npy"}, "args": {}, "output": "forward.npy"},
                     {"op": "back_project", "inputs": {"sinogram": "sinogram.npy"}, "args": {}, "output": "deep/back.npy"}]}
     inputs = {"case/case.json": json.dumps(case).encode(), "case/angles.npy": npy((SIZE,), [math.pi * k / SIZE for k in range(SIZE)]),
               "case/recon.npy": sinogram(), "case/sinogram.npy": sinogram()}
-    yield Scenario(harness, "run", inputs, ["run", "case", "--out", "out", "--threads", "1", "--instrument", "tracing", "--quiet"],
-                   ["out/forward.npy", "out/deep/back.npy"], ["out/trace.json"], old=["out/forward.npy"])
+    return Scenario(harness, "run", inputs, ["run", "case", "--out", "out", "--threads", "1", "--instrument", "tracing", "--quiet"],
+                    ["out/forward.npy", "out/deep/back.npy"], ["out/trace.json"], old=["out/forward.npy"])
 
-    profile = ["profile", "--sizes", "8", "--runs", "2", "--ops", "gen_weights_transmission", "--threads", "1", "--quiet"]
-    made = harness.scratch / "profiles"
+
+PROFILE = ["profile", "--sizes", "8", "--runs", "2", "--ops", "gen_weights_transmission", "--threads", "1", "--quiet"]
+
+
+def profiles(harness, number):
+    """Results of the profiler, for the commands that read them."""
+    made = harness.scratch / f"profiles-{number}"
     made.mkdir()
-    for _ in range(2):
-        if (run := harness.run(made, profile, None)).code != 0:
-            raise SystemExit(f"profile: exit code {run.code}: {run.err}")
-    runs = {f"run{k}.json": path.read_bytes() for k, path in enumerate(sorted(made.glob("output/*.json")))}
-    yield Scenario(harness, "report", {"run0.json": runs["run0.json"]}, ["report", "run0.json", "--out", "page.html", "--quiet"], ["page.html"], old=["page.html"])
-    yield Scenario(harness, "report of two", runs, ["report", *runs, "--out", "all.json", "--quiet"], [], ["all.json"])
-    whole = Scenario(harness, "profile", {"keep": b"keep"}, profile)
-    whole.most = 1 if harness.share else 24  # it measures the machine for two seconds
-    whole.sampled_kinds = ("write", "any")
-    yield whole
+    for _ in range(number):
+        done = harness.run(made, PROFILE, None)
+        if done.code != 0:
+            raise SystemExit(f"profile: exit code {done.code}: {done.err}")
+    return {f"run{k}.json": path.read_bytes() for k, path in enumerate(sorted(made.glob("output/*.json")))}
+
+
+def report(harness):
+    return Scenario(harness, "report", profiles(harness, 1), ["report", "run0.json", "--out", "page.html", "--quiet"], ["page.html"], old=["page.html"])
+
+
+def report_of_two(harness):
+    return Scenario(harness, "report of two", profiles(harness, 2), ["report", "run0.json", "run1.json", "--out", "all.json", "--quiet"], [], ["all.json"])
+
+
+def profile(harness):
+    made = Scenario(harness, "profile", {"keep": b"keep"}, PROFILE)
+    made.most = 1 if harness.share else 24  # it measures the machine for two seconds
+    made.sampled_kinds = ("write", "any")
+    return made
+
+
+MADE = {"recon npy": Recon, "recon h5": recon_hdf5, "run": run, "report": report, "report of two": report_of_two, "profile": profile}
