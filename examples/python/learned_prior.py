@@ -2,9 +2,9 @@
 
     python3 examples/python/learned_prior.py [--size 32] [--views 12] [--steps 60]
 
-Each of five stages takes a gradient step of |A x - y|^2 / 2, whose projections are mbirk's, and adds what a network of two convolutions
-makes of the image. All parameters are learned together from phantoms of random ellipses; the result is compared with filtered back
-projection on phantoms that training has not seen. Needs JAX.
+Each of five stages takes a gradient step of |A x - y|^2 / 2, whose projections are mbirk's, and adds what a network of
+two convolutions makes of the image. All parameters are learned together from phantoms of random ellipses; the result is
+compared with filtered back projection on phantoms that training has not seen. Needs JAX.
 """
 
 import argparse
@@ -35,7 +35,11 @@ def phantom(random, shape):
 def initial_parameters(random):
     first = random.normal(0, 0.2, (FEATURES, 1, 3, 3)).astype(np.float32)
     second = random.normal(0, 0.02, (1, FEATURES, 3, 3)).astype(np.float32)
-    return {"step": np.full(STAGES, 0.5, np.float32), "first": np.stack([first] * STAGES), "second": np.stack([second] * STAGES)}
+    return {
+        "step": np.full(STAGES, 0.5, np.float32),
+        "first": np.stack([first] * STAGES),
+        "second": np.stack([second] * STAGES),
+    }
 
 
 def correct(x, first, second):
@@ -77,7 +81,11 @@ def main():
         mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, moments[0], gradient)
         square = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, moments[1], gradient)
         rate = 0.01 * jnp.sqrt(1 - 0.99**step) / (1 - 0.9**step)
-        return jax.tree.map(lambda p, m, v: p - rate * m / (jnp.sqrt(v) + 1e-6), parameters, mean, square), (mean, square), value
+        return (
+            jax.tree.map(lambda p, m, v: p - rate * m / (jnp.sqrt(v) + 1e-6), parameters, mean, square),
+            (mean, square),
+            value,
+        )
 
     parameters = jax.tree.map(jnp.asarray, initial_parameters(random))
     moments = (jax.tree.map(jnp.zeros_like, parameters), jax.tree.map(jnp.zeros_like, parameters))

@@ -30,6 +30,7 @@ from ._core import (
 )
 from .convenience import build_model, copy_ct_model, gen_weights_mar, generate_demo_data, get_ct_model
 from .files import export_recon_hdf5, import_recon_hdf5, load_data_hdf5, makedirs, merge_log_files, save_data_hdf5
+from .mace4d import MACE4DModel
 from .models import ConeBeamModel, ParallelBeamModel, QGGMRFDenoiser
 from .operations import (
     apply_cylindrical_mask,
@@ -51,6 +52,7 @@ from .viewer import slice_viewer
 __all__ = [
     "ConeBeamModel",
     "IterationReport",
+    "MACE4DModel",
     "ParallelBeamModel",
     "QGGMRFDenoiser",
     "ReconState",

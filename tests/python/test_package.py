@@ -185,3 +185,54 @@ def test_slice_viewer():
     assert np.array_equal(figure.axes[0].images[0].get_array(), volume[0]) and len(figure.axes[1].images) == 1
     with pytest.raises(ValueError, match="volume 0 has 4 axes, expected 2 or 3"):
         mbirk.slice_viewer(np.zeros((1, 1, 1, 1)), block=False)
+
+
+@pytest.fixture
+def turning():
+    """24 views of a full turn, of an object that grows brighter: (model, sinogram)."""
+    model = mbirk.ConeBeamModel((24, 6, 12), np.radians(15.0) * np.arange(24), 100.0, 50.0)
+    model.set_params(no_warning=True, granularity=[1, 4], partition_sequence=[0, 1])
+    brightness = np.linspace(1, 2, 24, dtype=np.float32)[:, None, None]
+    return model, model.forward_project(mbirk.nested_ellipsoids(model.recon_shape)) * brightness
+
+
+def test_mace4d(turning, tmp_path):
+    model, y = turning
+    mace = mbirk.MACE4DModel(model, frames_per_rotation=6, frame_overlap_factor=2)
+    assert mace.num_frames == 5 and mace.view_slices[1] == slice(4, 12) and len(mace.model_list) == 5
+    mace.set_params(dejitter=False, verbose=0)
+    recon, record = mace.recon(y, max_iterations=6, stop_threshold_change_pct=0, init_dir=tmp_path, log_dir=tmp_path)
+    assert recon.shape == (5, *model.recon_shape) and len(record["timing"]) == 6
+    # The frames are as bright as their views were, and their sum is in the middle of the turn.
+    means = recon.mean(axis=(1, 2, 3))
+    assert (np.diff(means) > 0).all() and means[4] / means[0] == pytest.approx((2 - 4 / 23) / (1 + 3.5 / 23), rel=0.1)
+    changes = [row["consensus_change_pct"] for row in record["timing"]]
+    assert changes[-1] < changes[0]
+    assert (tmp_path / "task_log.csv").read_text().count("denoise") == 18 and (tmp_path / "run_info.txt").exists()
+    again, record = mace.recon(y, max_iterations=6, stop_threshold_change_pct=0, init_dir=tmp_path)
+    assert np.array_equal(again, recon) and record["recon_params"]["init source"] == "cached"
+
+
+def test_mace4d_errors(turning, tmp_path):
+    model, y = turning
+    for wrong in (1.5, [0.5, 0.5, 0.5], [0.1, 0.2], -0.1):
+        with pytest.raises(ValueError, match="mace_prior_weight is .*, expected a number or three"):
+            mbirk.MACE4DModel(model).set_params(mace_prior_weight=wrong)
+    with pytest.raises(ValueError, match=r"sinogram has shape \(3, 6, 12\), expected \(views, rows, channels\) = \(24, 6, 12\)"):
+        mbirk.MACE4DModel(model).recon(y[:3])
+    with pytest.raises(ValueError, match="a frame takes 48 views, expected 1 to 24"):
+        mbirk.MACE4DModel(model, frames_per_rotation=1)
+    with pytest.raises(ValueError, match="angles of ct_model are not uniform"):
+        mbirk.MACE4DModel(mbirk.ConeBeamModel((3, 6, 12), [0, 1, 3], 100.0, 50.0))
+    np.save(tmp_path / "init_recon.npy", np.zeros((1, 2, 3, 4)))
+    with pytest.warns(UserWarning, match="is invalid and will be replaced"):
+        assert mbirk.MACE4DModel(model)._load_cached_init(tmp_path) is None
+
+
+def test_jitter_is_removed():
+    pytest.importorskip("scipy")
+    from mbirk.mace4d import remove_period
+
+    jitter = np.cos(2 * np.pi * np.arange(25) / 6, dtype=np.float32)[:, None]
+    cleaned = remove_period(np.float32(5) + jitter, 6)
+    assert np.abs(cleaned - 5).max() < 1e-4

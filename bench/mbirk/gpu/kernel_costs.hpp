@@ -22,7 +22,7 @@ struct cost {
   friend cost operator*(double n, cost c);
 };
 
-/// What the compiler made of a kernel for one capability. Variants are numbers of packs per chunk; "" if there is one.
+/// The compiled code of a kernel for one capability. Variants are numbers of packs per chunk; "" if there is one.
 struct kernel_code {
   int registers = 0, shared_bytes = 0;
   std::map<std::string, std::map<std::string, cost, std::less<>>, std::less<>> units;

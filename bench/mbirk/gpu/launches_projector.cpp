@@ -48,7 +48,7 @@ double warps_within(double place, double reach, double warps) {
   return std::max(0.0, last - first + 1);
 }
 
-/// What the warps of a gathering projection find, over all views.
+/// Work of the warps of a gathering projection, over all views.
 struct found_pixels {
   double groups = 0, pixel_rounds = 0, hits = 0;
   double two = 0, three = 0;  ///< hits by the form of the vertical resampling

@@ -10,7 +10,7 @@
 namespace mbirk::program::gpu {
 namespace {
 
-/// Instructions for an operation that counting counts, on a whole warp: 2.5 to 4.7 in the kernels whose code was compared.
+/// Instructions per counted operation of a whole warp: 2.5 to 4.7 in the kernels whose code was compared.
 constexpr double instructions_of_operation = 3.5;
 /// Clocks from a load to its value if that is in L1.
 constexpr double l1_latency = 35;
@@ -69,7 +69,7 @@ occupation occupy(launch_work const& work, kernel_code const& code, device const
   return {std::max(1.0, warps), blocks, most * resident_blocks(code, work.warps_per_block, on), std::min(most, blocks)};
 }
 
-/// Bytes between L2 and memory. What tasks read again comes from memory again unless it fits L2, once for all tasks that
+/// Bytes between L2 and memory. Repeated reads come from memory again unless they fit L2, once for all tasks that
 /// run at the same time.
 double memory_traffic(launch_work const& work, occupation const& o, device const& on) {
   if (work.again_bytes <= on["L2 bytes"]) return work.memory_bytes + work.again_bytes;
@@ -91,7 +91,7 @@ launch_time predict_launch(launch_work const& work, device const& on) {
   double const clock = on["clock"], rate = o.active * clock;
   double const memory = memory_traffic(work, o, on);
   double const from_memory = work.l2_bytes > 0 ? std::min(1.0, memory / work.l2_bytes) : 1;
-  // What L2 does not deliver comes from L1.
+  // Bytes that L2 does not deliver come from L1.
   double const beyond_l1 = total.loads > 0 ? std::min(1.0, work.l2_bytes / (128 * total.loads)) : 1;
   double const l2_wait = on["L2 latency clocks"],
                further = l2_wait + from_memory * (on["memory latency clocks"] - l2_wait);

@@ -1,4 +1,4 @@
-// Predicts the time of an operation on a GPU that is not there: how often each part of its kernels runs, what the code of
+// Predicts the time of an operation on an absent GPU from how often each part of its kernels runs, what the code of
 // that part costs (kernel_costs.hpp), and the rates of the device (device_table.hpp). docs/gpu.md derives the model.
 #pragma once
 
