@@ -262,7 +262,7 @@ class display {
     std::string frame = "\x1b[H";
     for (std::size_t k = 0; k < lines.size() && (!known || k + 1 < size.ws_row); ++k)
       frame += (known ? lines[k].substr(0, size.ws_col) : lines[k]) + "\x1b[K\n";
-    show("{}\x1b[J", frame);
+    program::show("{}\x1b[J", frame);
     std::fflush(stdout);
   }
   /// Waits until q, a signal, or the timeout; returns whether to continue.

@@ -10,9 +10,9 @@
 
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/instrument/tracing.hpp"
+#include "process/streams.hpp"
 #if defined(MBIRK_WITH_NVTX)
 #include "mbirk/instrument/nvtx.hpp"
-#include "process/streams.hpp"
 #endif
 
 namespace mbirk::program {
