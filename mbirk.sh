@@ -28,6 +28,10 @@ usage() {
                                run bench/compare_peers.py args...: projections and reconstructions in ASTRA, RTK, svmbir, LEAP
 ./mbirk.sh build [devices]     build the program and print its path; with `devices` also the part for --policy emulated and cuda
 ./mbirk.sh faults [args...]    run tests/faults/faults.py args...: the program and the library under every injected fault, about an hour
+./mbirk.sh fuzz [--minutes N] [--inputs N] [READER...]
+                               mutate the inputs of every reader of files, or of those given (default: 10 minutes); findings are in build/fuzz-runs
+./mbirk.sh fuzz --scans N [--seed K]
+                               compare N random scans with the definitions, on the host and on an emulated device
 ./mbirk.sh docs                build the documents as a searchable site in build/site, which works offline
 ./mbirk.sh help                print this text
 
@@ -208,6 +212,16 @@ case $command in
     build/release/tests/faults/test_faults --gtest_brief=1 || status=1
     python3 -B tests/faults/faults.py "$program" build/release/tests/faults/mbirk_faults.so "$@" || status=1
     exit $status
+    ;;
+  fuzz)
+    need "${test_packages[@]}"
+    if [[ " $* " == *" --scans "* ]]; then
+      build_targets fuzz_geometry
+      exec build/release/tests/fuzz/fuzz_geometry "$@"
+    fi
+    if ! configure fuzz || ! cmake --build --preset fuzz; then fail "the build failed (above)"; fi
+    [[ " $* " == *" --minutes "* || " $* " == *" --inputs "* ]] || set -- --minutes 10 "$@"
+    exec python3 tests/fuzz/run.py --program build/fuzz/tests/fuzz/mbirk_fuzz --work build/fuzz-runs "$@"
     ;;
   docs)
     [[ $# == 0 ]] || fail "docs takes nothing, not $*"

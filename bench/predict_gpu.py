@@ -7,8 +7,8 @@
     bench/predict_gpu.py show KERNEL [--table FILE] [--capability 90]       prints what one kernel costs
 
 Disassembles every kernel, finds its loops and says for each unit of its work (bench/sass/units.json) how many
-instructions of each pipe, requests and wavefronts it costs, and how long one warp alone takes. The program knows how often
-each unit occurs (bench/mbirk/gpu/launches*.cpp). docs/gpu.md derives one kernel by hand.
+instructions of each pipe, requests and wavefronts it costs, and how long one warp alone takes. The program knows how
+often each unit occurs (bench/mbirk/gpu/launches*.cpp). docs/gpu.md derives one kernel by hand.
 
 Needs cuobjdump and nvdisasm: of the CUDA toolkit, or of PyPI's nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm.
 Exit code: 0 done; 1 `check` found a difference of more than 2 %; 2 bad usage or input; 77 a tool is missing."""
@@ -75,7 +75,7 @@ def make_table(args):
     sources = units.Sources(args.include)
     table = {}
     with tempfile.TemporaryDirectory(prefix="mbirk-sass-") as scratch:
-        code = pathlib.Path(args.code) if args.code else tools.compile_kernels(args.nvcc, args.include, args.capabilities, scratch)
+        code = args.code or tools.compile_kernels(args.nvcc, args.include, args.capabilities, scratch)
         if not code.is_dir():
             raise Fault(f"--code {code}: not found, expected a folder of fatbinaries")
         found = sorted(code.glob("*.fatbin"))
@@ -88,6 +88,16 @@ def make_table(args):
     if not table:
         raise Fault(f"{code}: holds no kernel of mbirk for the capabilities {args.capabilities}")
     return {"made by": "bench/predict_gpu.py table", "kernels": {k: table[k] for k in sorted(table)}}
+
+
+def write_table(table, path):
+    """A line for each kernel and capability: short enough for a string of the program, and differences are readable."""
+    kernels = []
+    for name, capabilities in table["kernels"].items():
+        rows = [f"   {json.dumps(c)}: {json.dumps(capabilities[c], sort_keys=True, separators=(',', ':'))}"
+                for c in sorted(capabilities, key=int)]
+        kernels.append(f"  {json.dumps(name)}: {{\n" + ",\n".join(rows) + "}")
+    path.write_text(f'{{\n "made by": "{table["made by"]}",\n "kernels": {{\n' + ",\n".join(kernels) + "}\n}\n")
 
 
 def read_table(path):
@@ -129,7 +139,8 @@ def check(args):
     for line in lines[:40]:
         print("DIFFERS:", line)
     if lines:
-        print(f"{len(lines)} numbers differ by more than {TOLERANCE:.0%}: if the kernels were changed, run bench/predict_gpu.py table")
+        print(f"{len(lines)} numbers differ by more than {TOLERANCE:.0%}: if the kernels were changed, run "
+              "bench/predict_gpu.py table")
     return bool(lines)
 
 
@@ -142,10 +153,12 @@ def show(args):
         entry = table[kernel].get(str(args.capability))
         if entry is None:
             raise Fault(f"--capability {args.capability}: not in the table, expected one of {', '.join(table[kernel])}")
-        print(f"{kernel}, sm_{args.capability}: {entry.get('registers')} registers, {entry.get('shared')} bytes of shared memory")
+        print(f"{kernel}, sm_{args.capability}: {entry.get('registers')} registers, "
+              f"{entry.get('shared')} bytes of shared memory")
         for variant, all_units in entry["units"].items():
             for unit, cost in all_units.items():
-                print(f"  {variant + ' packs' if variant else '':8} {unit:18}", ", ".join(f"{k} {v:g}" for k, v in cost.items()))
+                numbers_text = ", ".join(f"{k} {v:g}" for k, v in cost.items())
+                print(f"  {variant + ' packs' if variant else '':8} {unit:18}", numbers_text)
     return 0
 
 
@@ -186,13 +199,13 @@ def main():
         args = arguments()
         if args.command == "table":
             args.out.parent.mkdir(parents=True, exist_ok=True)
-            args.out.write_text(json.dumps(make_table(args), indent=1, sort_keys=True) + "\n")
+            write_table(make_table(args), args.out)
             return 0
         return check(args) if args.command == "check" else show(args)
     except tools.Missing as error:
         print(f"predict_gpu.py: {error}", file=sys.stderr)
         return 77
-    except (Fault, OSError, tools.Failed) as error:
+    except (Fault, OSError, tools.Failed, units.Mismatch) as error:
         print(f"predict_gpu.py: {error}".splitlines()[0], file=sys.stderr)
         return 2
 

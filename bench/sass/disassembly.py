@@ -1,7 +1,7 @@
 """Reads the disassembly that `nvdisasm -gi -c` prints: instructions with their lines of source, basic blocks, loops.
 
-Only what a prediction of the run time needs: code that a kernel enters in rare cases (slow paths of divisions and roots,
-warps that a barrier has to collect) is marked as cold and belongs to no loop.
+Only what a prediction of the run time needs: code that a kernel enters in rare cases (slow paths of divisions and
+roots, warps that a barrier has to collect) is marked as cold and belongs to no loop.
 """
 import collections
 import re
@@ -22,12 +22,13 @@ PIPES = (
     ("branch", r"BRA|BRX|CALL|RET|EXIT|BSSY|BSYNC|WARPSYNC|NOP|YIELD|BREAK|BMOV|JMP"),
     ("uniform", r"U[A-Z]|R2UR|S2UR|LDC|S2R|CS2R"),
 )
-# Clocks from the issue of an instruction to the issue of one that needs its result, by pipe: measured by others on Volta to
-# Hopper (docs/gpu.md names them). Loads of global memory are counted in rounds instead, because their latency depends
-# on the level of memory.
+# Clocks from the issue of an instruction to the issue of one that needs its result, by pipe: typical of published
+# microbenchmarks of Volta to Hopper. Loads of global memory are counted in rounds instead, because their latency
+# depends on the level of memory.
 LATENCY = {"fp64": 8, "special": 18, "memory": 30, "fma": 4, "branch": 8, "uniform": 10, "integer": 5}
 GLOBAL = re.compile(r"LDG|LD\.|ATOMG|LDL")
 L1_LATENCY = 35
+REQUESTS = ("LDG", "STG", "LDS", "STS", "LDL", "STL", "SHFL", "ATOM", "RED")
 # Where packs are loaded and stored.
 PACKS = "mbirk/simd/warp.hpp"
 
@@ -49,7 +50,8 @@ class Instruction:
         operands = self.text[len(self.op):].split(",")
         stores = re.match(r"ST|RED|BRA|EXIT|BAR|CALL|RET|BSYNC|BSSY", self.op)
         writes, reads = set(), set()
-        width = 4 if ".128" in self.op else 2 if re.search(r"\.64|WIDE|^D(FMA|ADD|MUL)|F2F\.F64|I2F\.F64", self.op) else 1
+        pairs = re.search(r"\.64|WIDE|^D(FMA|ADD|MUL)|F2F\.F64|I2F\.F64", self.op)
+        width = 4 if ".128" in self.op else 2 if pairs else 1
         setp = "SETP" in self.op
         for position, operand in enumerate(operands):
             for kind, number, pair in REGISTER.findall(operand):
@@ -134,7 +136,7 @@ def blocks_of(function):
             follows += [place[labels[label]] for label in re.findall(r"\.L_x?_?\w+", last.text) if label in labels]
         # The compiler also jumps by calls that do not return; slow paths, which do, have names with a $.
         far = last.op.startswith("CALL") and "$" not in last.text
-        jumps = (far or last.op.startswith(("BRA", "JMP"))) and last.target in labels and labels[last.target] < len(code)
+        jumps = (far or last.op.startswith(("BRA", "JMP"))) and labels.get(last.target, len(code)) < len(code)
         divergent = last.op.startswith("BRA.DIV")  # taken by warps whose threads are not together
         if jumps and not divergent:
             follows.append(place[labels[last.target]])
@@ -214,7 +216,7 @@ def lone_clocks(instructions, load_latency, repeats):
             if re.match(r"BRA|BAR|WARPSYNC", i.op):
                 now += {"BRA": 7, "BAR": 20}.get(i.op[:3], 1)
             late = LATENCY[i.pipe]
-            if GLOBAL.match(i.op):  # tables and single numbers, which all warps read, are in L1; packs come from further
+            if GLOBAL.match(i.op):  # tables and single numbers, which all warps read, are in L1; packs are not
                 late = load_latency if any(p.endswith(PACKS) for p, _ in i.places) else L1_LATENCY
             for r in i.writes:
                 ready[r] = now + late
@@ -231,11 +233,12 @@ def costs(instructions, repeats=False):
         cost["issue"] += 1
         cost[i.pipe] += 1
         if i.pipe == "memory":
-            kind = next((k for k in ("LDG", "STG", "LDS", "STS", "LDL", "STL", "SHFL", "ATOM", "RED") if i.op.startswith(k)), None)
+            kind = next((k for k in REQUESTS if i.op.startswith(k)), None)
             if kind:
                 cost[kind] += 1
-            # Loads of several words are uniform in these kernels, and stores of several words are not.
-            cost["wavefronts"] += {True: 4 if ".128" in i.op else 2 if ".64" in i.op else 1}.get(kind == "STS", 1 if kind else 0)
+                # Loads of several words are uniform in these kernels, and stores of several words are not.
+                words = 4 if ".128" in i.op else 2 if ".64" in i.op else 1
+                cost["wavefronts"] += words if kind == "STS" else 1
         if i.op.startswith("FFMA"):
             cost["FFMA"] += 2 if i.op.startswith("FFMA2") else 1
     near, far = (lone_clocks(instructions, latency, repeats) for latency in (200, 600))

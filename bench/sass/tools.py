@@ -58,8 +58,9 @@ def compile_kernels(nvcc, include, capabilities, folder):
             chosen = [c for c in codes if c in capabilities]
             if chosen:
                 code = ",".join(f"sm_{c}" for c in chosen)
-                run([nvcc, "-std=c++20", "-lineinfo", "-gencode", f"arch=compute_{front_end},code=[{code}]", "-Xcompiler=-Wno-psabi",
-                     "-I", include, "-fatbin", "-o", pathlib.Path(folder, f"{source.stem}.{front_end}.fatbin"), source])
+                output = pathlib.Path(folder, f"{source.stem}.{front_end}.fatbin")
+                run([nvcc, "-std=c++20", "-lineinfo", "-gencode", f"arch=compute_{front_end},code=[{code}]",
+                     "-Xcompiler=-Wno-psabi", "-I", include, "-fatbin", "-o", output, source])
     return pathlib.Path(folder)
 
 

@@ -1,4 +1,4 @@
-"""Says for the blocks of a kernel which unit of its work they belong to, such as a pixel that reaches a warp's channels.
+"""Says for the blocks of a kernel which unit of its work they belong to, such as a pixel that a warp has to add.
 
 A unit is a loop, by its depth, and may be restricted to the lines of source of a statement: the cases of a switch.
 bench/sass/units.json names the units of the kernels whose loops are not all alike.
@@ -8,6 +8,10 @@ import pathlib
 import re
 
 from sass import disassembly
+
+
+class Mismatch(Exception):
+    """The code or the sources are not those that units.json describes; one line."""
 
 
 class Sources:
@@ -21,7 +25,7 @@ class Sources:
         if path not in self.texts:
             file = pathlib.Path(path)
             if not file.is_file():
-                raise SystemExit(f"predict_gpu.py: {path}: not found, but the kernels were compiled from it; expected the "
+                raise Mismatch(f"{path}: not found, but the kernels were compiled from it; expected the "
                                  "sources of the fatbinary in --include")
             self.texts[path] = file.read_text()
         return self.texts[path]
@@ -37,7 +41,7 @@ class Sources:
         path = self.include / "mbirk" / header
         whole = self.text(path)
         if whole.count(text) != 1:
-            raise SystemExit(f"predict_gpu.py: {path}: found '{text}' {whole.count(text)} times, expected once: change "
+            raise Mismatch(f"{path}: found '{text}' {whole.count(text)} times, expected once: change "
                              "bench/sass/units.json")
         begin = whole.index(text)
         depth, end, grouped = 0, begin, False
@@ -113,7 +117,8 @@ def unit_of(block, units):
 
 
 def plain(cost):
-    return {k: round(v, 3) for k, v in sorted(cost.items()) if round(v, 3)}
+    rounded = {k: round(v, 2) for k, v in sorted(cost.items()) if round(v, 2)}
+    return {k: int(v) if v == int(v) else v for k, v in rounded.items()}
 
 
 def by_variant(function, spec, sources, rare):
@@ -141,11 +146,13 @@ def by_variant(function, spec, sources, rare):
             continue
         packs, left = divmod(number, marker["each"])
         if left or str(int(packs)) in variants:
-            raise SystemExit(f"predict_gpu.py: {function.name}: a loop with {number} {marker['count']} in its unit "
-                             f"'{marker['unit']}', expected a multiple of {marker['each']}, each once: change bench/sass/units.json")
+            raise Mismatch(f"{function.name}: a loop with {number} {marker['count']} in its unit "
+                           f"'{marker['unit']}', expected a multiple of {marker['each']}, each once: change "
+                           "bench/sass/units.json")
         variants[str(int(packs))] = {name: plain(c) for name, c in costs.items()}
     if sorted(variants) != sorted(map(str, marker["packs"])):
-        raise SystemExit(f"predict_gpu.py: {function.name}: found loops for {sorted(variants)} packs, expected {marker['packs']}")
+        raise Mismatch(f"{function.name}: found loops for {sorted(variants)} packs, "
+                       f"expected {marker['packs']}")
     return dict(sorted(variants.items()))
 
 

@@ -86,18 +86,25 @@ json to_json(gpu::device const& on, gpu::prediction const& p) {
     launches.push_back({{"kernel", t.kernel}, {"lower bound", t.lower_bound}, {"expected", t.expected},
                         {"bound", t.bound}, {"waves", t.waves}, {"seconds by resource", resources}});
   }
-  return {{"device", on.name}, {"source", p.source}, {"lower bound", p.lower_bound}, {"expected", p.expected},
-          {"low", p.low}, {"high", p.high}, {"bound", p.bound}, {"transfers", p.transfer_seconds},
-          {"joules", p.joules}, {"launches", launches}};
+  return {{"device", on.name},
+          {"source", p.source},
+          {"lower bound", p.lower_bound},
+          {"expected", p.expected},
+          {"low", p.low},
+          {"high", p.high},
+          {"bound", p.bound},
+          {"transfers", p.transfer_seconds},
+          {"joules", p.joules},
+          {"launches", launches}};
 }
 
 void print_prediction(gpu::device const& on, gpu::prediction const& p) {
-  show("\nOn an {} (predicted, never measured): {:.3g} s, between {:.3g} and {:.3g} s; at least {:.3g} s; {:.3g} s of "
-             "transfers; {:.3g} J.\n{:>12} {:>12}  {:<8} kernel\n",
-             on.name, p.expected, p.low, p.high, p.lower_bound, p.transfer_seconds, p.joules, "expected s", "at least s",
-             "bound");
-  for (auto const& t : p.launches)
-    show("{:12.4g} {:12.4g}  {:<8} {}\n", t.expected, t.lower_bound, t.bound, t.kernel);
+  show(
+      "\nOn an {} (predicted, never measured): {:.3g} s, between {:.3g} and {:.3g} s; at least {:.3g} s; {:.3g} s of "
+      "transfers; {:.3g} J.\n{:>12} {:>12}  {:<8} kernel\n",
+      on.name, p.expected, p.low, p.high, p.lower_bound, p.transfer_seconds, p.joules, "expected s", "at least s",
+      "bound");
+  for (auto const& t : p.launches) show("{:12.4g} {:12.4g}  {:<8} {}\n", t.expected, t.lower_bound, t.bound, t.kernel);
 }
 
 int estimate(estimate_options const& o) {

@@ -268,7 +268,8 @@ int reconstruct(recon_command const& o) {
     record = vcd_recon(ctx, scan, y, weights, x, options);
     bar.clear();
     if (record.cancelled && record.num_iterations < options.max_iterations) {
-      diagnose("mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} continues\n",
+      diagnose(
+          "mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} continues\n",
           record.num_iterations, options.max_iterations, checkpoint, checkpoint);
       watch.finish();
       return check_failed;

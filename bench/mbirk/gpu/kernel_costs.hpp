@@ -1,5 +1,5 @@
-// Costs of the device kernels per unit of their work, from the code that nvcc makes of them. bench/predict_gpu.py writes
-// the table, data/kernel_costs.json.
+// Costs of the device kernels per unit of their work, from the code that nvcc makes of them. bench/predict_gpu.py
+// writes the table, data/kernel_costs.json.
 #pragma once
 
 #include <map>

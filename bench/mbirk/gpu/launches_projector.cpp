@@ -302,7 +302,8 @@ template <class Scan> std::vector<launch_work> subset_launches(Scan const& s, st
   all.push_back(streaming_launch("device_reduce<vcd_line_search>", 1, (4 * groups + 2 * blocks) / lanes,
                                  8 * (2 * groups + blocks)));
   all.push_back(streaming_launch("axpy_projection", blocks, 3 * samples / lanes, 12 * samples));
-  all.push_back(stores("vcd_update", groups, 2 * packs, 4 * 3 * voxels));
+  // Of its three loads a pack, one is of its own sums, which stay in L1.
+  all.push_back(stores("vcd_update", groups, 2 * packs, 4 * 2 * voxels));
   all.push_back(streaming_launch("reduce_slice_sums", slices, 2 * groups * slices, 8 * groups * slices * lanes));
   return all;
 }

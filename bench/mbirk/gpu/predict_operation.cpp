@@ -137,12 +137,18 @@ std::optional<prediction> predict(profile_entry const& entry, problem_shape cons
   if (work.empty()) {
     index_t const n = std::min(largest_counted, std::max<index_t>(2, shape.channels));
     auto const& record = counts_of(entry, n);
-    double const scale = record.items > 0 ? static_cast<double>(size.items) / static_cast<double>(record.items) : 1;
+    double scale = record.items > 0 ? static_cast<double>(size.items) / static_cast<double>(record.items) : 1;
+    // Items of operations with a projection in them grow faster than their passes over arrays.
+    std::vector<launch_work> projection;
+    if (entry.op->body == "direct_recon") projection = back_launches(problem.scan(), {}, 1);
+    if (entry.op->body == "gen_weights_mar") projection = forward_launches(problem.scan(), {});
+    if (!projection.empty()) {
+      auto const counted = problem_shape::cube(n);
+      scale = static_cast<double>(shape.views * shape.rows * shape.channels) /
+              static_cast<double>(counted.views * counted.rows * counted.channels);
+    }
     work = counted_launches(record, scale, on.capability);
-    if (entry.op->name == "direct_recon")
-      for (auto& w : back_launches(problem.scan(), {}, 1)) work.push_back(std::move(w));
-    if (entry.op->name == "gen_weights_mar")
-      for (auto& w : forward_launches(problem.scan(), {})) work.push_back(std::move(w));
+    for (auto& w : projection) work.push_back(std::move(w));
   }
   if (work.empty()) return std::nullopt;
   return predict_launches(work, on, in, out);

@@ -114,7 +114,8 @@ launch_time predict_launch(launch_work const& work, device const& on) {
   double const bound = largest.second;
   // Code reaches a part of a rate. Latencies are those of an idle device, not of the best case.
   double busy = 0;
-  for (auto const& [name, seconds] : t.resources) busy = std::max(busy, name == "latency" ? seconds : seconds / reached);
+  for (auto const& [name, seconds] : t.resources)
+    busy = std::max(busy, name == "latency" ? seconds : seconds / reached);
   // Blocks beyond the last full wave run on a nearly empty device: not faster than a warp alone.
   double const full = std::floor(t.waves), rest = t.waves - full;
   double expected = busy;

@@ -56,8 +56,8 @@ prediction predict_launches(std::vector<launch_work> const& work, device const& 
 
 /// Prediction of an entry of the profile at a size. Empty for operations that run on the host under every policy.
 std::optional<prediction> predict(profile_entry const& entry, problem_shape const& shape, device const& on);
-/// Prediction of a projection, a Hessian, a reconstruction or an iteration ("vcd_iteration" of `subsets` subsets) of any
-/// scan. Empty for other names.
+/// Prediction of a projection, a Hessian, a reconstruction or an iteration ("vcd_iteration" of `subsets` subsets) of
+/// any scan. Empty for other names.
 /// @param listed  pixels of a subset, for operations with a list
 std::optional<prediction> predict(std::string const& operation, any_scan const& scan, device const& on,
                                   std::vector<std::int32_t> const& listed = {}, int iterations = 1,
