@@ -38,8 +38,9 @@ class Run:
 class Harness:
     def __init__(self, options):
         self.program, self.library = options.program, options.library
-        self.share, self.allocations = options.sample, options.allocations
+        self.share, self.allocations, self.slow = options.sample, options.allocations, options.slow
         self.findings, self.rows = [], []
+        self.profiles = []  # results of the profiler, which other commands read
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mbirk-faults-"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
 
@@ -139,12 +140,12 @@ class Harness:
         undisturbed = self.run(folder, scenario.arguments)
         self.check(scenario, folder, undisturbed, f"{scenario.name}, undisturbed", allowed=(0,))
         counts, _ = self.counts(folder)
-        folder = self.fresh(scenario, "counted-loud")
-        self.run(folder, scenario.loud)
-        counts["print"] = self.counts(folder)[0]["print"]
-        for kind in KINDS:
-            if kind not in scenario.kinds or (self.share and kind not in scenario.sampled_kinds):
-                continue
+        kinds = [kind for kind in scenario.kinds if not self.share or kind in scenario.sampled_kinds]
+        if "print" in kinds:
+            folder = self.fresh(scenario, "counted-loud")
+            self.run(folder, scenario.loud)
+            counts["print"] = self.counts(folder)[0]["print"]
+        for kind in kinds:
             jobs = []
             for n in self.chosen(scenario, kind, counts[kind]):
                 if kind == "any":
@@ -293,6 +294,7 @@ def main():
     parser.add_argument("library", type=pathlib.Path)
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="at most N places of each kind (default: all)")
     parser.add_argument("--allocations", type=int, default=0, metavar="N", help="at most N allocations of each command (default: all)")
+    parser.add_argument("--slow", type=int, default=24, metavar="N", help="at most N places of each kind of a command that takes seconds (default: 24)")
     parser.add_argument("--only", default="", metavar="NAME,...", help=f"these commands only: {', '.join(scenarios.MADE)}")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write", type=pathlib.Path, help="write the counts here, as Markdown")
