@@ -268,7 +268,11 @@ TEST_F(Recon, BadInput) {
                  "none.h5: no such file");
   expect_failure(mbirk_program({"recon", name("scan.h5"), "--geometry", name("none.json"), "--out", name("x.h5")}), 2,
                  "none.json: no such file");
-  expect_failure(mbirk_program({"recon", name("scan.h5"), "--out", name("x.h5")}), 2, "--geometry is required");
+  expect_failure(mbirk_program({"recon", name("scan.json"), "--out", name("x.h5")}), 2, "raw pixels need --raw");
+  expect_failure(recon("x.h5", {"--method", "fbp", "--positivity"}), 2,
+                 "--positivity is for method vcd, found --method fbp");
+  expect_failure(recon("x.h5", {"--rows", "5:5"}), 2, "--rows: 5:5 is not a part of the scan");
+  expect_failure(recon("x.h5", {"--centre", "1000", "--strict"}), 2, "outside the detector: is it a channel?");
   EXPECT_EQ(file_count(folder.path()), before);
 }
 
