@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "commands/scan_options.hpp"
-#include "process/streams.hpp"
 #include "input/measurement.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -57,17 +57,16 @@ int inform(info_command const& o) {
   }
   show("{}: {}\n", o.files.input, scan.format);
   show("  {:22} {} views, {} rows, {} channels, {}\n", "data", scan.data.shape[0], scan.data.shape[1],
-             scan.data.shape[2], scan.data.type);
+       scan.data.shape[2], scan.data.type);
   if (!part.all())
     show("  {:22} {} views, {} rows, {} channels\n", "selected", part.shape[0], part.shape[1], part.shape[2]);
   if (white > 0 || dark > 0) show("  {:22} {} white, {} dark frames\n", "fields", white, dark);
   if (!scan.angles.empty())
-    show("  {:22} {:.6g} to {:.6g} degrees\n", "angles", scan.angles.front() / degree,
-               scan.angles.back() / degree);
+    show("  {:22} {:.6g} to {:.6g} degrees\n", "angles", scan.angles.front() / degree, scan.angles.back() / degree);
   if (g) {
     auto const document = geometry_json(*g);
     show("  {:22} {}, volume {}\n", "geometry", document["geometry"].get<std::string>(),
-               mbirk::detail::shape_text(document["recon_shape"].get<std::array<index_t, 3>>()));
+         mbirk::detail::shape_text(document["recon_shape"].get<std::array<index_t, 3>>()));
   } else {
     show("  {:22} incomplete: {}\n", "geometry", incomplete);
   }

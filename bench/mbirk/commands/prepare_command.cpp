@@ -5,12 +5,12 @@
 #include <memory>
 #include <numbers>
 
-#include "commands/interrupt.hpp"
 #include "commands/command_files.hpp"
-#include "process/streams.hpp"
+#include "commands/interrupt.hpp"
 #include "commands/scan_options.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
+#include "process/streams.hpp"
 #if defined(MBIRK_WITH_HDF5)
 #include "mbirk/io/hdf5.hpp"
 #endif
