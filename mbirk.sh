@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL CTEST_PARALLEL_LEVEL=$CMAKE_BUILD_PARALLEL_LEV
 program=build/release/bench/mbirk/mbirk
 
 build_packages=(g++ ccache cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
-                liblzma-dev libhdf5-dev libpng-dev libtiff-dev libmatio-dev libgsf-1-dev pkgconf)
+                liblzma-dev libhdf5-dev libpng-dev libtiff-dev libmatio-dev libgsf-1-dev libprotozero-dev pkgconf)
 gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
 docs_packages=(python3-sphinx python3-myst-parser)

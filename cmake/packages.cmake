@@ -32,6 +32,11 @@ endfunction()
 mbirk_need(mbirk_with_hdf5 "reading and writing HDF5 files" HDF5)
 mbirk_need(mbirk_with_png "writing PNG images" PNG)
 mbirk_need(mbirk_with_liblzma "writing the tables of a profile as .csv.xz" LibLZMA)
+find_path(MBIRK_PROTOZERO_DIR protozero/pbf_reader.hpp)
+if(MBIRK_PROTOZERO_DIR)
+  set(protozero_FOUND ON)
+endif()
+mbirk_need(mbirk_with_protozero "reading JAX's profiles of MBIRJAX" protozero)
 message(STATUS "mbirk: writing the tables of a profile as .parquet is off because Debian has no package that writes it")
 
 # Readers of scanners' formats. Their libraries have no CMake packages, so pkg-config finds them.

@@ -244,7 +244,7 @@ TEST_F(Recon, NoOutputDestroysAnInput) {
 TEST_F(Recon, BadInput) {
   make("parallel", 16);
   auto const before = file_count(folder.path());
-  expect_failure(recon("x.tif"), 2, "x.tif: expected a name that ends in .npy, .h5 or .hdf5");
+  expect_failure(recon("x.jpg"), 2, "x.jpg: expected a name that ends in .npy, .h5 or .hdf5");
   expect_failure(recon("no/such/x.h5"), 2, "x.h5: cannot be written: ");
   expect_failure(recon("scan.h5"), 2, "scan.h5: would be written over what is read, expected another file");
   expect_failure(recon("scan.npy"), 2, "scan.json: would be written over what is read");  // the input's own record file
