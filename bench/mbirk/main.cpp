@@ -13,7 +13,11 @@
 #include "commands/command.hpp"
 #include "commands/devices_program.hpp"
 #include "input/scan_open.hpp"
+#include "input/similar_name.hpp"
+#include "machine/memory.hpp"
+#include "machine/process_status.hpp"
 #include "mbirk/exec/instruction_set.hpp"
+#include "mbirk/io/printable.hpp"
 #include "mbirk/version.hpp"
 #include "process/start.hpp"
 #include "process/streams.hpp"
@@ -23,7 +27,11 @@ namespace {
 using namespace mbirk::program;
 
 int fail(std::string_view what, int code = bad_input) noexcept {
-  print_failure(what);
+  try {
+    print_failure(mbirk::printable(std::string(what)));
+  } catch (std::bad_alloc const&) {
+    print_failure(what);
+  }
   return code;
 }
 
@@ -39,6 +47,29 @@ std::vector<std::string> command_names(CLI::App const& app) {
   for (auto const* command : app.get_subcommands([](CLI::App const*) { return true; }))
     names.push_back(command->get_name());
   return names;
+}
+
+/// What is wrong with arguments that no option takes.
+std::string unexpected_text(CLI::App const& command) {
+  auto const extra = command.remaining(true);
+  auto const option = std::find_if(extra.begin(), extra.end(), [](auto const& word) { return word.starts_with("-"); });
+  if (option == extra.end())
+    return extra.empty() ? std::string("an argument was not expected")
+                         : fmt::format("the argument '{}' was not expected", extra.front());
+  auto const name = option->substr(0, option->find('='));
+  std::vector<std::string> known;
+  for (auto const* other : command.get_options()) known.push_back("--" + other->get_single_name());
+  auto const near = similar_names(name, known);
+  return fmt::format("{} is not an option of mbirk {}{}", name, command.get_name(),
+                     near.empty() ? "" : fmt::format("; similar: {}", fmt::join(near, ", ")));
+}
+
+/// An option that was given without text, as by --resume "$FILE" where FILE is not set: it does not count as absent.
+std::string empty_option(CLI::App const& command) {
+  for (auto const* option : command.get_options())
+    for (auto const& text : option->results())
+      if (text.empty()) return option->get_name(option->get_positional());
+  return {};
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -75,10 +106,13 @@ int parse_and_run(int argc, char** argv) {
     return print_asked(app, asked);
   } catch (CLI::ParseError const& wrong) {
     auto const parsed = app.get_subcommands();
-    return fail(std::string(wrong.what()) + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') +
-                "--help)");
+    bool const extra = dynamic_cast<CLI::ExtrasError const*>(&wrong) && !parsed.empty();
+    auto const what = extra ? unexpected_text(*parsed.front()) : std::string(wrong.what());
+    return fail(what + " (see mbirk " + (parsed.empty() ? "" : parsed.front()->get_name() + ' ') + "--help)");
   }
   CLI::App const& command = *app.get_subcommands().front();
+  if (auto const name = empty_option(command); !name.empty())
+    return fail(fmt::format("{} is empty, expected a value (see mbirk {} --help)", name, command.get_name()));
   auto const* const policy = command.get_option_no_throw("--policy");
   auto const policy_name = policy && !policy->empty() ? policy->as<std::string>() : std::string("host");
   if (wants_devices_program(command.get_name(), policy_name)) become_devices_program(argv, policy_name != "host");
@@ -90,6 +124,7 @@ int parse_and_run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   prepare_process();
+  auto const command = [&] { return argc > 1 ? fmt::format("mbirk {}", argv[1]) : std::string("mbirk"); };
   try {
     return parse_and_run(argc, argv);
   } catch (unavailable_error const& e) {
@@ -97,7 +132,12 @@ int main(int argc, char** argv) {
   } catch (failed_check const& e) {
     return fail(e.what(), check_failed);
   } catch (std::bad_alloc const&) {
-    return fail("out of memory");
+    auto const free = memory_available();
+    return fail(fmt::format(
+        "out of memory in {}, which takes {} now{}; expected a smaller problem, fewer threads, or a higher limit of "
+        "the process (ulimit -v)",
+        command(), bytes_text(static_cast<double>(resident_bytes())),
+        free ? ", with " + bytes_text(free->bytes) + " left (" + free->source + ')' : ""));
   } catch (std::exception const& e) {
     return fail(e.what());
   }

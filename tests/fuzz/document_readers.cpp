@@ -77,7 +77,9 @@ void read_run_input(std::string_view input) {
   if (!accepts([&] { run = read_json(path); }, path)) return;
   accepts([&] { report::read_profile(run, path); }, path);
   accepts([&] { operation_times(json_field(run, path)); }, path);
+#if defined(MBIRK_FUZZ_PAGE)
   accepts([&] { candidates_json(run, path); }, path);
+#endif
 }
 
 /// The note of a checkpoint of `mbirk recon`.

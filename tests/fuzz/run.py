@@ -34,8 +34,9 @@ def fuzz(options, reader, seconds):
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
     seeds = here / "corpus" / ("run" if reader == "page" else reader)
-    command = [str(options.program), reader, f"-seed={options.seed}", "-rss_limit_mb=2048", "-timeout=20", "-reload=0",
-               "-print_final_stats=1", f"-artifact_prefix={findings}/{reader}-", "-close_fd_mask=1"]
+    command = [str(options.program), reader, f"-seed={options.seed}", "-rss_limit_mb=2048", "-malloc_limit_mb=5000",
+               "-timeout=20", "-reload=0", "-print_final_stats=1",
+               f"-artifact_prefix={findings}/{reader}-", "-close_fd_mask=1"]
     if seconds:
         command.append(f"-max_total_time={int(seconds)}")
     if options.inputs:

@@ -93,6 +93,57 @@ TEST(Validation, OffsetsAreFinite) {
   expect_refused<cone_geometry>(p, {"recon_slice_offset", "inf", "finite"});
 }
 
+/// Finite values too must be small enough for positions in fixed point, and for weights in float32.
+TEST(Validation, LengthsAndPositionsAreBounded) {
+  for (double const bad : {1e-300, 1e-13, 1e13, 1e300}) {
+    expect_refused_in_both([&](auto& p) { p.delta_voxel = bad; }, {"delta_voxel", detail::number_text(bad), "length"});
+    expect_refused_in_both([&](auto& p) { p.recon_shape = {5, 5, 4}, p.delta_det_channel = bad, p.delta_voxel = 1; },
+                           {"delta_det_channel", detail::number_text(bad), "length"});
+    auto p = good_cone();
+    p.recon_shape = {5, 5, 4};
+    p.delta_det_row = bad;
+    expect_refused<cone_geometry>(p, {"delta_det_row", detail::number_text(bad), "length"});
+    p = good_cone();
+    p.delta_voxel = 1;
+    p.recon_shape = {5, 5, 4};
+    p.voxel_slice_aspect = bad;
+    expect_refused<cone_geometry>(p, {"voxel_slice_aspect times delta_voxel", detail::number_text(bad), "length"});
+  }
+  expect_refused_in_both([](auto& p) { p.recon_shape = {5, 5, 4}, p.delta_det_channel = 1e10, p.delta_voxel = 1; },
+                         {"delta_voxel is 1,", "2^28 times more or less than delta_det_channel = 1e+10"});
+  for (double const bad : {1e39, -1e39, 1e40, 3e8}) {
+    expect_refused_in_both([&](auto& p) { p.delta_det_channel = 1, p.det_channel_offset = bad; },
+                           {"det_channel_offset", detail::number_text(bad), "2^28"});
+    auto p = good_cone();
+    p.delta_voxel = 1;
+    p.recon_shape = {5, 5, 4};
+    p.recon_slice_offset = bad;
+    expect_refused<cone_geometry>(p, {"recon_slice_offset", detail::number_text(bad), "2^28"});
+    p.recon_slice_offset = 0;
+    p.delta_det_row = 1;
+    p.det_row_offset = bad;
+    expect_refused<cone_geometry>(p, {"det_row_offset", detail::number_text(bad), "2^28"});
+  }
+  auto p = good_cone();
+  p.delta_voxel = 1;
+  p.recon_shape = {5, 5, 4};
+  p.recon_slice_offset = 0;
+  cone_scan s(p);
+  p.helical_z_shifts = {0, 3e38f, 0};
+  expect_refused<cone_geometry>(p, {"helical_z_shifts", "3e+38", "2^28"});
+  EXPECT_THROW(s.set_views(std::vector<float>(3), p.helical_z_shifts), parameter_error);
+  p = good_cone();
+  p.source_detector_dist = 1e25;
+  p.source_iso_dist = 1e20;
+  p.recon_shape = {5, 5, 4};
+  p.delta_voxel = 1;
+  expect_refused<cone_geometry>(p, {"source_detector_dist", "1e+25"});
+  p.source_detector_dist = 1e20;  // nearly parallel
+  EXPECT_NO_THROW(cone_scan{p});
+  p.source_iso_dist = 1e5;
+  expect_refused<cone_geometry>(p, {"source_detector_dist", "1e9 times", "source_iso_dist = 100000"});
+}
+
 TEST(Validation, Distances) {
   for (double const bad : {0.0, -3.0, not_a_number}) {
     auto p = good_cone();

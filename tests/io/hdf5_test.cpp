@@ -59,6 +59,18 @@ struct Hdf5 : testing::Test {
     ASSERT_GE(H5Dwrite(set, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), 0);
     H5Dclose(set), H5Pclose(layout), H5Sclose(space), H5Fclose(f);
   }
+  /// A data set that is announced and never written: it has any size and occupies no bytes.
+  void announced(char const* name, std::vector<hsize_t> const& shape) const {
+    hid_t const f = H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT),
+                layout = H5Pcreate(H5P_DATASET_CREATE);
+    std::vector<hsize_t> const chunk(shape.size(), 1);
+    std::vector<hsize_t> const growing(shape.size(), H5S_UNLIMITED);  // so that a size may be 0
+    H5Pset_chunk(layout, static_cast<int>(chunk.size()), chunk.data());
+    hid_t const space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), growing.data()),
+                set = H5Dcreate2(f, name, H5T_NATIVE_FLOAT, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+    ASSERT_GE(set, 0);
+    H5Dclose(set), H5Sclose(space), H5Pclose(layout), H5Fclose(f);
+  }
 };
 
 TEST_F(Hdf5, BlocksAreSlicesOfTheWhole) {
@@ -233,18 +245,58 @@ TEST_F(Hdf5, MessagesNameFileDataSetAndReason) {
 }
 
 TEST_F(Hdf5, SizesThatNoMemoryHolds) {
-  // A data set that was announced and never written occupies no bytes.
-  hid_t const f = H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT),
-              layout = H5Pcreate(H5P_DATASET_CREATE);
-  std::vector<hsize_t> const shape(3, hsize_t{1} << 21), chunk(3, 1);
-  H5Pset_chunk(layout, 3, chunk.data());
-  hid_t const space = H5Screate_simple(3, shape.data(), nullptr),
-              set = H5Dcreate2(f, "recon", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, layout, H5P_DEFAULT);
-  ASSERT_GE(set, 0);
-  H5Dclose(set), H5Sclose(space), H5Pclose(layout), H5Fclose(f);
+  announced("recon", std::vector<hsize_t>(3, hsize_t{1} << 18));
   EXPECT_THROW(hdf5_file(file).read<float>("recon"), allocation_error);
   EXPECT_THROW(load_recon_hdf5(file), allocation_error);
   EXPECT_THROW(import_recon_hdf5(file), allocation_error);
+}
+
+/// Products of these sizes wrap around to a few elements.
+TEST_F(Hdf5, SizesThatOverflow) {
+  for (std::vector<hsize_t> const& shape :
+       {std::vector<hsize_t>{1, 3, 6148914691236517206}, {hsize_t{1} << 32, hsize_t{1} << 32, 2},
+        {0, hsize_t{1} << 40, hsize_t{1} << 40}, {9223372036854775807}}) {
+    announced("set", shape);
+    expect_error([&] { hdf5_file(file).shape("set"); }, ", expected an array of at most 2^59 bytes");
+    expect_error([&] { hdf5_file(file).read<float>("set"); }, "at most 2^59 bytes");
+    std::filesystem::remove(file);
+  }
+}
+
+TEST_F(Hdf5, WhatLiesInOtherFilesIsReadOnlyIfAskedFor) {
+  float const values[2] = {3, 5};
+  raw("set", H5T_NATIVE_FLOAT, H5T_NATIVE_FLOAT, {2}, values);
+  std::filesystem::rename(file, folder / "other.h5");
+  write_text(folder / "raw", std::string(reinterpret_cast<char const*>(values), sizeof values));
+  hid_t const f = H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), group = H5Gcreate2(
+      f, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  ASSERT_GE(H5Lcreate_external("other.h5", "/set", group, "link", H5P_DEFAULT, H5P_DEFAULT), 0);
+  ASSERT_GE(H5Lcreate_external("other.h5", "/", f, "outside", H5P_DEFAULT, H5P_DEFAULT), 0);
+  ASSERT_GE(H5Lcreate_soft("/outside/set", f, "soft", H5P_DEFAULT, H5P_DEFAULT), 0);
+  hsize_t const size = 2;
+  hid_t const space = H5Screate_simple(1, &size, nullptr), external = H5Pcreate(H5P_DATASET_CREATE),
+              merged = H5Pcreate(H5P_DATASET_CREATE);
+  ASSERT_GE(H5Pset_external(external, (folder / "raw").c_str(), 0, sizeof values), 0);
+  ASSERT_GE(H5Pset_virtual(merged, space, (folder / "other.h5").c_str(), "/set", space), 0);
+  for (auto const& [name, layout] : {std::pair{"raw", external}, std::pair{"virtual", merged}}) {
+    hid_t const set = H5Dcreate2(f, name, H5T_NATIVE_FLOAT, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+    ASSERT_GE(set, 0) << name;
+    H5Dclose(set);
+    H5Pclose(layout);
+  }
+  H5Sclose(space), H5Gclose(group), H5Fclose(f);
+
+  std::vector<float> const expected(values, values + 2);
+  hdf5_file const inside(file, hdf5_links::inside), anywhere(file);
+  for (char const* const name : {"/group/link", "/outside/set", "/soft", "/raw", "/virtual"}) {
+    expect_error([&] { inside.read<float>(name); }, "only if that is asked for");
+    EXPECT_EQ(anywhere.read<float>(name).data, expected) << name;
+  }
+  expect_error([&] { inside.has("/outside/set"); },
+               "/outside/set is an external link to / of file other.h5, which is followed only if that is asked for");
+  expect_error([&] { inside.attributes("/group/link"); }, "is an external link to /set of file other.h5");
+  EXPECT_TRUE(inside.has("/group"));
+  EXPECT_TRUE(anywhere.has("/outside/set"));
 }
 
 int calls_of_the_handler = 0;

@@ -69,7 +69,8 @@ TEST_F(BadInput, FieldsThatAreMissing) {
 TEST_F(BadInput, NamesThatAreNotKnown) {
   expect_bad_json([](json& j) { j["geometry"] = "fan"; }, "geometry is \"fan\", expected parallel, cone or none");
   expect_bad_json([](json& j) { j["params"]["delta_voxels"] = 1; },
-                  "params.delta_voxels is not a parameter of geometry cone, expected one of source_detector_dist, ");
+                  "params.delta_voxels is not a parameter of geometry cone, expected one of ");
+  expect_bad_json([](json& j) { j["params"]["delta_voxels"] = 1; }, " names; similar: delta_voxel");
   expect_bad_json([](json& j) { j["ops"][0]["inputs"]["volume"] = "recon.npy"; },
                   "ops[0].inputs.volume is not an input of forward_project, expected one of recon");
   expect_bad_json([](json& j) { j["ops"][0]["args"]["power"] = 2; },
@@ -122,6 +123,10 @@ TEST_F(BadInput, OperationsThatNeedAGeometry) {
 TEST_F(BadInput, JsonThatIsNone) {
   write_text(folder / "case.json", "{\"geometry\": \"cone\",\n oops}");
   expect_bad("case/case.json: is not valid JSON: parse error at line 2");
+  write_text(folder / "case.json", "{\"ops\": " + std::string(300'000, '[') + std::string(300'000, ']') + "}");
+  expect_bad("case/case.json: has more than 64 arrays and objects inside each other");
+  write_text(folder / "case.json", "{\"geometry\": \"cone\", \"params\": {\"p\": 1, \"p\": 2}}");
+  expect_bad("case/case.json: params.p is there twice, expected once");
   write_text(folder / "case.json", "");
   expect_bad("case/case.json: is not valid JSON");
   fs::remove(folder / "case.json");

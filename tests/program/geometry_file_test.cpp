@@ -161,7 +161,8 @@ TEST_F(GeometryFile, WhatIsNotKnownOrDoesNotFit) {
                "recon_shape, params");
   j = parallel();
   j["params"]["sharpnes"] = 1;
-  expect_error(j, "params.sharpnes is not a parameter of geometry parallel, expected one of delta_det_channel, ");
+  expect_error(j, "params.sharpnes is not a parameter of geometry parallel, expected one of ");
+  expect_error(j, " names; similar: sharpness");
   j["params"] = {{"sigma_noise", 1}};  // a parameter of the denoiser
   expect_error(j, "params.sigma_noise is not a parameter of geometry parallel");
   j["params"] = {{"source_iso_dist", 1}};

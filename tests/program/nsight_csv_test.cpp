@@ -50,6 +50,14 @@ constexpr char const* ncu_text = R"csv(==PROF== Connected to process 7 (mbirk)
 "2","7","mbirk","host","","void other(float *, int)","1","7","(256, 1, 1)","(64, 1, 1)","0","9.0","1.00","0","10.00","0","0","0","0","0","10.00"
 )csv";
 
+/// Sizes that no integer holds, and names that only look like sizes.
+constexpr char const* odd_sizes = R"csv(Time (%),Total Time (ns),Instances,Style,Range
+60.0,6000000,3,PushPop,mbirk:parallel_back_project_v1e300
+60.0,6000000,3,PushPop,mbirk:parallel_back_project_vnan
+60.0,6000000,3,PushPop,mbirk:parallel_back_project_v6.4
+60.0,6000000,3,PushPop,mbirk:parallel_back_project_v99999999999999999999
+)csv";
+
 struct Nsight : ::testing::Test {
   test::scratch_folder folder;
   json profile{{"measurements",
@@ -104,6 +112,12 @@ TEST_F(Nsight, RangesOfOperationsAndTheirKernels) {
   EXPECT_DOUBLE_EQ(parallel["total_time"], 1.5e-3);
   EXPECT_EQ(with(kernels, "kernel", "cone_back")["operation"], "cone_back_project") << "by the name of the kernel";
   EXPECT_TRUE(with(kernels, "kernel", "other")["operation"].is_null());
+}
+
+TEST_F(Nsight, SizesThatAreNoneBelongToNoOperation) {
+  merge_nsight(profile, {file("odd.csv", odd_sizes)}, {});
+  ASSERT_EQ(profile["nsight"]["ranges"].size(), 4u);
+  for (auto const& range : profile["nsight"]["ranges"]) EXPECT_TRUE(range["volume_size"].is_null()) << range;
 }
 
 TEST_F(Nsight, MetricsAreMeansOfLaunchesInPlainUnits) {

@@ -251,7 +251,7 @@ TEST(ReconCheckpoint, WhatIsWrittenIsReadBack) {
   auto const state = example_state();
   json const parameters = {{"sharpness", 1.0}, {"angles", {0.1, 0.2}}};
   write_checkpoint(folder / "c.ckpt", state, parameters);
-  auto const back = read_checkpoint(folder / "c.ckpt", parameters);
+  auto const back = read_checkpoint(folder / "c.ckpt", parameters).state;
   EXPECT_EQ(back.sinogram_shape, state.sinogram_shape);
   EXPECT_EQ(back.recon_shape, state.recon_shape);
   EXPECT_EQ(back.seed, state.seed);
@@ -275,9 +275,56 @@ TEST(ReconCheckpoint, WhatIsWrittenIsReadBack) {
             path + ": was made with other parameters: /p is missing there and 2 here");
   EXPECT_NE(message(folder / "none", parameters).find("none: no such file"), std::string::npos);
   write_text(folder / "text", "text");
+  save_checkpoint(folder / "deep", state, "{\"a\": " + std::string(300'000, '[') + std::string(300'000, ']') + '}');
+  EXPECT_NE(message(folder / "deep", parameters).find("deep: its note: has more than 64 arrays and objects"),
+            std::string::npos);
+  save_checkpoint(folder / "twice", state, "{\"a\": 1, \"a\": 2}");
+  EXPECT_NE(message(folder / "twice", parameters).find("a is there twice"), std::string::npos);
+  save_checkpoint(folder / "long", state, "{\"sharpness\": \"" + std::string(5000, 'x') + "\"}");
+  EXPECT_LT(message(folder / "long", parameters).size(), 600u);
   save_checkpoint(folder / "other", state);
   EXPECT_NE(message(folder / "other", parameters).find("is not a checkpoint of mbirk recon"), std::string::npos);
   EXPECT_NE(message(folder / "text", parameters).find("is not a checkpoint of mbirk"), std::string::npos);
+}
+
+TEST(ReconCheckpoint, MemoryIsCheckedBeforeTheArraysAreRead) {
+  scratch_folder folder;
+  write_checkpoint(folder / "c.ckpt", example_state(), json::object());
+  // 4 + 4 voxels and 6 samples of 4 bytes
+  EXPECT_NO_THROW(read_checkpoint(folder / "c.ckpt", json::object(), memory_budget(available_memory{56, "a test"})));
+  EXPECT_THROW(read_checkpoint(folder / "c.ckpt", json::object(), memory_budget(available_memory{55, "a test"})),
+               allocation_error);
+}
+
+TEST(ReconCheckpoint, DataHaveChecksums) {
+  scratch_folder folder;
+  auto const path = folder / "c.ckpt";
+  data_sums const sums{{"measurements", "crc32 01234567"}, {"mask", "crc32 89abcdef"}};
+  write_checkpoint(path, example_state(), {{"p", 2}}, sums);
+  EXPECT_EQ(read_checkpoint(path, {{"p", 2}}).sums, sums);
+  write_checkpoint(path, example_state(), {{"p", 2}});
+  EXPECT_TRUE(read_checkpoint(path, {{"p", 2}}).sums.empty());
+
+  auto const said = [&](data_sums const& here) -> std::string {
+    try {
+      require_same_data("c.ckpt", sums, here);
+    } catch (io_error const& e) {
+      return e.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(said(sums), "");
+  auto other = sums;
+  other["mask"] = "crc32 00000000";
+  EXPECT_EQ(said(other),
+            "c.ckpt: was made from other data: the mask had crc32 89abcdef there and has crc32 00000000 here");
+  other.erase("mask");
+  EXPECT_EQ(said(other), "c.ckpt: was made from other data: the mask had crc32 89abcdef there and is missing here");
+  other = sums;
+  other["white field"] = "crc32 1";
+  EXPECT_EQ(said(other),
+            "c.ckpt: was made from other data: there was no white field there, and here it has crc32 1");
+  EXPECT_NO_THROW(require_same_data("c.ckpt", {}, sums)) << "written by an older mbirk";
 }
 
 }  // namespace

@@ -203,6 +203,49 @@ TEST_F(Recon, KilledAndResumedTheBitsAreTheSame) {
   EXPECT_EQ(volume("resumed.h5"), volume("straight.h5"));
 }
 
+TEST_F(Recon, ResumingWithOtherDataIsRefused) {
+  make("parallel", 16);
+  std::vector<std::string> const two{"--max-iterations", "2", "--no-png", "--stop-threshold-change-pct", "0"};
+  auto const with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), two.begin(), two.end());
+    return more;
+  };
+  auto const state = name("state");
+  ASSERT_EQ(recon("x.h5", with({"--checkpoint", state})).code, 0);
+  auto const same = recon("y.h5", with({"--resume", state}));
+  EXPECT_EQ(same.code, 0) << same;
+  EXPECT_EQ(same.err.find("checksums"), std::string::npos) << same;
+  EXPECT_EQ(volume("y.h5"), volume("x.h5"));
+
+  std::string note;  // an older mbirk wrote no checksums
+  auto const old = load_checkpoint(state, &note);
+  auto parameters = json::parse(note);
+  EXPECT_EQ(parameters["data"].size(), 2u) << note;
+  parameters.erase("data");
+  save_checkpoint(folder / "old", old, parameters.dump());
+  auto const resumed = recon("y.h5", with({"--resume", name("old")}));
+  EXPECT_EQ(resumed.code, 0) << resumed;
+  EXPECT_NE(resumed.err.find("old: has no checksums of the data, because an older mbirk wrote it"), std::string::npos)
+      << resumed;
+
+  auto const spoil = [&](char const* set) {
+    hid_t const f = H5Fopen(name("scan.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, set, H5P_DEFAULT),
+                whole = H5Dget_space(d);
+    hsize_t const at[3] = {0, 1, 2}, one[3] = {1, 1, 1};
+    H5Sselect_hyperslab(whole, H5S_SELECT_SET, at, nullptr, one, nullptr);
+    hid_t const memory = H5Screate_simple(3, one, nullptr);
+    std::uint16_t const value = 321;
+    EXPECT_GE(H5Dwrite(d, H5T_NATIVE_UINT16, memory, whole, H5P_DEFAULT, &value), 0);
+    H5Sclose(memory), H5Sclose(whole), H5Dclose(d), H5Fclose(f);
+  };
+  spoil("/exchange/data_white");
+  auto const other = "was made from other data: the line integrals had crc32 ";
+  expect_failure(recon("z.h5", with({"--resume", state})), 2, other);
+  spoil("/exchange/data");
+  expect_failure(recon("z.h5", with({"--resume", state})), 2, other);
+  EXPECT_FALSE(fs::exists(folder / "z.h5"));
+}
+
 TEST_F(Recon, WhatDoesNotFitIsRefused) {
   make("parallel", 16);
   auto const refused = recon("x.h5", {"--memory-limit", "50KiB", "--quiet"});
@@ -212,6 +255,11 @@ TEST_F(Recon, WhatDoesNotFitIsRefused) {
   geometry["recon_shape"] = {3000, 3000, 8};  // 275 MiB for the volume alone
   geometry["params"]["use_ror_mask"] = false;
   write_text(folder / "scan.json", geometry.dump());
+  geometry["recon_shape"] = {32768, 32768, 1};  // the mask and its list alone take 5 GiB
+  write_text(folder / "mask.json", geometry.dump());
+  auto const mask = mbirk_program({"recon", name("scan.h5"), "--geometry", name("mask.json"), "--out", name("x.h5"),
+                                   "--quiet", "--memory-limit", "1GiB"});
+  EXPECT_EQ(mask.code, 2) << mask;
   auto const huge = recon("x.h5", {"--memory-limit", "250MiB"});
   EXPECT_EQ(huge.code, 2) << huge;
   EXPECT_NE(huge.out.find("(--memory-limit)"), std::string::npos) << huge;
@@ -261,6 +309,15 @@ TEST_F(Recon, BadInput) {
   expect_failure(recon("x.h5", {"--png-window", "1"}), 2, "--png-window");
   expect_failure(recon("x.h5", {"--png-window", "2,1"}), 2, "--png-window: expected LOW < HIGH");
   expect_failure(recon("x.h5", {"--memory-limit", "much"}), 2, "--memory-limit");
+  expect_failure(recon("x.h5", {"--memory-limit", "-1"}), 2, "--memory-limit: -1: expected a size without sign");
+  expect_failure(recon("x.h5", {"--resume", ""}), 2, "--resume is empty, expected a value");
+  expect_failure(recon("x.h5", {"--white", ""}), 2, "--white is empty, expected a value");
+  expect_failure(recon("x.h5", {"--monitor", name("m.csv"), "--monitor-interval", "nan"}), 2,
+                 "--monitor-interval: Value nan not in range [0.001 - 3600]");
+  expect_failure(recon("x.h5", {"--sigma-y", "nan"}), 2, "--sigma-y");
+  expect_failure(recon("x.h5", {"--sharpnes", "1"}), 2,
+                 "--sharpnes is not an option of mbirk recon; similar: --sharpness");
+  expect_failure(recon("x.h5", {"further"}), 2, "the argument 'further' was not expected");
   expect_failure(recon("x.h5", {"--resume", name("none")}), 2, "none: no such file");
   expect_failure(recon("x.h5", {"--resume", name("scan.h5")}), 2, "scan.h5: is not a checkpoint of mbirk");
   expect_failure(recon("x.h5", {"--policy", "cuda"}), 3, "policy cuda is not available here");

@@ -46,6 +46,17 @@ struct Report : testing::Test {
   json merged() const { return json::parse(file_text(scratch / "merged.json")); }
 };
 
+TEST_F(Report, SizesAreWholeNumbers) {
+  auto j = run("1.0", {{"x", 1}});
+  j["cost_analysis"]["eight"] = j["cost_analysis"]["8"];
+  expect_failure(report({file("a.json", j)}), 2,
+                 "a.json: cost_analysis.eight is not the costs of a size, expected a whole number as its name");
+  j = run("1.0", {{"x", 1}});
+  j["environments"] = 5;  // of another kind than a merged run has
+  auto const odd = report({file("a.json", j), file("b.json", run("1.0", {{"x", 1}}))});
+  EXPECT_EQ(odd.err.find("json.exception"), std::string::npos) << odd;
+}
+
 TEST_F(Report, MergesRuns) {
   auto const a = file("a.json", run("1.0", {{"x", 1}, {"y", 4}}));
   auto other = run("1.0", {{"x", 3}});

@@ -350,7 +350,7 @@ void add_bench_command(CLI::App& app, chosen_command& chosen) {
   command
       ->add_option("--budget", o->budget,
                    "Seconds of timed calls in a round, of all operations and cells together (default: 0.2 for each)")
-      ->check(CLI::Range(1e-3, 1e6))
+      ->check(number_between(1e-3, 1e6))
       ->type_name("SECONDS");
   o->pin.add(*command);
   command->add_option("--out", o->out, "Also write a JSON file, which mbirk compare reads")->type_name("FILE");

@@ -1,7 +1,10 @@
 // Common parts of the program's commands: how they are added, their shared options, and their exit codes.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -29,6 +32,32 @@ inline void add_common_options(CLI::App& command, common_options& options) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   command.add_flag("--quiet", options.quiet, "Print only errors and the requested output: no progress, no notes");
+}
+
+/// Accepts numbers from low to high; CLI::Range accepts NaN as well.
+inline CLI::Validator number_between(double low, double high) {
+  auto const test = [low, high](std::string const& text) {
+    double x = 0;
+    return CLI::detail::lexical_cast(text, x) && x >= low && x <= high
+               ? std::string()
+               : fmt::format("Value {} not in range [{} - {}]", text, low, high);
+  };
+  return CLI::Validator(test, fmt::format("FLOAT in [{} - {}]", low, high));
+}
+inline CLI::Validator positive_number() {
+  auto const test = [](std::string const& text) {
+    double x = 0;
+    return CLI::detail::lexical_cast(text, x) && x > 0 && std::isfinite(x) ? std::string()
+                                                                           : "Number less or equal to 0: " + text;
+  };
+  return CLI::Validator(test, "POSITIVE");
+}
+/// Refuses a minus sign, because CLI::AsSizeValue makes -1 a number of 64 bits.
+inline CLI::Validator not_negative() {
+  auto const test = [](std::string const& text) {
+    return text.find('-') == text.npos ? std::string() : text + ": expected a size without sign";
+  };
+  return CLI::Validator(test, "");
 }
 
 /// @throws unavailable_error when a host-only command is given another policy.

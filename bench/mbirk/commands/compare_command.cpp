@@ -110,7 +110,7 @@ void add_compare_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("A.json", o->a, "Reference run")->required();
   command->add_option("B.json", o->b, "Run to be judged")->required();
   command->add_option("--max-slowdown", o->max_slowdown, "Ratio of times above which B counts as slower (exit code 1)")
-      ->check(CLI::Range(1e-9, 1e9))
+      ->check(number_between(1e-9, 1e9))
       ->type_name("RATIO")
       ->capture_default_str();
   command->add_flag("--by-roof", o->by_roof,

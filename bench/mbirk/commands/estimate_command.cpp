@@ -50,7 +50,8 @@ profile_entry const& find_entry(std::string const& name, std::string const& geom
 any_scan read_scan(std::string const& path) {
   json const document = read_json(path);
   auto const shape = read_shape(json_field(document, path).at("sinogram_shape", "[views, rows, channels]"));
-  return std::visit([](auto const& scan) -> any_scan { return scan; }, read_geometry(path, shape).scan);
+  auto const geometry = read_geometry(path, shape, {}, memory_budget(memory_available()));
+  return std::visit([](auto const& scan) -> any_scan { return scan; }, geometry.scan);
 }
 
 gpu::device const& find_gpu(std::string const& name) {

@@ -49,7 +49,7 @@ void add_profile_options(CLI::App& command, profile_options& o) {
   auto* const budget = command.add_option("--budget", o.budget,
                                           "Seconds of timed calls, of all operations and sizes together (default: 0.05 "
                                           "for each operation and size)");
-  budget->check(CLI::Range(1e-3, 1e6))->type_name("SECONDS");
+  budget->check(number_between(1e-3, 1e6))->type_name("SECONDS");
   budget->excludes("--runs");
   o.pin.add(command);
   command.add_option("--ops", o.ops, "Shell pattern that selects operations by name")

@@ -1,11 +1,14 @@
 // mbirk recon: reconstructs the user's own measurements.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <typeinfo>
 
 #include "commands/call_options.hpp"
 #include "commands/command.hpp"
@@ -20,6 +23,7 @@
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
 #include "mbirk/io/npy.hpp"
+#include "mbirk/io/printable.hpp"
 #include "mbirk/version.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"
@@ -200,6 +204,35 @@ void write_result(recon_command const& o, geometry_file const& g, npy_array<floa
 #endif
 }
 
+void put_largest_first(std::vector<memory_item>& items) {
+  std::ranges::stable_sort(items, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+}
+
+/// Names the file in errors about values, which the library cannot know.
+template <class F> auto naming(std::string const& file, F const& f) {
+  try {
+    return f();
+  } catch (parameter_error const& e) {
+    throw parameter_error(file + ": " + e.what(), e.where);
+  } catch (error const& e) {
+    if (typeid(e) != typeid(error)) throw;  // interrupted, out of memory, no threads, files that cannot be written
+    throw error(file + ": " + e.what(), e.where);
+  }
+}
+
+std::array<index_t, 3> recon_shape_of(recon_scan const& scan) {
+  return std::visit([](auto const& s) { return s.recon_shape(); }, scan);
+}
+
+/// What a thread touches of its stacks, in the program and in the kernel (measured: 22 KiB).
+constexpr double stack_bytes = 32 * 1024;
+/// An upper bound on the threads that are started: there are no more tasks than rows of the sinogram or pixels.
+double most_threads(recon_command const& o, std::array<index_t, 3> const& sinogram,
+                    std::array<index_t, 3> const& recon) {
+  auto const tasks = static_cast<double>(std::max(sinogram[0] * sinogram[1], recon[0] * recon[1]));
+  return std::min(static_cast<double>(exec::host(o.threads).threads()), tasks);
+}
+
 std::vector<float> allocate(double elements, char const* name) {
   try {
     return std::vector<float>(static_cast<std::size_t>(elements));
@@ -214,7 +247,19 @@ int reconstruct(recon_command const& o) {
   check_ignored(o);
   interrupt_watch const interrupts;
   auto const start = clock::now();
+#if defined(MBIRK_WITH_HDF5)
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // libhdf5 prints nothing itself
+#endif
+  // Determined before anything is read, which is part of the required memory.
+  memory_budget const memory(o.memory_limit
+                                 ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
+                                 : memory_available());
+  auto const& available = memory.available();
   measurement_source const source(o.scan.files, o.scan.part);
+  double samples = 1;
+  for (auto const n : source.shape()) samples *= static_cast<double>(n);
+  memory.require(4 * samples, o.scan.files.input + ": a sinogram of shape " +
+                                  mbirk::detail::shape_text(source.shape()));
   std::vector<scan_fact> used;
   std::vector<std::string> corrected;
   auto const g_options = with_centre(o.scan, source, o.threads, corrected);
@@ -234,21 +279,20 @@ int reconstruct(recon_command const& o) {
     file.commit();
   }
 
-  // Determined before the state is read, which is part of the required memory.
-  auto const available = o.memory_limit
-                             ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
-                             : memory_available();
-  recon_state resumed;
+  saved_state saved;
+  recon_state const& resumed = saved.state;
   if (!o.resume.empty()) {
-    resumed = read_checkpoint(o.resume, parameters);
+    saved = read_checkpoint(o.resume, parameters, memory);
     options.resume = &resumed;
     if (!o.seed_given) options.seed = resumed.seed;
   }
   run_watch watch("recon", o.monitor, o.quiet);
   exec::host const host(o.threads);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
-  double const limit = available ? available->bytes : std::numeric_limits<double>::infinity();
-  check_memory(o, recon_memory(host, scan, options, {vcd, weighted}, limit), available);
+  auto needed = recon_memory(host, scan, options, {vcd, weighted}, memory.limit());
+  needed.push_back({"stacks of threads", stack_bytes * most_threads(o, source.shape(), recon_shape_of(scan))});
+  put_largest_first(needed);
+  check_memory(o, needed, available);
   stop_if_asked();
 
   auto const [views, rows, channels] = source.shape();
@@ -258,6 +302,7 @@ int reconstruct(recon_command const& o) {
   held.add("sinogram", sinogram.size() * sizeof(float));
   watch.step("reading " + source.description());
   repair_count repaired;
+  data_sums sums;  // of what a checkpoint depends on
   {
     progress bar(static_cast<std::size_t>(views), o.quiet);
     bar.at(0, "views of " + source.description());
@@ -271,8 +316,14 @@ int reconstruct(recon_command const& o) {
   corrected.insert(corrected.end(), found.begin(), found.end());
   if (!o.quiet)
     for (auto const& line : corrected) say("{}\n", line);
+  if (vcd) {
+    auto const& mask = std::visit([](auto const& s) -> auto const& { return s.mask(); }, scan);
+    sums["mask"] = data_sum(mask.data(), mask.size());
+    sums["line integrals"] = data_sum(sinogram.data(), sinogram.size() * sizeof(float));
+  }
+  if (!o.resume.empty()) require_same_data(o.resume, saved.sums, sums);
   view<float const, 3> const y(sinogram.data(), source.shape());
-  auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, scan);
+  auto const shape = recon_shape_of(scan);
   npy_array<float> recon{
       {shape.begin(), shape.end()},
       allocate(static_cast<double>(shape[0]) * static_cast<double>(shape[1]) * static_cast<double>(shape[2]),
@@ -303,10 +354,10 @@ int reconstruct(recon_command const& o) {
       return !interrupt_asked();
     };
     auto const checkpoint = checkpoint_name(o);
-    options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters); };
+    options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters, sums); };
     // Without --checkpoint, the state is written only when interrupted.
     if (o.checkpoint.empty()) options.checkpoint_every = std::numeric_limits<int>::max();
-    record = vcd_recon(ctx, scan, y, weights, x, options);
+    record = naming(o.scan.files.input, [&] { return vcd_recon(ctx, scan, y, weights, x, options); });
     bar.clear();
     if (record.cancelled && record.num_iterations < options.max_iterations) {
       diagnose(
@@ -317,7 +368,9 @@ int reconstruct(recon_command const& o) {
     }
   } else {
     watch.step(o.method);
-    record.warnings = direct_scan_recon(ctx, g, view<float, 3>(sinogram.data(), source.shape()), x);
+    record.warnings = naming(o.scan.files.input, [&] {
+      return direct_scan_recon(ctx, g, view<float, 3>(sinogram.data(), source.shape()), x);
+    });
     stop_if_asked();
   }
   watch.step("writing");
@@ -332,13 +385,17 @@ int reconstruct(recon_command const& o) {
   say("\n");
   std::fflush(stdout);
   auto notes = g.warnings;
+  if (!o.resume.empty() && saved.sums.empty())
+    notes.push_back(o.resume +
+                    ": has no checksums of the data, because an older mbirk wrote it; whether they are the same data "
+                    "was not checked");
   notes.insert(notes.end(), record.warnings.begin(), record.warnings.end());
   if (repaired.repaired > 0)
     notes.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
   if (repaired.lost > 0)
     notes.push_back(
         fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
-  for (auto const& text : notes) note("{}", text);
+  for (auto const& text : notes) note("{}", printable(text));
   return done;
 }
 
@@ -352,7 +409,8 @@ int run(recon_command const& o) {
 }
 
 std::array<double, 2> window_of(std::vector<double> const& levels, char const* option) {
-  if (!(levels[0] < levels[1])) throw CLI::ValidationError(option, "expected LOW < HIGH");
+  if (!(levels[0] < levels[1]) || !std::isfinite(levels[0]) || !std::isfinite(levels[1]))
+    throw CLI::ValidationError(option, "expected LOW < HIGH");
   return {levels[0], levels[1]};
 }
 
@@ -387,10 +445,10 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--snr-db", o->snr_db, "Signal to noise ratio of the data (default 30)")->type_name("DB");
   command
       ->add_option("--sigma-y", o->sigma_y, "Standard deviation of a measurement of weight 1 (default: from the data)")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->type_name("X");
   command->add_option("--sigma-x", o->sigma_x, "Scale of the prior (default: from the data)")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->type_name("X");
   command->add_flag("--positivity", o->positivity, "Keep all voxels >= 0");
   command->add_option("--weights", o->weights, "Formula of the weights of the measurements")
@@ -410,6 +468,7 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->add_option("--memory-limit", o->memory_limit,
                    "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available)")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())  // runs first
       ->type_name("BYTES");
   command
       ->add_option("--save-parameters", o->save_parameters,

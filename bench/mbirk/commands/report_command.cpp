@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands/candidate_options.hpp"
@@ -19,6 +20,7 @@
 #include "input/merged_files.hpp"
 #include "input/nsight_csv.hpp"
 #include "mbirk/io/output_file.hpp"
+#include "mbirk/io/printable.hpp"
 #include "process/streams.hpp"
 #include "report/html_report.hpp"
 
@@ -56,12 +58,16 @@ json read_run(std::string const& path) {
     m.at("run", "a whole number").integer();
     if (!(m.at("time", "seconds >= 0").number("seconds >= 0") >= 0)) m.at("time", "").wrong("seconds >= 0");
   }
-  for (auto const& [size, costs] : root.at("cost_analysis", a_report).members())
+  for (auto const& [size, costs] : root.at("cost_analysis", a_report).members()) {
+    require<io_error>(whole_number(size).has_value(), [&] {
+      return costs.place() + " is not the costs of a size, expected a whole number as its name";
+    });
     for (auto const& [operation, cost] : costs.members()) {
       for (auto const* name : {"flops", "bytes accessed", "items", "arithmetic intensity"})
         cost.at(name, "a number").number();
       cost.at("source", "\"counted\" or \"model\"").text();
     }
+  }
   for (auto const& e : root.at("errors", a_report).elements("an array of errors")) {
     for (auto const* name : {"operation", "error"}) e.at(name, "a string").text();
     e.at("volume_size", "a whole number").integer();
@@ -152,7 +158,7 @@ class merger {
     if (difference.empty()) return;
     out_["errors"].push_back(
         {{"operation", operation},
-         {"volume_size", std::stol(size)},
+         {"volume_size", whole_number(size).value_or(0)},
          {"source", path},
          {"error", fmt::format("the costs in {} and {} are not the same: {}", from_[key], path, difference)}});
   }
@@ -269,7 +275,15 @@ void add_report_command(CLI::App& app, chosen_command& chosen) {
   command->callback([options, &chosen] {
     chosen = [options] {
       require_host(*options, "report");
-      return run_report(*options);
+      try {
+        return run_report(*options);
+      } catch (json::exception const& e) {  // a field of another kind than mbirk profile writes
+        std::string_view what = e.what();
+        what.remove_prefix(std::min(what.size(), what.find("] ") + 2));
+        throw io_error(fmt::format("{}: is not a report of mbirk profile: {}", fmt::join(options->runs, ", "),
+                                   printable(what, 200)),
+                       source_location::current());
+      }
     };
   });
 }

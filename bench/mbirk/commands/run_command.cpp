@@ -15,6 +15,7 @@
 #include "commands/run_watch.hpp"
 #include "input/test_case.hpp"
 #include "mbirk/exec/emulation/finding.hpp"
+#include "mbirk/io/printable.hpp"
 #include "operations/policy.hpp"
 #include "output/cost_json.hpp"
 #include "output/trace_file.hpp"
@@ -259,7 +260,7 @@ int run(run_options const& o) {
                                    dropped, o.trace_events));
   watch.finish();
   for (auto const& w : warnings)  // printed last, so that a failure is one line
-    if (!o.quiet) note("{}", w);
+    if (!o.quiet) note("{}", printable(w));
   return table.end() ? done : check_failed;
 }
 

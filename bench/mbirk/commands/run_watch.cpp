@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "commands/command.hpp"
 #include "machine/process_status.hpp"
 #include "process/streams.hpp"
 
@@ -30,7 +31,7 @@ void add_monitor_options(CLI::App& command, monitor_options& options) {
       command.add_option("--monitor", options.file, "Write a CSV log of memory, threads and devices to this file")
           ->type_name("FILE");
   command.add_option("--monitor-interval", options.interval, "Seconds between lines of --monitor")
-      ->needs(file)->check(CLI::Range(0.001, 3600.0))->type_name("S")->capture_default_str();
+      ->needs(file)->check(number_between(0.001, 3600))->type_name("S")->capture_default_str();
 }
 
 run_watch::run_watch(char const* command, monitor_options const& options, bool quiet)

@@ -335,9 +335,9 @@ void add_top_command(CLI::App& app, chosen_command& chosen) {
       "top", "Show live memory of running mbirk processes by allocation site, their threads and devices");
   auto const o = std::make_shared<top_options>();
   command->add_option("PID", o->process, "Process to show (default: the only one running, or a list of all)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   command->add_option("--interval", o->interval, "Seconds between refreshes")
-      ->check(CLI::Range(0.01, 3600.0))
+      ->check(number_between(0.01, 3600))
       ->type_name("S")
       ->capture_default_str();
   command->add_option("--count", o->count, "Number of refreshes (default: one; on a terminal, until q)")

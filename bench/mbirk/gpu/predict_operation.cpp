@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <tuple>
 
 #include "gpu/launches.hpp"
 #include "mbirk/instrument/sizing.hpp"
@@ -42,6 +43,7 @@ std::string device_kernel(std::string const& name, int capability) {
 /// Launches by the kernels that the cost model has seen, for `scale` times as much work.
 std::vector<launch_work> counted_launches(instrument::operation_record const& record, double scale, int capability) {
   std::vector<launch_work> all;
+  if (record.kernels.empty()) return all;
   double scratch = 0;
   for (auto const& a : record.arrays)
     if (a.role == array_role::scratch)
@@ -68,15 +70,27 @@ std::vector<launch_work> counted_launches(instrument::operation_record const& re
   return all;
 }
 
-instrument::operation_record const& counts_of(profile_entry const& entry, index_t n) {
+instrument::operation_record const& counts_of(profile_entry const& entry, problem_shape const& shape) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, index_t>, instrument::operation_record> known;
+  static std::map<std::tuple<std::string, index_t, index_t, index_t>, instrument::operation_record> known;
   std::lock_guard const lock(mutex);
-  auto const key = std::pair(entry.name, n);
+  auto const key = std::tuple(entry.name, shape.views, shape.rows, shape.channels);
   auto found = known.find(key);
-  if (found == known.end())
-    found = known.emplace(key, model_operation(entry, problem_shape::cube(n)).record).first;
+  if (found == known.end()) found = known.emplace(key, model_operation(entry, shape).record).first;
   return found->second;
+}
+
+double samples_of(problem_shape const& shape) {
+  return static_cast<double>(shape.views) * static_cast<double>(shape.rows) * static_cast<double>(shape.channels);
+}
+
+/// The filter whose kernel depends on the length of a row: one view with as many channels as the real one.
+std::vector<launch_work> filter_launches(std::string const& geometry, problem_shape const& shape, int capability) {
+  problem_shape const counted{1, std::min(shape.rows, largest_counted), shape.channels};
+  for (auto const& entry : profile_entries())
+    if (entry.geometry == geometry && entry.op->body == "direct_filter")
+      return counted_launches(counts_of(entry, counted), samples_of(shape) / samples_of(counted), capability);
+  return {};
 }
 
 /// The launches of an operation on a scan; empty if its kernels are not enumerated.
@@ -135,19 +149,20 @@ std::optional<prediction> predict(profile_entry const& entry, problem_shape cons
   int const iterations = given == entry.arguments.end() ? 1 : given->second.get<int>();
   auto work = enumerated_launches(entry.op->name, problem.scan(), listed, iterations, 128);
   if (work.empty()) {
-    index_t const n = std::min(largest_counted, std::max<index_t>(2, shape.channels));
-    auto const& record = counts_of(entry, n);
-    double scale = record.items > 0 ? static_cast<double>(size.items) / static_cast<double>(record.items) : 1;
-    // Items of operations with a projection in them grow faster than their passes over arrays.
+    auto const counted = problem_shape::cube(std::min(largest_counted, std::max<index_t>(2, shape.channels)));
+    bool const filters = entry.op->body == "direct_filter" || entry.op->body == "direct_recon";
+    if (filters) {
+      work = filter_launches(entry.geometry, shape, on.capability);
+    } else {
+      auto const& record = counts_of(entry, counted);
+      double scale = record.items > 0 ? static_cast<double>(size.items) / static_cast<double>(record.items) : 1;
+      // Items of an operation with a projection in it grow faster than its passes over arrays.
+      if (entry.op->body == "gen_weights_mar") scale = samples_of(shape) / samples_of(counted);
+      work = counted_launches(record, scale, on.capability);
+    }
     std::vector<launch_work> projection;
     if (entry.op->body == "direct_recon") projection = back_launches(problem.scan(), {}, 1);
     if (entry.op->body == "gen_weights_mar") projection = forward_launches(problem.scan(), {});
-    if (!projection.empty()) {
-      auto const counted = problem_shape::cube(n);
-      scale = static_cast<double>(shape.views * shape.rows * shape.channels) /
-              static_cast<double>(counted.views * counted.rows * counted.channels);
-    }
-    work = counted_launches(record, scale, on.capability);
     for (auto& w : projection) work.push_back(std::move(w));
   }
   if (work.empty()) return std::nullopt;

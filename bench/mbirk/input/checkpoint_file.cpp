@@ -4,6 +4,13 @@
 
 namespace mbirk::program {
 
+std::string data_sum(void const* data, std::size_t bytes) {
+  mbirk::detail::crc32 sum;
+  sum.add(data, bytes);
+  auto const line = sum.line();
+  return line.substr(0, line.size() - 1);
+}
+
 json record_json(recon_log const& r) {
   return {{"num_iterations", r.num_iterations},
           {"granularity", r.granularity},
@@ -16,26 +23,67 @@ json record_json(recon_log const& r) {
           {"delta_norm_per_slice", r.delta_norm_per_slice}};
 }
 
-void write_checkpoint(std::filesystem::path const& path, recon_state const& state, json const& parameters) {
-  save_checkpoint(path, state, dump_text(parameters));
+void write_checkpoint(std::filesystem::path const& path, recon_state const& state, json const& parameters,
+                      data_sums const& sums) {
+  json note = parameters;
+  if (!sums.empty()) note["data"] = sums;
+  save_checkpoint(path, state, dump_text(note));
 }
 
-recon_state read_checkpoint(std::filesystem::path const& path, json const& parameters) {
-  std::string note;
-  auto state = load_checkpoint(path, &note);
-  auto const there = json::parse(note, nullptr, false);
-  require<io_error>(!there.is_discarded(), [&] {
+namespace {
+
+/// Compares the parameters in the note of a checkpoint; returns the checksums in it.
+data_sums check_note(std::filesystem::path const& path, std::string const& note, json const& parameters) {
+  require<io_error>(note.starts_with('{'), [&] {
     return path.string() + ": has no parameters in its note, so it is not a checkpoint of mbirk recon";
   });
+  std::string const place = path.string() + ": its note";
+  auto there = parse_json(note, place);
+  data_sums sums;
+  if (auto const data = there.find("data"); data != there.end()) {
+    for (auto const& [name, sum] : json_field(*data, place, "data").members()) sums[name] = sum.text();
+    there.erase(data);
+  }
   // Convert through text, as stored, so that only values can differ and not types.
   auto const patch = json::diff(there, json::parse(dump_text(parameters)));
   require<io_error>(patch.empty(), [&] {
     json::json_pointer const at(patch[0]["path"].get<std::string>());
-    auto const value = [&](json const& j) { return j.contains(at) ? j[at].dump() : "missing"; };
-    return path.string() + ": was made with other parameters: " + at.to_string() + " is " + value(there) +
-           " there and " + value(parameters) + " here";
+    auto const value = [&](json const& j) { return j.contains(at) ? printable(j[at].dump(), 80) : "missing"; };
+    return path.string() + ": was made with other parameters: " + printable(at.to_string(), 200) + " is " +
+           value(there) + " there and " + value(parameters) + " here";
   });
-  return state;
+  return sums;
+}
+
+}  // namespace
+
+saved_state read_checkpoint(std::filesystem::path const& path, json const& parameters, memory_budget const& memory) {
+  saved_state saved;
+  auto const check = [&](recon_state const& header, std::string const& note) {
+    saved.sums = check_note(path, note, parameters);
+    auto const elements = [](std::array<index_t, 3> const& shape) {
+      return static_cast<double>(array_elements(shape, sizeof(float)).value_or(0));
+    };
+    memory.require(4 * (2 * elements(header.recon_shape) + elements(header.sinogram_shape)),
+                   path.string() + ": the state to resume");
+  };
+  saved.state = load_checkpoint(path, nullptr, check);
+  return saved;
+}
+
+void require_same_data(std::filesystem::path const& path, data_sums const& there, data_sums const& here) {
+  for (auto const& [name, sum] : there) {
+    auto const at = here.find(name);
+    auto const found = at == here.end() ? "none" : at->second;
+    require<io_error>(found == sum, [&] {
+      return path.string() + ": was made from other data: the " + printable(name, 40) + " had " + printable(sum, 40) +
+             " there and " + (at == here.end() ? "is missing" : "has " + found) + " here";
+    });
+  }
+  for (auto const& [name, sum] : here)
+    require<io_error>(there.empty() || there.contains(name), [&] {
+      return path.string() + ": was made from other data: there was no " + name + " there, and here it has " + sum;
+    });
 }
 
 }  // namespace mbirk::program

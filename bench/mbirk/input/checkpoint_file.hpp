@@ -1,20 +1,41 @@
 // Records as JSON, and checkpoints that include the parameters of the reconstruction.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "input/json_field.hpp"
+#include "machine/memory.hpp"
 #include "mbirk/recon/options.hpp"
 
 namespace mbirk::program {
+
+/// Checksums of arrays, by name.
+using data_sums = std::map<std::string, std::string>;
+/// Checksum of an array.
+std::string data_sum(void const* data, std::size_t bytes);
 
 /// The record as JSON with MBIRJAX's names. Non-finite numbers become null.
 json record_json(recon_log const& record);
 
 /// @param parameters  parameters of the reconstruction; read_checkpoint compares them.
+/// @param sums        checksums of the data that are reconstructed
 /// @throws io_error; the file is either complete or absent
-void write_checkpoint(std::filesystem::path const& path, recon_state const& state, json const& parameters);
-/// @throws io_error with the file and the first parameter that differs
-recon_state read_checkpoint(std::filesystem::path const& path, json const& parameters);
+void write_checkpoint(std::filesystem::path const& path, recon_state const& state, json const& parameters,
+                      data_sums const& sums = {});
+
+/// A state, and the checksums of the data that it was made from; none if an older mbirk wrote it.
+struct saved_state {
+  recon_state state;
+  data_sums sums;
+};
+/// Parameters, shapes and memory are compared before the arrays are read.
+/// @throws io_error with the file and the first parameter that differs; allocation_error
+saved_state read_checkpoint(std::filesystem::path const& path, json const& parameters,
+                            memory_budget const& memory = {});
+/// @throws io_error with the file and the first array that is another one than when the state was saved
+void require_same_data(std::filesystem::path const& path, data_sums const& there, data_sums const& here);
 
 }  // namespace mbirk::program

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "input/similar_name.hpp"
 #include "mbirk/geometry/list.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/io/parameters_json.hpp"
@@ -69,12 +70,6 @@ template <class Values, class Row> void each_optional(recon_model_options& o, Va
   row("slice_damping", o.slice_damping, values.slice_damping);
 }
 
-std::string list(std::vector<std::string> const& words) {
-  std::string s;
-  for (auto const& w : words) s += (s.empty() ? "" : ", ") + w;
-  return s;
-}
-
 /// Reads a file named by a field; errors in the file are prefixed with the field.
 template <class Read> auto read_named(json_field const& field, fs::path const& folder, Read const& read) {
   auto const path = folder / field.text("the name of an npy file");
@@ -85,15 +80,20 @@ template <class Read> auto read_named(json_field const& field, fs::path const& f
   }
 }
 
-mask_setting read_mask(json_field const& field, fs::path const& folder) {
+mask_setting read_mask(json_field const& field, fs::path const& folder, memory_budget const& memory) {
   if (field.value().is_boolean()) return field.boolean();
   if (!field.value().is_string()) field.wrong("true, false or the name of an npy file");
-  return read_named(field, folder, [](fs::path const& path) -> mask_setting {
-    auto const array = read_npy<std::int32_t>(path);
-    require<io_error>(array.shape.size() == 2, [&] {
-      return path.string() + " has shape " + mbirk::detail::shape_text(array.shape) + ", expected (rows, cols)";
+  return read_named(field, folder, [&](fs::path const& path) -> mask_setting {
+    auto const header = read_npy_header(path);
+    require<io_error>(header.shape.size() == 2, [&] {
+      return path.string() + " has shape " + mbirk::detail::shape_text(header.shape) + ", expected (rows, cols)";
     });
+    // Numbers as they are read, in two orders, and the mask.
+    memory.require(9 * static_cast<double>(header.elements),
+                   path.string() + ": a mask of shape " + mbirk::detail::shape_text(header.shape));
+    auto const array = read_npy<std::int32_t>(path);
     mask_array mask{{array.shape[0], array.shape[1]}, {}};
+    mask.values.reserve(array.data.size());
     for (auto const v : array.data) {
       require<io_error>(v == 0 || v == 1, [&] {
         return path.string() + " has the value " + std::to_string(v) + ", expected 0 and 1 only";
@@ -105,13 +105,14 @@ mask_setting read_mask(json_field const& field, fs::path const& folder) {
 }
 
 /// Reads angles or shifts in any of their forms.
-std::vector<float> read_line(json_field const& field, fs::path const& folder) {
+std::vector<float> read_line(json_field const& field, fs::path const& folder, index_t views) {
   std::string const forms = "an array of numbers, the name of an npy file, or {start, stop, num, endpoint}";
   std::vector<float> line;
   if (field.value().is_array()) {
-    for (auto const& e : field.elements()) line.push_back(static_cast<float>(e.number()));
+    require_one_per_view(field, std::ssize(field.value()), views);
+    for (auto const& e : field.elements()) line.push_back(e.single());
   } else if (field.value().is_string()) {
-    line = read_line_file(field, folder);
+    line = read_line_file(field, folder, views);
   } else if (field.value().is_object()) {
     for (auto const& [key, value] : field.members())
       require<io_error>(key == "start" || key == "stop" || key == "num" || key == "endpoint",
@@ -120,6 +121,7 @@ std::vector<float> read_line(json_field const& field, fs::path const& folder) {
     auto const count = field.at("num", "a whole number");
     index_t const n = count.integer();
     if (n < 0 || n > (index_t{1} << 30)) count.wrong("a whole number from 0 to 2^30");
+    require_one_per_view(field, n, views);
     bool const endpoint = field.has("endpoint") && field.at("endpoint", "").boolean();
     double const steps = static_cast<double>(endpoint ? std::max<index_t>(n - 1, 1) : n);
     for (index_t v = 0; v < n; ++v)
@@ -172,11 +174,11 @@ void read_value(json_field const& field, auto const&, std::array<double, 3>& to)
 /// Reads the parameters of one kind that `params` has; not labels, which may have any value.
 template <class Geometry>
 void read_parameters(json_field const& params, fs::path const& folder, parameter_kind kind,
-                     parameter_values<Geometry>& values) {
+                     parameter_values<Geometry>& values, memory_budget const& memory = {}) {
   each_member<Geometry>(values, [&]<class Member>(parameter_info const& info, auto const& rule, Member& member) {
     if (kind_of(info) != kind || !params.has(info.name)) return;
     auto const field = params.at(info.name, "");
-    if constexpr (std::same_as<Member, mask_setting>) member = read_mask(field, folder);
+    if constexpr (std::same_as<Member, mask_setting>) member = read_mask(field, folder, memory);
     else if constexpr (requires { read_value(field, rule, member); }) read_value(field, rule, member);
   });
 }
@@ -200,7 +202,7 @@ void check_parameters(json_field const& params, std::string const& geometry, kno
     known.insert(known.end(), std::begin(case_parameters), std::end(case_parameters));
   for (auto const& [key, field] : params.members())
     require<io_error>(std::ranges::find(known, key) != known.end(), [&] {
-      return field.place() + " is not a parameter of geometry " + geometry + ", expected one of " + list(known);
+      return field.place() + " is not a parameter of geometry " + geometry + ", expected " + one_of(key, known);
     });
 }
 
@@ -214,12 +216,21 @@ std::array<index_t, 3> read_shape(json_field const& field) {
   return shape;
 }
 
-std::vector<float> read_line_file(json_field const& field, fs::path const& folder) {
-  return read_named(field, folder, [](fs::path const& path) {
-    auto array = read_npy<float>(path);
-    require<io_error>(array.shape.size() == 1, [&] {
-      return path.string() + " has shape " + mbirk::detail::shape_text(array.shape) + ", expected (views)";
+void require_one_per_view(json_field const& field, index_t values, index_t views) {
+  require<shape_error>(views < 0 || values == views, [&] {
+    return field.place() + " has " + std::to_string(values) + " values, expected one per view = " +
+           std::to_string(views);
+  });
+}
+
+std::vector<float> read_line_file(json_field const& field, fs::path const& folder, index_t views) {
+  return read_named(field, folder, [&](fs::path const& path) {
+    auto const header = read_npy_header(path);
+    require<io_error>(header.shape.size() == 1, [&] {
+      return path.string() + " has shape " + mbirk::detail::shape_text(header.shape) + ", expected (views)";
     });
+    require_one_per_view(field, header.elements, views);
+    auto array = read_npy<float>(path);
     require_finite(array, path);
     return std::move(array.data);
   });
@@ -253,9 +264,10 @@ recon_model_options read_model_parameters(json_field const& params) {
 }
 
 template <class Geometry>
-void read_scan_parameters(json_field const& params, fs::path const& folder, typename Geometry::parameters& p) {
+void read_scan_parameters(json_field const& params, fs::path const& folder, typename Geometry::parameters& p,
+                          memory_budget const& memory) {
   parameter_values<Geometry> values{.scan = std::move(p)};
-  read_parameters(params, folder, parameter_kind::of_the_scan, values);
+  read_parameters(params, folder, parameter_kind::of_the_scan, values, memory);
   p = std::move(values.scan);
   if constexpr (requires { p.source_detector_dist; }) {
     params.at("source_detector_dist", "a number or \"inf\"");
@@ -296,7 +308,8 @@ void read_view_lists(json_field const& root, std::function<std::vector<float>(js
 }
 
 #define MBIRK_READERS(Parameters, Geometry)                                                                  \
-  template void read_scan_parameters<Geometry>(json_field const&, fs::path const&, Parameters<Geometry>&);   \
+  template void read_scan_parameters<Geometry>(json_field const&, fs::path const&, Parameters<Geometry>&,    \
+                                               memory_budget const&);                                        \
   template void read_view_lists<Geometry>(json_field const&,                                                 \
                                           std::function<std::vector<float>(json_field const&)> const&,       \
                                           char const*, Parameters<Geometry>&);
@@ -314,12 +327,15 @@ std::vector<fs::path> files_of_scan(json_field const& root, fs::path const& fold
 }
 
 geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& sinogram_shape,
-                            std::vector<float> const& theta) {
-  return read_geometry(read_json(path), path.string(), path.parent_path(), sinogram_shape, theta);
+                            std::vector<float> const& theta, memory_budget const& memory,
+                            std::function<void(std::array<index_t, 3> const&)> const& check_shape) {
+  return read_geometry(read_json(path), path.string(), path.parent_path(), sinogram_shape, theta, memory, check_shape);
 }
 
 geometry_file read_geometry(json const& document, std::string const& file, fs::path const& folder,
-                            std::array<index_t, 3> const& sinogram_shape, std::vector<float> const& theta) {
+                            std::array<index_t, 3> const& sinogram_shape, std::vector<float> const& theta,
+                            memory_budget const& memory,
+                            std::function<void(std::array<index_t, 3> const&)> const& check_shape) {
   json const no_params = json::object();
   json_field const root(document, file);
   for (auto const& [key, field] : root.members()) {
@@ -328,7 +344,7 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
     known.insert(known.end(), std::begin(shape_fields), std::end(shape_fields));
     known.emplace_back("params");
     require<io_error>(std::ranges::find(known, key) != known.end(),
-                      [&] { return field.place() + " is not known, expected one of " + list(known); });
+                      [&] { return field.place() + " is not known, expected " + one_of(key, known); });
   }
   auto const geometry_field = root.at("geometry", geometries::names_text());
   auto const geometry = geometry_field.text(geometries::names_text());
@@ -346,12 +362,12 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
     p.sinogram_shape = sinogram_shape;
     if constexpr (requires { p.angles; }) p.angles = theta;
     read_view_lists<Geometry>(
-        root, [&](json_field const& field) { return read_line(field, folder); },
+        root, [&](json_field const& field) { return read_line(field, folder, sinogram_shape[0]); },
         "angles in radians, because the data have none", p);
     if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
-    read_scan_parameters<Geometry>(params, folder, p);
+    read_scan_parameters<Geometry>(params, folder, p, memory);
     try {
-      scan<Geometry> scan(p);
+      auto const scan = make_scan<Geometry>(p, file, memory, check_shape);
       made = geometry_file{p, scan, read_model_parameters(params), true, {}};
       for (auto const& w : scan.warnings()) made->warnings.push_back(file + ": " + w);
     } catch (parameter_error const& e) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "input/json_field.hpp"
+#include "machine/memory.hpp"
 #include "mbirk/geometry/list.hpp"
 #include "mbirk/recon/options.hpp"
 
@@ -31,10 +32,10 @@ enum class known_parameters { of_a_case, of_a_reconstruction };
 void check_parameters(json_field const& params, std::string const& geometry, known_parameters known);
 
 /// Reads pitches, offsets, voxels, mask and distances of a scan. File names are relative to `folder`.
-/// @throws io_error
+/// @throws io_error; allocation_error if a mask exceeds `memory`
 template <class Geometry>
 void read_scan_parameters(json_field const& params, std::filesystem::path const& folder,
-                          typename Geometry::parameters& p);
+                          typename Geometry::parameters& p, memory_budget const& memory = {});
 
 /// Names of the lists with one value per view, of any geometry. They are stored next to `params`.
 std::vector<std::string> view_lists();
@@ -59,9 +60,27 @@ denoise_options read_denoiser_parameters(json_field const& params);
 /// Reads three integers >= 0.
 /// @throws io_error
 std::array<index_t, 3> read_shape(json_field const& field);
-/// Reads the npy file named by the field: finite numbers of rank 1.
-/// @throws io_error
-std::vector<float> read_line_file(json_field const& field, std::filesystem::path const& folder);
+/// Checks that a field has one value per view, before the values are read or made. views < 0: not checked.
+/// @throws shape_error
+void require_one_per_view(json_field const& field, index_t values, index_t views);
+/// Reads the npy file named by the field: finite numbers of rank 1, one per view.
+/// @throws io_error; shape_error for another number of values, before they are read
+std::vector<float> read_line_file(json_field const& field, std::filesystem::path const& folder, index_t views = -1);
+
+/// Makes a scan if its mask and list of pixels fit into memory.
+/// @param check_shape  called with the shape of the reconstruction before; what it throws is passed on.
+/// @throws parameter_error, allocation_error
+template <class Geometry>
+scan<Geometry> make_scan(typename Geometry::parameters const& p, std::string const& name, memory_budget const& memory,
+                         std::function<void(std::array<index_t, 3> const&)> const& check_shape = {}) {
+  auto const g = make_geometry(p);
+  std::array<index_t, 3> const shape{g.recon_rows, g.recon_cols, g.slices};
+  if (check_shape) check_shape(shape);
+  // The mask takes a byte per pixel, and its list, while it grows, up to eight.
+  memory.require(9 * static_cast<double>(shape[0]) * static_cast<double>(shape[1]),
+                 name + ": the mask of a reconstruction of shape " + mbirk::detail::shape_text(shape));
+  return scan<Geometry>(p);
+}
 
 /// Contents of G.json, ready for use.
 struct geometry_file {
@@ -78,14 +97,20 @@ struct geometry_file {
 std::vector<std::filesystem::path> files_of_scan(json_field const& root, std::filesystem::path const& folder);
 
 /// Reads and checks G.json for a sinogram of this shape.
-/// @param theta  angles that came with the data (radians), used if the file has none; may be empty.
-/// @throws io_error, parameter_error with the file and the field
+/// @param theta        angles that came with the data (radians), used if the file has none; may be empty.
+/// @param memory       limits what is read.
+/// @param check_shape  called with the shape of the reconstruction before memory is taken for its mask; what it throws
+///                     is passed on.
+/// @throws io_error, parameter_error with the file and the field, allocation_error
 geometry_file read_geometry(std::filesystem::path const& path, std::array<index_t, 3> const& sinogram_shape,
-                            std::vector<float> const& theta = {});
+                            std::vector<float> const& theta = {}, memory_budget const& memory = {},
+                            std::function<void(std::array<index_t, 3> const&)> const& check_shape = {});
 
 /// Reads and checks the same from a document in memory. @param file  name for messages. @param folder  of named files.
 geometry_file read_geometry(json const& document, std::string const& file, std::filesystem::path const& folder,
-                            std::array<index_t, 3> const& sinogram_shape, std::vector<float> const& theta);
+                            std::array<index_t, 3> const& sinogram_shape, std::vector<float> const& theta,
+                            memory_budget const& memory = {},
+                            std::function<void(std::array<index_t, 3> const&)> const& check_shape = {});
 
 /// Writes everything that read_geometry reads as JSON; except for the sigmas, no value is left to a default or to
 /// automatic sizing.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -109,6 +110,12 @@ class json_field {
   double number(std::string const& expected = "a number") const {
     if (!value_->is_number()) wrong(expected);
     return value_->get<double>();
+  }
+  /// A number that float32 can hold.
+  float single(std::string const& expected = "a number of float32") const {
+    double const value = number(expected);
+    if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) wrong(expected);
+    return static_cast<float>(value);
   }
   index_t integer(std::string const& expected = "a whole number") const {
     if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > INT64_MAX))

@@ -3,25 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "input/json_field.hpp"
 #include "mbirk/core/error.hpp"
 #include "mbirk/io/input_file.hpp"
 
 namespace mbirk::program {
 namespace {
 
-using nlohmann::json;
 using cells = std::vector<std::string>;
 
 [[noreturn]] void fail(std::string const& file, std::size_t line, std::string const& what,
                        source_location w = source_location::current()) {
   throw io_error(file + (line ? " line " + std::to_string(line) : "") + ": " + what, w);
 }
+
+/// A line of text takes up to 30 times its size when it is split.
+constexpr std::size_t largest_csv = std::size_t{1} << 28;
 
 /// Splits a line according to RFC 4180: quotes around commas, two quotes for one.
 cells split(std::string_view line) {
@@ -50,14 +55,15 @@ std::vector<std::string_view> lines_of(std::string const& text) {
 }
 
 /// Parses "1,234.5", with commas between groups of three digits as written by ncu. Returns nothing for text that is not
-/// a number, such as "n/a".
+/// a finite number, such as "n/a".
 std::optional<double> number(std::string const& cell) {
   std::string plain;
   for (char const c : cell)
     if (c != ',') plain += c;
   double value = 0;
   auto const [end, code] = std::from_chars(plain.data(), plain.data() + plain.size(), value);
-  return code == std::errc() && end == plain.data() + plain.size() ? std::optional(value) : std::nullopt;
+  bool const whole = code == std::errc() && end == plain.data() + plain.size();
+  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 /// Header of a table: the positions of its columns.
@@ -81,12 +87,12 @@ class known_operations {
   explicit known_operations(json const& profile) {
     for (auto const& m : profile.at("measurements")) {
       names_.insert(m.at("operation").get<std::string>());
-      sizes_.insert(m.at("volume_size").get<long>());
+      sizes_.insert(m.at("volume_size").get<index_t>());
     }
     for (auto const& [size, costs] : profile.at("cost_analysis").items())
       for (auto const& [name, cost] : costs.items()) {
         names_.insert(name);
-        sizes_.insert(std::stol(size));
+        if (auto const number = whole_number(size)) sizes_.insert(*number);
       }
   }
   struct place {
@@ -96,7 +102,7 @@ class known_operations {
   place of_range(std::string const& range) const {
     auto const mark = range.rfind("_v");
     if (mark != std::string::npos && names_.contains(range.substr(0, mark)))
-      if (auto const size = number(range.substr(mark + 2))) return {range.substr(0, mark), static_cast<long>(*size)};
+      if (auto const size = whole_number(range.substr(mark + 2))) return {range.substr(0, mark), *size};
     return names_.contains(range) ? place{range, only_size()} : place{};
   }
   /// @param kernel  as demangled by c++filt: "void
@@ -120,7 +126,7 @@ class known_operations {
  private:
   json only_size() const { return sizes_.size() == 1 ? json(*sizes_.begin()) : json(); }
   std::set<std::string> names_;
-  std::set<long> sizes_;
+  std::set<index_t> sizes_;
 };
 
 /// Name of a range "mbirk:<name>"; empty for ranges of other programs.
@@ -144,7 +150,7 @@ bool is_header(cells const& c) {
 }
 
 void read_nsys(std::string const& file, known_operations const& operations, json& ranges, json& kernels) {
-  auto const text = mbirk::detail::read_text(file);
+  auto const text = mbirk::detail::read_text(file, largest_csv);
   std::optional<columns> c;
   table kind = table::other;
   bool any = false;
@@ -281,7 +287,7 @@ json derived(std::map<std::string, metric> const& metrics) {
 }
 
 void read_ncu(std::string const& file, known_operations const& operations, json& kernels) {
-  auto const text = mbirk::detail::read_text(file);
+  auto const text = mbirk::detail::read_text(file, largest_csv);
   std::optional<columns> c;
   std::size_t name = 0, id = 0, line_number = 0;
   std::optional<std::size_t> ranges;

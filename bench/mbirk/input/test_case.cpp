@@ -14,13 +14,15 @@ namespace {
 namespace fs = std::filesystem;
 
 template <class Geometry>
-typename Geometry::parameters read_scan(json_field const& root, json_field const& params, fs::path const& folder) {
+typename Geometry::parameters read_scan(json_field const& root, json_field const& params, fs::path const& folder,
+                                        memory_budget const& memory) {
   typename Geometry::parameters p;
   p.sinogram_shape = read_shape(root.at("sinogram_shape", "[views, rows, channels]"));
   read_view_lists<Geometry>(
-      root, [&](json_field const& field) { return read_line_file(field, folder); }, "the name of an npy file", p);
+      root, [&](json_field const& field) { return read_line_file(field, folder, p.sinogram_shape[0]); },
+      "the name of an npy file", p);
   if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
-  read_scan_parameters<Geometry>(params, folder, p);
+  read_scan_parameters<Geometry>(params, folder, p, memory);
   return p;
 }
 
@@ -81,7 +83,8 @@ test_case read_case(fs::path const& folder) {
     if (geometry != "none" && !geometries::with_name(geometry, is_known)) geometry_field.wrong(names);
     check_parameters(params, geometry, known_parameters::of_a_case);
     bool const has_scan = geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
-      c.scan = scan<Geometry>(read_scan<Geometry>(root, params, folder));
+      memory_budget const memory(memory_available());
+      c.scan = make_scan<Geometry>(read_scan<Geometry>(root, params, folder, memory), c.file, memory);
     });
     if (!has_scan) {
       if (root.has("recon_shape")) c.recon_shape = read_shape(root.at("recon_shape", ""));

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <sstream>
+
+#include "mbirk/core/error.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -66,6 +69,17 @@ std::optional<available_memory> memory_available(fs::path const& root) {
   if (auto const left = left_in_groups(root); left && (!available || *left < available->bytes))
     available = {*left, "the memory limit of the control group"};
   return available;
+}
+
+double memory_budget::limit() const noexcept {
+  return available_ ? available_->bytes : std::numeric_limits<double>::infinity();
+}
+
+void memory_budget::require(double bytes, std::string const& what) const {
+  mbirk::require<allocation_error>(bytes <= limit(), [&] {
+    return what + " needs " + bytes_text(bytes) + " of memory (" + fmt::format("{:.0f}", bytes) +
+           " bytes), expected at most " + bytes_text(available_->bytes) + ", " + available_->source;
+  });
 }
 
 std::string bytes_text(double bytes) {

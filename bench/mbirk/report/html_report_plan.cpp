@@ -239,7 +239,7 @@ std::string words_explained() {
       {"measured", "timed on this machine by this run"},
       {"estimated from counts",
        "counted work over the data sheet of a GPU: 5 times the nearest roof, between once and 15 times"},
-      {"predicted", "from the machine code of mbirk's kernels for that GPU; never measured"},
+      {"measured (MBIRJAX), published", "times that mbirk report was given: a profile of MBIRJAX on a GPU, or a file"},
       {"modelled", "by the FPGA model of docs/fpga.md; nothing has been through synthesis"},
       {"lane", "a unit of an FPGA that takes one item of work a clock"},
       {"roof", "the shortest time that one resource of a machine allows: work over its best rate"},

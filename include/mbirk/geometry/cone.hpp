@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <utility>
 
 #include "mbirk/geometry/parallel.hpp"
 
@@ -96,6 +97,21 @@ inline void require_pads(std::vector<double> const& fractions) {
     });
 }
 
+/// Distances may be much larger than other lengths, for a beam that is almost parallel. Where the magnification exceeds
+/// 1e9, footprints treat a pixel as behind the source.
+inline void require_distances(double detector, double iso) {
+  for (auto const& [x, name] : {std::pair{detector, "source_detector_dist"}, std::pair{iso, "source_iso_dist"}})
+    require(x >= min_length && x <= max_length * max_length, [&] {
+      return std::string(name) + " is " + number_text(x) + ", expected from " + number_text(min_length) + " to " +
+             number_text(max_length * max_length);
+    });
+  double const magnification = detector / iso;
+  require(magnification >= 1e-9 && magnification <= 1e9, [&] {
+    return "source_detector_dist is " + number_text(detector) + ", expected at most 1e9 times more or less than " +
+           "source_iso_dist = " + number_text(iso);
+  });
+}
+
 /// Half the width of the region that automatic sizing must cover: the ellipse if the mask is on, else the whole grid.
 inline double support_radius(mask_setting const& mask, double height, double width) {
   auto const* flag = std::get_if<bool>(&mask);
@@ -105,7 +121,11 @@ inline double support_radius(mask_setting const& mask, double height, double wid
 }  // namespace detail
 
 inline gantry_views make_views(cone_parameters const& p) { return {p.angles, p.helical_z_shifts}; }
-inline void require_views(cone_geometry const& g, gantry_views const& v) { detail::require_views(v, g.views); }
+inline void require_views(cone_geometry const& g, gantry_views const& v) {
+  detail::require_views(v, g.views);
+  for (auto const z : v.z_shifts)
+    detail::require_position(z, "set_views: a z shift", g.delta_z, "the pitch of the slices");
+}
 inline std::vector<std::string> scan_warnings(cone_parameters const& p) {
   double const reach = static_cast<double>(p.sinogram_shape[1]) * p.delta_det_row / 2 + std::abs(p.det_row_offset);
   if (!(reach > p.source_detector_dist)) return {};
@@ -181,6 +201,19 @@ inline cone_geometry make_geometry(cone_parameters const& p) {
   double const delta = p.delta_voxel.value_or(automatic.delta_voxel), delta_y = p.voxel_row_aspect * delta;
   auto const recon = p.recon_shape.value_or(automatic.recon_shape);
   detail::require_addressable(p.sinogram_shape, recon);
+  double const delta_z = p.voxel_slice_aspect * delta;
+  double const slice_offset = p.recon_slice_offset.value_or(automatic.recon_slice_offset);
+  detail::require_length(p.delta_det_channel, "delta_det_channel");
+  detail::require_length(p.delta_det_row, "delta_det_row");
+  detail::require_pitch(delta, "delta_voxel", p.delta_det_channel, "delta_det_channel");
+  detail::require_pitch(delta_y, "voxel_row_aspect times delta_voxel", p.delta_det_channel, "delta_det_channel");
+  detail::require_pitch(delta_z, "voxel_slice_aspect times delta_voxel", p.delta_det_row, "delta_det_row");
+  detail::require_position(p.det_channel_offset, "det_channel_offset", p.delta_det_channel, "delta_det_channel");
+  detail::require_position(p.det_row_offset, "det_row_offset", p.delta_det_row, "delta_det_row");
+  detail::require_position(slice_offset, "recon_slice_offset", delta_z, "the pitch of the slices");
+  for (auto const z : p.helical_z_shifts)
+    detail::require_position(z, "helical_z_shifts: a value", delta_z, "the pitch of the slices");
+  if (!infinite) detail::require_distances(p.source_detector_dist, p.source_iso_dist);
   // MBIRJAX does not check this and projects to zero. Corners of the grid may still lie beside the source; those pixels
   // do not contribute.
   double const half = std::max(static_cast<double>(recon[1]) * delta, static_cast<double>(recon[0]) * delta_y) / 2;
@@ -192,8 +225,7 @@ inline cone_geometry make_geometry(cone_parameters const& p) {
           .recon_rows = recon[0], .recon_cols = recon[1], .slices = recon[2],
           .delta_det_channel = p.delta_det_channel, .delta_det_row = p.delta_det_row,
           .det_channel_offset = p.det_channel_offset, .det_row_offset = p.det_row_offset,
-          .delta_x = delta, .delta_y = delta_y, .delta_z = p.voxel_slice_aspect * delta,
-          .recon_slice_offset = p.recon_slice_offset.value_or(automatic.recon_slice_offset),
+          .delta_x = delta, .delta_y = delta_y, .delta_z = delta_z, .recon_slice_offset = slice_offset,
           .inverse_magnification = infinite ? 1.0 : p.source_iso_dist / p.source_detector_dist,
           .inverse_detector_dist = infinite ? 0.0 : 1.0 / p.source_detector_dist,
           .curved = p.use_curved_detector};

@@ -117,6 +117,34 @@ template <class Parameters> void require_common(Parameters const& p) {
       require(n >= 0, [&] { return "recon_shape is " + shape_text(*p.recon_shape) + ", expected three sizes >= 0"; });
 }
 
+/// Bounds on lengths, of which weights and their squares in float32 are products.
+inline constexpr double min_length = 1e-12, max_length = 1e12;
+/// Bound on positions and on ratios of pitches, in cells: 2^28. Kernels keep positions in fixed point, with 32 bits
+/// before the point.
+inline constexpr double max_cells = 268435456;
+
+inline void require_length(double x, char const* name) {
+  require(x >= min_length && x <= max_length, [&] {
+    return std::string(name) + " is " + number_text(x) + ", expected a length from " + number_text(min_length) +
+           " to " + number_text(max_length);
+  });
+}
+/// Checks a length, and that it is not many times larger or smaller than a pitch of the detector.
+inline void require_pitch(double x, char const* name, double of_detector, char const* detector_name) {
+  require_length(x, name);
+  double const ratio = x / of_detector;
+  require(ratio <= max_cells && ratio * max_cells >= 1, [&] {
+    return std::string(name) + " is " + number_text(x) + ", expected at most 2^28 times more or less than " +
+           detector_name + " = " + number_text(of_detector);
+  });
+}
+inline void require_position(double x, char const* name, double pitch, char const* pitch_name) {
+  require(std::abs(x) <= max_cells * pitch, [&] {
+    return std::string(name) + " is " + number_text(x) + ", expected at most 2^28 times " + pitch_name + " = " +
+           number_text(pitch) + " in size";
+  });
+}
+
 /// Pixel indices are 32 bits; detector and slice counts are used in 32-bit vector arithmetic.
 inline void require_addressable(std::array<index_t, 3> const& sinogram, std::array<index_t, 3> const& recon) {
   constexpr index_t limit = index_t{1} << 30;
@@ -171,6 +199,11 @@ inline parallel_geometry make_geometry(parallel_parameters const& p) {
                " in parallel beam";
   });
   detail::require_addressable(p.sinogram_shape, recon);
+  detail::require_length(p.delta_det_channel, "delta_det_channel");
+  detail::require_pitch(delta, "delta_voxel", p.delta_det_channel, "delta_det_channel");
+  detail::require_pitch(p.voxel_row_aspect * delta, "voxel_row_aspect times delta_voxel", p.delta_det_channel,
+                        "delta_det_channel");
+  detail::require_position(p.det_channel_offset, "det_channel_offset", p.delta_det_channel, "delta_det_channel");
   return {.views = p.sinogram_shape[0], .rows = p.sinogram_shape[1], .channels = p.sinogram_shape[2],
           .recon_rows = recon[0], .recon_cols = recon[1], .slices = recon[2],
           .delta_det_channel = p.delta_det_channel, .det_channel_offset = p.det_channel_offset,

@@ -23,6 +23,7 @@
 #include "mbirk/core/error.hpp"
 #include "mbirk/core/index.hpp"
 #include "mbirk/io/input_file.hpp"
+#include "mbirk/io/printable.hpp"
 
 namespace mbirk {
 
@@ -78,9 +79,10 @@ struct scan_description {
 
 namespace detail {
 
+/// @param what  may quote text of the file, of which bytes that cannot be printed are replaced
 [[noreturn]] inline void scan_fail(std::string const& name, std::string const& what,
                                    source_location w = source_location::current()) {
-  throw io_error(name + ": " + what, w);
+  throw io_error(name + ": " + printable(what), w);
 }
 
 /// Largest size of one axis of a scan; products of three such sizes are checked by frame_bytes.

@@ -24,6 +24,7 @@
 #include "mbirk/io/hdf5_sink.hpp"
 #include "mbirk/io/input_file.hpp"
 #include "mbirk/io/npy.hpp"
+#include "mbirk/io/printable.hpp"
 
 namespace mbirk {
 
@@ -211,13 +212,19 @@ inline std::string hdf5_get_text(std::filesystem::path const& path, hid_t object
 
 }  // namespace detail
 
+/// Whether a data set may lie in other files than the one that was opened: behind an external link, in external raw
+/// files, or as a virtual data set.
+enum class hdf5_links { inside, anywhere };
+
 /// Input file. Data sets have names such as "/exchange/data"; integers and floating-point numbers of any size are
 /// converted to the requested type.
 ///
 /// @throws io_error from every member, with the file, the data set, the expected value, and the HDF5 library's reason.
 class hdf5_file {
  public:
-  explicit hdf5_file(std::filesystem::path path) : path_(std::move(path)) {
+  /// @param links  inside: what lies in other files is refused, because a file from a stranger could name any other.
+  explicit hdf5_file(std::filesystem::path path, hdf5_links links = hdf5_links::anywhere)
+      : path_(std::move(path)), links_(links) {
     detail::require_file(path_);
     std::string const what = "cannot be read as HDF5";
     detail::hdf5_handle const access(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_FILE_ACCESS); }),
@@ -229,6 +236,10 @@ class hdf5_file {
     file_ = {
         detail::hdf5_call(path_, what, [&] { return H5Fopen(path_.string().c_str(), H5F_ACC_RDONLY, access.get()); }),
         H5Fclose};
+    // Data set access properties are link access properties too.
+    access_ = {detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_DATASET_ACCESS); }), H5Pclose};
+    if (links_ == hdf5_links::inside)
+      detail::hdf5_call(path_, what, [&] { return H5Pset_elink_cb(access_.get(), &refuse_link, refused_.get()); });
   }
 
   std::filesystem::path const& path() const noexcept { return path_; }
@@ -239,7 +250,9 @@ class hdf5_file {
   bool has(std::string const& name) const {
     for (auto end = name.find('/', 1);; end = name.find('/', end + 1)) {  // the library checks one level at a time
       auto const part = name.substr(0, end);
-      if (detail::hdf5_quietly([&] { return H5Lexists(file_.get(), part.c_str(), H5P_DEFAULT); }) <= 0) return false;
+      auto const there = detail::hdf5_quietly([&] { return H5Lexists(file_.get(), part.c_str(), access_.get()); });
+      require_inside(name);
+      if (there <= 0) return false;
       if (end == name.npos) return true;
     }
   }
@@ -291,9 +304,9 @@ class hdf5_file {
 
   /// All attributes of a data set or a group that hold a single text or number, sorted by name.
   text_record attributes(std::string const& name) const {
-    detail::hdf5_handle const object(detail::hdf5_call(path_, "has no object " + name,
-                                                       [&] { return H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT); }),
-                                     H5Oclose);
+    detail::hdf5_handle const object(
+        linked(name, "has no object " + name, [&] { return H5Oopen(file_.get(), name.c_str(), access_.get()); }),
+        H5Oclose);
     text_record record;
     auto const collect = [](hid_t, char const* key, H5A_info_t const*, void* to) noexcept -> herr_t {
       static_cast<text_record*>(to)->emplace_back(key, "");
@@ -310,9 +323,45 @@ class hdf5_file {
   static std::string unreadable(std::string const& name) { return "data set " + name + " cannot be read"; }
   detail::hdf5_handle open(std::string const& name) const {
     if (!has(name)) detail::hdf5_fail(path_, "has no data set " + name);
-    return {detail::hdf5_call(path_, name + " is not a data set",
-                              [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }),
-            H5Dclose};
+    detail::hdf5_handle set(linked(name, name + " is not a data set",
+                                   [&] { return H5Dopen2(file_.get(), name.c_str(), access_.get()); }),
+                            H5Dclose);
+    if (links_ == hdf5_links::inside) require_own_data(set, name);
+    return set;
+  }
+
+  /// Called by the library for an external link; notes the file that it names, and refuses.
+  static herr_t refuse_link(char const*, char const*, char const* file, char const* object, unsigned*, hid_t,
+                            void* to) noexcept {
+    auto* const text = static_cast<char*>(to);
+    std::snprintf(text, refused_bytes, "%s of file %s", object ? object : "", file ? file : "");
+    return -1;
+  }
+  void require_inside(std::string const& name) const {
+    if (refused_[0] == 0) return;
+    std::string const target(refused_.get());
+    refused_[0] = 0;
+    detail::hdf5_fail(path_, name + " is an external link to " + printable(target, 200) +
+                                 ", which is followed only if that is asked for");
+  }
+  /// call() for an object that may be linked.
+  template <class Call> hid_t linked(std::string const& name, std::string const& what, Call const& call) const {
+    std::string reason;
+    auto const result = detail::hdf5_quietly(call, &reason);
+    require_inside(name);
+    if (result < 0) detail::hdf5_fail(path_, what + (reason.empty() ? "" : ": " + reason));
+    return result;
+  }
+  /// The data themselves may lie in other files as well.
+  void require_own_data(detail::hdf5_handle const& set, std::string const& name) const {
+    detail::hdf5_handle const made(
+        detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_create_plist(set.get()); }), H5Pclose);
+    auto const files = detail::hdf5_quietly([&] { return H5Pget_external_count(made.get()); });
+    auto const layout = detail::hdf5_quietly([&] { return H5Pget_layout(made.get()); });
+    if (files > 0 || layout == H5D_VIRTUAL)
+      detail::hdf5_fail(path_, "data set " + name + " lies in other files" +
+                                   (files > 0 ? "" : " (a virtual data set)") +
+                                   ", which are read only if that is asked for");
   }
   /// Shape of a numeric data set.
   std::vector<index_t> shape_of(detail::hdf5_handle const& set, std::string const& name) const {
@@ -333,8 +382,12 @@ class hdf5_file {
     return {sizes.begin(), sizes.end()};
   }
 
+  static constexpr std::size_t refused_bytes = 512;
+
   std::filesystem::path path_;
-  detail::hdf5_handle file_;
+  hdf5_links links_;
+  std::unique_ptr<char[]> refused_ = std::make_unique<char[]>(refused_bytes);  ///< target of a link, for the message
+  detail::hdf5_handle file_, access_;
 };
 
 /// Output file, written under a temporary name in its folder; commit() gives it its final name. Destroyed without

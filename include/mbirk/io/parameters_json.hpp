@@ -103,7 +103,7 @@ class parameters_reader {
       try {
         set.get(key);
       } catch (parameter_error const& e) {
-        fail("parameters: " + std::string(e.what()));
+        fail("parameters: " + printable(e.what(), 400));
       }
     }
     return set;

@@ -13,6 +13,7 @@
 #include "mbirk/prior/qggmrf.hpp"
 #include "mbirk/recon/damping.hpp"
 #include "mbirk/recon/direct_recon.hpp"
+#include "mbirk/recon/log_check.hpp"
 #include "mbirk/recon/options.hpp"
 #include "mbirk/recon/regularization.hpp"
 #include "mbirk/recon/vcd.hpp"
@@ -190,8 +191,9 @@ template <class Context, class Geometry> class vcd_solver {
              "subsets" +
              " are drawn";
     });
-    require(done.size() == state.record.stop_threshold_change_pct.size(), [&] {
-      return std::string(operation_) + ": the record in the state to resume has lists of unequal lengths";
+    auto const fault = log_fault(state.record, state.recon_shape[2]);
+    require(fault.empty(), [&] {
+      return std::string(operation_) + ": the log in the state to resume has lists of unequal lengths: " + fault;
     });
     auto const size = [](std::array<index_t, 3> const& e) { return static_cast<std::size_t>(e[0] * e[1] * e[2]); };
     require<shape_error>(state.recon.size() == size(state.recon_shape) && state.hessian.size() == state.recon.size() &&

@@ -104,7 +104,9 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
       done_ = first * B::lanes;
     } else {
       advance_ = static_cast<std::int64_t>(advance);
-      position_ = static_cast<std::int64_t>(position) + first * advance_;
+      // If any destination is in reach, the start is within 2^31 cells; otherwise the clamp keeps the cast defined.
+      constexpr double most = 0x1.fffffffffffffp62;
+      position_ = static_cast<std::int64_t>(mbirk::clamp(position, -most, most)) + first * advance_;
       lane_words_ = B::iota() * B::broadcast(lane_words);
     }
     if constexpr (Power == 1) {
