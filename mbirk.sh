@@ -27,6 +27,7 @@ usage() {
 ./mbirk.sh peers --others [args...]
                                run bench/compare_peers.py args...: projections and reconstructions in ASTRA, RTK, svmbir, LEAP
 ./mbirk.sh build [devices]     build the program and print its path; with `devices` also the part for --policy emulated and cuda
+./mbirk.sh faults [args...]    run tests/faults/faults.py args...: the program and the library under every injected fault, about an hour
 ./mbirk.sh fuzz [--minutes N] [--inputs N] [READER...]
                                mutate the inputs of every reader of files, or of those given (default: 10 minutes); findings are in build/fuzz-runs
 ./mbirk.sh fuzz --scans N [--seed K]
@@ -203,6 +204,14 @@ case $command in
       shift
     fi
     exec python3 "$script" --mbirk "$program" "$@"
+    ;;
+  faults)
+    need "${build_packages[@]}" libgtest-dev python3
+    build_targets mbirk_program mbirk_faults test_faults
+    status=0
+    build/release/tests/faults/test_faults --gtest_brief=1 || status=1
+    python3 -B tests/faults/faults.py "$program" build/release/tests/faults/mbirk_faults.so "$@" || status=1
+    exit $status
     ;;
   fuzz)
     need "${test_packages[@]}"

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands/command.hpp"
@@ -17,16 +19,27 @@
 #include "mbirk/exec/instruction_set.hpp"
 #include "mbirk/io/printable.hpp"
 #include "mbirk/version.hpp"
+#include "process/start.hpp"
+#include "process/streams.hpp"
 
 namespace {
 
 using namespace mbirk::program;
 
-int fail(std::string const& what, int code = bad_input) {
-  std::fflush(stdout);
-  // The message must be one line, whatever the name of a file contains.
-  fmt::print(stderr, "mbirk: {}\n", mbirk::printable(what));
+int fail(std::string_view what, int code = bad_input) noexcept {
+  try {
+    print_failure(mbirk::printable(std::string(what)));
+  } catch (std::bad_alloc const&) {
+    print_failure(what);
+  }
   return code;
+}
+
+/// Prints the text of --help or --version.
+int print_asked(CLI::App const& app, CLI::Success const& asked) {
+  int const code = app.exit(asked);
+  errno = 0;
+  return std::cout.flush() || errno == EPIPE ? code : fail("the standard output cannot be written");
 }
 
 std::vector<std::string> command_names(CLI::App const& app) {
@@ -90,7 +103,7 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (CLI::Success const& asked) {  // --help, --version
-    return app.exit(asked);
+    return print_asked(app, asked);
   } catch (CLI::ParseError const& wrong) {
     auto const parsed = app.get_subcommands();
     bool const extra = dynamic_cast<CLI::ExtrasError const*>(&wrong) && !parsed.empty();
@@ -104,13 +117,13 @@ int parse_and_run(int argc, char** argv) {
   auto const policy_name = policy && !policy->empty() ? policy->as<std::string>() : std::string("host");
   if (wants_devices_program(command.get_name(), policy_name)) become_devices_program(argv, policy_name != "host");
   int const code = chosen();
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) return fail("the standard output cannot be written");
-  return code;
+  return flush_results() ? code : fail("the standard output cannot be written");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  prepare_process();
   auto const command = [&] { return argc > 1 ? fmt::format("mbirk {}", argv[1]) : std::string("mbirk"); };
   try {
     return parse_and_run(argc, argv);

@@ -25,7 +25,7 @@ PROVIDES = {
     "cstdarg": "va_list",
     "cstddef": "byte ptrdiff_t size_t nullptr_t max_align_t",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintmax_t uintptr_t",
-    "cstdio": "fclose fgets fopen fprintf fread fseek fwrite printf rename snprintf sscanf vsnprintf",
+    "cstdio": "fclose ferror fflush fgets fopen fprintf fread fseek fwrite printf rename snprintf sscanf vsnprintf",
     "cstdlib": "abort abs aligned_alloc atof exit free getenv strtod",
     "cstring": "memcmp memcpy memset strcmp strstr",
     "deque": "deque",
@@ -54,7 +54,7 @@ PROVIDES = {
     "stdexcept": "runtime_error",
     "string": "getline string to_string",
     "string_view": "string_view",
-    "system_error": "errc error_code generic_category system_error",
+    "system_error": "errc error_category error_code generic_category system_error",
     "thread": "this_thread thread",
     "tuple": "apply tie tuple tuple_size tuple_size_v",
     "type_traits": "conditional_t decay_t false_type integral_constant invoke_result_t is_arithmetic_v is_const_v is_convertible_v is_empty_v is_floating_point_v "

@@ -235,6 +235,14 @@ TEST_F(BadInput, OutputThatCannotBeWritten) {
 
   auto const own = mbirk_program({"run", folder.string(), "--out", folder.string(), "--ops", "*project*"});
   expect_failure(own, 2, "is the folder of the case");
+
+  // The same by way of a link to one of its files.
+  auto const input = folder / "out_forward_project.npy";
+  auto const before = file_text(input);
+  fs::create_directories(out);
+  fs::create_symlink(fs::absolute(input), out / "out_forward_project.npy");
+  expect_failure(run({"--ops", "*project*"}), 2, "out_forward_project.npy: would be written over what is read");
+  EXPECT_EQ(file_text(input), before);
 }
 
 }  // namespace

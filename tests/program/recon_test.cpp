@@ -1,4 +1,6 @@
 // mbirk recon end to end: a simulated measurement, reconstructed by every method, interrupted, resumed, refused.
+#include <sys/stat.h>
+
 #include <cmath>
 
 #include "mbirk/io/checkpoint.hpp"
@@ -261,6 +263,30 @@ TEST_F(Recon, WhatDoesNotFitIsRefused) {
   auto const huge = recon("x.h5", {"--memory-limit", "250MiB"});
   EXPECT_EQ(huge.code, 2) << huge;
   EXPECT_NE(huge.out.find("(--memory-limit)"), std::string::npos) << huge;
+}
+
+/// No output takes the place of an input: one that G.json names, one by another spelling, by a link.
+TEST_F(Recon, NoOutputDestroysAnInput) {
+  make("parallel", 16);
+  auto const angles = hdf5_file(folder / "scan.h5").read<float>("/exchange/theta");
+  write_npy(folder / "angles.npy", angles.data.data(), angles.shape);
+  auto geometry = json::parse(file_text(folder / "scan.json"));
+  geometry["angles"] = "angles.npy";
+  write_text(folder / "scan.json", geometry.dump());
+  fs::create_directories(folder / "sub");
+  fs::create_symlink(folder.path(), folder / "other");
+  fs::create_symlink("angles.npy", folder / "link.npy");
+  fs::create_hard_link(folder / "angles.npy", folder / "hard.npy");
+  auto const before = file_text(folder / "angles.npy");
+  for (std::string const out : {"angles.npy", "sub/../angles.npy", "other/angles.npy", "link.npy", "hard.npy"}) {
+    expect_failure(recon(out), 2, "would be written over what is read");
+    EXPECT_EQ(file_text(folder / "angles.npy"), before) << out;
+  }
+  expect_failure(recon("x.npy", {"--checkpoint", name("other/x.json")}), 2, "would be written twice");
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  expect_failure(recon("x.npy", {"--monitor", name("pipe")}), 2, "pipe: cannot be written: it is not a regular file");
+  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+  EXPECT_FALSE(fs::exists(folder / "x.npy"));
 }
 
 TEST_F(Recon, BadInput) {

@@ -142,7 +142,7 @@ TEST_F(Report, BadFilesAndNames) {
   expect_failure(report({good}, "report.txt"), 2, "report.txt, expected a name that ends in .html or .json");
   expect_failure(report({good}, "report.html"), 2, "a.json: environment.compiler is missing");
   expect_failure(mbirk_program({"report"}), 2, "RUN.json is required");
-  expect_failure(report({good}, "a.json"), 2, "is one of the runs");
+  expect_failure(report({good}, "a.json"), 2, "would be written over what is read, expected another file");
   EXPECT_FALSE(fs::exists(scratch / "merged.json"));
 }
 

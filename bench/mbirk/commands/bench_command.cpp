@@ -12,6 +12,7 @@
 #include <span>
 
 #include "commands/command.hpp"
+#include "commands/command_files.hpp"
 #include "commands/pin_option.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
@@ -24,6 +25,7 @@
 #include "operations/policy.hpp"
 #include "operations/profile_problem.hpp"
 #include "operations/vcd_iteration.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -115,10 +117,10 @@ bool too_small(subject const& s, problem_shape const& shape) {
 std::string milliseconds(double t) { return fmt::format("{:.4g}", 1e3 * t); }
 
 void print_ceilings(ceilings const& c) {
-  fmt::print("{}, {} threads, {} float lanes\n", cpu_name(), c.threads, simd::native_lanes);
-  fmt::print("ceilings: {:.1f} G FMA/s;", 1e-9 * c.fma.best);
-  for (auto const& level : c.levels) fmt::print(" {} {:.1f},", level.name, 1e-9 * level.read.best);
-  fmt::print(" triad {:.1f} GB/s\n\n", 1e-9 * c.triad.best);
+  show("{}, {} threads, {} float lanes\n", cpu_name(), c.threads, simd::native_lanes);
+  show("ceilings: {:.1f} G FMA/s;", 1e-9 * c.fma.best);
+  for (auto const& level : c.levels) show(" {} {:.1f},", level.name, 1e-9 * level.read.best);
+  show(" triad {:.1f} GB/s\n\n", 1e-9 * c.triad.best);
 }
 
 json row(subject const& what, cell const& where, timed_calls const& calls, modelled_work const& w, ceilings const& c) {
@@ -150,13 +152,13 @@ void print_row(json const& j, std::size_t width) {
   auto const percent = [&](double seconds) { return disturbed ? "-" : fmt::format("{:.1f}%", 100 * seconds / t); };
   auto const& range = j["interval"];
   double const useful = j.value("flops minimal", 0.0) / j["flops"].get<double>() * j["fma seconds"].get<double>();
-  fmt::print(columns, j["operation"].get<std::string>(), width, j["cell"].get<std::string>(),
-             disturbed ? "disturbed" : milliseconds(t),
-             disturbed || range.is_null() ? "-" : milliseconds(range[0]) + " to " + milliseconds(range[1]),
-             milliseconds(j["min"]),
-             fmt::format("{:.0f}%", 100 * (j["quartiles"][1].get<double>() - j["quartiles"][0].get<double>()) / t),
-             number(j["gups"]), useful > 0 && std::isfinite(useful) ? percent(useful) : "-", percent(j["fma seconds"]),
-             percent(j["memory seconds"]), j.contains("scaling") ? number(j["scaling"]) : "-");
+  show(columns, j["operation"].get<std::string>(), width, j["cell"].get<std::string>(),
+       disturbed ? "disturbed" : milliseconds(t),
+       disturbed || range.is_null() ? "-" : milliseconds(range[0]) + " to " + milliseconds(range[1]),
+       milliseconds(j["min"]),
+       fmt::format("{:.0f}%", 100 * (j["quartiles"][1].get<double>() - j["quartiles"][0].get<double>()) / t),
+       number(j["gups"]), useful > 0 && std::isfinite(useful) ? percent(useful) : "-", percent(j["fma seconds"]),
+       percent(j["memory seconds"]), j.contains("scaling") ? number(j["scaling"]) : "-");
   std::fflush(stdout);
 }
 
@@ -173,10 +175,10 @@ json document_of(bench_options const& o, char const* what, json rows, std::strin
 /// Measures the cost of instrumentation.
 int overhead(bench_options const& o, std::optional<output_file>& file) {
   auto const load_before = load_average();
-  fmt::print("{}, {} threads\n\n", cpu_name(), exec::host(o.threads).threads());
+  show("{}, {} threads\n\n", cpu_name(), exec::host(o.threads).threads());
   auto rows = measure_overhead(o.overhead, o.sizes, matching_entries(o.ops), o.threads);
   auto const load_after = load_average();
-  fmt::print(
+  show(
       "\nCalls with and without the policy alternate. Times are medians; ratios are medians over the pairs, with\n"
       "quartiles, of wall-clock time and of processor time, which other processes disturb less. events: those of one\n"
       "traced call. load averages before and after: {}; {}\n",
@@ -222,6 +224,10 @@ int bench(bench_options const& o) {
   require_host(o, "bench");
   require(o.cell.size() == 3,
           [&] { return fmt::format("--cell has {} numbers, expected VIEWS,ROWS,CHANNELS", o.cell.size()); });
+  command_files files;
+  files.writes(o.out);
+  files.writes(o.monitor.file);
+  files.check();
   std::optional<output_file> file;
   if (!o.out.empty()) file.emplace(o.out);  // open now, so that an unwritable file is reported before the work
   auto const pinned = o.pin.pin(o.threads);
@@ -252,10 +258,10 @@ int bench(bench_options const& o) {
     auto const roofs = measure_ceilings(plain);
     highest = higher(highest, roofs);
     bar.clear();
-    if (o.rounds > 1) fmt::print("round {} of {}\n", round, o.rounds);
+    if (o.rounds > 1) show("round {} of {}\n", round, o.rounds);
     print_ceilings(roofs);
-    fmt::print(columns, "operation", width, "cell", "median ms", "95 %", "min ms", "spread", "GUPS", "useful", "FMA",
-               "DRAM", "scaling");
+    show(columns, "operation", width, "cell", "median ms", "95 %", "min ms", "spread", "GUPS", "useful", "FMA", "DRAM",
+         "scaling");
     double budget = 0;
     for (auto const& where : cells)
       for (auto first = chosen.begin(); first != chosen.end();) {
@@ -284,16 +290,16 @@ int bench(bench_options const& o) {
         }
         first = last;
       }
-    fmt::print("\n");
+    show("\n");
   }
   auto const load_after = load_average();
   auto const disturbed = std::count_if(rows.begin(), rows.end(), [](json const& r) { return r["disturbed"] == true; });
   if (disturbed)
-    fmt::print(
+    show(
         "{} of {} times were disturbed by other programs: measure again on a quiet machine, with --pin, or with "
         "a larger --budget\n",
         disturbed, rows.size());
-  fmt::print(
+  show(
       "95 %: interval of the median. spread: interquartile range / median. GUPS: giga-updates per second (1e9 items)\n"
       "at the median.\n"
       "useful, FMA: share of the median that the flops of the formulas, or of the kernels, would take at the FMA\n"
@@ -308,7 +314,7 @@ int bench(bench_options const& o) {
     document["ceilings"] = to_json(highest);
     file->write(document.dump(1) + '\n');
     file->commit();
-    fmt::print("{}\n", o.out);
+    show("{}\n", o.out);
   }
   watch.finish();
   return done;

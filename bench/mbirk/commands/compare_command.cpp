@@ -14,6 +14,7 @@
 #include "input/json_field.hpp"
 #include "input/measured_times.hpp"
 #include "operations/policy.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -57,7 +58,7 @@ int compare(compare_options const& o) {
   chosen_policy const policy(o);  // throws if the policy is not available
   auto const a = read_run(o.a, o.by_roof), b = read_run(o.b, o.by_roof);
   if (a.environment != b.environment && !o.quiet && !o.by_roof)
-    fmt::print("note: the runs come from different environments\n  A: {}\n  B: {}\n", a.environment, b.environment);
+    show("note: the runs come from different environments\n  A: {}\n  B: {}\n", a.environment, b.environment);
 
   std::map<measured_run::key, std::pair<measured_operation_time const*, measured_operation_time const*>> rows;
   for (auto const& [key, t] : a.times) rows[key].first = &t;
@@ -69,15 +70,15 @@ int compare(compare_options const& o) {
     disturbed += t.first && t.second && (is_disturbed(t.first) || is_disturbed(t.second));
   }
   if (disturbed)
-    fmt::print("{} of {} were disturbed by other programs and are not compared: measure again on a quiet machine\n",
-               disturbed, rows.size());
+    show("{} of {} were disturbed by other programs and are not compared: measure again on a quiet machine\n",
+         disturbed, rows.size());
   auto const text = [&](measured_operation_time const* t) {
     return !t          ? std::string("-")
            : o.by_roof ? fmt::format("{:.3f}", t->median)
                        : fmt::format("{:.4f}", 1e3 * t->median);
   };
-  fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", o.by_roof ? "A / roof" : "A ms",
-             o.by_roof ? "B / roof" : "B ms", "B / A");
+  show("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}\n", "operation", width, "size", o.by_roof ? "A / roof" : "A ms",
+       o.by_roof ? "B / roof" : "B ms", "B / A");
   for (auto const& [key, t] : rows) {
     auto const& [before, after] = t;
     std::string ratio = "-", verdict = "new";
@@ -93,10 +94,10 @@ int compare(compare_options const& o) {
       verdict = "MISSING";
     }
     bad += verdict == "SLOWER" || verdict == "MISSING";
-    fmt::print("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}  {}\n", key.second, width, key.first, text(before), text(after),
-               ratio, verdict);
+    show("{:{}}  {:>6}  {:>12}  {:>12}  {:>7}  {}\n", key.second, width, key.first, text(before), text(after), ratio,
+         verdict);
   }
-  fmt::print("{} of {} slower than {:g} times or missing\n", bad, rows.size(), o.max_slowdown);
+  show("{} of {} slower than {:g} times or missing\n", bad, rows.size(), o.max_slowdown);
   return bad ? check_failed : done;
 }
 

@@ -11,6 +11,7 @@
 
 #include "operations/common_options.hpp"
 #include "operations/device_operations.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -40,8 +41,7 @@ void become_devices_program(char** argv, bool on_request) {
   if (error) return;
   if (other_time < own_time) {
     if (!on_request) return;
-    fmt::print(stderr, "mbirk: note: {} is older than this program; ./mbirk.sh build devices builds it again\n",
-               other.string());
+    note("{} is older than this program; ./mbirk.sh build devices builds it again", other.string());
   }
   setenv(marker, "1", 1);
   execv(other.c_str(), argv);

@@ -16,6 +16,7 @@
 #include "operations/policy.hpp"
 #include "operations/profile_problem.hpp"
 #include "operations/recon_memory.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -86,19 +87,25 @@ json to_json(gpu::device const& on, gpu::prediction const& p) {
     launches.push_back({{"kernel", t.kernel}, {"lower bound", t.lower_bound}, {"expected", t.expected},
                         {"bound", t.bound}, {"waves", t.waves}, {"seconds by resource", resources}});
   }
-  return {{"device", on.name}, {"source", p.source}, {"lower bound", p.lower_bound}, {"expected", p.expected},
-          {"low", p.low}, {"high", p.high}, {"bound", p.bound}, {"transfers", p.transfer_seconds},
-          {"joules", p.joules}, {"launches", launches}};
+  return {{"device", on.name},
+          {"source", p.source},
+          {"lower bound", p.lower_bound},
+          {"expected", p.expected},
+          {"low", p.low},
+          {"high", p.high},
+          {"bound", p.bound},
+          {"transfers", p.transfer_seconds},
+          {"joules", p.joules},
+          {"launches", launches}};
 }
 
 void print_prediction(gpu::device const& on, gpu::prediction const& p) {
-  fmt::print(
+  show(
       "\nOn an {} (predicted, never measured): {:.3g} s, between {:.3g} and {:.3g} s; at least {:.3g} s; {:.3g} s of "
       "transfers; {:.3g} J.\n{:>12} {:>12}  {:<8} kernel\n",
       on.name, p.expected, p.low, p.high, p.lower_bound, p.transfer_seconds, p.joules, "expected s", "at least s",
       "bound");
-  for (auto const& t : p.launches)
-    fmt::print("{:12.4g} {:12.4g}  {:<8} {}\n", t.expected, t.lower_bound, t.bound, t.kernel);
+  for (auto const& t : p.launches) show("{:12.4g} {:12.4g}  {:<8} {}\n", t.expected, t.lower_bound, t.bound, t.kernel);
 }
 
 int estimate(estimate_options const& o) {
@@ -143,19 +150,19 @@ int estimate(estimate_options const& o) {
             {"seconds", {{"FMA ceiling", work.fma_seconds(roofs)}, {"memory ceiling", work.memory_seconds(roofs)}}},
             {"ceilings", to_json(roofs)}};
     if (on) report["gpu"] = predicted ? to_json(*on, *predicted) : json();
-    fmt::print("{}\n", report.dump(1));
+    show("{}\n", report.dump(1));
     return done;
   }
-  fmt::print("{}, {} threads, {} items\n\n{:>12}  {:<10} array\n", entry.name, exec.threads(), size.items, "bytes", "");
+  show("{}, {} threads, {} items\n\n{:>12}  {:<10} array\n", entry.name, exec.threads(), size.items, "bytes", "");
   for (auto const& a : size.outer)
-    fmt::print("{:>12}  {:<10} {}\n", bytes_text(static_cast<double>(a.bytes)), role_name(a.role), a.name);
+    show("{:>12}  {:<10} {}\n", bytes_text(static_cast<double>(a.bytes)), role_name(a.role), a.name);
   for (auto const& item : memory_items(size.at_peak))
-    fmt::print("{:>12}  {:<10} {}\n", bytes_text(item.bytes), "temporary", item.name);
-  fmt::print("{:>12}  peak, without tables of a few numbers per pixel and view\n",
+    show("{:>12}  {:<10} {}\n", bytes_text(item.bytes), "temporary", item.name);
+  show("{:>12}  peak, without tables of a few numbers per pixel and view\n",
              bytes_text(static_cast<double>(size.peak())));
-  fmt::print("\nTo a device and back: {} and {}.\n", bytes_text(static_cast<double>(arguments)),
+  show("\nTo a device and back: {} and {}.\n", bytes_text(static_cast<double>(arguments)),
              bytes_text(static_cast<double>(results)));
-  fmt::print(
+  show(
       "At least {:.4g} s here: {:.4g} s for {:.4g} flops (model{}) at {:.1f} G FMA/s, {:.4g} s for the arguments and "
       "results at {:.1f} GB/s.\n",
       work.roof(roofs), work.fma_seconds(roofs), work.flops,
@@ -163,7 +170,7 @@ int estimate(estimate_options const& o) {
       work.memory_seconds(roofs), 1e-9 * roofs.levels.back().read.best);
   if (predicted) print_prediction(*on, *predicted);
   else if (on)
-    fmt::print("\nOn an {}: not predicted: {}.\n", on->name,
+    show("\nOn an {}: not predicted: {}.\n", on->name,
                entry.op->only_on_host ? "it runs on the host" : "only with --size, not for a geometry file");
   return done;
 }

@@ -6,6 +6,7 @@
 
 #include "commands/scan_options.hpp"
 #include "input/measurement.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -51,32 +52,31 @@ int inform(info_command const& o) {
     if (!part.all()) j["selected_shape"] = part.shape;
     if (g) j["geometry"] = geometry_json(*g);
     else j["incomplete"] = incomplete;
-    fmt::print("{}\n", dump_text(j, 1));
+    show("{}\n", dump_text(j, 1));
     return done;
   }
-  fmt::print("{}: {}\n", o.files.input, scan.format);
-  fmt::print("  {:22} {} views, {} rows, {} channels, {}\n", "data", scan.data.shape[0], scan.data.shape[1],
-             scan.data.shape[2], scan.data.type);
+  show("{}: {}\n", o.files.input, scan.format);
+  show("  {:22} {} views, {} rows, {} channels, {}\n", "data", scan.data.shape[0], scan.data.shape[1],
+       scan.data.shape[2], scan.data.type);
   if (!part.all())
-    fmt::print("  {:22} {} views, {} rows, {} channels\n", "selected", part.shape[0], part.shape[1], part.shape[2]);
-  if (white > 0 || dark > 0) fmt::print("  {:22} {} white, {} dark frames\n", "fields", white, dark);
+    show("  {:22} {} views, {} rows, {} channels\n", "selected", part.shape[0], part.shape[1], part.shape[2]);
+  if (white > 0 || dark > 0) show("  {:22} {} white, {} dark frames\n", "fields", white, dark);
   if (!scan.angles.empty())
-    fmt::print("  {:22} {:.6g} to {:.6g} degrees\n", "angles", scan.angles.front() / degree,
-               scan.angles.back() / degree);
+    show("  {:22} {:.6g} to {:.6g} degrees\n", "angles", scan.angles.front() / degree, scan.angles.back() / degree);
   if (g) {
     auto const document = geometry_json(*g);
-    fmt::print("  {:22} {}, volume {}\n", "geometry", document["geometry"].get<std::string>(),
-               mbirk::detail::shape_text(document["recon_shape"].get<std::array<index_t, 3>>()));
+    show("  {:22} {}, volume {}\n", "geometry", document["geometry"].get<std::string>(),
+         mbirk::detail::shape_text(document["recon_shape"].get<std::array<index_t, 3>>()));
   } else {
-    fmt::print("  {:22} incomplete: {}\n", "geometry", incomplete);
+    show("  {:22} incomplete: {}\n", "geometry", incomplete);
   }
   auto facts = scan.facts;
   for (auto const& f : used)
     if (f.source.starts_with("--")) facts.push_back(f);
-  if (!facts.empty()) fmt::print("found\n");
+  if (!facts.empty()) show("found\n");
   print_facts(facts);
   std::fflush(stdout);
-  for (auto const& w : warnings) fmt::print(stderr, "mbirk: note: {}\n", w);
+  for (auto const& w : warnings) note("{}", w);
   return done;
 }
 

@@ -1,4 +1,5 @@
-// ctrl-C stops long work at the next point where its state can be saved.
+// ctrl-C, a request to terminate and the loss of the terminal stop long work at the next point where its state can be
+// saved.
 #pragma once
 
 #include <signal.h>
@@ -7,7 +8,8 @@
 
 namespace mbirk::program {
 
-/// During its lifetime, the first ctrl-C asks the work to stop; the second one ends the program at once.
+/// During its lifetime, the first of these signals asks the work to stop; a second ctrl-C or request to terminate ends
+/// the program at once.
 class interrupt_watch {
  public:
   interrupt_watch();
@@ -16,7 +18,7 @@ class interrupt_watch {
   interrupt_watch& operator=(interrupt_watch const&) = delete;
 
  private:
-  struct sigaction before_[2] = {};
+  struct sigaction before_[3] = {};
 };
 
 /// Whether the user asked to stop since the watch began.

@@ -9,6 +9,7 @@
 #include "commands/command.hpp"
 #include "operations/operations.hpp"
 #include "operations/policy.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -50,7 +51,7 @@ int list(ops_options const& o) {
   if (o.as_json) {
     json all = json::array();
     for (auto const& op : operations()) all.push_back(as_json(op));
-    fmt::print("{}\n", all.dump(1));
+    show("{}\n", all.dump(1));
     return done;
   }
   std::vector<std::vector<std::string>> rows{{"operation", "group", "geometry", "needs", "gives", "policies"}};
@@ -60,8 +61,8 @@ int list(ops_options const& o) {
   for (auto const& row : rows)
     for (std::size_t k = 0; k < row.size(); ++k) width[k] = std::max(width[k], row[k].size());
   for (auto const& row : rows) {
-    for (std::size_t k = 0; k + 1 < row.size(); ++k) fmt::print("{:{}}  ", row[k], width[k]);
-    fmt::print("{}\n", row.back());
+    for (std::size_t k = 0; k + 1 < row.size(); ++k) show("{:{}}  ", row[k], width[k]);
+    show("{}\n", row.back());
   }
   return done;
 }

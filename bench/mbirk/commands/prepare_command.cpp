@@ -5,10 +5,12 @@
 #include <memory>
 #include <numbers>
 
+#include "commands/command_files.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/scan_options.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
+#include "process/streams.hpp"
 #if defined(MBIRK_WITH_HDF5)
 #include "mbirk/io/hdf5.hpp"
 #endif
@@ -60,9 +62,10 @@ int prepare(prepare_command const& o) {
   interrupt_watch const interrupts;
   require<io_error>(o.out.ends_with(".h5") || o.out.ends_with(".hdf5"),
                     [&] { return "--out " + o.out + ": expected a name that ends in .h5 or .hdf5"; });
-  std::error_code ignored;
-  require<io_error>(!std::filesystem::equivalent(o.files.input, o.out, ignored),
-                    [&] { return o.out + ": would be written over what is read, expected another file"; });
+  command_files files;
+  for (auto const& name : {o.files.input, o.files.white, o.files.dark, o.geometry.file}) files.reads(name);
+  files.writes(o.out);
+  files.check_and_open();
   measurement_source const source(o.files, o.part);
   std::vector<std::string> notes;
   auto const options = with_centre(o, source, o.threads, notes);
@@ -71,6 +74,10 @@ int prepare(prepare_command const& o) {
   std::optional<geometry_file> g;
   if (!source.theta().empty() || !options.file.empty())
     g = scan_geometry(source.scan(), source.part(), source.theta(), options, o.files.input, used);
+  if (g) {
+    for (auto const& name : g->files) files.reads(name);
+    files.check();
+  }
   auto warnings = g ? checked_mistakes(o, source.scan(), *g) : source.scan().warnings;
   auto const [views, rows, channels] = source.shape();
   auto const plan = plan_parts(o, source.shape());
@@ -117,15 +124,15 @@ int prepare(prepare_command const& o) {
   file.commit();
   if (o.quiet) return done;
   if (o.geometry.file.empty()) print_facts(used);
-  for (auto const& line : notes) fmt::print("{}\n", line);
-  fmt::print("{}: {} views, {} rows, {} channels from {}\n", o.out, views, rows, channels, source.description());
+  for (auto const& line : notes) say("{}\n", line);
+  say("{}: {} views, {} rows, {} channels from {}\n", o.out, views, rows, channels, source.description());
   std::fflush(stdout);
   if (repaired.repaired > 0)
     warnings.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
   if (repaired.lost > 0)
     warnings.push_back(
         fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
-  for (auto const& w : warnings) fmt::print(stderr, "mbirk: note: {}\n", w);
+  for (auto const& w : warnings) note("{}", w);
   return done;
 }
 
@@ -141,8 +148,7 @@ int run(prepare_command const& o) {
   try {
     return prepare(o);
   } catch (interrupted const& e) {
-    std::fflush(stdout);
-    fmt::print(stderr, "mbirk: {} (exit code 1)\n", e.what());
+    diagnose("mbirk: {} (exit code 1)\n", e.what());
     return check_failed;
   }
 }

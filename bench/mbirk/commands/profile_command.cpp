@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "commands/command.hpp"
+#include "commands/command_files.hpp"
 #include "commands/profile_measure.hpp"
 #include "commands/profile_options.hpp"
 #include "commands/profile_reconstruction.hpp"
@@ -31,6 +32,7 @@
 #include "output/trace_excerpt.hpp"
 #include "output/trace_file.hpp"
 #include "output/xplane_file.hpp"
+#include "process/streams.hpp"
 #include "report/html_report.hpp"
 
 namespace mbirk::program {
@@ -57,6 +59,22 @@ fs::path made_folder(std::string const& name) {
   return name;
 }
 
+/// The name of the result, once no output is an input.
+fs::path checked(fs::path const& result, profile_options const& options) {
+  command_files files;
+  for (auto const& name : options.judged.devices) files.reads(name);
+  files.writes(result);
+  files.writes(options.monitor.file);
+  files.check();
+  // Earlier profiles have folders of their own.
+  std::error_code ignored;
+  for (auto const* kind : {"traces", "memory", "graphs", "tables", "handoff"})
+    for (fs::recursive_directory_iterator at(result.parent_path() / kind, ignored), end; at != end;
+         at.increment(ignored))
+      if (at->is_directory(ignored)) remove_abandoned(at->path());
+  return result;
+}
+
 /// One run of the command. All errors in the input are reported by the constructor.
 class profile_run {
  public:
@@ -69,7 +87,7 @@ class profile_run {
         chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))),
         out_(made_folder(options.out)),
         when_(timestamp()),
-        file_(out_ / ("mbirk_profile_" + when_ + ".json")),
+        file_(checked(out_ / ("mbirk_profile_" + when_ + ".json"), options)),
         result_(file_),
         watch_("profile", options.monitor, options.common.quiet),
         bar_(options.sizes.size() * chosen_.size(), options.common.quiet) {
@@ -109,10 +127,10 @@ class profile_run {
     print_staged(report_);
     if (report_.contains("candidates")) print_candidates(report_["candidates"]);
     if (report_.contains("cupti_unavailable") && !options_.common.quiet)
-      fmt::print(stderr, "mbirk: note: kernel times come from CUDA events, because CUPTI cannot be used: {}\n",
-                 report_["cupti_unavailable"].get<std::string>());
+      note("kernel times come from CUDA events, because CUPTI cannot be used: {}",
+           report_["cupti_unavailable"].get<std::string>());
     print_notes(instruments_, options_.common.quiet);
-    fmt::print("\n{}\n{}\n", file_.string(), page.string());
+    say("\n{}\n{}\n", file_.string(), page.string());
     return report_["errors"].empty() ? done : check_failed;
   }
 

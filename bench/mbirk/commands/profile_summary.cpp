@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "input/measured_times.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -25,16 +26,16 @@ void print_summary(json const& report) {
   std::string const here = "the report";
   json_field const root(report, here);
   auto const times = operation_times(root);
-  if (auto const first = disturbed_text(times); !first.empty()) fmt::print("{}\n", first);
-  if (auto const wrong = growth_text(impossible_growths(times, root)); !wrong.empty()) fmt::print("{}\n", wrong);
+  if (auto const first = disturbed_text(times); !first.empty()) say("{}\n", first);
+  if (auto const wrong = growth_text(impossible_growths(times, root)); !wrong.empty()) say("{}\n", wrong);
   auto const& environment = report["environment"];
-  fmt::print("{}, {} threads, {} float lanes, mbirk {}", environment["cpu"].get<std::string>(),
-             environment["threads"].get<int>(), environment["vector_lanes"].get<int>(),
-             environment["mbirk_version"].get<std::string>());
-  if (std::string const backend = environment["backend"]; backend == "host") fmt::print("\n");
+  say("{}, {} threads, {} float lanes, mbirk {}", environment["cpu"].get<std::string>(),
+      environment["threads"].get<int>(), environment["vector_lanes"].get<int>(),
+      environment["mbirk_version"].get<std::string>());
+  if (std::string const backend = environment["backend"]; backend == "host") say("\n");
   else
-    fmt::print("\ntimes of policy {} on {}; costs are those of the host's kernels\n", backend,
-               environment["devices"][0].get<std::string>());
+    say("\ntimes of policy {} on {}; costs are those of the host's kernels\n", backend,
+        environment["devices"][0].get<std::string>());
   for (auto const& size : report["volume_sizes"]) {
     auto const costs = report["cost_analysis"].value(size.dump(), json::object());  // may be missing in a merged run
     if (costs.empty()) continue;
@@ -45,7 +46,7 @@ void print_summary(json const& report) {
       rows.push_back(&t);
       total += t.disturbed.empty() ? t.median : t.least;  // the fastest call is the least disturbed one
     }
-    fmt::print("\n{0:>4}^3  {1:<33}{2:>10}{3:>10}{4:>24}{5:>8}{6:>9}{7:>9}{8:>9}{9:>11}{10:>11}  {11}\n",
+    say("\n{0:>4}^3  {1:<33}{2:>10}{3:>10}{4:>24}{5:>8}{6:>9}{7:>9}{8:>9}{9:>11}{10:>11}  {11}\n",
                size.get<long>(), "operation", "min", "median", "[95 %]", "share", "GUPS", "GFLOP/s", "GB/s",
                "issued f/B", "x minimal", "cost");
     for (auto const* t : rows) {
@@ -54,15 +55,15 @@ void print_summary(json const& report) {
       double const rate = 1e-9 / t->median, flops = cost["flops"], bytes = cost["bytes accessed"],
                    minimal = cost.value("flops minimal", 0.0);
       auto const if_trusted = [&](double x, int digits) { return trusted ? fmt::format("{:.{}f}", x, digits) : "-"; };
-      fmt::print("{:8}{:<33}{:>10}{:>10}{:>24}{:>8}{:>9}{:>9}{:>9}{:>11.2f}{:>11}  {}\n", "", t->operation,
-                 time_text(t->least), trusted ? time_text(t->median) : "disturbed", range_text(*t),
-                 trusted ? fmt::format("{:.1f}%", 100 * t->median / total) : "-",
-                 if_trusted(cost["items"].get<double>() * rate, 2), if_trusted(flops * rate, 1),
-                 if_trusted(bytes * rate, 1), cost["arithmetic intensity"].get<double>(),
-                 minimal > 0 ? fmt::format("{:.2f}", flops / minimal) : "-", cost["source"].get<std::string>());
+      say("{:8}{:<33}{:>10}{:>10}{:>24}{:>8}{:>9}{:>9}{:>9}{:>11.2f}{:>11}  {}\n", "", t->operation,
+          time_text(t->least), trusted ? time_text(t->median) : "disturbed", range_text(*t),
+          trusted ? fmt::format("{:.1f}%", 100 * t->median / total) : "-",
+          if_trusted(cost["items"].get<double>() * rate, 2), if_trusted(flops * rate, 1), if_trusted(bytes * rate, 1),
+          cost["arithmetic intensity"].get<double>(), minimal > 0 ? fmt::format("{:.2f}", flops / minimal) : "-",
+          cost["source"].get<std::string>());
     }
   }
-  fmt::print(
+  say(
       "\nmin, median: over the calls that no other program disturbed; [95 %]: interval of the median, - below 6 calls\n"
       "GUPS: giga-updates (1e9 items) per second: voxel-view updates of projections, otherwise samples, voxels or "
       "pixels. GB/s and\n"
@@ -73,11 +74,11 @@ void print_summary(json const& report) {
     for (auto const& size : report["volume_sizes"])
       text += fmt::format("{}{} at {}", text.empty() ? "" : ", ",
                           report["dropped_trace_events"][size.dump()].get<std::uint64_t>(), size.dump());
-    fmt::print("events that did not fit into the traces (--trace-events): {}\n", text);
+    say("events that did not fit into the traces (--trace-events): {}\n", text);
   }
   for (auto const& e : report["errors"])
-    fmt::print("failed: {} at {}: {}\n", e["operation"].get<std::string>(), e["volume_size"].get<long>(),
-               e["error"].get<std::string>());
+    say("failed: {} at {}: {}\n", e["operation"].get<std::string>(), e["volume_size"].get<long>(),
+        e["error"].get<std::string>());
 }
 
 }  // namespace mbirk::program

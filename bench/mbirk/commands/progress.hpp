@@ -1,15 +1,15 @@
 // Progress of long work on standard error: a bar on a terminal, otherwise an occasional line, and nothing with --quiet.
 #pragma once
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <string_view>
+
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 
@@ -26,13 +26,12 @@ class progress {
     if (terminal_) {
       constexpr std::size_t width = 24;
       auto const full = total_ ? std::min(width, width * finished / total_) : width;
-      fmt::print(stderr, "\r[{}{}] {}/{} {}\x1b[K", std::string(full, '='), std::string(width - full, ' '), finished,
-                 total_, next);
-      std::fflush(stderr);
+      diagnose("\r[{}{}] {}/{} {}\x1b[K", std::string(full, '='), std::string(width - full, ' '), finished, total_,
+               next);
       shown_ = true;
     } else if (auto const now = clock::now(); now - last_ >= std::chrono::seconds(1)) {
       // A log needs no lines for steps that take no time.
-      fmt::print(stderr, "mbirk: {} of {} done, next {}\n", finished, total_, next);
+      diagnose("mbirk: {} of {} done, next {}\n", finished, total_, next);
       last_ = now;
     }
   }
@@ -40,8 +39,7 @@ class progress {
   /// Removes the bar, so that the next line of output starts at the margin.
   void clear() {
     if (!shown_) return;
-    fmt::print(stderr, "\r\x1b[K");
-    std::fflush(stderr);
+    diagnose("\r\x1b[K");
     shown_ = false;
   }
 

@@ -12,6 +12,7 @@
 
 #include "commands/call_options.hpp"
 #include "commands/command.hpp"
+#include "commands/command_files.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
 #include "commands/run_watch.hpp"
@@ -32,6 +33,7 @@
 #endif
 #if defined(MBIRK_WITH_PNG)
 #include "mbirk/io/png.hpp"
+#include "process/streams.hpp"
 #endif
 
 namespace mbirk::program {
@@ -64,8 +66,14 @@ std::string checkpoint_name(recon_command const& o) {
   return o.checkpoint.empty() ? o.out + ".checkpoint" : o.checkpoint;
 }
 
+/// A checkpoint may replace the one that the reconstruction goes on from, however it is spelt.
+bool replaces_resumed(recon_command const& o) {
+  std::error_code ignored;
+  return o.resume == checkpoint_name(o) || fs::equivalent(o.resume, checkpoint_name(o), ignored);
+}
+
 /// Output files must be writable, checked before hours are spent, and must differ from all input files.
-void check_out(recon_command const& o) {
+void check_out(recon_command const& o, geometry_file const& g) {
   require_volume_file(o.out);
 #if defined(MBIRK_WITH_HDF5)
   require<io_error>(is_npy(o.out) || is_volume_file(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"), [&] {
@@ -78,30 +86,20 @@ void check_out(recon_command const& o) {
 #endif
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
-  std::vector<std::string> written{o.out},
-      read{o.scan.files.input, o.scan.geometry.file, o.scan.files.white, o.scan.files.dark};
-  if (is_npy(o.out) || is_volume_file(o.out)) written.push_back(next_to_output(o, ".json"));
+  command_files files;
+  for (auto const& name : {o.scan.files.input, o.scan.geometry.file, o.scan.files.white, o.scan.files.dark})
+    files.reads(name);
+  for (auto const& name : g.files) files.reads(name);
+  files.writes(o.out);
+  if (is_npy(o.out) || is_volume_file(o.out)) files.writes(next_to_output(o, ".json"));
 #if defined(MBIRK_WITH_PNG)
-  if (!o.no_png) written.push_back(next_to_output(o, ".png"));
+  if (!o.no_png) files.writes(next_to_output(o, ".png"));
 #endif
-  if (!o.save_parameters.empty()) written.push_back(o.save_parameters);
-  if (!o.monitor.file.empty()) written.push_back(o.monitor.file);
-  if (o.method == "vcd") written.push_back(checkpoint_name(o));
-  // A checkpoint may replace the previous one.
-  if (!o.resume.empty() && o.resume != checkpoint_name(o)) read.push_back(o.resume);
-  for (std::size_t k = 0; k < written.size(); ++k) {
-    auto const& name = written[k];
-    std::error_code ignored;
-    for (auto const& other : read)
-      require<io_error>(!fs::equivalent(other, name, ignored),
-                        [&] { return name + ": would be written over what is read, expected another file"; });
-    for (std::size_t i = 0; i < k; ++i)
-      require<io_error>(fs::path(written[i]).lexically_normal() != fs::path(name).lexically_normal(),
-                        [&] { return name + ": would be written twice, expected different files"; });
-    require<io_error>(!fs::is_directory(name, ignored),
-                      [&] { return name + ": is a folder, expected the name of a file"; });
-    output_file probe(name);
-  }
+  files.writes(o.save_parameters);
+  files.writes(o.monitor.file);
+  if (o.method == "vcd") files.writes(checkpoint_name(o));
+  if (!replaces_resumed(o)) files.reads(o.resume);
+  files.check_and_open();
 }
 
 /// MBIRJAX's method names imply a geometry.
@@ -140,10 +138,10 @@ void check_memory(recon_command const& o, std::vector<memory_item> const& items,
                   std::optional<available_memory> const& available) {
   double const total = total_bytes(items);
   if (!o.quiet) {
-    fmt::print("memory needed\n");
-    for (auto const& i : items) fmt::print("  {:32} {:>9}\n", i.name, bytes_text(i.bytes));
-    fmt::print("  {:32} {:>9}{}\n", "together", bytes_text(total),
-               available ? " of " + bytes_text(available->bytes) + " (" + available->source + ')' : "");
+    say("memory needed\n");
+    for (auto const& i : items) say("  {:32} {:>9}\n", i.name, bytes_text(i.bytes));
+    say("  {:32} {:>9}{}\n", "together", bytes_text(total),
+        available ? " of " + bytes_text(available->bytes) + " (" + available->source + ')' : "");
     std::fflush(stdout);
   }
   require<allocation_error>(!available || total <= available->bytes, [&] {
@@ -272,7 +270,7 @@ int reconstruct(recon_command const& o) {
   recon_options options(o.call, g.model);
   recon_scan const& scan = g.scan;
   check_method(o, scan);
-  check_out(o);
+  check_out(o, g);
   bool const vcd = o.method == "vcd", weighted = vcd && o.weights != "unweighted";
   json const parameters = {{"geometry", geometry_json(g)}, {"weights", o.weights}};
   if (!o.save_parameters.empty()) {
@@ -317,7 +315,7 @@ int reconstruct(recon_command const& o) {
                              std::visit([](auto const& s) { return s.angles(); }, scan));
   corrected.insert(corrected.end(), found.begin(), found.end());
   if (!o.quiet)
-    for (auto const& line : corrected) fmt::print("{}\n", line);
+    for (auto const& line : corrected) say("{}\n", line);
   if (vcd) {
     auto const& mask = std::visit([](auto const& s) -> auto const& { return s.mask(); }, scan);
     sums["mask"] = data_sum(mask.data(), mask.size());
@@ -362,9 +360,7 @@ int reconstruct(recon_command const& o) {
     record = naming(o.scan.files.input, [&] { return vcd_recon(ctx, scan, y, weights, x, options); });
     bar.clear();
     if (record.cancelled && record.num_iterations < options.max_iterations) {
-      std::fflush(stdout);
-      fmt::print(
-          stderr,
+      diagnose(
           "mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} continues\n",
           record.num_iterations, options.max_iterations, checkpoint, checkpoint);
       watch.finish();
@@ -382,11 +378,11 @@ int reconstruct(recon_command const& o) {
   watch.finish();
 
   if (o.quiet) return done;
-  fmt::print("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(shape),
-             duration_text(std::chrono::duration<double>(clock::now() - start).count()));
+  say("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(shape),
+      duration_text(std::chrono::duration<double>(clock::now() - start).count()));
   if (record.num_iterations > 0)
-    fmt::print(", {} iterations, last change {:.3g} %", record.num_iterations, record.stop_threshold_change_pct.back());
-  fmt::print("\n");
+    say(", {} iterations, last change {:.3g} %", record.num_iterations, record.stop_threshold_change_pct.back());
+  say("\n");
   std::fflush(stdout);
   auto notes = g.warnings;
   if (!o.resume.empty() && saved.sums.empty())
@@ -399,7 +395,7 @@ int reconstruct(recon_command const& o) {
   if (repaired.lost > 0)
     notes.push_back(
         fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
-  for (auto const& note : notes) fmt::print(stderr, "mbirk: note: {}\n", printable(note));
+  for (auto const& text : notes) note("{}", printable(text));
   return done;
 }
 
@@ -407,8 +403,7 @@ int run(recon_command const& o) {
   try {
     return reconstruct(o);
   } catch (interrupted const& e) {
-    std::fflush(stdout);
-    fmt::print(stderr, "mbirk: {} (exit code 1)\n", e.what());
+    diagnose("mbirk: {} (exit code 1)\n", e.what());
     return check_failed;
   }
 }

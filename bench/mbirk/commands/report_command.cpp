@@ -14,12 +14,14 @@
 
 #include "commands/candidate_options.hpp"
 #include "commands/command.hpp"
+#include "commands/command_files.hpp"
 #include "commands/profile_summary.hpp"
 #include "input/json_field.hpp"
 #include "input/merged_files.hpp"
 #include "input/nsight_csv.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/io/printable.hpp"
+#include "process/streams.hpp"
 #include "report/html_report.hpp"
 
 namespace mbirk::program {
@@ -196,10 +198,11 @@ int run_report(report_options const& options) {
     require(known.insert(fs::canonical(path)).second,
             [&] { return path + " is given twice, expected different runs"; });
   }
-  std::error_code ignored;
-  auto const target = fs::weakly_canonical(options.out, ignored);
-  require(!known.contains(target),
-          [&] { return "--out " + options.out + " is one of the runs, expected another name"; });
+  command_files files;
+  for (auto const* names : {&options.runs, &options.nsys, &options.ncu, &options.judged.devices})
+    for (auto const& name : *names) files.reads(name);
+  files.writes(options.out);
+  files.check_and_open();
   bool const one_page = page && runs.size() == 1 && options.nsys.empty() && options.ncu.empty();
   require(one_page || !(options.judged.given() || options.adds()), [] {
     return std::string(
@@ -229,14 +232,14 @@ int run_report(report_options const& options) {
     file.commit();
   }
   if (!options.quiet) {
-    fmt::print("{} runs:\n", report["environments"].size());
+    say("{} runs:\n", report["environments"].size());
     for (auto const& e : report["environments"])
-      fmt::print("  {}: {}, {}, {} threads, mbirk {}\n", e.value("source", ""), e.value("backend", ""),
-                 e.value("cpu", ""), e.value("threads", 0), e.value("mbirk_version", ""));
+      say("  {}: {}, {}, {} threads, mbirk {}\n", e.value("source", ""), e.value("backend", ""), e.value("cpu", ""),
+          e.value("threads", 0), e.value("mbirk_version", ""));
     if (report["mbirk_versions"].size() > 1)
-      fmt::print("of different versions of mbirk: {}\n",
+      say("of different versions of mbirk: {}\n",
                  fmt::join(report["mbirk_versions"].get<std::vector<std::string>>(), ", "));
-    fmt::print("medians are over all runs; the description of the machine is that of the first one\n\n");
+    say("medians are over all runs; the description of the machine is that of the first one\n\n");
     print_summary(report);
   }
   return report["errors"].empty() ? done : check_failed;

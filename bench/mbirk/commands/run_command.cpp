@@ -10,6 +10,7 @@
 
 #include "commands/check_result.hpp"
 #include "commands/command.hpp"
+#include "commands/command_files.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
 #include "input/test_case.hpp"
@@ -18,6 +19,7 @@
 #include "operations/policy.hpp"
 #include "output/cost_json.hpp"
 #include "output/trace_file.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -168,15 +170,15 @@ class report {
     auto const error = outcome.same_shape ? fmt::format("{:.2e}", outcome.error) : "shape";
     line(e.op, e.output, fmt::format("{:>12}  {:>8g}  {}", error, *e.rtol, outcome.ok ? "ok" : "OUT"));
     if (!outcome.same_shape)
-      fmt::print("  the result has shape {}, the reference {}\n", mbirk::detail::shape_text(shape_of(result)),
-                 mbirk::detail::shape_text(read_npy_header(reference).shape));
+      show("  the result has shape {}, the reference {}\n", mbirk::detail::shape_text(shape_of(result)),
+           mbirk::detail::shape_text(read_npy_header(reference).shape));
     ++count_;
     passed_ += outcome.ok;
     return outcome.ok;
   }
   /// Prints the total; returns whether all entries are within tolerance.
   bool end() const {
-    if (check_) fmt::print("{} of {} within tolerance\n", passed_, count_);
+    if (check_) show("{} of {} within tolerance\n", passed_, count_);
     return passed_ == count_;
   }
 
@@ -184,7 +186,7 @@ class report {
   void line(std::string const& op, std::string const& output, std::string const& rest) const {
     auto text = fmt::format("{:{}}  {:{}}  {}", op, op_width_, output, output_width_, rest);
     text.erase(text.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", text);
+    show("{}\n", text);
     std::fflush(stdout);
   }
 
@@ -198,6 +200,17 @@ void make_folder(fs::path const& folder) {
   require<io_error>(!code, [&] { return folder.string() + ": cannot be created: " + code.message(); });
 }
 
+/// No result may replace what the case consists of, for example where a folder of OUT is the case by way of a link.
+void check_files(test_case const& c, std::vector<job> const& jobs, run_options const& o) {
+  command_files files;
+  for (auto const& name : c.files) files.reads(name);
+  for (auto const& j : jobs) files.writes(fs::path(o.out) / j.entry->output);
+  if (o.instrument == "counting") files.writes(fs::path(o.out) / "counts.json");
+  if (o.instrument == "tracing") files.writes(fs::path(o.out) / "trace.json");
+  files.writes(o.monitor.file);
+  files.check();
+}
+
 int run(run_options const& o) {
   recorder records(o, o.emulation());
   auto const c = read_case(o.case_folder);
@@ -207,6 +220,7 @@ int run(run_options const& o) {
     return "--out " + o.out + " is the folder of the case, expected another one: results would replace references";
   });
   make_folder(o.out);
+  check_files(c, jobs, o);
   run_watch watch("run", o.monitor, o.quiet);
   instrument::live_resource temporaries(watch.memory(), std::pmr::get_default_resource());
   records.set_host_memory(&temporaries);
@@ -246,7 +260,7 @@ int run(run_options const& o) {
                                    dropped, o.trace_events));
   watch.finish();
   for (auto const& w : warnings)  // printed last, so that a failure is one line
-    if (!o.quiet) fmt::print(stderr, "mbirk: note: {}\n", printable(w));
+    if (!o.quiet) note("{}", printable(w));
   return table.end() ? done : check_failed;
 }
 

@@ -9,6 +9,7 @@
 
 #include "commands/command.hpp"
 #include "machine/process_status.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -38,7 +39,7 @@ run_watch::run_watch(char const* command, monitor_options const& options, bool q
   try {
     page_.emplace(command);
   } catch (io_error const& e) {
-    if (!quiet) fmt::print(stderr, "mbirk: note: mbirk top will not see this process: {}\n", e.what());
+    if (!quiet) note("mbirk top will not see this process: {}", e.what());
   }
   if (options.file.empty()) return;
   log_.emplace(options.file);

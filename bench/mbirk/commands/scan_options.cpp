@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "input/measurement.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -126,7 +127,7 @@ geometry_options with_centre(scan_call const& call, measurement_source const& so
 }
 
 void print_facts(std::vector<scan_fact> const& facts) {
-  for (auto const& f : facts) fmt::print("  {:22} {:28} {}\n", f.name, f.value, f.source);
+  for (auto const& f : facts) say("  {:22} {:28} {}\n", f.name, f.value, f.source);
 }
 
 }  // namespace mbirk::program

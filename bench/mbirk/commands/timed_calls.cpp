@@ -1,5 +1,7 @@
 #include "commands/timed_calls.hpp"
 
+#include "process/streams.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -43,7 +45,7 @@ void describe(instruments const& with, std::vector<int> const& pinned, json& env
 void print_notes(instruments const& with, bool quiet) {
   if (quiet) return;
   for (auto const& line : {with.evidence.missing(), with.counters.missing()})
-    if (!line.empty()) fmt::print(stderr, "mbirk: note: {}\n", line);
+    if (!line.empty()) note("{}", line);
 }
 
 void timed_calls::keep(profile::batch batch, std::map<std::string, double> const& counts) {

@@ -16,10 +16,11 @@
 #include <thread>
 
 #include "commands/command.hpp"
+#include "machine/memory.hpp"
 #include "machine/nvml.hpp"
 #include "machine/process_status.hpp"
 #include "mbirk/profile/live_memory.hpp"
-#include "machine/memory.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -261,7 +262,7 @@ class display {
     std::string frame = "\x1b[H";
     for (std::size_t k = 0; k < lines.size() && (!known || k + 1 < size.ws_row); ++k)
       frame += (known ? lines[k].substr(0, size.ws_col) : lines[k]) + "\x1b[K\n";
-    fmt::print("{}\x1b[J", frame);
+    program::show("{}\x1b[J", frame);
     std::fflush(stdout);
   }
   /// Waits until q, a signal, or the timeout; returns whether to continue.
@@ -305,7 +306,7 @@ int top(top_options const& o) {
   std::optional<display> screen;
   if (terminal) {
     screen.emplace();
-    fmt::print("\x1b[2J");
+    show("\x1b[2J");
   }
   int const count = o.count > 0 || terminal ? o.count : 1;
   for (int shown = 0; count == 0 || shown < count; ++shown) {
@@ -318,10 +319,9 @@ int top(top_options const& o) {
     if (!ended) all = std::move(next);
     else if (shown > 0) break;
     // JSON must be UTF-8, but names of threads and files may not be.
-    if (o.as_json)
-      fmt::print("{}\n", to_json(all, look.devices()).dump(-1, ' ', false, json::error_handler_t::replace));
+    if (o.as_json) show("{}\n", to_json(all, look.devices()).dump(-1, ' ', false, json::error_handler_t::replace));
     else if (terminal) display::show(lines_of(all, look.devices()));
-    else fmt::print("{}\n", fmt::join(lines_of(all, look.devices()), "\n"));
+    else show("{}\n", fmt::join(lines_of(all, look.devices()), "\n"));
     std::fflush(stdout);
     if (ended) break;
   }

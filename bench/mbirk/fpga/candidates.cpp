@@ -15,6 +15,7 @@
 #include "fpga/candidate_pipelines.hpp"
 #include "fpga/plan.hpp"
 #include "mbirk/profile/candidate_verdict.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -159,7 +160,7 @@ void print_candidates(json const& candidates) {
   long largest = 0;
   for (auto const& o : candidates["operations"]) largest = std::max(largest, o["size"].get<long>());
   print_plan(candidates["plan"]);
-  fmt::print(
+  say(
       "\nFPGA candidates at {}^3, against {}, arrays sent once for {} iterations (model and assumptions: "
       "docs/fpga.md)\n",
       largest, opponents_text(candidates),
@@ -168,12 +169,11 @@ void print_candidates(json const& candidates) {
     if (o["size"] != largest || o["rank"] > 5) continue;
     auto const text = [&](char const* key) { return o[key].get<std::string>(); };
     if (o["verdict"].is_null()) {
-      fmt::print("{:>4}. {:<32} {}\n", o["rank"].get<int>(), text("operation"), text("reason"));
+      say("{:>4}. {:<32} {}\n", o["rank"].get<int>(), text("operation"), text("reason"));
       continue;
     }
-    fmt::print("{:>4}. {:<32} {:<14} {}: {}{}\n", o["rank"].get<int>(), text("operation"), text("target"),
-               text("verdict"), text("reason"),
-               o["holds for attainable"].get<bool>() ? "" : " (only against the present implementation)");
+    say("{:>4}. {:<32} {:<14} {}: {}{}\n", o["rank"].get<int>(), text("operation"), text("target"), text("verdict"),
+        text("reason"), o["holds for attainable"].get<bool>() ? "" : " (only against the present implementation)");
   }
 }
 

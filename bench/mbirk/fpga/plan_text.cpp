@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fpga/plan.hpp"
+#include "process/streams.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -198,12 +199,12 @@ std::string opponents_text(json const& candidates) {
 }
 
 void print_plan(json const& plan) {
-  fmt::print("\n{}\n", plan["headline"].get<std::string>());
-  for (auto const& sentence : plan["why"]) fmt::print("  {}\n", sentence.get<std::string>());
+  say("\n{}\n", plan["headline"].get<std::string>());
+  for (auto const& sentence : plan["why"]) say("  {}\n", sentence.get<std::string>());
   for (auto const& recon : plan["reconstructions"]) {
-    fmt::print("\n{}:\n", problem_text(recon));
+    say("\n{}:\n", problem_text(recon));
     for (auto const& c : recon["columns"])
-      fmt::print("  {:<40}{:>12}  ({} to {}) {:>10}  {}\n", c["device"].get<std::string>(),
+      say("  {:<40}{:>12}  ({} to {}) {:>10}  {}\n", c["device"].get<std::string>(),
                  seconds_text(c["seconds"][1].get<double>()), seconds_text(c["seconds"][0].get<double>()),
                  seconds_text(c["seconds"][2].get<double>()), joules_text(c["joules"]), c["source"].get<std::string>());
   }

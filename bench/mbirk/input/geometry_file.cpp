@@ -316,6 +316,16 @@ void read_view_lists(json_field const& root, std::function<std::vector<float>(js
 MBIRK_EACH_GEOMETRY(MBIRK_READERS, parameters_of)
 #undef MBIRK_READERS
 
+std::vector<fs::path> files_of_scan(json_field const& root, fs::path const& folder) {
+  std::vector<fs::path> files;
+  auto const add = [&](json_field const& from, std::string const& name) {
+    if (from.has(name) && from.at(name, "").value().is_string()) files.push_back(folder / from.at(name, "").text());
+  };
+  for (auto const& name : view_lists()) add(root, name);
+  if (root.has("params")) add(root.at("params", ""), "use_ror_mask");
+  return files;
+}
+
 geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& sinogram_shape,
                             std::vector<float> const& theta, memory_budget const& memory,
                             std::function<void(std::array<index_t, 3> const&)> const& check_shape) {
@@ -369,6 +379,7 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
     auto const field = params.at("use_ror_mask", "");
     g.mask = field.value().is_string() ? json(fs::absolute(folder / field.text()).string()) : field.value();
   }
+  g.files = files_of_scan(root, folder);
   return std::move(g);
 }
 

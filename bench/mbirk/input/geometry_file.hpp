@@ -90,7 +90,11 @@ struct geometry_file {
   json mask = true;                   ///< use_ror_mask as JSON; a file by its full path
   std::vector<std::string> warnings;  ///< warnings of the scan
   std::optional<cone_parameters> fan = {};  ///< given if the scan is a fan beam, see mbirk/recon/fan.hpp
+  std::vector<std::filesystem::path> files = {};  ///< those that G.json names
 };
+
+/// The files that G.json or case.json names for its scan: lists with one value per view, and the mask.
+std::vector<std::filesystem::path> files_of_scan(json_field const& root, std::filesystem::path const& folder);
 
 /// Reads and checks G.json for a sinogram of this shape.
 /// @param theta        angles that came with the data (radians), used if the file has none; may be empty.

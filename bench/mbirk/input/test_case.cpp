@@ -109,6 +109,12 @@ test_case read_case(fs::path const& folder) {
         outputs.try_emplace(fs::path(c.entries.back().output).lexically_normal().string(), field.path());
     if (!is_new) field.at("output", "").wrong("a name that " + first->second + " does not use");
   }
+  c.files = files_of_scan(root, folder);
+  c.files.push_back(folder / "case.json");
+  for (auto const& e : c.entries) {
+    for (auto const& [name, file] : e.inputs) c.files.push_back(folder / file);
+    c.files.push_back(folder / e.output);
+  }
   return c;
 }
 

@@ -33,6 +33,7 @@ struct test_case {
   denoise_options denoiser;      ///< denoiser parameters, for a case without geometry
   std::vector<case_entry> entries;
   std::vector<std::string> warnings;
+  std::vector<std::filesystem::path> files;  ///< case.json, and what it names: inputs and references
 };
 
 /// Reads case.json with its angles, shifts and mask. Properties of single operations are checked by check_entry.

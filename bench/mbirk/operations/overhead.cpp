@@ -10,6 +10,7 @@
 
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/instrument/tracing.hpp"
+#include "process/streams.hpp"
 #if defined(MBIRK_WITH_NVTX)
 #include "mbirk/instrument/nvtx.hpp"
 #endif
@@ -122,7 +123,7 @@ std::optional<json> measure_one(std::string const& policy, profile_entry const& 
 
 json measure_overhead(std::vector<std::string> const& policies, std::vector<index_t> const& sizes,
                       std::vector<profile_entry const*> const& entries, int threads) {
-  fmt::print(
+  show(
       "| operation | size | policy | without, ms | with, ms | ratio | quartiles | processor time | quartiles | pairs | "
       "events |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|\n");
@@ -143,10 +144,10 @@ json measure_overhead(std::vector<std::string> const& policies, std::vector<inde
         auto const spread = [&](char const* key) {
           return fmt::format("{:.4g} to {:.4g}", (*row)[key][0].get<double>(), (*row)[key][1].get<double>());
         };
-        fmt::print("| {} | {} | {} | {:.4g} | {:.4g} | {:.4g} | {} | {:.4g} | {} | {} | {} |\n", entry->name, n, policy,
-                   1e3 * number("time without"), 1e3 * number("time"), number("ratio"), spread("ratio quartiles"),
-                   number("processor ratio"), spread("processor ratio quartiles"), (*row)["pairs"].get<int>(),
-                   row->contains("events") ? (*row)["events"].dump() : "");
+        show("| {} | {} | {} | {:.4g} | {:.4g} | {:.4g} | {} | {:.4g} | {} | {} | {} |\n", entry->name, n, policy,
+             1e3 * number("time without"), 1e3 * number("time"), number("ratio"), spread("ratio quartiles"),
+             number("processor ratio"), spread("processor ratio quartiles"), (*row)["pairs"].get<int>(),
+             row->contains("events") ? (*row)["events"].dump() : "");
         std::fflush(stdout);
         rows.push_back(std::move(*row));
       }

@@ -21,7 +21,7 @@ namespace {
 using json = nlohmann::json;
 
 void write(std::filesystem::path const& path, std::string const& text) {
-  output_file out(path);
+  output_file out(path, durability::unsynced);
   out.write(text);
   out.commit();
 }

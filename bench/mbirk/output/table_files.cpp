@@ -61,7 +61,7 @@ void write_xz(std::filesystem::path const& path, std::string const& text) {
                                             &size, out.size());
   require<io_error>(code == LZMA_OK,
                     [&] { return path.string() + ": liblzma cannot compress it (code " + std::to_string(code) + ")"; });
-  output_file file(path);
+  output_file file(path, durability::unsynced);
   file.write(out.data(), size);
   file.commit();
 }

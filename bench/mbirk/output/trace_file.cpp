@@ -45,7 +45,7 @@ profile::chrome_options trace_options(char const* command, chosen_policy const& 
 void write_trace(std::filesystem::path const& path, instrument::trace_buffer const& trace,
                  profile::chrome_options const& options) {
   auto const text = profile::to_chrome_trace(trace, options);
-  output_file out(path);
+  output_file out(path, durability::unsynced);
   out.write(path.extension() == ".gz" ? gzip(text) : text);
   out.commit();
 }
@@ -55,7 +55,7 @@ nlohmann::json write_memory(std::filesystem::path const& folder, std::string con
   auto const now =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   auto const write = [&](char const* what, std::string const& text) {
-    output_file out(folder / (name + '_' + what));
+    output_file out(folder / (name + '_' + what), durability::unsynced);
     out.write(text);
     out.commit();
   };

@@ -79,7 +79,7 @@ void write_xplane(std::filesystem::path const& folder, std::string const& sessio
   std::error_code failed;
   std::filesystem::create_directories(below, failed);
   require<io_error>(!failed, [&] { return below.string() + ": cannot be created: " + failed.message(); });
-  output_file out(below / (options.host + ".xplane.pb"));
+  output_file out(below / (options.host + ".xplane.pb"), durability::unsynced);
   out.write(bytes);
   out.commit();
 }

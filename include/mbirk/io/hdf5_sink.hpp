@@ -16,25 +16,16 @@
 #include <string>
 #include <system_error>
 #include <type_traits>
-#include <utility>
 
-#include "mbirk/io/output_file.hpp"
+#include "mbirk/io/temporary_file.hpp"
 
 namespace mbirk::detail {
 
-/// Random-access file under a temporary name in the folder of `path`; commit() gives it its final name. Never throws:
+/// Random-access file that has no final name yet; commit() gives it that of `path`. Never throws but for memory:
 /// error() returns the system's error.
 class hdf5_sink {
  public:
-  explicit hdf5_sink(std::filesystem::path path)
-      : path_(std::move(path)), file_(open_temporary(path_, "wb+x", temporary_)) {
-    if (!file_) fail();
-  }
-  ~hdf5_sink() {
-    if (file_) std::fclose(file_);
-    std::error_code ignored;
-    if (!temporary_.empty()) std::filesystem::remove(temporary_, ignored);
-  }
+  explicit hdf5_sink(std::filesystem::path const& path) : file_(path, durability::synced), error_(file_.error()) {}
   hdf5_sink(hdf5_sink const&) = delete;
   hdf5_sink& operator=(hdf5_sink const&) = delete;
 
@@ -43,7 +34,9 @@ class hdf5_sink {
   void write(haddr_t at, void const* data, std::size_t bytes) noexcept {
     if (error_ || bytes == 0) return;
     errno = 0;
-    if (std::fseek(file_, static_cast<long>(at), SEEK_SET) != 0 || std::fwrite(data, 1, bytes, file_) != bytes) fail();
+    auto* const stream = file_.stream();
+    if (std::fseek(stream, static_cast<long>(at), SEEK_SET) != 0 || std::fwrite(data, 1, bytes, stream) != bytes)
+      fail();
     else written_ = std::max(written_, at + bytes);
   }
   /// Reads bytes; those that were never written are zeros.
@@ -52,7 +45,8 @@ class hdf5_sink {
     if (error_ || at >= written_) return;
     errno = 0;
     std::size_t const there = std::min<haddr_t>(bytes, written_ - at);
-    if (std::fseek(file_, static_cast<long>(at), SEEK_SET) != 0 || std::fread(data, 1, there, file_) != there) fail();
+    auto* const stream = file_.stream();
+    if (std::fseek(stream, static_cast<long>(at), SEEK_SET) != 0 || std::fread(data, 1, there, stream) != there) fail();
   }
   haddr_t written() const noexcept { return written_; }
   haddr_t allocated = 0;  ///< end of the file according to the library
@@ -60,20 +54,16 @@ class hdf5_sink {
   /// Gives the file its final name; returns whether that succeeded.
   bool commit() noexcept {
     if (allocated > written_) write(allocated - 1, "", 1);
-    errno = 0;
-    if (file_ && std::fclose(std::exchange(file_, nullptr)) != 0) fail();
-    if (!error_) std::filesystem::rename(temporary_, path_, error_);
-    if (!error_) temporary_.clear();
+    if (!error_) error_ = file_.commit();
     return !error_;
   }
 
  private:
-  void fail() noexcept { error_ = {errno ? errno : EIO, std::generic_category()}; }
+  void fail() noexcept { error_ = system_error_code(); }
 
-  std::filesystem::path path_, temporary_;
-  std::FILE* file_ = nullptr;
-  haddr_t written_ = 0;
+  temporary_file file_;
   std::error_code error_;
+  haddr_t written_ = 0;
 };
 
 /// The driver: HDF5's function table over an hdf5_sink, which the file access properties point to.

@@ -1,6 +1,9 @@
 // Volumes as TIFF stacks: a page for each slice. Requires libtiff 4.5 or later.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "mbirk/io/scan_tiff.hpp"
+#include "mbirk/io/temporary_file.hpp"
 #include "mbirk/io/volume_files.hpp"
 
 namespace mbirk {
@@ -28,18 +32,11 @@ inline void write_tiff(std::filesystem::path const& path, view<float const, 3> v
   require(!window || (*window)[0] < (*window)[1],
           [] { return "write_tiff: the window is empty, expected low < high"; });
   auto const [rows, cols, slices] = volume.extents();
-  { output_file const probe(path); }  // fails with the system's reason where nothing can be written
-  std::filesystem::path temporary;
-  std::FILE* const reserved = detail::open_temporary(path, "wbx", temporary);
-  if (!reserved) detail::scan_fail(path.string(), "cannot be written");
-  std::fclose(reserved);
-  struct remover {
-    std::filesystem::path const& name;
-    ~remover() {
-      std::error_code ignored;
-      if (!name.empty()) std::filesystem::remove(name, ignored);
-    }
-  } const guard{temporary};
+  detail::temporary_file target(path, durability::synced);
+  auto const require_written = [&](std::error_code code) {
+    if (code) detail::scan_fail(path.string(), "cannot be written: " + code.message());
+  };
+  require_written(target.error());
   std::string message;
   auto const keep = [](TIFF*, void* to, char const*, char const* format, va_list list) {
     char text[200];
@@ -51,8 +48,10 @@ inline void write_tiff(std::filesystem::path const& path, view<float const, 3> v
                                                                                 &TIFFOpenOptionsFree);
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), keep, &message);
   double const bytes = static_cast<double>(rows) * static_cast<double>(cols) * static_cast<double>(slices) * 4;
+  int const own = ::fcntl(::fileno(target.stream()), F_DUPFD_CLOEXEC, 0);  // libtiff closes it
   std::unique_ptr<TIFF, decltype(&TIFFClose)> file(
-      TIFFOpenExt(temporary.string().c_str(), bytes > 4e9 ? "w8" : "w", options.get()), &TIFFClose);
+      TIFFFdOpenExt(own, path.string().c_str(), bytes > 4e9 ? "w8" : "w", options.get()), &TIFFClose);
+  if (!file) ::close(own);
   auto const check = [&](bool ok) {
     if (!ok || !message.empty())
       detail::scan_fail(path.string(), "cannot be written" + (message.empty() ? "" : ": " + message));
@@ -102,10 +101,7 @@ inline void write_tiff(std::filesystem::path const& path, view<float const, 3> v
   }
   file.reset();
   check(true);
-  std::error_code code;
-  std::filesystem::rename(temporary, path, code);
-  if (code) detail::scan_fail(path.string(), "cannot be written: " + code.message());
-  temporary.clear();
+  require_written(target.commit());
 }
 
 }  // namespace mbirk
