@@ -169,6 +169,8 @@ TEST(TextOfScanners, Nikon) {
             std::string::npos);
   EXPECT_NE(with("Projections=4", "Projections=4e12").find("Projections is 4e+12, expected a whole"),
             std::string::npos);
+  EXPECT_NE(with("Projections=4", "Projections=2000000").find("x.xtekct: names 2000000 views, expected at most 1048576"),
+            std::string::npos);
   EXPECT_NE(with("SrcToDetector", "Other").find("has no SrcToDetector"), std::string::npos);
 }
 

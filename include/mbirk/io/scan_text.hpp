@@ -130,8 +130,13 @@ inline std::string read_description(std::filesystem::path const& path) {
   return read_text(path);
 }
 
-/// Angles start + v * step, v = 0, ..., in radians from degrees.
-inline std::vector<double> stepped_angles(double start, double step, index_t views) {
+/// More views than any scanner takes: a number in a text must not ask for memory before its frames are counted.
+inline constexpr index_t largest_views = index_t{1} << 20;
+
+/// Angles start + v * step, v = 0, ..., in radians from degrees. @throws io_error for more than largest_views
+inline std::vector<double> stepped_angles(double start, double step, index_t views, std::string const& file) {
+  if (views > largest_views)
+    scan_fail(file, "names " + std::to_string(views) + " views, expected at most " + std::to_string(largest_views));
   std::vector<double> angles;
   for (index_t v = 0; v < views; ++v)
     angles.push_back((start + step * static_cast<double>(v)) * std::numbers::pi / 180);
@@ -185,7 +190,7 @@ inline described_frames parse_xtekct(std::string const& text, std::string const&
   if (double const y = f.number("DetectorOffsetY", 0); y != 0)
     detail::set_length(scan, &d::det_row_offset, "det_row_offset", y, "DetectorOffsetY");
   double const step = f.number("AngularStep", 360 / static_cast<double>(frames.shape[0]));
-  scan.angles = detail::stepped_angles(f.number("InitialAngle", 0), step, frames.shape[0]);
+  scan.angles = detail::stepped_angles(f.number("InitialAngle", 0), step, frames.shape[0], file);
   scan.facts.push_back({"angles",
                         std::to_string(frames.shape[0]) + " from " + detail::number_text(f.number("InitialAngle", 0)) +
                             " by " + detail::number_text(step) + " degrees",
@@ -233,7 +238,7 @@ inline described_frames parse_skyscan(std::string const& text, std::string const
                        "Postalignment");
   double const step = f.number("Rotation Step (deg)");
   double const sign = detail::lower_case(f.text("Rotation Direction", "CC")).starts_with("cc") ? 1 : -1;
-  scan.angles = detail::stepped_angles(f.number("Scanning Start Angle", 0), sign * step, frames.shape[0]);
+  scan.angles = detail::stepped_angles(f.number("Scanning Start Angle", 0), sign * step, frames.shape[0], file);
   scan.facts.push_back({"angles", std::to_string(frames.shape[0]) + " by " + detail::number_text(step) + " degrees",
                         "Rotation Step (deg)"});
   if (f.has("Reference Intensity")) {
@@ -293,7 +298,7 @@ inline described_frames parse_nsipro(std::string const& text, std::string const&
                      "reference, horizontal");
   detail::set_length(scan, &d::det_row_offset, "det_row_offset", dot(from_middle, axis), "reference, axis");
   double const step = f.number("Object Radiograph/angleStep") * (flag("Processed/clockwise") ? 1 : -1);
-  scan.angles = detail::stepped_angles(0, step, frames.shape[0]);
+  scan.angles = detail::stepped_angles(0, step, frames.shape[0], file);
   scan.facts.push_back({"angles", std::to_string(frames.shape[0]) + " by " + detail::number_text(step) + " degrees",
                         "angleStep, clockwise"});
   return frames;
