@@ -163,6 +163,15 @@ std::string plan_stages(profile const& p, json const& run) {
   return out + "</section>\n";
 }
 
+/// The devices that the verdicts compare with, as they were asked for.
+std::string compared_devices(json_field const& root) {
+  auto const candidates = root.at("candidates", "");
+  if (!candidates.value().contains("against")) return "host";
+  std::string names;
+  for (auto const& name : candidates.at("against", "").elements()) names += (names.empty() ? "" : ", ") + name.text();
+  return names;
+}
+
 std::string columns_table(profile const& p, json const& run) {
   json_field const root(run, p.file);
   if (!root.has("candidates") || !root.at("candidates", "").has("operations")) return {};
@@ -228,9 +237,7 @@ std::string columns_table(profile const& p, json const& run) {
              "resident on each device, with launches, without transfers. The verdict is against the fastest of what is "
              "compared ({}), with transfers.</p>",
              size,
-             escaped(root.at("candidates", "").value().contains("against")
-                         ? root.at("candidates", "").at("against", "").value().dump()
-                         : "host")) +
+             escaped(compared_devices(root))) +
          t.html() + "</section>\n";
 }
 
