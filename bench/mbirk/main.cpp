@@ -66,9 +66,11 @@ std::string unexpected_text(CLI::App const& command) {
 
 /// An option that was given without text, as by --resume "$FILE" where FILE is not set: it does not count as absent.
 std::string empty_option(CLI::App const& command) {
-  for (auto const* option : command.get_options())
+  for (auto const* option : command.get_options()) {
+    if (option->get_items_expected_min() == 0) continue;  // the value may be left out
     for (auto const& text : option->results())
       if (text.empty()) return option->get_name(option->get_positional());
+  }
   return {};
 }
 

@@ -57,7 +57,9 @@ TEST_F(GeometryFile, AnglesInEveryForm) {
   j["angles"] = 5;
   expect_error(j,
                "angles is 5, expected an array of numbers, the name of an npy file, or {start, stop, num, endpoint}");
-  j["angles"] = {1, "two"};
+  j["angles"] = {1, 2};
+  expect_error(j, "angles has 2 values, expected one per view = 6");
+  j["angles"] = {1, "two", 3, 4, 5, 6};
   expect_error(j, "angles[1] is \"two\", expected a number");
   j["angles"] = {{"start", 0}, {"stop", 1}, {"number", 6}};
   expect_error(j, "angles.number is not known, expected one of start, stop, num, endpoint");

@@ -279,7 +279,7 @@ TEST_F(HtmlReport, MalformedRunsAreOneLine) {
   refuses([](json& j) { j["cost_analysis"]["64"]["y"]["source"] = "guessed"; }, "y.source is \"guessed\"");
   refuses([](json& j) { j["cost_analysis"]["64"]["y"]["reuse"]["read misses"] = {1}; },
           "as many numbers as capacity lines");
-  refuses([](json& j) { j["cost_analysis"]["big"] = json::object(); }, "expected a size as its name");
+  refuses([](json& j) { j["cost_analysis"]["big"] = json::object(); }, "expected a whole number as its name");
   refuses([](json& j) { j["ceilings"] = {{"fma per second", {{"best", 0}}}}; }, "expected a rate > 0");
   refuses([](json& j) { j["candidates"] = {{"operations", 3}}; }, "candidates.operations is 3");
   expect_failure(mbirk_program({"report", (scratch / "none.json").string(), "--out", page.string()}), 2,
