@@ -28,3 +28,6 @@ html_sidebars = {"**": ["about.html", "searchbox.html", "navigation.html"]}
 html_copy_source = html_show_sourcelink = html_show_copyright = False
 html_use_index = False
 html_show_search_summary = False  # it fetches the pages, which files may not
+
+# Parts of a file, such as a line of a list in CMake, are no whole statements.
+suppress_warnings = ["misc.highlighting_failure"]
