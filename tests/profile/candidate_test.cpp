@@ -305,7 +305,9 @@ TEST(Candidate, BufferInterfacesFifosAndLanesShareOneBudget) {
       double const bits = e.buffer_bram * fabric::bram_bits + e.buffer_uram * fabric::uram_bits;
       EXPECT_GE(bits, 8 * x.buffer_bytes);
       EXPECT_GE(e.lanes, 0);
-      if (part == 1) EXPECT_LE(e.lanes, 2) << "the buffer left nothing";
+      if (part == 1) {
+        EXPECT_LE(e.lanes, 2) << "the buffer left nothing";
+      }
     }
 }
 
