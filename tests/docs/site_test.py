@@ -73,6 +73,8 @@ def check_browser(site, picture):
         b.goto(f"file://{site}/search.html?q=det_channel_offset")
         found = b.wait("document.querySelectorAll('#search-results li a').length > 2", 20)
         expect(found, "the search finds nothing in a page that is opened as a file")
+        # Results appear one after the other.
+        b.wait("Array.from(document.querySelectorAll('#search-results li a')).some(a => a.href.includes('faq.html'))", 20)
         links = b.js("Array.from(document.querySelectorAll('#search-results li a')).map(a => a.href)")
         expect(any("faq.html" in x for x in links), f"the search does not find the page of questions: {links}")
         b.goto(f"file://{site}/faq.html")

@@ -267,7 +267,7 @@ class Harness:
         program = pathlib.Path(__file__).resolve().parents[2] / "bench" / "mbirk"
         for path in sorted(program.glob("**/*.[ch]pp")):
             if path.parent.name not in ("process", "launcher"):
-                for call in re.findall(r"\b(?:fmt::print|std::cout <<|std::cerr|printf|puts)\b.*", path.read_text()):
+                for call in re.findall(r"\b(?:fmt::print\b|std::cout <<|std::cerr\b|printf\(|puts\().*", path.read_text()):
                     self.finding(path.name, f"prints by itself: {call}")
 
     def report(self, seconds):

@@ -14,6 +14,7 @@
 #include "input/json_field.hpp"
 #include "mbirk/core/error.hpp"
 #include "mbirk/io/input_file.hpp"
+#include "mbirk/io/printable.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -176,7 +177,9 @@ void read_nsys(std::string const& file, known_operations const& operations, json
     auto const cell = [&](char const* name) { return row[*c->find(name)]; };
     auto const value = [&](char const* name) {
       auto const v = number(cell(name));
-      if (!v) fail(file, line_number, "column '" + std::string(name) + "' is '" + cell(name) + "', expected a number");
+      if (!v)
+        fail(file, line_number,
+             "column '" + std::string(name) + "' is '" + printable(cell(name), 80) + "', expected a number");
       return *v;
     };
     json one{{"source", file}, {"total_time", value("Total Time (ns)") * 1e-9}};
