@@ -24,7 +24,7 @@ with tempfile.TemporaryDirectory(prefix="mbirk-geometry-") as name:
     tests = [path for path in overlay.created if path.endswith("_test.cpp") and (with_program or not path.startswith("tests/program"))]
     readers = ["input/geometry_file.cpp", "input/similar_name.cpp", "machine/memory.cpp"]
     sources = tests + [f"bench/mbirk/{name}" for name in readers] * with_program
-    overlay.compile(compiler, map(overlay.source, sources), folder / "all", ["-lgtest", "-lgtest_main"])
+    overlay.compile(compiler, map(overlay.source, sources), folder / "all", ["-lgtest", "-lgtest_main"] + ["-lfmt"] * with_program)
     done = subprocess.run([folder / "all"], stdout=subprocess.PIPE, text=True)
     print(done.stdout)
     passed = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
