@@ -74,13 +74,15 @@ template <class Done> bool spin_until(Done const& done, spin_clock::time_point e
   return done();
 }
 
-/// Threads that start during its lifetime receive no signals: handlers of the program run on its own threads.
+/// Threads that start during its lifetime receive no signals of others: handlers of the program run on its own threads.
+/// Signals that a thread causes itself, such as SIGSEGV, stay: blocked, they would end the process without its handler.
 class signals_blocked {
  public:
 #if defined(__unix__) || defined(__APPLE__)
   signals_blocked() noexcept {
     sigset_t all;
     sigfillset(&all);
+    for (int const own : {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP}) sigdelset(&all, own);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
