@@ -36,6 +36,7 @@
 #endif
 #define MBIRK_HOST_INLINE inline MBIRK_FLAT  // for functions that use host-only features
 #define MBIRK_HOST_NOINLINE __attribute__((noinline))
+#define MBIRK_COLD __attribute__((noinline, cold))  // code of errors, which is compiled for size
 #else
 #error \
  "mbirk needs GNU C++ extensions (vector types): use g++ >= 12, clang++ >= 16 or nvcc with one of them as host compiler"
