@@ -21,16 +21,16 @@ usage() {
 ./mbirk.sh profile [args...]   build the program and run `mbirk profile args...`
 ./mbirk.sh test                run all tests: release build, sanitizers, kernels by clang, threads
 ./mbirk.sh test quick          run the unit tests and golden cases of the release build on the host, without devices and documents
-./mbirk.sh bench [args...]     run `mbirk bench args...`: every operation against what this machine can do at most
-./mbirk.sh gate [--write]      is it as fast as when bench/baseline/PROCESSOR.json and bench/instructions.json were kept? --write keeps new ones
-./mbirk.sh peers [args...]     run bench/compare_mbirjax.py args...: the same operations by MBIRJAX, in turn
+./mbirk.sh bench [args...]     run `mbirk bench args...`: every operation against the peak rates of this machine
+./mbirk.sh gate [--write]      compare speed with bench/baseline/PROCESSOR.json and bench/instructions.json; --write stores new baselines
+./mbirk.sh peers [args...]     run bench/compare_mbirjax.py args...: the same operations in MBIRJAX, alternating
 ./mbirk.sh peers --others [args...]
-                               run bench/compare_peers.py args...: projections and reconstructions by ASTRA, RTK, svmbir, LEAP
-./mbirk.sh build [devices]     build the program and print where it lies; with `devices` also its half for --policy emulated and cuda
-./mbirk.sh docs                make the documents a site in build/site: pages with search that need no network and no server
-./mbirk.sh help                this text
+                               run bench/compare_peers.py args...: projections and reconstructions in ASTRA, RTK, svmbir, LEAP
+./mbirk.sh build [devices]     build the program and print its path; with `devices` also the part for --policy emulated and cuda
+./mbirk.sh docs                build the documents as a searchable site in build/site, which works offline
+./mbirk.sh help                print this text
 
-Debian packages that are missing are installed with apt-get. Paths in args are relative to the folder of this script.
+Missing Debian packages are installed with apt-get. Paths in args are relative to the folder of this script.
 MBIRK_TEST_PARTS="release asan clang tsan" restricts `test` to some of its parts.
 TEXT
 }
@@ -126,8 +126,8 @@ run_tests() {
   ((failed == 0))
 }
 
-# gate [--write]: compares times relative to this machine's roofs with those stored for its processor, and instruction
-# counts, which other processes do not disturb.
+# gate [--write]: compares times relative to this machine's peak rates with those stored for its processor, and
+# instruction counts, which other processes do not disturb.
 gate() {
   local status=0 rounds=(--sizes 64,128 --rounds 3 --quiet) processor baseline
   processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr '[:upper:]' '[:lower:]' | tr -sc 'a-z0-9\n' '_')

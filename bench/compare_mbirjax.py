@@ -27,8 +27,9 @@ import platform, re, statistics, subprocess, sys, tempfile, time, venv
 
 VERSION = "0.7.3"
 COMPILE_EVENTS = ("/jax/core/compile/jaxpr_to_mlir_module_duration", "/jax/core/compile/backend_compile_duration")
-# An operation as cases name it; geometry: of the problem it is called on; gate: allowed max|a - b| / max|reference| in --check up to
-# 129 channels and beyond, where two float32 FFTs (and with them everything that starts from a filtered sinogram) differ by more.
+# An operation as cases name it; geometry: of the problem it is called on; gate: allowed max|a - b| / max|reference| in
+# --check up to 129 channels and beyond, where two float32 FFTs (and with them everything that starts from a filtered
+# sinogram) differ by more.
 Operation = collections.namedtuple("Operation", "op geometry inputs args gate")
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds, tests, checks and measures on a machine with a CUDA device, unattended and without a network. See `bench/gpu.sh --help` and docs/gpu.md.
+# Builds, tests, checks and measures on a machine with a CUDA device, unattended and without a network. See
+# `bench/gpu.sh --help` and docs/gpu.md.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -268,7 +269,8 @@ run_test() {
   rm -rf "$work/out"
 }
 
-# Odd and tall scans in both geometries, and every operation that is not a projection, among them reconstructions of one iteration.
+# Odd and tall scans in both geometries, and every operation that is not a projection, among them reconstructions of one
+# iteration.
 sanitized='Projector/Oracle.*/parallel_odd:Projector/Oracle.*/parallel_more_rows:Projector/Oracle.*/parallel_wider_truncated'
 sanitized+=':Projector/Oracle.*/cone_odd:Projector/Oracle.*/cone_many_slices:Projector/Oracle.*/cone_helical_curved:Projector/Oracle.*/cone_tall_rows'
 sanitized+=':Device/OnScans.*/parallel_odd:Device/OnScans.*/cone_odd:OnDevice.*'

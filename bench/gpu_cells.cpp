@@ -88,8 +88,10 @@ timing measure(exec::cuda const& device, options const& o, std::function<void()>
   auto const start = steady::now();
   timing t;
   double last = 0;
-  while (t.warm < o.warm && (t.warm == 0 || since(start) + last * (o.warm - t.warm + o.repeats) <= o.op_budget))
-    last = once(), ++t.warm;
+  while (t.warm < o.warm && (t.warm == 0 || since(start) + last * (o.warm - t.warm + o.repeats) <= o.op_budget)) {
+    last = once();
+    ++t.warm;
+  }
   double sum = 0;
   for (;;) {
     last = t.seconds.emplace_back(once());
@@ -139,9 +141,10 @@ template <class Scan> class problem {
     context const ctx{exec::cuda(), instrument::none{}};
     auto const recon = scan_.recon_shape();
     view<std::int32_t const, 1> const pixels(subset_.data(), {static_cast<index_t>(subset_.size())});
-    std::array<index_t, 2> const cylinders{pixels.extent(0), recon[2]};
+    std::array<index_t, 2> const voxel_columns{pixels.extent(0), recon[2]};
     auto const finish = [&](auto& in, auto& out, auto const& call) {
-      in.fill(1, ctx.exec.stream()), out.fill(2, ctx.exec.stream());
+      in.fill(1, ctx.exec.stream());
+      out.fill(2, ctx.exec.stream());
       add_times(ctx.exec, items, in.bytes() + out.bytes(), call, result);
     };
     if (op == "forward_project") {
@@ -151,12 +154,12 @@ template <class Scan> class problem {
       image y(cell_), x(recon);
       finish(y, x, [&] { back_project(ctx, scan_, y.all(), x.all()); });
     } else if (op == "sparse_forward_project") {
-      device_array<2> x(cylinders);
+      device_array<2> x(voxel_columns);
       image y(cell_);
       finish(x, y, [&] { sparse_forward_project(ctx, scan_, x.all(), pixels, y.all()); });
     } else if (op == "sparse_back_project") {
       image y(cell_);
-      device_array<2> x(cylinders);
+      device_array<2> x(voxel_columns);
       finish(y, x, [&] { sparse_back_project(ctx, scan_, y.all(), pixels, x.all()); });
     } else if (op == "hessian_diagonal") {
       image none({0, 0, 0}), h(recon);

@@ -88,7 +88,9 @@ inline shape_3 cell_shape(std::string const& text) {
   bool ok = parts.size() == 3;
   for (std::size_t k = 0; ok && k < 3; ++k) {
     ok = !parts[k].empty() && parts[k].size() < 6 && parts[k].find_first_not_of("0123456789") == std::string::npos;
-    if (ok) shape[k] = std::stoi(parts[k]), ok = shape[k] > 0;
+    if (!ok) break;
+    shape[k] = std::stoi(parts[k]);
+    ok = shape[k] > 0;
   }
   if (!ok) bad_usage("--cells: expected VIEWSxROWSxCHANNELS such as 200x208x160, got '" + text + "'");
   return shape;

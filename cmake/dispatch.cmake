@@ -1,7 +1,9 @@
-# mbirk_add_instruction_sets(<library> <source>...): adds the sources to the library once for each of MBIRK_INSTRUCTION_SETS, with the table of their operations.
+# mbirk_add_instruction_sets(<library> <source>...): adds the sources to the library once for each of
+# MBIRK_INSTRUCTION_SETS, with the table of their operations.
 #
-# The objects of a set are combined to one, of which the linker sees nothing but the table. Everything else in them becomes local: inline functions that are
-# compiled for the vectors of one processor, such as a member of std::vector, would otherwise be taken by the linker for the whole program.
+# The objects of a set are combined into one that exports only the table. Everything else in them becomes local:
+# otherwise the linker could use an inline function compiled for one processor's vectors, such as a member of
+# std::vector, in the whole program.
 find_program(MBIRK_LD ld REQUIRED)
 find_program(MBIRK_OBJCOPY objcopy REQUIRED)
 

@@ -1,9 +1,9 @@
 # cmake -D folder=<folder> -D header=<file> -D namespace=<name> [-D prefix=<prefix>] -P embed.cmake
-# Writes a header with a std::string_view for each script, style sheet and fragment of a page in a folder: style.css
-# becomes <prefix>style, the text of the file after a line break.
+# Writes a header with a std::string_view for each script, style sheet, page fragment and table of numbers in a folder:
+# style.css becomes <prefix>style, the text of the file after a line break.
 cmake_minimum_required(VERSION 3.24...3.25)
 
-file(GLOB files LIST_DIRECTORIES false ${folder}/*.css ${folder}/*.html ${folder}/*.js)
+file(GLOB files LIST_DIRECTORIES false ${folder}/*.css ${folder}/*.html ${folder}/*.js ${folder}/*.json)
 if(NOT files)
   message(FATAL_ERROR "there is nothing to embed in ${folder}")
 endif()

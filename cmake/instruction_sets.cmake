@@ -1,5 +1,6 @@
-# Options: whether mbirk::compiled and the program hold kernels for several instruction sets, of which one is chosen when they run, and for which. On by
-# default in what is shipped; off in builds for this machine, with a -march of your own, and with tests or benchmarks, which look into the kernels.
+# Options: whether mbirk::compiled and the program contain kernels for several instruction sets, one of which is chosen
+# at run time, and the list of sets. On by default in distributions; off in builds for this machine, with your own
+# -march, and with tests or benchmarks, which examine the kernels.
 set(mbirk_dispatch ON)
 if(MBIRK_NATIVE OR CMAKE_CXX_FLAGS MATCHES "-march=" OR MBIRK_BUILD_TESTS OR MBIRK_BUILD_BENCH
    OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")

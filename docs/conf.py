@@ -1,4 +1,5 @@
-# The documents as a site: ./mbirk.sh docs. Nothing in it comes from a network, and its search works on files as they lie (file://).
+# The documents as a site: ./mbirk.sh docs. Nothing in it comes from a network, and its search works on local files
+# (file://).
 import pathlib
 import re
 

@@ -15,15 +15,18 @@ int main() {
 
   instrument::ledger counted, modelled;
   back_project(context{exec::host{}, instrument::counting<>{counted}}, scan, y, x);
-  view<float, 3> const no_y(nullptr, scan.sinogram_shape()), no_x(nullptr, scan.recon_shape());  // the model needs no arrays
+  // The model needs no data, only shapes.
+  view<float, 3> const no_y(nullptr, scan.sinogram_shape()), no_x(nullptr, scan.recon_shape());
   back_project(context{exec::host{}, instrument::cost_model<>{modelled}}, scan, no_y, no_x);
   auto const& r = counted.last();
-  std::printf("%s: %llu flops, %llu bytes accessed, %llu compulsory\n", r.name.c_str(), static_cast<unsigned long long>(r.operations.flops()),
-              static_cast<unsigned long long>(bytes_accessed(r.arrays)), static_cast<unsigned long long>(bytes_compulsory(r.arrays, false)));
+  unsigned long long const flops = r.operations.flops(), accessed = bytes_accessed(r.arrays),
+                           compulsory = bytes_compulsory(r.arrays, false);
+  std::printf("%s: %llu flops, %llu bytes accessed, %llu compulsory\n", r.name.c_str(), flops, accessed, compulsory);
 
   instrument::trace_buffer trace(100);
   back_project(context{exec::host{}, instrument::tracing{trace}}, scan, y, x);
   for (auto const& e : trace.events())
-    if (e.kind != instrument::event_kind::memory) std::printf("%-22s %8.1f us\n", e.name, static_cast<double>(e.end - e.begin) * 1e-3);
+    if (e.kind != instrument::event_kind::memory)
+      std::printf("%-22s %8.1f us\n", e.name, static_cast<double>(e.end - e.begin) * 1e-3);
   return r.operations == modelled.last().operations ? 0 : 1;
 }

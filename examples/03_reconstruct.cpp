@@ -1,4 +1,5 @@
-// An iterative reconstruction with MBIRJAX's names: a cone-beam model, weights, a progress callback. docs/model.md shows the marked part.
+// An iterative reconstruction with MBIRJAX's names: a cone-beam model, weights, a progress callback. docs/model.md
+// shows the marked part.
 #include <cmath>
 #include <cstdio>
 #include <numbers>
@@ -21,15 +22,20 @@ int main() {
   auto const y = model.sinogram_view(sinogram), w = model.sinogram_view(weights);
   model.forward_project(ctx, model.recon_view(phantom), y);
   model.gen_weights(ctx, y, "transmission_root", w);
-  auto const show = [](iteration_report const& r) { return std::printf("%2d: change %.2g\n", r.iteration, r.change), true; };  // false stops
-  auto const record = model.recon(ctx, y, w, model.recon_view(recon), {.max_iterations = 20, .seed = 1, .progress = show});
+  auto const show = [](iteration_report const& r) {
+    std::printf("%2d: change %.2g\n", r.iteration, r.change);
+    return true;  // false stops
+  };
+  auto const record = model.recon(ctx, y, w, model.recon_view(recon),
+                                  {.max_iterations = 20, .seed = 1, .progress = show});
   // example: end
   double difference = 0, whole = 0;
   for (std::size_t i = 0; i < recon.size(); ++i) {
-    double const d = static_cast<double>(recon[i]) - static_cast<double>(phantom[i]), p = static_cast<double>(phantom[i]);
-    difference += d * d, whole += p * p;
+    auto const p = static_cast<double>(phantom[i]), d = static_cast<double>(recon[i]) - p;
+    difference += d * d;
+    whole += p * p;
   }
-  std::printf("%d iterations, last change %.2g %%, error %.1f %% of the phantom\n", record.num_iterations, record.stop_threshold_change_pct.back(),
-              100 * std::sqrt(difference / whole));
+  std::printf("%d iterations, last change %.2g %%, error %.1f %% of the phantom\n", record.num_iterations,
+              record.stop_threshold_change_pct.back(), 100 * std::sqrt(difference / whole));
   return difference < 0.04 * whole ? 0 : 1;
 }

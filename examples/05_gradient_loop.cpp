@@ -20,13 +20,15 @@ int main() {
 
   // example: begin
   Eigen::VectorXf x = Eigen::VectorXf::Zero(phantom.size()), gradient(phantom.size());
-  Eigen::VectorXf residual = -measured, change(measured.size());                                   // A x - y
-  std::vector<double> costs{0.5 * residual.cast<double>().squaredNorm()};                          // ||A x - y||^2 / 2
-  projection_plan const plan(ctx, scan);                                                            // once for all iterations
+  Eigen::VectorXf residual = -measured, change(measured.size());           // residual: A x - y
+  std::vector<double> costs{0.5 * residual.cast<double>().squaredNorm()};  // ||A x - y||^2 / 2
+  projection_plan const plan(ctx, scan);                                   // made once for all iterations
+  view<float, 3> const r = to_view(residual, scan.sinogram_shape()), d = to_view(change, scan.sinogram_shape()),
+                       g = to_view(gradient, scan.recon_shape());
   for (int k = 0; k < 10; ++k) {
-    back_project(ctx, plan, to_view(residual, scan.sinogram_shape()), to_view(gradient, scan.recon_shape()));   // A' (A x - y)
-    forward_project(ctx, plan, to_view(gradient, scan.recon_shape()), to_view(change, scan.sinogram_shape()));  // A gradient
-    double const step = gradient.cast<double>().squaredNorm() / change.cast<double>().squaredNorm();            // the best along it
+    back_project(ctx, plan, r, g);     // gradient = A' (A x - y)
+    forward_project(ctx, plan, g, d);  // change = A gradient
+    double const step = gradient.cast<double>().squaredNorm() / change.cast<double>().squaredNorm();  // the best one
     x -= static_cast<float>(step) * gradient;
     residual -= static_cast<float>(step) * change;
     costs.push_back(0.5 * residual.cast<double>().squaredNorm());
@@ -34,7 +36,7 @@ int main() {
   // example: end
   bool falls = true;
   for (std::size_t k = 1; k < costs.size(); ++k) falls = falls && costs[k] < costs[k - 1];
-  std::printf("cost %.4g at first, %.4g after %zu steps; error %.1f %% of the phantom\n", costs.front(), costs.back(), costs.size() - 1,
-              static_cast<double>(100 * (x - phantom).norm() / phantom.norm()));
+  std::printf("cost %.4g at first, %.4g after %zu steps; error %.1f %% of the phantom\n", costs.front(), costs.back(),
+              costs.size() - 1, static_cast<double>(100 * (x - phantom).norm() / phantom.norm()));
   return falls && costs.back() < 0.01 * costs.front() ? 0 : 1;
 }

@@ -21,13 +21,15 @@ int main() {
     std::printf("%d of at most %d: change %.2g\n", r.iteration, r.iterations, r.change);
     return true;  // false stops
   };
-  auto const record = qggmrf_denoise(ctx, view<float const, 3>(noisy.data(), shape), options, view<float, 3>(denoised.data(), shape));
+  auto const record =
+      qggmrf_denoise(ctx, view<float const, 3>(noisy.data(), shape), options, view<float, 3>(denoised.data(), shape));
 
   auto const error = [&](std::vector<float> const& image) {
     double sum = 0;
     for (std::size_t i = 0; i < image.size(); ++i) sum += std::pow(static_cast<double>(image[i] - clean[i]), 2);
     return std::sqrt(sum / static_cast<double>(image.size()));
   };
-  std::printf("noise of %.3f was taken for %.3f; error %.3f before, %.3f after\n", 0.1, record.sigma_noise, error(noisy), error(denoised));
+  std::printf("noise of %.3f was taken for %.3f; error %.3f before, %.3f after\n", 0.1, record.sigma_noise,
+              error(noisy), error(denoised));
   return error(denoised) < 0.5 * error(noisy) ? 0 : 1;
 }

@@ -27,7 +27,8 @@ class watched_memory : public std::pmr::memory_resource {
 
 mbirk::parallel_scan scan_of(mbirk::index_t n) {
   mbirk::parallel_parameters p{.sinogram_shape = {n / 2, n, n}, .angles = {}};
-  for (mbirk::index_t v = 0; v < n / 2; ++v) p.angles.push_back(static_cast<float>(v) * 3.14159f / static_cast<float>(n / 2));
+  for (mbirk::index_t v = 0; v < n / 2; ++v)
+    p.angles.push_back(static_cast<float>(v) * 3.14159f / static_cast<float>(n / 2));
   return mbirk::parallel_scan(p);
 }
 
@@ -36,20 +37,23 @@ int main() {
   exec::host const two_threads(2);  // each has scratch memory
   auto const size_at = [&](parallel_scan const& scan) {
     instrument::size_record size;  // null views: nothing is read
-    recon(context{two_threads, instrument::sizing{size}}, scan, view<float const, 3>(nullptr, scan.sinogram_shape()), {},
-          view<float, 3>(nullptr, scan.recon_shape()), recon_options{});
+    recon(context{two_threads, instrument::sizing{size}}, scan, view<float const, 3>(nullptr, scan.sinogram_shape()),
+          {}, view<float, 3>(nullptr, scan.recon_shape()), recon_options{});
     return size;
   };
   auto const large = size_at(scan_of(256));
   std::printf("%s of 256^3 voxels: %.2f GB\n", large.name.c_str(), static_cast<double>(large.peak()) * 1e-9);
   for (auto const* arrays : {&large.outer, &large.at_peak})
-    for (auto const& a : *arrays) std::printf("  %-24s %8.1f MB\n", a.name.c_str(), static_cast<double>(a.bytes) * 1e-6);
+    for (auto const& a : *arrays)
+      std::printf("  %-24s %8.1f MB\n", a.name.c_str(), static_cast<double>(a.bytes) * 1e-6);
 
   auto const small = scan_of(16);
   std::vector<float> y(8 * 16 * 16, 1.0f), x(16 * 16 * 16);
   watched_memory memory;
-  recon(context{exec::host{2, &memory}, instrument::none{}}, small, view<float const, 3>(y.data(), small.sinogram_shape()), {},
-        view<float, 3>(x.data(), small.recon_shape()), recon_options{});
-  std::printf("16^3 voxels: temporaries of %zu bytes, %lld were expected\n", memory.peak(), static_cast<long long>(size_at(small).temporary_peak));
+  recon(context{exec::host{2, &memory}, instrument::none{}}, small,
+        view<float const, 3>(y.data(), small.sinogram_shape()), {}, view<float, 3>(x.data(), small.recon_shape()),
+        recon_options{});
+  std::printf("16^3 voxels: temporaries of %zu bytes, %lld were expected\n", memory.peak(),
+              static_cast<long long>(size_at(small).temporary_peak));
   return static_cast<index_t>(memory.peak()) == size_at(small).temporary_peak ? 0 : 1;
 }

@@ -18,8 +18,9 @@ int main(int argc, char** argv) {
   };
   profile::wrapped roots(sum_of_roots, "roots", {.warm_up = 2, .into = session});
   double all = 0;
-  for (int k = 0; k < 10; ++k) all += roots(10'000);  // called as the function is
-  std::printf("%lld calls, mean %.2g s; %lld of warm-up, mean %.2g s\n", static_cast<long long>(roots.calls().count()), roots.calls().mean(),
+  for (int k = 0; k < 10; ++k) all += roots(10'000);  // called like the function
+  std::printf("%lld calls, mean %.2g s; %lld of warm-up, mean %.2g s\n",
+              static_cast<long long>(roots.calls().count()), roots.calls().mean(),
               static_cast<long long>(roots.warm_up().count()), roots.warm_up().mean());
   // example: end
   return roots.calls().count() == 8 && roots.warm_up().count() == 2 && all > 0 ? 0 : 1;

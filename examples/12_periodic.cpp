@@ -13,8 +13,8 @@ int main(int argc, char** argv) {
   // example: begin
   profile::periodic_capture capture(folder.path(), "step", {.every = 100, .steps = 2, .keep_last = 3});
   for (int k = 0; k < 650; ++k) {
-    capture.step();                                     // a comparison, but for 12 of these steps
-    profile::scope const timed(capture, "relaxation");  // the same
+    capture.step();                                     // costs one comparison, except in 12 of these steps
+    profile::scope const timed(capture, "relaxation");  // costs one comparison, except in those steps
     x = std::cos(x);
     profile::sample(capture, "x", x);
   }

@@ -15,8 +15,12 @@ int main() {
   instrument::trace_buffer trace(1000);  // a session has one too: session.trace()
   for (int k = 0; k < 5; ++k) {
     profile::scope const whole(trace, "pass");
-    profile::scope(trace, "draw"), std::generate(values.begin(), values.end(), random);  // it lasts until the semicolon
-    profile::scope(trace, "sort"), std::sort(values.begin(), values.end());
+    {
+      profile::scope const part(trace, "draw");
+      std::generate(values.begin(), values.end(), random);
+    }
+    profile::scope const part(trace, "sort");
+    std::sort(values.begin(), values.end());
   }
   profile::component_table const table(trace);
   std::fputs(table.text().c_str(), stdout);

@@ -15,8 +15,9 @@ int main() {
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < n; ++j) sum += a[i * along + j * across];
   };
-  auto const result = profile::compare_variants({{"by rows", [&] { add(n, 1); }}, {"by rows again", [&] { add(n, 1); }}, {"by columns", [&] { add(1, n); }}},
-                                                {.rounds = 40});
+  auto const by_rows = [&] { add(n, 1); }, by_columns = [&] { add(1, n); };
+  auto const result = profile::compare_variants(
+      {{"by rows", by_rows}, {"by rows again", by_rows}, {"by columns", by_columns}}, {.rounds = 40});
   std::fputs(result.text().c_str(), stdout);
   // example: end
   return result.variants.size() == 3 && result.variants[0].seconds.count == 40 && sum == 3 * 41 * n * n ? 0 : 1;

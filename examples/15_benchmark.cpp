@@ -9,10 +9,12 @@ int main() {
   using namespace mbirk;
   std::vector<int> const values(100'000, 1);
   // example: begin
-  auto const sum = [&] { return std::accumulate(values.begin(), values.end(), 0LL); };  // what it returns is kept, so it is computed
+  // The compiler cannot drop the computation, because the result is used.
+  auto const sum = [&] { return std::accumulate(values.begin(), values.end(), 0LL); };
   auto const result = profile::benchmark(sum, {.warm_up = 3, .runs = 30});
   std::printf("%s\n", result.text().c_str());
-  auto const check = profile::expect_not_slower(result, 1.0, 0.1);  // seconds kept from an earlier run, or another result; 10 % are allowed
+  // The baseline, in seconds, comes from an earlier run; 10 % more are allowed.
+  auto const check = profile::expect_not_slower(result, 1.0, 0.1);
   std::printf("%s\n", check.text.c_str());
   // example: end
   return check ? 0 : 1;  // one second for a hundred thousand sums is generous on any machine

@@ -24,7 +24,7 @@ int main() {
 
   trace.clear();
   auto next = load(0);
-  for (int k = 0; k < 10; ++k) {  // the next data are loaded meanwhile
+  for (int k = 0; k < 10; ++k) {  // loads the next data meanwhile
     auto loading = std::async(std::launch::async, load, k + 1);
     compute(next);
     next = loading.get();

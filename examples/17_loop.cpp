@@ -13,7 +13,7 @@ int main() {
   auto const step = [&] {
     for (int k = 0; k < 1000; ++k) x = std::cos(x);
   };
-  auto const launch = [](auto const& work) { std::async(std::launch::async, work).get(); };  // here a thread that is made for it
+  auto const launch = [](auto const& work) { std::async(std::launch::async, work).get(); };  // here: starts a thread
   auto const all = [&](std::int64_t n) {
     launch([&] { for (; n > 0; --n) step(); });
   };

@@ -41,15 +41,17 @@ int main() {
   std::vector<float> x(n, 2.0f), y(n, 1.0f);
   view<float, 1> const vx(x.data(), {n}), vy(y.data(), {n});
   instrument::ledger counted, modelled;
-  add(context{exec::host{}, instrument::none{}}, 3.0f, vx, vy);                              // all threads
+  add(context{exec::host{}, instrument::none{}}, 3.0f, vx, vy);  // all threads
   add(context{exec::host{}, instrument::counting<>{counted}}, 3.0f, vx, vy);
-  add(context{exec::host{}, instrument::cost_model<>{modelled}}, 3.0f, view<float, 1>(nullptr, {n}), view<float, 1>(nullptr, {n}));
+  view<float, 1> const no_data(nullptr, {n});
+  add(context{exec::host{}, instrument::cost_model<>{modelled}}, 3.0f, no_data, no_data);
   auto const& r = counted.last();
   unsigned long long const flops = r.operations.flops(), bytes = bytes_accessed(r.arrays);
-  std::printf("%s: %llu flops (2 an element, the last pack whole), %llu bytes (12 an element), %.3f flops a byte\n", r.name.c_str(), flops, bytes,
-              static_cast<double>(flops) / static_cast<double>(bytes));
+  std::printf(
+      "%s: %llu flops (2 per element; the last pack counts in full), %llu bytes (12 per element), %.3f flops/byte\n",
+      r.name.c_str(), flops, bytes, static_cast<double>(flops) / static_cast<double>(bytes));
   for (auto const& a : r.arrays)
-    std::printf("  %s: %.0f kB loaded, %.0f kB stored\n", a.name.c_str(), 1e-3 * static_cast<double>(a.counts.bytes_loaded),
-                1e-3 * static_cast<double>(a.counts.bytes_stored));
+    std::printf("  %s: %.0f kB loaded, %.0f kB stored\n", a.name.c_str(),
+                1e-3 * static_cast<double>(a.counts.bytes_loaded), 1e-3 * static_cast<double>(a.counts.bytes_stored));
   return y[n - 1] == 13 && flops / n == 2 && bytes == 12 * n && r.operations == modelled.last().operations ? 0 : 1;
 }

@@ -1,7 +1,10 @@
-// A worked program outside tomography: training a small stack of dense and attention layers, profiled from the loading of data to the optimiser.
+// A worked program outside tomography: training a small stack of dense and attention layers, profiled from the loading
+// of data to the optimiser.
 //
 // The task: one of the eight tokens of a sequence is marked among noise, and gives the class of the sequence. Double
-// precision, so that the gradients can be compared with finite differences. 21_training [folder [steps]]
+// precision, so that the gradients can be compared with finite differences.
+//
+//     21_training [folder [steps]]
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -67,10 +70,12 @@ struct dense : layer {  // y = x w, or tanh of it
   parameter w;
   bool squash;
   matrix x, y;
-  dense(std::string n, int in, int out, std::mt19937& random, bool tanh = false) : layer(std::move(n)), w(in, out, random), squash(tanh) {}
+  dense(std::string n, int in, int out, std::mt19937& random, bool tanh = false)
+      : layer(std::move(n)), w(in, out, random), squash(tanh) {}
   std::vector<parameter*> parameters() override { return {&w}; }
   matrix forward(matrix const& in) override {
-    x = in, y = matrix(x.rows, w.value.cols);
+    x = in;
+    y = matrix(x.rows, w.value.cols);
     multiply(x, w.value, y);
     for (auto& v : y.values) v = squash ? std::tanh(v) : v;
     return y;
@@ -78,7 +83,8 @@ struct dense : layer {  // y = x w, or tanh of it
   matrix backward(matrix const& dy) override {
     matrix dx(x.rows, x.cols), d = dy;
     for (std::size_t k = 0; squash && k < d.values.size(); ++k) d.values[k] *= 1 - y.values[k] * y.values[k];
-    multiply(x, d, w.gradient, transposed::left), multiply(d, w.value, dx, transposed::right);
+    multiply(x, d, w.gradient, transposed::left);
+    multiply(d, w.value, dx, transposed::right);
     return dx;
   }
 };
@@ -91,7 +97,10 @@ struct attention : layer {
       : layer(std::move(n)), q("q", width, width, random), k("k", width, width, random), v("v", width, width, random) {}
   std::vector<parameter*> parameters() override { return {&q.w, &k.w, &v.w}; }
   matrix forward(matrix const& x) override {
-    qs = q.forward(x), ks = k.forward(x), vs = v.forward(x), weights = matrix(x.rows, tokens);
+    qs = q.forward(x);
+    ks = k.forward(x);
+    vs = v.forward(x);
+    weights = matrix(x.rows, tokens);
     matrix y = x;
     for (int i = 0; i < x.rows; ++i) {
       double *const w = weights.row(i), sum = 0;
@@ -115,8 +124,11 @@ struct attention : layer {
       for (int t = 0; t < tokens; ++t) mean += w[t] * (dw[t] = dot(dy.row(i), vs.row(first + t), width));
       for (int t = 0; t < tokens; ++t) {
         double const ds = w[t] * (dw[t] - mean) / std::sqrt(width);
-        for (int c = 0; c < width; ++c)
-          dv.row(first + t)[c] += w[t] * dy.row(i)[c], dq.row(i)[c] += ds * ks.row(first + t)[c], dk.row(first + t)[c] += ds * qs.row(i)[c];
+        for (int c = 0; c < width; ++c) {
+          dv.row(first + t)[c] += w[t] * dy.row(i)[c];
+          dq.row(i)[c] += ds * ks.row(first + t)[c];
+          dk.row(first + t)[c] += ds * qs.row(i)[c];
+        }
       }
     }
     for (auto const& part : {q.backward(dq), k.backward(dk), v.backward(dv)})
@@ -155,7 +167,9 @@ batch load(std::uint32_t seed, profile::sink trace) {
     for (int t = 0; t < tokens; ++t) {
       int const says = static_cast<int>(random() % classes);
       double* const x = b.x.row(s * tokens + t);
-      x[0] += t == marked, x[1 + says] += 1, x[1 + classes] = 1;
+      x[0] += t == marked;
+      x[1 + says] += 1;
+      x[1 + classes] = 1;
       if (t == marked) b.labels[static_cast<std::size_t>(s)] = says;
     }
   }
@@ -176,7 +190,8 @@ double loss_of(matrix& y, std::vector<int> const& labels) {
   return loss;
 }
 
-/// Momentum (B. Polyak, 1964), Adam (D. Kingma and J. Ba, arXiv 1412.6980), AdamW (I. Loshchilov and F. Hutter, arXiv 1711.05101).
+/// Momentum (B. Polyak, 1964), Adam (D. Kingma and J. Ba, arXiv 1412.6980), AdamW (I. Loshchilov and F. Hutter, arXiv
+/// 1711.05101).
 struct optimiser {
   char const* name;
   double rate, decay;
@@ -185,13 +200,17 @@ struct optimiser {
   int steps = 0;
 
   void update(std::vector<parameter*> const& parameters) {
-    ++steps, first.resize(parameters.size()), second.resize(parameters.size());
+    ++steps;
+    first.resize(parameters.size());
+    second.resize(parameters.size());
     double const a = 1 / (1 - std::pow(0.9, steps)), b = 1 / (1 - std::pow(0.999, steps));
     for (std::size_t p = 0; p < parameters.size(); ++p) {
       auto &w = parameters[p]->value.values, &g = parameters[p]->gradient.values, &m = first[p], &v = second[p];
-      m.resize(w.size()), v.resize(w.size());
+      m.resize(w.size());
+      v.resize(w.size());
       for (std::size_t k = 0; k < w.size(); ++k) {
-        m[k] = 0.9 * m[k] + (adaptive ? 0.1 : 1) * g[k], v[k] = 0.999 * v[k] + 0.001 * g[k] * g[k];
+        m[k] = 0.9 * m[k] + (adaptive ? 0.1 : 1) * g[k];
+        v[k] = 0.999 * v[k] + 0.001 * g[k] * g[k];
         w[k] -= rate * (adaptive ? a * m[k] / (std::sqrt(b * v[k]) + 1e-8) : m[k]) + rate * decay * w[k];
       }
     }
@@ -217,23 +236,36 @@ struct network {
   /// The loss, and its gradient in the parameters.
   double loss(batch const& b, profile::sink trace) {
     profile::scope const timed(trace, "compute", {.items = batch_size});
-    profile::scope(trace, "to device", {.bytes = static_cast<index_t>(b.x.values.size() * sizeof(double))}), here = b;
+    {
+      profile::scope const copy(trace, "to device",
+                                {.bytes = static_cast<index_t>(b.x.values.size() * sizeof(double))});
+      here = b;
+    }
     matrix y = here.x;
     {
       profile::scope const pass(trace, "forward");
-      for (auto& l : layers) profile::scope(trace, l->name), y = l->forward(y);
+      for (auto& l : layers) {
+        profile::scope const part(trace, l->name);
+        y = l->forward(y);
+      }
     }
-    double loss = 0;
-    profile::scope(trace, "loss"), loss = loss_of(y, here.labels);
+    auto const loss = [&] {
+      profile::scope const part(trace, "loss");
+      return loss_of(y, here.labels);
+    }();
     profile::scope const pass(trace, "backward");
     for (auto* p : parameters) std::fill(p->gradient.values.begin(), p->gradient.values.end(), 0.0);
-    for (auto l = layers.rbegin(); l != layers.rend(); ++l) profile::scope(trace, (*l)->name), y = (*l)->backward(y);
+    for (auto l = layers.rbegin(); l != layers.rend(); ++l) {
+      profile::scope const part(trace, (*l)->name);
+      y = (*l)->backward(y);
+    }
     return loss;
   }
 };
 
 /// A thread loads data while the previous step computes. Returns the mean loss of the last ten steps.
-double train(network& net, optimiser& by, int steps, profile::sink trace, std::function<void()> const& at_step = [] {}) {
+double train(
+    network& net, optimiser& by, int steps, profile::sink trace, std::function<void()> const& at_step = [] {}) {
   batch next = load(0, trace);
   double late = 0;
   for (int k = 0; k < steps; ++k) {
@@ -242,7 +274,10 @@ double train(network& net, optimiser& by, int steps, profile::sink trace, std::f
     auto loading = std::async(std::launch::async, load, static_cast<std::uint32_t>(k + 1), trace);
     double const loss = net.loss(now, trace);
     profile::sample(trace, "loss", loss);
-    profile::scope(trace, "optimiser"), by.update(net.parameters);
+    {
+      profile::scope const part(trace, "optimiser");
+      by.update(net.parameters);
+    }
     if (k >= steps - 10) late += loss / std::min(steps, 10);
     next = loading.get();
   }
@@ -261,8 +296,13 @@ bool gradients_are_right() {
   for (std::size_t p = 0; p < exact.size(); ++p)
     for (std::size_t k = 0; k < exact[p].size(); k += 37) {
       double& w = net.parameters[p]->value.values[k];
-      double const old = w, h = 1e-5, up = (w = old + h, net.loss(b, {})), down = (w = old - h, net.loss(b, {}));
-      w = old, worst = std::max(worst, std::abs((up - down) / (2 * h) - exact[p][k]));
+      double const old = w, h = 1e-5;
+      w = old + h;
+      double const up = net.loss(b, {});
+      w = old - h;
+      double const down = net.loss(b, {});
+      w = old;
+      worst = std::max(worst, std::abs((up - down) / (2 * h) - exact[p][k]));
     }
   std::printf("gradients differ from finite differences by %.1g at most\n", worst);
   return worst < 1e-9;
@@ -283,14 +323,16 @@ int main(int argc, char** argv) {
     std::printf("%s\n", profile::times_of_pipeline(session.trace(), "load", "compute").text().c_str());
     for (auto const& warning : session.close().warnings) std::puts(warning.c_str());
   }
-  std::vector<optimiser> const kinds{{"momentum", 0.05, 0, false}, {"Adam", 0.01, 0, true}, {"AdamW", 0.01, 0.01, true}};
+  std::vector<optimiser> const kinds{
+      {"momentum", 0.05, 0, false}, {"Adam", 0.01, 0, true}, {"AdamW", 0.01, 0.01, true}};
   std::vector<profile::variant> variants;
   std::vector<network> nets(kinds.size());
   auto trained = kinds;
   for (std::size_t k = 0; k < kinds.size(); ++k) {  // a long loop, recorded periodically
     profile::periodic_capture capture(folder.path(), kinds[k].name, {.every = steps / 3, .steps = 2, .keep_last = 1});
     double const loss = train(nets[k], trained[k], steps, capture, [&] { capture.step(); });
-    std::printf("%-8s loss %.3f after %d steps; kept %zu capture\n", kinds[k].name, loss, steps, capture.captures().size());
+    std::printf("%-8s loss %.3f after %d steps; kept %zu capture\n", kinds[k].name, loss, steps,
+                capture.captures().size());
     good = good && loss < 0.5 * std::log(classes);  // half the loss of guessing
     variants.push_back({kinds[k].name, [&, k] { trained[k].update(nets[k].parameters); }});
   }

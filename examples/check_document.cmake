@@ -1,6 +1,7 @@
-# cmake -D document=<md> -D example=<cpp> -P check_document.cmake: the marked code of the document is that of the example, which is compiled and run.
-# Its mark there is "example: begin", or with several examples in a document "example 10_session: begin".
-# (Brackets and semicolons mean something to CMake's lists, so the texts are compared as they are, never as lists.)
+# cmake -D document=<md> -D example=<cpp> -P check_document.cmake: the marked code of the document equals that of the
+# example, which is compiled and run. The mark in the document is "example: begin" or, with several examples in one
+# document, "example 10_session: begin". (Brackets and semicolons are special in CMake lists, so the texts are compared
+# as strings, never as lists.)
 function(marked_text result file begin end indent)
   file(READ ${file} text)
   string(FIND "${text}" "${begin}" first)

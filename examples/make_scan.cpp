@@ -44,12 +44,14 @@ defect parse_defect(std::string const& name) {
   if (name == "metal") return {.metal = true};
   if (name == "narrow") return {.narrow = true};
   if (name == "low") return {.low = true};
-  throw parameter_error("defect is " + name + ", expected none, few, noisy, axis, rings, metal, narrow or low", source_location::current());
+  throw parameter_error("defect is " + name + ", expected none, few, noisy, axis, rings, metal, narrow or low",
+                        source_location::current());
 }
 
-/// Detector counts of line integrals (views, rows, channels): Poisson noise around beam exp(-y), on top of the dark current.
-/// Three channels count `gain` times too much.
-std::vector<std::uint16_t> counts(std::vector<float> const& y, index_t channels, double beam, double gain, std::mt19937& random) {
+/// Detector counts of line integrals (views, rows, channels): Poisson noise around beam exp(-y), on top of the dark
+/// current. Three channels count `gain` times too much.
+std::vector<std::uint16_t> counts(std::vector<float> const& y, index_t channels, double beam, double gain,
+                                  std::mt19937& random) {
   std::vector<std::uint16_t> n;
   for (std::size_t k = 0; k < y.size(); ++k) {
     auto const c = static_cast<index_t>(k) % channels;
@@ -81,8 +83,8 @@ std::vector<float> middle_of(view<float const, 3> y, std::array<index_t, 3> cons
 }
 
 /// `scan` has a detector that covers the object; `shape` is the part of it that is measured.
-template <class Scan> void write(Scan const& scan, std::array<index_t, 3> const& shape, defect const& how, std::filesystem::path const& folder,
-                                 std::string const& parameters) {
+template <class Scan> void write(Scan const& scan, std::array<index_t, 3> const& shape, defect const& how,
+                                 std::filesystem::path const& folder, std::string const& parameters) {
   auto const [views, rows, channels] = shape;
   auto const [n_r, n_c, slices] = scan.recon_shape();
   auto const samples = scan.sinogram_shape()[0] * scan.sinogram_shape()[1] * scan.sinogram_shape()[2];
@@ -90,17 +92,20 @@ template <class Scan> void write(Scan const& scan, std::array<index_t, 3> const&
   view<float, 3> const volume(phantom.data(), scan.recon_shape());
   generate_3d_shepp_logan_low_dynamic_range(volume, 2.0);  // lines attenuate by a factor of about exp(2) at most
   if (how.metal) add_rods(volume);
-  forward_project(context{exec::host{}, instrument::none{}}, scan, volume, view<float, 3>(y.data(), scan.sinogram_shape()));
+  forward_project(context{exec::host{}, instrument::none{}}, scan, volume,
+                  view<float, 3>(y.data(), scan.sinogram_shape()));
   y = middle_of(view<float const, 3>(y.data(), scan.sinogram_shape()), shape);
 
   std::mt19937 random(1);
   index_t const white_frames = 10, dark_frames = 5, pixels = rows * channels;
-  std::vector<float> const white(static_cast<std::size_t>(white_frames * pixels)), dark(static_cast<std::size_t>(dark_frames * pixels));
+  std::vector<float> const white(static_cast<std::size_t>(white_frames * pixels)),
+      dark(static_cast<std::size_t>(dark_frames * pixels));
   std::vector<double> degrees;
   for (auto const angle : scan.angles()) degrees.push_back(static_cast<double>(angle) * 180 / std::numbers::pi);
   hdf5_output file(folder / "scan.h5");
   file.write("/exchange/data", {views, rows, channels}, counts(y, channels, how.photons, how.gain, random).data());
-  file.write("/exchange/data_white", {white_frames, rows, channels}, counts(white, channels, how.photons, 1, random).data());
+  file.write("/exchange/data_white", {white_frames, rows, channels},
+             counts(white, channels, how.photons, 1, random).data());
   file.write("/exchange/data_dark", {dark_frames, rows, channels}, counts(dark, channels, 0, 1, random).data());
   file.write("/exchange/theta", {views}, degrees.data());
   file.attribute("/exchange/theta", "units", "deg");
@@ -109,8 +114,8 @@ template <class Scan> void write(Scan const& scan, std::array<index_t, 3> const&
   output_file json(folder / "scan.json");
   json.write("{\"geometry\": \"" + std::string(scan.geometry().name) + "\", \"params\": {" + parameters + "}}\n");
   json.commit();
-  std::printf("%s: %lld views of %lld x %lld pixels\n", (folder / "scan.h5").string().c_str(), static_cast<long long>(views),
-              static_cast<long long>(rows), static_cast<long long>(channels));
+  std::printf("%s: %lld views of %lld x %lld pixels\n", (folder / "scan.h5").string().c_str(),
+              static_cast<long long>(views), static_cast<long long>(rows), static_cast<long long>(channels));
 }
 
 }  // namespace
@@ -124,13 +129,22 @@ int main(int argc, char** argv) try {
   index_t const views = (n + n / 2) / how.views_over;
   std::vector<float> angles;
   for (index_t v = 0; v < views; ++v)
-    angles.push_back(static_cast<float>((cone ? 2 : 1) * std::numbers::pi * static_cast<double>(v) / static_cast<double>(views)));
+    angles.push_back(
+        static_cast<float>((cone ? 2 : 1) * std::numbers::pi * static_cast<double>(v) / static_cast<double>(views)));
   double const size = static_cast<double>(n);
   std::array<index_t, 3> const shape{views, n / 2, n}, needed{views, how.low ? n : n / 2, how.narrow ? n + n / 2 : n};
-  if (!cone) write(parallel_scan({.sinogram_shape = needed, .angles = angles, .det_channel_offset = how.axis}), shape, how, folder, "");
-  else write(cone_scan({.sinogram_shape = needed, .angles = angles, .source_detector_dist = 4 * size, .source_iso_dist = 2 * size, .det_channel_offset = how.axis}),
-             shape, how, folder,
-             "\"source_detector_dist\": " + std::to_string(4 * size) + ", \"source_iso_dist\": " + std::to_string(2 * size));
+  if (!cone)
+    write(parallel_scan({.sinogram_shape = needed, .angles = angles, .det_channel_offset = how.axis}), shape, how,
+          folder, "");
+  else
+    write(
+        cone_scan({.sinogram_shape = needed,
+                   .angles = angles,
+                   .source_detector_dist = 4 * size,
+                   .source_iso_dist = 2 * size,
+                   .det_channel_offset = how.axis}),
+        shape, how, folder,
+        "\"source_detector_dist\": " + std::to_string(4 * size) + ", \"source_iso_dist\": " + std::to_string(2 * size));
 } catch (std::exception const& e) {
   std::fprintf(stderr, "make_scan: %s\n", e.what());
   return 1;

@@ -18,7 +18,9 @@ class output_folder {
   std::filesystem::path const& path() const { return path_; }
 
  private:
-  static std::filesystem::path fresh() { return std::filesystem::temp_directory_path() / ("mbirk-example-" + std::to_string(std::random_device{}())); }
+  static std::filesystem::path fresh() {
+    return std::filesystem::temp_directory_path() / ("mbirk-example-" + std::to_string(std::random_device{}()));
+  }
   std::filesystem::path path_;
   bool keep_;
 };

@@ -20,7 +20,7 @@ bool processor_has([[maybe_unused]] std::string_view set) {
   if (set == "x86-64-v3") return __builtin_cpu_supports("x86-64-v3") != 0;
   if (set == "x86-64-v4") return __builtin_cpu_supports("x86-64-v4") != 0;
 #endif
-  return true;  // the least set of the architecture, or the one of the machine that compiled it
+  return true;  // the baseline of the architecture, or the set of the machine that compiled it
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ context const ctx{exec::host{1, &memory}, instrument::none{}};
 /// Arrays of a scan.
 template <class Scan> struct problem {
   Scan scan;
-  std::vector<float> recon_data, sinogram_data, cylinder_data;
+  std::vector<float> recon_data, sinogram_data, column_data;
   std::vector<std::int32_t> subset;
 
   problem()
@@ -26,11 +26,11 @@ template <class Scan> struct problem {
     nested_ellipsoids(recon());
     forward_project(ctx, scan, view<float const, 3>(recon()), sinogram());
     for (std::size_t k = 0; k < scan.full_indices().size(); k += 4) subset.push_back(scan.full_indices()[k]);
-    cylinder_data.assign(subset.size() * size, 1);
+    column_data.assign(subset.size() * size, 1);
   }
   view<float, 3> recon() { return {recon_data.data(), scan.recon_shape()}; }
   view<float, 3> sinogram() { return {sinogram_data.data(), scan.sinogram_shape()}; }
-  view<float, 2> cylinders() { return {cylinder_data.data(), {static_cast<index_t>(subset.size()), size}}; }
+  view<float, 2> voxel_columns() { return {column_data.data(), {static_cast<index_t>(subset.size()), size}}; }
   view<std::int32_t const, 1> pixels() const { return {subset.data(), {static_cast<index_t>(subset.size())}}; }
 };
 
@@ -43,10 +43,10 @@ recon_options const once{{.max_iterations = 1, .stop_threshold_change_pct = 0}};
 template <class P> void back(P& p) { back_project(ctx, p.scan, view<float const, 3>(p.sinogram()), p.recon()); }
 template <class P> void forward(P& p) { forward_project(ctx, p.scan, view<float const, 3>(p.recon()), p.sinogram()); }
 template <class P> void sparse_back(P& p) {
-  sparse_back_project(ctx, p.scan, view<float const, 3>(p.sinogram()), p.pixels(), p.cylinders());
+  sparse_back_project(ctx, p.scan, view<float const, 3>(p.sinogram()), p.pixels(), p.voxel_columns());
 }
 template <class P> void sparse_forward(P& p) {
-  sparse_forward_project(ctx, p.scan, view<float const, 2>(p.cylinders()), p.pixels(), p.sinogram());
+  sparse_forward_project(ctx, p.scan, view<float const, 2>(p.voxel_columns()), p.pixels(), p.sinogram());
 }
 template <class P> void unweighted_hessian(P& p) { hessian_diagonal(ctx, p.scan, {}, p.recon()); }
 template <class P> void filter(P& p) { direct_filter(ctx, p.scan, view<float const, 3>(p.sinogram()), p.sinogram()); }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""What MBIRJAX's demo 1 does, on mbirk: a Shepp-Logan phantom, its sinogram, weights, a reconstruction, and how far that is from the phantom.
+"""MBIRJAX's demo 1 with mbirk: a Shepp-Logan phantom, its sinogram, weights, a reconstruction and its error.
 
-python demo_1.py [--size N] [--iterations N] [--out FOLDER]    N detector channels; writes FOLDER/demo_1_<geometry>.npy, phantom beside reconstruction
+python demo_1.py [--size N] [--iterations N] [--out FOLDER]
+
+N is the number of detector channels. Writes FOLDER/demo_1_<geometry>.npy: the phantom and the reconstruction.
 """
 
 import argparse
@@ -15,9 +17,13 @@ import mbirk
 
 def reconstruct(model_type: str, size: int, iterations: int) -> tuple[np.ndarray, np.ndarray]:
     phantom, sinogram, params = mbirk.generate_demo_data(
-        object_type="shepp-logan", model_type=model_type, num_views=size, num_det_rows=max(8, size // 3), num_det_channels=size
+        object_type="shepp-logan",
+        model_type=model_type,
+        num_views=size,
+        num_det_rows=max(8, size // 3),
+        num_det_channels=size,
     )
-    # From here on as with a measurement: a sinogram (views, rows, channels) and what is known of the scanner.
+    # The rest also works for a measurement: a sinogram (views, rows, channels) and the parameters of the scanner.
     ct_model = mbirk.get_ct_model(model_type, sinogram.shape, **params)
     ct_model.set_params(sharpness=1.0)
     weights = mbirk.gen_weights(sinogram / sinogram.max(), weight_type="transmission_root")
@@ -27,11 +33,13 @@ def reconstruct(model_type: str, size: int, iterations: int) -> tuple[np.ndarray
     seconds = time.perf_counter() - begin
 
     error = np.abs(recon - phantom)
-    steps = recon_dict["recon_params"]["num_iterations"]
+    record = recon_dict["recon_params"]
+    steps = record["num_iterations"]
     print(f"{model_type}: {ct_model!r}")
-    print(f"  {steps} iterations, {seconds:.2f} s, last change {recon_dict['recon_params']['stop_threshold_change_pct'][-1]:.2f} %")
+    print(f"  {steps} iterations, {seconds:.2f} s, last change {record['stop_threshold_change_pct'][-1]:.2f} %")
     nrmse = np.linalg.norm(error) / np.linalg.norm(phantom)
-    print(f"  NRMSE {nrmse:.4f}, 95 % of the voxels within {np.percentile(error, 95):.4f}, all within {error.max():.4f}")
+    most = np.percentile(error, 95)
+    print(f"  NRMSE {nrmse:.4f}, 95 % of the voxels within {most:.4f}, all within {error.max():.4f}")
     return phantom, recon
 
 

@@ -36,7 +36,7 @@ auto observe(context<Exec, Instr> const& ctx, device_table<T, context<Exec, Inst
 
 namespace detail {
 
-/// Told of each finished task, by the thread that ran it.
+/// Receives each finished task, on the thread that ran it.
 class task_observer {
  public:
   virtual void task_done(int worker) noexcept = 0;
@@ -60,8 +60,8 @@ template <class Scratch> struct observed_scratch {
 };
 
 /// The loop over the tasks of a kernel on the host. Not a template over the instrumentation: policies that leave the
-/// kernel alone share its code, which mbirk::compiled has compiled once (instances/host.hpp). observer: null, or told
-/// of each task.
+/// kernel alone share its code, which mbirk::compiled has compiled once (instances/host.hpp). observer: receives each
+/// task; may be null.
 template <class Exec, class Kernel, class Scratch>
 MBIRK_HOST_NOINLINE void run_tasks(Exec const& exec, index_t tasks, int workers, Kernel const& kernel,
                                    Scratch const& scratch, task_observer* observer) {
@@ -127,7 +127,7 @@ void launch_tasks(context<Exec, Instr> const& ctx, index_t tasks, int workers, K
 template <class Exec, class Instr, class Kernel>
 void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel) {
   int const workers = Instr::traits.serial ? 1 : ctx.exec.workers(tasks);
-  if constexpr (!Instr::traits.runs_kernels) {  // the scratch is announced all the same
+  if constexpr (!Instr::traits.runs_kernels) {  // still announces the scratch
     if constexpr (requires { kernel.layout; })
       temporary<std::byte, context<Exec, Instr>>(ctx, "scratch", workers * kernel.layout.bytes(), false);
   } else if constexpr (requires { kernel.layout; }) {

@@ -1,58 +1,70 @@
 """mbirk: model-based iterative reconstruction for tomography, in parallel beam and cone beam.
 
-Names, parameters and units are those of MBIRJAX; docs/python.md says what differs. Arrays are float32 (pixel indices int32), dense in C order, in
-memory of the host, from anything that speaks DLPack (NumPy, PyTorch, JAX, CuPy on the host): they are read where they lie, never copied or converted.
-Results are NumPy arrays, or the array given as `out`. What takes long takes `threads` (0: all) and lets other Python threads run meanwhile; results do
-not depend on the number of threads. What is wrong with an argument is a ValueError (a TypeError for its type) that says what was expected.
+Names, parameters and units are those of MBIRJAX; docs/python.md lists the differences. Arrays may have any type and
+layout, from anything that NumPy or DLPack reads (PyTorch, JAX): float32 in C order (int32 for indices) is read in
+place, everything else is converted, or refused with `strict=True`. Results are NumPy arrays, or the array passed as
+`out`. Long operations take `threads` (0: all) and release the GIL; results do not depend on the number of threads. An
+invalid argument raises a ValueError (a TypeError for a wrong type) that states what was expected.
 """
 
+from . import preprocess
 from ._core import (
-    ConeBeamModel,
     IterationReport,
-    ParallelBeamModel,
-    QGGMRFDenoiser,
     ReconState,
     __version__,
-    apply_cylindrical_mask,
     cost,
-    counts_to_line_integrals,
-    frame_mean,
     gen_cube_phantom,
     gen_full_indices,
     gen_partition_sequence,
     gen_pixel_partition,
     gen_pixel_partition_blue_noise,
     gen_pixel_partition_grid,
-    gen_set_of_pixel_partitions,
-    gen_weights,
-    generate_3d_shepp_logan_low_dynamic_range,
     generate_3d_shepp_logan_reference,
     get_2d_ror_mask,
     instruction_set,
     instruction_sets,
     load_checkpoint,
-    median_filter3d,
-    multi_threshold_otsu,
     nested_ellipsoids,
-    qggmrf_gradient_and_hessian_at_indices,
-    qggmrf_loss,
     save_checkpoint,
     scale_recon_shape,
+)
+from .convenience import build_model, copy_ct_model, gen_weights_mar, generate_demo_data, get_ct_model
+from .files import export_recon_hdf5, import_recon_hdf5, load_data_hdf5, makedirs, merge_log_files, save_data_hdf5
+from .mace4d import MACE4DModel
+from .models import ConeBeamModel, ParallelBeamModel, QGGMRFDenoiser
+from .operations import (
+    apply_cylindrical_mask,
+    counts_to_line_integrals,
+    frame_mean,
+    gen_set_of_pixel_partitions,
+    gen_weights,
+    generate_3d_shepp_logan_low_dynamic_range,
+    get_b_from_nbr_wts,
+    median_filter3d,
+    multi_threshold_otsu,
+    qggmrf_gradient_and_hessian_at_indices,
+    qggmrf_loss,
     stitch_arrays,
 )
-from .convenience import copy_ct_model, gen_weights_mar, generate_demo_data, get_ct_model
+from .solvers import cgls, fista_tv, linear_operator, sirt
+from .viewer import slice_viewer
 
 __all__ = [
     "ConeBeamModel",
     "IterationReport",
+    "MACE4DModel",
     "ParallelBeamModel",
     "QGGMRFDenoiser",
     "ReconState",
     "__version__",
     "apply_cylindrical_mask",
+    "build_model",
+    "cgls",
     "copy_ct_model",
     "cost",
     "counts_to_line_integrals",
+    "export_recon_hdf5",
+    "fista_tv",
     "frame_mean",
     "gen_cube_phantom",
     "gen_full_indices",
@@ -67,16 +79,26 @@ __all__ = [
     "generate_3d_shepp_logan_reference",
     "generate_demo_data",
     "get_2d_ror_mask",
+    "get_b_from_nbr_wts",
     "get_ct_model",
+    "import_recon_hdf5",
     "instruction_set",
     "instruction_sets",
+    "linear_operator",
     "load_checkpoint",
+    "load_data_hdf5",
+    "makedirs",
     "median_filter3d",
+    "merge_log_files",
     "multi_threshold_otsu",
     "nested_ellipsoids",
+    "preprocess",
     "qggmrf_gradient_and_hessian_at_indices",
     "qggmrf_loss",
     "save_checkpoint",
+    "save_data_hdf5",
     "scale_recon_shape",
+    "sirt",
+    "slice_viewer",
     "stitch_arrays",
 ]

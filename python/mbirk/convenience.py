@@ -8,7 +8,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from ._core import ConeBeamModel, ParallelBeamModel, gen_cube_phantom, generate_3d_shepp_logan_low_dynamic_range
+from ._core import gen_cube_phantom
+from .models import ConeBeamModel, ParallelBeamModel
+from .operations import generate_3d_shepp_logan_low_dynamic_range
 
 Model = ParallelBeamModel | ConeBeamModel
 Floats = NDArray[numpy.float32]
@@ -32,9 +34,65 @@ def get_ct_model(
     return ConeBeamModel(sinogram_shape, angles, source_detector_dist, source_iso_dist, helical_z_shifts)
 
 
-def copy_ct_model(ct_model: Model) -> Model:
-    """An independent model with equal parameters."""
-    return ct_model.copy()
+def build_model(
+    required_params: dict[str, Any],
+    optional_params: dict[str, Any] | None = None,
+    regularization: dict[str, Any] | None = None,
+) -> Model:
+    """A model from the dictionaries of model.get_all_params(). The reconstruction is sized to fit, unless
+    optional_params has recon_shape."""
+    required, optional = dict(required_params), dict(optional_params or {})
+    wanted = required.pop("geometry_type", None)
+    classes = {str(c): c for c in (ParallelBeamModel, ConeBeamModel)}
+    if wanted not in classes:
+        raise ValueError(f"build_model: geometry_type is {wanted!r}, expected one of {', '.join(classes)}")
+    shape = optional.pop("recon_shape", None)
+    shifts = numpy.asarray(required.get("helical_z_shifts", ()))
+    if shifts.size == len(required.get("angles", ())) and not shifts.any():
+        required.pop("helical_z_shifts", None)  # a circular scan
+    model = classes[wanted](**required)
+    if optional:
+        model.set_params(**optional)
+    if regularization:
+        flag = {k: v for k, v in regularization.items() if k == "auto_regularize_flag"}
+        model.set_params(no_warning=True, **{k: v for k, v in regularization.items() if k not in flag})
+        model.set_params(no_warning=True, **flag)
+    model.auto_set_recon_geometry()
+    if shape is not None:
+        model.set_params(no_warning=True, recon_shape=shape)
+    return model
+
+
+def copy_ct_model(
+    ct_model: Model,
+    new_angles: Any = None,
+    new_helical_z_shifts: Any = None,
+    new_num_det_rows: int | None = None,
+    new_num_det_cols: int | None = None,
+) -> Model:
+    """An independent model with equal parameters, or with other views or another number of detector rows and channels.
+
+    New angles for a helical scan require new shifts. A new detector size resizes the reconstruction."""
+    if all(v is None for v in (new_angles, new_helical_z_shifts, new_num_det_rows, new_num_det_cols)):
+        return ct_model.copy()
+    required, optional, regularization = ct_model.get_all_params()
+    shifts = numpy.asarray(required.get("helical_z_shifts", ()))
+    if new_angles is not None and new_helical_z_shifts is None and shifts.any():
+        raise ValueError(
+            "copy_ct_model: new_helical_z_shifts is None, expected one shift per view for new angles of a helical scan"
+        )
+    angles = required["angles"] if new_angles is None else numpy.asarray(new_angles)
+    if "helical_z_shifts" in required:
+        shifts = numpy.zeros(len(angles)) if new_helical_z_shifts is None and new_angles is not None else shifts
+        required["helical_z_shifts"] = shifts if new_helical_z_shifts is None else numpy.asarray(new_helical_z_shifts)
+    _, rows, channels = required["sinogram_shape"]
+    required |= {
+        "angles": angles,
+        "sinogram_shape": (len(angles), new_num_det_rows or rows, new_num_det_cols or channels),
+    }
+    if new_num_det_rows or new_num_det_cols:
+        optional.pop("recon_shape")
+    return build_model(required, optional, regularization)
 
 
 def gen_weights_mar(
@@ -48,7 +106,7 @@ def gen_weights_mar(
     out: Floats | None = None,
     threads: int = 0,
 ) -> Floats:
-    """ct_model.gen_weights_mar(sinogram, ...): weights that distrust rays through metal, (views, rows, channels)."""
+    """ct_model.gen_weights_mar(sinogram, ...): weights that trust rays through metal less, (views, rows, channels)."""
     return ct_model.gen_weights_mar(sinogram, init_recon, metal_threshold, beta, gamma, out=out, threads=threads)
 
 
@@ -61,10 +119,11 @@ def generate_demo_data(
     *,
     threads: int = 0,
 ) -> tuple[Floats, Floats, dict[str, Any]]:
-    """A phantom ("shepp-logan" or "cube") and its sinogram, over half a turn in "parallel" beam or a full one in "cone" beam.
+    """A phantom ("shepp-logan" or "cube") and its sinogram: half a turn in "parallel" beam, a full turn in "cone" beam.
 
-    The source of a cone is 4 detector widths from the detector and 2 from the axis.
-    Returns (phantom, sinogram, params): (rows, cols, slices), (views, rows, channels), and the arguments of the model besides the sinogram's shape.
+    The source of the cone beam is 4 detector widths from the detector and 2 from the axis.
+    Returns (phantom, sinogram, params): (rows, cols, slices), (views, rows, channels), and the arguments of the model
+    in addition to the shape of the sinogram.
     """
     draw = {"shepp-logan": generate_3d_shepp_logan_low_dynamic_range, "cube": gen_cube_phantom}.get(object_type)
     if draw is None:

@@ -33,7 +33,7 @@ using volume_out = output<float, 3>;
 
 /// Names of the axes in messages.
 inline constexpr char const *sinogram_axes = "(views, rows, channels)", *recon_axes = "(rows, cols, slices)",
-                            *pixel_axes = "(pixels)", *cylinder_axes = "(pixels, slices)",
+                            *pixel_axes = "(pixels)", *column_axes = "(pixels, slices)",
                             *detector_axes = "(rows, channels)";
 
 namespace detail {
@@ -62,8 +62,8 @@ template <int Rank> std::array<index_t, Rank> first_extents(std::array<index_t, 
 
 }  // namespace detail
 
-/// One call of an operation from Python: takes its arrays, checks that no output overlaps an input in memory, and runs
-/// it without the GIL.
+/// One call of an operation from Python: receives its arrays, checks that no output overlaps an input in memory, and
+/// runs it without the GIL.
 class call {
  public:
   explicit call(char const* operation) noexcept : operation_(operation) {}

@@ -32,7 +32,7 @@ template <class Geometry> class beam {
   std::shared_ptr<model_type const> ready() {
     auto const m = model_;
     m->verify_valid_params();
-    if (!std::exchange(told_, true)) warn(m->scan().warnings());
+    if (!std::exchange(warned_, true)) warn(m->scan().warnings());
     return m;
   }
   model_type const& now() const noexcept { return *model_; }
@@ -44,18 +44,18 @@ template <class Geometry> class beam {
     auto result = f(*next);
     auto const warnings = next->warnings();
     model_ = std::move(next);
-    told_ = false;
+    warned_ = false;
     warn(warnings);
     return result;
   }
-  /// Stores results found by a call on a copy; parameters that were set meanwhile win.
+  /// Stores the results of a call on a copy, unless parameters were set in the meantime.
   void keep(std::shared_ptr<model_type const> const& before, model_type after) {
     if (model_ == before) model_ = std::make_shared<model_type const>(std::move(after));
   }
 
  private:
   std::shared_ptr<model_type const> model_;
-  bool told_ = false;  ///< the warnings of the scan were given
+  bool warned_ = false;  ///< whether the warnings of the scan were issued
 };
 
 using shape_tuple = nb::typed<nb::tuple, int, int, int>;
@@ -102,12 +102,15 @@ template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type,
       "set_params",
       [](self& s, nb::kwargs const& values) {
         auto const settings = to_settings(values);
-        s.change([&](auto& m) { return m.set_params(std::span<parameter_setting const>(settings)), 0; });
+        s.change([&](auto& m) {
+          m.set_params(std::span<parameter_setting const>(settings));
+          return true;
+        });
       },
       "values"_a,
-      "Sets parameters by name: set_params(sharpness=1.5, positivity_flag=True). All of them or, when one is wrong, "
-      "none (ValueError). The names,\n"
-      "their defaults and units are in docs/model.md.");
+      "Sets parameters by name: set_params(sharpness=1.5, positivity_flag=True). Sets all of them or, if one is "
+      "invalid, "
+      "none (ValueError).\nNames, defaults and units are in docs/model.md.");
   type.def(
       "get_params", [](self const& s, nb::object const& names) { return get_params(s.now(), names); },
       "parameter_names"_a, "The value of one parameter, or a list of values for a list of names.");
@@ -116,16 +119,20 @@ template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type,
       "All parameters by name, as a new dictionary.");
   type.def(
       "print_params", [](self const& s) { nb::print(nb::str(s.now().params_text().c_str())); },
-      "Prints all parameters, a line each.");
-  type.def("auto_set_recon_geometry", [](self& s) { s.change([](auto& m) { return m.auto_set_recon_geometry(), 0; }); },
-           "Sizes delta_voxel, recon_shape and recon_slice_offset for the present scan.");
+      "Prints all parameters, one per line.");
+  type.def("auto_set_recon_geometry", [](self& s) {
+    s.change([](auto& m) {
+      m.auto_set_recon_geometry();
+      return true;
+    });
+  }, "Sizes delta_voxel, recon_shape and recon_slice_offset automatically for the current scan.");
   type.def("scale_recon_shape", [](self& s, double row, double col, double slice) {
     auto const scaled = s.change([&](auto& m) { return m.scale_recon_shape(row, col, slice); });
     return nb::typed<nb::tuple, shape_tuple, shape_tuple>(
         nb::make_tuple(to_shape(scaled.shape), to_shape(scaled.added)));
   }, "row_scale"_a = 1.0, "col_scale"_a = 1.0, "slice_scale"_a = 1.0,
-     "Every extent of recon_shape becomes trunc(extent * scale). Returns the new shape and how much was added.");
-  type.def("verify_valid_params", [](self& s) { s.ready(); }, "ValueError when the parameters do not fit together.");
+     "Sets every extent of recon_shape to trunc(extent * scale). Returns the new shape and the change.");
+  type.def("verify_valid_params", [](self& s) { s.ready(); }, "Raises ValueError if the parameters are inconsistent.");
   type.def(
       "get_magnification", [](self const& s) { return s.now().get_magnification(); },
       "source_detector_dist / source_iso_dist; 1 in parallel beam.");
@@ -138,7 +145,7 @@ template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type,
     auto const all = m->scan().full_indices();
     return output<std::int32_t, 1>{as_array(std::vector<std::int32_t>(all.begin(), all.end()), {std::ssize(all)})};
   }, "The pixels inside the mask, i * cols + j, ascending; int32.");
-  type.def("copy", [](self const& s) { return self(s.now()); }, "A model of its own with the same parameters.");
+  type.def("copy", [](self const& s) { return self(s.now()); }, "An independent model with the same parameters.");
   type.def("__copy__", [](self const& s) { return self(s.now()); });
   type.def("__deepcopy__", [](self const& s, nb::handle) { return self(s.now()); }, "memo"_a);
   type.def("__repr__", [name](self const& s) {
@@ -179,7 +186,7 @@ template <class Geometry> void bind_projections(nb::class_<beam<Geometry>>& type
          int threads) {
         auto const m = s.ready();
         call c("sparse_forward_project");
-        auto const x = c.read(values, "voxel_values", cylinder_axes);
+        auto const x = c.read(values, "voxel_values", column_axes);
         auto const p = c.read(pixels, "pixel_indices", pixel_axes);
         auto const y = c.write(out, m->sinogram_shape(), "out", sinogram_axes);
         c.run(threads, [&](auto const& ctx) { m->sparse_forward_project(ctx, x, p, y); });
@@ -197,7 +204,7 @@ template <class Geometry> void bind_projections(nb::class_<beam<Geometry>>& type
         call c("sparse_back_project");
         auto const y = c.read(sinogram, "sinogram", sinogram_axes);
         auto const p = c.read(pixels, "pixel_indices", pixel_axes);
-        auto const x = c.write(out, {p.extent(0), m->recon_shape()[2]}, "out", cylinder_axes);
+        auto const x = c.write(out, {p.extent(0), m->recon_shape()[2]}, "out", column_axes);
         c.run(threads, [&](auto const& ctx) { m->sparse_back_project(ctx, y, p, x, coeff_power); });
         return *out;
       },
@@ -248,7 +255,7 @@ template <class Geometry> void bind_direct(nb::class_<beam<Geometry>>& type) {
     type.def(name.c_str(), filter, "sinogram"_a, "filter_name"_a = "ramp", nb::kw_only(), "taps"_a = "closed",
              "method"_a = "automatic", "out"_a = nb::none(), "threads"_a = 0,
              "The ramp filter of direct reconstruction; cone beam weights the rays first.\n\n"
-             "sinogram: (views, rows, channels). taps: closed, or float32 as MBIRJAX has them. method: automatic, "
+             "sinogram: (views, rows, channels). taps: closed, or float32 as in MBIRJAX. method: automatic, "
              "direct or fourier. out may be the\n"
              "sinogram. Returns (views, rows, channels).");
   for (auto const& name : {std::string("direct_recon"), usual_name("_recon")})

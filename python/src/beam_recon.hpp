@@ -189,7 +189,8 @@ template <class Geometry> void bind_iterative(nb::class_<beam<Geometry>>& type) 
           auto const [record, used] = run_and_keep(s, m, c, threads, [&](auto const& ctx, auto& copy) {
             return copy.split_sino_recon(ctx, y, w, x, a, {half_overlap, align_split_grid});
           });
-          warn(record.warnings), warn(record.bottom.warnings);
+          warn(record.warnings);
+          warn(record.bottom.warnings);
           auto result = image_and_record(used, *out, record.top);
           nb::dict d(nb::borrow<nb::dict>(result[1]));
           d["recon_params_bottom"] = record.split ? nb::object(to_dict(record.bottom)) : nb::none();

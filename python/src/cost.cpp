@@ -81,16 +81,16 @@ template <class Geometry> void bind(nb::module_& m) {
         return cost_dict(record);
       },
       "ct_model"_a, "operation"_a, nb::kw_only(), "weights"_a = false, "max_iterations"_a = 1,
-      "What a method of this model will do, exactly, without running it and without arrays: floating-point operations, "
-      "bytes, by stage.\nCounts kernels of four lanes, whatever instruction_set() runs, except in a build for its own "
-      "machine.\n\n"
+      "The exact cost of a method of this model, without running it and without arrays: floating-point operations and "
+      "bytes, by stage.\nCounts are those of kernels with four lanes, whatever instruction_set() returns, except in a "
+      "build for one machine.\n\n"
       "operation: forward_project, back_project, compute_hessian_diagonal, direct_filter, direct_recon, gen_weights "
       "(transmission), recon or prox_map (with\n"
-      "or without weights, max_iterations of them). Returns a dictionary: flops (a fused multiply-add is two), "
+      "or without weights, for max_iterations). Returns a dictionary: flops (a fused multiply-add is two), "
       "bytes_accessed (loads and stores of kernels),\n"
       "bytes_accessed_output (stores), bytes_compulsory (each argument read once, each result written once), "
       "operations by kind, stages.\n"
-      "It takes up to ten times as long as the operation itself by one thread.");
+      "It takes up to ten times as long as the operation itself on one thread.");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace mbirk::python {
 namespace {
 
-/// The values of `parameters` never change, which is the rule of beam too.
+/// `parameters` is immutable and replaced as a whole, as in beam.
 struct denoiser {
   std::shared_ptr<qggmrf_denoiser const> parameters;
 };
@@ -18,7 +18,7 @@ struct denoiser {
 void bind_denoiser(nb::module_& m) {
   nb::class_<denoiser> type(
       m, "QGGMRFDenoiser",
-      "Removes white Gaussian noise from an image by the qGGMRF prior; parameters as of the models, sharpness 0.");
+      "Removes white Gaussian noise from an image with the qGGMRF prior; parameters as in the models, sharpness 0.");
   type.def(
       "__init__",
       [](denoiser* s, std::array<index_t, 3> const& image_shape) {
@@ -36,7 +36,7 @@ void bind_denoiser(nb::module_& m) {
         s.parameters = std::move(next);
         warn(warnings);
       },
-      "values"_a, "Sets parameters by name. All of them or, when one is wrong, none (ValueError).");
+      "values"_a, "Sets parameters by name: all of them or, if one is invalid, none (ValueError).");
   type.def(
       "get_params", [](denoiser const& s, nb::object const& names) { return get_params(*s.parameters, names); },
       "parameter_names"_a, "The value of one parameter, or a list of values for a list of names.");
@@ -68,7 +68,7 @@ void bind_denoiser(nb::module_& m) {
         auto copy = std::make_shared<qggmrf_denoiser>(*before);
         auto const record = c.run(threads, [&](auto const& ctx) { return copy->denoise(ctx, noisy, x, a); });
         auto const used = parameters_of(copy->parameters());
-        // stores the estimated sigmas; parameters that were set meanwhile win
+        // stores the estimated sigmas, unless parameters were set in the meantime
         if (s.parameters == before) s.parameters = std::move(copy);
         warn(record.warnings);
         nb::dict d;

@@ -27,8 +27,8 @@ void bind_prior(nb::module_& m) {
         auto const at = c.read(pixels, "pixel_indices", pixel_axes);
         std::optional<output<float, 2>> gradient, hessian;
         std::array const shape{at.extent(0), x.extent(2)};
-        auto const g = c.write(gradient, shape, "gradient", cylinder_axes),
-                   h = c.write(hessian, shape, "hessian", cylinder_axes);
+        auto const g = c.write(gradient, shape, "gradient", column_axes),
+                   h = c.write(hessian, shape, "hessian", column_axes);
         c.run(threads, [&](auto const& ctx) {
           qggmrf_gradient_and_hessian_at_indices(ctx, x, at, {sigma_x, p, q, T, weights}, g, h);
         });

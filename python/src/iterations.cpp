@@ -50,9 +50,9 @@ std::function<void(recon_state const&)> checkpoint_of(std::optional<nb::callable
 }
 
 void bind_iterations(nb::module_& m) {
-  nb::class_<iteration_report>(m, "IterationReport", "Where a reconstruction stands; what `progress` is called with.")
-      .def_ro("iteration", &iteration_report::iteration, "1 for the first")
-      .def_ro("iterations", &iteration_report::iterations, "at most")
+  nb::class_<iteration_report>(m, "IterationReport", "Progress of a reconstruction, the argument of `progress`.")
+      .def_ro("iteration", &iteration_report::iteration, "number of the iteration, starting at 1")
+      .def_ro("iterations", &iteration_report::iterations, "maximum number of iterations")
       .def_ro("change", &iteration_report::change, "sum of |alpha d| over all subsets / sum of |x|")
       .def_ro("alpha", &iteration_report::alpha, "step, mean over the subsets")
       .def_ro("fm_rmse", &iteration_report::fm_rmse,
@@ -60,10 +60,11 @@ void bind_iterations(nb::module_& m) {
       .def_ro("prior_loss", &iteration_report::prior_loss, "0 unless compute_prior_loss");
 
   nb::class_<recon_state>(m, "ReconState",
-                          "All that a reconstruction needs to go on, to the same bits: what `checkpoint` is called "
-                          "with, and `resume` takes.")
+                          "State from which a reconstruction continues with bitwise identical results: the "
+                          "argument of `checkpoint`, and a value for `resume`.")
       .def_prop_ro(
-          "num_iterations", [](recon_state const& s) { return s.record.num_iterations; }, "iterations that are done")
+          "num_iterations", [](recon_state const& s) { return s.record.num_iterations; },
+          "number of completed iterations")
       .def_prop_ro("recon", &image_of, "the image, (rows, cols, slices); a copy");
 
   m.def(
@@ -73,11 +74,11 @@ void bind_iterations(nb::module_& m) {
         save_checkpoint(path, state);
       },
       "path"_a, "state"_a,
-      "Writes a state to a file, which appears under its name when it is complete. OSError when it cannot be written.");
+      "Writes a state to a file, which appears under its name when it is complete. Raises OSError on failure.");
   m.def("load_checkpoint", [](std::string const& path) {
     nb::gil_scoped_release const released;
     return load_checkpoint(path);
-  }, "path"_a, "The state that save_checkpoint wrote. OSError when the file is missing or damaged.");
+  }, "path"_a, "Reads a state written by save_checkpoint. Raises OSError if the file is missing or damaged.");
 }
 
 }  // namespace mbirk::python

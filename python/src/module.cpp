@@ -28,16 +28,16 @@ NB_MODULE(_core, m) {
         for (auto const set : mbirk::instruction_sets()) names.append(nb::str(set.data(), set.size()));
         return names;
       },
-      "The sets of instructions that the module has kernels for, from the least to the greatest.");
+      "The instruction sets that the module has kernels for, smallest first.");
   m.def(
       "instruction_set",
       [] {
         auto const set = mbirk::instruction_set();
         return nb::str(set.data(), set.size());
       },
-      "The set of instructions whose kernels run: the greatest that the module and this processor have, or the one "
-      "that "
-      "the environment variable\nMBIRK_INSTRUCTION_SET names (ValueError if they do not have it). It is chosen once.");
+      "The instruction set whose kernels run: the largest that the module and this processor support, or the one named "
+      "by "
+      "the environment variable\nMBIRK_INSTRUCTION_SET (ValueError if it is not supported). It is chosen once.");
   m.attr("__version__") = nb::str(mbirk::version_string.data(), mbirk::version_string.size());
   mbirk::python::bind_iterations(m);
   mbirk::python::bind_parallel(m);

@@ -65,7 +65,7 @@ void bind_partitions(nb::module_& m) {
       },
       "recon_shape"_a, nb::kw_only(), "use_ror_mask"_a = true, "crop_radius_pixels"_a = 0,
       "crop_radius_fraction"_a = 0.0,
-      "The region of reconstruction, (rows, cols), uint8: the ellipse inscribed in the grid, made smaller by pixels or "
+      "The region of reconstruction, (rows, cols), uint8: the ellipse inscribed in the grid, reduced by pixels or "
       "by a fraction of its semi-axes.");
   m.def("gen_full_indices", [](std::vector<index_t> const& recon_shape, nb::object const& use_ror_mask) {
     auto const [rows, cols] = pixels_of(recon_shape);
@@ -76,10 +76,11 @@ void bind_partitions(nb::module_& m) {
   bind_partition(
       m, "gen_pixel_partition", &gen_pixel_partition,
       "A random partition of the pixels inside the mask, the one that MBIRJAX draws after numpy.random.seed(seed).\n\n"
-      "Returns (subsets, length), int32; every row ascends, and a few pixels are repeated so that all rows are equally "
-      "long.");
-  bind_partition(m, "gen_pixel_partition_blue_noise", &gen_pixel_partition_blue_noise,
-                 "A partition by a blue-noise pattern, whose subsets lie evenly; otherwise as gen_pixel_partition.");
+      "Returns (subsets, length), int32; rows are ascending, and a few pixels are repeated so that all rows have the "
+      "same length.");
+  bind_partition(
+      m, "gen_pixel_partition_blue_noise", &gen_pixel_partition_blue_noise,
+      "A partition by a blue-noise pattern, with evenly distributed subsets; otherwise as gen_pixel_partition.");
   bind_partition(m, "gen_pixel_partition_grid", &gen_pixel_partition_grid,
                  "A partition by a random tile of ceil(sqrt(num_subsets))^2 labels; otherwise as gen_pixel_partition.");
   m.def(
@@ -102,12 +103,12 @@ void bind_partitions(nb::module_& m) {
         return to_tuple(gen_partition_sequence(sequence, iterations));
       },
       "partition_sequence"_a, "max_iterations"_a,
-      "The partition of each iteration: the first entries of the sequence, the last of which repeats.");
+      "The partition of each iteration: the first entries of the sequence, whose last entry repeats.");
   m.def("scale_recon_shape", [](std::array<index_t, 3> const& shape, double row, double col, double slice) {
     auto const scaled = scale_recon_shape(shape, row, col, slice);
     return nb::make_tuple(nb::tuple(nb::cast(scaled.shape)), nb::tuple(nb::cast(scaled.added)));
   }, "recon_shape"_a, "row_scale"_a = 1.0, "col_scale"_a = 1.0, "slice_scale"_a = 1.0,
-     "Every extent becomes trunc(extent * scale). Returns the new shape and how much was added.");
+     "Scales every extent to trunc(extent * scale). Returns the new shape and the change.");
 }
 
 }  // namespace mbirk::python

@@ -4,7 +4,7 @@
 #include "mbirk/exec/cuda.cuh"
 #include "mbirk/instances/host.hpp"
 
-/// A kernel of devices only, and one that runs on warps as it does on the host.
+/// A kernel for devices only, and one that runs on warps as well as on the host.
 #define MBIRK_DEFINE_CUDA_KERNEL(...)                                                                  \
   template void exec::detail::launch_on_stream<__VA_ARGS__>(__VA_ARGS__ const&, index3, cudaStream_t); \
   template bool exec::detail::describe_kernel<__VA_ARGS__>(cudaFuncAttributes&, int&);

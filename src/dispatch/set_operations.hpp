@@ -38,7 +38,7 @@ struct set_operations : context_operations<none_context, geometries>
 
 }  // namespace mbirk::instances
 
-// The operations of each set: all that its objects show to the linker. C names, which are the same for every compiler.
+// The operations of each set, the only symbols that its objects export. C names are the same for every compiler.
 extern "C" {
 #define MBIRK_SET(identifier, name) extern mbirk::instances::set_operations const mbirk_operations_##identifier;
 #include "instruction_sets.inc"

@@ -6,7 +6,7 @@
 #include "mbirk/instrument/counting.hpp"
 #include "mbirk/mbirk.hpp"
 
-/// A kernel of devices only, and one that runs on warps as it does on the host.
+/// A kernel for devices only, and one that runs on warps as well as on the host.
 #define MBIRK_DEFINE_EMULATED_KERNEL(...) \
   template void exec::emulation::call_kernel<__VA_ARGS__>(void const*, exec::emulation::block_emulator&);
 #define MBIRK_DEFINE_EMULATED_WARPS(Scratch, ...) \
@@ -14,7 +14,7 @@
 #define MBIRK_DECLARE_EMULATED_KERNEL(...) extern MBIRK_DEFINE_EMULATED_KERNEL(__VA_ARGS__)
 #define MBIRK_DECLARE_EMULATED_WARPS(Scratch, ...) extern MBIRK_DEFINE_EMULATED_WARPS(Scratch, __VA_ARGS__)
 
-/// Lists of a source of this folder each: MODE is DECLARE or DEFINE.
+/// One list for each source of this folder: MODE is DECLARE or DEFINE.
 #define MBIRK_EMULATED_PROJECTOR_KERNELS(MODE, B, S)            \
   MBIRK_PROJECTOR_KERNELS(MBIRK_##MODE##_EMULATED_WARPS, B, S)  \
   MBIRK_PROJECTOR_DEVICE_KERNELS(MBIRK_##MODE##_EMULATED_KERNEL, B)

@@ -26,7 +26,8 @@ class Cells(unittest.TestCase):
         by_name = {(r["cell"], r["geometry"], r["operation"]): r for r in data["results"]}
         for (cell, geometry, op), r in by_name.items():
             views, rows, channels = map(int, cell.split("x"))
-            # Parallel beam has as many slices as rows; the cone beam has voxels of half a channel, magnified twice onto the detector.
+            # Parallel beam has as many slices as rows; the cone beam has voxels of half a channel, magnified twice onto
+            # the detector.
             self.assertEqual(r["recon_shape"], [channels, channels, rows], r)
             inside = by_name[cell, geometry, "forward_project"]["pixels"]
             # The pixels of the circular reconstruction mask, up to a ring of one pixel.

@@ -1,7 +1,7 @@
 """Compiles the kernels of src/cuda for every compute capability and holds what ptxas says of each kernel against kernel_limits.txt.
 
 Prints registers (by capability), shared memory, stack and spills of all kernels. Ends with 0 when all are within their limits, 1 when not or when the
-compiler warns. A kernel without a line in that file may have no stack and no spills. --update writes the limits anew: registers as they are now plus 8, everything else as it is now."""
+compiler warns. --keep leaves the compiled kernels in a folder, with the lines of their source, for bench/predict_gpu.py. A kernel without a line in that file may have no stack and no spills. --update writes the limits anew: registers as they are now plus 8, everything else as it is now."""
 import argparse
 import concurrent.futures
 import pathlib
@@ -13,10 +13,11 @@ parser = argparse.ArgumentParser()
 for name in ("nvcc", "include", "filt"):
     parser.add_argument("--" + name, required=True)
 parser.add_argument("--update", action="store_true")
+parser.add_argument("--keep", type=pathlib.Path)
 args = parser.parse_args()
 folder = pathlib.Path(__file__).parent
-# The front end runs once for two capabilities, and optimises differently from 100 on. No kernel differs by capability but in its launch bounds
-# (exec/tuning.hpp), and those only where a device has been measured.
+# The front end runs once for two capabilities, and optimises differently from 100 on. No kernel differs by capability
+# but in its launch bounds (exec/tuning.hpp), and those only where a device has been measured.
 front_ends = {80: (80, 90), 100: (100, 120)}
 capabilities = sum(front_ends.values(), ())
 slack = 8  # registers that another compiler release may add without changing how many blocks fit
@@ -27,8 +28,9 @@ projectors = re.compile(r"parallel_(gather|block_back|unweighted_hessian)|cone_(
 def compile_for(source, front_end):
     """What ptxas says of the capabilities of a front end."""
     codes = ",".join(f"sm_{c}" for c in front_ends[front_end])
-    command = [args.nvcc, "-std=c++20", "-gencode", f"arch=compute_{front_end},code=[{codes}]", "-Werror", "all-warnings",
-               "-Xcompiler=-Wall,-Wextra,-Wno-psabi", "-Xptxas", "-v", "-I", args.include, "-fatbin", "-o", "/dev/null", str(source)]
+    output = args.keep / f"{source.stem}.{front_end}.fatbin" if args.keep else "/dev/null"
+    command = [args.nvcc, "-std=c++20", "-lineinfo", "-gencode", f"arch=compute_{front_end},code=[{codes}]", "-Werror", "all-warnings",
+               "-Xcompiler=-Wall,-Wextra,-Wno-psabi", "-Xptxas", "-v", "-I", args.include, "-fatbin", "-o", str(output), str(source)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         sys.exit(f"{source.name} does not compile:\n{result.stdout}{result.stderr}")
@@ -59,6 +61,8 @@ def facts(log):
     return found
 
 
+if args.keep:
+    args.keep.mkdir(parents=True, exist_ok=True)
 sources = sorted((folder.parents[1] / "src" / "cuda").glob("*.cu"))
 with concurrent.futures.ThreadPoolExecutor() as pool:
     by_capability = facts("".join(pool.map(compile_for, *zip(*((s, f) for s in sources for f in front_ends)))))

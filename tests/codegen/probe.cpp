@@ -12,7 +12,7 @@ using namespace mbirk;
 /// The kernel's arrays and sizes.
 struct problem {
   float const* sinogram;
-  float* cylinders;
+  float* voxel_columns;
   std::int32_t const *rows, *cols;
   index_t const* offsets;
   kernel::view_taps const* passes;
@@ -89,7 +89,7 @@ void project(problem const& p, index_t task, scratch const& s) {
   run<2>(p, group, 0, p.two_tap_passes, s);
   run<3>(p, group, p.two_tap_passes, p.all_passes, s);
   for (int q = 0; q < group.count; ++q) {
-    float* const out = p.cylinders + p.offsets[group.first + q];
+    float* const out = p.voxel_columns + p.offsets[group.first + q];
     for (index_t k = 0; k < p.shape.rows; k += lanes) {
       __m256 const value = _mm256_loadu_ps(s.tile + q * length + k);
       if (k + lanes <= p.shape.rows) _mm256_storeu_ps(out + k, value);
@@ -130,7 +130,7 @@ void probe(problem const& p, exec::host const& exec) {
 template <class Context> void project(problem const& p, Context const& ctx) {
   kernel::parallel_back<typename Context::backend> kernel{
       {p.sinogram, p.rows, p.cols, p.passes, p.shape, false, p.groups, {p.groups.size(), p.groups.size()}},
-      p.cylinders,
+      p.voxel_columns,
       p.offsets,
       p.two_tap_passes,
       p.all_passes};

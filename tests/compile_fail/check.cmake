@@ -1,4 +1,5 @@
-# cmake -D compiler=... -D include=... -D file=... -P check.cmake; the file has a line `// expect: <regular expression of CMake>`.
+# cmake -D compiler=... -D include=... -D file=... -P check.cmake; the file has a line `// expect: <regular expression
+# of CMake>`.
 file(STRINGS ${file} expect REGEX "^// expect: ")
 string(REGEX REPLACE "^// expect: " "" expect "${expect}")
 if(expect STREQUAL "")

@@ -193,7 +193,7 @@ TEST(Minimal, CountsConeWeightsOfBothSteps) {
   EXPECT_EQ(minimal_flops(s, pixels, definition::weight_use::unweighted_hessian), 2 * unit);
 }
 
-TEST(PlainMachine, LoopsSumsAndStores) {
+TEST(PlainInterpreter, LoopsSumsAndStores) {
   definition::plain_interpreter<double> m;
   std::vector<int> seen;
   m.each("s", {"a", 2}, {"b", 3}, [&](index_t i, index_t j) { seen.push_back(static_cast<int>(10 * i + j)); });
@@ -211,7 +211,7 @@ TEST(PlainMachine, LoopsSumsAndStores) {
 }
 
 // Nothing is loaded if there is no element: memory in front of the array is not read.
-TEST(PlainMachine, InputsWithoutElementsLoadZero) {
+TEST(PlainInterpreter, InputsWithoutElementsLoadZero) {
   definition::plain_interpreter<double> m;
   std::vector<float> const data{7, 7, 7, 7};
   EXPECT_EQ(m.input(view<float const, 2>(data.data() + 2, {2, 0})).clamped(index_t{1}, index_t{0}), 0);
@@ -233,7 +233,7 @@ TEST(DefinedCone, EmptyAxesAreZero) {
   }
 }
 
-TEST(PlainMachine, InputsConvertAndClamp) {
+TEST(PlainInterpreter, InputsConvertAndClamp) {
   definition::plain_interpreter<double> m;
   std::vector<float> const data{1, 2, 3, 4, 5, 6};
   auto const in = m.input(view<float const, 2>(data.data(), {2, 3}));

@@ -10,7 +10,7 @@
 
 namespace mbirk::test {
 
-/// A copy of a view, gaps included; fetch() copies an output back.
+/// A copy of a view, gaps included; download() copies an output back.
 template <class T, int Rank, class Exec> class device_copy {
  public:
   device_copy(Exec const& exec, view<T const, Rank> const& v)

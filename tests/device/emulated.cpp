@@ -1,5 +1,5 @@
 // The operations on the emulated policy. MBIRK_EMULATION_SEED = 1, 2, 3 selects an order of blocks and threads.
-// Besides, 1 looks for races, and 3 lets threads take turns at every few accesses on two workers.
+// In addition, 1 checks for races, and 3 lets threads take turns at every few accesses on two workers.
 #include <cstdlib>
 
 #include "emulated_instances.hpp"

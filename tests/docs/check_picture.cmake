@@ -1,4 +1,5 @@
-# cmake -D draw=<program> -D kept=<picture> -D drawn=<file> -P check_picture.cmake: the picture is what the program draws.
+# cmake -D draw=<program> -D kept=<picture> -D drawn=<file> -P check_picture.cmake: the picture is what the program
+# draws.
 execute_process(COMMAND ${draw} ${drawn} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files --ignore-eol ${kept} ${drawn} RESULT_VARIABLE different)
 if(different)

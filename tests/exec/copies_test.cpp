@@ -44,11 +44,11 @@ template <mistake Planted> struct pipeline : in_this_file {
   float* out;
   template <class B> void operator()(B const& b, shared<B>& sh) const noexcept {
     auto const pipe = b.open(sh.pipe);
-    auto const fetch = [&](int v) { pipe.copy_async(sh.window.from(v % stages, 0), line(v), threads); };
+    auto const issue = [&](int v) { pipe.copy_async(sh.window.from(v % stages, 0), line(v), threads); };
     float sum = 0;
-    fetch(0);
+    issue(0);
     for (int v = 0; v < rounds; ++v) {
-      if (v + 1 < rounds) fetch(v + 1);
+      if (v + 1 < rounds) issue(v + 1);
       if constexpr (Planted != mistake::no_wait) pipe.wait();
       else if (v + 2 < rounds) pipe.wait();  // keeps no more copies outstanding than there are stages
       int const stage = (Planted == mistake::wrong_stage ? v + 1 : v) % stages;
@@ -162,7 +162,7 @@ enum class argument {
   too_long,
   negative,
   different,
-  no_fetch,
+  no_copy,
   too_many,
   not_by_thread_0
 };
@@ -183,7 +183,7 @@ template <argument Planted> struct arguments : in_this_file {
                   : p == argument::negative ? -4
                   : p == argument::different ? (b.rank() == 40 ? 4 : 8)
                                              : 8;
-    if (p != argument::no_fetch && (p != argument::not_by_thread_0 || b.rank() != 0)) {
+    if (p != argument::no_copy && (p != argument::not_by_thread_0 || b.rank() != 0)) {
       pipe.copy_async(sh.window.from(0, p == argument::place_misaligned ? 1 : 0),
                       line(0) + (p == argument::source_misaligned ? 3 : 0), n);
     }
@@ -241,10 +241,10 @@ TEST(Copies, Arguments) {
       "copies 784 bytes to a place that has only 768 up to the end of its tile");
   expect_found_always<arguments<argument::negative>>("copies -4 elements");
   expect_found_always<arguments<argument::different>>("the arguments of a copy differ from those of another thread");
-  expect_found_always<arguments<argument::no_fetch>>("waits for a copy, but every one that it fetched was waited for");
-  expect_found_always<arguments<argument::too_many>>("fetches a copy while 2 are outstanding");
+  expect_found_always<arguments<argument::no_copy>>("waits for a copy, but has waited for all that it started");
+  expect_found_always<arguments<argument::too_many>>("starts a copy while 2 are outstanding");
   expect_found_always<arguments<argument::not_by_thread_0>>(
-      "63 threads (1 .. 63) are in wait for a copy that thread 0 has not fetched at ");
+      "63 threads (1 .. 63) are in wait for a copy that thread 0 has not started at ");
 }
 
 }  // namespace

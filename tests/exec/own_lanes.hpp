@@ -14,7 +14,7 @@ template <class B> struct fill_pack {
   void operator()(index_t) const noexcept { B::store(to, B::constant(1)); }
 };
 
-/// The number of elements that a pack of exec::host stores. No argument has a type of the vectors, as in an operation.
+/// The number of elements that a pack of exec::host stores. As in an operation, no argument has a vector type.
 template <class Exec> int lanes_that_run(Exec const& exec) {
   using own_context = context<Exec, instrument::none>;
   std::array<float, 64> to{};
@@ -24,7 +24,7 @@ template <class Exec> int lanes_that_run(Exec const& exec) {
   return lanes;
 }
 
-/// The number of elements that a pack stores in a source that is compiled for the least processor of the architecture.
+/// The number of elements that a pack stores in a source that is compiled for the architecture's minimum processor.
 int lanes_of_least_processor();
 
 }  // namespace mbirk::test

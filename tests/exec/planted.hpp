@@ -39,8 +39,8 @@ struct outcome {
   std::vector<finding> findings;
 };
 
-inline exec::emulation::machines& pool() {
-  static exec::emulation::machines p;
+inline exec::emulation::emulator_pool& pool() {
+  static exec::emulation::emulator_pool p;
   return p;
 }
 

@@ -70,12 +70,12 @@ template <class Scan> std::vector<double> filter_magnitude(Scan const& s, std::v
 
 /// Bound on the kernel's error in roundings of 2^-24, relative to filter_magnitude.
 ///
-/// sum     a partial sum of at most 128 terms, one rounding each, then one for every partial sum and the centre
-/// (float32 taps: twice as many sums). terms   the scaled tap, its product with the sample's weight. weight  with A the
-/// squared tangent of the worst ray, |u|/D and |v|/D taken without cancellation of the offset: u and v are off by two
-/// roundings
-///         each (pitch, offset, one fused operation), so the argument by at most 4 A + 3 A, half of which is the
-///         root's, plus root and quotient.
+/// - sum: a partial sum of at most 128 terms, one rounding each, then one for every partial sum and the centre (float32
+///   taps: twice as many sums).
+/// - terms: the scaled tap, and its product with the sample's weight.
+/// - weight: let A be the squared tangent of the worst ray, with |u|/D and |v|/D taken without cancellation of the
+///   offset. u and v are off by two roundings each (pitch, offset, one fused operation), so the argument is off by at
+///   most 4 A + 3 A. The root halves that, and root and quotient add one rounding each.
 template <class Geometry> double filter_roundings(Geometry const& g) {
   double const half = std::ceil(static_cast<double>(g.channels) / 2);
   double roundings = std::min(half, 128.0) + 2 * std::ceil(half / 128) + 1 + 2;

@@ -48,7 +48,8 @@ with tempfile.TemporaryDirectory() as scratch:
             expected = [np.load(at / (name + ".npy")) for name in case["expected"]]
             np.savez(pathlib.Path(scratch) / "in.npz", **{f"arg{k}": a for k, a in enumerate(arrays)})
             np.savez(pathlib.Path(scratch) / "out.npz", **{f"out{k}": a for k, a in enumerate(expected)})
-            # float32 sums of up to 500 terms in another order, and sines of angles in float32: 1e-5 of the largest element
+            # float32 sums of up to 500 terms in another order, and sines of angles in float32: 1e-5 of the largest
+            # element
             largest = max(float(np.abs(a).max()) for a in expected)
             arguments += ["--inputs", f"{scratch}/in.npz", "--expect", f"{scratch}/out.npz", "--rtol", "0", "--atol", str(1e-5 * largest)]
         failed += not check(case["module"], *arguments)

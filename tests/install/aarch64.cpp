@@ -15,7 +15,7 @@ namespace {
 
 using context = mbirk::context<mbirk::exec::host, mbirk::instrument::none>;
 
-/// The norm of the difference over the norm of what is expected, as tests/projector/golden_test.cpp has it.
+/// The norm of the difference over the norm of what is expected, as in tests/projector/golden_test.cpp.
 double relative_error(std::vector<float> const& found, std::vector<float> const& expected) {
   double difference = 0, norm = 0;
   for (std::size_t k = 0; k < expected.size(); ++k) {

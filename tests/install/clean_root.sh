@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# tests/install/clean_root.sh DIR [PACKAGE.deb...]: the Debian packages in a clean Debian 12. By hand, because it takes minutes, root and a network.
+# tests/install/clean_root.sh DIR [PACKAGE.deb...]: the Debian packages in a clean Debian 12. By hand, because it takes
+# minutes, root and a network.
 #
-# Makes a minimal root in DIR by mmdebstrap (kept as DIR/base.tar), builds libmbirk-dev, and installs it there with apt-get, next to the given packages (the
-# program's: docs/installing.md). In the root, with Debian's own compiler, CMake and pkg-config, the consumer is built by find_package and by pkg-config as an
-# ordinary user and must print our version; the program, if it was given, profiles one operation. Then the packages are removed, and nothing of them may be left.
+# Makes a minimal root in DIR by mmdebstrap (kept as DIR/base.tar), builds libmbirk-dev, and installs it there with
+# apt-get, next to the given packages (the program's: docs/installing.md). In the root, with Debian's own compiler,
+# CMake and pkg-config, the consumer is built by find_package and by pkg-config as an ordinary user and must print our
+# version; the program, if it was given, profiles one operation. Then the packages are removed, and nothing of them may
+# be left.
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 source=$(cd -- "$here/../.." && pwd)
 fail() { echo "clean_root.sh: $*" >&2; exit 1; }
-(($#)) || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+(($#)) || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 ((EUID == 0)) || fail "needs root"
 command -v mmdebstrap >/dev/null || fail "needs the Debian package mmdebstrap"
 mkdir -p "$1"

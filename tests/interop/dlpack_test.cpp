@@ -54,7 +54,7 @@ template <class Managed> struct producer {
     auto& d = managed.dl_tensor.device;
     d.device_type = static_cast<decltype(d.device_type)>(type), d.device_id = id;
   }
-  /// The error for a view of these numbers; the tensor is deleted once all the same.
+  /// The error for a view of these numbers; the tensor is still deleted once.
   template <class Error, class T = float const, int Rank = 3, class Exec = exec::host>
   void expect_refusal(std::vector<std::string> const& parts, Exec const& exec = Exec()) {
     int const before = deleted;

@@ -208,7 +208,7 @@ TEST_F(Hdf5, MessagesNameFileDataSetAndReason) {
   {
     hdf5_output out(file);
     out.write("/group/set", {4}, x);
-    expect_error([&] { out.write("/group/set", {4}, x); }, "a.h5: data set /group/set cannot be made: ");
+    expect_error([&] { out.write("/group/set", {4}, x); }, "a.h5: data set /group/set cannot be created: ");
     expect_error([&] { out.write("/other", 0, 1, x); }, "data set /other cannot be written: it was not made before");
     expect_error([&] { out.write("/group/set", 2, 3, x); },
                  "data set /group/set has shape (4), which has no block of 3 from 2");

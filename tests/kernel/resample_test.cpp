@@ -31,9 +31,9 @@ template <class B> struct Resampler : ::testing::Test {
     return u;
   }
 
-  template <resample_form Form, int Power> static kernel::resampler<B, Form, Power> walk(std::vector<float> const& u,
-                                                                                         index_t length, double start,
-                                                                                         double step, index_t first) {
+  template <resample_form Form, int Power>
+  static kernel::resampler<B, Form, Power> resampler_of(std::vector<float> const& u, index_t length, double start,
+                                                        double step, index_t first) {
     auto const w = kernel::resample_state_of<B>(start, step);
     return {u.data() + guard,
             length,
@@ -50,7 +50,7 @@ template <class B> struct Resampler : ::testing::Test {
     auto const reach = kernel::reach_of(begin, inverse, static_cast<float>(cells), static_cast<float>(packs), B::lanes);
     auto const first = static_cast<index_t>(reach.first), end = static_cast<index_t>(reach.end);
     if (first >= end) return out;
-    auto r = walk<Form, Power>(u, cells, start, step, first);
+    auto r = resampler_of<Form, Power>(u, cells, start, step, first);
     for (index_t n = first; n < end; ++n) B::store(out.data() + n * B::lanes, r.next());
     return out;
   }
@@ -149,7 +149,7 @@ TYPED_TEST(Resampler, DoesNotDriftOverManyPacks) {
   for (index_t k = 0; k < many; ++k) ramp[static_cast<std::size_t>(TestFixture::guard + k)] = static_cast<float>(k % 2);
   double const step = 0.7310585786;
   auto const packs = static_cast<index_t>(many / step) / TypeParam::lanes - 1;
-  auto r = TestFixture::template walk<resample_form::two_tap, 1>(ramp, many, 0.1, step, 0);
+  auto r = TestFixture::template resampler_of<resample_form::two_tap, 1>(ramp, many, 0.1, step, 0);
   std::vector<float> out(TypeParam::lanes);
   for (index_t n = 0; n < packs; ++n) TypeParam::store(out.data(), r.next());
   for (std::size_t k = 0; k < out.size(); ++k) {

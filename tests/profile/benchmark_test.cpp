@@ -27,8 +27,8 @@ TEST(Benchmark, CallsAndKeepsWhatItSays) {
   EXPECT_EQ(result.warm_up.size(), 2u);
   EXPECT_EQ(result.runs.size(), 10u);
   EXPECT_EQ(result.seconds.count, 10);
-  EXPECT_LE(result.seconds.least, result.seconds.p50);
-  EXPECT_LE(result.seconds.p99, result.seconds.most);
+  EXPECT_LE(result.seconds.min, result.seconds.p50);
+  EXPECT_LE(result.seconds.p99, result.seconds.max);
   profile::benchmark([&] { ++calls; }, {.warm_up = 0, .runs = 1});
   EXPECT_EQ(calls, 73);
 }

@@ -20,13 +20,13 @@ using namespace mbirk;
 /// An LRU memory of a given number of lines. Dirty lines are written back when evicted, and at the end.
 struct simulated_buffer {
   std::size_t lines;
-  std::uint64_t fetched = 0, written = 0;
-  struct held {
+  std::uint64_t read = 0, written = 0;
+  struct cached_line {
     std::uint64_t line;
     bool dirty;
   };
-  std::list<held> order{};  ///< most recently used first
-  std::unordered_map<std::uint64_t, std::list<held>::iterator> where{};
+  std::list<cached_line> order{};  ///< most recently used first
+  std::unordered_map<std::uint64_t, std::list<cached_line>::iterator> where{};
 
   void access(std::uint64_t line, bool store, bool whole) {
     if (auto const found = where.find(line); found != where.end()) {
@@ -34,13 +34,17 @@ struct simulated_buffer {
       order.front().dirty |= store;
       return;
     }
-    fetched += !(store && whole);
-    if (order.size() == lines) written += order.back().dirty, where.erase(order.back().line), order.pop_back();
+    read += !(store && whole);
+    if (order.size() == lines) {
+      written += order.back().dirty;
+      where.erase(order.back().line);
+      order.pop_back();
+    }
     order.push_front({line, store});
     where[line] = order.begin();
   }
   double traffic() const {
-    auto n = fetched + written;
+    auto n = read + written;
     for (auto const& one : order) n += one.dirty;
     return 64.0 * static_cast<double>(n);
   }

@@ -162,8 +162,8 @@ TEST(Candidate, StagesThatWaitForEachOther) {
 
 /// Four operations of 256^3 with 128 views on an Alveo U280, with given lanes and traffic. V R C = 8.39e6 samples,
 /// 51,468 pixels of 256 slices.
-constexpr double samples = 128.0 * 256 * 256, voxels = 256.0 * 256 * 256, cylinders = 51468.0 * 256,
-                 pairs = cylinders * 128;
+constexpr double samples = 128.0 * 256 * 256, voxels = 256.0 * 256 * 256, subset_voxels = 51468.0 * 256,
+                 pairs = subset_voxels * 128;
 struct case_256 {
   char const* name;
   design x;
@@ -176,10 +176,12 @@ std::vector<case_256> table() {
                   .upload_bytes = up, .download_bytes = down};
   };
   return {
-      {"parallel back", design_of(pairs, {2.1, 150, 0}, 2, 2 * samples + 4 * cylinders, 4 * samples, 4 * cylinders),
-       722, 8900, 2.34, 8.8, "dsp"},
-      {"cone forward", design_of(pairs, {8, 500, 0}, 0, 4 * 2 * cylinders + 4 * samples, 4 * cylinders, 4 * samples),
-       190, 4500, 8.9, 9.8, "dsp"},
+      {"parallel back",
+       design_of(pairs, {2.1, 150, 0}, 2, 2 * samples + 4 * subset_voxels, 4 * samples, 4 * subset_voxels), 722, 8900,
+       2.34, 8.8, "dsp"},
+      {"cone forward",
+       design_of(pairs, {8, 500, 0}, 0, 4 * 2 * subset_voxels + 4 * samples, 4 * subset_voxels, 4 * samples), 190, 4500,
+       8.9, 9.8, "dsp"},
       {"gradient", design_of(voxels, {12, 900, 2.5}, 0, 12 * voxels, 4 * voxels, 8 * voxels), 126, 31, 0.55, 20,
        "memory"},
       {"median", design_of(voxels, {0, 8262, 0}, 0, 8 * voxels, 4 * voxels, 4 * voxels), 27, 46, 0.64, 14.5, "lut"}};
@@ -237,7 +239,7 @@ TEST(Candidate, VerdictsOf256AgainstAHost) {
 TEST(Candidate, VerdictsOf256AgainstAGpu) {
   decision_rules published;
   published.time.value = 1.4;
-  double const link = 5e10, up = (4 * samples + 4 * cylinders) / link;
+  double const link = 5e10, up = (4 * samples + 4 * subset_voxels) / link;
   comparison c;
   auto v = verdict_of(0, {1.65e-3, up, 500, 120}, published, &c);
   EXPECT_EQ(v.what, verdict_class::resident) << v.reasons[0];

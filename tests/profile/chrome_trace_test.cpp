@@ -240,7 +240,7 @@ TEST_F(Chrome, StatesWhatIsMissing) {
   EXPECT_EQ(all["otherData"]["left out events"], 0);
   std::size_t const spans = 8, samples = 2, arrow_ends = 4, busy = 5;
   for (std::size_t most = 0; most <= spans + samples + arrow_ends + busy; ++most) {
-    read_back const r(trace, {.most_events = most});
+    read_back const r(trace, {.max_events = most});
     r.check();
     std::size_t const kept = r.all["traceEvents"].size() - r.of("M").size();
     EXPECT_LE(kept, most);

@@ -41,11 +41,11 @@ TEST(Disturbance, SwitchesTellWhereWaitingIsNotReported) {
 }
 
 TEST(LeastCalls, NineBelowFiveMilliseconds) {
-  EXPECT_EQ(profile::least_calls(1e-6), 9u);
-  EXPECT_EQ(profile::least_calls(5e-3), 9u);
-  EXPECT_EQ(profile::least_calls(10e-3), 4u);
-  EXPECT_EQ(profile::least_calls(45e-3), 1u);
-  EXPECT_EQ(profile::least_calls(100), 1u);
+  EXPECT_EQ(profile::min_calls(1e-6), 9u);
+  EXPECT_EQ(profile::min_calls(5e-3), 9u);
+  EXPECT_EQ(profile::min_calls(10e-3), 4u);
+  EXPECT_EQ(profile::min_calls(45e-3), 1u);
+  EXPECT_EQ(profile::min_calls(100), 1u);
 }
 
 evidence calm() { return {.wall = 0.01, .waited = 0.0, .stolen = 0.0}; }
@@ -56,8 +56,8 @@ TEST(MeasuredTime, IsThatOfCleanCalls) {
   auto const m = profile::measured_time_of(batches);
   EXPECT_EQ(m.disturbed, "");
   EXPECT_EQ(m.median, 4.5);
-  EXPECT_EQ(m.least, 1);
-  EXPECT_EQ(m.most, 8);
+  EXPECT_EQ(m.min, 1);
+  EXPECT_EQ(m.max, 8);
   EXPECT_EQ(m.low_quartile, 2.75);
   EXPECT_EQ(m.high_quartile, 6.25);
   EXPECT_EQ(m.calls, 8u);

@@ -104,7 +104,7 @@ TEST(Periodic, BadArgumentsAndFolders) {
     expect_error<parameter_error>([&] { profile::periodic_capture(folder.path(), "loop", bad); },
                                   {"periodic_capture: every = 3", "0 < steps < every"});
   expect_error<parameter_error>([&] { profile::periodic_capture(folder.path(), "a/b"); },
-                                {"periodic_capture: 'a/b' is no name of a file"});
+                                {"periodic_capture: 'a/b' is not a file name"});
   test::write_text(folder / "file", "");
   expect_error<io_error>([&] { profile::periodic_capture(folder / "file", "loop"); },
                          {"periodic_capture 'loop'", "file' cannot be"});

@@ -141,7 +141,7 @@ TEST(Validate, RefusesWhatAViewerCannotTake) {
   refused("more unique bytes", [](auto& p) { p.kernels[0].unique_read = 1; });
   refused("another number", [](auto& p) { p.buffers[0].shape = {3}; });
   refused("elements 'half'", [](auto& p) { p.buffers[0].type = "half"; });
-  refused("no temporary", [](auto& p) { p.heap[0].buffer = 0; });
+  refused("not a temporary", [](auto& p) { p.heap[0].buffer = 0; });
   refused("kernel that is not there", [](auto& p) { p.heap[0].kernel = 1; });
   refused("released more often", [](auto& p) { p.heap.push_back({1, false, 0}); });
   std::vector const twice{good(), good()};

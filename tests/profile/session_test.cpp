@@ -59,7 +59,7 @@ TEST(Session, SamplesReachTheViewersAsTheyAre) {
   auto const json = file_text(folder / "run.trace.json");
   EXPECT_NE(json.find("\"name\":\"loss\",\"args\":{\"value\":0.6931}"), std::string::npos) << json;
   EXPECT_NE(json.find("\"name\":\"count\",\"args\":{\"value\":3}"), std::string::npos);
-  EXPECT_EQ(json.find("ratio"), std::string::npos) << "what is no number is in no file";
+  EXPECT_EQ(json.find("ratio"), std::string::npos) << "a value that is not a number was written";
 }
 
 TEST(Session, NothingRecordedIsAWarning) {
@@ -89,7 +89,7 @@ TEST(Session, AFolderThatCannotBeIsAnError) {
   expect_error<io_error>([&] { profile::session(folder / "file", "run"); },
                          {"session 'run': the folder '" + (folder / "file").string() + "' cannot be"});
   expect_error<io_error>([&] { profile::session(folder / "file" / "below", "run"); },
-                         {"'run'", "below' cannot be made: Not a directory"});
+                         {"'run'", "below' cannot be created: Not a directory"});
   EXPECT_EQ(file_text(folder / "file"), "mine");
   if (std::filesystem::exists("/proc/self"))
     expect_error<io_error>([] { profile::session("/proc/self", "run"); }, {"'/proc/self' cannot be written"});
@@ -99,7 +99,7 @@ TEST(Session, BadArguments) {
   scratch_folder const folder;
   for (char const* name : {"", "a/b", ".", ".."})
     expect_error<parameter_error>([&] { profile::session(folder.path(), name); },
-                                  {"session: '" + std::string(name) + "' is no name of a file"});
+                                  {"session: '" + std::string(name) + "' is not a file name"});
   expect_error<parameter_error>([&] { profile::session(folder.path(), "run", {.events = 0}); }, {"events is 0"});
 }
 

@@ -63,10 +63,10 @@ template <class Scan> void expect_same(Scan const& s, double terms) {
   std::shuffle(pixels.begin(), pixels.end(), std::mt19937(5));
   auto const count = static_cast<index_t>(pixels.size());
   view<std::int32_t const, 1> const listed(pixels.data(), {count});
-  view<float const, 2> const cylinders(x.data(), {count, voxels[2]});
+  view<float const, 2> const columns(x.data(), {count, voxels[2]});
   compare(
-      "sparse forward", rays, [&](auto const& c, auto out) { sparse_forward_project(c, s, cylinders, listed, out); },
-      [&](auto const& c, auto out) { staged::sparse_forward_project(c, s, cylinders, listed, out); });
+      "sparse forward", rays, [&](auto const& c, auto out) { sparse_forward_project(c, s, columns, listed, out); },
+      [&](auto const& c, auto out) { staged::sparse_forward_project(c, s, columns, listed, out); });
   for (int const power : {1, 2})
     compare(
         "sparse back", {count, voxels[2], 1},

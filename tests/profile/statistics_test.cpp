@@ -19,8 +19,8 @@ TEST(RunningStats, MomentsByHand) {
   EXPECT_EQ(s.total(), 40);
   EXPECT_DOUBLE_EQ(s.mean(), 5);
   EXPECT_DOUBLE_EQ(s.standard_deviation(), std::sqrt(32.0 / 7));  // squares of the distances from 5: 9 1 1 1 0 0 4 16
-  EXPECT_EQ(s.least(), 2);
-  EXPECT_EQ(s.most(), 9);
+  EXPECT_EQ(s.min(), 2);
+  EXPECT_EQ(s.max(), 9);
 }
 
 TEST(RunningStats, AFarMeanCostsNoDigits) {
@@ -93,11 +93,11 @@ TEST(Summary, IsOfAllOfThem) {
   auto const s = profile::summarise(first_integers(101));
   EXPECT_EQ(s.count, 101);
   EXPECT_DOUBLE_EQ(s.mean, 51);
-  EXPECT_EQ(s.least, 1);
+  EXPECT_EQ(s.min, 1);
   EXPECT_EQ(s.p50, 51);
   EXPECT_EQ(s.p90, 91);
   EXPECT_EQ(s.p99, 100);
-  EXPECT_EQ(s.most, 101);
+  EXPECT_EQ(s.max, 101);
   EXPECT_LT(s.median.low, 51);
   EXPECT_THROW(profile::summarise(numbers{}), parameter_error);
 }

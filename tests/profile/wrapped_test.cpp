@@ -42,7 +42,7 @@ TEST(Wrapped, FirstCallsAreKeptApart) {
     EXPECT_EQ(trace.events()[k].name, std::string(k < 2 ? "step (warm-up)" : "step"));
     EXPECT_EQ(trace.events()[k].value, 5);
   }
-  EXPECT_GE(step.calls().least(), 0);
+  EXPECT_GE(step.calls().min(), 0);
   EXPECT_THROW(profile::wrapped([] {}, "x", {.warm_up = -1}), parameter_error);
 }
 

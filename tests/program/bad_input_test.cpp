@@ -221,7 +221,7 @@ TEST_F(BadInput, OutputThatCannotBeWritten) {
   write_text(scratch / "plain", "a file");
   auto const below =
       mbirk_program({"run", folder.string(), "--out", (scratch / "plain" / "out").string(), "--ops", "*project*"});
-  expect_failure(below, 2, "plain/out: cannot be made: ");
+  expect_failure(below, 2, "plain/out: cannot be created: ");
   EXPECT_EQ(file_text(scratch / "plain"), "a file");
 
   fs::create_directories(out / "out_forward_project.npy" / "in the way");

@@ -362,7 +362,7 @@ TEST(Candidates, OneLineForEachMistakeInADevice) {
             file + ": memory usable is 1.2, expected a share, at most 1");
   EXPECT_EQ(complaint([](json& j) {
               j["dsps"] = 3;
-            }).find(file + ": dsps is no number of a device, expected one of memory bytes per second,"),
+            }).find(file + ": dsps is not a device parameter, expected one of memory bytes per second,"),
             0u);
   EXPECT_EQ(complaint([](json& j) { j = 3; }), file + " holds 3, expected an object");
 }

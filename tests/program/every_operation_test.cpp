@@ -1,5 +1,5 @@
-// What holds for every operation of the program's table, so that a new one is tested by being there: counting changes
-// no bit and equals the cost model, and devices agree with the host.
+// Tests of every operation in the program's table, including future ones: counting changes no bit and equals the cost
+// model, and devices agree with the host.
 #include <algorithm>
 #include <map>
 #include <random>

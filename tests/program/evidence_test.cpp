@@ -187,16 +187,16 @@ TEST(Pinning, ListsOfProcessors) {
   EXPECT_EQ(program::processors_of("3,0", {0, 2, 3}), (std::vector<int>{3, 0}));
   EXPECT_EQ(program::processors_of("2-3", {0, 2, 3}), (std::vector<int>{2, 3}));
   EXPECT_EQ(complaint("0-2"), "--pin 0-2: processor 1 is not available, expected some of 0,2,3");
-  EXPECT_EQ(complaint("0,x"), "--pin 0,x: 'x' is no processor, expected a list like 0,2-3");
-  EXPECT_EQ(complaint("0,"), "--pin 0,: '' is no processor, expected a list like 0,2-3");
-  EXPECT_EQ(complaint("3-2"), "--pin 3-2: 3-2 is no range of processors, expected one that ascends");
+  EXPECT_EQ(complaint("0,x"), "--pin 0,x: 'x' is not a processor, expected a list like 0,2-3");
+  EXPECT_EQ(complaint("0,"), "--pin 0,: '' is not a processor, expected a list like 0,2-3");
+  EXPECT_EQ(complaint("3-2"), "--pin 3-2: 3-2 is not a range of processors, expected one that ascends");
   EXPECT_EQ(complaint("2,2-3"), "--pin 2,2-3: processor 2 appears twice, expected it once");
 }
 
 #if defined(MBIRK_PROGRAM)
 TEST(Pinning, BadUsage) {
   auto const first = std::to_string(program::allowed_processors().front());
-  expect_failure(mbirk_program({"profile", "--pin", "70000"}), 2, "--pin 70000: 70000 is no range of processors");
+  expect_failure(mbirk_program({"profile", "--pin", "70000"}), 2, "--pin 70000: 70000 is not a range of processors");
   expect_failure(mbirk_program({"bench", "--pin", "9999"}), 2,
                  "--pin 9999: processor 9999 is not available, expected some of ");
   expect_failure(mbirk_program({"profile", "--pin", first, "--threads", "2"}), 2,

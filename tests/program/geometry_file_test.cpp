@@ -48,7 +48,7 @@ TEST_F(GeometryFile, AnglesInEveryForm) {
   j["angles"]["endpoint"] = true;
   EXPECT_EQ(angles(read(j)), floats({1, 1.6, 2.2, 2.8, 3.4, 4}));
   write_npy(folder / "a.npy", std::vector<double>{6, 5, 4, 3, 2, 1}.data(), {6});
-  j["angles"] = "a.npy";  // beside g.json
+  j["angles"] = "a.npy";  // next to g.json
   EXPECT_EQ(angles(read(j)), floats({6, 5, 4, 3, 2, 1}));
   EXPECT_EQ(angles(read(j, {9, 9, 9, 9, 9, 9})), floats({6, 5, 4, 3, 2, 1}));  // the file's value takes precedence
   j.erase("angles");

@@ -247,10 +247,10 @@ struct LonelyProgram : testing::Test {
   }
 };
 
-TEST_F(LonelyProgram, SaysThatItsHalfForDevicesIsMissing) {
+TEST_F(LonelyProgram, SaysThatTheProgramForDevicesIsMissing) {
   auto const [code, errors] = run("ops --policy emulated");
   EXPECT_EQ(code, 3);
-  EXPECT_NE(errors.find("the program mbirk-devices does not lie beside mbirk"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("there is no program mbirk-devices next to mbirk"), std::string::npos) << errors;
   EXPECT_EQ(run("ops").first, 0);
 }
 

@@ -65,8 +65,8 @@ inline outcome mbirk_program(std::vector<std::string> words) {
   return run_words(words);
 }
 
-/// What a run of `mbirk profile` wrote. Tests share a run that has all they look at, because measuring the roofs of the
-/// machine takes longer than the rest of a short profile.
+/// The output of a run of `mbirk profile`. Tests share one run, because measuring the machine's peak rates takes longer
+/// than the rest of a short profile.
 struct profiled {
   scratch_folder folder;
   outcome ran;

@@ -209,7 +209,7 @@ TYPED_TEST(ReconMemory, NamesTheArraysLargestFirst) {
   for (std::size_t k = 1; k < items.size(); ++k) EXPECT_GE(items[k - 1].bytes, items[k].bytes);
   // Where the caller's arrays do not fit, nothing else is determined.
   EXPECT_LT(recon_memory(exec::host(2), this->s, {}, {.weighted = true}, this->samples()).size(), items.size());
-  // Iterations in great number are not gone through one by one.
+  // A huge number of iterations is not looped over.
   EXPECT_EQ(total_bytes(this->items({{.max_iterations = 100000}}, {.weighted = true}, 2)), total_bytes(items));
 }
 

@@ -92,7 +92,7 @@ TEST_F(Report, CostsThatDisagreeAreErrors) {
   EXPECT_EQ(m["cost_analysis"]["8"]["x"]["flops"], 16) << "that of the first run";
 }
 
-/// The formats themselves are tested beside merge_nsight.
+/// The formats themselves are tested next to merge_nsight.
 TEST_F(Report, ExportsOfNsight) {
   auto const a = file("a.json", run("1.0", {{"parallel_back_project", 1}}));
   auto const csv = (scratch / "nsys.csv").string();

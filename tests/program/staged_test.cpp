@@ -1,4 +1,4 @@
-// mbirk profile --no-fuse: both forms beside each other, and the ratio of their traffic in the page and on the
+// mbirk profile --no-fuse: both forms side by side, and the ratio of their traffic in the page and on the
 // terminal.
 #include <regex>
 

@@ -223,7 +223,7 @@ TEST_F(Top, OnATerminal) {
 
 TEST_F(Top, Errors) {
   expect_failure(mbirk_program({"top", "999999999"}), 2, "there is no process 999999999");
-  expect_failure(mbirk_program({"top", std::to_string(::getpid())}), 2, "is no mbirk process");
+  expect_failure(mbirk_program({"top", std::to_string(::getpid())}), 2, "is not an mbirk process");
   expect_failure(mbirk_program({"top", "me"}), 2, "PID");
   expect_failure(mbirk_program({"top", "0"}), 2, "PID");
   expect_failure(mbirk_program({"top", "--interval", "0"}), 2, "--interval");

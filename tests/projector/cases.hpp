@@ -225,17 +225,15 @@ inline footprint_range footprints_of(any_scan const& s) {
 
 /// Worst-case error of float32, relative to the largest element: a count of roundings times 2^-24.
 ///
-/// sums    a chain of n additions of positive numbers is off by at most n roundings. Forward, a channel is hit from a
-/// line of pixels along the
-///         wider projected edge (W + 1)/W + 1 times, and there are as many lines as the grid is long; back, every view
-///         adds ceil(W) + 1 taps.
-/// across  an overlap is a difference of numbers of size 1 + W (fraction, width, their sum and its complement: 1 + 3 W
-/// roundings) and at most
-///         min(1, W); the taps beside the peak have the same error and less weight, hence twice; and 3 for the chord,
-///         its product, its sum.
-/// along   the same in rows or slices of step s, plus the fixed-point position: lanes - 1 steps that are cut at 2^-(32
-/// - log2(2 lanes)). sec     to first order in the squared magnification, with a remainder of two roundings, then two
-/// products.
+/// - sums: a chain of n additions of positive numbers is off by at most n roundings. In a forward projection, a line of
+///   pixels along the wider projected edge hits a channel (W + 1)/W + 1 times, and there are as many lines as the grid
+///   is long; in a back projection, every view adds ceil(W) + 1 taps.
+/// - across: an overlap is a difference of numbers of size 1 + W (fraction, width, their sum and its complement: 1 + 3
+///   W roundings) and at most min(1, W). The taps beside the peak have the same error and less weight, hence the factor
+///   2. The chord, its product and its sum add 3.
+/// - along: the same in rows or slices of step s, plus the fixed-point position: lanes - 1 steps that are truncated at
+///   2^-(32 - log2(2 lanes)).
+/// - sec: linear in the squared magnification, with a remainder of two roundings, then two products.
 inline double tolerance(any_scan const& s, bool towards_sinogram, int power) {
   auto const r = footprints_of(s);
   auto const recon = recon_shape(s);

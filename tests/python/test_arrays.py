@@ -1,4 +1,4 @@
-"""Arrays are read and written in place, or refused with one clear error; returned arrays own their memory."""
+"""Arrays are read and written in place, converted, or with strict refused with one clear error; returned arrays own their memory."""
 
 import ctypes
 import gc
@@ -102,20 +102,36 @@ def test_results_own_their_memory(cone):
     assert np.array_equal(result, kept)
 
 
+CONVERTIBLE = [
+    (lambda x: x.tolist(), TypeError, "recon is of type list, expected an array of float32 .rows, cols, slices., dense in C order"),
+    (lambda x: x.astype(np.float64), TypeError, "recon has elements of float64, expected an array of float32"),
+    (lambda x: np.rint(100 * x).astype(np.int32), TypeError, "recon has elements of int32, expected an array of float32"),
+    (lambda x: x > 0.5, TypeError, "recon has elements of bool"),
+    (lambda x: x.astype(">f4"), TypeError, "recon is of type ndarray, which does not give its memory as it is"),
+    (lambda x: x.transpose(1, 0, 2), ValueError, "recon is not dense in C order.*numpy.ascontiguousarray makes one"),
+    (lambda x: x[:, :, ::-1], ValueError, "recon is not dense in C order"),
+    (lambda x: np.zeros(x.shape[:2] + (2 * x.shape[2],), np.float32)[:, :, ::2], ValueError, "recon is not dense in C order"),
+    (lambda x: np.frombuffer(bytes(4 * x.size + 1), np.uint8)[1:].view(np.float32).reshape(x.shape), ValueError, "recon is not aligned"),
+]
+
+
+@pytest.mark.parametrize(("change", "error", "text"), CONVERTIBLE)
+def test_other_arrays_are_converted_unless_strict(cone, change, error, text):
+    model, image, _ = cone
+    given = change(image)
+    dense = np.require(np.asarray(given), np.float32, ["C", "ALIGNED"])
+    assert np.array_equal(model.forward_project(given), model.forward_project(dense, strict=True))
+    with pytest.raises(error, match="^forward_project: " + text):
+        model.forward_project(given, strict=True)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
-        (lambda x: x.tolist(), TypeError, "recon is of type list, expected an array of float32 .rows, cols, slices., dense in C order"),
-        (lambda x: x.astype(np.float64), TypeError, "recon has elements of float64, expected an array of float32"),
-        (lambda x: x.astype(np.int32), TypeError, "recon has elements of int32, expected an array of float32"),
-        (lambda x: x.astype(np.complex64), TypeError, "recon has elements of complex64"),
-        (lambda x: x > 0, TypeError, "recon has elements of bool"),
-        (lambda x: x.astype(">f4"), TypeError, "recon is of type ndarray, which does not give its memory as it is"),
+        (lambda x: x.astype(np.complex64), TypeError, r"recon has elements of complex64, expected numbers; recon.real or abs\(recon\) would be one"),
+        (lambda x: x.astype("U8"), TypeError, "recon has elements of <U8, expected numbers"),
+        (lambda x: [[1.0], [2.0, 3.0]], TypeError, "recon is of type list, which NumPy cannot read"),
         (lambda x: x[0], ValueError, "recon has 2 axes, expected an array of float32 .rows, cols, slices."),
-        (lambda x: x.transpose(1, 0, 2), ValueError, "recon is not dense in C order.*numpy.ascontiguousarray makes one"),
-        (lambda x: x[:, :, ::-1], ValueError, "recon is not dense in C order"),
-        (lambda x: np.zeros(x.shape[:2] + (2 * x.shape[2],), np.float32)[:, :, ::2], ValueError, "recon is not dense in C order"),
-        (lambda x: np.frombuffer(bytes(4 * x.size + 1), np.uint8)[1:].view(np.float32).reshape(x.shape), ValueError, "recon is not aligned"),
         (lambda x: np.zeros((1, 2, 3), np.float32), ValueError, r"recon has shape \(1, 2, 3\), expected \(rows, cols, slices\) = \("),
         (lambda x: Producer(x, device_type=2), ValueError, r"recon lies on a device \(DLPack device type 2\).*these functions run on the host"),
     ],
@@ -132,8 +148,18 @@ def test_wrong_outputs(cone):
         model.forward_project(image, out=np.zeros((3, 3, 3), np.float32))
     with pytest.raises(TypeError, match="out has elements of float64"):
         model.forward_project(image, out=np.zeros(model.sinogram_shape))
+
+
+def test_indices(cone):
+    model, _, sinogram = cone
+    expected = model.sparse_back_project(sinogram, np.arange(3, dtype=np.int32))
+    for pixels in (np.arange(3), [0, 1, 2], np.arange(3.0)):
+        assert np.array_equal(model.sparse_back_project(sinogram, pixels), expected)
     with pytest.raises(TypeError, match="pixel_indices has elements of int64, expected an array of int32"):
-        model.sparse_back_project(sinogram, np.arange(3))
+        model.sparse_back_project(sinogram, np.arange(3), strict=True)
+    for wrong in ([0.5], [1 << 31], [np.nan]):
+        with pytest.raises(ValueError, match="pixel_indices has the element .*, expected whole numbers of 32 bits"):
+            model.sparse_back_project(sinogram, wrong)
 
 
 def test_outputs_share_no_memory_with_inputs(cone):

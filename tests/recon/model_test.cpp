@@ -225,9 +225,9 @@ TYPED_TEST(Methods, AreTheFreeFunctions) {
       [&](auto out) { back_project(ctx, s, sinogram, out); });
   std::vector<std::int32_t> const pixels{3, 17, 40};
   view<std::int32_t const, 1> const list(pixels.data(), {3});
-  view<float const, 2> const cylinders(image.data(), {3, 2});
-  same_sinogram("sparse_forward_project", [&](auto out) { model.sparse_forward_project(ctx, cylinders, list, out); },
-                [&](auto out) { sparse_forward_project(ctx, s, cylinders, list, out); });
+  view<float const, 2> const columns(image.data(), {3, 2});
+  same_sinogram("sparse_forward_project", [&](auto out) { model.sparse_forward_project(ctx, columns, list, out); },
+                [&](auto out) { sparse_forward_project(ctx, s, columns, list, out); });
   for (int const power : {1, 2})
     same_recon(
         "sparse_back_project",

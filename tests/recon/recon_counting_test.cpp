@@ -76,10 +76,10 @@ std::vector<std::pair<std::string, vcd_problem>> problems() {
 /// In each subset, the view-wise back projection applies the error update left pending by the previous subset; the last
 /// pending update is applied at the end.
 TEST(ReconCounting, ManySubsetsGoByViews) {
-  for (auto const kind : all_by_views) {
+  for (auto const kind : all_small_subset_cases) {
     SCOPED_TRACE(name_of(kind));
-    bool const parallel = kind == by_views::parallel;
-    auto p = by_views_problem(55, kind);
+    bool const parallel = kind == small_subset_case::parallel;
+    auto p = small_subset_problem(55, kind);
     p.options.init_recon = const_view(p.start.all()), p.options.positivity_flag = true;
     instrument::ledger counted, modelled;
     auto const image = solve_on(context{exec::host{}, instrument::counting<>{counted}}, p).image;
@@ -198,10 +198,10 @@ TEST(ReconTracing, ShowsIterationsSubsetsAndTheirSteps) {
       // view by view (each view is a task in this small problem).
       index_t const channels = sinogram_shape(p.scan)[2];
       bool const cone = std::holds_alternative<cone_scan>(p.scan), kept = cone || sizes[n] > 4 * channels,
-                 by_views = !cone && 2 * sizes[n] <= channels + 6;
+                 fuses_update = !cone && 2 * sizes[n] <= channels + 6;
       std::map<std::string, int> const expected{
           {"back", 1},          {"direction", 1}, {"line search", p.options.positivity_flag && kept ? 2 : 1},
-          {"error", !by_views}, {"update", 1},    {"positivity", p.options.positivity_flag}};
+          {"error", !fuses_update}, {"update", 1},    {"positivity", p.options.positivity_flag}};
       auto const& subset = subsets[n];
       std::map<std::string, int> found{{"positivity", 0}, {"error", 0}};
       std::int64_t last = subset.begin;

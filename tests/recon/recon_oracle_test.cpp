@@ -38,8 +38,7 @@ cone_parameters tall_cone() {
           .recon_shape = shape_3{6, 7, 19}};
 }
 
-// ---- the oracle
-// -----------------------------------------------------------------------------------------------------------------------------
+// The oracle.
 
 struct oracle_case {
   std::string name;
@@ -98,12 +97,12 @@ std::vector<oracle_case> oracle_cases() {
     p.scan = make_scan(q);
     weigh(p);
   });
-  for (auto const kind : all_by_views)
+  for (auto const kind : all_small_subset_cases)
     for (bool const weighted : {false, true}) {
-      auto problem = by_views_problem(static_cast<unsigned>(cases.size()), kind);
+      auto problem = small_subset_problem(static_cast<unsigned>(cases.size()), kind);
       if (weighted) weigh(problem), constrain(problem);
       cases.push_back(
-          {std::string("by_views_") + name_of(kind) + (weighted ? "_weighted_positive" : ""), std::move(problem)});
+          {std::string("small_subsets_") + name_of(kind) + (weighted ? "_weighted_positive" : ""), std::move(problem)});
     }
   add("cone_prox_weighted", odd_cone(), [&](auto& p) { prox(p), weigh(p); });
   add("cone_prox_positive", helical_cone(), [&](auto& p) { prox(p), constrain(p); });
@@ -160,10 +159,9 @@ TEST_P(ReconOracle, EveryIteration) {
 INSTANTIATE_TEST_SUITE_P(Recon, ReconOracle, ::testing::ValuesIn(oracle_cases()),
                          [](auto const& one) { return one.param.name; });
 
-// ---- MBIRJAX 0.7.3
-// --------------------------------------------------------------------------------------------------------------------------
+// MBIRJAX 0.7.3.
 
-/// An entry of a case: its operation, run with these options besides.
+/// An entry of a case: its operation, run with these additional options.
 struct golden_entry {
   golden_case const& file;
   nlohmann::json const& op;

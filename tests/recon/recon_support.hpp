@@ -114,32 +114,34 @@ inline cone_parameters helical_cone() {
 }
 /// Subsets of so few pixels that they back-project view by view, two views per task. Mirrored: whole packs on either
 /// side of the source plane.
-enum class by_views { parallel, cone, mirrored };
-inline char const* name_of(by_views kind) {
-  return kind == by_views::parallel ? "parallel" : kind == by_views::cone ? "cone" : "cone_mirrored";
+enum class small_subset_case { parallel, cone, mirrored };
+inline char const* name_of(small_subset_case kind) {
+  return kind == small_subset_case::parallel ? "parallel" : kind == small_subset_case::cone ? "cone" : "cone_mirrored";
 }
-inline any_parameters by_views_parameters(by_views kind) {
-  if (kind == by_views::parallel)
+inline any_parameters small_subset_parameters(small_subset_case kind) {
+  if (kind == small_subset_case::parallel)
     return parallel_parameters{.sinogram_shape = {33, 13, 20},
                                .angles = some_angles(33),
                                .det_channel_offset = 0.3,
                                .delta_voxel = 0.9,
                                .recon_shape = shape_3{10, 11, 13}};
-  index_t const rows = kind == by_views::mirrored ? 32 : 13, slices = kind == by_views::mirrored ? 32 : 12;
+  index_t const rows = kind == small_subset_case::mirrored ? 32 : 13,
+                slices = kind == small_subset_case::mirrored ? 32 : 12;
   return cone_parameters{.sinogram_shape = {16, rows, 20},
                          .angles = some_angles(16),
                          .source_detector_dist = 60,
                          .source_iso_dist = 33,
-                         .det_row_offset = kind == by_views::mirrored ? 0 : 0.4,
+                         .det_row_offset = kind == small_subset_case::mirrored ? 0 : 0.4,
                          .delta_voxel = 0.8,
                          .recon_shape = shape_3{10, 11, slices}};
 }
-inline vcd_problem by_views_problem(unsigned seed, by_views kind) {
+inline vcd_problem small_subset_problem(unsigned seed, small_subset_case kind) {
   auto o = small_options();
   o.granularity = {20, 24, 16}, o.partition_sequence = {0, 1, 2};
-  return make_problem(by_views_parameters(kind), seed, o);
+  return make_problem(small_subset_parameters(kind), seed, o);
 }
-constexpr by_views all_by_views[] = {by_views::parallel, by_views::cone, by_views::mirrored};
+constexpr small_subset_case all_small_subset_cases[] = {small_subset_case::parallel, small_subset_case::cone,
+                                                        small_subset_case::mirrored};
 
 /// Every number of two records, to the bit.
 inline void expect_same_record(recon_log const& a, recon_log const& b) {

@@ -17,7 +17,8 @@ std::vector<vcd_problem> both_geometries() {
       problems.push_back(make_problem(p, 31));
       if (weighted) problems.back().weights = patchy_weights(problems.back().scan, 32);
     }
-  for (auto const kind : {by_views::parallel, by_views::mirrored}) problems.push_back(by_views_problem(33, kind));
+  for (auto const kind : {small_subset_case::parallel, small_subset_case::mirrored})
+    problems.push_back(small_subset_problem(33, kind));
   return problems;
 }
 
@@ -45,8 +46,8 @@ TEST(Recon, AnyNumberOfThreadsGivesTheSameBits) {
       EXPECT_TRUE(same_bits(a.data, b.data));
       expect_same_record(first, second);
     }
-  for (auto const kind : all_by_views) {
-    auto const p = by_views_problem(44, kind);
+  for (auto const kind : all_small_subset_cases) {
+    auto const p = small_subset_problem(44, kind);
     auto const one = solve(p, 1);
     for (int const threads : {2, 3, 11}) {
       auto const several = solve(p, threads);

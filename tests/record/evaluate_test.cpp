@@ -37,7 +37,7 @@ TEST(Evaluate, FixedPointDropsAndWraps) {
       << "10.75 wraps to -5.25, times 0.75 is -3.9375, so -4";
 }
 
-TEST(Evaluate, IsThePlainMachine) {
+TEST(Evaluate, MatchesThePlainInterpreter) {
   cone_parameters p;
   p.sinogram_shape = {6, 7, 9}, p.angles = {0.f, 1.f, 2.f, 3.f, 4.f, 5.f};
   p.source_detector_dist = 40, p.source_iso_dist = 20, p.recon_shape = std::array<index_t, 3>{8, 7, 5};

@@ -56,7 +56,7 @@ TEST(Fuse, RefusesWhatIsAddedUp) {
   m.each("histogram", {"i", 4}, [&](record::index i) { m.add(t, x.at(i), i % record::index(2)); });
   m.each("copy", {"i", 2}, [&](record::index i) { m.store(y, m.input(t).at(i), i); });
   EXPECT_EQ(record::why_not_fused(g, 1), "t is added to, not stored");
-  EXPECT_EQ(record::why_not_fused(g, 0), "x is no temporary");
+  EXPECT_EQ(record::why_not_fused(g, 0), "x is not a temporary");
   expect_error<error>([&] { record::fuse(g, 1); }, {"fuse: t is added to, not stored"});
   EXPECT_EQ(record::fuse_all(g).stages.size(), 2u);
 }

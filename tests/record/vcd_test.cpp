@@ -62,20 +62,20 @@ TEST_F(VcdUpdate, IsThatOfTheOracle) {
       d(hessian.size()), step(1);
   std::vector<double> new_values(hessian.size()), new_error(e.size());
   auto const sinogram = [&](auto& v) { return view<double, 3>(v.data(), samples); };
-  auto const cylinders = [&](auto& v) { return view<double, 2>(v.data(), {count, slices}); };
+  auto const columns = [&](auto& v) { return view<double, 2>(v.data(), {count, slices}); };
   definition::vcd_temporaries<view<double, 3>, view<double, 2>, view<double, 1>> const between{
       .weighted_error = sinogram(weighted),
       .projection = sinogram(z),
-      .slope = cylinders(slope),
-      .prior_slope = cylinders(gp),
-      .prior_curvature = cylinders(hp),
-      .direction = cylinders(d),
+      .slope = columns(slope),
+      .prior_slope = columns(gp),
+      .prior_curvature = columns(hp),
+      .direction = columns(d),
       .step = view<double, 1>(step.data(), {1})};
   definition::vcd_subset_update(m, scan, prior, *problem.options.sigma_y, problem.options.max_alpha,
                                 m.input(view<double, 3>(x.data(), shape)), m.input(sinogram(e)), m.input(sinogram(w)),
-                                m.input(cylinders(hessian)),
+                                m.input(columns(hessian)),
                                 m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count, between,
-                                cylinders(new_values), sinogram(new_error));
+                                columns(new_values), sinogram(new_error));
   EXPECT_GT(step[0], 0.1);
   expect_near(new_values, values, 1e-10);  // sums of some hundred terms in double, in another order
   expect_near(new_error, error, 1e-10);

@@ -52,7 +52,7 @@ array<3> wild_array(shape_3 shape, unsigned seed) {
 shape_3 const shapes[] = {{1, 1, 1},     {1, 1, 2},   {2, 3, 5},    {1, 1, 16},   {3, 4, 17},
                           {1, 1, 40000}, {7, 90, 41}, {700, 30, 3}, {2, 2, 20011}};
 
-TEST(Walk, VisitsEveryElementOnce) {
+TEST(ElementwiseRange, VisitsEveryElementOnce) {
   for (auto const shape : shapes)
     for (index_t const tasks : {index_t{1}, index_t{5}, kernel::any_tasks})
       for (int const gaps : {0, 1, 2}) {  // none, between rows, between rows and views

@@ -177,9 +177,9 @@ int overhead(bench_options const& o, std::optional<output_file>& file) {
   auto rows = measure_overhead(o.overhead, o.sizes, matching_entries(o.ops), o.threads);
   auto const load_after = load_average();
   fmt::print(
-      "\nMedians of the times of calls that alternate; of the ratios of the pairs, with their quartiles, by the clock "
-      "and by the time of all processors,\n"
-      "which other processes disturb less. events: of one traced call. load averages before and after: {}; {}\n",
+      "\nCalls with and without the policy alternate. Times are medians; ratios are medians over the pairs, with\n"
+      "quartiles, of wall-clock time and of processor time, which other processes disturb less. events: those of one\n"
+      "traced call. load averages before and after: {}; {}\n",
       load_before, load_after);
   if (file) {
     file->write(document_of(o, "overhead", std::move(rows), load_before, load_after).dump(1) + '\n');
@@ -294,11 +294,11 @@ int bench(bench_options const& o) {
         "a larger --budget\n",
         disturbed, rows.size());
   fmt::print(
-      "95 %: interval of the median. spread: between the quartiles, of the median. GUPS: 1e9 items a second, by the "
-      "median.\n"
-      "useful, FMA: the time that the flops which the formulas ask for, and those that the kernels do, would take\n"
-      "at the FMA ceiling; DRAM: that of the compulsory bytes at its reading ceiling (caches beat it).\n"
-      "scaling: the time by one thread over that by {}.\n"
+      "95 %: interval of the median. spread: interquartile range / median. GUPS: giga-updates per second (1e9 items)\n"
+      "at the median.\n"
+      "useful, FMA: share of the median that the flops of the formulas, or of the kernels, would take at the FMA\n"
+      "ceiling; DRAM: the same for the compulsory bytes at the ceiling of DRAM reads (caches can exceed it).\n"
+      "scaling: time on one thread / time on {}.\n"
       "load averages before and after: {}; {}\n",
       highest.threads, load_before, load_after);
   print_notes(with, o.quiet);
@@ -317,32 +317,37 @@ int bench(bench_options const& o) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("bench", "Measure every operation against the ceilings of this machine");
+  auto* const command =
+      app.add_subcommand("bench", "Compare every operation with the ceilings (peak rates) of this machine");
   auto const o = std::make_shared<bench_options>();
   command->add_option("--sizes", o->sizes, "Sizes N: recon N^3, N/2 views")
       ->delimiter(',')->check(CLI::Range(2, 4096))->type_name("N,N,...")->capture_default_str();
-  command->add_option("--cell", o->cell, "One more cell, of odd extents")
+  command->add_option("--cell", o->cell, "An additional problem with these extents")
       ->delimiter(',')->check(CLI::Range(1, 4096))->type_name("VIEWS,ROWS,CHANNELS")->capture_default_str();
-  command->add_option("--ops", o->ops, "Which operations, as a shell pattern of the names of mbirk profile")
+  command->add_option("--ops", o->ops, "Shell pattern that selects operations by their names in mbirk profile")
       ->type_name("GLOB")
       ->capture_default_str();
   command
       ->add_option("--overhead", o->overhead,
-                   "Measure what instrumentation costs instead: tracing, nvtx, operations, unique, reuse (levels of "
+                   "Measure the cost of instrumentation instead: tracing, nvtx, operations, unique, reuse (levels of "
                    "counting), model")
       ->delimiter(',')
       ->check(CLI::IsMember(overhead_policies))
       ->type_name("POLICY,...");
-  command->add_flag("--scaling", o->scaling, "Measure by one thread too");
-  command->add_option("--rounds", o->rounds, "Do all of it so often, ceilings too; mbirk compare takes medians")
-      ->check(CLI::Range(1, 1000))->type_name("R")->capture_default_str();
+  command->add_flag("--scaling", o->scaling, "Also measure on one thread");
+  command
+      ->add_option("--rounds", o->rounds,
+                   "Number of repetitions of everything, ceilings included; mbirk compare takes medians")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("R")
+      ->capture_default_str();
   command
       ->add_option("--budget", o->budget,
                    "Seconds of timed calls in a round, of all operations and cells together (default: 0.2 for each)")
       ->check(CLI::Range(1e-3, 1e6))
       ->type_name("SECONDS");
   o->pin.add(*command);
-  command->add_option("--out", o->out, "Write a JSON file too; mbirk compare reads it")->type_name("FILE");
+  command->add_option("--out", o->out, "Also write a JSON file, which mbirk compare reads")->type_name("FILE");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return bench(*o); }; });

@@ -25,12 +25,12 @@ struct candidate_options {
 inline void add_candidate_options(CLI::App& command, candidate_options& options) {
   command
       .add_option("--device", options.devices,
-                  "A device beside those that are known, as JSON (docs/fpga.md); may be given several times")
+                  "JSON file of an additional device (docs/fpga.md); may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
       .add_option("--iterations-per-transfer", options.iterations,
-                  "Iterations of a reconstruction for which an FPGA is sent its arrays once (default: 15)")
+                  "Number of iterations for which an FPGA receives the arrays of a reconstruction once (default: 15)")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
 }

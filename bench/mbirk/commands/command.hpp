@@ -25,10 +25,10 @@ inline void add_common_options(CLI::App& command, common_options& options) {
       ->check(CLI::IsMember({"host", "cuda", "emulated"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--threads", options.threads, "How many threads at most, 1 to 4096 (default: all)")
+  command.add_option("--threads", options.threads, "Maximum number of threads, 1 to 4096 (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  command.add_flag("--quiet", options.quiet, "No progress, no notes: errors and what was asked for only");
+  command.add_flag("--quiet", options.quiet, "Print only errors and the requested output: no progress, no notes");
 }
 
 /// @throws unavailable_error when a host-only command is given another policy.

@@ -106,14 +106,14 @@ void add_compare_command(CLI::App& app, chosen_command& chosen) {
   auto* const command =
       app.add_subcommand("compare", "Compare two runs of the profiler: ratios of medians by operation and size");
   auto const o = std::make_shared<compare_options>();
-  command->add_option("A.json", o->a, "The run to compare with")->required();
-  command->add_option("B.json", o->b, "The run to judge")->required();
-  command->add_option("--max-slowdown", o->max_slowdown, "How many times slower B may be before the exit code is 1")
+  command->add_option("A.json", o->a, "Reference run")->required();
+  command->add_option("B.json", o->b, "Run to be judged")->required();
+  command->add_option("--max-slowdown", o->max_slowdown, "Ratio of times above which B counts as slower (exit code 1)")
       ->check(CLI::Range(1e-9, 1e9))
       ->type_name("RATIO")
       ->capture_default_str();
   command->add_flag("--by-roof", o->by_roof,
-                    "Compare multiples of the roof (mbirk bench), which another machine does not change so much");
+                    "Compare times relative to the roofline bounds of mbirk bench, which depend less on the machine");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return compare(*o); }; });
 }

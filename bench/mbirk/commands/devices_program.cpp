@@ -15,8 +15,8 @@
 namespace mbirk::program {
 namespace {
 
-/// Set for the program that this one becomes, so that a copy of mbirk by that name does not become itself again and
-/// again.
+/// Set in the environment of the program that replaces this one, so that a copy of mbirk under that name does not
+/// restart itself forever.
 constexpr char const* marker = "MBIRK_BECOMES_DEVICES";
 
 }  // namespace

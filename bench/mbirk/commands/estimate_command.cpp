@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "commands/command.hpp"
+#include "gpu/prediction.hpp"
 #include "input/geometry_file.hpp"
 #include "machine/ceilings.hpp"
 #include "machine/memory.hpp"
@@ -20,7 +21,7 @@ namespace mbirk::program {
 namespace {
 
 struct estimate_options : common_options {
-  std::string op, geometry;
+  std::string op, geometry, gpu;
   std::optional<index_t> size;
   bool as_json = false;
 };
@@ -51,6 +52,54 @@ any_scan read_scan(std::string const& path) {
   return std::visit([](auto const& scan) -> any_scan { return scan; }, read_geometry(path, shape).scan);
 }
 
+gpu::device const& find_gpu(std::string const& name) {
+  auto const* const found = gpu::find_device(name);
+  require(found != nullptr, [&] {
+    std::vector<std::string> names;
+    for (auto const& d : gpu::every_device()) names.push_back(d.name);
+    return "--on " + name + " is not a known device" + fmt::format(", expected one of {}", fmt::join(names, ", "));
+  });
+  return *found;
+}
+
+/// The prediction for a device, by the profile's problem of a size or for a given scan.
+std::optional<gpu::prediction> predict_on(gpu::device const& on, profile_entry const& entry, estimate_options const& o,
+                                          std::optional<any_scan> const& scan, operands const& x) {
+  if (!scan) return gpu::predict(entry, problem_shape::cube(*o.size), on);
+  std::vector<std::int32_t> listed;
+  for (auto const& input : entry.op->inputs)
+    if (is_index_array(input.kind) && x.inputs.contains(input.name)) {
+      auto const pixels = x.list(input.name);
+      listed.assign(pixels.data(), pixels.data() + pixels.size());
+    }
+  auto const iterations = x.arguments.find("max_iterations");
+  return gpu::predict(entry.op->name, *scan, on, listed,
+                      iterations == x.arguments.end() ? 1 : iterations->second.get<int>());
+}
+
+json to_json(gpu::device const& on, gpu::prediction const& p) {
+  json launches = json::array();
+  for (auto const& t : p.launches) {
+    json resources = json::object();
+    for (auto const& [name, seconds] : t.resources) resources[name] = seconds;
+    launches.push_back({{"kernel", t.kernel}, {"lower bound", t.lower_bound}, {"expected", t.expected},
+                        {"bound", t.bound}, {"waves", t.waves}, {"seconds by resource", resources}});
+  }
+  return {{"device", on.name}, {"source", p.source}, {"lower bound", p.lower_bound}, {"expected", p.expected},
+          {"low", p.low}, {"high", p.high}, {"bound", p.bound}, {"transfers", p.transfer_seconds},
+          {"joules", p.joules}, {"launches", launches}};
+}
+
+void print_prediction(gpu::device const& on, gpu::prediction const& p) {
+  fmt::print(
+      "\nOn an {} (predicted, never measured): {:.3g} s, between {:.3g} and {:.3g} s; at least {:.3g} s; {:.3g} s of "
+      "transfers; {:.3g} J.\n{:>12} {:>12}  {:<8} kernel\n",
+      on.name, p.expected, p.low, p.high, p.lower_bound, p.transfer_seconds, p.joules, "expected s", "at least s",
+      "bound");
+  for (auto const& t : p.launches)
+    fmt::print("{:12.4g} {:12.4g}  {:<8} {}\n", t.expected, t.lower_bound, t.bound, t.kernel);
+}
+
 int estimate(estimate_options const& o) {
   require_host(o, "estimate");
   require(o.size.has_value() != !o.geometry.empty(),
@@ -68,6 +117,9 @@ int estimate(estimate_options const& o) {
 
   index_t arguments = 0, results = 0;
   for (auto const& a : size.outer) (a.role == array_role::argument ? arguments : results) += a.bytes;
+  auto const* const on = o.gpu.empty() ? nullptr : &find_gpu(o.gpu);
+  std::optional<gpu::prediction> predicted;
+  if (on) predicted = predict_on(*on, entry, o, given, x);
   auto const roofs = measure_ceilings(exec);
   index_t const modelled = std::min(o.size.value_or(largest_modelled), largest_modelled);
   auto work = work_of(entry, problem_shape::cube(modelled));
@@ -78,9 +130,7 @@ int estimate(estimate_options const& o) {
     json arrays = json::array();
     for (auto const* list : {&size.outer, &size.at_peak})
       for (auto const& a : *list) arrays.push_back({{"name", a.name}, {"role", role_name(a.role)}, {"bytes", a.bytes}});
-    fmt::print(
-        "{}\n",
-        json{
+    json report{
             {"operation", entry.name},
             {"threads", exec.threads()},
             {"items", size.items},
@@ -90,8 +140,9 @@ int estimate(estimate_options const& o) {
             {"transfers", {{"host to device", arguments}, {"device to host", results}}},
             {"flops", work.flops},
             {"seconds", {{"FMA ceiling", work.fma_seconds(roofs)}, {"memory ceiling", work.memory_seconds(roofs)}}},
-            {"ceilings", to_json(roofs)}}
-            .dump(1));
+            {"ceilings", to_json(roofs)}};
+    if (on) report["gpu"] = predicted ? to_json(*on, *predicted) : json();
+    fmt::print("{}\n", report.dump(1));
     return done;
   }
   fmt::print("{}, {} threads, {} items\n\n{:>12}  {:<10} array\n", entry.name, exec.threads(), size.items, "bytes", "");
@@ -99,7 +150,7 @@ int estimate(estimate_options const& o) {
     fmt::print("{:>12}  {:<10} {}\n", bytes_text(static_cast<double>(a.bytes)), role_name(a.role), a.name);
   for (auto const& item : memory_items(size.at_peak))
     fmt::print("{:>12}  {:<10} {}\n", bytes_text(item.bytes), "temporary", item.name);
-  fmt::print("{:>12}  peak; besides, tables of a few numbers for each pixel and view\n",
+  fmt::print("{:>12}  peak, without tables of a few numbers per pixel and view\n",
              bytes_text(static_cast<double>(size.peak())));
   fmt::print("\nTo a device and back: {} and {}.\n", bytes_text(static_cast<double>(arguments)),
              bytes_text(static_cast<double>(results)));
@@ -109,20 +160,24 @@ int estimate(estimate_options const& o) {
       work.roof(roofs), work.fma_seconds(roofs), work.flops,
       o.size && *o.size <= largest_modelled ? "" : fmt::format(" of {}^3, by items", modelled), 1e-9 * roofs.fma.best,
       work.memory_seconds(roofs), 1e-9 * roofs.levels.back().read.best);
+  if (predicted) print_prediction(*on, *predicted);
+  else if (on) fmt::print("\nOn an {}: not predicted, because the operation runs on the host.\n", on->name);
   return done;
 }
 
 }  // namespace
 
 void add_estimate_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command =
-      app.add_subcommand("estimate", "Memory of an operation by array, transfers and least time, without running it");
+  auto* const command = app.add_subcommand(
+      "estimate", "Predict memory by array, transfers and minimum time of an operation without running it");
   auto const o = std::make_shared<estimate_options>();
-  command->add_option("OP", o->op, "An operation as mbirk profile or mbirk ops names it")->required();
+  command->add_option("OP", o->op, "Name of an operation, as in mbirk profile or mbirk ops")->required();
   command->add_option("--size", o->size, "Size N: recon N^3, N/2 views")->check(CLI::Range(2, 16384))->type_name("N");
-  command->add_option("--geometry", o->geometry, "A geometry file of mbirk recon that has sinogram_shape")
+  command->add_option("--geometry", o->geometry, "Geometry file as for mbirk recon, with sinogram_shape")
       ->type_name("FILE");
-  command->add_flag("--json", o->as_json, "As JSON");
+  command->add_option("--on", o->gpu, "Also predict the time on a GPU: A100, L40S, \"RTX 4090\", H100, H200, B200, ...")
+      ->type_name("GPU");
+  command->add_flag("--json", o->as_json, "Print JSON");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return estimate(*o); }; });
 }

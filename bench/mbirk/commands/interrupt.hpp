@@ -1,4 +1,4 @@
-// ctrl-C asks long work to stop where its state can be saved.
+// ctrl-C stops long work at the next point where its state can be saved.
 #pragma once
 
 #include <signal.h>

@@ -70,9 +70,9 @@ int list(ops_options const& o) {
 
 void add_ops_command(CLI::App& app, chosen_command& chosen) {
   auto* const command =
-      app.add_subcommand("ops", "List the operations: what they need, what they give, which policies run them");
+      app.add_subcommand("ops", "List the operations: inputs, arguments, results, and the policies that run them");
   auto const o = std::make_shared<ops_options>();
-  command->add_flag("--json", o->as_json, "As JSON");
+  command->add_flag("--json", o->as_json, "Print JSON");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return list(*o); }; });
 }

@@ -51,7 +51,7 @@ fs::path made_folder(std::string const& name) {
   std::error_code code;
   fs::create_directories(name, code);
   require<io_error>(!code && fs::is_directory(name),
-                    [&] { return name + ": cannot be made as a folder: " + (code ? code.message() : "it is a file"); });
+                    [&] { return name + ": cannot create this folder: " + (code ? code.message() : "it is a file"); });
   return name;
 }
 
@@ -131,12 +131,12 @@ class profile_run {
     auto const path = out_ / kind / when_ / below;
     std::error_code failed;
     fs::create_directories(path, failed);
-    require<io_error>(!failed, [&] { return path.string() + ": cannot be made: " + failed.message(); });
+    require<io_error>(!failed, [&] { return path.string() + ": cannot be created: " + failed.message(); });
     return path;
   }
-  /// Called before and after the measurements, because other processes may disturb a measurement of the roofs.
+  /// Called before and after the measurements, because other processes may disturb a measurement of the peak rates.
   void raise_roofs() {
-    bar_.at(done_, "roofs of this machine");
+    bar_.at(done_, "peak rates of this machine");
     roofs_ = higher(roofs_, measure_ceilings(policy_.host()));
   }
 
@@ -256,7 +256,7 @@ class profile_run {
     return begun;
   }
 
-  /// The later runs: in rounds until it is enough, as run 3, or as many as --runs asks for.
+  /// The later runs: rounds of calls until the times are certain (run 3), or the number given by --runs.
   void time_operations(std::vector<begun_operation>& begun, profile_problem const* problem, index_t n,
                        chosen_policy const& policy, size_results& results) {
     auto const visit = [&](std::size_t k, timed_calls& calls, batch_limits const& limits, int run) {
@@ -320,7 +320,7 @@ class profile_run {
             std::find_if(chosen_.begin(), chosen_.end(), [&](auto const* e) { return e->name == one["operation"]; });
         if (found == chosen_.end()) continue;  // an iteration, not an entry
         auto const* entry = *found;
-        bar_.at(done_, "hand-off of " + entry->name);
+        bar_.at(done_, "HLS export of " + entry->name);
         auto const reason = one["reason"].get<std::string>();
         auto const verdict = one["verdict"].is_null() ? reason : one["verdict"].get<std::string>() + ": " + reason;
         auto types = write_hand_off(folder("handoff"), *entry, options_.common.threads, verdict, words_);
@@ -356,7 +356,7 @@ class profile_run {
 }  // namespace
 
 void add_profile_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("profile", "Times, traces and counts every operation at several sizes");
+  auto* const command = app.add_subcommand("profile", "Time, trace and count every operation at several sizes");
   auto const options = std::make_shared<profile_options>();
   add_profile_options(*command, *options);
   command->callback([options, &chosen] { chosen = [options] { return profile_run(*options).run(); }; });

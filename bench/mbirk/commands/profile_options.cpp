@@ -26,9 +26,10 @@ void add_profile_options(CLI::App& command, profile_options& o) {
       ->capture_default_str();
   o.runs_option =
       command
-          .add_option("--runs", o.runs,
-                      "Exactly so many runs: 1 warm-up, 2 traced, later ones timing only (default: the third one is "
-                      "rounds of calls until the times are certain)")
+          .add_option(
+              "--runs", o.runs,
+              "Number of runs: 1 is the warm-up, 2 is traced, later ones are only timed (default: 3, of which the "
+              "last one repeats calls until their times are certain)")
           ->check(CLI::Range(1, 1000))
           ->type_name("N");
   auto* const budget = command.add_option("--budget", o.budget,
@@ -37,27 +38,31 @@ void add_profile_options(CLI::App& command, profile_options& o) {
   budget->check(CLI::Range(1e-3, 1e6))->type_name("SECONDS");
   budget->excludes("--runs");
   o.pin.add(command);
-  command.add_option("--ops", o.ops, "Which operations, as a shell pattern")->type_name("GLOB")->capture_default_str();
+  command.add_option("--ops", o.ops, "Shell pattern that selects operations by name")
+      ->type_name("GLOB")
+      ->capture_default_str();
   command
       .add_option("--trace-events", o.trace_events,
-                  "Room for so many events in the trace of a size; how many more there were is said")
+                  "Capacity of the trace of each size; the number of events that do not fit is reported")
       ->check(CLI::Range(1, 100'000'000))
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--out", o.out, "Output folder")->type_name("DIR")->capture_default_str();
   command.add_flag(
       "--no-fuse", o.no_fuse,
-      "Also times and counts operations of several stages with all that lies between the stages in memory");
+      "Also time and count multi-stage operations stage by stage, with all intermediate arrays in memory");
   add_candidate_options(command, o.judged);
   add_monitor_options(command, o.monitor);
-  command.add_flag("--graph-steps", o.graph_steps,
-                   "Also every step between a graph before and after fusion, as numbered text and DOT files for diff");
+  command.add_flag(
+      "--graph-steps", o.graph_steps,
+      "Also write every step between a graph before and after fusion, as numbered text and DOT files for diff");
   command.add_flag(
       "--cupti", o.cupti,
-      "With --policy cuda: kernels, copies and graph nodes of the traced run from CUPTI, where it can be had");
-  command.add_flag("--cuda-profiler-range", o.profiler_range,
-                   "With --policy cuda: the runs after the traced one lie between cudaProfilerStart and Stop and are "
-                   "marked for NVTX, for Nsight");
+      "With --policy cuda: take kernels, copies and graph nodes of the traced run from CUPTI if available");
+  command.add_flag(
+      "--cuda-profiler-range", o.profiler_range,
+      "With --policy cuda: for Nsight, enclose the runs after the traced one in cudaProfilerStart and Stop, "
+      "and mark them for NVTX");
 }
 
 }  // namespace mbirk::program

@@ -63,17 +63,17 @@ void print_summary(json const& report) {
     }
   }
   fmt::print(
-      "\nmin, median: of the calls that no other program disturbed; [95 %]: interval of the median, - below 6 calls.\n"
-      "GUPS: 1e9 items a second: voxel-view updates of projections, else samples, voxels or pixels. GB/s and "
-      "flop/byte: loads\n"
-      "and stores of all arrays but scratch, as the kernels issue them.\n"
-      "x minimal: flops over the least that the formulas ask for; - where they ask for none.\n");
+      "\nmin, median: over the calls that no other program disturbed; [95 %]: interval of the median, - below 6 calls\n"
+      "GUPS: giga-updates (1e9 items) per second: voxel-view updates of projections, otherwise samples, voxels or "
+      "pixels. GB/s and\n"
+      "flop/byte: loads and stores of all arrays except scratch, as the kernels issue them.\n"
+      "x minimal: flops / minimal flops of the formulas; - if these need none.\n");
   if (report.contains("dropped_trace_events")) {
     std::string text;
     for (auto const& size : report["volume_sizes"])
       text += fmt::format("{}{} at {}", text.empty() ? "" : ", ",
                           report["dropped_trace_events"][size.dump()].get<std::uint64_t>(), size.dump());
-    fmt::print("events that the traces lack, for which there was no room (--trace-events): {}\n", text);
+    fmt::print("events that did not fit into the traces (--trace-events): {}\n", text);
   }
   for (auto const& e : report["errors"])
     fmt::print("failed: {} at {}: {}\n", e["operation"].get<std::string>(), e["volume_size"].get<long>(),

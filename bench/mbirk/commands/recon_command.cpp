@@ -47,7 +47,7 @@ struct recon_command : common_options {
 
 bool is_npy(std::string const& name) { return name.ends_with(".npy"); }
 
-std::string beside(recon_command const& o, char const* extension) {
+std::string next_to_output(recon_command const& o, char const* extension) {
   return fs::path(o.out).replace_extension(extension).string();
 }
 std::string checkpoint_name(recon_command const& o) {
@@ -67,9 +67,9 @@ void check_out(recon_command const& o) {
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
   std::vector<std::string> written{o.out}, read{o.files.input, o.geometry, o.files.white, o.files.dark};
-  if (is_npy(o.out)) written.push_back(beside(o, ".json"));
+  if (is_npy(o.out)) written.push_back(next_to_output(o, ".json"));
 #if defined(MBIRK_WITH_PNG)
-  if (!o.no_png) written.push_back(beside(o, ".png"));
+  if (!o.no_png) written.push_back(next_to_output(o, ".png"));
 #endif
   if (!o.save_parameters.empty()) written.push_back(o.save_parameters);
   if (!o.monitor.file.empty()) written.push_back(o.monitor.file);
@@ -149,7 +149,7 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
           {"recon_params", dump_text(recon_params)}};
 }
 
-/// Writes OUT and, because an npy file has room for an array only, the record as JSON beside it.
+/// Writes OUT and, because an npy file has room for an array only, the record as JSON next to it.
 void write_result(recon_command const& o, npy_array<float> const& recon,
                   std::vector<std::pair<std::string, std::string>> const& record) {
   view<float const, 3> const volume(recon.data.data(), {recon.shape[0], recon.shape[1], recon.shape[2]});
@@ -160,7 +160,7 @@ void write_result(recon_command const& o, npy_array<float> const& recon,
       auto parsed = json::parse(text, nullptr, false);
       all[name] = parsed.is_discarded() ? json(text) : std::move(parsed);
     }
-    output_file file(beside(o, ".json"));
+    output_file file(next_to_output(o, ".json"));
     file.write(dump_text(all, 1) + '\n');
     file.commit();
   }
@@ -168,7 +168,7 @@ void write_result(recon_command const& o, npy_array<float> const& recon,
   else save_recon_hdf5(o.out, volume, record);
 #endif
 #if defined(MBIRK_WITH_PNG)
-  if (!o.no_png && volume.size() > 0) write_png(beside(o, ".png"), three_slices(volume, o.png_window));
+  if (!o.no_png && volume.size() > 0) write_png(next_to_output(o, ".png"), three_slices(volume, o.png_window));
 #endif
 }
 
@@ -273,7 +273,7 @@ int reconstruct(recon_command const& o) {
       std::fflush(stdout);
       fmt::print(
           stderr,
-          "mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} goes on\n",
+          "mbirk: interrupted after iteration {} of {} (exit code 1); the state is in {}, and --resume {} continues\n",
           record.num_iterations, options.max_iterations, checkpoint, checkpoint);
       watch.finish();
       return check_failed;
@@ -337,51 +337,53 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->check(CLI::IsMember({"fbp", "fdk", "vcd"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--white", o->files.white, "White field, if INPUT holds counts: frames whose mean is taken")
+  command->add_option("--white", o->files.white, "White field for INPUT in counts: frames, which are averaged")
       ->type_name("FILE");
   command->add_option("--dark", o->files.dark, "Dark field")->type_name("FILE");
-  command->add_flag("--counts", o->files.counts, "INPUT holds counts: an error if there is no white field");
+  command->add_flag("--counts", o->files.counts, "INPUT holds counts, so a missing white field is an error");
   add_call_options(*command, o->call);
-  command->add_option("--sharpness", o->sharpness, "More is sharper and noisier (default 1)")->type_name("X");
+  command->add_option("--sharpness", o->sharpness, "Higher values give sharper and noisier images (default 1)")
+      ->type_name("X");
   command->add_option("--snr-db", o->snr_db, "Signal to noise ratio of the data (default 30)")->type_name("DB");
-  command->add_option("--sigma-y", o->sigma_y, "Noise of a measurement of weight 1 (default: from the data)")
+  command
+      ->add_option("--sigma-y", o->sigma_y, "Standard deviation of a measurement of weight 1 (default: from the data)")
       ->check(CLI::PositiveNumber)
       ->type_name("X");
   command->add_option("--sigma-x", o->sigma_x, "Scale of the prior (default: from the data)")
       ->check(CLI::PositiveNumber)
       ->type_name("X");
-  command->add_flag("--positivity", o->positivity, "No value below 0");
-  command->add_option("--weights", o->weights, "How much each measurement counts")
+  command->add_flag("--positivity", o->positivity, "Keep all voxels >= 0");
+  command->add_option("--weights", o->weights, "Formula of the weights of the measurements")
       ->check(CLI::IsMember(weight_names()))
       ->type_name("NAME")
       ->capture_default_str();
   command
       ->add_option("--checkpoint", o->checkpoint,
-                   "Keep the state here, so that --resume can go on (without it on ctrl-C only, as OUT.checkpoint)")
+                   "Save the state to this file for --resume (default: only on ctrl-C, to OUT.checkpoint)")
       ->type_name("FILE");
-  command->add_option("--checkpoint-every", o->call.checkpoint_every, "Iterations from one --checkpoint to the next")
+  command->add_option("--checkpoint-every", o->call.checkpoint_every, "Number of iterations between checkpoints")
       ->check(CLI::Range(1, 100000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--resume", o->resume, "Go on from a checkpoint")->type_name("FILE");
+  command->add_option("--resume", o->resume, "Continue from a checkpoint")->type_name("FILE");
   command
       ->add_option("--memory-limit", o->memory_limit,
-                   "Refuse to start beyond this, e.g. 8GiB (default: what is available)")
+                   "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available)")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
   command
       ->add_option("--save-parameters", o->save_parameters,
-                   "Write all parameters, automatic sizes included, as JSON that --geometry reads")
+                   "Write all parameters, including automatic sizes, as JSON that --geometry reads")
       ->type_name("FILE");
   command
       ->add_option_function<std::vector<double>>(
           "--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v); },
-          "Values that are black and white in the picture (default: its 1st and 99th percentile)")
+          "Values shown as black and white in the picture (default: its 1st and 99th percentiles)")
       ->delimiter(',')
       ->expected(2)
       ->check(CLI::Number)
       ->type_name("LOW,HIGH");
-  command->add_flag("--no-png", o->no_png, "No picture of three slices beside OUT");
+  command->add_flag("--no-png", o->no_png, "Do not write a picture of three slices next to OUT");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);
   command->callback([o, command, &chosen] {

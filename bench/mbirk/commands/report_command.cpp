@@ -217,7 +217,7 @@ int run_report(report_options const& options) {
     if (report["mbirk_versions"].size() > 1)
       fmt::print("of different versions of mbirk: {}\n",
                  fmt::join(report["mbirk_versions"].get<std::vector<std::string>>(), ", "));
-    fmt::print("medians are of all runs together; what is said of the machine is the first one's\n\n");
+    fmt::print("medians are over all runs; the description of the machine is that of the first one\n\n");
     print_summary(report);
   }
   return report["errors"].empty() ? done : check_failed;
@@ -226,11 +226,11 @@ int run_report(report_options const& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command = app.add_subcommand("report", "The page of a run of mbirk profile; several runs as one");
+  auto* const command = app.add_subcommand("report", "Write the page of a run of mbirk profile, or merge several runs");
   auto const options = std::make_shared<report_options>();
   add_common_options(*command, *options);
   command->add_option("RUN.json", options->runs, "Files of mbirk profile, or of mbirk report")->required();
-  command->add_option("--out", options->out, "What to write: .html, a page; .json, all runs as one")
+  command->add_option("--out", options->out, "File to write: a page (.html), or all runs merged (.json)")
       ->type_name("FILE")
       ->capture_default_str();
   command

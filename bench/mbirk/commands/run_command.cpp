@@ -86,7 +86,7 @@ class recorder {
         profiler_range_(o.profiler_range),
         policy_(o, emulation),
         trace_(kind_ == "tracing" ? o.trace_events : 0) {
-    policy_.check(noticed());
+    policy_.check(chosen_instrumentation());
   }
   void set_host_memory(std::pmr::memory_resource* resource) { policy_.set_host_memory(resource); }
   /// Returns the seconds of the operation itself, after its inputs have been copied to the policy's memory.
@@ -98,7 +98,7 @@ class recorder {
       seconds = cost.seconds;
       transfers = cost.transfers;
     };
-    policy_.run(*j.op, scan, x, noticed(), once);
+    policy_.run(*j.op, scan, x, chosen_instrumentation(), once);
     trace_.finish();
     note_counts(j, scan, x, transfers);
     return seconds;
@@ -118,7 +118,7 @@ class recorder {
   }
 
  private:
-  instrumentation noticed() {
+  instrumentation chosen_instrumentation() {
     return {.trace = kind_ == "tracing" ? &trace_ : nullptr,
             .counts = kind_ == "counting" ? &counts_ : nullptr,
             .nvtx = kind_ == "nvtx",
@@ -194,7 +194,7 @@ class report {
 void make_folder(fs::path const& folder) {
   std::error_code code;
   fs::create_directories(folder, code);
-  require<io_error>(!code, [&] { return folder.string() + ": cannot be made: " + code.message(); });
+  require<io_error>(!code, [&] { return folder.string() + ": cannot be created: " + code.message(); });
 }
 
 int run(run_options const& o) {
@@ -255,7 +255,9 @@ void add_run_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("run", "Run the operations of a case and write their results");
   auto const o = std::make_shared<run_options>();
   command->add_option("CASE_DIR", o->case_folder, "Folder with case.json")->required();
-  command->add_option("--out", o->out, "Folder for the results; made if it is missing")->required()->type_name("DIR");
+  command->add_option("--out", o->out, "Folder for the results; created if it does not exist")
+      ->required()
+      ->type_name("DIR");
   command->add_option("--ops", o->glob, "Only operations whose name matches, e.g. '*project*'")
       ->type_name("GLOB")
       ->capture_default_str();
@@ -263,23 +265,24 @@ void add_run_command(CLI::App& app, chosen_command& chosen) {
                     "Compare with the references of the case; exit code 1 if any is out of tolerance");
   command
       ->add_option("--instrument", o->instrument,
-                   "What is noticed: none, nvtx, counting (DIR/counts.json) or tracing (DIR/trace.json)")
+                   "Instrumentation: none, nvtx, counting (DIR/counts.json) or tracing (DIR/trace.json)")
       ->check(CLI::IsMember({"none", "nvtx", "counting", "tracing"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--trace-events", o->trace_events, "With --instrument tracing: room for so many events")
+  command->add_option("--trace-events", o->trace_events, "With --instrument tracing: capacity of the trace in events")
       ->check(CLI::Range(1, 100'000'000))
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--cuda-profiler-range", o->profiler_range,
-                    "With --policy cuda: each operation lies between cudaProfilerStart and Stop, for Nsight");
-  command->add_option("--seed", o->seed, "With --policy emulated: order of blocks and threads; 0: ascending")
+                    "With --policy cuda: for Nsight, enclose each operation in cudaProfilerStart and Stop");
+  command
+      ->add_option("--seed", o->seed, "With --policy emulated: seed of the order of blocks and threads; 0: ascending")
       ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->type_name("N");
   command->add_flag("--late-copies", o->late_copies,
-                    "With --policy emulated: asynchronous copies land as late as they may");
+                    "With --policy emulated: complete asynchronous copies as late as allowed");
   command->add_flag("--check-races", o->check_races,
-                    "With --policy emulated: accesses to shared memory are checked for races");
+                    "With --policy emulated: check accesses to shared memory for races");
   add_monitor_options(*command, o->monitor);
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });

@@ -26,9 +26,9 @@ template <class T> std::string field(std::optional<T> const& value) { return val
 
 void add_monitor_options(CLI::App& command, monitor_options& options) {
   auto* const file =
-      command.add_option("--monitor", options.file, "Log memory, threads and devices here while it runs, as CSV")
+      command.add_option("--monitor", options.file, "Write a CSV log of memory, threads and devices to this file")
           ->type_name("FILE");
-  command.add_option("--monitor-interval", options.interval, "Seconds from one line of --monitor to the next")
+  command.add_option("--monitor-interval", options.interval, "Seconds between lines of --monitor")
       ->needs(file)->check(CLI::Range(0.001, 3600.0))->type_name("S")->capture_default_str();
 }
 

@@ -58,8 +58,8 @@ void timed_calls::add_batch(instruments& with, std::function<call_cost()> const&
   double total = 0;
   with.counters.start();
   with.evidence.start();
-  while (one.seconds.empty() || (total < limits.seconds && one.seconds.size() < limits.most) ||
-         (total < 3 * limits.seconds && one.seconds.size() < limits.least)) {
+  while (one.seconds.empty() || (total < limits.seconds && one.seconds.size() < limits.max_calls) ||
+         (total < 3 * limits.seconds && one.seconds.size() < limits.min_calls)) {
     auto const cost = call();
     total += one.seconds.emplace_back(cost.seconds);
     transfers_ = cost.transfers;
@@ -90,8 +90,8 @@ json timed_calls::to_json() const {
   json j{{"time", m.median},
          {"traced", false},
          {"calls", m.calls},
-         {"min", m.least},
-         {"max", m.most},
+         {"min", m.min},
+         {"max", m.max},
          {"interval", m.range ? json{m.range->low, m.range->high} : json(nullptr)},
          {"clean calls", m.clean},
          {"disturbed", !m.disturbed.empty()},

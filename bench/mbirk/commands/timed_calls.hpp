@@ -29,10 +29,10 @@ void print_notes(instruments const& with, bool quiet);
 /// Size of a batch.
 struct batch_limits {
   double seconds;           ///< no call begins later
-  std::size_t least, most;  ///< calls; `least` may take three times as many seconds
+  std::size_t min_calls, max_calls;  ///< min_calls may take three times as many seconds
   double warm_below;  ///< shorter calls follow one that is not timed, because other operations have used the caches
 };
-/// In ten milliseconds a thread that waits for a processor gets one, and only then the system reports the waiting.
+/// Within ten milliseconds a waiting thread gets a processor, and only then does the system report how long it waited.
 inline constexpr batch_limits batch_of_a_round{0.01, 3, 1000, 0.01};
 /// A run of `mbirk profile --runs N`.
 inline constexpr batch_limits batch_of_a_run{0.05, 1, 25, 0};
@@ -42,9 +42,9 @@ inline constexpr batch_limits batch_of_one_call{0, 1, 1, 0};
 class timed_calls {
  public:
   /// @param expected  seconds of a call, 0 if not known
-  /// @param least     calls that it needs, by their seconds
-  explicit timed_calls(double expected = 0, std::size_t (*least)(double) = profile::least_calls)
-      : expected_(expected), rule_(least) {}
+  /// @param needed    number of calls that it needs, as a function of their seconds
+  explicit timed_calls(double expected = 0, std::size_t (*needed)(double) = profile::min_calls)
+      : expected_(expected), rule_(needed) {}
 
   /// Adds a batch of calls.
   void add_batch(instruments& with, std::function<call_cost()> const& call, batch_limits const& limits);
@@ -55,7 +55,7 @@ class timed_calls {
   bool empty() const noexcept { return batches_.empty(); }
   profile::stopping_rule const& rule() const noexcept { return rule_; }
   double expected() const noexcept { return empty() ? expected_ : rule_.fastest(); }
-  /// Seconds of all its calls, those that are not timed included.
+  /// Seconds of all its calls, including untimed ones.
   double spent() const noexcept { return spent_; }
   transfer_counts const& transfers() const noexcept { return transfers_; }  ///< of one call
 

@@ -58,7 +58,8 @@ class observer {
         reports.push_back(profile::live_process(*process_));
       } catch (io_error const& e) {
         throw io_error(
-            fmt::format("process {} is no mbirk process that this user may look at: {}", *process_, e.what()), e.where);
+            fmt::format("process {} is not an mbirk process that this user may read: {}", *process_, e.what()),
+            e.where);
       }
     } else reports = profile::live_processes();
     auto const now = live_sites::now();
@@ -296,7 +297,7 @@ int top(top_options const& o) {
   observer look(o.process);
   auto all = look.look();
   require<io_error>(!all.empty(), [] {
-    return "no mbirk process that this user may look at is running: expected mbirk profile, recon, run or bench";
+    return "no mbirk process that this user may read is running: expected mbirk profile, recon, run or bench";
   });
   bool const terminal = isatty(STDOUT_FILENO) != 0 && !o.as_json;
   // The activity of threads needs two looks, so the second one follows soon.
@@ -330,19 +331,19 @@ int top(top_options const& o) {
 }  // namespace
 
 void add_top_command(CLI::App& app, chosen_command& chosen) {
-  auto* const command =
-      app.add_subcommand("top", "Live memory of running mbirk processes by allocation site, threads and devices");
+  auto* const command = app.add_subcommand(
+      "top", "Show live memory of running mbirk processes by allocation site, their threads and devices");
   auto const o = std::make_shared<top_options>();
-  command->add_option("PID", o->process, "Which process (default: the one that runs, or a list of all)")
+  command->add_option("PID", o->process, "Process to show (default: the only one running, or a list of all)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--interval", o->interval, "Seconds from one look to the next")
+  command->add_option("--interval", o->interval, "Seconds between refreshes")
       ->check(CLI::Range(0.01, 3600.0))
       ->type_name("S")
       ->capture_default_str();
-  command->add_option("--count", o->count, "How many looks (default: one, on a terminal until q)")
+  command->add_option("--count", o->count, "Number of refreshes (default: one; on a terminal, until q)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
-  command->add_flag("--json", o->as_json, "As JSON");
+  command->add_flag("--json", o->as_json, "Print JSON");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return top(*o); }; });
 }

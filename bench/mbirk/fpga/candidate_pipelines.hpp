@@ -42,7 +42,7 @@ json stages_of(json_field const& cost, profile::fpga::machine_roofs const& m, tr
 /// of the reconstruction. Null if there is no iteration.
 json iteration_cost(json_field const& recon);
 
-/// Seconds on the roofs of a machine: flops or bytes, whichever takes longer.
+/// Seconds at the peak rates of a machine: flops or bytes, whichever takes longer.
 double roof_seconds(profile::fpga::machine_roofs const& m, double flops, double bytes);
 
 }  // namespace mbirk::program

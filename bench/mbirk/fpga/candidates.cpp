@@ -162,7 +162,7 @@ pf::sourced uncertainty_of(measured_operation_time const& t, pf::sourced const& 
   return factor > assumed.value ? pf::sourced{factor, pf::mark::measured, "the 95 % interval of the median"} : assumed;
 }
 
-/// Takes out of an entry what a disturbed time would decide.
+/// Removes from an entry everything that depends on a disturbed time.
 void withdraw(json& out, std::string const& reason) {
   out["disturbed"] = true;
   out["reason"] = "disturbed: " + reason;

@@ -82,7 +82,7 @@ pf::device read_device(std::string const& file) {
     require<io_error>(found != pf::device_fields.end(), [&, &key = key] {
       std::string all;
       for (auto const& f : pf::device_fields) all += (all.empty() ? "" : ", ") + std::string(f.name);
-      return file + ": " + key + " is no number of a device, expected one of " + all;
+      return file + ": " + key + " is not a device parameter, expected one of " + all;
     });
     d.*found->number = number_of(field, file);
   }

@@ -18,7 +18,7 @@ std::vector<double> numbers(any_array const& array) {
   return std::visit([](auto const& a) { return std::vector<double>(a.data.begin(), a.data.end()); }, array);
 }
 /// Voxel columns of the listed pixels of a volume (rows, cols, slices).
-std::vector<double> cylinders_of(any_array const& volume, std::vector<double> const& pixels) {
+std::vector<double> voxel_columns_of(any_array const& volume, std::vector<double> const& pixels) {
   auto const all = numbers(volume);
   auto const slices = static_cast<std::size_t>(shape_of(volume).at(2));
   std::vector<double> listed;
@@ -62,14 +62,14 @@ record::hand_off_case case_of(record::graph const& g, profile_entry const& entry
   if (auto const values = c.inputs.find("voxel_values"); values != c.inputs.end()) {
     auto const listed = x.inputs.find("voxel_values");
     values->second = listed != x.inputs.end() ? numbers(listed->second)
-                                              : cylinders_of(x.inputs.at("recon"), c.inputs.at("pixel_indices"));
+                                              : voxel_columns_of(x.inputs.at("recon"), c.inputs.at("pixel_indices"));
   }
   for (auto const& a : g.arrays) {
     if (a.use != record::array_use::output || a.name == "gradient" || a.name == "hessian" || a.name == "minimum" ||
         a.name == "maximum")
       continue;
     bool const from_volume = a.name == "voxel_values" && shape_of(x.output).size() == 3;
-    c.expected[a.name] = from_volume ? cylinders_of(x.output, c.inputs.at("pixel_indices")) : numbers(x.output);
+    c.expected[a.name] = from_volume ? voxel_columns_of(x.output, c.inputs.at("pixel_indices")) : numbers(x.output);
   }
   return c;
 }
@@ -124,7 +124,8 @@ nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry
     auto const path = folder / entry.name / file.name;
     std::error_code failed;
     std::filesystem::create_directories(path.parent_path(), failed);
-    require<io_error>(!failed, [&] { return path.parent_path().string() + ": cannot be made: " + failed.message(); });
+    require<io_error>(!failed,
+                      [&] { return path.parent_path().string() + ": cannot be created: " + failed.message(); });
     output_file out(path);
     out.write(file.bytes);
     out.commit();

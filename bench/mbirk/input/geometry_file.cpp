@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Parameters of the scan that are not in `params` but beside it, as are lists with one value per view.
+/// Parameters of the scan that are not in `params` but next to it, as are lists with one value per view.
 constexpr std::string_view shape_fields[] = {"sinogram_shape", "recon_shape"};
 /// Further members of a case. sigma_noise is for the denoiser; the others are ignored.
 constexpr std::string_view case_parameters[] = {"b", "sigma_noise", "max_resolutions"};
@@ -240,7 +240,7 @@ denoise_options read_denoiser_parameters(json_field const& params) {
 }
 
 recon_model_options read_model_parameters(json_field const& params) {
-  parameter_values<cone_geometry> values;  // which has all parameters of reconstruction
+  parameter_values<cone_geometry> values;  // has all parameters of reconstruction
   read_parameters(params, {}, parameter_kind::of_a_reconstruction, values);
   bool const flag_given = params.has("auto_regularize_flag");
   recon_model_options o = values.options;
@@ -379,7 +379,7 @@ json geometry_json(geometry_file const& g) {
       else params.erase(name);
     });
   }, g.scan);
-  params.erase("auto_regularize_flag");  // the sigmas say it
+  params.erase("auto_regularize_flag");  // the sigmas imply it
   params["use_ror_mask"] = g.mask;
   root["params"] = std::move(params);
   return root;

@@ -35,7 +35,7 @@ template <class Geometry>
 void read_scan_parameters(json_field const& params, std::filesystem::path const& folder,
                           typename Geometry::parameters& p);
 
-/// Names of the lists with one value per view, of any geometry. They lie beside `params`.
+/// Names of the lists with one value per view, of any geometry. They are stored next to `params`.
 std::vector<std::string> view_lists();
 /// Reads those of a geometry. A required list may be missing if `p` has it already.
 /// @param read     reads the values of a field.

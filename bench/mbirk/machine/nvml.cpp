@@ -74,7 +74,6 @@ void nvml::start() {
   if (failed(f.init())) return;
   started_ = true;
   // Each of these functions may be missing; its value is then empty.
-  // Each of these functions may be missing; its value is then empty.
   load(f.name, "nvmlDeviceGetName");
   load(f.memory, "nvmlDeviceGetMemoryInfo");
   load(f.utilisation, "nvmlDeviceGetUtilizationRates");

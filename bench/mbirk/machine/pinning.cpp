@@ -17,15 +17,15 @@
 namespace mbirk::program {
 namespace {
 
-constexpr int most_processors = 1 << 16;
+constexpr int max_processors = 1 << 16;
 
 /// Calls f(set, bytes) for a set of processors that is large enough for any kernel.
 template <class F> auto with_set(F const& f) {
   struct owner {
-    cpu_set_t* set = CPU_ALLOC(most_processors);
+    cpu_set_t* set = CPU_ALLOC(max_processors);
     ~owner() { CPU_FREE(set); }
   } const all;
-  std::size_t const bytes = CPU_ALLOC_SIZE(most_processors);
+  std::size_t const bytes = CPU_ALLOC_SIZE(max_processors);
   CPU_ZERO_S(bytes, all.set);
   return f(all.set, bytes);
 }
@@ -42,7 +42,7 @@ int number_in(std::string_view text, std::string const& list) {
   int n = -1;
   auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
   require(code == std::errc() && end == text.data() + text.size() && n >= 0,
-          [&] { return fmt::format("--pin {}: '{}' is no processor, expected a list like 0,2-3", list, text); });
+          [&] { return fmt::format("--pin {}: '{}' is not a processor, expected a list like 0,2-3", list, text); });
   return n;
 }
 
@@ -59,7 +59,7 @@ std::vector<int> allowed_processors() {
   return with_set([](cpu_set_t* set, std::size_t bytes) {
     std::vector<int> all;
     if (sched_getaffinity(0, bytes, set) != 0) return all;
-    for (int p = 0; p < most_processors; ++p)
+    for (int p = 0; p < max_processors; ++p)
       if (CPU_ISSET_S(static_cast<std::size_t>(p), bytes, set)) all.push_back(p);
     return all;
   });
@@ -74,8 +74,8 @@ std::vector<int> processors_of(std::string const& list, std::vector<int> const& 
     auto const dash = part.find('-');
     int const first = number_in(part.substr(0, dash), list);
     int const last = dash == part.npos ? first : number_in(part.substr(dash + 1), list);
-    require(first <= last && last < most_processors, [&] {
-      return fmt::format("--pin {}: {} is no range of processors, expected one that ascends", list, part);
+    require(first <= last && last < max_processors, [&] {
+      return fmt::format("--pin {}: {} is not a range of processors, expected one that ascends", list, part);
     });
     for (int p = first; p <= last; ++p) {
       require(std::find(allowed.begin(), allowed.end(), p) != allowed.end(), [&] {

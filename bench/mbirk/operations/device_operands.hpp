@@ -1,4 +1,4 @@
-// The operands of an operation in the memory of a policy of blocks: what bodies see there, with the accessors of
+// The operands of an operation in the memory of a device policy, as its body sees them, with the accessors of
 // operands.
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace mbirk::program {
 
-/// Float inputs are uploaded when it is made, the output is fetched when that is asked for; lists of pixels and all
-/// that is no array stay with the operands, which must outlive this. The memory is given back whatever happens.
+/// Uploads float inputs when constructed, and downloads the output on request; lists of pixels and everything that is
+/// not an array remain in the operands, which must outlive this. The destructor frees the memory.
 template <class Context> class device_operands {
  public:
   /// @throws allocation_error, device_error
@@ -36,19 +36,19 @@ template <class Context> class device_operands {
   device_operands(device_operands const&) = delete;
   device_operands& operator=(device_operands const&) = delete;
 
-  /// The result, into the operands. Waits for it.
+  /// Copies the result to the operands; waits for it.
   void download() { output_.download(result().data); }
 
   view<float const, 3> volume(std::string_view name) const { return {device_data(name), host_.volume(name).extents()}; }
-  view<float const, 2> cylinders(std::string_view name) const {
-    return {device_data(name), host_.cylinders(name).extents()};
+  view<float const, 2> voxel_columns(std::string_view name) const {
+    return {device_data(name), host_.voxel_columns(name).extents()};
   }
   std::optional<view<float const, 3>> optional_volume(std::string_view name) const {
     if (!inputs_.contains(name)) return {};
     return volume(name);
   }
   view<float, 3> output_volume() const { return {output_.data(), host_.output_volume().extents()}; }
-  view<float, 2> output_cylinders() const { return {output_.data(), host_.output_cylinders().extents()}; }
+  view<float, 2> output_voxel_columns() const { return {output_.data(), host_.output_voxel_columns().extents()}; }
 
   view<std::int32_t const, 1> list(std::string_view name) const { return host_.list(name); }
   int integer(std::string_view name) const { return host_.integer(name); }

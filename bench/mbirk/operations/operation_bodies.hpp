@@ -1,5 +1,5 @@
 // Operations as function objects for any policy: body(ctx, scan, x) with operands x in the policy's memory. A body that
-// accepts any_scan needs no scan. Its static members say what the table knows of it: its name and entry(). This header
+// accepts any_scan needs no scan. Its static members are its entry in the table: its name and entry(). This header
 // has what the bodies in operations_*.hpp share.
 #pragma once
 

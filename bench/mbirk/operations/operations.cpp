@@ -157,7 +157,7 @@ void allocate_output(operation const& op, any_scan const& scan, operands& x, boo
 view<float const, 3> operands::volume(std::string_view name) const {
   return view_of<float, 3>(std::get<0>(inputs.find(name)->second));
 }
-view<float const, 2> operands::cylinders(std::string_view name) const {
+view<float const, 2> operands::voxel_columns(std::string_view name) const {
   return view_of<float, 2>(std::get<0>(inputs.find(name)->second));
 }
 view<std::int32_t const, 1> operands::list(std::string_view name) const {
@@ -168,7 +168,7 @@ std::optional<view<float const, 3>> operands::optional_volume(std::string_view n
   return volume(name);
 }
 view<float, 3> operands::output_volume() { return view_of<float, 3>(std::get<0>(output)); }
-view<float, 2> operands::output_cylinders() { return view_of<float, 2>(std::get<0>(output)); }
+view<float, 2> operands::output_voxel_columns() { return view_of<float, 2>(std::get<0>(output)); }
 int operands::integer(std::string_view name) const { return arguments.find(name)->second.get<int>(); }
 bool operands::boolean(std::string_view name) const { return arguments.find(name)->second.get<bool>(); }
 std::string operands::text(std::string_view name) const { return arguments.find(name)->second.get<std::string>(); }

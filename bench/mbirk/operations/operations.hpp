@@ -1,5 +1,5 @@
-// The single table of operations, used by ops, run and profile. All that it says of an operation is in the body of that
-// operation, in one of operations_*.hpp.
+// The single table of operations, used by ops, run and profile. The entry of an operation is made by its body, in one
+// of operations_*.hpp.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ std::vector<index_t> const& shape_of(any_array const& array);
 
 /// Kind of an operation's array, which determines its shape. An image may be any volume; the operation determines the
 /// shape of a partition.
-enum class array_kind { sinogram, recon, pixel_indices, cylinders, image, partition };
+enum class array_kind { sinogram, recon, pixel_indices, voxel_columns, image, partition };
 char const* axes_of(array_kind kind);  ///< "(views, rows, channels)"
 /// @param pixels  length of the list, if there is one.
 std::vector<index_t> shape_of(array_kind kind, any_scan const& scan, index_t pixels);
@@ -77,11 +77,11 @@ struct operands {
 
   /// Views of the arrays; the caller knows their rank. A missing optional input is an empty optional.
   view<float const, 3> volume(std::string_view name) const;
-  view<float const, 2> cylinders(std::string_view name) const;
+  view<float const, 2> voxel_columns(std::string_view name) const;
   view<std::int32_t const, 1> list(std::string_view name) const;
   std::optional<view<float const, 3>> optional_volume(std::string_view name) const;
   view<float, 3> output_volume();
-  view<float, 2> output_cylinders();
+  view<float, 2> output_voxel_columns();
   int integer(std::string_view name) const;
   bool boolean(std::string_view name) const;
   std::string text(std::string_view name) const;

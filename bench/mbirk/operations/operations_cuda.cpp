@@ -1,4 +1,4 @@
-// The table of operations over exec::cuda, and what there is to say about the device.
+// The table of operations over exec::cuda, and the description of the device.
 #include <memory>
 #include <string>
 

@@ -47,13 +47,14 @@ struct sparse_forward_project {
   static constexpr char const* name = "sparse_forward_project";
   static entry_info entry() {
     return {.group = "projector",
-            .inputs = {{.name = "voxel_values", .kind = array_kind::cylinders},
+            .inputs = {{.name = "voxel_values", .kind = array_kind::voxel_columns},
                        {.name = "pixel_indices", .kind = array_kind::pixel_indices}},
             .output = array_kind::sinogram,
             .minimal_flops = minimal_projection};
   }
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    mbirk::sparse_forward_project(ctx, scan, x.cylinders("voxel_values"), x.list("pixel_indices"), x.output_volume());
+    mbirk::sparse_forward_project(ctx, scan, x.voxel_columns("voxel_values"), x.list("pixel_indices"),
+                                  x.output_volume());
   }
 };
 
@@ -64,11 +65,11 @@ struct sparse_back_project {
             .inputs = {{.name = "sinogram", .kind = array_kind::sinogram},
                        {.name = "pixel_indices", .kind = array_kind::pixel_indices}},
             .arguments = {{"coeff_power", value_kind::integer, 1}},
-            .output = array_kind::cylinders,
+            .output = array_kind::voxel_columns,
             .minimal_flops = minimal_projection};
   }
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    mbirk::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(),
+    mbirk::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_voxel_columns(),
                                x.integer("coeff_power"));
   }
 };

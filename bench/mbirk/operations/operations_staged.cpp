@@ -24,13 +24,14 @@ struct back_project {
 struct sparse_forward_project {
   static constexpr char const* name = "sparse_forward_project";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    stages::sparse_forward_project(ctx, scan, x.cylinders("voxel_values"), x.list("pixel_indices"), x.output_volume());
+    stages::sparse_forward_project(ctx, scan, x.voxel_columns("voxel_values"), x.list("pixel_indices"),
+                                   x.output_volume());
   }
 };
 struct sparse_back_project {
   static constexpr char const* name = "sparse_back_project";
   void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
-    stages::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_cylinders(),
+    stages::sparse_back_project(ctx, scan, x.volume("sinogram"), x.list("pixel_indices"), x.output_voxel_columns(),
                                 x.integer("coeff_power"));
   }
 };

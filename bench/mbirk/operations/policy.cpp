@@ -41,8 +41,8 @@ chosen_policy::chosen_policy(common_options const& options, exec::emulation_opti
   if (name_ == "emulated") {
     require<unavailable_error>(devices_of_this_program().emulated, [] {
       return std::string(
-          "policy emulated is not available here: the program mbirk-devices does not lie beside mbirk (./mbirk.sh "
-          "build devices makes it)");
+          "policy emulated is not available here: there is no program mbirk-devices next to mbirk (./mbirk.sh build "
+          "devices builds it)");
     });
     emulation.workers = host_.threads();
     device_ = devices_of_this_program().emulated(emulation);
@@ -52,8 +52,8 @@ chosen_policy::chosen_policy(common_options const& options, exec::emulation_opti
     });
     require<unavailable_error>(devices_of_this_program().cuda, [] {
       return std::string(
-          "policy cuda is not available here: the program mbirk-devices does not lie beside mbirk (./mbirk.sh build "
-          "devices makes it)");
+          "policy cuda is not available here: there is no program mbirk-devices next to mbirk (./mbirk.sh build "
+          "devices builds it)");
     });
     try {
       device_ = devices_of_this_program().cuda();

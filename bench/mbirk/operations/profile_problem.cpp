@@ -78,7 +78,7 @@ profile_problem::profile_problem(std::string const& geometry, problem_shape cons
       nested_ellipsoids({recon_.data(), shape});
       image_ = noisy(recon_);
       for (auto const q : subset_)
-        cylinders_.insert(cylinders_.end(), recon_.begin() + q * shape[2], recon_.begin() + (q + 1) * shape[2]);
+        voxel_columns_.insert(voxel_columns_.end(), recon_.begin() + q * shape[2], recon_.begin() + (q + 1) * shape[2]);
     }
   }, scan_);
   if (!with_data) return;
@@ -108,7 +108,7 @@ any_array profile_problem::input(array_kind kind) const {
     case array_kind::sinogram: return npy_array<float>{shape, sinogram_};
     case array_kind::recon: return npy_array<float>{shape, recon_};
     case array_kind::pixel_indices: return npy_array<std::int32_t>{shape, subset_};
-    default: return npy_array<float>{shape, cylinders_};
+    default: return npy_array<float>{shape, voxel_columns_};
   }
 }
 

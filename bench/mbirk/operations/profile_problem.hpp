@@ -53,7 +53,7 @@ class profile_problem {
   any_scan scan_;
   bool with_data_;
   std::vector<std::int32_t> subset_;
-  std::vector<float> recon_, image_, sinogram_, cylinders_;
+  std::vector<float> recon_, image_, sinogram_, voxel_columns_;
 };
 
 /// Costs of an operation according to the cost model, and the flops of its definition. No data is needed.

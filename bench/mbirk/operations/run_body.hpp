@@ -17,7 +17,7 @@ namespace mbirk::program {
 template <class Body, class Context>
 void run_body(Context const& ctx, any_scan const& any, operands& x, caller const& calls);
 
-/// Runs that of the bodies which has the name. @throws error when there is none that runs on devices.
+/// Runs the body with this name. @throws error when there is none that runs on devices.
 template <class Context, class... Bodies>
 void run_on_device(body_list<Bodies...>, std::string_view name, Context const& ctx, any_scan const& scan, operands& x,
                    caller const& calls) {
@@ -27,7 +27,7 @@ void run_on_device(body_list<Bodies...>, std::string_view name, Context const& c
   };
   bool const found = (try_body(static_cast<Bodies const*>(nullptr)) || ...);
   require<error>(found, [&] {
-    return std::string(name) + " is no operation of policy " + std::string(decltype(Context::exec)::name);
+    return std::string(name) + " is not an operation of policy " + std::string(decltype(Context::exec)::name);
   });
 }
 

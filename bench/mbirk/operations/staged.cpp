@@ -34,7 +34,7 @@ void print_staged(nlohmann::json const& report) {
     }
   }
   fmt::print(
-      "\nMB of stages: what the stages of an operation move when each reads what it needs, and writes what it makes, "
+      "\nMB of stages: bytes that the stages of an operation move if each reads its inputs and writes its results "
       "once.\n");
 }
 

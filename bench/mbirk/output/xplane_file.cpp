@@ -78,7 +78,7 @@ void write_xplane(std::filesystem::path const& folder, std::string const& sessio
   auto const below = folder / "plugins" / "profile" / session;
   std::error_code failed;
   std::filesystem::create_directories(below, failed);
-  require<io_error>(!failed, [&] { return below.string() + ": cannot be made: " + failed.message(); });
+  require<io_error>(!failed, [&] { return below.string() + ": cannot be created: " + failed.message(); });
   output_file out(below / (options.host + ".xplane.pb"));
   out.write(bytes);
   out.commit();

@@ -86,7 +86,8 @@ std::string html_report(nlohmann::json const& run, std::string const& file, std:
 
 void write_html_report(nlohmann::json const& run, fs::path const& run_file, fs::path const& out) {
   std::vector<report_link> links;
-  auto const beside = fs::absolute(run_file).parent_path(), page = fs::absolute(out).lexically_normal().parent_path();
+  auto const run_folder = fs::absolute(run_file).parent_path();
+  auto const page = fs::absolute(out).lexically_normal().parent_path();
   if (auto const when = run.is_object() ? run.find("timestamp") : run.end(); when != run.end() && when->is_string()) {
     std::string const name = *when;
     // Excludes ".." and paths.
@@ -94,7 +95,7 @@ void write_html_report(nlohmann::json const& run, fs::path const& run_file, fs::
     for (auto const* kind : {"graphs", "traces", "memory", "tables"}) {
       if (!is_name) break;
       std::error_code none;
-      auto const folder = beside / kind / name;
+      auto const folder = run_folder / kind / name;
       for (auto it = fs::recursive_directory_iterator(folder, none); !none && it != fs::recursive_directory_iterator();
            it.increment(none))
         if (std::error_code failed; it->is_regular_file(failed))

@@ -21,7 +21,7 @@ struct report_link {
 /// @throws io_error, in one line, when a field is missing or of another kind.
 std::string html_report(nlohmann::json const& run, std::string const& file, std::vector<report_link> const& links = {});
 
-/// Writes the page of run_file to `out`, with links to the folders of the same time stamp beside run_file. On failure
+/// Writes the page of run_file to `out`, with links to the folders of the same time stamp next to run_file. On failure
 /// no file is left.
 /// @throws io_error when the run is malformed or the page cannot be written.
 void write_html_report(nlohmann::json const& run, std::filesystem::path const& run_file,

@@ -40,7 +40,7 @@ class log_plot {
   void line(std::vector<std::pair<double, double>> const& points, std::string const& css, std::string const& hint = {});
   /// Step function: the value holds from its x to the next one.
   void steps(std::vector<double> const& x, std::vector<double> const& y, std::string const& css);
-  /// shape 0: circle, 1: square, 2: triangle. A label is placed beside it where no earlier label or mark is covered.
+  /// shape 0: circle, 1: square, 2: triangle. A label is placed next to it where no earlier label or mark is covered.
   void mark(double x, double y, int shape, std::string const& css, std::string const& hint);
   void label(double x, double y, std::string const& text, std::string const& css = "lab");
   /// Text to the left or right of a point.

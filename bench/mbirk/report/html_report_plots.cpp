@@ -75,7 +75,7 @@ std::string roofline(profile const& p, ranked const& order) {
                        })->rate;
   plot_range const x{least_x / 2, std::max(most_x * 2, 10 * least_x)}, y{least_y / 2, std::max(top, fastest) * 1.8};
   log_plot plot("roof", "Roofline",
-                fmt::format("Flops a second over flops per compulsory byte, {} operations at size {}; the numbers are "
+                fmt::format("Flops per second over flops per compulsory byte, {} operations at size {}; the numbers are "
                             "in the ranking table.",
                             points.size(), p.largest),
                 540, 400, x, y);

@@ -277,7 +277,7 @@ std::string memory_table(profile const& p, ranked const& order) {
 
 std::string files_section(std::vector<report_link> const& links) {
   std::string out = "<section id=\"files\"><h2>Graphs and other files of this run</h2>";
-  if (links.empty()) return out + "<p>None lie beside the JSON file.</p></section>\n";
+  if (links.empty()) return out + "<p>There are none next to the JSON file.</p></section>\n";
   char const* const kinds[][2] = {{"graphs", "Graphs"},
                                   {"traces", "Traces (trace.perfetto.json.gz: Perfetto; .xplane.pb: XProf)"},
                                   {"memory", "Heap profiles (go tool pprof)"},

@@ -39,7 +39,7 @@ template <class T, execution_policy Exec> class array {
   /// Copies the first to.size() elements to the host; waits for the device.
   void download(std::span<T> to) const {
     require<shape_error>(static_cast<index_t>(to.size()) <= count_, [&] {
-      return "array: " + std::to_string(to.size()) + " elements are to be fetched, expected at most its " +
+      return "array: " + std::to_string(to.size()) + " elements requested, expected at most its " +
              std::to_string(count_);
     });
     if (to.empty()) return;

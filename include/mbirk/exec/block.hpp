@@ -37,7 +37,7 @@ struct kernel_info {
   /// Queries the device runtime for registers and occupancy. Deferred, because it would cost a call per launch.
   void (*describe)(void const* exec, kernel_info&) = nullptr;
 
-  /// Copy completed with the execution policy's data on the compiled kernel.
+  /// Copy that also has the execution policy's data on the compiled kernel.
   kernel_info described(void const* exec) const {
     kernel_info k = *this;
     if (describe) describe(exec, k);

@@ -1,7 +1,7 @@
 // The CUDA policy: a stream, memory from a pool, kernels of blocks. Only download(), wait() and seconds() block the
 // host.
 //
-// Any compiler of the host reads this header; the kernels are in mbirk::compiled_cuda then. With nvcc, include
+// Any host compiler can compile this header; the kernels then come from mbirk::compiled_cuda. With nvcc, include
 // exec/cuda.cuh to compile them, or kernels of your own, from headers.
 #pragma once
 
@@ -43,8 +43,8 @@ namespace detail {
 /// Queues a kernel on a stream. Defined in exec/cuda.cuh.
 template <class Kernel> void launch_on_stream(Kernel const& kernel, index3 grid, cudaStream_t stream);
 
-/// Describes what the compiler made of a kernel and how many of its blocks fit a multiprocessor; false if the runtime
-/// does not say. Defined in exec/cuda.cuh.
+/// Queries the compiled attributes of a kernel and how many of its blocks fit a multiprocessor; false if the runtime
+/// does not report them. Defined in exec/cuda.cuh.
 template <class Kernel> bool describe_kernel(cudaFuncAttributes& made, int& blocks);
 
 /// State shared by the copies of a policy: the memory pool, pinned memory for uploads, and counters.

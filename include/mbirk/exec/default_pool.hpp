@@ -1,5 +1,5 @@
-// What exec::host needs of the system: its default threads and a clock. Programs that link mbirk::compiled do not read
-// the headers of threads and clocks for it.
+// Default threads and clock of exec::host, separate so that programs that link mbirk::compiled do not include the
+// standard headers of threads and clocks.
 #pragma once
 
 #include <cstdint>

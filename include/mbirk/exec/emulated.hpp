@@ -53,7 +53,7 @@ class emulated {
   }
 
   template <class Kernel> void launch(Kernel const& kernel, index3 grid) const {
-    emulation::run(kernel, grid, options_, state_->machines);
+    emulation::run(kernel, grid, options_, state_->emulators);
   }
   void upload(void* to, void const* from, std::size_t bytes) const {
     std::memcpy(to, from, bytes);
@@ -85,7 +85,7 @@ class emulated {
 
  private:
   struct state {
-    emulation::machines machines;
+    emulation::emulator_pool emulators;
     std::atomic<index_t> uploads = 0, bytes_up = 0, downloads = 0, bytes_down = 0;
   };
   emulation_options options_;

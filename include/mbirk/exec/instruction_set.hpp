@@ -57,13 +57,13 @@ std::string_view choose_instruction_set(std::span<std::string_view const> sets, 
 
 inline namespace MBIRK_HOST_VECTORS {
 
-/// Names of the sets that there are kernels for, from the least to the greatest: x86-64 (SSE2, 4 lanes), x86-64-v3
-/// (AVX2 and FMA, 8 lanes) and x86-64-v4 (AVX-512, 16 lanes) in an mbirk::compiled that is to run on any processor;
-/// otherwise the one that is compiled for, such as aarch64 (NEON, 4 lanes), or native for -march=native.
+/// Names of the sets that have kernels, smallest first: x86-64 (SSE2, 4 lanes), x86-64-v3 (AVX2 and FMA, 8 lanes) and
+/// x86-64-v4 (AVX-512, 16 lanes) in an mbirk::compiled that is built for any processor; otherwise the set that it is
+/// compiled for, such as aarch64 (NEON, 4 lanes), or native for -march=native.
 std::span<std::string_view const> instruction_sets();
 
-/// The set whose kernels run: the greatest that this processor has, or the one that the environment variable
-/// MBIRK_INSTRUCTION_SET names. Chosen by the first call, which may be that of an operation.
+/// The set whose kernels run: the largest that this processor has, or the one named by the environment variable
+/// MBIRK_INSTRUCTION_SET. Chosen by the first call of this function or of any operation.
 /// @throws parameter_error when the variable names a set that this build or this processor lacks.
 std::string_view instruction_set();
 

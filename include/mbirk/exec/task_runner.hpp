@@ -27,9 +27,9 @@ class task_ref {
 ///       int threads() const noexcept override { return tbb::this_task_arena::max_concurrency(); }
 ///       void run(index_t tasks, int workers, task_ref task) override {
 ///         tbb::task_arena arena(workers);
+///         auto const run_task = [&](index_t i) { task(i, tbb::this_task_arena::current_thread_index()); };
 ///         arena.execute([&] {
-///           tbb::parallel_for(index_t{0}, tasks, [&](index_t i) { task(i,
-///           tbb::this_task_arena::current_thread_index()); });
+///           tbb::parallel_for(index_t{0}, tasks, run_task);
 ///         });
 ///       }
 ///     };

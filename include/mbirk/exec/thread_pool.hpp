@@ -63,7 +63,7 @@ using spin_clock = std::chrono::steady_clock;
 /// other sooner.
 inline constexpr std::chrono::microseconds spin_time{20};
 
-/// Spins until done() holds, at most until `end`; whether it holds.
+/// Spins until done() holds, at most until `end`; returns whether it holds.
 template <class Done> bool spin_until(Done const& done, spin_clock::time_point end) noexcept {
   do {
     for (int k = 0; k < 16; ++k) {
@@ -74,7 +74,7 @@ template <class Done> bool spin_until(Done const& done, spin_clock::time_point e
   return done();
 }
 
-/// No signal is delivered to threads that start while it lives: handlers of the program run on its own threads.
+/// Threads that start during its lifetime receive no signals: handlers of the program run on its own threads.
 class signals_blocked {
  public:
 #if defined(__unix__) || defined(__APPLE__)
@@ -113,7 +113,7 @@ struct loop_job {
   std::exception_ptr error{};
 };
 
-/// The threads of a pool and the loops that they may join. One per process: a child of fork() makes another.
+/// The threads of a pool and the loops that they may join. Each process has its own: a child of fork() makes another.
 class thread_team {
  public:
   explicit thread_team(unsigned generation) : generation_(generation), processors_(available_processors()) {}
@@ -149,7 +149,7 @@ class thread_team {
 
   void run(loop_job& job) {
     slot* const place = claim();
-    if (!place) {  // more callers at once than slots: this one works alone
+    if (!place) {  // there are more concurrent callers than slots: this one works alone
       work_on(job, 0, [] {});
     } else {
       place->job = &job;
@@ -201,7 +201,7 @@ class thread_team {
         job.next.store(job.tasks, std::memory_order_relaxed);
       }
     }
-    close_loop();  // nobody joins for nothing, and nobody who comes late is waited for
+    close_loop();  // a late helper neither joins in vain nor is waited for
   }
 
   void wait_for_helpers(slot& s) const noexcept {
@@ -226,7 +226,7 @@ class thread_team {
       if (worker + 1 >= job.workers) close(s);
       if (worker < job.workers) work_on(job, worker, [&] { close(s); });
       std::uint32_t const after =
-          s.state.fetch_sub(1, std::memory_order_release) - 1;  // from here on the job may be gone
+          s.state.fetch_sub(1, std::memory_order_release) - 1;  // the job may no longer exist from here on
       if ((after & helpers_mask) == 0 && (after & waiting) != 0) s.state.notify_one();
       return true;
     }
@@ -248,7 +248,7 @@ class thread_team {
     }
   }
 
-  /// With more threads than processors, who spins keeps a processor from who works.
+  /// With more threads than processors, a spinning thread would take a processor from a working one.
   bool may_spin() const noexcept { return size_.load(std::memory_order_relaxed) < processors_; }
 
   unsigned const generation_;

@@ -1,5 +1,5 @@
 // Kernels and operations under the counting policies that mbirk::compiled holds: include it where operations are
-// counted. They are not chosen at run time: what is counted shall not depend on the processor.
+// counted. They are not chosen at run time, so that counts do not depend on the processor.
 #pragma once
 
 #include "mbirk/instances/host.hpp"

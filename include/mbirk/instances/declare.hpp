@@ -1,7 +1,7 @@
 // How the lists of instances/ become declarations (extern template, in programs that link mbirk::compiled) or
 // definitions (in src/).
 //
-// A header of instances/ lists the kernels and operations of a group, as macros over what is made of each of them:
+// A header of instances/ lists the kernels and operations of a group as X-macros:
 // MBIRK_..._KERNELS(X, B, S) calls X(scratch, kernel...) for kernels that run on the host and on the warps of a device,
 // MBIRK_..._HOST_KERNELS(X, B, S) for those of the host only, and MBIRK_..._DEVICE_KERNELS(X, B) calls X(kernel...) for
 // those of devices only. B is a back end, S its scratch memory, for kernels that need some.
@@ -24,7 +24,7 @@
   extern template __VA_ARGS__ function parameters;
 
 // Where the library chooses among instruction sets, its operations are not the ones that the templates would make, so
-// they are declared as specialisations, and its kernels are its own business.
+// they are declared as specialisations, and its kernels are not declared at all.
 #if defined(MBIRK_CALLS_DISPATCHED)
 #define MBIRK_DECLARE_KERNEL(Scratch, ...)
 #define MBIRK_DECLARE_OPERATION(C, G, member, function, parameters, arguments, ...) \

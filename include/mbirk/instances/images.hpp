@@ -39,8 +39,8 @@
   X(C, void, qggmrf_value, qggmrf_loss,                                                                               \
     (C const& c, view<float const, 3> image, qggmrf_parameters const& parameters), (c, image, parameters), double)
 
-/// Partitions are made on the host under every policy, so these have no instances for devices; they do without vectors,
-/// so these are not chosen at run time either.
+/// Partitions are made on the host under every policy, so these have no instances for devices. They use no vectors, so
+/// they are not chosen at run time either.
 #define MBIRK_PARTITION_OPERATIONS(X, C)                                                             \
   X(C, void, partition, gen_pixel_partition,                                                         \
     (C const& c, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols, index_t subsets, \

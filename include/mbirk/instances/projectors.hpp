@@ -3,7 +3,7 @@
 
 #include "mbirk/instances/declare.hpp"
 #include "mbirk/kernel/shared/scale_slices.hpp"
-// Not projector/all.hpp, which may be the file that leads here.
+// Not projector/all.hpp, which may be the file that includes this one.
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
 

@@ -20,7 +20,7 @@ struct held_guard {
   virtual bool observes_tasks() const noexcept { return false; }
   virtual void task_done(int /*worker*/) noexcept {}
 };
-/// Guards of operations and stages know no tasks.
+/// For guards of operations and stages, which have no tasks.
 template <class Guard> struct held_guard_of : held_guard {
   Guard guard;
   template <class Make> explicit held_guard_of(Make const& make) : guard(make()) {}

@@ -18,7 +18,7 @@ struct instrumentation_policy_tag {};
 struct op_info {
   char const* name;
   index_t items = 0;             ///< work items, e.g. voxel-view pairs; 0 when not meaningful
-  index_t bytes = 0, flops = 0;  ///< what the author expects it to move and to compute; 0 when not said
+  index_t bytes = 0, flops = 0;  ///< expected by the author; 0 when not given
 };
 
 /// Role of an array in the scope that observes it.
@@ -33,14 +33,14 @@ constexpr char const* role_name(array_role r) noexcept {
   }
 }
 
-/// An array as counting sees it.
+/// Description of an array for counting.
 struct array_info {
   char const* name;
   array_role role;
   index_t elements;  ///< of the memory it spans
 };
 
-/// The guard of what a policy does not observe, and a base of guards that do not follow the tasks of a kernel.
+/// Guard of anything that a policy does not observe, and a base of guards that do not follow the tasks of a kernel.
 struct no_guard {
   constexpr bool observes_tasks() const noexcept { return false; }
   constexpr void task_done(int /*worker*/) const noexcept {}

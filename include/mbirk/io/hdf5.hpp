@@ -360,7 +360,7 @@ class hdf5_output {
 
   /// Creates a data set of T (float, double, uint16, int64), including the groups in its name; write() fills it.
   template <class T> void create(std::string const& name, std::vector<index_t> const& shape) {
-    auto const what = "data set " + name + " cannot be made";
+    auto const what = "data set " + name + " cannot be created";
     detail::hdf5_handle const links(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_LINK_CREATE); }),
                                     H5Pclose);
     detail::hdf5_call(path_, what, [&] { return H5Pset_create_intermediate_group(links.get(), 1); });

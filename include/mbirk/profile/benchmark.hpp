@@ -29,8 +29,8 @@ struct benchmark_result {
     using detail::time_text;
     auto const& s = seconds;
     auto text = std::to_string(s.count) + " runs: mean " + time_text(s.mean) + ", deviation " +
-                time_text(s.standard_deviation) + ", min " + time_text(s.least) + ", p50 " + time_text(s.p50) +
-                ", p90 " + time_text(s.p90) + ", p99 " + time_text(s.p99) + ", max " + time_text(s.most);
+                time_text(s.standard_deviation) + ", min " + time_text(s.min) + ", p50 " + time_text(s.p50) +
+                ", p90 " + time_text(s.p90) + ", p99 " + time_text(s.p99) + ", max " + time_text(s.max);
     if (!warm_up.empty())
       text += "; first of " + std::to_string(warm_up.size()) + " for warm-up " + time_text(warm_up.front());
     return text;

@@ -32,7 +32,7 @@ struct counted_run {
 };
 
 struct chrome_options {
-  std::size_t most_events = 500'000;  ///< viewers fail at about twice this number
+  std::size_t max_events = 500'000;  ///< viewers fail at about twice this number
   std::string process = "mbirk";
   int process_id = 1;                             ///< process id of the host; device n has 1000 + n
   std::vector<std::string> devices{"device 0"};   ///< names of the devices
@@ -244,7 +244,7 @@ class chrome_writer {
     for (auto const& e : events_) ++wanted[part_of(e)];
     wanted[arrow] = 2 * arrows_.size();
     wanted[busy] = busy_.size();
-    std::size_t left = options_.most_events;
+    std::size_t left = options_.max_events;
     for (int p = 0; p < parts; ++p) {
       room_[p] = std::min(wanted[p], left);
       left -= room_[p];
@@ -391,7 +391,7 @@ class chrome_writer {
 /// The trace as JSON: processes; a row for each thread, worker and stream; spans with their numbers as arguments;
 /// arrows from launches and operations to kernels; counters. If a device was traced, call trace.finish() first.
 /// otherData states how many events the buffer dropped, and how many are omitted here to stay within
-/// options.most_events (names of rows do not count). Counters of busy threads are omitted first, then workers, arrows,
+/// options.max_events (names of rows do not count). Counters of busy threads are omitted first, then workers, arrows,
 /// launches, kernels, copies, other counters, stages and operations; within each category, the latest events.
 inline std::string to_chrome_trace(instrument::trace_buffer const& trace, chrome_options const& options = {}) {
   return detail::chrome_writer(trace, options).text();

@@ -233,12 +233,12 @@ class cupti_collector {
     return best;
   }
 
-  static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+  static void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
     constexpr std::size_t bytes = std::size_t{1} << 20, alignment = 8;
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(alignment, bytes));
     // No limit on the number of records.
     *size = *buffer ? bytes : 0;
-    *most_records = 0;
+    *max_records = 0;
   }
   static void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
                                         std::size_t valid) {

@@ -1,5 +1,5 @@
-// Whether other programs disturbed a timed call: a judgement of the operating system's evidence, and what clean calls
-// say of the time.
+// Whether other programs disturbed a timed call, judged by the operating system's evidence, and the times of the calls
+// that were not disturbed.
 #pragma once
 
 #include <algorithm>
@@ -21,22 +21,22 @@ namespace mbirk::profile {
 struct evidence {
   double wall = 0;
   double processor = 0;  ///< time that the threads of the process ran, added up
-  /// Time that one thread was ready to run and had no processor; of the thread for which this excess over the waking is
-  /// the longest.
+  /// Time for which a thread was ready to run but had no processor: that of the thread with the longest excess over its
+  /// waking time.
   std::optional<double> waited{};
   std::int64_t waits = 0;             ///< how often that thread got a processor
   std::optional<double> stolen{};     ///< time that the hypervisor gave to others, of the processor that lost most
-  std::int64_t involuntary = 0;       ///< switches to other threads before the own work was done
+  std::int64_t involuntary = 0;       ///< switches to other threads before its own work was done
   std::optional<double> frequency{};  ///< Hz, at the end
 };
 
 struct disturbance_rules {
-  double share = 0.05;    ///< of the wall time that may be lost
-  double waking = 50e-6;  ///< a thread that wakes up waits so long for an idle processor, also on a quiet machine
+  double share = 0.05;    ///< share of the wall time that may be lost
+  double waking = 50e-6;  ///< how long a waking thread waits for an idle processor even on a quiet machine
   double slice = 4e-3;    ///< assumed loss of an involuntary switch where waiting is not reported: a scheduler's tick
 };
 
-/// unknown: the system does not report waiting, so the spread of the times has to tell.
+/// unknown: the system does not report waiting, so the spread of the times decides.
 enum class condition { clean, disturbed, unknown };
 constexpr char const* condition_name(condition c) noexcept {
   switch (c) {
@@ -67,17 +67,17 @@ struct batch {
   evidence seen;
 };
 
-/// Calls that a statement about an operation needs: nine below 5 ms, as many as fit into 45 ms above, at least one.
-constexpr std::size_t least_calls(double seconds) noexcept {
+/// Calls needed for a statement about an operation: nine below 5 ms, above that as many as fit into 45 ms (>= 1).
+constexpr std::size_t min_calls(double seconds) noexcept {
   return seconds <= 5e-3 ? 9 : seconds >= 45e-3 ? 1 : static_cast<std::size_t>(45e-3 / seconds);
 }
 
 /// Times of one call, derived from the batches of an operation.
 struct measured_time {
-  double median = 0, least = 0, most = 0;  ///< of the clean calls; of all calls if the operation was disturbed
+  double median = 0, min = 0, max = 0;      ///< of the clean calls; of all calls if the operation was disturbed
   double low_quartile = 0, high_quartile = 0;
   std::optional<interval> range{};  ///< 95 % interval of the median, from 6 calls on
-  std::size_t calls = 0;            ///< behind these numbers
+  std::size_t calls = 0;            ///< number of calls behind these values
   std::size_t clean = 0, all = 0;
   std::string disturbed{};  ///< reason; empty: the times can be trusted
 };
@@ -101,8 +101,8 @@ inline std::string loss_text(std::span<batch const> batches, disturbance_rules c
 
 }  // namespace detail
 
-/// Summarises clean calls. The operation was disturbed if fewer than least_calls() are clean. Where evidence is missing
-/// the spread tells: the operation was disturbed if the interval of its median is wider than a quarter of the median.
+/// Summarises clean calls. The operation was disturbed if fewer than min_calls() are clean. Where evidence is missing
+/// the spread decides: the operation was disturbed if the interval of its median is wider than a quarter of the median.
 /// @throws parameter_error when there is no call.
 inline measured_time measured_time_of(std::span<batch const> batches, disturbance_rules const& rules = {}) {
   std::vector<double> all, clean;
@@ -116,7 +116,7 @@ inline measured_time measured_time_of(std::span<batch const> batches, disturbanc
   require(!all.empty(), [] { return "measured_time_of: there are no timed calls, expected one or more"; });
   measured_time m{.clean = clean.size(), .all = all.size()};
   // A disturbance makes calls longer, so the fastest call is the best guess of how many are needed.
-  std::size_t const needed = std::min(all.size(), least_calls(*std::min_element(all.begin(), all.end())));
+  std::size_t const needed = std::min(all.size(), min_calls(*std::min_element(all.begin(), all.end())));
   if (clean.size() < needed || clean.empty())
     m.disturbed = std::to_string(clean.size()) + " of " + std::to_string(all.size()) +
                   " calls are clean, expected at least " + std::to_string(needed) + ": " +
@@ -126,8 +126,8 @@ inline measured_time measured_time_of(std::span<batch const> batches, disturbanc
   m.median = percentile_of_sorted(used, 50);
   m.low_quartile = percentile_of_sorted(used, 25);
   m.high_quartile = percentile_of_sorted(used, 75);
-  m.least = used.front();
-  m.most = used.back();
+  m.min = used.front();
+  m.max = used.back();
   m.calls = used.size();
   if (auto const range = median_interval(used); range.coverage < 1) m.range = range;
   if (unknown && m.disturbed.empty() && m.range && m.range->high - m.range->low > 0.25 * m.median)

@@ -176,7 +176,6 @@ inline std::string to_pprof(heap_snapshot const& heap, std::int64_t unix_nanosec
     out.message(2, sample);
   }
   wire mapping;  // without a mapping pprof searches for the program
-  // Without a mapping pprof searches for the program.
   mapping.number(1, 1);
   mapping.number(5, id("mbirk"));
   for (int const has : {7, 8, 9}) mapping.number(has, 1);

@@ -253,8 +253,8 @@ class hlo_writer {
   void temporaries(wire& out, std::int64_t index) {
     auto const heap = whole_heap();
     if (heap.empty()) return no_temporaries(out, index);
-    struct placed { std::int64_t id, offset; };
-    std::map<std::size_t, std::vector<placed>> live;
+    struct slot { std::int64_t id, offset; };
+    std::map<std::size_t, std::vector<slot>> live;
     arena memory;
     wire events, assignments;
     for (auto const& change : heap) {

@@ -30,8 +30,8 @@ struct periodic_options {
 /// captured costs one comparison. step() must be called by one thread, while no scope of the capture is open.
 class periodic_capture {
  public:
-  /// @throws io_error when the folder cannot be made or written to, parameter_error for invalid options or a name that
-  /// cannot be a file name.
+  /// @throws io_error when the folder cannot be created or written to, parameter_error for invalid options or a name
+  /// that cannot be a file name.
   periodic_capture(std::filesystem::path directory, std::string name, periodic_options options = {})
       : directory_(std::move(directory)), name_(std::move(name)), options_(std::move(options)), next_(options_.every) {
     require(options_.steps > 0 && options_.steps < options_.every && options_.keep_last > 0, [&] {
@@ -45,7 +45,7 @@ class periodic_capture {
     if (!session_) return;
     try {
       end_step(count_ - 1);
-      if (static_cast<int>(kept_.size()) == options_.keep_last) remove(kept_.front());
+      if (static_cast<int>(captures_.size()) == options_.keep_last) remove(captures_.front());
     } catch (std::exception const&) {}  // at worst an excess file remains
     trace_ = nullptr;                   // the session's destructor writes what was recorded
   }
@@ -65,7 +65,7 @@ class periodic_capture {
   /// Folders of the complete captures that are kept, the oldest first.
   std::vector<std::filesystem::path> captures() const {
     std::vector<std::filesystem::path> list;
-    for (auto const& c : kept_) list.push_back(c.folder);
+    for (auto const& c : captures_) list.push_back(c.folder);
     return list;
   }
 
@@ -82,15 +82,15 @@ class periodic_capture {
     if (session_ && now == begun_ + options_.steps) {
       trace_ = nullptr;
       next_ = begun_ + options_.every;
-      kept_.push_back({folder(), close().files});
-      while (static_cast<int>(kept_.size()) > options_.keep_last) {
-        remove(kept_.front());
-        kept_.pop_front();
+      captures_.push_back({folder(), close().files});
+      while (static_cast<int>(captures_.size()) > options_.keep_last) {
+        remove(captures_.front());
+        captures_.pop_front();
       }
     }
     if (now < next_) return;
     if (!session_) {
-      // Set first, in case the folder cannot be made.
+      // Set first, in case the folder cannot be created.
       begun_ = now;
       next_ = now + options_.every;
       session_.emplace(folder(), name_, options_.session);
@@ -130,7 +130,7 @@ class periodic_capture {
   std::int64_t count_ = 0, next_, begun_ = 0, step_begin_ = 0;
   instrument::trace_buffer* trace_ = nullptr;
   std::optional<session> session_;
-  std::deque<capture> kept_;
+  std::deque<capture> captures_;
 };
 
 }  // namespace mbirk::profile

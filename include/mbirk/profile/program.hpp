@@ -185,7 +185,7 @@ inline void validate(program const& p) {
   std::vector<int> live(p.buffers.size());
   for (auto const& c : p.heap) {
     check(c.buffer < p.buffers.size() && p.buffers[c.buffer].role == array_role::temporary,
-          [] { return std::string("the heap has a buffer that is no temporary"); });
+          [] { return std::string("the heap has a buffer that is not a temporary"); });
     check(c.kernel < std::max<std::size_t>(p.kernels.size(), 1),
           [] { return std::string("the heap changes at a kernel that is not there"); });
     check((live[c.buffer] += c.allocate ? 1 : -1) >= 0,

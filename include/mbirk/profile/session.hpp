@@ -42,11 +42,11 @@ namespace detail {
 /// @throws io_error with the folder and the system's message, parameter_error for a name that cannot be a file name.
 inline void require_writable(std::filesystem::path const& folder, std::string const& kind, std::string const& name) {
   require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
-          [&] { return kind + ": '" + name + "' is no name of a file"; });
+          [&] { return kind + ": '" + name + "' is not a file name"; });
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   auto const where = [&] { return kind + " '" + name + "': the folder '" + folder.string() + "' "; };
-  require<io_error>(!code, [&] { return where() + "cannot be made: " + code.message(); });
+  require<io_error>(!code, [&] { return where() + "cannot be created: " + code.message(); });
   try {
     output_file const probe(folder / "probe");
   } catch (io_error const& e) {
@@ -63,8 +63,8 @@ class session {
  public:
   /// @param directory  made if necessary.
   /// @param name       name of the files: not empty, without folders.
-  /// @throws io_error when the folder cannot be made or written to, parameter_error for an invalid name or a capacity
-  /// of no events.
+  /// @throws io_error when the folder cannot be created or written to, parameter_error for an invalid name or a
+  /// capacity of 0 events.
   explicit session(std::filesystem::path directory, std::string name = "profile", session_options options = {})
       : directory_(checked(std::move(directory), name)), options_(std::move(options)), trace_(options_.events) {
     report_.name = std::move(name);
@@ -127,7 +127,7 @@ class session {
         file.name.is_relative() && std::find(file.name.begin(), file.name.end(), "..") == file.name.end();
     require(inside, [&] {
       return "session: an exporter named the file '" + file.name.string() +
-             "', which does not lie in the session's folder";
+             "', which is outside the session's folder";
     });
     auto const path = directory_ / file.name;
     std::error_code ignored;  // opening the file reports the problem

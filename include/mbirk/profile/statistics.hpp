@@ -25,8 +25,8 @@ class running_stats {
     mean_ += d / static_cast<double>(count_);
     squares_ += d * (x - mean_);
     total_ += x;
-    least_ = std::min(least_, x);
-    most_ = std::max(most_, x);
+    min_ = std::min(min_, x);
+    max_ = std::max(max_, x);
   }
   std::int64_t count() const noexcept { return count_; }
   double total() const noexcept { return total_; }
@@ -35,13 +35,13 @@ class running_stats {
   double standard_deviation() const noexcept {
     return count_ < 2 ? 0 : std::sqrt(squares_ / static_cast<double>(count_ - 1));
   }
-  double least() const noexcept { return count_ ? least_ : 0; }
-  double most() const noexcept { return count_ ? most_ : 0; }
+  double min() const noexcept { return count_ ? min_ : 0; }
+  double max() const noexcept { return count_ ? max_ : 0; }
 
  private:
   std::int64_t count_ = 0;
   double mean_ = 0, squares_ = 0, total_ = 0;
-  double least_ = std::numeric_limits<double>::infinity(), most_ = -std::numeric_limits<double>::infinity();
+  double min_ = std::numeric_limits<double>::infinity(), max_ = -std::numeric_limits<double>::infinity();
 };
 
 /// The p-th percentile of ascending numbers with linear interpolation: definition 7 of R. J. Hyndman and Y. Fan, The
@@ -111,7 +111,7 @@ inline std::optional<double> growth_exponent(std::span<std::pair<double, double>
 /// Summary of a list of timings, in their unit.
 struct summary {
   std::int64_t count = 0;
-  double mean = 0, standard_deviation = 0, least = 0, p50 = 0, p90 = 0, p99 = 0, most = 0;
+  double mean = 0, standard_deviation = 0, min = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
   interval median{0, 0, 0};  ///< 95 % interval
 };
 

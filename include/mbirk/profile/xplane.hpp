@@ -36,7 +36,7 @@ struct xspace_options {
 namespace detail {
 
 /// A step, the program that it calls, and the kernels that ran.
-struct placed_step {
+struct program_step {
   traced_step const* step;
   std::size_t program;
   std::vector<std::size_t> kernels;
@@ -56,7 +56,7 @@ class xspace_writer {
     validate(m);
     validate(programs);
     find_idle();
-    place_steps();
+    find_programs();
     validate(std::span<program const>(programs_));
     for (auto const& p : programs_) names_.push_back(names_of(p));
   }
@@ -107,9 +107,9 @@ class xspace_writer {
   std::int64_t duration(instrument::trace_event const& e) const noexcept { return ps(e.end) - ps(e.begin); }
   static std::int64_t id_of(std::size_t index) noexcept { return static_cast<std::int64_t>(index) + 1; }
 
-  void place_steps() {
+  void find_programs() {
     std::int64_t busy_until = std::numeric_limits<std::int64_t>::min();
-    std::size_t beside = 0;
+    std::size_t overlapping = 0;
     for (auto const& s : steps_) {
       auto const& op = s.operation;
       std::size_t at = 0;
@@ -118,15 +118,15 @@ class xspace_writer {
         ++at;
       if (at == programs_.size()) programs_.push_back({fresh_name(op.name), op.name});
       add_step(programs_[at], s);
-      placed_step placed{&s, at, {}, op.begin >= busy_until};
-      for (auto const& k : s.kernels) placed.kernels.push_back(kernel_of(programs_[at], k));
-      if (placed.alone) busy_until = op.end;
-      else ++beside;
-      placed_.push_back(std::move(placed));
+      program_step found{&s, at, {}, op.begin >= busy_until};
+      for (auto const& k : s.kernels) found.kernels.push_back(kernel_of(programs_[at], k));
+      if (found.alone) busy_until = op.end;
+      else ++overlapping;
+      program_steps_.push_back(std::move(found));
     }
-    if (beside > 0 && !on_device())
+    if (overlapping > 0 && !on_device())
       warnings_.push_back(
-          std::to_string(beside) +
+          std::to_string(overlapping) +
           " operations ran while one of another thread did: they are on their threads' lines and in no statistics");
   }
   std::string fresh_name(char const* operation) const {
@@ -210,8 +210,8 @@ class xspace_writer {
     auto& steps = plane.add_line(1, "Steps");
     auto& modules = plane.add_line(2, "XLA Modules");
     auto& ops = plane.add_line(3, "XLA Ops");
-    for (std::size_t s = 0; s < placed_.size(); ++s) {
-      auto const& [step, p, kernels, alone] = placed_[s];
+    for (std::size_t s = 0; s < program_steps_.size(); ++s) {
+      auto const& [step, p, kernels, alone] = program_steps_[s];
       if (!alone) continue;
       auto const begin = ps(step->operation.begin), length = duration(step->operation);
       plane.event(steps, plane.metadata(std::to_string(s), "step"), begin, length,
@@ -256,7 +256,7 @@ class xspace_writer {
 
     struct place { std::size_t program, kernel; };
     std::map<std::pair<std::uint64_t, std::string>, place> known;  // keyed by launch id and name
-    for (auto const& s : placed_)
+    for (auto const& s : program_steps_)
       for (std::size_t k = 0; k < s.kernels.size(); ++k)
         if (auto const& ran = s.step->kernels[k]; ran.on_device)
           known[{ran.event.id, ran.name}] = {s.program, s.kernels[k]};
@@ -322,8 +322,8 @@ class xspace_writer {
         lines[static_cast<std::int32_t>(t)] = &plane.add_line(id_of(t), tracks_[t].name());
     // Steps by thread and time.
     std::map<std::pair<std::int32_t, std::pair<std::int64_t, std::int64_t>>, std::size_t> begun;
-    for (std::size_t s = 0; s < placed_.size(); ++s) {
-      auto const& op = placed_[s].step->operation;
+    for (std::size_t s = 0; s < program_steps_.size(); ++s) {
+      auto const& op = program_steps_[s].step->operation;
       begun[{op.track, {op.begin, op.end}}] = s;
     }
     // An inner operation with the same times as its step is not a step: the step is the last of these events.
@@ -364,9 +364,10 @@ class xspace_writer {
   stat_list step_stats(std::size_t s) const {
     stat_list stats{{"_r", std::int64_t{1}},
                     {"step_num", static_cast<std::int64_t>(s)},
-                    {"program", shared_text{programs_[placed_[s].program].name}}};
+                    {"program", shared_text{programs_[program_steps_[s].program].name}}};
     // Ties it to the step on the device plane.
-    if (!on_device() && placed_[s].alone) stats.insert(stats.end(), {{"_pt", std::int64_t{0}}, {"_p", id_of(s)}});
+    if (!on_device() && program_steps_[s].alone)
+      stats.insert(stats.end(), {{"_pt", std::int64_t{0}}, {"_p", id_of(s)}});
     return stats;
   }
 
@@ -418,7 +419,7 @@ class xspace_writer {
   std::vector<traced_step> steps_;
   std::vector<program> programs_;
   std::vector<instruction_names> names_;
-  std::vector<placed_step> placed_;
+  std::vector<program_step> program_steps_;
   struct cut { std::int64_t at, total; };  ///< total: time cut out before `at`
   std::vector<cut> cut_;
   std::vector<std::string> warnings_;

@@ -1,4 +1,4 @@
-// What the operations and algorithms need of a geometry's projector.
+// Requirements of the operations and algorithms on a geometry's projector.
 #pragma once
 
 #include <concepts>
@@ -26,7 +26,7 @@ template <class Context> struct deferred_update {
 /// Static members of a projector P; B is the back end of the context.
 ///
 ///   tables<Context>
-///       What the kernels read about the scan. Made for one projection from (ctx, s), or for an iterative
+///       Scan-dependent data of the kernels. Made for one projection from (ctx, s), or for an iterative
 ///       reconstruction from (ctx, s, shape).
 ///   channel_major_shape<Context>(geometry), forward_shape<Context>(geometry)
 ///       Layout of sinograms that are projected both ways, and of those that are only projected to.

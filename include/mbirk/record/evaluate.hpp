@@ -395,7 +395,7 @@ inline word_lengths find_word_lengths(graph const& g, named_arrays const& inputs
   fixed_format exact{longest, whole};
   exact.whole = std::min(whole, longest - 1);
   // The error falls with every bit, so bisection finds the smallest width.
-  auto const least = [&](int low, int high, double limit, auto const& error) {
+  auto const min_width = [&](int low, int high, double limit, auto const& error) {
     while (low < high) {
       int const middle = (low + high) / 2;
       if (error(middle) <= limit)
@@ -408,10 +408,10 @@ inline word_lengths find_word_lengths(graph const& g, named_arrays const& inputs
   auto const arithmetic_of = [&](int width) { return fixed_format{width, exact.whole}; };
   auto const data_of = [&](int width) { return fixed_format{width, data_whole}; };
   int const data_longest = std::min(longest, std::max(40, data_whole + 24));
-  int const width = least(exact.whole + 1, longest, bound / 2,
+  int const width = min_width(exact.whole + 1, longest, bound / 2,
                           [&](int n) { return error_of(arithmetic_of(n), data_of(data_longest)); });
   w.arithmetic = arithmetic_of(width);
-  w.data = data_of(least(std::max(2, data_whole + 1), data_longest, bound,
+  w.data = data_of(min_width(std::max(2, data_whole + 1), data_longest, bound,
                          [&](int n) { return error_of(w.arithmetic, data_of(n)); }));
   w.error = error_of(w.arithmetic, w.data);
   w.found = w.error <= bound;

@@ -80,20 +80,20 @@ inline graph vcd_subset_update(parallel_scan const& s, qggmrf_parameters const& 
   recorder m(g);
   auto const shape = s.recon_shape();
   auto const sinogram = detail::sinogram_shape(s);
-  std::vector<index_t> const cylinders{pixels, shape[2]};
+  std::vector<index_t> const voxel_columns{pixels, shape[2]};
   auto const x = m.reals("recon", {shape[0], shape[1], shape[2]});
   auto const error = m.reals("error", sinogram), weights = m.reals("weights", sinogram),
-             hessian = m.reals("hessian", cylinders);
+             hessian = m.reals("hessian", voxel_columns);
   auto const p = m.indices("pixel_indices", {pixels});
   definition::vcd_temporaries<target, target, target> const between{
       .weighted_error = m.temporary("weighted_error", sinogram),
       .projection = m.temporary("projection", sinogram),
-      .slope = m.temporary("slope", cylinders),
-      .prior_slope = m.temporary("prior_slope", cylinders),
-      .prior_curvature = m.temporary("prior_curvature", cylinders),
-      .direction = m.temporary("direction", cylinders),
+      .slope = m.temporary("slope", voxel_columns),
+      .prior_slope = m.temporary("prior_slope", voxel_columns),
+      .prior_curvature = m.temporary("prior_curvature", voxel_columns),
+      .direction = m.temporary("direction", voxel_columns),
       .step = m.temporary("step", {1})};
-  auto const new_values = m.output("new_values", cylinders), new_error = m.output("new_error", sinogram);
+  auto const new_values = m.output("new_values", voxel_columns), new_error = m.output("new_error", sinogram);
   definition::vcd_subset_update(m, s, v, sigma_y, max_alpha, x, error, weights, hessian, p, pixels, between, new_values,
                                 new_error);
   return g;

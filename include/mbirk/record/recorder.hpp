@@ -1,4 +1,4 @@
-// The recording machine runs a definition once, with symbols instead of numbers, and produces its graph. A definition
+// The recorder runs a definition once, with symbols instead of numbers, and produces its graph. A definition
 // that branches on a value does not compile with it, because a recorded flag cannot be converted to bool.
 #pragma once
 

@@ -72,7 +72,7 @@ inline graph empty_copy(graph const& g) {
 /// Reason why a temporary cannot be fused into its readers; empty when it can.
 inline std::string why_not_fused(graph const& g, int array) {
   auto const& a = g.array_at(array);
-  if (a.use != array_use::temporary) return a.name + " is no temporary";
+  if (a.use != array_use::temporary) return a.name + " is not a temporary";
   int writers = 0;
   for (auto const& s : g.stages)
     for (auto const& st : s.statements) {

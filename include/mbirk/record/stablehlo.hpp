@@ -71,7 +71,7 @@ class stablehlo_writer : stablehlo_values {
                                     [](auto const& p) { return p.how == reach::column || p.how == reach::shifted; });
     bool const part = std::any_of(at.begin(), at.end(), [](auto const& p) { return p.how == reach::scalar; });
     if (!arrays_.contains(st.array) && (lookup || part || st.adds)) arrays_[st.array] = zeros(a);
-    arrays_[st.array] = lookup ? scattered(st, at, value) : placed(st, at, value, part);
+    arrays_[st.array] = lookup ? scattered(st, at, value) : stored(st, at, value, part);
   }
   tensor sum_of(tensor const& x, tensor const& y) {
     tensor const kind{"", x.of, x.axes, x.shape};
@@ -80,7 +80,7 @@ class stablehlo_writer : stablehlo_values {
     return r;
   }
   /// Stores a value into the whole array, or into the part at scalar indices.
-  tensor placed(statement const& st, std::vector<place> const& at, tensor const& value, bool part) {
+  tensor stored(statement const& st, std::vector<place> const& at, tensor const& value, bool part) {
     auto const& a = g_.array_at(st.array);
     std::vector<int> order;
     tensor window{"", a.element, {}, a.shape};

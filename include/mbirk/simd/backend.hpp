@@ -148,7 +148,7 @@ concept pack_backend =
       B::note_scalar(scalar_work{});
     };
 
-/// What a warp offers besides (device_reduce.hpp and the kernels of blocks): the calling lane's element, one lane's
+/// Additional operations of a warp, for device_reduce.hpp and block kernels: the calling lane's element, one lane's
 /// element in all lanes, the ballot of a condition, the sum of all lanes, and p[index] in the first n lanes.
 template <class B>
 concept warp_pack_backend = pack_backend<B> &&
@@ -165,7 +165,7 @@ concept warp_pack_backend = pack_backend<B> &&
       { B::gather_sums(from, i, lane) } -> std::same_as<typename B::sums>;
     };
 
-/// What the backends whose packs have data and are not counted derive from their own operations. Self: the backend.
+/// Operations derived by backends whose packs have data and are not counted. Self: the backend.
 template <class Self, class Pack, class Ints, class Wide> struct data_backend {
   static constexpr bool has_data = true, counts = false;
   using pack = Pack;

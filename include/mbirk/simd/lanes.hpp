@@ -1,4 +1,4 @@
-// What all backends derive from their operations: partial packs at the end of a row, where only the first n lanes hold
+// Operations derived from those of any backend: partial packs at the end of a row, where only the first n lanes hold
 // elements, and reductions over the lanes.
 #pragma once
 

@@ -1,5 +1,5 @@
 # An overlay port of the headers, of the sources that it stands in: vcpkg install mbirk --overlay-ports=packaging/vcpkg
-# vcpkg takes what it has built of the same port again; after a change of the sources: vcpkg remove mbirk, and --no-binarycaching.
+# vcpkg reuses its last build of a port; after a change of the sources: vcpkg remove mbirk, and --no-binarycaching.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(VCPKG_BUILD_TYPE release)  # header-only
 

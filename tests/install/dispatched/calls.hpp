@@ -1,4 +1,4 @@
-// What each source of the program does with the library: the same calls, compiled with the flags of that source.
+// Every source of the program makes these library calls, compiled with its own flags.
 #pragma once
 
 #include <cmath>

@@ -40,7 +40,7 @@ class pipe {
 
 /// A block of `Threads` threads.
 template <int Threads> class block {
-  static_assert(Threads > 0 && Threads % warp_lanes == 0 && Threads <= ready_queue::most,
+  static_assert(Threads > 0 && Threads % warp_lanes == 0 && Threads <= ready_queue::max_threads,
                 "a block has a multiple of 32 threads, up to 1024");
 
  public:

@@ -16,7 +16,7 @@ namespace mbirk::exec::emulation {
 /// without unwinding.
 inline void block_emulator::report_line(source_location where, source_location other, char const* format,
                                         std::va_list arguments) {
-  if (found_.full() || found_.knows(where, other)) return;
+  if (found_.full() || found_.contains(where, other)) return;
   char text[2048];
   int n = std::snprintf(text, sizeof text, "block (%d, %d, %d), thread %d: ", index_.x, index_.y, index_.z, rank_);
   std::vsnprintf(text + n, sizeof text - static_cast<std::size_t>(n), format, arguments);
@@ -161,7 +161,7 @@ inline void block_emulator::copy_async(int pipe, async_copy const& copy, std::si
   auto const r = static_cast<std::size_t>(rank_);
   std::size_t const k = p.issued[r];
   if (k - p.waited[r] >= p.stages)
-    fail(copy.where, "fetches a copy while %zu are outstanding, as many as the pipe has stages", p.stages);
+    fail(copy.where, "starts a copy while %zu are outstanding, as many as the pipe has stages", p.stages);
   if (copy.bytes > room)
     fail(copy.where, "copies %zu bytes to a place that has only %zu up to the end of its tile", copy.bytes, room);
   auto const aligned = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
@@ -244,7 +244,7 @@ inline void block_emulator::wait(int pipe, source_location where) {
   async_pipe& p = copies_[pipe];
   auto const r = static_cast<std::size_t>(rank_);
   std::size_t const k = p.waited[r];
-  if (k == p.issued[r]) fail(where, "waits for a copy, but every one that it fetched was waited for");
+  if (k == p.issued[r]) fail(where, "waits for a copy, but has waited for all that it started");
   while (!p.copies[k].issued) {
     waiting_[r] = {wait_kind::copy, where};
     ++sleepers_;

@@ -39,7 +39,7 @@ enum class wait_kind : unsigned char {
 inline char const* name_of(wait_kind k) noexcept {
   constexpr char const* names[] = {
       "no operation", "sync", "warp().sync", "warp().shfl", "warp().shfl_xor", "warp().ballot", "warp().sum",
-      "wait for a copy that thread 0 has not fetched", "the end"};
+      "wait for a copy that thread 0 has not started", "the end"};
   return names[static_cast<int>(k)];
 }
 
@@ -78,7 +78,7 @@ class block_emulator {
   void prepare(job const& j);
   /// Runs the block at position `turn` of the order. False when the launch must end.
   bool run_block(index_t turn, index3 index);
-  notebook const& found() const noexcept { return found_; }
+  finding_list const& found() const noexcept { return found_; }
   std::exception_ptr const& thrown() const noexcept { return thrown_; }
   void forget() noexcept {
     found_.clear();
@@ -89,19 +89,19 @@ class block_emulator {
   /// suspended.
   class hidden {
    public:
-    explicit hidden(block_emulator& m) : machine_(m) {
+    explicit hidden(block_emulator& m) : emulator_(m) {
       tsan_hide();
-      if constexpr (thread_sanitizer) ++machine_.hidden_;
+      if constexpr (thread_sanitizer) ++emulator_.hidden_;
     }
     hidden(hidden const&) = delete;
     hidden& operator=(hidden const&) = delete;
     ~hidden() {
-      if constexpr (thread_sanitizer) --machine_.hidden_;
+      if constexpr (thread_sanitizer) --emulator_.hidden_;
       tsan_show();
     }
 
    private:
-    block_emulator& machine_;
+    block_emulator& emulator_;
   };
 
   // Interface for blocks and warps, called by the running thread.
@@ -215,7 +215,7 @@ class block_emulator {
   bool watched_ = false;
   int preempt_left_ = 0;
   std::uint32_t interval_ = 1;  // number of barriers in all blocks so far; below, of warp().sync() in this block
-  std::array<std::uint32_t, ready_queue::most / warp_lanes> warp_intervals_{};
+  std::array<std::uint32_t, ready_queue::max_threads / warp_lanes> warp_intervals_{};
   int arrived_ = 0;
   ready_queue ready_;
   random_numbers random_;
@@ -240,7 +240,7 @@ class block_emulator {
   std::vector<waiting> waiting_;
   async_copies copies_;
   shadow shadow_;
-  notebook found_;
+  finding_list found_;
   std::exception_ptr thrown_;
   std::optional<stacks> stacks_;
   std::unique_ptr<fiber[]> fibers_;

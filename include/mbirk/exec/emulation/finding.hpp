@@ -47,17 +47,17 @@ inline bool same_location(source_location a, source_location b) noexcept {
 }
 
 /// Findings of one worker, in the order of its blocks. A finding on lines that were already reported is dropped.
-class notebook {
+class finding_list {
  public:
-  static constexpr std::size_t most = 20;
+  static constexpr std::size_t max_entries = 20;
   struct entry {
     index_t turn;  // position of the block in the launch
     source_location other;    // second location of a race
     finding what;
   };
 
-  bool full() const noexcept { return entries_.size() >= most; }
-  bool knows(source_location where, source_location other) const noexcept {
+  bool full() const noexcept { return entries_.size() >= max_entries; }
+  bool contains(source_location where, source_location other) const noexcept {
     for (entry const& e : entries_) {
       if (same_location(e.what.where, where) && same_location(e.other, other)) return true;
       if (same_location(e.what.where, other) && same_location(e.other, where)) return true;
@@ -65,10 +65,10 @@ class notebook {
     return false;
   }
   void add(index_t turn, source_location where, source_location other, char const* text) {
-    if (!full() && !knows(where, other)) entries_.push_back({turn, other, {where, text}});
+    if (!full() && !contains(where, other)) entries_.push_back({turn, other, {where, text}});
   }
   void add(entry const& e) {
-    if (!full() && !knows(e.what.where, e.other)) entries_.push_back(e);
+    if (!full() && !contains(e.what.where, e.other)) entries_.push_back(e);
   }
   std::vector<entry> const& entries() const noexcept { return entries_; }
   void clear() noexcept { entries_.clear(); }

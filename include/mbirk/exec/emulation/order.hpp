@@ -29,22 +29,22 @@ class random_numbers {
 /// Queue of the runnable threads of a block.
 class ready_queue {
  public:
-  static constexpr int most = 1024;  // maximum number of threads per block
+  static constexpr int max_threads = 1024;  // per block
 
   bool empty() const noexcept { return count_ == 0; }
   int size() const noexcept { return count_; }
   void clear() noexcept { count_ = 0; }
   int pop() noexcept {
-    int const first = ranks_[head_ % most];
+    int const first = ranks_[head_ % max_threads];
     ++head_;
     --count_;
     return first;
   }
   void push_back(int rank) noexcept {
-    ranks_[(head_ + static_cast<unsigned>(count_++)) % most] = static_cast<std::uint16_t>(rank);
+    ranks_[(head_ + static_cast<unsigned>(count_++)) % max_threads] = static_cast<std::uint16_t>(rank);
   }
   void push_front(int rank) noexcept {
-    ranks_[--head_ % most] = static_cast<std::uint16_t>(rank);
+    ranks_[--head_ % max_threads] = static_cast<std::uint16_t>(rank);
     ++count_;
   }
 
@@ -64,8 +64,8 @@ class ready_queue {
   }
 
  private:
-  std::uint16_t& at(int i) noexcept { return ranks_[(head_ + static_cast<unsigned>(i)) % most]; }
-  std::array<std::uint16_t, most> ranks_;
+  std::uint16_t& at(int i) noexcept { return ranks_[(head_ + static_cast<unsigned>(i)) % max_threads]; }
+  std::array<std::uint16_t, max_threads> ranks_;
   unsigned head_ = 0;
   int count_ = 0;
 };

@@ -24,7 +24,7 @@ namespace mbirk::exec::emulation {
 
 /// Pool of block emulators that no launch is using. Creating the fibers of a block costs as much as running it, so
 /// frequent callers keep a pool. Thread-safe.
-class machines {
+class emulator_pool {
  public:
   std::unique_ptr<block_emulator> take() {
     std::lock_guard const lock(mutex_);
@@ -89,7 +89,7 @@ class launch {
     if (thrown_ && thrown_at_ == failed) std::rethrow_exception(thrown_);
     std::erase_if(found_, [&](auto const& e) { return e.turn > failed; });
     found_.sort([](auto const& a, auto const& b) { return a.turn < b.turn; });
-    notebook all;
+    finding_list all;
     for (auto const& e : found_) all.add(e);
     if (all.entries().empty()) return;
     std::vector<finding> findings;
@@ -109,7 +109,7 @@ class launch {
   std::vector<index_t> order_;
   std::atomic<index_t> next_ = 0, failed_;
   std::mutex mutex_;
-  std::list<notebook::entry> found_;  // a list, because list::sort is stable
+  std::list<finding_list::entry> found_;  // a list, because list::sort is stable
   std::exception_ptr thrown_;
   index_t thrown_at_ = std::numeric_limits<index_t>::max();
 };
@@ -127,7 +127,7 @@ template <class Kernel> void call_kernel(void const* kernel, block_emulator& m) 
 }
 
 /// The part of a launch that does not depend on the kernel's type.
-inline void run_job(job const& j, machines& pool) {
+inline void run_job(job const& j, emulator_pool& pool) {
   index3 const grid = j.grid;
   require(grid.x >= 0 && grid.y >= 0 && grid.z >= 0, [&] {
     return "the extents of a grid are not negative; found (" + std::to_string(grid.x) + ", " + std::to_string(grid.y) +
@@ -173,7 +173,7 @@ inline void run_job(job const& j, machines& pool) {
 /// @throws emulation_error  findings, at the end of the launch
 /// @throws any exception of the kernel, from the first block to fail in the order of the seed
 template <class Kernel>
-void run(Kernel const& kernel, index3 grid, emulation_options const& options, machines& pool) {
+void run(Kernel const& kernel, index3 grid, emulation_options const& options, emulator_pool& pool) {
   using shared = typename Kernel::template shared<block<Kernel::bounds.threads>>;
   constexpr std::size_t shared_bytes = std::is_empty_v<shared> ? 0 : sizeof(shared);
   run_job({&call_kernel<Kernel>, &kernel, Kernel::bounds.threads, shared_bytes, grid, options}, pool);
@@ -181,7 +181,7 @@ void run(Kernel const& kernel, index3 grid, emulation_options const& options, ma
 
 /// Overload that creates its own emulators.
 template <class Kernel> void run(Kernel const& kernel, index3 grid, emulation_options const& options) {
-  machines pool;
+  emulator_pool pool;
   run(kernel, grid, options, pool);
 }
 

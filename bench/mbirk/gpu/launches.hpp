@@ -1,0 +1,23 @@
+// Launches of an operation on a device and how often each unit of their kernels runs, found on the host from the scan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gpu/prediction.hpp"
+
+namespace mbirk::program::gpu {
+
+/// Launches of projections of all pixels in the mask, or of the listed ones. Views are sampled, at most 16.
+std::vector<launch_work> forward_launches(any_scan const& scan, std::vector<std::int32_t> const& listed);
+/// @param power  exponent of the weights
+std::vector<launch_work> back_launches(any_scan const& scan, std::vector<std::int32_t> const& listed, int power);
+/// The Hessian diagonal of all pixels, without weights.
+std::vector<launch_work> hessian_launches(any_scan const& scan);
+/// An iteration of vectorised coordinate descent.
+std::vector<launch_work> iteration_launches(any_scan const& scan, index_t subsets);
+/// A kernel without units of its own: a pass over arrays.
+/// @param requests  of whole warps, 128 bytes each
+launch_work streaming_launch(std::string kernel, double tasks, double requests, double memory_bytes);
+
+}  // namespace mbirk::program::gpu

@@ -1,0 +1,357 @@
+// Launches of projections: what the kernels of projector/parallel_projector.hpp and projector/cone.hpp do on a device.
+#include <algorithm>
+#include <cmath>
+
+#include "gpu/launches.hpp"
+#include "mbirk/definition/footprint.hpp"
+#include "mbirk/kernel/device/cone_block_back.hpp"
+#include "mbirk/kernel/device/gather_bounds.hpp"
+#include "mbirk/kernel/device/parallel_block_back.hpp"
+#include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/util/partition.hpp"
+
+namespace mbirk::program::gpu {
+namespace {
+
+constexpr int lanes = 32, most_packs = 4, warps_of_block = 8, sampled_views = 16;
+constexpr double bytes_of_pack = 4.0 * lanes;
+
+double real(index_t n) { return static_cast<double>(n); }
+double real(std::size_t n) { return static_cast<double>(n); }
+
+/// Pixels as the kernels visit them, and the views that are looked at.
+struct visited {
+  kernel::pixel_plan plan;
+  kernel::group_bounds bounds;
+  std::vector<std::size_t> views;  ///< sampled
+  double weight;                   ///< views per sampled view
+};
+template <class Scan> visited visit_pixels(Scan const& s, std::vector<std::int32_t> const& listed, bool masked) {
+  auto const& g = s.geometry();
+  auto plan = !listed.empty()
+                  ? kernel::plan_list(listed, g.recon_rows, g.recon_cols, g.slices)
+                  : kernel::plan_grid(g.recon_rows, g.recon_cols, masked ? s.mask().data() : nullptr,
+                                      g.recon_cols * g.slices, g.slices);
+  kernel::group_bounds bounds(plan);
+  auto const views = static_cast<std::size_t>(g.views), step = std::max<std::size_t>(1, views / sampled_views);
+  std::vector<std::size_t> sampled;
+  for (auto v = step / 2; v < views; v += step) sampled.push_back(v);
+  double const weight = real(views) / real(sampled.size());
+  return {std::move(plan), std::move(bounds), std::move(sampled), weight};
+}
+
+/// How many warps, each of which owns `gather_channels` channels, have a centre closer than `reach` to `place`.
+double warps_within(double place, double reach, double warps) {
+  double const middle = 0.5 * (kernel::gather_channels - 1), width = kernel::gather_channels;
+  double const first = std::max(0.0, std::ceil((place - reach - middle) / width)),
+               last = std::min(warps - 1, std::floor((place + reach - middle) / width));
+  return std::max(0.0, last - first + 1);
+}
+
+/// Work of the warps of a gathering projection, over all views.
+struct found_pixels {
+  double groups = 0, pixel_rounds = 0, hits = 0;
+  double two = 0, three = 0;  ///< hits by the form of the vertical resampling
+};
+
+found_pixels found_by(parallel_scan const& s, visited const& seen, double warps) {
+  found_pixels all;
+  auto const passes = kernel::make_view_taps(s);
+  for (auto const v : seen.views) {
+    auto const& p = *std::ranges::find_if(passes, [&](auto const& q) { return static_cast<std::size_t>(q.view) == v; });
+    double const origin = p.edge + 0.5 * (p.width - 1), reach = 1.5 + 0.5 * (p.width + 1);
+    for (std::size_t k = 0; k < seen.plan.groups.size(); ++k) {
+      double const place = origin + 0.5 * seen.bounds.doubled_row_center[k] * p.row_step +
+                           0.5 * seen.bounds.doubled_col_center[k] * p.col_step;
+      double const spread = 0.5 * (std::abs(seen.bounds.row_extent[k] * p.row_step) +
+                                   std::abs(seen.bounds.col_extent[k] * p.col_step));
+      double const reached_by = warps_within(place, spread + reach, warps);
+      all.groups += reached_by;
+      all.pixel_rounds += reached_by * real(ceil_div(index_t{seen.plan.groups[k].count}, index_t{lanes}));
+    }
+    for (std::size_t k = 0; k < static_cast<std::size_t>(seen.plan.pixels); ++k)
+      all.hits += warps_within(origin + seen.plan.rows[k] * p.row_step + seen.plan.cols[k] * p.col_step, reach, warps);
+  }
+  return all;
+}
+
+auto footprint_at(cone_geometry const& g, view_position const& at, double row, double col) {
+  return definition::make_cone_footprint(g, at.cosine, at.sine, definition::column_x(g, col),
+                                         definition::row_y(g, row));
+}
+
+found_pixels found_by(cone_scan const& s, visited const& seen, double warps) {
+  found_pixels all;
+  auto const& g = s.geometry();
+  for (auto const v : seen.views) {
+    auto const& at = s.positions()[v];
+    for (std::size_t k = 0; k < seen.plan.groups.size(); ++k) {
+      double low = 1e300, high = -1e300, widest = 0;
+      for (int corner = 0; corner < 4; ++corner) {
+        double const row = 0.5 * (seen.bounds.doubled_row_center[k] +
+                                  (corner & 1 ? 1 : -1) * seen.bounds.row_extent[k]),
+                     col = 0.5 * (seen.bounds.doubled_col_center[k] +
+                                  (corner & 2 ? 1 : -1) * seen.bounds.col_extent[k]);
+        auto const f = footprint_at(g, at, row, col);
+        low = std::min(low, f.channel.centre);
+        high = std::max(high, f.channel.centre);
+        widest = std::max(widest, f.channel.width);
+      }
+      double const reached_by = warps_within(0.5 * (low + high), 0.5 * (high - low) + 1.5 + 0.5 * (widest + 1), warps);
+      all.groups += reached_by;
+      all.pixel_rounds += reached_by * real(ceil_div(index_t{seen.plan.groups[k].count}, index_t{lanes}));
+    }
+    for (std::size_t k = 0; k < static_cast<std::size_t>(seen.plan.pixels); ++k) {
+      auto const f = footprint_at(g, at, seen.plan.rows[k], seen.plan.cols[k]);
+      double const here = warps_within(f.channel.centre, 1.5 + 0.5 * (f.channel.width + 1), warps);
+      all.hits += here;
+      (f.row_width >= 1 ? all.two : all.three) += here;  // a row is 1/W_r slices high
+    }
+  }
+  return all;
+}
+
+std::string packs_text(index_t packs) { return std::to_string(packs); }
+
+/// From the layout of the interface to the internal one, or back.
+launch_work layout_launch(char const* kernel, kernel::chunked_shape const& shape) {
+  double const tiles = real(shape.views * shape.chunks * shape.packs * ceil_div(shape.channels, index_t{lanes}));
+  return streaming_launch(kernel, real(shape.views), 2 * lanes * tiles,
+                          4 * real(shape.views * shape.rows * shape.channels) + 4 * real(shape.size()));
+}
+
+kernel::chunked_shape shape_of(parallel_geometry const& g) {
+  return kernel::make_chunks(g.views, g.channels, g.rows, lanes, most_packs);
+}
+/// The cone kernels have all rows in one chunk.
+kernel::chunked_shape shape_of(cone_geometry const& g) {
+  return kernel::make_chunks(g.views, g.channels, g.rows, lanes, std::max<index_t>(1, g.rows));
+}
+
+/// A forward projection to the internal layout.
+launch_work gather(parallel_scan const& s, std::vector<std::int32_t> const& listed) {
+  auto const& g = s.geometry();
+  auto const shape = shape_of(g);
+  auto const seen = visit_pixels(s, listed, true);
+  double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks);
+  auto const found = found_by(s, seen, warps);
+  double const tasks = real(g.views) * warps * chunks, each = seen.weight * chunks;
+  double const bytes = each * found.hits * shape.packs * bytes_of_pack;
+  return {.kernel = "parallel_gather",
+          .variant = packs_text(shape.packs),
+          .tasks = tasks,
+          .units = {{"group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes)},
+                    {"group", each * found.groups},
+                    {"pixel round", each * found.pixel_rounds},
+                    {"hit", each * found.hits}},
+          .l2_bytes = bytes,
+          .memory_bytes = 4 * real(shape.size()),
+          .again_bytes = 4 * real(seen.plan.pixels * g.slices),
+          .tasks_between = warps * chunks};
+}
+
+launch_work gather(cone_scan const& s, std::vector<std::int32_t> const& listed) {
+  auto const& g = s.geometry();
+  auto const shape = shape_of(g);
+  auto const seen = visit_pixels(s, listed, true);
+  kernel::pack_pieces const pieces(shape.packs, most_packs);
+  double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), count = real(pieces.count());
+  auto const found = found_by(s, seen, warps);
+  double const tasks = real(g.views) * warps * count, each = seen.weight * count;
+  return {.kernel = "cone_gather",
+          .variant = packs_text(pieces.each),
+          .tasks = tasks,
+          .units = {{"group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes)},
+                    {"group", each * found.groups},
+                    {"pixel round", each * found.pixel_rounds},
+                    {"hit", each * found.hits},
+                    {"two", each * found.two},
+                    {"three", each * found.three}},
+          .l2_bytes = each * found.hits * (real(pieces.each) + 1) * bytes_of_pack,
+          .memory_bytes = 4 * real(shape.size()),
+          .again_bytes = 4 * real(seen.plan.pixels * g.slices),
+          .tasks_between = warps * count};
+}
+
+/// Channels that a block reads in a view: its pixels share those of a tile, and listed ones fewer.
+double channels_read(double span, double pixels, double taps) {
+  return span * (1 - std::exp(-pixels * taps / span));
+}
+
+launch_work scatter_back(parallel_scan const& s, std::vector<std::int32_t> const& listed, int, bool) {
+  auto const& g = s.geometry();
+  auto const shape = shape_of(g);
+  auto const seen = visit_pixels(s, listed, true);
+  auto const passes = kernel::make_view_taps(s);
+  double const groups = real(seen.plan.groups.size()), chunks = real(shape.chunks);
+  double const of_two = real(std::ranges::count_if(passes, [](auto const& p) { return p.taps == 2; }));
+  double channels = 0;
+  for (auto const v : seen.views) {
+    auto const& p = passes[std::min(v, passes.size() - 1)];
+    for (std::size_t k = 0; k < seen.plan.groups.size(); ++k)
+      channels += channels_read(std::abs(seen.bounds.row_extent[k] * p.row_step) +
+                                    std::abs(seen.bounds.col_extent[k] * p.col_step) + p.width + 2,
+                                seen.plan.groups[k].count, p.taps);
+  }
+  double const blocks = groups * chunks, warps = blocks * warps_of_block, views = real(passes.size());
+  return {.kernel = "parallel_block_back",
+          .variant = packs_text(shape.packs),
+          .tasks = blocks,
+          .warps_per_block = warps_of_block,
+          .shares_tasks = false,
+          .units = {{"eight views", warps * std::ceil(views / warps_of_block)},
+                    {"view", warps * views},
+                    {"two taps", warps * of_two},
+                    {"three taps", warps * (views - of_two)}},
+          .l2_bytes = seen.weight * chunks * channels * 4 * real(shape.width),
+          .memory_bytes = 4 * real(shape.size() + seen.plan.pixels * g.slices)};
+}
+
+/// @param unit  a sinogram of ones, which is not read
+launch_work scatter_back(cone_scan const& s, std::vector<std::int32_t> const& listed, int power, bool unit) {
+  auto const& g = s.geometry();
+  auto const shape = shape_of(g);
+  auto const seen = visit_pixels(s, listed, !unit);
+  kernel::pack_pieces const pieces(std::max<index_t>(1, ceil_div(g.slices, index_t{lanes})), most_packs);
+  double forms[2][2] = {}, pixels = 0, channels = 0;
+  for (auto const v : seen.views) {
+    auto const& at = s.positions()[v];
+    for (std::size_t k = 0; k < static_cast<std::size_t>(seen.plan.pixels); ++k) {
+      auto const f = footprint_at(g, at, seen.plan.rows[k], seen.plan.cols[k]);
+      double const left = definition::left_edge(f.channel.centre, f.channel.width);
+      bool const third = left - std::floor(left) + f.channel.width > 2;
+      forms[f.row_width <= 1 ? 0 : 1][third && !unit ? 1 : 0] += 1;
+      pixels += 1;
+    }
+    for (std::size_t k = 0; k < seen.plan.groups.size(); ++k) {
+      auto const& b = seen.bounds;
+      auto const f = footprint_at(g, at, 0.5 * b.doubled_row_center[k], 0.5 * b.doubled_col_center[k]);
+      double const scale = f.magnification / g.delta_det_channel, count = seen.plan.groups[k].count,
+                   half = std::min(count, 32.0);
+      double const span = scale * (std::abs(at.sine) * g.delta_y * b.row_extent[k] * half / count +
+                                   std::abs(at.cosine) * g.delta_x * b.col_extent[k]) + f.channel.width + 2;
+      channels += std::ceil(count / 32) * channels_read(span, half, 2 + f.channel.width - 1);
+    }
+  }
+  double const count = real(pieces.count()), blocks = 2 * real(seen.plan.groups.size()) * count,
+               warps = blocks * warps_of_block, views = real(g.views), each = seen.weight * count;
+  double const rows = real(std::min(g.rows, pieces.each * lanes + 2));
+  launch_work work{.kernel = "cone_block_back<" + std::to_string(power) + (unit ? ",true>" : ",false>"),
+                   .variant = packs_text(pieces.each),
+                   .tasks = blocks,
+                   .warps_per_block = warps_of_block,
+                   .shares_tasks = false,
+                   .units = {{"eight views", warps * std::ceil(views / warps_of_block)},
+                             {"window", warps * std::ceil(views / warps_of_block)},
+                             {"view", warps * views},
+                             {"pixel", each * pixels},
+                             {"two, two taps", each * forms[0][0]},
+                             {"three, two taps", each * forms[1][0]}},
+                   .l2_bytes = unit ? 0 : each * channels * rows * 4,
+                   .memory_bytes = 4 * real((unit ? 0 : shape.size()) + seen.plan.pixels * g.slices)};
+  if (!unit) {
+    work.units.emplace_back("two, three taps", each * forms[0][1]);
+    work.units.emplace_back("three, three taps", each * forms[1][1]);
+  }
+  return work;
+}
+
+template <class F> std::vector<launch_work> of_any(any_scan const& any, F const& f) {
+  return std::visit([&](auto const& s) -> std::vector<launch_work> {
+    if constexpr (requires { s.geometry(); }) return f(s);
+    else return {};
+  }, any);
+}
+
+launch_work unweighted_hessian(parallel_scan const& s) {
+  auto const& g = s.geometry();
+  double const groups = real(kernel::plan_grid(g.recon_rows, g.recon_cols, nullptr, 1, 1).groups.size()),
+               packs_of_group = kernel::group_pixels / lanes;
+  double const passes = real(kernel::make_view_taps(s).size()),
+               stored = real(g.recon_rows * g.recon_cols * ceil_div(g.slices, index_t{lanes}));
+  // Weights of three taps, first channels and sums, each stored and loaded for every view.
+  auto work = streaming_launch("parallel_unweighted_hessian", groups, groups * passes * packs_of_group * 10 + stored,
+                               4 * real(g.recon_rows * g.recon_cols * g.slices));
+  return work;
+}
+launch_work unweighted_hessian(cone_scan const& s) { return scatter_back(s, {}, 2, true); }
+
+/// Launches of one subset of an iteration that differ in nothing but the subset.
+template <class Scan> std::vector<launch_work> subset_launches(Scan const& s, std::vector<std::int32_t> const& pixels) {
+  auto const& g = s.geometry();
+  auto const shape = shape_of(g);
+  double const slices = real(ceil_div(g.slices, index_t{lanes})), count = real(pixels.size()),
+               groups = std::ceil(count / kernel::group_pixels), blocks = real(shape.chunks * shape.views);
+  double const samples = real(shape.size()), voxels = count * real(g.slices), packs = count * slices;
+  // A pass over arrays: packs that are stored, in tasks.
+  auto const stores = [](char const* kernel, double tasks, double stored, double bytes) {
+    return launch_work{.kernel = kernel, .tasks = tasks, .units = {{"store", stored}}, .l2_bytes = bytes,
+                       .memory_bytes = bytes};
+  };
+  std::vector all{scatter_back(s, pixels, 1, false)};
+  if constexpr (Scan::geometry_type::has_slice_damping) {
+    all.push_back(stores("vcd_damped_gradient<qggmrf_cylinder>", groups, 4 * packs, 4 * 12 * voxels));
+    all.push_back(streaming_launch("vcd_slice_means", slices, 4 * groups * slices, 32 * 32 * groups * slices));
+    all.push_back(stores("vcd_damped_direction", groups, packs, 4 * 5 * voxels));
+  } else {
+    all.push_back(stores("vcd_direction<qggmrf_cylinder>", groups, packs, 4 * 10 * voxels));
+  }
+  all.push_back(gather(s, pixels));
+  all.push_back(streaming_launch("apply_epilogue<squared_norm_epilogue<false,true>>", blocks, 2 * samples / lanes,
+                                 8 * samples));
+  all.push_back(streaming_launch("device_reduce<vcd_line_search>", 1, (4 * groups + 2 * blocks) / lanes,
+                                 8 * (2 * groups + blocks)));
+  all.push_back(streaming_launch("axpy_projection", blocks, 3 * samples / lanes, 12 * samples));
+  // Of its three loads a pack, one is of its own sums, which stay in L1.
+  all.push_back(stores("vcd_update", groups, 2 * packs, 4 * 2 * voxels));
+  all.push_back(streaming_launch("reduce_slice_sums", slices, 2 * groups * slices, 8 * groups * slices * lanes));
+  return all;
+}
+
+}  // namespace
+
+launch_work streaming_launch(std::string kernel, double tasks, double requests, double memory_bytes) {
+  return {.kernel = std::move(kernel),
+          .tasks = tasks,
+          .units = {{"request", requests}},
+          .l2_bytes = requests * bytes_of_pack,
+          .memory_bytes = memory_bytes};
+}
+
+std::vector<launch_work> forward_launches(any_scan const& scan, std::vector<std::int32_t> const& listed) {
+  return of_any(scan, [&](auto const& s) {
+    return std::vector{gather(s, listed), layout_launch("from_channel_major", shape_of(s.geometry()))};
+  });
+}
+
+std::vector<launch_work> back_launches(any_scan const& scan, std::vector<std::int32_t> const& listed, int power) {
+  return of_any(scan, [&](auto const& s) {
+    std::vector all{layout_launch("to_channel_major", shape_of(s.geometry())), scatter_back(s, listed, power, false)};
+    if (listed.empty()) {
+      auto const& g = s.geometry();
+      double const outside = real(g.recon_rows * g.recon_cols) - real(s.full_indices().size());
+      double const packs = real(ceil_div(g.slices, index_t{lanes}));
+      if (outside > 0)
+        all.push_back(streaming_launch("zero_columns", std::ceil(outside / 512), outside * packs,
+                                       outside * real(g.slices) * 4));
+    }
+    return all;
+  });
+}
+
+std::vector<launch_work> hessian_launches(any_scan const& scan) {
+  return of_any(scan, [](auto const& s) { return std::vector{unweighted_hessian(s)}; });
+}
+
+std::vector<launch_work> iteration_launches(any_scan const& scan, index_t subsets) {
+  return of_any(scan, [&](auto const& s) {
+    numpy_random_state random(0);
+    auto const partition = gen_pixel_partition(s.full_indices(), subsets, random);
+    auto const pixels = partition.subset(0);
+    auto all = subset_launches(s, {pixels.begin(), pixels.end()});
+    for (auto& work : all) work.repeats = real(subsets);
+    return all;
+  });
+}
+
+}  // namespace mbirk::program::gpu

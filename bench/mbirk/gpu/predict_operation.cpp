@@ -1,0 +1,157 @@
+// Predictions of whole operations: projections from the scan, everything else from the counts of the cost model.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "gpu/launches.hpp"
+#include "mbirk/instrument/sizing.hpp"
+
+namespace mbirk::program::gpu {
+namespace {
+
+/// Largest size whose counts the cost model finds in a moment; larger ones are scaled by items.
+constexpr index_t largest_counted = 32;
+
+double bytes_of(any_array const& a) {
+  double bytes = 4;
+  for (auto const extent : shape_of(a)) bytes *= static_cast<double>(extent);
+  return bytes;
+}
+
+/// Sizes of arguments and results, and the items of an operation, without running it.
+instrument::size_record sizes_of(profile_entry const& entry, problem_shape const& shape) {
+  instrument::size_record size;
+  profile_problem const problem(entry.geometry, shape, 1, false);
+  auto x = problem.make_operands(*entry.op, entry.arguments);
+  entry.op->run(context{exec::host(1), instrument::sizing{size}}, problem.scan(), x);
+  return size;
+}
+
+/// The kernel of a device for the name of a kernel in a record, which lacks the template arguments. Kernels of the host
+/// have none.
+std::string device_kernel(std::string const& name, int capability) {
+  for (auto const* form : {"", "<qggmrf_cylinder>", "<false>", "<true>", "<false,true>", "<plain_sums<1>>",
+                           "<cone_geometry>", "<mbirk::cone_geometry>",
+                           "<sinogram_rows<float const*>,sinogram_rows<float*>>",
+                           "<sinogram_rows<float const*>,sinogram_channels<float*>>"})
+    if (find_kernel(name + form, capability)) return name + form;
+  return {};
+}
+
+/// Launches by the kernels that the cost model has seen, for `scale` times as much work.
+std::vector<launch_work> counted_launches(instrument::operation_record const& record, double scale, int capability) {
+  std::vector<launch_work> all;
+  double scratch = 0;
+  for (auto const& a : record.arrays)
+    if (a.role == array_role::scratch)
+      scratch += static_cast<double>(a.counts.bytes_loaded) + static_cast<double>(a.counts.bytes_stored);
+  double const most = static_cast<double>(std::ranges::max(record.kernels, {}, [](auto const& k) {
+    return k.operations.vector_operations();
+  }).operations.vector_operations());
+  for (auto const& k : record.kernels) {
+    auto const name = device_kernel(k.name, capability);
+    if (name.empty()) continue;
+    bool const heaviest = static_cast<double>(k.operations.vector_operations()) == most;
+    double const launches = static_cast<double>(std::max<std::uint64_t>(1, k.launches));
+    double const bytes = scale * (static_cast<double>(k.bytes_loaded) + static_cast<double>(k.bytes_stored)) / launches;
+    double const kept = heaviest ? scale * std::exchange(scratch, 0) / launches : 0;
+    auto work = streaming_launch(name, std::max(1.0, scale * static_cast<double>(k.tasks) / launches),
+                                 (bytes + kept) / 128, bytes + kept);
+    double operations = 0;
+    for (auto const& row : k.operations.lanes)
+      for (auto const lanes : row) operations += static_cast<double>(lanes);
+    work.units.emplace_back("operation", scale * operations / 32 / launches);
+    work.repeats = launches;
+    all.push_back(std::move(work));
+  }
+  return all;
+}
+
+instrument::operation_record const& counts_of(profile_entry const& entry, index_t n) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, index_t>, instrument::operation_record> known;
+  std::lock_guard const lock(mutex);
+  auto const key = std::pair(entry.name, n);
+  auto found = known.find(key);
+  if (found == known.end())
+    found = known.emplace(key, model_operation(entry, problem_shape::cube(n)).record).first;
+  return found->second;
+}
+
+/// The launches of an operation on a scan; empty if its kernels are not enumerated.
+std::vector<launch_work> enumerated_launches(std::string const& operation, any_scan const& scan,
+                                             std::vector<std::int32_t> const& listed, int iterations, index_t subsets) {
+  std::vector<launch_work> all;
+  auto const add = [&](std::vector<launch_work> more, double times = 1) {
+    for (auto& w : more) {
+      w.repeats *= times;
+      all.push_back(std::move(w));
+    }
+  };
+  if (operation == "forward_project" || operation == "sparse_forward_project") add(forward_launches(scan, listed));
+  else if (operation == "back_project" || operation == "sparse_back_project") add(back_launches(scan, listed, 1));
+  else if (operation == "hessian_diagonal") add(hessian_launches(scan));
+  else if (operation == "vcd_iteration") add(iteration_launches(scan, subsets), iterations);
+  else if (operation == "recon" || operation == "prox_map") {
+    add(hessian_launches(scan));
+    add(iteration_launches(scan, subsets), iterations);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<prediction> predict(std::string const& operation, any_scan const& scan, device const& on,
+                                  std::vector<std::int32_t> const& listed, int iterations, index_t subsets) {
+  auto const launches = enumerated_launches(operation, scan, listed, iterations, subsets);
+  if (launches.empty()) return std::nullopt;
+  auto const samples = bytes_of(npy_array<float>{shape_of(array_kind::sinogram, scan, 0), {}});
+  auto const voxels = listed.empty()
+                          ? bytes_of(npy_array<float>{shape_of(array_kind::recon, scan, 0), {}})
+                          : bytes_of(npy_array<float>{
+                                shape_of(array_kind::voxel_columns, scan, static_cast<index_t>(listed.size())), {}});
+  bool const forward = operation.ends_with("forward_project");
+  double const in = operation == "hessian_diagonal" || operation == "vcd_iteration" ? 0 : forward ? voxels : samples,
+               out = operation == "vcd_iteration" ? 0 : forward ? samples : voxels;
+  return predict_launches(launches, on, in, out);
+}
+
+std::optional<prediction> predict(profile_entry const& entry, problem_shape const& shape, device const& on) {
+  if (entry.op->only_on_host) return std::nullopt;
+  auto const size = sizes_of(entry, shape);
+  double in = 0, out = 0;
+  for (auto const& a : size.outer)
+    (a.role == array_role::argument ? in : out) += static_cast<double>(a.bytes);
+  profile_problem const problem(entry.geometry, shape, 1, false);
+  std::vector<std::int32_t> listed;
+  auto const x = problem.make_operands(*entry.op, entry.arguments);
+  for (auto const& input : entry.op->inputs)
+    if (is_index_array(input.kind) && x.inputs.contains(input.name)) {
+      auto const pixels = x.list(input.name);
+      listed.assign(pixels.data(), pixels.data() + pixels.size());
+    }
+  auto const given = entry.arguments.find("max_iterations");
+  int const iterations = given == entry.arguments.end() ? 1 : given->second.get<int>();
+  auto work = enumerated_launches(entry.op->name, problem.scan(), listed, iterations, 128);
+  if (work.empty()) {
+    index_t const n = std::min(largest_counted, std::max<index_t>(2, shape.channels));
+    auto const& record = counts_of(entry, n);
+    double scale = record.items > 0 ? static_cast<double>(size.items) / static_cast<double>(record.items) : 1;
+    // Items of operations with a projection in them grow faster than their passes over arrays.
+    std::vector<launch_work> projection;
+    if (entry.op->body == "direct_recon") projection = back_launches(problem.scan(), {}, 1);
+    if (entry.op->body == "gen_weights_mar") projection = forward_launches(problem.scan(), {});
+    if (!projection.empty()) {
+      auto const counted = problem_shape::cube(n);
+      scale = static_cast<double>(shape.views * shape.rows * shape.channels) /
+              static_cast<double>(counted.views * counted.rows * counted.channels);
+    }
+    work = counted_launches(record, scale, on.capability);
+    for (auto& w : projection) work.push_back(std::move(w));
+  }
+  if (work.empty()) return std::nullopt;
+  return predict_launches(work, on, in, out);
+}
+
+}  // namespace mbirk::program::gpu

@@ -1,0 +1,64 @@
+"""Arrays of any library, type and layout, as the compiled functions read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+INDICES = numpy.iinfo(numpy.int32)
+
+
+def _is_ready(value: Any, dtype: numpy.dtype) -> bool:
+    """Whether the compiled functions can read `value` in place, or should report the error themselves."""
+    if isinstance(value, numpy.ndarray):
+        return value.dtype == dtype and value.dtype.isnative and value.flags.c_contiguous and value.flags.aligned
+    if not hasattr(value, "__dlpack__"):
+        return False
+    if not hasattr(value, "__array__"):
+        return True
+    is_contiguous = getattr(value, "is_contiguous", None)  # PyTorch
+    return str(value.dtype).rpartition(".")[2] == dtype.name and (is_contiguous is None or is_contiguous())
+
+
+def _to_numpy(value: Any, name: str, operation: str) -> numpy.ndarray:
+    try:
+        array = numpy.asarray(value)
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # a device array, a tensor with a gradient, rows of several lengths
+        raise TypeError(
+            f"{operation}: {name} is of type {type(value).__name__}, which NumPy cannot read: {error}"
+        ) from error
+    if array.dtype.kind in "biuf":
+        return array
+    remedy = f"; {name}.real or abs({name}) would be one" if array.dtype.kind == "c" else ""
+    raise TypeError(f"{operation}: {name} has elements of {array.dtype}, expected numbers{remedy}")
+
+
+def floats(value: Any, name: str, operation: str, strict: bool = False) -> Any:
+    """`value` if it is a dense array of float32 in C order (or None, or `strict`), else a copy that is one."""
+    float32 = numpy.dtype(numpy.float32)
+    if value is None or strict or _is_ready(value, float32):
+        return value
+    return numpy.require(_to_numpy(value, name, operation), float32, ["C", "ALIGNED"])
+
+
+def initial(value: Any, name: str, operation: str, strict: bool = False) -> Any:
+    """As `floats`; a single number stays one."""
+    return value if numpy.isscalar(value) else floats(value, name, operation, strict)
+
+
+def indices(value: Any, name: str, operation: str, strict: bool = False) -> Any:
+    """`value` if it is a dense array of int32 (or `strict`), else a copy that is one."""
+    int32 = numpy.dtype(numpy.int32)
+    if strict or _is_ready(value, int32):
+        return value
+    array = _to_numpy(value, name, operation)
+    whole = array if array.dtype.kind in "iu" else numpy.rint(array)
+    wrong = ~((whole == array) & (whole >= INDICES.min) & (whole <= INDICES.max))
+    if wrong.any():
+        raise ValueError(f"{operation}: {name} has the element {array[wrong][0]}, expected whole numbers of 32 bits")
+    return numpy.require(whole, int32, ["C", "ALIGNED"])

@@ -1,0 +1,178 @@
+// The prediction of times on GPUs: the model on launches whose bound is known by hand, the tables, and operations.
+#include "gpu/prediction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "gpu/launches.hpp"
+
+namespace mbirk::program::gpu {
+namespace {
+
+device const& h100() { return *find_device("h100"); }
+
+double resource(launch_time const& t, std::string const& name) {
+  for (auto const& [resource, seconds] : t.resources)
+    if (resource == name) return seconds;
+  return -1;
+}
+
+TEST(gpu_devices, each_has_every_number_with_its_source) {
+  std::set<std::string> names;
+  for (auto const& d : every_device()) {
+    names.insert(d.name);
+    for (auto const& number : device_numbers()) {
+      EXPECT_GT(d[number], 0) << d.name << ": " << number;
+      EXPECT_FALSE(d.numbers.find(number)->second.source.empty()) << d.name << ": " << number;
+    }
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"A100", "L40S", "RTX 4090", "H100", "H200", "B200", "RTX 5090"}));
+  EXPECT_EQ(find_device("rtx 4090")->capability, 89);
+  EXPECT_EQ(find_device("V100"), nullptr);
+}
+
+TEST(gpu_devices, a_damaged_device_is_named_with_its_number) {
+  std::string const file = "mine.json";
+  nlohmann::json numbers = nlohmann::json::object();
+  for (auto const& name : device_numbers()) numbers[name] = {{"value", 2.0}, {"mark", "A"}, {"source", "a test"}};
+  nlohmann::json const whole{{"name", "mine"}, {"capability", 90}, {"numbers", numbers}};
+  EXPECT_EQ(device_from({whole, file})["clock"], 2);
+
+  auto const message = [&](auto const& damage) {
+    auto damaged = whole;
+    damage(damaged);
+    try {
+      device_from({damaged, file});
+    } catch (io_error const& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(message([](auto& d) { d["numbers"].erase("clock"); }).find("mine.json: numbers.clock is missing"),
+            std::string::npos);
+  EXPECT_NE(message([](auto& d) { d["numbers"]["clock"]["value"] = -1; }).find("expected a number > 0"),
+            std::string::npos);
+  EXPECT_NE(message([](auto& d) { d["numbers"]["clock"]["mark"] = "guess"; }).find("one of n, R, A, m"),
+            std::string::npos);
+  EXPECT_NE(message([](auto& d) { d["numbers"]["clocks"] = 1; }).find("numbers.clocks"), std::string::npos);
+}
+
+TEST(gpu_devices, published_times_name_their_source) {
+  ASSERT_FALSE(published_times().empty());
+  for (auto const& row : published_times()) {
+    EXPECT_NE(find_device(row.device), nullptr);
+    EXPECT_NE(find_operation(row.operation), nullptr) << row.operation;
+    EXPECT_GT(row.seconds, 0);
+    EXPECT_FALSE(row.software.empty() || row.source.empty());
+  }
+}
+
+TEST(gpu_kernels, every_device_has_code) {
+  for (auto const& d : every_device())
+    for (auto const* name : {"parallel_gather", "parallel_block_back", "cone_gather", "cone_block_back<1,false>",
+                             "vcd_direction<qggmrf_cylinder>", "to_channel_major"}) {
+      auto const* const code = find_kernel(name, d.capability);
+      ASSERT_NE(code, nullptr) << name << " on " << d.name;
+      EXPECT_GT(code->registers, 0);
+    }
+  // Sums of four channels over four packs: one multiplication-addition each.
+  auto const& hit = find_kernel("parallel_gather", 90)->units.find("4")->second.find("hit")->second;
+  EXPECT_EQ(hit.loads, 5);
+  EXPECT_GT(hit.issue, 16 + 5);
+}
+
+// A kernel that moves bytes and computes nothing takes the time of its bytes.
+TEST(gpu_model, a_launch_is_bound_by_its_largest_resource) {
+  auto work = streaming_launch("fill_values", 1e6, 1, 3.35e12);
+  auto const t = predict_launch(work, h100());
+  EXPECT_EQ(t.bound, "DRAM");
+  EXPECT_DOUBLE_EQ(t.lower_bound, 1);
+  EXPECT_GE(t.expected, t.lower_bound / reached * 0.99);
+
+  work.memory_bytes = 0;
+  work.l2_bytes = 2 * 5.5e12;
+  EXPECT_EQ(predict_launch(work, h100()).bound, "L2");
+  EXPECT_DOUBLE_EQ(predict_launch(work, h100()).lower_bound, 2);
+
+  work.l2_bytes = 0;
+  EXPECT_EQ(predict_launch(work, h100()).bound, "launch");
+  EXPECT_DOUBLE_EQ(predict_launch(work, h100()).lower_bound, h100()["launch seconds"]);
+}
+
+TEST(gpu_model, times_follow_from_instructions_and_rates) {
+  auto const& code = *find_kernel("parallel_gather", 90);
+  auto const& hit = code.units.find("4")->second.find("hit")->second;
+  launch_work const work{.kernel = "parallel_gather", .variant = "4", .tasks = 1e7, .units = {{"hit", 1e9}}};
+  auto const t = predict_launch(work, h100());
+  double const rate = 132 * 1.755e9;
+  EXPECT_DOUBLE_EQ(resource(t, "issue"), 1e9 * hit.issue / (4 * rate));
+  EXPECT_DOUBLE_EQ(resource(t, "LSU"), 1e9 * hit.wavefronts / rate);
+  EXPECT_DOUBLE_EQ(resource(t, "FP64"), 1e9 * hit.fp64 / (2 * rate));
+}
+
+// Work for few warps takes as long as one of them, however many multiprocessors there are.
+TEST(gpu_model, few_warps_wait) {
+  launch_work work{.kernel = "parallel_gather", .variant = "4", .tasks = 95, .units = {{"hit", 95e4}}};
+  auto const few = predict_launch(work, h100());
+  EXPECT_EQ(few.bound, "latency");
+  work.tasks = 1;
+  work.units = {{"hit", 1e4}};
+  EXPECT_NEAR(predict_launch(work, h100()).lower_bound, few.lower_bound, 1e-9);
+}
+
+TEST(gpu_model, what_fits_l2_is_read_once) {
+  launch_work work{.kernel = "parallel_gather", .variant = "4", .tasks = 1e6, .units = {{"hit", 1}},
+                   .again_bytes = 4e7, .tasks_between = 1};
+  EXPECT_DOUBLE_EQ(resource(predict_launch(work, h100()), "DRAM"), 4e7 / 3.35e12);
+  work.again_bytes = 6e7;
+  EXPECT_GT(resource(predict_launch(work, h100()), "DRAM"), 10 * 6e7 / 3.35e12);
+}
+
+TEST(gpu_model, an_unknown_kernel_is_an_error) {
+  EXPECT_THROW(predict_launch(streaming_launch("no_such_kernel", 1, 1, 1), h100()), error);
+  launch_work const work{.kernel = "parallel_gather", .variant = "9", .tasks = 1, .units = {{"hit", 1}}};
+  EXPECT_THROW(predict_launch(work, h100()), error);
+}
+
+// Every pixel of a view is found by the warp that owns its channels, and by the neighbour where the footprint crosses
+// the border: between 1 and 1.75 hits for footprints of up to one channel, fewer at the ends of the detector.
+TEST(gpu_launches, hits_are_conserved) {
+  any_scan const scan = mbirk::scan<parallel_geometry>(parallel_geometry::typical_scan({16, 32, 48}));
+  auto const all = forward_launches(scan, {});
+  ASSERT_EQ(all.front().kernel, "parallel_gather");
+  double const pixels = static_cast<double>(std::get<parallel_scan>(scan).full_indices().size());
+  for (auto const& [unit, count] : all.front().units)
+    if (unit == "hit") {
+      EXPECT_GE(count, 0.95 * 16 * pixels);
+      EXPECT_LE(count, 1.75 * 16 * pixels);
+    }
+  auto const back = back_launches(scan, {}, 1);
+  auto const& units = back[1].units;
+  auto const of = [&](std::string const& name) {
+    for (auto const& [unit, count] : units)
+      if (unit == name) return count;
+    return -1.0;
+  };
+  EXPECT_DOUBLE_EQ(of("view"), of("two taps") + of("three taps"));
+}
+
+TEST(gpu_prediction, holds_an_interval_and_calls_itself_predicted) {
+  any_scan const scan = mbirk::scan<cone_geometry>(cone_geometry::typical_scan({16, 32, 48}));
+  for (auto const& d : every_device())
+    for (auto const* operation : {"forward_project", "back_project", "hessian_diagonal", "vcd_iteration"}) {
+      auto const p = predict(operation, scan, d, {}, 1, 4);
+      ASSERT_TRUE(p) << operation;
+      EXPECT_GT(p->lower_bound, 0);
+      EXPECT_GE(p->expected, p->lower_bound * 0.99) << operation << " on " << d.name;
+      EXPECT_DOUBLE_EQ(p->low, 0.6 * p->expected);
+      EXPECT_DOUBLE_EQ(p->high, 1.6 * p->expected);
+      EXPECT_EQ(p->source, "predicted");
+      EXPECT_DOUBLE_EQ(p->joules, d["watts"] * p->expected);
+    }
+  EXPECT_FALSE(predict("no_such_operation", scan, h100()));
+}
+
+}  // namespace
+}  // namespace mbirk::program::gpu
