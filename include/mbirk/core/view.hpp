@@ -101,7 +101,7 @@ void require_extents(view<T, Rank> const& v, typename view<T, Rank>::shape_type 
                      char const* name, char const* axes, source_location w = source_location::current()) {
   require<shape_error>(v.extents() == shape, [&] {
     return detail::message(operation, ": ", name, " has shape ", detail::shape_text(v.extents()), ", expected ", axes,
-                        " = ", detail::shape_text(shape));
+                           " = ", detail::shape_text(shape));
   }, w);
 }
 
@@ -116,7 +116,7 @@ void require_shape(view<T, Rank> const& v, typename view<T, Rank>::shape_type co
   }, w);
   require<shape_error>(v.stride(Rank - 1) == 1 || v.extent(Rank - 1) <= 1, [&] {
     return detail::message(operation, ": ", name, " has stride ", v.stride(Rank - 1),
-                        " along its last axis, expected contiguous elements");
+                           " along its last axis, expected contiguous elements");
   }, w);
 }
 

@@ -166,7 +166,8 @@ inline parallel_geometry make_geometry(parallel_parameters const& p) {
   auto const recon = p.recon_shape.value_or(automatic.recon_shape);
   require(recon[2] == p.sinogram_shape[1], [&] {
     return detail::message("recon_shape ", detail::shape_text(recon), " has ", recon[2],
-                        " slices, expected the number of detector rows = ", p.sinogram_shape[1], " in parallel beam");
+                           " slices, expected the number of detector rows = ", p.sinogram_shape[1],
+                           " in parallel beam");
   });
   detail::require_addressable(p.sinogram_shape, recon);
   return {.views = p.sinogram_shape[0], .rows = p.sinogram_shape[1], .channels = p.sinogram_shape[2],

@@ -30,12 +30,12 @@ inline scaled_shape scale_recon_shape(std::array<index_t, 3> const& shape, doubl
   for (std::size_t d = 0; d < 3; ++d) {
     require(std::isfinite(factors[d]) && factors[d] > 0, [&] {
       return detail::message("scale_recon_shape: ", names[d], "_factor is ", factors[d],
-                          ", expected a finite number above 0");
+                             ", expected a finite number above 0");
     });
     double const scaled = std::trunc(static_cast<double>(shape[d]) * factors[d]);
     require(scaled >= 1 && scaled <= most, [&] {
       return detail::message("scale_recon_shape: axis ", d, " of ", detail::shape_text(shape), " times ", factors[d],
-                          " is ", scaled, ", expected 1 to 2147483647");
+                             " is ", scaled, ", expected 1 to 2147483647");
     });
     s.shape[d] = static_cast<index_t>(scaled);
     s.added[d] = s.shape[d] - shape[d];

@@ -47,7 +47,7 @@ inline void require_valid(qggmrf_parameters const& v, char const* operation,
       usable && sum > 0 && std::isfinite(sum),
       [&] {
         return detail::message(operation, ": nbr_wts is (", v.nbr_wts[0], ", ", v.nbr_wts[1], ", ", v.nbr_wts[2],
-                            "), expected three weights >= 0, not all zero");
+                               "), expected three weights >= 0, not all zero");
       },
       w);
 }

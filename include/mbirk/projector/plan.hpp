@@ -140,7 +140,7 @@ template <class Context, class Geometry> class projection_plan {
       if (v.extents()[d] > 1) planned[d] = state_->strides[d];
     require<shape_error>(v.strides() == planned, [&] {
       return detail::message(operation, ": ", name, " has strides ", detail::shape_text(v.strides()),
-                          ", expected those of the plan = ", detail::shape_text(planned));
+                             ", expected those of the plan = ", detail::shape_text(planned));
     });
   }
 
@@ -151,7 +151,7 @@ template <class Context, class Geometry> class projection_plan {
     require(state_->outside.has_value() == masked, [&] {
       char const *mask = "the pixels inside the mask", *list = "a list of pixels";
       return detail::message(operation, ": the plan is of ", masked ? list : mask, ", expected one of ",
-                          masked ? mask : list);
+                             masked ? mask : list);
     });
     return *state_;
   }

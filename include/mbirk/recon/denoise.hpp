@@ -128,7 +128,7 @@ template <class Context> class denoiser {
     double const x = static_cast<float>(sigma);
     require<error>(x > 0 && std::isfinite(x), [&] {
       return detail::message("qggmrf_denoise: the estimate of ", what, " from the image is ", x,
-                          ", expected a positive number: a constant image has no noise to measure; give ", what);
+                             ", expected a positive number: a constant image has no noise to measure; give ", what);
     });
     return x;
   }

@@ -369,7 +369,7 @@ inline denoise_model_options denoise_model(recon_model_options const& o) {
   auto const first = o.partition_sequence.front();
   require<index_error>(first < std::ssize(o.granularity), [&] {
     return detail::message("partition_sequence begins with ", first, ", expected 0 to ", o.granularity.size() - 1,
-                        " (granularity has ", o.granularity.size(), " entries)");
+                           " (granularity has ", o.granularity.size(), " entries)");
   });
   return {.sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T, .qggmrf_nbr_wts = o.qggmrf_nbr_wts,
           .granularity = o.granularity[static_cast<std::size_t>(first)]};

@@ -56,7 +56,7 @@ template <class Context, class Geometry> class vcd_solver {
     bool const dense = v.stride(1) == v.extent(2) && v.stride(0) == v.extent(1) * v.extent(2);
     require<shape_error>(v.size() == 0 || dense, [&] {
       return detail::message(operation_, ": ", name,
-                          " has gaps between its rows or columns, or axes in another order, expected a dense array");
+                             " has gaps between its rows or columns, or axes in another order, expected a dense array");
     });
   }
 
@@ -87,10 +87,11 @@ template <class Context, class Geometry> class vcd_solver {
     for (auto const k : o_.partition_sequence)
       require<index_error>(k >= 0 && k < std::ssize(o_.granularity), [&] {
         return detail::message(operation_, ": partition_sequence has the entry ", k, ", expected 0 to ",
-                            o_.granularity.size() - 1, " (granularity has ", o_.granularity.size(), " entries)");
+                               o_.granularity.size() - 1, " (granularity has ", o_.granularity.size(), " entries)");
       });
     require(Geometry::has_slice_damping || !o_.slice_damping.value_or(false),
-            [&] { return detail::message(operation_, ": slice_damping is true, expected false: it is for cone beam"); });
+            [&] { return detail::message(operation_,
+                                         ": slice_damping is true, expected false: it is for cone beam"); });
     if (o_.resume) check_resume(*o_.resume);
   }
 
@@ -119,8 +120,8 @@ template <class Context, class Geometry> class vcd_solver {
                            (!needs_sigma_prox || record.sigma_prox > 0)),
             [&] {
               return detail::message(operation_, ": the state to resume has sigma_y ", record.sigma_y, ", sigma_x ",
-                                  record.sigma_x, " and sigma_prox ", record.sigma_prox,
-                                  ", expected positive ones: it is of another operation");
+                                     record.sigma_x, " and sigma_prox ", record.sigma_prox,
+                                     ", expected positive ones: it is of another operation");
             });
     vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
     vcd_state<Context, Geometry> vcd(ctx_, scan_, recon_, weights_.has_value(), operation_);
@@ -171,22 +172,23 @@ template <class Context, class Geometry> class vcd_solver {
   void check_resume(recon_state const& state) const {
     require<shape_error>(
         state.sinogram_shape == scan_.sinogram_shape() && state.recon_shape == scan_.recon_shape(), [&] {
-          return detail::message(operation_, ": the state to resume is of a sinogram ", shape_text(state.sinogram_shape),
-                              " and a recon ", shape_text(state.recon_shape), ", expected ",
-                              shape_text(scan_.sinogram_shape()), " and ", shape_text(scan_.recon_shape()));
+          return detail::message(operation_, ": the state to resume is of a sinogram ",
+                                 shape_text(state.sinogram_shape), " and a recon ", shape_text(state.recon_shape),
+                                 ", expected ", shape_text(scan_.sinogram_shape()), " and ",
+                                 shape_text(scan_.recon_shape()));
         });
     require(state.seed == o_.seed && state.record.granularity == o_.granularity, [&] {
       return detail::message(operation_, ": the state to resume has seed ", state.seed,
-                          " and its granularity, expected the same seed (", o_.seed,
-                          ") and granularity, so that the same subsets are drawn");
+                             " and its granularity, expected the same seed (", o_.seed,
+                             ") and granularity, so that the same subsets are drawn");
     });
     auto const sequence = partition_sequence();
     auto const& done = state.record.partition_sequence;
     auto const common = std::min(std::ssize(done), std::ssize(sequence));
     require(std::equal(done.begin(), done.begin() + common, sequence.begin()), [&] {
       return detail::message(operation_,
-                          ": the state to resume was made with another partition_sequence, expected the same one, "
-                          "so that the same subsets are drawn");
+                             ": the state to resume was made with another partition_sequence, expected the same one, "
+                             "so that the same subsets are drawn");
     });
     require(done.size() == state.record.stop_threshold_change_pct.size(), [&] {
       return detail::message(operation_, ": the record in the state to resume has lists of unequal lengths");

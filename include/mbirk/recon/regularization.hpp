@@ -37,8 +37,8 @@ void require_finite_sinogram(Context const& ctx, view<float const, 3> sinogram, 
                  kernel::make_elementwise_range(kernel::any_tasks, sinogram));
   require(range.finite() || sinogram.size() == 0, [&] {
     return detail::message(operation, ": ",
-                        first_bad(ctx, sinogram, "sinogram", [](float x) { return !std::isfinite(x); }),
-                        ", expected finite values");
+                           first_bad(ctx, sinogram, "sinogram", [](float x) { return !std::isfinite(x); }),
+                           ", expected finite values");
   });
 }
 
@@ -51,8 +51,8 @@ template <class Context> void require_weights(Context const& ctx, view<float con
   if (weights.size() == 0) return;
   require(range.finite() && range.least >= 0, [&] {
     return detail::message(operation, ": ",
-                        first_bad(ctx, weights, "weights", [](float x) { return !(std::isfinite(x) && x >= 0); }),
-                        ", expected finite values >= 0");
+                           first_bad(ctx, weights, "weights", [](float x) { return !(std::isfinite(x) && x >= 0); }),
+                           ", expected finite values >= 0");
   });
   require(range.greatest > 0, [&] {
     return detail::message(operation, ": every one of the weights is 0, expected at least one that is positive");
@@ -170,7 +170,7 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   });
   require(std::isfinite(result.sigma_y) && result.sigma_x > 0 && std::isfinite(result.sigma_x), [&] {
     return detail::message("auto_regularization: sigma_y is ", result.sigma_y, " and sigma_x is ", result.sigma_x,
-                        ", expected positive numbers that float32 can hold: the scale of the data is out of reach");
+                           ", expected positive numbers that float32 can hold: the scale of the data is out of reach");
   });
   return result;
 }

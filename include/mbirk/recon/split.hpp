@@ -78,7 +78,7 @@ inline split_plan plan_split(cone_parameters const& p, split_options const& opti
   auto cut = static_cast<index_t>(std::nearbyint(source_row));
   require(0 < cut && cut < g.rows, [&] {
     return detail::message("split_sino_recon: the plane of the source meets detector row ", source_row,
-                        ", expected one from 1 to ", g.rows - 1, " (det_row_offset is ", g.det_row_offset, ")");
+                           ", expected one from 1 to ", g.rows - 1, " (det_row_offset is ", g.det_row_offset, ")");
   });
   double source_slice = static_cast<double>(g.slices - 1) / 2 - g.recon_slice_offset / g.delta_z;
   auto const mismatch = [&](index_t row) {

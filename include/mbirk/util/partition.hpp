@@ -276,7 +276,8 @@ inline void check_partition(char const* operation, index_t pixels, index_t num_s
       },
       w);
   require(
-      pixels > 0, [&] { return detail::message(operation, ": no pixel is inside the mask, expected at least one"); }, w);
+      pixels > 0, [&] { return detail::message(operation,
+                                               ": no pixel is inside the mask, expected at least one"); }, w);
 }
 /// @return the number of pixels inside the mask.
 inline index_t check_partition(char const* operation, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
@@ -285,15 +286,15 @@ inline index_t check_partition(char const* operation, std::vector<std::uint8_t> 
   require<shape_error>(
       rows >= 0 && cols >= 0 && rows <= most && cols <= most && rows * cols == static_cast<index_t>(mask.size()),
       [&] {
-        return detail::message(operation, ": the mask has ", mask.size(), " pixels, expected rows * cols = ", rows, " * ",
-                            cols);
+        return detail::message(operation, ": the mask has ", mask.size(), " pixels, expected rows * cols = ", rows,
+                               " * ", cols);
       },
       w);
   require<shape_error>(
       rows * cols <= most,
       [&] {
         return detail::message(operation, ": the grid has ", rows * cols, " pixels, expected at most ", most,
-                            ", because pixel indices have 32 bits");
+                               ", because pixel indices have 32 bits");
       },
       w);
   index_t const pixels =
@@ -313,7 +314,7 @@ pixel_partition list_partition(Context const& ctx, std::span<std::int32_t const>
   auto const fall = std::is_sorted_until(pixels.begin(), pixels.end());
   require(fall == pixels.end(), [&] {
     return detail::message(name, ": pixel ", fall - pixels.begin(), " of the list is ", *fall,
-                        ", expected at least its predecessor ", *(fall - 1));
+                           ", expected at least its predecessor ", *(fall - 1));
   });
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, count});
   return random_partition(ctx, name, observe(ctx, pixels.data(), {"pixels", list_role, count}), count, num_subsets,
