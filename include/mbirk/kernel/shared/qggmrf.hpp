@@ -63,20 +63,20 @@ template <class B> struct qggmrf_loss_sum {
   MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const first = task * prior_batch, last = min(row_count * col_count, first + prior_batch);
     auto total = B::no_sum();
-    for (index_t p = first; p < last; ++p) total = cylinder(p, total);
+    for (index_t p = first; p < last; ++p) total = quadratic ? cylinder<true>(p, total) : cylinder<false>(p, total);
     B::store_total(partial + task, total);
     B::note_lanes((last - first) * slices, (last - first) * round_up(slices, B::lanes));
   }
 
  private:
-  MBIRK_INLINE pack potential(pack difference) const noexcept {
+  template <bool Quadratic> MBIRK_INLINE pack potential(pack difference) const noexcept {
     pack const size = max(abs(difference) * B::broadcast(inverse_scale), B::constant(qggmrf_constants::floor)),
         log = log2(size);
     pack const t = B::constant(1) / (B::constant(1) + exp2(B::broadcast(exponent) * log));
-    if (quadratic) return size * size * t;
-    return exp2(B::broadcast(power) * log) * t;
+    if constexpr (Quadratic) return size * size * t;
+    else return exp2(B::broadcast(power) * log) * t;
   }
-  MBIRK_INLINE typename B::sums cylinder(index_t p, typename B::sums total) const noexcept {
+  template <bool Quadratic> MBIRK_INLINE typename B::sums cylinder(index_t p, typename B::sums total) const noexcept {
     index_t const i = p / col_count, j = p % col_count;
     auto const centre = recon + (i * row_stride + j * col_stride);
     for (index_t k = 0; k < slices; k += B::lanes) {
@@ -84,12 +84,12 @@ template <class B> struct qggmrf_loss_sum {
       pack const x = load_lanes<B>(centre + k, n);
       pack sum = B::constant(0);
       if (i + 1 < row_count)
-        sum = B::broadcast(row) * potential(x - load_lanes<B>(centre + (row_stride + k), n));
+        sum = B::broadcast(row) * potential<Quadratic>(x - load_lanes<B>(centre + (row_stride + k), n));
       if (j + 1 < col_count)
-        sum = fma(B::broadcast(col), potential(x - load_lanes<B>(centre + (col_stride + k), n)), sum);
+        sum = fma(B::broadcast(col), potential<Quadratic>(x - load_lanes<B>(centre + (col_stride + k), n)), sum);
       sum = masked<B>(sum, n);
       if (pairs > 0) {
-        pack const along = potential(x - load_lanes<B>(centre + (k + 1), pairs));
+        pack const along = potential<Quadratic>(x - load_lanes<B>(centre + (k + 1), pairs));
         sum = fma(B::broadcast(slice), masked<B>(along, pairs), sum);
       }
       total = total + B::widen(sum);

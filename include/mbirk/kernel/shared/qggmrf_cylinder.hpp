@@ -50,6 +50,30 @@ template <class B> struct qggmrf_cylinder {
   /// Calls sink(k, x, g, h, valid) for k = 0, lanes, ...: voxels, gradient and curvature of `valid` slices from k on;
   /// the remaining lanes hold finite numbers.
   template <class Sink> MBIRK_INLINE void operator()(index_t i, index_t j, Sink const& sink) const noexcept {
+    if (constants.quadratic) run<true>(i, j, sink);
+    else run<false>(i, j, sink);
+  }
+
+ private:
+  struct axis_packs { pack at_zero, linear, square; };
+  struct packs {
+    pack inverse_scale, exponent, steep;
+    axis_packs row, col, slice;
+    typename B::ints before;  // index of lane k - 1 in two packs
+  };
+  static MBIRK_INLINE axis_packs broadcast(qggmrf_constants::axis const& a) {
+    return {B::broadcast(a.at_zero), B::broadcast(a.linear), B::broadcast(a.square)};
+  }
+
+  template <bool Quadratic> static MBIRK_INLINE pack curvature(packs const& c, axis_packs const& a, pack difference) {
+    pack const size = log2(max(abs(difference) * c.inverse_scale, B::constant(qggmrf_constants::floor)));
+    pack const t = B::constant(1) / (B::constant(1) + exp2(c.exponent * size));
+    pack const kappa = t * fma(a.square, t, a.linear);
+    if constexpr (Quadratic) return kappa;
+    else return kappa * exp2(c.steep * size);
+  }
+
+  template <bool Quadratic, class Sink> MBIRK_INLINE void run(index_t i, index_t j, Sink const& sink) const noexcept {
     packs const c{B::broadcast(constants.inverse_scale), B::broadcast(constants.exponent),
                   B::broadcast(constants.steep), broadcast(constants.row), broadcast(constants.col),
                   broadcast(constants.slice), B::iota() + B::broadcast(std::int32_t{B::lanes - 1})};
@@ -61,14 +85,14 @@ template <class B> struct qggmrf_cylinder {
     pack pair_before = c.slice.at_zero, force_before = B::constant(0);
     // up: voxel minus the voxel of the next slice, 0 if there is none
     auto const step = [&](index_t k, pack x, pack up, auto const& read, index_t valid) MBIRK_FLAT {
-      pack const pair = curvature(c, c.slice, up), force = pair * up;
+      pack const pair = curvature<Quadratic>(c, c.slice, up), force = pair * up;
       pack h = pair + lookup2(pair_before, pair, c.before), g = force - lookup2(force_before, force, c.before);
       pair_before = pair;
       force_before = force;
       for (int n = 0; n < 4; ++n) {
         axis_packs const& a = n < 2 ? c.row : c.col;
         if (has[n]) {
-          pack const d = x - read(centre + (offset[n] + k)), b = curvature(c, a, d);
+          pack const d = x - read(centre + (offset[n] + k)), b = curvature<Quadratic>(c, a, d);
           g = fma(b, d, g);
           h = h + b;
         } else {
@@ -89,26 +113,6 @@ template <class B> struct qggmrf_cylinder {
     step(k, x, (x - above) * B::first_lanes(left - 1), [&](auto from) MBIRK_FLAT {
       return B::load_partial(from, left);
     }, left);
-  }
-
- private:
-  struct axis_packs { pack at_zero, linear, square; };
-  struct packs {
-    pack inverse_scale, exponent, steep;
-    axis_packs row, col, slice;
-    typename B::ints before;  // index of lane k - 1 in two packs
-  };
-  static MBIRK_INLINE axis_packs broadcast(qggmrf_constants::axis const& a) {
-    return {B::broadcast(a.at_zero), B::broadcast(a.linear), B::broadcast(a.square)};
-  }
-
-  // A branch on a member, not a template: it costs nothing beside a division, and kernels are half as long to compile.
-  MBIRK_INLINE pack curvature(packs const& c, axis_packs const& a, pack difference) const noexcept {
-    pack const size = log2(max(abs(difference) * c.inverse_scale, B::constant(qggmrf_constants::floor)));
-    pack const t = B::constant(1) / (B::constant(1) + exp2(c.exponent * size));
-    pack const kappa = t * fma(a.square, t, a.linear);
-    if (constants.quadratic) return kappa;
-    return kappa * exp2(c.steep * size);
   }
 };
 
