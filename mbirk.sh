@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL CTEST_PARALLEL_LEVEL=$CMAKE_BUILD_PARALLEL_LEV
 program=build/release/bench/mbirk/mbirk
 
 build_packages=(g++ ccache cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
-                liblzma-dev libhdf5-dev libpng-dev)
+                liblzma-dev libhdf5-dev libpng-dev libtiff-dev libmatio-dev libgsf-1-dev libprotozero-dev pkgconf)
 gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
 docs_packages=(python3-sphinx python3-myst-parser)
@@ -27,6 +27,10 @@ usage() {
 ./mbirk.sh peers --others [args...]
                                run bench/compare_peers.py args...: projections and reconstructions in ASTRA, RTK, svmbir, LEAP
 ./mbirk.sh build [devices]     build the program and print its path; with `devices` also the part for --policy emulated and cuda
+./mbirk.sh fuzz [--minutes N] [--inputs N] [READER...]
+                               mutate the inputs of every reader of files, or of those given (default: 10 minutes); findings are in build/fuzz-runs
+./mbirk.sh fuzz --scans N [--seed K]
+                               compare N random scans with the definitions, on the host and on an emulated device
 ./mbirk.sh docs                build the documents as a searchable site in build/site, which works offline
 ./mbirk.sh help                print this text
 
@@ -199,6 +203,16 @@ case $command in
       shift
     fi
     exec python3 "$script" --mbirk "$program" "$@"
+    ;;
+  fuzz)
+    need "${test_packages[@]}"
+    if [[ " $* " == *" --scans "* ]]; then
+      build_targets fuzz_geometry
+      exec build/release/tests/fuzz/fuzz_geometry "$@"
+    fi
+    if ! configure fuzz || ! cmake --build --preset fuzz; then fail "the build failed (above)"; fi
+    [[ " $* " == *" --minutes "* || " $* " == *" --inputs "* ]] || set -- --minutes 10 "$@"
+    exec python3 tests/fuzz/run.py --program build/fuzz/tests/fuzz/mbirk_fuzz --work build/fuzz-runs "$@"
     ;;
   docs)
     [[ $# == 0 ]] || fail "docs takes nothing, not $*"

@@ -28,6 +28,17 @@ function(mbirk_optional_libraries target)
   endforeach()
 endfunction()
 
+# mbirk_scan_libraries(<target>): links the packages that read scanners' formats, if they were found; seen as
+# MBIRK_WITH_TIFF, MBIRK_WITH_MATIO and MBIRK_WITH_GSF.
+function(mbirk_scan_libraries target)
+  foreach(package IN ITEMS TIFF MATIO GSF)
+    if(${package}_FOUND)
+      target_link_libraries(${target} PRIVATE mbirk_${package})
+      target_compile_definitions(${target} PRIVATE MBIRK_WITH_${package}=1)
+    endif()
+  endforeach()
+endfunction()
+
 # mbirk_interop_libraries(<target>): links the packages of mbirk/interop that were found. Only code that exchanges
 # arrays needs them.
 function(mbirk_interop_libraries target)
@@ -61,8 +72,8 @@ function(mbirk_files_with result regex)
 endfunction()
 
 # Include names of the optional packages.
-set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG Eigen3 dlpack)
-set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<(unsupported/)?Eigen/" "<dlpack/")
+set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG TIFF MATIO GSF Eigen3 dlpack)
+set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<tiffio[.]h>" "<matio[.]h>" "<gsf/" "<(unsupported/)?Eigen/" "<dlpack/")
 # Include names of headers of the CUDA toolkit, which nvcc provides.
 set(mbirk_toolkit_packages nvtx3 cupti cudart)
 set(mbirk_toolkit_includes "<nvtx3/" "<cupti[.]h>" "<cuda_(runtime|profiler_api)[.]h>")

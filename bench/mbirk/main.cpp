@@ -10,6 +10,7 @@
 
 #include "commands/command.hpp"
 #include "commands/devices_program.hpp"
+#include "input/scan_open.hpp"
 #include "mbirk/exec/instruction_set.hpp"
 #include "mbirk/version.hpp"
 
@@ -34,7 +35,8 @@ std::vector<std::string> command_names(CLI::App const& app) {
 
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"mbirk: model-based iterative reconstruction kernels, run, checked and measured", "mbirk"};
-  auto const version = fmt::format("mbirk {}, {}", mbirk::version_string, mbirk::instruction_set());
+  auto const version = fmt::format("mbirk {}, {}\nreads npy, raw, MRC, {}", mbirk::version_string,
+                                   mbirk::instruction_set(), optional_formats());
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
   app.footer(
@@ -49,6 +51,8 @@ int parse_and_run(int argc, char** argv) {
   add_report_command(app, chosen);
   add_bench_command(app, chosen);
   add_estimate_command(app, chosen);
+  add_info_command(app, chosen);
+  add_prepare_command(app, chosen);
   add_recon_command(app, chosen);
   add_top_command(app, chosen);
 

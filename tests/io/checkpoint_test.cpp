@@ -252,6 +252,8 @@ TEST_F(Checkpoint, SaysWhatIsNotOne) {
   auto later = file_text(path);
   write_text(path, later.replace(later.find("version 1"), 9, "version 2"));
   EXPECT_NE(refusal(path).find("'version 2', expected 'version 1'"), std::string::npos) << refusal(path);
+  write_text(path, later.replace(later.find("version 2"), 9, "ver\x1b\xff\ron"));
+  EXPECT_NE(refusal(path).find("'ver?? on', expected"), std::string::npos) << refusal(path);
 }
 
 TEST_F(Checkpoint, RefusesToSaveWhatDoesNotFit) {

@@ -293,6 +293,34 @@ TEST(Candidate, BoundByTransfersOrByTooSmallAShare) {
   EXPECT_EQ(decide(x, near, compare(near, u280, b), b, 0.021).what, verdict_class::candidate);
 }
 
+TEST(Candidate, BufferInterfacesFifosAndLanesShareOneBudget) {
+  for (auto const& d : {device_data::alveo_u280(), device_data::versal_vck190()})
+    for (double const part : {0.0, 0.3, 0.9, 1.0}) {
+      design x{.items = 1e6, .lane = {1, 10, 0.5}, .in = fixed_16, .buffers = 4, .fifos = 2};
+      x.buffer_bytes = part * usable_bytes(d, x.buffers, x.fifos);
+      auto const e = estimate_on(d, x);
+      SCOPED_TRACE(d.name + ", buffer " + std::to_string(part));
+      EXPECT_LE(e.bram_share, fabric::resource_share().value);
+      EXPECT_LE(e.uram_share, fabric::resource_share().value);
+      double const bits = e.buffer_bram * fabric::bram_bits + e.buffer_uram * fabric::uram_bits;
+      EXPECT_GE(bits, 8 * x.buffer_bytes);
+      EXPECT_GE(e.lanes, 0);
+      if (part == 1) EXPECT_LE(e.lanes, 2) << "the buffer left nothing";
+    }
+}
+
+TEST(Candidate, ClassesOfAccess) {
+  using enum access_class;
+  EXPECT_EQ(class_of({.loads = 10, .bytes_loaded = 640, .unique_read = 640}), streamed);
+  EXPECT_EQ(class_of({.loads = 160, .bytes_loaded = 640, .unique_read = 640}), streamed) << "narrow, but once";
+  EXPECT_EQ(class_of({.loads = 100, .bytes_loaded = 6400, .unique_read = 640}), strided);
+  EXPECT_EQ(class_of({.loads = 1600, .bytes_loaded = 6400, .unique_read = 640}), gathered);
+  EXPECT_EQ(class_of({.stores = 100, .bytes_stored = 6400, .unique_written = 640}), reduced);
+  EXPECT_EQ(class_of({.stores = 1600, .bytes_stored = 6400, .unique_written = 640}), scattered);
+  for (int k = 1; k < 5; ++k)
+    EXPECT_LT(fabric::access_efficiency(k).value, fabric::access_efficiency(k - 1).value);
+}
+
 TEST(Candidate, MonotoneInTheDevice) {
   auto const speed = [](device const& d, design const& x) { return 1 / estimate_on(d, x).kernel_seconds; };
   auto const u280 = device_data::alveo_u280();

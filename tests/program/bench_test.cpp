@@ -177,9 +177,14 @@ std::int64_t bytes_of(json const& estimate, std::string const& name) {
 }
 
 TEST(Estimate, SaysWhatAnOperationTakes) {
-  auto const done = mbirk_program({"estimate", "cone_forward_project", "--size", "64", "--json", "--threads", "1"});
+  auto const done = mbirk_program(
+      {"estimate", "cone_forward_project", "--size", "64", "--json", "--threads", "1", "--on", "h100"});
   ASSERT_EQ(done.code, 0) << done;
   auto const e = json::parse(done.out);
+  EXPECT_EQ(e["gpu"]["device"], "H100");
+  EXPECT_EQ(e["gpu"]["source"], "predicted");
+  EXPECT_GT(e["gpu"]["lower bound"], 0.0);
+  EXPECT_EQ(e["gpu"]["launches"][0]["kernel"], "cone_gather");
   EXPECT_EQ(e["operation"], "cone_forward_project");
   EXPECT_EQ(bytes_of(e, "recon"), 4 * 64 * 64 * 64);
   EXPECT_EQ(bytes_of(e, "sinogram"), 4 * 32 * 64 * 64);
@@ -218,6 +223,8 @@ TEST(Estimate, OfAGeometryFile) {
 TEST(Estimate, BadUsage) {
   expect_failure(mbirk_program({"estimate", "nothing", "--size", "8"}), 2,
                  "operation nothing is not known, expected one of parallel_forward_project");
+  expect_failure(mbirk_program({"estimate", "cone_back_project", "--size", "8", "--on", "V100"}), 2,
+                 "--on V100 is not a known device, expected one of A100, L40S, RTX 4090, H100");
   expect_failure(mbirk_program({"estimate", "recon"}), 2, "expected either --size N or --geometry FILE");
   expect_failure(mbirk_program({"estimate", "recon", "--size", "8", "--geometry", "g.json"}), 2,
                  "expected either --size N or --geometry FILE");

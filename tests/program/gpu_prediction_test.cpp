@@ -158,6 +158,39 @@ TEST(gpu_launches, hits_are_conserved) {
   EXPECT_DOUBLE_EQ(of("view"), of("two taps") + of("three taps"));
 }
 
+double units_of(launch_work const& work, std::string const& name) {
+  for (auto const& [unit, count] : work.units)
+    if (unit == name) return count;
+  return 0;
+}
+
+/// Requests to global memory of the units of a launch.
+double requests_of(launch_work const& work, std::vector<std::string> const& units) {
+  auto const& costs = find_kernel(work.kernel, 90)->units.find(work.variant)->second;
+  double all = 0;
+  for (auto const& unit : units) all += units_of(work, unit) * costs.find(unit)->second.loads;
+  return all;
+}
+
+// What counting::requests holds for the same scan on exec::emulated, for the voxel columns (or channels) that the units
+// load: units and loads per unit, from the machine code, are two halves of the same number. The enumeration decides in
+// another order of operations than the kernels, so footprints that touch a channel may fall on either side.
+TEST(gpu_launches, requests_are_those_of_an_emulated_run) {
+  any_scan const parallel = mbirk::scan<parallel_geometry>(parallel_geometry::typical_scan({16, 128, 48}));
+  any_scan const cone = mbirk::scan<cone_geometry>(cone_geometry::typical_scan({16, 128, 48}));
+  double const offsets = 33054, columns = 132216;
+  auto const forward = forward_launches(parallel, {}).front();
+  EXPECT_EQ(units_of(forward, "group round"), 384);
+  EXPECT_NEAR(requests_of(forward, {"hit"}), offsets + columns, 0.005 * columns);
+
+  EXPECT_EQ(requests_of(back_launches(parallel, {}, 1)[1], {"two taps", "three taps"}), 294912);
+
+  // The heights of the slices are loaded as often as the voxels.
+  double const cone_offsets = 33552, cone_columns = 334980;
+  EXPECT_NEAR(requests_of(forward_launches(cone, {}).front(), {"hit", "two", "three"}), cone_offsets + 2 * cone_columns,
+              0.005 * cone_columns);
+}
+
 TEST(gpu_prediction, holds_an_interval_and_calls_itself_predicted) {
   any_scan const scan = mbirk::scan<cone_geometry>(cone_geometry::typical_scan({16, 32, 48}));
   for (auto const& d : every_device())

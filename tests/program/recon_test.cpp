@@ -218,7 +218,7 @@ TEST_F(Recon, WhatDoesNotFitIsRefused) {
 TEST_F(Recon, BadInput) {
   make("parallel", 16);
   auto const before = file_count(folder.path());
-  expect_failure(recon("x.tif"), 2, "x.tif: expected a name that ends in .npy, .h5 or .hdf5");
+  expect_failure(recon("x.jpg"), 2, "x.jpg: expected a name that ends in .npy, .h5 or .hdf5");
   expect_failure(recon("no/such/x.h5"), 2, "x.h5: cannot be written: ");
   expect_failure(recon("scan.h5"), 2, "scan.h5: would be written over what is read, expected another file");
   expect_failure(recon("scan.npy"), 2, "scan.json: would be written over what is read");  // the input's own record file
@@ -242,7 +242,11 @@ TEST_F(Recon, BadInput) {
                  "none.h5: no such file");
   expect_failure(mbirk_program({"recon", name("scan.h5"), "--geometry", name("none.json"), "--out", name("x.h5")}), 2,
                  "none.json: no such file");
-  expect_failure(mbirk_program({"recon", name("scan.h5"), "--out", name("x.h5")}), 2, "--geometry is required");
+  expect_failure(mbirk_program({"recon", name("scan.json"), "--out", name("x.h5")}), 2, "raw pixels need --raw");
+  expect_failure(recon("x.h5", {"--method", "fbp", "--positivity"}), 2,
+                 "--positivity is for method vcd, found --method fbp");
+  expect_failure(recon("x.h5", {"--rows", "5:5"}), 2, "--rows: 5:5 is not a part of the scan");
+  expect_failure(recon("x.h5", {"--centre", "1000", "--strict"}), 2, "outside the detector: is it a channel?");
   EXPECT_EQ(file_count(folder.path()), before);
 }
 

@@ -17,7 +17,7 @@ TEST(Unfused, RatiosAreThoseOfTheCounts) {
   std::string page;
   for (auto const& entry : fs::directory_iterator(folder.path())) {
     if (entry.path().extension() == ".json") report = json::parse(file_text(entry.path()));
-    if (entry.path().extension() == ".html") page = file_text(entry.path());
+    if (entry.path().filename().string().starts_with("report_")) page = file_text(entry.path());
   }
   for (std::string const size : {"16", "17"}) {
     auto const& operations = report["unfused"][size];

@@ -200,10 +200,10 @@ struct footprint_range {
   double narrowest = 1e30, widest = 0, lowest = 1e30, tallest = 0;
   bool all_seen = true;
 };
-inline footprint_range footprints_of(any_scan const& s) {
+/// @param cut  Whether a footprint ends one channel beyond either end of the detector, as on the host.
+inline footprint_range footprints_of(any_scan const& s, bool cut = true) {
   footprint_range r;
-  // a footprint is cut off one channel beyond either end
-  double const detector = static_cast<double>(sinogram_shape(s)[2]) + 2;
+  double const detector = cut ? static_cast<double>(sinogram_shape(s)[2]) + 2 : 1e30;
   auto const note = [&](double width, double height) {
     r.narrowest = std::min(r.narrowest, width), r.widest = std::max(r.widest, std::min(width, detector));
     r.lowest = std::min(r.lowest, height), r.tallest = std::max(r.tallest, height);
@@ -234,8 +234,8 @@ inline footprint_range footprints_of(any_scan const& s) {
 /// - along: the same in rows or slices of step s, plus the fixed-point position: lanes - 1 steps that are truncated at
 ///   2^-(32 - log2(2 lanes)).
 /// - sec: linear in the squared magnification, with a remainder of two roundings, then two products.
-inline double tolerance(any_scan const& s, bool towards_sinogram, int power) {
-  auto const r = footprints_of(s);
+inline double tolerance(any_scan const& s, bool towards_sinogram, int power, bool cut = true) {
+  auto const r = footprints_of(s, cut);
   auto const recon = recon_shape(s);
   double const views = static_cast<double>(sinogram_shape(s)[0]),
                side = static_cast<double>(std::max(recon[0], recon[1]));

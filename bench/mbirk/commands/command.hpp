@@ -46,6 +46,8 @@ void add_compare_command(CLI::App& app, chosen_command& chosen);
 void add_report_command(CLI::App& app, chosen_command& chosen);
 void add_estimate_command(CLI::App& app, chosen_command& chosen);
 void add_bench_command(CLI::App& app, chosen_command& chosen);
+void add_info_command(CLI::App& app, chosen_command& chosen);
+void add_prepare_command(CLI::App& app, chosen_command& chosen);
 void add_recon_command(CLI::App& app, chosen_command& chosen);
 void add_top_command(CLI::App& app, chosen_command& chosen);
 

@@ -73,8 +73,8 @@ std::optional<gpu::prediction> predict_on(gpu::device const& on, profile_entry c
       listed.assign(pixels.data(), pixels.data() + pixels.size());
     }
   auto const iterations = x.arguments.find("max_iterations");
-  return gpu::predict(entry.op->name, *scan, on, listed,
-                      iterations == x.arguments.end() ? 1 : iterations->second.get<int>());
+  bool const given = iterations != x.arguments.end() && iterations->second.is_number_integer();
+  return gpu::predict(entry.op->name, *scan, on, listed, given ? iterations->second.get<int>() : 1);
 }
 
 json to_json(gpu::device const& on, gpu::prediction const& p) {
@@ -161,7 +161,9 @@ int estimate(estimate_options const& o) {
       o.size && *o.size <= largest_modelled ? "" : fmt::format(" of {}^3, by items", modelled), 1e-9 * roofs.fma.best,
       work.memory_seconds(roofs), 1e-9 * roofs.levels.back().read.best);
   if (predicted) print_prediction(*on, *predicted);
-  else if (on) fmt::print("\nOn an {}: not predicted, because the operation runs on the host.\n", on->name);
+  else if (on)
+    fmt::print("\nOn an {}: not predicted: {}.\n", on->name,
+               entry.op->only_on_host ? "it runs on the host" : "only with --size, not for a geometry file");
   return done;
 }
 

@@ -14,6 +14,7 @@
 #include "commands/command.hpp"
 #include "commands/profile_measure.hpp"
 #include "commands/profile_options.hpp"
+#include "commands/profile_reconstruction.hpp"
 #include "commands/profile_summary.hpp"
 #include "commands/progress.hpp"
 #include "commands/run_watch.hpp"
@@ -25,6 +26,7 @@
 #include "operations/policy.hpp"
 #include "operations/staged.hpp"
 #include "output/graph_files.hpp"
+#include "output/index_page.hpp"
 #include "output/table_files.hpp"
 #include "output/trace_excerpt.hpp"
 #include "output/trace_file.hpp"
@@ -61,6 +63,7 @@ class profile_run {
   explicit profile_run(profile_options const& options)
       : options_((options.check(), options)),
         settings_(options.judged.settings()),
+        words_{{}, options.words_from.empty() ? std::nullopt : std::optional(read_sinogram_sample(options.words_from))},
         pinned_(options.pin.pin(options.common.threads)),
         policy_(options.common),
         chosen_((policy_.check({.profiler_range = options.profiler_range}), matching_entries(options.ops))),
@@ -97,9 +100,11 @@ class profile_run {
     result_.write(report_.dump(1) + "\n");
     result_.commit();
     watch_.finish();
-    if constexpr (with_tables) write_tables(folder("tables"), report_);
+    if constexpr (with_tables)
+      if (!options_.no_tables) write_tables(folder("tables"), report_);
     auto const page = out_ / ("report_" + when_ + ".html");
     write_html_report(report_, file_, page);
+    write_index(out_);
     print_summary(report_);
     print_staged(report_);
     if (report_.contains("candidates")) print_candidates(report_["candidates"]);
@@ -189,6 +194,14 @@ class profile_run {
       });
     }
     if (options_.runs > 2) time_operations(begun, problem.get(), n, policy, results);
+    if (n == options_.reconstruction_size() && options_.recon_iterations > 0 && options_.traces())
+      for (auto const& one : begun)
+        if (one.entry->name.ends_with("_mbir_recon"))
+          succeeds(*one.entry, n, [&] {
+            bar_.at(done_, fmt::format("{} of {} iterations at {}", one.entry->name, options_.recon_iterations, n));
+            report_["reconstructions"][one.entry->name] =
+                measure_reconstruction(*one.entry, *problem, n, policy, options_.recon_iterations);
+          });
     if (!options_.no_fuse) return;
     for (auto const& one : begun)
       succeeds(*one.entry, n, [&] {
@@ -237,19 +250,22 @@ class profile_run {
         one["timeline"] = trace_excerpt(marks, traced.begin, traced.end);
         // Under policies with blocks the host only queues work.
         if (!policy_.has_blocks() && marks.dropped() == 0) one["stages"] = stage_times(marks, traced.begin, traced.end);
-        report_["memory_tables"][size][entry.name] =
-            write_memory(folder("memory"), name, marks, traced.begin, traced.end);
+        if (!options_.no_heap)
+          report_["memory_tables"][size][entry.name] =
+              write_memory(folder("memory"), name, marks, traced.begin, traced.end);
       }
       add_measurement(std::move(one), entry, n, run);
     }
     watch_.step(fmt::format("{} at {}, counting", entry.name, n));
     operation_counts counts(m, n);
     report_["cost_analysis"][size][entry.name] = std::move(counts.cost);
-    if (auto graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps); !graphs.is_null())
-      report_["graphs"][size][entry.name] = std::move(graphs);
+    if (!options_.no_graphs)
+      if (auto graphs = write_graphs(folder("graphs"), entry, problem, n, options_.graph_steps); !graphs.is_null())
+        report_["graphs"][size][entry.name] = std::move(graphs);
     if (auto const* kernels = options_.traces() ? counts.traced(m) : nullptr) {
       results.programs.push_back(traced_program(*kernels, name, m.data, traced.begin, traced.end));
       traced.record = *kernels;
+      traced.same_work = true;
       results.about.counts.push_back(std::move(traced));
     }
     if (options_.no_fuse && counts.counted) begun.counts = std::move(counts.host);
@@ -310,9 +326,9 @@ class profile_run {
   /// measurements.
   void judge() {
     try {
-      if (!policy_.has_blocks() || policy_.device()) measure_all_words();
+      if (!options_.no_handoff && (!policy_.has_blocks() || policy_.device())) measure_all_words();
       auto& candidates = report_["candidates"] = candidates_json(report_, file_.string(), settings_);
-      if (!candidates.contains("operations")) return;
+      if (!candidates.contains("operations") || options_.no_handoff) return;
       index_t const largest = *std::max_element(options_.sizes.begin(), options_.sizes.end());
       for (auto const& one : candidates["operations"]) {
         if (one["size"] != largest || report_["hand_off"].size() == hand_off_folders) continue;
@@ -321,13 +337,11 @@ class profile_run {
         if (found == chosen_.end()) continue;  // an iteration, not an entry
         auto const* entry = *found;
         bar_.at(done_, "HLS export of " + entry->name);
-        auto const reason = one["reason"].get<std::string>();
-        auto const verdict = one["verdict"].is_null() ? reason : one["verdict"].get<std::string>() + ": " + reason;
-        auto types = write_hand_off(folder("handoff"), *entry, options_.common.threads, verdict, words_);
-        if (!types.is_null())
-          report_["hand_off"].push_back({{"operation", entry->name},
-                                         {"folder", "handoff/" + when_ + "/" + entry->name},
-                                         {"types", std::move(types)}});
+        auto made = write_hand_off(folder("handoff"), *entry, options_.common.threads, one, words_);
+        if (made.is_null()) continue;
+        made["operation"] = entry->name;
+        made["folder"] = "handoff/" + when_ + "/" + entry->name;
+        report_["hand_off"].push_back(std::move(made));
       }
     } catch (std::exception const& e) {
       report_["errors"].push_back({{"operation", "candidates"}, {"volume_size", 0}, {"error", e.what()}});
@@ -336,6 +350,7 @@ class profile_run {
 
   profile_options options_;
   candidate_settings settings_;
+  known_words words_;
   std::vector<int> pinned_;  // before the policy, which may start threads
   chosen_policy policy_;
   std::vector<profile_entry const*> chosen_;
@@ -349,7 +364,6 @@ class profile_run {
   instruments instruments_;
   double budget_ = 0;  ///< seconds of timed calls that are left; sizes that need less leave it to later ones
   ceilings roofs_;
-  known_words words_;
   json report_;
 };
 

@@ -1,5 +1,7 @@
 #include "commands/profile_options.hpp"
 
+#include <algorithm>
+
 namespace mbirk::program {
 
 void profile_options::check() const {
@@ -15,6 +17,18 @@ void profile_options::check() const {
     return "--cuda-profiler-range takes the runs after the traced one, of which --runs " + std::to_string(runs) +
            " has none, expected --runs 3 or more";
   });
+  require(recon_size == 0 || std::ranges::find(sizes, recon_size) != sizes.end(), [&] {
+    return "--recon-size " + std::to_string(recon_size) + " is none of --sizes, expected one of them";
+  });
+}
+
+index_t profile_options::reconstruction_size() const {
+  if (recon_size > 0) return recon_size;
+  index_t const least = *std::ranges::min_element(sizes);
+  index_t chosen = least;
+  for (auto const n : sizes)
+    if (n <= 128) chosen = std::max(chosen, n);
+  return chosen;
 }
 
 void add_profile_options(CLI::App& command, profile_options& o) {
@@ -51,6 +65,25 @@ void add_profile_options(CLI::App& command, profile_options& o) {
   command.add_flag(
       "--no-fuse", o.no_fuse,
       "Also time and count multi-stage operations stage by stage, with all intermediate arrays in memory");
+  command
+      .add_option("--recon-iterations", o.recon_iterations,
+                  "Iterations of the whole reconstructions over which shares are measured; 0: none")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--recon-size", o.recon_size,
+                  "Which of the sizes they have (default: the largest one up to 128)")
+      ->check(CLI::Range(2, 4096))
+      ->type_name("N");
+  command
+      .add_option("--words-from", o.words_from,
+                  "A sinogram of your own as .npy (views, rows, channels), which the search for word lengths tries too")
+      ->type_name("FILE");
+  command.add_flag("--no-graphs", o.no_graphs, "Without the folder graphs");
+  command.add_flag("--no-handoff", o.no_handoff, "Without word lengths and HLS export folders");
+  command.add_flag("--no-tables", o.no_tables, "Without the folder tables");
+  command.add_flag("--no-heap", o.no_heap, "Without the folder memory");
   add_candidate_options(command, o.judged);
   add_monitor_options(command, o.monitor);
   command.add_flag(

@@ -24,10 +24,16 @@ struct profile_options {
   std::size_t trace_events = program::trace_events;
   candidate_options judged;
   monitor_options monitor;
+  int recon_iterations = 15;  ///< of the whole reconstructions; 0: none
+  index_t recon_size = 0;     ///< 0: the largest size up to 128
+  std::string words_from;  ///< a sinogram of the user's; empty: none
+  bool no_graphs = false, no_handoff = false, no_tables = false, no_heap = false;
   bool cupti = false, profiler_range = false, graph_steps = false, no_fuse = false;
 
   /// @throws unavailable_error, parameter_error, in one line, for options that contradict each other.
   void check() const;
+  /// The size of the whole reconstructions.
+  index_t reconstruction_size() const;
   bool traces() const { return runs >= 2; }
   /// Timed calls are repeated until they suffice. --runs asks for a number instead, and a profiler that watches from
   /// outside changes times anyway.

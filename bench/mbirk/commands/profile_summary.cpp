@@ -47,7 +47,7 @@ void print_summary(json const& report) {
     }
     fmt::print("\n{0:>4}^3  {1:<33}{2:>10}{3:>10}{4:>24}{5:>8}{6:>9}{7:>9}{8:>9}{9:>11}{10:>11}  {11}\n",
                size.get<long>(), "operation", "min", "median", "[95 %]", "share", "GUPS", "GFLOP/s", "GB/s",
-               "flop/byte", "x minimal", "cost");
+               "issued f/B", "x minimal", "cost");
     for (auto const* t : rows) {
       auto const& cost = costs[t->operation];
       bool const trusted = t->disturbed.empty();
@@ -66,7 +66,7 @@ void print_summary(json const& report) {
       "\nmin, median: over the calls that no other program disturbed; [95 %]: interval of the median, - below 6 calls\n"
       "GUPS: giga-updates (1e9 items) per second: voxel-view updates of projections, otherwise samples, voxels or "
       "pixels. GB/s and\n"
-      "flop/byte: loads and stores of all arrays except scratch, as the kernels issue them.\n"
+      "issued f/B: loads and stores of all arrays except scratch, as the kernels issue them, and flops per byte of them.\n"
       "x minimal: flops / minimal flops of the formulas; - if these need none.\n");
   if (report.contains("dropped_trace_events")) {
     std::string text;

@@ -12,7 +12,9 @@
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
 #include "commands/run_watch.hpp"
+#include "commands/scan_options.hpp"
 #include "input/checkpoint_file.hpp"
+#include "input/direct_scan.hpp"
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
@@ -20,6 +22,7 @@
 #include "mbirk/version.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"
+#include "output/volume_file.hpp"
 #if defined(MBIRK_WITH_HDF5)
 #include "mbirk/io/recon_hdf5.hpp"
 #endif
@@ -34,13 +37,16 @@ namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
 struct recon_command : common_options {
-  measurement_files files;
-  std::string geometry, out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
+  scan_call scan;
+  std::string out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
   recon_call_options call;
   bool seed_given = false;
   std::optional<double> sharpness, snr_db, sigma_y, sigma_x;
   std::optional<std::uint64_t> memory_limit;
   bool positivity = false, no_png = false;
+  int compress = 0;
+  std::optional<std::array<double, 2>> out_window;
+  std::vector<std::string> only_vcd;  ///< options given that only vcd uses
   std::optional<std::array<double, 2>> png_window;
   monitor_options monitor;
 };
@@ -56,18 +62,21 @@ std::string checkpoint_name(recon_command const& o) {
 
 /// Output files must be writable, checked before hours are spent, and must differ from all input files.
 void check_out(recon_command const& o) {
+  require_volume_file(o.out);
 #if defined(MBIRK_WITH_HDF5)
-  require<io_error>(is_npy(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"),
-                    [&] { return "--out " + o.out + ": expected a name that ends in .npy, .h5 or .hdf5"; });
+  require<io_error>(is_npy(o.out) || is_volume_file(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"), [&] {
+    return "--out " + o.out + ": expected a name that ends in .npy, .h5 or .hdf5, .tif, .nrrd or .mrc";
+  });
 #else
-  require<io_error>(is_npy(o.out), [&] {
+  require<io_error>(is_npy(o.out) || is_volume_file(o.out), [&] {
     return "--out " + o.out + ": expected a name that ends in .npy: this program was built without HDF5";
   });
 #endif
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
-  std::vector<std::string> written{o.out}, read{o.files.input, o.geometry, o.files.white, o.files.dark};
-  if (is_npy(o.out)) written.push_back(next_to_output(o, ".json"));
+  std::vector<std::string> written{o.out},
+      read{o.scan.files.input, o.scan.geometry.file, o.scan.files.white, o.scan.files.dark};
+  if (is_npy(o.out) || is_volume_file(o.out)) written.push_back(next_to_output(o, ".json"));
 #if defined(MBIRK_WITH_PNG)
   if (!o.no_png) written.push_back(next_to_output(o, ".png"));
 #endif
@@ -103,6 +112,13 @@ void check_method(recon_command const& o, recon_scan const& scan) {
              " or vcd";
     });
   }, scan);
+}
+
+/// An option that changes nothing would be believed to have done so.
+void check_ignored(recon_command const& o) {
+  require<io_error>(o.method == "vcd" || o.only_vcd.empty(), [&] {
+    return o.only_vcd.front() + " is for method vcd, found --method " + o.method;
+  });
 }
 
 /// The parameters of the file, overridden by the command line.
@@ -144,17 +160,31 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
   recon_params["method"] = o.method;
   recon_params["weights"] = o.method == "vcd" ? o.weights : "unweighted";
   return {{"model_params", dump_text(geometry_json(g))},
-          {"notes", "mbirk " + std::string(version_string) + ", " + o.files.input + ": " + data},
+          {"notes", "mbirk " + std::string(version_string) + ", " + o.scan.files.input + ": " + data},
           {"recon_log", log},
           {"recon_params", dump_text(recon_params)}};
 }
 
+/// Where the voxels are, for formats that say so.
+voxel_grid grid_of(geometry_file const& g) {
+  return std::visit([&](auto const& s) {
+    auto const& geometry = s.geometry();
+    if constexpr (requires { geometry.delta_z; })
+      return centred_grid(s.recon_shape(), geometry.delta_x, geometry.delta_y, geometry.delta_z,
+                          geometry.recon_slice_offset);
+    else
+      return centred_grid(s.recon_shape(), geometry.delta_x, geometry.delta_y,
+                          std::visit([](auto const& p) { return p.delta_det_row; }, g.parameters));
+  }, g.scan);
+}
+
 /// Writes OUT and, because an npy file has room for an array only, the record as JSON next to it.
-void write_result(recon_command const& o, npy_array<float> const& recon,
+void write_result(recon_command const& o, geometry_file const& g, npy_array<float> const& recon,
                   std::vector<std::pair<std::string, std::string>> const& record) {
   view<float const, 3> const volume(recon.data.data(), {recon.shape[0], recon.shape[1], recon.shape[2]});
-  if (is_npy(o.out)) {
-    write_npy(o.out, recon);
+  if (is_npy(o.out) || is_volume_file(o.out)) {
+    if (is_npy(o.out)) write_npy(o.out, recon);
+    else write_volume_file(o.out, volume, grid_of(g), o.out_window);
     json all = json::object();
     for (auto const& [name, text] : record) {
       auto parsed = json::parse(text, nullptr, false);
@@ -165,7 +195,7 @@ void write_result(recon_command const& o, npy_array<float> const& recon,
     file.commit();
   }
 #if defined(MBIRK_WITH_HDF5)
-  else save_recon_hdf5(o.out, volume, record);
+  else save_recon_hdf5(o.out, volume, record, o.compress);
 #endif
 #if defined(MBIRK_WITH_PNG)
   if (!o.no_png && volume.size() > 0) write_png(next_to_output(o, ".png"), three_slices(volume, o.png_window));
@@ -183,10 +213,16 @@ std::vector<float> allocate(double elements, char const* name) {
 
 int reconstruct(recon_command const& o) {
   require_host(o, "recon");
+  check_ignored(o);
   interrupt_watch const interrupts;
   auto const start = clock::now();
-  measurement_source const source(o.files);
-  auto g = read_geometry(o.geometry, source.shape(), source.theta());
+  measurement_source const source(o.scan.files, o.scan.part);
+  std::vector<scan_fact> used;
+  std::vector<std::string> corrected;
+  auto const g_options = with_centre(o.scan, source, o.threads, corrected);
+  auto g = scan_geometry(source.scan(), source.part(), source.theta(), g_options, o.scan.files.input, used);
+  for (auto& mistake : checked_mistakes(o.scan, source.scan(), g)) g.warnings.push_back(std::move(mistake));
+  if (o.scan.geometry.file.empty() && !o.quiet) print_facts(used);
   g.model = merged(g.model, o);
   recon_options options(o.call, g.model);
   recon_scan const& scan = g.scan;
@@ -232,6 +268,11 @@ int reconstruct(recon_command const& o) {
       stop_if_asked();
     });
   }
+  auto const found = correct({ctx.exec, {}}, o.scan.corrections, view<float, 3>(sinogram.data(), source.shape()),
+                             std::visit([](auto const& s) { return s.angles(); }, scan));
+  corrected.insert(corrected.end(), found.begin(), found.end());
+  if (!o.quiet)
+    for (auto const& line : corrected) fmt::print("{}\n", line);
   view<float const, 3> const y(sinogram.data(), source.shape());
   auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, scan);
   npy_array<float> recon{
@@ -280,11 +321,11 @@ int reconstruct(recon_command const& o) {
     }
   } else {
     watch.step(o.method);
-    record.warnings = filtered_recon(ctx, scan, y, x);
+    record.warnings = direct_scan_recon(ctx, g, view<float, 3>(sinogram.data(), source.shape()), x);
     stop_if_asked();
   }
   watch.step("writing");
-  write_result(o, recon, text_of(o, g, record, source.description()));
+  write_result(o, g, recon, text_of(o, g, record, source.description()));
   watch.finish();
 
   if (o.quiet) return done;
@@ -315,8 +356,8 @@ int run(recon_command const& o) {
   }
 }
 
-std::array<double, 2> window_of(std::vector<double> const& levels) {
-  if (!(levels[0] < levels[1])) throw CLI::ValidationError("--png-window", "expected LOW < HIGH");
+std::array<double, 2> window_of(std::vector<double> const& levels, char const* option) {
+  if (!(levels[0] < levels[1])) throw CLI::ValidationError(option, "expected LOW < HIGH");
   return {levels[0], levels[1]};
 }
 
@@ -325,22 +366,26 @@ std::array<double, 2> window_of(std::vector<double> const& levels) {
 void add_recon_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
   auto const o = std::make_shared<recon_command>();
-  command
-      ->add_option("INPUT", o->files.input,
-                   "Measurements (views, rows, channels): .npy, or HDF5 in the Data Exchange layout")
-      ->required();
-  command->add_option("--geometry", o->geometry, "The scan and the parameters of its reconstruction, as JSON")
+  add_scan_options(*command, o->scan);
+  add_correction_options(*command, o->scan);
+  command->add_option("--out", o->out, "The volume (rows, cols, slices): .h5, .npy, .tif, .nrrd or .mrc")
       ->required()
-      ->type_name("G.json");
-  command->add_option("--out", o->out, "The volume (rows, cols, slices): .h5 or .npy")->required()->type_name("OUT");
+      ->type_name("OUT");
+  command->add_option("--compress", o->compress, "Compress an .h5 file: 1 (fast) to 9 (small)")
+      ->check(CLI::Range(1, 9))
+      ->type_name("LEVEL");
+  command
+      ->add_option_function<std::vector<double>>(
+          "--tiff-window", [o](std::vector<double> const& v) { o->out_window = window_of(v, "--tiff-window"); },
+          "Write a .tif of 16 bits, with these values as 0 and 65535 (default: float32)")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(CLI::Number)
+      ->type_name("LOW,HIGH");
   command->add_option("--method", o->method, "vcd (iterative), fbp (parallel beam) or fdk (cone beam)")
       ->check(CLI::IsMember({"fbp", "fdk", "vcd"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--white", o->files.white, "White field for INPUT in counts: frames, which are averaged")
-      ->type_name("FILE");
-  command->add_option("--dark", o->files.dark, "Dark field")->type_name("FILE");
-  command->add_flag("--counts", o->files.counts, "INPUT holds counts, so a missing white field is an error");
   add_call_options(*command, o->call);
   command->add_option("--sharpness", o->sharpness, "Higher values give sharper and noisier images (default 1)")
       ->type_name("X");
@@ -377,7 +422,7 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
       ->type_name("FILE");
   command
       ->add_option_function<std::vector<double>>(
-          "--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v); },
+          "--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v, "--png-window"); },
           "Values shown as black and white in the picture (default: its 1st and 99th percentiles)")
       ->delimiter(',')
       ->expected(2)
@@ -388,6 +433,8 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
   add_common_options(*command, *o);
   command->callback([o, command, &chosen] {
     o->seed_given = command->count("--seed") > 0;
+    for (char const* name : {"--positivity", "--sharpness", "--snr-db", "--sigma-y", "--sigma-x", "--weights"})
+      if (command->count(name) > 0) o->only_vcd.emplace_back(name);
     chosen = [o] { return run(*o); };
   });
 }

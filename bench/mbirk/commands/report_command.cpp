@@ -15,6 +15,7 @@
 #include "commands/command.hpp"
 #include "commands/profile_summary.hpp"
 #include "input/json_field.hpp"
+#include "input/merged_files.hpp"
 #include "input/nsight_csv.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "report/html_report.hpp"
@@ -23,9 +24,13 @@ namespace mbirk::program {
 namespace {
 
 struct report_options : common_options {
-  std::vector<std::string> runs, nsys, ncu;
+  std::vector<std::string> runs, nsys, ncu, mbirjax, published, synthesis;
+  std::string cost_analysis;
   std::string out = "report.html";
   candidate_options judged;
+
+  /// Whether files are added that change what the candidates are compared with.
+  bool adds() const { return !mbirjax.empty() || !published.empty() || !synthesis.empty(); }
 };
 
 /// Reads a file of mbirk profile or mbirk report.
@@ -167,6 +172,8 @@ void judge_again(json& run, std::string const& path, candidate_options const& op
   if (auto const* const at = "/candidates/model/rules/iterations per transfer/value";
       options.iterations == 0 && run.contains(json::json_pointer(at)))
     settings.iterations = iterations_of(json_field(run.at(json::json_pointer(at)), path, at));
+  if (options.against.empty() && run.contains("/candidates/against"_json_pointer))
+    settings.against = run.at("/candidates/against"_json_pointer).get<std::vector<std::string>>();
   run["candidates"] = candidates_json(run, path, settings);
   if (!run["candidates"].contains("skipped")) print_candidates(run["candidates"]);
 }
@@ -188,13 +195,19 @@ int run_report(report_options const& options) {
   require(!known.contains(target),
           [&] { return "--out " + options.out + " is one of the runs, expected another name"; });
   bool const one_page = page && runs.size() == 1 && options.nsys.empty() && options.ncu.empty();
-  require(one_page || !options.judged.given(), [] {
+  require(one_page || !(options.judged.given() || options.adds()), [] {
     return std::string(
-        "--device and --iterations-per-transfer are for the page of one run, expected one RUN.json and --out "
-        "FILE.html");
+        "--device, --iterations-per-transfer, --against, --mbirjax, --published and --synthesis are for the page of one "
+        "run, expected one RUN.json and --out FILE.html");
+  });
+  require(options.cost_analysis.empty() || options.mbirjax.size() == 1, [] {
+    return std::string("--cost-analysis is of a profile of MBIRJAX, expected one --mbirjax");
   });
   if (one_page) {
-    if (options.judged.given()) judge_again(runs[0], options.runs[0], options.judged);
+    for (auto const& profile : options.mbirjax) add_mbirjax(runs[0], profile, options.cost_analysis);
+    for (auto const& file : options.published) add_published(runs[0], file);
+    for (auto const& file : options.synthesis) add_synthesis(runs[0], file);
+    if (options.judged.given() || options.adds()) judge_again(runs[0], options.runs[0], options.judged);
     write_html_report(runs[0], options.runs[0], options.out);
     return done;
   }
@@ -238,6 +251,17 @@ void add_report_command(CLI::App& app, chosen_command& chosen) {
                    "CSV of nsys stats, merged by the names of ranges and kernels (docs/nsight.md)")
       ->type_name("FILE");
   command->add_option("--ncu", options->ncu, "CSV of ncu --csv --page raw, merged as well")->type_name("FILE");
+  auto const file_option = [&](char const* name, std::vector<std::string>& to, char const* what, char const* type) {
+    command->add_option(name, to, what)->type_name(type)->allow_extra_args(false);
+  };
+  file_option("--mbirjax", options->mbirjax,
+              "What jax.profiler.trace wrote of MBIRJAX on a GPU: its times become those of the GPU", "XSPACE_DIR");
+  command
+      ->add_option("--cost-analysis", options->cost_analysis, "XLA's cost analysis of the same operations, by size and name")
+      ->type_name("JSON");
+  file_option("--published", options->published, "Published times of operations on GPUs (docs/fpga.md)", "JSON");
+  file_option("--synthesis", options->synthesis,
+              "hls/synthesis.json of an HLS export, filled in: what a synthesis tool found replaces the model", "JSON");
   add_candidate_options(*command, options->judged);
   command->callback([options, &chosen] {
     chosen = [options] {

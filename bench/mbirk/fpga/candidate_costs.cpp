@@ -7,17 +7,29 @@
 #include <set>
 
 #include "fpga/candidate_pipelines.hpp"
+#include "fpga/fpga_design.hpp"
+#include "fpga/stage_groups.hpp"
 
 namespace mbirk::program {
 
 namespace pf = mbirk::profile::fpga;
 
-json share_of(std::string const& name, json_field const& costs, pf::machine_roofs const& m) {
+json share_of(json_field const& root, std::string const& name, json_field const& costs, pf::machine_roofs const& m) {
   auto const dash = name.find('_');
   std::string const geometry = name.substr(0, dash), rest = dash == name.npos ? "" : name.substr(dash + 1),
                     whole = geometry + "_mbir_recon";
   if (name == whole || rest == "prox_map" || name == "qggmrf_denoise")
     return {{"of", name}, {"value", 1.0}, {"source", "it is a pipeline"}};
+  auto const* const group = group_of_operation(name);
+  if (group && root.has("reconstructions") && root.at("reconstructions", "").has(whole)) {
+    auto const measured = root.at("reconstructions", "").at(whole, "an object");
+    for (auto const& g : measured.at("groups", "an array of groups").elements())
+      if (g.at("group", "a name").text() == group->name && g.has("share"))
+        return {{"of", whole},
+                {"value", count_of(g, "share")},
+                {"source", "measured over " + std::to_string(measured.at("iterations", "a number").integer()) +
+                               " iterations at size " + std::to_string(measured.at("size", "a number").integer())}};
+  }
   std::set<std::string> const forward{"error", "line search"}, back{"back", "project"};
   std::map<std::string, std::set<std::string>> const stages{{"forward_project", forward},
                                                             {"sparse_forward_project", forward},
@@ -74,7 +86,10 @@ json access_of(json_field const& cost, pf::counted_work const& w) {
     bytes += curve.floor();
     if (curve.traffic.front() <= 1.1 * curve.floor()) streamed += curve.floor();
   }
-  return {{"sectors per request", requests > 0 ? json(sectors / requests) : json(nullptr)},
+  auto const mix = access_mix_of(cost);
+  return {{"class", pf::name_of(mix.dominant())},
+          {"classes", mix.to_json()},
+          {"sectors per request", requests > 0 ? json(sectors / requests) : json(nullptr)},
           {"bytes per load", loads > 0 ? json(w.bytes_loaded / loads) : json(nullptr)},
           {"streamed", bytes > 0 ? json(streamed / bytes) : json(nullptr)}};
 }

@@ -9,9 +9,11 @@
 
 namespace mbirk::program {
 
-/// Share of a reconstruction's stages that an operation accounts for, by their roof times (flops or bytes, whichever
-/// takes longer). Null for operations that are not a stage.
-json share_of(std::string const& name, json_field const& costs, profile::fpga::machine_roofs const& m);
+/// Share of a reconstruction's stages that an operation accounts for: measured over the iterations of a whole
+/// reconstruction if the run has one of its geometry, else of one iteration by their roof times (flops or bytes,
+/// whichever takes longer). Null for operations that are not a stage.
+json share_of(json_field const& root, std::string const& name, json_field const& costs,
+              profile::fpga::machine_roofs const& m);
 
 /// Range of the values of each array, and the bits that they need.
 json values_of(json_field const& cost);

@@ -71,6 +71,7 @@ pf::counted_work work_of(json_field const& cost) {
       ++w.outputs;
     }
   }
+  if (cost.has("independent sums")) w.output_elements = count_of(cost, "independent sums");
   std::map<std::string, double> stages;  // stages of one name form one unit
   for (auto const& s : cost.at("stages", "an array of stages").elements())
     stages[s.at("name", "a name").text()] += count_of(s, "flops");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "fpga/stage_groups.hpp"
+
 namespace mbirk::program {
 namespace {
 
@@ -16,10 +18,6 @@ std::string last_of(std::string const& path) { return path.substr(path.rfind('/'
 std::pair<double, double> rates_of(pf::machine_roofs const& m) {
   double const flops = m.flops > 0 ? m.flops : 1;
   return {flops, m.levels.empty() || m.levels.front().rate <= 0 ? flops : m.levels.front().rate};
-}
-
-void add_counts(json& to, json_field const& from) {
-  for (auto const& [name, n] : from.members()) to[name] = to.value(name, 0.0) + n.number();
 }
 
 }  // namespace
@@ -127,39 +125,21 @@ json iteration_cost(json_field const& recon) {
   auto const all = recon.at("stages", "an array of stages").elements();
   auto const first = first_of_iteration(all, recon);
   if (first == all.size()) return nullptr;
-  json c{{"items", recon.at("items", "a number").value()}, {"operations", json::object()}, {"stages", json::array()}};
-  double vector_operations = 0, accessed = 0, compulsory = 0, flops = 0, useful = 0;
-  std::map<std::pair<std::string, std::string>, json> accesses;  // keyed by name and role
-  auto const counts = {"loads", "stores", "bytes loaded", "bytes stored"};
-  for (std::size_t k = first; k < all.size(); ++k) {
-    auto const& s = all[k];
-    c["stages"].push_back(s.value());
-    add_counts(c["operations"], s.at("operations", "an object of counts"));
-    vector_operations += count_of(s, "vector operations");
-    accessed += count_of(s, "bytes accessed");
-    compulsory += count_or_0(s, "bytes compulsory");
-    double const own = count_of(s, "flops");
-    flops += own;
-    useful += own * (s.has("lanes useful") ? count_of(s, "lanes useful") : 1);
-    for (auto const& a : s.at("arrays", "an array of arrays").elements()) {
-      auto const role = a.at("role", "a role").text();
-      auto& to = accesses
-                     .try_emplace({a.at("name", "a name").text(), role},
-                                  json{{"name", a.at("name", "").value()}, {"role", role}})
-                     .first->second;
-      for (auto const* key : counts) to[key] = to.value(key, 0.0) + count_of(a, key);
-    }
-  }
-  c["vector operations"] = vector_operations;
-  c["bytes accessed"] = accessed;
-  c["bytes compulsory"] = compulsory;
-  c["flops"] = flops;
+  auto c = merged_stages({all.begin() + static_cast<std::ptrdiff_t>(first), all.end()});
+  c.erase("independent sums");  // its results are those of the reconstruction
+  c["items"] = recon.at("items", "a number").value();
+  c["stages"] = json::array();
+  for (std::size_t k = first; k < all.size(); ++k) c["stages"].push_back(all[k].value());
   c["bytes touched"] = recon.at("bytes touched", "bytes").value();
-  c["lanes useful"] = flops > 0 ? useful / flops : 1.0;
   double launches = 0;
   for (auto const& k : recon.at("kernels", "an array of kernels").elements())
     if (k.at("stage", "a path").text().starts_with("iteration/")) launches += count_of(k, "launches");
   c["launches"] = launches;
+  std::map<std::pair<std::string, std::string>, json> accesses;  // keyed by name and role
+  for (auto& a : c["arrays"]) {
+    auto const key = std::pair(a["name"].get<std::string>(), a["role"].get<std::string>());
+    accesses[key] = std::move(a);
+  }
   c["arrays"] = json::array();
   for (auto const& a : recon.at("arrays", "an array of arrays").elements()) {
     auto const role = a.at("role", "a role").text();
@@ -167,7 +147,8 @@ json iteration_cost(json_field const& recon) {
     json one = a.value();
     one.erase("reuse");
     auto const inside = accesses.extract({a.at("name", "a name").text(), role});
-    for (auto const* key : counts) one[key] = inside ? inside.mapped()[key] : json(0);
+    for (auto const* key : {"loads", "stores", "bytes loaded", "bytes stored"})
+      one[key] = inside ? inside.mapped()[key] : json(0);
     c["arrays"].push_back(std::move(one));
   }
   for (auto& [key, a] : accesses) c["arrays"].push_back(std::move(a));

@@ -14,6 +14,13 @@ namespace mbirk::program {
 struct candidate_settings {
   std::vector<profile::fpga::device> devices = profile::fpga::device_data::every_device();
   int iterations = 15;  ///< iterations of a reconstruction whose arrays are sent once
+  std::vector<std::string> against = {"host"};  ///< "host", "all", or names of GPUs
+
+  bool against_host() const;
+  /// Names are compared without case, spaces and hyphens.
+  bool against_device(std::string const& name) const;
+  /// @throws parameter_error, in one line, when a name is neither "host", "all" nor that of a known GPU
+  void check() const;
 };
 
 /// Builds the block "candidates" from "measurements", "cost_analysis", "environment" and, if present, "ceilings" and
@@ -23,7 +30,8 @@ struct candidate_settings {
 nlohmann::json candidates_json(nlohmann::json const& report, std::string const& file,
                                candidate_settings const& settings = {});
 
-/// Prints the first five candidates of the largest size, one line each with its reason.
+/// Prints the best plan for whole reconstructions, with its time and energy beside those of other devices, and the
+/// first five candidates of the largest size, one line each with its reason.
 void print_candidates(nlohmann::json const& candidates);
 
 }  // namespace mbirk::program

@@ -79,10 +79,10 @@ pf::device read_device(std::string const& file) {
     if (key == "name" || key == "kind") continue;
     auto const* const found = std::find_if(pf::device_fields.begin(), pf::device_fields.end(),
                                            [&key = key](auto const& f) { return f.name == key; });
-    require<io_error>(found != pf::device_fields.end(), [&, &key = key] {
+    require<io_error>(found != pf::device_fields.end(), [&, &field = field] {
       std::string all;
       for (auto const& f : pf::device_fields) all += (all.empty() ? "" : ", ") + std::string(f.name);
-      return file + ": " + key + " is not a device parameter, expected one of " + all;
+      return field.place() + " is not a device parameter, expected one of " + all;
     });
     d.*found->number = number_of(field, file);
   }

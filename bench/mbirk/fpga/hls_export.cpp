@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <variant>
 
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/record/hand_off.hpp"
+#include "mbirk/record/hls.hpp"
 #include "mbirk/record/text.hpp"
 #include "output/graph_files.hpp"
 
@@ -33,6 +35,14 @@ std::vector<double> voxel_columns_of(any_array const& volume, std::vector<double
 record::hand_off_case case_of(record::graph const& g, profile_entry const& entry, profile_problem const& problem,
                               int threads) {
   auto x = problem.make_operands(*entry.op, entry.arguments);
+  // Weights as a scan has them: with weights of 1 the words would need no bits after the point.
+  bool const weighted = std::ranges::any_of(g.arrays, [](auto const& a) { return a.name == "weights"; });
+  if (weighted && !x.inputs.contains("weights")) {
+    auto const scan = problem.make_operands(*find_operation("back_project")).inputs.at("sinogram");
+    npy_array<float> weights{shape_of(scan), {}};
+    for (double const y : numbers(scan)) weights.data.push_back(static_cast<float>(std::exp(-std::max(0.0, y))));
+    x.inputs.emplace("weights", std::move(weights));
+  }
   entry.op->run(context{exec::host{threads}, instrument::any{}}, problem.scan(), x);
   record::hand_off_case c;
   for (auto const& a : g.arrays) {
@@ -40,8 +50,6 @@ record::hand_off_case case_of(record::graph const& g, profile_entry const& entry
     auto& to = c.inputs[a.name];
     if (auto const given = x.inputs.find(a.name); given != x.inputs.end() && a.name != "voxel_values")
       to = numbers(given->second);
-    else if (a.name == "weights")
-      to.assign(static_cast<std::size_t>(a.size()), 1.0);
     std::visit(
         [&](auto const& scan) {
           if constexpr (requires { scan.geometry(); }) {
@@ -79,20 +87,75 @@ record::hand_off_case case_of(record::graph const& g, profile_entry const& entry
 struct small_case {
   record::graph graph;
   record::hand_off_case with;
+  found_words words;
 };
 std::optional<small_case> make_small_case(profile_entry const& entry, int threads, known_words& known) {
   profile_problem const problem(entry.geometry, hand_off_size, threads, true);
   auto g = graph_of(entry, problem);
   if (!g) return std::nullopt;
-  small_case made{std::move(*g), {}};
+  small_case made{std::move(*g), {}, {}};
   made.with = case_of(made.graph, entry, problem, threads);
   auto const text = record::to_text(made.graph);
-  if (!known.contains(text)) known[text] = record::find_word_lengths(made.graph, made.with.inputs, made.with.bound);
-  made.with.words = known[text];
+  if (!known.by_graph.contains(text)) {
+    auto const sinogram = numbers(problem.make_operands(*find_operation("back_project")).inputs.at("sinogram"));
+    known.by_graph[text] = search_words(made.graph, made.with.inputs, sinogram, known.users, made.with.bound);
+  }
+  made.words = known.by_graph[text];
+  made.with.words = made.words.lengths;
   return made;
 }
 
 }  // namespace
+
+namespace {
+
+/// What the model recommends for the device of the verdict, with the words that were measured if it has them.
+record::hls_settings settings_of(nlohmann::json const& candidate) {
+  record::hls_settings s;
+  s.size = candidate["size"];
+  nlohmann::json const* chosen = nullptr;
+  for (auto const& t : candidate["targets"]) {
+    if (t["target"] != candidate["target"]) continue;
+    if (t["word"] == "f32" ? !chosen : t["word"] != "fixed 16") chosen = &t;
+  }
+  if (!chosen) return s;
+  auto const& t = *chosen;
+  auto const number = [](nlohmann::json const& x) { return x.is_number() ? x.get<double>() : 0; };
+  s.target = t["target"];
+  if (s.target == "Versal VCK190") s.part = "xcvc1902-vsva2197-2MP-e-S";
+  s.lanes = static_cast<int>(std::clamp(number(t["lanes"]), 1.0, 65536.0));
+  if (t["buffer"].is_object()) s.buffer_bytes = number(t["buffer"]["bytes"]);
+  s.modelled_seconds = number(t["kernel seconds"][1]);
+  s.clock_hz = number(t["clock"]);
+  s.dsp = number(t["blocks"]["dsp"]);
+  s.lut = number(t["blocks"]["lut"]);
+  s.bram = number(t["blocks"]["bram36"]);
+  s.uram = number(t["blocks"]["uram"]);
+  return s;
+}
+
+void write_files(std::filesystem::path const& folder, std::vector<record::hand_off_file> const& files) {
+  for (auto const& file : files) {
+    auto const path = folder / file.name;
+    std::error_code failed;
+    std::filesystem::create_directories(path.parent_path(), failed);
+    require<io_error>(!failed,
+                      [&] { return path.parent_path().string() + ": cannot be created: " + failed.message(); });
+    output_file out(path);
+    out.write(file.bytes);
+    out.commit();
+  }
+}
+
+}  // namespace
+
+std::optional<small_graph> small_graph_of(profile_entry const& entry, int threads) {
+  profile_problem const problem(entry.geometry, hand_off_size, threads, true);
+  auto g = graph_of(entry, problem);
+  if (!g) return std::nullopt;
+  auto inputs = case_of(*g, entry, problem, threads).inputs;
+  return small_graph{std::move(*g), std::move(inputs)};
+}
 
 nlohmann::json measure_words(profile_entry const& entry, int threads, known_words& known) {
   auto const small = make_small_case(entry, threads, known);
@@ -106,31 +169,46 @@ nlohmann::json measure_words(profile_entry const& entry, int threads, known_word
           {"error", words.error},
           {"within bound", words.found},
           {"arithmetic", format(words.arithmetic)},
-          {"data", format(words.data)}};
+          {"data", format(words.data)},
+          {"data sets", small->words.tried},
+          {"unseen", {{"data set", small->words.unseen}, {"error", small->words.unseen_error}}},
+          {"bits per doubling of the size", 1}};
 }
 
 nlohmann::json write_hand_off(std::filesystem::path const& folder, profile_entry const& entry, int threads,
-                              std::string const& verdict, known_words& known) {
+                              nlohmann::json const& candidate, known_words& known) {
   auto small = make_small_case(entry, threads, known);
   if (!small) return nullptr;
-  auto& [g, c] = *small;
+  auto& g = small->graph;
+  auto& c = small->with;
   g.name = entry.name;
-  c.verdict = verdict;
+  auto const reason = candidate["reason"].get<std::string>();
+  c.verdict = candidate["verdict"].is_null() ? reason : candidate["verdict"].get<std::string>() + ": " + reason;
   c.formula = fmt::format("`{}` at size {}: {} views, from the definition in include/mbirk/definition.", entry.name,
                           hand_off_size, problem_shape::cube(hand_off_size).views);
-  nlohmann::json types;
-  for (auto const& file : record::hand_off(g, c)) {
-    if (file.name == "design.json") types = nlohmann::json::parse(file.bytes)["types"];
-    auto const path = folder / entry.name / file.name;
-    std::error_code failed;
-    std::filesystem::create_directories(path.parent_path(), failed);
-    require<io_error>(!failed,
-                      [&] { return path.parent_path().string() + ": cannot be created: " + failed.message(); });
-    output_file out(path);
-    out.write(file.bytes);
-    out.commit();
-  }
-  return types;
+  auto const files = record::hand_off(g, c);
+  nlohmann::json out;
+  for (auto const& file : files)
+    if (file.name == "design.json") out["types"] = nlohmann::json::parse(file.bytes)["types"];
+  write_files(folder / entry.name, files);
+  auto const settings = settings_of(candidate);
+  profile_problem const full(entry.geometry, settings.size, threads, false);
+  auto large = graph_of(entry, full);
+  if (!large) return out;
+  large->name = entry.name;
+  // Sums grow with the size: a bit for each doubling, before the point.
+  auto words = *c.words;
+  int const more = settings.size > hand_off_size
+                       ? static_cast<int>(std::ceil(std::log2(static_cast<double>(settings.size) / hand_off_size)))
+                       : 0;
+  words.arithmetic.width += more;
+  words.arithmetic.whole += more;
+  write_files(folder / entry.name, record::hls_files(*large, words, settings));
+  out["hls"] = {{"size", settings.size},
+                {"kernel", record::kernel_digest(*large)},
+                {"target", settings.target},
+                {"lanes", settings.lanes}};
+  return out;
 }
 
 }  // namespace mbirk::program

@@ -43,8 +43,9 @@ template <class Scan> visited visit_pixels(Scan const& s, std::vector<std::int32
 /// How many warps, each of which owns `gather_channels` channels, have a centre closer than `reach` to `place`.
 double warps_within(double place, double reach, double warps) {
   double const middle = 0.5 * (kernel::gather_channels - 1), width = kernel::gather_channels;
-  double const first = std::max(0.0, std::ceil((place - reach - middle) / width)),
-               last = std::min(warps - 1, std::floor((place + reach - middle) / width));
+  // Open intervals: a footprint that only touches a channel has no weight there.
+  double const first = std::max(0.0, std::floor((place - reach - middle) / width) + 1),
+               last = std::min(warps - 1, std::ceil((place + reach - middle) / width) - 1);
   return std::max(0.0, last - first + 1);
 }
 

@@ -305,9 +305,12 @@ MBIRK_EACH_GEOMETRY(MBIRK_READERS, parameters_of)
 
 geometry_file read_geometry(fs::path const& path, std::array<index_t, 3> const& sinogram_shape,
                             std::vector<float> const& theta) {
-  json const document = read_json(path), no_params = json::object();
-  std::string const file = path.string();
-  auto const folder = path.parent_path();
+  return read_geometry(read_json(path), path.string(), path.parent_path(), sinogram_shape, theta);
+}
+
+geometry_file read_geometry(json const& document, std::string const& file, fs::path const& folder,
+                            std::array<index_t, 3> const& sinogram_shape, std::vector<float> const& theta) {
+  json const no_params = json::object();
   json_field const root(document, file);
   for (auto const& [key, field] : root.members()) {
     auto known = view_lists();

@@ -12,6 +12,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,7 @@ struct geometry_file {
   recon_model_options model;          ///< read_model_parameters
   json mask = true;                   ///< use_ror_mask as JSON; a file by its full path
   std::vector<std::string> warnings;  ///< warnings of the scan
+  std::optional<cone_parameters> fan = {};  ///< given if the scan is a fan beam, see mbirk/recon/fan.hpp
 };
 
 /// Reads and checks G.json for a sinogram of this shape.
@@ -76,6 +78,10 @@ struct geometry_file {
 /// @throws io_error, parameter_error with the file and the field
 geometry_file read_geometry(std::filesystem::path const& path, std::array<index_t, 3> const& sinogram_shape,
                             std::vector<float> const& theta = {});
+
+/// Reads and checks the same from a document in memory. @param file  name for messages. @param folder  of named files.
+geometry_file read_geometry(json const& document, std::string const& file, std::filesystem::path const& folder,
+                            std::array<index_t, 3> const& sinogram_shape, std::vector<float> const& theta);
 
 /// Writes everything that read_geometry reads as JSON; except for the sigmas, no value is left to a default or to
 /// automatic sizing.

@@ -3,22 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <numbers>
-#include <optional>
-
-#include "mbirk/io/input_file.hpp"
-#include "mbirk/io/npy.hpp"
-#if defined(MBIRK_WITH_HDF5)
-#include "mbirk/io/hdf5.hpp"
-#endif
 
 namespace mbirk::program {
 namespace {
 
-namespace fs = std::filesystem;
 using mbirk::detail::shape_text;
 
 [[noreturn]] void fail(std::string const& name, std::string const& what,
@@ -26,176 +14,146 @@ using mbirk::detail::shape_text;
   throw io_error(name + ": " + what, w);
 }
 
-enum class format { npy, hdf5 };
-
-/// Detects the format from the contents of the file, not from its name.
-format format_of(fs::path const& path) {
-  mbirk::detail::require_file(path);
-  std::ifstream file(path, std::ios::binary);
-  char start[8] = {};
-  file.read(start, sizeof start);
-  if (std::memcmp(start, "\x93NUMPY", 6) == 0) return format::npy;
-  // The signature of HDF5 is at offset 0 or, after a user block, at 512, 1024, 2048, ...
-  for (std::streamoff at = 0; file.gcount() == sizeof start; at = at ? 2 * at : 512) {
-    if (std::memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0) return format::hdf5;
-    file.clear();
-    file.seekg(at ? 2 * at : 512);
-    file.read(start, sizeof start);
-  }
-  fail(path.string(), "is neither an npy file nor an HDF5 file");
-}
-
-template <class S>
-void read_npy_block(fs::path const& path, npy_header header, index_t first, index_t count, float* to) {
-  index_t each = 1;
-  for (std::size_t d = 1; d < header.shape.size(); ++d) each *= header.shape[d];
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(header.offset + first * each * header.element_bytes);
-  header.shape[0] = count;
-  header.elements = count * each;
-  try {
-    mbirk::detail::npy_read_elements<float, S>(path, file, header, to);
-  } catch (io_error const& e) {
-    throw io_error(std::string(e.what()) + " (counted from " + std::to_string(first) + " along the first axis)",
-                   e.where);
-  }
-}
-
-stored_array open_npy(fs::path const& path) {
-  auto const header = read_npy_header(path);
-  stored_array a{path.string(), header.shape, header.dtype, {}};
-  if (header.fortran_order && header.shape.size() > 1) {  // blocks of views are scattered over the file
-    auto const whole = std::make_shared<npy_array<float>>(read_npy<float>(path));
-    index_t const each = whole->shape[0] ? static_cast<index_t>(whole->data.size()) / whole->shape[0] : 0;
-    a.read = [whole, each](index_t first, index_t count, float* to) {
-      std::copy_n(whole->data.begin() + first * each, count * each, to);
-    };
-    return a;
-  }
-  a.read = [path, header](index_t first, index_t count, float* to) {
-    mbirk::detail::npy_with_stored_type(
-        header, [&]<class S>(std::type_identity<S>) { read_npy_block<S>(path, header, first, count, to); });
+/// Field of view `at` on the line between the fields before and after it. @return (rows, channels)
+std::vector<float> field_at(std::vector<mean_field> const& fields, double at, std::size_t first, std::size_t count) {
+  auto const part = [&](mean_field const& f) {
+    auto const from = f.values.begin() + static_cast<std::ptrdiff_t>(first);
+    return std::vector<float>(from, from + static_cast<std::ptrdiff_t>(count));
   };
-  return a;
-}
-
-#if defined(MBIRK_WITH_HDF5)
-stored_array open_set(std::shared_ptr<hdf5_file const> const& file, std::string const& set) {
-  return {file->path().string() + ": " + set, file->shape(set), file->type(set),
-          [file, set](index_t first, index_t count, float* to) { file->read(set, first, count, to); }};
-}
-
-/// Reads angles in degrees, unless the attribute `units` says radians.
-std::vector<float> read_theta(hdf5_file const& file, std::string const& set, index_t views) {
-  auto const array = file.read<double>(set);
-  if (array.shape != std::vector<index_t>{views})
-    fail(file.path().string() + ": " + set,
-         "has shape " + shape_text(array.shape) + ", expected one angle per view = (" + std::to_string(views) + ")");
-  bool radians = false;
-  for (auto const& [key, text] : file.attributes(set)) radians = radians || (key == "units" && text.starts_with("rad"));
-  std::vector<float> theta;
-  for (auto const x : array.data) theta.push_back(static_cast<float>(radians ? x : x * std::numbers::pi / 180));
-  return theta;
-}
-#else
-[[noreturn]] void fail_without_hdf5(fs::path const& path) {
-  fail(path.string(), "is an HDF5 file, expected an npy file: this program was built without HDF5");
-}
-#endif
-
-/// Opens an array in a file: the only array of an npy file, or a data set.
-stored_array open_array(fs::path const& path, [[maybe_unused]] std::string const& set) {
-  if (format_of(path) == format::npy) return open_npy(path);
-#if defined(MBIRK_WITH_HDF5)
-  return open_set(std::make_shared<hdf5_file const>(path), set);
-#else
-  fail_without_hdf5(path);
-#endif
-}
-
-/// Mean of the frames of a white or dark field.
-std::vector<float> read_field(stored_array const& field, index_t rows, index_t channels, index_t& frames) {
-  auto const& s = field.shape;
-  bool const single = s == std::vector<index_t>{rows, channels};
-  if (!single && !(s.size() == 3 && s[0] > 0 && s[1] == rows && s[2] == channels))
-    fail(field.name, "has shape " + shape_text(s) + ", expected (frames, rows, channels) or (rows, channels) with " +
-                         std::to_string(rows) + " rows and " + std::to_string(channels) + " channels");
-  frames = single ? 1 : s[0];
-  frame_mean mean(rows, channels);
-  std::vector<float> frame(static_cast<std::size_t>(rows * channels));
-  view<float const, 3> const one(frame.data(), {1, rows, channels});
-  for (index_t f = 0; f < frames; ++f) {
-    if (single) field.read(0, rows, frame.data());
-    else field.read(f, 1, frame.data());
-    mean.add(one);
-  }
-  return mean.values();
+  auto const after = std::find_if(fields.begin(), fields.end(), [&](mean_field const& f) { return f.at > at; });
+  if (after == fields.begin()) return part(fields.front());
+  if (after == fields.end()) return part(fields.back());
+  auto const& before = *(after - 1);
+  double const t = (at - before.at) / (after->at - before.at);
+  std::vector<float> mixed(count);
+  for (std::size_t i = 0; i < count; ++i)
+    mixed[i] = static_cast<float>((1 - t) * static_cast<double>(before.values[first + i]) +
+                                  t * static_cast<double>(after->values[first + i]));
+  return mixed;
 }
 
 }  // namespace
 
-measurement_source::measurement_source(measurement_files const& files) {
-  auto const is = format_of(files.input);
-  std::optional<stored_array> white, dark;
-#if defined(MBIRK_WITH_HDF5)
-  std::shared_ptr<hdf5_file const> file;
-  if (is == format::hdf5) {
-    file = std::make_shared<hdf5_file const>(files.input);
-    if (!file->has("/exchange/data"))
-      fail(files.input, "has no data set /exchange/data, expected the Data Exchange layout");
-    data_ = open_set(file, "/exchange/data");
-    if (file->has("/exchange/data_white")) white = open_set(file, "/exchange/data_white");
-    if (file->has("/exchange/data_dark")) dark = open_set(file, "/exchange/data_dark");
+/// Reads frames of a stack, cut to the selected channels and binned: the mean of bin x bin pixels. Rows are binned
+/// rows.
+void measurement_source::read_selected(frame_stack const& stack, std::vector<index_t> const& frames, index_t first_row,
+                                       index_t rows, float* to) const {
+  auto const& s = part_;
+  index_t const channels = s.shape[2], all_channels = stack.shape[2], source_rows = rows * s.bin;
+  auto const selected = mbirk::detail::selected_stack(stack, frames);
+  if (s.bin == 1 && channels == all_channels)
+    return selected.read({0, selected.shape[0], s.first[1] + first_row, rows}, to);
+  std::vector<float> frame(static_cast<std::size_t>(source_rows * all_channels));
+  double const scale = 1 / static_cast<double>(s.bin * s.bin);
+  for (index_t f = 0; f < selected.shape[0]; ++f) {
+    selected.read({f, 1, s.first[1] + first_row * s.bin, source_rows}, frame.data());
+    for (index_t r = 0; r < rows; ++r)
+      for (index_t c = 0; c < channels; ++c) {
+        double sum = 0;
+        for (index_t y = 0; y < s.bin; ++y)
+          for (index_t x = 0; x < s.bin; ++x)
+            sum += static_cast<double>(
+                frame[static_cast<std::size_t>((r * s.bin + y) * all_channels + s.first[2] + c * s.bin + x)]);
+        *to++ = static_cast<float>(sum * scale);
+      }
   }
-#else
-  if (is == format::hdf5) fail_without_hdf5(files.input);
-#endif
-  if (is == format::npy) data_ = open_npy(files.input);
-  auto const& s = data_.shape;
-  if (s.size() != 3 || s[0] < 1 || s[1] < 1 || s[2] < 1)
-    fail(data_.name, "has shape " + shape_text(s) + ", expected (views, rows, channels), at least one of each");
-  std::copy(s.begin(), s.end(), shape_.begin());
-#if defined(MBIRK_WITH_HDF5)
-  if (file && file->has("/exchange/theta")) theta_ = read_theta(*file, "/exchange/theta", shape_[0]);
-#endif
+}
 
-  if (!files.white.empty()) white = open_array(files.white, "/exchange/data_white");
-  if (!files.dark.empty()) dark = open_array(files.dark, "/exchange/data_dark");
-  if (files.counts && !white)
-    fail(data_.name,
-         "is said to hold counts, but there is no white field: expected --white FILE or /exchange/data_white");
-  if (!files.dark.empty() && !white)
+std::vector<mean_field> measurement_source::read_fields(frame_stack const& stack,
+                                                        std::vector<index_t> const& at) const {
+  index_t const rows = part_.shape[1], channels = part_.shape[2];
+  std::vector<mean_field> fields;
+  std::vector<float> frame(static_cast<std::size_t>(rows * channels));
+  view<float const, 3> const one(frame.data(), {1, rows, channels});
+  for (index_t f = 0; f < stack.shape[0];) {
+    auto const before = [&](index_t k) { return at.empty() ? 0 : at[static_cast<std::size_t>(k)]; };
+    frame_mean mean(rows, channels);
+    index_t const first = f;
+    for (; f < stack.shape[0] && before(f) == before(first); ++f) {
+      read_selected(stack, {f}, 0, rows, frame.data());
+      mean.add(one);
+    }
+    fields.push_back({static_cast<double>(before(first)), mean.values()});
+  }
+  return fields;
+}
+
+measurement_source::measurement_source(measurement_files const& files, selection_options const& part)
+    : scan_(open_scan(files)), part_(select(part, scan_.data.shape)) {
+  for (index_t v = 0; v < part_.shape[0] && !scan_.angles.empty(); ++v)
+    theta_.push_back(static_cast<float>(scan_.angles[static_cast<std::size_t>(part_.first[0] + v * part_.step)]));
+  if (files.counts && !scan_.white && !scan_.white_level)
+    fail(scan_.data.name, "is said to hold counts, but there is no white field: expected --white FILE, --white-level X "
+                          "or /exchange/data_white");
+  if (!files.dark.empty() && !scan_.white && !scan_.white_level)
     fail(files.dark, "is a dark field, but there is no white field: expected --white FILE");
-  if (!white) return;
-  white_ = read_field(*white, shape_[1], shape_[2], white_frames_);
-  if (dark) dark_ = read_field(*dark, shape_[1], shape_[2], dark_frames_);
-  else dark_.assign(white_.size(), 0);
+  auto const pixels = static_cast<std::size_t>(part_.shape[1] * part_.shape[2]);
+  // A header may say anything; a frame of 64 GiB is none.
+  if (pixels > (std::size_t{1} << 34))
+    fail(scan_.data.name, "has frames of " + std::to_string(part_.shape[1]) + " x " + std::to_string(part_.shape[2]) +
+                              " pixels, expected at most 2^34 (--rows and --channels select a part)");
+  if (scan_.white) {
+    white_ = read_fields(*scan_.white, scan_.white_at);
+    white_frames_ = scan_.white->shape[0];
+  } else if (scan_.white_level) {
+    white_ = {{0, std::vector<float>(pixels, static_cast<float>(*scan_.white_level))}};
+  } else {
+    return;
+  }
+  if (scan_.dark) {
+    dark_ = read_fields(*scan_.dark, scan_.dark_at);
+    dark_frames_ = scan_.dark->shape[0];
+  } else {
+    dark_ = {{0, std::vector<float>(pixels, 0)}};
+  }
 }
 
 std::string measurement_source::description() const {
-  if (!counts()) return "line integrals (" + data_.type + ')';
-  return "counts (" + data_.type + "), " + std::to_string(white_frames_) + " white and " +
+  if (!counts()) return "line integrals (" + scan_.data.type + ')';
+  if (!scan_.white)
+    return "counts (" + scan_.data.type + "), white level " + mbirk::detail::number_text(*scan_.white_level);
+  return "counts (" + scan_.data.type + "), " + std::to_string(white_frames_) + " white and " +
          std::to_string(dark_frames_) + " dark frames";
 }
 
 index_t measurement_source::block() const noexcept {
-  return std::clamp<index_t>((index_t{1} << 24) / (shape_[1] * shape_[2]), 1, shape_[0]);
+  return std::clamp<index_t>((index_t{1} << 24) / (part_.shape[1] * part_.shape[2]), 1, part_.shape[0]);
 }
 
 repair_count measurement_source::read(context<exec::host, instrument::none> const& ctx, index_t first, index_t count,
                                       float* to) const {
-  index_t const rows = shape_[1], channels = shape_[2];
-  data_.read(first, count, to);
+  return read_rows(ctx, first, count, 0, part_.shape[1], to);
+}
+
+repair_count measurement_source::read_rows(context<exec::host, instrument::none> const& ctx, index_t first,
+                                           index_t count, index_t first_row, index_t rows, float* to) const {
+  index_t const channels = part_.shape[2];
+  std::vector<index_t> frames;
+  for (index_t v = first; v < first + count; ++v) frames.push_back(part_.first[0] + v * part_.step);
+  read_selected(scan_.data, frames, first_row, rows, to);
   view<float, 3> const views(to, {count, rows, channels});
   if (counts()) {
-    view<float const, 2> const white(white_.data(), {rows, channels}), dark(dark_.data(), {rows, channels});
-    return counts_to_line_integrals(ctx, views, white, dark, views);
+    // With one white and one dark field all views of a block are converted at once.
+    bool const constant = white_.size() == 1 && dark_.size() == 1;
+    index_t const step = constant ? count : 1;
+    auto const before = static_cast<std::size_t>(first_row * channels),
+               pixels = static_cast<std::size_t>(rows * channels);
+    repair_count repaired;
+    for (index_t v = 0; v < count; v += step) {
+      auto const at = static_cast<double>(frames[static_cast<std::size_t>(v)]);
+      auto const white_values = field_at(white_, at, before, pixels), dark_values = field_at(dark_, at, before, pixels);
+      view<float const, 2> const white(white_values.data(), {rows, channels}),
+          dark(dark_values.data(), {rows, channels});
+      view<float, 3> const part(to + v * rows * channels, {step, rows, channels});
+      repaired += counts_to_line_integrals(ctx, part, white, dark, part);
+    }
+    return repaired;
   }
   for (index_t i = 0; i < views.size(); ++i)
     if (!mbirk::detail::is_finite(to[i])) {
-      std::array const at{first + i / (rows * channels), i / channels % rows, i % channels};
-      fail(data_.name, "value " + shape_text(at) + " is " + mbirk::detail::number_text(to[i]) +
-                           ", expected finite line integrals (counts need a white field)");
+      std::array const at{first + i / (rows * channels), first_row + i / channels % rows, i % channels};
+      fail(scan_.data.name, "value " + shape_text(at) + " is " + mbirk::detail::number_text(to[i]) +
+                                ", expected finite line integrals (counts need a white field)");
     }
   return {};
 }
@@ -203,9 +161,10 @@ repair_count measurement_source::read(context<exec::host, instrument::none> cons
 repair_count measurement_source::read_all(context<exec::host, instrument::none> const& ctx, float* sinogram,
                                           std::function<void(index_t)> const& done) const {
   repair_count all;
-  for (index_t first = 0; first < shape_[0]; first += block()) {
-    index_t const count = std::min(block(), shape_[0] - first);
-    all += read(ctx, first, count, sinogram + first * shape_[1] * shape_[2]);
+  auto const [views, rows, channels] = part_.shape;
+  for (index_t first = 0; first < views; first += block()) {
+    index_t const count = std::min(block(), views - first);
+    all += read(ctx, first, count, sinogram + first * rows * channels);
     if (done) done(first + count);
   }
   return all;

@@ -1,43 +1,37 @@
-// The user's own measurements: an .npy file or an HDF5 file in the Data Exchange layout, read in blocks of views and
+// The user's own measurements in any format that open_scan reads: read in blocks of views, cut out and binned, and
 // converted to line integrals.
 #pragma once
 
 #include <array>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "input/scan_open.hpp"
+#include "input/scan_selection.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/util/preprocess.hpp"
 
 namespace mbirk::program {
 
-/// Input files given on the command line.
-struct measurement_files {
-  std::string input = {};              ///< (views, rows, channels); in HDF5 /exchange/data
-  /// Fields (frames, rows, channels) or (rows, channels); empty: /exchange/data_white and data_dark if present.
-  std::string white = {}, dark = {};
-  bool counts = false;                 ///< the input must be counts, so a white field is required
-};
-
-/// An array in a file, read along its first axis.
-struct stored_array {
-  std::string name;  ///< name for messages: file, or file and data set
-  std::vector<index_t> shape;
-  std::string type;  ///< element type: "float32", "<u2"
-  std::function<void(index_t first, index_t count, float* to)> read;
+/// Mean of the white or dark frames that were taken together, and how many views were taken before them.
+struct mean_field {
+  double at = 0;
+  std::vector<float> values;  ///< (rows, channels) of the selection
 };
 
 /// The constructor opens and checks the files; it reads only the fields.
 class measurement_source {
  public:
   /// @throws io_error, in one line: file, data set, what was expected and found
-  explicit measurement_source(measurement_files const& files);
+  explicit measurement_source(measurement_files const& files, selection_options const& part = {});
 
-  std::array<index_t, 3> shape() const noexcept { return shape_; }
-  /// Angles in radians; empty if the file has none.
+  /// Shape of the selection.
+  std::array<index_t, 3> shape() const noexcept { return part_.shape; }
+  selection const& part() const noexcept { return part_; }
+  scan_description const& scan() const noexcept { return scan_; }
+  /// Angles of the selected views in radians; empty if the file has none.
   std::vector<float> const& theta() const noexcept { return theta_; }
   /// Whether the input is counts, which need the logarithm; otherwise it is line integrals.
   bool counts() const noexcept { return !white_.empty(); }
@@ -46,19 +40,27 @@ class measurement_source {
   /// Number of views read at once, about 64 MiB.
   index_t block() const noexcept;
 
-  /// Reads views [first, first + count) as line integrals. Counts are normalised and their dead pixels repaired; line
-  /// integrals must be finite.
+  /// Reads views [first, first + count) as line integrals. Counts are normalised, with fields interpolated between
+  /// those taken before and after, and their dead pixels repaired; line integrals must be finite.
   /// @param to  (count, rows, channels), dense.
   /// @throws io_error
   repair_count read(context<exec::host, instrument::none> const& ctx, index_t first, index_t count, float* to) const;
+  /// Reads rows [first_row, first_row + rows) of the views only.
+  repair_count read_rows(context<exec::host, instrument::none> const& ctx, index_t first, index_t count,
+                         index_t first_row, index_t rows, float* to) const;
   /// Reads the whole sinogram (views, rows, channels), dense, block by block; calls done(views) after each block.
   repair_count read_all(context<exec::host, instrument::none> const& ctx, float* sinogram,
                         std::function<void(index_t)> const& done = {}) const;
 
  private:
-  stored_array data_;
-  std::array<index_t, 3> shape_{};
-  std::vector<float> theta_, white_, dark_;
+  void read_selected(frame_stack const& stack, std::vector<index_t> const& frames, index_t first_row, index_t rows,
+                     float* to) const;
+  std::vector<mean_field> read_fields(frame_stack const& stack, std::vector<index_t> const& at) const;
+
+  scan_description scan_;
+  selection part_;
+  std::vector<float> theta_;
+  std::vector<mean_field> white_, dark_;
   index_t white_frames_ = 0, dark_frames_ = 0;
 };
 

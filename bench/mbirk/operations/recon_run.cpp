@@ -3,6 +3,7 @@
 #include "mbirk/instances/any.hpp"
 #include "mbirk/projector/all.hpp"
 #include "mbirk/recon/direct_recon.hpp"
+#include "mbirk/recon/fan_recon.hpp"
 #include "mbirk/recon/recon.hpp"
 #include "mbirk/recon/weights.hpp"
 
@@ -13,6 +14,11 @@ std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan con
   std::vector<std::string> warnings;
   std::visit([&](auto const& scan) { direct_recon(ctx, scan, sinogram, recon, {}, &warnings); }, any);
   return warnings;
+}
+
+void fan_filtered_recon(recon_context const& ctx, cone_parameters const& p, view<float const, 3> sinogram,
+                        view<float, 3> recon) {
+  fan_recon(ctx, p, sinogram, recon);
 }
 
 recon_log vcd_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram,

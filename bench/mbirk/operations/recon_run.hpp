@@ -22,6 +22,11 @@ using recon_context = context<exec::host, instrument::any>;
 std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram,
                                         view<float, 3> recon);
 
+/// Filtered back projection of a fan beam.
+/// @throws mbirk::error
+void fan_filtered_recon(recon_context const& ctx, cone_parameters const& p, view<float const, 3> sinogram,
+                        view<float, 3> recon);
+
 /// Iterative reconstruction, see mbirk::recon.
 /// @throws mbirk::error
 recon_log vcd_recon(recon_context const& ctx, recon_scan const& scan, view<float const, 3> sinogram,

@@ -50,6 +50,23 @@ void write_forms(std::filesystem::path const& folder, std::string const& stem, r
   }
 }
 
+/// How often each kind of operation runs, and how the arrays are met.
+json kinds_of(record::graph_cost const& c) {
+  json kinds = json::object();
+  for (auto const& [what, n] : c.operations) {
+    std::string const name = record::op_name(what.first);
+    kinds[name] = kinds.value(name, std::uint64_t{0}) + n;
+  }
+  std::uint64_t loads = 0, stores = 0;
+  for (auto const& a : c.arrays) {
+    loads += a.loads;
+    stores += a.stores;
+  }
+  kinds["load"] = loads;
+  kinds["store"] = stores;
+  return kinds;
+}
+
 /// One subset update of a parallel-beam reconstruction: all pixels, as in its first iteration, and sigmas of 1.
 std::optional<record::graph> subset_update_of(profile_entry const& entry, profile_problem const& problem) {
   auto const* scan = std::get_if<parallel_scan>(&problem.scan());
@@ -110,6 +127,7 @@ json write_graphs(std::filesystem::path const& folder, profile_entry const& entr
                         {"transcendentals", c.transcendentals()},
                         {"bytes compulsory", c.bytes_compulsory},
                         {"bytes between stages", c.bytes_between},
+                        {"operations", kinds_of(c)},
                         {"module", module},
                         {"xla flops", hlo.cost.flops},
                         {"xla transcendentals", hlo.cost.transcendentals},

@@ -38,7 +38,8 @@ std::string head(profile const& p) {
       "<title>mbirk profile, {0}</title><style>{1}</style></head><body>\n"
       "<header><h1>mbirk profile, {0}</h1><div class=\"soft\">{2}, {3} {4} &middot; sizes {5} &middot; mbirk {6}, "
       "{7}</div>"
-      "<nav aria-label=\"Sections\"><a href=\"#rank\">Ranking</a><a href=\"#roofline\">Roofline</a><a "
+      "<nav aria-label=\"Sections\"><a href=\"#stages\">Stages</a><a href=\"#columns\">Operations</a><a "
+      "href=\"#words\">Words</a><a href=\"#rank\">Ranking</a><a href=\"#roofline\">Roofline</a><a "
       "href=\"#scaling\">Scaling</a>"
       "<a href=\"#misses\">On-chip memory</a><a href=\"#timeline\">Timeline</a><a href=\"#memory\">Memory</a><a "
       "href=\"#files\">Files</a>"
@@ -65,16 +66,23 @@ std::string html_report(nlohmann::json const& run, std::string const& file, std:
   auto const order = by_time(p);
   std::string out = head(p);
   out += answer(p, order, run);
-  out += candidates_table(p, run);
-  out += pipelines_table(p, run);
+  auto const fold = [](std::string const& title, std::string const& section) {
+    return section.empty() ? section
+                           : "<details class=\"fold\"><summary>" + title + "</summary>" + section + "</details>\n";
+  };
+  out += plan_stages(p, run);
+  out += columns_table(p, run);
+  out += fold("Candidates for an FPGA, with formulas, buffers and word lengths", candidates_table(p, run));
+  out += words_explained();
   out += ranking(p, order);
   out += "<div class=\"pair\">" + roofline(p, order) + scaling_plot(p, order) + "</div>\n";
-  out += miss_curves(order);
-  out += times_table(p, order);
+  out += fold("Pipelines by stage", pipelines_table(p, run));
+  out += fold("On-chip memory: traffic over the size of a buffer", miss_curves(order));
+  out += fold("Time by operation and size", times_table(p, order));
   out += timeline(p, order, run);
-  out += memory_table(p, order);
+  out += fold("Memory by operation", memory_table(p, order));
   out += staged_table(p, run);
-  out += graphs_table(p, run, links);
+  out += fold("Graphs before and after fusion", graphs_table(p, run, links));
   out += files_section(links);
   out += notes(p, order, run);
   out += fmt::format(

@@ -104,7 +104,8 @@ std::string roofline(profile const& p, ranked const& order) {
   for (auto const& q : points) {
     auto const f = family(q.op->name);
     plot.mark(q.intensity, q.rate, f, "f" + std::to_string(f),
-              fmt::format("{}. {}: {}FLOP/s at {:.3g} flop/byte", q.rank, q.op->name, rate_text(q.rate), q.intensity));
+              fmt::format("{}. {}: {}FLOP/s at {:.3g} compulsory flop/byte", q.rank, q.op->name, rate_text(q.rate),
+                          q.intensity));
   }
   constexpr std::size_t labelled = 14;
   for (auto const& q : points)

@@ -127,13 +127,15 @@ double total_time(profile const& p, ranked const& order) {
 std::string answer(profile const& p, ranked const& order, nlohmann::json const& run) {
   std::string out = "<section class=\"answer\" aria-label=\"Summary\">";
   double const total = total_time(p, order);
-  auto const decision = candidates_answer(p, run);
+  auto const plan = plan_answer(p, run);
+  auto const decision = plan.empty() ? candidates_answer(p, run) : plan;
   if (!p.disturbed.empty()) out += "<p class=\"lead no\">" + escaped(p.disturbed) + ".</p>";
   if (!p.impossible.empty()) out += "<p class=\"no\">" + escaped(growth_text(p.impossible)) + ".</p>";
-  if (!decision.empty()) out += "<p class=\"lead\">" + decision + "</p>";
+  if (!plan.empty()) out += plan;
+  else if (!decision.empty()) out += "<p class=\"lead\">" + decision + "</p>";
   if (order.empty() || !(total > 0)) {
     out += "<p class=\"lead\">Nothing was timed.</p>";
-  } else if (order.front()->times.at(p.largest).trusted()) {
+  } else if (plan.empty() && order.front()->times.at(p.largest).trusted()) {
     auto const& first = *order.front();
     double const seconds = first.times.at(p.largest).best_guess();
     std::size_t many = 0;
@@ -182,7 +184,7 @@ std::string ranking(profile const& p, ranked const& order) {
            {"share", false, "of the sum of the medians in this table"},
            {"FLOP/s"},
            {"bytes/s", false, "loads and stores of all arrays but scratch, as the kernels issue them"},
-           {"flop/byte", false, "flops per compulsory byte"},
+           {"compulsory flop/byte", false, "flops over the bytes that must move once"},
            {"× minimal", false, "flops over the least that the formulas ask for"},
            {"nearest roof", true},
            {"of it", false, "the least time that this roof allows, over the median"},

@@ -28,6 +28,15 @@ std::string memory_table(profile const& p, ranked const& order);
 std::string files_section(std::vector<report_link> const& links);
 std::string notes(profile const& p, ranked const& order, nlohmann::json const& run);
 
+/// The plan for whole reconstructions: a headline, why, and the devices side by side; empty if the run has none.
+std::string plan_answer(profile const& p, nlohmann::json const& run);
+/// The stages of whole reconstructions, and what an FPGA would do for each.
+std::string plan_stages(profile const& p, nlohmann::json const& run);
+/// Every operation on host, GPU and FPGA.
+std::string columns_table(profile const& p, nlohmann::json const& run);
+/// The words of the page, folded.
+std::string words_explained();
+
 /// Savings of fusion in the graphs of the run, with links to their pages; empty without graphs.
 std::string graphs_table(profile const& p, nlohmann::json const& run, std::vector<report_link> const& links);
 /// Measured times of operations and of their unfused forms; empty if the run has none.

@@ -33,6 +33,7 @@
 #include "mbirk/io/array_size.hpp"
 #include "mbirk/io/input_file.hpp"
 #include "mbirk/io/output_file.hpp"
+#include "mbirk/io/printable.hpp"
 #include "mbirk/recon/log_check.hpp"
 #include "mbirk/recon/options.hpp"
 
@@ -351,7 +352,7 @@ inline recon_state load_checkpoint(
   std::string_view rest(text);
   rest.remove_prefix(detail::checkpoint_magic.size());
   if (!rest.starts_with(detail::checkpoint_version))
-    fail("has '" + std::string(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 40))) +
+    fail("has '" + printable(rest.substr(0, rest.find('\n')), 40) +
          "', expected 'version 1': it is damaged, or from a newer mbirk");
   rest.remove_prefix(detail::checkpoint_version.size());
   if (!rest.starts_with(detail::checkpoint_order))

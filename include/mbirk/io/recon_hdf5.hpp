@@ -36,15 +36,16 @@ inline std::vector<index_t> hdf5_recon_shape(hdf5_file const& file, char const* 
 }  // namespace detail
 
 /// Writes data set `recon` of shape (rows, cols, slices), in the memory order; the record becomes its attributes.
+/// @param deflate  level of compression, 1 to 9; 0: none.
 /// @throws shape_error when the slices are not contiguous; io_error. The file appears under its name only when it is
 ///         complete.
 inline void save_recon_hdf5(std::filesystem::path const& path, view<float const, 3> recon,
-                            text_record const& record = {}) {
+                            text_record const& record = {}, int deflate = 0) {
   require_shape(recon, recon.extents(), "save_recon_hdf5", "recon", "(rows, cols, slices)");
   index_t const rows = recon.extent(0), cols = recon.extent(1), slices = recon.extent(2),
                 step = detail::hdf5_block(cols * slices);
   hdf5_output file(path);
-  file.create<float>("recon", {rows, cols, slices});
+  file.create<float>("recon", {rows, cols, slices}, deflate);
   std::vector<float> block;
   for (index_t first = 0; first < rows; first += step) {
     block.clear();

@@ -142,6 +142,40 @@ inline std::optional<buffer_choice> choose_buffer(miss_curve const& m, double us
   }
   return chosen;
 }
+/// Bytes of a device that a buffer may take, beside the interfaces of so many arrays and the FIFOs.
+inline double usable_bytes(device const& d, int interfaces, int fifos) {
+  double const share = fabric::resource_share().value,
+               bram = share * d.bram36.value - interfaces * fabric::interface_bram().value -
+                      fifos * fabric::fifo_bram().value;
+  return (std::floor(std::max(0.0, bram)) * fabric::bram_bits + std::floor(share * d.uram.value) * fabric::uram_bits) /
+         8;
+}
+
+/// How an operation meets its arrays in memory, from the best to the worst for a memory that likes bursts.
+enum class access_class { streamed, reduced, strided, gathered, scattered };
+inline char const* name_of(access_class c) {
+  static constexpr char const* names[] = {"streamed", "reduced", "strided", "gathered", "scattered"};
+  return names[static_cast<int>(c)];
+}
+/// Counts of the accesses to one array.
+struct array_accesses {
+  double loads = 0, stores = 0, bytes_loaded = 0, bytes_stored = 0, unique_read = 0, unique_written = 0;
+};
+/// Class by what was counted: how often a byte is met again, how wide an access is, and whether results are read back.
+/// An access of at least 16 bytes is a piece of a row; narrower ones go to computed places one by one. Without reuse
+/// the order is that of a stream, whatever the width.
+inline access_class class_of(array_accesses const& a) {
+  auto const again = [](double bytes, double unique) { return unique > 0 ? bytes / unique : 1; };
+  auto const narrow = [](double bytes, double n) { return n > 0 && bytes / n < 16; };
+  double const most = 1.1;
+  if (a.unique_written > 0) {
+    if (again(a.bytes_stored, a.unique_written) <= most) return access_class::streamed;
+    return narrow(a.bytes_stored, a.stores) ? access_class::scattered : access_class::reduced;
+  }
+  if (again(a.bytes_loaded, a.unique_read) <= most) return access_class::streamed;
+  return narrow(a.bytes_loaded, a.loads) ? access_class::gathered : access_class::strided;
+}
+
 /// Points where the curve levels off: the traffic has fallen by at least 20 % since the previous one, and the next
 /// octave (4 sizes) gains less than 5 %.
 inline std::vector<buffer_choice> plateaus(miss_curve const& m) {
@@ -237,10 +271,14 @@ struct design {
   int buffers = 0;            ///< arrays sent in either direction
   double barriers = 0;        ///< steps that wait for the previous one
   double stage_factor = 1;    ///< stages_in_turn() of its stages
+  double buffer_bytes = 0;    ///< of the buffer on the chip
+  int fifos = 0;              ///< between stages
+  double efficiency = 1;      ///< share of the usable bandwidth that its class of accesses reaches
 };
 struct estimate {
   double lanes = 0;  ///< infinite when a lane costs nothing
-  double dsp_share = 0, lut_share = 0, bram_share = 0, port_share = 0;
+  double dsp_share = 0, lut_share = 0, bram_share = 0, uram_share = 0, port_share = 0;
+  double buffer_bram = 0, buffer_uram = 0, interface_bram = 0, fifo_bram = 0;  ///< blocks; the lanes get the rest
   double compute = 0, ports = 0, memory = 0, rate = 0;  ///< items per second
   std::string bounded_by{};
   double kernel_seconds = 0, transfer_seconds = 0, tax = 0;
@@ -254,9 +292,18 @@ inline estimate estimate_on(device const& d, design const& x, decision_rules con
                share = fabric::resource_share().value;
   auto const over = [&](double a, double b) { return b > 0 ? a / b : none; };
   estimate e;
-  std::array<std::pair<char const*, double>, 3> const fits{{{"dsp", over(share * d.dsp.value, x.lane.dsp)},
-                                                            {"lut", over(share * d.lut.value, x.lane.lut)},
-                                                            {"bram", over(share * d.bram36.value, x.lane.bram)}}};
+  // The buffer takes URAM first. It, the interfaces, the FIFOs and the lanes share one budget.
+  double const bits = 8 * x.buffer_bytes,
+               in_uram = std::min(bits, std::floor(share * d.uram.value) * fabric::uram_bits);
+  e.buffer_uram = std::ceil(in_uram / fabric::uram_bits);
+  e.buffer_bram = std::ceil((bits - in_uram) / fabric::bram_bits);
+  e.interface_bram = x.buffers * fabric::interface_bram().value;
+  e.fifo_bram = x.fifos * fabric::fifo_bram().value;
+  double const bram = e.buffer_bram + e.interface_bram + e.fifo_bram, lut = x.buffers * fabric::interface_lut().value;
+  std::array<std::pair<char const*, double>, 3> const fits{
+      {{"dsp", over(share * d.dsp.value, x.lane.dsp)},
+       {"lut", over(std::max(0.0, share * d.lut.value - lut), x.lane.lut)},
+       {"bram", over(std::max(0.0, share * d.bram36.value - bram), x.lane.bram)}}};
   auto const least =
       *std::min_element(fits.begin(), fits.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
   // Below 1: an item passes through the available units several times.
@@ -266,14 +313,15 @@ inline estimate estimate_on(device const& d, design const& x, decision_rules con
   double const words =
       (2 * d.uram.value + d.bram36.value) * std::floor(72.0 / x.in.memory_bits) * fabric::port_share().value;
   e.ports = over(f * words, x.words_per_item);
-  e.memory = over(d.memory_usable.value * d.memory_rate.value * x.items, x.off_chip_bytes);
+  e.memory = over(x.efficiency * d.memory_usable.value * d.memory_rate.value * x.items, x.off_chip_bytes);
   e.rate = std::min({e.compute, e.ports, e.memory});
   e.bounded_by = e.rate == e.compute ? least.first : e.rate == e.ports ? "ports" : "memory";
   if (std::isinf(e.rate)) e.bounded_by = "launch";
   double const used = std::isinf(e.lanes) ? 0 : e.lanes;
   e.dsp_share = used * x.lane.dsp / d.dsp.value;
-  e.lut_share = used * x.lane.lut / d.lut.value;
-  e.bram_share = x.lane.bram > 0 ? used * x.lane.bram / d.bram36.value : 0;
+  e.lut_share = (used * x.lane.lut + lut) / d.lut.value;
+  e.bram_share = d.bram36.value > 0 ? ((x.lane.bram > 0 ? used * x.lane.bram : 0) + bram) / d.bram36.value : 0;
+  e.uram_share = d.uram.value > 0 ? e.buffer_uram / d.uram.value : 0;
   e.port_share = words > 0 && used > 0 ? used / x.interval.value * x.words_per_item / words : 0;
   double const fill = fabric::depth_clocks().value / f;
   e.kernel_seconds = d.launch_seconds.value + fill * (1 + x.barriers) + over(x.items, e.rate);

@@ -29,6 +29,9 @@ namespace mbirk::profile {
 struct counted_run {
   instrument::operation_record record = {};
   std::int64_t begin = 0, end = std::numeric_limits<std::int64_t>::max();
+  /// The caller vouches for the same shapes: kernels that other threads split into other launches or tasks get shares of
+  /// the counts by their tasks.
+  bool same_work = false;
 };
 
 struct chrome_options {
@@ -344,9 +347,20 @@ class chrome_writer {
     auto const [record, place] = counted_place(e, spans);
     if (!record) return;
     auto const& [launches, tasks] = seen_.at(place);
-    for (auto const& c : record->kernels)
-      if (c.stage == std::get<1>(place) && c.name == std::get<2>(place) && c.launches == launches && c.tasks == tasks)
-        add_counts(args, c.operations.flops(), c.bytes_loaded + c.bytes_stored, launches);
+    for (auto const& c : record->kernels) {
+      if (c.stage != std::get<1>(place) || c.name != std::get<2>(place)) continue;
+      auto const flops = c.operations.flops(), bytes = c.bytes_loaded + c.bytes_stored;
+      if (c.launches == launches && c.tasks == tasks) add_counts(args, flops, bytes, launches);
+      else if (vouched(*record) && tasks > 0) {
+        double const share = static_cast<double>(e.value) / static_cast<double>(tasks);
+        args.add("counted flops by tasks", static_cast<std::int64_t>(share * static_cast<double>(flops)))
+            .add("counted bytes by tasks", static_cast<std::int64_t>(share * static_cast<double>(bytes)));
+      }
+    }
+  }
+  bool vouched(instrument::operation_record const& record) const {
+    return std::any_of(options_.counts.begin(), options_.counts.end(),
+                       [&](auto const& run) { return &run.record == &record && run.same_work; });
   }
   static void add_counts(json_args& args, std::uint64_t flops, std::uint64_t bytes, std::uint64_t launches) {
     std::string const all = launches == 1 ? "" : " of " + std::to_string(launches) + " launches";

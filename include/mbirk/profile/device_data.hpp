@@ -204,6 +204,18 @@ inline sourced depth_clocks() { return assumed(100, "latency of a lane; fills ar
 inline sourced resource_share() { return assumed(0.7, "0.6 to 0.85: usual advice for timing closure"); }
 inline sourced pipeline_share() { return assumed(0.8); }
 inline sourced port_share() { return assumed(0.7); }
+inline constexpr double bram_bits = 36 * 1024, uram_bits = 288 * 1024;
+/// An array in memory has an interface of 512 bits with a FIFO in either direction of one burst.
+inline sourced interface_bram() { return assumed(15, "two FIFOs of 512 x 512 bits, 72 bits a block"); }
+inline sourced interface_lut() { return assumed(3000, "an AXI master of 512 bits with its bursts"); }
+inline sourced fifo_bram() { return assumed(2, "a FIFO of 512 x 128 bits between two stages"); }
+/// Share of the usable bandwidth by class of accesses, in the order of access_class. Plain HLS code on HBM lost 2.4 to
+/// 3.8 times (Choi et al., When HLS Meets FPGA HBM, 2020).
+inline sourced access_efficiency(int access) {
+  constexpr double share[] = {1, 0.8, 0.7, 0.35, 0.25};
+  return assumed(share[access], "by class: streamed, reduced, strided, gathered, scattered; 2.4 to 3.8 times lost by "
+                                "plain HLS code on HBM (Choi et al., 2020)");
+}
 
 }  // namespace fabric
 

@@ -11,11 +11,16 @@
 
 namespace mbirk::record {
 
+/// Directives for a synthesis tool in the printed loops.
+struct hls_directives {
+  int lanes = 1;  ///< independent results at a time
+};
+
 namespace detail {
 
 class cpp_writer {
  public:
-  explicit cpp_writer(graph const& g) : g_(g), done_(g.nodes.size()) {}
+  explicit cpp_writer(graph const& g, hls_directives const* hls = nullptr) : g_(g), hls_(hls), done_(g.nodes.size()) {}
 
   std::string write() {
     std::string parameters;
@@ -29,10 +34,17 @@ class cpp_writer {
     text_.back() = '.';
     text_ += "\ntemplate <class real, class data = real> void " + g_.name + "(" + parameters + ") {\n";
     depth_ = 1;
+    bool const stages_meet =
+        std::any_of(g_.arrays.begin(), g_.arrays.end(), [](auto const& a) { return a.use == array_use::temporary; });
+    if (hls_ && stages_meet && g_.stages.size() > 1) directive("DATAFLOW");
     for (auto const& a : g_.arrays) {
-      if (a.use == array_use::temporary)
+      if (a.use == array_use::temporary) {
         line("static " + std::string(element(a.element)) + " " + a.name + "[" +
              std::to_string(std::max<index_t>(a.size(), 1)) + "];");
+        if (hls_ && a.size() > 1)
+          directive("ARRAY_PARTITION variable=" + a.name + " cyclic dim=1 factor=" +
+                    std::to_string(std::min<index_t>(hls_->lanes, a.size())));
+      }
       if (a.use == array_use::output)
         line("for (int k = 0; k < " + std::to_string(a.size()) + "; ++k) " + a.name + "[k] = real(0);");
     }
@@ -53,6 +65,30 @@ class cpp_writer {
     return a.is_data() ? "data" : element(a.element);
   }
   static char const* element(type t) { return t == type::i32 ? "int" : "real"; }
+  void directive(std::string const& what) { text_ += "#pragma HLS " + what + '\n'; }
+  /// Whether a value needs a sum over many terms, which is a loop of its own.
+  bool sums(std::vector<int> const& roots) const {
+    auto const needed = g_.reached(roots);
+    for (std::size_t k = 0; k < g_.nodes.size(); ++k)
+      if (needed[k] && g_.nodes[k].what == op::sum && g_.axis_at(g_.nodes[k].which).kind != axis_kind::small)
+        return true;
+    return false;
+  }
+  /// The innermost loop over many terms is a pipeline. Around a sum, independent results share its pipeline as lanes.
+  void direct(int a, bool last, std::vector<int> const& roots, char const* how) {
+    if (!hls_) return;
+    auto const& axis = g_.axis_at(a);
+    if (axis.kind == axis_kind::small) return directive("UNROLL");
+    if (!last) return;
+    bool const independent = std::string_view(how) == "independent";
+    if (independent && sums(roots)) {
+      directive("UNROLL factor=" + std::to_string(std::min<index_t>(hls_->lanes, axis.extent)));
+    } else {
+      directive("PIPELINE II=1");
+      if (independent && hls_->lanes > 1)
+        directive("UNROLL factor=" + std::to_string(std::min<index_t>(hls_->lanes, axis.extent)));
+    }
+  }
   void line(std::string const& s) { text_.append(static_cast<std::size_t>(2 * depth_), ' ').append(s) += '\n'; }
   std::string axis_name(int a) const { return g_.axis_at(a).name + std::to_string(a); }
   std::string of(int id) const {
@@ -78,6 +114,7 @@ class cpp_writer {
     if (k == axes.size()) return body(open);
     auto const kept = done_;
     open_loop(axes[k], how);
+    direct(axes[k], k + 1 == axes.size(), roots, how);
     open.insert(axes[k]);
     nest(axes, k + 1, open, roots, how, body);
     close_loop();
@@ -196,6 +233,7 @@ class cpp_writer {
   }
 
   graph const& g_;
+  hls_directives const* hls_;
   std::vector<bool> done_;
   std::string text_;
   int depth_ = 0;
@@ -208,5 +246,7 @@ class cpp_writer {
 /// exp, ...) are found by argument-dependent lookup, so plain numbers need `using std::floor` and the like before the
 /// function.
 inline std::string to_cpp(graph const& g) { return detail::cpp_writer(g).write(); }
+/// The same with directives for synthesis, which a C++ compiler ignores.
+inline std::string to_cpp(graph const& g, hls_directives const& hls) { return detail::cpp_writer(g, &hls).write(); }
 
 }  // namespace mbirk::record

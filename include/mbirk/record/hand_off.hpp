@@ -249,7 +249,7 @@ inline std::vector<hand_off_file> hand_off(graph const& g, hand_off_case const& 
            detail::scientific(c.bound) + ", reached " + detail::scientific(words.error) +
            ") and bit for bit.\n\nArithmetic: `" + detail::fixed_name(words.arithmetic) + "`; samples in memory: `" +
            detail::fixed_name(words.data) +
-           "`. Found on these vectors only: other data may need more bits before the point. Divisions and functions "
+           "`. Found on a few sets of data at this size: others may need more bits.  Divisions and functions "
            "(sin, "
            "sqrt, exp) are computed as such; in hardware they belong into tables by "
            "view, outside of the inner loops.\n\n`design.json` has loops with their trips and what they carry, ports, "

@@ -1,0 +1,32 @@
+// Stages of a reconstruction by kind. A kind is what one accelerator would take over: all projections, all back
+// projections, the Hessian diagonal, the filter, the prior with the update.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fpga/candidate_input.hpp"
+
+namespace mbirk::program {
+
+struct stage_group {
+  std::string name;                     ///< "forward projection"
+  std::vector<std::string> stages;      ///< names of its stages
+  std::vector<std::string> operations;  ///< operations of the profile that do the same, without the geometry
+};
+/// The last one takes what no other does.
+std::vector<stage_group> const& stage_groups();
+stage_group const& group_of_stage(std::string const& path);
+/// The group that does what an operation does, "cone_back_project"; null if none does.
+stage_group const* group_of_operation(std::string const& name);
+
+/// Adds to a reconstruction with "seconds" its "stages", "sum of stages" and "groups".
+/// @param times  stage_times() of a run, or null
+/// @param cost   cost_json() of the same reconstruction
+void add_stage_groups(json& reconstruction, json const& times, json const& cost);
+
+/// Several stages as one entry of cost_analysis, without arguments and results. Its "independent sums" are the elements
+/// that a stage writes on average.
+json merged_stages(std::vector<json_field> const& stages);
+
+}  // namespace mbirk::program

@@ -1,0 +1,95 @@
+// Weights and geometry of direct reconstructions.
+#include "input/direct_scan.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "mbirk/recon/fan.hpp"
+
+namespace mbirk::program {
+namespace {
+
+using mbirk::detail::number_text;
+
+std::string degrees(double radians) {
+  return number_text(std::round(radians * 18000 / std::numbers::pi) / 100) + " degrees";
+}
+
+/// Weighs a circular cone-beam scan. Returns whether the detector is not centred and has half-fan weights.
+bool weigh(cone_parameters const& p, view<float, 3> y, std::vector<std::string>& notes) {
+  constexpr double turn = 2 * std::numbers::pi;
+  double const range = view_range(p.angles);
+  if (range == 0) return false;
+  double const step = range / static_cast<double>(p.angles.size());
+  auto const multiply = [&](auto const& weight) {
+    for (index_t v = 0; v < y.extent(0); ++v)
+      for (index_t m = 0; m < y.extent(1); ++m)
+        for (index_t n = 0; n < y.extent(2); ++n) y(v, m, n) *= weight(v, n);
+  };
+  if (range < turn - 1.5 * step) {
+    double const needed = turn / 2 + 2 * half_fan_angle(p);
+    if (range >= 0.999 * needed) {
+      auto const weights = short_scan_weights(p);
+      multiply([&](index_t v, index_t n) { return weights[static_cast<std::size_t>(v * y.extent(2) + n)]; });
+      notes.push_back("views cover " + degrees(range) + ": Parker weights");
+    } else {
+      notes.push_back("views cover " + degrees(range) + ", expected at least 180 and the fan angle, " +
+                      degrees(needed) + ": the image has artefacts; method vcd needs no full range");
+    }
+    return false;
+  }
+  double const half = static_cast<double>(p.sinogram_shape[2]) * p.delta_det_channel / 2;
+  if (std::abs(p.det_channel_offset) > 0.1 * half && std::abs(p.det_channel_offset) < half) {
+    auto const weights = offset_detector_weights(p);
+    multiply([&](index_t, index_t n) { return weights[static_cast<std::size_t>(n)]; });
+    notes.push_back("the detector reaches farther to one side of the axis: half-fan weights");
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> direct_scan_recon(recon_context const& ctx, geometry_file const& g, view<float, 3> sinogram,
+                                           view<float, 3> recon) {
+  std::vector<std::string> notes;
+  if (auto const* p = std::get_if<parallel_parameters>(&g.parameters)) {
+    double const range = view_range(p->angles), half = std::numbers::pi;
+    double const step = range / static_cast<double>(std::max<std::size_t>(1, p->angles.size()));
+    if (range > 0 && range < half - 1.5 * step)
+      notes.push_back("views cover " + degrees(range) + ", expected at least 180: the image has artefacts; method vcd "
+                      "needs no full range");
+  }
+  bool offset = false;
+  auto const* cone = std::get_if<cone_parameters>(&g.parameters);
+  if (cone && cone->helical_z_shifts.empty() && std::isfinite(cone->source_detector_dist))
+    offset = weigh(g.fan ? *g.fan : *cone, sinogram, notes);
+  std::vector<std::string> warnings;
+  std::vector<float> wide;
+  view<float const, 3> y = sinogram;
+  cone_parameters p;
+  if (offset) {
+    // The grid stays that of the scan, whatever the wider detector sees.
+    p = g.fan ? *g.fan : *cone;
+    auto const size = auto_size(p);
+    p.recon_shape = p.recon_shape.value_or(size.recon_shape);
+    p.delta_voxel = p.delta_voxel.value_or(size.delta_voxel);
+    p.recon_slice_offset = p.recon_slice_offset.value_or(size.recon_slice_offset);
+    wide = pad_channels(sinogram, offset_padding(p), p.det_channel_offset);
+    p = padded_parameters(p);
+    y = {wide.data(), p.sinogram_shape};
+  } else if (g.fan) {
+    p = *g.fan;
+  }
+  if (g.fan) {
+    fan_filtered_recon(ctx, p, y, recon);
+  } else if (offset) {
+    warnings = filtered_recon(ctx, cone_scan(p), y, recon);
+  } else {
+    warnings = filtered_recon(ctx, g.scan, sinogram, recon);
+  }
+  notes.insert(notes.end(), warnings.begin(), warnings.end());
+  return notes;
+}
+
+}  // namespace mbirk::program

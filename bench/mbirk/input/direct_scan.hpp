@@ -1,0 +1,18 @@
+// Direct reconstruction of a scan as it was measured: fan beam, short scans, detectors that are not centred.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "input/geometry_file.hpp"
+#include "operations/recon_run.hpp"
+
+namespace mbirk::program {
+
+/// filtered_recon of a scan whose views may cover less than a full turn, or whose detector reaches farther to one side:
+/// line integrals are weighted first, in place. Returns notes on what was done and on views that do not suffice.
+/// @throws mbirk::error
+std::vector<std::string> direct_scan_recon(recon_context const& ctx, geometry_file const& g, view<float, 3> sinogram,
+                                           view<float, 3> recon);
+
+}  // namespace mbirk::program

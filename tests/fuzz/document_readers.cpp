@@ -1,0 +1,125 @@
+// Documents: JSON of every kind, and the CSV of Nsight.
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "fpga/candidates.hpp"
+#include "fpga/device_file.hpp"
+#include "input/checkpoint_file.hpp"
+#include "input/geometry_file.hpp"
+#include "input/measured_times.hpp"
+#include "input/nsight_csv.hpp"
+#include "input/test_case.hpp"
+#include "mbirk/io/checkpoint.hpp"
+#include "mbirk/io/npy.hpp"
+#include "mbirk/io/parameters_json.hpp"
+#include "reader.hpp"
+#include "report/html_report_run.hpp"
+
+namespace mbirk::fuzz {
+namespace {
+
+using namespace mbirk::program;
+
+/// Files that documents may name, once for all inputs.
+void write_companions() {
+  static bool const once = [] {
+    float const angles[] = {0, 0.5f, 1, 1.5f}, image[6] = {};
+    std::int32_t const mask[] = {0, 1, 1, 1, 1, 0};
+    write_npy(scratch_folder() / "angles.npy", angles, {4});
+    write_npy(scratch_folder() / "image.npy", image, {1, 2, 3});
+    write_npy(scratch_folder() / "mask.npy", mask, {2, 3});
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+/// Parameters that are read are written, and read again as they are.
+void read_parameters_input(std::string_view input) {
+  std::optional<any_parameter_set> set;
+  if (!accepts([&] { set = any_parameters_from_json(input, "parameters"); }, "parameters")) return;
+  std::visit([]<class Geometry>(parameter_set<Geometry> const& given) {
+    std::string text;
+    if (!accepts([&] { text = parameters_to_json(given); })) return;
+    expect(parameters_to_json(parameters_from_json<Geometry>(text)) == text, "parameters changed by writing", text);
+  }, *set);
+}
+
+void read_case_input(std::string_view input) {
+  write_companions();
+  auto const path = write_scratch("case.json", input);
+  accepts([] { read_case(scratch_folder()); }, path.string());
+}
+
+/// A geometry that is read is written, and read again as it is.
+void read_geometry_input(std::string_view input) {
+  write_companions();
+  constexpr std::array<index_t, 3> shape{4, 3, 5};
+  std::vector<float> const theta{0, 1, 2, 3};
+  auto const path = write_scratch("G.json", input);
+  std::optional<geometry_file> g;
+  if (!accepts([&] { g = read_geometry(path, shape, theta); }, path.string())) return;
+  auto const text = dump_text(geometry_json(*g));
+  auto const again = write_scratch("again.json", text);
+  std::optional<geometry_file> copy;
+  if (accepts([&] { copy = read_geometry(again, shape); }))
+    expect(dump_text(geometry_json(*copy)) == text, "a geometry changed by writing", text);
+}
+
+void read_device_input(std::string_view input) {
+  auto const path = write_scratch("device.json", input);
+  accepts([&] { read_device(path.string()); }, path.string());
+}
+
+/// What `mbirk report` and `mbirk compare` take from a run.
+void read_run_input(std::string_view input) {
+  auto const path = write_scratch("run.json", input).string();
+  json run;
+  if (!accepts([&] { run = read_json(path); }, path)) return;
+  accepts([&] { report::read_profile(run, path); }, path);
+  accepts([&] { operation_times(json_field(run, path)); }, path);
+  accepts([&] { candidates_json(run, path); }, path);
+}
+
+/// The note of a checkpoint of `mbirk recon`.
+void read_note_input(std::string_view input) {
+  static recon_state const state = [] {
+    recon_state s;
+    s.sinogram_shape = s.recon_shape = {1, 1, 1};
+    s.recon = s.weighted_error = s.hessian = {1.0f};
+    return s;
+  }();
+  static json const parameters{{"geometry", "cone"}, {"angles", {0.5, 1}}, {"params", {{"sharpness", 1.5}}}};
+  auto const path = scratch_folder() / "note.checkpoint";
+  save_checkpoint(path, state, std::string(input));
+  accepts([&] { read_checkpoint(path, parameters); }, path.string());
+}
+
+void read_nsight(std::string_view input, bool nsys) {
+  static json const run{
+      {"measurements",
+       {{{"operation", "parallel_back"}, {"volume_size", 64}}, {{"operation", "median"}, {"volume_size", 32}}}},
+      {"cost_analysis", {{"64", {{"parallel_back", json::object()}}}}}};
+  auto const path = write_scratch("nsight.csv", input).string();
+  json merged = run;
+  std::vector<std::string> const files{path}, none;
+  if (!accepts([&] { merge_nsight(merged, nsys ? files : none, nsys ? none : files); }, path))
+    expect(merged == run, "a file that was refused changed the profile");
+  else dump_text(merged);
+}
+void read_nsys_input(std::string_view input) { read_nsight(input, true); }
+void read_ncu_input(std::string_view input) { read_nsight(input, false); }
+
+}  // namespace
+
+std::vector<reader> document_readers() {
+  return {{"parameters", read_parameters_input, mutate_json},
+          {"case", read_case_input, mutate_json, true},
+          {"geometry", read_geometry_input, mutate_json, true},
+          {"device", read_device_input, mutate_json},
+          {"run", read_run_input, mutate_json},
+          {"note", read_note_input, mutate_json, true},
+          {"nsys", read_nsys_input},
+          {"ncu", read_ncu_input}};
+}
+
+}  // namespace mbirk::fuzz
