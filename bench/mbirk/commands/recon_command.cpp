@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <typeinfo>
 
 #include "commands/call_options.hpp"
 #include "commands/command.hpp"
@@ -175,6 +176,22 @@ void write_result(recon_command const& o, npy_array<float> const& recon,
 #endif
 }
 
+void put_largest_first(std::vector<memory_item>& items) {
+  std::ranges::stable_sort(items, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+}
+
+/// Names the file in errors about values, which the library cannot know.
+template <class F> auto naming(std::string const& file, F const& f) {
+  try {
+    return f();
+  } catch (parameter_error const& e) {
+    throw parameter_error(file + ": " + e.what(), e.where);
+  } catch (error const& e) {
+    if (typeid(e) != typeid(error)) throw;  // interrupted, out of memory, no threads, files that cannot be written
+    throw error(file + ": " + e.what(), e.where);
+  }
+}
+
 /// What a reconstruction takes at least, from the shapes alone.
 std::vector<memory_item> least_memory(std::array<index_t, 3> const& sinogram, std::array<index_t, 3> const& recon) {
   auto const product = [](std::array<index_t, 3> const& s) {
@@ -184,7 +201,7 @@ std::vector<memory_item> least_memory(std::array<index_t, 3> const& sinogram, st
   std::vector<memory_item> items{{"sinogram", 4 * product(sinogram)},
                                  {"reconstruction", 4 * product(recon)},
                                  {"lists of pixels", 9 * static_cast<double>(recon[0]) * static_cast<double>(recon[1])}};
-  std::ranges::stable_sort(items, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+  put_largest_first(items);
   return items;
 }
 
@@ -252,6 +269,7 @@ int reconstruct(recon_command const& o) {
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
   auto needed = recon_memory(host, scan, options, {vcd, weighted}, memory.limit());
   needed.push_back({"stacks of threads", stack_bytes * most_threads(o, source.shape(), recon_shape_of(scan))});
+  put_largest_first(needed);
   check_memory(o, needed, available);
   stop_if_asked();
 
@@ -311,7 +329,7 @@ int reconstruct(recon_command const& o) {
     options.checkpoint = [&](recon_state const& state) { write_checkpoint(checkpoint, state, parameters, sums); };
     // Without --checkpoint, the state is written only when interrupted.
     if (o.checkpoint.empty()) options.checkpoint_every = std::numeric_limits<int>::max();
-    record = vcd_recon(ctx, scan, y, weights, x, options);
+    record = naming(o.files.input, [&] { return vcd_recon(ctx, scan, y, weights, x, options); });
     bar.clear();
     if (record.cancelled && record.num_iterations < options.max_iterations) {
       std::fflush(stdout);
@@ -324,7 +342,7 @@ int reconstruct(recon_command const& o) {
     }
   } else {
     watch.step(o.method);
-    record.warnings = filtered_recon(ctx, scan, y, x);
+    record.warnings = naming(o.files.input, [&] { return filtered_recon(ctx, scan, y, x); });
     stop_if_asked();
   }
   watch.step("writing");
