@@ -142,11 +142,12 @@ def direct_recon(model: Any, sinogram: Any, filter_name: str = "ramp") -> jax.Ar
     return _direct_recon(_snapshot(model), filter_name)(_float32(sinogram))
 
 
+@functools.cache
+def _denoising(denoiser: Any, shape: tuple[int, ...], sigma_noise: float, max_iterations: int) -> Any:
+    return _call(shape, lambda x, out: denoiser.denoise(x, sigma_noise, max_iterations=max_iterations, out=out))
+
+
 def denoise(denoiser: Any, image: Any, sigma_noise: float, max_iterations: int = 15) -> jax.Array:
     """denoiser.denoise(image, sigma_noise)[0], without a derivative."""
     x = _float32(image)
-
-    def run(values: Any, out: Any) -> Any:
-        return denoiser.denoise(values, sigma_noise, max_iterations=max_iterations, out=out)
-
-    return _call(x.shape, run)(x)
+    return _denoising(denoiser, x.shape, sigma_noise, max_iterations)(x)
