@@ -22,7 +22,7 @@ class command_files {
   /// folder, once links and other spellings are resolved. Removes what killed processes left where outputs are written.
   /// @throws io_error when an output is one of the inputs, another output, or not a regular file.
   void check() const;
-  /// As check(), and each output can be opened now.
+  /// Does what check() does, and makes sure that each output can be opened now.
   /// @throws io_error
   void check_and_open() const;
 

@@ -224,7 +224,7 @@ std::array<index_t, 3> recon_shape_of(recon_scan const& scan) {
   return std::visit([](auto const& s) { return s.recon_shape(); }, scan);
 }
 
-/// What a thread touches of its stacks, in the program and in the kernel (measured: 22 KiB).
+/// Bytes of its stacks that a thread touches, in the program and in the kernel (measured: 22 KiB).
 constexpr double stack_bytes = 32 * 1024;
 /// An upper bound on the threads that are started: there are no more tasks than rows of the sinogram or pixels.
 double most_threads(recon_command const& o, std::array<index_t, 3> const& sinogram,

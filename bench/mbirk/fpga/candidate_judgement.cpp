@@ -271,7 +271,7 @@ ranked_entry judge_operation(judged_input const& in) {
   for (auto const& d : settings.devices) {
     if (d.kind != pf::device_kind::fpga) continue;
     for (auto const& bits : words) {
-      // What was exported has the words that were measured.
+      // The export has the words that were measured.
       bool const exported = words.size() == 3 && &bits == &words.back();
       auto const key = name + ' ' + std::to_string(size) + ' ' + d.name;
       json const synthesis =

@@ -9,7 +9,7 @@
 
 namespace mbirk::program {
 
-/// What is known of an operation at a size.
+/// Everything known about an operation at a size.
 struct judged_input {
   json_field const& root;  ///< the run
   measured_operation_time const& time;

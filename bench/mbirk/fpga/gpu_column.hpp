@@ -24,7 +24,7 @@ struct opponent_time {
 };
 json to_json(opponent_time const& t);
 
-/// What a time is called that follows from counts and a data sheet alone.
+/// Name of the source of a time that follows from counts and a data sheet alone.
 inline constexpr char const* estimated = "estimated from counts";
 /// Seconds of a GPU for counted work, by arithmetic on its data sheet.
 opponent_time estimated_on(profile::fpga::device const& gpu, profile::fpga::counted_work const& w);
