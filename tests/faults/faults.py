@@ -37,11 +37,15 @@ class Run:
 
 class Harness:
     def __init__(self, options):
-        self.program, self.library = options.program, options.library
+        self.library = options.library
         self.share, self.allocations, self.slow = options.sample, options.allocations, options.slow
         self.findings, self.rows = [], []
         self.profiles = []  # results of the profiler, which other commands read
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mbirk-faults-"))
+        # A copy on its own: beside mbirk-devices a profile becomes that program, and the loader of a program that is
+        # executed would be stopped by the filter of system calls, whose handler it does not have yet.
+        (self.scratch / "program").mkdir()
+        self.program = pathlib.Path(shutil.copy2(options.program, self.scratch / "program"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
 
     def run(self, folder, arguments, fault="", **how):

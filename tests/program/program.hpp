@@ -78,7 +78,7 @@ struct profiled {
     ran = mbirk_program(words);
     for (auto const& entry : fs::directory_iterator(folder.path())) {
       if (entry.path().extension() == ".json") file = entry.path();
-      if (entry.path().extension() == ".html") page = entry.path();
+      if (entry.path().filename().string().starts_with("report_")) page = entry.path();
     }
     if (!file.empty()) report = json::parse(file_text(file));
   }
