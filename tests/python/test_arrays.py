@@ -95,7 +95,7 @@ def test_read_only_inputs_are_taken_and_outputs_refused(cone):
 def test_results_own_their_memory(cone):
     model, image, _ = cone
     result = model.forward_project(image)
-    assert result.flags.owndata and result.flags.c_contiguous and result.flags.writeable and result.dtype == np.float32
+    assert result.base.flags.owndata and result.flags.c_contiguous and result.flags.writeable and result.dtype == np.float32
     kept = result.copy()
     del model
     gc.collect()
