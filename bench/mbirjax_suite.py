@@ -4,8 +4,8 @@
     pip download --no-deps --no-binary :all: mbirjax==0.7.3 && tar xf mbirjax-0.7.3.tar.gz
     python3 bench/mbirjax_suite.py mbirjax-0.7.3 [--table]
 
-Needs mbirk, pytest, jax (which the tests use for their arrays), h5py and scipy. --table prints the tests that do not pass as a table in
-Markdown. Exit code: 0 when all could be run, 2 for bad usage."""
+Needs mbirk, pytest, jax (which the tests use for their arrays), h5py and scipy. --table prints the tests that do not
+pass as a table in Markdown. Exit code: 0 when all could be run, 2 for bad usage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,17 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-FILES = ("denoiser", "prox", "qggmrf", "recon_restart", "utilities", "view_params", "preprocessing", "logging", "mace4d")
+FILES = (
+    "denoiser",
+    "prox",
+    "qggmrf",
+    "recon_restart",
+    "utilities",
+    "view_params",
+    "preprocessing",
+    "logging",
+    "mace4d",
+)
 ALIASES = """
 import sys
 import types
@@ -46,7 +56,10 @@ REASONS = (
     ("'devices'", "sees JAX's devices"),
     ("at least two devices", "skipped: needs two devices of JAX"),
     ("_utils", "calls a private helper for JAX's messages and for MBIRJAX's source"),
-    ("recon_placement", "runs the inner loop `vcd_recon` by itself, on JAX's devices; here `checkpoint` and `resume` do this"),
+    (
+        "recon_placement",
+        "runs the inner loop `vcd_recon` by itself, on JAX's devices; here `checkpoint` and `resume` do this",
+    ),
     ("projector_functions", "counts the compilations of JAX; nothing is compiled here"),
     ("TranslationModel", "translation scans are not in mbirk"),
     ("zeiss_tct", "translation scans are not in mbirk"),
@@ -69,22 +82,42 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mbirjax-suite-") as folder:
         work = pathlib.Path(folder)
         (work / "mbirk_alias.py").write_text(ALIASES)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "mbirk_alias", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "mbirk_alias",
+            "-p",
+            "no:cacheprovider",
+            "--continue-on-collection-errors",
+        ]
         # Copies, so that MBIRJAX's own package beside its tests is not found.
         copies = [work / t.name for t in tests]
         for test, copy in zip(tests, copies):
             copy.write_text(test.read_text())
         report = work / "report.xml"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH")))),
+        }
         done = subprocess.run(
-            [*command, f"--junitxml={report}", *map(str, copies)], cwd=work, env=environment, capture_output=True, text=True, check=False
+            [*command, f"--junitxml={report}", *map(str, copies)],
+            cwd=work,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if not report.is_file():
             sys.exit(f"pytest could not run: {done.stderr.strip()}")
         cases = list(xml.etree.ElementTree.parse(report).getroot().iter("testcase"))
     counts, rows = collections.Counter(), []
     for case in cases:
-        problem = next((case.find(kind) for kind in ("failure", "error", "skipped") if case.find(kind) is not None), None)
+        problem = next(
+            (case.find(kind) for kind in ("failure", "error", "skipped") if case.find(kind) is not None), None
+        )
         counts["passed" if problem is None else problem.tag] += 1
         if problem is not None:
             reason = " ".join((problem.get("message") or problem.text or "").split())

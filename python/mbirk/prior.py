@@ -90,9 +90,7 @@ def compute_qggmrf_grad_and_hessian(full_recon: ArrayLike, qggmrf_params: Sequen
     return gradient, hessian
 
 
-def compute_surrogate_and_grad(
-    x: ArrayLike, x_prime: ArrayLike, qggmrf_params: Sequence[Any]
-) -> tuple[float, Doubles]:
+def compute_surrogate_and_grad(x: ArrayLike, x_prime: ArrayLike, qggmrf_params: Sequence[Any]) -> tuple[float, Doubles]:
     """Value and gradient at x of the quadratic surrogate whose weights are those of x_prime; both (rows, cols,
     slices)."""
     b, *shape_params = qggmrf_params

@@ -197,7 +197,7 @@ def read_metadata(ole: Any) -> dict[str, Any]:
 
 
 def classify_zeiss_system(fname: Path) -> str:
-    """"ultra" (parallel beam), "versa" (cone beam), or, with a warning, "unknown", for which cone beam is assumed."""
+    """ "ultra" (parallel beam), "versa" (cone beam), or, with a warning, "unknown", for which cone beam is assumed."""
     with _opened(pathlib.Path(fname)) as ole:
         paths = ["/".join(entry) for entry in ole.listdir()]
     if any("ConfigZonePlates" in path for path in paths):
