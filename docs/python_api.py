@@ -130,7 +130,8 @@ def _prose(doc: str) -> str:
 
 
 def _item(level: int, name: str, signature: str, doc: str) -> list[str]:
-    return [f"{'#' * level} {name}", "", "```python", f"{name}{signature}", "```", "", _prose(doc), ""]
+    call = ["```python", f"{name}{signature}", "```", ""] if signature else []
+    return [f"{'#' * level} {name}", "", *call, _prose(doc), ""]
 
 
 def _class(tree: ast.Module, name: str, known: dict[str, Entry]) -> list[str]:
@@ -173,8 +174,11 @@ def reference() -> str:
     for title, module in SECTIONS.items():
         tree = ast.parse(_file(module).read_text())
         exported = next(
-            (ast.literal_eval(n.value) for n in tree.body
-             if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__"),
+            (
+                ast.literal_eval(n.value)
+                for n in tree.body
+                if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__"
+            ),
             [n.name for n in tree.body if isinstance(n, ast.FunctionDef)],
         )
         lines += [f"## {title}", ""]
