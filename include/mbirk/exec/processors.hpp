@@ -64,7 +64,9 @@ inline std::string cpu_group(std::string_view line) {
   auto const first = line.find(':');
   auto const second = first == std::string_view::npos ? first : line.find(':', first + 1);
   if (second == std::string_view::npos) return {};
-  std::string const controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
+  std::string controllers = ",";  // not a sum, about which g++ 12 warns wrongly
+  controllers += line.substr(first + 1, second - first - 1);
+  controllers += ",";
   bool const unified = line.substr(0, first) == "0" && controllers == ",,";
   return unified || controllers.find(",cpu,") != std::string::npos ? std::string(line.substr(second + 1))
                                                                    : std::string();

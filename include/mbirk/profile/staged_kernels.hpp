@@ -148,7 +148,7 @@ template <class B> struct parallel_back_stored {
         index_t const at = taps.at(g, v);
         auto const y =
             sinogram + (view_offset[v - from] + index_t{I::load_value(taps.first + (at + p))} * (packs * B::lanes));
-        simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+        simd::unrolled<Taps>([&](auto t) MBIRK_FLAT {
           pack const weight = B::load_broadcast(taps.weights + (3 * at + t * group_pixels + p));
           packs.each([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * packs + i) * B::lanes), sum[i]); });
         });

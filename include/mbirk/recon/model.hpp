@@ -265,8 +265,8 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   static std::size_t count(shape const& s) { return static_cast<std::size_t>(s[0] * s[1] * s[2]); }
   template <class View, class T> static View as_view(T* data, std::size_t size, shape const& s, char const* name) {
     require<shape_error>(size == count(s), [&] {
-      return std::string(name) + " has " + std::to_string(size) + " values, expected " + std::to_string(count(s)) +
-             " for a shape " + detail::shape_text(s);
+      return detail::message(name, " has ", size, " values, expected ", count(s), " for a shape ",
+                             detail::shape_text(s));
     });
     return View(data, s);
   }

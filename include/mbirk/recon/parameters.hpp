@@ -199,7 +199,7 @@ template <class Geometry> class parameter_set {
     auto const value = get(name);
     auto const converted = value.template as<T>();
     require(converted.has_value(), [&] {
-      return std::string(name) + " is " + value.text() + ", which the type that was asked for cannot hold";
+      return detail::message(name, " is ", value.text(), ", which the type that was asked for cannot hold");
     });
     return *converted;
   }
@@ -368,9 +368,8 @@ template <class Geometry> class parameter_set {
 inline denoise_model_options denoise_model(recon_model_options const& o) {
   auto const first = o.partition_sequence.front();
   require<index_error>(first < std::ssize(o.granularity), [&] {
-    return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " +
-           std::to_string(o.granularity.size() - 1) + " (granularity has " + std::to_string(o.granularity.size()) +
-           " entries)";
+    return detail::message("partition_sequence begins with ", first, ", expected 0 to ", o.granularity.size() - 1,
+                           " (granularity has ", o.granularity.size(), " entries)");
   });
   return {.sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T, .qggmrf_nbr_wts = o.qggmrf_nbr_wts,
           .granularity = o.granularity[static_cast<std::size_t>(first)]};

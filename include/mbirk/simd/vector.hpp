@@ -43,12 +43,13 @@ template <class T, int N> using vector = typename vector_of<T, N>::type;
 
 template <int N> struct constant;
 template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f);
+template <int N, class F> MBIRK_INLINE constexpr void unrolled(F const& f);
 
 /// std::integral_constant for host and device, because the conversion operator of the std one cannot be called there.
 template <int N> struct constant {
   static constexpr int value = N, most = N;
   MBIRK_HD constexpr operator int() const noexcept { return N; }
-  template <class F> MBIRK_INLINE constexpr void each(F const& f) const { static_for<N>(f); }
+  template <class F> MBIRK_INLINE constexpr void each(F const& f) const { unrolled<N>(f); }
 };
 /// Run-time number with a compile-time bound. Code written for it and for constants is compiled only once for it.
 template <int Most> struct bounded {
@@ -66,6 +67,15 @@ template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
     (f(constant<I>{}), ...);
   }(std::make_integer_sequence<int, N>{});
+}
+
+/// Calls f(0), ..., f(N - 1), unrolled like static_for, where no argument has to be a constant: f is compiled once.
+template <int N, class F> MBIRK_INLINE constexpr void unrolled(F const& f) {
+#if defined(__CUDACC__) || !defined(__OPTIMIZE__)
+  static_for<N>(f);
+#else
+  MBIRK_UNROLL for (int i = 0; i < N; ++i) f(i);
+#endif
 }
 
 inline namespace MBIRK_VECTORS {

@@ -272,12 +272,12 @@ inline void check_partition(char const* operation, index_t pixels, index_t num_s
   require(
       num_subsets >= 1 && num_subsets <= most,
       [&] {
-        return std::string(operation) + ": num_subsets is " + std::to_string(num_subsets) + ", expected 1 to " +
-               std::to_string(most);
+        return detail::message(operation, ": num_subsets is ", num_subsets, ", expected 1 to ", most);
       },
       w);
   require(
-      pixels > 0, [&] { return std::string(operation) + ": no pixel is inside the mask, expected at least one"; }, w);
+      pixels > 0, [&] { return detail::message(operation,
+                                               ": no pixel is inside the mask, expected at least one"); }, w);
 }
 /// @return the number of pixels inside the mask.
 inline index_t check_partition(char const* operation, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
@@ -286,15 +286,15 @@ inline index_t check_partition(char const* operation, std::vector<std::uint8_t> 
   require<shape_error>(
       rows >= 0 && cols >= 0 && rows <= most && cols <= most && rows * cols == static_cast<index_t>(mask.size()),
       [&] {
-        return std::string(operation) + ": the mask has " + std::to_string(mask.size()) +
-               " pixels, expected rows * cols = " + std::to_string(rows) + " * " + std::to_string(cols);
+        return detail::message(operation, ": the mask has ", mask.size(), " pixels, expected rows * cols = ", rows,
+                               " * ", cols);
       },
       w);
   require<shape_error>(
       rows * cols <= most,
       [&] {
-        return std::string(operation) + ": the grid has " + std::to_string(rows * cols) + " pixels, expected at most " +
-               std::to_string(most) + ", because pixel indices have 32 bits";
+        return detail::message(operation, ": the grid has ", rows * cols, " pixels, expected at most ", most,
+                               ", because pixel indices have 32 bits");
       },
       w);
   index_t const pixels =
@@ -313,8 +313,8 @@ pixel_partition list_partition(Context const& ctx, std::span<std::int32_t const>
   check_partition(name, count, num_subsets);
   auto const fall = std::is_sorted_until(pixels.begin(), pixels.end());
   require(fall == pixels.end(), [&] {
-    return std::string(name) + ": pixel " + std::to_string(fall - pixels.begin()) + " of the list is " +
-           std::to_string(*fall) + ", expected at least its predecessor " + std::to_string(*(fall - 1));
+    return detail::message(name, ": pixel ", fall - pixels.begin(), " of the list is ", *fall,
+                           ", expected at least its predecessor ", *(fall - 1));
   });
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, count});
   return random_partition(ctx, name, observe(ctx, pixels.data(), {"pixels", list_role, count}), count, num_subsets,

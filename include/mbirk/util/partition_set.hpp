@@ -239,7 +239,7 @@ inline std::vector<index_t> gen_partition_sequence(std::span<index_t const> sequ
   require(!sequence.empty(),
           [] { return "gen_partition_sequence: the sequence is empty, expected at least one entry"; });
   require(iterations >= 0, [&] {
-    return "gen_partition_sequence: iterations is " + std::to_string(iterations) + ", expected at least 0";
+    return detail::message("gen_partition_sequence: iterations is ", iterations, ", expected at least 0");
   });
   auto const given = sequence.first(std::min(sequence.size(), static_cast<std::size_t>(iterations)));
   std::vector<index_t> taken(given.begin(), given.end());
