@@ -126,7 +126,7 @@ inline void require_views(cone_geometry const& g, gantry_views const& v) {
   for (auto const z : v.z_shifts)
     detail::require_position(z, "set_views: a z shift", g.delta_z, "the pitch of the slices");
 }
-inline std::vector<std::string> scan_warnings(cone_parameters const& p) {
+MBIRK_COLD inline std::vector<std::string> scan_warnings(cone_parameters const& p) {
   double const reach = static_cast<double>(p.sinogram_shape[1]) * p.delta_det_row / 2 + std::abs(p.det_row_offset);
   if (!(reach > p.source_detector_dist)) return {};
   return {"half the detector height plus |det_row_offset| is " + detail::number_text(reach) +
@@ -139,7 +139,7 @@ inline std::vector<std::string> scan_warnings(cone_parameters const& p) {
 /// beyond; the offset is the middle of the helix. Quotients are rounded to float32 before the integer rounding, as in
 /// MBIRJAX.
 /// @throws parameter_error if axial_pad_fraction is not one or two numbers, or is negative.
-inline automatic_size auto_size(cone_parameters const& p) {
+MBIRK_COLD inline automatic_size auto_size(cone_parameters const& p) {
   detail::require_pads(p.axial_pad_fraction);
   double const m = detail::magnification(p), delta = p.delta_det_channel / m;
   double const delta_y = p.voxel_row_aspect * delta, delta_z = p.voxel_slice_aspect * delta;
@@ -179,7 +179,7 @@ inline automatic_size auto_size(cone_parameters const& p) {
 }
 
 /// @throws parameter_error with the name of the parameter, its value and the expected value.
-inline cone_geometry make_geometry(cone_parameters const& p) {
+MBIRK_COLD inline cone_geometry make_geometry(cone_parameters const& p) {
   detail::require_common(p);
   require(p.source_detector_dist > 0, [&] {
     return detail::message("source_detector_dist is ", p.source_detector_dist,

@@ -174,7 +174,7 @@ inline std::vector<std::string> scan_warnings(parallel_parameters const&) { retu
 
 /// delta = delta_det_channel; rows = ceil(C delta_c / (a_r delta)), cols = C, slices = rint(R delta_r / delta). The
 /// quotients are rounded to float32 first, as in MBIRJAX, so that 13.000000000000002 is 13.
-inline automatic_size auto_size(parallel_parameters const& p) {
+MBIRK_COLD inline automatic_size auto_size(parallel_parameters const& p) {
   double const delta = p.delta_det_channel, channels = static_cast<double>(p.sinogram_shape[2]);
   return {delta,
           {detail::ceil_f32(channels * p.delta_det_channel / (p.voxel_row_aspect * delta)),
@@ -184,7 +184,7 @@ inline automatic_size auto_size(parallel_parameters const& p) {
 }
 
 /// @throws parameter_error with the name of the parameter, its value and the expected value.
-inline parallel_geometry make_geometry(parallel_parameters const& p) {
+MBIRK_COLD inline parallel_geometry make_geometry(parallel_parameters const& p) {
   detail::require_common(p);
   require(p.voxel_slice_aspect == 1, [&] {
     return detail::message("voxel_slice_aspect is ", p.voxel_slice_aspect, ", expected 1 in parallel beam");

@@ -44,7 +44,7 @@ struct subset_chunks {
 
 template <class Context> class denoiser {
   using B = typename Context::backend;
-  using image = kernel::image_cylinders<B>;
+  using image = kernel::image_columns<B>;
   struct measured { double sum = 0, largest = 0; };
 
  public:

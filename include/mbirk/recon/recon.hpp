@@ -191,7 +191,7 @@ template <class Context, class Geometry> class vcd_solver {
                              ": the state to resume was made with another partition_sequence, expected the same one, "
                              "so that the same subsets are drawn");
     });
-auto const fault = log_fault(state.record, state.recon_shape[2]);
+    auto const fault = log_fault(state.record, state.recon_shape[2]);
     require(fault.empty(), [&] {
       return detail::message(operation_, ": the log in the state to resume has lists of unequal lengths: ", fault);
     });

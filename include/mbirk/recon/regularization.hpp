@@ -49,12 +49,12 @@ template <class Context> void require_weights(Context const& ctx, view<float con
       find_range(ctx, kernel::make_strided_cursor(observe(ctx, weights, "weights", array_role::argument), weights),
                  kernel::make_elementwise_range(kernel::any_tasks, weights));
   if (weights.size() == 0) return;
-  require(range.finite() && range.least >= 0, [&] {
+  require(range.finite() && range.minimum >= 0, [&] {
     return detail::message(operation, ": ",
                            first_bad(ctx, weights, "weights", [](float x) { return !(std::isfinite(x) && x >= 0); }),
                            ", expected finite values >= 0");
   });
-  require(range.greatest > 0, [&] {
+  require(range.maximum > 0, [&] {
     return detail::message(operation, ": every one of the weights is 0, expected at least one that is positive");
   });
 }
@@ -111,12 +111,12 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   float end = everything;
   if constexpr (B::has_data) {
     end = background_end(h);
-    if (!(range.greatest > 0)) {
+    if (!(range.maximum > 0)) {
       result.warnings.push_back(
           "the sinogram has no positive value, so all of it is taken as the support of the object; its sign or scale "
           "may be wrong");
       end = everything;
-    } else if (range.greatest < end) {
+    } else if (range.maximum < end) {
       result.warnings.push_back(
           "the background of the sinogram was not found, so all of it is taken as the support of the object");
       end = everything;

@@ -58,7 +58,7 @@ inline split_plan plan_split(cone_parameters const& p, split_options const& opti
   require(options.half_overlap >= 2, [&] {
     return detail::message("split_sino_recon: half_overlap is ", options.half_overlap, ", expected at least 2");
   });
-  require(std::ranges::all_of(p.helical_z_shifts, [](float z) { return z == 0; }), [] {
+  require(detail::each_passes(p.helical_z_shifts, [](float z) { return z == 0; }), [] {
     return std::string("split_sino_recon: helical_z_shifts has values other than 0, expected a circular scan");
   });
   auto const g = make_geometry(p);

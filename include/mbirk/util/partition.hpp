@@ -69,14 +69,14 @@ class numpy_random_state {
  public:
   explicit numpy_random_state(std::uint32_t seed) : engine_(seed) {}
 
-  /// Uniform in [0, most]; draws nothing when most is 0. A draw is masked to the bit length of `most` and repeated
-  /// while it exceeds `most`.
-  std::uint32_t below(std::uint32_t most) {
-    if (most == 0) return 0;
-    std::uint32_t const mask = ~0u >> std::countl_zero(most);
+  /// Uniform in [0, max]; draws nothing when max is 0. A draw is masked to the bit length of `max` and repeated
+  /// while it exceeds `max`.
+  std::uint32_t below(std::uint32_t max) {
+    if (max == 0) return 0;
+    std::uint32_t const mask = ~0u >> std::countl_zero(max);
     std::uint32_t x;
     do x = engine_() & mask;
-    while (x > most);
+    while (x > max);
     return x;
   }
   /// Calls swap(i, below(i)) for i = n - 1 ... 1, the draws of a shuffle. Draws are made a block ahead, so that
@@ -141,7 +141,7 @@ inline pixel_partition make_partition(index_t subsets, index_t length) {
   }
   return p;
 }
-inline void warn_of_subsets(pixel_partition& p, char const* operation, index_t asked, index_t pixels) {
+MBIRK_COLD inline void warn_of_subsets(pixel_partition& p, char const* operation, index_t asked, index_t pixels) {
   if (asked <= pixels) return;
   p.warnings.push_back(std::string(operation) + ": " + std::to_string(asked) + " subsets of " + std::to_string(pixels) +
                        " pixels were asked for, made " + std::to_string(p.subsets));
@@ -268,11 +268,11 @@ pixel_partition random_partition(Context const& ctx, char const* operation,
 /// Validates the input of the partition operations.
 inline void check_partition(char const* operation, index_t pixels, index_t num_subsets,
                             source_location w = source_location::current()) {
-  constexpr index_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr index_t max_index = std::numeric_limits<std::int32_t>::max();
   require(
-      num_subsets >= 1 && num_subsets <= most,
+      num_subsets >= 1 && num_subsets <= max_index,
       [&] {
-        return detail::message(operation, ": num_subsets is ", num_subsets, ", expected 1 to ", most);
+        return detail::message(operation, ": num_subsets is ", num_subsets, ", expected 1 to ", max_index);
       },
       w);
   require(
@@ -282,18 +282,19 @@ inline void check_partition(char const* operation, index_t pixels, index_t num_s
 /// @return the number of pixels inside the mask.
 inline index_t check_partition(char const* operation, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
                                index_t num_subsets, source_location w = source_location::current()) {
-  constexpr index_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr index_t max_index = std::numeric_limits<std::int32_t>::max();
   require<shape_error>(
-      rows >= 0 && cols >= 0 && rows <= most && cols <= most && rows * cols == static_cast<index_t>(mask.size()),
+      rows >= 0 && cols >= 0 && rows <= max_index && cols <= max_index &&
+          rows * cols == static_cast<index_t>(mask.size()),
       [&] {
         return detail::message(operation, ": the mask has ", mask.size(), " pixels, expected rows * cols = ", rows,
                                " * ", cols);
       },
       w);
   require<shape_error>(
-      rows * cols <= most,
+      rows * cols <= max_index,
       [&] {
-        return detail::message(operation, ": the grid has ", rows * cols, " pixels, expected at most ", most,
+        return detail::message(operation, ": the grid has ", rows * cols, " pixels, expected at most ", max_index,
                                ", because pixel indices have 32 bits");
       },
       w);

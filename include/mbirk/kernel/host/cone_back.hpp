@@ -111,7 +111,7 @@ template <class B, int Power, bool Unit> struct cone_columns {
       if (first >= end) continue;
       if constexpr (!Unit) {  // detector column: weighted sum over its channels
         auto const y = whole_view + index_t{I::load_value(pixels.first_channel + p)} * width;
-        pack weight[Taps::most];
+        pack weight[Taps::max_value];
         taps.each([&](auto t) MBIRK_FLAT {
           weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p));
         });

@@ -138,7 +138,7 @@ template <class B> struct parallel_sums {
           for (int v = 0; v < next.views; ++v) prefetch_read(next.at[v] + k);
       }
       auto const out = x + p * length();
-      pack sum[Packs::most];
+      pack sum[Packs::max_value];
       packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (int v = 0; v < views; ++v) {
         auto const y = chunk + (view_offset[v] +

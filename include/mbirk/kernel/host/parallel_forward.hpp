@@ -112,7 +112,7 @@ template <class B> struct parallel_views {
     auto const w = s.template at<float>(weights);
     auto const l = s.template at<std::int32_t>(first);
     auto const order = s.template at<std::int32_t>(pixel_order);
-    pack sum[Taps][Packs::most];  // channels at .. at + Taps - 1
+    pack sum[Taps][Packs::max_value];  // channels at .. at + Taps - 1
     std::int32_t at = I::load_value(l + I::load_value(order + 0));
     auto row = view + index_t{at} * width;
     auto const load = [&](auto t) MBIRK_FLAT {

@@ -108,7 +108,7 @@ template <class B> struct parallel_subset_projection {
     auto const ends_of = s.template at<std::int32_t>(ends) + n * all_channels();
     auto const carry = s.template at<float>(carried);
     auto row = s.template at<float>(block);
-    pack sum[Taps][Packs::most];  // channels c .. c + Taps - 1
+    pack sum[Taps][Packs::max_value];  // channels c .. c + Taps - 1
     simd::unrolled<Taps - 1>([&](auto t) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::load(carry + (t * width + i * B::lanes)); });
     });
