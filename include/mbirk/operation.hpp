@@ -27,8 +27,7 @@ inline std::span<std::int32_t const> check_pixels(view<std::int32_t const, 1> li
   std::span<std::int32_t const> const pixels{list.data(), static_cast<std::size_t>(list.size())};
   for (std::size_t k = 0; k < pixels.size(); ++k)
     require<index_error>(pixels[k] >= 0 && pixels[k] < count, [&] {
-      return std::string(operation) + ": pixel_indices[" + std::to_string(k) + "] is " + std::to_string(pixels[k]) +
-             ", expected 0 to " + std::to_string(count - 1);
+      return detail::message(operation, ": pixel_indices[", k, "] is ", pixels[k], ", expected 0 to ", count - 1);
     });
   return pixels;
 }

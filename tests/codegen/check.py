@@ -61,12 +61,12 @@ def inner_loop(code):
 
 
 def accumulators(path, owner):
-    """The loops by (packs, taps): accumulate<packs, taps> by hand, accumulate<taps, true, constant<packs>> of the tiles."""
+    """The loops by (packs, taps): accumulate<packs, taps> by hand, accumulate<taps, constant<packs>> of ours."""
     loops = {}
     for name, code in functions(path).items():
         if owner not in name:
             continue
-        if match := re.search(r"accumulate<(?P<taps>\d), ?true, ?mbirk::simd::constant<(?P<packs>\d)> ?>|accumulate<(?P<hand>\d), ?(?P<its>\d)>", name):
+        if match := re.search(r"accumulate<(?P<taps>\d), ?mbirk::simd::constant<(?P<packs>\d)> ?>|accumulate<(?P<hand>\d), ?(?P<its>\d)>", name):
             loops[match["packs"] or match["hand"], match["taps"] or match["its"]] = inner_loop(code)
     return loops
 

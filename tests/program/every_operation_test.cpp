@@ -1,5 +1,5 @@
 // Tests of every operation in the program's table, including future ones: counting changes no bit and equals the cost
-// model, and devices agree with the host.
+// model, results do not depend on the number of threads, and devices agree with the host.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -9,6 +9,7 @@
 
 #if defined(MBIRK_PROGRAM)
 #include "operations/profile_problem.hpp"
+#include "output/output_hash.hpp"
 
 namespace mbirk::test {
 namespace {
@@ -35,6 +36,32 @@ TEST(EveryOperation, CountsEqualTheModelAndChangeNoBit) {
     }, plain);
     expect_same_counts(counted.last(), model_operation(entry, shape).record);
   }
+}
+
+TEST(EveryOperation, HasTheSameHashWithOneThreadAndWithTwo) {
+  auto const& profile = host_profile();
+  ASSERT_EQ(profile.ran.code, 0) << profile.ran;
+  std::map<std::string, std::string> hashes;
+  for (auto const& m : profile.report["measurements"])
+    if (m["run"] == 1) hashes[m["operation"]] = m["output_hash"];
+  EXPECT_EQ(hashes.size(), profile_entries().size());
+  for (auto const& entry : profile_entries()) {
+    SCOPED_TRACE(entry.name);
+    profile_problem const problem(entry.geometry, 16, 1, true);
+    for (int threads : {1, 2})
+      EXPECT_EQ(output_hash(result_of(entry, problem, context{exec::host{threads}, instrument::any()})),
+                hashes[entry.name])
+          << threads;
+  }
+}
+
+// The hash of no bytes is the offset basis of FNV-1a.
+TEST(EveryOperation, HashesAreFnv1a) {
+  EXPECT_EQ(output_hash(npy_array<float>{{0}, {}}), "cbf29ce484222325");
+  // The bytes 0, 0, 128, 63 of 1.0f, by the definition.
+  std::uint64_t expected = 0xcbf29ce484222325;
+  for (std::uint64_t byte : {0, 0, 128, 63}) expected = (expected ^ byte) * 0x100000001b3;
+  EXPECT_EQ(std::stoull(output_hash(npy_array<float>{{1}, {1.0f}}), nullptr, 16), expected);
 }
 
 /// The case's scan with all operations that run on devices, on values between 0.1 and 1 and every seventh pixel.

@@ -83,8 +83,8 @@ TEST(Range, IsTheLeastAndTheGreatest) {
     auto a = wild_array(shape, 1);
     auto const check = [&] {
       auto const r = range_of(a.all(), 3);
-      EXPECT_EQ(r.least, *std::min_element(a.data.begin(), a.data.end()));
-      EXPECT_EQ(r.greatest, *std::max_element(a.data.begin(), a.data.end()));
+      EXPECT_EQ(r.minimum, *std::min_element(a.data.begin(), a.data.end()));
+      EXPECT_EQ(r.maximum, *std::max_element(a.data.begin(), a.data.end()));
       EXPECT_FALSE(r.has_nan);
       EXPECT_TRUE(r.finite());
     };
@@ -110,8 +110,8 @@ TEST(Range, FindsWhatIsNotFiniteAnywhere) {
 }
 TEST(Range, OfNothing) {
   auto const r = range_of(view<float const, 3>(nullptr, {0, 2, 3}));
-  EXPECT_EQ(r.least, inf);
-  EXPECT_EQ(r.greatest, -inf);
+  EXPECT_EQ(r.minimum, inf);
+  EXPECT_EQ(r.maximum, -inf);
 }
 
 TEST(Histogram, CountsWhatLiesBetweenTheEdges) {

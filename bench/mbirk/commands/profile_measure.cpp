@@ -9,6 +9,7 @@
 #include "mbirk/core/difference.hpp"
 #include "operations/staged.hpp"
 #include "output/cost_json.hpp"
+#include "output/output_hash.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -58,6 +59,7 @@ json measured_operation::measure(int run_number) {
     if (run_number == 1) one["warm_up"] = true;
     one.update(to_json(cost.transfers, policy));
   });
+  if (run_number == 1) one["output_hash"] = output_hash(data.output);
   return one;
 }
 

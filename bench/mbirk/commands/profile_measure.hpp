@@ -23,7 +23,7 @@ struct measured_operation {
   std::string range = {};  ///< name of the NVTX range, if runs are for Nsight
 
   /// Run 1 is the warm-up, run 2 is traced: one call each. Arrays are copied to the device before the clock starts, and
-  /// the result is copied back after it stops.
+  /// the result is copied back after it stops. Run 1 has a hash of the result.
   /// @returns an entry of `measurements` without its names.
   nlohmann::json measure(int run);
   /// Adds a batch to the calls of a later run, which is for timing only or for Nsight.

@@ -36,6 +36,12 @@
 #endif
 #define MBIRK_HOST_INLINE inline MBIRK_FLAT  // for functions that use host-only features
 #define MBIRK_HOST_NOINLINE __attribute__((noinline))
+#if defined(__clang__)
+#define MBIRK_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define MBIRK_UNROLL _Pragma("GCC unroll 16")
+#endif
+#define MBIRK_COLD __attribute__((noinline, cold))  // code of errors, which is compiled for size
 #else
 #error \
  "mbirk needs GNU C++ extensions (vector types): use g++ >= 12, clang++ >= 16 or nvcc with one of them as host compiler"

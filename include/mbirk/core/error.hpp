@@ -1,9 +1,12 @@
 // Error types and require(). No CUDA and no formatting library: messages are built only when an error is thrown.
 #pragma once
 
+#include <concepts>
 #include <cstdio>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "mbirk/core/index.hpp"
 
@@ -32,26 +35,75 @@ struct allocation_error : error { using error::error; };  ///< memory ran out; t
 struct thread_error : error { using error::error; };      ///< the system cannot create as many threads as requested
 struct device_error : error { using error::error; };      ///< a device runtime call failed; names call and reason
 
+namespace detail {
+
+/// Compiled for size, like the messages that are inlined here: most of a check is the text of its message.
+template <class Error, class Message>
+[[noreturn]] MBIRK_COLD void throw_error(Message const& message, source_location w) {
+  throw Error(message(), w);
+}
+
+}  // namespace detail
+
 /// Throws Error(message()) unless ok. message is a callable, so that the success path builds no text.
 template <class Error = parameter_error, class Message>
 void require(bool ok, Message const& message, source_location w = source_location::current()) {
-  if (!ok) [[unlikely]] throw Error(message(), w);
+  if (!ok) [[unlikely]] detail::throw_error<Error>(message, w);
 }
 
 namespace detail {
 
-/// Shape as printed in messages: "(16, 32, 32)".
-template <class Shape> std::string shape_text(Shape const& shape) {
-  std::string s = "(";
-  for (auto const n : shape) s += (s.size() > 1 ? ", " : "") + std::to_string(n);
-  return s + ")";
-}
-
 /// Number as printed in messages: "0.7", with at most six significant digits and no trailing zeros.
-inline std::string number_text(double x) {
+MBIRK_COLD inline std::string number_text(double x) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.6g", x);
   return buffer;
+}
+
+/// A word or a number of a message.
+class text_part {
+ public:
+  text_part(char const* words) : words_(words) {}
+  text_part(std::string_view words) : words_(words) {}
+  text_part(std::string const& words) : words_(words) {}
+  template <std::signed_integral T> text_part(T x) : integer_(x), kind_(kind::integer) {}
+  template <std::unsigned_integral T> text_part(T x) : natural_(x), kind_(kind::natural) {}
+  template <std::floating_point T> text_part(T x) : real_(static_cast<double>(x)), kind_(kind::real) {}
+
+  MBIRK_COLD void append_to(std::string& s) const {
+    switch (kind_) {
+      case kind::words: s += words_; break;
+      case kind::integer: s += std::to_string(integer_); break;
+      case kind::natural: s += std::to_string(natural_); break;
+      case kind::real: s += number_text(real_); break;
+    }
+  }
+
+ private:
+  enum class kind { words, integer, natural, real };
+  std::string_view words_ = {};
+  union {
+    long long integer_ = 0;
+    unsigned long long natural_;
+    double real_;
+  };
+  kind kind_ = kind::words;
+};
+
+MBIRK_COLD inline std::string join_text(std::initializer_list<text_part> parts) {
+  std::string s;
+  for (auto const& part : parts) part.append_to(s);
+  return s;
+}
+/// Words and numbers in a row. One call, whatever they are: sums of strings would take longer to compile than the
+/// operations that they are about.
+template <class... Parts> std::string message(Parts const&... parts) { return join_text({text_part(parts)...}); }
+
+/// Shape as printed in messages: "(16, 32, 32)".
+template <class Shape> MBIRK_COLD std::string shape_text(Shape const& shape) {
+  std::string s = "(";
+  for (auto const n : shape) s += message(s.size() > 1 ? ", " : "", n);
+  return s + ")";
 }
 
 }  // namespace detail

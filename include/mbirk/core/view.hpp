@@ -100,8 +100,8 @@ template <class T, int Rank>
 void require_extents(view<T, Rank> const& v, typename view<T, Rank>::shape_type const& shape, char const* operation,
                      char const* name, char const* axes, source_location w = source_location::current()) {
   require<shape_error>(v.extents() == shape, [&] {
-    return std::string(operation) + ": " + name + " has shape " + detail::shape_text(v.extents()) + ", expected " +
-           axes + " = " + detail::shape_text(shape);
+    return detail::message(operation, ": ", name, " has shape ", detail::shape_text(v.extents()), ", expected ", axes,
+                           " = ", detail::shape_text(shape));
   }, w);
 }
 
@@ -112,11 +112,11 @@ void require_shape(view<T, Rank> const& v, typename view<T, Rank>::shape_type co
                    char const* name, char const* axes, source_location w = source_location::current()) {
   require_extents(v, shape, operation, name, axes, w);
   require<shape_error>(v.size() == 0 || v.data() != nullptr, [&] {
-    return std::string(operation) + ": " + name + " has no data";
+    return detail::message(operation, ": ", name, " has no data");
   }, w);
   require<shape_error>(v.stride(Rank - 1) == 1 || v.extent(Rank - 1) <= 1, [&] {
-    return std::string(operation) + ": " + name + " has stride " + std::to_string(v.stride(Rank - 1)) +
-           " along its last axis, expected contiguous elements";
+    return detail::message(operation, ": ", name, " has stride ", v.stride(Rank - 1),
+                           " along its last axis, expected contiguous elements");
   }, w);
 }
 

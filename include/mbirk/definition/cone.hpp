@@ -52,8 +52,8 @@ template <class T, class I> T cone_row_weight(cone_geometry const& g, cone_footp
 
 /// y[v, m, n] += sum over p of a(v, n; p) sum over k of b(v, m; p, k) x[p, k]; y must be zero on entry.
 /// columns is a temporary of shape (pixels, rows).
-template <class M, class Cylinders, class Pixels, class Columns, class Sinogram>
-void cone_forward(M& m, cone_scan const& s, Cylinders x, Pixels pixels, index_t count, Columns columns, Sinogram y) {
+template <class M, class VoxelColumns, class Pixels, class Columns, class Sinogram>
+void cone_forward(M& m, cone_scan const& s, VoxelColumns x, Pixels pixels, index_t count, Columns columns, Sinogram y) {
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();
@@ -85,9 +85,9 @@ void cone_forward(M& m, cone_scan const& s, Cylinders x, Pixels pixels, index_t 
 }
 
 /// x[p, k] += sum over v, m, n of (a(v, n; p) b(v, m; p, k))^power y[v, m, n]; x must be zero on entry.
-template <class M, class Sinogram, class Pixels, class Columns, class Cylinders>
+template <class M, class Sinogram, class Pixels, class Columns, class VoxelColumns>
 void cone_back(M& m, cone_scan const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power, Columns columns,
-               Cylinders x) {
+               VoxelColumns x) {
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();

@@ -13,9 +13,9 @@ namespace mbirk::definition {
 /// median, so both are dropped and the next value is added; 153 compare-exchanges. Destroys the order of the values.
 template <class T> MBIRK_HD T middle_of_27(T (&x)[27]) {
   auto const exchange = [](T& low, T& high) {
-    T const least = min(low, high), greatest = max(low, high);
-    low = least;
-    high = greatest;
+    T const smaller = min(low, high), larger = max(low, high);
+    low = smaller;
+    high = larger;
   };
   int held = 15;
   for (int next = 15; held > 1; ++next) {
@@ -35,19 +35,19 @@ void median_filter3d(M& m, Image image, std::array<index_t, 3> shape, Output med
   using T = typename M::real;
   using I = typename M::index;
   m.each("median", {"row", shape[0]}, {"col", shape[1]}, {"slice", shape[2]}, [&](I i, I j, I k) {
-    T window[27], least = image.at(i, j, k), greatest = least, sum = least;
-    auto ordered = least >= least;
+    T window[27], low = image.at(i, j, k), high = low, sum = low;
+    auto ordered = low >= low;
     for (int n = 0; n < 27; ++n) {
       T const x = image.clamped(i + I(n / 9 - 1), j + I(n / 3 % 3 - 1), k + I(n % 3 - 1));
       window[n] = x;
-      least = min(least, x);
-      greatest = max(greatest, x);
+      low = min(low, x);
+      high = max(high, x);
       sum = sum + x;
       ordered = ordered & (x >= x);
     }
     m.store(median, select(ordered, middle_of_27(window), sum), i, j, k);
-    m.store(minimum, select(ordered, least, sum), i, j, k);
-    m.store(maximum, select(ordered, greatest, sum), i, j, k);
+    m.store(minimum, select(ordered, low, sum), i, j, k);
+    m.store(maximum, select(ordered, high, sum), i, j, k);
   });
 }
 

@@ -26,8 +26,8 @@ template <class M, class Scan> auto parallel_footprints(M& m, Scan const& s) {
 }
 
 /// y[v, m, n] += a(v, n; p) x[p, m] over the listed pixels, for rays that stay in a slice; y must be zero on entry.
-template <class M, class Geometry, class Footprint, class Cylinders, class Pixels, class Sinogram>
-void planar_forward(M& m, Geometry const& g, Footprint const& footprint, Cylinders x, Pixels pixels, index_t count,
+template <class M, class Geometry, class Footprint, class VoxelColumns, class Pixels, class Sinogram>
+void planar_forward(M& m, Geometry const& g, Footprint const& footprint, VoxelColumns x, Pixels pixels, index_t count,
                     Sinogram y) {
   using T = typename M::real;
   using I = typename M::index;
@@ -42,9 +42,9 @@ void planar_forward(M& m, Geometry const& g, Footprint const& footprint, Cylinde
 }
 
 /// x[p, m] = sum over v, n of a(v, n; p)^power y[v, m, n].
-template <class M, class Geometry, class Footprint, class Sinogram, class Pixels, class Cylinders>
+template <class M, class Geometry, class Footprint, class Sinogram, class Pixels, class VoxelColumns>
 void planar_back(M& m, Geometry const& g, Footprint const& footprint, Sinogram y, Pixels pixels, index_t count,
-                 int coeff_power, Cylinders x) {
+                 int coeff_power, VoxelColumns x) {
   using T = typename M::real;
   using I = typename M::index;
   m.each("back", {"pixel", count}, {"slice", g.slices}, [&](I p, I k) {
@@ -60,13 +60,13 @@ void planar_back(M& m, Geometry const& g, Footprint const& footprint, Sinogram y
   });
 }
 
-template <class M, class Cylinders, class Pixels, class Sinogram>
-void parallel_forward(M& m, parallel_scan const& s, Cylinders x, Pixels pixels, index_t count, Sinogram y) {
+template <class M, class VoxelColumns, class Pixels, class Sinogram>
+void parallel_forward(M& m, parallel_scan const& s, VoxelColumns x, Pixels pixels, index_t count, Sinogram y) {
   planar_forward(m, s.geometry(), parallel_footprints(m, s), x, pixels, count, y);
 }
-template <class M, class Sinogram, class Pixels, class Cylinders>
+template <class M, class Sinogram, class Pixels, class VoxelColumns>
 void parallel_back(M& m, parallel_scan const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power,
-                   Cylinders x) {
+                   VoxelColumns x) {
   planar_back(m, s.geometry(), parallel_footprints(m, s), y, pixels, count, coeff_power, x);
 }
 

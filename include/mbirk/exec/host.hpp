@@ -49,11 +49,7 @@ class host {
   /// Calls task(i, worker) for 0 <= i < tasks. Tasks write disjoint memory, so results do not depend on which thread
   /// runs which task.
   template <class Task> void for_each(index_t tasks, int workers, Task const& task) const {
-    if (workers > 1) {
-      runner().run(tasks, workers, task_ref(task));
-    } else {
-      for (index_t i = 0; i < tasks; ++i) task(i, 0);
-    }
+    run(tasks, workers, task_ref(task));
   }
 
   mark timestamp() const noexcept { return detail::steady_nanoseconds(); }
@@ -61,6 +57,15 @@ class host {
   void wait() const noexcept {}
 
  private:
+  // Not a template, so that a kernel is compiled once for threads and for none.
+  MBIRK_HOST_NOINLINE void run(index_t tasks, int workers, task_ref task) const {
+    if (workers > 1) {
+      runner().run(tasks, workers, task);
+    } else {
+      for (index_t i = 0; i < tasks; ++i) task(i, 0);
+    }
+  }
+
   int threads_;
   std::pmr::memory_resource* resource_;
   task_runner* runner_ = nullptr;

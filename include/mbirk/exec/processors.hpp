@@ -10,6 +10,8 @@
 #include <string_view>
 #include <thread>
 
+#include "mbirk/core/config.hpp"
+
 #if defined(__linux__)
 #include <sched.h>
 #include <unistd.h>
@@ -40,7 +42,7 @@ inline double quota_processors(std::string const& quota, std::string const& peri
 
 /// The tightest CPU quota of the control group `group` ("/a/b") and its parents below the mount point `root`; 0 when
 /// there is none. Reads cpu.max of version 2 ("max 100000" or "50000 100000") and cpu.cfs_quota_us of version 1.
-inline double group_processors(std::string const& root, std::string group) {
+MBIRK_COLD inline double group_processors(std::string const& root, std::string group) {
   double tightest = 0;
   for (;;) {
     std::string const folder = root + (group == "/" ? "" : group) + "/";
@@ -64,7 +66,9 @@ inline std::string cpu_group(std::string_view line) {
   auto const first = line.find(':');
   auto const second = first == std::string_view::npos ? first : line.find(':', first + 1);
   if (second == std::string_view::npos) return {};
-  std::string const controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
+  std::string controllers = ",";  // not a sum, about which g++ 12 warns wrongly
+  controllers += line.substr(first + 1, second - first - 1);
+  controllers += ",";
   bool const unified = line.substr(0, first) == "0" && controllers == ",,";
   return unified || controllers.find(",cpu,") != std::string::npos ? std::string(line.substr(second + 1))
                                                                    : std::string();

@@ -29,7 +29,7 @@ namespace detail {
 
 inline void check_filter(filter_options const& options, char const* operation) {
   require(options.name == "ramp",
-          [&] { return std::string(operation) + ": filter_name is \"" + options.name + "\", expected ramp"; });
+          [&] { return detail::message(operation, ": filter_name is \"", options.name, "\", expected ramp"); });
 }
 
 /// Taps times the scale, indexed by distance; always contains the tap at distance 0.

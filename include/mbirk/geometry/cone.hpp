@@ -89,11 +89,11 @@ namespace detail {
 inline void require_pads(std::vector<double> const& fractions) {
   require(fractions.size() == 1 || fractions.size() == 2,
           [&] {
-            return "axial_pad_fraction has " + std::to_string(fractions.size()) + " values, expected one or two";
+            return detail::message("axial_pad_fraction has ", fractions.size(), " values, expected one or two");
           });
   for (auto const f : fractions)
     require(f >= 0 && std::isfinite(f), [&] {
-      return "axial_pad_fraction is " + number_text(f) + ", expected numbers >= 0";
+      return detail::message("axial_pad_fraction is ", f, ", expected numbers >= 0");
     });
 }
 
@@ -126,7 +126,7 @@ inline void require_views(cone_geometry const& g, gantry_views const& v) {
   for (auto const z : v.z_shifts)
     detail::require_position(z, "set_views: a z shift", g.delta_z, "the pitch of the slices");
 }
-inline std::vector<std::string> scan_warnings(cone_parameters const& p) {
+MBIRK_COLD inline std::vector<std::string> scan_warnings(cone_parameters const& p) {
   double const reach = static_cast<double>(p.sinogram_shape[1]) * p.delta_det_row / 2 + std::abs(p.det_row_offset);
   if (!(reach > p.source_detector_dist)) return {};
   return {"half the detector height plus |det_row_offset| is " + detail::number_text(reach) +
@@ -139,7 +139,7 @@ inline std::vector<std::string> scan_warnings(cone_parameters const& p) {
 /// beyond; the offset is the middle of the helix. Quotients are rounded to float32 before the integer rounding, as in
 /// MBIRJAX.
 /// @throws parameter_error if axial_pad_fraction is not one or two numbers, or is negative.
-inline automatic_size auto_size(cone_parameters const& p) {
+MBIRK_COLD inline automatic_size auto_size(cone_parameters const& p) {
   detail::require_pads(p.axial_pad_fraction);
   double const m = detail::magnification(p), delta = p.delta_det_channel / m;
   double const delta_y = p.voxel_row_aspect * delta, delta_z = p.voxel_slice_aspect * delta;
@@ -179,11 +179,11 @@ inline automatic_size auto_size(cone_parameters const& p) {
 }
 
 /// @throws parameter_error with the name of the parameter, its value and the expected value.
-inline cone_geometry make_geometry(cone_parameters const& p) {
+MBIRK_COLD inline cone_geometry make_geometry(cone_parameters const& p) {
   detail::require_common(p);
   require(p.source_detector_dist > 0, [&] {
-    return "source_detector_dist is " + detail::number_text(p.source_detector_dist) +
-           ", expected a positive number or infinity";
+    return detail::message("source_detector_dist is ", p.source_detector_dist,
+                           ", expected a positive number or infinity");
   });
   bool const infinite = std::isinf(p.source_detector_dist);
   require(!(infinite && p.use_curved_detector), [] {
@@ -191,8 +191,8 @@ inline cone_geometry make_geometry(cone_parameters const& p) {
   });
   if (!infinite) detail::require_positive(p.source_iso_dist, "source_iso_dist");
   require(p.helical_z_shifts.empty() || p.helical_z_shifts.size() == p.angles.size(), [&] {
-    return "helical_z_shifts has " + std::to_string(p.helical_z_shifts.size()) + " values, expected one per angle = " +
-           std::to_string(p.angles.size());
+    return detail::message("helical_z_shifts has ", p.helical_z_shifts.size(), " values, expected one per angle = ",
+                           p.angles.size());
   });
   for (auto const z : p.helical_z_shifts) detail::require_finite(z, "helical_z_shifts: a value");
   if (p.recon_slice_offset) detail::require_finite(*p.recon_slice_offset, "recon_slice_offset");
@@ -218,8 +218,8 @@ inline cone_geometry make_geometry(cone_parameters const& p) {
   // do not contribute.
   double const half = std::max(static_cast<double>(recon[1]) * delta, static_cast<double>(recon[0]) * delta_y) / 2;
   require(infinite || p.source_iso_dist > half, [&] {
-    return "source_iso_dist is " + detail::number_text(p.source_iso_dist) +
-           ", expected more than half the width of the reconstruction = " + detail::number_text(half);
+    return detail::message("source_iso_dist is ", p.source_iso_dist,
+                           ", expected more than half the width of the reconstruction = ", half);
   });
   return {.views = p.sinogram_shape[0], .rows = p.sinogram_shape[1], .channels = p.sinogram_shape[2],
           .recon_rows = recon[0], .recon_cols = recon[1], .slices = recon[2],

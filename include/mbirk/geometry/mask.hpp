@@ -78,8 +78,7 @@ inline std::vector<std::uint8_t> make_mask(index_t rows, index_t cols, mask_sett
     });
     for (std::size_t p = 0; p < array->values.size(); ++p)
       require(array->values[p] <= 1, [&] {
-        return "use_ror_mask: the value of pixel " + std::to_string(p) + " is " + std::to_string(array->values[p]) +
-               ", expected 0 or 1";
+        return detail::message("use_ror_mask: the value of pixel ", p, " is ", array->values[p], ", expected 0 or 1");
       });
     return array->values;
   }

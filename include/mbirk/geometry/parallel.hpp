@@ -90,7 +90,7 @@ inline index_t rint_f32(double x) { return to_count(std::nearbyint(static_cast<f
 
 inline void require_positive(double x, char const* name) {
   require(x > 0 && std::isfinite(x), [&] {
-    return std::string(name) + " is " + number_text(x) + ", expected a positive number";
+    return detail::message(name, " is ", x, ", expected a positive number");
   });
 }
 
@@ -101,8 +101,7 @@ template <class Parameters> void require_common(Parameters const& p) {
       return "sinogram_shape is " + shape_text(p.sinogram_shape) + ", expected three sizes >= 0";
     });
   require(static_cast<index_t>(p.angles.size()) == p.sinogram_shape[0], [&] {
-    return "angles has " + std::to_string(p.angles.size()) + " values, expected one per view = " +
-           std::to_string(p.sinogram_shape[0]);
+    return detail::message("angles has ", p.angles.size(), " values, expected one per view = ", p.sinogram_shape[0]);
   });
   for (auto const a : p.angles) require_finite(a, "angles: a value");
   require_positive(p.delta_det_channel, "delta_det_channel");
@@ -166,7 +165,7 @@ inline gantry_views make_views(parallel_parameters const& p) { return {p.angles}
 /// Checks the views that replace those of a scan.
 inline void require_views(parallel_geometry const& g, gantry_views const& v) {
   require(v.z_shifts.empty(), [&] {
-    return "set_views: " + std::to_string(v.z_shifts.size()) + " z shifts, expected none in parallel beam";
+    return detail::message("set_views: ", v.z_shifts.size(), " z shifts, expected none in parallel beam");
   });
   detail::require_views(v, g.views);
 }
@@ -175,7 +174,7 @@ inline std::vector<std::string> scan_warnings(parallel_parameters const&) { retu
 
 /// delta = delta_det_channel; rows = ceil(C delta_c / (a_r delta)), cols = C, slices = rint(R delta_r / delta). The
 /// quotients are rounded to float32 first, as in MBIRJAX, so that 13.000000000000002 is 13.
-inline automatic_size auto_size(parallel_parameters const& p) {
+MBIRK_COLD inline automatic_size auto_size(parallel_parameters const& p) {
   double const delta = p.delta_det_channel, channels = static_cast<double>(p.sinogram_shape[2]);
   return {delta,
           {detail::ceil_f32(channels * p.delta_det_channel / (p.voxel_row_aspect * delta)),
@@ -185,18 +184,18 @@ inline automatic_size auto_size(parallel_parameters const& p) {
 }
 
 /// @throws parameter_error with the name of the parameter, its value and the expected value.
-inline parallel_geometry make_geometry(parallel_parameters const& p) {
+MBIRK_COLD inline parallel_geometry make_geometry(parallel_parameters const& p) {
   detail::require_common(p);
   require(p.voxel_slice_aspect == 1, [&] {
-    return "voxel_slice_aspect is " + detail::number_text(p.voxel_slice_aspect) + ", expected 1 in parallel beam";
+    return detail::message("voxel_slice_aspect is ", p.voxel_slice_aspect, ", expected 1 in parallel beam");
   });
   auto const automatic = auto_size(p);
   double const delta = p.delta_voxel.value_or(automatic.delta_voxel);
   auto const recon = p.recon_shape.value_or(automatic.recon_shape);
   require(recon[2] == p.sinogram_shape[1], [&] {
-    return "recon_shape " + detail::shape_text(recon) + " has " + std::to_string(recon[2]) +
-           " slices, expected the number of detector rows = " + std::to_string(p.sinogram_shape[1]) +
-               " in parallel beam";
+    return detail::message("recon_shape ", detail::shape_text(recon), " has ", recon[2],
+                           " slices, expected the number of detector rows = ", p.sinogram_shape[1],
+                           " in parallel beam");
   });
   detail::require_addressable(p.sinogram_shape, recon);
   detail::require_length(p.delta_det_channel, "delta_det_channel");

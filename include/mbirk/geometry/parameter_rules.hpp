@@ -1,7 +1,6 @@
 // Admissible values of parameters and options: a rule is a text for messages and a test.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -19,6 +18,13 @@ namespace mbirk::detail {
 template <class Test> struct parameter_rule { char const* expected; Test test; };
 template <class Test> parameter_rule(char const*, Test) -> parameter_rule<Test>;
 
+/// Whether test(x) for all x. Not std::ranges::all_of, which takes much longer to compile.
+template <class List, class Test> constexpr bool each_passes(List const& list, Test const& test) {
+  for (auto const& x : list)
+    if (!test(x)) return false;
+  return true;
+}
+
 namespace rules {
 
 inline constexpr parameter_rule flag{"true or false", [](bool) { return true; }};
@@ -34,30 +40,28 @@ inline constexpr parameter_rule not_negative{"a number >= 0", [](auto x) {
 }};
 inline constexpr parameter_rule level{"a whole number >= 0", [](index_t x) { return x >= 0; }};
 inline constexpr parameter_rule sizes{"three whole numbers >= 0", [](auto const& v) {
-  return std::ranges::all_of(v, [](index_t n) { return n >= 0; });
+  return each_passes(v, [](index_t n) { return n >= 0; });
 }};
 inline constexpr parameter_rule numbers{"a list of numbers", [](auto const& v) {
-  return std::ranges::all_of(v, [](double x) { return std::isfinite(x); });
+  return each_passes(v, [](double x) { return std::isfinite(x); });
 }};
 inline constexpr parameter_rule fractions{"one or two numbers >= 0", [](std::vector<double> const& v) {
-                                            return (v.size() == 1 || v.size() == 2) &&
-                                                   std::ranges::all_of(
-                                                       v, [](double x) { return x >= 0 && std::isfinite(x); });
-                                          }};
+  return (v.size() == 1 || v.size() == 2) && each_passes(v, [](double x) { return x >= 0 && std::isfinite(x); });
+}};
 inline constexpr parameter_rule weights{"three numbers >= 0, not all 0", [](std::array<double, 3> const& v) {
-  return std::ranges::all_of(v, [](double x) { return x >= 0 && std::isfinite(x); }) && v[0] + v[1] + v[2] > 0;
+  return each_passes(v, [](double x) { return x >= 0 && std::isfinite(x); }) && v[0] + v[1] + v[2] > 0;
 }};
 inline constexpr parameter_rule counts{"one or more whole numbers >= 1", [](std::vector<index_t> const& v) {
-  return !v.empty() && std::ranges::all_of(v, [](index_t n) { return n >= 1; });
+  return !v.empty() && each_passes(v, [](index_t n) { return n >= 1; });
 }};
 inline constexpr parameter_rule positions{"one or more whole numbers >= 0", [](std::vector<index_t> const& v) {
-  return !v.empty() && std::ranges::all_of(v, [](index_t n) { return n >= 0; });
+  return !v.empty() && each_passes(v, [](index_t n) { return n >= 0; });
 }};
 inline constexpr parameter_rule mask{"true, false or an array of 0 and 1", [](mask_setting const& m) {
   auto const* a = std::get_if<mask_array>(&m);
   return !a || (a->shape[0] >= 0 && a->shape[1] >= 0 &&
                 a->values.size() == static_cast<std::size_t>(a->shape[0] * a->shape[1]) &&
-                std::ranges::all_of(a->values, [](auto x) { return x <= 1; }));
+                each_passes(a->values, [](auto x) { return x <= 1; }));
 }};
 
 }  // namespace rules

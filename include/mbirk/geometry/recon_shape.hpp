@@ -29,13 +29,13 @@ inline scaled_shape scale_recon_shape(std::array<index_t, 3> const& shape, doubl
   scaled_shape s;
   for (std::size_t d = 0; d < 3; ++d) {
     require(std::isfinite(factors[d]) && factors[d] > 0, [&] {
-      return std::string("scale_recon_shape: ") + names[d] + "_factor is " + detail::number_text(factors[d]) +
-             ", expected a finite number above 0";
+      return detail::message("scale_recon_shape: ", names[d], "_factor is ", factors[d],
+                             ", expected a finite number above 0");
     });
     double const scaled = std::trunc(static_cast<double>(shape[d]) * factors[d]);
     require(scaled >= 1 && scaled <= most, [&] {
-      return "scale_recon_shape: axis " + std::to_string(d) + " of " + detail::shape_text(shape) + " times " +
-             detail::number_text(factors[d]) + " is " + detail::number_text(scaled) + ", expected 1 to 2147483647";
+      return detail::message("scale_recon_shape: axis ", d, " of ", detail::shape_text(shape), " times ", factors[d],
+                             " is ", scaled, ", expected 1 to 2147483647");
     });
     s.shape[d] = static_cast<index_t>(scaled);
     s.added[d] = s.shape[d] - shape[d];

@@ -31,17 +31,16 @@ struct gantry_views {
 namespace detail {
 
 inline void require_finite(double x, char const* name) {
-  require(std::isfinite(x), [&] { return std::string(name) + " is " + number_text(x) + ", expected a finite number"; });
+  require(std::isfinite(x), [&] { return detail::message(name, " is ", x, ", expected a finite number"); });
 }
 
 /// Checks the views that replace those of a scan.
 inline void require_views(gantry_views const& v, index_t views) {
   require(static_cast<index_t>(v.angles.size()) == views, [&] {
-    return "set_views: " + std::to_string(v.angles.size()) + " angles, expected " + std::to_string(views);
+    return detail::message("set_views: ", v.angles.size(), " angles, expected ", views);
   });
   require(v.z_shifts.empty() || v.z_shifts.size() == v.angles.size(), [&] {
-    return "set_views: " + std::to_string(v.z_shifts.size()) + " z shifts, expected one per angle = " +
-           std::to_string(v.angles.size());
+    return detail::message("set_views: ", v.z_shifts.size(), " z shifts, expected one per angle = ", v.angles.size());
   });
   for (auto const a : v.angles) require_finite(a, "set_views: an angle");
   for (auto const z : v.z_shifts) require_finite(z, "set_views: a z shift");

@@ -27,22 +27,22 @@ class open_operation {
   open_operation& operator=(open_operation const&) = delete;
 
   void begin_stage(char const* name) {
-    settle();
+    attribute_counts();
     names_.push_back(name);
   }
   void end_stage() {
-    settle();
+    attribute_counts();
     names_.pop_back();
   }
   operation_record finish() {
-    settle();
+    attribute_counts();
     for (auto& t : tallies_) record_.arrays.push_back(describe(t, t.total, true));
     if (has(what_, level::reuse) && !lines_.empty()) record_.reuse = lines_.result();
     return std::move(record_);
   }
 
   /// Attributes the counts since the last boundary to the innermost stage, if there is one.
-  void settle() {
+  void attribute_counts() {
     char const* const stage = names_.empty() ? nullptr : names_.back();
     record_.operations += counts_now;
     stage_record s{stage ? stage : "", counts_now, {}, {}};

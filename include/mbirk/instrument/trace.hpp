@@ -92,7 +92,7 @@ class trace_buffer {
   std::size_t capacity() const noexcept { return events_.size(); }
   void clear() {
     std::lock_guard const lock(mutex_);
-    pending_.clear();
+    unresolved_.clear();
     next_ = 0;
     lost_ = 0;
   }
@@ -133,18 +133,18 @@ class trace_buffer {
   /// throw.
   void later(std::function<void()> resolve) {
     std::lock_guard const lock(mutex_);
-    if (pending_.size() < events_.size()) pending_.push_back(std::move(resolve));
+    if (unresolved_.size() < events_.size()) unresolved_.push_back(std::move(resolve));
     else lost();
   }
   /// Waits for the work queued on devices and adds its events. Events without an available time, e.g. because a graph
   /// captured them, count as dropped.
   void finish() {
-    std::vector<std::function<void()>> pending;
+    std::vector<std::function<void()>> unresolved;
     {
       std::lock_guard const lock(mutex_);
-      pending.swap(pending_);
+      unresolved.swap(unresolved_);
     }
-    for (auto const& resolve : pending) try { resolve(); } catch (std::exception const&) { lost(); }
+    for (auto const& resolve : unresolved) try { resolve(); } catch (std::exception const&) { lost(); }
   }
 
   /// Converts a policy's stream time to the clock of the buffer.
@@ -190,7 +190,7 @@ class trace_buffer {
   std::vector<trace_track> tracks_;
   std::vector<std::thread::id> threads_;
   std::set<std::string, std::less<>> texts_;
-  std::vector<std::function<void()>> pending_;
+  std::vector<std::function<void()>> unresolved_;
   std::vector<std::any> clocks_;
 };
 

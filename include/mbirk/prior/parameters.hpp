@@ -26,7 +26,7 @@ inline void require_valid(qggmrf_parameters const& v, char const* operation,
                           source_location w = source_location::current()) {
   auto const positive = [&](double x, char const* name) {
     require(x > 0 && std::isfinite(x), [&] {
-      return std::string(operation) + ": " + name + " is " + detail::number_text(x) + ", expected a positive number";
+      return detail::message(operation, ": ", name, " is ", x, ", expected a positive number");
     }, w);
   };
   positive(v.sigma_x, "sigma_x");
@@ -34,8 +34,7 @@ inline void require_valid(qggmrf_parameters const& v, char const* operation,
   require(
       1 <= v.q && v.q <= v.p && v.p <= 2,
       [&] {
-        return std::string(operation) + ": q is " + detail::number_text(v.q) + " and p is " + detail::number_text(v.p) +
-               ", expected 1 <= q <= p <= 2";
+        return detail::message(operation, ": q is ", v.q, " and p is ", v.p, ", expected 1 <= q <= p <= 2");
       },
       w);
   double sum = 0;
@@ -47,9 +46,8 @@ inline void require_valid(qggmrf_parameters const& v, char const* operation,
   require(
       usable && sum > 0 && std::isfinite(sum),
       [&] {
-        return std::string(operation) + ": nbr_wts is (" + detail::number_text(v.nbr_wts[0]) + ", " +
-               detail::number_text(v.nbr_wts[1]) + ", " + detail::number_text(v.nbr_wts[2]) +
-               "), expected three weights >= 0, not all zero";
+        return detail::message(operation, ": nbr_wts is (", v.nbr_wts[0], ", ", v.nbr_wts[1], ", ", v.nbr_wts[2],
+                               "), expected three weights >= 0, not all zero");
       },
       w);
 }

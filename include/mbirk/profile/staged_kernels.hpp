@@ -142,13 +142,13 @@ template <class B> struct parallel_back_stored {
     for (index_t v = from; v < to; ++v) view_offset[v - from] = shape.offset(chunk, I::load_value(passes + v).view);
     for (int p = 0; p < groups[g].count; ++p) {
       auto const out = x + (p * padded() + chunk * shape.width);
-      pack sum[Packs::most];
+      pack sum[Packs::max_value];
       packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (index_t v = from; v < to; ++v) {
         index_t const at = taps.at(g, v);
         auto const y =
             sinogram + (view_offset[v - from] + index_t{I::load_value(taps.first + (at + p))} * (packs * B::lanes));
-        simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+        simd::unrolled<Taps>([&](auto t) MBIRK_FLAT {
           pack const weight = B::load_broadcast(taps.weights + (3 * at + t * group_pixels + p));
           packs.each([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * packs + i) * B::lanes), sum[i]); });
         });

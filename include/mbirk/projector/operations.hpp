@@ -58,7 +58,7 @@ template <class Context, class Geometry>
 void check_sparse_back(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                        view<float, 2> voxel_values, index_t pixels, int coeff_power) {
   require(coeff_power == 1 || coeff_power == 2,
-          [&] { return "sparse_back_project: coeff_power is " + std::to_string(coeff_power) + ", expected 1 or 2"; });
+          [&] { return detail::message("sparse_back_project: coeff_power is ", coeff_power, ", expected 1 or 2"); });
   check_sinogram(ctx, s, sinogram, "sparse_back_project");
   check_columns(ctx, s, voxel_values, pixels, "sparse_back_project");
 }

@@ -139,19 +139,19 @@ template <class Context, class Geometry> class projection_plan {
     for (std::size_t d = 0; d + 1 < Rank; ++d)
       if (v.extents()[d] > 1) planned[d] = state_->strides[d];
     require<shape_error>(v.strides() == planned, [&] {
-      return std::string(operation) + ": " + name + " has strides " + detail::shape_text(v.strides()) +
-             ", expected those of the plan = " + detail::shape_text(planned);
+      return detail::message(operation, ": ", name, " has strides ", detail::shape_text(v.strides()),
+                             ", expected those of the plan = ", detail::shape_text(planned));
     });
   }
 
  private:
   static auto scope(Context const& ctx, index_t pixels) { return ctx.instr.scope({"projection_plan", pixels}); }
   detail::plan_state<Context, Geometry> const& checked(char const* operation, bool masked) const {
-    require(state_ != nullptr, [&] { return std::string(operation) + ": the plan was moved from"; });
+    require(state_ != nullptr, [&] { return detail::message(operation, ": the plan was moved from"); });
     require(state_->outside.has_value() == masked, [&] {
       char const *mask = "the pixels inside the mask", *list = "a list of pixels";
-      return std::string(operation) + ": the plan is of " + (masked ? list : mask) + ", expected one of " +
-             (masked ? mask : list);
+      return detail::message(operation, ": the plan is of ", masked ? list : mask, ", expected one of ",
+                             masked ? mask : list);
     });
     return *state_;
   }

@@ -44,7 +44,7 @@ struct subset_chunks {
 
 template <class Context> class denoiser {
   using B = typename Context::backend;
-  using image = kernel::image_cylinders<B>;
+  using image = kernel::image_columns<B>;
   struct measured { double sum = 0, largest = 0; };
 
  public:
@@ -127,8 +127,8 @@ template <class Context> class denoiser {
   static double found(double sigma, char const* what) {
     double const x = static_cast<float>(sigma);
     require<error>(x > 0 && std::isfinite(x), [&] {
-      return std::string("qggmrf_denoise: the estimate of ") + what + " from the image is " + number_text(x) +
-             ", expected a positive number: a constant image has no noise to measure; give " + what;
+      return detail::message("qggmrf_denoise: the estimate of ", what, " from the image is ", x,
+                             ", expected a positive number: a constant image has no noise to measure; give ", what);
     });
     return x;
   }
@@ -260,7 +260,7 @@ denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, view<float const,
   constexpr auto name = "qggmrf_denoise";
   auto const need = [&](bool ok, char const* what, double value, char const* expected) {
     require(ok, [&] {
-      return std::string(name) + ": " + what + " is " + detail::number_text(value) + ", expected " + expected;
+      return detail::message(name, ": ", what, " is ", value, ", expected ", expected);
     });
   };
   detail::require_valid_call(options, name);
@@ -271,13 +271,13 @@ denoise_record qggmrf_denoise(context<Exec, Instr> const& ctx, view<float const,
   require_valid({options.sigma_x.value_or(1), options.p, options.q, options.T, options.qggmrf_nbr_wts}, name);
   auto const shape = image.extents();
   require<shape_error>(image.size() > 0, [&] {
-    return std::string(name) + ": image has shape " + detail::shape_text(shape) + ", expected at least one voxel";
+    return detail::message(name, ": image has shape ", detail::shape_text(shape), ", expected at least one voxel");
   });
   detail::check(ctx, image, shape, name, "image", "(rows, cols, slices)");
   detail::check(ctx, output, shape, name, "output", "(rows, cols, slices)");
   if (options.init_image) detail::check(ctx, *options.init_image, shape, name, "init_image", "(rows, cols, slices)");
   require(!Instr::traits.has_data || output.data() != image.data(), [&] {
-    return std::string(name) + ": output is the image itself, expected memory of its own";
+    return detail::message(name, ": output is the image itself, expected memory of its own");
   });
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, image.size() * options.max_iterations});
   return detail::denoiser(ctx, image, output, options).run();

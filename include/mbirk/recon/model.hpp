@@ -265,8 +265,8 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
   static std::size_t count(shape const& s) { return static_cast<std::size_t>(s[0] * s[1] * s[2]); }
   template <class View, class T> static View as_view(T* data, std::size_t size, shape const& s, char const* name) {
     require<shape_error>(size == count(s), [&] {
-      return std::string(name) + " has " + std::to_string(size) + " values, expected " + std::to_string(count(s)) +
-             " for a shape " + detail::shape_text(s);
+      return detail::message(name, " has ", size, " values, expected ", count(s), " for a shape ",
+                             detail::shape_text(s));
     });
     return View(data, s);
   }
@@ -286,14 +286,16 @@ template <class Geometry> class model : public detail::with_parameters<Geometry>
 using parallel_beam_model = model<parallel_geometry>;
 using cone_beam_model = model<cone_geometry>;
 
-/// Counterpart of MBIRJAX's QGGMRFDenoiser: qggmrf_denoise (recon/denoise.hpp) with parameters by name; sharpness is 0
-/// by default.
-class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
+/// qggmrf_denoiser, as a template, so that only programs that have one compile it.
+template <class Geometry> class basic_denoiser : public detail::with_parameters<Geometry> {
+  using base = detail::with_parameters<Geometry>;
+  using base::parameters_;
+
  public:
   /// @param image_shape  (rows, cols, slices); an image of two dimensions is (1, rows, cols).
-  explicit qggmrf_denoiser(std::array<index_t, 3> const& image_shape)
-      : with_parameters(image_parameter_set(image_parameters{image_shape})) {}
-  explicit qggmrf_denoiser(image_parameter_set parameters) : with_parameters(std::move(parameters)) {}
+  explicit basic_denoiser(std::array<index_t, 3> const& image_shape)
+      : base(parameter_set<Geometry>(typename Geometry::parameters{image_shape})) {}
+  explicit basic_denoiser(parameter_set<Geometry> parameters) : base(std::move(parameters)) {}
 
   void set_params(std::initializer_list<parameter_setting> settings) { parameters_.set(settings); }
   void set_params(std::span<parameter_setting const> settings) { parameters_.set(settings); }
@@ -324,5 +326,9 @@ class qggmrf_denoiser : public detail::with_parameters<image_geometry> {
     return d;
   }
 };
+
+/// Counterpart of MBIRJAX's QGGMRFDenoiser: qggmrf_denoise (recon/denoise.hpp) with parameters by name; sharpness is 0
+/// by default.
+using qggmrf_denoiser = basic_denoiser<image_geometry>;
 
 }  // namespace mbirk

@@ -155,8 +155,7 @@ template <class Options> void require_valid_call(Options const& options, char co
   each_call_option(options, [&](char const* name, auto const& rule, auto const& member, char const*) {
     auto const check = [&](auto value) {
       require(rule.test(value), [&] {
-        return std::string(operation) + ": " + name + " is " + number_text(static_cast<double>(value)) +
-               ", expected " + rule.expected;
+        return detail::message(operation, ": ", name, " is ", static_cast<double>(value), ", expected ", rule.expected);
       });
     };
     if constexpr (requires { member.has_value(); }) {

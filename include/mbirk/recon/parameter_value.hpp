@@ -54,9 +54,13 @@ class parameter_value {
   parameter_value(std::string text) : value_(std::move(text)) {}
   parameter_value(std::string_view text) : value_(std::string(text)) {}
   parameter_value(mask_array mask) : value_(std::move(mask)) {}
-  parameter_value(mask_setting const& mask) { std::visit([&](auto const& m) { value_ = m; }, mask); }
+  parameter_value(mask_setting const& mask) {
+    if (auto const* inscribed = std::get_if<bool>(&mask)) value_ = *inscribed;
+    else value_ = std::get<mask_array>(mask);
+  }
   parameter_value(std::initializer_list<detail::list_entry> list) {
-    bool const whole = std::ranges::all_of(list, [](auto const& x) { return x.whole; });
+    bool whole = true;
+    for (auto const& x : list) whole = whole && x.whole;
     if (whole) value_ = convert_list<index_t>(list, [](auto const& x) { return x.integer; });
     else value_ = convert_list<double>(list, [](auto const& x) { return x.real; });
   }
@@ -75,22 +79,23 @@ class parameter_value {
   /// Value converted to T; empty if the conversion would change it. Integers convert to floating-point numbers, and a
   /// number to a list of one.
   template <class T> std::optional<T> as() const {
-    return std::visit([](auto const& v) { return convert<T>(v); }, value_);
+    std::optional<T> result;
+    // Not std::visit, which takes longer to compile.
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      ((value_.index() == K && (result = convert<T>(std::get<K>(value_)), true)) || ...);
+    }(std::make_index_sequence<std::variant_size_v<storage>>{});
+    return result;
   }
 
   /// Text for messages and lists: 0.7, true, (1, 2, 4), "ALU"; long lists are shortened.
   std::string text() const {
-    return std::visit([](auto const& v) -> std::string {
-      using V = std::decay_t<decltype(v)>;
-      if constexpr (std::same_as<V, std::string>) return '"' + v + '"';
-      else if constexpr (std::same_as<V, mask_array>) return "a mask of shape " + detail::shape_text(v.shape);
-      else if constexpr (std::is_arithmetic_v<V>) return number(v);
-      else {
-        std::string s;
-        for (std::size_t k = 0; k < std::min<std::size_t>(v.size(), 8); ++k) s += (k ? ", " : "") + number(v[k]);
-        return '(' + s + (v.size() > 8 ? ", ... " + std::to_string(v.size()) + " values)" : ")");
-      }
-    }, value_);
+    if (auto const* x = std::get_if<bool>(&value_)) return number(*x);
+    if (auto const* x = std::get_if<index_t>(&value_)) return number(*x);
+    if (auto const* x = std::get_if<double>(&value_)) return number(*x);
+    if (auto const* x = std::get_if<std::string>(&value_)) return '"' + *x + '"';
+    if (auto const* x = std::get_if<mask_array>(&value_)) return "a mask of shape " + detail::shape_text(x->shape);
+    if (auto const* x = std::get_if<std::vector<index_t>>(&value_)) return list(*x);
+    return list(std::get<std::vector<double>>(value_));
   }
 
   friend bool operator==(parameter_value const&, parameter_value const&) = default;
@@ -133,6 +138,14 @@ class parameter_value {
     std::vector<T> v;
     for (auto const& x : list) v.push_back(member(x));
     return v;
+  }
+  template <class T> static std::string list(std::vector<T> const& v) {
+    std::string s;
+    for (std::size_t k = 0; k < std::min<std::size_t>(v.size(), 8); ++k) {
+      if (k > 0) s += ", ";
+      s += number(v[k]);
+    }
+    return '(' + s + (v.size() > 8 ? detail::message(", ... ", v.size(), " values)") : ")");
   }
   static std::string number(bool x) { return x ? "true" : "false"; }
   static std::string number(index_t x) { return std::to_string(x); }

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -177,29 +178,17 @@ template <class Geometry> class parameter_set {
   /// @param scan  parameters of the scan; empty optionals are sized automatically.
   /// @throws parameter_error naming the parameter, its value and what was expected.
   explicit parameter_set(scan_parameters scan) : parameter_set(parameter_values<Geometry>{std::move(scan)}) {}
-  explicit parameter_set(parameter_values<Geometry> values) : values_(std::move(values)) {
-    each(values_, [](parameter_info const& info, auto const& rule, auto const& member) {
-      if (!detail::is_empty(member)) check(info, rule, to_value(member), detail::plain_member(member));
-    });
-    size_automatically(false);
-  }
+  explicit parameter_set(parameter_values<Geometry> values);
 
   /// @throws parameter_error for a name that is not a parameter, with similar names.
-  parameter_value get(std::string_view name) const {
-    std::optional<parameter_value> found;
-    each(values_, [&](parameter_info const& info, auto const&, auto const& member) {
-      if (name == info.name) found = to_value(member);
-    });
-    if (!found) unknown(name);
-    return *found;
-  }
+  parameter_value get(std::string_view name) const;
   /// Value converted to T: get<double>("sharpness"), get<std::array<index_t, 3>>("recon_shape").
   /// @throws parameter_error also when T cannot hold the value.
   template <class T> T get(std::string_view name) const {
     auto const value = get(name);
     auto const converted = value.template as<T>();
     require(converted.has_value(), [&] {
-      return std::string(name) + " is " + value.text() + ", which the type that was asked for cannot hold";
+      return detail::message(name, " is ", value.text(), ", which the type that was asked for cannot hold");
     });
     return *converted;
   }
@@ -208,42 +197,7 @@ template <class Geometry> class parameter_set {
   /// @return whether a parameter of the groups scan and voxels was among them, so that existing scans are out of date.
   /// @throws parameter_error naming the parameter, its value and what was expected; for a name that is not a parameter,
   ///         with similar names.
-  bool set(std::span<parameter_setting const> settings) {
-    auto changed = values_;
-    bool of_scan = false, sizing = false, scales = false, meta = false;
-    for (auto const& [name, value] : settings) {
-      bool known = false;
-      each(changed, [&](parameter_info const& info, auto const& rule, auto& member) {
-        if (name != info.name) return;
-        known = true;
-        using plain = typename detail::plain_type<std::decay_t<decltype(member)>>::type;
-        auto const converted = value.template as<plain>();
-        if (!converted) refuse(info, value);
-        check(info, rule, value, *converted);
-        member = *converted;
-        std::string_view const group = info.group;
-        of_scan = of_scan || group == "scan" || group == "voxels";
-        if (name == "delta_voxel" || name == "recon_shape" || name == "recon_slice_offset") sizing = true;
-      });
-      if (!known) unknown(name);
-      scales = scales || name == "sigma_y" || name == "sigma_x" || name == "sigma_prox";
-      meta = meta || name == "sharpness" || name == "snr_db";
-    }
-    if (of_scan && !sizing) warn_of_size(changed.scan);
-    values_ = std::move(changed);
-    if (scales) {
-      values_.auto_regularize_flag = false;
-      warnings_.push_back(
-          "sigma_y, sigma_x or sigma_prox was set by hand: automatic regularization is off (auto_regularize_flag is "
-          "false now)");
-    }
-    if (meta && !values_.auto_regularize_flag) {
-      values_.auto_regularize_flag = true;
-      warnings_.push_back(
-          "sharpness or snr_db was set: automatic regularization is on again (auto_regularize_flag is true now)");
-    }
-    return of_scan;
-  }
+  bool set(std::span<parameter_setting const> settings);
   bool set(std::initializer_list<parameter_setting> settings) {
     return set(std::span<parameter_setting const>(settings.begin(), settings.size()));
   }
@@ -255,16 +209,7 @@ template <class Geometry> class parameter_set {
   parameter_values<Geometry> const& values() const noexcept { return values_; }
   scan_parameters const& scan() const noexcept { return values_.scan; }
   /// Options for recon and prox_map; the sigmas are empty while auto_regularize_flag is true.
-  recon_model_options options() const {
-    auto o = values_.options;
-    if (!values_.auto_regularize_flag) {
-      o.sigma_y = values_.sigma_y;
-      o.sigma_x = values_.sigma_x;
-      o.sigma_prox = values_.sigma_prox;
-    }
-    if (Geometry::has_slice_damping) o.slice_damping = values_.slice_damping;
-    return o;
-  }
+  recon_model_options options() const;
   /// Stores the result of automatic regularization, so that the sigmas can be queried; auto_regularize_flag is
   /// unchanged.
   void set_found_regularization(double sigma_y, double sigma_x, double sigma_prox) {
@@ -278,13 +223,7 @@ template <class Geometry> class parameter_set {
   void clear_warnings() { warnings_.clear(); }
 
   /// All parameters as lines "name = value", in the order of the table.
-  std::string text() const {
-    std::string s;
-    each(values_, [&](parameter_info const& info, auto const&, auto const& member) {
-      s += std::string(info.name) + " = " + to_value(member).text() + '\n';
-    });
-    return s;
-  }
+  std::string text() const;
 
  private:
   template <class Values, class Row> static void each(Values& values, Row const& row) {
@@ -292,85 +231,182 @@ template <class Geometry> class parameter_set {
   }
   static parameter_value to_value(auto const& member) { return parameter_value(detail::plain_member(member)); }
 
-  [[noreturn]] static void refuse(parameter_info const& info, parameter_value const& value) {
-    throw parameter_error(std::string(info.name) + " is " + value.text() + ", expected " + info.expected,
-                          source_location::current());
-  }
+  [[noreturn]] static void refuse(parameter_info const& info, parameter_value const& value);
   static void check(parameter_info const& info, auto const& rule, parameter_value const& value, auto const& converted) {
     if (!rule.test(converted)) refuse(info, value);
   }
-  [[noreturn]] static void unknown(std::string_view name) {
-    std::string what = "'" + std::string(name) + "' is not a parameter";
-    constexpr std::string_view of_a_call[] = {"max_iterations", "first_iteration", "stop_threshold_change_pct",
-                                              "compute_prior_loss", "seed", "sigma_noise", "init_recon", "weights",
-                                              "logfile_path", "print_logs"};
-    if (std::ranges::find(of_a_call, name) != std::end(of_a_call))
-      throw parameter_error(what + ": it is an argument of a call", source_location::current());
-    if constexpr (!std::same_as<Geometry, image_geometry>) {
-      std::string beams;
-      geometries::each([&]<class Other>(std::type_identity<Other>) {
-        for (auto const& info : list_parameters<Other>())
-          if (name == info.name) beams += (beams.empty() ? "" : " and ") + std::string(Other::beam);
-      });
-      if (!beams.empty())
-        throw parameter_error(what + " of " + Geometry::beam + ", only of " + beams, source_location::current());
-    }
-    std::vector<std::pair<std::size_t, std::string_view>> near;
-    if (name == "max_overrelaxation") near.emplace_back(0, "max_alpha");  // the name on MBIRJAX's main branch
-    auto const names = list_parameters<Geometry>();
-    for (auto const& info : names) {
-      std::string_view const other = info.name;
-      auto const edits = detail::edit_distance(name, other);
-      bool const inside =
-          name.size() >= 4 && (other.find(name) != other.npos || name.find(other) != name.npos) && other.size() >= 4;
-      if (inside || edits <= std::min<std::size_t>(3, std::max(name.size(), other.size()) / 3))
-        near.emplace_back(edits, other);
-    }
-    std::ranges::sort(near);
-    std::string list;
-    for (std::size_t k = 0; k < std::min<std::size_t>(near.size(), 5); ++k)
-      list += (k ? ", " : "") + std::string(near[k].second);
-    what += std::string(" of a model with geometry ") + Geometry::name +
-            (list.empty() ? ", and no name is similar" : "; similar: " + list);
-    throw parameter_error(what, source_location::current());
-  }
+  [[noreturn]] static void unknown(std::string_view name);
 
-  void size_automatically(bool all) {
-    if constexpr (requires { auto_size(values_.scan); }) {
-      auto& s = values_.scan;
-      auto const size = auto_size(s);
-      if (all || !s.delta_voxel) s.delta_voxel = size.delta_voxel;
-      if (all || !s.recon_shape) s.recon_shape = size.recon_shape;
-      if constexpr (requires { s.recon_slice_offset; }) {
-        if (all || !s.recon_slice_offset) s.recon_slice_offset = size.recon_slice_offset;
-      }
-    }
-  }
-  void warn_of_size(scan_parameters const& changed) {
-    if constexpr (requires { auto_size(changed); }) {
-      auto const before = auto_size(values_.scan), after = auto_size(changed);
-      if (before.delta_voxel == after.delta_voxel && before.recon_shape == after.recon_shape &&
-          before.recon_slice_offset == after.recon_slice_offset)
-        return;
-      warnings_.push_back("the scan has changed, but delta_voxel = " + detail::number_text(*changed.delta_voxel) +
-                          " and recon_shape = " + detail::shape_text(*changed.recon_shape) +
-                          " stay; automatic sizing would give " + detail::number_text(after.delta_voxel) + " and " +
-                          detail::shape_text(after.recon_shape) + " (auto_set_recon_geometry)");
-    }
-  }
+  void size_automatically(bool all);
+  void warn_of_size(scan_parameters const& changed);
 
   parameter_values<Geometry> values_;
   std::vector<std::string> warnings_;
 };
+
+// Not in the class, where they would be inline, so that users of mbirk::compiled do not compile them.
+
+template <class Geometry>
+parameter_set<Geometry>::parameter_set(parameter_values<Geometry> values) : values_(std::move(values)) {
+  each(values_, [](parameter_info const& info, auto const& rule, auto const& member) {
+    if (!detail::is_empty(member)) check(info, rule, to_value(member), detail::plain_member(member));
+  });
+  size_automatically(false);
+}
+
+template <class Geometry>
+parameter_value parameter_set<Geometry>::get(std::string_view name) const {
+  std::optional<parameter_value> found;
+  each(values_, [&](parameter_info const& info, auto const&, auto const& member) {
+    if (name == info.name) found = to_value(member);
+  });
+  if (!found) unknown(name);
+  return *found;
+}
+
+template <class Geometry>
+bool parameter_set<Geometry>::set(std::span<parameter_setting const> settings) {
+  auto changed = values_;
+  bool of_scan = false, sizing = false, scales = false, meta = false;
+  for (auto const& [name, value] : settings) {
+    bool known = false;
+    each(changed, [&](parameter_info const& info, auto const& rule, auto& member) {
+      if (name != info.name) return;
+      known = true;
+      using plain = typename detail::plain_type<std::decay_t<decltype(member)>>::type;
+      auto const converted = value.template as<plain>();
+      if (!converted) refuse(info, value);
+      check(info, rule, value, *converted);
+      member = *converted;
+      std::string_view const group = info.group;
+      of_scan = of_scan || group == "scan" || group == "voxels";
+      if (name == "delta_voxel" || name == "recon_shape" || name == "recon_slice_offset") sizing = true;
+    });
+    if (!known) unknown(name);
+    scales = scales || name == "sigma_y" || name == "sigma_x" || name == "sigma_prox";
+    meta = meta || name == "sharpness" || name == "snr_db";
+  }
+  if (of_scan && !sizing) warn_of_size(changed.scan);
+  values_ = std::move(changed);
+  if (scales) {
+    values_.auto_regularize_flag = false;
+    warnings_.push_back(
+        "sigma_y, sigma_x or sigma_prox was set by hand: automatic regularization is off (auto_regularize_flag is "
+        "false now)");
+  }
+  if (meta && !values_.auto_regularize_flag) {
+    values_.auto_regularize_flag = true;
+    warnings_.push_back(
+        "sharpness or snr_db was set: automatic regularization is on again (auto_regularize_flag is true now)");
+  }
+  return of_scan;
+}
+
+template <class Geometry>
+recon_model_options parameter_set<Geometry>::options() const {
+  auto o = values_.options;
+  if (!values_.auto_regularize_flag) {
+    o.sigma_y = values_.sigma_y;
+    o.sigma_x = values_.sigma_x;
+    o.sigma_prox = values_.sigma_prox;
+  }
+  if (Geometry::has_slice_damping) o.slice_damping = values_.slice_damping;
+  return o;
+}
+
+template <class Geometry>
+std::string parameter_set<Geometry>::text() const {
+  std::string s;
+  each(values_, [&](parameter_info const& info, auto const&, auto const& member) {
+    s += detail::message(info.name, " = ", to_value(member).text(), "\n");
+  });
+  return s;
+}
+
+template <class Geometry>
+MBIRK_COLD void parameter_set<Geometry>::refuse(parameter_info const& info, parameter_value const& value) {
+  throw parameter_error(detail::message(info.name, " is ", value.text(), ", expected ", info.expected),
+                        source_location::current());
+}
+
+template <class Geometry>
+MBIRK_COLD void parameter_set<Geometry>::unknown(std::string_view name) {
+  std::string what = "'" + std::string(name) + "' is not a parameter";
+  constexpr std::string_view of_a_call[] = {"max_iterations", "first_iteration", "stop_threshold_change_pct",
+                                            "compute_prior_loss", "seed", "sigma_noise", "init_recon", "weights",
+                                            "logfile_path", "print_logs"};
+  if (std::find(std::begin(of_a_call), std::end(of_a_call), name) != std::end(of_a_call))
+    throw parameter_error(what + ": it is an argument of a call", source_location::current());
+  if constexpr (!std::same_as<Geometry, image_geometry>) {
+    std::string beams;
+    geometries::each([&]<class Other>(std::type_identity<Other>) {
+      for (auto const& info : list_parameters<Other>())
+        if (name == info.name) beams += (beams.empty() ? "" : " and ") + std::string(Other::beam);
+    });
+    if (!beams.empty())
+      throw parameter_error(what + " of " + Geometry::beam + ", only of " + beams, source_location::current());
+  }
+  std::vector<std::pair<std::size_t, std::string_view>> near;
+  if (name == "max_overrelaxation") near.emplace_back(0, "max_alpha");  // the name on MBIRJAX's main branch
+  auto const names = list_parameters<Geometry>();
+  for (auto const& info : names) {
+    std::string_view const other = info.name;
+    auto const edits = detail::edit_distance(name, other);
+    bool const inside =
+        name.size() >= 4 && (other.find(name) != other.npos || name.find(other) != name.npos) && other.size() >= 4;
+    if (inside || edits <= std::min<std::size_t>(3, std::max(name.size(), other.size()) / 3))
+      near.emplace_back(edits, other);
+  }
+  std::sort(near.begin(), near.end());
+  std::string list;
+  for (std::size_t k = 0; k < std::min<std::size_t>(near.size(), 5); ++k)
+    list += (k ? ", " : "") + std::string(near[k].second);
+  what += std::string(" of a model with geometry ") + Geometry::name +
+          (list.empty() ? ", and no name is similar" : "; similar: " + list);
+  throw parameter_error(what, source_location::current());
+}
+
+template <class Geometry>
+MBIRK_COLD void parameter_set<Geometry>::size_automatically(bool all) {
+  if constexpr (requires { auto_size(values_.scan); }) {
+    auto& s = values_.scan;
+    auto const size = auto_size(s);
+    if (all || !s.delta_voxel) s.delta_voxel = size.delta_voxel;
+    if (all || !s.recon_shape) s.recon_shape = size.recon_shape;
+    if constexpr (requires { s.recon_slice_offset; }) {
+      if (all || !s.recon_slice_offset) s.recon_slice_offset = size.recon_slice_offset;
+    }
+  }
+}
+
+template <class Geometry>
+MBIRK_COLD void parameter_set<Geometry>::warn_of_size(scan_parameters const& changed) {
+  if constexpr (requires { auto_size(changed); }) {
+    auto const before = auto_size(values_.scan), after = auto_size(changed);
+    if (before.delta_voxel == after.delta_voxel && before.recon_shape == after.recon_shape &&
+        before.recon_slice_offset == after.recon_slice_offset)
+      return;
+    warnings_.push_back(detail::message("the scan has changed, but delta_voxel = ", *changed.delta_voxel,
+                                        " and recon_shape = ", detail::shape_text(*changed.recon_shape),
+                                        " stay; automatic sizing would give ", after.delta_voxel, " and ",
+                                        detail::shape_text(after.recon_shape), " (auto_set_recon_geometry)"));
+  }
+}
+
+#if defined(MBIRK_COMPILED)
+#define MBIRK_DECLARE_PARAMETER_SET(nothing, G) extern template class parameter_set<G>;
+MBIRK_EACH_GEOMETRY(MBIRK_DECLARE_PARAMETER_SET, )
+extern template class parameter_set<image_geometry>;
+#undef MBIRK_DECLARE_PARAMETER_SET
+#endif
 
 /// The parameters of a denoiser as options of qggmrf_denoise: one partition, the first of the sequence.
 /// @throws index_error when the first entry of partition_sequence is not an index into granularity.
 inline denoise_model_options denoise_model(recon_model_options const& o) {
   auto const first = o.partition_sequence.front();
   require<index_error>(first < std::ssize(o.granularity), [&] {
-    return "partition_sequence begins with " + std::to_string(first) + ", expected 0 to " +
-           std::to_string(o.granularity.size() - 1) + " (granularity has " + std::to_string(o.granularity.size()) +
-           " entries)";
+    return detail::message("partition_sequence begins with ", first, ", expected 0 to ", o.granularity.size() - 1,
+                           " (granularity has ", o.granularity.size(), " entries)");
   });
   return {.sharpness = o.sharpness, .p = o.p, .q = o.q, .T = o.T, .qggmrf_nbr_wts = o.qggmrf_nbr_wts,
           .granularity = o.granularity[static_cast<std::size_t>(first)]};

@@ -56,8 +56,8 @@ template <class Context, class Geometry> class vcd_solver {
     detail::check(ctx_, v, scan_.recon_shape(), operation_, name, "(rows, cols, slices)");
     bool const dense = v.stride(1) == v.extent(2) && v.stride(0) == v.extent(1) * v.extent(2);
     require<shape_error>(v.size() == 0 || dense, [&] {
-      return std::string(operation_) + ": " + name +
-             " has gaps between its rows or columns, or axes in another order, expected a dense array";
+      return detail::message(operation_, ": ", name,
+                             " has gaps between its rows or columns, or axes in another order, expected a dense array");
     });
   }
 
@@ -70,14 +70,14 @@ template <class Context, class Geometry> class vcd_solver {
     if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) check_dense(*image, "init_recon");
     auto const need = [&](bool ok, char const* name, double value, char const* expected) {
       require(ok, [&] {
-        return std::string(operation_) + ": " + name + " is " + number_text(value) + ", expected " + expected;
+        return detail::message(operation_, ": ", name, " is ", value, ", expected ", expected);
       });
     };
     require_valid_call(o_, operation_);
     need(o_.max_alpha > 0 && std::isfinite(o_.max_alpha), "max_alpha", o_.max_alpha, "a positive number");
     need(o_.checkpoint_every >= 1, "checkpoint_every", o_.checkpoint_every, "at least 1");
     require(!o_.granularity.empty(), [&] {
-      return std::string(operation_) + ": granularity is empty, expected at least one number of subsets";
+      return detail::message(operation_, ": granularity is empty, expected at least one number of subsets");
     });
     for (auto const& sigma :
          {std::pair(o_.sigma_y, "sigma_y"), std::pair(o_.sigma_x, "sigma_x"), std::pair(o_.sigma_prox, "sigma_prox")})
@@ -87,12 +87,12 @@ template <class Context, class Geometry> class vcd_solver {
       need(std::isfinite(*c), "init_recon", *c, "a finite number or an array");
     for (auto const k : o_.partition_sequence)
       require<index_error>(k >= 0 && k < std::ssize(o_.granularity), [&] {
-        return std::string(operation_) + ": partition_sequence has the entry " + std::to_string(k) +
-               ", expected 0 to " + std::to_string(o_.granularity.size() - 1) + " (granularity has " +
-               std::to_string(o_.granularity.size()) + " entries)";
+        return detail::message(operation_, ": partition_sequence has the entry ", k, ", expected 0 to ",
+                               o_.granularity.size() - 1, " (granularity has ", o_.granularity.size(), " entries)");
       });
     require(Geometry::has_slice_damping || !o_.slice_damping.value_or(false),
-            [&] { return std::string(operation_) + ": slice_damping is true, expected false: it is for cone beam"; });
+            [&] { return detail::message(operation_,
+                                         ": slice_damping is true, expected false: it is for cone beam"); });
     if (o_.resume) check_resume(*o_.resume);
   }
 
@@ -120,9 +120,9 @@ template <class Context, class Geometry> class vcd_solver {
     require(!o_.resume || (record.sigma_y > 0 && (!needs_sigma_x || record.sigma_x > 0) &&
                            (!needs_sigma_prox || record.sigma_prox > 0)),
             [&] {
-              return std::string(operation_) + ": the state to resume has sigma_y " + number_text(record.sigma_y) +
-                     ", sigma_x " + number_text(record.sigma_x) + " and sigma_prox " + number_text(record.sigma_prox) +
-                     ", expected positive ones: it is of another operation";
+              return detail::message(operation_, ": the state to resume has sigma_y ", record.sigma_y, ", sigma_x ",
+                                     record.sigma_x, " and sigma_prox ", record.sigma_prox,
+                                     ", expected positive ones: it is of another operation");
             });
     vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
     vcd_state<Context, Geometry> vcd(ctx_, scan_, recon_, weights_.has_value(), operation_);
@@ -173,32 +173,32 @@ template <class Context, class Geometry> class vcd_solver {
   void check_resume(recon_state const& state) const {
     require<shape_error>(
         state.sinogram_shape == scan_.sinogram_shape() && state.recon_shape == scan_.recon_shape(), [&] {
-          return std::string(operation_) + ": the state to resume is of a sinogram " +
-                 shape_text(state.sinogram_shape) + " and a recon " + shape_text(state.recon_shape) + ", expected " +
-                 shape_text(scan_.sinogram_shape()) + " and " + shape_text(scan_.recon_shape());
+          return detail::message(operation_, ": the state to resume is of a sinogram ",
+                                 shape_text(state.sinogram_shape), " and a recon ", shape_text(state.recon_shape),
+                                 ", expected ", shape_text(scan_.sinogram_shape()), " and ",
+                                 shape_text(scan_.recon_shape()));
         });
     require(state.seed == o_.seed && state.record.granularity == o_.granularity, [&] {
-      return std::string(operation_) + ": the state to resume has seed " + std::to_string(state.seed) +
-             " and its granularity, expected the same seed (" + std::to_string(o_.seed) +
-             ") and granularity, so that the same subsets are drawn";
+      return detail::message(operation_, ": the state to resume has seed ", state.seed,
+                             " and its granularity, expected the same seed (", o_.seed,
+                             ") and granularity, so that the same subsets are drawn");
     });
     auto const sequence = partition_sequence();
     auto const& done = state.record.partition_sequence;
     auto const common = std::min(std::ssize(done), std::ssize(sequence));
     require(std::equal(done.begin(), done.begin() + common, sequence.begin()), [&] {
-      return std::string(operation_) +
-             ": the state to resume was made with another partition_sequence, expected the same one, so that the same "
-             "subsets" +
-             " are drawn";
+      return detail::message(operation_,
+                             ": the state to resume was made with another partition_sequence, expected the same one, "
+                             "so that the same subsets are drawn");
     });
     auto const fault = log_fault(state.record, state.recon_shape[2]);
     require(fault.empty(), [&] {
-      return std::string(operation_) + ": the log in the state to resume has lists of unequal lengths: " + fault;
+      return detail::message(operation_, ": the log in the state to resume has lists of unequal lengths: ", fault);
     });
     auto const size = [](std::array<index_t, 3> const& e) { return static_cast<std::size_t>(e[0] * e[1] * e[2]); };
     require<shape_error>(state.recon.size() == size(state.recon_shape) && state.hessian.size() == state.recon.size() &&
                              state.weighted_error.size() == size(state.sinogram_shape), [&] {
-      return std::string(operation_) + ": the state to resume has arrays that do not fit its shapes";
+      return detail::message(operation_, ": the state to resume has arrays that do not fit its shapes");
     });
   }
 

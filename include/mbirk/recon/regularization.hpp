@@ -36,8 +36,9 @@ void require_finite_sinogram(Context const& ctx, view<float const, 3> sinogram, 
       find_range(ctx, kernel::make_strided_cursor(observe(ctx, sinogram, "sinogram", array_role::argument), sinogram),
                  kernel::make_elementwise_range(kernel::any_tasks, sinogram));
   require(range.finite() || sinogram.size() == 0, [&] {
-    return std::string(operation) + ": " +
-           first_bad(ctx, sinogram, "sinogram", [](float x) { return !std::isfinite(x); }) + ", expected finite values";
+    return detail::message(operation, ": ",
+                           first_bad(ctx, sinogram, "sinogram", [](float x) { return !std::isfinite(x); }),
+                           ", expected finite values");
   });
 }
 
@@ -48,13 +49,13 @@ template <class Context> void require_weights(Context const& ctx, view<float con
       find_range(ctx, kernel::make_strided_cursor(observe(ctx, weights, "weights", array_role::argument), weights),
                  kernel::make_elementwise_range(kernel::any_tasks, weights));
   if (weights.size() == 0) return;
-  require(range.finite() && range.least >= 0, [&] {
-    return std::string(operation) + ": " +
-           first_bad(ctx, weights, "weights", [](float x) { return !(std::isfinite(x) && x >= 0); }) +
-           ", expected finite values >= 0";
+  require(range.finite() && range.minimum >= 0, [&] {
+    return detail::message(operation, ": ",
+                           first_bad(ctx, weights, "weights", [](float x) { return !(std::isfinite(x) && x >= 0); }),
+                           ", expected finite values >= 0");
   });
-  require(range.greatest > 0, [&] {
-    return std::string(operation) + ": every one of the weights is 0, expected at least one that is positive";
+  require(range.maximum > 0, [&] {
+    return detail::message(operation, ": every one of the weights is 0, expected at least one that is positive");
   });
 }
 
@@ -110,12 +111,12 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   float end = everything;
   if constexpr (B::has_data) {
     end = background_end(h);
-    if (!(range.greatest > 0)) {
+    if (!(range.maximum > 0)) {
       result.warnings.push_back(
           "the sinogram has no positive value, so all of it is taken as the support of the object; its sign or scale "
           "may be wrong");
       end = everything;
-    } else if (range.greatest < end) {
+    } else if (range.maximum < end) {
       result.warnings.push_back(
           "the background of the sinogram was not found, so all of it is taken as the support of the object");
       end = everything;
@@ -168,9 +169,8 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
         "expected some sample that is not");
   });
   require(std::isfinite(result.sigma_y) && result.sigma_x > 0 && std::isfinite(result.sigma_x), [&] {
-    return "auto_regularization: sigma_y is " + number_text(result.sigma_y) + " and sigma_x is " +
-           number_text(result.sigma_x) +
-           ", expected positive numbers that float32 can hold: the scale of the data is out of reach";
+    return detail::message("auto_regularization: sigma_y is ", result.sigma_y, " and sigma_x is ", result.sigma_x,
+                           ", expected positive numbers that float32 can hold: the scale of the data is out of reach");
   });
   return result;
 }
@@ -209,10 +209,10 @@ regularization auto_regularization(context<Exec, Instr> const& ctx, scan<Geometr
     return "auto_regularization: the reconstruction has shape " + detail::shape_text(recon) + ", expected some pixels";
   });
   require(std::isfinite(snr_db), [&] {
-    return "auto_regularization: snr_db is " + detail::number_text(snr_db) + ", expected a finite number";
+    return detail::message("auto_regularization: snr_db is ", snr_db, ", expected a finite number");
   });
   require(std::isfinite(sharpness), [&] {
-    return "auto_regularization: sharpness is " + detail::number_text(sharpness) + ", expected a finite number";
+    return detail::message("auto_regularization: sharpness is ", sharpness, ", expected a finite number");
   });
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, sinogram.size()});
   detail::require_finite_sinogram(ctx, sinogram, name);

@@ -56,9 +56,9 @@ struct split_record {
 ///         source.
 inline split_plan plan_split(cone_parameters const& p, split_options const& options = {}) {
   require(options.half_overlap >= 2, [&] {
-    return "split_sino_recon: half_overlap is " + std::to_string(options.half_overlap) + ", expected at least 2";
+    return detail::message("split_sino_recon: half_overlap is ", options.half_overlap, ", expected at least 2");
   });
-  require(std::ranges::all_of(p.helical_z_shifts, [](float z) { return z == 0; }), [] {
+  require(detail::each_passes(p.helical_z_shifts, [](float z) { return z == 0; }), [] {
     return std::string("split_sino_recon: helical_z_shifts has values other than 0, expected a circular scan");
   });
   auto const g = make_geometry(p);
@@ -77,9 +77,8 @@ inline split_plan plan_split(cone_parameters const& p, split_options const& opti
                source_row = middle_row + g.det_row_offset / g.delta_det_row;
   auto cut = static_cast<index_t>(std::nearbyint(source_row));
   require(0 < cut && cut < g.rows, [&] {
-    return "split_sino_recon: the plane of the source meets detector row " + detail::number_text(source_row) +
-           ", expected one from 1 to " + std::to_string(g.rows - 1) + " (det_row_offset is " +
-           detail::number_text(g.det_row_offset) + ')';
+    return detail::message("split_sino_recon: the plane of the source meets detector row ", source_row,
+                           ", expected one from 1 to ", g.rows - 1, " (det_row_offset is ", g.det_row_offset, ")");
   });
   double source_slice = static_cast<double>(g.slices - 1) / 2 - g.recon_slice_offset / g.delta_z;
   auto const mismatch = [&](index_t row) {

@@ -225,7 +225,7 @@ template <class Context, class Geometry> class vcd_state {
     if (o.damping.empty()) {
       launch(ctx_, tasks,
              kernel::vcd_direction<B, Prior>{prior, subset, static_cast<float>(c), observe(ctx_, partial)});
-    } else {
+    } else if constexpr (Geometry::has_slice_damping) {
       temporary<double, Context> columns(ctx_, "damping sums", 2 * tasks * padded);
       temporary<float, Context> shift(ctx_, "slice shifts", padded);
       std::vector<float> shares(static_cast<std::size_t>(padded));

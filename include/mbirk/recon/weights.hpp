@@ -30,7 +30,7 @@ inline weight_type parse_weight_type(std::string_view name) {
     std::string names(weight_type_names[0]);
     for (std::size_t k = 1; k < weight_type_names.size(); ++k)
       names.append(k + 1 < weight_type_names.size() ? ", " : " or ").append(weight_type_names[k]);
-    return "weight_type is \"" + std::string(name) + "\", expected " + names;
+    return detail::message("weight_type is \"", name, "\", expected ", names);
   });
   return weight_type::unweighted;
 }
@@ -144,12 +144,11 @@ void gen_weights_mar(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
     detail::check(ctx, *init_recon, s.recon_shape(), "gen_weights_mar", "init_recon", "(rows, cols, slices)");
   detail::check(ctx, weights, s.sinogram_shape(), "gen_weights_mar", "weights", "(views, rows, channels)");
   require(beta > 0 && std::isfinite(beta),
-          [&] { return "gen_weights_mar: beta is " + detail::number_text(beta) + ", expected a positive number"; });
+          [&] { return detail::message("gen_weights_mar: beta is ", beta, ", expected a positive number"); });
   require(std::isfinite(gamma),
-          [&] { return "gen_weights_mar: gamma is " + detail::number_text(gamma) + ", expected a finite number"; });
+          [&] { return detail::message("gen_weights_mar: gamma is ", gamma, ", expected a finite number"); });
   require(!metal_threshold || std::isfinite(*metal_threshold), [&] {
-    return "gen_weights_mar: metal_threshold is " + detail::number_text(*metal_threshold) +
-           ", expected a finite number";
+    return detail::message("gen_weights_mar: metal_threshold is ", *metal_threshold, ", expected a finite number");
   });
 
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, sinogram.size()});

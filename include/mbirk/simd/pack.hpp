@@ -239,12 +239,12 @@ template <int L> struct native : data_backend<native<L>, floats<L>, ints<L>, dou
   static MBIRK_HOST_INLINE void transpose(pack (&rows)[L]) {
     static_for<std::bit_width(static_cast<unsigned>(L)) - 1>([&](auto) MBIRK_FLAT {
       pack next[L];
-      static_for<L / 2>([&](auto k) MBIRK_FLAT {
+      unrolled<L / 2>([&](auto k) MBIRK_FLAT {
         auto const [a, b] = detail::zip(rows[k].v, rows[k + L / 2].v);
         next[2 * k] = pack(a);
         next[2 * k + 1] = pack(b);
       });
-      static_for<L>([&](auto k) MBIRK_FLAT { rows[k] = next[k]; });
+      unrolled<L>([&](auto k) MBIRK_FLAT { rows[k] = next[k]; });
     });
   }
 

@@ -43,16 +43,17 @@ template <class T, int N> using vector = typename vector_of<T, N>::type;
 
 template <int N> struct constant;
 template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f);
+template <int N, class F> MBIRK_INLINE constexpr void unrolled(F const& f);
 
 /// std::integral_constant for host and device, because the conversion operator of the std one cannot be called there.
 template <int N> struct constant {
-  static constexpr int value = N, most = N;
+  static constexpr int value = N, max_value = N;
   MBIRK_HD constexpr operator int() const noexcept { return N; }
-  template <class F> MBIRK_INLINE constexpr void each(F const& f) const { static_for<N>(f); }
+  template <class F> MBIRK_INLINE constexpr void each(F const& f) const { unrolled<N>(f); }
 };
 /// Run-time number with a compile-time bound. Code written for it and for constants is compiled only once for it.
-template <int Most> struct bounded {
-  static constexpr int most = Most;
+template <int Max> struct bounded {
+  static constexpr int max_value = Max;
   int value;
   MBIRK_HD constexpr operator int() const noexcept { return value; }
   template <class F> MBIRK_INLINE constexpr void each(F const& f) const {
@@ -66,6 +67,15 @@ template <int N, class F> MBIRK_INLINE constexpr void static_for(F const& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
     (f(constant<I>{}), ...);
   }(std::make_integer_sequence<int, N>{});
+}
+
+/// Calls f(0), ..., f(N - 1), unrolled like static_for, where no argument has to be a constant: f is compiled once.
+template <int N, class F> MBIRK_INLINE constexpr void unrolled(F const& f) {
+#if defined(__CUDACC__) || !defined(__OPTIMIZE__)
+  static_for<N>(f);
+#else
+  MBIRK_UNROLL for (int i = 0; i < N; ++i) f(i);
+#endif
 }
 
 inline namespace MBIRK_VECTORS {
@@ -93,6 +103,22 @@ template <class V> MBIRK_HOST_INLINE V fma(V a, V b, V c) {
     return V(vfmaq_f32(float32x4_t(c), float32x4_t(a), float32x4_t(b)));
   if constexpr (std::is_same_v<V, vector<double, 2>>)
     return V(vfmaq_f64(float64x2_t(c), float64x2_t(a), float64x2_t(b)));
+#endif
+#if defined(__FMA__) || defined(__aarch64__)
+  // Wider than the instructions: the halves, so that the result does not depend on the width of the hardware's vectors.
+  if constexpr (sizeof(V) > 16) {
+    using element = std::remove_cvref_t<decltype(a[0])>;
+    using half = vector<element, sizeof(V) / sizeof(element) / 2>;
+    for (std::size_t at = 0; at < sizeof(V); at += sizeof(half)) {  // copies of halves, which g++ keeps in registers
+      half x, y, z;
+      std::memcpy(&x, reinterpret_cast<char const*>(&a) + at, sizeof x);
+      std::memcpy(&y, reinterpret_cast<char const*>(&b) + at, sizeof y);
+      std::memcpy(&z, reinterpret_cast<char const*>(&c) + at, sizeof z);
+      x = fma(x, y, z);
+      std::memcpy(reinterpret_cast<char*>(&a) + at, &x, sizeof x);
+    }
+    return a;
+  }
 #endif
   return a * b + c;  // two roundings: no fused instruction available
 }

@@ -10,15 +10,15 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// Calls f(constant<n>) for a run-time 1 <= n <= Most, so that accumulators of n packs stay in registers. Counting
-/// backends get f(bounded<Most>{n}) instead: their speed does not justify compiling f Most times.
-template <class B, int Most, class F> MBIRK_INLINE void with_packs(int n, F const& f) {
+/// Calls f(constant<n>) for a run-time 1 <= n <= Max, so that accumulators of n packs stay in registers. Counting
+/// backends get f(bounded<Max>{n}) instead: their speed does not justify compiling f Max times.
+template <class B, int Max, class F> MBIRK_INLINE void with_packs(int n, F const& f) {
   if constexpr (B::counts) {
-    f(simd::bounded<Most>{n});
+    f(simd::bounded<Max>{n});
   } else {
     [&]<int... I>(std::integer_sequence<int, I...>) MBIRK_FLAT {
       (void)((n == I + 1 && (f(simd::constant<I + 1>{}), true)) || ...);
-    }(std::make_integer_sequence<int, Most>{});
+    }(std::make_integer_sequence<int, Max>{});
   }
 }
 

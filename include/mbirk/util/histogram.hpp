@@ -28,9 +28,9 @@ std::string first_bad(Context const& ctx, view<float const, 3> const& array, cha
 
 /// Minimum and maximum number of an array; (inf, -inf) if there is none. Under a policy without data: (0, 1).
 struct number_range {
-  float least = 0, greatest = 1;
+  float minimum = 0, maximum = 1;
   bool has_nan = false;
-  bool finite() const noexcept { return !has_nan && std::isfinite(least) && std::isfinite(greatest); }
+  bool finite() const noexcept { return !has_nan && std::isfinite(minimum) && std::isfinite(maximum); }
 };
 
 template <class Context, class In>
@@ -41,13 +41,13 @@ number_range find_range(Context const& ctx, In const& in, kernel::elementwise_ra
   launch(ctx, w.tasks(), kernel::array_range<B>{in, observe(ctx, partial), w});
   number_range r;
   if constexpr (B::has_data) {
-    r.least = std::numeric_limits<float>::infinity();
-    r.greatest = -r.least;
+    r.minimum = std::numeric_limits<float>::infinity();
+    r.maximum = -r.minimum;
     host_copy const found(ctx, partial);
     for (index_t k = 0; k < found.size(); k += packs * B::lanes)
       for (index_t lane = k; lane < k + B::lanes; ++lane) {
-        r.least = std::min(r.least, found[lane]);
-        r.greatest = std::max(r.greatest, found[lane + B::lanes]);
+        r.minimum = std::min(r.minimum, found[lane]);
+        r.maximum = std::max(r.maximum, found[lane + B::lanes]);
         r.has_nan |= found[lane + 2 * B::lanes] != 0;
       }
   }
@@ -65,24 +65,24 @@ struct histogram {
   std::vector<float> edges;
 };
 
-/// Bin edges float32(b (greatest - least)/bins + least), the last one exactly `greatest`. A range of zero width is
+/// Bin edges float32(b (maximum - minimum)/bins + minimum), the last one exactly `maximum`. A range of zero width is
 /// widened by 1/2 on either side, an empty one is replaced by (0, 1).
 inline std::vector<float> equal_bins(number_range& r, int bins) {
-  if (!(r.least <= r.greatest)) {
-    r.least = 0;
-    r.greatest = 1;
+  if (!(r.minimum <= r.maximum)) {
+    r.minimum = 0;
+    r.maximum = 1;
   }
-  if (r.least == r.greatest) {
-    r.least -= 0.5f;
-    r.greatest += 0.5f;
+  if (r.minimum == r.maximum) {
+    r.minimum -= 0.5f;
+    r.maximum += 0.5f;
   }
   std::vector<float> edges(static_cast<std::size_t>(bins) + 1);
-  double const step = (static_cast<double>(r.greatest) - static_cast<double>(r.least)) / bins;
+  double const step = (static_cast<double>(r.maximum) - static_cast<double>(r.minimum)) / bins;
   for (int b = 0; b < bins; ++b) {
     double volatile const distance = b * step;  // volatile prevents fusing into the sum, which would round differently
-    edges[static_cast<std::size_t>(b)] = static_cast<float>(distance + static_cast<double>(r.least));
+    edges[static_cast<std::size_t>(b)] = static_cast<float>(distance + static_cast<double>(r.minimum));
   }
-  edges.back() = r.greatest;
+  edges.back() = r.maximum;
   return edges;
 }
 
@@ -119,7 +119,7 @@ histogram find_histogram(Context const& ctx, In const& in, kernel::elementwise_r
   count_tables<Context> tables(ctx, "histograms", w.tasks(), bins);
   device_table const edges(ctx, h.edges, "edges");
   launch(ctx, w.tasks(),
-         kernel::count_bins<B>{in, r.least, r.greatest - r.least, bins, edges.data(), tables.clear(), w});
+         kernel::count_bins<B>{in, r.minimum, r.maximum - r.minimum, bins, edges.data(), tables.clear(), w});
   h.counts = tables.total();
   return h;
 }

@@ -51,8 +51,10 @@ inline std::vector<int> otsu_boundaries(std::vector<index_t> const& counts, int 
   }
   std::vector<int> boundaries;
   int b = bins;
-  for (auto level = from.rbegin(); level != from.rend(); ++level)
-    boundaries.push_back(b = (*level)[static_cast<std::size_t>(b)]);
+  for (std::size_t level = from.size(); level-- > 0;) {
+    b = from[level][static_cast<std::size_t>(b)];
+    boundaries.push_back(b);
+  }
   std::reverse(boundaries.begin(), boundaries.end());
   return boundaries;
 }

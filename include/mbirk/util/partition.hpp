@@ -69,14 +69,14 @@ class numpy_random_state {
  public:
   explicit numpy_random_state(std::uint32_t seed) : engine_(seed) {}
 
-  /// Uniform in [0, most]; draws nothing when most is 0. A draw is masked to the bit length of `most` and repeated
-  /// while it exceeds `most`.
-  std::uint32_t below(std::uint32_t most) {
-    if (most == 0) return 0;
-    std::uint32_t const mask = ~0u >> std::countl_zero(most);
+  /// Uniform in [0, max]; draws nothing when max is 0. A draw is masked to the bit length of `max` and repeated
+  /// while it exceeds `max`.
+  std::uint32_t below(std::uint32_t max) {
+    if (max == 0) return 0;
+    std::uint32_t const mask = ~0u >> std::countl_zero(max);
     std::uint32_t x;
     do x = engine_() & mask;
-    while (x > most);
+    while (x > max);
     return x;
   }
   /// Calls swap(i, below(i)) for i = n - 1 ... 1, the draws of a shuffle. Draws are made a block ahead, so that
@@ -141,7 +141,7 @@ inline pixel_partition make_partition(index_t subsets, index_t length) {
   }
   return p;
 }
-inline void warn_of_subsets(pixel_partition& p, char const* operation, index_t asked, index_t pixels) {
+MBIRK_COLD inline void warn_of_subsets(pixel_partition& p, char const* operation, index_t asked, index_t pixels) {
   if (asked <= pixels) return;
   p.warnings.push_back(std::string(operation) + ": " + std::to_string(asked) + " subsets of " + std::to_string(pixels) +
                        " pixels were asked for, made " + std::to_string(p.subsets));
@@ -268,33 +268,34 @@ pixel_partition random_partition(Context const& ctx, char const* operation,
 /// Validates the input of the partition operations.
 inline void check_partition(char const* operation, index_t pixels, index_t num_subsets,
                             source_location w = source_location::current()) {
-  constexpr index_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr index_t max_index = std::numeric_limits<std::int32_t>::max();
   require(
-      num_subsets >= 1 && num_subsets <= most,
+      num_subsets >= 1 && num_subsets <= max_index,
       [&] {
-        return std::string(operation) + ": num_subsets is " + std::to_string(num_subsets) + ", expected 1 to " +
-               std::to_string(most);
+        return detail::message(operation, ": num_subsets is ", num_subsets, ", expected 1 to ", max_index);
       },
       w);
   require(
-      pixels > 0, [&] { return std::string(operation) + ": no pixel is inside the mask, expected at least one"; }, w);
+      pixels > 0, [&] { return detail::message(operation,
+                                               ": no pixel is inside the mask, expected at least one"); }, w);
 }
 /// @return the number of pixels inside the mask.
 inline index_t check_partition(char const* operation, std::vector<std::uint8_t> const& mask, index_t rows, index_t cols,
                                index_t num_subsets, source_location w = source_location::current()) {
-  constexpr index_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr index_t max_index = std::numeric_limits<std::int32_t>::max();
   require<shape_error>(
-      rows >= 0 && cols >= 0 && rows <= most && cols <= most && rows * cols == static_cast<index_t>(mask.size()),
+      rows >= 0 && cols >= 0 && rows <= max_index && cols <= max_index &&
+          rows * cols == static_cast<index_t>(mask.size()),
       [&] {
-        return std::string(operation) + ": the mask has " + std::to_string(mask.size()) +
-               " pixels, expected rows * cols = " + std::to_string(rows) + " * " + std::to_string(cols);
+        return detail::message(operation, ": the mask has ", mask.size(), " pixels, expected rows * cols = ", rows,
+                               " * ", cols);
       },
       w);
   require<shape_error>(
-      rows * cols <= most,
+      rows * cols <= max_index,
       [&] {
-        return std::string(operation) + ": the grid has " + std::to_string(rows * cols) + " pixels, expected at most " +
-               std::to_string(most) + ", because pixel indices have 32 bits";
+        return detail::message(operation, ": the grid has ", rows * cols, " pixels, expected at most ", max_index,
+                               ", because pixel indices have 32 bits");
       },
       w);
   index_t const pixels =
@@ -313,8 +314,8 @@ pixel_partition list_partition(Context const& ctx, std::span<std::int32_t const>
   check_partition(name, count, num_subsets);
   auto const fall = std::is_sorted_until(pixels.begin(), pixels.end());
   require(fall == pixels.end(), [&] {
-    return std::string(name) + ": pixel " + std::to_string(fall - pixels.begin()) + " of the list is " +
-           std::to_string(*fall) + ", expected at least its predecessor " + std::to_string(*(fall - 1));
+    return detail::message(name, ": pixel ", fall - pixels.begin(), " of the list is ", *fall,
+                           ", expected at least its predecessor ", *(fall - 1));
   });
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, count});
   return random_partition(ctx, name, observe(ctx, pixels.data(), {"pixels", list_role, count}), count, num_subsets,

@@ -51,7 +51,7 @@ std::optional<pixel_partition> labelled_partition(Context const& ctx, watched_ma
   temporary<index_t, Context> const size_memory(ctx, "subset sizes", tile.count, always),
       next_memory(ctx, "next of a label", tile.count, always);
   auto const sizes = observe(ctx, size_memory), next = observe(ctx, next_memory);
-  index_t subsets = 0, least = std::numeric_limits<index_t>::max(), most = 0;
+  index_t subsets = 0, min_size = std::numeric_limits<index_t>::max(), max_size = 0;
   {
     [[maybe_unused]] auto const guard = ctx.instr.stage("count");
     for (index_t s = 0; s < tile.count; ++s) I::store_value(sizes + s, index_t{0});
@@ -62,19 +62,19 @@ std::optional<pixel_partition> labelled_partition(Context const& ctx, watched_ma
       index_t const size = I::load_value(sizes + s);
       if (size == 0) continue;
       ++subsets;
-      least = std::min(least, size);
-      most = std::max(most, size);
+      min_size = std::min(min_size, size);
+      max_size = std::max(max_size, size);
     }
   }
   if (subsets < tile.count && empty == empty_labels::refused) return std::nullopt;
 
   [[maybe_unused]] auto const guard = ctx.instr.stage("subsets");
-  auto p = make_partition(subsets, most);
+  auto p = make_partition(subsets, max_size);
   auto const out = observe_partition(ctx, p);
   for (index_t s = 0, k = 0; s < tile.count; ++s) {
     index_t const size = I::load_value(sizes + s);
     if (size == 0) continue;
-    I::store_value(next + s, k * most);
+    I::store_value(next + s, k * max_size);
     I::store_value(sizes + k++, size);  // from here on, sizes has only non-empty subsets
   }
   each_labelled_pixel(mask, tile, [&](std::int32_t pixel, std::int32_t label) {
@@ -83,21 +83,22 @@ std::optional<pixel_partition> labelled_partition(Context const& ctx, watched_ma
     I::store_value(next + label, at + 1);
   });
 
-  index_memory<Context> const repeats_memory(ctx, "random repeats", most - least + 1, always);
+  index_memory<Context> const repeats_memory(ctx, "random repeats", max_size - min_size + 1, always);
   auto const chosen = observe(ctx, repeats_memory);  // one more than used, as in MBIRJAX
-  auto const last = static_cast<std::uint32_t>(least - 1);
-  for (index_t k = 0; k <= most - least; ++k) I::store_value(chosen + k, static_cast<std::int32_t>(random.below(last)));
+  auto const last = static_cast<std::uint32_t>(min_size - 1);
+  for (index_t k = 0; k <= max_size - min_size; ++k)
+    I::store_value(chosen + k, static_cast<std::int32_t>(random.below(last)));
   for (index_t s = 0; s < subsets; ++s) {
     index_t const size = I::load_value(sizes + s);
-    for (index_t k = 0; k < most - size; ++k) {
-      index_t const from = (s + 1 + k) % subsets * most + I::load_value(chosen + k);
-      I::store_value(out + (s * most + size + k), I::load_value(out + from));
+    for (index_t k = 0; k < max_size - size; ++k) {
+      index_t const from = (s + 1 + k) % subsets * max_size + I::load_value(chosen + k);
+      I::store_value(out + (s * max_size + size + k), I::load_value(out + from));
     }
   }
   if (order == row_order::repeats_last) return p;
   // Rows are sorted last, because until then the first pixels of every row must be its own.
   std::vector<std::int32_t> tail;
-  for (index_t s = 0; s < subsets; ++s) sort_tail<I>(out + s * most, I::load_value(sizes + s), most, tail);
+  for (index_t s = 0; s < subsets; ++s) sort_tail<I>(out + s * max_size, I::load_value(sizes + s), max_size, tail);
   return p;
 }
 
@@ -239,7 +240,7 @@ inline std::vector<index_t> gen_partition_sequence(std::span<index_t const> sequ
   require(!sequence.empty(),
           [] { return "gen_partition_sequence: the sequence is empty, expected at least one entry"; });
   require(iterations >= 0, [&] {
-    return "gen_partition_sequence: iterations is " + std::to_string(iterations) + ", expected at least 0";
+    return detail::message("gen_partition_sequence: iterations is ", iterations, ", expected at least 0");
   });
   auto const given = sequence.first(std::min(sequence.size(), static_cast<std::size_t>(iterations)));
   std::vector<index_t> taken(given.begin(), given.end());

@@ -83,7 +83,7 @@ template <class B, int Power, bool Unit> struct cone_block_back {
     // need.
     if (block.rank() == 0) sh.geometry(0) = geometry;
     block.sync();
-    pack sum[pixels_of_warp][Packs::most];
+    pack sum[pixels_of_warp][Packs::max_value];
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
     });
@@ -140,15 +140,15 @@ template <class B, int Power, bool Unit> struct cone_block_back {
 
   template <class Packs, class Shared>
   MBIRK_INLINE void add_view(Packs packs, Shared& sh, int at, index_t view, index_t slice, int own, int count,
-                             pack (&sum)[pixels_of_warp][Packs::most]) const noexcept {
+                             pack (&sum)[pixels_of_warp][Packs::max_value]) const noexcept {
     auto const elevation = elevations + (view * elevation_stride + slice);
-    pack t[Packs::most];
+    pack t[Packs::max_value];
     packs.each([&](auto i) MBIRK_FLAT { t[i] = B::load(elevation + i * B::lanes); });
     // Not unrolled: the code for a pixel is long, and only its last step needs compile-time register indices.
     for (int q = 0; q < pixels_of_warp && own + q < count; ++q) {
       cone_pixel const pixel = sh.pixels(at, own + q);
       if (pixel.taps == 0) continue;
-      pack value[Packs::most];
+      pack value[Packs::max_value];
       bool const two = Unit || pixel.taps == 2;
       switch (pixel.line.form) {
         case resample_form::two_tap:
@@ -170,8 +170,8 @@ template <class B, int Power, bool Unit> struct cone_block_back {
 
   /// Contribution of one view to the slices of a pixel.
   template <resample_form Form, int Taps, class Packs>
-  MBIRK_INLINE void find_slices(Packs packs, cone_pixel const& pixel, index_t view, pack const (&t)[Packs::most],
-                                pack (&value)[Packs::most]) const noexcept {
+  MBIRK_INLINE void find_slices(Packs packs, cone_pixel const& pixel, index_t view, pack const (&t)[Packs::max_value],
+                                pack (&value)[Packs::max_value]) const noexcept {
     auto const y = sinogram + (shape.offset(0, view) + index_t{pixel.first} * shape.width);
     lane_resampler<B, Form, Power> rows_of(pixel.line, static_cast<std::int32_t>(shape.rows));
     rows_of.run(packs, value, [&](typename B::ints r) MBIRK_FLAT {

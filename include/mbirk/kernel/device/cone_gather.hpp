@@ -57,7 +57,7 @@ template <class B> struct cone_gather {
                     elevations + v * elevation_stride};
     index_t const looked_at = geometry.slices > 0 ? groups.size() : 0;
 
-    pack sum[gather_channels][Packs::most];
+    pack sum[gather_channels][Packs::max_value];
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
     });
@@ -118,7 +118,7 @@ template <class B> struct cone_gather {
   /// Adds pixels first, first + 1, ..., one per lane, to the four channels.
   template <class Packs>
   MBIRK_INLINE void add_pixels(Packs packs, place const& own, index_t first, int count,
-                               pack (&sum)[gather_channels][Packs::most]) const noexcept {
+                               pack (&sum)[gather_channels][Packs::max_value]) const noexcept {
     auto const number = [](double x) MBIRK_FLAT { return I::broadcast(x); };
     cone_footprints<I> const footprints(geometry, own.at, 0);
     auto const f = footprints.of(I::load_ints(rows + first), I::load_ints(cols + first));
@@ -140,7 +140,7 @@ template <class B> struct cone_gather {
       auto const cylinder = voxel_columns + I::load_value(offsets + (first + lane));
       pack const magnified = B::broadcast(I::at(square, lane));
       lane_line const line = make_line(I::at(start, lane), I::at(step, lane), I::at(scale, lane));
-      pack value[Packs::most];
+      pack value[Packs::max_value];
       switch (line.form) {
         case resample_form::two_tap:
           find_rows<resample_form::two_tap>(packs, own, cylinder, magnified, line, value);
@@ -162,7 +162,7 @@ template <class B> struct cone_gather {
   /// Resamples a voxel column, times the secants of its slices, to means over rows.
   template <resample_form Form, class Packs>
   MBIRK_INLINE void find_rows(Packs packs, place const& own, typename B::template cursor<float const> cylinder,
-                              pack square, lane_line const& line, pack (&value)[Packs::most]) const noexcept {
+                              pack square, lane_line const& line, pack (&value)[Packs::max_value]) const noexcept {
     lane_resampler<B, Form, 1> slices(line, static_cast<std::int32_t>(geometry.slices));
     slices.run(packs, value, [&](typename B::ints k) MBIRK_FLAT {
       return B::gather(cylinder, k) * definition::elevation_secant(square, B::gather(own.elevations, k));

@@ -69,7 +69,7 @@ template <class B, resample_form Form, int Power> class lane_resampler {
 
   /// Computes the first packs of destinations. source(cell) returns the value of a source cell for each lane.
   template <class Packs, class Source>
-  MBIRK_INLINE void run(Packs packs, pack (&value)[Packs::most], Source const& source) {
+  MBIRK_INLINE void run(Packs packs, pack (&value)[Packs::max_value], Source const& source) {
     if constexpr (Form == resample_form::general) {
       packs.each([&](auto i) MBIRK_FLAT { value[i] = B::constant(0); });
       for (int n = 0; n < packs; ++n) {  // not unrolled, because it is long and rarely used

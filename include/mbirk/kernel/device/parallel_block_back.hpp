@@ -54,7 +54,7 @@ template <class B> struct parallel_block_back {
     index_t const chunk = block.index().y;
     int const warp = block.warp_rank(), lane = block.warp().lane(), own = warp * pixels_of_warp;
 
-    pack sum[pixels_of_warp][Packs::most];
+    pack sum[pixels_of_warp][Packs::max_value];
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { sum[q][i] = B::constant(0); });
     });
@@ -96,7 +96,7 @@ template <class B> struct parallel_block_back {
   template <int Taps, class Packs, class Shared>
   MBIRK_INLINE void add_view(Packs packs, Shared& sh, int stage, int v, int own,
                              typename B::template cursor<float const> y,
-                             pack (&sum)[pixels_of_warp][Packs::most]) const noexcept {
+                             pack (&sum)[pixels_of_warp][Packs::max_value]) const noexcept {
     simd::static_for<pixels_of_warp>([&](auto q) MBIRK_FLAT {
       shared_taps const taps = sh.taps(stage, v, own + q);
       auto const row = y + index_t{taps.first} * (packs * B::lanes);

@@ -46,7 +46,7 @@ template <class B> struct parallel_gather {
         origin = view.edge + 0.5 * (view.width - 1) - (static_cast<double>(first) + middle);
     double const reach = middle + 0.5 * (view.width + 1);
 
-    pack sum[gather_channels][Packs::most];
+    pack sum[gather_channels][Packs::max_value];
     simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
     });
@@ -81,7 +81,8 @@ template <class B> struct parallel_gather {
   /// Adds pixels first, first + 1, ..., one per lane, to the four channels.
   template <class Packs>
   MBIRK_INLINE void add_pixels(Packs packs, view_taps const& view, index_t first, int count, double origin,
-                               index_t slice, index_t used, pack (&sum)[gather_channels][Packs::most]) const noexcept {
+                               index_t slice, index_t used,
+                               pack (&sum)[gather_channels][Packs::max_value]) const noexcept {
     wide const i = I::to_wide(I::load_ints(rows + first)), j = I::to_wide(I::load_ints(cols + first));
     auto const distance = I::to_pack(
         fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step), I::broadcast(origin))));
@@ -95,7 +96,7 @@ template <class B> struct parallel_gather {
     });
     for_each_set_bit(I::where(I::constant(0) < any), [&](int lane) MBIRK_FLAT {
       auto const x = voxel_columns + (I::load_value(offsets + (first + lane)) + slice);
-      pack value[Packs::most];
+      pack value[Packs::max_value];
       packs.each([&](auto p) MBIRK_FLAT {
         index_t const left = used - p * B::lanes;
         value[p] = left >= B::lanes ? B::load(x + p * B::lanes)

@@ -84,13 +84,18 @@ template <class B, int Power, bool Unit> struct cone_columns {
   template <int Halves, resample_form Form, class Scratch>
   MBIRK_INLINE void add_pixels(typename B::template cursor<float> voxel_columns, index_t v, int from, int to,
                                float centre, int taps, next_views const& next, Scratch const& s) const noexcept {
-    if (taps == 2 || Unit) add_pixels<Halves, Form, 2>(voxel_columns, v, from, to, centre, next, s);
-    else add_pixels<Halves, Form, 3>(voxel_columns, v, from, to, centre, next, s);
+    auto const add = [&](auto count) MBIRK_FLAT {
+      add_pixels<Halves, Form>(count, voxel_columns, v, from, to, centre, next, s);
+    };
+    if constexpr (Unit) add(simd::constant<2>{});  // reads no channel
+    else if constexpr (Form == resample_form::general) add(simd::bounded<3>{taps});  // may be slow
+    else if (taps == 2) add(simd::constant<2>{});
+    else add(simd::constant<3>{});
   }
 
-  template <int Halves, resample_form Form, int Taps, class Scratch>
-  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float> voxel_columns, index_t v, int from, int to,
-                                 float centre, next_views const& next, Scratch const& s) const noexcept {
+  template <int Halves, resample_form Form, class Taps, class Scratch>
+  MBIRK_NOINLINE void add_pixels(Taps taps, typename B::template cursor<float> voxel_columns, index_t v, int from,
+                                 int to, float centre, next_views const& next, Scratch const& s) const noexcept {
     // Hoisted: the compiler must assume that the stores below may alias *this.
     auto const u = s.template at<float>(column) + resample_guard<B>;
     auto const pixels = view.found(s);
@@ -106,14 +111,14 @@ template <class B, int Power, bool Unit> struct cone_columns {
       if (first >= end) continue;
       if constexpr (!Unit) {  // detector column: weighted sum over its channels
         auto const y = whole_view + index_t{I::load_value(pixels.first_channel + p)} * width;
-        pack weight[Taps];
-        simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+        pack weight[Taps::max_value];
+        taps.each([&](auto t) MBIRK_FLAT {
           weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p));
         });
         auto const sum_at = [&](index_t r) MBIRK_FLAT {
           pack sum = weight[0] * B::load(y + r);
-          simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
-            sum = fma(weight[t + 1], B::load(y + ((t + 1) * width + r)), sum);
+          taps.each([&](auto t) MBIRK_FLAT {
+            if (t > 0) sum = fma(weight[t], B::load(y + (t * width + r)), sum);
           });
           return sum;
         };
@@ -129,7 +134,7 @@ template <class B, int Power, bool Unit> struct cone_columns {
       auto const add = [&](index_t k, pack factor) MBIRK_FLAT {
         pack value[Halves];
         rows.next(value, apart);
-        simd::static_for<Halves>([&](auto h) MBIRK_FLAT {
+        simd::unrolled<Halves>([&](auto h) MBIRK_FLAT {
           auto const at = x + (h * length + k);
           B::store(at, fma(factor, value[h], B::load(at)));
         });
@@ -141,11 +146,12 @@ template <class B, int Power, bool Unit> struct cone_columns {
         pack const one = Unit ? B::load_broadcast(pixels.weights + p) : B::constant(1);
         pack const slope = Unit ? square * one : square;
         each_pack([&](index_t k) MBIRK_FLAT { return fma(slope, B::load(elevations + k), one); });
-      } else if (centre >= 0) {
+      } else {  // one loop for both, because the resampler is long
         pack const away = square - middle;
-        each_pack([&](index_t k) MBIRK_FLAT { return fma(away, B::load(slopes + k), B::load(secants + k)); });
-      } else {
-        each_pack([&](index_t k) MBIRK_FLAT { return definition::elevation_secant(square, B::load(elevations + k)); });
+        each_pack([&](index_t k) MBIRK_FLAT {
+          if (centre >= 0) return fma(away, B::load(slopes + k), B::load(secants + k));
+          return definition::elevation_secant(square, B::load(elevations + k));
+        });
       }
     }
   }

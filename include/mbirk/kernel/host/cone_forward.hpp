@@ -97,12 +97,14 @@ template <class B> struct cone_views {
   template <int Halves, resample_form Form, class Scratch>
   MBIRK_INLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to,
                                float centre, int taps, Scratch const& s) const noexcept {
-    if (taps == 2) add_pixels<Halves, Form, 2>(tiles, v, from, to, centre, s);
-    else add_pixels<Halves, Form, 3>(tiles, v, from, to, centre, s);
+    auto const add = [&](auto count) MBIRK_FLAT { add_pixels<Halves, Form>(count, tiles, v, from, to, centre, s); };
+    if constexpr (Form == resample_form::general) add(simd::bounded<3>{taps});  // may be slow
+    else if (taps == 2) add(simd::constant<2>{});
+    else add(simd::constant<3>{});
   }
 
-  template <int Halves, resample_form Form, int Taps, class Scratch>
-  MBIRK_NOINLINE void add_pixels(typename B::template cursor<float const> tiles, index_t v, int from, int to,
+  template <int Halves, resample_form Form, class Taps, class Scratch>
+  MBIRK_NOINLINE void add_pixels(Taps taps, typename B::template cursor<float const> tiles, index_t v, int from, int to,
                                  float centre, Scratch const& s) const noexcept {
     // Hoisted: the compiler must assume that the stores below may alias *this.
     auto const u = s.template at<float>(cylinder) + resample_guard<B>;
@@ -120,7 +122,7 @@ template <class B> struct cone_views {
       auto const x = tiles + p * padded;
       pack const square = B::load_broadcast(pixels.square() + p);
       auto const put = [&](index_t k, pack secant) MBIRK_FLAT {
-        simd::static_for<Halves>([&](auto h) MBIRK_FLAT {
+        simd::unrolled<Halves>([&](auto h) MBIRK_FLAT {
           B::store(u + (h * apart + k), secant * B::load(x + (h * length + k)));
         });
       };
@@ -133,21 +135,21 @@ template <class B> struct cone_views {
       }
       // Rows: the voxel column resampled onto its channels.
       auto const y = whole_view + index_t{I::load_value(pixels.first_channel + p)} * width;
-      pack weight[Taps];
-      simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+      pack weight[Taps::max_value];
+      taps.each([&](auto t) MBIRK_FLAT {
         weight[t] = B::load_broadcast(pixels.weights + (t * group_pixels + p));
       });
       auto slices = pixels.template resampler_at<Form, 1>(p, u, length, first);
       for (index_t r = first * B::lanes; r < end * B::lanes; r += B::lanes) {
         pack value[Halves];
         slices.next(value, apart);
-        simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+        taps.each([&](auto t) MBIRK_FLAT {
           auto const to_channel = y + (t * width + r);
           B::store(to_channel, fma(weight[t], value[0], B::load(to_channel)));
         });
         if constexpr (Halves == 2) {
           pack const upper = reversed<B>(value[1]);
-          simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+          taps.each([&](auto t) MBIRK_FLAT {
             auto const to_channel = y + (t * width + (width - B::lanes - r));
             B::store(to_channel, fma(weight[t], upper, B::load(to_channel)));
           });

@@ -153,8 +153,8 @@ template <class B> struct cone_view {
   /// back projection (from rows to slices). fold_row_width: multiplies the chord by W_r, which the means of a back
   /// projection leave out.
   template <class Scratch>
-  MBIRK_INLINE summary prepare(pixel_group const& group, index_t view, bool towards_rows, bool fold_row_width,
-                               Scratch const& s) const noexcept {
+  MBIRK_NOINLINE summary prepare(pixel_group const& group, index_t view, bool towards_rows, bool fold_row_width,
+                                 Scratch const& s) const noexcept {
     using wide = typename I::wide;
     using pack = typename I::pack;
     auto const position = I::load_value(positions + view);
@@ -202,8 +202,8 @@ template <class B> struct cone_view {
   /// First channel (plus guard) and weights of the window's taps. power 2 squares the weights; clip_sum replaces the
   /// first weight by the sum of the squares of those taps that hit the detector (unit weights).
   template <class Scratch>
-  MBIRK_INLINE void channel_weights(pixel_group const& group, tap_window const& win, int power, bool clip_sum,
-                                    Scratch const& s) const noexcept {
+  MBIRK_NOINLINE void channel_weights(pixel_group const& group, tap_window const& win, int power, bool clip_sum,
+                                      Scratch const& s) const noexcept {
     using wide = typename I::wide;
     auto const pixels = found(s);
     cone_taps<I> const taps(geometry, win);
@@ -222,7 +222,7 @@ template <class B> struct cone_view {
   /// if the remainder t^2 dG^2 / 8 is below float rounding. Returns the centre, or a negative number if the square root
   /// must be computed per pixel.
   template <class Scratch>
-  MBIRK_INLINE float prepare_secants(index_t view, summary const& sum, Scratch const& s) const noexcept {
+  MBIRK_NOINLINE float prepare_secants(index_t view, summary const& sum, Scratch const& s) const noexcept {
     float const centre = (sum.lowest + sum.highest) / 2, reach = (sum.highest - sum.lowest) / 2;
     float const t = largest_elevation[elevation_stride == 0 ? 0 : view];
     if (t * t * reach * reach > 8 * 1.2e-7f) return -1;

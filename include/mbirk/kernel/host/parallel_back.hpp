@@ -56,12 +56,8 @@ template <class B> struct parallel_sums {
         auto const pass = I::load_value(passes + (block + v));
         view_offset[v] = shape.offset(0, pass.view);
         for (index_t g = 0; g < count; ++g) {
-          auto const weight = w + g * weights_size;
-          footprint_weights<I>(pass, squared, shape.channels, Tile, rows + batch[g].first, cols + batch[g].first,
-                               batch[g].count, l + (g * firsts_size + v * group_pixels),
-                               [&](int tap, int k, auto value) MBIRK_FLAT {
-                                 I::store(weight + ((tap * views_at_once + v) * group_pixels + k), value);
-                               });
+          weigh(pass, batch[g], Tile, l + (g * firsts_size + v * group_pixels),
+                w + (g * weights_size + v * group_pixels));
         }
       }
       for (index_t c = 0; c < shape.chunks; ++c) {
@@ -71,9 +67,9 @@ template <class B> struct parallel_sums {
         for (index_t g = 0; g < count; ++g) {
           if (Tile || g == 0) next = next_windows<Tile>(batch[g], block, at_once, to, c, share);
           with_packs<B, most_packs>(shape.packs, [&](auto packs) MBIRK_FLAT {
-            accumulate<Taps, Tile>(packs, batch[g].count, n, view_offset, chunk, l + g * firsts_size,
-                                   w + g * weights_size,
-                                   x + ((batch[g].first - batch[0].first) * length() + c * shape.width), next);
+            accumulate<Taps>(packs, batch[g].count, n, view_offset, chunk, l + g * firsts_size,
+                             w + g * weights_size,
+                             x + ((batch[g].first - batch[0].first) * length() + c * shape.width), next);
           });
           if constexpr (!Tile) next.begin += batch[g].count * next.share;
           B::note_lanes(batch[g].count * n * shape.used(c), batch[g].count * n * shape.width);
@@ -85,9 +81,20 @@ template <class B> struct parallel_sums {
  private:
   static constexpr index_t firsts_size = views_at_once * group_pixels, weights_size = 3 * firsts_size;
 
+  /// First channels and weights of the pixels of a group in a pass.
+  MBIRK_NOINLINE void weigh(view_taps const& pass, pixel_group const& group, bool tile,
+                            typename I::template cursor<std::int32_t> l,
+                            typename I::template cursor<float> w) const noexcept {
+    footprint_weights<I>(pass, squared, shape.channels, tile, rows + group.first, cols + group.first, group.count, l,
+                         [&](int tap, int k, auto value) MBIRK_FLAT {
+                           I::store(w + (tap * views_at_once * group_pixels + k), value);
+                         });
+  }
+
   /// The next block or chunk: its address in every view, and the elements of it that each pixel prefetches while the
   /// current one is summed.
   struct windows {
+    bool tile = false;
     int views = 0;
     typename B::template cursor<float const> at[views_at_once] = {};
     index_t begin = 0, share = 0, end = 0;  // lists only, in elements: offset of the first pixel, share per pixel, end
@@ -99,6 +106,7 @@ template <class B> struct parallel_sums {
     bool const same_views = chunk + 1 < shape.chunks;
     index_t const first = same_views ? block : block + at_once;
     windows next;
+    next.tile = Tile;
     if constexpr (!Tile) {
       next.share = share;
       next.end = shape.view_size();
@@ -114,14 +122,14 @@ template <class B> struct parallel_sums {
     return next;
   }
 
-  template <int Taps, bool Tile, class Packs>
+  template <int Taps, class Packs>
   MBIRK_NOINLINE void accumulate(Packs packs, int count, int views, index_t const* view_offset,
                                  typename B::template cursor<float const> chunk,
                                  typename I::template cursor<std::int32_t> l, typename I::template cursor<float> w,
                                  typename B::template cursor<float> x, windows const& next) const noexcept {
     using pack = typename B::pack;
     for (int p = 0; p < count; ++p) {
-      if constexpr (Tile) {
+      if (next.tile) {
         if (p < tile_channels * packs)  // one pack of each window
           for (int v = 0; v < next.views; ++v) prefetch_read(next.at[v] + p * B::lanes);
       } else {
@@ -130,12 +138,12 @@ template <class B> struct parallel_sums {
           for (int v = 0; v < next.views; ++v) prefetch_read(next.at[v] + k);
       }
       auto const out = x + p * length();
-      pack sum[Packs::most];
+      pack sum[Packs::max_value];
       packs.each([&](auto i) MBIRK_FLAT { sum[i] = B::load(out + i * B::lanes); });
       for (int v = 0; v < views; ++v) {
         auto const y = chunk + (view_offset[v] +
                                 index_t{I::load_value(l + (v * group_pixels + p))} * (packs * B::lanes));
-        simd::static_for<Taps>([&](auto t) MBIRK_FLAT {
+        simd::unrolled<Taps>([&](auto t) MBIRK_FLAT {
           pack const weight = B::load_broadcast(w + ((t * views_at_once + v) * group_pixels + p));
           packs.each([&](auto i) MBIRK_FLAT { sum[i] = fma(weight, B::load(y + (t * packs + i) * B::lanes), sum[i]); });
         });

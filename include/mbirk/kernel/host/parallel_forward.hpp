@@ -112,7 +112,7 @@ template <class B> struct parallel_views {
     auto const w = s.template at<float>(weights);
     auto const l = s.template at<std::int32_t>(first);
     auto const order = s.template at<std::int32_t>(pixel_order);
-    pack sum[Taps][Packs::most];  // channels at .. at + Taps - 1
+    pack sum[Taps][Packs::max_value];  // channels at .. at + Taps - 1
     std::int32_t at = I::load_value(l + I::load_value(order + 0));
     auto row = view + index_t{at} * width;
     auto const load = [&](auto t) MBIRK_FLAT {
@@ -121,36 +121,36 @@ template <class B> struct parallel_views {
     auto const store = [&](auto t) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { B::store(row + (t * width + i * B::lanes), sum[t][i]); });
     };
-    simd::static_for<Taps>(load);
+    simd::unrolled<Taps>(load);
     int k = 0;
     while (true) {
       std::int32_t channel, p = I::load_value(order + k);
       do {  // a run of pixels with the same first channel
         auto const value = x + index_t{p} * width;
         pack weight[Taps];
-        simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
+        simd::unrolled<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * group_pixels + p)); });
         packs.each([&](auto i) MBIRK_FLAT {
           pack const v = B::load_once(value + i * B::lanes);
-          simd::static_for<Taps>([&](auto t) MBIRK_FLAT { sum[t][i] = fma(weight[t], v, sum[t][i]); });
+          simd::unrolled<Taps>([&](auto t) MBIRK_FLAT { sum[t][i] = fma(weight[t], v, sum[t][i]); });
         });
         if (++k == count) {
-          simd::static_for<Taps>(store);
+          simd::unrolled<Taps>(store);
           return;
         }
         p = I::load_value(order + k);
         channel = I::load_value(l + p);
       } while (channel == at);
       if (channel == at + 1) {
-        store(simd::constant<0>{});
-        simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
+        store(0);
+        simd::unrolled<Taps - 1>([&](auto t) MBIRK_FLAT {
           packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = sum[t + 1][i]; });
         });
         row = row + width;
-        load(simd::constant<Taps - 1>{});
+        load(Taps - 1);
       } else {
-        simd::static_for<Taps>(store);
+        simd::unrolled<Taps>(store);
         row = view + index_t{channel} * width;
-        simd::static_for<Taps>(load);
+        simd::unrolled<Taps>(load);
       }
       at = channel;
     }

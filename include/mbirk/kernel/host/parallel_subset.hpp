@@ -108,8 +108,8 @@ template <class B> struct parallel_subset_projection {
     auto const ends_of = s.template at<std::int32_t>(ends) + n * all_channels();
     auto const carry = s.template at<float>(carried);
     auto row = s.template at<float>(block);
-    pack sum[Taps][Packs::most];  // channels c .. c + Taps - 1
-    simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
+    pack sum[Taps][Packs::max_value];  // channels c .. c + Taps - 1
+    simd::unrolled<Taps - 1>([&](auto t) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::load(carry + (t * width + i * B::lanes)); });
     });
     packs.each([&](auto i) MBIRK_FLAT { sum[Taps - 1][i] = B::constant(0); });
@@ -122,20 +122,20 @@ template <class B> struct parallel_subset_projection {
         std::int32_t const p = I::load_value(pixel + next);
         auto const value = x + p * length;
         pack weight[Taps];
-        simd::static_for<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * apart + p)); });
+        simd::unrolled<Taps>([&](auto t) MBIRK_FLAT { weight[t] = B::load_broadcast(w + (t * apart + p)); });
         packs.each([&](auto i) MBIRK_FLAT {
           pack const v = B::load_once(value + i * B::lanes);
-          simd::static_for<Taps>([&](auto t) MBIRK_FLAT { sum[t][i] = fma(weight[t], v, sum[t][i]); });
+          simd::unrolled<Taps>([&](auto t) MBIRK_FLAT { sum[t][i] = fma(weight[t], v, sum[t][i]); });
         });
       }
       packs.each([&](auto i) MBIRK_FLAT {
         B::store(row + i * B::lanes, sum[0][i]);
-        simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT { sum[t][i] = sum[t + 1][i]; });
+        simd::unrolled<Taps - 1>([&](auto t) MBIRK_FLAT { sum[t][i] = sum[t + 1][i]; });
         sum[Taps - 1][i] = B::constant(0);
       });
       row = row + width;
     }
-    simd::static_for<Taps - 1>([&](auto t) MBIRK_FLAT {
+    simd::unrolled<Taps - 1>([&](auto t) MBIRK_FLAT {
       packs.each([&](auto i) MBIRK_FLAT { B::store(carry + (t * width + i * B::lanes), sum[t][i]); });
     });
     return next;

@@ -15,7 +15,7 @@ namespace mbirk::kernel {
 inline constexpr index_t image_batch = 64;
 
 /// An image, or a part of it, as a grid of voxel columns.
-template <class B> struct image_cylinders {
+template <class B> struct image_columns {
   typename B::template cursor<float const> data{};
   index_t rows = 0, cols = 0, slices = 0, row_stride = 0, col_stride = 0;
 
@@ -33,7 +33,7 @@ template <class B> struct image_cylinders {
 /// that are not taken.
 template <class B> struct take_slices {
   using I = typename B::index_backend;
-  image_cylinders<B> image;                               // image.slices: number of slices taken
+  image_columns<B> image;                               // image.slices: number of slices taken
   typename I::template cursor<std::int32_t const> taken;  // padded to whole packs
   typename B::template cursor<float> out;
 
@@ -49,7 +49,7 @@ template <class B> struct take_slices {
 
 /// Sum of |x| and per-lane maximum of x; Copy also copies the image. The sum is finite if and only if every voxel is.
 template <class B, bool Copy> struct measure_image {
-  image_cylinders<B> image;
+  image_columns<B> image;
   typename B::template cursor<double> partial;  // one per task
   typename B::template cursor<float> largest;   // a pack per task
   typename B::template cursor<float> copy = {};
@@ -79,7 +79,7 @@ template <class B, bool Copy> struct measure_image {
 /// estimate of MBIRJAX.)
 template <class B> struct local_deviation {
   using pack = typename B::pack;
-  image_cylinders<B> image;
+  image_columns<B> image;
   float threshold;
   typename B::template cursor<double> partial;  // two per task
 

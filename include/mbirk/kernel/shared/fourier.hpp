@@ -77,7 +77,7 @@ template <int N, bool Half, class T> MBIRK_INLINE void split(wave<T> (&z)[N]) {
   } else if constexpr (N == 8) {
     T const c = T(0.5 * std::numbers::sqrt2);
     wave<T> u[4], v[4];
-    simd::static_for<4>([&](auto j) MBIRK_FLAT {
+    simd::unrolled<4>([&](auto j) MBIRK_FLAT {
       if constexpr (Half) u[j] = v[j] = z[j];
       else {
         u[j] = z[j] + z[j + 4];
@@ -89,7 +89,7 @@ template <int N, bool Half, class T> MBIRK_INLINE void split(wave<T> (&z)[N]) {
     auto const p = add_turned<-1>(v[1], v[1]), q = add_turned<-1>(v[3], v[3]);
     auto const a = add_turned<-1>(v[0], v[2]), b = add_turned<1>(v[0], v[2]), d = add_turned<-1>(p, q),
         e = add_turned<1>(p, q);
-    simd::static_for<4>([&](auto j) MBIRK_FLAT { z[2 * j] = u[j]; });
+    simd::unrolled<4>([&](auto j) MBIRK_FLAT { z[2 * j] = u[j]; });
     z[1] = add_scaled(a, c, d);
     z[5] = subtract_scaled(a, c, d);
     z[3] = add_turned_scaled<-1>(b, c, e);
@@ -99,7 +99,7 @@ template <int N, bool Half, class T> MBIRK_INLINE void split(wave<T> (&z)[N]) {
     wave<T> u[3] = {z[0] + z[3], z[1] + z[4], z[2] + z[5]}, v[3] = {z[0] - z[3], z[4] - z[1], z[2] - z[5]};
     transform_3<-1>(u[0], u[1], u[2]);
     transform_3<-1>(v[0], v[1], v[2]);
-    simd::static_for<3>([&](auto j) MBIRK_FLAT {
+    simd::unrolled<3>([&](auto j) MBIRK_FLAT {
       z[j] = u[j];
       z[j + 3] = v[j];
     });
@@ -119,7 +119,7 @@ template <int N, bool Half, class T> MBIRK_INLINE void join(wave<T> (&z)[N]) {
   } else if constexpr (N == 8) {
     T const c = T(0.5 * std::numbers::sqrt2);
     wave<T> u[4], v[4];
-    simd::static_for<4>([&](auto j) MBIRK_FLAT {
+    simd::unrolled<4>([&](auto j) MBIRK_FLAT {
       u[j] = z[2 * j];
       v[j] = z[2 * j + 1];
     });
@@ -157,10 +157,10 @@ template <int Radix, bool Half, class Waves>
 MBIRK_INLINE void divide(Waves const& waves, index_t at, index_t step, index_t twiddles) {
   for (index_t n = 0; n < step; ++n) {
     typename Waves::value z[Radix];
-    simd::static_for<Half ? Radix / 2 : Radix>([&](auto j) MBIRK_FLAT { z[j] = waves.load(at + n + j * step); });
+    simd::unrolled<Half ? Radix / 2 : Radix>([&](auto j) MBIRK_FLAT { z[j] = waves.load(at + n + j * step); });
     split<Radix, Half>(z);
     waves.store(at + n, z[0]);
-    simd::static_for<Radix - 1>([&](auto j) MBIRK_FLAT {
+    simd::unrolled<Radix - 1>([&](auto j) MBIRK_FLAT {
       waves.store(at + n + (j + 1) * step, product(z[j + 1], waves.twiddle(twiddles + n * (Radix - 1) + j)));
     });
   }
@@ -170,11 +170,11 @@ MBIRK_INLINE void unite(Waves const& waves, index_t at, index_t step, index_t tw
   for (index_t n = 0; n < step; ++n) {
     typename Waves::value z[Radix];
     z[0] = waves.load(at + n);
-    simd::static_for<Radix - 1>([&](auto j) MBIRK_FLAT {
+    simd::unrolled<Radix - 1>([&](auto j) MBIRK_FLAT {
       z[j + 1] = conjugate_product(waves.load(at + n + (j + 1) * step), waves.twiddle(twiddles + n * (Radix - 1) + j));
     });
     join<Radix, Half>(z);
-    simd::static_for<Half ? Radix / 2 : Radix>([&](auto j) MBIRK_FLAT { waves.store(at + n + j * step, z[j]); });
+    simd::unrolled<Half ? Radix / 2 : Radix>([&](auto j) MBIRK_FLAT { waves.store(at + n + j * step, z[j]); });
   }
 }
 
@@ -305,14 +305,14 @@ MBIRK_NOINLINE void filter_leaf(packed_waves<B> waves, index_t at, index_t twidd
   divide<Radix, false>(waves, at, Inner, twiddles);
   for (index_t block = at; block < at + Radix * Inner; block += Inner) {
     typename packed_waves<B>::value z[Inner];
-    simd::static_for<Inner>([&](auto k) MBIRK_FLAT { z[k] = waves.load(block + k); });
+    simd::unrolled<Inner>([&](auto k) MBIRK_FLAT { z[k] = waves.load(block + k); });
     split<Inner, false>(z);
-    simd::static_for<Inner>([&](auto k) MBIRK_FLAT {
+    simd::unrolled<Inner>([&](auto k) MBIRK_FLAT {
       auto const factor = B::load_broadcast(waves.spectrum + (block + k));
       z[k] = {z[k].re * factor, z[k].im * factor};
     });
     join<Inner, false>(z);
-    simd::static_for<Inner>([&](auto k) MBIRK_FLAT { waves.store(block + k, z[k]); });
+    simd::unrolled<Inner>([&](auto k) MBIRK_FLAT { waves.store(block + k, z[k]); });
   }
   unite<Radix, false>(waves, at, Inner, twiddles);
 }

@@ -23,27 +23,27 @@ template <class B> struct array_range {
   elementwise_range w;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    auto least = B::constant(infinity), greatest = B::constant(-infinity);
+    auto minimum = B::constant(infinity), maximum = B::constant(-infinity);
     auto bad = B::constant(0);
     auto const one = B::constant(1);
     for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       auto const x = load_lanes<B>(in(p), n);
       bad = select(is_nan(x), one, bad);
-      least = min(masked<B>(x, least, n), least);  // the second operand survives a NaN
-      greatest = max(masked<B>(x, greatest, n), greatest);
+      minimum = min(masked<B>(x, minimum, n), minimum);  // the second operand survives a NaN
+      maximum = max(masked<B>(x, maximum, n), maximum);
     });
     auto const out = partial + task * packs * B::lanes;
-    B::store(out, least);
-    B::store(out + B::lanes, greatest);
+    B::store(out, minimum);
+    B::store(out + B::lanes, maximum);
     B::store(out + 2 * B::lanes, bad);
   }
 };
 
-/// Histogram with `bins` equal bins over [least, least + width], binned as in NumPy: a guess in float32, corrected by
+/// Histogram with `bins` equal bins over [start, start + width], binned as in NumPy: a guess in float32, corrected by
 /// at most one bin so that edges[b] <= x < edges[b + 1]; the last bin is closed. Each task has its own table of counts.
 template <class B> struct count_bins {
   strided_cursor<typename B::template cursor<float const>> in;
-  float least, width;
+  float start, width;
   std::int32_t bins;
   float const* edges;    // bins + 1
   std::int32_t* counts;  // (tasks, bins), zero on entry; null without data
@@ -52,7 +52,7 @@ template <class B> struct count_bins {
   // Not inlined into the loop over tasks, which differs for every instrumentation policy: in some of them g++ 12 runs
   // out of registers, and a byte that it spills and reloads as a word made tracing twice as slow as no instrumentation.
   MBIRK_NOINLINE void operator()(index_t task) const noexcept {
-    auto const low = B::broadcast(least), range = B::broadcast(width), number = B::broadcast(static_cast<float>(bins));
+    auto const low = B::broadcast(start), range = B::broadcast(width), number = B::broadcast(static_cast<float>(bins));
     auto* const table = B::has_data ? counts + task * bins : nullptr;
     // Local copies of members: the compiler must assume that a count may alias them, and reloading them for every
     // element costs registers.

@@ -140,19 +140,19 @@ template <class B, class In, class Out> struct ramp_filter {
     auto const add = [&](cursor from, index_t inputs, typename B::template cursor<float const> tap,
                          bool first) MBIRK_FLAT {
       for (index_t begin = 0; begin == 0 || begin < inputs; begin += inputs_at_once) {
-        pack sum[Outputs][Packs::most];
-        simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
+        pack sum[Outputs][Packs::max_value];
+        simd::unrolled<Outputs>([&](auto r) MBIRK_FLAT {
           packs.each([&](auto p) MBIRK_FLAT { sum[r][p] = B::constant(0); });
         });
         for (index_t j = begin; j < min(inputs, begin + inputs_at_once); ++j) {
-          pack y[Packs::most];
+          pack y[Packs::max_value];
           packs.each([&](auto p) MBIRK_FLAT { y[p] = B::load_once(from + (j * packs + p) * B::lanes); });
-          simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
+          simd::unrolled<Outputs>([&](auto r) MBIRK_FLAT {
             pack const h = B::load_broadcast(tap + (r - j));
             packs.each([&](auto p) MBIRK_FLAT { sum[r][p] = fma(h, y[p], sum[r][p]); });
           });
         }
-        simd::static_for<Outputs>([&](auto r) MBIRK_FLAT {
+        simd::unrolled<Outputs>([&](auto r) MBIRK_FLAT {
           packs.each([&](auto p) MBIRK_FLAT {
             auto const at = q + (r * step + p * B::lanes);
             if (first && begin == 0)

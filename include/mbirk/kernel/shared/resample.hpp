@@ -152,7 +152,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
           pack const w0 = fnma(f, scale_, B::constant(1)), w1 = low_ - w0 - last;
           sum = fma(w0, w0, fma(w1, w1, last * last));
         }
-        simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = sum; });
+        simd::unrolled<N>([&](auto n) MBIRK_FLAT { value[n] = sum; });
         return;
       }
     }
@@ -160,7 +160,7 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
       pack const w1 = max(fma(f, scale_, high_), B::constant(0));
       pack const w0 = Power == 1 ? w1 : low_ - w1;
       pack const square1 = Power == 1 ? w1 : w1 * w1, square0 = Power == 1 ? w1 : w0 * w0;
-      simd::static_for<N>([&](auto n) MBIRK_FLAT {
+      simd::unrolled<N>([&](auto n) MBIRK_FLAT {
         auto const u = u_ + (base + n * apart);
         pack const u0 = lookup(B::load(u), word), u1 = lookup(B::load(u + 1), word);
         value[n] = Power == 1 ? fma(w1, u1 - u0, u0) : fma(square1, u1, square0 * u0);
@@ -170,13 +170,13 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
       pack const w2 = max(fma(f, scale_, high_), B::constant(0)),
           w0 = fnma(f, scale_, Power == 1 ? low_ : B::constant(1));
       if constexpr (Power == 1) {
-        simd::static_for<N>([&](auto n) MBIRK_FLAT {
+        simd::unrolled<N>([&](auto n) MBIRK_FLAT {
           auto const [u0, u1, u2] = look(u_ + (base + n * apart), word, second, third);
           value[n] = fma(w0, u0 - u1, fma(w2, u2 - u1, u1));
         });
       } else {
         pack const w1 = low_ - w0 - w2, square0 = w0 * w0, square1 = w1 * w1, square2 = w2 * w2;
-        simd::static_for<N>([&](auto n) MBIRK_FLAT {
+        simd::unrolled<N>([&](auto n) MBIRK_FLAT {
           auto const [u0, u1, u2] = look(u_ + (base + n * apart), word, second, third);
           value[n] = fma(square0, u0, fma(square1, u1, square2 * u2));
         });
@@ -200,16 +200,16 @@ template <class B, resample_form Form, int Power, bool Ones = false> class resam
     wide const step = I::broadcast(step_), left = fma(k, step, I::broadcast(start_)), e = max(left, I::broadcast(-1.0));
     wide const width = max(min(left + step, I::broadcast(static_cast<double>(cells_ + 1))) - e, I::broadcast(0.0));
     wide const cell = floor(e), f = e - cell;
-    simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = B::constant(0); });
+    simd::unrolled<N>([&](auto n) MBIRK_FLAT { value[n] = B::constant(0); });
     for (int t = 0; t < taps_; ++t) {
       wide const at = max(min(cell + I::broadcast(static_cast<double>(t)), I::broadcast(static_cast<double>(cells_))),
                           I::broadcast(-1.0));
       auto const tap = I::to_pack(definition::overlap_tap(f, width, I::broadcast(static_cast<double>(t))));
       pack const w = B::lift(Power == 1 ? tap : tap * tap);
       auto const index = I::to_ints(at);
-      simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = fma(w, B::gather(u_ + n * apart, index), value[n]); });
+      simd::unrolled<N>([&](auto n) MBIRK_FLAT { value[n] = fma(w, B::gather(u_ + n * apart, index), value[n]); });
     }
-    if constexpr (Power == 1) simd::static_for<N>([&](auto n) MBIRK_FLAT { value[n] = value[n] * low_; });
+    if constexpr (Power == 1) simd::unrolled<N>([&](auto n) MBIRK_FLAT { value[n] = value[n] * low_; });
   }
 
   typename B::template cursor<float const> u_;

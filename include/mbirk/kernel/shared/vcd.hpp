@@ -111,13 +111,13 @@ template <class B, class Prior> struct vcd_damped_gradient {
     for (index_t p = group.first; p < group.first + group.count; ++p) {
       index_t const i = I::load_value(subset.rows + p), j = I::load_value(subset.cols + p),
           entry = I::load_value(subset.offsets + p);
-      auto const at = subset.direction + entry, beside = curvature + entry;
+      auto const at = subset.direction + entry, curvature_at = curvature + entry;
       auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
       prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
         auto const gradient = fnma(c, load_lanes<B>(at + k, n), g), total = fma(c, load_lanes<B>(diagonal + k, n), h);
         auto const one_over = B::constant(1) / total;
         store_lanes<B>(at + k, gradient, n);
-        store_lanes<B>(beside + k, total, n);
+        store_lanes<B>(curvature_at + k, total, n);
         B::store(ratio + k, fma(gradient, one_over, B::load(ratio + k)));
         B::store(inverse + k, B::load(inverse + k) + one_over);
       });
