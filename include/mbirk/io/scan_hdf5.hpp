@@ -57,7 +57,8 @@ inline hdf5_place hdf5_locate(std::shared_ptr<hdf5_file const> file, std::string
         });
         if (file->links() == hdf5_links::inside)
           throw hdf5_link_error(file->path().string() + ": " + part + " is an external link to " +
-                                    printable(target, 200) + ", which is followed only if that is asked for",
+                                    printable(object, 200) + " of file " + printable(target, 200) +
+                                    ", which is followed only if that is asked for",
                                 source_location::current());
         auto const folder = file->path().parent_path();
         fs::path other = folder / target;
