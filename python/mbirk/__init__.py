@@ -29,9 +29,11 @@ from ._core import (
     scale_recon_shape,
 )
 from .convenience import build_model, copy_ct_model, gen_weights_mar, generate_demo_data, get_ct_model
+from .denoiser import QGGMRFDenoiser
 from .files import export_recon_hdf5, import_recon_hdf5, load_data_hdf5, makedirs, merge_log_files, save_data_hdf5
 from .mace4d import MACE4DModel
-from .models import ConeBeamModel, ParallelBeamModel, QGGMRFDenoiser
+from .memory import get_memory_stats
+from .models import ConeBeamModel, ParallelBeamModel, TomographyModel
 from .operations import (
     apply_cylindrical_mask,
     counts_to_line_integrals,
@@ -46,6 +48,7 @@ from .operations import (
     qggmrf_loss,
     stitch_arrays,
 )
+from .prior import b_tilde_by_definition, compute_qggmrf_grad_and_hessian, compute_surrogate_and_grad
 from .solvers import cgls, fista_tv, linear_operator, sirt
 from .viewer import slice_viewer
 
@@ -56,10 +59,14 @@ __all__ = [
     "ParallelBeamModel",
     "QGGMRFDenoiser",
     "ReconState",
+    "TomographyModel",
     "__version__",
     "apply_cylindrical_mask",
+    "b_tilde_by_definition",
     "build_model",
     "cgls",
+    "compute_qggmrf_grad_and_hessian",
+    "compute_surrogate_and_grad",
     "copy_ct_model",
     "cost",
     "counts_to_line_integrals",
@@ -81,6 +88,7 @@ __all__ = [
     "get_2d_ror_mask",
     "get_b_from_nbr_wts",
     "get_ct_model",
+    "get_memory_stats",
     "import_recon_hdf5",
     "instruction_set",
     "instruction_sets",

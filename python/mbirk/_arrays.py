@@ -9,6 +9,23 @@ import numpy
 INDICES = numpy.iinfo(numpy.int32)
 
 
+class Array(numpy.ndarray):
+    """A NumPy array with the method that scripts for JAX call before they take a time. What is computed from it is a
+    plain array."""
+
+    def block_until_ready(self) -> Array:
+        """The array itself: it is complete."""
+        return self
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else array
+
+
+def result(array: numpy.ndarray, out: Any = None) -> Any:
+    """What a method returns: `out`, which the caller passed and which holds the result, or the new array."""
+    return array.view(Array) if out is None else out
+
+
 def _is_ready(value: Any, dtype: numpy.dtype) -> bool:
     """Whether the compiled functions can read `value` in place, or should report the error themselves."""
     if isinstance(value, numpy.ndarray):
@@ -24,11 +41,8 @@ def _is_ready(value: Any, dtype: numpy.dtype) -> bool:
 def _to_numpy(value: Any, name: str, operation: str) -> numpy.ndarray:
     try:
         array = numpy.asarray(value)
-    except (
-        TypeError,
-        ValueError,
-        RuntimeError,
-    ) as error:  # a device array, a tensor with a gradient, rows of several lengths
+    # A device array, a tensor with a gradient, rows of several lengths.
+    except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(
             f"{operation}: {name} is of type {type(value).__name__}, which NumPy cannot read: {error}"
         ) from error
@@ -49,6 +63,15 @@ def floats(value: Any, name: str, operation: str, strict: bool = False) -> Any:
 def initial(value: Any, name: str, operation: str, strict: bool = False) -> Any:
     """As `floats`; a single number stays one."""
     return value if numpy.isscalar(value) else floats(value, name, operation, strict)
+
+
+def like(given: Any, result: numpy.ndarray) -> Any:
+    """`result`, as a JAX array if `given` is one."""
+    if not type(given).__module__.startswith(("jax", "jaxlib")):
+        return result
+    from jax import numpy as jax_numpy
+
+    return jax_numpy.asarray(result)
 
 
 def indices(value: Any, name: str, operation: str, strict: bool = False) -> Any:

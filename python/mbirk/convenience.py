@@ -110,6 +110,23 @@ def gen_weights_mar(
     return ct_model.gen_weights_mar(sinogram, init_recon, metal_threshold, beta, gamma, out=out, threads=threads)
 
 
+def _helix(
+    num_views: int, detector_height: float, pitch: float | None, z_range: float | None, z_center: float
+) -> tuple[Any, Any]:
+    """Angles and shifts of a helical scan. detector_height: of its image at the axis."""
+    if pitch is None or z_range is None:
+        raise ValueError("generate_demo_data: helical_pitch or helical_z_range is None, expected both with use_helical")
+    if not pitch > 0 or z_range < 0:
+        raise ValueError(
+            f"generate_demo_data: helical_pitch is {pitch} and helical_z_range {z_range}, expected more than 0 and "
+            "at least 0"
+        )
+    turns = z_range / (pitch * detector_height) if z_range > 0 else 1.0
+    angles = -numpy.pi + 2 * numpy.pi * turns / num_views * numpy.arange(num_views)
+    shifts = numpy.linspace(z_center - z_range / 2, z_center + z_range / 2, num_views)
+    return angles.astype(numpy.float32), shifts.astype(numpy.float32)
+
+
 def generate_demo_data(
     object_type: str = "shepp-logan",
     model_type: str = "cone",
@@ -117,21 +134,54 @@ def generate_demo_data(
     num_det_rows: int = 96,
     num_det_channels: int = 128,
     *,
+    use_helical: bool = False,
+    helical_pitch: float | None = None,
+    helical_z_range: float | None = None,
+    helical_z_center: float = 0.0,
+    use_curved_detector: bool = False,
+    voxel_row_aspect: float = 1.0,
+    voxel_slice_aspect: float = 1.0,
+    target_max_attenuation: float | None = None,
+    devices: Any = None,
     threads: int = 0,
 ) -> tuple[Floats, Floats, dict[str, Any]]:
     """A phantom ("shepp-logan" or "cube") and its sinogram: half a turn in "parallel" beam, a full turn in "cone" beam.
 
-    The source of the cone beam is 4 detector widths from the detector and 2 from the axis.
+    The source of the cone beam is 4 detector widths from the detector and 2 from the axis. use_helical: a scan that
+    moves by helical_z_range about helical_z_center, and per turn by helical_pitch times the height of the detector at
+    the axis. voxel_..._aspect: sizes of the phantom's voxels. target_max_attenuation: the largest sample that the
+    Shepp-Logan phantom is scaled to, about. devices is ignored.
     Returns (phantom, sinogram, params): (rows, cols, slices), (views, rows, channels), and the arguments of the model
     in addition to the shape of the sinogram.
     """
-    draw = {"shepp-logan": generate_3d_shepp_logan_low_dynamic_range, "cube": gen_cube_phantom}.get(object_type)
-    if draw is None:
+    if object_type not in ("shepp-logan", "cube"):
         raise ValueError(f'generate_demo_data: object_type is "{object_type}", expected shepp-logan or cube')
+    if model_type not in ("parallel", "cone"):
+        raise ValueError(f'generate_demo_data: model_type is "{model_type}", expected parallel or cone')
+    shape = (num_views, num_det_rows, num_det_channels)
     first = -numpy.pi if model_type == "cone" else 0.0
     params: dict[str, Any] = {"angles": numpy.linspace(first, numpy.pi, num_views, endpoint=False, dtype=numpy.float32)}
-    if model_type == "cone":
-        params |= {"source_detector_dist": 4.0 * num_det_channels, "source_iso_dist": 2.0 * num_det_channels}
-    ct_model = get_ct_model(model_type, (num_views, num_det_rows, num_det_channels), **params)
-    phantom = draw(ct_model.recon_shape)
+    ct_model: Model
+    if model_type == "parallel":
+        ct_model = ParallelBeamModel(shape, **params)
+    else:
+        full, iso = 4.0 * num_det_channels, 2.0 * num_det_channels
+        params |= {"source_detector_dist": full, "source_iso_dist": iso}
+        if use_helical:
+            height = num_det_rows * iso / full
+            angles, shifts = _helix(num_views, height, helical_pitch, helical_z_range, helical_z_center)
+            params |= {"angles": angles, "helical_z_shifts": shifts}
+        if use_curved_detector:
+            params["use_curved_detector"] = True
+        ct_model = ConeBeamModel(shape, **params)
+    if (voxel_row_aspect, voxel_slice_aspect) != (1, 1):
+        aspects = {"voxel_row_aspect": voxel_row_aspect, "voxel_slice_aspect": voxel_slice_aspect}
+        ct_model.set_params(no_warning=True, **aspects)
+        ct_model.auto_set_recon_geometry()
+    if object_type == "cube":
+        phantom = gen_cube_phantom(ct_model.recon_shape)
+    else:
+        phantom = generate_3d_shepp_logan_low_dynamic_range(
+            ct_model.recon_shape, target_max_attenuation=target_max_attenuation
+        )
     return phantom, ct_model.forward_project(phantom, threads=threads), params

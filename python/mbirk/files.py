@@ -9,15 +9,13 @@ from typing import Any
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
+from ._optional import need
+
 Path = str | os.PathLike[str]
 
 
 def _h5py() -> Any:
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError("HDF5 files need the package h5py: pip install h5py") from error
-    return h5py
+    return need("h5py", "HDF5 files")
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from .convenience import copy_ct_model
-from .models import QGGMRFDenoiser
+from .denoiser import QGGMRFDenoiser
 
 __all__ = ["MACE4DModel"]
 
@@ -144,6 +144,9 @@ class MACE4DModel:
         if isinstance(parameter_names, str):
             return self.params[parameter_names]
         return [self.params[name] for name in parameter_names]
+
+    def set_device_pool(self, devices: Any) -> None:
+        """Accepted for scripts of MBIRJAX and ignored: recon(threads=...) is what divides the work here."""
 
     def recon(
         self,

@@ -10,7 +10,8 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core, files
-from ._arrays import floats, indices, initial
+from ._arrays import floats, indices, initial, result
+from ._docstrings import copy_docstrings
 from ._parameters import ModelParameters
 from ._progress import InstanceLogger, Progress, observer
 
@@ -18,8 +19,8 @@ Floats = NDArray[numpy.float32]
 Result = tuple[Floats, dict[str, Any]]
 
 
-class _Operations(ModelParameters):
-    """The operations of both geometries.
+class TomographyModel(ModelParameters):
+    """The operations of both geometries; make a ParallelBeamModel or a ConeBeamModel.
 
     Arrays may have any type and layout: they are read in place if they are dense float32, and converted otherwise.
     With `strict=True` nothing is converted, and other arrays are an error. `output_sharded` is accepted for scripts of
@@ -36,7 +37,7 @@ class _Operations(ModelParameters):
         strict: bool = False,
     ) -> Floats:
         x = floats(recon, "recon", "forward_project", strict)
-        return super().forward_project(x, out=out, threads=threads)
+        return result(super().forward_project(x, out=out, threads=threads), out)
 
     def back_project(
         self,
@@ -48,7 +49,7 @@ class _Operations(ModelParameters):
         strict: bool = False,
     ) -> Floats:
         y = floats(sinogram, "sinogram", "back_project", strict)
-        return super().back_project(y, out=out, threads=threads)
+        return result(super().back_project(y, out=out, threads=threads), out)
 
     def sparse_forward_project(
         self,
@@ -61,7 +62,7 @@ class _Operations(ModelParameters):
     ) -> Floats:
         x = floats(voxel_values, "voxel_values", "sparse_forward_project", strict)
         pixels = indices(pixel_indices, "pixel_indices", "sparse_forward_project", strict)
-        return super().sparse_forward_project(x, pixels, out=out, threads=threads)
+        return result(super().sparse_forward_project(x, pixels, out=out, threads=threads), out)
 
     def sparse_back_project(
         self,
@@ -75,7 +76,8 @@ class _Operations(ModelParameters):
     ) -> Floats:
         y = floats(sinogram, "sinogram", "sparse_back_project", strict)
         pixels = indices(pixel_indices, "pixel_indices", "sparse_back_project", strict)
-        return super().sparse_back_project(y, pixels, coeff_power=coeff_power, out=out, threads=threads)
+        back = super().sparse_back_project(y, pixels, coeff_power=coeff_power, out=out, threads=threads)
+        return result(back, out)
 
     def compute_hessian_diagonal(
         self,
@@ -87,7 +89,7 @@ class _Operations(ModelParameters):
         strict: bool = False,
     ) -> Floats:
         w = floats(weights, "weights", "compute_hessian_diagonal", strict)
-        return super().compute_hessian_diagonal(w, out=out, threads=threads)
+        return result(super().compute_hessian_diagonal(w, out=out, threads=threads), out)
 
     def direct_filter(
         self,
@@ -102,7 +104,8 @@ class _Operations(ModelParameters):
         strict: bool = False,
     ) -> Floats:
         y = floats(sinogram, "sinogram", "direct_filter", strict)
-        return super().direct_filter(y, filter_name, taps=taps, method=method, out=out, threads=threads)
+        filtered = super().direct_filter(y, filter_name, taps=taps, method=method, out=out, threads=threads)
+        return result(filtered, out)
 
     def direct_recon(
         self,
@@ -117,7 +120,8 @@ class _Operations(ModelParameters):
         strict: bool = False,
     ) -> Floats:
         y = floats(sinogram, "sinogram", "direct_recon", strict)
-        return super().direct_recon(y, filter_name, taps=taps, method=method, out=out, threads=threads)
+        recon = super().direct_recon(y, filter_name, taps=taps, method=method, out=out, threads=threads)
+        return result(recon, out)
 
     def auto_set_regularization_params(
         self, sinogram: ArrayLike, weights: ArrayLike | None = None, *, threads: int = 0, strict: bool = False
@@ -149,25 +153,23 @@ class _Operations(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Result:
-        with self._logged(logfile_path, print_logs) as logger:
-            recon, record = super().recon(
-                floats(sinogram, "sinogram", "recon", strict),
-                floats(weights, "weights", "recon", strict),
-                initial(init_recon, "init_recon", "recon", strict),
-                max_iterations,
-                stop_threshold_change_pct,
-                first_iteration,
-                compute_prior_loss,
-                seed=seed,
-                progress=observer(progress, logger),
-                checkpoint=checkpoint,
-                checkpoint_every=checkpoint_every,
-                resume=resume,
-                mbirjax_rounding=mbirjax_rounding,
-                out=out,
-                threads=threads,
-            )
-        return recon, self._with_log(record)
+        return self._reconstruct(
+            "recon",
+            {"sinogram": sinogram, "weights": weights, "init_recon": init_recon},
+            (logfile_path, print_logs, progress),
+            strict,
+            max_iterations=max_iterations,
+            stop_threshold_change_pct=stop_threshold_change_pct,
+            first_iteration=first_iteration,
+            compute_prior_loss=compute_prior_loss,
+            seed=seed,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            mbirjax_rounding=mbirjax_rounding,
+            out=out,
+            threads=threads,
+        )
 
     def prox_map(
         self,
@@ -191,24 +193,40 @@ class _Operations(ModelParameters):
         threads: int = 0,
         strict: bool = False,
     ) -> Result:
+        return self._reconstruct(
+            "prox_map",
+            {"prox_input": prox_input, "sinogram": sinogram, "weights": weights, "init_recon": init_recon},
+            (logfile_path, print_logs, progress),
+            strict,
+            sigma_prox=sigma_prox,
+            do_initialization=do_initialization,
+            stop_threshold_change_pct=stop_threshold_change_pct,
+            max_iterations=max_iterations,
+            first_iteration=first_iteration,
+            seed=seed,
+            mbirjax_rounding=mbirjax_rounding,
+            out=out,
+            threads=threads,
+        )
+
+    def _reconstruct(
+        self,
+        operation: str,
+        arrays: dict[str, Any],
+        reports: tuple[str | None, bool, bool | Progress | None],
+        strict: bool,
+        **options: Any,
+    ) -> Result:
+        """Calls the compiled method of this name: arrays are converted, and `reports` is (logfile_path, print_logs,
+        progress)."""
+        logfile_path, print_logs, progress = reports
+        for name, array in arrays.items():
+            convert = initial if name == "init_recon" else floats
+            arrays[name] = convert(array, name, operation, strict)
         with self._logged(logfile_path, print_logs) as logger:
-            recon, record = super().prox_map(
-                floats(prox_input, "prox_input", "prox_map", strict),
-                floats(sinogram, "sinogram", "prox_map", strict),
-                sigma_prox,
-                floats(weights, "weights", "prox_map", strict),
-                initial(init_recon, "init_recon", "prox_map", strict),
-                do_initialization,
-                stop_threshold_change_pct,
-                max_iterations,
-                first_iteration,
-                seed=seed,
-                progress=observer(progress, logger),
-                mbirjax_rounding=mbirjax_rounding,
-                out=out,
-                threads=threads,
-            )
-        return recon, self._with_log(record)
+            method = getattr(super(), operation)
+            recon, record = method(**arrays, progress=observer(progress, logger), **options)
+        return result(recon, options["out"]), self._with_log(record)
 
     def gen_weights_mar(
         self,
@@ -224,12 +242,28 @@ class _Operations(ModelParameters):
     ) -> Floats:
         y = floats(sinogram, "sinogram", "gen_weights_mar", strict)
         x = floats(init_recon, "init_recon", "gen_weights_mar", strict)
-        return super().gen_weights_mar(y, x, metal_threshold, beta, gamma, out=out, threads=threads)
+        return result(super().gen_weights_mar(y, x, metal_threshold, beta, gamma, out=out, threads=threads), out)
 
     @staticmethod
     def gen_weights(sinogram: ArrayLike, weight_type: str, *, threads: int = 0, strict: bool = False) -> Floats:
         """Weights of the samples of a sinogram: mbirk.gen_weights."""
         return _core.gen_weights(floats(sinogram, "sinogram", "gen_weights", strict), weight_type, threads=threads)
+
+    def get_recon_dict(
+        self,
+        recon_params: Any = None,
+        notes: str | None = None,
+        save_log: bool = True,
+        save_model: bool = True,
+        str_format: bool = False,
+    ) -> dict[str, Any]:
+        """A record as recon returns it, of a reconstruction by other means, such as direct_recon: recon_params, notes,
+        logs and model_params. str_format: every entry as text."""
+        record: dict[str, Any] = {"recon_params": recon_params or {}, "notes": notes or ""}
+        record["logs"] = self.log_buffer.getvalue() if save_log else ""
+        if save_model:
+            record["model_params"] = self.params
+        return {name: str(entry) for name, entry in record.items()} if str_format else record
 
     def save_recon_hdf5(
         self, filepath: str | os.PathLike[str], recon: ArrayLike, recon_dict: dict[str, Any] | None = None
@@ -252,7 +286,7 @@ class _Operations(ModelParameters):
         return linear_operator(self, threads=threads)
 
 
-class ParallelBeamModel(_Operations, _core.ParallelBeamModel):
+class ParallelBeamModel(TomographyModel, _core.ParallelBeamModel):
     """A parallel-beam scan and the parameters of its reconstruction, with MBIRJAX's names and defaults."""
 
     def __init__(self, sinogram_shape: Sequence[int], angles: ArrayLike):
@@ -275,7 +309,7 @@ class ParallelBeamModel(_Operations, _core.ParallelBeamModel):
         return self.direct_recon(sinogram, filter_name, **options)
 
 
-class ConeBeamModel(_Operations, _core.ConeBeamModel):
+class ConeBeamModel(TomographyModel, _core.ConeBeamModel):
     """A cone-beam scan, circular or helical, and the parameters of its reconstruction, with MBIRJAX's names and
     defaults."""
 
@@ -329,85 +363,22 @@ class ConeBeamModel(_Operations, _core.ConeBeamModel):
         threads: int = 0,
         strict: bool = False,
     ) -> Result:
-        with self._logged(logfile_path, print_logs) as logger:
-            recon, record = super().split_sino_recon(
-                floats(sinogram, "sinogram", "split_sino_recon", strict),
-                floats(weights, "weights", "split_sino_recon", strict),
-                half_overlap,
-                initial(init_recon, "init_recon", "split_sino_recon", strict),
-                max_iterations,
-                stop_threshold_change_pct,
-                first_iteration,
-                compute_prior_loss,
-                align_split_grid=align_split_grid,
-                seed=seed,
-                progress=observer(progress, logger),
-                out=out,
-                threads=threads,
-            )
-        return recon, self._with_log(record)
+        return self._reconstruct(
+            "split_sino_recon",
+            {"sinogram": sinogram, "weights": weights, "init_recon": init_recon},
+            (logfile_path, print_logs, progress),
+            strict,
+            half_overlap=half_overlap,
+            max_iterations=max_iterations,
+            stop_threshold_change_pct=stop_threshold_change_pct,
+            first_iteration=first_iteration,
+            compute_prior_loss=compute_prior_loss,
+            align_split_grid=align_split_grid,
+            seed=seed,
+            out=out,
+            threads=threads,
+        )
 
 
-class QGGMRFDenoiser(_core.QGGMRFDenoiser):
-    """Removes white Gaussian noise from an image by the qGGMRF prior; parameters as of the models, sharpness 0."""
-
-    def __init__(self, image_shape: Sequence[int]):
-        """image_shape: (rows, cols, slices); (1, rows, cols) for an image of two dimensions."""
-        super().__init__(image_shape)
-        self.logger = InstanceLogger(type(self).__name__)
-
-    def denoise(
-        self,
-        image: ArrayLike,
-        sigma_noise: float | None = None,
-        use_ror_mask: Any = None,
-        init_image: ArrayLike | None = None,
-        max_iterations: int = 15,
-        stop_threshold_change_pct: float = 0.2,
-        first_iteration: int = 0,
-        logfile_path: str | None = None,
-        print_logs: bool = False,
-        output_sharded: bool = False,
-        *,
-        seed: int = 0,
-        progress: bool | Progress | None = None,
-        out: Floats | None = None,
-        threads: int = 0,
-        strict: bool = False,
-    ) -> Result:
-        if first_iteration != 0:
-            raise ValueError(
-                f"denoise: first_iteration is {first_iteration}, expected 0; pass the image so far as init_image"
-            )
-        self.logger.restart(logfile_path, print_logs)
-        try:
-            return super().denoise(
-                floats(image, "image", "denoise", strict),
-                sigma_noise,
-                use_ror_mask,
-                floats(init_image, "init_image", "denoise", strict),
-                max_iterations,
-                stop_threshold_change_pct,
-                seed=seed,
-                progress=observer(progress, self.logger),
-                out=out,
-                threads=threads,
-            )
-        finally:
-            self.logger.close()
-
-
-def _copy_docstrings() -> None:
-    """Methods that only convert their arguments take the docstrings of the compiled ones."""
-    for own, compiled in (
-        (_Operations, _core.ConeBeamModel),
-        (ConeBeamModel, _core.ConeBeamModel),
-        (QGGMRFDenoiser, _core.QGGMRFDenoiser),
-    ):
-        for name, method in vars(own).items():
-            if callable(method) and not method.__doc__ and hasattr(compiled, name):
-                signature, _, text = getattr(compiled, name).__doc__.partition("\n\n")
-                method.__doc__ = text
-
-
-_copy_docstrings()
+copy_docstrings(TomographyModel, _core.ConeBeamModel)
+copy_docstrings(ConeBeamModel, _core.ConeBeamModel)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from . import _core
-from ._arrays import floats, indices
+from . import _core, prior
+from ._arrays import floats, indices, like
 
 Floats = NDArray[numpy.float32]
 
@@ -95,12 +95,11 @@ def apply_cylindrical_mask(
     *,
     out: Floats | None = None,
     strict: bool = False,
-) -> Floats:
+) -> Any:
     """Sets voxels outside the inscribed cylinder (smaller by radial_margin pixels) and the margin slices to 0. Returns
-    (rows, cols, slices)."""
-    return _core.apply_cylindrical_mask(
-        floats(recon, "recon", "apply_cylindrical_mask", strict), radial_margin, top_margin, bottom_margin, out=out
-    )
+    (rows, cols, slices), as a JAX array if recon is one."""
+    image = floats(recon, "recon", "apply_cylindrical_mask", strict)
+    return like(recon, _core.apply_cylindrical_mask(image, radial_margin, top_margin, bottom_margin, out=out))
 
 
 def frame_mean(frames: ArrayLike, *, out: Floats | None = None, strict: bool = False) -> Floats:
@@ -174,6 +173,18 @@ def _prior(qggmrf_params: Sequence[Any] | None, **parameters: Any) -> dict[str, 
     }
 
 
+def _is_double(recon: Any, strict: bool) -> bool:
+    return not strict and getattr(recon, "dtype", None) == numpy.float64
+
+
+def _double_params(qggmrf_params: Sequence[Any] | None, **parameters: Any) -> tuple[Any, ...]:
+    """MBIRJAX's tuple, from the separate parameters if it is not given."""
+    if qggmrf_params is not None:
+        return tuple(qggmrf_params)
+    names = ("sigma_x", "p", "q", "T")
+    return get_b_from_nbr_wts(parameters["qggmrf_nbr_wts"]), *(parameters[name] for name in names)
+
+
 def qggmrf_loss(
     recon: ArrayLike,
     qggmrf_params: Sequence[Any] | None = None,
@@ -188,9 +199,13 @@ def qggmrf_loss(
 ) -> float:
     """The qGGMRF prior of recon (rows, cols, slices), dimensionless.
 
-    Separate parameters, or MBIRJAX's tuple qggmrf_params = (b, sigma_x, p, q, T)."""
-    prior = _prior(qggmrf_params, sigma_x=sigma_x, p=p, q=q, T=T, qggmrf_nbr_wts=qggmrf_nbr_wts)
-    return _core.qggmrf_loss(floats(recon, "recon", "qggmrf_loss", strict), **prior, threads=threads)
+    Separate parameters, or MBIRJAX's tuple qggmrf_params = (b, sigma_x, p, q, T). An array of float64 is not converted
+    but computed in double precision by NumPy, for any 0 < q <= p; see mbirk.prior."""
+    given = {"sigma_x": sigma_x, "p": p, "q": q, "T": T, "qggmrf_nbr_wts": qggmrf_nbr_wts}
+    if _is_double(recon, strict):
+        return prior.loss(recon, _double_params(qggmrf_params, **given))
+    parameters = _prior(qggmrf_params, **given)
+    return _core.qggmrf_loss(floats(recon, "recon", "qggmrf_loss", strict), **parameters, threads=threads)
 
 
 def qggmrf_gradient_and_hessian_at_indices(
@@ -206,19 +221,29 @@ def qggmrf_gradient_and_hessian_at_indices(
     qggmrf_nbr_wts: Sequence[float] = (1, 1, 1),
     threads: int = 0,
     strict: bool = False,
-) -> tuple[Floats, Floats]:
+) -> tuple[Any, Any]:
     """Gradient and curvature of the qGGMRF prior at listed pixels.
 
     Called as (recon, pixel_indices) with recon (rows, cols, slices), or as in MBIRJAX with a flat recon (pixels,
     slices), recon_shape, pixel_indices and qggmrf_params = (b, sigma_x, p, q, T). pixel_indices: (pixels), i * cols +
-    j. sigma_x in the unit of recon. Returns two of (pixels, slices): 1 / unit of recon, and 1 / unit squared."""
+    j. sigma_x in the unit of recon. Returns two of (pixels, slices): 1 / unit of recon, and 1 / unit squared. An array
+    of float64 is not converted but computed in double precision by NumPy, at all pixels and for any 0 < q <= p; see
+    mbirk.prior."""
     name = "qggmrf_gradient_and_hessian_at_indices"
-    image = floats(recon, "recon", name, strict)
+    is_double = _is_double(recon, strict)
+    image = numpy.asarray(recon) if is_double else floats(recon, "recon", name, strict)
     if pixel_indices is None:
         recon_shape, pixel_indices = None, recon_shape
     if recon_shape is not None:
         image = numpy.asarray(image).reshape(tuple(recon_shape))
-    prior = _prior(qggmrf_params, sigma_x=sigma_x, p=p, q=q, T=T, qggmrf_nbr_wts=qggmrf_nbr_wts)
-    return _core.qggmrf_gradient_and_hessian_at_indices(
-        image, indices(pixel_indices, "pixel_indices", name, strict), **prior, threads=threads
-    )
+    pixels = indices(pixel_indices, "pixel_indices", name, strict)
+    given = {"sigma_x": sigma_x, "p": p, "q": q, "T": T, "qggmrf_nbr_wts": qggmrf_nbr_wts}
+    if is_double:
+        values = prior.compute_qggmrf_grad_and_hessian(image, _double_params(qggmrf_params, **given))
+        count, at = image.shape[0] * image.shape[1], numpy.asarray(pixels)
+        if at.size and not (0 <= at.min() and at.max() < count):
+            raise ValueError(f"{name}: pixel_indices has {at.min()} to {at.max()}, expected 0 to {count - 1}")
+        gradient, hessian = (v.reshape(count, -1)[at] for v in values)
+        return gradient, hessian
+    parameters = _prior(qggmrf_params, **given)
+    return _core.qggmrf_gradient_and_hessian_at_indices(image, pixels, **parameters, threads=threads)

@@ -6,6 +6,7 @@
 
 The file needs nothing but Python, so it can also be loaded on its own where the module mbirk is not built.
 """
+
 from __future__ import annotations
 
 import json
@@ -36,8 +37,17 @@ class Profile:
 
     def sample_rows(self) -> Rows:
         """One row for each timed call that the run kept."""
-        return [{"operation": m["operation"], "volume_size": m["volume_size"], "run": m["run"], "sample": k, **(s if isinstance(s, dict) else {"time": s})}
-                for m in self.raw["measurements"] for k, s in enumerate(m.get("samples", []))]
+        return [
+            {
+                "operation": m["operation"],
+                "volume_size": m["volume_size"],
+                "run": m["run"],
+                "sample": k,
+                **(s if isinstance(s, dict) else {"time": s}),
+            }
+            for m in self.raw["measurements"]
+            for k, s in enumerate(m.get("samples", []))
+        ]
 
     def count_rows(self) -> Rows:
         """One row for each operation and size: every count that is a number, and the bytes of memory."""
@@ -55,17 +65,33 @@ class Profile:
         rows = []
         for entry in self.raw.get("candidates", {}).get("operations", []):
             columns = entry.get("columns") or {}
-            devices = ([columns["host"]] if columns.get("host") else []) + columns.get("gpu", []) + columns.get("fpga", [])
+            devices = (
+                ([columns["host"]] if columns.get("host") else []) + columns.get("gpu", []) + columns.get("fpga", [])
+            )
             for c in devices:
-                rows.append({"operation": entry["operation"], "volume_size": entry["size"], "kind": c["kind"], "device": c["device"],
-                             "word": c.get("word"), **_interval(c["seconds"]), "transfer seconds": c["transfer seconds"], "joules": c["joules"],
-                             "source": c["source"], "verdict": entry["verdict"]})
+                rows.append(
+                    {
+                        "operation": entry["operation"],
+                        "volume_size": entry["size"],
+                        "kind": c["kind"],
+                        "device": c["device"],
+                        "word": c.get("word"),
+                        **_interval(c["seconds"]),
+                        "transfer seconds": c["transfer seconds"],
+                        "joules": c["joules"],
+                        "source": c["source"],
+                        "verdict": entry["verdict"],
+                    }
+                )
         return rows
 
     def stage_rows(self) -> Rows:
         """One row for each stage of the whole reconstructions."""
-        return [{"reconstruction": name, "volume_size": r["size"], "iterations": r["iterations"], **s}
-                for name, r in self.raw.get("reconstructions", {}).items() for s in r.get("stages", [])]
+        return [
+            {"reconstruction": name, "volume_size": r["size"], "iterations": r["iterations"], **s}
+            for name, r in self.raw.get("reconstructions", {}).items()
+            for s in r.get("stages", [])
+        ]
 
     def plan(self) -> Dict[str, Any]:
         """The answer: "headline", "why" and "reconstructions"."""

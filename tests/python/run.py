@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""run.py SOURCE WORK COMPILER [PYTHON_WITH_JAX]: `pip install SOURCE[test]` in a fresh virtual environment below WORK, then pytest, the tests
-with JAX by another Python if it has that, then what dispatched.py says of the library that the module is made of. Exit code 77 where that cannot be tried: without venv, without the headers of Python, or when the packages that the build needs
-cannot be had."""
+"""run.py SOURCE WORK COMPILER [PYTHON_WITH_JAX]: `pip install SOURCE[test]` in a fresh virtual environment below WORK,
+then pytest, the tests with JAX by another Python if it has that, then what dispatched.py says of the library that the
+module is made of. Exit code 77 where that cannot be tried: without venv, without the headers of Python, or when the
+packages that the build needs cannot be had."""
 
 import os
 import pathlib
@@ -46,13 +47,24 @@ def main() -> None:
     # Two sets, because compiling one takes a minute. The shipped module has x86-64-v4 too.
     sets = ["x86-64", "x86-64-v3"]
     settings = [f"-Cbuild-dir={work / 'build'}", f"-Ccmake.define.MBIRK_INSTRUCTION_SETS={';'.join(sets)}"]
-    subprocess.run([*python, "pip", "-q", "install", *settings, "--find-links", packages, f"{source}[test]"], check=True)
+    subprocess.run(
+        [*python, "pip", "-q", "install", *settings, "--find-links", packages, f"{source}[test]"], check=True
+    )
     print(f"pip install: {time.monotonic() - begin:.0f} s", flush=True)
     # Runs in another folder, so that the installed module is imported.
-    subprocess.run([*python, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", source, source / "tests/python"], cwd=work, check=True)
+    subprocess.run(
+        [*python, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", source, source / "tests/python"],
+        cwd=work,
+        check=True,
+    )
     with_jax = sys.argv[4] if len(sys.argv) > 4 else ""
     if with_jax and subprocess.run([with_jax, "-c", "import jax"], stderr=subprocess.DEVNULL).returncode == 0:
-        installed = subprocess.run([*python[:2], "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], stdout=subprocess.PIPE, text=True, check=True)
+        installed = subprocess.run(
+            [*python[:2], "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
         environment = {**os.environ, "PYTHONPATH": installed.stdout.strip()}
         jax_tests = ["pytest", "-q", "-p", "no:cacheprovider", "--rootdir", source, source / "tests/python/test_jax.py"]
         subprocess.run([with_jax, "-B", "-m", *jax_tests], cwd=work, env=environment, check=True)

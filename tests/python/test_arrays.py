@@ -28,7 +28,9 @@ class Producer:
 
         self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)
         self.deleter = deleter(self._returned)
-        tensor = self.Tensor(array.ctypes.data - byte_offset, device_type, 0, array.ndim, 2, 32, 1, self.shape, None, byte_offset)
+        tensor = self.Tensor(
+            array.ctypes.data - byte_offset, device_type, 0, array.ndim, 2, 32, 1, self.shape, None, byte_offset
+        )
         self.managed = Managed(tensor, None, self.deleter)
 
     def _returned(self, _) -> None:
@@ -95,23 +97,53 @@ def test_read_only_inputs_are_taken_and_outputs_refused(cone):
 def test_results_own_their_memory(cone):
     model, image, _ = cone
     result = model.forward_project(image)
-    assert result.flags.owndata and result.flags.c_contiguous and result.flags.writeable and result.dtype == np.float32
+    assert (
+        result.base.flags.owndata
+        and result.flags.c_contiguous
+        and result.flags.writeable
+        and result.dtype == np.float32
+    )
     kept = result.copy()
     del model
     gc.collect()
     assert np.array_equal(result, kept)
 
 
+def test_results_are_ready(cone):
+    """Scripts for JAX wait for a result. What is computed from one is a plain array."""
+    model, image, sinogram = cone
+    result = model.forward_project(image)
+    assert result.block_until_ready() is result
+    assert type(result + 1) is np.ndarray and type(np.abs(result)) is np.ndarray and type(result.sum()) is np.float32
+    assert model.forward_project(image, out=sinogram) is sinogram
+
+
 CONVERTIBLE = [
-    (lambda x: x.tolist(), TypeError, "recon is of type list, expected an array of float32 .rows, cols, slices., dense in C order"),
+    (
+        lambda x: x.tolist(),
+        TypeError,
+        "recon is of type list, expected an array of float32 .rows, cols, slices., dense in C order",
+    ),
     (lambda x: x.astype(np.float64), TypeError, "recon has elements of float64, expected an array of float32"),
-    (lambda x: np.rint(100 * x).astype(np.int32), TypeError, "recon has elements of int32, expected an array of float32"),
+    (
+        lambda x: np.rint(100 * x).astype(np.int32),
+        TypeError,
+        "recon has elements of int32, expected an array of float32",
+    ),
     (lambda x: x > 0.5, TypeError, "recon has elements of bool"),
     (lambda x: x.astype(">f4"), TypeError, "recon is of type ndarray, which does not give its memory as it is"),
     (lambda x: x.transpose(1, 0, 2), ValueError, "recon is not dense in C order.*numpy.ascontiguousarray makes one"),
     (lambda x: x[:, :, ::-1], ValueError, "recon is not dense in C order"),
-    (lambda x: np.zeros(x.shape[:2] + (2 * x.shape[2],), np.float32)[:, :, ::2], ValueError, "recon is not dense in C order"),
-    (lambda x: np.frombuffer(bytes(4 * x.size + 1), np.uint8)[1:].view(np.float32).reshape(x.shape), ValueError, "recon is not aligned"),
+    (
+        lambda x: np.zeros(x.shape[:2] + (2 * x.shape[2],), np.float32)[:, :, ::2],
+        ValueError,
+        "recon is not dense in C order",
+    ),
+    (
+        lambda x: np.frombuffer(bytes(4 * x.size + 1), np.uint8)[1:].view(np.float32).reshape(x.shape),
+        ValueError,
+        "recon is not aligned",
+    ),
 ]
 
 
@@ -128,12 +160,24 @@ def test_other_arrays_are_converted_unless_strict(cone, change, error, text):
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
-        (lambda x: x.astype(np.complex64), TypeError, r"recon has elements of complex64, expected numbers; recon.real or abs\(recon\) would be one"),
+        (
+            lambda x: x.astype(np.complex64),
+            TypeError,
+            r"recon has elements of complex64, expected numbers; recon.real or abs\(recon\) would be one",
+        ),
         (lambda x: x.astype("U8"), TypeError, "recon has elements of <U8, expected numbers"),
         (lambda x: [[1.0], [2.0, 3.0]], TypeError, "recon is of type list, which NumPy cannot read"),
         (lambda x: x[0], ValueError, "recon has 2 axes, expected an array of float32 .rows, cols, slices."),
-        (lambda x: np.zeros((1, 2, 3), np.float32), ValueError, r"recon has shape \(1, 2, 3\), expected \(rows, cols, slices\) = \("),
-        (lambda x: Producer(x, device_type=2), ValueError, r"recon lies on a device \(DLPack device type 2\).*these functions run on the host"),
+        (
+            lambda x: np.zeros((1, 2, 3), np.float32),
+            ValueError,
+            r"recon has shape \(1, 2, 3\), expected \(rows, cols, slices\) = \(",
+        ),
+        (
+            lambda x: Producer(x, device_type=2),
+            ValueError,
+            r"recon lies on a device \(DLPack device type 2\).*these functions run on the host",
+        ),
     ],
 )
 def test_wrong_arrays(cone, change, error, text):
@@ -144,7 +188,9 @@ def test_wrong_arrays(cone, change, error, text):
 
 def test_wrong_outputs(cone):
     model, image, sinogram = cone
-    with pytest.raises(ValueError, match=r"out has shape \(3, 3, 3\), expected \(views, rows, channels\) = \(11, 6, 17\)"):
+    with pytest.raises(
+        ValueError, match=r"out has shape \(3, 3, 3\), expected \(views, rows, channels\) = \(11, 6, 17\)"
+    ):
         model.forward_project(image, out=np.zeros((3, 3, 3), np.float32))
     with pytest.raises(TypeError, match="out has elements of float64"):
         model.forward_project(image, out=np.zeros(model.sinogram_shape))

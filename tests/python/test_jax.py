@@ -79,3 +79,9 @@ def test_the_example_learns():
     done = subprocess.run([sys.executable, example, "--size", "24", "--steps", "30"], capture_output=True, text=True, check=True, timeout=300)
     filtered, learned = (float(e) for e in re.search(r"back projection ([0-9.]+), learned ([0-9.]+)", done.stdout).groups())
     assert learned < 0.8 * filtered
+
+
+def test_a_mask_keeps_the_kind_of_array():
+    volume = np.ones((6, 7, 3), np.float32)
+    masked = mbirk.apply_cylindrical_mask(jnp.asarray(volume), top_margin=1)
+    assert isinstance(masked, jax.Array) and np.array_equal(masked, mbirk.apply_cylindrical_mask(volume, top_margin=1))

@@ -15,7 +15,9 @@ def test_signatures_are_readable(cone):
     for model in (mbirk.ParallelBeamModel, mbirk.ConeBeamModel, mbirk.QGGMRFDenoiser):
         for name in ("recon", "forward_project", "direct_recon") if model is not mbirk.QGGMRFDenoiser else ("denoise",):
             signature = inspect.signature(getattr(model, name))
-            assert all(p.annotation is not p.empty for p in list(signature.parameters.values())[1:]) and inspect.getdoc(getattr(model, name))
+            assert all(p.annotation is not p.empty for p in list(signature.parameters.values())[1:]) and inspect.getdoc(
+                getattr(model, name)
+            )
     with pytest.raises(TypeError, match="unexpected keyword argument 'iterations'"):
         cone[0].recon(cone[2], iterations=3)
 
@@ -24,7 +26,9 @@ def test_keywords_of_mbirjax(scanner, capsys):
     model, y = scanner
     plain, _ = model.recon(y, max_iterations=2)
     again, record = model.recon(y, max_iterations=2, print_logs=True, logfile_path=None, output_sharded=False)
-    assert np.array_equal(plain, again) and record["logs"].count("\n") == 2 and capsys.readouterr().out == record["logs"]
+    assert (
+        np.array_equal(plain, again) and record["logs"].count("\n") == 2 and capsys.readouterr().out == record["logs"]
+    )
     model.set_params(no_warning=True, no_compile=True, verbose=0, sigma_y=2.0)
     assert model.get_params("sigma_y") == 2
 
@@ -57,7 +61,9 @@ def test_view_parameters(cone):
     assert np.allclose(other.get_params("angles"), np.asarray(model.get_params("angles")) + 0.25)
     fresh = mbirk.ConeBeamModel((11, 6, 17), np.float32(other.get_params("angles")), 60.0, 30.0)
     assert np.array_equal(other.forward_project(cone[1]), fresh.forward_project(cone[1]))
-    with pytest.raises(ValueError, match=r"view_params has shape \(3, 2\), expected that of the current views, \(11, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"view_params has shape \(3, 2\), expected that of the current views, \(11, 2\)"
+    ):
         model.set_view_parameters(views[:3])
     parallel = mbirk.ParallelBeamModel((3, 4, 5), [0, 1, 2])
     parallel.set_view_parameters([2, 1, 0])
@@ -69,7 +75,10 @@ def test_build_model(cone):
     model.set_params(no_warning=True, delta_det_row=0.5, sharpness=1.0)
     required, optional, regularization = model.get_all_params()
     assert mbirk.build_model(required, optional, regularization).params == model.params
-    assert mbirk.build_model(required).recon_shape == mbirk.ConeBeamModel((11, 6, 17), required["angles"], 60.0, 30.0).recon_shape
+    assert (
+        mbirk.build_model(required).recon_shape
+        == mbirk.ConeBeamModel((11, 6, 17), required["angles"], 60.0, 30.0).recon_shape
+    )
     with pytest.raises(ValueError, match="geometry_type is 'fan', expected one of"):
         mbirk.build_model({"geometry_type": "fan"})
     fewer = mbirk.copy_ct_model(model, new_angles=required["angles"][:4])
@@ -93,6 +102,47 @@ def test_prior_as_in_mbirjax():
         assert np.allclose(a, b, rtol=1e-5)
 
 
+def test_demo_data():
+    """A helix of two turns, as MBIRJAX draws it: the table moves by the detector's height at the axis in each."""
+    phantom, sinogram, params = mbirk.generate_demo_data(
+        "cube",
+        "cone",
+        20,
+        8,
+        24,
+        use_helical=True,
+        helical_pitch=1.0,
+        helical_z_range=8.0,
+        helical_z_center=3.0,
+        use_curved_detector=True,
+    )
+    angles, shifts = params["angles"], params["helical_z_shifts"]
+    assert np.allclose(np.diff(angles), 2 * 2 * np.pi / 20, rtol=1e-5) and angles[0] == np.float32(-np.pi)
+    assert (shifts[0], shifts[-1]) == (-1, 7) and np.allclose(np.diff(shifts), 8 / 19, rtol=1e-5)
+    model = mbirk.ConeBeamModel(sinogram.shape, **params)
+    assert model.get_params("use_curved_detector") and np.array_equal(model.forward_project(phantom), sinogram)
+    flat, _, _ = mbirk.generate_demo_data("cube", "cone", 4, 8, 24, voxel_row_aspect=0.5, voxel_slice_aspect=2.0)
+    cubic, _, _ = mbirk.generate_demo_data("cube", "cone", 4, 8, 24)
+    assert flat.shape[0] == 2 * cubic.shape[0] and flat.shape[2] < cubic.shape[2]
+    with pytest.raises(ValueError, match="helical_pitch or helical_z_range is None, expected both"):
+        mbirk.generate_demo_data(num_views=4, num_det_rows=4, num_det_channels=8, use_helical=True)
+
+
+def test_records(cone, capsys):
+    record = cone[0].get_recon_dict({"num_iterations": 0}, "by hand")
+    assert record["recon_params"] == {"num_iterations": 0} and record["notes"] == "by hand"
+    assert record["model_params"] == cone[0].params and set(cone[0].get_recon_dict(save_model=False)) == {
+        "recon_params",
+        "notes",
+        "logs",
+    }
+    assert isinstance(cone[0].get_recon_dict(str_format=True)["model_params"], str)
+    (stats,) = mbirk.get_memory_stats()
+    assert stats["peak_bytes_in_use"] >= stats["bytes_in_use"] > 1 << 20 and capsys.readouterr().out.startswith(
+        "CPU\n  bytes_in_use: 0."
+    )
+
+
 def test_hdf5_files(tmp_path, scanner):
     pytest.importorskip("h5py")
     model, y = scanner
@@ -110,7 +160,11 @@ def test_hdf5_files(tmp_path, scanner):
     required, optional, _ = model.get_all_params()
     preprocess.save_cone_preprocessing(tmp_path / "d.h5", y, required, optional)
     sinogram, required, optional, weights = preprocess.load_cone_preprocessing(tmp_path / "d.h5")
-    assert np.array_equal(sinogram, y) and weights is None and mbirk.build_model(required, optional).recon_shape == model.recon_shape
+    assert (
+        np.array_equal(sinogram, y)
+        and weights is None
+        and mbirk.build_model(required, optional).recon_shape == model.recon_shape
+    )
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -122,14 +176,22 @@ def test_logs(tmp_path, scanner):
     other = model.copy()
     other.setup_logger(print_logs=False)
     other.logger.info("a message")
-    assert other.logger is not model.logger and other.log_buffer.getvalue() == "a message\n" and "message" not in model.log_buffer.getvalue()
+    assert (
+        other.logger is not model.logger
+        and other.log_buffer.getvalue() == "a message\n"
+        and "message" not in model.log_buffer.getvalue()
+    )
 
 
 def test_least_squares(scanner):
     """The methods of least squares reach a small residual; with noise-free data that is the object."""
     model, y = scanner
     start = float(np.linalg.norm(y))
-    for recon, share in ((mbirk.sirt(model, y, 40), 0.1), (mbirk.cgls(model, y, 15), 0.03), (mbirk.fista_tv(model, y, 30, tv_weight=1e-4), 0.1)):
+    for recon, share in (
+        (mbirk.sirt(model, y, 40), 0.1),
+        (mbirk.cgls(model, y, 15), 0.03),
+        (mbirk.fista_tv(model, y, 30, tv_weight=1e-4), 0.1),
+    ):
         assert recon.shape == model.recon_shape and np.linalg.norm(y - model.forward_project(recon)) < share * start
     assert mbirk.sirt(model, y, 2, positivity=True).min() >= 0
     with pytest.raises(ValueError, match="tv_weight is 0, expected more than 0"):
@@ -218,7 +280,9 @@ def test_mace4d_errors(turning, tmp_path):
     for wrong in (1.5, [0.5, 0.5, 0.5], [0.1, 0.2], -0.1):
         with pytest.raises(ValueError, match="mace_prior_weight is .*, expected a number or three"):
             mbirk.MACE4DModel(model).set_params(mace_prior_weight=wrong)
-    with pytest.raises(ValueError, match=r"sinogram has shape \(3, 6, 12\), expected \(views, rows, channels\) = \(24, 6, 12\)"):
+    with pytest.raises(
+        ValueError, match=r"sinogram has shape \(3, 6, 12\), expected \(views, rows, channels\) = \(24, 6, 12\)"
+    ):
         mbirk.MACE4DModel(model).recon(y[:3])
     with pytest.raises(ValueError, match="a frame takes 48 views, expected 1 to 24"):
         mbirk.MACE4DModel(model, frames_per_rotation=1)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from .operations import apply_cylindrical_mask, counts_to_line_integrals, frame_mean, multi_threshold_otsu
+from ..operations import apply_cylindrical_mask, counts_to_line_integrals, frame_mean, multi_threshold_otsu
+from .corrections import correct_det_rotation
 
 __all__ = [
     "apply_config_crop",
@@ -166,15 +167,14 @@ def scan_to_sino(
     *,
     threads: int = 0,
 ) -> Floats:
-    """downsample_view_data, then compute_sino_transmission. det_rotation must be 0; batch_size and devices are
+    """downsample_view_data, then compute_sino_transmission, then correct_det_rotation. batch_size and devices are
     ignored."""
-    if det_rotation != 0:
-        raise ValueError(f"scan_to_sino: det_rotation is {det_rotation}, expected 0; rotate with `mbirk prepare`")
     if tuple(downsample_factor) != (1, 1):
         obj_scan, blank_scan, dark_scan, defective_pixel_array = downsample_view_data(
             obj_scan, blank_scan, dark_scan, downsample_factor, defective_pixel_array
         )
-    return compute_sino_transmission(obj_scan, blank_scan, dark_scan, defective_pixel_array, threads=threads)
+    sino = compute_sino_transmission(obj_scan, blank_scan, dark_scan, defective_pixel_array, threads=threads)
+    return sino if det_rotation == 0 else correct_det_rotation(sino, det_rotation)
 
 
 def apply_detector_crop(
@@ -240,6 +240,14 @@ def apply_config_crop(
     return *required["sinogram_shape"][1:], optional["det_row_offset"], optional["det_channel_offset"]
 
 
+def object_threshold(values: Floats) -> float | None:
+    """Samples above it see the object: Otsu's threshold, or 5 % of the largest sample if that is less. None if all
+    samples are equal."""
+    if not values.size or values.max() <= values.min():
+        return None
+    return min(multi_threshold_otsu(numpy.ascontiguousarray(values))[0], 0.05 * float(values.max()))
+
+
 def detect_blank_margins(
     sino: ArrayLike, safety_buffer: int = 20, max_views_to_use: int = 20
 ) -> tuple[int, int, int, int]:
@@ -249,9 +257,9 @@ def detect_blank_margins(
     the largest sample if that is less. Returns (crop_top, crop_bottom, crop_left, crop_right)."""
     values = numpy.asarray(sino, numpy.float32)
     some = values[:: max(1, len(values) // max_views_to_use)]
-    if not some.size or some.max() <= some.min():
+    threshold = object_threshold(some)
+    if threshold is None:
         return 0, 0, 0, 0
-    threshold = min(multi_threshold_otsu(numpy.ascontiguousarray(some))[0], 0.05 * float(some.max()))
     seen = (some > threshold).any(axis=0)
 
     def before(profile: NDArray[numpy.bool_]) -> int:
@@ -280,7 +288,7 @@ def finalize_model(
     safety_buffer: int = 20,
 ) -> tuple[Any, Any]:
     """(sino, model) of a sinogram and the parameters of its scan; auto_crop: removes the detector's blank margins."""
-    from .convenience import build_model
+    from ..convenience import build_model
 
     if auto_crop:
         sino, required_params, optional_params = _auto_crop_sino(sino, required_params, optional_params, safety_buffer)
@@ -296,7 +304,7 @@ def save_cone_preprocessing(
 ) -> None:
     """Writes a sinogram, optional weights, and the parameters of its scan to an HDF5 file, like MBIRJAX (needs
     h5py)."""
-    from .files import _h5py, _plain, makedirs
+    from ..files import _h5py, _plain, makedirs
 
     h5py = _h5py()
     makedirs(file_path)
@@ -319,7 +327,7 @@ def load_cone_preprocessing(
     file_path: str | os.PathLike[str],
 ) -> tuple[Floats, dict[str, Any], dict[str, Any], Floats | None]:
     """(sinogram, cone_beam_params, optional_params, weights or None) of a file of save_cone_preprocessing."""
-    from .files import _h5py
+    from ..files import _h5py
 
     with _h5py().File(file_path, "r") as file:
         if file.attrs.get("format") != FORMAT:
