@@ -91,3 +91,21 @@ function(mbirk_files_that_compile result)
   endforeach()
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
+
+option(MBIRK_GROUPS "Compile sources of our own programs in groups: a whole build takes half the processor time, a change of one file more" ON)
+
+# mbirk_compile_in_groups(<target>): compiles all sources of a folder at once, because most of the time of each goes into
+# headers and templates that all of them use. Sources of a folder do not share names in unnamed namespaces.
+function(mbirk_compile_in_groups target)
+  if(NOT MBIRK_GROUPS)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "[.]cpp$")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_sources)
+  endforeach()
+endfunction()

@@ -14,7 +14,7 @@ namespace mbirk::test {
 class scratch_folder {
  public:
   scratch_folder()
-      : path_(std::filesystem::path(testing::TempDir()) / ("mbirk-test-" + std::to_string(std::random_device{}()))) {
+      : path_(std::filesystem::path(::testing::TempDir()) / ("mbirk-test-" + std::to_string(std::random_device{}()))) {
     std::filesystem::create_directories(path_);
   }
   ~scratch_folder() {

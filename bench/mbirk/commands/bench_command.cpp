@@ -52,7 +52,7 @@ struct cell {
 };
 
 /// Seconds of timed calls of a subject in a cell, on average.
-constexpr double default_share = 0.2;
+constexpr double default_round_share = 0.2;
 /// At least 9 calls below 5 ms, 5 below 3 s, 3 above.
 constexpr std::size_t calls_needed(double seconds) { return seconds < 5e-3 ? 9 : seconds < 3 ? 5 : 3; }
 
@@ -250,7 +250,7 @@ int bench(bench_options const& o) {
   // Works by cell and operation, which are the same in every round.
   std::map<std::pair<std::string, std::string>, modelled_work> works;
   auto const per_round = cells.size() * chosen.size();
-  double const share = o.budget > 0 ? o.budget / static_cast<double>(per_round * (o.scaling ? 2 : 1)) : default_share;
+  double const share = o.budget > 0 ? o.budget / static_cast<double>(per_round * (o.scaling ? 2 : 1)) : default_round_share;
   progress bar(static_cast<std::size_t>(o.rounds) * per_round, o.quiet);
   std::size_t done_steps = 0;
   for (int round = 1; round <= o.rounds; ++round) {

@@ -26,6 +26,8 @@ json to_json(pf::sourced const& s) {
 
 namespace {
 
+using program::to_json;
+
 struct judged_target {
   json out;
   pf::verdict_class what;  ///< against the attainable time

@@ -12,8 +12,6 @@ namespace {
 
 namespace pf = mbirk::profile::fpga;
 
-std::string last_of(std::string const& path) { return path.substr(path.rfind('/') + 1); }
-
 /// Rates (flops, bytes) for comparing stages; 1 if unknown.
 std::pair<double, double> rates_of(pf::machine_roofs const& m) {
   double const flops = m.flops > 0 ? m.flops : 1;

@@ -6,8 +6,6 @@
 namespace mbirk::program {
 namespace {
 
-std::string last_of(std::string const& path) { return path.substr(path.rfind('/') + 1); }
-
 void add_counts(json& to, json_field const& from) {
   for (auto const& [name, n] : from.members()) to[name] = to.value(name, 0.0) + n.number();
 }
@@ -24,6 +22,8 @@ std::map<std::string, double> own_seconds(json const& times) {
 }
 
 }  // namespace
+
+std::string last_of(std::string const& path) { return path.substr(path.rfind('/') + 1); }
 
 std::vector<stage_group> const& stage_groups() {
   static std::vector<stage_group> const all{

@@ -9,6 +9,9 @@
 
 namespace mbirk::program {
 
+/// "sum" of the path "iteration/subset/sum".
+std::string last_of(std::string const& path);
+
 struct stage_group {
   std::string name;                     ///< "forward projection"
   std::vector<std::string> stages;      ///< names of its stages

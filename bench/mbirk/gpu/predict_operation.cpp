@@ -16,7 +16,7 @@ constexpr index_t largest_counted = 32;
 
 double bytes_of(any_array const& a) {
   double bytes = 4;
-  for (auto const extent : shape_of(a)) bytes *= static_cast<double>(extent);
+  for (auto const extent : program::shape_of(a)) bytes *= static_cast<double>(extent);
   return bytes;
 }
 

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The number after `key` in a file with lines "key value ...".
-std::optional<double> number_in(std::string const& path, std::string const& key = {}) {
+std::optional<double> bytes_in(std::string const& path, std::string const& key = {}) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(key)) continue;
@@ -31,9 +31,9 @@ std::optional<double> number_in(std::string const& path, std::string const& key 
 /// used.
 std::optional<double> left_in_group(std::string const& folder, char const* limit, char const* usage,
                                     char const* droppable) {
-  auto const most = number_in(folder + limit), used = number_in(folder + usage);
+  auto const most = bytes_in(folder + limit), used = bytes_in(folder + usage);
   if (!most || !used) return std::nullopt;
-  return std::max(0.0, *most - *used + number_in(folder + "memory.stat", droppable).value_or(0));
+  return std::max(0.0, *most - *used + bytes_in(folder + "memory.stat", droppable).value_or(0));
 }
 
 /// The minimum over the process's group and all groups above it.
@@ -71,7 +71,7 @@ std::optional<available_memory> memory_available(fs::path const& folder) {
   // Texts, because std::filesystem::path of libstdc++ 12 may crash when memory runs out while paths are joined.
   auto const root = folder.string() + '/';
   std::optional<available_memory> available;
-  if (auto const kib = number_in(root + "proc/meminfo", "MemAvailable:"))
+  if (auto const kib = bytes_in(root + "proc/meminfo", "MemAvailable:"))
     available = {*kib * 1024, "MemAvailable of /proc/meminfo"};
   if (auto const left = left_in_groups(root); left && (!available || *left < available->bytes))
     available = {*left, "the memory limit of the control group"};

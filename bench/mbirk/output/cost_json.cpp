@@ -9,12 +9,12 @@ namespace mbirk::program {
 namespace {
 
 using json = nlohmann::json;
-using instrument::operation;
+using counted = instrument::operation;
 
 json operations_json(instrument::op_counts const& c) {
   json out = json::object();
   for (int o = 0; o < instrument::operations; ++o)
-    if (auto const n = c.of(static_cast<operation>(o)))
+    if (auto const n = c.of(static_cast<counted>(o)))
       out[instrument::operation_names[static_cast<std::size_t>(o)]] = n;
   return out;
 }
@@ -22,8 +22,8 @@ json operations_json(instrument::op_counts const& c) {
 /// Flops as counted by XLA's cost analysis: each operation counts one, a fused multiply-add two.
 std::uint64_t flops_xla(instrument::op_counts const& c) {
   std::uint64_t n = c.flops();
-  for (auto const o : {operation::div, operation::min_max, operation::compare, operation::select, operation::round,
-                       operation::convert, operation::integer, operation::absolute})
+  for (auto const o : {counted::div, counted::min_max, counted::compare, counted::select, counted::round,
+                       counted::convert, counted::integer, counted::absolute})
     n += c.of(o);
   return n;
 }
@@ -96,7 +96,7 @@ json counts_json(instrument::op_counts const& c, std::vector<instrument::array_r
          {"flops xla", flops_xla(c)},
          {"operations", operations_json(c)},
          {"vector operations", c.vector_operations()},
-         {"transcendentals", c.of(operation::sqrt) + c.of(operation::exp) + c.of(operation::log)},
+         {"transcendentals", c.of(counted::sqrt) + c.of(counted::exp) + c.of(counted::log)},
          {"bytes accessed", accessed},
          {"bytes accessed output", bytes_accessed_output(arrays)},
          {"bytes scratch", bytes_scratch(arrays)},
