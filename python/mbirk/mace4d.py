@@ -282,9 +282,9 @@ class MACE4DModel:
                 f"the noise of the initial volumes is {sigma}, expected more than 0; "
                 "give an init_recon that is not constant"
             )
-        denoisers = []
+        denoisers, steady = [], self._without_jitter(start)
         for axis in HYPERPLANE_AXES:
-            planes = numpy.ascontiguousarray(numpy.moveaxis(start, axis, 0))
+            planes = numpy.ascontiguousarray(numpy.moveaxis(steady, axis, 0))
             stack = planes.reshape(-1, *planes.shape[2:])
             _, record = QGGMRFDenoiser(stack.shape).denoise(stack, sigma, use_ror_mask=False, max_iterations=0)
             denoiser = QGGMRFDenoiser(planes.shape[1:])

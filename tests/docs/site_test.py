@@ -57,6 +57,11 @@ def check_pages(site):
         if path.suffix in (".html", ".css"):
             taken = re.findall(r"""(?:\ssrc=|<link[^>]*\shref=|url\(|@import )["']?((?:https?:)?//[^"') ]+)""", path.read_text(encoding="utf-8"))
             expect(not taken, f"{path.relative_to(site)} takes {taken} from a network")
+    exported = re.search(r"__all__ = \[(.*?)\]", (root / "python/mbirk/__init__.py").read_text(), re.S)[1]
+    reference = (site / "python_api.html").read_text(encoding="utf-8")
+    for name in re.findall(r'"(\w+)"', exported):
+        expect(name in ("__version__", "preprocess") or f">{name}<a class" in reference,
+               f"the reference of the Python functions lacks {name}")
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     expect("det_channel_offset" in index and "hessian_diagonal" in index, "the index of the search lacks names of parameters and operations")
 
