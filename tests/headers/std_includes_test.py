@@ -21,7 +21,7 @@ PROVIDES = {
     "chrono": "chrono",
     "cmath": "abs atan cbrt ceil cos exp exp2 fabs floor fma hypot isfinite isinf ldexp llround log log2 lrint lround nearbyint pow round sin sqrt trunc",
     "complex": "complex conj norm polar",
-    "concepts": "constructible_from convertible_to copyable derived_from floating_point integral same_as invocable",
+    "concepts": "constructible_from convertible_to copyable derived_from floating_point integral same_as signed_integral unsigned_integral invocable",
     "cstdarg": "va_list",
     "cstddef": "byte ptrdiff_t size_t nullptr_t max_align_t",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintmax_t uintptr_t",

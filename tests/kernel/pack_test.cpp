@@ -119,7 +119,9 @@ TYPED_TEST(Pack, WideArithmetic) {
   auto const fused = this->values(fma(x, y, z));
   for (std::size_t k = 0; k < a.size(); ++k) {
     EXPECT_NEAR(fused[k], a[k] * b[k] + c[k], 40 * 0x1p-53) << k;  // a product of up to 16, a sum of 20
-    if (has_fused_multiply_add) EXPECT_EQ(fused[k], std::fma(a[k], b[k], c[k])) << k;
+    if (has_fused_multiply_add) {
+      EXPECT_EQ(fused[k], std::fma(a[k], b[k], c[k])) << k;
+    }
   }
 }
 
