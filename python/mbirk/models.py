@@ -249,6 +249,11 @@ class TomographyModel(ModelParameters):
         """Weights of the samples of a sinogram: mbirk.gen_weights."""
         return _core.gen_weights(floats(sinogram, "sinogram", "gen_weights", strict), weight_type, threads=threads)
 
+    def configure_devices(self, *devices: Any, **options: Any) -> None:
+        """Accepted for scripts of MBIRJAX and ignored; `threads` of each call is what divides the work here."""
+
+    set_devices = configure_devices
+
     def get_recon_dict(
         self,
         recon_params: Any = None,

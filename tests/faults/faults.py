@@ -58,8 +58,11 @@ class Harness:
             environment.update(LD_PRELOAD=str(self.library), MBIRK_FAULT=fault, MBIRK_FAULT_COUNTS=counts)
         how.setdefault("stdout", subprocess.PIPE)
         how.setdefault("stderr", subprocess.PIPE)
-        done = subprocess.run([str(self.program), *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                              timeout=300, **how)
+        try:
+            done = subprocess.run([str(self.program), *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                                  timeout=900, **how)
+        except subprocess.TimeoutExpired:
+            return Run(124, "", "no end within 900 s")
         return Run(done.returncode, (done.stdout or b"").decode(errors="replace"), (done.stderr or b"").decode(errors="replace"))
 
     def counts(self, folder):

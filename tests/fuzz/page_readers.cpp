@@ -3,9 +3,25 @@
 #include <optional>
 
 #include "fpga/candidates.hpp"
+#include "gpu/device_table.hpp"
+#include "gpu/prediction.hpp"
 #include "input/json_field.hpp"
 #include "reader.hpp"
 #include "report/html_report.hpp"
+
+// The fuzzer has no operations, from whose code times on a GPU are predicted: nothing is predicted.
+namespace mbirk::program {
+
+std::vector<profile_entry> const& profile_entries() {
+  static std::vector<profile_entry> const none;
+  return none;
+}
+gpu::device const* gpu::find_device(std::string_view) { return nullptr; }
+std::optional<gpu::prediction> gpu::predict(profile_entry const&, problem_shape const&, device const&) {
+  return std::nullopt;
+}
+
+}  // namespace mbirk::program
 
 namespace mbirk::fuzz {
 namespace {

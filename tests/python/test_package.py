@@ -29,6 +29,7 @@ def test_keywords_of_mbirjax(scanner, capsys):
     assert (
         np.array_equal(plain, again) and record["logs"].count("\n") == 2 and capsys.readouterr().out == record["logs"]
     )
+    model.configure_devices(1)
     model.set_params(no_warning=True, no_compile=True, verbose=0, sigma_y=2.0)
     assert model.get_params("sigma_y") == 2
 

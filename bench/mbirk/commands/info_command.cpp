@@ -23,8 +23,12 @@ json facts_json(std::vector<scan_fact> const& facts) {
 
 int inform(info_command const& o) {
   require_host(o, "info");
-  auto const scan = open_scan(o.files);
+  memory_budget const memory(memory_available());
+  auto const scan = open_scan(o.files, memory);
   auto const part = select(o.part, scan.data.shape);
+  // Angles, in lists of several types.
+  memory.require(100 * static_cast<double>(part.shape[0]),
+                 o.files.input + ": angles of " + std::to_string(part.shape[0]) + " views");
   std::vector<float> theta;
   for (index_t v = 0; v < part.shape[0] && !scan.angles.empty(); ++v)
     theta.push_back(static_cast<float>(scan.angles[static_cast<std::size_t>(part.first[0] + v * part.step)]));
@@ -33,7 +37,7 @@ int inform(info_command const& o) {
   std::optional<geometry_file> g;
   std::string incomplete;
   try {
-    g = scan_geometry(scan, part, theta, o.geometry, o.files.input, used);
+    g = scan_geometry(scan, part, theta, o.geometry, o.files.input, used, memory);
   } catch (error const& e) {
     if (!o.geometry.file.empty()) throw;
     incomplete = e.what();

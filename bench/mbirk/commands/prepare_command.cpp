@@ -30,9 +30,8 @@ struct part_plan {
   index_t views = 0, rows = 0;
 };
 
-part_plan plan_parts(prepare_command const& o, std::array<index_t, 3> const& shape) {
-  auto const available = o.memory_limit ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
-                                        : memory_available().value_or(available_memory{1e300, "all memory"});
+part_plan plan_parts(prepare_command const& o, std::array<index_t, 3> const& shape,
+                     available_memory const& available) {
   auto const [views, rows, channels] = shape;
   // The part itself, and as much again for what the corrections keep of it.
   double const most = available.bytes / 8;
@@ -63,24 +62,30 @@ int prepare(prepare_command const& o) {
   require<io_error>(o.out.ends_with(".h5") || o.out.ends_with(".hdf5"),
                     [&] { return "--out " + o.out + ": expected a name that ends in .h5 or .hdf5"; });
   command_files files;
-  for (auto const& name : {o.files.input, o.files.white, o.files.dark, o.geometry.file}) files.reads(name);
+  add_scan_files(o, files);
   files.writes(o.out);
   files.check_and_open();
-  measurement_source const source(o.files, o.part);
+  auto available = o.memory_limit ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
+                                  : memory_available().value_or(available_memory{1e300, "all memory"});
+  memory_budget const memory(available);
+  measurement_source const source(o.files, o.part, memory);
+  available.bytes -= source.memory();
+  for (auto const& name : files_of(source.scan())) files.reads(name);
+  files.check();
   std::vector<std::string> notes;
   auto const options = with_centre(o, source, o.threads, notes);
   std::vector<scan_fact> used;
   // Without angles or distances there is no geometry, and the data can be prepared all the same.
   std::optional<geometry_file> g;
   if (!source.theta().empty() || !options.file.empty())
-    g = scan_geometry(source.scan(), source.part(), source.theta(), options, o.files.input, used);
+    g = scan_geometry(source.scan(), source.part(), source.theta(), options, o.files.input, used, memory);
   if (g) {
     for (auto const& name : g->files) files.reads(name);
     files.check();
   }
   auto warnings = g ? checked_mistakes(o, source.scan(), *g) : source.scan().warnings;
   auto const [views, rows, channels] = source.shape();
-  auto const plan = plan_parts(o, source.shape());
+  auto const plan = plan_parts(o, source.shape(), available);
   std::vector<float> angles = source.theta();
   if (g) std::visit([&](auto const& s) { angles.assign(s.angles().begin(), s.angles().end()); }, g->scan);
   require<io_error>(!o.corrections.drift || !angles.empty(),
@@ -165,6 +170,7 @@ void add_prepare_command(CLI::App& app, chosen_command& chosen) {
   command
       ->add_option("--memory-limit", o->memory_limit, "Work in parts that fit, e.g. 2GiB (default: what is available)")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())  // runs first
       ->type_name("BYTES");
   add_common_options(*command, *o);
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });

@@ -73,7 +73,7 @@ bool replaces_resumed(recon_command const& o) {
 }
 
 /// Output files must be writable, checked before hours are spent, and must differ from all input files.
-void check_out(recon_command const& o, geometry_file const& g) {
+void check_out(recon_command const& o, geometry_file const& g, scan_description const& scan) {
   require_volume_file(o.out);
 #if defined(MBIRK_WITH_HDF5)
   require<io_error>(is_npy(o.out) || is_volume_file(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"), [&] {
@@ -87,8 +87,8 @@ void check_out(recon_command const& o, geometry_file const& g) {
   require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
                     [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
   command_files files;
-  for (auto const& name : {o.scan.files.input, o.scan.geometry.file, o.scan.files.white, o.scan.files.dark})
-    files.reads(name);
+  add_scan_files(o.scan, files);
+  for (auto const& name : files_of(scan)) files.reads(name);
   for (auto const& name : g.files) files.reads(name);
   files.writes(o.out);
   if (is_npy(o.out) || is_volume_file(o.out)) files.writes(next_to_output(o, ".json"));
@@ -224,6 +224,8 @@ std::array<index_t, 3> recon_shape_of(recon_scan const& scan) {
   return std::visit([](auto const& s) { return s.recon_shape(); }, scan);
 }
 
+/// Bytes of parameters per view: lists of angles as JSON, while they grow, and as text.
+constexpr double parameter_bytes = 100;
 /// Bytes of its stacks that a thread touches, in the program and in the kernel (measured: 22 KiB).
 constexpr double stack_bytes = 32 * 1024;
 /// An upper bound on the threads that are started: there are no more tasks than rows of the sinogram or pixels.
@@ -247,30 +249,28 @@ int reconstruct(recon_command const& o) {
   check_ignored(o);
   interrupt_watch const interrupts;
   auto const start = clock::now();
-#if defined(MBIRK_WITH_HDF5)
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // libhdf5 prints nothing itself
-#endif
   // Determined before anything is read, which is part of the required memory.
   memory_budget const memory(o.memory_limit
                                  ? available_memory{static_cast<double>(*o.memory_limit), "--memory-limit"}
                                  : memory_available());
   auto const& available = memory.available();
-  measurement_source const source(o.scan.files, o.scan.part);
+  measurement_source const source(o.scan.files, o.scan.part, memory);
   double samples = 1;
   for (auto const n : source.shape()) samples *= static_cast<double>(n);
-  memory.require(4 * samples, o.scan.files.input + ": a sinogram of shape " +
+  double const lists = parameter_bytes * static_cast<double>(source.shape()[0]);
+  memory.require(4 * samples + source.memory() + lists, o.scan.files.input + ": a sinogram of shape " +
                                   mbirk::detail::shape_text(source.shape()));
   std::vector<scan_fact> used;
   std::vector<std::string> corrected;
   auto const g_options = with_centre(o.scan, source, o.threads, corrected);
-  auto g = scan_geometry(source.scan(), source.part(), source.theta(), g_options, o.scan.files.input, used);
+  auto g = scan_geometry(source.scan(), source.part(), source.theta(), g_options, o.scan.files.input, used, memory);
   for (auto& mistake : checked_mistakes(o.scan, source.scan(), g)) g.warnings.push_back(std::move(mistake));
   if (o.scan.geometry.file.empty() && !o.quiet) print_facts(used);
   g.model = merged(g.model, o);
   recon_options options(o.call, g.model);
   recon_scan const& scan = g.scan;
   check_method(o, scan);
-  check_out(o, g);
+  check_out(o, g, source.scan());
   bool const vcd = o.method == "vcd", weighted = vcd && o.weights != "unweighted";
   json const parameters = {{"geometry", geometry_json(g)}, {"weights", o.weights}};
   if (!o.save_parameters.empty()) {
@@ -290,6 +290,7 @@ int reconstruct(recon_command const& o) {
   exec::host const host(o.threads);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
   auto needed = recon_memory(host, scan, options, {vcd, weighted}, memory.limit());
+  needed.push_back({"angles and fields", source.memory() + lists});
   needed.push_back({"stacks of threads", stack_bytes * most_threads(o, source.shape(), recon_shape_of(scan))});
   put_largest_first(needed);
   check_memory(o, needed, available);

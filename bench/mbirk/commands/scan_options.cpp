@@ -65,6 +65,16 @@ void add_scan_options(CLI::App& command, scan_call& call) {
   command.add_option("--centre,--center", call.geometry.centre, "Channel of the axis, counted from 0 in INPUT")
       ->type_name("CHANNEL");
   command.add_flag("--strict", call.strict, "Likely mistakes are errors");
+  command.add_flag("--untrusted", files.trust.untrusted,
+                   "INPUT and its fields are from a stranger: another process reads them, with limits on memory and "
+                   "time");
+  command.add_flag("--follow-links", files.trust.follow_links,
+                   "Follow what an HDF5 file says of other files: external links, raw files, virtual data sets");
+}
+
+void add_scan_files(scan_call const& call, command_files& files) {
+  auto const& f = call.files;
+  for (auto const& name : {f.input, f.white, f.dark, f.scan.angles, call.geometry.file}) files.reads(name);
 }
 
 void add_correction_options(CLI::App& command, scan_call& call) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "commands/command.hpp"
+#include "commands/command_files.hpp"
 #include "input/scan_corrections.hpp"
 #include "input/scan_geometry.hpp"
 #include "input/scan_open.hpp"
@@ -20,6 +21,8 @@ struct scan_call {
 };
 
 void add_scan_options(CLI::App& command, scan_call& call);
+/// Registers the files that the options name.
+void add_scan_files(scan_call const& call, command_files& files);
 /// Options of what is corrected, for commands that read pixels.
 void add_correction_options(CLI::App& command, scan_call& call);
 

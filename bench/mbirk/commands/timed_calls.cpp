@@ -105,7 +105,7 @@ json timed_calls::to_json() const {
 json timed_calls::hardware() const {
   std::size_t calls = 0;
   for (auto const& b : batches_) calls += b.seconds.size();
-  json j;
+  json j = json::object();
   for (auto const& [name, count] : counts_) j[name] = count / static_cast<double>(calls);
   return j;
 }

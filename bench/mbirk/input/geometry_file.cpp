@@ -384,7 +384,8 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
 }
 
 json geometry_json(geometry_file const& g) {
-  json params = json::object(), root;
+  // Objects from the start: when memory runs out, version 3.11 of the library cannot destroy a null that becomes one.
+  json params = json::object(), root = json::object();
   std::visit([&]<class Geometry>(scan<Geometry> const& scan) {
     auto const& geometry = scan.geometry();
     parameter_values<Geometry> values{.scan = std::get<typename Geometry::parameters>(g.parameters),

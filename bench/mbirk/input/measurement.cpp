@@ -32,6 +32,13 @@ std::vector<float> field_at(std::vector<mean_field> const& fields, double at, st
   return mixed;
 }
 
+/// Number of fields that the frames of a stack become.
+index_t groups_of(std::vector<index_t> const& at) {
+  index_t groups = 1;
+  for (std::size_t k = 1; k < at.size(); ++k) groups += at[k] != at[k - 1] ? 1 : 0;
+  return groups;
+}
+
 }  // namespace
 
 /// Reads frames of a stack, cut to the selected channels and binned: the mean of bin x bin pixels. Rows are binned
@@ -78,10 +85,26 @@ std::vector<mean_field> measurement_source::read_fields(frame_stack const& stack
   return fields;
 }
 
-measurement_source::measurement_source(measurement_files const& files, selection_options const& part)
-    : scan_(open_scan(files)), part_(select(part, scan_.data.shape)) {
-  for (index_t v = 0; v < part_.shape[0] && !scan_.angles.empty(); ++v)
-    theta_.push_back(static_cast<float>(scan_.angles[static_cast<std::size_t>(part_.first[0] + v * part_.step)]));
+double measurement_source::needed_memory() const {
+  auto const size = [](index_t n) { return static_cast<double>(n); };
+  auto const bytes = [&](index_t rows, index_t channels) { return 4 * size(rows) * size(channels); };
+  double const pixels = bytes(part_.shape[1], part_.shape[2]);
+  // Angles in both precisions; what readers keep; a frame before it is cut.
+  double sum = 12 * size(scan_.data.shape[0]) + scan_.data.memory;
+  if (!part_.all() || part_.bin > 1) sum += bytes(scan_.data.shape[1], scan_.data.shape[2]);
+  if (!scan_.white && !scan_.white_level) return sum;
+  // A field for each group of frames, and those in use for a view or between two of them.
+  index_t fields = 2 + (scan_.white ? groups_of(scan_.white_at) : 1) + (scan_.dark ? groups_of(scan_.dark_at) : 1);
+  sum += pixels * size(fields);
+  for (auto const* const field : {&scan_.white, &scan_.dark})
+    if (*field) sum += (*field)->memory;
+  // While a mean is made: the frame, sums in double, and the mean as it grows.
+  return sum + (scan_.white ? 6 * pixels : 0);
+}
+
+measurement_source::measurement_source(measurement_files const& files, selection_options const& part,
+                                       memory_budget const& memory)
+    : scan_(open_scan(files, memory)), part_(select(part, scan_.data.shape)) {
   if (files.counts && !scan_.white && !scan_.white_level)
     fail(scan_.data.name, "is said to hold counts, but there is no white field: expected --white FILE, --white-level X "
                           "or /exchange/data_white");
@@ -92,6 +115,10 @@ measurement_source::measurement_source(measurement_files const& files, selection
   if (pixels > (std::size_t{1} << 34))
     fail(scan_.data.name, "has frames of " + std::to_string(part_.shape[1]) + " x " + std::to_string(part_.shape[2]) +
                               " pixels, expected at most 2^34 (--rows and --channels select a part)");
+  memory_ = needed_memory();
+  memory.require(memory_, scan_.data.name + ": reading frames of shape " + shape_text(scan_.data.shape));
+  for (index_t v = 0; v < part_.shape[0] && !scan_.angles.empty(); ++v)
+    theta_.push_back(static_cast<float>(scan_.angles[static_cast<std::size_t>(part_.first[0] + v * part_.step)]));
   if (scan_.white) {
     white_ = read_fields(*scan_.white, scan_.white_at);
     white_frames_ = scan_.white->shape[0];

@@ -24,8 +24,10 @@ struct mean_field {
 /// The constructor opens and checks the files; it reads only the fields.
 class measurement_source {
  public:
-  /// @throws io_error, in one line: file, data set, what was expected and found
-  explicit measurement_source(measurement_files const& files, selection_options const& part = {});
+  /// @param memory  limits what is read, and what reading the views will take; shapes are compared with it before.
+  /// @throws io_error, in one line: file, data set, what was expected and found; allocation_error
+  explicit measurement_source(measurement_files const& files, selection_options const& part = {},
+                              memory_budget const& memory = {});
 
   /// Shape of the selection.
   std::array<index_t, 3> shape() const noexcept { return part_.shape; }
@@ -37,6 +39,8 @@ class measurement_source {
   bool counts() const noexcept { return !white_.empty(); }
   /// Text for the log: "counts (uint16), 10 white and 5 dark frames".
   std::string description() const;
+  /// Bytes that this object takes, with what reading views will add to the views themselves; known from shapes.
+  double memory() const noexcept { return memory_; }
   /// Number of views read at once, about 64 MiB.
   index_t block() const noexcept;
 
@@ -55,6 +59,7 @@ class measurement_source {
  private:
   void read_selected(frame_stack const& stack, std::vector<index_t> const& frames, index_t first_row, index_t rows,
                      float* to) const;
+  double needed_memory() const;
   std::vector<mean_field> read_fields(frame_stack const& stack, std::vector<index_t> const& at) const;
 
   scan_description scan_;
@@ -62,6 +67,7 @@ class measurement_source {
   std::vector<float> theta_;
   std::vector<mean_field> white_, dark_;
   index_t white_frames_ = 0, dark_frames_ = 0;
+  double memory_ = 0;
 };
 
 }  // namespace mbirk::program

@@ -39,14 +39,15 @@ void select_detector(json& params, selection const& s, bool has_rows) {
 }  // namespace
 
 geometry_file scan_geometry(scan_description const& scan, selection const& selected, std::vector<float> const& theta,
-                            geometry_options const& options, std::string const& input, std::vector<scan_fact>& used) {
+                            geometry_options const& options, std::string const& input, std::vector<scan_fact>& used,
+                            memory_budget const& memory) {
   bool const given = !options.file.empty();
   json document = given ? read_json(options.file) : json::object();
   std::string const file = given ? options.file : input;
   auto const folder = std::filesystem::path(file).parent_path();
   json no_params = json::object();
   bool const usable = document.is_object() && (!document.contains("params") || document["params"].is_object());
-  if (!usable) return read_geometry(document, file, folder, selected.shape, theta);  // which says what is wrong
+  if (!usable) return read_geometry(document, file, folder, selected.shape, theta, memory);  // which says what is wrong
   bool const cone_by_option = options.source_detector.has_value();
   if (!document.contains("geometry") && !given)
     document["geometry"] = cone_by_option || scan.source_detector_dist ? "cone" : "parallel";
@@ -90,7 +91,7 @@ geometry_file scan_geometry(scan_description const& scan, selection const& selec
   select_detector(params, selected, true);
   // By default a voxel is a channel wide; in parallel beam its height is that of a row whatever delta_voxel is.
   if (params.empty()) document.erase("params");
-  auto g = read_geometry(document, file, folder, selected.shape, theta);
+  auto g = read_geometry(document, file, folder, selected.shape, theta, memory);
   if (fan) {
     auto const& p = g.fan.emplace(std::get<cone_parameters>(g.parameters));
     try {

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <numbers>
 
+#include "input/scan_child.hpp"
 #include "mbirk/io/scan_mrc.hpp"
 #include "mbirk/io/scan_npy.hpp"
 #include "mbirk/io/scan_raw.hpp"
@@ -116,8 +117,27 @@ frame_stack open_raw_series(std::string const& name, raw_layout const& layout) {
   return mbirk::detail::joined_stack(name, std::move(parts));
 }
 
+#if defined(MBIRK_WITH_HDF5)
+/// libhdf5 prints nothing itself, at the end of the process neither; files are closed by their owners.
+void silence_hdf5() {
+  static bool const once = [] {
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+hdf5_reading hdf5_how(measurement_files const& files, memory_budget const& memory) {
+  return {files.trust.follow_links ? hdf5_links::anywhere : hdf5_links::inside,
+          [memory](double bytes, std::string const& what) { memory.require(bytes, what); }};
+}
+#endif
+
 /// Only an HDF5 file has several arrays; other formats ignore `set`.
-scan_description open_format(std::string const& name, [[maybe_unused]] scan_options const& o) {
+scan_description open_format(std::string const& name, [[maybe_unused]] scan_options const& o,
+                             [[maybe_unused]] measurement_files const& files,
+                             [[maybe_unused]] memory_budget const& memory) {
   scan_description scan;
   switch (format_of(name)) {
     case format::npy:
@@ -127,10 +147,12 @@ scan_description open_format(std::string const& name, [[maybe_unused]] scan_opti
     case format::mrc: return open_mrc(name);
     case format::hdf5: {
 #if defined(MBIRK_WITH_HDF5)
-      hdf5_file const file(name);
-      if (!o.data.empty() && !(o.axes.empty() && is_nxtomo(file))) return open_hdf5(name, {o.data, o.axes});
-      if (file.has("/exchange/data")) return open_data_exchange(name);
-      if (is_nxtomo(file)) return open_nxtomo(name, o.data);
+      silence_hdf5();
+      auto const how = hdf5_how(files, memory);
+      hdf5_file const file(name, how.links);
+      if (!o.data.empty() && !(o.axes.empty() && is_nxtomo(file))) return open_hdf5(name, {o.data, o.axes}, how);
+      if (file.has("/exchange/data")) return open_data_exchange(name, how);
+      if (is_nxtomo(file)) return open_nxtomo(name, o.data, how);
       scan_fail(name,
                 "has no data set /exchange/data, expected the Data Exchange layout, an image_key (NXtomo), or the "
                 "path of the array by --data and --axes");
@@ -180,7 +202,7 @@ scan_description open_format(std::string const& name, [[maybe_unused]] scan_opti
 
 /// A white or dark field: a data set of INPUT, or a file.
 frame_stack open_field(std::string const& name, [[maybe_unused]] char const* set, measurement_files const& files,
-                       frame_stack const& data) {
+                       frame_stack const& data, memory_budget const& memory) {
   if (!files.scan.raw.empty()) {
     auto layout = parse_raw_layout(files.scan.raw, "--raw");
     layout.shape = data.shape;
@@ -190,15 +212,19 @@ frame_stack open_field(std::string const& name, [[maybe_unused]] char const* set
   std::error_code ignored;
   bool const is_file = fs::exists(name, ignored) || is_pattern(name);
   auto const input_is_hdf5 = format_of(files.input) == format::hdf5;
-  if (!is_file && input_is_hdf5)
-    return *open_hdf5(files.input, {files.scan.data.empty() ? name : files.scan.data, files.scan.axes, "", name}).white;
+  auto const how = hdf5_how(files, memory);
+  if (!is_file && input_is_hdf5) {
+    hdf5_paths const paths{files.scan.data.empty() ? name : files.scan.data, files.scan.axes, "", name};
+    return *open_hdf5(files.input, paths, how).white;
+  }
   if (format_of(name) == format::hdf5) {
-    auto const file = std::make_shared<hdf5_file const>(name);
+    silence_hdf5();
+    auto const file = std::make_shared<hdf5_file const>(name, how.links);
     if (!file->has(set)) scan_fail(name, std::string("has no data set ") + set);
     return mbirk::detail::hdf5_stack(mbirk::detail::hdf5_locate(file, set));
   }
 #endif
-  return open_format(name, {}).data;
+  return open_format(name, {}, files, memory).data;
 }
 
 /// A field of rows and channels is one frame.
@@ -217,11 +243,18 @@ void require_field(frame_stack& field, frame_stack const& data) {
 
 /// Angles by option: FIRST:LAST in degrees, of the first view and of the one after the last; FIRST:LAST:closed counts
 /// the last view; a file; or a data set of INPUT.
-void read_angles(measurement_files const& files, scan_description& scan) {
+void read_angles(measurement_files const& files, scan_description& scan, memory_budget const& memory) {
   auto const& text = files.scan.angles;
   index_t const views = scan.data.shape[0];
+  memory.require(12 * static_cast<double>(views), "--angles: " + std::to_string(views) + " angles");
   double factor = files.scan.angle_unit == "rad" ? 1 : std::numbers::pi / 180;
   std::vector<double> angles;
+  auto const require_count = [&](index_t values) {
+    if (values != views)
+      scan_fail("--angles " + text.substr(0, 80), "has " + std::to_string(values) +
+                                                      " values, expected one angle per view = (" +
+                                                      std::to_string(views) + ")");
+  };
   auto const number = [](std::string const& word, double& x) {
     auto const [end, code] = std::from_chars(word.data(), word.data() + word.size(), x);
     return !word.empty() && code == std::errc() && end == word.data() + word.size() && std::isfinite(x);
@@ -235,6 +268,8 @@ void read_angles(measurement_files const& files, scan_description& scan) {
     for (index_t v = 0; v < views; ++v) angles.push_back(first + (last - first) * static_cast<double>(v) / steps);
   } else if (fs::exists(text, ignored)) {
     if (format_of(text) == format::npy) {
+      auto const header = read_npy_header(text);
+      require_count(header.elements);
       auto const array = read_npy<float>(text);
       require_finite(array, text);
       angles.assign(array.data.begin(), array.data.end());
@@ -244,26 +279,22 @@ void read_angles(measurement_files const& files, scan_description& scan) {
   } else {
 #if defined(MBIRK_WITH_HDF5)
     if (format_of(files.input) == format::hdf5) {
-      auto const file = std::make_shared<hdf5_file const>(files.input);
-      angles = mbirk::detail::hdf5_angles(mbirk::detail::hdf5_locate(file, text), scan.warnings);
+      auto const how = hdf5_how(files, memory);
+      auto const file = std::make_shared<hdf5_file const>(files.input, how.links);
+      angles = mbirk::detail::hdf5_angles(mbirk::detail::hdf5_locate(file, text), scan.warnings, {views}, how);
       factor = files.scan.angle_unit.empty() ? 1 : factor;
     } else
 #endif
       scan_fail("--angles", "'" + text.substr(0, 80) +
                                 "' is neither FIRST:LAST in degrees, a file, nor a data set of " + files.input);
   }
-  if (static_cast<index_t>(angles.size()) != views)
-    scan_fail("--angles " + text.substr(0, 80), "has " + std::to_string(angles.size()) +
-                                                    " values, expected one angle per view = (" + std::to_string(views) +
-                                                    ")");
+  require_count(std::ssize(angles));
   for (auto& a : angles) a *= factor;
   scan.angles = std::move(angles);
   scan.facts.push_back({"angles", std::to_string(views) + " values", "--angles"});
 }
 
-}  // namespace
-
-scan_description open_scan(measurement_files const& files) {
+scan_description open_here(measurement_files const& files, memory_budget const& memory) {
   scan_description scan;
   if (!files.scan.raw.empty()) {
     auto const layout = parse_raw_layout(files.scan.raw, "--raw");
@@ -274,20 +305,20 @@ scan_description open_scan(measurement_files const& files) {
                                  std::to_string(layout.shape[0]));
     scan.facts.push_back({"data", shape_text(layout.shape) + " " + layout.type.name, "--raw"});
   } else {
-    scan = open_format(files.input, files.scan);
+    scan = open_format(files.input, files.scan, files, memory);
   }
   auto const& s = scan.data.shape;
   if (s[0] < 1 || s[1] < 1 || s[2] < 1)
     scan_fail(scan.data.name,
               "has shape " + shape_text(s) + ", expected (views, rows, channels), at least one of each");
   if (!files.white.empty()) {
-    scan.white = open_field(files.white, "/exchange/data_white", files, scan.data);
+    scan.white = open_field(files.white, "/exchange/data_white", files, scan.data, memory);
     scan.white_at.clear();
     scan.white_level.reset();
     scan.facts.push_back({"white field", std::to_string(scan.white->shape[0]) + " frames", "--white"});
   }
   if (!files.dark.empty()) {
-    scan.dark = open_field(files.dark, "/exchange/data_dark", files, scan.data);
+    scan.dark = open_field(files.dark, "/exchange/data_dark", files, scan.data, memory);
     scan.dark_at.clear();
     scan.facts.push_back({"dark field", std::to_string(scan.dark->shape[0]) + " frames", "--dark"});
   }
@@ -297,11 +328,39 @@ scan_description open_scan(measurement_files const& files) {
     scan.white_level = *files.scan.white_level;
     scan.facts.push_back({"white level", mbirk::detail::number_text(*scan.white_level), "--white-level"});
   }
-  if (!files.scan.angles.empty()) read_angles(files, scan);
+  if (!files.scan.angles.empty()) read_angles(files, scan, memory);
   if (!scan.angles.empty() && static_cast<index_t>(scan.angles.size()) != s[0])
     scan_fail(scan.data.name, "has " + std::to_string(scan.angles.size()) + " angles, expected one angle per view = (" +
                                   std::to_string(s[0]) + ")");
   return scan;
+}
+
+/// Names the option in errors about links.
+scan_description open_in_process(measurement_files const& files, memory_budget const& memory) {
+#if defined(MBIRK_WITH_HDF5)
+  try {
+    return open_here(files, memory);
+  } catch (hdf5_link_error const& e) {
+    throw io_error(e.what() + std::string(" (--follow-links)"), e.where);
+  }
+#else
+  return open_here(files, memory);
+#endif
+}
+
+}  // namespace
+
+scan_description open_scan(measurement_files const& files, memory_budget const& memory) {
+  if (!files.trust.untrusted) return open_in_process(files, memory);
+  return open_scan_in_child(files.input, files.trust.limits,
+                            [files, memory] { return open_in_process(files, memory); });
+}
+
+std::vector<std::string> files_of(scan_description const& scan) {
+  auto files = scan.data.files;
+  for (auto const* const field : {&scan.white, &scan.dark})
+    if (*field) files.insert(files.end(), (*field)->files.begin(), (*field)->files.end());
+  return files;
 }
 
 std::string optional_formats() {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "input/limited_process.hpp"
+#include "machine/memory.hpp"
 #include "mbirk/io/frame_stack.hpp"
 
 namespace mbirk::program {
@@ -20,6 +22,15 @@ struct scan_options {
   std::optional<double> white_level = {};  ///< --white-level
 };
 
+/// How far INPUT and its fields are trusted.
+struct scan_trust {
+  /// They are read by a child process with limits. The libraries that parse formats have faults: a file made for them
+  /// can crash the process that reads it, keep it busy for ever, or take all memory.
+  bool untrusted = false;
+  bool follow_links = false;  ///< HDF5: external links, external raw data and virtual data sets name further files
+  process_limits limits = {};
+};
+
 /// Input files and how to read them.
 struct measurement_files {
   std::string input = {};
@@ -28,11 +39,16 @@ struct measurement_files {
   std::string white = {}, dark = {};
   bool counts = false;  ///< the input must be counts, so a white field is required
   scan_options scan = {};
+  scan_trust trust = {};
 };
 
 /// Opens INPUT; options go before what the file says. Sizes are checked, pixels are not read.
-/// @throws io_error of one line: file, field, what was expected and found
-scan_description open_scan(measurement_files const& files);
+/// @param memory  limits the lists that are read, such as angles.
+/// @throws io_error of one line: file, field, what was expected and found; allocation_error
+scan_description open_scan(measurement_files const& files, memory_budget const& memory = {});
+
+/// All files that reading the scan opens.
+std::vector<std::string> files_of(scan_description const& scan);
 
 /// Names of the optional formats that this program was built with: "HDF5, TIFF, MATLAB, Zeiss".
 std::string optional_formats();

@@ -82,8 +82,8 @@ template <class T> constexpr int dlpack_code() {
 }
 inline std::string dlpack_type_text(int code, int bits, int lanes) {
   constexpr char const* names[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
-  std::string const name = code >= 0 && code < 7 ? names[code] : "type " + std::to_string(code) + " of bits ";
-  return name + std::to_string(bits) + (lanes == 1 ? "" : "x" + std::to_string(lanes));
+  std::string const name = code >= 0 && code < 7 ? names[code] : message("type ", code, " of bits ");
+  return lanes == 1 ? message(name, bits) : message(name, bits, "x", lanes);
 }
 
 /// Exported tensor together with the owner that it keeps alive.

@@ -39,6 +39,8 @@ struct frame_stack {
   std::string type;                ///< stored type, such as "uint16" or "float32"
   /// Reads a window, dense, as float. The window lies inside the stack. @throws io_error
   std::function<void(frame_window const& window, float* to)> read_window;
+  std::vector<std::string> files = {};  ///< that reading opens
+  double memory = 0;  ///< bytes that reading takes besides the window, as far as shapes tell
 
   void read(frame_window const& window, float* to) const {
     auto const inside = [](index_t first, index_t count, index_t size) {
@@ -171,7 +173,7 @@ inline frame_stack plain_stack(std::filesystem::path const& path, std::array<ind
       }
     }
   };
-  return {name, shape, type.name, read};
+  return {name, shape, type.name, read, {name}};
 }
 
 /// Orders names by their texts, in which numbers count as numbers: view_9 comes before view_10.
@@ -210,6 +212,8 @@ inline frame_stack joined_stack(std::string const& name, std::vector<frame_stack
                                " pixels, expected those of " + parts.front().name + ", " +
                                std::to_string(all.shape[1]) + " x " + std::to_string(all.shape[2]));
     all.shape[0] += part.shape[0];
+    all.files.insert(all.files.end(), part.files.begin(), part.files.end());
+    all.memory = std::max(all.memory, part.memory);
   }
   all.read_window = [parts = std::move(parts)](frame_window w, float* to) {
     for (auto const& part : parts) {
@@ -237,7 +241,9 @@ inline frame_stack selected_stack(frame_stack const& stack, std::vector<index_t>
   frame_stack part{name.empty() ? stack.name : name,
                    {static_cast<index_t>(frames.size()), stack.shape[1], stack.shape[2]},
                    stack.type,
-                   {}};
+                   {},
+                   stack.files,
+                   stack.memory};
   part.read_window = [stack, frames = std::move(frames)](frame_window const& w, float* to) {
     for (index_t f = 0; f < w.count;) {
       auto const at = [&](index_t k) { return frames[static_cast<std::size_t>(w.first + k)]; };

@@ -33,9 +33,10 @@ using text_record = std::vector<std::pair<std::string, std::string>>;
 
 namespace detail {
 
+/// @param what  may quote text of the file, of which bytes that cannot be printed are replaced
 [[noreturn]] inline void hdf5_fail(std::filesystem::path const& path, std::string const& what,
                                    source_location w = source_location::current()) {
-  throw io_error(path.string() + ": " + what, w);
+  throw io_error(path.string() + ": " + printable(what), w);
 }
 
 /// Keeps the innermost of the library's messages, which states the cause; of a long message only the system's part.
@@ -212,9 +213,29 @@ inline std::string hdf5_get_text(std::filesystem::path const& path, hid_t object
 
 }  // namespace detail
 
+namespace detail {
+
+/// Whether all parts of a virtual data set lie in its own file, which "." stands for.
+inline bool hdf5_sources_inside(hid_t made) {
+  return hdf5_quietly([&] {
+    std::size_t sources = 0;
+    if (H5Pget_virtual_count(made, &sources) < 0) return 0;
+    for (std::size_t k = 0; k < sources; ++k) {
+      char text[2] = {};
+      if (H5Pget_virtual_filename(made, k, text, sizeof text) != 1 || text[0] != '.') return 0;
+    }
+    return 1;
+  }) == 1;
+}
+
+}  // namespace detail
+
 /// Whether a data set may lie in other files than the one that was opened: behind an external link, in external raw
 /// files, or as a virtual data set.
 enum class hdf5_links { inside, anywhere };
+
+/// A data set lies in another file, which hdf5_links::inside refuses.
+struct hdf5_link_error : io_error { using io_error::io_error; };
 
 /// Input file. Data sets have names such as "/exchange/data"; integers and floating-point numbers of any size are
 /// converted to the requested type.
@@ -243,6 +264,7 @@ class hdf5_file {
   }
 
   std::filesystem::path const& path() const noexcept { return path_; }
+  hdf5_links links() const noexcept { return links_; }
   /// Identifier for calls of the HDF5 library; stays owned by this object.
   hid_t handle() const noexcept { return file_.get(); }
 
@@ -257,6 +279,15 @@ class hdf5_file {
     }
   }
 
+  /// Data set for calls of the HDF5 library.
+  detail::hdf5_handle open(std::string const& name) const {
+    if (!has(name)) detail::hdf5_fail(path_, "has no data set " + name);
+    detail::hdf5_handle set(linked(name, name + " is not a data set",
+                                   [&] { return H5Dopen2(file_.get(), name.c_str(), access_.get()); }),
+                            H5Dclose);
+    if (links_ == hdf5_links::inside) require_own_data(set, name);
+    return set;
+  }
   std::vector<index_t> shape(std::string const& name) const { return shape_of(open(name), name); }
   /// Element type of a data set, such as "uint16" or "float32".
   std::string type(std::string const& name) const {
@@ -321,14 +352,6 @@ class hdf5_file {
 
  private:
   static std::string unreadable(std::string const& name) { return "data set " + name + " cannot be read"; }
-  detail::hdf5_handle open(std::string const& name) const {
-    if (!has(name)) detail::hdf5_fail(path_, "has no data set " + name);
-    detail::hdf5_handle set(linked(name, name + " is not a data set",
-                                   [&] { return H5Dopen2(file_.get(), name.c_str(), access_.get()); }),
-                            H5Dclose);
-    if (links_ == hdf5_links::inside) require_own_data(set, name);
-    return set;
-  }
 
   /// Called by the library for an external link; notes the file that it names, and refuses.
   static herr_t refuse_link(char const*, char const*, char const* file, char const* object, unsigned*, hid_t,
@@ -341,8 +364,9 @@ class hdf5_file {
     if (refused_[0] == 0) return;
     std::string const target(refused_.get());
     refused_[0] = 0;
-    detail::hdf5_fail(path_, name + " is an external link to " + printable(target, 200) +
-                                 ", which is followed only if that is asked for");
+    throw hdf5_link_error(path_.string() + ": " + name + " is an external link to " + printable(target, 200) +
+                              ", which is followed only if that is asked for",
+                          source_location::current());
   }
   /// call() for an object that may be linked.
   template <class Call> hid_t linked(std::string const& name, std::string const& what, Call const& call) const {
@@ -357,11 +381,12 @@ class hdf5_file {
     detail::hdf5_handle const made(
         detail::hdf5_call(path_, unreadable(name), [&] { return H5Dget_create_plist(set.get()); }), H5Pclose);
     auto const files = detail::hdf5_quietly([&] { return H5Pget_external_count(made.get()); });
-    auto const layout = detail::hdf5_quietly([&] { return H5Pget_layout(made.get()); });
-    if (files > 0 || layout == H5D_VIRTUAL)
-      detail::hdf5_fail(path_, "data set " + name + " lies in other files" +
-                                   (files > 0 ? "" : " (a virtual data set)") +
-                                   ", which are read only if that is asked for");
+    bool const merged = detail::hdf5_quietly([&] { return H5Pget_layout(made.get()); }) == H5D_VIRTUAL;
+    if (files > 0 || (merged && !detail::hdf5_sources_inside(made.get())))
+      throw hdf5_link_error(path_.string() + ": data set " + name + " lies in other files" +
+                                (files > 0 ? "" : " (a virtual data set)") +
+                                ", which are read only if that is asked for",
+                            source_location::current());
   }
   /// Shape of a numeric data set.
   std::vector<index_t> shape_of(detail::hdf5_handle const& set, std::string const& name) const {

@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numbers>
 #include <span>
@@ -13,13 +14,21 @@
 #include "mbirk/io/scan_axes.hpp"
 
 namespace mbirk {
+
+/// How far a file is trusted.
+struct hdf5_reading {
+  hdf5_links links = hdf5_links::anywhere;
+  /// Called before a list is read or made whose length the file says: bytes, and what they are for. It may throw.
+  std::function<void(double bytes, std::string const& what)> require_memory = {};
+};
+
 namespace detail {
 
 /// A data set that was found, in the file that holds it.
 struct hdf5_place {
   std::shared_ptr<hdf5_file const> file;
   std::string set;
-  std::string name() const { return file->path().string() + ": " + set; }
+  std::string name() const { return file->path().string() + ": " + printable(set, 200); }
 };
 
 /// External links lead to other files; more than this many in a row are taken for a cycle.
@@ -46,6 +55,11 @@ inline hdf5_place hdf5_locate(std::shared_ptr<hdf5_file const> file, std::string
           auto const got = H5Lget_val(file->handle(), part.c_str(), text.data(), info.u.val_size, H5P_DEFAULT);
           return got < 0 ? got : H5Lunpack_elink_val(text.data(), info.u.val_size, &flags, &target, &object);
         });
+        if (file->links() == hdf5_links::inside)
+          throw hdf5_link_error(file->path().string() + ": " + part + " is an external link to " +
+                                    printable(object, 200) + " of file " + printable(target, 200) +
+                                    ", which is followed only if that is asked for",
+                                source_location::current());
         auto const folder = file->path().parent_path();
         fs::path other = folder / target;
         std::error_code ignored;
@@ -68,45 +82,59 @@ inline hdf5_place hdf5_locate(std::shared_ptr<hdf5_file const> file, std::string
                               " external links, expected no cycle");
 }
 
-inline hdf5_handle hdf5_open_set(hdf5_place const& place) {
-  return {hdf5_call(place.file->path(), place.set + " is not a data set",
-                    [&] { return H5Dopen2(place.file->handle(), place.set.c_str(), H5P_DEFAULT); }),
-          H5Dclose};
+/// Names of the files that hold parts of a virtual data set.
+inline std::vector<std::string> hdf5_sources(hdf5_place const& place, hid_t properties) {
+  std::vector<std::string> names;
+  std::size_t sources = 0;
+  hdf5_call(place.file->path(), place.set + " cannot be read",
+            [&] { return H5Pget_virtual_count(properties, &sources); });
+  for (std::size_t k = 0; k < sources; ++k) {
+    char text[1024] = {};
+    hdf5_call(place.file->path(), place.set + " cannot be read",
+              [&] { return H5Pget_virtual_filename(properties, k, text, sizeof text); });
+    names.emplace_back(text);
+  }
+  return names;
 }
 
 /// Checks that the elements of a data set can be read: its filters are installed, the files of a virtual data set are
-/// there, and something was written. @throws io_error with the remedy
-inline void hdf5_require_readable(hdf5_place const& place) {
+/// there, and something was written. Adds files to the stack, and the memory of a chunk, which is read as a whole.
+/// @throws io_error with the remedy
+inline void hdf5_require_readable(hdf5_place const& place, frame_stack& stack) {
   auto const& path = place.file->path();
-  auto const set = hdf5_open_set(place);
-  hdf5_handle const properties(
-      hdf5_call(path, place.set + " cannot be read", [&] { return H5Dget_create_plist(set.get()); }), H5Pclose);
-  int const filters = H5Pget_nfilters(properties.get());
+  auto const what = place.set + " cannot be read";
+  auto const set = place.file->open(place.set);
+  hdf5_handle const properties(hdf5_call(path, what, [&] { return H5Dget_create_plist(set.get()); }), H5Pclose);
+  int const filters = hdf5_call(path, what, [&] { return H5Pget_nfilters(properties.get()); });
   for (int k = 0; k < filters; ++k) {
     unsigned flags = 0, config = 0;
     std::size_t count = 0;
     char text[64] = {};
-    auto const id = H5Pget_filter2(properties.get(), static_cast<unsigned>(k), &flags, &count, nullptr, sizeof text,
-                                   text, &config);
-    if (id >= 0 && hdf5_quietly([&] { return H5Zfilter_avail(id); }) <= 0)
+    auto const id = hdf5_call(path, what, [&] {
+      return H5Pget_filter2(properties.get(), static_cast<unsigned>(k), &flags, &count, nullptr, sizeof text, text,
+                            &config);
+    });
+    if (hdf5_quietly([&] { return H5Zfilter_avail(id); }) <= 0)
       hdf5_fail(path, "data set " + place.set + " is compressed by filter " + std::to_string(id) + " (" + text +
                           "), which is not installed; where it is, `h5repack -f GZIP=1 IN OUT` writes a readable copy");
   }
-  auto const layout = H5Pget_layout(properties.get());
+  auto const layout = hdf5_call(path, what, [&] { return H5Pget_layout(properties.get()); });
+  if (layout == H5D_CHUNKED) {
+    std::array<hsize_t, H5S_MAX_RANK> sizes{};
+    int const rank = hdf5_call(path, what, [&] { return H5Pget_chunk(properties.get(), H5S_MAX_RANK, sizes.data()); });
+    hdf5_handle const type(hdf5_call(path, what, [&] { return H5Dget_type(set.get()); }), H5Tclose);
+    stack.memory = static_cast<double>(hdf5_type_bytes(type.get())) * (filters > 0 ? 2 : 1);
+    for (int d = 0; d < rank; ++d) stack.memory *= static_cast<double>(sizes[static_cast<std::size_t>(d)]);
+  }
   if (layout == H5D_VIRTUAL) {
-    std::size_t sources = 0;
-    hdf5_call(path, place.set + " cannot be read", [&] { return H5Pget_virtual_count(properties.get(), &sources); });
-    for (std::size_t k = 0; k < sources; ++k) {
-      char text[1024] = {};
-      hdf5_call(path, place.set + " cannot be read",
-                [&] { return H5Pget_virtual_filename(properties.get(), k, text, sizeof text); });
-      std::string const source = text;
+    for (auto const& source : hdf5_sources(place, properties.get())) {
       std::error_code ignored;
       // A dot is this file; a percent sign stands for a series of files, of which any number may be missing.
       if (source == "." || source.find('%') != source.npos) continue;
       if (!std::filesystem::exists(path.parent_path() / source, ignored))
         hdf5_fail(path, "data set " + place.set + " is virtual, and " + source +
                             ", which has part of it, is not there; the library would read zeros");
+      stack.files.push_back((path.parent_path() / source).string());
     }
   } else if (H5Dget_storage_size(set.get()) == 0) {
     hdf5_fail(path, "data set " + place.set + " was never written");
@@ -118,7 +146,7 @@ inline void hdf5_read_window(hdf5_place const& place, axis_order const& order, f
                              float* to) {
   auto const& path = place.file->path();
   auto const what = "data set " + place.set + " cannot be read";
-  auto const set = hdf5_open_set(place);
+  auto const set = place.file->open(place.set);
   hdf5_handle const space(hdf5_call(path, what, [&] { return H5Dget_space(set.get()); }), H5Sclose);
   std::array<index_t, 3> first{}, count{};
   order.window(w, channels, first, count);
@@ -155,9 +183,10 @@ inline void hdf5_read_window(hdf5_place const& place, axis_order const& order, f
 inline frame_stack hdf5_stack(hdf5_place const& place, std::string const& axes = {}) {
   auto const sizes = place.file->shape(place.set);
   auto const order = parse_axes(axes, static_cast<int>(sizes.size()), place.name());
-  frame_stack stack{place.name(), order.shape(sizes), place.file->type(place.set), {}};
+  frame_stack stack{place.name(), order.shape(sizes), place.file->type(place.set), {},
+                    {place.file->path().string()}};
   frame_bytes(stack.name, stack.shape, 8);
-  hdf5_require_readable(place);
+  hdf5_require_readable(place, stack);
   stack.read_window = [place, order, channels = stack.shape[2]](frame_window const& w, float* to) {
     hdf5_read_window(place, order, w, channels, to);
   };
@@ -181,16 +210,26 @@ inline bool is_degrees(std::string unit, std::string const& name, std::vector<st
   return true;
 }
 
-/// Reads angles, one per frame of a stack. @throws io_error
-inline std::vector<double> hdf5_angles(hdf5_place const& place, std::vector<std::string>& warnings) {
+/// Reads angles, one per frame of a stack.
+/// @param counts  the numbers of angles that are possible; nothing is read when there are others.
+/// @throws io_error
+inline std::vector<double> hdf5_angles(hdf5_place const& place, std::vector<std::string>& warnings,
+                                       std::vector<index_t> const& counts, hdf5_reading const& how = {}) {
   auto const sizes = place.file->shape(place.set);
   if (sizes.size() != 1 || sizes[0] < 1 || sizes[0] > largest_axis)
     scan_fail(place.name(), "has shape " + shape_text(sizes) + ", expected one angle per view");
+  if (std::find(counts.begin(), counts.end(), sizes[0]) == counts.end())
+    scan_fail(place.name(), "has shape (" + std::to_string(sizes[0]) + "), expected one angle per view = " +
+                                shape_text(counts));
+  if (how.require_memory)
+    how.require_memory(8 * static_cast<double>(sizes[0]), place.name() + ": angles of shape " + shape_text(sizes));
   auto angles = place.file->read<double>(place.set).data;
   bool const degrees = is_degrees(hdf5_text_of(place, "units"), place.name(), warnings);
-  for (auto& a : angles) {
-    if (!std::isfinite(a)) scan_fail(place.name(), "has the value " + number_text(a) + ", expected finite angles");
-    if (degrees) a = a * std::numbers::pi / 180;
+  for (std::size_t k = 0; k < angles.size(); ++k) {
+    if (!std::isfinite(static_cast<float>(angles[k])))
+      scan_fail(place.name(),
+                "value (" + std::to_string(k) + ") is " + number_text(angles[k]) + ", expected finite angles");
+    if (degrees) angles[k] = angles[k] * std::numbers::pi / 180;
   }
   return angles;
 }
@@ -221,8 +260,9 @@ struct hdf5_paths {
 };
 
 /// Opens any HDF5 file by the paths of its data sets. @throws io_error
-inline scan_description open_hdf5(std::filesystem::path const& path, hdf5_paths const& paths) {
-  auto const file = std::make_shared<hdf5_file const>(path);
+inline scan_description open_hdf5(std::filesystem::path const& path, hdf5_paths const& paths,
+                                  hdf5_reading const& how = {}) {
+  auto const file = std::make_shared<hdf5_file const>(path, how.links);
   scan_description scan;
   scan.format = "HDF5";
   scan.data = detail::hdf5_stack(detail::hdf5_locate(file, paths.data), paths.axes);
@@ -243,11 +283,7 @@ inline scan_description open_hdf5(std::filesystem::path const& path, hdf5_paths 
   field(paths.dark, scan.dark);
   if (!paths.angles.empty()) {
     auto const place = detail::hdf5_locate(file, paths.angles);
-    scan.angles = detail::hdf5_angles(place, scan.warnings);
-    if (std::ssize(scan.angles) != scan.data.shape[0])
-      detail::scan_fail(place.name(), "has shape (" + std::to_string(scan.angles.size()) +
-                                          "), expected one angle per view = (" + std::to_string(scan.data.shape[0]) +
-                                          ")");
+    scan.angles = detail::hdf5_angles(place, scan.warnings, {scan.data.shape[0]}, how);
     scan.facts.push_back({"angles", std::to_string(scan.angles.size()) + " values", paths.angles});
   }
   return scan;
@@ -255,11 +291,12 @@ inline scan_description open_hdf5(std::filesystem::path const& path, hdf5_paths 
 
 /// Opens a file in the Data Exchange layout: /exchange/data, data_white, data_dark, theta.
 /// Source: De Carlo et al., Scientific data exchange: a schema for HDF5-based storage of raw and analyzed data, 2014.
-inline scan_description open_data_exchange(std::filesystem::path const& path) {
-  hdf5_file const file(path);
+inline scan_description open_data_exchange(std::filesystem::path const& path, hdf5_reading const& how = {}) {
+  hdf5_file const file(path, how.links);
   auto const if_there = [&](char const* set) { return file.has(set) ? std::string(set) : std::string(); };
   auto scan = open_hdf5(path, {"/exchange/data", "", if_there("/exchange/theta"), if_there("/exchange/data_white"),
-                               if_there("/exchange/data_dark")});
+                               if_there("/exchange/data_dark")},
+                        how);
   scan.format = "Data Exchange";
   // What `mbirk prepare` adds: lengths of the geometry as attributes of the data.
   struct length {
@@ -289,7 +326,7 @@ namespace detail {
 
 /// Opens the detector whose image_key has this path; frames are sorted by their key.
 inline scan_description open_nxtomo_detector(std::shared_ptr<hdf5_file const> const& file, std::string const& key_path,
-                                             std::string const& data_path) {
+                                             std::string const& data_path, hdf5_reading const& how) {
   scan_description scan;
   scan.format = "NXtomo";
   auto const frames = hdf5_stack(hdf5_locate(file, data_path));
@@ -298,6 +335,10 @@ inline scan_description open_nxtomo_detector(std::shared_ptr<hdf5_file const> co
   if (key_shape != std::vector<index_t>{frames.shape[0]})
     scan_fail(key_place.name(), "has shape " + shape_text(key_shape) + ", expected one key per frame of " + data_path +
                                     " = " + std::to_string(frames.shape[0]));
+  // Keys, the lists that they are sorted into, and angles.
+  if (how.require_memory)
+    how.require_memory(32 * static_cast<double>(frames.shape[0]),
+                       key_place.name() + ": keys of shape " + shape_text(key_shape));
   auto const keys = key_place.file->read<std::int64_t>(key_place.set).data;
   std::vector<index_t> views, white, dark;
   for (index_t f = 0; f < frames.shape[0]; ++f) {
@@ -327,14 +368,15 @@ inline scan_description open_nxtomo_detector(std::shared_ptr<hdf5_file const> co
   for (auto const& angle_path : hdf5_links_named(*file, "rotation_angle")) {
     try {
       std::vector<std::string> warnings;
-      auto const all = hdf5_angles(hdf5_locate(file, angle_path), warnings);
+      auto const all = hdf5_angles(hdf5_locate(file, angle_path), warnings, {frames.shape[0], std::ssize(views)}, how);
       if (std::ssize(all) == frames.shape[0])
         for (auto const v : views) scan.angles.push_back(all[static_cast<std::size_t>(v)]);
-      else if (all.size() == views.size()) scan.angles = all;
-      else continue;
+      else scan.angles = all;
       scan.warnings.insert(scan.warnings.end(), warnings.begin(), warnings.end());
       scan.facts.push_back({"angles", std::to_string(scan.angles.size()) + " values", angle_path});
       break;
+    } catch (hdf5_link_error const&) {
+      throw;
     } catch (io_error const&) {
       continue;  // another link may have them
     }
@@ -351,8 +393,9 @@ inline bool is_nxtomo(hdf5_file const& file) { return !detail::hdf5_links_named(
 /// image_key. Of several detectors, the one whose data can be read is taken.
 /// @param data  path of the data set, if there are several detectors.
 /// @throws io_error naming what is missing, or the detectors when several can be read
-inline scan_description open_nxtomo(std::filesystem::path const& path, std::string const& data = {}) {
-  auto const file = std::make_shared<hdf5_file const>(path);
+inline scan_description open_nxtomo(std::filesystem::path const& path, std::string const& data = {},
+                                    hdf5_reading const& how = {}) {
+  auto const file = std::make_shared<hdf5_file const>(path, how.links);
   auto const keys = detail::hdf5_links_named(*file, "image_key");
   if (keys.empty()) detail::scan_fail(path.string(), "has no image_key, expected a NeXus file of the type NXtomo");
   std::vector<scan_description> found;
@@ -363,11 +406,13 @@ inline scan_description open_nxtomo(std::filesystem::path const& path, std::stri
     try {
       auto const set = data.empty() ? group + "/data" : data;
       bool twice = false;
-      auto scan = detail::open_nxtomo_detector(file, key, set);
+      auto scan = detail::open_nxtomo_detector(file, key, set, how);
       for (auto const& other : found) twice = twice || other.data.name == scan.data.name;
       if (twice) continue;  // the same array by another link
       names += (names.empty() ? "" : ", ") + set;
       found.push_back(std::move(scan));
+    } catch (hdf5_link_error const&) {
+      throw;
     } catch (io_error const& e) {
       if (first_error.empty()) first_error = e.what();
     }

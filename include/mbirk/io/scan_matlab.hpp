@@ -73,10 +73,11 @@ inline frame_stack open_matlab(std::filesystem::path const& path, std::string co
                                          (names.empty() ? "" : ", expected --data with one of " + names));
   if (found > 1)
     detail::scan_fail(path.string(), "has several numeric arrays, expected --data with one of " + names);
-  std::string const name = path.string() + ": " + chosen;
+  std::string const name = path.string() + ": " + printable(chosen, 80);
   detail::axis_order const order = detail::parse_axes(axes, rank, name);
   // MATLAB stores the first axis fastest: the stored order is the reverse of size(A).
-  frame_stack stack{name, order.shape({sizes.data(), static_cast<std::size_t>(rank)}), type.name, {}};
+  frame_stack stack{name, order.shape({sizes.data(), static_cast<std::size_t>(rank)}), type.name, {},
+                    {path.string()}};
   index_t const bytes = detail::frame_bytes(name, stack.shape, type.bytes);
   if (static_cast<double>(bytes) > 4096.0 * static_cast<double>(detail::file_bytes(path)))
     detail::scan_fail(name, "is said to have " + std::to_string(bytes) + " bytes, more than its file can hold");

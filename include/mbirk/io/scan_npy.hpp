@@ -8,18 +8,21 @@
 
 namespace mbirk {
 
-/// Opens an array (views, rows, channels) or (views, channels), or with its axes in the order given. Files in Fortran
-/// order, or with other axes, are read as a whole.
+/// Opens an array (views, rows, channels) or (views, channels), or with its axes in the order given. The first window of
+/// a file in Fortran order, or with other axes, reads the whole array, which is kept.
 /// @throws io_error
 inline frame_stack open_npy_stack(std::filesystem::path const& path, std::string const& axes = {}) {
   auto const header = read_npy_header(path);
   auto const order = detail::parse_axes(axes, static_cast<int>(header.shape.size()), path.string());
-  frame_stack stack{path.string(), order.shape(header.shape), header.dtype, {}};
+  frame_stack stack{path.string(), order.shape(header.shape), header.dtype, {}, {path.string()}};
   detail::frame_bytes(stack.name, stack.shape, header.element_bytes);
   bool const in_order = axes.empty() || axes == "views,rows,channels" || axes == "views,channels";
   if (!in_order || header.fortran_order) {
-    auto const whole = std::make_shared<npy_array<float>>(read_npy<float>(path));
-    stack.read_window = [whole, order, channels = stack.shape[2]](frame_window const& w, float* to) {
+    // Numbers as they are stored, which are then put into another order.
+    stack.memory = (header.fortran_order ? 8 : 4) * static_cast<double>(header.elements);
+    auto const whole = std::make_shared<npy_array<float>>();
+    stack.read_window = [path, whole, order, channels = stack.shape[2]](frame_window const& w, float* to) {
+      if (whole->data.empty()) *whole = read_npy<float>(path);
       std::array<index_t, 3> first{}, count{}, stride{};
       order.window(w, channels, first, count);
       index_t step = 1, at = 0;

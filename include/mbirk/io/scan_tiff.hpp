@@ -159,7 +159,8 @@ inline frame_stack open_tiff(std::filesystem::path const& path) {
                 std::to_string(pages[k].width) + " pixels of " + pages[k].type +
                 ", expected those of the first page, " + std::to_string(first.height) + " x " +
                 std::to_string(first.width) + " of " + first.type);
-  frame_stack stack{path.string(), {static_cast<index_t>(pages.size()), first.height, first.width}, first.type, {}};
+  frame_stack stack{path.string(), {static_cast<index_t>(pages.size()), first.height, first.width}, first.type, {},
+                    {path.string()}};
   stack.read_window = [path, pages](frame_window const& w, float* to) {
     detail::tiff_file const again(path);
     for (index_t f = 0; f < w.count; ++f) {

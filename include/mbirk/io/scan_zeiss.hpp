@@ -110,7 +110,7 @@ inline element_type zeiss_type(index_t code, std::string const& name, char const
 /// Frames ImageData<1 + v/100>/Image<v + 1>, or one stream.
 inline frame_stack zeiss_stack(std::string const& path, std::array<index_t, 3> const& shape, element_type const& type,
                                std::string const& single = {}) {
-  frame_stack stack{path + (single.empty() ? "" : ": " + single), shape, type.name, {}};
+  frame_stack stack{path + (single.empty() ? "" : ": " + single), shape, type.name, {}, {path}};
   stack.read_window = [path, shape, type, single](frame_window const& w, float* to) {
     compound_file const file(path);
     index_t const pixels = shape[1] * shape[2];
@@ -149,7 +149,9 @@ inline scan_description open_zeiss(std::filesystem::path const& path) {
   scan.data = detail::zeiss_stack(name, shape, type);
   scan.facts.push_back({"data", detail::shape_text(shape) + " " + type.name, "ImageData"});
   for (auto const a : file.values<float>("ImageInfo/Angles", shape[0])) {
-    if (!std::isfinite(a)) detail::scan_fail(name, "ImageInfo/Angles has a value that is not finite");
+    if (!std::isfinite(a))
+      detail::scan_fail(name, "ImageInfo/Angles: value (" + std::to_string(scan.angles.size()) + ") is " +
+                                  detail::number_text(static_cast<double>(a)) + ", expected finite angles");
     scan.angles.push_back(static_cast<double>(a) * std::numbers::pi / 180);
   }
   scan.facts.push_back({"angles", std::to_string(shape[0]) + " in degrees", "ImageInfo/Angles"});
