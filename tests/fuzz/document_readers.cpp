@@ -119,7 +119,7 @@ std::vector<reader> document_readers() {
           {"geometry", read_geometry_input, mutate_json, true},
           {"device", read_device_input, mutate_json},
           {"run", read_run_input, mutate_json},
-          {"note", read_note_input, mutate_json, true},
+          {"note", read_note_input, mutate_json},
           {"nsys", read_nsys_input},
           {"ncu", read_ncu_input}};
 }
