@@ -82,7 +82,7 @@ class parameter_value {
     std::optional<T> result;
     // Not std::visit, which takes longer to compile.
     [&]<std::size_t... K>(std::index_sequence<K...>) {
-      ((value_.index() == K && (result = convert<T>(std::get<K>(value_)), true)) || ...);
+      static_cast<void>(((value_.index() == K && (result = convert<T>(std::get<K>(value_)), true)) || ...));
     }(std::make_index_sequence<std::variant_size_v<storage>>{});
     return result;
   }
