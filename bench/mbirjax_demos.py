@@ -52,10 +52,8 @@ def run(module: str, demo: pathlib.Path, folder: pathlib.Path) -> tuple[float, s
         sys.exit(f"{demo}: does not have the line {IMPORT} once, expected a demo of MBIRJAX")
     script, results = folder / demo.name, folder / "results.npz"
     text = text.replace(IMPORT, f"import {module} as mj")
-    if module == "mbirjax":
-        text = text.replace(
-            "recon.block_until_ready()\n", "\n"
-        )  # MBIRJAX 0.7.3 returns NumPy arrays, the demos are older
+    if module == "mbirjax":  # version 0.7.3 returns NumPy arrays; the demos are older
+        text = text.replace("recon.block_until_ready()\n", "\n")
     script.write_text(text)
     results.unlink(missing_ok=True)
     begin = time.monotonic()

@@ -92,10 +92,10 @@ function(mbirk_files_that_compile result)
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-option(MBIRK_GROUPS "Compile sources of our own programs in groups: a whole build takes half the processor time, a change of one file more" ON)
+option(MBIRK_GROUPS "Compile the sources of a folder of our own programs together: a whole build takes half the time" ON)
 
-# mbirk_compile_in_groups(<target>): compiles all sources of a folder at once, because most of the time of each goes into
-# headers and templates that all of them use. Sources of a folder do not share names in unnamed namespaces.
+# mbirk_compile_in_groups(<target>): compiles all sources of a folder at once, because most of the time of each goes
+# into headers and templates that all of them use. Sources of a folder do not share names in unnamed namespaces.
 function(mbirk_compile_in_groups target)
   if(NOT MBIRK_GROUPS)
     return()

@@ -116,7 +116,7 @@ TEST_F(Untrusted, LinksAreFollowedIfAskedFor) {
     auto following = more;
     following.emplace_back("--follow-links");
     EXPECT_EQ(recon("scan.h5", following).code, 0);
-    // What a link leads to is read, so that it is not replaced.
+    // The file behind a link is an input too, so no output may replace it.
     following.insert(following.end(), {"--out", name("other.h5")});
     expect_failure(run("prepare", "scan.h5", following), 2, "other.h5: would be written over what is read");
   }

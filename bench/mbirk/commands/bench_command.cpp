@@ -250,7 +250,8 @@ int bench(bench_options const& o) {
   // Works by cell and operation, which are the same in every round.
   std::map<std::pair<std::string, std::string>, modelled_work> works;
   auto const per_round = cells.size() * chosen.size();
-  double const share = o.budget > 0 ? o.budget / static_cast<double>(per_round * (o.scaling ? 2 : 1)) : default_round_share;
+  double const pairs = static_cast<double>(per_round * (o.scaling ? 2 : 1));
+  double const share = o.budget > 0 ? o.budget / pairs : default_round_share;
   progress bar(static_cast<std::size_t>(o.rounds) * per_round, o.quiet);
   std::size_t done_steps = 0;
   for (int round = 1; round <= o.rounds; ++round) {

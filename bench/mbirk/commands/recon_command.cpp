@@ -12,11 +12,10 @@
 
 #include "commands/call_options.hpp"
 #include "commands/command.hpp"
-#include "commands/command_files.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
+#include "commands/recon_files.hpp"
 #include "commands/run_watch.hpp"
-#include "commands/scan_options.hpp"
 #include "input/checkpoint_file.hpp"
 #include "input/direct_scan.hpp"
 #include "input/geometry_file.hpp"
@@ -24,83 +23,14 @@
 #include "machine/memory.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/io/printable.hpp"
-#include "mbirk/version.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"
-#include "output/volume_file.hpp"
-#if defined(MBIRK_WITH_HDF5)
-#include "mbirk/io/recon_hdf5.hpp"
-#endif
-#if defined(MBIRK_WITH_PNG)
-#include "mbirk/io/png.hpp"
 #include "process/streams.hpp"
-#endif
 
 namespace mbirk::program {
 namespace {
 
-namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
-
-struct recon_command : common_options {
-  scan_call scan;
-  std::string out, method = "vcd", weights = "unweighted", checkpoint, resume, save_parameters;
-  recon_call_options call;
-  bool seed_given = false;
-  std::optional<double> sharpness, snr_db, sigma_y, sigma_x;
-  std::optional<std::uint64_t> memory_limit;
-  bool positivity = false, no_png = false;
-  int compress = 0;
-  std::optional<std::array<double, 2>> out_window;
-  std::vector<std::string> only_vcd;  ///< options given that only vcd uses
-  std::optional<std::array<double, 2>> png_window;
-  monitor_options monitor;
-};
-
-bool is_npy(std::string const& name) { return name.ends_with(".npy"); }
-
-std::string next_to_output(recon_command const& o, char const* extension) {
-  return fs::path(o.out).replace_extension(extension).string();
-}
-std::string checkpoint_name(recon_command const& o) {
-  return o.checkpoint.empty() ? o.out + ".checkpoint" : o.checkpoint;
-}
-
-/// A checkpoint may replace the one that the reconstruction goes on from, however it is spelt.
-bool replaces_resumed(recon_command const& o) {
-  std::error_code ignored;
-  return o.resume == checkpoint_name(o) || fs::equivalent(o.resume, checkpoint_name(o), ignored);
-}
-
-/// Output files must be writable, checked before hours are spent, and must differ from all input files.
-void check_out(recon_command const& o, geometry_file const& g, scan_description const& scan) {
-  require_volume_file(o.out);
-#if defined(MBIRK_WITH_HDF5)
-  require<io_error>(is_npy(o.out) || is_volume_file(o.out) || o.out.ends_with(".h5") || o.out.ends_with(".hdf5"), [&] {
-    return "--out " + o.out + ": expected a name that ends in .npy, .h5 or .hdf5, .tif, .nrrd or .mrc";
-  });
-#else
-  require<io_error>(is_npy(o.out) || is_volume_file(o.out), [&] {
-    return "--out " + o.out + ": expected a name that ends in .npy: this program was built without HDF5";
-  });
-#endif
-  require<io_error>(o.method == "vcd" || (o.checkpoint.empty() && o.resume.empty()),
-                    [&] { return "--checkpoint and --resume are for method vcd, found --method " + o.method; });
-  command_files files;
-  add_scan_files(o.scan, files);
-  for (auto const& name : files_of(scan)) files.reads(name);
-  for (auto const& name : g.files) files.reads(name);
-  files.writes(o.out);
-  if (is_npy(o.out) || is_volume_file(o.out)) files.writes(next_to_output(o, ".json"));
-#if defined(MBIRK_WITH_PNG)
-  if (!o.no_png) files.writes(next_to_output(o, ".png"));
-#endif
-  files.writes(o.save_parameters);
-  files.writes(o.monitor.file);
-  if (o.method == "vcd") files.writes(checkpoint_name(o));
-  if (!replaces_resumed(o)) files.reads(o.resume);
-  files.check_and_open();
-}
 
 /// MBIRJAX's method names imply a geometry.
 void check_method(recon_command const& o, recon_scan const& scan) {
@@ -149,59 +79,6 @@ void check_memory(recon_command const& o, std::vector<memory_item> const& items,
            " bytes), expected at most " + bytes_text(available->bytes) + ", " + available->source +
            "; the largest part is the " + items.front().name + " with " + bytes_text(items.front().bytes);
   });
-}
-
-/// Metadata of a finished reconstruction as names and texts, like MBIRJAX stores them.
-std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o, geometry_file const& g,
-                                                         recon_log const& record, std::string const& data) {
-  std::string log;
-  for (std::size_t k = 0; k < record.fm_rmse.size(); ++k)
-    log += fmt::format("iteration {}: change {:.4g} %, alpha {:.4g}, error {:.4g} sigma_y\n", k + 1,
-                       record.stop_threshold_change_pct[k], record.alpha_values[k], record.fm_rmse[k]);
-  auto recon_params = record_json(record);
-  recon_params["method"] = o.method;
-  recon_params["weights"] = o.method == "vcd" ? o.weights : "unweighted";
-  return {{"model_params", dump_text(geometry_json(g))},
-          {"notes", "mbirk " + std::string(version_string) + ", " + o.scan.files.input + ": " + data},
-          {"recon_log", log},
-          {"recon_params", dump_text(recon_params)}};
-}
-
-/// Where the voxels are, for formats that say so.
-voxel_grid grid_of(geometry_file const& g) {
-  return std::visit([&](auto const& s) {
-    auto const& geometry = s.geometry();
-    if constexpr (requires { geometry.delta_z; })
-      return centred_grid(s.recon_shape(), geometry.delta_x, geometry.delta_y, geometry.delta_z,
-                          geometry.recon_slice_offset);
-    else
-      return centred_grid(s.recon_shape(), geometry.delta_x, geometry.delta_y,
-                          std::visit([](auto const& p) { return p.delta_det_row; }, g.parameters));
-  }, g.scan);
-}
-
-/// Writes OUT and, because an npy file has room for an array only, the record as JSON next to it.
-void write_result(recon_command const& o, geometry_file const& g, npy_array<float> const& recon,
-                  std::vector<std::pair<std::string, std::string>> const& record) {
-  view<float const, 3> const volume(recon.data.data(), {recon.shape[0], recon.shape[1], recon.shape[2]});
-  if (is_npy(o.out) || is_volume_file(o.out)) {
-    if (is_npy(o.out)) write_npy(o.out, recon);
-    else write_volume_file(o.out, volume, grid_of(g), o.out_window);
-    json all = json::object();
-    for (auto const& [name, text] : record) {
-      auto parsed = json::parse(text, nullptr, false);
-      all[name] = parsed.is_discarded() ? json(text) : std::move(parsed);
-    }
-    output_file file(next_to_output(o, ".json"));
-    file.write(dump_text(all, 1) + '\n');
-    file.commit();
-  }
-#if defined(MBIRK_WITH_HDF5)
-  else save_recon_hdf5(o.out, volume, record, o.compress);
-#endif
-#if defined(MBIRK_WITH_PNG)
-  if (!o.no_png && volume.size() > 0) write_png(next_to_output(o, ".png"), three_slices(volume, o.png_window));
-#endif
 }
 
 void put_largest_first(std::vector<memory_item>& items) {

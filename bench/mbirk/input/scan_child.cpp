@@ -147,7 +147,8 @@ class scan_server {
     }
     window_request wanted{};
     std::memcpy(&wanted, request.data(), std::min(request.size(), sizeof wanted));
-    auto const& stack = wanted.stack == 0 ? scan_->data : wanted.stack == 1 ? scan_->white.value() : scan_->dark.value();
+    auto const& field = wanted.stack == 1 ? scan_->white : scan_->dark;
+    auto const& stack = wanted.stack == 0 ? scan_->data : field.value();
     auto const& w = wanted.window;
     std::vector<float> values(static_cast<std::size_t>(w.count * w.rows * stack.shape[2]));
     stack.read(w, values.data());
@@ -159,25 +160,27 @@ class scan_server {
   std::shared_ptr<scan_description> scan_;
 };
 
-/// What open_scan promises of a description.
+/// Checks what open_scan promises of a description: the child may have been taken over by the file that it reads.
 void check(scan_description const& scan) {
   auto const require_that = [](bool ok, frame_stack const& stack, char const* what) {
     if (!ok) mbirk::detail::scan_fail(stack.name, what);
   };
-  auto const check_stack = [](frame_stack const& stack) {
+  auto const check_stack = [&](frame_stack const& stack) {
     mbirk::detail::frame_bytes(stack.name, stack.shape, 8);
-    if (!(stack.memory >= 0)) mbirk::detail::scan_fail(stack.name, "takes memory of no size");
+    require_that(stack.memory >= 0, stack, "takes memory of no size");
   };
   auto const check_field = [&](std::optional<frame_stack> const& field, std::vector<index_t> const& at) {
     if (!field) return;
     check_stack(*field);
-    require_that(field->shape[1] == scan.data.shape[1] && field->shape[2] == scan.data.shape[2], *field, "has frames of another size than the data");
+    bool const fits = field->shape[1] == scan.data.shape[1] && field->shape[2] == scan.data.shape[2];
+    require_that(fits, *field, "has frames of another size than the data");
     require_that(at.empty() || std::ssize(at) == field->shape[0], *field, "has other places than frames");
   };
   check_stack(scan.data);
   check_field(scan.white, scan.white_at);
   check_field(scan.dark, scan.dark_at);
-  require_that(scan.angles.empty() || std::ssize(scan.angles) == scan.data.shape[0], scan.data, "has other angles than views");
+  bool const one_per_view = std::ssize(scan.angles) == scan.data.shape[0];
+  require_that(scan.angles.empty() || one_per_view, scan.data, "has other angles than views");
   for (auto const angle : scan.angles) require_that(std::isfinite(angle), scan.data, "has angles that are not finite");
 }
 

@@ -56,10 +56,7 @@ inline hdf5_place hdf5_locate(std::shared_ptr<hdf5_file const> file, std::string
           return got < 0 ? got : H5Lunpack_elink_val(text.data(), info.u.val_size, &flags, &target, &object);
         });
         if (file->links() == hdf5_links::inside)
-          throw hdf5_link_error(file->path().string() + ": " + part + " is an external link to " +
-                                    printable(object, 200) + " of file " + printable(target, 200) +
-                                    ", which is followed only if that is asked for",
-                                source_location::current());
+          hdf5_refuse_link(file->path(), part, printable(object, 200) + " of file " + printable(target, 200));
         auto const folder = file->path().parent_path();
         fs::path other = folder / target;
         std::error_code ignored;
@@ -80,21 +77,6 @@ inline hdf5_place hdf5_locate(std::shared_ptr<hdf5_file const> file, std::string
   }
   hdf5_fail(file->path(), set + " leads through more than " + std::to_string(most_external_links) +
                               " external links, expected no cycle");
-}
-
-/// Names of the files that hold parts of a virtual data set.
-inline std::vector<std::string> hdf5_sources(hdf5_place const& place, hid_t properties) {
-  std::vector<std::string> names;
-  std::size_t sources = 0;
-  hdf5_call(place.file->path(), place.set + " cannot be read",
-            [&] { return H5Pget_virtual_count(properties, &sources); });
-  for (std::size_t k = 0; k < sources; ++k) {
-    char text[1024] = {};
-    hdf5_call(place.file->path(), place.set + " cannot be read",
-              [&] { return H5Pget_virtual_filename(properties, k, text, sizeof text); });
-    names.emplace_back(text);
-  }
-  return names;
 }
 
 /// Checks that the elements of a data set can be read: its filters are installed, the files of a virtual data set are
@@ -127,7 +109,7 @@ inline void hdf5_require_readable(hdf5_place const& place, frame_stack& stack) {
     for (int d = 0; d < rank; ++d) stack.memory *= static_cast<double>(sizes[static_cast<std::size_t>(d)]);
   }
   if (layout == H5D_VIRTUAL) {
-    for (auto const& source : hdf5_sources(place, properties.get())) {
+    for (auto const& source : hdf5_sources(path, what, properties.get())) {
       std::error_code ignored;
       // A dot is this file; a percent sign stands for a series of files, of which any number may be missing.
       if (source == "." || source.find('%') != source.npos) continue;

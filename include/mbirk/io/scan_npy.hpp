@@ -8,8 +8,8 @@
 
 namespace mbirk {
 
-/// Opens an array (views, rows, channels) or (views, channels), or with its axes in the order given. The first window of
-/// a file in Fortran order, or with other axes, reads the whole array, which is kept.
+/// Opens an array (views, rows, channels) or (views, channels), or with its axes in the order given. The first window
+/// of a file in Fortran order, or with other axes, reads the whole array, which is kept.
 /// @throws io_error
 inline frame_stack open_npy_stack(std::filesystem::path const& path, std::string const& axes = {}) {
   auto const header = read_npy_header(path);

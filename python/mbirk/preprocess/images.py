@@ -40,7 +40,8 @@ def read_tif_stack_dir(scan_dir: Path, view_ids: Sequence[int] | NDArray | None 
         raise FileNotFoundError(f"{scan_dir}: has {len(files)} views, expected at least {int(chosen.max()) + 1}")
     first = tifffile.imread(files[chosen[0]])
     views = numpy.empty((chosen.size, *first.shape), numpy.float32)
-    for view, number in zip(views, chosen):
+    views[0] = normalized(first)
+    for view, number in zip(views[1:], chosen[1:]):
         image = tifffile.imread(files[number])
         if image.shape != first.shape or image.dtype != first.dtype:
             raise ValueError(

@@ -65,13 +65,13 @@ def get_sino_and_model(
 
 def _compute_sino_and_params(
     dataset_dir: Path,
-    downsample_factor: Sequence[int] = (1, 1),
-    subsample_view_factor: int = 1,
-    crop_pixels_sides: int | None = None,
-    crop_pixels_top: int | None = None,
-    crop_pixels_bottom: int | None = None,
-    verbose: int = 1,
-    offset_correction: bool = True,
+    downsample_factor: Sequence[int],
+    subsample_view_factor: int,
+    crop_pixels_sides: int | None,
+    crop_pixels_top: int | None,
+    crop_pixels_bottom: int | None,
+    verbose: int,
+    offset_correction: bool,
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     from ..models import ConeBeamModel
 

@@ -45,7 +45,7 @@ def get_sino_and_model(
 
 
 def _compute_sino_and_params(
-    filename: str | os.PathLike[str], bh_correction: bool = True
+    filename: str | os.PathLike[str], bh_correction: bool
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     from ..models import ConeBeamModel
 

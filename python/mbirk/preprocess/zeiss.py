@@ -80,15 +80,15 @@ def get_sino_and_model(
 
 def _compute_sino_and_params(
     dataset_dir: Path,
-    downsample_factor: Sequence[int] = (1, 1),
-    subsample_view_factor: int = 1,
-    crop_pixels_sides: int = 0,
-    crop_pixels_top: int = 0,
-    crop_pixels_bottom: int = 0,
-    alu_unit: str = "mm",
-    bg_option: str | None = "global",
-    zinger_correction: bool = True,
-    verbose: int = 1,
+    downsample_factor: Sequence[int],
+    subsample_view_factor: int,
+    crop_pixels_sides: int,
+    crop_pixels_top: int,
+    crop_pixels_bottom: int,
+    alu_unit: str,
+    bg_option: str | None,
+    zinger_correction: bool,
+    verbose: int,
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     from ..models import ConeBeamModel, ParallelBeamModel
 
