@@ -5,7 +5,9 @@
 //
 // A defect makes the data inconsistent with the geometry file, or poor: few (a sixteenth of the views), noisy (a tenth
 // of the photons), axis (3 channels beside the middle), rings (three channels with excessive gain), narrow and low (the
-// object is wider, or taller, than the detector's field of view), metal (two rods).
+// object is wider, or taller, than the detector's field of view), metal (two rods), all (axis and rings, and a detector
+// that is turned by a degree, views that drift by up to a pixel, a source that flickers, a beam that hardens, dead
+// pixels and zingers).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,6 +23,7 @@
 
 #include "mbirk/io/hdf5.hpp"
 #include "mbirk/mbirk.hpp"
+#include "mbirk/util/corrections.hpp"
 #include "mbirk/util/phantom.hpp"
 
 namespace {
@@ -32,7 +35,7 @@ constexpr double dark_level = 100;
 struct defect {
   double photons = 20000, axis = 0, gain = 1;
   index_t views_over = 1;
-  bool narrow = false, low = false, metal = false;
+  bool narrow = false, low = false, metal = false, all = false;
 };
 
 defect parse_defect(std::string const& name) {
@@ -44,20 +47,42 @@ defect parse_defect(std::string const& name) {
   if (name == "metal") return {.metal = true};
   if (name == "narrow") return {.narrow = true};
   if (name == "low") return {.low = true};
-  throw parameter_error("defect is " + name + ", expected none, few, noisy, axis, rings, metal, narrow or low",
+  if (name == "all") return {.axis = 3, .gain = 1.1, .all = true};
+  throw parameter_error("defect is " + name + ", expected none, few, noisy, axis, rings, metal, narrow, low or all",
                         source_location::current());
 }
 
+/// Turns the views by a degree, moves them by up to a pixel, and hardens the beam: it measures q, p = q + 0.1 q^2.
+void plant(view<float, 3> y) {
+  context const ctx{exec::host{}, instrument::none{}};
+  std::vector<std::array<double, 2>> drift;
+  for (index_t v = 0; v < y.extent(0); ++v) {
+    double const t = 2 * std::numbers::pi * static_cast<double>(v) / static_cast<double>(y.extent(0));
+    drift.push_back({0.7 * std::sin(7 * t), 0.9 * std::cos(11 * t)});
+  }
+  correct_drift(ctx, y, drift);
+  correct_detector_rotation(ctx, y, -std::numbers::pi / 180);
+  for (index_t k = 0; k < y.size(); ++k)
+    y.data()[k] = static_cast<float>((std::sqrt(1 + 0.4 * static_cast<double>(y.data()[k])) - 1) / 0.2);
+}
+
 /// Detector counts of line integrals (views, rows, channels): Poisson noise around beam exp(-y), on top of the dark
-/// current. Three channels count `gain` times too much.
-std::vector<std::uint16_t> counts(std::vector<float> const& y, index_t channels, double beam, double gain,
-                                  std::mt19937& random) {
+/// current. Three channels count `gain` times too much. With all defects, one pixel in 300 is dead, and in views the
+/// beam flickers and one sample in 5000 is a zinger.
+std::vector<std::uint16_t> counts(std::vector<float> const& y, std::array<index_t, 3> const& shape, double beam,
+                                  defect const& how, bool views, std::mt19937& random) {
+  index_t const channels = shape[2], pixels = shape[1] * shape[2];
   std::vector<std::uint16_t> n;
   for (std::size_t k = 0; k < y.size(); ++k) {
-    auto const c = static_cast<index_t>(k) % channels;
-    double const channel_gain = c == channels / 4 || c == channels / 3 || c == channels * 3 / 5 ? gain : 1;
-    std::poisson_distribution<int> noise(beam * channel_gain * std::exp(-static_cast<double>(y[k])) + dark_level);
-    n.push_back(static_cast<std::uint16_t>(std::min(noise(random), 65535)));
+    index_t const at = static_cast<index_t>(k) % pixels, v = static_cast<index_t>(k) / pixels, c = at % channels;
+    double mean = beam * std::exp(-static_cast<double>(y[k]));
+    if (views && (c == channels / 4 || c == channels / 3 || c == channels * 3 / 5)) mean *= how.gain;
+    if (views && how.all) mean *= 1 + 0.03 * std::sin(static_cast<double>(v));
+    std::poisson_distribution<int> noise(mean + dark_level);
+    int count = noise(random);
+    if (views && how.all && random() % 5000 == 0) count += static_cast<int>(2 * beam);
+    if (how.all && (at * 7919 + 13) % 300 == 0) count = 0;
+    n.push_back(static_cast<std::uint16_t>(std::min(count, 65535)));
   }
   return n;
 }
@@ -95,6 +120,7 @@ template <class Scan> void write(Scan const& scan, std::array<index_t, 3> const&
   forward_project(context{exec::host{}, instrument::none{}}, scan, volume,
                   view<float, 3>(y.data(), scan.sinogram_shape()));
   y = middle_of(view<float const, 3>(y.data(), scan.sinogram_shape()), shape);
+  if (how.all) plant(view<float, 3>(y.data(), shape));
 
   std::mt19937 random(1);
   index_t const white_frames = 10, dark_frames = 5, pixels = rows * channels;
@@ -103,10 +129,10 @@ template <class Scan> void write(Scan const& scan, std::array<index_t, 3> const&
   std::vector<double> degrees;
   for (auto const angle : scan.angles()) degrees.push_back(static_cast<double>(angle) * 180 / std::numbers::pi);
   hdf5_output file(folder / "scan.h5");
-  file.write("/exchange/data", {views, rows, channels}, counts(y, channels, how.photons, how.gain, random).data());
+  file.write("/exchange/data", {views, rows, channels}, counts(y, shape, how.photons, how, true, random).data());
   file.write("/exchange/data_white", {white_frames, rows, channels},
-             counts(white, channels, how.photons, 1, random).data());
-  file.write("/exchange/data_dark", {dark_frames, rows, channels}, counts(dark, channels, 0, 1, random).data());
+             counts(white, shape, how.photons, how, false, random).data());
+  file.write("/exchange/data_dark", {dark_frames, rows, channels}, counts(dark, shape, 0, how, false, random).data());
   file.write("/exchange/theta", {views}, degrees.data());
   file.attribute("/exchange/theta", "units", "deg");
   file.write("/phantom", {n_r, n_c, slices}, phantom.data());  // ground truth for comparison; not a part of the layout

@@ -38,8 +38,9 @@ template <class Scan> std::vector<double> define_sum(Scan const& s, array<3> con
 
 /// The other row of a transform: (view, row), beyond the last view where there is none.
 std::pair<index_t, index_t> partner(index_t rows, index_t view, index_t row) {
-  index_t const lanes = simd::native_lanes, packs = ceil_div(rows, lanes), other = (view * packs + row / lanes) ^ 1;
-  return {other / packs, other % packs * lanes + row % lanes};
+  index_t const lanes = simd::native_lanes, packs = ceil_div(rows, lanes), pack = row / lanes;
+  if (pack + 1 == packs && packs % 2 == 1) return {view ^ 1, row};
+  return {view, (pack ^ 1) * lanes + row % lanes};
 }
 
 /// The error of every row in the 2-norm, over its bound. A transform of L samples has log2(L) levels, each of which
@@ -131,7 +132,7 @@ TEST(FourierFilter, Float32Taps) {
 
 // Non-finite values stay in their transform: two rows of this view, or one of this and one of the next.
 TEST(FourierFilter, OnlyPairsOfRowsAreSpoilt) {
-  // three packs: the last one of the first view is paired with the first of the second
+  // three packs: the last ones of the first two views are a pair
   index_t const lanes = simd::native_lanes, rows = 2 * lanes + 3;
   any_scan const s = parallel_of(3, rows, 20);
   auto const y = random_array<3>({3, rows, 20}, 63);

@@ -240,6 +240,38 @@ TEST_F(Measurement, BadValuesAndFields) {
   expect_error({.input = input, .white = name("missing.npy")}, "missing.npy: no such file");
 }
 
+// Clusters of dead pixels that reach over the edges of bands, one so large that its middle is lost.
+TEST_F(Measurement, BandsOfRowsHaveTheBitsOfWholeFrames) {
+  index_t const n = 3, high = 24, wide = 20;
+  auto counts = random_values(static_cast<std::size_t>(n * high * wide), 200, 900);
+  for (index_t v = 0; v < n; ++v)
+    for (index_t m = 0; m < high; ++m)
+      for (index_t c = 0; c < wide; ++c)
+        if ((m >= 3 && m < 12 && c >= 2 && c < 11) || (m * 7 + c * 3 + v) % 11 == 0)
+          counts[static_cast<std::size_t>((v * high + m) * wide + c)] = 0;
+  write_npy(folder / "counts.npy", counts.data(), {n, high, wide});
+  measurement_source const source({.input = name("counts.npy"), .scan = {.white_level = 1000}});
+  std::vector<float> whole(counts.size());
+  auto const all_repaired = source.read_all(ctx, whole.data());
+  EXPECT_GT(all_repaired.lost, 0);
+  for (index_t const step : {1, 2, 5, 8, 23}) {
+    repair_count repaired;
+    for (index_t first = 0; first < high; first += step) {
+      index_t const rows_read = std::min(step, high - first);
+      std::vector<float> band(static_cast<std::size_t>(n * rows_read * wide));
+      repaired += source.read_rows(ctx, 0, n, first, rows_read, band.data());
+      index_t differ = 0;
+      for (index_t v = 0; v < n; ++v)
+        for (index_t k = 0; k < rows_read * wide; ++k)
+          differ += band[static_cast<std::size_t>(v * rows_read * wide + k)] !=
+                    whole[static_cast<std::size_t>((v * high + first) * wide + k)];
+      EXPECT_EQ(differ, 0) << "rows " << first << " to " << first + rows_read;
+    }
+    EXPECT_EQ(repaired.repaired, all_repaired.repaired) << step;
+    EXPECT_EQ(repaired.lost, all_repaired.lost) << step;
+  }
+}
+
 #if defined(MBIRK_WITH_HDF5)
 
 struct Exchange : Measurement {

@@ -265,6 +265,30 @@ TEST_F(Recon, WhatDoesNotFitIsRefused) {
   EXPECT_NE(huge.out.find("(--memory-limit)"), std::string::npos) << huge;
 }
 
+/// What --save-parameters writes of a fan beam is the fan beam.
+TEST_F(Recon, FanBeamParametersReadBack) {
+  std::vector<float> lines;
+  for (index_t k = 0; k < 48 * 40; ++k)
+    lines.push_back(std::max(0.0f, 1 - std::abs(static_cast<float>(k % 40) - 20) / 9));
+  write_npy(folder / "fan.npy", lines.data(), {48, 1, 40});
+  write_text(folder / "fan.json", R"({"geometry": "fan", "angles": {"start": 0, "stop": 6.2831853, "num": 48,
+      "endpoint": false}, "params": {"source_detector_dist": 160, "source_iso_dist": 80}})");
+  auto const run = [&](std::string const& geometry, std::string const& out, std::string const& method,
+                       std::vector<std::string> const& more) {
+    std::vector<std::string> words{"recon",    name("fan.npy"), "--geometry",       name(geometry), "--out", name(out),
+                                   "--method", method,          "--max-iterations", "2",            "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    auto const ran = mbirk_program(words);
+    ASSERT_EQ(ran.code, 0) << ran;
+  };
+  for (std::string const method : {"fdk", "vcd"}) {
+    run("fan.json", method + ".h5", method, {"--save-parameters", name("saved.json")});
+    EXPECT_EQ(json::parse(file_text(folder / "saved.json"))["geometry"], "fan");
+    run("saved.json", method + "2.h5", method, {});
+    EXPECT_EQ(volume(method + ".h5"), volume(method + "2.h5")) << method;
+  }
+}
+
 /// No output takes the place of an input: one that G.json names, one by another spelling, by a link.
 TEST_F(Recon, NoOutputDestroysAnInput) {
   make("parallel", 16);

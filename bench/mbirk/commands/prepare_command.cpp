@@ -44,7 +44,8 @@ part_plan plan_parts(prepare_command const& o, std::array<index_t, 3> const& sha
   require<allocation_error>(!by_rows || !c.needs_rows(), [&] {
     return "the corrections need the whole scan in memory, " + bytes_text(8 * pixels(views, rows)) +
            ", expected at most " + bytes_text(available.bytes) + ", " + available.source +
-           "; --drift, --rotate, --zingers and --paganin with --stripes can be made in two runs of mbirk prepare";
+           "; --stripes can be made in one run of mbirk prepare, and --background, --rotate, --zingers and --paganin in "
+           "another";
   });
   part_plan const plan = by_rows ? part_plan{views, static_cast<index_t>(most / pixels(views, 1))}
                                  : part_plan{static_cast<index_t>(most / pixels(1, rows)), rows};
@@ -101,7 +102,7 @@ int prepare(prepare_command const& o) {
     for (index_t row = 0; row < rows; row += plan.rows) {
       index_t const count = std::min(plan.views, views - first), height = std::min(plan.rows, rows - row);
       // In blocks, so that a view at a time is converted and interrupts are noticed.
-      index_t const step = std::clamp<index_t>((index_t{1} << 24) / (height * channels), 1, count);
+      index_t const step = std::clamp<index_t>((index_t{1} << 22) / (height * channels), 1, count);
       for (index_t v = 0; v < count; v += step) {
         stop_if_asked();
         repaired += source.read_rows(ctx, first + v, std::min(step, count - v), row, height,

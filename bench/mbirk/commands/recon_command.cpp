@@ -15,6 +15,7 @@
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
 #include "commands/recon_files.hpp"
+#include "commands/recon_slabs.hpp"
 #include "commands/run_watch.hpp"
 #include "input/checkpoint_file.hpp"
 #include "input/direct_scan.hpp"
@@ -121,6 +122,26 @@ std::vector<float> allocate(double elements, char const* name) {
   }
 }
 
+void print_result(recon_command const& o, recon_scan const& scan, recon_log const& record, clock::time_point start) {
+  if (o.quiet) return;
+  say("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(recon_shape_of(scan)),
+      duration_text(std::chrono::duration<double>(clock::now() - start).count()));
+  if (record.num_iterations > 0)
+    say(", {} iterations, last change {:.3g} %", record.num_iterations, record.stop_threshold_change_pct.back());
+  say("\n");
+  std::fflush(stdout);
+}
+
+void print_notes(std::vector<std::string> notes, recon_log const& record, repair_count const& repaired) {
+  notes.insert(notes.end(), record.warnings.begin(), record.warnings.end());
+  if (repaired.repaired > 0)
+    notes.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
+  if (repaired.lost > 0)
+    notes.push_back(
+        fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
+  for (auto const& text : notes) note("{}", printable(text));
+}
+
 int reconstruct(recon_command const& o) {
   require_host(o, "recon");
   check_ignored(o);
@@ -135,8 +156,9 @@ int reconstruct(recon_command const& o) {
   double samples = 1;
   for (auto const n : source.shape()) samples *= static_cast<double>(n);
   double const lists = parameter_bytes * static_cast<double>(source.shape()[0]);
-  memory.require(4 * samples + source.memory() + lists, o.scan.files.input + ": a sinogram of shape " +
-                                  mbirk::detail::shape_text(source.shape()));
+  if (!works_in_slabs(o))
+    memory.require(4 * samples + source.memory() + lists,
+                   o.scan.files.input + ": a sinogram of shape " + mbirk::detail::shape_text(source.shape()));
   std::vector<scan_fact> used;
   std::vector<std::string> corrected;
   auto const g_options = with_centre(o.scan, source, o.threads, corrected);
@@ -167,8 +189,26 @@ int reconstruct(recon_command const& o) {
   exec::host const host(o.threads);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
   auto needed = recon_memory(host, scan, options, {vcd, weighted}, memory.limit());
-  needed.push_back({"angles and fields", source.memory() + lists});
-  needed.push_back({"stacks of threads", stack_bytes * most_threads(o, source.shape(), recon_shape_of(scan))});
+  std::vector<memory_item> const other{
+      {"angles and fields", source.memory() + lists},
+      {"stacks of threads", stack_bytes * most_threads(o, source.shape(), recon_shape_of(scan))}};
+  needed.insert(needed.end(), other.begin(), other.end());
+  if (works_in_slabs(o, g) && total_bytes(needed) > memory.limit()) {
+    auto const plan = plan_slabs(host, g, other, memory.limit());
+    check_memory(o, plan.memory, available);
+    if (!o.quiet) say("larger than memory: slabs of {} of {} slices\n", plan.slices, recon_shape_of(scan)[2]);
+    auto const result = naming(
+        o.scan.files.input, [&] { return recon_in_slabs(ctx, o, source, g, plan.slices, watch); });
+    corrected.insert(corrected.end(), result.corrected.begin(), result.corrected.end());
+    if (!o.quiet)
+      for (auto const& line : corrected) say("{}\n", line);
+    watch.finish();
+    recon_log record;
+    record.warnings = result.notes;
+    print_result(o, scan, record, start);
+    if (!o.quiet) print_notes(g.warnings, record, result.repaired);
+    return done;
+  }
   put_largest_first(needed);
   check_memory(o, needed, available);
   stop_if_asked();
@@ -256,24 +296,13 @@ int reconstruct(recon_command const& o) {
   watch.finish();
 
   if (o.quiet) return done;
-  say("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(shape),
-      duration_text(std::chrono::duration<double>(clock::now() - start).count()));
-  if (record.num_iterations > 0)
-    say(", {} iterations, last change {:.3g} %", record.num_iterations, record.stop_threshold_change_pct.back());
-  say("\n");
-  std::fflush(stdout);
+  print_result(o, scan, record, start);
   auto notes = g.warnings;
   if (!o.resume.empty() && saved.sums.empty())
     notes.push_back(o.resume +
                     ": has no checksums of the data, because an older mbirk wrote it; whether they are the same data "
                     "was not checked");
-  notes.insert(notes.end(), record.warnings.begin(), record.warnings.end());
-  if (repaired.repaired > 0)
-    notes.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
-  if (repaired.lost > 0)
-    notes.push_back(
-        fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
-  for (auto const& text : notes) note("{}", printable(text));
+  print_notes(std::move(notes), record, repaired);
   return done;
 }
 
@@ -344,7 +373,8 @@ void add_recon_command(CLI::App& app, chosen_command& chosen) {
   command->add_option("--resume", o->resume, "Continue from a checkpoint")->type_name("FILE");
   command
       ->add_option("--memory-limit", o->memory_limit,
-                   "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available)")
+                   "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available); fbp works in "
+                   "slabs that fit")
       ->transform(CLI::AsSizeValue(false))
       ->transform(not_negative())  // runs first
       ->type_name("BYTES");

@@ -11,6 +11,7 @@
 #include "mbirk/version.hpp"
 #include "operations/recon_run.hpp"
 #include "output/volume_file.hpp"
+#include "output/volume_stream.hpp"
 #if defined(MBIRK_WITH_HDF5)
 #include "mbirk/io/recon_hdf5.hpp"
 #endif
@@ -98,27 +99,78 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
           {"recon_params", dump_text(recon_params)}};
 }
 
+namespace {
+
+bool has_json(recon_command const& o) { return is_npy(o.out) || is_volume_file(o.out); }
+
+/// The record as JSON next to OUT.
+void write_json(recon_command const& o, std::vector<std::pair<std::string, std::string>> const& record) {
+  json all = json::object();
+  for (auto const& [name, text] : record) {
+    auto parsed = json::parse(text, nullptr, false);
+    all[name] = parsed.is_discarded() ? json(text) : std::move(parsed);
+  }
+  output_file file(next_to_output(o, ".json"));
+  file.write(dump_text(all, 1) + '\n');
+  file.commit();
+}
+
+class result_files final : public result_stream {
+ public:
+  result_files(recon_command const& o, geometry_file const& g, index_t slab)
+      : o_(o),
+        shape_(std::visit([](auto const& s) { return s.recon_shape(); }, g.scan)),
+        volume_(open_volume(o.out, {shape_, slab, grid_of(g), o.out_window, o.compress}))
+#if defined(MBIRK_WITH_PNG)
+        ,
+        middle_(shape_)
+#endif
+  {
+  }
+
+  void add(view<float const, 3> slab) override {
+    volume_->add(slab);
+#if defined(MBIRK_WITH_PNG)
+    middle_.take(done_, slab);
+#endif
+    done_ += slab.extent(2);
+  }
+  void finish(std::vector<std::pair<std::string, std::string>> const& record) override {
+    volume_->finish(record);
+    if (has_json(o_)) write_json(o_, record);
+#if defined(MBIRK_WITH_PNG)
+    if (!o_.no_png) write_png(next_to_output(o_, ".png"), three_slices(middle_, o_.png_window));
+#endif
+  }
+
+ private:
+  recon_command const& o_;
+  std::array<index_t, 3> shape_;
+  std::unique_ptr<volume_stream> volume_;
+#if defined(MBIRK_WITH_PNG)
+  middle_slices middle_;
+#endif
+  index_t done_ = 0;
+};
+
+}  // namespace
+
 void write_result(recon_command const& o, geometry_file const& g, npy_array<float> const& recon,
                   std::vector<std::pair<std::string, std::string>> const& record) {
   view<float const, 3> const volume(recon.data.data(), {recon.shape[0], recon.shape[1], recon.shape[2]});
-  if (is_npy(o.out) || is_volume_file(o.out)) {
-    if (is_npy(o.out)) write_npy(o.out, recon);
-    else write_volume_file(o.out, volume, grid_of(g), o.out_window);
-    json all = json::object();
-    for (auto const& [name, text] : record) {
-      auto parsed = json::parse(text, nullptr, false);
-      all[name] = parsed.is_discarded() ? json(text) : std::move(parsed);
-    }
-    output_file file(next_to_output(o, ".json"));
-    file.write(dump_text(all, 1) + '\n');
-    file.commit();
-  }
+  if (is_npy(o.out)) write_npy(o.out, recon);
+  else if (is_volume_file(o.out)) write_volume_file(o.out, volume, grid_of(g), o.out_window);
 #if defined(MBIRK_WITH_HDF5)
   else save_recon_hdf5(o.out, volume, record, o.compress);
 #endif
+  if (has_json(o)) write_json(o, record);
 #if defined(MBIRK_WITH_PNG)
   if (!o.no_png && volume.size() > 0) write_png(next_to_output(o, ".png"), three_slices(volume, o.png_window));
 #endif
+}
+
+std::unique_ptr<result_stream> open_result(recon_command const& o, geometry_file const& g, index_t slab) {
+  return std::make_unique<result_files>(o, g, slab);
 }
 
 }  // namespace mbirk::program

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,5 +44,16 @@ std::vector<std::pair<std::string, std::string>> text_of(recon_command const& o,
 /// Writes OUT and, because an npy file has room for an array only, the record as JSON next to it.
 void write_result(recon_command const& o, geometry_file const& g, npy_array<float> const& recon,
                   std::vector<std::pair<std::string, std::string>> const& record);
+
+/// The same files, written slab by slab.
+class result_stream {
+ public:
+  virtual ~result_stream() = default;
+  /// Writes the next slices.
+  virtual void add(view<float const, 3> slab) = 0;
+  virtual void finish(std::vector<std::pair<std::string, std::string>> const& record) = 0;
+};
+/// @param slab  slices of all slabs but the last
+std::unique_ptr<result_stream> open_result(recon_command const& o, geometry_file const& g, index_t slab);
 
 }  // namespace mbirk::program

@@ -383,7 +383,31 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
   return std::move(g);
 }
 
+namespace {
+
+/// The scan that reads as the fan beam g.
+geometry_file fan_as_read(geometry_file const& g) {
+  auto plain = g;
+  auto p = *g.fan;
+  std::visit([&](auto const& s) {
+    p.recon_shape = s.recon_shape();
+    p.delta_voxel = s.geometry().delta_x;
+  }, g.scan);
+  p.recon_slice_offset = 0;
+  plain.fan.reset();
+  plain.scan = cone_scan(p);
+  plain.parameters = std::move(p);
+  return plain;
+}
+
+}  // namespace
+
 json geometry_json(geometry_file const& g) {
+  if (g.fan) {
+    auto root = geometry_json(fan_as_read(g));
+    root["geometry"] = "fan";
+    return root;
+  }
   // Objects from the start: when memory runs out, version 3.11 of the library cannot destroy a null that becomes one.
   json params = json::object(), root = json::object();
   std::visit([&]<class Geometry>(scan<Geometry> const& scan) {

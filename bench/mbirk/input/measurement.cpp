@@ -157,32 +157,48 @@ repair_count measurement_source::read_rows(context<exec::host, instrument::none>
   index_t const channels = part_.shape[2];
   std::vector<index_t> frames;
   for (index_t v = first; v < first + count; ++v) frames.push_back(part_.first[0] + v * part_.step);
-  read_selected(scan_.data, frames, first_row, rows, to);
-  view<float, 3> const views(to, {count, rows, channels});
   if (counts()) {
-    // With one white and one dark field all views of a block are converted at once.
-    bool const constant = white_.size() == 1 && dark_.size() == 1;
-    index_t const step = constant ? count : 1;
-    auto const before = static_cast<std::size_t>(first_row * channels),
-               pixels = static_cast<std::size_t>(rows * channels);
-    repair_count repaired;
-    for (index_t v = 0; v < count; v += step) {
-      auto const at = static_cast<double>(frames[static_cast<std::size_t>(v)]);
-      auto const white_values = field_at(white_, at, before, pixels), dark_values = field_at(dark_, at, before, pixels);
-      view<float const, 2> const white(white_values.data(), {rows, channels}),
-          dark(dark_values.data(), {rows, channels});
-      view<float, 3> const part(to + v * rows * channels, {step, rows, channels});
-      repaired += counts_to_line_integrals(ctx, part, white, dark, part);
-    }
+    if (rows == part_.shape[1]) return read_counts(ctx, frames, {0, rows}, {0, rows}, to);
+    // Dead pixels at the edge of the band are repaired as they are in whole frames.
+    index_t const from = std::max<index_t>(0, first_row - dead_pixel_reach),
+                  until = std::min(part_.shape[1], first_row + rows + dead_pixel_reach);
+    std::vector<float> wide(static_cast<std::size_t>(count * (until - from) * channels));
+    auto const repaired = read_counts(ctx, frames, {from, until - from}, {first_row - from, rows}, wide.data());
+    for (index_t v = 0; v < count; ++v)
+      std::copy_n(wide.data() + (v * (until - from) + first_row - from) * channels, rows * channels,
+                  to + v * rows * channels);
     return repaired;
   }
-  for (index_t i = 0; i < views.size(); ++i)
+  read_selected(scan_.data, frames, first_row, rows, to);
+  for (index_t i = 0; i < count * rows * channels; ++i)
     if (!mbirk::detail::is_finite(to[i])) {
       std::array const at{first + i / (rows * channels), first_row + i / channels % rows, i % channels};
       fail(scan_.data.name, "value " + shape_text(at) + " is " + mbirk::detail::number_text(to[i]) +
                                 ", expected finite line integrals (counts need a white field)");
     }
   return {};
+}
+
+repair_count measurement_source::read_counts(context<exec::host, instrument::none> const& ctx,
+                                             std::vector<index_t> const& frames, row_band read, row_band counted,
+                                             float* to) const {
+  index_t const channels = part_.shape[2], count = std::ssize(frames);
+  read_selected(scan_.data, frames, read.first, read.rows, to);
+  // With one white and one dark field all views of a block are converted at once.
+  bool const constant = white_.size() == 1 && dark_.size() == 1;
+  index_t const step = constant ? count : 1;
+  auto const before = static_cast<std::size_t>(read.first * channels),
+             pixels = static_cast<std::size_t>(read.rows * channels);
+  repair_count repaired;
+  for (index_t v = 0; v < count; v += step) {
+    auto const at = static_cast<double>(frames[static_cast<std::size_t>(v)]);
+    auto const white_values = field_at(white_, at, before, pixels), dark_values = field_at(dark_, at, before, pixels);
+    view<float const, 2> const white(white_values.data(), {read.rows, channels}),
+        dark(dark_values.data(), {read.rows, channels});
+    view<float, 3> const part(to + v * read.rows * channels, {step, read.rows, channels});
+    repaired += counts_to_line_integrals(ctx, part, white, dark, part, counted.first, counted.rows);
+  }
+  return repaired;
 }
 
 repair_count measurement_source::read_all(context<exec::host, instrument::none> const& ctx, float* sinogram,

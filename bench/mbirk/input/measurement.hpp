@@ -49,7 +49,7 @@ class measurement_source {
   /// @param to  (count, rows, channels), dense.
   /// @throws io_error
   repair_count read(context<exec::host, instrument::none> const& ctx, index_t first, index_t count, float* to) const;
-  /// Reads rows [first_row, first_row + rows) of the views only.
+  /// Reads rows [first_row, first_row + rows) of the views only, to the same bits.
   repair_count read_rows(context<exec::host, instrument::none> const& ctx, index_t first, index_t count,
                          index_t first_row, index_t rows, float* to) const;
   /// Reads the whole sinogram (views, rows, channels), dense, block by block; calls done(views) after each block.
@@ -59,6 +59,12 @@ class measurement_source {
  private:
   void read_selected(frame_stack const& stack, std::vector<index_t> const& frames, index_t first_row, index_t rows,
                      float* to) const;
+  struct row_band {
+    index_t first, rows;
+  };
+  /// Reads rows of frames as line integrals, and counts the dead pixels of some of these rows.
+  repair_count read_counts(context<exec::host, instrument::none> const& ctx, std::vector<index_t> const& frames,
+                           row_band read, row_band counted, float* to) const;
   double needed_memory() const;
   std::vector<mean_field> read_fields(frame_stack const& stack, std::vector<index_t> const& at) const;
 

@@ -27,7 +27,7 @@ struct correction_options {
 
   /// Whether a correction needs all views of a row, or all rows of a view.
   bool needs_views() const noexcept { return !stripes.empty() || drift; }
-  bool needs_rows() const noexcept { return zingers || rotate || drift || !paganin.empty(); }
+  bool needs_rows() const noexcept { return background || zingers || rotate || drift || !paganin.empty(); }
 };
 
 using correction_context = context<exec::host, instrument::none>;

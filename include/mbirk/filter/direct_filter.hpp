@@ -159,8 +159,8 @@ void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
 /// A detector of C channels is filtered by a direct sum or, from 80 channels on (float32 taps: 40), by fast Fourier
 /// transforms of length L, the smallest 2^k or 3 2^k >= max(2 C - 1, 96). A transform handles two rows at a time, one
 /// as the real and one as the imaginary part: its errors are relative to the larger of the two, and a non-finite row
-/// also spoils the other one. The two rows are as many rows apart as a vector has lanes, or belong to consecutive
-/// views.
+/// also spoils the other one. The two rows are as many rows apart as a vector has lanes, or are the same row of
+/// consecutive views. Filtering rows in blocks of 32 (the last one smaller) gives the same bits as filtering them all.
 ///
 /// @param ctx       execution and instrumentation. On the host the call returns when the result is complete; on a
 ///                  device the work is queued and the call returns before it is done.

@@ -254,8 +254,11 @@ class hdf5_output {
   hdf5_output& operator=(hdf5_output const&) = delete;
 
   /// Creates a data set of T (float, double, uint16, int64), including the groups in its name; write() fills it.
-  /// @param deflate  0: contiguous; 1 to 9: chunks along axis 0 of about a MiB, compressed at this level.
-  template <class T> void create(std::string const& name, std::vector<index_t> const& shape, int deflate = 0) {
+  /// @param deflate  0: not compressed; 1 to 9: compressed at this level, in chunks.
+  /// @param chunks   shape of the chunks; empty: contiguous or, if compressed, of about a MiB along axis 0.
+  template <class T>
+  void create(std::string const& name, std::vector<index_t> const& shape, int deflate = 0,
+              std::vector<index_t> const& chunks = {}) {
     auto const what = "data set " + name + " cannot be created";
     detail::hdf5_handle const links(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_LINK_CREATE); }),
                                     H5Pclose);
@@ -268,15 +271,16 @@ class hdf5_output {
     detail::hdf5_handle const layout(detail::hdf5_call(path_, what, [] { return H5Pcreate(H5P_DATASET_CREATE); }),
                                      H5Pclose);
     bool const empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
-    if (deflate > 0 && !shape.empty() && !empty) {
-      auto chunk = sizes;
-      for (std::size_t d = 0; d < chunk.size(); ++d) {
+    if ((deflate > 0 || !chunks.empty()) && !shape.empty() && !empty) {
+      auto chunk = chunks.empty() ? sizes : detail::hdf5_sizes(chunks);
+      for (std::size_t d = 0; chunks.empty() && d < chunk.size(); ++d) {
         hsize_t rest = 1;
         for (std::size_t k = d + 1; k < chunk.size(); ++k) rest *= chunk[k];
         chunk[d] = std::clamp<hsize_t>((hsize_t{1} << 20) / sizeof(T) / rest, 1, chunk[d]);
       }
       detail::hdf5_call(path_, what, [&] {
         auto const chunked = H5Pset_chunk(layout.get(), static_cast<int>(chunk.size()), chunk.data());
+        if (deflate == 0) return chunked;
         auto const shuffled = chunked < 0 ? chunked : H5Pset_shuffle(layout.get());
         return shuffled < 0 ? shuffled : H5Pset_deflate(layout.get(), static_cast<unsigned>(std::min(deflate, 9)));
       });
@@ -312,29 +316,11 @@ class hdf5_output {
   }
   /// Writes [first, first + count) of axis 1 of a data set of rank 3 created before, for all of axis 0.
   template <class T> void write_rows(std::string const& name, index_t first, index_t count, T const* from) {
-    auto const what = "data set " + name + " cannot be written";
-    auto const found = std::find_if(shapes_.begin(), shapes_.end(), [&](auto const& s) { return s.first == name; });
-    if (found == shapes_.end()) detail::hdf5_fail(path_, what + ": it was not made before");
-    auto const& shape = found->second;
-    if (shape.size() != 3 || first < 0 || count < 0 || first > shape[1] || count > shape[1] - first)
-      detail::hdf5_fail(path_, "data set " + name + " has shape " + detail::shape_text(shape) + ", which has no " +
-                                   std::to_string(count) + " rows from " + std::to_string(first));
-    auto const size = [](index_t n) { return static_cast<hsize_t>(n); };
-    std::array<hsize_t, 3> const start{0, size(first), 0}, block{size(shape[0]), size(count), size(shape[2])};
-    hsize_t const elements = block[0] * block[1] * block[2];
-    if (elements == 0) return;
-    detail::hdf5_handle const set(
-        detail::hdf5_call(path_, what, [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Dclose);
-    detail::hdf5_handle const space(detail::hdf5_call(path_, what, [&] { return H5Dget_space(set.get()); }), H5Sclose);
-    detail::hdf5_call(path_, what, [&] {
-      return H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr);
-    });
-    detail::hdf5_handle const memory(
-        detail::hdf5_call(path_, what, [&] { return H5Screate_simple(1, &elements, nullptr); }), H5Sclose);
-    detail::hdf5_call(path_, what, [&] {
-      return H5Dwrite(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, from);
-    });
-    require_written();
+    write_part(name, 1, "rows", first, count, from);
+  }
+  /// Writes [first, first + count) of axis 2 of a data set of rank 3 created before, for all of axes 0 and 1.
+  template <class T> void write_slices(std::string const& name, index_t first, index_t count, T const* from) {
+    write_part(name, 2, "slices", first, count, from);
   }
   /// Creates and writes a whole data set of rank >= 1.
   template <class T> void write(std::string const& name, std::vector<index_t> const& shape, T const* from) {
@@ -356,6 +342,35 @@ class hdf5_output {
   }
 
  private:
+  template <class T>
+  void write_part(std::string const& name, std::size_t axis, char const* called, index_t first, index_t count,
+                  T const* from) {
+    auto const what = "data set " + name + " cannot be written";
+    auto const found = std::find_if(shapes_.begin(), shapes_.end(), [&](auto const& s) { return s.first == name; });
+    if (found == shapes_.end()) detail::hdf5_fail(path_, what + ": it was not made before");
+    auto const& shape = found->second;
+    if (shape.size() != 3 || first < 0 || count < 0 || first > shape[axis] || count > shape[axis] - first)
+      detail::hdf5_fail(path_, "data set " + name + " has shape " + detail::shape_text(shape) + ", which has no " +
+                                   std::to_string(count) + ' ' + called + " from " + std::to_string(first));
+    auto const size = [](index_t n) { return static_cast<hsize_t>(n); };
+    std::array<hsize_t, 3> start{}, block{size(shape[0]), size(shape[1]), size(shape[2])};
+    start[axis] = size(first);
+    block[axis] = size(count);
+    hsize_t const elements = block[0] * block[1] * block[2];
+    if (elements == 0) return;
+    detail::hdf5_handle const set(
+        detail::hdf5_call(path_, what, [&] { return H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT); }), H5Dclose);
+    detail::hdf5_handle const space(detail::hdf5_call(path_, what, [&] { return H5Dget_space(set.get()); }), H5Sclose);
+    detail::hdf5_call(path_, what, [&] {
+      return H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr);
+    });
+    detail::hdf5_handle const memory(
+        detail::hdf5_call(path_, what, [&] { return H5Screate_simple(1, &elements, nullptr); }), H5Sclose);
+    detail::hdf5_call(path_, what, [&] {
+      return H5Dwrite(set.get(), detail::hdf5_memory_type<T>(), memory.get(), space.get(), H5P_DEFAULT, from);
+    });
+    require_written();
+  }
   void require_written() const {
     if (auto const code = sink_->error()) detail::hdf5_fail(path_, "cannot be written: " + code.message());
   }

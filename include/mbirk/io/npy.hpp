@@ -411,12 +411,11 @@ inline void require_finite(npy_array<float> const& array, std::filesystem::path 
     if (!detail::is_finite(array.data[k])) detail::npy_fail_finite(array, k, path);
 }
 
-/// Writes a C-order array (float, double, int32, uint8), version 1.0. The file appears under its name only when it is
-/// complete.
-/// @throws io_error when it cannot be written; shape_error when no array has this shape.
-template <class T> void write_npy(std::filesystem::path const& path, T const* data, std::vector<index_t> const& shape) {
-  auto const elements = array_elements(shape, sizeof(T));
-  require<shape_error>(elements.has_value(), [&] {
+namespace detail {
+
+/// What precedes the data in a file of version 1.0. @throws shape_error when no array has this shape
+template <class T> std::string npy_start(std::filesystem::path const& path, std::vector<index_t> const& shape) {
+  require<shape_error>(array_elements(shape, sizeof(T)).has_value(), [&] {
     return path.string() + ": an array of shape " + detail::shape_text(shape) + " cannot be written";
   });
   std::string sizes;
@@ -432,11 +431,19 @@ template <class T> void write_npy(std::filesystem::path const& path, T const* da
   header += '\n';
   char const start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size() & 255),
                           static_cast<char>(header.size() >> 8)};
+  return std::string(start, sizeof start) + header;
+}
 
+}  // namespace detail
+
+/// Writes a C-order array (float, double, int32, uint8), version 1.0. The file appears under its name only when it is
+/// complete.
+/// @throws io_error when it cannot be written; shape_error when no array has this shape.
+template <class T> void write_npy(std::filesystem::path const& path, T const* data, std::vector<index_t> const& shape) {
+  auto const start = detail::npy_start<T>(path, shape);
   output_file file(path);
-  file.write(start, sizeof start);
-  file.write(header);
-  file.write(data, static_cast<std::size_t>(*elements) * sizeof(T));
+  file.write(start);
+  file.write(data, static_cast<std::size_t>(*array_elements(shape, sizeof(T))) * sizeof(T));
   file.commit();
 }
 template <class T> void write_npy(std::filesystem::path const& path, npy_array<T> const& array) {

@@ -1,6 +1,8 @@
 // Output file that appears under its name only when it is complete. The C++ standard library and POSIX only.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include "mbirk/core/error.hpp"
+#include "mbirk/core/index.hpp"
 #include "mbirk/io/temporary_file.hpp"
 
 namespace mbirk {
@@ -33,6 +36,12 @@ class output_file {
     if (bytes > 0 && std::fwrite(data, 1, bytes, file_.stream()) != bytes) fail(detail::system_error_code());
   }
   void write(std::string_view text) { write(text.data(), text.size()); }
+  /// Writes at `offset` from the beginning, also beyond the end; what lies in between is zeros. write() goes on behind.
+  void write_at(index_t offset, void const* data, std::size_t bytes) {
+    errno = 0;
+    if (::fseeko(file_.stream(), static_cast<off_t>(offset), SEEK_SET) != 0) fail(detail::system_error_code());
+    write(data, bytes);
+  }
 
   /// Gives the file its name; by default it is on the disk when this returns.
   void commit() {

@@ -82,37 +82,59 @@ class grey_window {
 
 }  // namespace detail
 
-/// The three middle slices of a volume (rows, cols, slices), side by side with a gap of 4 black pixels, aligned at the
-/// top: rows x cols, slices x cols, slices x rows (down x across). They share one window, {black, white}, by default
-/// the 1st and the 99th percentile of their values.
+/// The three middle slices of a volume: (rows, cols), (slices, cols), (slices, rows).
+struct middle_slices {
+  std::array<std::array<index_t, 2>, 3> shapes{};
+  std::array<std::vector<float>, 3> values;
+
+  explicit middle_slices(std::array<index_t, 3> const& volume)
+      : shapes{{{volume[0], volume[1]}, {volume[2], volume[1]}, {volume[2], volume[0]}}} {
+    for (std::size_t p = 0; p < 3; ++p) values[p].resize(static_cast<std::size_t>(shapes[p][0] * shapes[p][1]));
+  }
+  /// Takes what lies in slices [first, first + slab.extent(2)).
+  void take(index_t first, view<float const, 3> slab) {
+    auto const [rows, cols] = shapes[0];
+    index_t const slices = shapes[1][0];
+    if (rows == 0 || cols == 0) return;
+    auto const at = [](index_t line, index_t width, index_t n) { return static_cast<std::size_t>(line * width + n); };
+    for (index_t k = 0; k < slab.extent(2); ++k) {
+      for (index_t i = 0; i < rows && first + k == slices / 2; ++i)
+        for (index_t j = 0; j < cols; ++j) values[0][at(i, cols, j)] = slab(i, j, k);
+      for (index_t j = 0; j < cols; ++j) values[1][at(first + k, cols, j)] = slab(rows / 2, j, k);
+      for (index_t i = 0; i < rows; ++i) values[2][at(first + k, rows, i)] = slab(i, cols / 2, k);
+    }
+  }
+};
+
+/// The middle slices side by side with a gap of 4 black pixels, aligned at the top: rows x cols, slices x cols,
+/// slices x rows (down x across). They share one window, {black, white}, by default the 1st and the 99th percentile of their
+/// values.
 ///
 /// An empty volume gives an image without pixels.
-inline grey_image three_slices(view<float const, 3> volume, std::optional<std::array<double, 2>> levels = {}) {
-  index_t const rows = volume.extent(0), cols = volume.extent(1), slices = volume.extent(2), gap = 4;
-  if (volume.size() == 0) return {};
-  auto const axial = [&](index_t down, index_t across) { return volume(down, across, slices / 2); };
-  auto const coronal = [&](index_t down, index_t across) { return volume(rows / 2, across, down); };
-  auto const sagittal = [&](index_t down, index_t across) { return volume(across, cols / 2, down); };
-  auto const each = [&](auto const& visit) {  // picture, height, width, left edge
-    visit(axial, rows, cols, index_t{0});
-    visit(coronal, slices, cols, cols + gap);
-    visit(sagittal, slices, rows, 2 * (cols + gap));
-  };
-
-  std::vector<float> values;
-  each([&](auto const& value, index_t height, index_t width, index_t) {
-    for (index_t i = 0; i < height; ++i)
-      for (index_t j = 0; j < width; ++j) values.push_back(value(i, j));
-  });
-  auto const window = levels ? detail::grey_window((*levels)[0], (*levels)[1]) : detail::grey_window(std::move(values));
+inline grey_image three_slices(middle_slices const& middle, std::optional<std::array<double, 2>> levels = {}) {
+  auto const [rows, cols] = middle.shapes[0];
+  index_t const slices = middle.shapes[1][0], gap = 4;
+  if (rows == 0 || cols == 0 || slices == 0) return {};
+  std::vector<float> all;
+  for (auto const& values : middle.values) all.insert(all.end(), values.begin(), values.end());
+  auto const window = levels ? detail::grey_window((*levels)[0], (*levels)[1]) : detail::grey_window(std::move(all));
   grey_image picture{2 * (cols + gap) + rows, std::max(rows, slices), {}};
   picture.pixels.resize(static_cast<std::size_t>(picture.width * picture.height));
-  each([&](auto const& value, index_t height, index_t width, index_t left) {
+  for (std::size_t p = 0; p < 3; ++p) {
+    auto const [height, width] = middle.shapes[p];
     for (index_t i = 0; i < height; ++i)
       for (index_t j = 0; j < width; ++j)
-        picture.pixels[static_cast<std::size_t>(i * picture.width + left + j)] = window(value(i, j));
-  });
+        picture.pixels[static_cast<std::size_t>(i * picture.width + static_cast<index_t>(p) * (cols + gap) + j)] =
+            window(middle.values[p][static_cast<std::size_t>(i * width + j)]);
+  }
   return picture;
+}
+
+/// The picture of a whole volume (rows, cols, slices).
+inline grey_image three_slices(view<float const, 3> volume, std::optional<std::array<double, 2>> levels = {}) {
+  middle_slices middle(volume.extents());
+  middle.take(0, volume);
+  return three_slices(middle, levels);
 }
 
 }  // namespace mbirk

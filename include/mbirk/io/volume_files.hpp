@@ -33,8 +33,6 @@ inline voxel_grid centred_grid(std::array<index_t, 3> const& shape, double dx, d
 
 namespace detail {
 
-inline void write_header(output_file& file, std::string const& text) { file.write(text.data(), text.size()); }
-
 /// One slice as (rows, cols), dense.
 inline void gather_slice(view<float const, 3> volume, index_t slice, std::vector<float>& to) {
   to.resize(static_cast<std::size_t>(volume.extent(0) * volume.extent(1)));
@@ -52,80 +50,114 @@ inline std::string exact_text(double x) {
 
 }  // namespace detail
 
-/// Writes float32, columns fastest: axes (x, y, z). The file appears under its name only when it is complete.
-/// @throws io_error
-inline void write_nrrd(std::filesystem::path const& path, view<float const, 3> volume, voxel_grid const& grid) {
-  auto const [rows, cols, slices] = volume.extents();
-  auto const text = [](double x) { return detail::exact_text(x); };
-  output_file file(path);
-  detail::write_header(file, "NRRD0004\ntype: float\ndimension: 3\nspace: left-posterior-superior\nsizes: " +
-                                 std::to_string(cols) + ' ' + std::to_string(rows) + ' ' + std::to_string(slices) +
-                                 "\nspace directions: (" + text(grid.dx) + ",0,0) (0," + text(grid.dy) + ",0) (0,0," +
-                                 text(grid.dz) + ")\nkinds: domain domain domain\nendian: little\nencoding: raw\n" +
-                                 "space origin: (" + text(grid.origin[0]) + ',' + text(grid.origin[1]) + ',' +
-                                 text(grid.origin[2]) + ")\n\n");
-  std::vector<float> slice;
-  for (index_t k = 0; k < slices; ++k) {
-    detail::gather_slice(volume, k, slice);
-    file.write(slice.data(), slice.size() * sizeof(float));
+/// A volume (rows, cols, slices) as NRRD, written slab by slab: float32, columns fastest, axes (x, y, z). The file
+/// appears under its name only when it is complete.
+class nrrd_output {
+ public:
+  /// @throws io_error
+  nrrd_output(std::filesystem::path const& path, std::array<index_t, 3> const& shape, voxel_grid const& grid)
+      : file_(path) {
+    auto const text = [](double x) { return detail::exact_text(x); };
+    file_.write("NRRD0004\ntype: float\ndimension: 3\nspace: left-posterior-superior\nsizes: " +
+                std::to_string(shape[1]) + ' ' + std::to_string(shape[0]) + ' ' + std::to_string(shape[2]) +
+                "\nspace directions: (" + text(grid.dx) + ",0,0) (0," + text(grid.dy) + ",0) (0,0," + text(grid.dz) +
+                ")\nkinds: domain domain domain\nendian: little\nencoding: raw\n" + "space origin: (" +
+                text(grid.origin[0]) + ',' + text(grid.origin[1]) + ',' + text(grid.origin[2]) + ")\n\n");
   }
+  /// Writes the next slices. @throws io_error
+  void add(view<float const, 3> slab) {
+    for (index_t k = 0; k < slab.extent(2); ++k) {
+      detail::gather_slice(slab, k, slice_);
+      file_.write(slice_.data(), slice_.size() * sizeof(float));
+    }
+  }
+  void commit() { file_.commit(); }
+
+ private:
+  output_file file_;
+  std::vector<float> slice_;
+};
+
+/// Writes a whole volume. @throws io_error
+inline void write_nrrd(std::filesystem::path const& path, view<float const, 3> volume, voxel_grid const& grid) {
+  nrrd_output file(path, volume.extents(), grid);
+  file.add(volume);
   file.commit();
 }
 
-/// Writes mode 2 (float32), sections are slices. Lengths are taken as nanometres, because the format counts in
-/// Angstrom. The file appears under its name only when it is complete.
-/// @throws io_error, also when a size does not fit into the format's 32 bits
-inline void write_mrc(std::filesystem::path const& path, view<float const, 3> volume, voxel_grid const& grid) {
-  auto const [rows, cols, slices] = volume.extents();
-  for (auto const n : {rows, cols, slices})
-    require<io_error>(n <= std::numeric_limits<std::int32_t>::max(),
-                      [&] { return path.string() + ": MRC files have at most 2^31 - 1 voxels along an axis"; });
-  std::array<char, 1024> header{};
-  auto const integer = [&](int at, index_t value) {
-    auto const word = static_cast<std::int32_t>(value);
-    std::memcpy(header.data() + 4 * (at - 1), &word, 4);
-  };
-  auto const real = [&](int at, double value) {
-    auto const word = static_cast<float>(value);
-    std::memcpy(header.data() + 4 * (at - 1), &word, 4);
-  };
-  double least = std::numeric_limits<double>::infinity(), most = -least, sum = 0, squares = 0;
-  for (index_t i = 0; i < rows; ++i)
-    for (index_t j = 0; j < cols; ++j)
-      for (index_t k = 0; k < slices; ++k) {
-        double const x = static_cast<double>(volume(i, j, k));
-        least = std::min(least, x);
-        most = std::max(most, x);
-        sum += x;
-        squares += x * x;
+/// A volume (rows, cols, slices) as MRC, written slab by slab: mode 2 (float32), sections are slices. Lengths are taken
+/// as nanometres, because the format counts in Angstrom. The file appears under its name only when it is complete.
+class mrc_output {
+ public:
+  /// @throws io_error, also when a size does not fit into the format's 32 bits
+  mrc_output(std::filesystem::path const& path, std::array<index_t, 3> const& shape, voxel_grid const& grid)
+      : file_(path) {
+    for (auto const n : shape)
+      require<io_error>(n <= std::numeric_limits<std::int32_t>::max(),
+                        [&] { return path.string() + ": MRC files have at most 2^31 - 1 voxels along an axis"; });
+    index_t const sizes[] = {shape[1], shape[0], shape[2]};
+    double const pitches[] = {grid.dx, grid.dy, grid.dz};
+    for (int d = 0; d < 3; ++d) {
+      integer(1 + d, sizes[d]);
+      integer(8 + d, sizes[d]);
+      real(11 + d, 10 * pitches[d] * static_cast<double>(sizes[d]));
+      real(14 + d, 90);
+      integer(17 + d, d + 1);
+      real(50 + d, 10 * grid.origin[static_cast<std::size_t>(d)]);
+    }
+    integer(4, 2);
+    integer(28, 20140);
+    std::memcpy(header_.data() + 208, "MAP ", 4);
+    header_[212] = header_[213] = 0x44;
+    file_.write(header_.data(), header_.size());
+  }
+  /// Writes the next slices. @throws io_error
+  void add(view<float const, 3> slab) {
+    for (index_t k = 0; k < slab.extent(2); ++k) {
+      detail::gather_slice(slab, k, slice_);
+      for (float const value : slice_) {
+        double const x = static_cast<double>(value);
+        least_ = std::min(least_, x);
+        most_ = std::max(most_, x);
+        sum_ += x;
+        squares_ += x * x;
       }
-  double const count =
-      std::max(1.0, static_cast<double>(rows) * static_cast<double>(cols) * static_cast<double>(slices));
-  index_t const sizes[] = {cols, rows, slices};
-  double const pitches[] = {grid.dx, grid.dy, grid.dz};
-  for (int d = 0; d < 3; ++d) {
-    integer(1 + d, sizes[d]);
-    integer(8 + d, sizes[d]);
-    real(11 + d, 10 * pitches[d] * static_cast<double>(sizes[d]));
-    real(14 + d, 90);
-    integer(17 + d, d + 1);
-    real(50 + d, 10 * grid.origin[static_cast<std::size_t>(d)]);
+      count_ += static_cast<double>(slice_.size());
+      file_.write(slice_.data(), slice_.size() * sizeof(float));
+    }
   }
-  integer(4, 2);
-  real(20, count > 1 ? least : 0);
-  real(21, count > 1 ? most : 0);
-  real(22, sum / count);
-  integer(28, 20140);
-  std::memcpy(header.data() + 208, "MAP ", 4);
-  header[212] = header[213] = 0x44;
-  real(55, std::sqrt(std::max(0.0, squares / count - sum / count * sum / count)));
-  output_file file(path);
-  file.write(header.data(), header.size());
-  std::vector<float> slice;
-  for (index_t k = 0; k < slices; ++k) {
-    detail::gather_slice(volume, k, slice);
-    file.write(slice.data(), slice.size() * sizeof(float));
+  /// Completes the header by the statistics of the voxels. @throws io_error
+  void commit() {
+    double const count = std::max(1.0, count_), mean = sum_ / count;
+    real(20, count_ > 0 ? least_ : 0);
+    real(21, count_ > 0 ? most_ : 0);
+    real(22, mean);
+    real(55, std::sqrt(std::max(0.0, squares_ / count - mean * mean)));
+    file_.write_at(0, header_.data(), header_.size());
+    file_.commit();
   }
+
+ private:
+  /// Words of the header are numbered from 1, as in the format's description.
+  void integer(int at, index_t value) {
+    auto const word = static_cast<std::int32_t>(value);
+    std::memcpy(header_.data() + 4 * (at - 1), &word, 4);
+  }
+  void real(int at, double value) {
+    auto const word = static_cast<float>(value);
+    std::memcpy(header_.data() + 4 * (at - 1), &word, 4);
+  }
+
+  output_file file_;
+  std::array<char, 1024> header_{};
+  std::vector<float> slice_;
+  double least_ = std::numeric_limits<double>::infinity(), most_ = -least_, sum_ = 0, squares_ = 0, count_ = 0;
+};
+
+/// Writes a whole volume. @throws io_error, also when a size does not fit into the format's 32 bits
+inline void write_mrc(std::filesystem::path const& path, view<float const, 3> volume, voxel_grid const& grid) {
+  mrc_output file(path, volume.extents(), grid);
+  file.add(volume);
   file.commit();
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,9 @@ class frame_mean {
   index_t count_ = 0;
 };
 
+/// Rows and channels from which a dead pixel is repaired: one more in each pass.
+constexpr index_t dead_pixel_reach = 3;
+
 /// Numbers of dead pixels: those replaced by the mean of their neighbours, and those too far from any valid pixel,
 /// which are 0.
 struct repair_count {
@@ -59,14 +63,16 @@ namespace detail {
 /// Task v computes view v. A dead pixel is NaN in the result until it is repaired; its bits are compared, because
 /// -ffast-math ignores NaN.
 struct line_integrals_of_view {
-  static constexpr int passes = 3;
+  static constexpr index_t passes = dead_pixel_reach;
 
   view<float const, 3> counts;
   view<float const, 2> white, dark;
   view<float, 3> result;
   float* lines;     // 2 * channels per view
-  index_t* totals;  // (dead, lost) per view
+  index_t* totals;  // (dead, lost) per view, of rows [first_row, first_row + rows)
+  index_t first_row, rows;
 
+  bool counted(index_t row) const noexcept { return row >= first_row && row < first_row + rows; }
   static float line_integral(float count, float white, float dark) noexcept {
     if (!is_finite(count) || !is_finite(white) || !is_finite(dark) || count <= dark || white <= dark)
       return std::bit_cast<float>(0x7fc00000u);
@@ -75,28 +81,34 @@ struct line_integrals_of_view {
   }
 
   void operator()(index_t v) const noexcept {
-    index_t dead = 0;
-    for (index_t m = 0; m < result.extent(1); ++m)
+    index_t dead = 0, lost = 0;
+    totals[2 * v] = 0;
+    for (index_t m = 0; m < result.extent(1); ++m) {
+      index_t const before = dead;
       for (index_t n = 0; n < result.extent(2); ++n) {
         float const y = line_integral(counts(v, m, n), white(m, n), dark(m, n));
         result(v, m, n) = y;
         dead += !is_finite(y);
       }
-    totals[2 * v] = dead;
-    for (int pass = 0; pass < passes && dead > 0; ++pass) dead -= repair(v);
-    totals[2 * v + 1] = dead;
+      if (counted(m)) totals[2 * v] += dead - before;
+    }
+    for (index_t pass = 0; pass < passes && dead > 0; ++pass) dead -= repair(v);
     for (index_t m = 0; m < result.extent(1) && dead > 0; ++m)
       for (index_t n = 0; n < result.extent(2); ++n)
-        if (!is_finite(result(v, m, n))) result(v, m, n) = 0;
+        if (!is_finite(result(v, m, n))) {
+          result(v, m, n) = 0;
+          lost += counted(m);
+        }
+    totals[2 * v + 1] = lost;
   }
 
   /// One pass: every dead pixel with a valid one among its eight neighbours becomes their mean. Pixels repaired in this
   /// pass count as valid only in the next, so the original values of the line above and of the current line are kept.
   index_t repair(index_t v) const noexcept {
-    index_t const rows = result.extent(1), channels = result.extent(2);
+    index_t const channels = result.extent(2);
     float *above = lines + 2 * v * channels, *here = above + channels;
     index_t repaired = 0;
-    for (index_t m = 0; m < rows; ++m) {
+    for (index_t m = 0; m < result.extent(1); ++m) {
       for (index_t n = 0; n < channels; ++n) here[n] = result(v, m, n);
       for (index_t n = 0; n < channels; ++n) {
         if (is_finite(here[n])) continue;
@@ -111,7 +123,7 @@ struct line_integrals_of_view {
         for (index_t c = n > 0 ? n - 1 : 0; c < channels && c <= n + 1; ++c) {
           if (m > 0) take(above[c]);
           take(here[c]);
-          if (m + 1 < rows) take(result(v, m + 1, c));
+          if (m + 1 < result.extent(1)) take(result(v, m + 1, c));
         }
         if (good == 0) continue;
         result(v, m, n) = static_cast<float>(sum / good);
@@ -130,17 +142,20 @@ struct line_integrals_of_view {
 /// pixel becomes the mean of the valid ones among its eight neighbours in the view; pixels that no pass reaches become
 /// 0.
 ///
-/// Views are independent of each other, so a sinogram may be computed in blocks of views. Computed in double.
+/// Views are independent of each other, so a sinogram may be computed in blocks of views; and of rows, if
+/// dead_pixel_reach rows more are read on either side. Computed in double.
 /// @param ctx             execution on the host and instrumentation; returns when done.
 /// @param counts          (views, rows, channels).
 /// @param white, dark     (rows, channels), e.g. from frame_mean; dark is zeros if there is no dark field.
 /// @param line_integrals  (views, rows, channels), dimensionless; overwritten; may be the memory of counts.
+/// @param first_row, counted_rows  dead pixels of these rows only are counted; default: all.
 /// @throws shape_error before anything runs, allocation_error.
 /// Cost: one logarithm per pixel. The result is bitwise independent of the number of threads.
 template <task_policy Exec, class Instr>
 repair_count counts_to_line_integrals(context<Exec, Instr> const& ctx, view<float const, 3> counts,
                                       view<float const, 2> white, view<float const, 2> dark,
-                                      view<float, 3> line_integrals) {
+                                      view<float, 3> line_integrals, index_t first_row = 0,
+                                      std::optional<index_t> counted_rows = {}) {
   using Context = context<Exec, Instr>;
   static_assert(Context::backend::has_data, "preprocessing has no cost model");
   char const* const name = "counts_to_line_integrals";
@@ -153,7 +168,8 @@ repair_count counts_to_line_integrals(context<Exec, Instr> const& ctx, view<floa
   [[maybe_unused]] auto const guard = ctx.instr.scope({name, counts.size()});
   temporary<float, Context> const lines(ctx, "repair lines", 2 * views * channels);
   temporary<index_t, Context> const totals(ctx, "repair totals", 2 * views);
-  launch(ctx, views, detail::line_integrals_of_view{counts, white, dark, line_integrals, lines.data(), totals.data()});
+  launch(ctx, views, detail::line_integrals_of_view{counts, white, dark, line_integrals, lines.data(), totals.data(),
+                                                    first_row, counted_rows.value_or(rows)});
   repair_count all;
   for (index_t v = 0; v < views; ++v)
     all += {totals.data()[2 * v] - totals.data()[2 * v + 1], totals.data()[2 * v + 1]};

@@ -9,9 +9,9 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// A task is two packs of rows in all channels, one as the real and one as the imaginary part. Packs are numbered
-/// through all views without the empty packs at the end of a view, so the pairing, and every bit of the result, is
-/// independent of the chunking of the sinogram.
+/// A task is two packs of rows in all channels, one as the real and one as the imaginary part: neighbours of a view, or,
+/// where a view has an odd number of packs, the last packs of two consecutive views. The pairing, and every bit of the
+/// result, is independent of the chunking of the sinogram, and an even number of packs taken out of a view keeps it.
 template <class B, class In, class Out> struct ramp_fourier {
   ramp_sides<B, In, Out> sides;
   typename B::template cursor<float const> twiddles, spectrum;
@@ -31,7 +31,7 @@ template <class B, class In, class Out> struct ramp_fourier {
     for (index_t part = 0; part < 2; ++part) {
       auto const to = x + part * B::lanes;
       index_t n = 0;
-      if (place const p = find(2 * task + part); p.exists) {
+      if (place const p = find(task, part); p.exists) {
         sides.read(simd::constant<1>{}, p.view, p.chunk, p.row,
                    [&](index_t k, index_t, typename B::pack value) MBIRK_FLAT {
           B::store(to + 2 * k * B::lanes, value);
@@ -43,7 +43,7 @@ template <class B, class In, class Out> struct ramp_fourier {
     fourier::convolve(plan, fourier::packed_waves<B>{x, twiddles, spectrum});
     index_t rows = 0;
     for (index_t part = 0; part < 2; ++part)
-      if (place const p = find(2 * task + part); p.exists) {
+      if (place const p = find(task, part); p.exists) {
         rows += p.rows;
         if constexpr (Out::channel_major) write_channels(p, x + part * B::lanes);
         else sides.write_rows(simd::constant<1>{}, p.view, p.chunk, p.row, x + part * B::lanes, 2 * B::lanes);
@@ -56,8 +56,11 @@ template <class B, class In, class Out> struct ramp_fourier {
     bool exists, last;  // last: last pack of its view
     index_t view, chunk, row, rows;
   };
-  MBIRK_HD place find(index_t pack) const noexcept {
-    index_t const each = packs_of_view(), view = pack / each, k = pack % each;
+  MBIRK_HD place find(index_t task, index_t part) const noexcept {
+    index_t const each = packs_of_view(), pairs = each / 2, first_last = sides.shape.views * pairs;
+    bool const within = task < first_last;
+    index_t const view = within ? task / pairs : 2 * (task - first_last) + part;
+    index_t const k = within ? 2 * (task % pairs) + part : each - 1;
     index_t const rows = min<index_t>(B::lanes, sides.shape.rows - k * B::lanes);
     return {view < sides.shape.views, k + 1 == each, view, k / sides.shape.packs, k % sides.shape.packs * B::lanes,
             rows};

@@ -1,0 +1,132 @@
+#include "commands/recon_slabs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+
+#include "commands/interrupt.hpp"
+#include "commands/progress.hpp"
+#include "input/direct_scan.hpp"
+#include "machine/process_status.hpp"
+
+namespace mbirk::program {
+namespace {
+
+/// Slabs are multiples of this many slices, so that the ramp filter pairs the same rows as in memory.
+constexpr index_t slab_unit = 32;
+/// Samples that a reader converts at once.
+constexpr index_t block_samples = index_t{1} << 20;
+
+index_t slices_of(geometry_file const& g) {
+  return std::visit([](auto const& s) { return s.recon_shape()[2]; }, g.scan);
+}
+
+/// The scan of `slices` slices of g.
+geometry_file slab_of(geometry_file const& g, index_t slices) {
+  auto part = g;
+  auto p = std::get<parallel_parameters>(g.parameters);
+  p.recon_shape = std::visit([](auto const& s) { return s.recon_shape(); }, g.scan);
+  p.sinogram_shape[1] = slices;
+  (*p.recon_shape)[2] = slices;
+  part.scan = parallel_scan(p);
+  part.parameters = std::move(p);
+  return part;
+}
+
+slab_plan plan_of(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
+                  index_t slices) {
+  auto const part = slab_of(g, slices);
+  slab_plan plan{slices, recon_memory(host, part.scan, {}, {.vcd = false, .weighted = false})};
+  for (auto& item : plan.memory) {
+    if (item.name == "sinogram") item = {"sinograms of two slabs", 2 * item.bytes};
+    else if (item.name == "reconstruction") item.name = "reconstruction of a slab";
+  }
+  plan.memory.insert(plan.memory.end(), other.begin(), other.end());
+  plan.memory.push_back({"this program", static_cast<double>(resident_bytes())});
+  // With the rows beside it from which dead pixels are repaired.
+  plan.memory.push_back({"a block as it is read", 5.0 * static_cast<double>(block_samples)});
+  std::ranges::stable_sort(plan.memory, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+  return plan;
+}
+
+}  // namespace
+
+bool works_in_slabs(recon_command const& o) { return o.method == "fbp" && !o.scan.corrections.needs_rows(); }
+
+bool works_in_slabs(recon_command const& o, geometry_file const& g) {
+  return works_in_slabs(o) && std::holds_alternative<parallel_parameters>(g.parameters);
+}
+
+slab_plan plan_slabs(exec::host const& host, geometry_file const& g, std::vector<memory_item> const& other,
+                     double limit) {
+  auto plan = plan_of(host, g, other, slab_unit);
+  double const least = total_bytes(plan.memory);
+  double const each = total_bytes(plan_of(host, g, other, 2 * slab_unit).memory) - least;
+  if (!(least < limit)) return plan;
+  auto const whole = static_cast<double>(ceil_div(slices_of(g), slab_unit));
+  auto const units = static_cast<index_t>(std::min(whole, 1 + (limit - least) / each));
+  // The sum is not quite linear: the filter's layout depends on the number of rows.
+  for (index_t n = units; n > 1; --n) {
+    auto larger = plan_of(host, g, other, n * slab_unit);
+    if (total_bytes(larger.memory) <= limit) return larger;
+  }
+  return plan;
+}
+
+slab_result recon_in_slabs(recon_context const& ctx, recon_command const& o, measurement_source const& source,
+                           geometry_file const& g, index_t slices, run_watch& watch) {
+  auto const [views, rows, channels] = source.shape();
+  auto part = slab_of(g, std::min(slices, rows));
+  auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, part.scan);
+  auto const size = [](std::array<index_t, 3> const& n) { return static_cast<std::size_t>(n[0] * n[1] * n[2]); };
+  std::vector<float> now(size({views, shape[2], channels})), next(now.size()), volume(size(shape));
+  held_arrays held(watch.memory());
+  held.add("sinograms of two slabs", 2 * now.size() * sizeof(float));
+  held.add("reconstruction of a slab", volume.size() * sizeof(float));
+  auto const file = open_result(o, g, slices);
+  auto const read = [&](index_t first, std::vector<float>& to) {
+    exec::host const reader(1);  // the others reconstruct
+    index_t const count = std::min(shape[2], rows - first);
+    index_t const step = std::clamp<index_t>(block_samples / (count * channels), 1, views);
+    repair_count repaired;
+    for (index_t v = 0; v < views; v += step) {
+      stop_if_asked();
+      repaired += source.read_rows({reader, {}}, v, std::min(step, views - v), first, count,
+                                   to.data() + v * count * channels);
+    }
+    return repaired;
+  };
+
+  slab_result result;
+  progress bar(static_cast<std::size_t>(rows), o.quiet);
+  result.repaired = read(0, now);
+  for (index_t first = 0; first < rows; first += slices) {
+    bar.at(static_cast<std::size_t>(first), "slices");
+    watch.step(fmt::format("slices from {} of {}", first, rows));
+    index_t const count = std::min(slices, rows - first);
+    if (count < shape[2]) part = slab_of(g, count);
+    std::future<repair_count> reading;
+    if (first + slices < rows)
+      reading = std::async(std::launch::async, read, first + slices, std::ref(next));
+    view<float, 3> const y(now.data(), {views, count, channels}), x(volume.data(), {shape[0], shape[1], count});
+    auto corrected = correct({ctx.exec, {}}, o.scan.corrections, y,
+                             std::visit([](auto const& s) { return s.angles(); }, part.scan));
+    auto notes = direct_scan_recon(ctx, part, y, x);
+    if (first == 0) {
+      result.corrected = std::move(corrected);
+      result.notes = std::move(notes);
+    }
+    // HDF5 must be used by one thread at a time, so nothing is written while a slab is read.
+    if (reading.valid()) result.repaired += reading.get();
+    stop_if_asked();
+    file->add(x);
+    std::swap(now, next);
+  }
+  bar.clear();
+  watch.step("writing");
+  file->finish(text_of(o, g, recon_log{}, source.description()));
+  return result;
+}
+
+}  // namespace mbirk::program
