@@ -22,7 +22,6 @@
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
-#include "mbirk/io/npy.hpp"
 #include "mbirk/io/printable.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"

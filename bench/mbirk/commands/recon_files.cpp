@@ -7,7 +7,6 @@
 
 #include "commands/command_files.hpp"
 #include "input/checkpoint_file.hpp"
-#include "mbirk/io/npy.hpp"
 #include "mbirk/version.hpp"
 #include "operations/recon_run.hpp"
 #include "output/volume_file.hpp"

@@ -13,6 +13,7 @@
 #include "commands/run_watch.hpp"
 #include "commands/scan_options.hpp"
 #include "input/geometry_file.hpp"
+#include "mbirk/io/npy.hpp"
 
 namespace mbirk::program {
 
