@@ -81,8 +81,8 @@ TEST_F(ReconSlabs, HaveTheBitsOfTheWholeWithinTheLimit) {
 
 TEST_F(ReconSlabs, OtherFormatsAreTheSameFiles) {
   for (std::string const ending : {".npy", ".mrc"}) {
-    recon_in_slabs("slabs" + ending, {"--stripes", "sorting"});
-    auto const whole = recon("whole" + ending, {"--stripes", "sorting"});
+    recon_in_slabs("slabs" + ending);
+    auto const whole = recon("whole" + ending, {});
     ASSERT_EQ(whole.code, 0) << whole;
     EXPECT_TRUE(file_text(folder / ("whole" + ending)) == file_text(folder / ("slabs" + ending))) << ending;
   }
