@@ -36,7 +36,7 @@ parameter_kind kind_of(parameter_info const& info) {
                                               : parameter_kind::of_a_reconstruction;
 }
 
-template <class Member> constexpr bool is_view_list = std::same_as<std::remove_const_t<Member>, std::vector<float>>;
+template <class Member> constexpr bool is_view_list = numbers_per_view<std::remove_const_t<Member>> > 0;
 
 /// Calls row(info, rule, member) for the rows of the table of parameters that `params` may have.
 template <class Geometry, class Values, class Row> void each_member(Values& values, Row const& row) {
@@ -105,15 +105,27 @@ mask_setting read_mask(json_field const& field, fs::path const& folder, memory_b
 }
 
 /// Reads angles or shifts in any of their forms.
-std::vector<float> read_line(json_field const& field, fs::path const& folder, index_t views) {
-  std::string const forms = "an array of numbers, the name of an npy file, or {start, stop, num, endpoint}";
+std::vector<float> read_line(json_field const& field, fs::path const& folder, index_t views, int per_view) {
+  std::string const forms = per_view == 1
+                                ? "an array of numbers, the name of an npy file, or {start, stop, num, endpoint}"
+                                : "an array of arrays of " + std::to_string(per_view) +
+                                      " numbers, or the name of an npy file";
   std::vector<float> line;
   if (field.value().is_array()) {
     require_one_per_view(field, std::ssize(field.value()), views);
-    for (auto const& e : field.elements()) line.push_back(e.single());
+    for (auto const& e : field.elements()) {
+      if (per_view == 1) {
+        line.push_back(e.single());
+        continue;
+      }
+      std::string const expected = std::to_string(per_view) + " numbers";
+      auto const numbers = e.elements(expected);
+      if (std::ssize(numbers) != per_view) e.wrong(expected);
+      for (auto const& number : numbers) line.push_back(number.single());
+    }
   } else if (field.value().is_string()) {
-    line = read_line_file(field, folder, views);
-  } else if (field.value().is_object()) {
+    line = read_line_file(field, folder, views, per_view);
+  } else if (field.value().is_object() && per_view == 1) {
     for (auto const& [key, value] : field.members())
       require<io_error>(key == "start" || key == "stop" || key == "num" || key == "endpoint",
                         [&] { return value.place() + " is not known, expected one of start, stop, num, endpoint"; });
@@ -223,13 +235,16 @@ void require_one_per_view(json_field const& field, index_t values, index_t views
   });
 }
 
-std::vector<float> read_line_file(json_field const& field, fs::path const& folder, index_t views) {
+std::vector<float> read_line_file(json_field const& field, fs::path const& folder, index_t views, int per_view) {
   return read_named(field, folder, [&](fs::path const& path) {
     auto const header = read_npy_header(path);
-    require<io_error>(header.shape.size() == 1, [&] {
-      return path.string() + " has shape " + mbirk::detail::shape_text(header.shape) + ", expected (views)";
+    bool const fits = per_view == 1 ? header.shape.size() == 1
+                                    : header.shape.size() == 2 && header.shape[1] == per_view;
+    require<io_error>(fits, [&] {
+      return path.string() + " has shape " + mbirk::detail::shape_text(header.shape) + ", expected (views" +
+             (per_view == 1 ? ")" : ", " + std::to_string(per_view) + ")");
     });
-    require_one_per_view(field, header.elements, views);
+    require_one_per_view(field, header.shape[0], views);
     auto array = read_npy<float>(path);
     require_finite(array, path);
     return std::move(array.data);
@@ -285,8 +300,8 @@ std::vector<std::string> view_lists() {
 }
 
 template <class Geometry>
-void read_view_lists(json_field const& root, std::function<std::vector<float>(json_field const&)> const& read,
-                     char const* missing, typename Geometry::parameters& p) {
+void read_view_lists(json_field const& root, view_list_reader const& read, char const* missing,
+                     typename Geometry::parameters& p) {
   auto const mine = view_lists_of<Geometry>();
   for (auto const& name : view_lists()) {
     if (!root.has(name) || std::ranges::find(mine, name) != mine.end()) continue;
@@ -299,10 +314,10 @@ void read_view_lists(json_field const& root, std::function<std::vector<float>(js
                    source_location::current());
   }
   parameter_values<Geometry> values{.scan = std::move(p)};
-  each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float>& list) {
+  each_view_list<Geometry>(values, [&]<class List>(parameter_info const& info, List& list) {
     std::string const name = info.name;
     if (root.has(name) || (info.required && list.empty()))
-      list = read(root.at(name, name == "angles" ? missing : info.doc));
+      list = List(read(root.at(name, name == "angles" ? missing : info.doc), info.per_view));
   });
   p = std::move(values.scan);
 }
@@ -310,9 +325,8 @@ void read_view_lists(json_field const& root, std::function<std::vector<float>(js
 #define MBIRK_READERS(Parameters, Geometry)                                                                  \
   template void read_scan_parameters<Geometry>(json_field const&, fs::path const&, Parameters<Geometry>&,    \
                                                memory_budget const&);                                        \
-  template void read_view_lists<Geometry>(json_field const&,                                                 \
-                                          std::function<std::vector<float>(json_field const&)> const&,       \
-                                          char const*, Parameters<Geometry>&);
+  template void read_view_lists<Geometry>(json_field const&, view_list_reader const&, char const*,           \
+                                          Parameters<Geometry>&);
 MBIRK_EACH_GEOMETRY(MBIRK_READERS, parameters_of)
 #undef MBIRK_READERS
 
@@ -360,9 +374,10 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
   geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
     typename Geometry::parameters p;
     p.sinogram_shape = sinogram_shape;
-    if constexpr (requires { p.angles; }) p.angles = theta;
+    if constexpr (requires { { p.angles } -> std::same_as<std::vector<float>&>; }) p.angles = theta;
     read_view_lists<Geometry>(
-        root, [&](json_field const& field) { return read_line(field, folder, sinogram_shape[0]); },
+        root,
+        [&](json_field const& field, int per_view) { return read_line(field, folder, sinogram_shape[0], per_view); },
         "angles in radians, because the data have none", p);
     if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
     read_scan_parameters<Geometry>(params, folder, p, memory);
@@ -399,7 +414,14 @@ json geometry_json(geometry_file const& g) {
     });
     root["geometry"] = geometry.name;
     each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float> const& list) {
-      if (info.required || !list.empty()) root[info.name] = list;
+      if (!info.required && list.empty()) return;
+      if (info.per_view == 1) {
+        root[info.name] = list;
+        return;
+      }
+      auto& entries = root[info.name] = json::array();
+      for (auto at = list.begin(); at != list.end(); at += info.per_view)
+        entries.push_back(std::vector<float>(at, at + info.per_view));
     });
     root["sinogram_shape"] = scan.sinogram_shape();
     root["recon_shape"] = scan.recon_shape();

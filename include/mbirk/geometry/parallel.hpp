@@ -94,16 +94,12 @@ inline void require_positive(double x, char const* name) {
   });
 }
 
-/// Checks shared by all geometries.
-template <class Parameters> void require_common(Parameters const& p) {
+/// Checks of the detector and of the voxels, shared by all geometries.
+template <class Parameters> void require_detector_and_voxels(Parameters const& p) {
   for (auto const n : p.sinogram_shape)
     require(n >= 0, [&] {
       return "sinogram_shape is " + shape_text(p.sinogram_shape) + ", expected three sizes >= 0";
     });
-  require(static_cast<index_t>(p.angles.size()) == p.sinogram_shape[0], [&] {
-    return detail::message("angles has ", p.angles.size(), " values, expected one per view = ", p.sinogram_shape[0]);
-  });
-  for (auto const a : p.angles) require_finite(a, "angles: a value");
   require_positive(p.delta_det_channel, "delta_det_channel");
   require_positive(p.delta_det_row, "delta_det_row");
   require_finite(p.det_channel_offset, "det_channel_offset");
@@ -114,6 +110,15 @@ template <class Parameters> void require_common(Parameters const& p) {
   if (p.recon_shape)
     for (auto const n : *p.recon_shape)
       require(n >= 0, [&] { return "recon_shape is " + shape_text(*p.recon_shape) + ", expected three sizes >= 0"; });
+}
+
+/// The same, and the checks of the angles of a gantry.
+template <class Parameters> void require_common(Parameters const& p) {
+  require_detector_and_voxels(p);
+  require(static_cast<index_t>(p.angles.size()) == p.sinogram_shape[0], [&] {
+    return detail::message("angles has ", p.angles.size(), " values, expected one per view = ", p.sinogram_shape[0]);
+  });
+  for (auto const a : p.angles) require_finite(a, "angles: a value");
 }
 
 /// Bounds on lengths, of which weights and their squares in float32 are products.

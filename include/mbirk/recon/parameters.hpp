@@ -66,6 +66,7 @@ struct parameter_info {
   char const *name, *group, *expected, *doc;
   bool required = false;
   std::string default_text = {};  ///< "none" for a required parameter; filled in by list_parameters
+  int per_view = 0;               ///< numbers per view of a list with one entry per view; 0 for others
 };
 
 namespace detail {
@@ -78,8 +79,10 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   auto& s = v.scan;
   auto& o = v.options;
   char const* group = "scan";
-  auto const row = [&](char const* name, auto const& rule, auto& member, char const* doc, bool required = false) {
-    f(parameter_info{name, group, rule.expected, doc, required, {}}, rule, member);
+  auto const row = [&]<class Member>(char const* name, auto const& rule, Member& member, char const* doc,
+                                     bool required = false) {
+    constexpr int per_view = numbers_per_view<std::remove_const_t<Member>>;
+    f(parameter_info{name, group, rule.expected, doc, required, {}, per_view}, rule, member);
   };
   if constexpr (!is_image) {
     row("sinogram_shape", sizes, s.sinogram_shape, "(views, detector rows, channels)", true);
