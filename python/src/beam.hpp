@@ -1,4 +1,4 @@
-// ParallelBeamModel and ConeBeamModel: a scan with its reconstruction parameters. One source for both geometries.
+// The models: a scan with its reconstruction parameters. One source for all geometries.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -66,21 +66,30 @@ inline shape_tuple to_shape(std::array<index_t, 3> const& shape) {
 /// All parameters by name.
 template <class Geometry> nb::dict parameters_of(parameter_set<Geometry> const& parameters) {
   nb::dict all;
-  for (auto const& p : list_parameters<Geometry>()) all[p.name] = from_parameter(parameters.get(p.name));
+  for (auto const& p : list_parameters<Geometry>()) all[p.name] = from_parameter(parameters.get(p.name), p.per_view);
   return all;
 }
-inline std::vector<parameter_setting> to_settings(nb::kwargs const& values) {
+/// Numbers per view of the parameter of this name; 0 if it is no list of one entry per view.
+template <class Geometry> int per_view_of(std::string const& name) {
+  for (auto const& p : list_parameters<Geometry>())
+    if (name == p.name) return p.per_view;
+  return 0;
+}
+template <class Geometry> std::vector<parameter_setting> to_settings(nb::kwargs const& values) {
   std::vector<parameter_setting> settings;
   for (auto const& [name, value] : values) {
     auto const text = nb::cast<std::string>(name);
-    settings.push_back({text, to_parameter(text, value)});
+    settings.push_back({text, to_parameter(text, value, per_view_of<Geometry>(text))});
   }
   return settings;
 }
-template <class Model> nb::object get_params(Model const& m, nb::object const& names) {
-  if (nb::isinstance<nb::str>(names)) return from_parameter(m.get_params(nb::cast<std::string>(names)));
+template <class Geometry, class Model> nb::object get_params(Model const& m, nb::object const& names) {
+  auto const get = [&](std::string const& name) {
+    return from_parameter(m.get_params(name), per_view_of<Geometry>(name));
+  };
+  if (nb::isinstance<nb::str>(names)) return get(nb::cast<std::string>(names));
   nb::list values;
-  for (auto const name : names) values.append(from_parameter(m.get_params(nb::str(name).c_str())));
+  for (auto const name : names) values.append(get(nb::str(name).c_str()));
   return values;
 }
 
@@ -101,7 +110,7 @@ template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type,
   type.def(
       "set_params",
       [](self& s, nb::kwargs const& values) {
-        auto const settings = to_settings(values);
+        auto const settings = to_settings<Geometry>(values);
         s.change([&](auto& m) {
           m.set_params(std::span<parameter_setting const>(settings));
           return true;
@@ -112,7 +121,7 @@ template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type,
       "invalid, "
       "none (ValueError).\nNames, defaults and units are in docs/model.md.");
   type.def(
-      "get_params", [](self const& s, nb::object const& names) { return get_params(s.now(), names); },
+      "get_params", [](self const& s, nb::object const& names) { return get_params<Geometry>(s.now(), names); },
       "parameter_names"_a, "The value of one parameter, or a list of values for a list of names.");
   type.def_prop_ro(
       "params", [](self const& s) { return parameters_of(s.now().parameters()); },

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mbirk/geometry/cone.hpp"
+#include "mbirk/geometry/multiaxis.hpp"
 #include "mbirk/geometry/parallel.hpp"
 
 namespace mbirk {
@@ -33,7 +34,11 @@ template <class Geometry> class scan {
   /// Stored view parameters; z_shifts are zeros if the scan is not helical.
   view_lists const& views() const noexcept { return views_; }
   std::span<float const> angles() const noexcept { return views_.angles; }
-  std::span<float const> z_shifts() const noexcept { return views_.z_shifts; }
+  /// Empty for geometries whose gantry does not travel.
+  std::span<float const> z_shifts() const noexcept {
+    if constexpr (requires(view_lists const& v) { v.z_shifts; }) return views_.z_shifts;
+    else return {};
+  }
   std::vector<std::uint8_t> const& mask() const noexcept { return mask_; }
   /// Pixels inside the mask, ascending.
   std::span<std::int32_t const> full_indices() const noexcept { return indices_; }
@@ -69,5 +74,6 @@ template <class Geometry> scan<Geometry>::scan(parameters const& p)
 
 using parallel_scan = scan<parallel_geometry>;
 using cone_scan = scan<cone_geometry>;
+using multiaxis_scan = scan<multiaxis_geometry>;
 
 }  // namespace mbirk

@@ -16,7 +16,7 @@ template <int N> struct per_view : std::vector<float> {
   static constexpr int numbers = N;
   using std::vector<float>::vector;
   per_view() = default;
-  explicit per_view(std::vector<float> all) : std::vector<float>(std::move(all)) {}
+  per_view(std::vector<float> all) : std::vector<float>(std::move(all)) {}
 };
 /// How many numbers per view a parameter has; 0 if it is no list of one entry per view.
 template <class Member> inline constexpr int numbers_per_view = 0;
