@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,27 +70,28 @@ template <class Geometry> nb::dict parameters_of(parameter_set<Geometry> const& 
   for (auto const& p : list_parameters<Geometry>()) all[p.name] = from_parameter(parameters.get(p.name), p.per_view);
   return all;
 }
-/// Numbers per view of the parameter of this name; 0 if it is no list of one entry per view.
-template <class Geometry> int per_view_of(std::string const& name) {
+/// Numbers of each entry of a list with one entry per view; 1 for all other parameters.
+template <class Geometry> index_t numbers_per_view(parameter_set<Geometry> const&, std::string_view name) {
   for (auto const& p : list_parameters<Geometry>())
     if (name == p.name) return p.per_view;
-  return 0;
+  return 1;
 }
-template <class Geometry> std::vector<parameter_setting> to_settings(nb::kwargs const& values) {
+template <class Geometry>
+std::vector<parameter_setting> to_settings(parameter_set<Geometry> const& parameters, nb::kwargs const& values) {
   std::vector<parameter_setting> settings;
   for (auto const& [name, value] : values) {
     auto const text = nb::cast<std::string>(name);
-    settings.push_back({text, to_parameter(text, value, per_view_of<Geometry>(text))});
+    settings.push_back({text, to_parameter(text, value, numbers_per_view(parameters, text))});
   }
   return settings;
 }
-template <class Geometry, class Model> nb::object get_params(Model const& m, nb::object const& names) {
-  auto const get = [&](std::string const& name) {
-    return from_parameter(m.get_params(name), per_view_of<Geometry>(name));
+template <class Model> nb::object get_params(Model const& m, nb::object const& names) {
+  auto const value = [&](std::string const& name) {
+    return from_parameter(m.get_params(name), numbers_per_view(m.parameters(), name));
   };
-  if (nb::isinstance<nb::str>(names)) return get(nb::cast<std::string>(names));
+  if (nb::isinstance<nb::str>(names)) return value(nb::cast<std::string>(names));
   nb::list values;
-  for (auto const name : names) values.append(get(nb::str(name).c_str()));
+  for (auto const name : names) values.append(value(nb::str(name).c_str()));
   return values;
 }
 
@@ -110,7 +112,7 @@ template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type,
   type.def(
       "set_params",
       [](self& s, nb::kwargs const& values) {
-        auto const settings = to_settings<Geometry>(values);
+        auto const settings = to_settings(s.now().parameters(), values);
         s.change([&](auto& m) {
           m.set_params(std::span<parameter_setting const>(settings));
           return true;
@@ -121,7 +123,7 @@ template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type,
       "invalid, "
       "none (ValueError).\nNames, defaults and units are in docs/model.md.");
   type.def(
-      "get_params", [](self const& s, nb::object const& names) { return get_params<Geometry>(s.now(), names); },
+      "get_params", [](self const& s, nb::object const& names) { return get_params(s.now(), names); },
       "parameter_names"_a, "The value of one parameter, or a list of values for a list of names.");
   type.def_prop_ro(
       "params", [](self const& s) { return parameters_of(s.now().parameters()); },

@@ -28,7 +28,7 @@ void bind_denoiser(nb::module_& m) {
   type.def(
       "set_params",
       [](denoiser& s, nb::kwargs const& values) {
-        auto const settings = to_settings<image_geometry>(values);
+        auto const settings = to_settings(s.parameters->parameters(), values);
         auto next = std::make_shared<qggmrf_denoiser>(*s.parameters);
         next->clear_warnings();
         next->set_params(std::span<parameter_setting const>(settings));
@@ -38,7 +38,7 @@ void bind_denoiser(nb::module_& m) {
       },
       "values"_a, "Sets parameters by name: all of them or, if one is invalid, none (ValueError).");
   type.def(
-      "get_params", [](denoiser const& s, nb::object const& names) { return get_params<image_geometry>(*s.parameters, names); },
+      "get_params", [](denoiser const& s, nb::object const& names) { return get_params(*s.parameters, names); },
       "parameter_names"_a, "The value of one parameter, or a list of values for a list of names.");
   type.def_prop_ro(
       "params", [](denoiser const& s) { return parameters_of(s.parameters->parameters()); },

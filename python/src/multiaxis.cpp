@@ -12,7 +12,7 @@ void bind_multiaxis(nb::module_& m) {
   type.def("__init__", [](self* s, std::array<index_t, 3> const& sinogram_shape, nb::object const& angles) {
     multiaxis_parameters p;
     p.sinogram_shape = sinogram_shape;
-    p.angles = to_floats("angles", angles, 2);
+    p.angles = to_vectors("angles", angles, 2);
     new (s) self(model<multiaxis_geometry>(p));
   }, "sinogram_shape"_a, "angles"_a,
      "sinogram_shape: (views, rows, channels). angles: (views, 2), azimuth and elevation, radians. The reconstruction is "

@@ -58,28 +58,14 @@ mask_array mask_of(nb::handle array) {
   return mask;
 }
 
-/// Refuses an array that is not (views), or (views, per_view) for several numbers per view.
-void require_per_view(std::string const& name, nb::handle array, int per_view) {
-  auto const axes = nb::cast<int>(array.attr("ndim"));
-  if (per_view == 1 && axes != 1)
-    throw nb::value_error((name + " has " + std::to_string(axes) + " axes, expected one number per view").c_str());
-  if (per_view > 1 && (axes != 2 || nb::cast<int>(array.attr("shape")[nb::int_(1)]) != per_view))
-    throw nb::value_error((name + " has shape " + nb::cast<std::string>(nb::str(array.attr("shape"))) +
-                           ", expected (views, " + std::to_string(per_view) + ")")
-                              .c_str());
-}
-
 }  // namespace
 
-parameter_value to_parameter(std::string const& name, nb::handle value, int per_view) {
+parameter_value to_parameter(std::string const& name, nb::handle value, index_t per_view) {
+  if (per_view > 1) return to_vectors(name.c_str(), value, per_view);
   constexpr char const* expected = "a number, True or False, text, a list of numbers or a mask";
   if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
   auto const array = numeric_array(name, value, expected);
-  if (per_view > 1) {
-    require_per_view(name, array, per_view);
-    return list_of<double, double>(array, "float64");
-  }
   char const kind = nb::cast<std::string>(array.attr("dtype").attr("kind"))[0];
   switch (nb::cast<int>(array.attr("ndim"))) {
     case 0:
@@ -96,7 +82,14 @@ parameter_value to_parameter(std::string const& name, nb::handle value, int per_
   wrong_type(name, value, expected);
 }
 
-nb::object from_parameter(parameter_value const& value, int per_view) {
+nb::object from_parameter(parameter_value const& value, index_t per_view) {
+  if (per_view > 1) {
+    auto const numbers = value.as<std::vector<double>>().value();
+    nb::list vectors;
+    for (auto at = numbers.begin(); numbers.end() - at >= per_view; at += per_view)
+      vectors.append(to_tuple(std::vector(at, at + per_view)));
+    return nb::tuple(vectors);
+  }
   return std::visit([](auto const& v) -> nb::object {
     using V = std::decay_t<decltype(v)>;
     if constexpr (std::is_same_v<V, mask_array>) {
@@ -105,9 +98,6 @@ nb::object from_parameter(parameter_value const& value, int per_view) {
       std::copy(v.values.begin(), v.values.end(), to.data());
       return array;
     } else if constexpr (std::is_same_v<V, std::vector<index_t>> || std::is_same_v<V, std::vector<double>>) {
-      if (per_view > 1)
-        return nb::module_::import_("numpy").attr("reshape")(to_tuple(v), nb::make_tuple(-1, per_view)).attr("astype")(
-            "float32");
       return to_tuple(v);
     } else {
       return nb::cast(v);
@@ -115,9 +105,22 @@ nb::object from_parameter(parameter_value const& value, int per_view) {
   }, value.value());
 }
 
-std::vector<float> to_floats(char const* name, nb::handle values, int per_view) {
+std::vector<float> to_floats(char const* name, nb::handle values) {
   auto const array = numeric_array(name, values, "a list or array of numbers");
-  require_per_view(name, array, per_view);
+  if (nb::cast<int>(array.attr("ndim")) != 1)
+    throw nb::value_error((std::string(name) + " has " + std::to_string(nb::cast<int>(array.attr("ndim"))) +
+                           " axes, expected one number per view")
+                              .c_str());
+  return list_of<float, double>(array, "float64");
+}
+
+std::vector<float> to_vectors(char const* name, nb::handle values, index_t per_view) {
+  auto const array = numeric_array(name, values, "an array of numbers (views, numbers per view)");
+  nb::tuple const shape(array.attr("shape"));
+  if (shape.size() != 2 || nb::cast<index_t>(shape[1]) != per_view)
+    throw nb::value_error((std::string(name) + " has shape " + nb::cast<std::string>(nb::str(shape)) +
+                           ", expected (views, " + std::to_string(per_view) + ")")
+                              .c_str());
   return list_of<float, double>(array, "float64");
 }
 

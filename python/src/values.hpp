@@ -14,14 +14,16 @@ namespace mbirk::python {
 
 namespace nb = nanobind;
 
-/// Converts a bool, a number, text, a list of numbers, a 1-D array, or a 2-D mask. per_view: numbers per view of a list
-/// with several, which is an array (views, per_view). @throws TypeError, ValueError that name the parameter.
-parameter_value to_parameter(std::string const& name, nb::handle value, int per_view = 0);
-nb::object from_parameter(parameter_value const& value, int per_view = 0);
+/// Converts a bool, a number, text, a list of numbers, a 1-D array, or a 2-D mask. @throws TypeError that names the
+/// parameter.
+/// per_view: of a list with one entry per view, the numbers of an entry; more than one make an array (views, per_view).
+parameter_value to_parameter(std::string const& name, nb::handle value, index_t per_view = 1);
+nb::object from_parameter(parameter_value const& value, index_t per_view = 1);
 
-/// A list or array of numbers as float32: (views), or (views, per_view) for several per view. @throws TypeError,
-/// ValueError that name it.
-std::vector<float> to_floats(char const* name, nb::handle values, int per_view = 1);
+/// A list or array of numbers as float32. @throws TypeError, ValueError that name it.
+std::vector<float> to_floats(char const* name, nb::handle values);
+/// Vectors (views, per_view), one after the other.
+std::vector<float> to_vectors(char const* name, nb::handle values, index_t per_view);
 
 /// True, False or a mask of 0 and 1, (rows, cols).
 mask_setting to_mask(nb::handle value);

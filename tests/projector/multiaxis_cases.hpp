@@ -18,8 +18,8 @@ struct multiaxis_case {
 };
 
 /// Azimuths without symmetry, with elevations that repeat.
-inline per_view<2> some_axes(index_t views, std::vector<float> const& elevations) {
-  per_view<2> a;
+inline std::vector<float> some_axes(index_t views, std::vector<float> const& elevations) {
+  std::vector<float> a;
   for (index_t v = 0; v < views; ++v) {
     a.push_back(-1.1f + 0.83f * static_cast<float>(v));
     a.push_back(elevations[static_cast<std::size_t>(v) % elevations.size()]);

@@ -34,7 +34,7 @@ void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights,
 inline any_scan make_scan(any_parameters const& p) {
   std::optional<any_scan> made;
   geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
-    if (auto const* mine = std::get_if<typename Geometry::parameters>(&p)) made = scan<Geometry>(*mine);
+    if (auto const* own = std::get_if<typename Geometry::parameters>(&p)) made = scan<Geometry>(*own);
   });
   return *made;
 }

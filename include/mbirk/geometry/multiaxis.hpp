@@ -17,7 +17,7 @@ namespace mbirk {
 /// are sized automatically.
 struct multiaxis_parameters {
   std::array<index_t, 3> sinogram_shape{};  ///< (views, rows, channels)
-  per_view<2> angles;                       ///< (azimuth, elevation) per view
+  std::vector<float> angles;                ///< azimuth and elevation of every view, one after the other
   double delta_det_channel = 1, delta_det_row = 1;
   double det_channel_offset = 0, det_row_offset = 0;
   std::optional<double> delta_voxel = {};
@@ -48,7 +48,7 @@ struct multiaxis_geometry : parallel_geometry {
   using position = multiaxis_position;
 
   template <class Parameters, class Row> static void each_scan_parameter(Parameters& p, Row const& row) {
-    row("angles", detail::rules::numbers, p.angles, "azimuth and elevation per view, radians, kept as float32", true);
+    row("angles", detail::rules::pairs, p.angles, "azimuth and elevation per view, radians, kept as float32", true);
   }
   template <class Parameters, class Row> static void each_voxel_parameter(Parameters& p, Row const& row) {
     row("recon_slice_offset", detail::rules::finite_number, p.recon_slice_offset, "> 0: the grid lies at higher z",
@@ -131,12 +131,17 @@ MBIRK_COLD inline automatic_size auto_size(multiaxis_parameters const& p) {
 
 /// @throws parameter_error with the name of the parameter, its value and the expected value.
 MBIRK_COLD inline multiaxis_geometry make_geometry(multiaxis_parameters const& p) {
-  detail::require_detector_and_voxels(p);
   require(static_cast<index_t>(p.angles.size()) == 2 * p.sinogram_shape[0], [&] {
     return detail::message("angles has ", p.angles.size(), " values, expected (azimuth, elevation) per view = 2 * ",
                            p.sinogram_shape[0]);
   });
   for (auto const a : p.angles) detail::require_finite(a, "angles: a value");
+  detail::require_common(parallel_parameters{
+      .sinogram_shape = p.sinogram_shape, .angles = detail::every_second(p.angles, 0),
+      .delta_det_channel = p.delta_det_channel, .delta_det_row = p.delta_det_row,
+      .det_channel_offset = p.det_channel_offset, .det_row_offset = p.det_row_offset, .delta_voxel = p.delta_voxel,
+      .voxel_row_aspect = p.voxel_row_aspect, .voxel_slice_aspect = p.voxel_slice_aspect,
+      .recon_shape = p.recon_shape});
   detail::require_finite(p.recon_slice_offset, "recon_slice_offset");
   auto const automatic = auto_size(p);
   double const delta = p.delta_voxel.value_or(automatic.delta_voxel), delta_y = p.voxel_row_aspect * delta,

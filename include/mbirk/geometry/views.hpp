@@ -4,24 +4,11 @@
 
 #include <cmath>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "mbirk/core/error.hpp"
 
 namespace mbirk {
-
-/// Numbers of a parameter that has N of them per view, (views, N) in C order.
-template <int N> struct per_view : std::vector<float> {
-  static constexpr int numbers = N;
-  using std::vector<float>::vector;
-  per_view() = default;
-  per_view(std::vector<float> all) : std::vector<float>(std::move(all)) {}
-};
-/// How many numbers per view a parameter has; 0 if it is no list of one entry per view.
-template <class Member> inline constexpr int numbers_per_view = 0;
-template <> inline constexpr int numbers_per_view<std::vector<float>> = 1;
-template <int N> inline constexpr int numbers_per_view<per_view<N>> = N;
 
 /// Gantry position of one view.
 struct view_position {

@@ -17,14 +17,12 @@
 #include <vector>
 
 #include "mbirk/geometry/mask.hpp"
-#include "mbirk/geometry/views.hpp"
 
 namespace mbirk {
 namespace detail {
 
 template <class T> inline constexpr bool is_vector = false;
 template <class T> inline constexpr bool is_vector<std::vector<T>> = true;
-template <int N> inline constexpr bool is_vector<per_view<N>> = true;
 
 /// Entry of a list such as {1, 2.5}; the list is integral if all entries are.
 struct list_entry {
