@@ -7,7 +7,8 @@
 If this interpreter lacks MBIRJAX, a virtual environment is made once (--venv) and the script goes on there.
 
 A size N is the problem of `mbirk profile`: recon N^3, sinogram (N/2, N, N), mask on; parallel beam over half a turn, voxel
-pitch 1; cone beam over a full turn, source_detector_dist 4N, source_iso_dist 2N, voxel pitch 0.5. mbir_recon, prox_map and
+pitch 1; cone beam over a full turn, source_detector_dist 4N, source_iso_dist 2N, voxel pitch 0.5; multi-axis parallel beam over
+a full turn at elevations of 30 degrees, voxel pitch 1. mbir_recon, prox_map and
 qggmrf_denoise do 1 iteration with everything that such a call sets up; the utilities (no geometry in the name) have N^3 voxels.
 In each round either side is timed once, warm, through its public interface: mbirk in the third run of `mbirk profile`, MBIRJAX
 (compiled before, on the devices it chooses itself) in the second of two calls, until its result is ready. In every other round
@@ -37,7 +38,7 @@ def operations():
     """{name in `mbirk profile`: Operation}"""
     sino, seed, ops = ["sinogram"], {"seed": 0}, {}
     once = {"max_iterations": 1} | seed
-    for geometry, direct in ("parallel", "fbp"), ("cone", "fdk"):
+    for geometry, direct in ("parallel", "fbp"), ("cone", "fdk"), ("multiaxis", "fbp"):
         for kind, op, inputs, args, gate in (
                 ("forward_project", "", ["recon"], {}, (2e-5, 2e-5)), ("back_project", "", sino, {}, (2e-5, 2e-5)),
                 ("sparse_forward_project", "", ["voxel_values", "pixel_indices"], {}, (2e-5, 2e-5)),
@@ -134,8 +135,13 @@ class MbirJax:
         import jax, jax.numpy as jnp, numpy as np
         self.geometry, self.shape = geometry, (n // 2, n, n)
         self.angles = np.linspace(0, np.pi if geometry == "parallel" else 2 * np.pi, n // 2, endpoint=False).astype(np.float32)
+        if geometry == "multiaxis":
+            self.angles = np.stack([self.angles, np.full_like(self.angles, np.pi / 6)], axis=1)
         self.model = (mbirjax.ParallelBeamModel(self.shape, self.angles) if geometry == "parallel" else
+                      mbirjax.MultiAxisParallelModel(self.shape, self.angles) if geometry == "multiaxis" else
                       mbirjax.ConeBeamModel(self.shape, self.angles, source_detector_dist=4.0 * n, source_iso_dist=2.0 * n))
+        if geometry == "multiaxis":
+            self.model.set_params(recon_shape=(n, n, n), no_warning=True)
         self.denoiser = mbirjax.QGGMRFDenoiser((n, n, n))
         for model in (self.model, self.denoiser):
             model.set_params(verbose=0)
@@ -144,8 +150,9 @@ class MbirJax:
         self.names = ["delta_det_channel", "delta_det_row", "det_channel_offset", "det_row_offset", "delta_voxel", "voxel_row_aspect",
                       "voxel_slice_aspect", "use_ror_mask"]          # model parameters passed on to mbirk
         self.names += ["source_detector_dist", "source_iso_dist", "recon_slice_offset", "use_curved_detector"] if geometry == "cone" else []
+        self.names += ["recon_slice_offset"] if geometry == "multiaxis" else []
         assert tuple(self.model.get_params("recon_shape")) == (n, n, n)
-        assert self.model.get_params("delta_voxel") == (1.0 if geometry == "parallel" else 0.5)
+        assert self.model.get_params("delta_voxel") == (0.5 if geometry == "cone" else 1.0)
         rng = np.random.default_rng(0)
         if check:                                                    # positive noise: every cell of the result is tested
             self.recon, self.sinogram = rng.random((n, n, n), np.float32), rng.random(self.shape, np.float32)
@@ -341,7 +348,7 @@ def compare_results(args):
     import numpy as np
     n, bad = args.sizes[0], 0
     print(f"{'operation':34}{'N':>5}  {'max error / max reference':>26}  {'allowed':>8}")
-    for geometry in ("parallel", "cone"):
+    for geometry in ("parallel", "cone", "multiaxis"):
         ops = {name: OPS[name] for name in args.ops if OPS[name].geometry == geometry}
         if not ops:
             continue

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "mbirk/simd/pack.hpp"
+#include "projector/multiaxis_cases.hpp"
 #include "projector/operations.hpp"
 
 namespace mbirk::test {
@@ -191,11 +192,12 @@ inline std::vector<geometry_case> cone_cases() {
 inline std::vector<geometry_case> all_cases() {
   auto cases = parallel_cases();
   for (auto& c : cone_cases()) cases.push_back(c);
+  for (auto& [name, parameters] : multiaxis_cases()) cases.push_back({"multiaxis_" + name, parameters});
   return cases;
 }
 
-/// The footprints of a geometry: the narrowest and the widest, in channels and in rows (1 in parallel beam), of visible
-/// pixels.
+/// The footprints of parallel or cone beam: the narrowest and the widest, in channels and in rows (1 in parallel beam),
+/// of visible pixels.
 struct footprint_range {
   double narrowest = 1e30, widest = 0, lowest = 1e30, tallest = 0;
   bool all_seen = true;
@@ -235,6 +237,8 @@ inline footprint_range footprints_of(any_scan const& s, bool cut = true) {
 ///   2^-(32 - log2(2 lanes)).
 /// - sec: linear in the squared magnification, with a remainder of two roundings, then two products.
 inline double tolerance(any_scan const& s, bool towards_sinogram, int power, bool cut = true) {
+  if (auto const* multiaxis = std::get_if<multiaxis_scan>(&s))
+    return multiaxis_tolerance(*multiaxis, towards_sinogram, power);
   auto const r = footprints_of(s, cut);
   auto const recon = recon_shape(s);
   double const views = static_cast<double>(sinogram_shape(s)[0]),

@@ -28,7 +28,7 @@ struct golden_case {
   }
   pixel_list pixels(std::string const& name) const { return read_npy<std::int32_t>(folder + name).data; }
 
-  /// Parameters of both geometries.
+  /// Parameters of geometries with angles.
   template <class Parameters> Parameters common() const {
     auto const& p = file.at("params");
     Parameters q{.sinogram_shape = file.at("sinogram_shape").get<shape_3>(),
@@ -43,6 +43,11 @@ struct golden_case {
   }
   any_scan scan() const {
     if (file.at("geometry") == "parallel") return make_scan(common<parallel_parameters>());
+    if (file.at("geometry") == "multiaxis") {
+      auto q = common<multiaxis_parameters>();
+      q.recon_slice_offset = file.at("params").at("recon_slice_offset");
+      return make_scan(q);
+    }
     auto q = common<cone_parameters>();
     auto const& p = file.at("params");
     q.source_detector_dist = p.at("source_detector_dist"), q.source_iso_dist = p.at("source_iso_dist");
@@ -53,8 +58,8 @@ struct golden_case {
     return make_scan(q);
   }
 };
-inline constexpr char const* golden_names[] = {"parallel_32", "parallel_odd", "cone_32", "cone_odd",
-                                               "cone_helical_curved"};
+inline constexpr char const* golden_names[] = {"parallel_32",         "parallel_odd", "cone_32",      "cone_odd",
+                                               "cone_helical_curved", "multiaxis_a",  "multiaxis_odd"};
 
 /// A parametrised test of such cases.
 struct golden_test : golden_case, ::testing::TestWithParam<char const*> {

@@ -9,7 +9,7 @@ import pytest
 import mbirk
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-CASES = ("parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved")
+CASES = ("parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved", "multiaxis_a", "multiaxis_odd")
 
 
 class Case:
@@ -26,6 +26,8 @@ class Case:
         angles, shape, params = self.array(self.file["angles"]), self.file["sinogram_shape"], dict(self.file["params"])
         if self.file["geometry"] == "parallel":
             model = mbirk.ParallelBeamModel(shape, angles)
+        elif self.file["geometry"] == "multiaxis":
+            model = mbirk.MultiAxisParallelModel(shape, angles)
         else:
             shifts = self.array(self.file["helical_z_shifts"]) if "helical_z_shifts" in self.file else None
             model = mbirk.ConeBeamModel(shape, angles, params["source_detector_dist"], params["source_iso_dist"], shifts)

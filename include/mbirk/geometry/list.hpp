@@ -14,7 +14,8 @@
 /// compiled instances.
 #define MBIRK_EACH_GEOMETRY(X, ...) \
   X(__VA_ARGS__, parallel_geometry) \
-  X(__VA_ARGS__, cone_geometry)
+  X(__VA_ARGS__, cone_geometry) \
+  X(__VA_ARGS__, multiaxis_geometry)
 
 namespace mbirk {
 
@@ -47,7 +48,8 @@ template <class... Geometry> struct geometry_types {
   }
 };
 
-using geometries = geometry_types<parallel_geometry, cone_geometry>;
+using geometries = geometry_types<
+    parallel_geometry, cone_geometry, multiaxis_geometry>;
 
 template <class Geometry> using parameters_of = typename Geometry::parameters;
 
