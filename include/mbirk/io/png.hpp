@@ -107,8 +107,8 @@ struct middle_slices {
 };
 
 /// The middle slices side by side with a gap of 4 black pixels, aligned at the top: rows x cols, slices x cols,
-/// slices x rows (down x across). They share one window, {black, white}, by default the 1st and the 99th percentile of their
-/// values.
+/// slices x rows (down x across). They share one window, {black, white}, by default the 1st and the
+/// 99th percentile of their values.
 ///
 /// An empty volume gives an image without pixels.
 inline grey_image three_slices(middle_slices const& middle, std::optional<std::array<double, 2>> levels = {}) {

@@ -9,9 +9,9 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
-/// A task is two packs of rows in all channels, one as the real and one as the imaginary part: neighbours of a view, or,
-/// where a view has an odd number of packs, the last packs of two consecutive views. The pairing, and every bit of the
-/// result, is independent of the chunking of the sinogram, and an even number of packs taken out of a view keeps it.
+/// A task is two packs of rows in all channels, one as the real and one as the imaginary part: neighbours of a view,
+/// or, where a view has an odd number of packs, the last packs of two consecutive views. The pairing, and every bit of
+/// the result, is independent of the chunking of the sinogram, and an even number of packs of a view keeps it.
 template <class B, class In, class Out> struct ramp_fourier {
   ramp_sides<B, In, Out> sides;
   typename B::template cursor<float const> twiddles, spectrum;
