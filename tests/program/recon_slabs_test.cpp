@@ -40,8 +40,8 @@ struct ReconSlabs : testing::Test {
   double recon_in_slabs(std::string const& out, std::vector<std::string> more = {}) const {
     more.insert(more.end(), {"--memory-limit", std::to_string(static_cast<index_t>(limit))});
     int ends[2];
-    if (pipe(ends) != 0) return -1;
-    pid_t const child = fork();
+    if (::pipe(ends) != 0) return -1;
+    pid_t const child = ::fork();
     if (child == 0) {
       auto const ran = recon(out, more);
       if (ran.code != 0 || ran.out.find("larger than memory: slabs of") == std::string::npos) {
@@ -51,12 +51,12 @@ struct ReconSlabs : testing::Test {
       rusage used{};
       getrusage(RUSAGE_CHILDREN, &used);
       long const peak = used.ru_maxrss;
-      _exit(write(ends[1], &peak, sizeof peak) == sizeof peak ? 0 : 1);
+      _exit(::write(ends[1], &peak, sizeof peak) == sizeof peak ? 0 : 1);
     }
-    close(ends[1]);
+    ::close(ends[1]);
     long peak = -1;
-    if (read(ends[0], &peak, sizeof peak) != sizeof peak) peak = -1;
-    close(ends[0]);
+    if (::read(ends[0], &peak, sizeof peak) != sizeof peak) peak = -1;
+    ::close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0) << out;
