@@ -1,4 +1,4 @@
-// ParallelBeamModel and ConeBeamModel: a scan with its reconstruction parameters. One source for both geometries.
+// The models: a scan with its reconstruction parameters. One source for all geometries.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,21 +67,31 @@ inline shape_tuple to_shape(std::array<index_t, 3> const& shape) {
 /// All parameters by name.
 template <class Geometry> nb::dict parameters_of(parameter_set<Geometry> const& parameters) {
   nb::dict all;
-  for (auto const& p : list_parameters<Geometry>()) all[p.name] = from_parameter(parameters.get(p.name));
+  for (auto const& p : list_parameters<Geometry>()) all[p.name] = from_parameter(parameters.get(p.name), p.per_view);
   return all;
 }
-inline std::vector<parameter_setting> to_settings(nb::kwargs const& values) {
+/// Numbers of each entry of a list with one entry per view; 1 for all other parameters.
+template <class Geometry> index_t numbers_per_view(parameter_set<Geometry> const&, std::string_view name) {
+  for (auto const& p : list_parameters<Geometry>())
+    if (name == p.name) return p.per_view;
+  return 1;
+}
+template <class Geometry>
+std::vector<parameter_setting> to_settings(parameter_set<Geometry> const& parameters, nb::kwargs const& values) {
   std::vector<parameter_setting> settings;
   for (auto const& [name, value] : values) {
     auto const text = nb::cast<std::string>(name);
-    settings.push_back({text, to_parameter(text, value)});
+    settings.push_back({text, to_parameter(text, value, numbers_per_view(parameters, text))});
   }
   return settings;
 }
 template <class Model> nb::object get_params(Model const& m, nb::object const& names) {
-  if (nb::isinstance<nb::str>(names)) return from_parameter(m.get_params(nb::cast<std::string>(names)));
+  auto const value = [&](std::string const& name) {
+    return from_parameter(m.get_params(name), numbers_per_view(m.parameters(), name));
+  };
+  if (nb::isinstance<nb::str>(names)) return value(nb::cast<std::string>(names));
   nb::list values;
-  for (auto const name : names) values.append(from_parameter(m.get_params(nb::str(name).c_str())));
+  for (auto const name : names) values.append(value(nb::str(name).c_str()));
   return values;
 }
 
@@ -101,7 +112,7 @@ template <class Geometry> void bind_parameters(nb::class_<beam<Geometry>>& type,
   type.def(
       "set_params",
       [](self& s, nb::kwargs const& values) {
-        auto const settings = to_settings(values);
+        auto const settings = to_settings(s.now().parameters(), values);
         s.change([&](auto& m) {
           m.set_params(std::span<parameter_setting const>(settings));
           return true;

@@ -28,7 +28,7 @@ void bind_denoiser(nb::module_& m) {
   type.def(
       "set_params",
       [](denoiser& s, nb::kwargs const& values) {
-        auto const settings = to_settings(values);
+        auto const settings = to_settings(s.parameters->parameters(), values);
         auto next = std::make_shared<qggmrf_denoiser>(*s.parameters);
         next->clear_warnings();
         next->set_params(std::span<parameter_setting const>(settings));

@@ -60,7 +60,8 @@ mask_array mask_of(nb::handle array) {
 
 }  // namespace
 
-parameter_value to_parameter(std::string const& name, nb::handle value) {
+parameter_value to_parameter(std::string const& name, nb::handle value, index_t per_view) {
+  if (per_view > 1) return to_vectors(name.c_str(), value, per_view);
   constexpr char const* expected = "a number, True or False, text, a list of numbers or a mask";
   if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
@@ -81,7 +82,14 @@ parameter_value to_parameter(std::string const& name, nb::handle value) {
   wrong_type(name, value, expected);
 }
 
-nb::object from_parameter(parameter_value const& value) {
+nb::object from_parameter(parameter_value const& value, index_t per_view) {
+  if (per_view > 1) {
+    auto const numbers = value.as<std::vector<double>>().value();
+    nb::list vectors;
+    for (auto at = numbers.begin(); numbers.end() - at >= per_view; at += per_view)
+      vectors.append(to_tuple(std::vector(at, at + per_view)));
+    return nb::tuple(vectors);
+  }
   return std::visit([](auto const& v) -> nb::object {
     using V = std::decay_t<decltype(v)>;
     if constexpr (std::is_same_v<V, mask_array>) {
@@ -102,6 +110,16 @@ std::vector<float> to_floats(char const* name, nb::handle values) {
   if (nb::cast<int>(array.attr("ndim")) != 1)
     throw nb::value_error((std::string(name) + " has " + std::to_string(nb::cast<int>(array.attr("ndim"))) +
                            " axes, expected one number per view")
+                              .c_str());
+  return list_of<float, double>(array, "float64");
+}
+
+std::vector<float> to_vectors(char const* name, nb::handle values, index_t per_view) {
+  auto const array = numeric_array(name, values, "an array of numbers (views, numbers per view)");
+  nb::tuple const shape(array.attr("shape"));
+  if (shape.size() != 2 || nb::cast<index_t>(shape[1]) != per_view)
+    throw nb::value_error((std::string(name) + " has shape " + nb::cast<std::string>(nb::str(shape)) +
+                           ", expected (views, " + std::to_string(per_view) + ")")
                               .c_str());
   return list_of<float, double>(array, "float64");
 }

@@ -16,11 +16,14 @@ namespace nb = nanobind;
 
 /// Converts a bool, a number, text, a list of numbers, a 1-D array, or a 2-D mask. @throws TypeError that names the
 /// parameter.
-parameter_value to_parameter(std::string const& name, nb::handle value);
-nb::object from_parameter(parameter_value const& value);
+/// per_view: of a list with one entry per view, the numbers of an entry; more than one make an array (views, per_view).
+parameter_value to_parameter(std::string const& name, nb::handle value, index_t per_view = 1);
+nb::object from_parameter(parameter_value const& value, index_t per_view = 1);
 
 /// A list or array of numbers as float32. @throws TypeError, ValueError that name it.
 std::vector<float> to_floats(char const* name, nb::handle values);
+/// Vectors (views, per_view), one after the other.
+std::vector<float> to_vectors(char const* name, nb::handle values, index_t per_view);
 
 /// True, False or a mask of 0 and 1, (rows, cols).
 mask_setting to_mask(nb::handle value);

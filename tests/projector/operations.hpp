@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "definition/support.hpp"
+#include "mbirk/geometry/list.hpp"
 
 namespace mbirk::test {
 
-using any_parameters = std::variant<parallel_parameters, cone_parameters>;
-using any_scan = std::variant<parallel_scan, cone_scan>;
+using any_parameters = parameters_variant;
+using any_scan = scan_variant;
 using shape_3 = std::array<index_t, 3>;
 
 void run_forward(any_scan const& s, view<float const, 3> recon, view<float, 3> sinogram, int threads = 1);
@@ -31,8 +32,11 @@ void run_hessian(any_scan const& s, std::optional<view<float const, 3>> weights,
                  int threads = 1);
 
 inline any_scan make_scan(any_parameters const& p) {
-  if (auto const* parallel = std::get_if<parallel_parameters>(&p)) return parallel_scan(*parallel);
-  return cone_scan(std::get<cone_parameters>(p));
+  std::optional<any_scan> made;
+  geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
+    if (auto const* own = std::get_if<typename Geometry::parameters>(&p)) made = scan<Geometry>(*own);
+  });
+  return *made;
 }
 inline shape_3 sinogram_shape(any_scan const& s) {
   return std::visit([](auto const& x) { return x.sinogram_shape(); }, s);

@@ -35,6 +35,7 @@ TEST(Parameters, TableNamesEveryMemberOnce) {
   };
   check(list_parameters<parallel_geometry>(), 28);
   check(list_parameters<cone_geometry>(), 35);
+  check(list_parameters<translation_geometry>(), 30);
   check(list_parameters<image_geometry>(), 15);
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Parameters of the scan that are not in `params` but next to it, as are lists with one value per view.
+/// Parameters of the scan that are not in `params` but next to it, as are lists with one entry per view.
 constexpr std::string_view shape_fields[] = {"sinogram_shape", "recon_shape"};
 /// Further members of a case. sigma_noise is for the denoiser; the others are ignored.
 constexpr std::string_view case_parameters[] = {"b", "sigma_noise", "max_resolutions"};
@@ -47,7 +47,7 @@ template <class Geometry, class Values, class Row> void each_member(Values& valu
           if (std::ranges::find(shape_fields, info.name) == std::end(shape_fields)) row(info, rule, member);
       });
 }
-/// Calls row(info, member) for those that are lists with one value per view.
+/// Calls row(info, member) for those that are lists with one entry per view.
 template <class Geometry, class Values, class Row> void each_view_list(Values& values, Row const& row) {
   mbirk::detail::each_parameter(
       std::type_identity<Geometry>{}, values,
@@ -104,8 +104,24 @@ mask_setting read_mask(json_field const& field, fs::path const& folder, memory_b
   });
 }
 
-/// Reads angles or shifts in any of their forms.
-std::vector<float> read_line(json_field const& field, fs::path const& folder, index_t views) {
+/// Reads vectors, one per view.
+std::vector<float> read_vectors(json_field const& field, fs::path const& folder, index_t views, index_t per_view) {
+  if (field.value().is_string()) return read_line_file(field, folder, views, per_view);
+  std::string const numbers = std::to_string(per_view) + " numbers";
+  std::vector<float> list;
+  auto const vectors = field.elements("an array of arrays of " + numbers + ", or the name of an npy file");
+  require_one_per_view(field, std::ssize(vectors), views);
+  for (auto const& vector : vectors) {
+    auto const components = vector.elements("an array of " + numbers);
+    if (std::ssize(components) != per_view) vector.wrong("an array of " + numbers);
+    for (auto const& c : components) list.push_back(c.single());
+  }
+  return list;
+}
+
+/// Reads angles, shifts or vectors in any of their forms.
+std::vector<float> read_line(json_field const& field, fs::path const& folder, index_t views, index_t per_view) {
+  if (per_view > 1) return read_vectors(field, folder, views, per_view);
   std::string const forms = "an array of numbers, the name of an npy file, or {start, stop, num, endpoint}";
   std::vector<float> line;
   if (field.value().is_array()) {
@@ -130,6 +146,12 @@ std::vector<float> read_line(json_field const& field, fs::path const& folder, in
     field.wrong(forms);
   }
   return line;
+}
+
+json vectors_json(std::vector<float> const& list, index_t per_view) {
+  json vectors = json::array();
+  for (auto at = list.begin(); at != list.end(); at += per_view) vectors.push_back(std::vector(at, at + per_view));
+  return vectors;
 }
 
 /// Reads a list of integers, each at least `least`.
@@ -223,13 +245,15 @@ void require_one_per_view(json_field const& field, index_t values, index_t views
   });
 }
 
-std::vector<float> read_line_file(json_field const& field, fs::path const& folder, index_t views) {
+std::vector<float> read_line_file(json_field const& field, fs::path const& folder, index_t views, index_t per_view) {
   return read_named(field, folder, [&](fs::path const& path) {
     auto const header = read_npy_header(path);
-    require<io_error>(header.shape.size() == 1, [&] {
-      return path.string() + " has shape " + mbirk::detail::shape_text(header.shape) + ", expected (views)";
+    bool const fits = per_view == 1 ? header.shape.size() == 1 : header.shape.size() == 2 && header.shape[1] == per_view;
+    require<io_error>(fits, [&] {
+      return path.string() + " has shape " + mbirk::detail::shape_text(header.shape) + ", expected (views" +
+             (per_view == 1 ? ")" : ", " + std::to_string(per_view) + ")");
     });
-    require_one_per_view(field, header.elements, views);
+    require_one_per_view(field, header.shape[0], views);
     auto array = read_npy<float>(path);
     require_finite(array, path);
     return std::move(array.data);
@@ -250,8 +274,11 @@ denoise_options read_denoiser_parameters(json_field const& params) {
   return o;
 }
 
-recon_model_options read_model_parameters(json_field const& params) {
+recon_model_options read_model_parameters(json_field const& params, std::string const& geometry) {
   parameter_values<cone_geometry> values;  // has all parameters of reconstruction
+  geometries::with_name(geometry, [&]<class Geometry>(std::type_identity<Geometry>) {
+    values.options = parameter_values<Geometry>::default_options();
+  });
   read_parameters(params, {}, parameter_kind::of_a_reconstruction, values);
   bool const flag_given = params.has("auto_regularize_flag");
   recon_model_options o = values.options;
@@ -285,8 +312,8 @@ std::vector<std::string> view_lists() {
 }
 
 template <class Geometry>
-void read_view_lists(json_field const& root, std::function<std::vector<float>(json_field const&)> const& read,
-                     char const* missing, typename Geometry::parameters& p) {
+void read_view_lists(json_field const& root, view_list_reader const& read, char const* missing,
+                      typename Geometry::parameters& p) {
   auto const mine = view_lists_of<Geometry>();
   for (auto const& name : view_lists()) {
     if (!root.has(name) || std::ranges::find(mine, name) != mine.end()) continue;
@@ -302,7 +329,7 @@ void read_view_lists(json_field const& root, std::function<std::vector<float>(js
   each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float>& list) {
     std::string const name = info.name;
     if (root.has(name) || (info.required && list.empty()))
-      list = read(root.at(name, name == "angles" ? missing : info.doc));
+      list = read(root.at(name, name == "angles" ? missing : info.doc), info.per_view);
   });
   p = std::move(values.scan);
 }
@@ -310,9 +337,8 @@ void read_view_lists(json_field const& root, std::function<std::vector<float>(js
 #define MBIRK_READERS(Parameters, Geometry)                                                                  \
   template void read_scan_parameters<Geometry>(json_field const&, fs::path const&, Parameters<Geometry>&,    \
                                                memory_budget const&);                                        \
-  template void read_view_lists<Geometry>(json_field const&,                                                 \
-                                          std::function<std::vector<float>(json_field const&)> const&,       \
-                                          char const*, Parameters<Geometry>&);
+  template void read_view_lists<Geometry>(json_field const&, view_list_reader const&, char const*,           \
+                                          Parameters<Geometry>&);
 MBIRK_EACH_GEOMETRY(MBIRK_READERS, parameters_of)
 #undef MBIRK_READERS
 
@@ -362,13 +388,16 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
     p.sinogram_shape = sinogram_shape;
     if constexpr (requires { p.angles; }) p.angles = theta;
     read_view_lists<Geometry>(
-        root, [&](json_field const& field) { return read_line(field, folder, sinogram_shape[0]); },
+        root,
+        [&](json_field const& field, index_t per_view) {
+          return read_line(field, folder, sinogram_shape[0], per_view);
+        },
         "angles in radians, because the data have none", p);
     if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
     read_scan_parameters<Geometry>(params, folder, p, memory);
     try {
       auto const scan = make_scan<Geometry>(p, file, memory, check_shape);
-      made = geometry_file{p, scan, read_model_parameters(params), true, {}};
+      made = geometry_file{p, scan, read_model_parameters(params, geometry), true, {}};
       for (auto const& w : scan.warnings()) made->warnings.push_back(file + ": " + w);
     } catch (parameter_error const& e) {
       throw parameter_error(file + ": " + e.what(), e.where);
@@ -392,6 +421,8 @@ json geometry_json(geometry_file const& g) {
                                       .options = g.model};
     auto& p = values.scan;
     p.delta_voxel = geometry.delta_x;
+    if constexpr (requires { p.voxel_row_aspect.has_value(); })
+      p.voxel_row_aspect = geometry.delta_y / geometry.delta_x;
     if constexpr (requires { p.recon_slice_offset; }) p.recon_slice_offset = geometry.recon_slice_offset;
     each_member<Geometry>(values, [&](parameter_info const& info, auto const&, auto const& member) {
       if (kind_of(info) != parameter_kind::label)
@@ -399,7 +430,8 @@ json geometry_json(geometry_file const& g) {
     });
     root["geometry"] = geometry.name;
     each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float> const& list) {
-      if (info.required || !list.empty()) root[info.name] = list;
+      if (info.per_view > 1) root[info.name] = vectors_json(list, info.per_view);
+      else if (info.required || !list.empty()) root[info.name] = list;
     });
     root["sinogram_shape"] = scan.sinogram_shape();
     root["recon_shape"] = scan.recon_shape();

@@ -5,6 +5,7 @@
 //    "angles": [...] | "file.npy" | {"start": 0, "stop": 3.14, "num": 180, "endpoint": false},
 //        in radians; optional if the data contain theta
 //    "helical_z_shifts": in the same forms, cone only, as all lists with one value per view,
+//    "translation_vectors": [[x, y, z], ...] | "file.npy", as all lists with several values per view,
 //    "sinogram_shape": [views, rows, channels],  "recon_shape": [rows, cols, slices],   both optional
 //    "params": {...}}
 #pragma once
@@ -37,21 +38,22 @@ template <class Geometry>
 void read_scan_parameters(json_field const& params, std::filesystem::path const& folder,
                           typename Geometry::parameters& p, memory_budget const& memory = {});
 
-/// Names of the lists with one value per view, of any geometry. They are stored next to `params`.
+/// Names of the lists with one entry per view, of any geometry. They are stored next to `params`.
 std::vector<std::string> view_lists();
+/// Reads the values of a field with `per_view` numbers for each view.
+using view_list_reader = std::function<std::vector<float>(json_field const& field, index_t per_view)>;
 /// Reads those of a geometry. A required list may be missing if `p` has it already.
-/// @param read     reads the values of a field.
 /// @param missing  what was expected when there are no angles.
 /// @throws io_error, also for a list of another geometry.
 template <class Geometry>
-void read_view_lists(json_field const& root, std::function<std::vector<float>(json_field const&)> const& read,
-                     char const* missing, typename Geometry::parameters& p);
+void read_view_lists(json_field const& root, view_list_reader const& read, char const* missing,
+                     typename Geometry::parameters& p);
 
-/// Reads the reconstruction parameters in `params`, with MBIRJAX's defaults. If auto_regularize_flag is false, no sigma
+/// Reads the reconstruction parameters in `params`, with MBIRJAX's defaults for the geometry of this name. If auto_regularize_flag is false, no sigma
 /// is derived from the data, and missing ones are 1, as in MBIRJAX. If it is true, all are derived from the data, and
 /// given values, which were found for other data, are ignored.
 /// @throws io_error
-recon_model_options read_model_parameters(json_field const& params);
+recon_model_options read_model_parameters(json_field const& params, std::string const& geometry);
 
 /// Reads the parameters of a denoiser in the same way, with its own defaults.
 /// @throws io_error
@@ -63,9 +65,10 @@ std::array<index_t, 3> read_shape(json_field const& field);
 /// Checks that a field has one value per view, before the values are read or made. views < 0: not checked.
 /// @throws shape_error
 void require_one_per_view(json_field const& field, index_t values, index_t views);
-/// Reads the npy file named by the field: finite numbers of rank 1, one per view.
+/// Reads the npy file named by the field: finite numbers, one per view, or vectors (views, per_view).
 /// @throws io_error; shape_error for another number of values, before they are read
-std::vector<float> read_line_file(json_field const& field, std::filesystem::path const& folder, index_t views = -1);
+std::vector<float> read_line_file(json_field const& field, std::filesystem::path const& folder, index_t views = -1,
+                                  index_t per_view = 1);
 
 /// Makes a scan if its mask and list of pixels fit into memory.
 /// @param check_shape  called with the shape of the reconstruction before; what it throws is passed on.

@@ -19,7 +19,10 @@ typename Geometry::parameters read_scan(json_field const& root, json_field const
   typename Geometry::parameters p;
   p.sinogram_shape = read_shape(root.at("sinogram_shape", "[views, rows, channels]"));
   read_view_lists<Geometry>(
-      root, [&](json_field const& field) { return read_line_file(field, folder, p.sinogram_shape[0]); },
+      root,
+      [&](json_field const& field, index_t per_view) {
+        return read_line_file(field, folder, p.sinogram_shape[0], per_view);
+      },
       "the name of an npy file", p);
   if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
   read_scan_parameters<Geometry>(params, folder, p, memory);
@@ -90,7 +93,7 @@ test_case read_case(fs::path const& folder) {
       if (root.has("recon_shape")) c.recon_shape = read_shape(root.at("recon_shape", ""));
       c.denoiser = read_denoiser_parameters(params);
     }
-    c.settings = read_model_parameters(params);
+    c.settings = read_model_parameters(params, geometry);
   } catch (parameter_error const& e) {
     throw parameter_error(c.file + ": " + e.what(), e.where);
   }

@@ -47,6 +47,7 @@ struct parallel_geometry {
   static constexpr char const* direct_method = "fbp";       ///< usual name of its direct reconstruction
   static constexpr bool weighs_rays = false;                ///< whether the ramp filter weighs rays
   static constexpr bool has_slice_damping = false;          ///< whether VCD can damp slices
+  static constexpr bool expects_truncation = false;         ///< whether views see a part of the object by design
   static constexpr double inverse_magnification = 1;        ///< pitch of the detector on the axis / its pitch
   using parameters = parallel_parameters;
   using view_lists = gantry_views;
@@ -77,6 +78,7 @@ struct automatic_size {
   double delta_voxel = 0;
   std::array<index_t, 3> recon_shape{};
   double recon_slice_offset = 0;
+  double voxel_row_aspect = 1;  ///< of geometries that size it
 };
 
 namespace detail {
@@ -94,23 +96,30 @@ inline void require_positive(double x, char const* name) {
   });
 }
 
+/// An empty optional is sized automatically.
+inline void require_positive(std::optional<double> const& x, char const* name) {
+  if (x) require_positive(*x, name);
+}
+
 /// Checks shared by all geometries.
 template <class Parameters> void require_common(Parameters const& p) {
   for (auto const n : p.sinogram_shape)
     require(n >= 0, [&] {
       return "sinogram_shape is " + shape_text(p.sinogram_shape) + ", expected three sizes >= 0";
     });
-  require(static_cast<index_t>(p.angles.size()) == p.sinogram_shape[0], [&] {
-    return detail::message("angles has ", p.angles.size(), " values, expected one per view = ", p.sinogram_shape[0]);
-  });
-  for (auto const a : p.angles) require_finite(a, "angles: a value");
+  if constexpr (requires { p.angles; }) {
+    require(static_cast<index_t>(p.angles.size()) == p.sinogram_shape[0], [&] {
+      return detail::message("angles has ", p.angles.size(), " values, expected one per view = ", p.sinogram_shape[0]);
+    });
+    for (auto const a : p.angles) require_finite(a, "angles: a value");
+  }
   require_positive(p.delta_det_channel, "delta_det_channel");
   require_positive(p.delta_det_row, "delta_det_row");
   require_finite(p.det_channel_offset, "det_channel_offset");
   require_finite(p.det_row_offset, "det_row_offset");
   require_positive(p.voxel_row_aspect, "voxel_row_aspect");
   require_positive(p.voxel_slice_aspect, "voxel_slice_aspect");
-  if (p.delta_voxel) require_positive(*p.delta_voxel, "delta_voxel");
+  require_positive(p.delta_voxel, "delta_voxel");
   if (p.recon_shape)
     for (auto const n : *p.recon_shape)
       require(n >= 0, [&] { return "recon_shape is " + shape_text(*p.recon_shape) + ", expected three sizes >= 0"; });
@@ -156,6 +165,14 @@ inline void require_addressable(std::array<index_t, 3> const& sinogram, std::arr
 }
 
 }  // namespace detail
+
+/// Length of the object along a ray that automatic regularisation assumes: the smaller of the harmonic mean of the
+/// grid's sides, in columns, and the width that the detector sees on the axis.
+template <class Geometry> double object_length(Geometry const& g) {
+  double const rows = static_cast<double>(g.recon_rows), cols = static_cast<double>(g.recon_cols);
+  return std::min(2 * rows * cols / (rows + cols) * g.delta_x,
+                  static_cast<double>(g.channels) * (g.delta_det_channel * g.inverse_magnification));
+}
 
 /// The geometry as one view sees it. A geometry that derives from this one may have another detector in each view.
 inline parallel_geometry const& geometry_of_view(parallel_geometry const& g, view_position const&) { return g; }

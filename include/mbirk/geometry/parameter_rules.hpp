@@ -15,8 +15,12 @@
 namespace mbirk::detail {
 
 /// Admissible values of a parameter, as text and as a test.
-template <class Test> struct parameter_rule { char const* expected; Test test; };
-template <class Test> parameter_rule(char const*, Test) -> parameter_rule<Test>;
+template <class Test> struct parameter_rule {
+  char const* expected;
+  Test test;
+  index_t per_view = 1;  ///< of a list with one entry per view: the numbers of an entry
+};
+template <class Test> parameter_rule(char const*, Test, index_t = 1) -> parameter_rule<Test>;
 
 /// Whether test(x) for all x. Not std::ranges::all_of, which takes much longer to compile.
 template <class List, class Test> constexpr bool each_passes(List const& list, Test const& test) {
@@ -45,6 +49,9 @@ inline constexpr parameter_rule sizes{"three whole numbers >= 0", [](auto const&
 inline constexpr parameter_rule numbers{"a list of numbers", [](auto const& v) {
   return each_passes(v, [](double x) { return std::isfinite(x); });
 }};
+inline constexpr parameter_rule vectors{"three numbers per view", [](auto const& v) {
+  return v.size() % 3 == 0 && each_passes(v, [](double x) { return std::isfinite(x); });
+}, 3};
 inline constexpr parameter_rule fractions{"one or two numbers >= 0", [](std::vector<double> const& v) {
   return (v.size() == 1 || v.size() == 2) && each_passes(v, [](double x) { return x >= 0 && std::isfinite(x); });
 }};

@@ -11,6 +11,9 @@
 
 namespace mbirk {
 
+/// Positions of the views. Overloaded for geometries whose positions depend on the grid.
+template <class Geometry, class Views> auto place_views(Geometry const&, Views& v) { return place_views(v); }
+
 /// A validated scan. Copies own their angles and mask; kernels only get geometry() and positions().
 template <class Geometry> class scan {
  public:
@@ -32,8 +35,16 @@ template <class Geometry> class scan {
   std::span<position const> positions() const noexcept { return positions_; }
   /// Stored view parameters; z_shifts are zeros if the scan is not helical.
   view_lists const& views() const noexcept { return views_; }
-  std::span<float const> angles() const noexcept { return views_.angles; }
-  std::span<float const> z_shifts() const noexcept { return views_.z_shifts; }
+  std::span<float const> angles() const noexcept
+    requires requires(view_lists const& v) { v.angles; }
+  {
+    return views_.angles;
+  }
+  std::span<float const> z_shifts() const noexcept
+    requires requires(view_lists const& v) { v.z_shifts; }
+  {
+    return views_.z_shifts;
+  }
   std::vector<std::uint8_t> const& mask() const noexcept { return mask_; }
   /// Pixels inside the mask, ascending.
   std::span<std::int32_t const> full_indices() const noexcept { return indices_; }
@@ -45,7 +56,7 @@ template <class Geometry> class scan {
   template <class... Lists> void set_views(Lists const&... lists) {
     view_lists views{std::vector<float>(lists.begin(), lists.end())...};
     require_views(geometry_, views);
-    positions_ = place_views(views);
+    positions_ = place_views(geometry_, views);
     views_ = std::move(views);
   }
 
@@ -64,8 +75,14 @@ template <class Geometry> scan<Geometry>::scan(parameters const& p)
       mask_(make_mask(geometry_.recon_rows, geometry_.recon_cols, p.use_ror_mask)),
       indices_(mbirk::full_indices(mask_)),
       views_(make_views(p)),
-      positions_(place_views(views_)),
+      positions_(place_views(geometry_, views_)),
       warnings_(scan_warnings(p)) {}
+
+/// Angles of the views; none without a gantry that turns.
+template <class Geometry> std::span<float const> angles_of([[maybe_unused]] scan<Geometry> const& s) noexcept {
+  if constexpr (requires { s.angles(); }) return s.angles();
+  else return {};
+}
 
 using parallel_scan = scan<parallel_geometry>;
 using cone_scan = scan<cone_geometry>;

@@ -6,6 +6,7 @@
 // Not projector/all.hpp, which may be the file that includes this one.
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/translation.hpp"
 
 #define MBIRK_PROJECTOR_KERNELS(X, B, S)               \
   X(kernel::no_scratch, kernel::from_channel_major<B>) \

@@ -2,6 +2,7 @@
 // instances in mbirk::compiled, which include this one again for the others.
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/translation.hpp"
 
 #if defined(MBIRK_COMPILED)
 #include "mbirk/instances/projectors.hpp"

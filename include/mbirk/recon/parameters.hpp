@@ -57,7 +57,9 @@ template <class Geometry> struct parameter_values {
   static recon_model_options default_options() {
     if constexpr (std::same_as<Geometry, image_geometry>)
       return {.sharpness = 0, .granularity = {16}, .partition_sequence = {0}};
-    else return {};
+    recon_model_options o;
+    if constexpr (requires { Geometry::set_defaults(o); }) Geometry::set_defaults(o);
+    return o;
   }
 };
 
@@ -66,6 +68,7 @@ struct parameter_info {
   char const *name, *group, *expected, *doc;
   bool required = false;
   std::string default_text = {};  ///< "none" for a required parameter; filled in by list_parameters
+  index_t per_view = 1;           ///< of a list with one entry per view: the numbers of an entry
 };
 
 namespace detail {
@@ -79,7 +82,7 @@ void each_parameter(std::type_identity<Geometry>, Values& v, Row const& f) {
   auto& o = v.options;
   char const* group = "scan";
   auto const row = [&](char const* name, auto const& rule, auto& member, char const* doc, bool required = false) {
-    f(parameter_info{name, group, rule.expected, doc, required, {}}, rule, member);
+    f(parameter_info{name, group, rule.expected, doc, required, {}, rule.per_view}, rule, member);
   };
   if constexpr (!is_image) {
     row("sinogram_shape", sizes, s.sinogram_shape, "(views, detector rows, channels)", true);
@@ -375,6 +378,9 @@ MBIRK_COLD void parameter_set<Geometry>::size_automatically(bool all) {
     if (all || !s.recon_shape) s.recon_shape = size.recon_shape;
     if constexpr (requires { s.recon_slice_offset; }) {
       if (all || !s.recon_slice_offset) s.recon_slice_offset = size.recon_slice_offset;
+    }
+    if constexpr (requires { s.voxel_row_aspect.has_value(); }) {
+      if (all || !s.voxel_row_aspect) s.voxel_row_aspect = size.voxel_row_aspect;
     }
   }
 }
