@@ -1,6 +1,8 @@
 // Operators of translation as templates over an interpreter: those of cone beam, with footprints of their own.
 #pragma once
 
+#include <type_traits>
+
 #include "mbirk/definition/cone.hpp"
 #include "mbirk/geometry/translation.hpp"
 
@@ -23,16 +25,19 @@ template <class T> cone_footprint<T> cone_footprint_at(translation_scan const& s
   auto const* t = &s.views().translation_vectors[static_cast<std::size_t>(3 * v)];
   return translation_footprint(s.geometry(), static_cast<T>(t[0]), static_cast<T>(t[1]), q);
 }
-template <class M> auto cone_view_inputs(M& m, translation_scan const& s) {
-  using I = typename M::index;
-  view<float const, 2> const list(s.views().translation_vectors.data(), {s.geometry().views, 3});
-  auto const vectors = m.input(list, "translation_vectors");
-  return cone_views{[vectors, g = s.geometry()](auto v, auto q) {
-                      auto const tx = vectors.at(v, I(0)), ty = vectors.at(v, I(1));
-                      return translation_footprint(g, tx, ty, q);
-                    },
-                    [vectors](auto v) { return vectors.at(v, I(2)); }};
-}
+template <> struct cone_views_of<translation_geometry> {
+  static auto inputs(auto& m, translation_scan const& s) {
+    using I = typename std::remove_reference_t<decltype(m)>::index;
+    view<float const, 2> const list(s.views().translation_vectors.data(), {s.geometry().views, 3});
+    auto const vectors = m.input(list, "translation_vectors");
+    return cone_views{[vectors, g = s.geometry()](auto v, auto q) {
+                        auto const tx = vectors.at(v, I(0)), ty = vectors.at(v, I(1));
+                        return translation_footprint(g, tx, ty, q);
+                      },
+                      [vectors](auto v) { return vectors.at(v, I(2)); }};
+  }
+  static auto at(translation_scan const& s, index_t v, index_t q) { return cone_footprint_at<double>(s, v, q); }
+};
 
 template <> struct operators<translation_geometry> {
   static void forward(auto& m, translation_scan const& s, auto x, auto pixels, index_t count, auto y) {

@@ -137,7 +137,7 @@ inline void require_views(translation_geometry const& g, translation_views const
   detail::require_translation_count(v.translation_vectors, g.views, what);
   detail::require_translations(v.translation_vectors, g.views, g, "set_views: a translation vector's component");
 }
-inline std::vector<view_position> place_views(translation_geometry const& g, translation_views const& v) {
+inline std::vector<view_position> place_views(translation_geometry const& g, translation_views& v) {
   std::vector<view_position> positions;
   for (std::size_t k = 0; k + 2 < v.translation_vectors.size(); k += 3) {
     auto const* t = &v.translation_vectors[k];
@@ -162,10 +162,11 @@ inline double object_length(translation_geometry const& g) {
 MBIRK_COLD inline automatic_size auto_size(translation_parameters const& p) {
   auto const f32 = [](double x) { return static_cast<float>(x); };
   auto const [views, rows, channels] = p.sinogram_shape;
-  float const m = f32(p.source_detector_dist / p.source_iso_dist), dist = f32(p.source_detector_dist);
-  float const pitch[] = {f32(p.delta_det_row) / m, f32(p.delta_det_channel) / m};
-  float const slope[] = {f32(p.delta_det_channel * static_cast<double>(channels)) / 4 / dist,
-                         f32(p.delta_det_row * static_cast<double>(rows)) / 4 / dist};
+  // XLA divides arrays by a number by multiplying with its reciprocal.
+  float const per_m = 1 / f32(p.source_detector_dist / p.source_iso_dist), per_dist = 1 / f32(p.source_detector_dist);
+  float const pitch[] = {f32(p.delta_det_row) * per_m, f32(p.delta_det_channel) * per_m};
+  float const slope[] = {f32(p.delta_det_channel * static_cast<double>(channels)) / 4 * per_dist,
+                         f32(p.delta_det_row * static_cast<double>(rows)) / 4 * per_dist};
   float const widest = std::max(pitch[0], pitch[1]);
   float const nominal = std::max(4 * pitch[0] / slope[0], 4 * pitch[1] / slope[1]);
   automatic_size size;
