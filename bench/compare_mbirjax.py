@@ -8,7 +8,8 @@ If this interpreter lacks MBIRJAX, a virtual environment is made once (--venv) a
 
 A size N is the problem of `mbirk profile`: recon N^3, sinogram (N/2, N, N), mask on; parallel beam over half a turn, voxel
 pitch 1; cone beam over a full turn, source_detector_dist 4N, source_iso_dist 2N, voxel pitch 0.5; translation with the same distances
-and a recon (N/4, N, N) whose rows are 2 long, the views a raster over half its width and height, without mask. mbir_recon, prox_map and
+and a recon (N/4, N, N) whose rows are 2 long, the views a raster over half its width and height, without mask; multi-axis
+parallel beam over a full turn at elevations of 30 degrees, voxel pitch 1. mbir_recon, prox_map and
 qggmrf_denoise do 1 iteration with everything that such a call sets up; the utilities (no geometry in the name) have N^3 voxels.
 In each round either side is timed once, warm, through its public interface: mbirk in the third run of `mbirk profile`, MBIRJAX
 (compiled before, on the devices it chooses itself) in the second of two calls, until its result is ready. In every other round
@@ -38,7 +39,7 @@ def operations():
     """{name in `mbirk profile`: Operation}"""
     sino, seed, ops = ["sinogram"], {"seed": 0}, {}
     once = {"max_iterations": 1} | seed
-    for geometry, direct in ("parallel", "fbp"), ("cone", "fdk"), ("translation", "fdk"):
+    for geometry, direct in ("parallel", "fbp"), ("cone", "fdk"), ("multiaxis", "fbp"), ("translation", "fdk"):
         for kind, op, inputs, args, gate in (
                 ("forward_project", "", ["recon"], {}, (2e-5, 2e-5)), ("back_project", "", sino, {}, (2e-5, 2e-5)),
                 ("sparse_forward_project", "", ["voxel_values", "pixel_indices"], {}, (2e-5, 2e-5)),
@@ -144,10 +145,11 @@ class MbirJax:
                 model.configure_devices(1)
         self.names = ["delta_det_channel", "delta_det_row", "det_channel_offset", "det_row_offset", "delta_voxel", "voxel_row_aspect",
                       "voxel_slice_aspect", "use_ror_mask"]          # model parameters passed on to mbirk
-        self.names += [] if geometry == "parallel" else ["source_detector_dist", "source_iso_dist"]
-        self.names += ["recon_slice_offset", "use_curved_detector"] if geometry == "cone" else []
+        self.names += ["source_detector_dist", "source_iso_dist"] if geometry in ("cone", "translation") else []
+        self.names += ["recon_slice_offset"] if geometry in ("cone", "multiaxis") else []
+        self.names += ["use_curved_detector"] if geometry == "cone" else []
         assert self.recon_shape == ((n // 4 if geometry == "translation" else n), n, n)
-        assert self.model.get_params("delta_voxel") == (1.0 if geometry == "parallel" else 0.5)
+        assert self.model.get_params("delta_voxel") == (0.5 if geometry in ("cone", "translation") else 1.0)
         rng = np.random.default_rng(0)
         if check:                                                    # positive noise: every cell of the result is tested
             self.recon, self.sinogram = rng.random(self.recon_shape, np.float32), rng.random(self.shape, np.float32)
@@ -179,6 +181,11 @@ class MbirJax:
             model.set_params(no_warning=True, delta_voxel=0.5, voxel_row_aspect=4.0, recon_shape=(n // 4, n, n))
             return model, "translation_vectors", vectors
         angles = np.linspace(0, np.pi if self.geometry == "parallel" else 2 * np.pi, n // 2, endpoint=False).astype(np.float32)
+        if self.geometry == "multiaxis":
+            angles = np.stack([angles, np.full_like(angles, np.pi / 6)], axis=1)
+            model = mbirjax.MultiAxisParallelModel(self.shape, angles)
+            model.set_params(recon_shape=(n, n, n), no_warning=True)
+            return model, "angles", angles
         if self.geometry == "parallel":
             return mbirjax.ParallelBeamModel(self.shape, angles), "angles", angles
         return mbirjax.ConeBeamModel(self.shape, angles, **distances), "angles", angles
@@ -359,7 +366,7 @@ def compare_results(args):
     import numpy as np
     n, bad = args.sizes[0], 0
     print(f"{'operation':34}{'N':>5}  {'max error / max reference':>26}  {'allowed':>8}")
-    for geometry in ("parallel", "cone", "translation"):
+    for geometry in ("parallel", "cone", "multiaxis", "translation"):
         ops = {name: OPS[name] for name in args.ops if OPS[name].geometry == geometry}
         if not ops:
             continue

@@ -92,8 +92,6 @@ function(mbirk_files_that_compile result)
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-option(MBIRK_GROUPS "Compile the sources of a folder of our own programs together: a whole build takes half the time" ON)
-
 # mbirk_compile_in_groups(<target>): compiles all sources of a folder at once, because most of the time of each goes
 # into headers and templates that all of them use. Sources of a folder do not share names in unnamed namespaces.
 function(mbirk_compile_in_groups target)

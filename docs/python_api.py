@@ -13,7 +13,14 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "mbirk"
 MARKER = "<!-- reference -->"
-CLASSES = ("TomographyModel", "ParallelBeamModel", "ConeBeamModel", "QGGMRFDenoiser", "MACE4DModel")
+CLASSES = (
+    "TomographyModel",
+    "ParallelBeamModel",
+    "ConeBeamModel",
+    "MultiAxisParallelModel",
+    "QGGMRFDenoiser",
+    "MACE4DModel",
+)
 SECTIONS = {
     "Functions": "__init__",
     "mbirk.preprocess": "preprocess",

@@ -34,7 +34,7 @@ from .denoiser import QGGMRFDenoiser
 from .files import export_recon_hdf5, import_recon_hdf5, load_data_hdf5, makedirs, merge_log_files, save_data_hdf5
 from .mace4d import MACE4DModel
 from .memory import get_memory_stats
-from .models import ConeBeamModel, ParallelBeamModel, TomographyModel, TranslationModel
+from .models import ConeBeamModel, MultiAxisParallelModel, ParallelBeamModel, TomographyModel, TranslationModel
 from .operations import (
     apply_cylindrical_mask,
     counts_to_line_integrals,
@@ -57,6 +57,7 @@ __all__ = [
     "ConeBeamModel",
     "IterationReport",
     "MACE4DModel",
+    "MultiAxisParallelModel",
     "ParallelBeamModel",
     "QGGMRFDenoiser",
     "ReconState",

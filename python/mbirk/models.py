@@ -20,7 +20,8 @@ Result = tuple[Floats, dict[str, Any]]
 
 
 class TomographyModel(ModelParameters):
-    """The operations of all geometries; make a ParallelBeamModel, a ConeBeamModel or a TranslationModel.
+    """The operations of all geometries; make a ParallelBeamModel, a ConeBeamModel, a MultiAxisParallelModel or a
+    TranslationModel.
 
     Arrays may have any type and layout: they are read in place if they are dense float32, and converted otherwise.
     With `strict=True` nothing is converted, and other arrays are an error. `output_sharded` is accepted for scripts of
@@ -314,6 +315,21 @@ class ParallelBeamModel(TomographyModel, _core.ParallelBeamModel):
         return self.direct_recon(sinogram, filter_name, **options)
 
 
+class MultiAxisParallelModel(TomographyModel, _core.MultiAxisParallelModel):
+    """A parallel-beam scan with an azimuth and an elevation per view (laminography is a special case), and the
+    parameters of its reconstruction, with MBIRJAX's names and defaults."""
+
+    def __init__(self, sinogram_shape: Sequence[int], angles: ArrayLike):
+        """sinogram_shape: (views, rows, channels). angles: (views, 2), azimuth and elevation, radians. The
+        reconstruction is sized to fit."""
+        super().__init__(sinogram_shape, angles)
+        self.logger = InstanceLogger(type(self).__name__)
+        self.verify_valid_params()
+
+    fbp_filter = ParallelBeamModel.fbp_filter
+    fbp_recon = ParallelBeamModel.fbp_recon
+
+
 class ConeBeamModel(TomographyModel, _core.ConeBeamModel):
     """A cone-beam scan, circular or helical, and the parameters of its reconstruction, with MBIRJAX's names and
     defaults."""
@@ -421,3 +437,4 @@ class TranslationModel(TomographyModel, _core.TranslationModel):
 copy_docstrings(TomographyModel, _core.ConeBeamModel)
 copy_docstrings(ConeBeamModel, _core.ConeBeamModel)
 copy_docstrings(TranslationModel, _core.TranslationModel)
+copy_docstrings(MultiAxisParallelModel, _core.MultiAxisParallelModel)

@@ -40,7 +40,7 @@ TEST_F(BadInput, FieldsOfTheWrongType) {
         j["angles"] = json::array({1, 2});
       },
       "angles is [1,2], expected the name of an npy file");
-  expect_bad_json([](json& j) { j["geometry"] = json(); }, "geometry is null, expected parallel, cone or none");
+  expect_bad_json([](json& j) { j["geometry"] = json(); }, "geometry is null, expected " + geometries::names_text({"none"}));
   expect_bad_json([](json& j) { j["ops"] = json::object(); }, "ops is an object, expected an array");
   expect_bad_json([](json& j) { j["ops"][1] = 5; }, "ops[1] is 5, expected an object");
   expect_bad_json([](json& j) { j["ops"][1]["inputs"]["sinogram"] = 5; },
@@ -67,7 +67,8 @@ TEST_F(BadInput, FieldsThatAreMissing) {
 }
 
 TEST_F(BadInput, NamesThatAreNotKnown) {
-  expect_bad_json([](json& j) { j["geometry"] = "fan"; }, "geometry is \"fan\", expected parallel, cone or none");
+  expect_bad_json([](json& j) { j["geometry"] = "fan"; },
+                  "geometry is \"fan\", expected " + geometries::names_text({"none"}));
   expect_bad_json([](json& j) { j["params"]["delta_voxels"] = 1; },
                   "params.delta_voxels is not a parameter of geometry cone, expected one of ");
   expect_bad_json([](json& j) { j["params"]["delta_voxels"] = 1; }, " names; similar: delta_voxel");
@@ -117,7 +118,8 @@ TEST_F(BadInput, ConeOnlyFieldsInParallelBeam) {
 
 TEST_F(BadInput, OperationsThatNeedAGeometry) {
   expect_bad_json([](json& j) { j["geometry"] = "none", j["params"] = json::object(); },
-                  "ops[0].op is forward_project, which needs geometry parallel or cone, found geometry none");
+                  "ops[0].op is forward_project, which needs geometry " + geometries::names_text() +
+                      ", found geometry none");
 }
 
 TEST_F(BadInput, JsonThatIsNone) {

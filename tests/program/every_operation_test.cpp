@@ -120,7 +120,7 @@ struct OnDevices : Case, testing::WithParamInterface<std::string> {
     else write_npy(file, values);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Scans, OnDevices, testing::Values("parallel_odd", "cone_odd"),
+INSTANTIATE_TEST_SUITE_P(Scans, OnDevices, testing::Values("parallel_odd", "cone_odd", "multiaxis_odd"),
                          [](auto const& info) { return info.param; });
 
 TEST_P(OnDevices, EmulatedAgreesWithTheHost) {

@@ -181,6 +181,13 @@ TEST(Plan, SaysThatNoFpgaPaysBesideAGpu) {
   without.erase("reconstructions");
   auto const none = judged(without, {"h100"})["plan"]["headline"].get<std::string>();
   EXPECT_NE(none.find("No whole reconstruction was profiled"), none.npos) << none;
+  EXPECT_EQ(none.find("have a verdict"), none.npos) << none;
+  for (auto& m : without["measurements"]) {
+    m["disturbed"] = true;
+    m["reason"] = "no call is clean";
+  }
+  auto const disturbed = judged(without, {"host"})["plan"]["headline"].get<std::string>();
+  EXPECT_NE(disturbed.find(", 0 of which have a verdict, none deserves"), disturbed.npos) << disturbed;
 }
 
 TEST(StageGroups, OwnTimesOfStagesSumToTheWhole) {

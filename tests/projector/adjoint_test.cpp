@@ -22,7 +22,7 @@ TEST_P(Operator, BackIsTheTransposeOfForward) {
   double const left = dot(forward(s, x).data, y.data), right = dot(x.data, back(s, y).data);
   EXPECT_LE(adjoint_error(left, right), 1e-6) << left << " " << right;
   RecordProperty("adjoint", std::to_string(adjoint_error(left, right) * 1e9) + "e-9");
-  EXPECT_TRUE(left > 0 || GetParam().name == "cone_unseen") << "nothing was compared";
+  EXPECT_TRUE(left > 0 || GetParam().name.ends_with("_unseen")) << "nothing was compared";
 }
 
 TEST_P(Operator, SparseBackIsTheTransposeOfSparseForward) {

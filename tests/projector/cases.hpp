@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "mbirk/simd/pack.hpp"
+#include "projector/multiaxis_cases.hpp"
 #include "projector/operations.hpp"
 
 namespace mbirk::test {
@@ -246,12 +247,14 @@ inline std::vector<geometry_case> translation_cases() {
 
 inline std::vector<geometry_case> all_cases() {
   auto cases = parallel_cases();
-  for (auto const& further : {cone_cases(), translation_cases()}) cases.insert(cases.end(), further.begin(), further.end());
+  for (auto& c : cone_cases()) cases.push_back(c);
+  for (auto& [name, parameters] : multiaxis_cases()) cases.push_back({"multiaxis_" + name, parameters});
+  for (auto& c : translation_cases()) cases.push_back(c);
   return cases;
 }
 
-/// The footprints of a geometry: the narrowest and the widest, in channels and in rows (1 in parallel beam), of visible
-/// pixels.
+/// The footprints of parallel or cone beam: the narrowest and the widest, in channels and in rows (1 in parallel beam),
+/// of visible pixels.
 struct footprint_range {
   double narrowest = 1e30, widest = 0, lowest = 1e30, tallest = 0;
   bool all_seen = true;
@@ -268,7 +271,7 @@ inline footprint_range footprints_of(any_scan const& s, bool cut = true) {
     if constexpr (std::derived_from<Geometry, parallel_geometry>) {
       for (auto const& at : any.positions())
         note(definition::parallel_footprint(any.geometry(), at.cosine, at.sine, 0.0, 0.0).width, 1);
-    } else {
+    } else if constexpr (std::derived_from<Geometry, cone_geometry>) {
       for (index_t v = 0; v < any.geometry().views; ++v)
         for (auto const p : every_pixel(s)) {
           auto const f = definition::cone_footprint_at<double>(any, v, index_t{p});
@@ -292,6 +295,8 @@ inline footprint_range footprints_of(any_scan const& s, bool cut = true) {
 ///   2^-(32 - log2(2 lanes)).
 /// - sec: linear in the squared magnification, with a remainder of two roundings, then two products.
 inline double tolerance(any_scan const& s, bool towards_sinogram, int power, bool cut = true) {
+  if (auto const* multiaxis = std::get_if<multiaxis_scan>(&s))
+    return multiaxis_tolerance(*multiaxis, towards_sinogram, power);
   auto const r = footprints_of(s, cut);
   auto const recon = recon_shape(s);
   double const views = static_cast<double>(sinogram_shape(s)[0]),

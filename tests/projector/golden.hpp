@@ -47,6 +47,11 @@ struct golden_case {
   }
   any_scan scan() const {
     if (file.at("geometry") == "parallel") return make_scan(common<parallel_parameters>());
+    if (file.at("geometry") == "multiaxis") {
+      auto q = common<multiaxis_parameters>();
+      q.recon_slice_offset = file.at("params").at("recon_slice_offset");
+      return make_scan(q);
+    }
     auto const& p = file.at("params");
     if (file.at("geometry") == "translation") {
       auto q = common<translation_parameters>();
@@ -63,8 +68,9 @@ struct golden_case {
     return make_scan(q);
   }
 };
-inline constexpr char const* golden_names[] = {"parallel_32", "parallel_odd", "cone_32", "cone_odd",
-                                               "cone_helical_curved", "translation_a", "translation_odd"};
+inline constexpr char const* golden_names[] = {
+    "parallel_32", "parallel_odd",  "cone_32",       "cone_odd",       "cone_helical_curved",
+    "multiaxis_a", "multiaxis_odd", "translation_a", "translation_odd"};
 
 /// A parametrised test of such cases.
 struct golden_test : golden_case, ::testing::TestWithParam<char const*> {

@@ -62,6 +62,7 @@ TEST_P(GoldenSize, IsTheAutomaticOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Projector, Golden, ::testing::ValuesIn(golden_names), golden_name);
-INSTANTIATE_TEST_SUITE_P(Projector, GoldenSize, ::testing::Values("parallel_32", "cone_32"), golden_name);
+INSTANTIATE_TEST_SUITE_P(Projector, GoldenSize, ::testing::Values("parallel_32", "cone_32", "multiaxis_a"),
+                         golden_name);
 
 }  // namespace

@@ -9,7 +9,8 @@ import pytest
 import mbirk
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-CASES = ("parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved", "translation_a", "translation_odd")
+CASES = ("parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved", "multiaxis_a", "multiaxis_odd",
+         "translation_a", "translation_odd")
 
 
 class Case:
@@ -30,6 +31,8 @@ class Case:
         elif self.file["geometry"] == "translation":
             vectors = self.array(self.file["translation_vectors"])
             model = mbirk.TranslationModel(shape, vectors, params["source_detector_dist"], params["source_iso_dist"])
+        elif self.file["geometry"] == "multiaxis":
+            model = mbirk.MultiAxisParallelModel(shape, angles)
         else:
             shifts = self.array(self.file["helical_z_shifts"]) if "helical_z_shifts" in self.file else None
             model = mbirk.ConeBeamModel(shape, angles, params["source_detector_dist"], params["source_iso_dist"], shifts)

@@ -328,3 +328,22 @@ def test_jitter_is_removed():
     jitter = np.cos(2 * np.pi * np.arange(25) / 6, dtype=np.float32)[:, None]
     cleaned = remove_period(np.float32(5) + jitter, 6)
     assert np.abs(cleaned - 5).max() < 1e-4
+
+
+def test_multi_axis_views():
+    angles = np.float32([[0, 0.1], [1, -0.2], [2, 0.3]])
+    model = mbirk.MultiAxisParallelModel((3, 4, 5), angles)
+    assert np.array_equal(np.float32(model.get_params("angles")), angles)
+    assert np.array_equal(model.get_params("view_params_array"), angles)
+    assert np.array_equal(np.float32(model.copy().get_params("angles")), angles)
+    model.set_view_parameters(angles + np.float32(0.25))
+    again = mbirk.build_model(*model.get_all_params())
+    assert np.array_equal(np.float32(again.get_params("angles")), angles + np.float32(0.25))
+    assert again.recon_shape == model.recon_shape
+    for bad in (angles[:, 0], angles.T, np.zeros((3, 3))):
+        with pytest.raises(ValueError, match=r"angles has shape \(.*\), expected \(views, 2\)"):
+            mbirk.MultiAxisParallelModel((3, 4, 5), bad)
+    with pytest.raises(ValueError, match=r"expected \(azimuth, elevation\) per view"):
+        mbirk.MultiAxisParallelModel((4, 4, 5), angles)
+    with pytest.warns(UserWarning, match="elevations up to 57"):
+        mbirk.MultiAxisParallelModel((1, 4, 5), [[0, 1]])

@@ -176,13 +176,19 @@ void add_plan_text(json& plan, json const& operations) {
   }
   std::vector<std::string> good;
   long size = 0;
+  std::size_t judged = 0, all = 0;
   for (auto const& o : operations) size = std::max(size, o["size"].get<long>());
-  for (auto const& o : operations)
-    if (o["size"] == size && o["verdict"].is_string() && o["verdict"].get<std::string>().starts_with("candidate"))
-      good.push_back(o["operation"]);
+  for (auto const& o : operations) {
+    if (o["size"] != size) continue;
+    ++all;
+    if (!o["verdict"].is_string()) continue;
+    ++judged;
+    if (o["verdict"].get<std::string>().starts_with("candidate")) good.push_back(o["operation"]);
+  }
+  auto const which = judged == all ? "" : fmt::format(", {} of which have a verdict", judged);
   plan["headline"] = fmt::format(
-      "No whole reconstruction was profiled, so there is no plan for one. Of the single operations at size {}, {}.",
-      size,
+      "No whole reconstruction was profiled, so there is no plan for one. Of the {} single operations at size {}{}, {}.",
+      all, size, which,
       good.empty() ? "none deserves an FPGA"
                    : joined(good, "and") + (good.size() == 1 ? " deserves" : " deserve") + " an FPGA");
   plan["why"] = json::array();

@@ -261,9 +261,10 @@ launch_work scatter_back(scan<Geometry> const& s, std::vector<std::int32_t> cons
   return work;
 }
 
+/// Empty for geometries whose launches are not described here.
 template <class F> std::vector<launch_work> of_any(any_scan const& any, F const& f) {
   return std::visit([&](auto const& s) -> std::vector<launch_work> {
-    if constexpr (requires { s.geometry(); }) return f(s);
+    if constexpr (requires { gather(s, std::vector<std::int32_t>()); }) return f(s);
     else return {};
   }, any);
 }

@@ -65,7 +65,7 @@ void check_entry(test_case const& c, case_entry const& e, operation const& op) {
   std::string wanted;
   for (auto const& g : op.geometries) {
     fits = fits || g == geometry;
-    wanted += (wanted.empty() ? "" : " or ") + g;
+    wanted += (wanted.empty() ? "" : &g == &op.geometries.back() ? " or " : ", ") + g;
   }
   require<io_error>(fits, [&] {
     return place(c, e, "op") + " is " + op.name + ", which needs geometry " + wanted + ", found geometry " + geometry;

@@ -49,9 +49,9 @@ template <class Geometry>
 void read_view_lists(json_field const& root, view_list_reader const& read, char const* missing,
                      typename Geometry::parameters& p);
 
-/// Reads the reconstruction parameters in `params`, with MBIRJAX's defaults for the geometry of this name. If auto_regularize_flag is false, no sigma
-/// is derived from the data, and missing ones are 1, as in MBIRJAX. If it is true, all are derived from the data, and
-/// given values, which were found for other data, are ignored.
+/// Reads the reconstruction parameters in `params`, with MBIRJAX's defaults for the geometry of this name. If
+/// auto_regularize_flag is false, no sigma is derived from the data, and missing ones are 1, as in MBIRJAX. If it is
+/// true, all are derived from the data, and given values, which were found for other data, are ignored.
 /// @throws io_error
 recon_model_options read_model_parameters(json_field const& params, std::string const& geometry);
 

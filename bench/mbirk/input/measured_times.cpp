@@ -97,8 +97,8 @@ std::string disturbed_text(std::vector<measured_operation_time> const& times) {
   auto const count = std::count_if(times.begin(), times.end(), [](auto const& t) { return !t.disturbed.empty(); });
   if (count == 0) return {};
   return fmt::format(
-      "{} of {} operations were disturbed by other programs and are not judged: measure again on a quiet machine, with "
-      "--pin, or with a larger --budget",
+      "{} of {} operations were disturbed by other programs, so their times here are not judged: measure again on a "
+      "quiet machine, with --pin, or with a larger --budget",
       count, times.size());
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mbirk/definition/footprint.hpp"
+#include "mbirk/definition/multiaxis_rows.hpp"
 #include "mbirk/geometry/scan.hpp"
 
 namespace mbirk::definition {
@@ -73,6 +74,42 @@ std::uint64_t minimal_flops(scan<Geometry> const& s, std::span<std::int32_t cons
       double const first = std::floor((low - edge) / f.row_width), last = std::ceil((high - edge) / f.row_width);
       auto const seen = static_cast<std::uint64_t>(std::min(last, slices) - std::max(first, 0.0));
       auto const row_taps = seen + (rows_touched - 1);
+      total += use == weight_use::projection ? channel_taps * rows_touched + row_taps : channel_taps + row_taps + seen;
+    }
+  return 2 * total;
+}
+
+/// Multi-axis parallel beam with separable resampling, counted as in cone beam. Slices tile the voxel column where the
+/// step is as large as the footprint; elsewhere footprints overlap, and their taps are counted slice by slice.
+inline std::uint64_t minimal_flops(multiaxis_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
+  auto const& g = s.geometry();
+  double const rows = static_cast<double>(g.rows), slices = static_cast<double>(g.slices),
+      channels = static_cast<double>(g.channels);
+  std::uint64_t total = 0;
+  for (auto const& at : s.positions())
+    for (auto const p : pixels) {
+      auto const [x, y] = detail::place(g, p);
+      auto const a = parallel_footprint(g, at.cosine, at.sine, x, y);
+      auto const b = multiaxis_rows(g, at.cosine, at.sine, at.cos_elevation, at.sin_elevation, x, y);
+      auto const channel_taps = detail::cells_hit(left_edge(a.centre, a.width), a.width, channels);
+      double const last_step = b.step * (slices - 1), edge = left_edge(b.centre + std::min(last_step, 0.0), b.width),
+                   end = edge + std::abs(last_step) + b.width;
+      double const low = std::max(edge, 0.0), high = std::min(end, rows);
+      if (slices == 0 || channel_taps == 0 || !(high > low)) continue;
+      auto const rows_touched = static_cast<std::uint64_t>(std::ceil(high) - std::floor(low));
+      std::uint64_t seen = 0, row_taps = 0;
+      if (std::abs(b.step) == b.width) {
+        double const first = std::floor((low - edge) / b.width), last = std::ceil((high - edge) / b.width);
+        seen = static_cast<std::uint64_t>(std::min(last, slices) - std::max(first, 0.0));
+        row_taps = seen + (rows_touched - 1);
+      } else {
+        for (index_t k = 0; k < g.slices; ++k) {
+          double const left = left_edge(b.centre + b.step * static_cast<double>(k), b.width);
+          auto const taps = detail::cells_hit(left, b.width, rows);
+          row_taps += taps;
+          seen += taps > 0 ? 1 : 0;
+        }
+      }
       total += use == weight_use::projection ? channel_taps * rows_touched + row_taps : channel_taps + row_taps + seen;
     }
   return 2 * total;

@@ -16,6 +16,7 @@
 #define MBIRK_EACH_GEOMETRY(X, ...) \
   X(__VA_ARGS__, parallel_geometry) \
   X(__VA_ARGS__, cone_geometry) \
+  X(__VA_ARGS__, multiaxis_geometry) \
   X(__VA_ARGS__, translation_geometry)
 
 namespace mbirk {
@@ -49,9 +50,8 @@ template <class... Geometry> struct geometry_types {
   }
 };
 
-using geometries = geometry_types<parallel_geometry,
-                                  cone_geometry,
-                                  translation_geometry>;
+using geometries = geometry_types<
+    parallel_geometry, cone_geometry, multiaxis_geometry, translation_geometry>;
 
 template <class Geometry> using parameters_of = typename Geometry::parameters;
 

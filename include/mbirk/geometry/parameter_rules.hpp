@@ -49,6 +49,9 @@ inline constexpr parameter_rule sizes{"three whole numbers >= 0", [](auto const&
 inline constexpr parameter_rule numbers{"a list of numbers", [](auto const& v) {
   return each_passes(v, [](double x) { return std::isfinite(x); });
 }};
+inline constexpr parameter_rule pairs{"two numbers per view", [](auto const& v) {
+  return v.size() % 2 == 0 && each_passes(v, [](double x) { return std::isfinite(x); });
+}, 2};
 inline constexpr parameter_rule vectors{"three numbers per view", [](auto const& v) {
   return v.size() % 3 == 0 && each_passes(v, [](double x) { return std::isfinite(x); });
 }, 3};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mbirk/geometry/cone.hpp"
+#include "mbirk/geometry/multiaxis.hpp"
 #include "mbirk/geometry/parallel.hpp"
 
 namespace mbirk {
@@ -86,5 +87,6 @@ template <class Geometry> std::span<float const> angles_of([[maybe_unused]] scan
 
 using parallel_scan = scan<parallel_geometry>;
 using cone_scan = scan<cone_geometry>;
+using multiaxis_scan = scan<multiaxis_geometry>;
 
 }  // namespace mbirk

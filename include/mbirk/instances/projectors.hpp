@@ -5,6 +5,7 @@
 #include "mbirk/kernel/shared/scale_slices.hpp"
 // Not projector/all.hpp, which may be the file that includes this one.
 #include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/multiaxis.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/projector/translation.hpp"
 
@@ -15,20 +16,28 @@
   X(kernel::no_scratch, kernel::to_channel_major<B>)   \
   X(kernel::no_scratch, kernel::zero_columns<B>)
 
-#define MBIRK_PROJECTOR_HOST_KERNELS(X, B, S)              \
-  X(S, kernel::cone_back<B, 1, false>)                     \
-  X(S, kernel::cone_back<B, 2, false>)                     \
-  X(S, kernel::cone_back<B, 2, true>)                      \
-  X(S, kernel::cone_forward<B, kernel::store_epilogue<B>>) \
-  X(S, kernel::parallel_back<B>)                           \
+#define MBIRK_PROJECTOR_HOST_KERNELS(X, B, S)                   \
+  X(S, kernel::cone_back<B, 1, false>)                          \
+  X(S, kernel::cone_back<B, 2, false>)                          \
+  X(S, kernel::cone_back<B, 2, true>)                           \
+  X(S, kernel::cone_forward<B, kernel::store_epilogue<B>>)      \
+  X(S, kernel::multiaxis_back<B, 1, false>)                     \
+  X(S, kernel::multiaxis_back<B, 2, false>)                     \
+  X(S, kernel::multiaxis_back<B, 2, true>)                      \
+  X(S, kernel::multiaxis_forward<B, kernel::store_epilogue<B>>) \
+  X(S, kernel::parallel_back<B>)                                \
   X(S, kernel::parallel_forward<B, kernel::store_epilogue<B>>)
 
-#define MBIRK_PROJECTOR_DEVICE_KERNELS(X, B)                          \
-  X(kernel::cone_block_back<B, 1, false>)                             \
-  X(kernel::cone_block_back<B, 2, false>)                             \
-  X(kernel::cone_block_back<B, 2, true>)                              \
-  X(kernel::on_warps<kernel::cone_gather<B>, kernel::no_scratch>)     \
-  X(kernel::on_warps<kernel::parallel_gather<B>, kernel::no_scratch>) \
+#define MBIRK_PROJECTOR_DEVICE_KERNELS(X, B)                           \
+  X(kernel::cone_block_back<B, 1, false>)                              \
+  X(kernel::cone_block_back<B, 2, false>)                              \
+  X(kernel::cone_block_back<B, 2, true>)                               \
+  X(kernel::on_warps<kernel::cone_gather<B>, kernel::no_scratch>)      \
+  X(kernel::multiaxis_block_back<B, 1, false>)                         \
+  X(kernel::multiaxis_block_back<B, 2, false>)                         \
+  X(kernel::multiaxis_block_back<B, 2, true>)                          \
+  X(kernel::on_warps<kernel::multiaxis_gather<B>, kernel::no_scratch>) \
+  X(kernel::on_warps<kernel::parallel_gather<B>, kernel::no_scratch>)  \
   X(kernel::parallel_block_back<B>)
 
 #define MBIRK_PROJECTORS_OF(X, C, G)                                                                             \

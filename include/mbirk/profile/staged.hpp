@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "mbirk/profile/staged_kernels.hpp"
+#include "mbirk/profile/staged_multiaxis.hpp"
 #include "mbirk/projector/all.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 

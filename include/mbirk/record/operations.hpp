@@ -6,6 +6,7 @@
 
 #include "mbirk/definition/cone.hpp"
 #include "mbirk/definition/median.hpp"
+#include "mbirk/definition/multiaxis.hpp"
 #include "mbirk/definition/parallel.hpp"
 #include "mbirk/definition/qggmrf.hpp"
 #include "mbirk/definition/ramp.hpp"
