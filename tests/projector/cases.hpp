@@ -189,19 +189,19 @@ inline std::vector<geometry_case> cone_cases() {
   return cases;
 }
 
-/// Translations without symmetry, towards the source and away from it.
-inline std::vector<float> some_translations(index_t views, float range) {
+/// Translations without symmetry, towards the source and away from it by up to `depth`.
+inline std::vector<float> some_translations(index_t views, float range, float depth) {
   std::vector<float> t;
   for (index_t v = 0; v < views; ++v)
     for (index_t axis = 0; axis < 3; ++axis)
-      t.push_back(range * std::sin(1.3f + 2.1f * static_cast<float>(3 * v + axis) * (axis == 1 ? 1.7f : 1)));
+      t.push_back((axis == 1 ? depth : range) * std::sin(1.3f + 2.1f * static_cast<float>(3 * v + axis) * (axis == 1 ? 1.7f : 1)));
   return t;
 }
 
 inline std::vector<geometry_case> translation_cases() {
   auto const make = [](index_t views, index_t rows, index_t channels, shape_3 recon, double voxel, float range) {
     return translation_parameters{.sinogram_shape = {views, rows, channels},
-                                  .translation_vectors = some_translations(views, range),
+                                  .translation_vectors = some_translations(views, range, range),
                                   .source_detector_dist = 60,
                                   .source_iso_dist = 33,
                                   .delta_voxel = voxel,
@@ -219,7 +219,7 @@ inline std::vector<geometry_case> translation_cases() {
     p.delta_det_channel = 1.1, p.delta_det_row = 0.8, p.det_channel_offset = 0.37, p.det_row_offset = -0.55;
     p.voxel_row_aspect = 6.5, p.voxel_slice_aspect = 0.9;
     add("long_rows", p);  // 8 times as long as a column: where the cone's footprints would be wider
-    p.translation_vectors = some_translations(7, 15), p.use_ror_mask = true;
+    p.translation_vectors = some_translations(7, 8, 18), p.use_ror_mask = true;
     add("extreme_shifts", p);
   }
   {
@@ -232,7 +232,7 @@ inline std::vector<geometry_case> translation_cases() {
   {
     auto p = make(5, 9, 14, {7, 8, 7}, 1.4, 2);
     add("wide", p);
-    p.translation_vectors = some_translations(5, 20), p.source_iso_dist = 30;  // up to 10 from the source
+    p.translation_vectors = some_translations(5, 2, 20), p.source_iso_dist = 30;  // up to 10 from the source
     add("close_to_the_source", p);
   }
   {
