@@ -12,12 +12,6 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::test;
 
-array<3> filtered(any_scan const& s, array<3> const& y, filter_options const& options = {}, int threads = 1) {
-  array<3> q(y.shape, -1.0f);
-  std::visit([&](auto const& scan) { direct_filter(on_host(threads), scan, y.all(), q.all(), options); }, s);
-  return q;
-}
-
 /// The worst error over its bound.
 double worst_over_bound(any_scan const& s, array<3> const& y, array<3> const& q, std::vector<double> const& expected) {
   return std::visit([&](auto const& scan) {

@@ -10,12 +10,6 @@ namespace {
 using namespace mbirk;
 using namespace mbirk::test;
 
-array<3> filtered(any_scan const& s, array<3> const& y, filter_options const& options, int threads = 1) {
-  array<3> q(y.shape, -1.0f);
-  std::visit([&](auto const& scan) { direct_filter(on_host(threads), scan, y.all(), q.all(), options); }, s);
-  return q;
-}
-
 /// The sum in double, with either taps.
 template <class Scan> std::vector<double> define_sum(Scan const& s, array<3> const& y, ramp_taps taps) {
   if (taps == ramp_taps::closed) return define_filter(s, y.data);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "mbirk/context.hpp"
@@ -28,6 +29,12 @@ inline filter_options by_transforms(ramp_taps taps = ramp_taps::closed) {
 }
 inline filter_options const either[] = {direct_sum(), direct_sum(ramp_taps::float32), by_transforms(),
                                         by_transforms(ramp_taps::float32)};
+
+inline array<3> filtered(any_scan const& s, array<3> const& y, filter_options const& options = {}, int threads = 1) {
+  array<3> q(y.shape, -1.0f);
+  std::visit([&](auto const& scan) { direct_filter(on_host(threads), scan, y.all(), q.all(), options); }, s);
+  return q;
+}
 
 /// The recorded name of the operation that run(context) calls.
 template <class F> std::string operation_name(F const& run) {

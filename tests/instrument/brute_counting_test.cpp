@@ -67,7 +67,7 @@ void expect_near(std::vector<float> const& found, std::vector<float> const& expe
   EXPECT_LE(off, 1e-4f * largest);
 }
 
-template <class Scan> void compare(Scan const& s) {
+template <class Scan> void compare_with_brute_force(Scan const& s) {
   for (auto const& name : every_operation(s)) {
     SCOPED_TRACE(name);
     instrument::ledger records;
@@ -110,9 +110,9 @@ template <class Scan> void compare(Scan const& s) {
   }
 }
 
-TEST(BruteForce, CountsEveryOperationAt16Parallel) { compare(square_parallel(16)); }
-TEST(BruteForce, CountsEveryOperationAt16Cone) { compare(square_cone(16)); }
-TEST(BruteForce, CountsEveryOperationOfAnOddParallelScan) { compare(odd_parallel(0.8)); }
-TEST(BruteForce, CountsEveryOperationOfAnOddConeScan) { compare(odd_cone(1.1, true)); }
+TEST(BruteForce, CountsEveryOperationAt16Parallel) { compare_with_brute_force(square_parallel(16)); }
+TEST(BruteForce, CountsEveryOperationAt16Cone) { compare_with_brute_force(square_cone(16)); }
+TEST(BruteForce, CountsEveryOperationOfAnOddParallelScan) { compare_with_brute_force(odd_parallel(0.8)); }
+TEST(BruteForce, CountsEveryOperationOfAnOddConeScan) { compare_with_brute_force(odd_cone(1.1, true)); }
 
 }  // namespace

@@ -7,16 +7,14 @@
 #include <numeric>
 #include <vector>
 
+#include "kernel/lane_backends.hpp"
+
 namespace {
 
 using namespace mbirk;
 
 template <class B> struct Layout : ::testing::Test {};
-struct names {
-  template <class B> static std::string GetName(int) { return "lanes_" + std::to_string(B::lanes); }
-};
-using backends = ::testing::Types<simd::native<4>, simd::native<8>, simd::native<16>>;
-TYPED_TEST_SUITE(Layout, backends, names);
+TYPED_TEST_SUITE(Layout, test::lane_backends, test::lane_names);
 
 struct sizes { index_t views, rows, channels; };
 sizes const shapes[] = {{1, 1, 1},   {2, 4, 4},  {2, 16, 16}, {3, 17, 5}, {2, 33, 19},

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "kernel/lane_backends.hpp"
 #include "mbirk/simd/lanes.hpp"
 
 namespace {
@@ -63,11 +64,7 @@ template <class B> struct Pack : ::testing::Test {
   }
 };
 
-struct names {
-  template <class B> static std::string GetName(int) { return "lanes_" + std::to_string(B::lanes); }
-};
-using backends = ::testing::Types<simd::native<4>, simd::native<8>, simd::native<16>>;
-TYPED_TEST_SUITE(Pack, backends, names);
+TYPED_TEST_SUITE(Pack, test::lane_backends, test::lane_names);
 
 TYPED_TEST(Pack, Arithmetic) {
   using B = TypeParam;

@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "kernel/lane_backends.hpp"
+
 namespace {
 
 using namespace mbirk;
@@ -135,11 +137,7 @@ template <class B> struct RampFourier : ::testing::Test {
   }
 };
 
-struct names {
-  template <class B> static std::string GetName(int) { return "lanes_" + std::to_string(B::lanes); }
-};
-using backends = ::testing::Types<simd::native<4>, simd::native<8>, simd::native<16>>;
-TYPED_TEST_SUITE(RampFourier, backends, names);
+TYPED_TEST_SUITE(RampFourier, test::lane_backends, test::lane_names);
 
 // All four pairs of layouts give equal bits, and these equal the sums up to the roundings of 2 log2(L) stages, relative
 // to the largest 2-norm of two rows of C samples below 1, at most half of which the filter keeps.

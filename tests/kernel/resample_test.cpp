@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "kernel/lane_backends.hpp"
+
 namespace {
 
 using namespace mbirk;
@@ -102,11 +104,7 @@ template <class B> struct Resampler : ::testing::Test {
   }
 };
 
-struct names {
-  template <class B> static std::string GetName(int) { return "lanes_" + std::to_string(B::lanes); }
-};
-using backends = ::testing::Types<simd::native<4>, simd::native<8>, simd::native<16>>;
-TYPED_TEST_SUITE(Resampler, backends, names);
+TYPED_TEST_SUITE(Resampler, test::lane_backends, test::lane_names);
 
 TYPED_TEST(Resampler, Means) {
   this->sweep(1, [](auto const& u, double start, double step) { return TestFixture::template run<1>(u, start, step); });

@@ -361,7 +361,7 @@ TEST(Denoise, TracingShowsTheStages) {
 }
 
 template <class Error>
-void expect_error(std::vector<float> const& image, shape_3 const& s, denoise_options const& o, char const* text) {
+void expect_refusal(std::vector<float> const& image, shape_3 const& s, denoise_options const& o, char const* text) {
   test::expect_error<Error>([&] { run(plain, image, s, o); }, {text});
 }
 TEST(Denoise, BadImagesAreErrors) {
@@ -370,15 +370,15 @@ TEST(Denoise, BadImagesAreErrors) {
   for (float const bad : {NAN, INFINITY, -INFINITY}) {
     auto image = good;
     image[(2 * 6 + 3) * 7 + 4] = bad;
-    expect_error<parameter_error>(image, s, {}, "image(2, 3, 4) is");
-    expect_error<parameter_error>(good, s, {{.init_image = view<float const, 3>(image.data(), s)}},
+    expect_refusal<parameter_error>(image, s, {}, "image(2, 3, 4) is");
+    expect_refusal<parameter_error>(good, s, {{.init_image = view<float const, 3>(image.data(), s)}},
                                   "init_image(2, 3, 4) is");
   }
   std::vector<float> const flat(good.size(), 0.3f);
-  expect_error<error>(flat, s, {}, "sigma_noise");
-  expect_error<error>(flat, s, {{.sigma_noise = 0.1}}, "sigma_x");
-  expect_error<shape_error>({}, {0, 6, 7}, {}, "at least one voxel");
-  expect_error<parameter_error>(good, s, {{.use_ror_mask = mask_array{{5, 6}, std::vector<std::uint8_t>(30, 0)}}},
+  expect_refusal<error>(flat, s, {}, "sigma_noise");
+  expect_refusal<error>(flat, s, {{.sigma_noise = 0.1}}, "sigma_x");
+  expect_refusal<shape_error>({}, {0, 6, 7}, {}, "at least one voxel");
+  expect_refusal<parameter_error>(good, s, {{.use_ror_mask = mask_array{{5, 6}, std::vector<std::uint8_t>(30, 0)}}},
                                 "no pixel");
 
   std::vector<float> x(good);
@@ -393,7 +393,7 @@ TEST(Denoise, BadOptionsAreErrors) {
   shape_3 const s{5, 6, 7};
   auto const good = noisy_block(s, 0.1);
   auto const refused = [&](denoise_options const& o, char const* text) {
-    expect_error<parameter_error>(good, s, o, text);
+    expect_refusal<parameter_error>(good, s, o, text);
   };
   refused({{.sigma_noise = 0.0}}, "sigma_noise is 0");
   refused({{.sigma_noise = NAN}}, "sigma_noise is nan");

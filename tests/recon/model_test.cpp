@@ -191,8 +191,8 @@ TEST(Denoiser, TakesParametersAndArguments) {
 }
 
 /// Every method gives the bits of the free function.
-template <class Model> struct Methods : testing::Test {};
-using models = testing::Types<parallel_beam_model, cone_beam_model>;
+template <class Model> struct Methods : ::testing::Test {};
+using models = ::testing::Types<parallel_beam_model, cone_beam_model>;
 TYPED_TEST_SUITE(Methods, models, );
 
 TYPED_TEST(Methods, AreTheFreeFunctions) {

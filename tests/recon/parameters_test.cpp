@@ -21,7 +21,7 @@ cone_parameter_set cone() {
       {.sinogram_shape = {3, 4, 6}, .angles = {0, 1, 2}, .source_detector_dist = 40, .source_iso_dist = 20});
 }
 
-template <class F> std::string refusal(F const& f) { return test::message_of<parameter_error>(f); }
+template <class F> std::string parameter_refusal(F const& f) { return test::message_of<parameter_error>(f); }
 bool has(std::string const& text, std::string const& part) { return text.find(part) != text.npos; }
 
 TEST(Parameters, TableNamesEveryMemberOnce) {
@@ -227,7 +227,7 @@ TEST(Parameters, WrongValuesAreRefusedInWords) {
   auto c = cone();
   auto const before = c.text();
   auto const refused = [&](char const* name, parameter_value const& value) {
-    return refusal([&] { c.set(name, value); });
+    return parameter_refusal([&] { c.set(name, value); });
   };
   EXPECT_EQ(refused("sharpness", "high"), "sharpness is \"high\", expected a number");
   EXPECT_EQ(refused("sharpness", true), "sharpness is true, expected a number");
@@ -257,18 +257,18 @@ TEST(Parameters, WrongValuesAreRefusedInWords) {
   EXPECT_EQ(c.text(), before);
   EXPECT_TRUE(c.warnings().empty());
 
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(parameter_refusal([&] {
               c.set({{"sharpness", 2}, {"sigma_x", 1}, {"q", 3}});
             }),
             "q is 3, expected a number from 1 to 2");
   EXPECT_EQ(c.text(), before) << "all or none";
   EXPECT_TRUE(c.warnings().empty());
 
-  EXPECT_EQ(refusal([] {
+  EXPECT_EQ(parameter_refusal([] {
               cone_parameter_set({.sinogram_shape = {3, 4, 6}, .angles = {0, 1, 2}, .source_iso_dist = 20});
             }),
             "source_detector_dist is 0, expected a positive number or infinity");
-  EXPECT_EQ(refusal([&] { c.get<bool>("sharpness"); }),
+  EXPECT_EQ(parameter_refusal([&] { c.get<bool>("sharpness"); }),
             "sharpness is 1, which the type that was asked for cannot hold");
   EXPECT_EQ(c.get<double>("verbose"), 1.0);
 }
@@ -276,18 +276,18 @@ TEST(Parameters, WrongValuesAreRefusedInWords) {
 TEST(Parameters, UnknownNamesAreRefusedWithSimilarOnes) {
   auto c = cone();
   for (std::string const name : {"sharpnes", "Sharpness", "sharpnesss"}) {
-    auto const said = refusal([&] { c.get(name); });
+    auto const said = parameter_refusal([&] { c.get(name); });
     EXPECT_EQ(said, "'" + name + "' is not a parameter of a model with geometry cone; similar: sharpness");
-    EXPECT_EQ(refusal([&] { c.set(name, 1); }), said);
+    EXPECT_EQ(parameter_refusal([&] { c.set(name, 1); }), said);
   }
-  EXPECT_TRUE(has(refusal([&] { c.get("sigma_p"); }), "sigma_x, sigma_y, sigma_prox"));
-  EXPECT_TRUE(has(refusal([&] { c.get("max_overrelaxation"); }), "max_alpha"));
-  EXPECT_TRUE(has(refusal([&] { c.get("xyzzy"); }), "no name is similar"));
-  EXPECT_TRUE(has(refusal([&] { c.get(""); }), "no name is similar"));
-  EXPECT_TRUE(has(refusal([&] { c.set("max_iterations", 3); }), "argument of a call"));
-  EXPECT_EQ(refusal([] { parallel().get("source_iso_dist"); }),
+  EXPECT_TRUE(has(parameter_refusal([&] { c.get("sigma_p"); }), "sigma_x, sigma_y, sigma_prox"));
+  EXPECT_TRUE(has(parameter_refusal([&] { c.get("max_overrelaxation"); }), "max_alpha"));
+  EXPECT_TRUE(has(parameter_refusal([&] { c.get("xyzzy"); }), "no name is similar"));
+  EXPECT_TRUE(has(parameter_refusal([&] { c.get(""); }), "no name is similar"));
+  EXPECT_TRUE(has(parameter_refusal([&] { c.set("max_iterations", 3); }), "argument of a call"));
+  EXPECT_EQ(parameter_refusal([] { parallel().get("source_iso_dist"); }),
             "'source_iso_dist' is not a parameter of parallel beam, only of cone beam");
-  EXPECT_EQ(refusal([] { parallel().set("slice_damping", true); }),
+  EXPECT_EQ(parameter_refusal([] { parallel().set("slice_damping", true); }),
             "'slice_damping' is not a parameter of parallel beam, only of cone beam");
 }
 

@@ -114,7 +114,7 @@ void expect_equal(outcome const& found, outcome const& expected) {
 
 // One voxel, one line along each axis, packs that are full, short by one and over by one, several blocks of columns,
 // several chunks of slices.
-shape_3 const shapes[] = {{1, 1, 1},   {1, 1, 5},   {1, 6, 1},   {7, 1, 1},   {2, 3, 1},   {3, 1, 17},
+shape_3 const volume_shapes[] = {{1, 1, 1},   {1, 1, 5},   {1, 6, 1},   {7, 1, 1},   {2, 3, 1},   {3, 1, 17},
                           {5, 4, 16},  {4, 5, 15},  {2, 67, 3},  {4, 35, 33}, {2, 3, 300}, {1, 40, 260},
                           {2, 2, 257}, {1, 2, 512}, {3, 2, 513}, {6, 33, 2},  {9, 8, 7}};
 
@@ -209,7 +209,7 @@ TEST_P(Median, CountsEqualTheModel) {
 std::string shape_name(::testing::TestParamInfo<shape_3> const& info) {
   return std::to_string(info.param[0]) + "x" + std::to_string(info.param[1]) + "x" + std::to_string(info.param[2]);
 }
-INSTANTIATE_TEST_SUITE_P(Shapes, Median, ::testing::ValuesIn(shapes), shape_name);
+INSTANTIATE_TEST_SUITE_P(Shapes, Median, ::testing::ValuesIn(volume_shapes), shape_name);
 
 // Five columns of two rows, whole packs: six operations to sort along rows, three times six along columns, and the
 // network.

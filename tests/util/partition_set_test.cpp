@@ -53,11 +53,11 @@ TEST(Partitions, ReferenceValues) {
 }
 
 /// Shapes below, at and above the 256 of the table.
-grid_mask const shapes[] = {disc(5, 5),   square(6, 3),   disc(33, 31),  square(1, 40),
+grid_mask const masks_of_many_shapes[] = {disc(5, 5),   square(6, 3),   disc(33, 31),  square(1, 40),
                             disc(24, 20), disc(300, 270), square(257, 9)};
 
 TEST(Partitions, EqualTheSlowOnesAndLeaveTheGeneratorThere) {
-  for (auto const& m : shapes) {
+  for (auto const& m : masks_of_many_shapes) {
     auto const pixels = m.pixels();
     auto const count = static_cast<index_t>(pixels.size());
     for (index_t const subsets :
@@ -79,7 +79,7 @@ TEST(Partitions, EqualTheSlowOnesAndLeaveTheGeneratorThere) {
 }
 
 TEST(Partitions, CoverThePixelsInEqualRows) {
-  for (auto const& m : shapes)
+  for (auto const& m : masks_of_many_shapes)
     for (auto const k : all_kinds)
       for (index_t const subsets : {1, 2, 3, 10, 13}) {
         SCOPED_TRACE(std::string(name_of(k)) + ", " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + ", " +

@@ -83,10 +83,10 @@ template <class Oracle> void compare(std::vector<float> const& x, shape const& s
   EXPECT_LE(close, compared / 100);
 }
 
-shape const shapes[] = {{33, 29, 31}, {64, 48, 40}, {5, 6, 7}, {1, 9, 4}, {12, 1, 1}};
+shape const recon_shapes[] = {{33, 29, 31}, {64, 48, 40}, {5, 6, 7}, {1, 9, 4}, {12, 1, 1}};
 
 TEST(SheppLogan, LowDynamicRangeEqualsItsDefinition) {
-  for (auto const& s : shapes) {
+  for (auto const& s : recon_shapes) {
     auto const oracle = [&](index_t i, index_t j, index_t k) {
       return low_dynamic_range(at(i, s[0]), at(j, s[1]), at(k, s[2]));
     };
@@ -98,7 +98,7 @@ TEST(SheppLogan, LowDynamicRangeEqualsItsDefinition) {
 }
 
 TEST(SheppLogan, ReferenceEqualsItsDefinition) {
-  for (auto const& s : shapes)
+  for (auto const& s : recon_shapes)
     compare(drawn(s, [](auto v) { generate_3d_shepp_logan_reference(v); }), s, 1, [&](index_t i, index_t j, index_t k) {
       return kak_slaney(at(j, s[1]), s[0] == 1 ? 1.0 : -at(i, s[0]), at(k, s[2]));
     });
