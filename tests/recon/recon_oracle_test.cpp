@@ -171,7 +171,7 @@ struct golden_entry {
       op.at("inputs").contains("weights") ? std::optional(file.floats(op.at("inputs").at("weights"))) : std::nullopt;
 
   std::vector<float> run(recon_options o) const {
-    auto const own = std::visit([]<class Geometry>(scan<Geometry> const&) {
+    auto const own = std::visit([]<class Geometry>(mbirk::scan<Geometry> const&) {
       return parameter_values<Geometry>::default_options();
     }, scan);
     o.qggmrf_nbr_wts = own.qggmrf_nbr_wts, o.max_alpha = own.max_alpha;
