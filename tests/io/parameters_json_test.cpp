@@ -135,7 +135,7 @@ TEST(ParametersJson, FilesAndGeometries) {
   EXPECT_TRUE(std::holds_alternative<image_parameter_set>(
       any_parameters_from_json(document("\"recon_shape\": [1, 2, 3]", "image"))));
   EXPECT_EQ(refusal([&] { any_parameters_from_json(document(least, "fan")); }),
-            "parameters: geometry is \"fan\", expected \"parallel\", \"cone\" or \"image\"");
+            "parameters: geometry is \"fan\", expected " + geometries::names_text({"image"}, "\""));
   EXPECT_THROW(save_parameters(folder / "no/such", rich()), io_error);
   auto latin = cone();
   latin.set("alu_unit", "\xb5m");

@@ -261,7 +261,7 @@ launch_work scatter_back(scan<Geometry> const& s, std::vector<std::int32_t> cons
   return work;
 }
 
-/// Empty for geometries whose launches are not described here.
+/// Empty for a geometry whose launches are not described here.
 template <class F> std::vector<launch_work> of_any(any_scan const& any, F const& f) {
   return std::visit([&](auto const& s) -> std::vector<launch_work> {
     if constexpr (requires { gather(s, std::vector<std::int32_t>()); }) return f(s);
@@ -316,6 +316,13 @@ template <class Scan> std::vector<launch_work> subset_launches(Scan const& s, st
 }
 
 }  // namespace
+
+bool describes_projections(any_scan const& any) {
+  return std::visit([](auto const& s) {
+    if constexpr (requires { s.geometry(); }) return requires { gather(s, std::vector<std::int32_t>()); };
+    else return true;
+  }, any);
+}
 
 launch_work streaming_launch(std::string kernel, double tasks, double requests, double memory_bytes) {
   return {.kernel = std::move(kernel),

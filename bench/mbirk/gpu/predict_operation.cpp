@@ -138,6 +138,8 @@ std::optional<prediction> predict(profile_entry const& entry, problem_shape cons
   for (auto const& a : size.outer)
     (a.role == array_role::argument ? in : out) += static_cast<double>(a.bytes);
   profile_problem const problem(entry.geometry, shape, 1, false);
+  if (entry.op->needs_scan && entry.op->body != "direct_filter" && !describes_projections(problem.scan()))
+    return std::nullopt;
   std::vector<std::int32_t> listed;
   auto const x = problem.make_operands(*entry.op, entry.arguments);
   for (auto const& input : entry.op->inputs)
