@@ -7,8 +7,9 @@
 If this interpreter lacks MBIRJAX, a virtual environment is made once (--venv) and the script goes on there.
 
 A size N is the problem of `mbirk profile`: recon N^3, sinogram (N/2, N, N), mask on; parallel beam over half a turn, voxel
-pitch 1; cone beam over a full turn, source_detector_dist 4N, source_iso_dist 2N, voxel pitch 0.5; multi-axis parallel beam over
-a full turn at elevations of 30 degrees, voxel pitch 1. mbir_recon, prox_map and
+pitch 1; cone beam over a full turn, source_detector_dist 4N, source_iso_dist 2N, voxel pitch 0.5; translation with the same distances
+and a recon (N/4, N, N) whose rows are 2 long, the views a raster over half its width and height, without mask; multi-axis
+parallel beam over a full turn at elevations of 30 degrees, voxel pitch 1. mbir_recon, prox_map and
 qggmrf_denoise do 1 iteration with everything that such a call sets up; the utilities (no geometry in the name) have N^3 voxels.
 In each round either side is timed once, warm, through its public interface: mbirk in the third run of `mbirk profile`, MBIRJAX
 (compiled before, on the devices it chooses itself) in the second of two calls, until its result is ready. In every other round
@@ -38,7 +39,7 @@ def operations():
     """{name in `mbirk profile`: Operation}"""
     sino, seed, ops = ["sinogram"], {"seed": 0}, {}
     once = {"max_iterations": 1} | seed
-    for geometry, direct in ("parallel", "fbp"), ("cone", "fdk"), ("multiaxis", "fbp"):
+    for geometry, direct in ("parallel", "fbp"), ("cone", "fdk"), ("multiaxis", "fbp"), ("translation", "fdk"):
         for kind, op, inputs, args, gate in (
                 ("forward_project", "", ["recon"], {}, (2e-5, 2e-5)), ("back_project", "", sino, {}, (2e-5, 2e-5)),
                 ("sparse_forward_project", "", ["voxel_values", "pixel_indices"], {}, (2e-5, 2e-5)),
@@ -47,7 +48,8 @@ def operations():
                 ("mbir_recon", "recon", sino, once, (2e-5, 1e-4)), ("prox_map", "", ["prox_input", "sinogram"], once, (2e-5, 1e-4)),
                 (direct + "_recon", "", sino, {}, (3e-5, 4e-4)), (direct + "_filter", "", sino, {}, (5e-6, 3e-5)),
                 ("direct_recon", "", sino, {}, (3e-5, 4e-4)), ("gen_weights_mar", "", sino, {}, (2e-6, 2e-6))):
-            ops[f"{geometry}_{kind}"] = Operation(op or kind, geometry, inputs, args, gate)
+            if geometry != "translation" or kind != "gen_weights_mar":   # needs a reconstruction that separates metal
+                ops[f"{geometry}_{kind}"] = Operation(op or kind, geometry, inputs, args, gate)
     ops["gen_weights_transmission"] = Operation("gen_weights", "parallel", sino, {"weight_type": "transmission"}, (2e-6, 2e-6))
     ops["qggmrf_denoise"] = Operation("qggmrf_denoise", "parallel", ["image"], once, (5e-6, 5e-6))
     ops["median_filter3d"] = Operation("median_filter3d", "parallel", ["image"], {}, (0, 0))
@@ -134,14 +136,8 @@ class MbirJax:
         import mbirjax                                               # before jax: it decides how many CPU devices JAX shows
         import jax, jax.numpy as jnp, numpy as np
         self.geometry, self.shape = geometry, (n // 2, n, n)
-        self.angles = np.linspace(0, np.pi if geometry == "parallel" else 2 * np.pi, n // 2, endpoint=False).astype(np.float32)
-        if geometry == "multiaxis":
-            self.angles = np.stack([self.angles, np.full_like(self.angles, np.pi / 6)], axis=1)
-        self.model = (mbirjax.ParallelBeamModel(self.shape, self.angles) if geometry == "parallel" else
-                      mbirjax.MultiAxisParallelModel(self.shape, self.angles) if geometry == "multiaxis" else
-                      mbirjax.ConeBeamModel(self.shape, self.angles, source_detector_dist=4.0 * n, source_iso_dist=2.0 * n))
-        if geometry == "multiaxis":
-            self.model.set_params(recon_shape=(n, n, n), no_warning=True)
+        self.model, self.view_list, self.views = self.make_model(mbirjax, np, n)
+        self.recon_shape = tuple(self.model.get_params("recon_shape"))
         self.denoiser = mbirjax.QGGMRFDenoiser((n, n, n))
         for model in (self.model, self.denoiser):
             model.set_params(verbose=0)
@@ -149,28 +145,50 @@ class MbirJax:
                 model.configure_devices(1)
         self.names = ["delta_det_channel", "delta_det_row", "det_channel_offset", "det_row_offset", "delta_voxel", "voxel_row_aspect",
                       "voxel_slice_aspect", "use_ror_mask"]          # model parameters passed on to mbirk
-        self.names += ["source_detector_dist", "source_iso_dist", "recon_slice_offset", "use_curved_detector"] if geometry == "cone" else []
-        self.names += ["recon_slice_offset"] if geometry == "multiaxis" else []
-        assert tuple(self.model.get_params("recon_shape")) == (n, n, n)
-        assert self.model.get_params("delta_voxel") == (0.5 if geometry == "cone" else 1.0)
+        self.names += ["source_detector_dist", "source_iso_dist"] if geometry in ("cone", "translation") else []
+        self.names += ["recon_slice_offset"] if geometry in ("cone", "multiaxis") else []
+        self.names += ["use_curved_detector"] if geometry == "cone" else []
+        assert self.recon_shape == ((n // 4 if geometry == "translation" else n), n, n)
+        assert self.model.get_params("delta_voxel") == (0.5 if geometry in ("cone", "translation") else 1.0)
         rng = np.random.default_rng(0)
         if check:                                                    # positive noise: every cell of the result is tested
-            self.recon, self.sinogram = rng.random((n, n, n), np.float32), rng.random(self.shape, np.float32)
+            self.recon, self.sinogram = rng.random(self.recon_shape, np.float32), rng.random(self.shape, np.float32)
             self.image = rng.random((n, n, n), np.float32)
         else:                                                        # two nested ellipsoids and their projection with 1 % noise
-            z, y, x = np.meshgrid(*[np.linspace(-1, 1, n)] * 3, indexing="ij")
+            z, y, x = np.meshgrid(*[np.linspace(-1, 1, k) for k in (n, self.recon_shape[0], n)], indexing="ij")
             inside = lambda a, b, c: ((x / a) ** 2 + (y / b) ** 2 + (z / c) ** 2 <= 1).transpose(1, 2, 0)
             self.recon = np.ascontiguousarray((0.01 * (inside(.8, .7, .8) + inside(.4, .3, .4))).astype(np.float32))
             noisy = lambda clean: (clean + rng.normal(0, 0.01 * clean.max(), clean.shape)).astype(np.float32)
             self.sinogram, self.image = noisy(self.model.forward_project(self.recon)), noisy(self.recon)
         np.random.seed(0)
-        self.indices = mbirjax.gen_pixel_partition((n, n, n), 4)[0]     # subset 0: a quarter of the pixels inside the mask
+        mask = self.model.get_params("use_ror_mask")
+        self.indices = mbirjax.gen_pixel_partition(self.recon_shape, 4, use_ror_mask=mask)[0]     # subset 0: a quarter of the pixels inside the mask
         self.voxels = self.recon.reshape(-1, n)[np.asarray(self.indices)]
         # MBIRJAX's own loops pass device arrays
         self.on_device = {"voxels": jnp.asarray(self.voxels), "sinogram": jnp.asarray(self.sinogram)}
         self.compiling = compiling = []                              # seconds of each compilation
         jax.monitoring.register_event_duration_secs_listener(
             lambda event, seconds, **_: compiling.append(seconds) if event in COMPILE_EVENTS else None)
+
+    def make_model(self, mbirjax, np, n):
+        """(the model, the name of its list of views in case.json, the list)"""
+        distances = {"source_detector_dist": 4.0 * n, "source_iso_dist": 2.0 * n}
+        if self.geometry == "translation":
+            across = int(np.ceil(np.sqrt(n // 2)))
+            down = -(-(n // 2) // across)
+            vectors = mbirjax.gen_translation_vectors(across, down, 0.25 * n / across, 0.25 * n / down)[:n // 2].astype(np.float32)
+            model = mbirjax.TranslationModel(self.shape, vectors, **distances)
+            model.set_params(no_warning=True, delta_voxel=0.5, voxel_row_aspect=4.0, recon_shape=(n // 4, n, n))
+            return model, "translation_vectors", vectors
+        angles = np.linspace(0, np.pi if self.geometry == "parallel" else 2 * np.pi, n // 2, endpoint=False).astype(np.float32)
+        if self.geometry == "multiaxis":
+            angles = np.stack([angles, np.full_like(angles, np.pi / 6)], axis=1)
+            model = mbirjax.MultiAxisParallelModel(self.shape, angles)
+            model.set_params(recon_shape=(n, n, n), no_warning=True)
+            return model, "angles", angles
+        if self.geometry == "parallel":
+            return mbirjax.ParallelBeamModel(self.shape, angles), "angles", angles
+        return mbirjax.ConeBeamModel(self.shape, angles, **distances), "angles", angles
 
     def call(self, op):
         """Runs the named operation on host arrays (sparse ones: device arrays) and waits for its result."""
@@ -348,7 +366,7 @@ def compare_results(args):
     import numpy as np
     n, bad = args.sizes[0], 0
     print(f"{'operation':34}{'N':>5}  {'max error / max reference':>26}  {'allowed':>8}")
-    for geometry in ("parallel", "cone", "multiaxis"):
+    for geometry in ("parallel", "cone", "multiaxis", "translation"):
         ops = {name: OPS[name] for name in args.ops if OPS[name].geometry == geometry}
         if not ops:
             continue
@@ -356,14 +374,14 @@ def compare_results(args):
         with tempfile.TemporaryDirectory(prefix="mbirk-compare-") as folder:
             case, out = pathlib.Path(folder, "case"), pathlib.Path(folder, "out")
             case.mkdir(), out.mkdir()
-            arrays = {"angles": side.angles, "recon": side.recon, "prox_input": side.recon, "image": side.image, "sinogram": side.sinogram,
+            arrays = {side.view_list: side.views, "recon": side.recon, "prox_input": side.recon, "image": side.image, "sinogram": side.sinogram,
                       "voxel_values": side.voxels, "pixel_indices": side.indices}
             references = {name: np.asarray(side.call(o.op)) for name, o in ops.items()}
             for name, array in (arrays | references).items():
                 np.save(case / f"{name}.npy", np.ascontiguousarray(array))
             (case / "case.json").write_text(json.dumps({
                 "name": f"{geometry}_{n}", "geometry": geometry, "sinogram_shape": side.shape, "recon_shape": side.recon.shape,
-                "angles": "angles.npy", "params": {name: side.model.get_params(name) for name in side.names},
+                side.view_list: f"{side.view_list}.npy", "params": {name: side.model.get_params(name) for name in side.names},
                 "ops": [{"op": o.op, "inputs": {i: f"{i}.npy" for i in o.inputs}, "output": f"{name}.npy", "rtol": allowed[name],
                          "args": o.args} for name, o in ops.items()]}, indent=1))
             try:

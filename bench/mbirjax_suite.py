@@ -61,8 +61,7 @@ REASONS = (
         "runs the inner loop `vcd_recon` by itself, on JAX's devices; here `checkpoint` and `resume` do this",
     ),
     ("projector_functions", "counts the compilations of JAX; nothing is compiled here"),
-    ("TranslationModel", "translation scans are not in mbirk"),
-    ("zeiss_tct", "translation scans are not in mbirk"),
+    ("zeiss_tct", "readers of Zeiss translation scans are not in mbirk"),
 )
 
 

@@ -1,4 +1,4 @@
-"""mbirk: model-based iterative reconstruction for tomography, in parallel beam and cone beam.
+"""mbirk: model-based iterative reconstruction for tomography, in parallel beam, cone beam and translation.
 
 Names, parameters and units are those of MBIRJAX; docs/python.md lists the differences. Arrays may have any type and
 layout, from anything that NumPy or DLPack reads (PyTorch, JAX): float32 in C order (int32 for indices) is read in
@@ -19,6 +19,7 @@ from ._core import (
     gen_pixel_partition,
     gen_pixel_partition_blue_noise,
     gen_pixel_partition_grid,
+    gen_translation_vectors,
     generate_3d_shepp_logan_reference,
     get_2d_ror_mask,
     instruction_set,
@@ -33,7 +34,7 @@ from .denoiser import QGGMRFDenoiser
 from .files import export_recon_hdf5, import_recon_hdf5, load_data_hdf5, makedirs, merge_log_files, save_data_hdf5
 from .mace4d import MACE4DModel
 from .memory import get_memory_stats
-from .models import ConeBeamModel, MultiAxisParallelModel, ParallelBeamModel, TomographyModel
+from .models import ConeBeamModel, MultiAxisParallelModel, ParallelBeamModel, TomographyModel, TranslationModel
 from .operations import (
     apply_cylindrical_mask,
     counts_to_line_integrals,
@@ -61,6 +62,7 @@ __all__ = [
     "QGGMRFDenoiser",
     "ReconState",
     "TomographyModel",
+    "TranslationModel",
     "__version__",
     "apply_cylindrical_mask",
     "b_tilde_by_definition",
@@ -81,6 +83,7 @@ __all__ = [
     "gen_pixel_partition_blue_noise",
     "gen_pixel_partition_grid",
     "gen_set_of_pixel_partitions",
+    "gen_translation_vectors",
     "gen_weights",
     "gen_weights_mar",
     "generate_3d_shepp_logan_low_dynamic_range",

@@ -41,8 +41,8 @@ class ModelParameters:
         return [self.get_params(name) for name in parameter_names]
 
     def set_view_parameters(self, view_params: Any) -> None:
-        """Replaces the angles (views), or in cone beam the angles and shifts (views, 2), by the same number of new
-        ones."""
+        """Replaces the angles (views), or in cone beam the angles and shifts (views, 2), or the translation vectors
+        (views, 3), by the same number of new ones."""
         current, given = self._view_array(), numpy.asarray(view_params)
         if given.shape != current.shape:
             raise ValueError(
@@ -52,7 +52,7 @@ class ModelParameters:
         self.set_params(no_warning=True, **self._view_values(given))
 
     def _view_names(self) -> list[str]:
-        return [name for name in ("angles", "helical_z_shifts") if name in self.params]
+        return [name for name in ("angles", "helical_z_shifts", "translation_vectors") if name in self.params]
 
     def _view_array(self) -> numpy.ndarray:
         names = self._view_names()

@@ -20,7 +20,8 @@ Result = tuple[Floats, dict[str, Any]]
 
 
 class TomographyModel(ModelParameters):
-    """The operations of all geometries; make a ParallelBeamModel, a ConeBeamModel or a MultiAxisParallelModel.
+    """The operations of all geometries; make a ParallelBeamModel, a ConeBeamModel, a MultiAxisParallelModel or a
+    TranslationModel.
 
     Arrays may have any type and layout: they are read in place if they are dense float32, and converted otherwise.
     With `strict=True` nothing is converted, and other arrays are an error. `output_sharded` is accepted for scripts of
@@ -400,6 +401,40 @@ class ConeBeamModel(TomographyModel, _core.ConeBeamModel):
         )
 
 
+class TranslationModel(TomographyModel, _core.TranslationModel):
+    """A cone-beam scan without rotation, whose views shift the object, and the parameters of its reconstruction, with
+    MBIRJAX's names and defaults."""
+
+    def __init__(
+        self,
+        sinogram_shape: Sequence[int],
+        translation_vectors: ArrayLike,
+        source_detector_dist: float,
+        source_iso_dist: float,
+    ):
+        """sinogram_shape: (views, rows, channels). translation_vectors: (views, 3), the (x, y, z) by which each view
+        shifts the object: x towards lower channels, y away from the source, z towards lower rows. source_detector_dist,
+        source_iso_dist: lengths. The reconstruction is sized to the range of the translations; if that has no extent,
+        set recon_shape."""
+        super().__init__(sinogram_shape, translation_vectors, source_detector_dist, source_iso_dist)
+        self.logger = InstanceLogger(type(self).__name__)
+        if 0 not in self.recon_shape:
+            self.verify_valid_params()
+
+    def fdk_filter(
+        self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any
+    ) -> Floats:
+        """direct_filter under its usual name."""
+        return self.direct_filter(sinogram, filter_name, **options)
+
+    def fdk_recon(
+        self, sinogram: ArrayLike, filter_name: str = "ramp", output_sharded: bool = False, **options: Any
+    ) -> Floats:
+        """direct_recon under its usual name: Feldkamp, Davis and Kress."""
+        return self.direct_recon(sinogram, filter_name, **options)
+
+
 copy_docstrings(TomographyModel, _core.ConeBeamModel)
 copy_docstrings(ConeBeamModel, _core.ConeBeamModel)
+copy_docstrings(TranslationModel, _core.TranslationModel)
 copy_docstrings(MultiAxisParallelModel, _core.MultiAxisParallelModel)

@@ -8,6 +8,7 @@ namespace mbirk::python {
 void bind_parallel(nanobind::module_& m);
 void bind_cone(nanobind::module_& m);
 void bind_multiaxis(nanobind::module_& m);
+void bind_translation(nanobind::module_& m);
 void bind_denoiser(nanobind::module_& m);
 void bind_images(nanobind::module_& m);
 void bind_partitions(nanobind::module_& m);

@@ -43,6 +43,7 @@ NB_MODULE(_core, m) {
   mbirk::python::bind_parallel(m);
   mbirk::python::bind_cone(m);
   mbirk::python::bind_multiaxis(m);
+  mbirk::python::bind_translation(m);
   mbirk::python::bind_denoiser(m);
   mbirk::python::bind_images(m);
   mbirk::python::bind_partitions(m);

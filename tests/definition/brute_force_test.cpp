@@ -108,6 +108,31 @@ TEST(BruteForce, ConeWideAndStrong) {
   p.delta_voxel = 2.9, p.source_iso_dist = 10.2;
   expect_matrix<cone_geometry>(p);
 }
+translation_parameters some_translation() {
+  return {.sinogram_shape = {4, 7, 11},
+          .translation_vectors = {0, 0, 0, 1.3f, -2.5f, 0.4f, -2, 1.5f, -1.1f, 0.5f, 0.3f, 3},
+          .source_detector_dist = 24,
+          .source_iso_dist = 14,
+          .delta_det_channel = 1.1,
+          .delta_det_row = 0.8,
+          .det_channel_offset = 0.37,
+          .det_row_offset = -0.55,
+          .delta_voxel = 0.71,
+          .voxel_row_aspect = 4.2,
+          .voxel_slice_aspect = 0.9,
+          .recon_shape = std::array<index_t, 3>{5, 6, 7}};
+}
+TEST(BruteForce, Translation) { expect_matrix<translation_geometry>(some_translation()); }
+TEST(BruteForce, TranslationTallRows) {
+  auto p = some_translation();
+  p.delta_det_row = 3.3;
+  expect_matrix<translation_geometry>(p);
+}
+TEST(BruteForce, TranslationWide) {
+  auto p = some_translation();
+  p.delta_voxel = 2.3, p.voxel_row_aspect = 0.9;  // 8.3 from the source, and moved by up to 2.5 towards it
+  expect_matrix<translation_geometry>(p);
+}
 TEST(BruteForce, ConeOneRowOneChannel) {
   auto p = some_cone();
   p.sinogram_shape = {4, 1, 1};

@@ -160,7 +160,7 @@ TEST(Coordinates, ConeFootprintIsTheFormWithAngles) {
   for (bool const curved : {false, true}) {
     cone_geometry g{};
     g.channels = 16, g.delta_det_channel = 0.7, g.det_channel_offset = -0.3, g.delta_det_row = 0.9, g.delta_x = 0.4,
-    g.delta_y = 0.55, g.delta_z = 0.3;
+    g.delta_y = g.side_extent = 0.55, g.delta_z = 0.3;
     g.inverse_magnification = 14.0 / 24, g.inverse_detector_dist = 1.0 / 24, g.curved = curved;
     for (double theta = -4; theta < 4; theta += 0.37)
       for (double x = -5; x <= 5; x += 1.3)

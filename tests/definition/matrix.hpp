@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "mbirk/geometry/scan.hpp"
+#include "mbirk/geometry/translation.hpp"
 
 namespace mbirk::test {
 
@@ -50,6 +51,25 @@ inline double matrix_element(cone_parameters const& p, index_t v, index_t m, ind
   double const row = (g * z + p.det_row_offset) / p.delta_det_row + middle(p.sinogram_shape[1]),
                secant = std::sqrt(1 + std::pow(g * z / dist, 2));
   return a * secant * overlap_of(row - static_cast<double>(m), g * dz / p.delta_det_row);
+}
+
+/// The same with the angles of a flat cone that does not turn, and without its maximum: F = delta_x cos(beta).
+inline double matrix_element(translation_parameters const& p, index_t v, index_t m, index_t n, index_t i, index_t j,
+                             index_t k) {
+  auto const middle = [](index_t cells) { return static_cast<double>(cells - 1) / 2; };
+  auto const t = [&](index_t axis) {
+    return static_cast<double>(p.translation_vectors[static_cast<std::size_t>(3 * v + axis)]);
+  };
+  double const dist = p.source_detector_dist, dx = *p.delta_voxel, dy = *p.voxel_row_aspect * dx,
+               dz = p.voxel_slice_aspect * dx;
+  double const x = dx * (static_cast<double>(j) - middle((*p.recon_shape)[1])) - t(0),
+               y = dy * (static_cast<double>(i) - middle((*p.recon_shape)[0])) - t(1),
+               z = dz * (static_cast<double>(k) - middle((*p.recon_shape)[2])) - t(2);
+  double const g = dist / (p.source_iso_dist - y), u = g * x, beta = std::atan2(u, dist), phi = std::atan2(g * z, dist);
+  double const centre = (u + p.det_channel_offset) / p.delta_det_channel + middle(p.sinogram_shape[2]),
+               row = (g * z + p.det_row_offset) / p.delta_det_row + middle(p.sinogram_shape[1]);
+  return dy / std::cos(beta) * overlap_of(centre - static_cast<double>(n), g * dx / p.delta_det_channel) /
+         std::cos(phi) * overlap_of(row - static_cast<double>(m), g * dz / p.delta_det_row);
 }
 
 }  // namespace mbirk::test

@@ -2,11 +2,13 @@
 // projector tests.
 #pragma once
 
+#include <concepts>
 #include <vector>
 
 #include "mbirk/definition/cone.hpp"
 #include "mbirk/definition/multiaxis.hpp"
 #include "mbirk/definition/parallel.hpp"
+#include "mbirk/definition/translation.hpp"
 
 namespace mbirk::test {
 
@@ -27,8 +29,8 @@ std::vector<double> define_forward(parallel_scan const& s, std::vector<E> const&
                                view<double, 3>(y.data(), s.sinogram_shape()));
   return y;
 }
-template <class E>
-std::vector<double> define_forward(cone_scan const& s, std::vector<E> const& x, pixel_list const& pixels) {
+template <std::derived_from<cone_geometry> Geometry, class E>
+std::vector<double> define_forward(scan<Geometry> const& s, std::vector<E> const& x, pixel_list const& pixels) {
   definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   auto const& g = s.geometry();
@@ -63,8 +65,8 @@ std::vector<double> define_back(parallel_scan const& s, std::vector<E> const& y,
                             view<double, 2>(x.data(), {count, s.geometry().slices}));
   return x;
 }
-template <class E>
-std::vector<double> define_back(cone_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
+template <std::derived_from<cone_geometry> Geometry, class E>
+std::vector<double> define_back(scan<Geometry> const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
   definition::plain_interpreter<double> m;
   auto const count = static_cast<index_t>(pixels.size());
   auto const& g = s.geometry();

@@ -86,7 +86,7 @@ template <class Scan> std::vector<double> filter_magnitude(Scan const& s, std::v
 template <class Geometry> double filter_roundings(Geometry const& g) {
   double const half = std::ceil(static_cast<double>(g.channels) / 2);
   double roundings = std::min(half, 128.0) + 2 * std::ceil(half / 128) + 1 + 2;
-  if constexpr (std::is_same_v<Geometry, cone_geometry>) {
+  if constexpr (std::is_base_of_v<cone_geometry, Geometry>) {
     double const u = (static_cast<double>(g.channels) / 2 * g.delta_det_channel + std::abs(g.det_channel_offset)) *
                      g.inverse_detector_dist;
     double const v =

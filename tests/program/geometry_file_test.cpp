@@ -35,7 +35,8 @@ struct GeometryFile : testing::Test {
             {"params", {{"source_detector_dist", 40}, {"source_iso_dist", 20}}}};
   }
   static std::vector<float> angles(geometry_file const& g) {
-    return std::visit([](auto const& s) { return std::vector<float>(s.angles().begin(), s.angles().end()); }, g.scan);
+    auto const found = std::visit([](auto const& s) { return angles_of(s); }, g.scan);
+    return {found.begin(), found.end()};
   }
   static std::vector<float> floats(std::vector<double> const& a) { return {a.begin(), a.end()}; }
 };
@@ -102,6 +103,49 @@ TEST_F(GeometryFile, TheScan) {
   EXPECT_EQ(read(j).model.slice_damping, false);
   EXPECT_EQ(geometry_json(read(j))["params"]["slice_damping"], false);
   EXPECT_EQ(std::get<cone_scan>(read(j).scan).geometry().inverse_detector_dist, 0);
+}
+
+TEST_F(GeometryFile, Translation) {
+  json const vectors{{0, 0, 1}, {1, 0, 1}, {2, 0.5, 1}, {0, 0, -1}, {1, 0, -1}, {2, 0, -1}};
+  json j{{"geometry", "translation"},
+         {"translation_vectors", vectors},
+         {"params", {{"source_detector_dist", 40}, {"source_iso_dist", 20}, {"voxel_row_aspect", 2.5}}}};
+  auto const g = read(j);
+  auto const& scan = std::get<translation_scan>(g.scan);
+  EXPECT_EQ(scan.recon_shape(), (std::array<index_t, 3>{6, 4, 4}));
+  EXPECT_EQ(scan.positions()[2].column_shift, 4);
+  EXPECT_EQ(scan.positions()[2].row_shift, 0.5 / 1.25);
+  EXPECT_EQ(scan.positions()[5].z_shift, -1);
+  EXPECT_EQ(g.model.max_alpha, 1.3);
+  EXPECT_EQ(g.model.qggmrf_nbr_wts, (std::array<double, 3>{0.1, 1, 1}));
+  auto const again = geometry_json(g);
+  EXPECT_EQ(again["translation_vectors"], vectors);
+  EXPECT_EQ(again["params"]["voxel_row_aspect"], 2.5);
+  EXPECT_EQ(geometry_json(read(again)), again);
+  write_npy(folder / "t.npy", std::get<translation_parameters>(g.parameters).translation_vectors.data(), {6, 3});
+  j["translation_vectors"] = "t.npy";
+  EXPECT_EQ(geometry_json(read(j)), again);
+
+  write_npy(folder / "t.npy", std::vector<float>(12).data(), {6, 2});
+  expect_error(j, (folder / "t.npy").string() + " has shape (6, 2), expected (views, 3)");
+  write_npy(folder / "t.npy", std::vector<float>(15).data(), {5, 3});
+  expect_error(j, "translation_vectors has 5 values, expected one per view = 6");
+  j["translation_vectors"] = {{0, 0, 1}, {1, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+  expect_error(j, "translation_vectors[1] is [1,0], expected an array of 3 numbers");
+  j["translation_vectors"][1] = {1, 0, "two"};
+  expect_error(j, "translation_vectors[1][2] is \"two\", expected a number");
+  j["translation_vectors"] = {{"start", 0}};
+  expect_error(j, "translation_vectors is {\"start\":0}, expected an array of arrays of 3 numbers");
+  j.erase("translation_vectors");
+  expect_error(j, "translation_vectors is missing");
+  j["translation_vectors"] = vectors;
+  j["angles"] = {0, 0, 0, 0, 0, 0};
+  expect_error(j, "angles is given, expected only with geometry parallel or cone");
+  j.erase("angles");
+  j["params"]["source_detector_dist"] = "inf";
+  expect_error(j, "params.source_detector_dist is \"inf\", expected a number");
+  j["params"].erase("source_detector_dist");
+  expect_error(j, "params.source_detector_dist is missing");
 }
 
 TEST_F(GeometryFile, TwoAnglesPerView) {

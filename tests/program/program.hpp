@@ -51,9 +51,9 @@ inline void expect_failure(outcome const& o, int code, std::string const& part) 
 }
 
 inline fs::path golden(std::string const& name) { return fs::path(MBIRK_GOLDEN_DIR) / name; }
-inline std::vector<std::string> const geometry_cases{"parallel_32",         "parallel_odd", "cone_32",
-                                                     "cone_odd",            "cone_helical_curved",
-                                                     "multiaxis_a",         "multiaxis_odd"};
+inline std::vector<std::string> const geometry_cases{
+    "parallel_32", "parallel_odd",  "cone_32",       "cone_odd",       "cone_helical_curved",
+    "multiaxis_a", "multiaxis_odd", "translation_a", "translation_odd"};
 inline std::vector<std::string> all_cases() {
   auto cases = geometry_cases;
   cases.push_back("utilities");

@@ -189,10 +189,67 @@ inline std::vector<geometry_case> cone_cases() {
   return cases;
 }
 
+/// Translations without symmetry, towards the source and away from it by up to `depth`.
+inline std::vector<float> some_translations(index_t views, float range, float depth) {
+  std::vector<float> t;
+  for (index_t v = 0; v < views; ++v)
+    for (index_t axis = 0; axis < 3; ++axis)
+      t.push_back((axis == 1 ? depth : range) * std::sin(1.3f + 2.1f * static_cast<float>(3 * v + axis) * (axis == 1 ? 1.7f : 1)));
+  return t;
+}
+
+inline std::vector<geometry_case> translation_cases() {
+  auto const make = [](index_t views, index_t rows, index_t channels, shape_3 recon, double voxel, float range) {
+    return translation_parameters{.sinogram_shape = {views, rows, channels},
+                                  .translation_vectors = some_translations(views, range, range),
+                                  .source_detector_dist = 60,
+                                  .source_iso_dist = 33,
+                                  .delta_voxel = voxel,
+                                  .voxel_row_aspect = 1,
+                                  .recon_shape = recon};
+  };
+  std::vector<geometry_case> cases;
+  auto const add = [&](char const* name, translation_parameters const& p) {
+    cases.push_back({std::string("translation_") + name, p});
+  };
+  add("automatic", {.sinogram_shape = {12, 7, 16}, .translation_vectors = gen_translation_vectors(4, 3, 3, 2.5),
+                    .source_detector_dist = 30, .source_iso_dist = 20, .voxel_row_aspect = 2});
+  {
+    auto p = make(7, 9, 13, {5, 14, 10}, 0.71, 3);
+    p.delta_det_channel = 1.1, p.delta_det_row = 0.8, p.det_channel_offset = 0.37, p.det_row_offset = -0.55;
+    p.voxel_row_aspect = 6.5, p.voxel_slice_aspect = 0.9;
+    add("long_rows", p);  // 8 times as long as a column: where the cone's footprints would be wider
+    p.translation_vectors = some_translations(7, 8, 18), p.use_ror_mask = true;
+    add("extreme_shifts", p);
+  }
+  {
+    auto p = make(5, 5, 13, {7, 12, 14}, 0.55, 4);
+    p.delta_det_row = 3;
+    add("tall_rows", p);
+    p.voxel_slice_aspect = 2.3, p.delta_det_row = 0.5, p.sinogram_shape[1] = 20;
+    add("tall_slices", p);
+  }
+  {
+    auto p = make(5, 9, 14, {7, 8, 7}, 1.4, 2);
+    add("wide", p);
+    p.translation_vectors = some_translations(5, 2, 20), p.source_iso_dist = 30;  // up to 10 from the source
+    add("close_to_the_source", p);
+  }
+  {
+    auto p = make(4, 32, 13, {6, 11, 32}, 0.55, 3);
+    for (std::size_t k = 2; k < p.translation_vectors.size(); k += 3) p.translation_vectors[k] = 0;
+    add("mirrored", p);
+  }
+  add("one_view", make(1, 7, 14, {3, 12, 6}, 0.55, 2));
+  add("one_pixel", make(5, 6, 8, {1, 1, 5}, 0.8, 1));
+  return cases;
+}
+
 inline std::vector<geometry_case> all_cases() {
   auto cases = parallel_cases();
   for (auto& c : cone_cases()) cases.push_back(c);
   for (auto& [name, parameters] : multiaxis_cases()) cases.push_back({"multiaxis_" + name, parameters});
+  for (auto& c : translation_cases()) cases.push_back(c);
   return cases;
 }
 
@@ -210,18 +267,19 @@ inline footprint_range footprints_of(any_scan const& s, bool cut = true) {
     r.narrowest = std::min(r.narrowest, width), r.widest = std::max(r.widest, std::min(width, detector));
     r.lowest = std::min(r.lowest, height), r.tallest = std::max(r.tallest, height);
   };
-  if (auto const* parallel = std::get_if<parallel_scan>(&s)) {
-    for (auto const& at : parallel->positions())
-      note(definition::parallel_footprint(parallel->geometry(), at.cosine, at.sine, 0.0, 0.0).width, 1);
-  } else {
-    auto const& cone = std::get<cone_scan>(s);
-    for (index_t v = 0; v < cone.geometry().views; ++v)
-      for (auto const p : every_pixel(s)) {
-        auto const f = definition::cone_footprint_at<double>(cone, v, index_t{p});
-        if (f.channel.chord > 0) note(f.channel.width, f.row_width);
-        else r.all_seen = false;
-      }
-  }
+  std::visit([&]<class Geometry>(scan<Geometry> const& any) {
+    if constexpr (std::derived_from<Geometry, parallel_geometry>) {
+      for (auto const& at : any.positions())
+        note(definition::parallel_footprint(any.geometry(), at.cosine, at.sine, 0.0, 0.0).width, 1);
+    } else if constexpr (std::derived_from<Geometry, cone_geometry>) {
+      for (index_t v = 0; v < any.geometry().views; ++v)
+        for (auto const p : every_pixel(s)) {
+          auto const f = definition::cone_footprint_at<double>(any, v, index_t{p});
+          if (f.channel.chord > 0) note(f.channel.width, f.row_width);
+          else r.all_seen = false;
+        }
+    }
+  }, s);
   return r;
 }
 
@@ -246,7 +304,7 @@ inline double tolerance(any_scan const& s, bool towards_sinogram, int power, boo
   double const sums = towards_sinogram ? side * (2 + 1 / r.narrowest) : views * (std::ceil(r.widest) + 1);
   double const across = 2 * (1 + 3 * r.widest) / std::min(1.0, r.narrowest) + 3;
   double along = 0;
-  if (std::holds_alternative<cone_scan>(s)) {
+  if (!std::holds_alternative<parallel_scan>(s)) {
     double const low = towards_sinogram ? 1 / r.tallest : r.lowest, high = towards_sinogram ? 1 / r.lowest : r.tallest;
     constexpr double lanes = simd::native_lanes, cut = (lanes - 1) * 2 * lanes / 256;  // in units of 2^-24
     along = 2 * (1 + 3 * high + cut) / std::min(1.0, low) + 4;

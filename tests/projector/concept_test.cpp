@@ -55,7 +55,9 @@ TEST(Geometries, HaveATypicalScan) {
     scan<Geometry> const s(Geometry::typical_scan({8, 6, 10}));
     EXPECT_EQ(s.sinogram_shape(), (std::array<index_t, 3>{8, 6, 10}));
     EXPECT_TRUE(s.warnings().empty()) << Geometry::name;
-    EXPECT_EQ(s.angles()[0], 0);
+    if (!angles_of(s).empty()) {
+      EXPECT_EQ(angles_of(s)[0], 0);
+    }
     EXPECT_GT(s.recon_shape()[0], 0);
   });
 }

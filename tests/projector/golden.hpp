@@ -28,15 +28,19 @@ struct golden_case {
   }
   pixel_list pixels(std::string const& name) const { return read_npy<std::int32_t>(folder + name).data; }
 
-  /// Parameters of geometries with angles.
+  std::vector<float> list(char const* name) const {
+    return read_npy<float>(folder + file.at(name).get<std::string>()).data;
+  }
+  /// Parameters of all geometries.
   template <class Parameters> Parameters common() const {
     auto const& p = file.at("params");
-    Parameters q{.sinogram_shape = file.at("sinogram_shape").get<shape_3>(),
-                 .angles = read_npy<float>(folder + file.at("angles").get<std::string>()).data};
+    Parameters q{};
+    q.sinogram_shape = file.at("sinogram_shape").get<shape_3>();
+    if constexpr (requires { q.angles; }) q.angles = list("angles");
     q.delta_det_channel = p.at("delta_det_channel"), q.delta_det_row = p.at("delta_det_row");
     q.det_channel_offset = p.at("det_channel_offset"), q.det_row_offset = p.at("det_row_offset");
     q.delta_voxel = p.at("delta_voxel").get<double>();
-    q.voxel_row_aspect = p.at("voxel_row_aspect"), q.voxel_slice_aspect = p.at("voxel_slice_aspect");
+    q.voxel_row_aspect = p.at("voxel_row_aspect").get<double>(), q.voxel_slice_aspect = p.at("voxel_slice_aspect");
     q.recon_shape = file.at("recon_shape").get<shape_3>();
     q.use_ror_mask = p.at("use_ror_mask").get<bool>();
     return q;
@@ -48,18 +52,25 @@ struct golden_case {
       q.recon_slice_offset = file.at("params").at("recon_slice_offset");
       return make_scan(q);
     }
-    auto q = common<cone_parameters>();
     auto const& p = file.at("params");
+    if (file.at("geometry") == "translation") {
+      auto q = common<translation_parameters>();
+      q.source_detector_dist = p.at("source_detector_dist"), q.source_iso_dist = p.at("source_iso_dist");
+      q.translation_vectors = list("translation_vectors");
+      return make_scan(q);
+    }
+    auto q = common<cone_parameters>();
     q.source_detector_dist = p.at("source_detector_dist"), q.source_iso_dist = p.at("source_iso_dist");
     q.recon_slice_offset = p.at("recon_slice_offset").get<double>();
     q.use_curved_detector = p.at("use_curved_detector");
     if (file.contains("helical_z_shifts"))
-      q.helical_z_shifts = read_npy<float>(folder + file.at("helical_z_shifts").get<std::string>()).data;
+      q.helical_z_shifts = list("helical_z_shifts");
     return make_scan(q);
   }
 };
-inline constexpr char const* golden_names[] = {"parallel_32",         "parallel_odd", "cone_32",      "cone_odd",
-                                               "cone_helical_curved", "multiaxis_a",  "multiaxis_odd"};
+inline constexpr char const* golden_names[] = {
+    "parallel_32", "parallel_odd",  "cone_32",       "cone_odd",       "cone_helical_curved",
+    "multiaxis_a", "multiaxis_odd", "translation_a", "translation_odd"};
 
 /// A parametrised test of such cases.
 struct golden_test : golden_case, ::testing::TestWithParam<char const*> {

@@ -9,7 +9,8 @@ import pytest
 import mbirk
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-CASES = ("parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved", "multiaxis_a", "multiaxis_odd")
+CASES = ("parallel_32", "parallel_odd", "cone_32", "cone_odd", "cone_helical_curved", "multiaxis_a", "multiaxis_odd",
+         "translation_a", "translation_odd")
 
 
 class Case:
@@ -23,9 +24,13 @@ class Case:
         return np.load(self.folder / name)
 
     def model(self):
-        angles, shape, params = self.array(self.file["angles"]), self.file["sinogram_shape"], dict(self.file["params"])
+        shape, params = self.file["sinogram_shape"], dict(self.file["params"])
+        angles = self.array(self.file["angles"]) if "angles" in self.file else None
         if self.file["geometry"] == "parallel":
             model = mbirk.ParallelBeamModel(shape, angles)
+        elif self.file["geometry"] == "translation":
+            vectors = self.array(self.file["translation_vectors"])
+            model = mbirk.TranslationModel(shape, vectors, params["source_detector_dist"], params["source_iso_dist"])
         elif self.file["geometry"] == "multiaxis":
             model = mbirk.MultiAxisParallelModel(shape, angles)
         else:

@@ -71,6 +71,33 @@ def test_view_parameters(cone):
     assert parallel.get_params("angles") == (2, 1, 0)
 
 
+def test_translation():
+    vectors = mbirk.gen_translation_vectors(3, 2, 4.0, 3.0)
+    assert vectors.shape == (6, 3) and vectors.dtype == np.float32 and tuple(vectors[5]) == (4.0, 0.0, 1.5)
+    model = mbirk.TranslationModel((6, 9, 11), vectors.tolist(), 60.0, 20.0)
+    assert model.get_magnification() == 3 and model.get_params("max_alpha") == 1.3
+    assert model.get_params("qggmrf_nbr_wts") == (0.1, 1, 1) and model.get_params("use_ror_mask") is False
+    assert np.array_equal(model.get_params("translation_vectors"), vectors)
+    assert np.array_equal(model.get_params("view_params_array"), vectors)
+    model.set_params(no_warning=True, voxel_row_aspect=2.0, recon_shape=(5, 12, 8))
+    assert model.copy().params == model.params and pickle.loads(pickle.dumps(model)).params == model.params
+    assert mbirk.build_model(*model.get_all_params()).params == model.params
+    x = np.random.default_rng(1).random(model.recon_shape, dtype=np.float32)
+    y = model.forward_project(x)
+    model.set_view_parameters(-vectors)
+    assert np.allclose(model.forward_project(x[:, ::-1, ::-1]), y[:, ::-1, ::-1], rtol=1e-5, atol=1e-5 * y.max())
+    for bad in (vectors[:, :2], vectors.T, vectors.ravel()):
+        with pytest.raises(ValueError, match=r"translation_vectors has shape .*, expected \(views, 3\)"):
+            model.set_params(translation_vectors=bad)
+    with pytest.raises(ValueError, match="source_detector_dist is inf, expected a positive number"):
+        mbirk.TranslationModel((6, 9, 11), vectors, np.inf, 20.0)
+    empty = mbirk.TranslationModel((6, 9, 11), np.zeros((6, 3)), 60.0, 20.0)
+    with pytest.raises(ValueError, match="recon_shape .* expected three sizes >= 1"):
+        empty.forward_project(x)
+    empty.set_params(no_warning=True, recon_shape=(5, 12, 8))
+    assert empty.forward_project(x).max() > 0
+
+
 def test_build_model(cone):
     model = cone[0]
     model.set_params(no_warning=True, delta_det_row=0.5, sharpness=1.0)

@@ -35,6 +35,7 @@ TEST(Parameters, TableNamesEveryMemberOnce) {
   };
   check(list_parameters<parallel_geometry>(), 28);
   check(list_parameters<cone_geometry>(), 35);
+  check(list_parameters<translation_geometry>(), 30);
   check(list_parameters<multiaxis_geometry>(), 29);
   check(list_parameters<image_geometry>(), 15);
 }
@@ -285,7 +286,7 @@ TEST(Parameters, UnknownNamesAreRefusedWithSimilarOnes) {
   EXPECT_TRUE(has(parameter_refusal([&] { c.get(""); }), "no name is similar"));
   EXPECT_TRUE(has(parameter_refusal([&] { c.set("max_iterations", 3); }), "argument of a call"));
   EXPECT_EQ(parameter_refusal([] { parallel().get("source_iso_dist"); }),
-            "'source_iso_dist' is not a parameter of parallel beam, only of cone beam");
+            "'source_iso_dist' is not a parameter of parallel beam, only of cone beam and translation");
   EXPECT_EQ(parameter_refusal([] { parallel().set("slice_damping", true); }),
             "'slice_damping' is not a parameter of parallel beam, only of cone beam");
 }

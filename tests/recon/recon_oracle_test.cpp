@@ -171,6 +171,10 @@ struct golden_entry {
       op.at("inputs").contains("weights") ? std::optional(file.floats(op.at("inputs").at("weights"))) : std::nullopt;
 
   std::vector<float> run(recon_options o) const {
+    auto const own = std::visit([]<class Geometry>(mbirk::scan<Geometry> const&) {
+      return parameter_values<Geometry>::default_options();
+    }, scan);
+    o.qggmrf_nbr_wts = own.qggmrf_nbr_wts, o.max_alpha = own.max_alpha;
     o.max_iterations = op.at("args").at("max_iterations"), o.seed = op.at("args").at("seed").get<std::uint32_t>(),
     o.stop_threshold_change_pct = 0;
     array<3> x(recon_shape(scan), NAN);

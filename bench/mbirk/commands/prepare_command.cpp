@@ -88,7 +88,10 @@ int prepare(prepare_command const& o) {
   auto const [views, rows, channels] = source.shape();
   auto const plan = plan_parts(o, source.shape(), available);
   std::vector<float> angles = source.theta();
-  if (g) std::visit([&](auto const& s) { angles.assign(s.angles().begin(), s.angles().end()); }, g->scan);
+  if (g) {
+    auto const found = std::visit([](auto const& s) { return angles_of(s); }, g->scan);
+    angles.assign(found.begin(), found.end());
+  }
   require<io_error>(!o.corrections.drift || !angles.empty(),
                     [&] { return "--drift: " + o.files.input + " has no angles, expected --angles"; });
 

@@ -229,7 +229,7 @@ int reconstruct(recon_command const& o) {
     });
   }
   auto const found = correct({ctx.exec, {}}, o.scan.corrections, view<float, 3>(sinogram.data(), source.shape()),
-                             std::visit([](auto const& s) { return s.angles(); }, scan));
+                             std::visit([](auto const& s) { return angles_of(s); }, scan));
   corrected.insert(corrected.end(), found.begin(), found.end());
   if (!o.quiet)
     for (auto const& line : corrected) say("{}\n", line);

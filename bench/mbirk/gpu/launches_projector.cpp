@@ -1,6 +1,7 @@
 // Launches of projections: what the kernels of projector/parallel_projector.hpp and projector/cone.hpp do on a device.
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 
 #include "gpu/launches.hpp"
 #include "mbirk/definition/footprint.hpp"
@@ -77,11 +78,12 @@ found_pixels found_by(parallel_scan const& s, visited const& seen, double warps)
 }
 
 auto footprint_at(cone_geometry const& g, view_position const& at, double row, double col) {
-  return definition::make_cone_footprint(g, at.cosine, at.sine, definition::column_x(g, col),
-                                         definition::row_y(g, row));
+  return definition::make_cone_footprint(g, at.cosine, at.sine, definition::column_x(g, col, at.column_shift),
+                                         definition::row_y(g, row, at.row_shift));
 }
 
-found_pixels found_by(cone_scan const& s, visited const& seen, double warps) {
+template <std::derived_from<cone_geometry> Geometry>
+found_pixels found_by(scan<Geometry> const& s, visited const& seen, double warps) {
   found_pixels all;
   auto const& g = s.geometry();
   for (auto const v : seen.views) {
@@ -151,7 +153,8 @@ launch_work gather(parallel_scan const& s, std::vector<std::int32_t> const& list
           .tasks_between = warps * chunks};
 }
 
-launch_work gather(cone_scan const& s, std::vector<std::int32_t> const& listed) {
+template <std::derived_from<cone_geometry> Geometry>
+launch_work gather(scan<Geometry> const& s, std::vector<std::int32_t> const& listed) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, true);
@@ -209,7 +212,8 @@ launch_work scatter_back(parallel_scan const& s, std::vector<std::int32_t> const
 }
 
 /// @param unit  a sinogram of ones, which is not read
-launch_work scatter_back(cone_scan const& s, std::vector<std::int32_t> const& listed, int power, bool unit) {
+template <std::derived_from<cone_geometry> Geometry>
+launch_work scatter_back(scan<Geometry> const& s, std::vector<std::int32_t> const& listed, int power, bool unit) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, !unit);
@@ -276,7 +280,8 @@ launch_work unweighted_hessian(parallel_scan const& s) {
                                4 * real(g.recon_rows * g.recon_cols * g.slices));
   return work;
 }
-launch_work unweighted_hessian(cone_scan const& s) { return scatter_back(s, {}, 2, true); }
+template <std::derived_from<cone_geometry> Geometry>
+launch_work unweighted_hessian(scan<Geometry> const& s) { return scatter_back(s, {}, 2, true); }
 
 /// Launches of one subset of an iteration that differ in nothing but the subset.
 template <class Scan> std::vector<launch_work> subset_launches(Scan const& s, std::vector<std::int32_t> const& pixels) {

@@ -248,7 +248,8 @@ void require_one_per_view(json_field const& field, index_t values, index_t views
 std::vector<float> read_line_file(json_field const& field, fs::path const& folder, index_t views, index_t per_view) {
   return read_named(field, folder, [&](fs::path const& path) {
     auto const header = read_npy_header(path);
-    bool const fits = per_view == 1 ? header.shape.size() == 1 : header.shape.size() == 2 && header.shape[1] == per_view;
+    auto const& shape = header.shape;
+    bool const fits = per_view == 1 ? shape.size() == 1 : shape.size() == 2 && shape[1] == per_view;
     require<io_error>(fits, [&] {
       return path.string() + " has shape " + mbirk::detail::shape_text(header.shape) + ", expected (views" +
              (per_view == 1 ? ")" : ", " + std::to_string(per_view) + ")");

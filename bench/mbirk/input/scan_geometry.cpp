@@ -57,14 +57,18 @@ geometry_file scan_geometry(scan_description const& scan, selection const& selec
   bool const fan = document.value("geometry", json()) == "fan" ||
                    (!given && one_row && document.value("geometry", json()) == "cone");
   if (fan) document["geometry"] = "cone";
-  bool const cone = document.value("geometry", json()) == "cone";
+  bool has_distances = false;
+  if (document.contains("geometry") && document["geometry"].is_string())
+    geometries::with_name(document["geometry"].get<std::string>(), [&]<class Geometry>(std::type_identity<Geometry>) {
+      has_distances = requires(typename Geometry::parameters const& p) { p.source_detector_dist; };
+    });
   // Lengths of two files may have different units, so those of a scan are used only if G.json has none.
   bool const has_lengths = std::any_of(std::begin(lengths), std::end(lengths),
                                        [&](char const* name) { return params.contains(name); });
   for (std::size_t k = 0; k < std::size(lengths) && !has_lengths; ++k) {
     auto const& value = length_of(scan, k);
-    bool const of_cone = k < 2;
-    if (!value || (of_cone && !cone)) continue;
+    bool const is_distance = k < 2;
+    if (!value || (is_distance && !has_distances)) continue;
     params[lengths[k]] = *value;
     for (auto const& fact : scan.facts)
       if (fact.name == lengths[k]) used.push_back(fact);
@@ -109,8 +113,9 @@ std::vector<std::string> likely_mistakes(scan_description const& description, ge
   using mbirk::detail::number_text;
   std::visit([&]<class Geometry>(scan<Geometry> const& s) {
     auto const& geometry = s.geometry();
-    if (s.angles().size() > 1) {
-      auto const [low, high] = std::minmax_element(s.angles().begin(), s.angles().end());
+    auto const angles = angles_of(s);
+    if (angles.size() > 1) {
+      auto const [low, high] = std::minmax_element(angles.begin(), angles.end());
       double const least = static_cast<double>(*low), greatest = static_cast<double>(*high);
       constexpr double turn = 2 * std::numbers::pi;
       bool helical = false;
@@ -119,7 +124,7 @@ std::vector<std::string> likely_mistakes(scan_description const& description, ge
       if (greatest - least > 4 * turn && !helical)
         all.push_back("angles go from " + number_text(least) + " to " + number_text(greatest) +
                       " radians: are they degrees? (--angle-unit deg, or divide by 57.2958)");
-      else if (greatest - least < turn / 72 && s.angles().size() > 16)
+      else if (greatest - least < turn / 72 && angles.size() > 16)
         all.push_back("angles go from " + number_text(least * 360 / turn) + " to " +
                       number_text(greatest * 360 / turn) + " degrees only: are they radians? (--angle-unit rad)");
     }

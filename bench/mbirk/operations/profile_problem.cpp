@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "mbirk/recon/parameters.hpp"
 #include "mbirk/util/partition.hpp"
 #include "mbirk/util/phantom.hpp"
 
@@ -119,6 +120,10 @@ operands profile_problem::make_operands(operation const& op,
     if (i.required) x.inputs.emplace(i.name, input(i.kind));
   for (auto const& a : op.arguments)
     x.arguments.emplace(a.name, arguments.contains(a.name) ? arguments.at(a.name) : a.fallback);
+  std::visit([&]<class Scan>(Scan const& scan) {
+    if constexpr (requires { scan.geometry(); })
+      x.settings = parameter_values<typename Scan::geometry_type>::default_options();
+  }, scan_);
   allocate_output(op, scan_, x, with_data_);
   return x;
 }

@@ -30,7 +30,8 @@ struct problem_shape {
 };
 
 /// The problem has a recon of N^3 voxels, N/2 views, and a sinogram (N/2, N, N). Angles are evenly spaced over [0, pi)
-/// in parallel beam and [0, 2 pi) in cone beam, with source_detector_dist 4N and source_iso_dist 2N. Data: two nested
+/// in parallel beam and [0, 2 pi) in cone beam, with source_detector_dist 4N and source_iso_dist 2N.
+/// Translation has the same distances and N/4 rows, each four times as long as a column. Data: two nested
 /// ellipsoids without and with 1 % noise, their projection with 1 % noise, and subset 0 of a random partition into 4
 /// with its voxel columns.
 class profile_problem {

@@ -65,12 +65,15 @@ template <class T> MBIRK_HD MBIRK_INLINE T detector_cell(T u, double offset, dou
   return (u + T(offset)) * T(1.0 / pitch) + T(0.5 * static_cast<double>(cells - 1));
 }
 
-/// x of column j and y of row i in the object frame (origin on the rotation axis, in the centre of the grid).
-template <class Geometry, class T> MBIRK_HD MBIRK_INLINE T column_x(Geometry const& g, T j) noexcept {
-  return T(g.delta_x) * (j - T(0.5 * static_cast<double>(g.recon_cols - 1)));
+/// x of column j and y of row i in the object frame (origin on the rotation axis, in the centre of the grid). shift:
+/// columns or rows by which a view shifts the object.
+template <class Geometry, class T>
+MBIRK_HD MBIRK_INLINE T column_x(Geometry const& g, T j, double shift = 0) noexcept {
+  return T(g.delta_x) * (j - T(0.5 * static_cast<double>(g.recon_cols - 1) + shift));
 }
-template <class Geometry, class T> MBIRK_HD MBIRK_INLINE T row_y(Geometry const& g, T i) noexcept {
-  return T(g.delta_y) * (i - T(0.5 * static_cast<double>(g.recon_rows - 1)));
+template <class Geometry, class T>
+MBIRK_HD MBIRK_INLINE T row_y(Geometry const& g, T i, double shift = 0) noexcept {
+  return T(g.delta_y) * (i - T(0.5 * static_cast<double>(g.recon_rows - 1) + shift));
 }
 
 /// Horizontal footprint of a pixel in a view: centre and width in channels, and the chord delta_x delta_y / F that
@@ -100,7 +103,7 @@ struct same_type {
 
 /// Flat detector: u = g x, cos beta = kappa = 1/sqrt(1 + (u/D)^2). Curved: u = D atan(t), t = x/(D/M - y),
 /// and kappa = 1 in the width only. F = max(|cos(theta - beta)| delta_x, |sin(theta - beta)| delta_y),
-/// W_c = g F/(delta_c kappa).
+/// W_c = g F/(delta_c kappa). With a side_extent other than delta_y, that takes its place in F.
 /// (Balke et al. 2018; MBIRJAX)
 /// A pixel beside or behind the source (1/M - y/D <= 0) does not contribute: its chord is 0. The chord is computed in
 /// the type that narrow(T) returns.
@@ -113,7 +116,7 @@ MBIRK_HD MBIRK_INLINE auto make_cone_footprint(cone_geometry const& g, T cosine,
   T const near = select(seen, depth, T(1.0)), m = T(1.0) / near;
   T const t = m * xr * T(g.inverse_detector_dist);     // tan beta, for both detectors
   T const squared_secant = T(1.0) + t * t;
-  T const across = max(abs(cosine + sine * t) * T(g.delta_x), abs(sine - cosine * t) * T(g.delta_y));  // F sec(beta)
+  T const across = max(abs(cosine + sine * t) * T(g.delta_x), abs(sine - cosine * t) * T(g.side_extent));  // F sec(beta)
   T const u = g.curved ? atan(t) * T(g.curved ? 1.0 / g.inverse_detector_dist : 0.0) : m * xr;
   T const width = m * across * T(1.0 / g.delta_det_channel);
   auto const chord =

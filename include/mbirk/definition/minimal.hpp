@@ -20,9 +20,11 @@ enum class weight_use { projection, unweighted_hessian };
 
 namespace detail {
 
-/// Position (x, y) of pixel p, in the units of the voxel pitch.
-template <class Geometry> std::pair<double, double> place(Geometry const& g, std::int32_t p) {
-  return {column_x(g, static_cast<double>(p % g.recon_cols)), row_y(g, static_cast<double>(p / g.recon_cols))};
+/// Position (x, y) of pixel p, in the units of the voxel pitch, in a view that shifts the object.
+template <class Geometry> std::pair<double, double> place(Geometry const& g, std::int32_t p, double column_shift = 0,
+                                                          double row_shift = 0) {
+  return {column_x(g, static_cast<double>(p % g.recon_cols), column_shift),
+          row_y(g, static_cast<double>(p / g.recon_cols), row_shift)};
 }
 
 /// Number of detector cells in [0, cells) that the interval [edge, edge + width) overlaps.
@@ -52,14 +54,15 @@ std::uint64_t minimal_flops(scan<Geometry> const& s, std::span<std::int32_t cons
 /// for the unweighted Hessian 2 (channel taps + row taps + slices seen). Slices tile the voxel column, so its row taps
 /// are the slices seen plus the row borders inside; a row border exactly on a slice border (the pixel on the axis, in
 /// special geometries) counts one tap too many.
-inline std::uint64_t minimal_flops(cone_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
-  auto const& g = s.geometry();
+template <std::derived_from<cone_geometry> Geometry>
+std::uint64_t minimal_flops(scan<Geometry> const& s, std::span<std::int32_t const> pixels, weight_use use) {
+  cone_geometry const& g = s.geometry();
   double const rows = static_cast<double>(g.rows), slices = static_cast<double>(g.slices),
       channels = static_cast<double>(g.channels);
   std::uint64_t total = 0;
   for (auto const& at : s.positions())
     for (auto const p : pixels) {
-      auto const [x, y] = detail::place(g, p);
+      auto const [x, y] = detail::place(g, p, at.column_shift, at.row_shift);
       auto const f = make_cone_footprint(g, at.cosine, at.sine, x, y);
       if (f.channel.chord == 0) continue;  // beside or behind the source
       auto const channel_taps =

@@ -43,6 +43,7 @@ struct cone_geometry {
   static constexpr char const* direct_method = "fdk";
   static constexpr bool weighs_rays = true;
   static constexpr bool has_slice_damping = true;
+  static constexpr bool expects_truncation = false;
   using parameters = cone_parameters;
   using view_lists = gantry_views;
   using position = view_position;
@@ -78,6 +79,7 @@ struct cone_geometry {
   index_t recon_rows, recon_cols, slices;    // reconstruction
   double delta_det_channel, delta_det_row, det_channel_offset, det_row_offset;
   double delta_x, delta_y, delta_z;          // column pitch, row pitch, slice pitch
+  double side_extent;                        // extent of a pixel's side in its footprint: delta_y; 0: never wider
   double recon_slice_offset;
   double inverse_magnification;              // D_0 / D; 1 when D is infinite
   double inverse_detector_dist;              // 1 / D; 0 when D is infinite
@@ -118,6 +120,46 @@ inline double support_radius(mask_setting const& mask, double height, double wid
   return flag && *flag ? std::max(height, width) / 2 : std::hypot(height / 2, width / 2);
 }
 
+/// Warns of cone angles above 45 degrees.
+template <class Parameters> std::vector<std::string> steepness_warnings(Parameters const& p) {
+  double const reach = static_cast<double>(p.sinogram_shape[1]) * p.delta_det_row / 2 + std::abs(p.det_row_offset);
+  if (!(reach > p.source_detector_dist)) return {};
+  return {"half the detector height plus |det_row_offset| is " + number_text(reach) +
+          ", more than source_detector_dist = " + number_text(p.source_detector_dist) +
+          ": the cone angle exceeds 45 degrees and the vertical footprint is not valid there"};
+}
+
+/// The grid of a reconstruction.
+struct cone_grid {
+  std::array<index_t, 3> shape;
+  double delta_x, delta_y, delta_z, slice_offset;
+};
+
+/// Geometry of a cone beam with a flat detector and the footprints of a rotating gantry, after checks that its lengths
+/// are within reach of the kernels.
+template <class Parameters> cone_geometry make_flat_cone(Parameters const& p, cone_grid const& grid) {
+  bool const infinite = std::isinf(p.source_detector_dist);
+  require_addressable(p.sinogram_shape, grid.shape);
+  require_length(p.delta_det_channel, "delta_det_channel");
+  require_length(p.delta_det_row, "delta_det_row");
+  require_pitch(grid.delta_x, "delta_voxel", p.delta_det_channel, "delta_det_channel");
+  require_pitch(grid.delta_y, "voxel_row_aspect times delta_voxel", p.delta_det_channel, "delta_det_channel");
+  require_pitch(grid.delta_z, "voxel_slice_aspect times delta_voxel", p.delta_det_row, "delta_det_row");
+  require_position(p.det_channel_offset, "det_channel_offset", p.delta_det_channel, "delta_det_channel");
+  require_position(p.det_row_offset, "det_row_offset", p.delta_det_row, "delta_det_row");
+  require_position(grid.slice_offset, "recon_slice_offset", grid.delta_z, "the pitch of the slices");
+  if (!infinite) require_distances(p.source_detector_dist, p.source_iso_dist);
+  return {.views = p.sinogram_shape[0], .rows = p.sinogram_shape[1], .channels = p.sinogram_shape[2],
+          .recon_rows = grid.shape[0], .recon_cols = grid.shape[1], .slices = grid.shape[2],
+          .delta_det_channel = p.delta_det_channel, .delta_det_row = p.delta_det_row,
+          .det_channel_offset = p.det_channel_offset, .det_row_offset = p.det_row_offset,
+          .delta_x = grid.delta_x, .delta_y = grid.delta_y, .delta_z = grid.delta_z, .side_extent = grid.delta_y,
+          .recon_slice_offset = grid.slice_offset,
+          .inverse_magnification = infinite ? 1.0 : p.source_iso_dist / p.source_detector_dist,
+          .inverse_detector_dist = infinite ? 0.0 : 1.0 / p.source_detector_dist,
+          .curved = false};
+}
+
 }  // namespace detail
 
 inline gantry_views make_views(cone_parameters const& p) { return {p.angles, p.helical_z_shifts}; }
@@ -127,11 +169,7 @@ inline void require_views(cone_geometry const& g, gantry_views const& v) {
     detail::require_position(z, "set_views: a z shift", g.delta_z, "the pitch of the slices");
 }
 MBIRK_COLD inline std::vector<std::string> scan_warnings(cone_parameters const& p) {
-  double const reach = static_cast<double>(p.sinogram_shape[1]) * p.delta_det_row / 2 + std::abs(p.det_row_offset);
-  if (!(reach > p.source_detector_dist)) return {};
-  return {"half the detector height plus |det_row_offset| is " + detail::number_text(reach) +
-          ", more than source_detector_dist = " + detail::number_text(p.source_detector_dist) +
-          ": the cone angle exceeds 45 degrees and the vertical footprint is not valid there"};
+  return detail::steepness_warnings(p);
 }
 
 /// delta = delta_det_channel / M; rows, cols = rint of the detector width mapped to the axis; slices cover the detector
@@ -198,37 +236,23 @@ MBIRK_COLD inline cone_geometry make_geometry(cone_parameters const& p) {
   if (p.recon_slice_offset) detail::require_finite(*p.recon_slice_offset, "recon_slice_offset");
 
   auto const automatic = auto_size(p);
-  double const delta = p.delta_voxel.value_or(automatic.delta_voxel), delta_y = p.voxel_row_aspect * delta;
-  auto const recon = p.recon_shape.value_or(automatic.recon_shape);
-  detail::require_addressable(p.sinogram_shape, recon);
-  double const delta_z = p.voxel_slice_aspect * delta;
-  double const slice_offset = p.recon_slice_offset.value_or(automatic.recon_slice_offset);
-  detail::require_length(p.delta_det_channel, "delta_det_channel");
-  detail::require_length(p.delta_det_row, "delta_det_row");
-  detail::require_pitch(delta, "delta_voxel", p.delta_det_channel, "delta_det_channel");
-  detail::require_pitch(delta_y, "voxel_row_aspect times delta_voxel", p.delta_det_channel, "delta_det_channel");
-  detail::require_pitch(delta_z, "voxel_slice_aspect times delta_voxel", p.delta_det_row, "delta_det_row");
-  detail::require_position(p.det_channel_offset, "det_channel_offset", p.delta_det_channel, "delta_det_channel");
-  detail::require_position(p.det_row_offset, "det_row_offset", p.delta_det_row, "delta_det_row");
-  detail::require_position(slice_offset, "recon_slice_offset", delta_z, "the pitch of the slices");
+  double const delta = p.delta_voxel.value_or(automatic.delta_voxel);
+  detail::cone_grid const grid{p.recon_shape.value_or(automatic.recon_shape), delta, p.voxel_row_aspect * delta,
+                               p.voxel_slice_aspect * delta,
+                               p.recon_slice_offset.value_or(automatic.recon_slice_offset)};
+  cone_geometry g = detail::make_flat_cone(p, grid);
+  g.curved = p.use_curved_detector;
   for (auto const z : p.helical_z_shifts)
-    detail::require_position(z, "helical_z_shifts: a value", delta_z, "the pitch of the slices");
-  if (!infinite) detail::require_distances(p.source_detector_dist, p.source_iso_dist);
+    detail::require_position(z, "helical_z_shifts: a value", g.delta_z, "the pitch of the slices");
   // MBIRJAX does not check this and projects to zero. Corners of the grid may still lie beside the source; those pixels
   // do not contribute.
-  double const half = std::max(static_cast<double>(recon[1]) * delta, static_cast<double>(recon[0]) * delta_y) / 2;
+  double const half = std::max(static_cast<double>(g.recon_cols) * g.delta_x,
+                               static_cast<double>(g.recon_rows) * g.delta_y) / 2;
   require(infinite || p.source_iso_dist > half, [&] {
     return detail::message("source_iso_dist is ", p.source_iso_dist,
                            ", expected more than half the width of the reconstruction = ", half);
   });
-  return {.views = p.sinogram_shape[0], .rows = p.sinogram_shape[1], .channels = p.sinogram_shape[2],
-          .recon_rows = recon[0], .recon_cols = recon[1], .slices = recon[2],
-          .delta_det_channel = p.delta_det_channel, .delta_det_row = p.delta_det_row,
-          .det_channel_offset = p.det_channel_offset, .det_row_offset = p.det_row_offset,
-          .delta_x = delta, .delta_y = delta_y, .delta_z = delta_z, .recon_slice_offset = slice_offset,
-          .inverse_magnification = infinite ? 1.0 : p.source_iso_dist / p.source_detector_dist,
-          .inverse_detector_dist = infinite ? 0.0 : 1.0 / p.source_detector_dist,
-          .curved = p.use_curved_detector};
+  return g;
 }
 
 }  // namespace mbirk

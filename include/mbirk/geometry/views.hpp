@@ -10,10 +10,12 @@
 
 namespace mbirk {
 
-/// Gantry position of one view.
+/// Position of the gantry and of the object in one view.
 struct view_position {
   double cosine, sine;  ///< cosine and sine of the view angle, in double from the float32 angle
   double z_shift;       ///< helical travel along the axis; 0 in parallel beam
+  /// Columns and rows by which the object is shifted against the gantry, towards lower x and y.
+  double column_shift = 0, row_shift = 0;
 };
 
 /// Angle and travel of the gantry, one of each per view.

@@ -7,6 +7,7 @@
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/multiaxis.hpp"
 #include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/translation.hpp"
 
 #define MBIRK_PROJECTOR_KERNELS(X, B, S)               \
   X(kernel::no_scratch, kernel::from_channel_major<B>) \

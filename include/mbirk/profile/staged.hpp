@@ -85,8 +85,8 @@ void back_project_channel_major(Context const& ctx, planned_projection<Context, 
 }
 
 /// Allocates columns for the views processed at once, and calls f(stage) for each batch of views.
-template <class Context, class F>
-void each_turn(Context const& ctx, planned_projection<Context, cone_geometry> const& planned,
+template <class Context, std::derived_from<cone_geometry> Geometry, class F>
+void each_turn(Context const& ctx, planned_projection<Context, Geometry> const& planned,
                kernel::chunked_shape const& shape, index_t at_once, F const& f) {
   auto const& plan = planned.pixels;
   auto const views = planned.scan.geometry().views;
@@ -105,8 +105,8 @@ void run_stage(Context const& ctx, char const* name, index_t tasks, Kernel kerne
 
 /// Each view is written by one task, so as many views are processed at once as there are threads, up to 8 to limit
 /// memory; one view when counting.
-template <class Context>
-void project_channel_major(Context const& ctx, planned_projection<Context, cone_geometry> const& planned,
+template <class Context, std::derived_from<cone_geometry> Geometry>
+void project_channel_major(Context const& ctx, planned_projection<Context, Geometry> const& planned,
                            const_cursor<Context> voxel_columns, cursor<Context> channel_major,
                            kernel::chunked_shape const& shape) {
   using B = typename Context::backend;
@@ -115,8 +115,8 @@ void project_channel_major(Context const& ctx, planned_projection<Context, cone_
     run_stage(ctx, "channels", stage.views, kernel::cone_scatter_columns<B>{stage, channel_major});
   });
 }
-template <class Context>
-void back_project_channel_major(Context const& ctx, planned_projection<Context, cone_geometry> const& planned,
+template <class Context, std::derived_from<cone_geometry> Geometry>
+void back_project_channel_major(Context const& ctx, planned_projection<Context, Geometry> const& planned,
                                 const_cursor<Context> channel_major, kernel::chunked_shape const& shape,
                                 int coeff_power, cursor<Context> voxel_columns) {
   using B = typename Context::backend;

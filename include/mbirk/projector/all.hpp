@@ -3,6 +3,7 @@
 #include "mbirk/projector/cone.hpp"
 #include "mbirk/projector/multiaxis.hpp"
 #include "mbirk/projector/parallel.hpp"
+#include "mbirk/projector/translation.hpp"
 
 #if defined(MBIRK_COMPILED)
 #include "mbirk/instances/projectors.hpp"

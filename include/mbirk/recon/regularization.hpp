@@ -151,16 +151,14 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
 
   auto const [first_edge, last_edge] = reduce_each<2>(ctx, edges);
   double const rays = static_cast<double>(views * g.rows), cut = std::max(first_edge, last_edge) / rays;
-  if (threshold != everything && cut > 0.02)
+  if (!Geometry::expects_truncation && threshold != everything && cut > 0.02)
     result.warnings.push_back("the object reaches the edge of the detector in " + number_text(100 * cut) +
                               " % of the rows: the projections are truncated, so a larger reconstruction is advisable "
                               "(scale its rows and columns by 1.1 or more)");
   double const cell = g.delta_det_channel * g.inverse_magnification;  // channel pitch, projected to the rotation axis
-  double const rows = static_cast<double>(g.recon_rows), cols = static_cast<double>(g.recon_cols);
-  double const length = std::min(2 * rows * cols / (rows + cols) * g.delta_x, static_cast<double>(g.channels) * cell);
   result.sigma_y =
       static_cast<float>(std::pow(10.0, -snr_db / 20) * std::sqrt(square / number) * std::sqrt(g.delta_x / cell));
-  result.sigma_x = static_cast<float>(sharpness_factor(sharpness) * (size / number) / length);
+  result.sigma_x = static_cast<float>(sharpness_factor(sharpness) * (size / number) / object_length(g));
   result.sigma_prox = result.sigma_x;
   require(result.sigma_y > 0, [] {
     return std::string(

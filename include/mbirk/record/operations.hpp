@@ -10,6 +10,7 @@
 #include "mbirk/definition/parallel.hpp"
 #include "mbirk/definition/qggmrf.hpp"
 #include "mbirk/definition/ramp.hpp"
+#include "mbirk/definition/translation.hpp"
 #include "mbirk/definition/vcd.hpp"
 #include "mbirk/definition/weights.hpp"
 #include "mbirk/record/recorder.hpp"

@@ -84,8 +84,8 @@ template <class B> struct cone_gather {
     auto const half = [&](auto values) MBIRK_FLAT { return I::to_wide(I::load_ints(values + g)) * number(0.5); };
     double const cosine = own.at.cosine, sine = own.at.sine, across = definition::abs(cosine),
         along = definition::abs(sine);
-    wide const x = definition::column_x(geometry, half(doubled_col_center)),
-        y = definition::row_y(geometry, half(doubled_row_center));
+    wide const x = definition::column_x(geometry, half(doubled_col_center), own.at.column_shift),
+        y = definition::row_y(geometry, half(doubled_row_center), own.at.row_shift);
     wide const half_x = half(col_extent) * number(geometry.delta_x),
         half_y = half(row_extent) * number(geometry.delta_y);
     wide const middle = number(cosine) * x - number(sine) * y, reach = number(across) * half_x + number(along) * half_y;
@@ -102,7 +102,7 @@ template <class B> struct cone_gather {
     wide const left = low * select(low < zero, most, fewest), right = high * select(high < zero, fewest, most);
     wide const slope = max(abs(left), abs(right)) * inverse;
     wide const extent_x = (number(across) + number(along) * slope) * number(geometry.delta_x);
-    wide const extent_y = (number(along) + number(across) * slope) * number(geometry.delta_y);
+    wide const extent_y = (number(along) + number(across) * slope) * number(geometry.side_extent);
     wide const overlap = (most * max(extent_x, extent_y) * number(1.0 / geometry.delta_det_channel) + one) *
         number(0.5);
     auto const channel = [&](wide u) MBIRK_FLAT {

@@ -25,7 +25,7 @@ struct elevation_table {
   index_t stride = 0;          ///< 0 if all views share the row
 };
 
-inline elevation_table make_elevations(cone_scan const& s, index_t padded_slices) {
+template <class Geometry> elevation_table make_elevations(scan<Geometry> const& s, index_t padded_slices) {
   auto const& g = s.geometry();
   auto const& at = s.positions();
   bool const helical = std::any_of(at.begin(), at.end(), [&](auto const& p) { return p.z_shift != at[0].z_shift; });
@@ -50,7 +50,7 @@ inline elevation_table make_elevations(cone_scan const& s, index_t padded_slices
 /// rows r and R - 1 - r, and slices k and S - 1 - k, have the same weights, so those of the lower half (rows r < R/2,
 /// slices k < S/2) also serve the upper half. In scratch, the upper half of a column follows the lower one, in reverse
 /// order.
-inline bool is_mirrored(cone_scan const& s, int lanes) {
+template <class Geometry> bool is_mirrored(scan<Geometry> const& s, int lanes) {
   auto const& g = s.geometry();
   auto const& at = s.positions();
   return g.rows > 0 && g.rows % (2 * lanes) == 0 && g.slices > 0 && g.slices % (2 * lanes) == 0 &&

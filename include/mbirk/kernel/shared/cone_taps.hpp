@@ -17,6 +17,8 @@ template <class I> class cone_footprints {
  public:
   MBIRK_INLINE cone_footprints(cone_geometry const& g, view_position const& at, index_t slice) noexcept
       : geometry_(g),
+        column_shift_(at.column_shift),
+        row_shift_(at.row_shift),
         cosine_(I::broadcast(at.cosine)),
         sine_(I::broadcast(at.sine)),
         z_(definition::slice_z(g, I::broadcast(static_cast<double>(slice)), I::broadcast(at.z_shift))) {}
@@ -24,7 +26,8 @@ template <class I> class cone_footprints {
   /// Footprints of pixels (i, j); narrow converts chords to their type.
   template <class Narrow = definition::same_type>
   MBIRK_INLINE auto of(typename I::ints i, typename I::ints j, Narrow const& narrow = {}) const noexcept {
-    wide const x = definition::column_x(geometry_, I::to_wide(j)), y = definition::row_y(geometry_, I::to_wide(i));
+    wide const x = definition::column_x(geometry_, I::to_wide(j), column_shift_),
+        y = definition::row_y(geometry_, I::to_wide(i), row_shift_);
     return definition::make_cone_footprint(geometry_, cosine_, sine_, x, y, narrow);
   }
   /// Left edge of the slice's footprint, in detector rows.
@@ -34,6 +37,7 @@ template <class I> class cone_footprints {
 
  private:
   cone_geometry const& geometry_;
+  double column_shift_, row_shift_;
   wide cosine_, sine_, z_;
 };
 
