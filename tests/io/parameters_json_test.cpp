@@ -160,7 +160,8 @@ TEST(ParametersJson, ReadingIsStrict) {
   EXPECT_EQ(refused_parameter("\"sharpnes\": 1"),
             "p.json: parameters: 'sharpnes' is not a parameter of a model with geometry parallel; similar: sharpness");
   EXPECT_EQ(refused_parameter("\"source_iso_dist\": 1"),
-            "p.json: parameters: 'source_iso_dist' is not a parameter of parallel beam, only of cone beam and translation");
+            "p.json: parameters: 'source_iso_dist' is not a parameter of parallel beam, only of cone beam and "
+            "translation");
   EXPECT_EQ(refused_parameter("\"sharpness\": \"high\""),
             "p.json: parameters.sharpness is \"high\", expected a number");
   EXPECT_EQ(refused_parameter("\"sharpness\": null"), "p.json: parameters.sharpness is null, expected a number");

@@ -194,7 +194,8 @@ inline std::vector<float> some_translations(index_t views, float range, float de
   std::vector<float> t;
   for (index_t v = 0; v < views; ++v)
     for (index_t axis = 0; axis < 3; ++axis)
-      t.push_back((axis == 1 ? depth : range) * std::sin(1.3f + 2.1f * static_cast<float>(3 * v + axis) * (axis == 1 ? 1.7f : 1)));
+      t.push_back((axis == 1 ? depth : range) *
+                  std::sin(1.3f + 2.1f * static_cast<float>(3 * v + axis) * (axis == 1 ? 1.7f : 1)));
   return t;
 }
 

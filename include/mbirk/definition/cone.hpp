@@ -23,8 +23,8 @@ template <class T> cone_footprint<T> cone_footprint_at(cone_scan const& s, index
 /// Views as the operators of geometries with these footprints take them: footprint(v, q) of pixel q in view v, and
 /// z_shift(v), by which the view shifts the object towards lower z.
 template <class Footprint, class Shift> struct cone_views { Footprint footprint; Shift z_shift; };
-/// Static members: inputs(m, s), the views of a scan as inputs of a definition, and at(s, v, q), a footprint in double on
-/// the host.
+/// Static members: inputs(m, s), the views of a scan as inputs of a definition, and at(s, v, q), a footprint in double
+/// on the host.
 template <class Geometry> struct cone_views_of;
 template <> struct cone_views_of<cone_geometry> {
   static auto inputs(auto& m, cone_scan const& s) {
@@ -68,7 +68,8 @@ template <class T, class I> T cone_row_weight(cone_geometry const& g, cone_footp
 /// y[v, m, n] += sum over p of a(v, n; p) sum over k of b(v, m; p, k) x[p, k]; y must be zero on entry.
 /// columns is a temporary of shape (pixels, rows).
 template <class M, class Geometry, class VoxelColumns, class Pixels, class Columns, class Sinogram>
-void cone_forward(M& m, scan<Geometry> const& s, VoxelColumns x, Pixels pixels, index_t count, Columns columns, Sinogram y) {
+void cone_forward(M& m, scan<Geometry> const& s, VoxelColumns x, Pixels pixels, index_t count, Columns columns,
+                  Sinogram y) {
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();
@@ -101,8 +102,8 @@ void cone_forward(M& m, scan<Geometry> const& s, VoxelColumns x, Pixels pixels, 
 
 /// x[p, k] += sum over v, m, n of (a(v, n; p) b(v, m; p, k))^power y[v, m, n]; x must be zero on entry.
 template <class M, class Geometry, class Sinogram, class Pixels, class Columns, class VoxelColumns>
-void cone_back(M& m, scan<Geometry> const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power, Columns columns,
-               VoxelColumns x) {
+void cone_back(M& m, scan<Geometry> const& s, Sinogram y, Pixels pixels, index_t count, int coeff_power,
+               Columns columns, VoxelColumns x) {
   using T = typename M::real;
   using I = typename M::index;
   auto const& g = s.geometry();

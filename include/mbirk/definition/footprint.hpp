@@ -116,7 +116,8 @@ MBIRK_HD MBIRK_INLINE auto make_cone_footprint(cone_geometry const& g, T cosine,
   T const near = select(seen, depth, T(1.0)), m = T(1.0) / near;
   T const t = m * xr * T(g.inverse_detector_dist);     // tan beta, for both detectors
   T const squared_secant = T(1.0) + t * t;
-  T const across = max(abs(cosine + sine * t) * T(g.delta_x), abs(sine - cosine * t) * T(g.side_extent));  // F sec(beta)
+  T const across =  // F sec(beta)
+      max(abs(cosine + sine * t) * T(g.delta_x), abs(sine - cosine * t) * T(g.side_extent));
   T const u = g.curved ? atan(t) * T(g.curved ? 1.0 / g.inverse_detector_dist : 0.0) : m * xr;
   T const width = m * across * T(1.0 / g.delta_det_channel);
   auto const chord =

@@ -1,5 +1,5 @@
-// Translation: flat cone beam without rotation, in which every view shifts the object by a vector. Parameters, geometry,
-// automatic sizing.
+// Translation: flat cone beam without rotation, in which every view shifts the object by a vector. Parameters,
+// geometry, automatic sizing.
 #pragma once
 
 #include <algorithm>
