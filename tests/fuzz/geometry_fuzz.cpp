@@ -1,5 +1,5 @@
-// Random scans: the host's kernels and those of devices, which are emulated, against the definitions in double, and the
-// back projection against the forward projection, whose transpose it is.
+// Random scans of parallel and cone beam: the host's kernels and those of devices, which are emulated, against the
+// definitions in double, and the back projection against the forward projection, whose transpose it is.
 //
 //   fuzz_geometry [--scans N] [--seconds S] [--seed K] [--only I]
 //
@@ -105,7 +105,7 @@ double cost_of(any_scan const& s, std::size_t pixels) {
 /// The operators in double. Where footprints are so wide that the definition would take long, the matrix is written
 /// out: the time of its elements does not depend on that.
 struct oracle {
-  any_parameters const& parameters;
+  drawn_parameters const& parameters;
   any_scan const& s;
   bool by_matrix;
 
@@ -152,7 +152,7 @@ struct totals {
 /// Compares all results of one scan.
 class comparison {
  public:
-  comparison(any_parameters const& parameters, std::string repeat, totals& all)
+  comparison(drawn_parameters const& parameters, std::string repeat, totals& all)
       : parameters_(parameters), repeat_(std::move(repeat)), all_(all) {}
 
   /// @param least  errors are relative to the largest element, or to this if all are smaller
@@ -184,12 +184,12 @@ class comparison {
                 text_of(parameters_).c_str());
     ++all_.failures;
   }
-  any_parameters const& parameters_;
+  drawn_parameters const& parameters_;
   std::string repeat_;
   totals& all_;
 };
 
-void compare(any_parameters const& parameters, any_scan const& s, random_numbers& r, comparison& c, totals& all,
+void compare(drawn_parameters const& parameters, any_scan const& s, random_numbers& r, comparison& c, totals& all,
              bool emulate) {
   auto const pixels = masked_in(s);
   auto const listed = some_pixels(s, 5, static_cast<unsigned>(r.whole(1, 1000000)));
@@ -244,11 +244,11 @@ bool try_scan(std::uint64_t seed, index_t number, totals& all) {
   size_limits const most = emulate         ? size_limits{2, 9, 9, 6, 9}
                            : r.once_in(8) ? size_limits{6, 140, 60, 24, 140}
                                           : size_limits{4, 40, 24, 14, 40};
-  any_parameters const parameters =
-      cone ? any_parameters(random_cone(r, most)) : any_parameters(random_parallel(r, most));
+  drawn_parameters const parameters =
+      cone ? drawn_parameters(random_cone(r, most)) : drawn_parameters(random_parallel(r, most));
   std::optional<any_scan> s;
   try {
-    s = make_scan(parameters);
+    s = make_scan(std::visit([](auto const& p) { return any_parameters(p); }, parameters));
   } catch (parameter_error const&) {
     ++all.invalid;
     return false;

@@ -1,4 +1,4 @@
-// Random scans: valid ones, extreme in every parameter that a user may set.
+// Random scans of parallel and cone beam: valid ones, extreme in every parameter that a user may set.
 #pragma once
 
 #include <cmath>
@@ -7,10 +7,14 @@
 #include <numbers>
 #include <random>
 #include <string>
+#include <variant>
 
 #include "projector/operations.hpp"
 
 namespace mbirk::test {
+
+/// Parameters of the geometries that are drawn.
+using drawn_parameters = std::variant<parallel_parameters, cone_parameters>;
 
 /// Numbers that depend on the seed only. The distributions of std may differ between libraries.
 class random_numbers {
@@ -130,7 +134,7 @@ inline cone_parameters random_cone(random_numbers& r, size_limits const& most) {
 }
 
 /// All parameters on one line, in the form of G.json.
-inline std::string text_of(any_parameters const& parameters) {
+inline std::string text_of(drawn_parameters const& parameters) {
   return std::visit([](auto const& p) {
     std::string text;
     auto const add = [&](char const* name, auto const&... values) {

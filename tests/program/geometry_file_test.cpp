@@ -135,7 +135,7 @@ TEST_F(GeometryFile, Translation) {
   j["translation_vectors"][1] = {1, 0, "two"};
   expect_error(j, "translation_vectors[1][2] is \"two\", expected a number");
   j["translation_vectors"] = {{"start", 0}};
-  expect_error(j, "translation_vectors is {\"start\":0}, expected an array of arrays of 3 numbers");
+  expect_error(j, "translation_vectors is an object, expected an array of arrays of 3 numbers");
   j.erase("translation_vectors");
   expect_error(j, "translation_vectors is missing");
   j["translation_vectors"] = vectors;
@@ -240,8 +240,8 @@ TEST_F(GeometryFile, WhatIsNotKnownOrDoesNotFit) {
   auto j = parallel();
   j["angels"] = 1;
   expect_error(j,
-               "g.json: angels is not known, expected one of geometry, angles, helical_z_shifts, sinogram_shape, "
-               "recon_shape, params");
+               "g.json: angels is not known, expected one of geometry, angles, helical_z_shifts, translation_vectors, "
+               "sinogram_shape, recon_shape, params");
   j = parallel();
   j["params"]["sharpnes"] = 1;
   expect_error(j, "params.sharpnes is not a parameter of geometry parallel, expected one of ");

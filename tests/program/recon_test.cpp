@@ -325,7 +325,8 @@ TEST_F(Recon, BadInput) {
   expect_failure(recon("x.h5", {"--checkpoint", name("scan.h5")}), 2, "scan.h5: would be written over what is read");
   expect_failure(recon("x.h5", {"--checkpoint", name("x.png")}), 2,
                  "x.png: would be written twice, expected different files");
-  expect_failure(recon("x.h5", {"--method", "fdk"}), 2, "--method fdk is for geometry cone, expected fbp or vcd");
+  expect_failure(recon("x.h5", {"--method", "fdk"}), 2,
+                 "--method fdk is for geometry cone or translation, expected fbp or vcd");
   expect_failure(recon("x.h5", {"--method", "fbp", "--resume", "y"}), 2,
                  "--checkpoint and --resume are for method vcd, found --method fbp");
   expect_failure(recon("x.h5", {"--method", "art"}), 2, "--method");

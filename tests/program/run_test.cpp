@@ -11,13 +11,14 @@ namespace {
 class Golden : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Cases, Golden, testing::ValuesIn(all_cases()), [](auto const& info) { return info.param; });
 
-/// Every entry of every case; a helical one is worth a note.
+/// Every entry of every case; a helical one and steep elevations are worth a note.
 TEST_P(Golden, ResultsAgreeWithTheReferences) {
   scratch_folder out;
   auto const entries = json::parse(file_text(golden(GetParam()) / "case.json"))["ops"].size();
   auto const done = mbirk_program({"run", golden(GetParam()).string(), "--out", out.path().string(), "--check"});
   EXPECT_EQ(done.code, 0) << done;
-  EXPECT_EQ(done.err.empty(), GetParam() != "cone_helical_curved") << done;
+  bool const noted = GetParam() == "cone_helical_curved" || GetParam() == "multiaxis_odd";
+  EXPECT_EQ(done.err.empty(), !noted) << done;
   EXPECT_NE(done.out.find(std::to_string(entries) + " of " + std::to_string(entries) + " within tolerance"),
             std::string::npos)
       << done;

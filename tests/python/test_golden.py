@@ -8,6 +8,8 @@ from conftest import GOLDEN, Case, relative_error
 
 import mbirk
 
+pytestmark = pytest.mark.filterwarnings("ignore:angles has elevations up to")
+
 
 def test_projections(case):
     model = case.model()

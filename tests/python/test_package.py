@@ -94,7 +94,7 @@ def test_translation():
     empty = mbirk.TranslationModel((6, 9, 11), np.zeros((6, 3)), 60.0, 20.0)
     with pytest.raises(ValueError, match="recon_shape .* expected three sizes >= 1"):
         empty.forward_project(x)
-    empty.set_params(no_warning=True, recon_shape=(5, 12, 8))
+    empty.set_params(no_warning=True, voxel_row_aspect=2.0, recon_shape=(5, 12, 8))
     assert empty.forward_project(x).max() > 0
 
 

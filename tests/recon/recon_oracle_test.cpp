@@ -6,6 +6,7 @@
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/damping.hpp"
 #include "mbirk/recon/direct_recon.hpp"
+#include "mbirk/recon/parameters.hpp"
 #include "recon/recon_oracle.hpp"
 #include "recon/recon_support.hpp"
 

@@ -111,7 +111,7 @@ slab_result recon_in_slabs(recon_context const& ctx, recon_command const& o, mea
       reading = std::async(std::launch::async, read, first + slices, std::ref(next));
     view<float, 3> const y(now.data(), {views, count, channels}), x(volume.data(), {shape[0], shape[1], count});
     auto corrected = correct({ctx.exec, {}}, o.scan.corrections, y,
-                             std::visit([](auto const& s) { return s.angles(); }, part.scan));
+                             std::visit([](auto const& s) { return angles_of(s); }, part.scan));
     auto notes = direct_scan_recon(ctx, part, y, x);
     if (first == 0) {
       result.corrected = std::move(corrected);

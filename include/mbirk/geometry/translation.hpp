@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "mbirk/geometry/cone.hpp"
+#include "mbirk/geometry/scan.hpp"
 
 namespace mbirk {
 
