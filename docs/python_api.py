@@ -18,6 +18,7 @@ CLASSES = (
     "ParallelBeamModel",
     "ConeBeamModel",
     "MultiAxisParallelModel",
+    "TranslationModel",
     "QGGMRFDenoiser",
     "MACE4DModel",
 )
