@@ -51,14 +51,16 @@ def compute_view_basis_functions(
     seed: int | None = None,
     roi: ArrayLike | None = None,
 ) -> Doubles:
-    """Writes each view's basis function, at a fraction r_1 of the pixels, to a file in a folder, and returns their inner
-    products with the object, (views, 1). roi: a mask of the voxels that count; default: all."""
+    """Writes each view's basis function, at a fraction r_1 of the pixels, to a file in a folder, and returns their
+    inner products with the object, (views, 1). roi: a mask of the voxels that count; default: all."""
     reference = numpy.asarray(ref_object, numpy.float32)
     region = None if roi is None else numpy.asarray(roi, bool)
     mask = get_2d_ror_mask(reference.shape[:2]) if region is None else region.any(axis=2)
     pixels, _ = get_2d_subsampling_indices(mask, r_1, seed)
     if not pixels.size:
-        raise ValueError(f"compute_view_basis_functions: r_1 is {r_1}, which selects no pixel of {int(numpy.sum(mask))}")
+        raise ValueError(
+            f"compute_view_basis_functions: r_1 is {r_1}, which selects none of {numpy.count_nonzero(mask)} pixels"
+        )
     inside = None if region is None else region.reshape(-1, reference.shape[2])[pixels]
 
     def normal(values: NDArray[Any]) -> Doubles:
@@ -138,7 +140,7 @@ def compute_opt_angle_subset(
         raise ValueError(f"compute_opt_angle_subset: K is {K}, expected at least 1")
     rest = len(free) - K
     if rest <= 0:
-        warnings.warn(f"{K} views were requested, and {len(free)} are available: all of them are returned", stacklevel=2)
+        warnings.warn(f"{K} views were requested, and {len(free)} are available: all are returned", stacklevel=2)
         return free, _loss(R, gamma, free)
     draw = random if seed is None else random.Random(seed)
     tries = min(max(int(r_2 * rest), search_min), rest)

@@ -22,11 +22,13 @@ def rms(x):
 def test_stripes():
     _, _, y = scan(views=96)
     striped = y.copy()
-    striped[:, :, [20, 33, 34, 51]] += y.max() / 10
-    for remove in (preprocess.remove_all_stripe, preprocess.remove_stripe_fw):
-        # What a filter does to data without stripes is not the stripes' fault.
-        assert rms(remove(striped) - remove(y)) < 0.25 * rms(striped - y), remove.__name__
-    assert np.array_equal(preprocess.remove_all_stripe(striped.astype(float), threads=2), preprocess.remove_all_stripe(striped))
+    striped[:, :, [20, 33, 34, 51]] += y.max() / 3
+    # What a filter does to data without stripes is not the stripes' fault. Wavelets leave the part of a stripe that is
+    # wider than their coarsest level.
+    for remove, left in ((preprocess.remove_all_stripe, 0.1), (preprocess.remove_stripe_fw, 0.4)):
+        assert rms(remove(striped) - remove(y)) < left * rms(striped - y), remove.__name__
+    one = preprocess.remove_all_stripe(striped.astype(float), threads=1)
+    assert np.array_equal(one, preprocess.remove_all_stripe(striped, threads=2))
     with pytest.raises(ValueError, match='wavelet_filter_name is "haar", expected db5'):
         preprocess.remove_stripe_fw(y, "haar")
     with pytest.raises(ValueError, match="size"):
@@ -136,6 +138,7 @@ def test_views_of_other_geometries(geometry, tmp_path):
         model = mbirk.MultiAxisParallelBeamModel((6, 8, 10), np.stack([np.linspace(0, 3, 6), np.full(6, 0.4)], axis=1))
     else:
         model = mbirk.TranslationModel((6, 8, 10), mbirk.gen_translation_vectors(3, 2, 4, 4), 40, 20)
+        model.set_params(no_warning=True, voxel_row_aspect=4.0, recon_shape=(4, 12, 8))
     phantom = np.random.default_rng(2).random(model.recon_shape).astype(np.float32)
     chosen, loss = mbirk.get_opt_views(model, phantom, 2, r_1=0.5, seed=1)
     assert len(set(chosen)) == 2 and 0 <= loss < 1
@@ -155,9 +158,10 @@ def test_selection_of_views():
     best, loss = mbirk.compute_opt_angle_subset(R, gamma, range(12), 1, 1.0, [0], seed=1)
     assert best.tolist() == [min(losses, key=losses.get)] and loss == pytest.approx(min(losses.values()))
     order = mbirk.reorder_by_priority([2, 7, 9], [], R, gamma)
-    pairs = {k: mbirk.compute_vcl(*mbirk.subsample_R_gamma(R, gamma, [v for v in (2, 7, 9) if v != k])) for k in (2, 7, 9)}
+    rest = {k: [v for v in (2, 7, 9) if v != k] for k in (2, 7, 9)}
+    pairs = {k: mbirk.compute_vcl(*mbirk.subsample_R_gamma(R, gamma, v)) for k, v in rest.items()}
     assert sorted(order) == [2, 7, 9] and order[-1] == min(pairs, key=pairs.get)
-    with pytest.warns(UserWarning, match="all of them"):
+    with pytest.warns(UserWarning, match="all are"):
         assert len(mbirk.compute_opt_angle_subset(R, gamma, range(12), 12, 1.0)[0]) == 12
     with pytest.raises(ValueError, match="K is 0"):
         mbirk.compute_opt_angle_subset(R, gamma, range(12), 0, 1.0)
@@ -165,7 +169,7 @@ def test_selection_of_views():
         mbirk.get_2d_subsampling_indices(np.ones((3, 3)), 0)
     model, phantom, _ = scan(views=8, rows=2, channels=16)
     for options, what in ((dict(prev_selected_view_inds=[8]), "0 to 7"), (dict(roi=phantom[1:]), "roi has shape"),
-                          (dict(r_1=1e-6), "selects no pixel")):
+                          (dict(r_1=1e-6), "selects none")):
         with pytest.raises(ValueError, match=what):
             mbirk.get_opt_views(model, phantom, 2, **options)
 

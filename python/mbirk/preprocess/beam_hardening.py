@@ -106,8 +106,8 @@ def fit_inverse_beam_hardening_curve(
         raise ValueError(f"fit_inverse_beam_hardening_curve: vmin is {vmin}, vmax {vmax}, expected finite, vmin < vmax")
     if degree < 1 or num_samples < degree + 1:
         raise ValueError(
-            f"fit_inverse_beam_hardening_curve: degree is {degree} with {num_samples} samples, expected degree >= 1 and "
-            "more samples"
+            f"fit_inverse_beam_hardening_curve: degree is {degree} with {num_samples} samples, expected at least 1 and "
+            "more samples than that"
         )
 
     def curve(p: ArrayLike) -> Doubles:
@@ -143,7 +143,7 @@ def apply_inverse_beam_hardening_curve(
     beam_hardened_projection: ArrayLike, cheb_coeffs: ArrayLike, y_domain: tuple[float, float], clip: bool = False
 ) -> Doubles:
     """Measured line integrals, any shape, made proportional to path lengths by fit_inverse_beam_hardening_curve's
-    result. clip: values outside of y_domain become its ends; otherwise the polynomial goes on, with a RuntimeWarning."""
+    result. clip: values outside of y_domain become its ends; otherwise the polynomial goes on, with a warning."""
     low, high = (float(v) for v in y_domain)
     if not high > low:
         raise ValueError(f"apply_inverse_beam_hardening_curve: y_domain is {y_domain}, expected two ascending values")
