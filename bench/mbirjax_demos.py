@@ -23,7 +23,7 @@ import numpy
 
 IMPORT = "import mbirjax as mj"
 # Demos that are not expected to run, and why.
-REASONS = {7: "multi-axis parallel beam is not in mbirk"}
+REASONS: dict[int, str] = {}
 RUNNER = """
 import importlib, runpy, sys, warnings
 import numpy
