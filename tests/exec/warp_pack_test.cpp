@@ -61,7 +61,7 @@ double ulps(float found, double exact) {
          static_cast<double>(std::nextafter(near, std::numeric_limits<float>::infinity()) - near);
 }
 
-using warp = exec::emulated_warp;
+using approximate = exec::emulated_warp;
 
 // Within the bounds of docs/devices.md and the rounding of the exact result, and far from exact somewhere.
 TEST(WarpPack, ApproximationsReachTheirBoundsAndKeepThem) {
@@ -69,12 +69,12 @@ TEST(WarpPack, ApproximationsReachTheirBoundsAndKeepThem) {
   double divided = 0, rooted = 0, raised = 0, logarithm = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
     double const x = static_cast<double>(a[k]), y = static_cast<double>(b[k]);
-    divided = std::max(divided, ulps(warp::divide(a[k], b[k]), x / y));
-    rooted = std::max(rooted, ulps(warp::square_root(a[k]), std::sqrt(x)));
+    divided = std::max(divided, ulps(approximate::divide(a[k], b[k]), x / y));
+    rooted = std::max(rooted, ulps(approximate::square_root(a[k]), std::sqrt(x)));
     float const power = 40 * (a[k] / std::ldexp(1.0f, std::ilogb(a[k])) - 1.5f);
-    raised = std::max(raised, ulps(warp::exp2(power), std::exp2(static_cast<double>(power))));
+    raised = std::max(raised, ulps(approximate::exp2(power), std::exp2(static_cast<double>(power))));
     double const log = std::log2(x);
-    double const off = std::abs(static_cast<double>(warp::log2(a[k])) - log);
+    double const off = std::abs(static_cast<double>(approximate::log2(a[k])) - log);
     logarithm = std::max(logarithm, off / std::max(1.0, std::abs(log)));
   }
   EXPECT_GT(divided, 1.9);
@@ -89,17 +89,17 @@ TEST(WarpPack, ApproximationsReachTheirBoundsAndKeepThem) {
 
 TEST(WarpPack, ApproximationsKeepWhatIsNotANormalNumber) {
   float const infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(warp::divide(1, 0), infinity);
-  EXPECT_EQ(warp::divide(0, 3), 0);
-  EXPECT_EQ(warp::divide(3, infinity), 0);
-  EXPECT_TRUE(std::isnan(warp::divide(0, 0)));
-  EXPECT_TRUE(std::isnan(warp::divide(nan, 1)));
-  EXPECT_EQ(warp::divide(1e-38f, 1e3f), 0) << "subnormal";
-  EXPECT_EQ(warp::square_root(0), 0);
-  EXPECT_TRUE(std::isnan(warp::square_root(-1)));
-  EXPECT_EQ(warp::exp2(-infinity), 0);
-  EXPECT_EQ(warp::exp2(1000), infinity);
-  EXPECT_EQ(warp::log2(infinity), infinity);
+  EXPECT_EQ(approximate::divide(1, 0), infinity);
+  EXPECT_EQ(approximate::divide(0, 3), 0);
+  EXPECT_EQ(approximate::divide(3, infinity), 0);
+  EXPECT_TRUE(std::isnan(approximate::divide(0, 0)));
+  EXPECT_TRUE(std::isnan(approximate::divide(nan, 1)));
+  EXPECT_EQ(approximate::divide(1e-38f, 1e3f), 0) << "subnormal";
+  EXPECT_EQ(approximate::square_root(0), 0);
+  EXPECT_TRUE(std::isnan(approximate::square_root(-1)));
+  EXPECT_EQ(approximate::exp2(-infinity), 0);
+  EXPECT_EQ(approximate::exp2(1000), infinity);
+  EXPECT_EQ(approximate::log2(infinity), infinity);
 }
 
 }  // namespace
