@@ -1,4 +1,5 @@
-// Packs on an emulated warp: stores that only a barrier orders, and approximations that are as bad as a device's may be.
+// Packs on an emulated warp: stores that only a barrier orders, and approximations that are as bad as those of a device
+// may be.
 #include <gtest/gtest.h>
 
 #include <cmath>
