@@ -18,6 +18,7 @@ CLASSES = (
     "ParallelBeamModel",
     "ConeBeamModel",
     "MultiAxisParallelModel",
+    "GeneralViewsModel",
     "QGGMRFDenoiser",
     "MACE4DModel",
 )

@@ -1,4 +1,4 @@
-"""mbirk: model-based iterative reconstruction for tomography, in parallel beam, cone beam and translation.
+"""mbirk: model-based iterative reconstruction for tomography, in parallel, cone, translation and general views.
 
 Names, parameters and units are those of MBIRJAX; docs/python.md lists the differences. Arrays may have any type and
 layout, from anything that NumPy or DLPack reads (PyTorch, JAX): float32 in C order (int32 for indices) is read in
@@ -34,7 +34,14 @@ from .denoiser import QGGMRFDenoiser
 from .files import export_recon_hdf5, import_recon_hdf5, load_data_hdf5, makedirs, merge_log_files, save_data_hdf5
 from .mace4d import MACE4DModel
 from .memory import get_memory_stats
-from .models import ConeBeamModel, MultiAxisParallelModel, ParallelBeamModel, TomographyModel, TranslationModel
+from .models import (
+    ConeBeamModel,
+    GeneralViewsModel,
+    MultiAxisParallelModel,
+    ParallelBeamModel,
+    TomographyModel,
+    TranslationModel,
+)
 from .operations import (
     apply_cylindrical_mask,
     counts_to_line_integrals,
@@ -55,6 +62,7 @@ from .viewer import slice_viewer
 
 __all__ = [
     "ConeBeamModel",
+    "GeneralViewsModel",
     "IterationReport",
     "MACE4DModel",
     "MultiAxisParallelModel",

@@ -28,7 +28,7 @@ template <class T> struct voxel_footprint {
 };
 
 /// With s the source, d the centre and u, v the steps of the detector, w = u x v, u* = v x w/|w|^2, v* = w x u/|w|^2, a
-/// voxel at p is seen along q = p - s, meets the detector in h = s + lambda q - d from its centre, lambda = (d - s)w/qw,
+/// voxel at p is seen along q = p - s, meets the detector at h = s + lambda q - d of its centre, lambda = (d - s)w/qw,
 /// at channel n = h u* + (C - 1)/2 and row m = h v* + (R - 1)/2; parallel rays have q = r, lambda = 1 and
 /// h = p - d - r ((p - d)w)/(rw). With the gradients grad n = lambda (u* - w (q u*)/(qw)), grad m alike, and e over the
 /// edges of a voxel,
@@ -36,7 +36,7 @@ template <class T> struct voxel_footprint {
 ///   W_c = max |grad n e|, W_r = max |grad m e|,
 ///   A(m, n) = V |grad n x grad m|/(W_c W_r) k(h) T(n - n'; W_c) T(m - m'; W_r),  V = delta_x delta_y delta_z.
 ///
-/// V |grad n x grad m| = V lambda^2 |q|/|qw| is the area of the image of a box of volume V times the mean length of rays
+/// V |grad n x grad m| = V lambda^2 |q|/|qw| is the image area of a box of volume V times the mean length of rays
 /// in it. In MBIRJAX's cone beam, |q||w|/|qw| = sqrt(1 + a^2 + b^2), a and b the tangents of the ray across and along
 /// the rows of the detector, is sqrt(1 + a^2) sqrt(1 + b^2), which is larger by up to (a b)^2/2 of it. So that a
 /// circular scan as general views is that scan, k(h) is the ratio of both, divided by its value for the ray to the

@@ -116,7 +116,7 @@ inline std::uint64_t minimal_flops(multiaxis_scan const& s, std::span<std::int32
   return 2 * total;
 }
 
-/// General views: 2 flops per cell that a voxel is seen in; for the unweighted Hessian, whose weights factor, 2 (channels
+/// General views: 2 flops per cell that sees a voxel; for the unweighted Hessian, whose weights factor, 2 (channels
 /// + rows + 1) per voxel and view.
 inline std::uint64_t minimal_flops(general_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
   auto const& g = s.geometry();

@@ -102,7 +102,7 @@ struct general_view {
   }
 };
 
-/// Distance of a point from the source along the detector's normal as a part of that of the detector, an affine function
+/// Distance of a point from the source along the detector's normal as a part of the detector's, an affine function
 /// of the indices of a voxel; 1 for parallel rays.
 inline voxel_affine general_depth(general_geometry const& g, general_view const& s) {
   if (g.parallel_rays) return {1, 0, 0, 0};

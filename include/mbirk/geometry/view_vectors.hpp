@@ -36,7 +36,7 @@ template <class Other> general_parameters with_grid_of(Other const& p, std::arra
 
 // With e_u = (cos, -sin, 0) and e_y = (sin, cos, 0) of the angle of a view and zeta its z shift:
 //
-//   cone         source D_0 e_y + zeta z, detector (D_0 - D) e_y - o_c e_u + (zeta - o_r) z, steps delta_c e_u, delta_r z
+//   cone        source D_0 e_y + zeta z, detector (D_0 - D) e_y - o_c e_u + (zeta - o_r) z, delta_c e_u, delta_r z
 //   parallel     rays -e_y, detector -o_c e_u, steps delta_c e_u, delta_z z (rows are slices)
 //   multi-axis   with e_v = sin(phi) e_y + cos(phi) z: rays -cos(phi) e_y + sin(phi) z, detector -o_c e_u - o_r e_v,
 //                steps delta_c e_u, delta_r e_v
@@ -99,7 +99,7 @@ MBIRK_COLD inline general_parameters to_general(multiaxis_parameters const& p) {
 }
 
 /// The same scan as general views. Its projections equal those of translation_scan(p) up to rounding where
-/// |u| delta_y <= D delta_x and |v| delta_y <= D delta_z, (u, v) the place of a voxel's image on the detector: elsewhere
+/// |u| delta_y <= D delta_x and |v| delta_y <= D delta_z, (u, v) the place of a voxel on the detector: elsewhere
 /// the footprint of general views is wider.
 MBIRK_COLD inline general_parameters to_general(translation_parameters const& p) {
   auto const g = make_geometry(p);
