@@ -24,7 +24,7 @@ struct matrix_detector {
 
 /// The vectors of views, and whether they begin with ray directions.
 struct imported_views {
-  std::vector<double> view_vectors;
+  std::vector<double> view_vectors = {};
   bool parallel_rays = false;
 };
 
@@ -146,10 +146,10 @@ struct tigre_geometry {
   double DSD = 0, DSO = 0;                    ///< from the source to the detector and to the axis
   index_t rows = 0, channels = 0;             ///< nDetector
   double dDetector_v = 1, dDetector_u = 1;    ///< pitches of rows and channels
-  std::vector<double> offDetector_v, offDetector_u;
-  std::vector<double> offOrigin_z, offOrigin_y, offOrigin_x;
-  std::vector<double> COR;
-  std::vector<double> dRoll, dPitch, dYaw;    ///< rotDetector
+  std::vector<double> offDetector_v = {}, offDetector_u = {};
+  std::vector<double> offOrigin_z = {}, offOrigin_y = {}, offOrigin_x = {};
+  std::vector<double> COR = {};
+  std::vector<double> dRoll = {}, dPitch = {}, dYaw = {};  ///< rotDetector
   bool parallel = false;                      ///< mode "parallel"
 };
 
