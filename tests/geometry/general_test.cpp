@@ -7,7 +7,7 @@
 #include <numbers>
 #include <string>
 
-namespace {
+namespace general_views_test {
 
 using namespace mbirk;
 
@@ -216,4 +216,4 @@ TEST(GeneralTable, Translation) {
   });
 }
 
-}  // namespace
+}  // namespace general_views_test

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-namespace {
+namespace import_views_test {
 
 using namespace mbirk;
 
@@ -193,4 +193,4 @@ TEST(ImportViews, FromTigre) {
   EXPECT_THROW(views_from_tigre(g, angles, 3), parameter_error);
 }
 
-}  // namespace
+}  // namespace import_views_test
