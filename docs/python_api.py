@@ -19,6 +19,7 @@ CLASSES = (
     "ConeBeamModel",
     "MultiAxisParallelModel",
     "GeneralViewsModel",
+    "TranslationModel",
     "QGGMRFDenoiser",
     "MACE4DModel",
 )
@@ -166,6 +167,12 @@ def reference() -> str:
     for path, tree in trees.items():
         functions |= {(path, n.name): n for n in tree.body if isinstance(n, ast.FunctionDef)}
     by_name = {name: node for (_, name), node in functions.items() if ast.get_docstring(node)}
+    aliases = {
+        ast.unparse(n.targets[0]): n.value.id
+        for tree in trees.values()
+        for n in tree.body
+        if isinstance(n, ast.Assign) and isinstance(n.value, ast.Name)
+    }
     lines = ["## Models", ""]
     for name in CLASSES:
         tree = next(t for t in trees.values() if any(isinstance(n, ast.ClassDef) and n.name == name for n in t.body))
@@ -200,6 +207,8 @@ def reference() -> str:
                 lines += _item(3, name, _signature(node), ast.get_docstring(node) or "")
             elif name in known:
                 lines += _item(3, name, *known[name])
+            elif name in aliases:
+                lines += _item(3, name, "", f"Another name of `{aliases[name]}`.")
     return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ int main() {
   std::vector<float> recon(48 * 64 * 64), sinogram(60 * 48 * 64);       // any memory will do: mbirk owns none of it
   view<float, 3> const x(recon.data(), scan.recon_shape()), y(sinogram.data(), scan.sinogram_shape());
   nested_ellipsoids(x);
-  context const ctx{exec::host{}, instrument::none{}};                  // all threads, no instrumentation
+  host_context const ctx;                                               // all threads, no instrumentation
   forward_project(ctx, scan, x, y);                                     // y = A x
   back_project(ctx, scan, y, x);                                        // x = A' y, the exact transpose
   // example: end

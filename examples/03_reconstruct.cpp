@@ -13,7 +13,7 @@ int main() {
   for (int v = 0; v < 60; ++v) angles.push_back(static_cast<float>(2 * std::numbers::pi * v / 60));
   // example: begin
   using namespace mbirk;
-  context const ctx{exec::host{}, instrument::none{}};
+  host_context const ctx;
   cone_beam_model model({60, 24, 32}, angles, 128, 64);                 // ConeBeamModel(sinogram_shape, angles, ...)
   model.set_params({{"sharpness", 1.5}, {"positivity_flag", true}});
   auto phantom = model.new_recon(), recon = model.new_recon();          // std::vector<float>

@@ -15,7 +15,7 @@ int main() {
   parallel_scan const scan(parallel_parameters{.sinogram_shape = {40, 4, 32}, .angles = angles});
   Eigen::VectorXf phantom(32 * 32 * 4), measured(40 * 4 * 32);
   nested_ellipsoids(to_view(phantom, scan.recon_shape()));
-  context const ctx{exec::host{}, instrument::none{}};
+  host_context const ctx;
   forward_project(ctx, scan, to_view(phantom, scan.recon_shape()), to_view(measured, scan.sinogram_shape()));
 
   // example: begin

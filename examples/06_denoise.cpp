@@ -15,7 +15,7 @@ int main() {
   std::normal_distribution<float> noise(0, 0.1f);
   for (float const x : clean) noisy.push_back(x + noise(random));
 
-  context const ctx{exec::host{}, instrument::none{}};
+  host_context const ctx;
   denoise_options options;  // set sigma_noise if you know it; otherwise it is estimated
   options.progress = [](iteration_report const& r) {
     std::printf("%d of at most %d: change %.2g\n", r.iteration, r.iterations, r.change);

@@ -41,7 +41,7 @@ int main() {
   for (auto const& p : partial)  // A' y = sum of A_r' y_r: only these images need to be communicated
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += p[i];
   // example: end
-  context const ctx{exec::host{}, instrument::none{}};
+  host_context const ctx;
   forward_project(ctx, whole, view<float const, 3>(phantom.data(), whole.recon_shape()),
                   view<float, 3>(expected.data(), whole.sinogram_shape()));
   back_project(ctx, whole, view<float const, 3>(expected.data(), whole.sinogram_shape()),

@@ -41,7 +41,7 @@ int main() {
   std::vector<float> x(n, 2.0f), y(n, 1.0f);
   view<float, 1> const vx(x.data(), {n}), vy(y.data(), {n});
   instrument::ledger counted, modelled;
-  add(context{exec::host{}, instrument::none{}}, 3.0f, vx, vy);  // all threads
+  add(host_context{}, 3.0f, vx, vy);  // all threads
   add(context{exec::host{}, instrument::counting<>{counted}}, 3.0f, vx, vy);
   view<float, 1> const no_data(nullptr, {n});
   add(context{exec::host{}, instrument::cost_model<>{modelled}}, 3.0f, no_data, no_data);

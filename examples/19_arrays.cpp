@@ -35,7 +35,7 @@ DLManagedTensor* make_tensor(std::vector<std::int64_t> shape, bool& deleted) {
 int main() {
   using namespace mbirk;
   parallel_scan const scan(parallel_parameters{.sinogram_shape = {4, 3, 16}, .angles = {0.1f, 0.9f, 1.7f, 2.5f}});
-  context const ctx{exec::host{}, instrument::none{}};
+  host_context const ctx;
   bool deleted = false;
   DLManagedTensor* const from_elsewhere = make_tensor({4, 3, 16}, deleted);
   // example: begin

@@ -54,7 +54,7 @@ defect parse_defect(std::string const& name) {
 
 /// Turns the views by a degree, moves them by up to a pixel, and hardens the beam: it measures q, p = q + 0.1 q^2.
 void plant(view<float, 3> y) {
-  context const ctx{exec::host{}, instrument::none{}};
+  host_context const ctx;
   std::vector<std::array<double, 2>> drift;
   for (index_t v = 0; v < y.extent(0); ++v) {
     double const t = 2 * std::numbers::pi * static_cast<double>(v) / static_cast<double>(y.extent(0));
@@ -117,7 +117,7 @@ template <class Scan> void write(Scan const& scan, std::array<index_t, 3> const&
   view<float, 3> const volume(phantom.data(), scan.recon_shape());
   generate_3d_shepp_logan_low_dynamic_range(volume, 2.0);  // lines attenuate by a factor of about exp(2) at most
   if (how.metal) add_rods(volume);
-  forward_project(context{exec::host{}, instrument::none{}}, scan, volume,
+  forward_project(host_context{}, scan, volume,
                   view<float, 3>(y.data(), scan.sinogram_shape()));
   y = middle_of(view<float const, 3>(y.data(), scan.sinogram_shape()), shape);
   if (how.all) plant(view<float, 3>(y.data(), shape));

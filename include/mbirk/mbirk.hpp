@@ -7,6 +7,7 @@
 #include "mbirk/exec/host.hpp"
 #include "mbirk/exec/workspace.hpp"
 #include "mbirk/geometry/scan.hpp"
+#include "mbirk/host_context.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/prior/qggmrf.hpp"
 #include "mbirk/projector/all.hpp"

@@ -37,6 +37,7 @@ from .memory import get_memory_stats
 from .models import (
     ConeBeamModel,
     GeneralViewsModel,
+    MultiAxisParallelBeamModel,
     MultiAxisParallelModel,
     ParallelBeamModel,
     TomographyModel,
@@ -58,6 +59,17 @@ from .operations import (
 )
 from .prior import b_tilde_by_definition, compute_qggmrf_grad_and_hessian, compute_surrogate_and_grad
 from .solvers import cgls, fista_tv, linear_operator, sirt
+from .translation import calc_tct_recon_params, display_translation_vectors, gen_dot_phantom
+from .view_selection import (
+    compute_cov_matrix,
+    compute_opt_angle_subset,
+    compute_vcl,
+    compute_view_basis_functions,
+    get_2d_subsampling_indices,
+    get_opt_views,
+    reorder_by_priority,
+    subsample_R_gamma,
+)
 from .viewer import slice_viewer
 
 __all__ = [
@@ -65,6 +77,7 @@ __all__ = [
     "GeneralViewsModel",
     "IterationReport",
     "MACE4DModel",
+    "MultiAxisParallelBeamModel",
     "MultiAxisParallelModel",
     "ParallelBeamModel",
     "QGGMRFDenoiser",
@@ -75,16 +88,23 @@ __all__ = [
     "apply_cylindrical_mask",
     "b_tilde_by_definition",
     "build_model",
+    "calc_tct_recon_params",
     "cgls",
+    "compute_cov_matrix",
+    "compute_opt_angle_subset",
     "compute_qggmrf_grad_and_hessian",
     "compute_surrogate_and_grad",
+    "compute_vcl",
+    "compute_view_basis_functions",
     "copy_ct_model",
     "cost",
     "counts_to_line_integrals",
+    "display_translation_vectors",
     "export_recon_hdf5",
     "fista_tv",
     "frame_mean",
     "gen_cube_phantom",
+    "gen_dot_phantom",
     "gen_full_indices",
     "gen_partition_sequence",
     "gen_pixel_partition",
@@ -98,9 +118,11 @@ __all__ = [
     "generate_3d_shepp_logan_reference",
     "generate_demo_data",
     "get_2d_ror_mask",
+    "get_2d_subsampling_indices",
     "get_b_from_nbr_wts",
     "get_ct_model",
     "get_memory_stats",
+    "get_opt_views",
     "import_recon_hdf5",
     "instruction_set",
     "instruction_sets",
@@ -115,10 +137,12 @@ __all__ = [
     "preprocess",
     "qggmrf_gradient_and_hessian_at_indices",
     "qggmrf_loss",
+    "reorder_by_priority",
     "save_checkpoint",
     "save_data_hdf5",
     "scale_recon_shape",
     "sirt",
     "slice_viewer",
     "stitch_arrays",
+    "subsample_R_gamma",
 ]

@@ -465,3 +465,5 @@ copy_docstrings(TomographyModel, _core.ConeBeamModel)
 copy_docstrings(ConeBeamModel, _core.ConeBeamModel)
 copy_docstrings(TranslationModel, _core.TranslationModel)
 copy_docstrings(MultiAxisParallelModel, _core.MultiAxisParallelModel)
+
+MultiAxisParallelBeamModel = MultiAxisParallelModel  # MBIRJAX has both names

@@ -14,6 +14,7 @@ void bind_denoiser(nanobind::module_& m);
 void bind_images(nanobind::module_& m);
 void bind_partitions(nanobind::module_& m);
 void bind_phantoms(nanobind::module_& m);
+void bind_corrections(nanobind::module_& m);
 void bind_cost(nanobind::module_& m);
 
 }  // namespace mbirk::python

@@ -49,5 +49,6 @@ NB_MODULE(_core, m) {
   mbirk::python::bind_images(m);
   mbirk::python::bind_partitions(m);
   mbirk::python::bind_phantoms(m);
+  mbirk::python::bind_corrections(m);
   mbirk::python::bind_cost(m);
 }

@@ -20,7 +20,7 @@ LAYERS = [
     ["kernel/host", "kernel/device"],
     ["exec"],
     ["instrument"],
-    ["context.hpp", "memory.hpp", "launch.hpp", "operation.hpp"],
+    ["context.hpp", "host_context.hpp", "memory.hpp", "launch.hpp", "operation.hpp"],
     ["projector"],
     ["filter", "prior", "util"],
     ["recon"],

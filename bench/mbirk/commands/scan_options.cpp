@@ -132,7 +132,7 @@ geometry_options with_centre(scan_call const& call, measurement_source const& so
   });
   exec::host const host(threads);
   bool const cone = source.scan().source_detector_dist || options.source_detector;
-  options.centre = find_centre({host, {}}, source, cone, notes);
+  options.centre = find_centre({host, {}}, call.corrections, source, cone, notes);
   return options;
 }
 

@@ -32,15 +32,16 @@ struct correction_options {
 
 using correction_context = context<exec::host, instrument::none>;
 
-/// Corrects line integrals in place: background, zingers, detector rotation, drift, stripes, phase, beam hardening.
+/// Corrects line integrals in place: what pixels of the detector do (background, zingers, stripes), what rays do (phase,
+/// beam hardening), and then where the detector was (rotation, drift), because that mixes pixels.
 /// @param y       (views, rows, channels), all that needs_views and needs_rows ask for.
 /// @param angles  one per view; for drift only.
 /// @return one line for each correction, with what it found
 std::vector<std::string> correct(correction_context const& ctx, correction_options const& options, view<float, 3> y,
                                  std::span<float const> angles);
 
-/// Finds the axis in the middle row. @return channel of INPUT, and notes
-double find_centre(correction_context const& ctx, measurement_source const& source, bool cone,
-                   std::vector<std::string>& notes);
+/// Finds the axis in the middle row, corrected by the options. @return channel of INPUT, and notes
+double find_centre(correction_context const& ctx, correction_options const& options, measurement_source const& source,
+                   bool cone, std::vector<std::string>& notes);
 
 }  // namespace mbirk::program

@@ -72,14 +72,33 @@ struct polynomial_of_view {
   }
 };
 
-/// Task v resamples view v bilinearly at positions that are moved by a shift and turned about the detector's middle;
-/// outside the detector its edge continues.
+/// Weights of the samples at -1, 0, 1 and 2 for the value at t in [0, 1): cubic convolution, exact for polynomials of
+/// degree 2. Source: Keys, Cubic convolution interpolation for digital image processing, 1981.
+inline std::array<float, 4> cubic_weights(float t) noexcept {
+  return {((-0.5f * t + 1) * t - 0.5f) * t, (1.5f * t - 2.5f) * t * t + 1, ((-1.5f * t + 2) * t + 0.5f) * t,
+          (0.5f * t - 0.5f) * t * t};
+}
+
+/// Task v resamples view v at positions that are moved by a shift and turned about the detector's middle, by cubic
+/// convolution, which blurs edges less than linear interpolation; outside the detector its edge continues.
 struct moved_view {
   view<float, 3> y;
   double cosine, sine;
   double const* shifts;  // (rows, channels) per view, or null
   float* memory;         // rows * channels per task of a block
   index_t first;
+
+  /// Where the four samples around a position are, and their weights.
+  struct samples {
+    std::array<index_t, 4> at;
+    std::array<float, 4> weight;
+    samples(double position, index_t size) noexcept {
+      double const x = std::clamp(position, 0.0, static_cast<double>(size - 1));
+      auto const below = static_cast<index_t>(x);
+      for (std::size_t k = 0; k < 4; ++k) at[k] = std::clamp<index_t>(below + static_cast<index_t>(k) - 1, 0, size - 1);
+      weight = cubic_weights(static_cast<float>(x - static_cast<double>(below)));
+    }
+  };
 
   void operator()(index_t task) const noexcept {
     index_t const v = first + task, rows = y.extent(1), channels = y.extent(2);
@@ -88,18 +107,19 @@ struct moved_view {
       for (index_t n = 0; n < channels; ++n) frame[m * channels + n] = y(v, m, n);
     double const row_shift = shifts ? shifts[2 * v] : 0, channel_shift = shifts ? shifts[2 * v + 1] : 0;
     double const middle_row = static_cast<double>(rows - 1) / 2, middle_channel = static_cast<double>(channels - 1) / 2;
-    auto const clamp = [](double x, index_t size) { return std::clamp(x, 0.0, static_cast<double>(size - 1)); };
     for (index_t m = 0; m < rows; ++m)
       for (index_t n = 0; n < channels; ++n) {
         double const r = static_cast<double>(m) - middle_row, c = static_cast<double>(n) - middle_channel;
-        double const row = clamp(middle_row + cosine * r - sine * c + row_shift, rows);
-        double const channel = clamp(middle_channel + sine * r + cosine * c + channel_shift, channels);
-        auto const r0 = static_cast<index_t>(row), c0 = static_cast<index_t>(channel);
-        index_t const r1 = std::min(r0 + 1, rows - 1), c1 = std::min(c0 + 1, channels - 1);
-        double const a = row - static_cast<double>(r0), b = channel - static_cast<double>(c0);
-        auto const at = [&](index_t i, index_t k) { return static_cast<double>(frame[i * channels + k]); };
-        y(v, m, n) = static_cast<float>((1 - a) * ((1 - b) * at(r0, c0) + b * at(r0, c1)) +
-                                        a * ((1 - b) * at(r1, c0) + b * at(r1, c1)));
+        samples const row(middle_row + cosine * r - sine * c + row_shift, rows);
+        samples const channel(middle_channel + sine * r + cosine * c + channel_shift, channels);
+        float sum = 0;
+        for (std::size_t i = 0; i < 4; ++i) {
+          float const* const line = frame + row.at[i] * channels;
+          float part = 0;
+          for (std::size_t k = 0; k < 4; ++k) part += channel.weight[k] * line[channel.at[k]];
+          sum += row.weight[i] * part;
+        }
+        y(v, m, n) = sum;
       }
   }
 };
@@ -234,7 +254,7 @@ void correct_beam_hardening(context<Exec, Instr> const& ctx, view<float, 3> y, s
          detail::polynomial_of_view{y, coefficients.data(), static_cast<int>(coefficients.size())});
 }
 
-/// Turns each view about the middle of the detector, by bilinear interpolation, so that a detector that was turned by
+/// Turns each view about the middle of the detector, by cubic convolution, so that a detector that was turned by
 /// `angle` (radians, from channels to rows) is upright.
 /// @throws allocation_error. Cost: four reads per pixel.
 template <task_policy Exec, class Instr>
@@ -246,7 +266,7 @@ void correct_detector_rotation(context<Exec, Instr> const& ctx, view<float, 3> y
   detail::move_views(ctx, y, -angle, nullptr);
 }
 
-/// Moves each view back by its drift, by bilinear interpolation: pixel (m, n) becomes that at (m + row, n + channel).
+/// Moves each view back by its drift, by cubic convolution: pixel (m, n) becomes that at (m + row, n + channel).
 /// @param drift  (row, channel) of each view, in pixels.
 template <task_policy Exec, class Instr>
 void correct_drift(context<Exec, Instr> const& ctx, view<float, 3> y, std::span<std::array<double, 2> const> drift) {
