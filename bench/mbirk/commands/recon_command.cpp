@@ -22,6 +22,7 @@
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
+#include "mbirk/geometry/operation_name.hpp"
 #include "mbirk/io/printable.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"

@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "mbirk/geometry/operation_name.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/record/cost.hpp"
 #include "mbirk/record/html.hpp"
