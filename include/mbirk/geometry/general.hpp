@@ -67,8 +67,8 @@ struct general_geometry {
   template <class Parameters, class Row> static void each_scan_parameter(Parameters& p, Row const& row) {
     using namespace detail::rules;
     row("view_vectors", view_rows, p.view_vectors,
-        "(source or ray direction, detector centre, step from channel to channel, step from row to row) per view, three "
-        "numbers each", true);
+        "(source or ray direction, detector centre, step from channel to channel, step from row to row) per view, "
+        "three numbers each", true);
     row("parallel_rays", flag, p.parallel_rays, "the views begin with a ray direction instead of a source", false);
   }
   template <class Parameters, class Row> static void each_voxel_parameter(Parameters& p, Row const& row) {
@@ -160,7 +160,8 @@ inline void require_general_views(std::vector<double> const& vectors, general_ge
     each_corner(g, 0.5, [&](double j, double i, double k) {
       require(value_at(depth, j, i, k) > least, [&] {
         return message(what, ": the source of view ", v, " is ", value_at(depth, j, i, k),
-                       " of its distance from the detector before a corner of the reconstruction, expected more than 0");
+                       " of its distance from the detector before a corner of the reconstruction, expected more than "
+                       "0");
       });
     });
   }

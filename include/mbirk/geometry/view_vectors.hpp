@@ -25,8 +25,9 @@ struct gantry_axes {
       : across{std::cos(angle), -std::sin(angle), 0}, towards_source{std::sin(angle), std::cos(angle), 0} {}
 };
 
-template <class Other> general_parameters with_grid_of(Other const& p, std::array<index_t, 3> const& shape, double delta,
-                                                       std::vector<double> vectors, bool parallel_rays) {
+template <class Other>
+general_parameters with_grid_of(Other const& p, std::array<index_t, 3> const& shape, double delta,
+                                std::vector<double> vectors, bool parallel_rays) {
   return {.sinogram_shape = p.sinogram_shape, .view_vectors = std::move(vectors), .parallel_rays = parallel_rays,
           .delta_voxel = delta, .voxel_row_aspect = p.voxel_row_aspect, .voxel_slice_aspect = p.voxel_slice_aspect,
           .recon_shape = shape, .use_ror_mask = p.use_ror_mask};
@@ -36,7 +37,8 @@ template <class Other> general_parameters with_grid_of(Other const& p, std::arra
 
 // With e_u = (cos, -sin, 0) and e_y = (sin, cos, 0) of the angle of a view and zeta its z shift:
 //
-//   cone        source D_0 e_y + zeta z, detector (D_0 - D) e_y - o_c e_u + (zeta - o_r) z, delta_c e_u, delta_r z
+//   cone         source D_0 e_y + zeta z, detector (D_0 - D) e_y - o_c e_u + (zeta - o_r) z, steps delta_c e_u and
+//                delta_r z
 //   parallel     rays -e_y, detector -o_c e_u, steps delta_c e_u, delta_z z (rows are slices)
 //   multi-axis   with e_v = sin(phi) e_y + cos(phi) z: rays -cos(phi) e_y + sin(phi) z, detector -o_c e_u - o_r e_v,
 //                steps delta_c e_u, delta_r e_v
@@ -75,8 +77,8 @@ MBIRK_COLD inline general_parameters to_general(parallel_parameters const& p) {
   std::vector<double> vectors;
   for (double const angle : p.angles) {
     detail::gantry_axes const at(angle);
-    detail::add_view(vectors, at.towards_source * -1, at.across * -p.det_channel_offset, at.across * p.delta_det_channel,
-                     {0, 0, g.delta_x});
+    detail::add_view(vectors, at.towards_source * -1, at.across * -p.det_channel_offset,
+                     at.across * p.delta_det_channel, {0, 0, g.delta_x});
   }
   return detail::with_grid_of(p, {g.recon_rows, g.recon_cols, g.slices}, g.delta_x, std::move(vectors), true);
 }

@@ -3,8 +3,9 @@
 // channels of one view over a range of the rows; lanes are groups, then pixels of a group, then rows.
 #pragma once
 
-#include "mbirk/kernel/device/lane_resample.hpp"
+#include "mbirk/core/device_span.hpp"
 #include "mbirk/kernel/device/gather_bounds.hpp"
+#include "mbirk/kernel/device/lane_resample.hpp"
 #include "mbirk/kernel/shared/general_column.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
 #include "mbirk/simd/lanes.hpp"
