@@ -299,8 +299,8 @@ class measurement {
 int main(int argc, char** argv) {
   using namespace mbirk;
   auto const o = cells::read_options(argc, argv);
-  if (!o.plan && !exec::cuda::available()) {
-    std::fputs("mbirk_gpu_cells: there is no CUDA device\n", stderr);
+  if (std::string const missing = exec::cuda::missing(); !o.plan && !missing.empty()) {
+    std::fprintf(stderr, "mbirk_gpu_cells: %s\n", missing.c_str());
     return 3;
   }
   try {

@@ -120,13 +120,24 @@ void launch_tasks(context<Exec, Instr> const& ctx, index_t tasks, int workers, K
   }
 }
 
+/// Number of workers that share the tasks of a kernel: as many of its warps as a device holds, if the policy knows.
+template <class Kernel, class Scratch, class Exec, class Instr>
+int workers_of(context<Exec, Instr> const& ctx, index_t tasks) {
+  using on_warps = kernel::on_warps<Kernel, Scratch>;
+  if constexpr (Instr::traits.serial) return 1;
+  else if constexpr (requires { ctx.exec.template workers_of<on_warps>(tasks); })
+    return ctx.exec.template workers_of<on_warps>(tasks);
+  else return ctx.exec.workers(tasks);
+}
+
 }  // namespace detail
 
 /// Runs kernel(task) for every task, or kernel(task, scratch) when the kernel has a scratch layout. Kernels never
 /// throw.
 template <class Exec, class Instr, class Kernel>
 void launch(context<Exec, Instr> const& ctx, index_t tasks, Kernel const& kernel) {
-  int const workers = Instr::traits.serial ? 1 : ctx.exec.workers(tasks);
+  using scratch = std::conditional_t<requires { kernel.layout; }, kernel::worker_scratch, kernel::no_scratch>;
+  int const workers = detail::workers_of<Kernel, scratch>(ctx, tasks);
   if constexpr (!Instr::traits.runs_kernels) {  // still announces the scratch
     if constexpr (requires { kernel.layout; })
       temporary<std::byte, context<Exec, Instr>>(ctx, "scratch", workers * kernel.layout.bytes(), false);

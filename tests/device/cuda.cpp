@@ -15,8 +15,8 @@ inline exec::cuda device(int) { return exec::cuda(); }
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  if (!mbirk::exec::cuda::available()) {
-    std::puts("no CUDA device: nothing was tested");
+  if (std::string const missing = mbirk::exec::cuda::missing(); !missing.empty()) {
+    std::printf("%s: nothing was tested\n", missing.c_str());
     return 77;  // ctest shows it as skipped
   }
   return RUN_ALL_TESTS();

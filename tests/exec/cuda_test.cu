@@ -12,13 +12,13 @@ namespace {
 
 using namespace mbirk;
 
-TEST(Cuda, WithoutADeviceSaysWhichCallFailed) {
+TEST(Cuda, WithoutADeviceSaysWhatIsMissing) {
   if (exec::cuda::available()) GTEST_SKIP() << "there is a device";
   try {
     exec::cuda const exec;
     FAIL() << "no error";
   } catch (device_error const& e) {
-    EXPECT_EQ(std::string(e.what()).find("cudaGetDevice: cudaError"), 0u) << e.what();
+    EXPECT_EQ(std::string(e.what()), exec::cuda::missing());
   }
 }
 

@@ -71,8 +71,8 @@ TEST(gpu_devices, published_times_name_their_source) {
 
 TEST(gpu_kernels, every_device_has_code) {
   for (auto const& d : every_device())
-    for (auto const* name : {"parallel_gather", "parallel_block_back", "cone_gather", "cone_block_back<1,false>",
-                             "vcd_direction<qggmrf_cylinder>", "to_channel_major"}) {
+    for (auto const* name : {"parallel_gather", "parallel_list_gather", "sort_by_channel", "parallel_block_back",
+                             "cone_gather", "cone_block_back<1,false>", "vcd_direction<qggmrf_cylinder>", "to_channel_major"}) {
       auto const* const code = find_kernel(name, d.capability);
       ASSERT_NE(code, nullptr) << name << " on " << d.name;
       EXPECT_GT(code->registers, 0);
@@ -156,6 +156,25 @@ TEST(gpu_launches, hits_are_conserved) {
     return -1.0;
   };
   EXPECT_DOUBLE_EQ(of("view"), of("two taps") + of("three taps"));
+}
+
+// A list of few pixels is sorted first, and then found by the same warps as if they were all looked for.
+TEST(gpu_launches, few_listed_pixels_are_sorted) {
+  any_scan const scan = mbirk::scan<parallel_geometry>(parallel_geometry::typical_scan({16, 32, 48}));
+  auto const& pixels = std::get<parallel_scan>(scan).full_indices();
+  std::vector<std::int32_t> const few(pixels.begin(), pixels.begin() + 32 * 48 / 8),
+      more(pixels.begin(), pixels.begin() + 32 * 48 / 8 + 1);
+  auto const sorted = forward_launches(scan, few), searched = forward_launches(scan, more);
+  ASSERT_EQ(sorted.front().kernel, "sort_by_channel");
+  ASSERT_EQ(sorted[1].kernel, "parallel_list_gather");
+  ASSERT_EQ(searched.front().kernel, "parallel_gather");
+  auto const hits = [](launch_work const& work) {
+    for (auto const& [unit, count] : work.units)
+      if (unit == "hit") return count;
+    return 0.0;
+  };
+  EXPECT_LT(hits(sorted[1]), hits(searched.front()));
+  EXPECT_GT(hits(sorted[1]), hits(searched.front()) - 16 * 3);
 }
 
 double units_of(launch_work const& work, std::string const& name) {

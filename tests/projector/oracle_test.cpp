@@ -48,6 +48,16 @@ TEST_P(Oracle, SparseForward) {
                "sparse forward");
 }
 
+// So few that a device sorts them by channel before it projects them.
+TEST_P(Oracle, SparseForwardOfFew) {
+  auto const [views, rows, channels] = sinogram_shape(s);
+  auto const few = std::clamp<index_t>(rows * channels / 8, 1, 75);
+  auto const pixels = some_pixels(s, static_cast<std::size_t>(few), 8);
+  auto const x = random_array<2>({few, slices_of(s)}, 9);
+  expect_close(sparse_forward(s, x, pixels).data, defined_forward(x, pixels),
+               towards_sinogram + static_cast<double>(few) * 0x1p-24, "sparse forward of few");
+}
+
 TEST_P(Oracle, SparseBack) {
   auto const pixels = some_pixels(s, 75, 5);
   auto const y = random_array<3>(sinogram_shape(s), 6);

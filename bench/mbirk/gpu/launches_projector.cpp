@@ -9,6 +9,7 @@
 #include "mbirk/kernel/device/gather_bounds.hpp"
 #include "mbirk/kernel/device/parallel_block_back.hpp"
 #include "mbirk/kernel/shared/plan.hpp"
+#include "mbirk/recon/vcd_subset.hpp"
 #include "mbirk/util/partition.hpp"
 
 namespace mbirk::program::gpu {
@@ -131,30 +132,60 @@ kernel::chunked_shape shape_of(cone_geometry const& g) {
   return kernel::make_chunks(g.views, g.channels, g.rows, lanes, std::max<index_t>(1, g.rows));
 }
 
-/// A forward projection to the internal layout.
-launch_work gather(parallel_scan const& s, std::vector<std::int32_t> const& listed) {
+/// A forward projection of few listed pixels: sorted by channel in every view, then gathered without looking at others.
+std::vector<launch_work> gather_sorted(parallel_scan const& s, std::vector<std::int32_t> const& listed) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
+  auto const seen = visit_pixels(s, listed, true);
+  double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks),
+               tasks = real(g.views) * warps * chunks, pixels = real(listed.size()), views = real(g.views);
+  double const hits = seen.weight * chunks * found_by(s, seen, warps).hits, rounds = std::ceil(pixels / lanes);
+  // Pixels between the first and the last bin of a warp: those of its channels and of a footprint's width beside them.
+  double widest = 0;
+  for (auto const& p : kernel::make_view_taps(s)) widest = std::max(widest, p.width);
+  double const looked_at = (kernel::gather_channels + std::ceil(widest)) * pixels / real(g.channels);
+  double const bytes = hits * shape.packs * bytes_of_pack;
+  // Counting takes 4 requests a round, placing 6; zeroing and adding up 4 for every 32 bins.
+  double const bins = std::ceil((real(g.channels) + std::ceil(widest) + 2) / lanes);
+  auto sorting = streaming_launch("sort_by_channel", views, views * (10 * rounds + 4 * bins), 4 * views * pixels);
+  // Latency: every round waits for its counters twice.
+  sorting.units.emplace_back("operation", views * 2 * rounds * 3 * lanes);
+  return {sorting,
+          {.kernel = "parallel_list_gather",
+           .variant = packs_text(shape.packs),
+           .tasks = tasks,
+           .units = {{"pixel round", tasks * std::max(1.0, std::ceil(looked_at / lanes))}, {"hit", hits}},
+           .l2_bytes = bytes,
+           .memory_bytes = 4 * real(shape.size()),
+           .again_bytes = 4 * pixels * real(g.slices),
+           .tasks_between = warps * chunks}};
+}
+
+/// A forward projection to the internal layout.
+std::vector<launch_work> gather(parallel_scan const& s, std::vector<std::int32_t> const& listed) {
+  auto const& g = s.geometry();
+  auto const shape = shape_of(g);
+  if (!listed.empty() && 8 * std::ssize(listed) <= shape.channels * shape.rows) return gather_sorted(s, listed);
   auto const seen = visit_pixels(s, listed, true);
   double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), chunks = real(shape.chunks);
   auto const found = found_by(s, seen, warps);
   double const tasks = real(g.views) * warps * chunks, each = seen.weight * chunks;
   double const bytes = each * found.hits * shape.packs * bytes_of_pack;
-  return {.kernel = "parallel_gather",
-          .variant = packs_text(shape.packs),
-          .tasks = tasks,
-          .units = {{"group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes)},
-                    {"group", each * found.groups},
-                    {"pixel round", each * found.pixel_rounds},
-                    {"hit", each * found.hits}},
-          .l2_bytes = bytes,
-          .memory_bytes = 4 * real(shape.size()),
-          .again_bytes = 4 * real(seen.plan.pixels * g.slices),
-          .tasks_between = warps * chunks};
+  return {{.kernel = "parallel_gather",
+           .variant = packs_text(shape.packs),
+           .tasks = tasks,
+           .units = {{"group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes)},
+                     {"group", each * found.groups},
+                     {"pixel round", each * found.pixel_rounds},
+                     {"hit", each * found.hits}},
+           .l2_bytes = bytes,
+           .memory_bytes = 4 * real(shape.size()),
+           .again_bytes = 4 * real(seen.plan.pixels * g.slices),
+           .tasks_between = warps * chunks}};
 }
 
 template <std::derived_from<cone_geometry> Geometry>
-launch_work gather(scan<Geometry> const& s, std::vector<std::int32_t> const& listed) {
+std::vector<launch_work> gather(scan<Geometry> const& s, std::vector<std::int32_t> const& listed) {
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
   auto const seen = visit_pixels(s, listed, true);
@@ -162,19 +193,19 @@ launch_work gather(scan<Geometry> const& s, std::vector<std::int32_t> const& lis
   double const warps = real(ceil_div(g.channels, index_t{kernel::gather_channels})), count = real(pieces.count());
   auto const found = found_by(s, seen, warps);
   double const tasks = real(g.views) * warps * count, each = seen.weight * count;
-  return {.kernel = "cone_gather",
-          .variant = packs_text(pieces.each),
-          .tasks = tasks,
-          .units = {{"group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes)},
-                    {"group", each * found.groups},
-                    {"pixel round", each * found.pixel_rounds},
-                    {"hit", each * found.hits},
-                    {"two", each * found.two},
-                    {"three", each * found.three}},
-          .l2_bytes = each * found.hits * (real(pieces.each) + 1) * bytes_of_pack,
-          .memory_bytes = 4 * real(shape.size()),
-          .again_bytes = 4 * real(seen.plan.pixels * g.slices),
-          .tasks_between = warps * count};
+  return {{.kernel = "cone_gather",
+           .variant = packs_text(pieces.each),
+           .tasks = tasks,
+           .units = {{"group round", tasks * std::ceil(real(seen.plan.groups.size()) / lanes)},
+                     {"group", each * found.groups},
+                     {"pixel round", each * found.pixel_rounds},
+                     {"hit", each * found.hits},
+                     {"two", each * found.two},
+                     {"three", each * found.three}},
+           .l2_bytes = each * found.hits * (real(pieces.each) + 1) * bytes_of_pack,
+           .memory_bytes = 4 * real(shape.size()),
+           .again_bytes = 4 * real(seen.plan.pixels * g.slices),
+           .tasks_between = warps * count}};
 }
 
 /// Channels that a block reads in a view: its pixels share those of a tile, and listed ones fewer.
@@ -288,7 +319,13 @@ template <class Scan> std::vector<launch_work> subset_launches(Scan const& s, st
   auto const& g = s.geometry();
   auto const shape = shape_of(g);
   double const slices = real(ceil_div(g.slices, index_t{lanes})), count = real(pixels.size()),
-               groups = std::ceil(count / kernel::group_pixels), blocks = real(shape.chunks * shape.views);
+               ranges = std::ceil(count / kernel::group_pixels), blocks = real(shape.chunks * shape.views);
+  // Tasks of a direction, and of an update (recon/vcd_subset.hpp, kernel/shared/vcd.hpp).
+  bool const damped = Scan::geometry_type::has_slice_damping;
+  double const groups = std::ceil(count / real(detail::pixels_of_direction_task(std::ssize(pixels), damped)));
+  index_t const packs_of_column = ceil_div(g.slices, index_t{lanes});
+  double const updates = ranges * real(kernel::pieces_for_device(static_cast<index_t>(ranges), g.slices,
+                                                                 packs_of_column * lanes, lanes).count());
   double const samples = real(shape.size()), voxels = count * real(g.slices), packs = count * slices;
   // A pass over arrays: packs that are stored, in tasks.
   auto const stores = [](char const* kernel, double tasks, double stored, double bytes) {
@@ -303,15 +340,16 @@ template <class Scan> std::vector<launch_work> subset_launches(Scan const& s, st
   } else {
     all.push_back(stores("vcd_direction<qggmrf_cylinder>", groups, packs, 4 * 10 * voxels));
   }
-  all.push_back(gather(s, pixels));
+  for (auto& work : gather(s, pixels)) all.push_back(std::move(work));
   all.push_back(streaming_launch("apply_epilogue<squared_norm_epilogue<false,true>>", blocks, 2 * samples / lanes,
                                  8 * samples));
   all.push_back(streaming_launch("device_reduce<vcd_line_search>", 1, (4 * groups + 2 * blocks) / lanes,
                                  8 * (2 * groups + blocks)));
   all.push_back(streaming_launch("axpy_projection", blocks, 3 * samples / lanes, 12 * samples));
   // Of its three loads a pack, one is of its own sums, which stay in L1.
-  all.push_back(stores("vcd_update", groups, 2 * packs, 4 * 2 * voxels));
-  all.push_back(streaming_launch("reduce_slice_sums", slices, 2 * groups * slices, 8 * groups * slices * lanes));
+  all.push_back(stores("vcd_update", updates, 2 * packs, 4 * 2 * voxels));
+  all.push_back(streaming_launch("reduce_slice_sums", slices, 2 * ranges * slices, 8 * ranges * slices * lanes));
+  all.push_back(streaming_launch("device_reduce<plain_sums<1>>", 1, 2 * updates / lanes, 8 * updates));
   return all;
 }
 
@@ -334,7 +372,9 @@ launch_work streaming_launch(std::string kernel, double tasks, double requests, 
 
 std::vector<launch_work> forward_launches(any_scan const& scan, std::vector<std::int32_t> const& listed) {
   return of_any(scan, [&](auto const& s) {
-    return std::vector{gather(s, listed), layout_launch("from_channel_major", shape_of(s.geometry()))};
+    auto all = gather(s, listed);
+    all.push_back(layout_launch("from_channel_major", shape_of(s.geometry())));
+    return all;
   });
 }
 

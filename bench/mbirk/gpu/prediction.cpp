@@ -5,7 +5,6 @@
 
 #include "gpu/launches.hpp"
 #include "mbirk/core/error.hpp"
-#include "mbirk/exec/tuning.hpp"
 
 namespace mbirk::program::gpu {
 namespace {
@@ -61,12 +60,11 @@ struct occupation {
   double active;    ///< multiprocessors that have a block
 };
 occupation occupy(launch_work const& work, kernel_code const& code, device const& on) {
-  double const most = on["multiprocessors"];
+  double const most = on["multiprocessors"], capacity = most * resident_blocks(code, work.warps_per_block, on);
   double warps = work.tasks * work.warps_per_block;
-  if (work.shares_tasks)
-    warps = std::min(work.tasks, most * exec::tuning_for(on.capability).warps_per_multiprocessor);
+  if (work.shares_tasks) warps = std::min(work.tasks, capacity * work.warps_per_block);
   double const blocks = std::max(1.0, std::ceil(warps / work.warps_per_block));
-  return {std::max(1.0, warps), blocks, most * resident_blocks(code, work.warps_per_block, on), std::min(most, blocks)};
+  return {std::max(1.0, warps), blocks, capacity, std::min(most, blocks)};
 }
 
 /// Bytes between L2 and memory. Repeated reads come from memory again unless they fit L2, once for all tasks that

@@ -26,6 +26,32 @@ struct cuda_warp {
     return x;
   }
   static __device__ void count(std::int32_t* place) { atomicAdd(place, 1); }
+
+  // Approximations of the special function unit; subnormal numbers count as 0. PTX ISA, "Floating Point Instructions".
+  /// a / b within 2 ulp for 2^-126 <= |b| <= 2^126; 0 for a finite a and |b| > 2^126.
+  static __device__ float divide(float a, float b) {
+    float r;
+    asm("div.approx.ftz.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+  }
+  /// Relative error at most 2^-23.
+  static __device__ float square_root(float a) {
+    float r;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+  }
+  /// Within 2 ulp.
+  static __device__ float exp2(float a) {
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+  }
+  /// Absolute error at most 2^-22 for 1/2 < a < 2, else relative error at most 2^-22.
+  static __device__ float log2(float a) {
+    float r;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+  }
 };
 
 /// Shared memory with constant extents, one index per dimension.

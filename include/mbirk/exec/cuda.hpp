@@ -7,10 +7,12 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <limits>
 #include <list>
+#include <map>
 #include <memory>
 #include <memory_resource>
 #include <mutex>
@@ -22,6 +24,7 @@
 #include "mbirk/core/error.hpp"
 #include "mbirk/exec/block.hpp"
 #include "mbirk/exec/concepts.hpp"
+#include "mbirk/exec/cuda_device.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/exec/tuning.hpp"
 #include "mbirk/simd/warp.hpp"
@@ -29,14 +32,6 @@
 namespace mbirk::exec {
 
 struct cuda_warp;  // block_cuda.cuh
-
-/// Checks the status of a CUDA call and clears the error, so that it does not surface in the next, unrelated call.
-/// @throws device_error  "cudaX: name of the error: its description", unless the call succeeded
-inline void check_cuda(cudaError_t status, char const* call, source_location w = source_location::current()) {
-  if (status == cudaSuccess) [[likely]] return;
-  (void)cudaGetLastError();
-  throw device_error(std::string(call) + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status), w);
-}
 
 namespace detail {
 
@@ -51,24 +46,33 @@ template <class Kernel> bool describe_kernel(cudaFuncAttributes& made, int& bloc
 class cuda_state {
  public:
   explicit cuda_state(cudaStream_t given) {
-    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    std::string const missing = no_device_because();
+    require<device_error>(missing.empty(), [&] { return missing; });
+    if (given) check_cuda(cudaStreamGetDevice(given, &device), "cudaStreamGetDevice");
+    else check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    device_guard const current(device);
     check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
                "cudaDeviceGetAttribute");
     int major = 0, minor = 0;
     check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
     check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
     capability = 10 * major + minor;
-    cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location = {cudaMemLocationTypeDevice, device};
-    check_cuda(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
+    int has_pools = 0;
+    check_cuda(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device), "cudaDeviceGetAttribute");
+    if (has_pools) {
+      cudaMemPoolProps properties{};
+      properties.allocType = cudaMemAllocationTypePinned;
+      properties.location = {cudaMemLocationTypeDevice, device};
+      check_cuda(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
+    }
     // Freed memory stays in the pool, so that repeated operations allocate only once.
     std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
-    cudaError_t const kept = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    cudaError_t const kept =
+        pool ? cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep) : cudaSuccess;
     cudaError_t const made =
         kept == cudaSuccess && !given ? cudaStreamCreateWithFlags(&own_stream, cudaStreamNonBlocking) : kept;
     if (made != cudaSuccess) {
-      cudaMemPoolDestroy(pool);
+      if (pool) cudaMemPoolDestroy(pool);
       check_cuda(made, kept == cudaSuccess ? "cudaStreamCreateWithFlags" : "cudaMemPoolSetAttribute");
     }
     stream = given ? given : own_stream;
@@ -79,7 +83,7 @@ class cuda_state {
       cudaEventDestroy(b.done);
       cudaFreeHost(b.memory);
     }
-    cudaMemPoolDestroy(pool);
+    if (pool) cudaMemPoolDestroy(pool);
     if (own_stream) cudaStreamDestroy(own_stream);
   }
   cuda_state(cuda_state const&) = delete;
@@ -89,9 +93,8 @@ class cuda_state {
   /// captured in a graph are not reused.
   void upload(void* to, void const* from, std::size_t bytes) {
     std::lock_guard const lock(mutex_);
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    check_cuda(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
-    bool const in_graph = capture != cudaStreamCaptureStatusNone;
+    device_guard const current(device);
+    bool const in_graph = captured();
     auto& block = find_pinned(bytes, in_graph);
     std::memcpy(block.memory, from, bytes);
     check_cuda(cudaMemcpyAsync(to, block.memory, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
@@ -100,12 +103,55 @@ class cuda_state {
     bytes_up += static_cast<index_t>(bytes);
   }
 
+  /// Device memory in stream order, or, without pools, at once. Memory that the pool keeps in other sizes is given back
+  /// before memory counts as exhausted.
+  /// @throws std::bad_alloc, device_error
+  void* allocate(std::size_t bytes) {
+    device_guard const current(device);
+    void* p = nullptr;
+    cudaError_t status = allocate_once(&p, bytes);
+    if (status == cudaErrorMemoryAllocation && pool && !captured()) {
+      (void)cudaGetLastError();
+      check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+      check_cuda(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
+      status = allocate_once(&p, bytes);
+    }
+    if (status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();
+      throw std::bad_alloc();
+    }
+    check_cuda(status, pool ? "cudaMallocFromPoolAsync" : "cudaMalloc");
+    return p;
+  }
+  void deallocate(void* p) noexcept {
+    if (pool) (void)cudaFreeAsync(p, stream);
+    else (void)cudaFree(p);  // waits until the device no longer uses it
+  }
+
+  /// Blocks of a kernel that a multiprocessor holds, found once per kernel; at least 1.
+  template <class Kernel> int resident_blocks() {
+    kernel_query const query = &describe_kernel<Kernel>;
+    std::lock_guard const lock(mutex_);
+    auto const found = resident_.find(query);
+    if (found != resident_.end()) return found->second;
+    device_guard const current(device);
+    outside_of_capture const allowed;  // the first query of a kernel loads it
+    cudaFuncAttributes made{};
+    int blocks = 0;
+    if (!query(made, blocks)) {
+      (void)cudaGetLastError();
+      blocks = 0;
+    }
+    return resident_.emplace(query, std::max(1, blocks)).first->second;
+  }
+
   int device = 0, multiprocessors = 0, capability = 0;
   cudaMemPool_t pool = nullptr;
   cudaStream_t own_stream = nullptr, stream = nullptr;
   std::atomic<index_t> uploads = 0, bytes_up = 0, downloads = 0, bytes_down = 0;
 
  private:
+  using kernel_query = bool (*)(cudaFuncAttributes&, int&);
   struct pinned_block {
     void* memory;
     std::size_t bytes;
@@ -121,13 +167,10 @@ class cuda_state {
         if (state == cudaSuccess) return b;
         if (state != cudaErrorNotReady) check_cuda(state, "cudaEventQuery");
       }
-    // While a stream of this thread is being captured, allocations are forbidden except in relaxed mode.
-    auto mode = cudaStreamCaptureModeRelaxed;
-    check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+    outside_of_capture const allowed;
     pinned_block block{nullptr, bytes, nullptr, in_graph};
     cudaError_t status = cudaMallocHost(&block.memory, bytes);
     if (status == cudaSuccess) status = cudaEventCreateWithFlags(&block.done, cudaEventDisableTiming);
-    cudaThreadExchangeStreamCaptureMode(&mode);
     if (status != cudaSuccess) {
       if (block.memory) cudaFreeHost(block.memory);
       check_cuda(status, "cudaMallocHost");
@@ -135,8 +178,18 @@ class cuda_state {
     return pinned_.emplace_back(block);
   }
 
+  bool captured() const {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    check_cuda(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
+    return capture != cudaStreamCaptureStatusNone;
+  }
+  cudaError_t allocate_once(void** p, std::size_t bytes) const {
+    return pool ? cudaMallocFromPoolAsync(p, bytes, pool, stream) : cudaMalloc(p, bytes);
+  }
+
   std::mutex mutex_;
   std::list<pinned_block> pinned_;
+  std::map<kernel_query, int> resident_;
 };
 
 }  // namespace detail
@@ -154,7 +207,8 @@ class cuda {
   /// A point on the stream's time line.
   class mark {
    public:
-    explicit mark(cudaStream_t stream) {
+    mark(cudaStream_t stream, int device) {
+      detail::device_guard const current(device);
       cudaEvent_t made = nullptr;
       check_cuda(cudaEventCreate(&made), "cudaEventCreate");
       event_.reset(made, [](cudaEvent_t e) { cudaEventDestroy(e); });
@@ -166,14 +220,12 @@ class cuda {
     std::shared_ptr<CUevent_st> event_;
   };
 
-  static bool available() noexcept {
-    int count = 0;
-    bool const found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-    if (!found) (void)cudaGetLastError();
-    return found;
-  }
+  static bool available() { return missing().empty(); }
+  /// Why no device can be used: no driver, one that is too old, no device; empty if one can.
+  static std::string missing() { return detail::no_device_because(); }
 
-  /// Creates a policy for the current device.
+  /// Creates a policy for the device of `stream`, or, without one, for the current device. Its calls find that device
+  /// from any thread, whichever device is current there.
   ///
   /// @param stream    the caller's stream, which must outlive the policy; null to create one, which is never the
   ///                  default stream.
@@ -191,20 +243,34 @@ class cuda {
     return {state_->uploads, state_->bytes_up, state_->downloads, state_->bytes_down};
   }
 
-  /// Number of warps that are resident at the same time on a full device.
+  /// Number of warps of an average kernel that are resident at the same time on a full device.
   int workers(index_t tasks) const noexcept {
     index_t const most = index_t{state_->multiprocessors} * tuning_for(capability()).warps_per_multiprocessor;
-    return static_cast<int>(tasks < most ? (tasks < 1 ? 1 : tasks) : most);
+    return static_cast<int>(clamp<index_t>(tasks, 1, most));
+  }
+  /// Number of warps of this kernel that are resident at the same time on a full device: with more, the last ones would
+  /// run alone, in a second wave.
+  template <class Kernel> int workers_of(index_t tasks) const {
+    index_t const blocks = index_t{state_->multiprocessors} * state_->template resident_blocks<Kernel>();
+    return static_cast<int>(clamp<index_t>(tasks, 1, blocks * (Kernel::bounds.threads / warp_lanes)));
   }
   host host_companion() const noexcept { return host{}; }
+  /// Counting needs the kernels' arithmetic on the host.
+  template <class Never = void> cuda serial() const {
+    static_assert(!std::is_void_v<Never>,
+                  "operations are not counted on exec::cuda: count them on exec::emulated, whose kernels are the same");
+    return *this;
+  }
 
   template <class Kernel> void launch(Kernel const& kernel, index3 grid) const {
     static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is passed by value: views, not owners");
+    detail::device_guard const current(device());
     detail::launch_on_stream(kernel, grid, stream());
   }
 
   /// Fills in the compiler's results for a kernel: registers, shared memory, and the achievable occupancy in percent.
   template <class Kernel> void describe(kernel_info& k) const {
+    detail::device_guard const current(device());
     cudaFuncAttributes made{};
     int blocks = 0, most = 0;
     if (!detail::describe_kernel<Kernel>(made, blocks) ||
@@ -232,22 +298,15 @@ class cuda {
   }
 
   void* allocate(std::size_t bytes) const {
-    if (resource_) return resource_->allocate(bytes, 64);
-    void* p = nullptr;
-    cudaError_t const status = cudaMallocFromPoolAsync(&p, bytes, state_->pool, stream());
-    if (status == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();
-      throw std::bad_alloc();
-    }
-    check_cuda(status, "cudaMallocFromPoolAsync");
-    return p;
+    return resource_ ? resource_->allocate(bytes, 64) : state_->allocate(bytes);
   }
   void deallocate(void* p, std::size_t bytes) const noexcept {
     if (resource_) resource_->deallocate(p, bytes, 64);
-    else (void)cudaFreeAsync(p, stream());
+    else state_->deallocate(p);
   }
   std::string memory_text() const {
     std::size_t free = 0, total = 0;
+    detail::device_guard const current(device());
     if (cudaMemGetInfo(&free, &total) != cudaSuccess) {
       (void)cudaGetLastError();
       return std::string();
@@ -257,7 +316,7 @@ class cuda {
 
   /// Whether the work of both policies is queued on one stream.
   bool same_stream(cuda const& other) const noexcept { return state_ == other.state_; }
-  mark timestamp() const { return mark(stream()); }
+  mark timestamp() const { return mark(stream(), device()); }
   /// Seconds between two marks; waits until the stream has reached `to`.
   double seconds(mark const& from, mark const& to) const {
     float milliseconds = 0;

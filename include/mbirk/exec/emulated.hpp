@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <memory_resource>
 #include <string>
@@ -21,6 +25,27 @@ namespace mbirk::exec {
 /// The emulator's warp plus the operations that only the pack kernels need.
 struct emulated_warp : emulation::warp {
   static void count(std::int32_t* place) { std::atomic_ref(*place).fetch_add(1, std::memory_order_relaxed); }
+
+  // Approximations with errors up to the bounds that a device guarantees (docs/devices.md), the same for equal operands.
+  static float divide(float a, float b) noexcept { return perturbed(a / b, 2); }
+  static float square_root(float a) noexcept { return perturbed(std::sqrt(a), 1); }
+  static float exp2(float a) noexcept { return perturbed(std::exp2(a), 2); }
+  static float log2(float a) noexcept {
+    float const exact = std::log2(a);
+    if (!std::isfinite(exact)) return exact;
+    float const share = static_cast<float>(static_cast<int>(scrambled(a) % 2001) - 1000) * 1e-3f;
+    return exact + share * 0x1p-22f * std::max(1.0f, std::abs(exact));
+  }
+
+ private:
+  static std::uint32_t scrambled(float x) noexcept { return (std::bit_cast<std::uint32_t>(x) * 0x9e3779b1u) >> 12; }
+  /// x, off by up to `ulps` units in the last place; subnormal numbers become 0.
+  static float perturbed(float x, int ulps) noexcept {
+    if (!std::isfinite(x)) return x;
+    if (std::abs(x) < std::numeric_limits<float>::min()) return std::copysign(0.0f, x);
+    int const off = static_cast<int>(scrambled(x) % static_cast<std::uint32_t>(2 * ulps + 1)) - ulps;
+    return std::bit_cast<float>(std::bit_cast<std::int32_t>(x) + off);
+  }
 };
 
 /// A launch returns when all blocks have run, and throws emulation_error with its findings (emulation/options.hpp lists

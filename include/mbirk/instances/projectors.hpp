@@ -47,6 +47,8 @@
   X(kernel::multiaxis_block_back<B, 2, true>)                          \
   X(kernel::on_warps<kernel::multiaxis_gather<B>, kernel::no_scratch>) \
   X(kernel::on_warps<kernel::parallel_gather<B>, kernel::no_scratch>)  \
+  X(kernel::on_warps<kernel::parallel_list_gather<B>, kernel::no_scratch>) \
+  X(kernel::on_warps<kernel::sort_by_channel<B>, kernel::no_scratch>)  \
   X(kernel::parallel_block_back<B>)
 
 #define MBIRK_PROJECTORS_OF(X, C, G)                                                                             \

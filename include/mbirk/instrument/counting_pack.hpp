@@ -278,7 +278,28 @@ template <class Fast, class Native = Fast> struct counted {
     tick<Fast, number::f64, operation::permute>();
     return Fast::at(a.v, lane);
   }
+  static MBIRK_HOST_INLINE std::int32_t at(ints a, int lane) {
+    tick<Fast, number::i32, operation::permute>();
+    return Fast::at(a.v, lane);
+  }
   static MBIRK_HOST_INLINE bool leads() { return Fast::leads(); }
+  static MBIRK_HOST_INLINE void order_lanes() requires requires { Fast::order_lanes(); } { Fast::order_lanes(); }
+  template <class T> static MBIRK_HOST_INLINE ints load_ints_within(counted_cursor<T> c, int n) {
+    note_load(c, n);
+    return ints{Fast::load_ints_within(c.pointer(), n)};
+  }
+  template <class T> static MBIRK_HOST_INLINE ints gather_ints(counted_cursor<T> c, ints index) {
+    note_elements_loaded(c + Fast::element(index.v), 1);
+    note_scattered(c, index, lanes);
+    return ints{Fast::gather_ints(c.pointer(), index.v)};
+  }
+  static MBIRK_HOST_INLINE void scatter_ints(counted_cursor<std::int32_t> c, ints index, ints a, bool mine) {
+    if (mine) {
+      c.tally->now.stores += 1;
+      c.tally->now.bytes_stored += sizeof(std::int32_t);
+    }
+    Fast::scatter_ints(c.pointer(), index.v, a.v, mine);
+  }
   static MBIRK_HOST_INLINE unsigned where(typename pack::mask c) {
     tick<Fast, number::i32, operation::permute>();
     return Fast::where(c.v);

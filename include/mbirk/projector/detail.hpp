@@ -64,6 +64,7 @@ template <class Context> struct device_plan {
   device_plan(Context const& ctx, kernel::pixel_plan planned)
       : host(std::move(planned)),
         pixels(host.pixels),
+        listed(!host.groups.empty() && host.groups[0].tile_mask == 0),
         rows(ctx, host.rows, "pixel rows"),
         cols(ctx, host.cols, "pixel columns"),
         offsets(ctx, host.offsets, "pixel offsets"),
@@ -76,6 +77,7 @@ template <class Context> struct device_plan {
 
   kernel::pixel_plan host;  // what the tables refer to on the host; empty once a device has its copies
   index_t pixels;
+  bool listed;  // a list rather than the tiles of a grid
   device_table<std::int32_t, Context> rows, cols;
   device_table<index_t, Context> offsets;
   device_table<kernel::pixel_group, Context> groups;

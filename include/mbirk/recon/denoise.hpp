@@ -28,9 +28,12 @@ struct subset_chunks {
   std::vector<kernel::entry_range> all;
   std::vector<index_t> begin{0};
 
-  explicit subset_chunks(pixel_partition const& partition) {
+  /// @param small  whether a device shares them, which needs many tasks
+  subset_chunks(pixel_partition const& partition, bool small) {
+    index_t const each =
+        small ? kernel::pixels_of_device_task(partition.length, kernel::prior_batch) : kernel::prior_batch;
     for (index_t s = 0; s < partition.subsets; ++s) {
-      auto const ranges = kernel::chunk_without_splitting_duplicates(partition.subset(s), kernel::prior_batch);
+      auto const ranges = kernel::chunk_without_splitting_duplicates(partition.subset(s), each);
       all.insert(all.end(), ranges.begin(), ranges.end());
       begin.push_back(static_cast<index_t>(all.size()));
     }
@@ -167,7 +170,7 @@ template <class Context> class denoiser {
 
   void iterate(pixel_partition const& partition, denoise_record& record, double norm) const {
     index_t const slices = input_.extent(2), padded = round_up(slices, B::lanes);
-    subset_chunks const ranges(partition);
+    subset_chunks const ranges(partition, on_device<Context>);
     device_table const device_ranges(ctx_, ranges.all, "ranges of pixels");
     device_table const indices(ctx_, partition.indices, "pixel indices");
     temporary<float, Context> direction(ctx_, "direction", partition.length * padded);

@@ -142,7 +142,8 @@ template <class Context, class Geometry> class vcd_solver {
       if (planned.empty()) {
         auto const& g = scan_.geometry();
         for (index_t s = 0; s < partition.subsets; ++s)
-          planned.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices);
+          planned.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices,
+                               !settings.damping.empty());
       }
       auto const report = iterate(vcd, make_prior(record), planned, partition.length,
                                   random.permutation(partition.subsets), settings, mean_weight, record);

@@ -101,7 +101,7 @@ regularization find_regularization(Context const& ctx, scan<Geometry> const& s, 
   auto const y = some(sinogram);
   auto const cursor = observe(ctx, sinogram, "sinogram", array_role::argument);
   auto const in = kernel::make_strided_cursor(cursor, y);
-  auto const coarse = kernel::make_elementwise_range(most_tables, y);
+  auto const coarse = kernel::make_elementwise_range(counting_tasks<Context>, y);
 
   // Support: samples of at least a quarter of the median of those clearly above the background.
   constexpr float everything = -std::numeric_limits<float>::infinity();

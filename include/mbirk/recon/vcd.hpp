@@ -137,23 +137,24 @@ template <class Context, class Geometry> class vcd_state {
               temporary<float, Context> const& direction, temporary<float, Context> const& curvature,
               vcd_settings const& o) {
     auto const& g = scan_.geometry();
-    auto const& plan = subset.plan;
     back(subset, direction);
     double const c = 1 / (o.sigma_y * o.sigma_y);
-    temporary<double, Context> slopes(ctx_, "direction sums", 2 * plan.groups.size());
+    temporary<double, Context> slopes(ctx_, "direction sums", 2 * subset.direction_groups().size());
     temporary<double, Context> squares(ctx_, "line search sums", measuring_tasks(subset.size()));
-    find_direction(prior, plan, direction, curvature, o, c, slopes);
+    find_direction(prior, subset, direction, curvature, o, c, slopes);
     measure(subset, direction, squares);
     auto const alpha = search_->find(place, kernel::vcd_line_search{c, o.max_alpha}, slopes, &squares);
 
     auto const ranges = subset.ranges.all();
+    auto const pieces = pieces_of(ranges.size());
     auto const pixels = observe(ctx_, subset.pixels);
     if (o.positivity) {
       {
         [[maybe_unused]] auto const guard = ctx_.instr.stage("positivity");
-        launch(ctx_, ranges.size(),
+        launch(ctx_, ranges.size() * pieces.count(),
                kernel::vcd_clip_direction<B>{pixels, observe_recon(), observe(ctx_, direction), g.recon_cols, g.slices,
-                                             recon_.stride(0), recon_.stride(1), alpha, epsilon, ranges});
+                                             recon_.stride(0), recon_.stride(1), alpha, epsilon, pieces,
+                                             ranges});
         pack_direction(subset, direction);
       }
       // The stored projection must be that of the clipped direction.
@@ -163,15 +164,18 @@ template <class Context, class Geometry> class vcd_state {
     else subtract(subset, alpha);
 
     [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
-    index_t const tasks = ranges.size();
-    temporary<double, Context> change(ctx_, "change sums", tasks), columns(ctx_, "slice sums", tasks * padded_slices());
+    index_t const tasks = ranges.size() * pieces.count();
+    temporary<double, Context> change(ctx_, "change sums", tasks),
+        columns(ctx_, "slice sums", ranges.size() * padded_slices());
     kernel::vcd_update<B> kernel{pixels,   observe(ctx_, direction), observe_recon(),        g.recon_cols,
                                  g.slices, padded_slices(),          recon_.stride(0),       recon_.stride(1),
-                                 alpha,    observe(ctx_, change),    observe(ctx_, columns), ranges};
+                                 alpha,    observe(ctx_, change),    observe(ctx_, columns), pieces,
+                                 ranges};
     kernel.plan_scratch();
     launch(ctx_, tasks, kernel);
     launch(ctx_, padded_slices() / B::lanes,
-           kernel::reduce_slice_sums<B>{observe(ctx_, columns), observe(ctx_, slice_norms_), tasks, padded_slices()});
+           kernel::reduce_slice_sums<B>{observe(ctx_, columns), observe(ctx_, slice_norms_), ranges.size(),
+                                        padded_slices()});
     search_->add_changes(place, change);
   }
 
@@ -201,6 +205,12 @@ template <class Context, class Geometry> class vcd_state {
     return std::max<index_t>(1, ceil_div(recon_.extent(2), B::lanes)) * B::lanes;
   }
   index_t blocks() const noexcept { return shape_.chunks * shape_.views; }
+  /// How the tasks of a pass over voxel columns share their slices.
+  kernel::slice_pieces pieces_of(index_t ranges) const {
+    index_t const padded = padded_slices();
+    if constexpr (on_device<Context>) return kernel::pieces_for_device(ranges, recon_.extent(2), padded, B::lanes);
+    else return {recon_.extent(2), padded, padded};
+  }
   double samples() const noexcept {
     return static_cast<double>(shape_.views) * static_cast<double>(shape_.rows) * static_cast<double>(shape_.channels);
   }
@@ -212,25 +222,24 @@ template <class Context, class Geometry> class vcd_state {
 
   /// Computes the direction and stores the two sums of every task in `partial`.
   template <class Prior>
-  void find_direction(Prior const& prior, device_plan<Context> const& plan, temporary<float, Context> const& direction,
-                      temporary<float, Context> const& curvature, vcd_settings const& o, double c,
-                      temporary<double, Context> const& partial) {
+  void find_direction(Prior const& prior, vcd_subset<Context> const& subset_pixels,
+                      temporary<float, Context> const& direction, temporary<float, Context> const& curvature,
+                      vcd_settings const& o, double c, temporary<double, Context> const& partial) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("direction");
     auto const& g = scan_.geometry();
+    auto const& plan = subset_pixels.plan;
     kernel::subset_arrays<B> const subset{observe(ctx_, plan.rows), observe(ctx_, plan.cols),
                                           observe(ctx_, plan.offsets), observe(ctx_, direction),
                                           observe(ctx_, hessian_), g.recon_cols * g.slices, g.slices,
-                                          plan.groups.all()};
-    index_t const tasks = plan.groups.size(), padded = padded_slices();
+                                          subset_pixels.direction_groups()};
+    index_t const tasks = subset.groups.size(), padded = padded_slices();
     if (o.damping.empty()) {
       launch(ctx_, tasks,
              kernel::vcd_direction<B, Prior>{prior, subset, static_cast<float>(c), observe(ctx_, partial)});
     } else if constexpr (Geometry::has_slice_damping) {
       temporary<double, Context> columns(ctx_, "damping sums", 2 * tasks * padded);
       temporary<float, Context> shift(ctx_, "slice shifts", padded);
-      std::vector<float> shares(static_cast<std::size_t>(padded));
-      std::transform(o.damping.begin(), o.damping.end(), shares.begin(), [](float damping) { return 1 - damping; });
-      device_table const undamped(ctx_, shares, "undamped share");
+      auto const& undamped = undamped_shares(o.damping);
       kernel::vcd_damped_gradient<B, Prior> first{
           prior, subset, static_cast<float>(c), observe(ctx_, curvature), observe(ctx_, columns), padded};
       first.plan_scratch();
@@ -242,6 +251,16 @@ template <class Context, class Geometry> class vcd_state {
              kernel::vcd_damped_direction<B>{subset, static_cast<float>(c), observe(ctx_, curvature),
                                              observe(ctx_, shift), observe(ctx_, partial), g.slices});
     }
+  }
+
+  /// 1 - s_k of every slice, made once: the damping is the same in all updates of a run.
+  device_table<float, Context> const& undamped_shares(std::vector<float> const& damping) {
+    if (!undamped_) {
+      shares_.resize(static_cast<std::size_t>(padded_slices()));
+      std::transform(damping.begin(), damping.end(), shares_.begin(), [](float s) { return 1 - s; });
+      undamped_.emplace(ctx_, shares_, "undamped share");
+    }
+    return *undamped_;
   }
 
   /// Floats of partial sums for the fused update and back projection of this number of pixels; 0 if it is not used.
@@ -325,6 +344,8 @@ template <class Context, class Geometry> class vcd_state {
   tables tables_;
   temporary<float, Context> error_, hessian_;
   temporary<double, Context> slice_norms_;
+  std::vector<float> shares_;  // what undamped_ refers to on the host
+  std::optional<device_table<float, Context>> undamped_;
   std::optional<step_search<Context, 1>> search_;  // changes: the sum of |alpha d|
   std::optional<temporary<float, Context>> weights_, projection_;    // w; w A d of the last line search
   // d of the last line search, in the order of its plan, (pixels, chunks * width).

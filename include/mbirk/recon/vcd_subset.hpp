@@ -1,6 +1,7 @@
 // Inputs of a VCD subset update: settings, and a planned subset. Not for users.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,6 +18,12 @@ struct vcd_settings {
   std::vector<float> damping;  ///< s_k, or empty
 };
 
+/// Pixels per task of the kernels that find a direction, on a device. With slice damping the sums of every task over its
+/// pixels are added up slice by slice, so that more tasks cost more there.
+inline index_t pixels_of_direction_task(index_t pixels, bool damped) {
+  return std::max<index_t>(damped ? 16 : 1, kernel::pixels_of_device_task(pixels, kernel::group_pixels));
+}
+
 /// Subset of a partition, planned once for all its updates. The partition must outlive it.
 template <class Context> struct vcd_subset {
   device_plan<Context> plan;
@@ -24,14 +31,34 @@ template <class Context> struct vcd_subset {
   device_table<kernel::entry_range, Context> ranges;
   device_table<std::int32_t, Context> pixels;  // ascending
 
-  vcd_subset(Context const& ctx, std::span<std::int32_t const> ascending, index_t rows, index_t cols, index_t slices)
+  /// @param damped  whether its direction is damped by slices
+  vcd_subset(Context const& ctx, std::span<std::int32_t const> ascending, index_t rows, index_t cols, index_t slices,
+             bool damped)
       : plan(ctx, kernel::plan_list(ascending, rows, cols, slices)),
         cuts(kernel::chunk_without_splitting_duplicates(ascending, kernel::group_pixels)),
         ranges(ctx, cuts, "ranges of pixels"),
-        pixels(ctx, ascending.data(), static_cast<index_t>(ascending.size()), "subset") {}
+        pixels(ctx, ascending.data(), static_cast<index_t>(ascending.size()), "subset"),
+        small_groups(on_device<Context> ? groups_of(pixels.size(), pixels_of_direction_task(pixels.size(), damped))
+                                        : std::vector<kernel::pixel_group>()),
+        device_small_groups(ctx, small_groups, "groups of a task") {}
   index_t size() const noexcept { return pixels.size(); }
+  /// Planned pixels by tasks of the kernels that find a direction: the groups of the plan, or smaller ones on a device.
+  device_span<kernel::pixel_group> direction_groups() const noexcept {
+    return on_device<Context> ? device_small_groups.all() : plan.groups.all();
+  }
   vcd_subset(vcd_subset const&) = delete;
   vcd_subset& operator=(vcd_subset const&) = delete;
+
+ private:
+  static std::vector<kernel::pixel_group> groups_of(index_t pixels, index_t each) {
+    std::vector<kernel::pixel_group> groups;
+    for (index_t p = 0; p < pixels; p += each)
+      groups.push_back({p, static_cast<int>(std::min(each, pixels - p)), 0});
+    return groups;
+  }
+
+  std::vector<kernel::pixel_group> small_groups;  // empty on the host
+  device_table<kernel::pixel_group, Context> device_small_groups;
 };
 
 }  // namespace mbirk::detail

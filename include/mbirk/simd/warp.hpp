@@ -1,6 +1,6 @@
 // A warp as a pack of 32 lanes: the backend that executes the pack kernels on a device and under emulation. A pack is
-// one element per thread; everything else is uniform across the warp. Memory written by one lane and read by another
-// needs a warp barrier in between, so every store is enclosed by two barriers.
+// one element per thread; everything else is uniform across the warp. Loads and stores have no barrier, so that they
+// overlap: a kernel in which one lane reads what another has stored calls order_lanes (simd/lanes.hpp) in between.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,8 @@
 namespace mbirk::simd {
 
 /// Pack elements on a warp. W has static members lane(), shfl(x, lane), shfl_xor(x, mask), sum(x), ballot(c), sync(),
-/// and count(place), an atomic increment.
+/// and count(place), an atomic increment. Its functions divide, square_root, exp2 and log2 of floats are the device's
+/// approximations (docs/devices.md has their bounds); sums, products and everything in double are rounded correctly.
 template <class W> struct warp_ints {
   std::int32_t v;
   friend MBIRK_INLINE warp_ints operator+(warp_ints a, warp_ints b) { return {wrap(word(a) + word(b))}; }
@@ -41,7 +42,7 @@ template <class W> struct warp_floats {
   friend MBIRK_INLINE warp_floats operator+(warp_floats a, warp_floats b) { return warp_floats(a.v + b.v); }
   friend MBIRK_INLINE warp_floats operator-(warp_floats a, warp_floats b) { return warp_floats(a.v - b.v); }
   friend MBIRK_INLINE warp_floats operator*(warp_floats a, warp_floats b) { return warp_floats(a.v * b.v); }
-  friend MBIRK_INLINE warp_floats operator/(warp_floats a, warp_floats b) { return warp_floats(a.v / b.v); }
+  friend MBIRK_INLINE warp_floats operator/(warp_floats a, warp_floats b) { return warp_floats(W::divide(a.v, b.v)); }
   friend MBIRK_INLINE warp_mask operator<(warp_floats a, warp_floats b) { return {a.v < b.v}; }
   friend MBIRK_INLINE warp_floats fma(warp_floats a, warp_floats b, warp_floats c) {
     return warp_floats(std::fma(a.v, b.v, c.v));
@@ -52,11 +53,11 @@ template <class W> struct warp_floats {
   // If an operand is NaN, max and min return the second operand, as the vector instructions of the host do.
   friend MBIRK_INLINE warp_floats max(warp_floats a, warp_floats b) { return warp_floats(a.v > b.v ? a.v : b.v); }
   friend MBIRK_INLINE warp_floats min(warp_floats a, warp_floats b) { return warp_floats(a.v < b.v ? a.v : b.v); }
-  friend MBIRK_INLINE warp_floats sqrt(warp_floats a) { return warp_floats(std::sqrt(a.v)); }
+  friend MBIRK_INLINE warp_floats sqrt(warp_floats a) { return warp_floats(W::square_root(a.v)); }
   friend MBIRK_INLINE warp_floats abs(warp_floats a) { return warp_floats(std::fabs(a.v)); }
   friend MBIRK_INLINE warp_floats exp(warp_floats a) { return warp_floats(std::exp(a.v)); }
-  friend MBIRK_INLINE warp_floats exp2(warp_floats a) { return warp_floats(std::exp2(a.v)); }
-  friend MBIRK_INLINE warp_floats log2(warp_floats a) { return warp_floats(std::log2(a.v)); }
+  friend MBIRK_INLINE warp_floats exp2(warp_floats a) { return warp_floats(W::exp2(a.v)); }
+  friend MBIRK_INLINE warp_floats log2(warp_floats a) { return warp_floats(W::log2(a.v)); }
   friend MBIRK_INLINE warp_mask is_nan(warp_floats a) { return {a.v != a.v}; }
   friend MBIRK_INLINE warp_floats select(warp_mask c, warp_floats a, warp_floats b) {
     return warp_floats(c.v ? a.v : b.v);
@@ -158,6 +159,17 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
   static MBIRK_INLINE double total(double x) { return W::sum(x); }
   /// True on lane 0 of every warp.
   static MBIRK_INLINE bool leads() { return W::lane() == 0; }
+  /// Barrier of the warp: what its lanes have stored before is visible to all of them after it.
+  static MBIRK_INLINE void order_lanes() { W::sync(); }
+  /// Elements 0 .. n - 1 (n > 0); the lanes from n on repeat the last one.
+  static MBIRK_INLINE ints load_ints_within(std::int32_t const* p, int n) {
+    return {p[W::lane() < n ? W::lane() : n - 1]};
+  }
+  static MBIRK_INLINE ints gather_ints(std::int32_t const* p, ints index) { return {p[index.v]}; }
+  /// p[index] = a in the lanes where `mine` holds.
+  static MBIRK_INLINE void scatter_ints(std::int32_t* p, ints index, ints a, bool mine) {
+    if (mine) p[index.v] = a.v;
+  }
 
   /// Transposes 32 x 32 elements in five rounds; each exchanges half of the rows with the lane 16, 8, 4, 2, 1 away.
   static MBIRK_INLINE void transpose(pack (&rows)[lanes]) {
@@ -175,11 +187,8 @@ template <class W> struct warp_backend : data_backend<warp_backend<W>, warp_floa
   }
 
  private:
-  /// Stores x if `mine`; the barriers order the store against loads and stores of other lanes.
   template <class T> static MBIRK_INLINE void put(T* p, T x, bool mine) {
-    W::sync();
     if (mine) *p = x;
-    W::sync();
   }
 };
 

@@ -59,6 +59,8 @@ inline index_t sampling_step(index_t extent) { return std::max<index_t>(1, exten
 
 /// Maximum number of count tables, because one thread adds them up.
 inline constexpr index_t most_tables = 32;
+/// Maximum number of tasks that count: one per table on the host; a device needs thousands, which share the tables.
+template <class Context> inline constexpr index_t counting_tasks = on_device<Context> ? 8192 : most_tables;
 
 struct histogram {
   std::vector<index_t> counts;  ///< number of values with edges[b] <= x < edges[b + 1]; the last bin is closed
@@ -90,7 +92,11 @@ inline std::vector<float> equal_bins(number_range& r, int bins) {
 template <class Context> class count_tables {
  public:
   count_tables(Context const& ctx, char const* name, index_t tasks, index_t each)
-      : ctx_(ctx), memory_(ctx, name, tasks * each), each_(each) {}
+      : ctx_(ctx),
+        tables_(on_device<Context> ? std::min(tasks, most_tables) : tasks),
+        memory_(ctx, name, tables_ * each),
+        each_(each) {}
+  index_t tables() const noexcept { return tables_; }
   std::int32_t* clear() {
     mbirk::clear(ctx_, memory_);
     return memory_.data();
@@ -106,6 +112,7 @@ template <class Context> class count_tables {
 
  private:
   Context const& ctx_;
+  index_t tables_;
   temporary<std::int32_t, Context> memory_;
   index_t each_;
 };
@@ -119,7 +126,8 @@ histogram find_histogram(Context const& ctx, In const& in, kernel::elementwise_r
   count_tables<Context> tables(ctx, "histograms", w.tasks(), bins);
   device_table const edges(ctx, h.edges, "edges");
   launch(ctx, w.tasks(),
-         kernel::count_bins<B>{in, r.minimum, r.maximum - r.minimum, bins, edges.data(), tables.clear(), w});
+         kernel::count_bins<B>{in, r.minimum, r.maximum - r.minimum, bins, edges.data(), tables.clear(),
+                               tables.tables(), w});
   h.counts = tables.total();
   return h;
 }
@@ -134,7 +142,8 @@ std::pair<float, float> find_middle(Context const& ctx, In const& in, kernel::el
   index_t rank[2] = {0, 0};
   bool first_round = true;
   for (auto const round : kernel::radix_rounds) {
-    launch(ctx, w.tasks(), kernel::count_digits<B>{in, round, {known[0], known[1]}, limit, tables.clear(), w});
+    launch(ctx, w.tasks(), kernel::count_digits<B>{in, round, {known[0], known[1]}, limit, tables.clear(),
+                                                    tables.tables(), w});
     auto const counts = tables.total();
     if (std::exchange(first_round, false)) {
       index_t const below = counts.back(), above = w.lines() * w.length - below;

@@ -75,7 +75,7 @@ std::vector<float> find_thresholds(Context const& ctx, view<float const, 3> imag
                                    char const* name, int classes, int bins) {
   [[maybe_unused]] auto const guard = ctx.instr.stage("thresholds");
   auto const in = kernel::make_strided_cursor(observe(ctx, image, name, array_role::argument), image);
-  auto const w = kernel::make_elementwise_range(most_tables, image);
+  auto const w = kernel::make_elementwise_range(counting_tasks<Context>, image);
   auto const range = find_range(ctx, in, w);
   require(range.finite() || image.size() == 0, [&] {
     return std::string(operation) + ": " + first_bad(ctx, image, name, [](float x) { return !std::isfinite(x); }) +

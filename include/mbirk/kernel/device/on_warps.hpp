@@ -34,6 +34,7 @@ template <class Kernel, class Scratch> struct on_warps {
     for (index_t task = worker; task < tasks; task += workers) {
       if constexpr (requires { scratch.of(worker); }) kernel(task, scratch.of(worker));
       else kernel(task);
+      block.warp().sync();  // the next task may overwrite what other lanes have read
     }
   }
 };

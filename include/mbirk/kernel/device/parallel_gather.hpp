@@ -11,6 +11,77 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
+/// View, first channel and chunk of a task.
+struct gather_task {
+  index_t view, first, chunk;
+
+  MBIRK_HD gather_task(chunked_shape const& shape, index_t task) noexcept
+      : view(task / shape.chunks / ceil_div(shape.channels, gather_channels)),
+        first(task / shape.chunks % ceil_div(shape.channels, gather_channels) * gather_channels),
+        chunk(task % shape.chunks) {}
+
+  /// Distance of a footprint's centre from the centre of the four channels, in channels:
+  /// origin + row_step i + col_step j.
+  MBIRK_HD double origin(view_taps const& taps) const noexcept {
+    return taps.edge + 0.5 * (taps.width - 1) - (static_cast<double>(first) + 0.5 * (gather_channels - 1));
+  }
+};
+
+/// Sums of four channels over a chunk.
+template <class B, class Packs> struct gather_sums {
+  using I = typename B::index_backend;
+  using pack = typename B::pack;
+  using wide = typename I::wide;
+
+  pack sum[gather_channels][Packs::max_value];
+
+  MBIRK_HD explicit gather_sums(Packs packs) noexcept {
+    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
+      packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
+    });
+  }
+
+  /// Adds the first `count` of 32 pixels (i, j), one per lane, to the four channels. column_of(lane): voxel column of a
+  /// lane's pixel, from the chunk's first slice on, of which `used` are in the volume.
+  template <class ColumnOf>
+  MBIRK_INLINE void add(Packs packs, view_taps const& view, double origin, wide i, wide j, index_t count, index_t used,
+                        ColumnOf const& column_of) noexcept {
+    auto const distance = I::to_pack(
+        fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step), I::broadcast(origin))));
+    auto const width = I::broadcast(static_cast<float>(view.width)),
+        chord = I::broadcast(view.chord) * I::first_lanes(count);
+    auto any = I::constant(0);
+    typename I::pack weight[gather_channels];
+    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
+      weight[t] = chord * definition::overlap(distance + I::constant(0.5 * (gather_channels - 1) - t), width);
+      any = any + weight[t];
+    });
+    for_each_set_bit(I::where(I::constant(0) < any), [&](int lane) MBIRK_FLAT {
+      auto const x = column_of(lane);
+      pack value[Packs::max_value];
+      packs.each([&](auto p) MBIRK_FLAT {
+        index_t const left = used - p * B::lanes;
+        value[p] = left >= B::lanes ? B::load(x + p * B::lanes)
+                                    : B::load_partial(x + p * B::lanes, static_cast<int>(max<index_t>(left, 0)));
+      });
+      simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
+        pack const a = B::broadcast(I::at(weight[t], lane));
+        packs.each([&](auto p) MBIRK_FLAT { sum[t][p] = fma(a, value[p], sum[t][p]); });
+      });
+    });
+  }
+
+  /// Stores the channels that exist; view_chunk: the chunk of the view in a channel-major sinogram.
+  MBIRK_INLINE void store(Packs packs, gather_task const& own, chunked_shape const& shape,
+                          typename B::template cursor<float> view_chunk) const noexcept {
+    auto const out = view_chunk + (own.first + guard_channels) * shape.width;
+    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
+      if (own.first + t >= shape.channels) return;
+      packs.each([&](auto i) MBIRK_FLAT { B::store(out + (t * shape.width + i * B::lanes), sum[t][i]); });
+    });
+  }
+};
+
 template <class B> struct parallel_gather {
   using I = typename B::index_backend;
   using pack = typename B::pack;
@@ -36,32 +107,25 @@ template <class B> struct parallel_gather {
 
  private:
   template <class Packs> MBIRK_HD void project(Packs packs, index_t task) const noexcept {
-    index_t const chunk = task % shape.chunks, quads = ceil_div(shape.channels, gather_channels),
-        first = task / shape.chunks % quads * gather_channels;
-    auto const view = I::load_value(views + task / shape.chunks / quads);
-    index_t const used = shape.used(chunk);
-    // Distance of a footprint's centre from the centre of the four channels, in channels:
-    // origin + row_step i + col_step j.
-    double const middle = 0.5 * (gather_channels - 1),
-        origin = view.edge + 0.5 * (view.width - 1) - (static_cast<double>(first) + middle);
-    double const reach = middle + 0.5 * (view.width + 1);
+    gather_task const own(shape, task);
+    auto const view = I::load_value(views + own.view);
+    double const origin = own.origin(view), reach = 0.5 * (gather_channels - 1) + 0.5 * (view.width + 1);
+    index_t const used = shape.used(own.chunk);
+    auto const at_chunk = voxel_columns + own.chunk * shape.width;
 
-    pack sum[gather_channels][Packs::max_value];
-    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      packs.each([&](auto i) MBIRK_FLAT { sum[t][i] = B::constant(0); });
-    });
+    gather_sums<B, Packs> sums(packs);
     for (index_t g = 0; g < groups.size(); g += B::lanes) {
       for_each_set_bit(groups_that_reach(view, g, origin, reach), [&](int lane) MBIRK_FLAT {
         pixel_group const group = groups[g + lane];
-        for (int k = 0; k < group.count; k += B::lanes)
-          add_pixels(packs, view, group.first + k, group.count - k, origin, chunk * shape.width, used, sum);
+        for (int k = 0; k < group.count; k += B::lanes) {
+          index_t const first = group.first + k;
+          sums.add(packs, view, origin, I::to_wide(I::load_ints(rows + first)), I::to_wide(I::load_ints(cols + first)),
+                   group.count - k, used,
+                   [&](int pixel) MBIRK_FLAT { return at_chunk + I::load_value(offsets + (first + pixel)); });
+        }
       });
     }
-    auto const out = sinogram + (shape.offset(chunk, view.view) + (first + guard_channels) * shape.width);
-    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      if (first + t >= shape.channels) return;
-      packs.each([&](auto i) MBIRK_FLAT { B::store(out + (t * shape.width + i * B::lanes), sum[t][i]); });
-    });
+    sums.store(packs, own, shape, sinogram + shape.offset(own.chunk, view.view));
   }
 
   /// Bit mask of the groups g..g+31 whose bounding box can reach this warp's channels (conservative).
@@ -76,37 +140,6 @@ template <class B> struct parallel_gather {
     auto const none = I::constant(0), one = I::first_lanes(groups.size() - g);
     return I::where(none < one * I::to_pack(select(abs(middle) < spread + I::broadcast(reach), I::broadcast(1.0),
                                                    I::broadcast(0.0))));
-  }
-
-  /// Adds pixels first, first + 1, ..., one per lane, to the four channels.
-  template <class Packs>
-  MBIRK_INLINE void add_pixels(Packs packs, view_taps const& view, index_t first, int count, double origin,
-                               index_t slice, index_t used,
-                               pack (&sum)[gather_channels][Packs::max_value]) const noexcept {
-    wide const i = I::to_wide(I::load_ints(rows + first)), j = I::to_wide(I::load_ints(cols + first));
-    auto const distance = I::to_pack(
-        fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step), I::broadcast(origin))));
-    auto const width = I::broadcast(static_cast<float>(view.width)),
-        chord = I::broadcast(view.chord) * I::first_lanes(count);
-    auto any = I::constant(0);
-    typename I::pack weight[gather_channels];
-    simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-      weight[t] = chord * definition::overlap(distance + I::constant(0.5 * (gather_channels - 1) - t), width);
-      any = any + weight[t];
-    });
-    for_each_set_bit(I::where(I::constant(0) < any), [&](int lane) MBIRK_FLAT {
-      auto const x = voxel_columns + (I::load_value(offsets + (first + lane)) + slice);
-      pack value[Packs::max_value];
-      packs.each([&](auto p) MBIRK_FLAT {
-        index_t const left = used - p * B::lanes;
-        value[p] = left >= B::lanes ? B::load(x + p * B::lanes)
-                                    : B::load_partial(x + p * B::lanes, static_cast<int>(max<index_t>(left, 0)));
-      });
-      simd::static_for<gather_channels>([&](auto t) MBIRK_FLAT {
-        pack const a = B::broadcast(I::at(weight[t], lane));
-        packs.each([&](auto p) MBIRK_FLAT { sum[t][p] = fma(a, value[p], sum[t][p]); });
-      });
-    });
   }
 };
 

@@ -40,20 +40,22 @@ template <class B> struct array_range {
 };
 
 /// Histogram with `bins` equal bins over [start, start + width], binned as in NumPy: a guess in float32, corrected by
-/// at most one bin so that edges[b] <= x < edges[b + 1]; the last bin is closed. Each task has its own table of counts.
+/// at most one bin so that edges[b] <= x < edges[b + 1]; the last bin is closed. Task t counts in table t modulo tables:
+/// on the host each has its own, on a device they share them, because counts are exact in any order.
 template <class B> struct count_bins {
   strided_cursor<typename B::template cursor<float const>> in;
   float start, width;
   std::int32_t bins;
   float const* edges;    // bins + 1
-  std::int32_t* counts;  // (tasks, bins), zero on entry; null without data
+  std::int32_t* counts;  // (tables, bins), zero on entry; null without data
+  index_t tables;
   elementwise_range w;
 
   // Not inlined into the loop over tasks, which differs for every instrumentation policy: in some of them g++ 12 runs
   // out of registers, and a byte that it spills and reloads as a word made tracing twice as slow as no instrumentation.
   MBIRK_NOINLINE void operator()(index_t task) const noexcept {
     auto const low = B::broadcast(start), range = B::broadcast(width), number = B::broadcast(static_cast<float>(bins));
-    auto* const table = B::has_data ? counts + task * bins : nullptr;
+    auto* const table = B::has_data ? counts + task % tables * bins : nullptr;
     // Local copies of members: the compiler must assume that a count may alias them, and reloading them for every
     // element costs registers.
     auto const end = static_cast<float>(bins);
@@ -95,11 +97,12 @@ template <class B> struct count_digits {
   radix_round round;
   std::uint32_t known[2];
   float limit;
-  std::int32_t* counts;  // (tasks, table_size), zero on entry; null without data
+  std::int32_t* counts;  // (tables, table_size), zero on entry; null without data
+  index_t tables;
   elementwise_range w;
 
   MBIRK_NOINLINE void operator()(index_t task) const noexcept {
-    auto* const table = B::has_data ? counts + task * table_size : nullptr;
+    auto* const table = B::has_data ? counts + task % tables * table_size : nullptr;
     std::uint32_t const mask = (std::uint32_t{1} << round.bits) - 1;
     for_each_pack<B>(w, task, [&](pack_position p, int n) MBIRK_FLAT {
       auto const values = load_lanes<B>(in(p), n);

@@ -174,6 +174,7 @@ template <class B> struct median_window {
   /// beyond the array.
   MBIRK_HD void sort_columns(buffer left, buffer here, buffer right, index_t k0, index_t n, buffer out) const noexcept {
     auto const [from, to] = reach_of(k0, n);
+    order_lanes<B>();  // the windows of the column before have been read
     for (index_t k = from; k < to; k += B::lanes) {
       index_t const at = k - from;
       auto const to_here = out + place(k, k0);
@@ -188,11 +189,13 @@ template <class B> struct median_window {
       B::store(to_here + flags * width,
                B::load(left + (3 * width + at)) + B::load(here + (3 * width + at)) + B::load(right + (3 * width + at)));
     }
+    order_lanes<B>();
     for (index_t p = 0; p < planes; ++p) {
       auto const plane = out + p * width;
       if (from == k0) B::store_partial(plane + place(k0 - 1, k0), B::load_partial(plane + place(k0, k0), 1), 1);
       if (to == k0 + n) B::store_partial(plane + place(to, k0), B::load_partial(plane + place(to - 1, k0), 1), 1);
     }
+    order_lanes<B>();
   }
 
   MBIRK_HD void select_middle(buffer squares, pack_position p, index_t n) const noexcept {

@@ -55,6 +55,7 @@ template <class B> struct parallel_unweighted_hessian {
         I::store(sum + k, total);
       }
     }
+    order_lanes<B>();
     for (int p = 0; p < group.count; ++p) {
       auto const value = B::broadcast(static_cast<float>(I::load_value(sum + p)));
       auto const out = voxel_columns + I::load_value(offsets + (group.first + p));

@@ -9,6 +9,7 @@
 
 #include "mbirk/definition/ramp.hpp"
 #include "mbirk/kernel/shared/ramp_rows.hpp"
+#include "mbirk/simd/lanes.hpp"
 #include "mbirk/simd/with_packs.hpp"
 
 MBIRK_KERNELS_BEGIN
@@ -101,6 +102,7 @@ template <class B, class In, class Out> struct ramp_filter {
     sides.read(packs, view, chunk, row, [&](index_t n, index_t i, pack value) MBIRK_FLAT {
       B::store(x + (((n & 1) * half + (n >> 1)) * packs + i) * B::lanes, value);
     });
+    order_lanes<B>();  // the output may be the input
     if constexpr (Out::channel_major) {
       convolve(packs, x, sides.channels_at(view, chunk, row), sides.shape.width);
       sides.clear_guards(packs, view, chunk, row);

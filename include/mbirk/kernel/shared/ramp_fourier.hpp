@@ -40,6 +40,7 @@ template <class B, class In, class Out> struct ramp_fourier {
       }
       for (; n < plan.length / 2; ++n) B::store(to + 2 * n * B::lanes, B::constant(0));
     }
+    order_lanes<B>();  // the output may be the input
     fourier::convolve(plan, fourier::packed_waves<B>{x, twiddles, spectrum});
     index_t rows = 0;
     for (index_t part = 0; part < 2; ++part)

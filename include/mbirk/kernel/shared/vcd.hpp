@@ -45,6 +45,29 @@ struct vcd_line_search {
   }
 };
 
+/// Number of tasks that keeps a whole device busy: some sixty warps for each of its 132 multiprocessors.
+inline constexpr index_t tasks_of_a_device = 8192;
+/// Pixels per task on a device, at most `most`: few, so that a subset makes enough tasks.
+inline index_t pixels_of_device_task(index_t pixels, index_t most) {
+  return std::clamp<index_t>(ceil_div(pixels, tasks_of_a_device), 1, most);
+}
+
+/// Slices of the tasks of a kernel over voxel columns: a task is a range of entries and a piece of the slices, task =
+/// range * count() + piece. On the host one piece has all slices.
+struct slice_pieces {
+  index_t slices, padded, each;  ///< `each` and `padded` are multiples of the lanes
+  MBIRK_HD index_t count() const noexcept { return ceil_div(padded, each); }
+  MBIRK_HD index_t range(index_t task) const noexcept { return task / count(); }
+  MBIRK_HD index_t first(index_t task) const noexcept { return task % count() * each; }
+  MBIRK_HD index_t last(index_t task) const noexcept { return min(slices, first(task) + each); }
+  MBIRK_HD index_t padded_last(index_t task) const noexcept { return min(padded, first(task) + each); }
+};
+/// Pieces that make about tasks_of_a_device tasks.
+inline slice_pieces pieces_for_device(index_t ranges, index_t slices, index_t padded, index_t lanes) {
+  index_t const packs = padded / lanes;
+  return {slices, padded, lanes * std::clamp<index_t>(ranges * packs / tasks_of_a_device, 1, packs)};
+}
+
 /// Arrays shared by the kernels of a subset.
 template <class B> struct subset_arrays {
   using I = typename B::index_backend;
@@ -210,22 +233,24 @@ template <class B> struct vcd_clip_direction {
   index_t cols, slices, row_stride, col_stride;
   step_length alpha;
   double epsilon;
-  device_span<entry_range> ranges;             // one per task
+  slice_pieces pieces;
+  device_span<entry_range> ranges;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    auto const [first, last] = ranges[task];
+    auto const [first, last] = ranges[pieces.range(task)];
+    index_t const begin = pieces.first(task), end = pieces.last(task);
     float const step = alpha.get(epsilon);
     for (index_t e = first; e < last; ++e) {
       index_t const pixel = B::index_backend::load_value(pixels + e);
       auto const x = recon + (pixel / cols * row_stride + pixel % cols * col_stride);
       auto const d = direction + e * slices;
-      for (index_t k = 0; k < slices; k += B::lanes) {
+      for (index_t k = begin; k < end; k += B::lanes) {
         index_t const n = valid_lanes<B>(k, slices);
         store_lanes<B>(d + k, max((B::constant(0) - load_lanes<B>(x + k, n)) / B::broadcast(step),
                                   load_lanes<B>(d + k, n)), n);
       }
     }
-    B::note_lanes((last - first) * slices, (last - first) * round_up(slices, B::lanes));
+    B::note_lanes((last - first) * (end - begin), (last - first) * round_up(end - begin, B::lanes));
   }
 };
 
@@ -237,24 +262,27 @@ template <class B> struct vcd_update {
   index_t cols, slices, padded_slices, row_stride, col_stride;
   step_length alpha;
   typename B::template cursor<double> change;   // one per task
-  typename B::template cursor<double> columns;  // (tasks, padded_slices)
-  device_span<entry_range> ranges;                     // one per task
+  typename B::template cursor<double> columns;  // (ranges, padded_slices)
+  slice_pieces pieces;
+  device_span<entry_range> ranges;
   scratch_layout layout{};
   scratch_part squares{};
 
   void plan_scratch() { squares = layout.add<float>("slice squares", padded_slices); }
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const [first, last] = ranges[task];
+    index_t const range = pieces.range(task), begin = pieces.first(task), end = pieces.last(task),
+                  padded_end = pieces.padded_last(task);
+    auto const [first, last] = ranges[range];
     auto const square = s.template at<float>(squares);
     auto const step = B::broadcast(alpha.get());
     auto total = B::no_sum();
-    for (index_t k = 0; k < padded_slices; k += B::lanes) B::store(square + k, B::constant(0));
+    for (index_t k = begin; k < padded_end; k += B::lanes) B::store(square + k, B::constant(0));
     for (index_t e = first; e < last; ++e) {
       index_t const pixel = B::index_backend::load_value(pixels + e);
       auto const x = recon + (pixel / cols * row_stride + pixel % cols * col_stride);
       auto const d = direction + e * slices;
       auto here = B::constant(0);
-      for (index_t k = 0; k < slices; k += B::lanes) {
+      for (index_t k = begin; k < end; k += B::lanes) {
         index_t const n = valid_lanes<B>(k, slices);
         auto const delta = step * load_lanes<B>(d + k, n);
         store_lanes<B>(x + k, load_lanes<B>(x + k, n) + delta, n);
@@ -264,9 +292,9 @@ template <class B> struct vcd_update {
       total = total + B::widen(here);
     }
     B::store_total(change + task, total);
-    B::note_lanes((last - first) * slices, (last - first) * padded_slices);
-    for (index_t k = 0; k < padded_slices; k += B::lanes)
-      B::store_sums(columns + (task * padded_slices + k), B::widen(B::load(square + k)));
+    B::note_lanes((last - first) * (end - begin), (last - first) * (padded_end - begin));
+    for (index_t k = begin; k < padded_end; k += B::lanes)
+      B::store_sums(columns + (range * padded_slices + k), B::widen(B::load(square + k)));
   }
 };
 

@@ -1,0 +1,116 @@
+// Order of listed pixels by the channels that they reach, for every view: a projection of a list then visits the pixels
+// of a range of channels without looking at the others.
+#pragma once
+
+#include "mbirk/core/index.hpp"
+#include "mbirk/kernel/shared/view_taps.hpp"
+#include "mbirk/simd/lanes.hpp"
+
+MBIRK_KERNELS_BEGIN
+
+namespace mbirk::kernel {
+
+/// Bins of a view: bin b has the pixels whose footprints begin in channel b - (taps - 1), so that none begins before
+/// bin 0 and still reaches the detector. taps: channels that the widest footprint can reach.
+struct channel_bins {
+  index_t channels = 0, taps = 1;
+
+  MBIRK_HD index_t count() const noexcept { return channels + taps - 1; }
+  /// Entries of a view in the table of starts: bin b has the pixels start[b] .. start[b + 1] - 1. A multiple of 32.
+  MBIRK_HD index_t stride() const noexcept { return round_up(count() + 2, index_t{32}); }
+  /// Bins whose pixels can reach the channels first .. first + width - 1: these, up to end(first, width) - 1.
+  MBIRK_HD index_t begin(index_t first) const noexcept { return first; }
+  MBIRK_HD index_t end(index_t first, index_t width) const noexcept { return min(count(), first + width + taps - 1); }
+};
+
+/// Counting sort of the pixels of a view; stable, so that the order, and with it every sum, is the same on every run. A
+/// task is a view.
+template <class B> struct sort_by_channel {
+  using I = typename B::index_backend;
+  using ints = typename I::ints;
+
+  typename I::template cursor<std::int32_t const> rows, cols;  // rows and columns of the planned pixels
+  typename I::template cursor<view_taps const> views;          // the first pass of every view
+  typename I::template cursor<std::int32_t> sorted;            // (views, pixels)
+  typename I::template cursor<std::int32_t> starts;            // (views, bins.stride())
+  index_t pixels;
+  channel_bins bins;
+
+  MBIRK_HD void operator()(index_t task) const noexcept {
+    auto const view = I::load_value(views + task);
+    auto const start = starts + task * bins.stride();
+    for (index_t k = 0; k < bins.stride(); k += I::lanes) I::store(start + k, I::broadcast(std::int32_t{0}));
+    order_lanes<I>();
+    // Entry b + 2 counts bin b; after the sums entry b + 1 is the start of bin b, which its pixels then advance to the
+    // start of bin b + 1.
+    each_round(view, [&](index_t, ints bin, std::int32_t, std::int32_t equal, bool valid, bool last) MBIRK_FLAT {
+      ints const place = bin + I::broadcast(std::int32_t{2}), before = I::gather_ints(start, place);
+      order_lanes<I>();
+      I::scatter_ints(start, place, before + I::broadcast(equal), valid && last);
+    });
+    add_up(start);
+    auto const order = sorted + task * pixels;
+    each_round(view, [&](index_t first, ints bin, std::int32_t rank, std::int32_t equal, bool valid,
+                         bool last) MBIRK_FLAT {
+      ints const place = bin + I::broadcast(std::int32_t{1}), next = I::gather_ints(start, place);
+      order_lanes<I>();
+      I::scatter_ints(order, next + I::broadcast(rank), I::iota() + I::broadcast(static_cast<std::int32_t>(first)),
+                      valid);
+      I::scatter_ints(start, place, next + I::broadcast(equal), valid && last);
+    });
+  }
+
+ private:
+  /// Calls f for pixels first .. first + 31, one per lane: their bins (0 for those in none, which are not valid), how
+  /// many lanes before have the same bin, how many have it in all, whether the lane is the last of them.
+  template <class F> MBIRK_INLINE void each_round(view_taps const& view, F const& f) const noexcept {
+    auto const lane = I::element(I::iota());
+    auto const lowest = I::broadcast(-static_cast<double>(bins.taps)),
+               highest = I::broadcast(static_cast<double>(bins.channels));
+    for (index_t first = 0; first < pixels; first += I::lanes) {
+      int const here = static_cast<int>(min<index_t>(I::lanes, pixels - first));
+      auto const i = I::to_wide(I::load_ints_within(rows + first, here)),
+                 j = I::to_wide(I::load_ints_within(cols + first, here));
+      auto const edge = fma(i, I::broadcast(view.row_step), fma(j, I::broadcast(view.col_step),
+                                                                I::broadcast(view.edge)));
+      auto const found = I::to_ints(max(min(floor(edge), highest), lowest)) +
+                         I::broadcast(static_cast<std::int32_t>(bins.taps - 1));
+      std::int32_t const bin = I::element(found);
+      bool const valid = lane < here && bin >= 0 && bin < bins.count();
+      std::int32_t const mine = valid ? bin : -1;
+      std::int32_t rank = 0, equal = 0;
+      ints const all = I::broadcast(mine);  // on a warp every lane keeps its own
+      for (int l = 0; l < I::lanes; ++l) {
+        bool const same = I::at(all, l) == mine;
+        equal += same;
+        rank += same && l < lane;
+      }
+      f(first, I::broadcast(valid ? bin : 0), rank, equal, valid, rank + 1 == equal);
+      order_lanes<I>();
+    }
+  }
+
+  /// Running sums of the counts of a view: every lane adds up a piece of the table, and then what the lanes before have.
+  MBIRK_INLINE void add_up(typename I::template cursor<std::int32_t> start) const noexcept {
+    auto const lane = I::element(I::iota()), piece = static_cast<std::int32_t>(bins.stride() / I::lanes);
+    ints const first = I::iota() * I::broadcast(piece);
+    std::int32_t sum = 0;
+    for (std::int32_t k = 0; k < piece; ++k) sum += I::element(I::gather_ints(start, first + I::broadcast(k)));
+    ints const sums = I::broadcast(sum);
+    std::int32_t before = 0;
+    for (int l = 0; l < I::lanes; ++l) {
+      std::int32_t const other = I::at(sums, l);
+      before += l < lane ? other : 0;
+    }
+    for (std::int32_t k = 0; k < piece; ++k) {
+      ints const place = first + I::broadcast(k);
+      before += I::element(I::gather_ints(start, place));
+      I::scatter_ints(start, place, I::broadcast(before), true);
+    }
+    order_lanes<I>();
+  }
+};
+
+}  // namespace mbirk::kernel
+
+MBIRK_KERNELS_END
