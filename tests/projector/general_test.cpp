@@ -171,8 +171,8 @@ std::array<double, 3> errors_against_rays(general_parameters p) {
 }
 
 // The footprint is a box of the right mass and extents, which differs from the image of a voxel by a part of it. Beside
-// each other the differences cancel, so that the error falls with the voxels. (With voxels as large as the blob's radius
-// of 1 it is a tenth.)
+// each other the differences cancel, so that the error falls with the voxels. (With voxels as large as the radius of
+// the blob, 1, it is a tenth.)
 TEST(GeneralViews, ConvergeToRaysThroughFinerVoxels) {
   auto cone = some_circular_cone();
   cone.sinogram_shape = {2, 7, 9}, cone.angles = {0.4f, 2.2f};
