@@ -22,6 +22,7 @@
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
+#include "mbirk/geometry/operation_name.hpp"
 #include "mbirk/io/printable.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"
@@ -35,13 +36,14 @@ using clock = std::chrono::steady_clock;
 /// MBIRJAX's method names imply a geometry.
 void check_method(recon_command const& o, recon_scan const& scan) {
   std::visit([&]<class Geometry>(mbirk::scan<Geometry> const&) {
-    require<io_error>(o.method == "vcd" || o.method == Geometry::direct_method, [&] {
+    bool const known = o.method == "vcd" || (has_direct_recon<Geometry> && o.method == Geometry::direct_method);
+    require<io_error>(known, [&] {
       std::string others;
       geometries::each([&]<class Other>(std::type_identity<Other>) {
         if (o.method == Other::direct_method) others += (others.empty() ? "" : " or ") + std::string(Other::name);
       });
-      return "--method " + o.method + " is for geometry " + others + ", expected " + Geometry::direct_method +
-             " or vcd";
+      return "--method " + o.method + " is for geometry " + others + ", expected " +
+             (has_direct_recon<Geometry> ? std::string(Geometry::direct_method) + " or vcd" : "vcd");
     });
   }, scan);
 }
