@@ -114,19 +114,23 @@ struct run_case {
   bool weighted, positivity, proximal;
   int iterations;
   std::vector<index_t> sequence;  // subsets: 1 << entry
+  enum { direct, constant, given } first = direct;
 };
 std::vector<run_case> cases() {
   return {{"few subsets, whose projections are kept", false, false, false, 2, {1, 2}},
           {"many subsets, projected twice", false, false, false, 2, {4, 6}},
           {"weights", true, false, false, 2, {2, 6}},
           {"positivity", true, true, false, 2, {1, 6}},
-          {"proximal map", true, false, true, 2, {2, 5}}};
+          {"proximal map", true, false, true, 2, {2, 5}},
+          {"a constant as first image", false, true, false, 1, {6}, run_case::constant},
+          {"a given first image", false, false, false, 1, {6}, run_case::given}};
 }
 recon_options options_of(run_case const& c) {
   recon_options o{{.max_iterations = c.iterations, .stop_threshold_change_pct = 0, .seed = 3}};
   o.granularity = {1, 2, 4, 8, 16, 32, 64};
   o.partition_sequence = c.sequence;
   o.positivity_flag = c.positivity;
+  if (c.first == run_case::constant) o.init_recon = 0.01;
   return o;
 }
 
@@ -144,7 +148,8 @@ template <class Comm> outcome run(Comm const& ranks, run_case const& c, exec::ho
   if (c.weighted) weights = reading(w, shape);
   outcome out{array(recon_shape), {}};
   auto const x = writing(out.image, recon_shape);
-  auto const o = options_of(c);
+  auto o = options_of(c);
+  if (c.first == run_case::given) o.init_recon = reading(v, recon_shape);
   out.log = c.proximal
                 ? distributed::prox_map(here, ranks, slab, reading(v, recon_shape), reading(y, shape), weights, x, o)
                 : distributed::recon(here, ranks, slab, reading(y, shape), weights, x, o);
@@ -157,7 +162,8 @@ outcome run_in_one_memory(run_case const& c) {
   if (c.weighted) weights = reading(d.weights, shape);
   outcome out{array(recon_shape), {}};
   auto const x = writing(out.image, recon_shape);
-  auto const o = options_of(c);
+  auto o = options_of(c);
+  if (c.first == run_case::given) o.init_recon = reading(d.image, recon_shape);
   out.log = c.proximal
                 ? prox_map(ctx, d.scan, reading(d.image, recon_shape), reading(d.sinogram, shape), weights, x, o)
                 : recon(ctx, d.scan, reading(d.sinogram, shape), weights, x, o);
@@ -194,6 +200,173 @@ TEST(slices, one_rank_agrees_with_one_memory) {
                   1e-5 * expected.log.stop_threshold_change_pct[k]);
     }
   }
+}
+
+TEST(slices, the_number_of_threads_changes_no_bit) {
+  auto const c = cases()[2];
+  EXPECT_TRUE(same_bits(run(world(), c).image, run(world(), c, exec::host{2}).image));
+}
+
+/// Projections, filter, direct reconstruction and Hessian of a slab, by the ordinary operations.
+TEST(slices, operations_of_a_slab_have_the_bits_of_the_whole) {
+  auto const& d = data();
+  parallel_slab const slab(d.parameters, world().rank(), world().size());
+  auto const all_y = d.scan.sinogram_shape(), all_x = d.scan.recon_shape();
+  auto const y_shape = slab.scan().sinogram_shape(), x_shape = slab.scan().recon_shape();
+  auto const y = part(d.sinogram, all_y, 1, slab.range()), w = part(d.weights, all_y, 1, slab.range()),
+             x = part(d.image, all_x, 2, slab.range());
+  auto const compare = [&](char const* what, int axis, auto const& operation) {
+    auto whole = array(axis == 1 ? all_y : all_x), mine = array(axis == 1 ? y_shape : x_shape);
+    operation(d.scan, d.sinogram, d.weights, d.image, writing(whole, axis == 1 ? all_y : all_x));
+    operation(slab.scan(), y, w, x, writing(mine, axis == 1 ? y_shape : x_shape));
+    EXPECT_TRUE(same_bits(mine, part(whole, axis == 1 ? all_y : all_x, axis, slab.range()))) << what;
+  };
+  compare("forward projection", 1, [](auto const& s, auto const&, auto const&, auto const& image, auto to) {
+    forward_project(ctx, s, reading(image, s.recon_shape()), to);
+  });
+  compare("back projection", 2, [](auto const& s, auto const& sinogram, auto const&, auto const&, auto to) {
+    back_project(ctx, s, reading(sinogram, s.sinogram_shape()), to);
+  });
+  for (auto const method : {filter_method::direct, filter_method::fourier})
+    compare("direct reconstruction", 2, [&](auto const& s, auto const& sinogram, auto const&, auto const&, auto to) {
+      direct_recon(ctx, s, reading(sinogram, s.sinogram_shape()), to, {.method = method});
+    });
+  compare("Hessian", 2, [](auto const& s, auto const&, auto const&, auto const&, auto to) {
+    hessian_diagonal(ctx, s, {}, to);
+  });
+  compare("weighted Hessian", 2, [](auto const& s, auto const&, auto const& weights, auto const&, auto to) {
+    hessian_diagonal(ctx, s, reading(weights, s.sinogram_shape()), to);
+  });
+}
+
+/// The formulas of docs/distributed.md.
+TEST(slices, traffic_is_what_the_formulas_say) {
+  auto const c = cases()[2];  // weights; 4 and 64 subsets
+  distributed::traffic_ledger ledger;
+  run(distributed::counted(world(), ledger), c);
+  parallel_slab const slab(data().parameters, world().rank(), world().size());
+  auto const shape = slab.scan().sinogram_shape();
+  index_t const units = kernel::units_of<exec::host::backend>(slab.range().count),
+                pixels = std::ssize(slab.scan().full_indices()),
+                neighbours = (world().rank() > 0 ? 1 : 0) + (distributed::is_last(world()) ? 0 : 1),
+                iterations = c.iterations;
+  index_t subsets = 0, listed = 0;
+  for (auto const k : c.sequence) {
+    index_t const many = index_t{1} << k;
+    subsets += many;
+    listed += many * ceil_div(pixels, many);
+  }
+  using distributed::traffic;
+  auto const expect = [&](char const* what, traffic const& expected) {
+    auto const found = ledger.contains(what) ? ledger.at(what) : traffic{};
+    EXPECT_EQ(found.messages, expected.messages) << what << ", rank " << world().rank();
+    EXPECT_EQ(found.bytes, expected.bytes) << what << ", rank " << world().rank();
+  };
+  expect("line search", {subsets, subsets * 24 * units});
+  expect("boundaries of a subset", {subsets * neighbours, 4 * listed * neighbours});
+  expect("boundary slices", {neighbours, 4 * neighbours * 20 * 20});
+  expect("change and norm", {iterations, iterations * 16 * units});
+  expect("rmse", {iterations, iterations * 8 * units});
+  expect("slice norms", {iterations, iterations * 8 * slab.range().count});
+  expect("whether to go on", {iterations, iterations * 8});
+  expect("fit", {1, 16 * units});
+  expect("mean weight", {1, 8 * units});
+  index_t const sends = world().rank() > 0 ? 2 : 0;  // sinogram and weights, of all 24 views
+  expect("sampled views", {sends, sends * 4 * shape[0] * shape[1] * shape[2]});
+  expect("units", {1, 8});
+  expect("slices", {1, 8});
+}
+
+TEST(slices, the_proximal_map_exchanges_no_slices) {
+  distributed::traffic_ledger ledger;
+  run(distributed::counted(world(), ledger), cases()[4]);
+  EXPECT_FALSE(ledger.contains("boundaries of a subset"));
+  EXPECT_FALSE(ledger.contains("boundary slices"));
+}
+
+/// What this rank's call throws; empty if nothing.
+template <class Error, class F> std::string message_of(F const& f) {
+  try {
+    f();
+    return "nothing";
+  } catch (Error const& e) {
+    return e.what();
+  }
+}
+
+/// Calls recon with what `change` makes of the arguments of one rank.
+template <class Change> void run_changed(Change const& change) {
+  auto const& d = data();
+  parallel_slab const slab(d.parameters, world().rank(), world().size());
+  auto y = part(d.sinogram, d.scan.sinogram_shape(), 1, slab.range());
+  auto o = options_of(cases()[0]);
+  change(y, o);
+  auto image = array(slab.scan().recon_shape());
+  distributed::recon(ctx, world(), slab, reading(y, slab.scan().sinogram_shape()), {},
+                     writing(image, slab.scan().recon_shape()), o);
+}
+
+TEST(slices, every_rank_throws_what_one_rank_finds) {
+  int const last = world().size() - 1;
+  auto const nan = message_of<parameter_error>([&] {
+    run_changed([&](floats& y, recon_options&) {
+      if (world().rank() == last) y[5] = std::numeric_limits<float>::quiet_NaN();
+    });
+  });
+  EXPECT_NE(nan.find("sinogram(0, 0, 5) is nan, expected finite values"), std::string::npos) << nan;
+  EXPECT_NE(nan.find("rows from "), std::string::npos) << nan;
+  auto const alpha = message_of<parameter_error>([&] {
+    run_changed([&](floats&, recon_options& o) {
+      if (world().rank() == last) o.max_alpha = -1;
+    });
+  });
+  EXPECT_NE(alpha.find("max_alpha is -1, expected a positive number"), std::string::npos) << alpha;
+  auto const loss = message_of<parameter_error>([&] {
+    run_changed([&](floats&, recon_options& o) { o.compute_prior_loss = true; });
+  });
+  EXPECT_NE(loss.find("compute_prior_loss is set, which is not distributed"), std::string::npos) << loss;
+}
+
+TEST(slices, ranks_must_agree) {
+  if (world().size() == 1) GTEST_SKIP() << "a rank alone agrees";
+  auto const seed = message_of<parameter_error>([&] {
+    run_changed([&](floats&, recon_options& o) { o.seed += world().rank() == 1; });
+  });
+  EXPECT_EQ(seed, "recon: ranks differ in seed, expected the same on all");
+}
+
+TEST(slices, a_callback_of_one_rank_stops_all) {
+  auto const& d = data();
+  parallel_slab const slab(d.parameters, world().rank(), world().size());
+  auto const y = part(d.sinogram, d.scan.sinogram_shape(), 1, slab.range());
+  auto o = options_of(cases()[0]);
+  bool const stops = distributed::is_last(world());
+  o.progress = [&](iteration_report const&) { return !stops; };
+  auto image = array(slab.scan().recon_shape());
+  auto const log = distributed::recon(ctx, world(), slab, reading(y, slab.scan().sinogram_shape()), {},
+                                      writing(image, slab.scan().recon_shape()), o);
+  EXPECT_EQ(log.num_iterations, 1);
+  EXPECT_TRUE(log.cancelled);
+}
+
+TEST(slices, are_shared_out_in_whole_units) {
+  for (index_t const slices : {1, 31, 32, 33, 100, 128, 1000})
+    for (int ranks = 1; ranks <= ceil_div(slices, index_t{32}); ++ranks) {
+      index_t next = 0, least = slices, most = 0;
+      for (int r = 0; r < ranks; ++r) {
+        auto const range = distributed::slices_of(slices, r, ranks);
+        EXPECT_EQ(range.first, next);
+        EXPECT_EQ(range.first % 32, 0);
+        EXPECT_GT(range.count, 0);
+        next += range.count;
+        least = std::min(least, ceil_div(range.count, index_t{32}));
+        most = std::max(most, ceil_div(range.count, index_t{32}));
+      }
+      EXPECT_EQ(next, slices);
+      EXPECT_LE(most, least + 1);
+    }
+  EXPECT_EQ(message_of<parameter_error>([] { distributed::slices_of(100, 0, 5); }),
+            "5 ranks for 100 slices, expected at most 4: one for each 32 slices");
 }
 
 }  // namespace

@@ -63,17 +63,19 @@ template <class F> failed failure_of(F const& f) {
 }  // namespace detail
 
 /// Calls f on every rank. If it throws on some of them, every rank throws what the first of them did, with its type where
-/// that is an error of mbirk. Collective; f may not communicate.
+/// that is an error of mbirk; the text names that rank unless all have failed. Collective; f may not communicate.
 template <communicator C, class F> void agree(C const& c, F const& f) {
   auto mine = detail::failure_of(f);
   bool const here = mine.kind != detail::failure::none;
-  auto const first = all_reduce(c, "agreement", here ? c.rank() : c.size(), reduction::minimum);
+  std::array<std::int64_t, 2> first_and_all{here ? c.rank() : c.size(), here ? 1 : 0};
+  c.all_reduce("agreement", first_and_all, reduction::minimum);
+  auto const [first, all] = first_and_all;
   if (first == c.size()) return;
   auto const root = static_cast<int>(first);
   auto kind = static_cast<std::int64_t>(mine.kind);
   c.broadcast("agreement", std::as_writable_bytes(std::span(&kind, 1)), root);
   auto what = broadcast_text(c, "agreement", std::move(mine.what), root);
-  if (c.size() > 1 && !what.starts_with("rank ")) what = mbirk::detail::message("rank ", root, ": ", what);
+  if (!all) what = mbirk::detail::message("rank ", root, ": ", what);
   detail::throw_failure({static_cast<detail::failure>(kind), std::move(what)});
 }
 
