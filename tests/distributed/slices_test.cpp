@@ -1,6 +1,6 @@
 // Operations of ranks that have slices each, in parallel beam: the same bits for every number of ranks, close to those
-// of one memory, and the traffic that docs/distributed.md promises. Run by mpirun with 1 to 4 ranks; every rank runs all
-// tests, and reports what it finds in its own slices.
+// of one memory, and the traffic that docs/distributed.md promises. Run by mpirun with 1 to 4 ranks; every rank runs
+// all tests, and reports what it finds in its own slices.
 #include <gtest/gtest.h>
 #include <mpi.h>
 

@@ -15,7 +15,8 @@ std::array<index_t, 3> recon_shape_of(recon_scan const& scan) {
   return std::visit([](auto const& s) { return s.recon_shape(); }, scan);
 }
 
-void print_result(recon_command const& o, recon_scan const& scan, recon_log const& record, std::chrono::steady_clock::time_point start) {
+void print_result(recon_command const& o, recon_scan const& scan, recon_log const& record,
+                  std::chrono::steady_clock::time_point start) {
   if (o.quiet) return;
   say("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(recon_shape_of(scan)),
       duration_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));

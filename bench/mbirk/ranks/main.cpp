@@ -1,5 +1,5 @@
-// The program mbirk-mpi, which mpirun starts once per rank: `mpirun -n 4 mbirk-mpi recon ...`. Every failure becomes one
-// line from one rank, an exit code, and the end of all ranks.
+// The program mbirk-mpi, which mpirun starts once per rank: `mpirun -n 4 mbirk-mpi recon ...`. Every failure becomes
+// one line from one rank, an exit code, and the end of all ranks.
 #include <mpi.h>
 
 #include <fmt/format.h>

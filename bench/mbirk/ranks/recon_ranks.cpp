@@ -54,8 +54,8 @@ void check_distributed(recon_command const& o) {
   refuse(o.call.mbirjax_rounding, "--mbirjax-rounding");
   require<io_error>(!o.scan.corrections.needs_rows(), [] {
     return std::string(
-        "--zingers, --background, --rotate, --drift and --paganin need all rows of a view, of which each rank has some: "
-        "expected none of them; mbirk prepare applies them before");
+        "--zingers, --background, --rotate, --drift and --paganin need all rows of a view, of which each rank has "
+        "some: expected none of them; mbirk prepare applies them before");
   });
 }
 
@@ -118,8 +118,8 @@ void require_same_scan(distributed::mpi const& ranks, recon_command const& o, op
 }
 
 /// Reads the rows of a slab in all views.
-repair_count read_slab(measurement_source const& source, distributed::slice_range rows, exec::host const& host, float* to,
-                       progress& bar) {
+repair_count read_slab(measurement_source const& source, distributed::slice_range rows, exec::host const& host,
+                       float* to, progress& bar) {
   constexpr index_t block_samples = index_t{1} << 20;  // that a reader converts at once
   auto const [views, all, channels] = source.shape();
   index_t const step = std::clamp<index_t>(block_samples / (rows.count * channels), 1, views);

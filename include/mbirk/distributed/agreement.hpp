@@ -62,8 +62,8 @@ template <class F> failed failure_of(F const& f) {
 
 }  // namespace detail
 
-/// Calls f on every rank. If it throws on some of them, every rank throws what the first of them did, with its type where
-/// that is an error of mbirk; the text names that rank unless all have failed. Collective; f may not communicate.
+/// Calls f on every rank. If it throws on some of them, every rank throws what the first of them did, with its type
+/// where that is an error of mbirk; the text names that rank unless all have failed. Collective; f may not communicate.
 template <communicator C, class F> void agree(C const& c, F const& f) {
   auto mine = detail::failure_of(f);
   bool const here = mine.kind != detail::failure::none;

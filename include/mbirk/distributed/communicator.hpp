@@ -1,5 +1,5 @@
-// The communicator of a distributed operation: how its ranks exchange bytes. A small concept, so that an operation never
-// names an engine. self.hpp is a single rank, mpi.hpp is MPI, counted.hpp counts what any of them sends.
+// The communicator of a distributed operation: how its ranks exchange bytes. A small concept, so that an operation
+// never names an engine. self.hpp is a single rank, mpi.hpp is MPI, counted.hpp counts what any of them sends.
 //
 // Ranks only ever exchange bytes, whole numbers, minima and maxima. A sum of floats is computed from parts that every
 // rank receives and adds in the same order (unit_sums.hpp), because the order within a reduction of MPI depends on the
@@ -27,8 +27,8 @@ namespace distributed {
 /// Reductions whose result does not depend on the order of the ranks.
 enum class reduction { sum, minimum, maximum };
 
-/// What a rank sends to and receives from the ranks with the slices below and above its own. Spans are empty where there
-/// is no neighbour. They must live until the exchange is waited for.
+/// What a rank sends to and receives from the ranks with the slices below and above its own. Spans are empty where
+/// there is no neighbour. They must live until the exchange is waited for.
 struct neighbour_exchange {
   std::span<std::byte const> to_below, to_above;
   std::span<std::byte> from_below, from_above;

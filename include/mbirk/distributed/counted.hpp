@@ -12,8 +12,8 @@
 namespace mbirk::distributed {
 
 /// Calls that a rank has made for some data, and the bytes that it has handed to the engine in them. How often the
-/// engine sends them on depends on its algorithms, and is not counted: a broadcast counts at its root, an exchange counts
-/// a message for each neighbour.
+/// engine sends them on depends on its algorithms, and is not counted: a broadcast counts at its root, an exchange
+/// counts a message for each neighbour.
 struct traffic {
   index_t messages = 0, bytes = 0;
   friend bool operator==(traffic const&, traffic const&) = default;

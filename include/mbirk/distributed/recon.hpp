@@ -99,10 +99,10 @@ template <class Context, communicator Comm> class slab_solver {
     });
     initialize(vcd, sequence.empty());
     if (!sequence.empty()) {
-      if (coupled) vcd.exchange_slices();
+      if (coupled) vcd.image().exchange_slices();
       iterate(vcd, make_prior(vcd, record), partitions, sequence, random, settings, slices, record);
     }
-    vcd.store();
+    vcd.image().store();
     return record;
   }
 
@@ -126,18 +126,19 @@ template <class Context, communicator Comm> class slab_solver {
   void initialize(vcd_slab<Context, Comm>& vcd, bool image_only) const {
     vcd.load(sinogram_, weights_);
     bool fit = false, zero = false;
-    auto const x = vcd.slices();
+    auto const x = vcd.image().slices();
     if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       index_t const pixels = x.extent(0) * x.extent(1);
       if (image->data() != x.data())
         launch(ctx_, ceil_div(pixels, kernel::copy_slab_columns<B>::batch),
                kernel::copy_slab_columns<B>{observe(ctx_, *image, "init_recon", array_role::argument),
-                                            vcd.observe_slices(), x.extent(2), x.stride(1), x.extent(2), pixels});
+                                            vcd.image().observe_slices(), x.extent(2), x.stride(1), x.extent(2),
+                                            pixels});
     } else if (auto const* constant = std::get_if<double>(&o_.init_recon)) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       zero = *constant == 0;
-      vcd.fill(static_cast<float>(*constant));
+      vcd.image().fill(static_cast<float>(*constant));
     } else {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       fit = true;
@@ -186,7 +187,7 @@ template <class Context, communicator Comm> class slab_solver {
       record.cancelled = !go_on;
       if (!go_on || change < o_.stop_threshold_change_pct / 100) break;
     }
-    vcd.finish();
+    vcd.image().receive_boundaries();
   }
 
   Context const& ctx_;
@@ -218,9 +219,9 @@ template <class Context, communicator Comm> class slab_solver {
 ///         ranks differ in what they must agree on, and when the data are not finite.
 /// Cost: as recon of the slab. Memory besides: the slab once more, with a slice of each neighbour. Traffic of a rank:
 /// for each subset 24 bytes a unit of 32 slices, and 4 bytes a pixel of the subset to each neighbour; once 4 bytes a
-/// pixel to each, and 20 to 39 views of the rows to rank 0, if sigmas are automatic. The image and the log have the same
-/// bits for every number of ranks and threads; they agree with those of recon, which adds in another order, to float32
-/// rounding.
+/// pixel to each, and 20 to 39 views of the rows to rank 0, if sigmas are automatic. The image and the log have the
+/// same bits for every number of ranks and threads; they agree with those of recon, which adds in another order, to
+/// float32 rounding.
 template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
 recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_slab const& slab,
                 view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
@@ -231,8 +232,10 @@ recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_sla
   };
   detail::slab_solver<Context, Comm> run(ctx, ranks, slab, sinogram, weights, image, options, "recon");
   run.check([&](auto const&) { require_valid(prior_of(options.sigma_x.value_or(1)), "recon"); });
-  [[maybe_unused]] auto const guard = ctx.instr.scope({mbirk::detail::operation_name<parallel_geometry, "mbir_recon">, mbirk::detail::masked_pairs(slab.scan())});
-  return run.run([&](auto const& vcd, recon_log const& r) { return vcd.prior(prior_of(r.sigma_x)); }, true, true, false);
+  [[maybe_unused]] auto const guard = ctx.instr.scope(
+      {mbirk::detail::operation_name<parallel_geometry, "mbir_recon">, mbirk::detail::masked_pairs(slab.scan())});
+  return run.run([&](auto const& vcd, recon_log const& r) { return vcd.prior(prior_of(r.sigma_x)); }, true, true,
+                 false);
 }
 
 /// mbirk::prox_map by several ranks; arguments and results as for recon above, prox_input being that of the slab. It
@@ -251,11 +254,12 @@ recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_
       return std::string("prox_map: prox_input and recon are the same array, expected two");
     });
   });
-  [[maybe_unused]] auto const guard = ctx.instr.scope({mbirk::detail::operation_name<parallel_geometry, "prox_map">, mbirk::detail::masked_pairs(slab.scan())});
+  [[maybe_unused]] auto const guard = ctx.instr.scope(
+      {mbirk::detail::operation_name<parallel_geometry, "prox_map">, mbirk::detail::masked_pairs(slab.scan())});
   return run.run(
       [&](auto const& vcd, recon_log const& r) {
         index_t const slices = image.extent(2);
-        kernel::proximal_cylinder<B> const prior{vcd.observe_slices(),
+        kernel::proximal_cylinder<B> const prior{vcd.image().observe_slices(),
                                                  observe(ctx, prox_input, "prox_input", array_role::argument),
                                                  slices,
                                                  image.extent(1) * slices,

@@ -30,9 +30,9 @@ inline slice_range slices_of(index_t slices, int rank, int ranks) {
   return {begin(rank), begin(rank + 1) - begin(rank)};
 }
 
-/// The part of a parallel-beam scan that a rank reconstructs. The projections, filters, direct reconstruction and Hessian
-/// diagonal of its slices are those of scan(), by the ordinary operations and to the same bits as in the whole; recon and
-/// prox_map are in distributed/recon.hpp.
+/// The part of a parallel-beam scan that a rank reconstructs. The projections, filters, direct reconstruction and
+/// Hessian diagonal of its slices are those of scan(), by the ordinary operations and to the same bits as in the whole;
+/// recon and prox_map are in distributed/recon.hpp.
 class parallel_slab {
  public:
   /// @throws parameter_error for parameters that parallel_scan refuses, and for more ranks than units of slices

@@ -11,8 +11,8 @@
 
 namespace mbirk::distributed {
 
-/// The sums of every unit of this rank, (units, numbers), from what the tasks of a kernel left: (units, tasks, numbers).
-/// Zeros under a policy without data.
+/// The sums of every unit of this rank, (units, numbers), from what the tasks of a kernel left: (units, tasks,
+/// numbers). Zeros under a policy without data.
 template <class Context>
 std::vector<double> reduce_units(Context const& ctx, temporary<double, Context> const& partial, index_t units,
                                  index_t numbers) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "mbirk/distributed/slab_image.hpp"
 #include "mbirk/distributed/slices.hpp"
 #include "mbirk/distributed/unit_sums.hpp"
 #include "mbirk/kernel/shared/qggmrf_cylinder.hpp"
@@ -27,28 +28,11 @@ namespace mbirk::distributed::detail {
 
 using namespace mbirk::detail;
 
-/// A slice of each neighbour, of all pixels or of a subset: what is sent, what is received.
-struct boundary_slices {
-  std::vector<float> to_below, to_above, from_below, from_above;
-
-  void resize(index_t pixels, bool below, bool above) {
-    auto const n = static_cast<std::size_t>(pixels);
-    for (auto* v : {&to_below, &from_below}) v->resize(below ? n : 0);
-    for (auto* v : {&to_above, &from_above}) v->resize(above ? n : 0);
-  }
-  neighbour_exchange exchange() {
-    auto const out = [](std::vector<float> const& v) { return std::as_bytes(std::span(v)); };
-    auto const in = [](std::vector<float>& v) { return std::as_writable_bytes(std::span(v)); };
-    return {out(to_below), out(to_above), in(from_below), in(from_above)};
-  }
-};
-
 /// Comm: the ranks, in the order of their slices. coupled: whether the prior couples slices.
 template <class Context, communicator Comm> class vcd_slab {
   using B = typename Context::backend;
   using P = projector<parallel_geometry>;
   using tables = typename P::template tables<Context>;
-  using exchanged = decltype(std::declval<Comm const&>().start_exchange("", neighbour_exchange{}));
   static_assert(!on_device<Context>, "distributed reconstructions run on the host");
 
  public:
@@ -58,27 +42,18 @@ template <class Context, communicator Comm> class vcd_slab {
         ranks_(ranks),
         slab_(slab),
         scan_(slab.scan()),
-        image_(image),
         operation_(operation),
-        below_(coupled && ranks.rank() > 0),
-        above_(coupled && !is_last(ranks)),
+        image_(ctx, ranks, image, coupled),
+        slices_(image.extent(2)),
         shape_(kernel::make_unit_chunks<B>(scan_.geometry().views, scan_.geometry().channels, scan_.geometry().rows)),
         tables_(ctx, scan_, shape_),
-        units_(kernel::units_of<B>(image.extent(2))),
-        // A whole pack below keeps the packs of the slab in place.
-        lead_(below_ ? B::lanes : 0),
-        column_(lead_ + image.extent(2) + (above_ ? 1 : 0)),
-        pixels_(image.extent(0) * image.extent(1)),
-        padded_slices_(round_up(std::max<index_t>(1, image.extent(2)), B::lanes)),
+        units_(kernel::units_of<B>(slices_)),
+        padded_slices_(round_up(std::max<index_t>(1, slices_), B::lanes)),
         all_units_(ranks, units_),
         error_(ctx, "weighted error", shape_.size()),
         hessian_(ctx, "Hessian diagonal", image.size()),
         slice_norms_(ctx, "slice norms", padded_slices_) {
     if (weighted) weights_.emplace(ctx, "weights", shape_.size());
-    if (below_ || above_) {
-      with_neighbours_.emplace(ctx, "image with slices of the neighbours", pixels_ * column_);
-      clear(ctx, *with_neighbours_);
-    }
   }
 
   /// Allocates memory for the updates of a subset. Must be called for every subset before make_error, which uses the
@@ -93,22 +68,16 @@ template <class Context, communicator Comm> class vcd_slab {
   kernel::chunked_shape const& shape() const noexcept { return shape_; }
   temporary<float, Context> const& error_sinogram() const noexcept { return error_; }
 
-  /// The slices of this rank, within the array that also holds those of its neighbours.
-  view<float, 3> slices() const {
-    if (!with_neighbours_) return image_;
-    index_t const cols = image_.extent(1);
-    return {with_neighbours_->data() + lead_, image_.extents(), {cols * column_, column_, 1}};
-  }
-  auto observe_slices() const { return observe(ctx_, slices(), "recon", array_role::output); }
+  slab_image<Context, Comm>& image() noexcept { return image_; }
+  slab_image<Context, Comm> const& image() const noexcept { return image_; }
 
   /// The prior of the image, for kernels.
   kernel::slab_prior<B, kernel::qggmrf_cylinder<B>> prior(qggmrf_parameters const& p) const {
-    auto const x = slices();
-    return {{observe(ctx_, view<float const, 3>(x.data() - lead_, {x.extent(0), x.extent(1), column_}, x.strides()),
-                     "recon", array_role::output),
-             x.extent(0), x.extent(1), column_, x.stride(0), x.stride(1), kernel::qggmrf_constants(p)},
-            lead_,
-            x.extent(2)};
+    auto const x = image_.slices();
+    return {{image_.observe_columns(), x.extent(0), x.extent(1), image_.column(), x.stride(0), x.stride(1),
+             kernel::qggmrf_constants(p)},
+            image_.lead(),
+            slices_};
   }
 
   void load(view<float const, 3> sinogram, std::optional<view<float const, 3>> weights) {
@@ -118,7 +87,8 @@ template <class Context, communicator Comm> class vcd_slab {
   /// Diagonal of A' diag(w) A at all pixels.
   void make_hessian() {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("Hessian");
-    device_plan const plan(ctx_, grid_pixels(scan_, image_.strides()));
+    auto const& g = scan_.geometry();
+    device_plan const plan(ctx_, grid_pixels(scan_, {g.recon_cols * slices_, slices_, 1}));
     if (weights_)
       P::back_project_channel_major(ctx_, scan_, tables_, observe(ctx_, *weights_), shape_, plan, 2,
                                     observe(ctx_, hessian_));
@@ -130,46 +100,21 @@ template <class Context, communicator Comm> class vcd_slab {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
     temporary<float, Context> fresh(ctx_, "projection", projection_ ? 0 : shape_.size());
     auto const& z = projection_ ? *projection_ : fresh;
-    auto const x = slices();
     if (zero) {
       launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block),
              kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
     } else {
-      auto const all = plan_mask(ctx_, scan_, x);
-      P::project_channel_major(ctx_, scan_, all.tables, observe_slices(), all.pixels, observe(ctx_, z), shape_,
+      auto const all = plan_mask(ctx_, scan_, image_.slices());
+      P::project_channel_major(ctx_, scan_, all.tables, image_.observe_slices(), all.pixels, observe(ctx_, z), shape_,
                                kernel::store_epilogue<B>{});
     }
     double const scale = fit ? fitting_scale(z) : 1;
-    if (fit) {
-      index_t const count = with_neighbours_ ? with_neighbours_->size() : image_.size();
-      auto const all = with_neighbours_ ? observe(ctx_, *with_neighbours_) : observe_slices();
-      launch(ctx_, ceil_div(count, kernel::voxel_block),
-             kernel::scale_values<B>{all, static_cast<float>(scale), count});
-    }
+    if (fit) image_.scale(static_cast<float>(scale));
     with_weights(ctx_, weights_, [&](auto weighted, auto w) {
       launch(ctx_, shape_.chunks * shape_.views,
              kernel::make_error<B, weighted>{observe(ctx_, z), w, observe(ctx_, error_), static_cast<float>(scale),
                                              shape_});
     });
-  }
-
-  /// Fetches the boundary slices of the neighbours, of all pixels.
-  void exchange_slices() {
-    if (!below_ && !above_) return;
-    [[maybe_unused]] auto const guard = ctx_.instr.stage("boundary slices");
-    boundary_slices all;
-    all.resize(pixels_, below_, above_);
-    auto* const x = slices().data();
-    index_t const last = image_.extent(2) - 1;
-    for (index_t p = 0; p < pixels_; ++p) {
-      if (below_) at(all.to_below, p) = x[p * column_];
-      if (above_) at(all.to_above, p) = x[p * column_ + last];
-    }
-    ranks_.start_exchange("boundary slices", all.exchange()).wait();
-    for (index_t p = 0; p < pixels_; ++p) {
-      if (below_) x[p * column_ - 1] = at(all.from_below, p);
-      if (above_) x[p * column_ + last + 1] = at(all.from_above, p);
-    }
   }
 
   /// Mean of the weights over all samples of all ranks.
@@ -190,11 +135,11 @@ template <class Context, communicator Comm> class vcd_slab {
   /// Sum over the subsets since begin() of |alpha d|, and ||x||_1 over all voxels.
   std::pair<double, double> change_and_norm() {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("norm");
-    auto const x = slices();
-    index_t const tasks = ceil_div(pixels_, kernel::absolute_unit_sums<B>::batch);
+    index_t const tasks = ceil_div(image_.pixels(), kernel::absolute_unit_sums<B>::batch);
     temporary<double, Context> sums(ctx_, "norm sums", units_ * tasks);
     launch(ctx_, tasks,
-           kernel::absolute_unit_sums<B>{observe_slices(), observe(ctx_, sums), columns(x), pixels_});
+           kernel::absolute_unit_sums<B>{image_.observe_slices(), observe(ctx_, sums), image_.columns(),
+                                         image_.pixels()});
     auto const norms = reduce_units(ctx_, sums, units_, 1);
     std::vector<double> both;
     for (std::size_t u = 0; u < norms.size(); ++u) both.insert(both.end(), {changes_[u], norms[u]});
@@ -203,7 +148,7 @@ template <class Context, communicator Comm> class vcd_slab {
   }
   /// sqrt of the sum of (alpha d)^2 since begin(), of every slice of all ranks.
   std::vector<double> slice_norms(std::vector<index_t> const& slices_of_ranks) const {
-    std::vector<double> norms(static_cast<std::size_t>(image_.extent(2)));
+    std::vector<double> norms(static_cast<std::size_t>(slices_));
     if constexpr (B::has_data)
       for (std::size_t k = 0; k < norms.size(); ++k) norms[k] = std::sqrt(slice_norms_.data()[k]);
     return gather(ranks_, "slice norms", norms, slices_of_ranks);
@@ -242,30 +187,10 @@ template <class Context, communicator Comm> class vcd_slab {
     subtract(*pending_->subset, pending_->alpha);
     pending_.reset();
   }
-  /// Waits for what the neighbours have sent last.
-  void finish() { receive_boundaries(); }
-  /// x = value, in the slices of the neighbours too.
-  void fill(float value) {
-    index_t const count = with_neighbours_ ? with_neighbours_->size() : image_.size();
-    auto const all = with_neighbours_ ? observe(ctx_, *with_neighbours_) : observe_slices();
-    launch(ctx_, ceil_div(count, kernel::voxel_block), kernel::fill_values<B>{all, value, count});
-  }
-  /// Copies the slices to the caller's array.
-  void store() {
-    if (!with_neighbours_) return;
-    auto const x = slices();
-    launch(ctx_, ceil_div(pixels_, kernel::copy_slab_columns<B>::batch),
-           kernel::copy_slab_columns<B>{observe_slices(), observe(ctx_, image_, "recon", array_role::output),
-                                        x.stride(1), image_.extent(2), image_.extent(2), pixels_});
-  }
 
  private:
-  static float& at(std::vector<float>& v, index_t k) { return v[static_cast<std::size_t>(k)]; }
   void grow(std::optional<temporary<float, Context>>& room, char const* name, index_t floats) {
     if (!room || room->size() < floats) room.emplace(ctx_, name, floats);
-  }
-  kernel::slab_columns columns(view<float, 3> const& x) const {
-    return {x.extent(1), x.extent(2), x.stride(0), x.stride(1)};
   }
   double samples() const noexcept {
     return static_cast<double>(shape_.views) * static_cast<double>(slab_.slices()) *
@@ -299,14 +224,14 @@ template <class Context, communicator Comm> class vcd_slab {
   template <class Prior>
   std::vector<double> find_direction(Prior const& prior, device_plan<Context> const& plan,
                                      temporary<float, Context> const& direction, double c) {
-    receive_boundaries();
+    image_.receive_boundaries();
     [[maybe_unused]] auto const guard = ctx_.instr.stage("direction");
-    auto const x = slices();
+    auto const& g = scan_.geometry();
     index_t const tasks = plan.groups.size();
     temporary<double, Context> partial(ctx_, "direction sums", 2 * tasks * units_);
     kernel::subset_arrays<B> const subset{observe(ctx_, plan.rows), observe(ctx_, plan.cols),
                                           observe(ctx_, plan.offsets), observe(ctx_, direction),
-                                          observe(ctx_, hessian_), x.extent(1) * x.extent(2), x.extent(2),
+                                          observe(ctx_, hessian_), g.recon_cols * slices_, slices_,
                                           plan.groups.all()};
     kernel::vcd_unit_direction<B, std::remove_cvref_t<decltype(prior.inner)>> kernel{
         prior, subset, static_cast<float>(c), observe(ctx_, partial)};
@@ -337,10 +262,11 @@ template <class Context, communicator Comm> class vcd_slab {
   void clip(vcd_subset<Context> const& subset, temporary<float, Context> const& direction,
             kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("positivity");
-    auto const x = slices();
+    auto const x = image_.slices();
     auto const ranges = subset.ranges.all();
     launch(ctx_, ranges.size(),
-           kernel::vcd_clip_direction<B>{observe(ctx_, subset.pixels), observe_slices(), observe(ctx_, direction),
+           kernel::vcd_clip_direction<B>{observe(ctx_, subset.pixels), image_.observe_slices(),
+                                         observe(ctx_, direction),
                                          x.extent(1), x.extent(2), x.stride(0), x.stride(1), alpha, 0x1p-23, ranges});
     pack_direction(subset, direction);
   }
@@ -348,50 +274,19 @@ template <class Context, communicator Comm> class vcd_slab {
   /// x += alpha d, and sends the neighbours their part of it.
   void move(vcd_subset<Context> const& subset, temporary<float, Context> const& direction, kernel::step_length alpha) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("update");
-    auto const x = slices();
     auto const ranges = subset.ranges.all();
     index_t const tasks = ranges.size();
     temporary<double, Context> change(ctx_, "change sums", tasks * units_),
         squares(ctx_, "slice sums", tasks * padded_slices_);
     launch(ctx_, tasks,
-           kernel::vcd_unit_update<B>{observe(ctx_, subset.pixels), observe(ctx_, direction), observe_slices(),
-                                      columns(x), padded_slices_, alpha, observe(ctx_, change),
-                                      observe(ctx_, squares), ranges});
+           kernel::vcd_unit_update<B>{observe(ctx_, subset.pixels), observe(ctx_, direction),
+                                      image_.observe_slices(), image_.columns(), padded_slices_, alpha,
+                                      observe(ctx_, change), observe(ctx_, squares), ranges});
     launch(ctx_, padded_slices_ / B::lanes,
            kernel::reduce_slice_sums<B>{observe(ctx_, squares), observe(ctx_, slice_norms_), tasks, padded_slices_});
     auto const moved = reduce_units(ctx_, change, units_, 1);
     for (std::size_t u = 0; u < moved.size(); ++u) changes_[u] += moved[u];
-    send_boundaries(subset, direction, alpha);
-  }
-
-  /// Begins to send alpha d of the boundary slices. The back projection of the next subset hides the transfer.
-  void send_boundaries(vcd_subset<Context> const& subset, temporary<float, Context> const& direction,
-                       kernel::step_length alpha) {
-    if (!below_ && !above_) return;
-    boundaries_.resize(subset.size(), below_, above_);
-    index_t const slices = image_.extent(2);
-    float const step = alpha.get();
-    if constexpr (B::has_data)
-      for (index_t e = 0; e < subset.size(); ++e) {
-        if (below_) at(boundaries_.to_below, e) = step * direction.data()[e * slices];
-        if (above_) at(boundaries_.to_above, e) = step * direction.data()[e * slices + slices - 1];
-      }
-    moving_.emplace(moving{&subset, ranks_.start_exchange("boundaries of a subset", boundaries_.exchange())});
-  }
-  /// Adds what the neighbours have sent to their slices here, as they did: pixel by pixel, repeated ones twice.
-  void receive_boundaries() {
-    if (!moving_) return;
-    [[maybe_unused]] auto const guard = ctx_.instr.stage("boundaries");
-    moving_->messages.wait();
-    auto const& pixels = moving_->subset->pixels;
-    auto* const x = slices().data();
-    if constexpr (B::has_data)
-      for (index_t e = 0; e < pixels.size(); ++e) {
-        auto* const column = x + pixels.data()[e] * column_;
-        if (below_) column[-1] += at(boundaries_.from_below, e);
-        if (above_) column[image_.extent(2)] += at(boundaries_.from_above, e);
-      }
-    moving_.reset();
+    image_.send_boundaries(subset, direction, alpha);
   }
 
   // As in recon/vcd.hpp.
@@ -459,28 +354,24 @@ template <class Context, communicator Comm> class vcd_slab {
   }
 
   struct pending_update { vcd_subset<Context> const* subset; kernel::step_length alpha; };
-  struct moving { vcd_subset<Context> const* subset; exchanged messages; };
 
   Context const& ctx_;
   Comm const& ranks_;
   parallel_slab const& slab_;
   parallel_scan const& scan_;
-  view<float, 3> image_;
   char const* operation_;
-  bool below_, above_;  // whether there is a neighbour whose slice the prior needs
+  slab_image<Context, Comm> image_;
+  index_t slices_;
   kernel::chunked_shape shape_;
   tables tables_;
-  index_t units_, lead_, column_, pixels_, padded_slices_;
+  index_t units_, padded_slices_;
   unit_table all_units_;
   temporary<float, Context> error_, hessian_;
   temporary<double, Context> slice_norms_;
   std::vector<double> changes_;  // sums of |alpha d| in this iteration, by units
-  std::optional<temporary<float, Context>> with_neighbours_;  // (pixels, lead + slices + 1 above)
   std::optional<temporary<float, Context>> weights_, projection_;
   std::optional<temporary<float, Context>> packed_direction_, partial_sums_;
   std::optional<pending_update> pending_;
-  boundary_slices boundaries_;
-  std::optional<moving> moving_;  // after boundaries_, which its messages refer to
 };
 
 }  // namespace mbirk::distributed::detail

@@ -1,6 +1,6 @@
-// Kernels of an iterative reconstruction whose sums are kept apart by units of slices, so that a total does not depend on
-// how the slices are shared out. The formulas are those of vcd.hpp, error_sinogram.hpp and epilogue.hpp. A number of a
-// task is at (unit, task, number) of its array.
+// Kernels of an iterative reconstruction whose sums are kept apart by units of slices, so that a total does not depend
+// on how the slices are shared out. The formulas are those of vcd.hpp, error_sinogram.hpp and epilogue.hpp. A number of
+// a task is at (unit, task, number) of its array.
 #pragma once
 
 #include <algorithm>
@@ -53,8 +53,8 @@ template <class B> struct chunk_sums {
   MBIRK_HD void clear() noexcept {
     for (int u = 0; u < most_units<B>; ++u) total[u] = B::no_sum();
   }
-  /// Adds f(r, n), a pack from row r of the chunk on with n valid lanes, over the `used` rows: in float within a unit and
-  /// channel, in double across channels. f accumulates: f(r, n, so far).
+  /// Adds f(r, n), a pack from row r of the chunk on with n valid lanes, over the `used` rows: in float within a unit
+  /// and channel, in double across channels. f accumulates: f(r, n, so far).
   template <class F> MBIRK_INLINE void add(index_t used, F const& f) noexcept {
     for (int u = 0; u < most_units<B>; ++u) {
       index_t const begin = u * unit_slices<B>, end = min(used, begin + unit_slices<B>);
