@@ -20,6 +20,7 @@
 #include "mbirk/kernel/shared/qggmrf_cylinder.hpp"
 #include "mbirk/kernel/shared/slice_units.hpp"
 #include "mbirk/prior/parameters.hpp"
+#include "mbirk/projector/parallel.hpp"
 #include "mbirk/recon/direct_recon.hpp"
 #include "mbirk/recon/initial_fit.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
