@@ -161,7 +161,8 @@ template <class Context, communicator Comm> class slab_solver {
       auto& planned = subsets[static_cast<std::size_t>(sequence[k])];
       if (planned.empty())
         for (index_t s = 0; s < partition.subsets; ++s)
-          planned.emplace_back(ctx_, partition.subset(s), image_.extent(0), image_.extent(1), image_.extent(2));
+          planned.emplace_back(ctx_, partition.subset(s), image_.extent(0), image_.extent(1), image_.extent(2),
+                               false);
       temporary<float, Context> direction(ctx_, "direction", partition.length * image_.extent(2));
       double alphas = 0;
       vcd.begin();

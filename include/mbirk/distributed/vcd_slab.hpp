@@ -268,7 +268,8 @@ template <class Context, communicator Comm> class vcd_slab {
     launch(ctx_, ranges.size(),
            kernel::vcd_clip_direction<B>{observe(ctx_, subset.pixels), image_.observe_slices(),
                                          observe(ctx_, direction),
-                                         x.extent(1), x.extent(2), x.stride(0), x.stride(1), alpha, 0x1p-23, ranges});
+                                         x.extent(1), x.extent(2), x.stride(0), x.stride(1), alpha, 0x1p-23,
+                                         {slices_, padded_slices_, padded_slices_}, ranges});
     pack_direction(subset, direction);
   }
 
