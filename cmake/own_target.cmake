@@ -72,8 +72,8 @@ function(mbirk_files_with result regex)
 endfunction()
 
 # Include names of the optional packages.
-set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG TIFF MATIO GSF Eigen3 dlpack)
-set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<tiffio[.]h>" "<matio[.]h>" "<gsf/" "<(unsupported/)?Eigen/" "<dlpack/")
+set(mbirk_optional_packages fmt nlohmann_json ZLIB HDF5 PNG TIFF MATIO GSF Eigen3 dlpack MPI)
+set(mbirk_optional_includes "<fmt/" "<nlohmann/" "<zlib[.]h>" "<hdf5[.]h>" "<png[.]h>" "<tiffio[.]h>" "<matio[.]h>" "<gsf/" "<(unsupported/)?Eigen/" "<dlpack/" "<mpi[.]h>")
 # Include names of headers of the CUDA toolkit, which nvcc provides.
 set(mbirk_toolkit_packages nvtx3 cupti cudart)
 set(mbirk_toolkit_includes "<nvtx3/" "<cupti[.]h>" "<cuda_(runtime|profiler_api)[.]h>")

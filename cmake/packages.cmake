@@ -69,6 +69,11 @@ endif()
 mbirk_need(mbirk_with_eigen "views of Eigen's arrays in tests and examples" Eigen3)
 mbirk_need(mbirk_with_dlpack "the example of DLPack's tensors" dlpack)
 
+# MPI, for mbirk/distributed/mpi.hpp and mbirk-mpi; without the C++ bindings that some versions still bring.
+set(MPI_CXX_SKIP_MPICXX ON)
+find_package(MPI QUIET COMPONENTS CXX)
+mbirk_need(mbirk_with_mpi "the program mbirk-mpi" MPI)
+
 # Compiling .cu files needs a working nvcc besides the toolkit. It need not be on the PATH, because the toolkit's folder
 # has it.
 set(mbirk_with_cuda OFF)

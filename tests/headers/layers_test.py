@@ -24,6 +24,7 @@ LAYERS = [
     ["projector"],
     ["filter", "prior", "util"],
     ["recon"],
+    ["distributed"],
     ["instances", "interop", "io", "mbirk.hpp"],
     ["record"],
     ["profile"],

@@ -4,17 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <typeinfo>
 
-#include "commands/call_options.hpp"
 #include "commands/command.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/iteration_progress.hpp"
 #include "commands/recon_files.hpp"
+#include "commands/recon_options.hpp"
+#include "commands/recon_result.hpp"
 #include "commands/recon_slabs.hpp"
 #include "commands/run_watch.hpp"
 #include "input/checkpoint_file.hpp"
@@ -22,8 +19,6 @@
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
-#include "mbirk/geometry/operation_name.hpp"
-#include "mbirk/io/printable.hpp"
 #include "operations/recon_memory.hpp"
 #include "operations/recon_run.hpp"
 #include "process/streams.hpp"
@@ -32,38 +27,6 @@ namespace mbirk::program {
 namespace {
 
 using clock = std::chrono::steady_clock;
-
-/// MBIRJAX's method names imply a geometry.
-void check_method(recon_command const& o, recon_scan const& scan) {
-  std::visit([&]<class Geometry>(mbirk::scan<Geometry> const&) {
-    bool const known = o.method == "vcd" || (has_direct_recon<Geometry> && o.method == Geometry::direct_method);
-    require<io_error>(known, [&] {
-      std::string others;
-      geometries::each([&]<class Other>(std::type_identity<Other>) {
-        if (o.method == Other::direct_method) others += (others.empty() ? "" : " or ") + std::string(Other::name);
-      });
-      return "--method " + o.method + " is for geometry " + others + ", expected " +
-             (has_direct_recon<Geometry> ? std::string(Geometry::direct_method) + " or vcd" : "vcd");
-    });
-  }, scan);
-}
-
-/// An option that changes nothing would be believed to have done so.
-void check_ignored(recon_command const& o) {
-  require<io_error>(o.method == "vcd" || o.only_vcd.empty(), [&] {
-    return o.only_vcd.front() + " is for method vcd, found --method " + o.method;
-  });
-}
-
-/// The parameters of the file, overridden by the command line.
-recon_model_options merged(recon_model_options options, recon_command const& o) {
-  options.sharpness = o.sharpness.value_or(options.sharpness);
-  options.snr_db = o.snr_db.value_or(options.snr_db);
-  if (o.sigma_y) options.sigma_y = o.sigma_y;
-  if (o.sigma_x) options.sigma_x = o.sigma_x;
-  options.positivity_flag = options.positivity_flag || o.positivity;
-  return options;
-}
 
 /// Reports the required memory, and throws if it does not fit.
 void check_memory(recon_command const& o, std::vector<memory_item> const& items,
@@ -87,22 +50,6 @@ void put_largest_first(std::vector<memory_item>& items) {
   std::ranges::stable_sort(items, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
 }
 
-/// Names the file in errors about values, which the library cannot know.
-template <class F> auto naming(std::string const& file, F const& f) {
-  try {
-    return f();
-  } catch (parameter_error const& e) {
-    throw parameter_error(file + ": " + e.what(), e.where);
-  } catch (error const& e) {
-    if (typeid(e) != typeid(error)) throw;  // interrupted, out of memory, no threads, files that cannot be written
-    throw error(file + ": " + e.what(), e.where);
-  }
-}
-
-std::array<index_t, 3> recon_shape_of(recon_scan const& scan) {
-  return std::visit([](auto const& s) { return s.recon_shape(); }, scan);
-}
-
 /// Bytes of parameters per view: lists of angles as JSON, while they grow, and as text.
 constexpr double parameter_bytes = 100;
 /// Bytes of its stacks that a thread touches, in the program and in the kernel (measured: 22 KiB).
@@ -121,26 +68,6 @@ std::vector<float> allocate(double elements, char const* name) {
     throw allocation_error("out of memory for the " + std::string(name) + ": " + bytes_text(4 * elements),
                            source_location::current());
   }
-}
-
-void print_result(recon_command const& o, recon_scan const& scan, recon_log const& record, clock::time_point start) {
-  if (o.quiet) return;
-  say("{}: {} {} in {}", o.out, o.method, mbirk::detail::shape_text(recon_shape_of(scan)),
-      duration_text(std::chrono::duration<double>(clock::now() - start).count()));
-  if (record.num_iterations > 0)
-    say(", {} iterations, last change {:.3g} %", record.num_iterations, record.stop_threshold_change_pct.back());
-  say("\n");
-  std::fflush(stdout);
-}
-
-void print_notes(std::vector<std::string> notes, recon_log const& record, repair_count const& repaired) {
-  notes.insert(notes.end(), record.warnings.begin(), record.warnings.end());
-  if (repaired.repaired > 0)
-    notes.push_back(fmt::format("{} dead pixels were replaced by the mean of their neighbours", repaired.repaired));
-  if (repaired.lost > 0)
-    notes.push_back(
-        fmt::format("{} dead pixels have no good ones within three pixels and count as no attenuation", repaired.lost));
-  for (auto const& text : notes) note("{}", printable(text));
 }
 
 int reconstruct(recon_command const& o) {
@@ -316,88 +243,13 @@ int run(recon_command const& o) {
   }
 }
 
-std::array<double, 2> window_of(std::vector<double> const& levels, char const* option) {
-  if (!(levels[0] < levels[1]) || !std::isfinite(levels[0]) || !std::isfinite(levels[1]))
-    throw CLI::ValidationError(option, "expected LOW < HIGH");
-  return {levels[0], levels[1]};
-}
-
 }  // namespace
 
 void add_recon_command(CLI::App& app, chosen_command& chosen) {
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
-  auto const o = std::make_shared<recon_command>();
-  add_scan_options(*command, o->scan);
-  add_correction_options(*command, o->scan);
-  command->add_option("--out", o->out, "The volume (rows, cols, slices): .h5, .npy, .tif, .nrrd or .mrc")
-      ->required()
-      ->type_name("OUT");
-  command->add_option("--compress", o->compress, "Compress an .h5 file: 1 (fast) to 9 (small)")
-      ->check(CLI::Range(1, 9))
-      ->type_name("LEVEL");
-  command
-      ->add_option_function<std::vector<double>>(
-          "--tiff-window", [o](std::vector<double> const& v) { o->out_window = window_of(v, "--tiff-window"); },
-          "Write a .tif of 16 bits, with these values as 0 and 65535 (default: float32)")
-      ->delimiter(',')
-      ->expected(2)
-      ->check(CLI::Number)
-      ->type_name("LOW,HIGH");
-  command->add_option("--method", o->method, "vcd (iterative), fbp (parallel beam) or fdk (cone beam)")
-      ->check(CLI::IsMember({"fbp", "fdk", "vcd"}))
-      ->type_name("NAME")
-      ->capture_default_str();
-  add_call_options(*command, o->call);
-  command->add_option("--sharpness", o->sharpness, "Higher values give sharper and noisier images (default 1)")
-      ->type_name("X");
-  command->add_option("--snr-db", o->snr_db, "Signal to noise ratio of the data (default 30)")->type_name("DB");
-  command
-      ->add_option("--sigma-y", o->sigma_y, "Standard deviation of a measurement of weight 1 (default: from the data)")
-      ->check(positive_number())
-      ->type_name("X");
-  command->add_option("--sigma-x", o->sigma_x, "Scale of the prior (default: from the data)")
-      ->check(positive_number())
-      ->type_name("X");
-  command->add_flag("--positivity", o->positivity, "Keep all voxels >= 0");
-  command->add_option("--weights", o->weights, "Formula of the weights of the measurements")
-      ->check(CLI::IsMember(weight_names()))
-      ->type_name("NAME")
-      ->capture_default_str();
-  command
-      ->add_option("--checkpoint", o->checkpoint,
-                   "Save the state to this file for --resume (default: only on ctrl-C, to OUT.checkpoint)")
-      ->type_name("FILE");
-  command->add_option("--checkpoint-every", o->call.checkpoint_every, "Number of iterations between checkpoints")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--resume", o->resume, "Continue from a checkpoint")->type_name("FILE");
-  command
-      ->add_option("--memory-limit", o->memory_limit,
-                   "Refuse to start if more memory is needed, e.g. 8GiB (default: what is available); fbp works in "
-                   "slabs that fit")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(not_negative())  // runs first
-      ->type_name("BYTES");
-  command
-      ->add_option("--save-parameters", o->save_parameters,
-                   "Write all parameters, including automatic sizes, as JSON that --geometry reads")
-      ->type_name("FILE");
-  command
-      ->add_option_function<std::vector<double>>(
-          "--png-window", [o](std::vector<double> const& v) { o->png_window = window_of(v, "--png-window"); },
-          "Values shown as black and white in the picture (default: its 1st and 99th percentiles)")
-      ->delimiter(',')
-      ->expected(2)
-      ->check(CLI::Number)
-      ->type_name("LOW,HIGH");
-  command->add_flag("--no-png", o->no_png, "Do not write a picture of three slices next to OUT");
-  add_monitor_options(*command, o->monitor);
-  add_common_options(*command, *o);
+  auto const o = add_recon_options(*command);
   command->callback([o, command, &chosen] {
-    o->seed_given = command->count("--seed") > 0;
-    for (char const* name : {"--positivity", "--sharpness", "--snr-db", "--sigma-y", "--sigma-x", "--weights"})
-      if (command->count(name) > 0) o->only_vcd.emplace_back(name);
+    note_given_options(*command, *o);
     chosen = [o] { return run(*o); };
   });
 }

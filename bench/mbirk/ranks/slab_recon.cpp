@@ -1,0 +1,14 @@
+#include "ranks/slab_recon.hpp"
+
+#include "mbirk/distributed/recon.hpp"
+#include "mbirk/instances/any.hpp"
+
+namespace mbirk::program {
+
+recon_log slab_recon(recon_context const& ctx, distributed::mpi const& ranks, distributed::parallel_slab const& slab,
+                     view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
+                     recon_options const& options) {
+  return distributed::recon(ctx, ranks, slab, sinogram, weights, image, options);
+}
+
+}  // namespace mbirk::program

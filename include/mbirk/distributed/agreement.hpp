@@ -1,0 +1,89 @@
+// Errors that every rank throws: a rank that failed alone would leave the others waiting for it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "mbirk/distributed/communicator.hpp"
+
+namespace mbirk::distributed {
+namespace detail {
+
+/// The errors that keep their type when another rank throws them.
+enum class failure : std::int64_t { none, other, shape, parameter, index, io, allocation, thread };
+
+struct failed { failure kind = failure::none; std::string what; };
+
+/// What f throws.
+template <class F> failed failure_of(F const& f) {
+  try {
+    f();
+    return {};
+  } catch (shape_error const& e) {
+    return {failure::shape, e.what()};
+  } catch (parameter_error const& e) {
+    return {failure::parameter, e.what()};
+  } catch (index_error const& e) {
+    return {failure::index, e.what()};
+  } catch (io_error const& e) {
+    return {failure::io, e.what()};
+  } catch (allocation_error const& e) {
+    return {failure::allocation, e.what()};
+  } catch (thread_error const& e) {
+    return {failure::thread, e.what()};
+  } catch (communication_error const&) {
+    throw;  // nothing can be agreed upon
+  } catch (std::bad_alloc const&) {
+    return {failure::allocation, "out of memory"};
+  } catch (std::exception const& e) {
+    return {failure::other, e.what()};
+  }
+}
+
+[[noreturn]] inline void throw_failure(failed const& f) {
+  auto const here = source_location::current();
+  switch (f.kind) {
+    case failure::shape: throw shape_error(f.what, here);
+    case failure::parameter: throw parameter_error(f.what, here);
+    case failure::index: throw index_error(f.what, here);
+    case failure::io: throw io_error(f.what, here);
+    case failure::allocation: throw allocation_error(f.what, here);
+    case failure::thread: throw thread_error(f.what, here);
+    default: throw error(f.what, here);
+  }
+}
+
+}  // namespace detail
+
+/// Calls f on every rank. If it throws on some of them, every rank throws what the first of them did, with its type
+/// where that is an error of mbirk; the text names that rank unless all have failed. Collective; f may not communicate.
+template <communicator C, class F> void agree(C const& c, F const& f) {
+  auto mine = detail::failure_of(f);
+  bool const here = mine.kind != detail::failure::none;
+  std::array<std::int64_t, 2> first_and_all{here ? c.rank() : c.size(), here ? 1 : 0};
+  c.all_reduce("agreement", first_and_all, reduction::minimum);
+  auto const [first, all] = first_and_all;
+  if (first == c.size()) return;
+  auto const root = static_cast<int>(first);
+  auto kind = static_cast<std::int64_t>(mine.kind);
+  c.broadcast("agreement", std::as_writable_bytes(std::span(&kind, 1)), root);
+  auto what = broadcast_text(c, "agreement", std::move(mine.what), root);
+  if (!all) what = mbirk::detail::message("rank ", root, ": ", what);
+  detail::throw_failure({static_cast<detail::failure>(kind), std::move(what)});
+}
+
+/// @throws parameter_error on every rank unless all have the same number. @param message  what the ranks must agree on
+template <communicator C> void require_same(C const& c, std::int64_t number, std::string const& message) {
+  auto const low = all_reduce(c, "agreement", number, reduction::minimum),
+             high = all_reduce(c, "agreement", number, reduction::maximum);
+  require(low == high, [&] { return message; });
+}
+
+}  // namespace mbirk::distributed

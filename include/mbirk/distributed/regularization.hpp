@@ -1,0 +1,105 @@
+// Data checks and automatic regularisation of a sinogram whose rows are shared out. Not for users.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mbirk/distributed/agreement.hpp"
+#include "mbirk/distributed/slices.hpp"
+#include "mbirk/recon/regularization.hpp"
+
+namespace mbirk::distributed::detail {
+
+using namespace mbirk::detail;
+
+/// require_finite_sinogram and require_weights of all ranks together.
+template <class Context, communicator Comm>
+void require_data(Context const& ctx, Comm const& ranks, parallel_slab const& slab, view<float const, 3> sinogram,
+                  std::optional<view<float const, 3>> const& weights, char const* operation) {
+  // The row in a message is counted from the first one of the rank.
+  std::string const of_rank = message(operation, ", rows from ", slab.range().first, " on");
+  agree(ranks, [&] { require_finite_sinogram(ctx, sinogram, of_rank.c_str()); });
+  if (!weights) return;
+  bool positive = false;  // one positive weight anywhere is enough
+  agree(ranks, [&] {
+    [[maybe_unused]] auto const guard = ctx.instr.stage("check weights");
+    auto const& w = *weights;
+    auto const range = find_range(
+        ctx, kernel::make_strided_cursor(observe(ctx, w, "weights", array_role::argument), w),
+        kernel::make_elementwise_range(kernel::any_tasks, w));
+    positive = range.maximum > 0;
+    if (range.finite() && range.minimum >= 0 && !positive) return;
+    require_weights(ctx, w, of_rank.c_str());
+  });
+  require(all_reduce(ranks, "check weights", positive ? 1 : 0, reduction::maximum) > 0, [&] {
+    return message(operation, ": every one of the weights is 0, expected at least one that is positive");
+  });
+}
+
+/// The rows of every step-th view of all ranks, on rank 0; empty on the others.
+template <communicator Comm>
+std::vector<float> gather_sampled(Comm const& ranks, char const* what, parallel_slab const& slab, index_t step,
+                                  view<float const, 3> v) {
+  index_t const views = ceil_div(v.extent(0), step), channels = v.extent(2);
+  auto const size = [&](index_t rows) { return static_cast<std::size_t>(views * rows * channels); };
+  std::vector<float> mine;
+  mine.reserve(size(v.extent(1)));
+  for (index_t i = 0; i < v.extent(0); i += step)
+    for (index_t j = 0; j < v.extent(1); ++j)
+      for (index_t k = 0; k < channels; ++k) mine.push_back(v(i, j, k));
+  if (ranks.rank() > 0) {
+    ranks.send(what, std::as_bytes(std::span(mine)), 0);
+    return {};
+  }
+  std::vector<float> all(size(slab.slices()));
+  for (int r = 0; r < ranks.size(); ++r) {
+    auto const rows = slices_of(slab.slices(), r, ranks.size());
+    if (r > 0) {
+      mine.resize(size(rows.count));
+      ranks.receive(what, std::as_writable_bytes(std::span(mine)), r);
+    }
+    index_t const run = rows.count * channels;
+    for (index_t i = 0; i < views; ++i)
+      std::copy_n(mine.begin() + i * run, run, all.begin() + (i * slab.slices() + rows.first) * channels);
+  }
+  return all;
+}
+
+/// auto_regularization of the whole sinogram, which the caller has checked: rank 0 receives the 20 to 39 views that it
+/// looks at, and sends the scales to all.
+template <class Context, communicator Comm>
+regularization regularize(Context const& ctx, Comm const& ranks, parallel_slab const& slab,
+                          view<float const, 3> sinogram, std::optional<view<float const, 3>> const& weights,
+                          double snr_db, double sharpness) {
+  index_t const step = sampling_step(sinogram.extent(0));
+  auto const samples = gather_sampled(ranks, "sampled views", slab, step, sinogram);
+  std::vector<float> sampled_weights;
+  if (weights) sampled_weights = gather_sampled(ranks, "sampled views", slab, step, *weights);
+  regularization found;
+  agree(ranks, [&] {
+    if (ranks.rank() > 0) return;
+    auto const scan = slab.sampled(step);
+    view<float const, 3> const y(samples.data(), scan.sinogram_shape());
+    std::optional<view<float const, 3>> w;
+    if (weights) w.emplace(sampled_weights.data(), scan.sinogram_shape());
+    found = find_regularization(ctx, scan, y, w, snr_db, sharpness);
+  });
+  std::array<float, 3> scales{found.sigma_y, found.sigma_x, found.sigma_prox};
+  ranks.broadcast("sigmas", std::as_writable_bytes(std::span(scales)), 0);
+  found.sigma_y = scales[0];
+  found.sigma_x = scales[1];
+  found.sigma_prox = scales[2];
+  auto const warnings = all_reduce(ranks, "sigmas", static_cast<std::int64_t>(found.warnings.size()),
+                                   reduction::maximum);
+  found.warnings.resize(static_cast<std::size_t>(warnings));
+  for (auto& text : found.warnings) text = broadcast_text(ranks, "sigmas", std::move(text), 0);
+  return found;
+}
+
+}  // namespace mbirk::distributed::detail

@@ -1,0 +1,163 @@
+// The image of a rank: its slices and, where the prior couples slices, one slice of each neighbour. Not for users.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "mbirk/distributed/communicator.hpp"
+#include "mbirk/kernel/shared/slice_units.hpp"
+#include "mbirk/launch.hpp"
+#include "mbirk/recon/vcd_subset.hpp"
+
+namespace mbirk::distributed::detail {
+
+using namespace mbirk::detail;
+
+/// A slice of each neighbour, of all pixels or of a subset: what is sent, what is received.
+struct boundary_slices {
+  std::vector<float> to_below, to_above, from_below, from_above;
+
+  void resize(index_t pixels, bool below, bool above) {
+    auto const n = static_cast<std::size_t>(pixels);
+    for (auto* v : {&to_below, &from_below}) v->resize(below ? n : 0);
+    for (auto* v : {&to_above, &from_above}) v->resize(above ? n : 0);
+  }
+  neighbour_exchange exchange() {
+    auto const out = [](std::vector<float> const& v) { return std::as_bytes(std::span(v)); };
+    auto const in = [](std::vector<float>& v) { return std::as_writable_bytes(std::span(v)); };
+    return {out(to_below), out(to_above), in(from_below), in(from_above)};
+  }
+};
+
+/// The slices of a rank between those of its neighbours, each voxel column as (pack below, slices, one above), or the
+/// caller's array where there are no neighbours.
+template <class Context, communicator Comm> class slab_image {
+  using B = typename Context::backend;
+  using exchanged = decltype(std::declval<Comm const&>().start_exchange("", neighbour_exchange{}));
+
+ public:
+  /// @param coupled  whether slices of the neighbours are needed
+  slab_image(Context const& ctx, Comm const& ranks, view<float, 3> image, bool coupled)
+      : ctx_(ctx),
+        ranks_(ranks),
+        image_(image),
+        below_(coupled && ranks.rank() > 0),
+        above_(coupled && !is_last(ranks)),
+        // A whole pack below keeps the packs of the slab in place.
+        lead_(below_ ? B::lanes : 0),
+        column_(lead_ + image.extent(2) + (above_ ? 1 : 0)),
+        pixels_(image.extent(0) * image.extent(1)) {
+    if (!below_ && !above_) return;
+    memory_.emplace(ctx, "image with slices of the neighbours", pixels_ * column_);
+    clear(ctx, *memory_);
+  }
+
+  index_t lead() const noexcept { return lead_; }      ///< elements of a voxel column before the slices
+  index_t column() const noexcept { return column_; }  ///< elements of a voxel column
+  index_t pixels() const noexcept { return pixels_; }
+  /// The slices of this rank.
+  view<float, 3> slices() const {
+    if (!memory_) return image_;
+    return {memory_->data() + lead_, image_.extents(), {image_.extent(1) * column_, column_, 1}};
+  }
+  auto observe_slices() const { return observe(ctx_, slices(), "recon", array_role::output); }
+  /// Whole voxel columns.
+  auto observe_columns() const {
+    auto const x = slices();
+    return observe(ctx_, view<float const, 3>(x.data() - lead_, {x.extent(0), x.extent(1), column_}, x.strides()),
+                   "recon", array_role::output);
+  }
+  kernel::slab_columns columns() const {
+    auto const x = slices();
+    return {x.extent(1), x.extent(2), x.stride(0), x.stride(1)};
+  }
+
+  /// x = value, in the slices of the neighbours too.
+  void fill(float value) {
+    each_element([&](auto all, index_t count) { return kernel::fill_values<B>{all, value, count}; });
+  }
+  /// x *= factor, in the slices of the neighbours too.
+  void scale(float factor) {
+    each_element([&](auto all, index_t count) { return kernel::scale_values<B>{all, factor, count}; });
+  }
+  /// Copies the slices to the caller's array.
+  void store() const {
+    if (!memory_) return;
+    launch(ctx_, ceil_div(pixels_, kernel::copy_slab_columns<B>::batch),
+           kernel::copy_slab_columns<B>{observe_slices(), observe(ctx_, image_, "recon", array_role::output), column_,
+                                        image_.extent(2), image_.extent(2), pixels_});
+  }
+
+  /// Fetches the boundary slices of the neighbours, of all pixels.
+  void exchange_slices() {
+    if (!memory_) return;
+    [[maybe_unused]] auto const guard = ctx_.instr.stage("boundary slices");
+    boundary_slices all;
+    all.resize(pixels_, below_, above_);
+    auto* const x = slices().data();
+    index_t const last = image_.extent(2) - 1;
+    for (index_t p = 0; p < pixels_; ++p) {
+      if (below_) at(all.to_below, p) = x[p * column_];
+      if (above_) at(all.to_above, p) = x[p * column_ + last];
+    }
+    ranks_.start_exchange("boundary slices", all.exchange()).wait();
+    for (index_t p = 0; p < pixels_; ++p) {
+      if (below_) x[p * column_ - 1] = at(all.from_below, p);
+      if (above_) x[p * column_ + last + 1] = at(all.from_above, p);
+    }
+  }
+  /// Begins to send alpha d of the boundary slices. The back projection of the next subset hides the transfer.
+  void send_boundaries(vcd_subset<Context> const& subset, temporary<float, Context> const& direction,
+                       kernel::step_length alpha) {
+    if (!memory_) return;
+    boundaries_.resize(subset.size(), below_, above_);
+    index_t const slices = image_.extent(2);
+    float const step = alpha.get();
+    if constexpr (B::has_data)
+      for (index_t e = 0; e < subset.size(); ++e) {
+        if (below_) at(boundaries_.to_below, e) = step * direction.data()[e * slices];
+        if (above_) at(boundaries_.to_above, e) = step * direction.data()[e * slices + slices - 1];
+      }
+    moving_.emplace(moving{&subset, ranks_.start_exchange("boundaries of a subset", boundaries_.exchange())});
+  }
+  /// Adds what the neighbours have sent to their slices here, as they did: pixel by pixel, repeated ones twice.
+  void receive_boundaries() {
+    if (!moving_) return;
+    [[maybe_unused]] auto const guard = ctx_.instr.stage("boundaries");
+    moving_->messages.wait();
+    auto const& pixels = moving_->subset->pixels;
+    auto* const x = slices().data();
+    if constexpr (B::has_data)
+      for (index_t e = 0; e < pixels.size(); ++e) {
+        auto* const column = x + pixels.data()[e] * column_;
+        if (below_) column[-1] += at(boundaries_.from_below, e);
+        if (above_) column[image_.extent(2)] += at(boundaries_.from_above, e);
+      }
+    moving_.reset();
+  }
+
+ private:
+  static float& at(std::vector<float>& v, index_t k) { return v[static_cast<std::size_t>(k)]; }
+  template <class Make> void each_element(Make const& make) {
+    index_t const count = memory_ ? memory_->size() : image_.size();
+    auto const all = memory_ ? observe(ctx_, *memory_) : observe_slices();
+    launch(ctx_, ceil_div(count, kernel::voxel_block), make(all, count));
+  }
+
+  struct moving { vcd_subset<Context> const* subset; exchanged messages; };
+
+  Context const& ctx_;
+  Comm const& ranks_;
+  view<float, 3> image_;
+  bool below_, above_;  // whether there is a neighbour whose slice is needed
+  index_t lead_, column_, pixels_;
+  std::optional<temporary<float, Context>> memory_;  // (pixels, column)
+  boundary_slices boundaries_;
+  std::optional<moving> moving_;  // after boundaries_, which its messages refer to
+};
+
+}  // namespace mbirk::distributed::detail
