@@ -50,7 +50,7 @@ TEST_F(Policies, CudaThatIsNotHere) {
   if (done.code == 0) GTEST_SKIP() << "there is a device";
   expect_failure(done, 3, "policy cuda is not available here: ");
   bool const built_without = done.err.find("this program was built without CUDA") != std::string::npos;
-  bool const no_device = done.err.find("no device can be used: cuda") != std::string::npos;
+  bool const no_device = done.err.find("no device can be used: ") != std::string::npos;
   EXPECT_NE(built_without, no_device) << done;
   EXPECT_FALSE(fs::exists(out));
   for (std::vector<std::string> const& words : {std::vector<std::string>{"ops"}, {"profile", "--out", out.string()}}) {
