@@ -108,7 +108,7 @@ double peak_of(floats const& a) {
   return most;
 }
 
-/// What recon or prox_map is called with, on one rank or on all.
+/// The arguments of recon or prox_map, on one rank or on all.
 struct run_case {
   char const* name;
   bool weighted, positivity, proximal;

@@ -1,4 +1,4 @@
-// What a reconstruction prints at its end, and the file that its errors name.
+// The text that a reconstruction prints at its end, and the file that its errors name.
 #pragma once
 
 #include <array>

@@ -42,7 +42,7 @@ std::int64_t checksum(std::string_view bytes) {
   return static_cast<std::int64_t>(hash);
 }
 
-/// What a rank cannot do, though `mbirk recon` can.
+/// Refuses options of `mbirk recon` that ranks do not support.
 void check_distributed(recon_command const& o) {
   auto const refuse = [&](bool asked, std::string const& what) {
     require<io_error>(!asked, [&] { return what + " is not available in mbirk-mpi; mbirk recon has it"; });

@@ -21,7 +21,7 @@ enum class failure : std::int64_t { none, other, shape, parameter, index, io, al
 
 struct failed { failure kind = failure::none; std::string what; };
 
-/// What f throws.
+/// The exception that f throws.
 template <class F> failed failure_of(F const& f) {
   try {
     f();

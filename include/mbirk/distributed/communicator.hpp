@@ -27,7 +27,7 @@ namespace distributed {
 /// Reductions whose result does not depend on the order of the ranks.
 enum class reduction { sum, minimum, maximum };
 
-/// What a rank sends to and receives from the ranks with the slices below and above its own. Spans are empty where
+/// Data that a rank sends to and receives from the ranks with the slices below and above its own. Spans are empty where
 /// there is no neighbour. They must live until the exchange is waited for.
 struct neighbour_exchange {
   std::span<std::byte const> to_below, to_above;

@@ -291,7 +291,7 @@ template <class Context, communicator Comm> class vcd_slab {
     image_.send_boundaries(subset, direction, alpha);
   }
 
-  // As in recon/vcd.hpp.
+  // The following members do the same as those of vcd_state in recon/vcd.hpp, with sums by units of slices.
 
   bool keeps(index_t pixels) const { return P::template keeps_projection<Context>(tables_, shape_, pixels); }
   index_t fused_update_floats(index_t pixels) const {

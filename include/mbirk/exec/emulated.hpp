@@ -26,7 +26,7 @@ namespace mbirk::exec {
 struct emulated_warp : emulation::warp {
   static void count(std::int32_t* place) { std::atomic_ref(*place).fetch_add(1, std::memory_order_relaxed); }
 
-  // Approximations with errors up to the bounds that a device guarantees (docs/devices.md), the same for equal operands.
+  // Approximations with errors up to the bounds of a device (docs/devices.md), the same for equal operands.
   static float divide(float a, float b) noexcept { return perturbed(a / b, 2); }
   static float square_root(float a) noexcept { return perturbed(std::sqrt(a), 1); }
   static float exp2(float a) noexcept { return perturbed(std::exp2(a), 2); }

@@ -1,5 +1,5 @@
-// Parallel forward projection of listed pixels on a device: as parallel_gather, but each warp visits only the pixels that
-// can reach its channels, in the order of sort_by_channel.
+// Parallel forward projection of listed pixels on a device: like parallel_gather, but each warp visits only the pixels
+// that can reach its channels, in the order of sort_by_channel.
 #pragma once
 
 #include "mbirk/kernel/device/parallel_gather.hpp"

@@ -90,7 +90,7 @@ template <class B> struct sort_by_channel {
     }
   }
 
-  /// Running sums of the counts of a view: every lane adds up a piece of the table, and then what the lanes before have.
+  /// Running sums of the counts of a view: every lane adds up a piece of the table, then what earlier lanes have.
   MBIRK_INLINE void add_up(typename I::template cursor<std::int32_t> start) const noexcept {
     auto const lane = I::element(I::iota()), piece = static_cast<std::int32_t>(bins.stride() / I::lanes);
     ints const first = I::iota() * I::broadcast(piece);
