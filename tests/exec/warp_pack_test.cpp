@@ -39,11 +39,12 @@ template <bool Ordered> int wrong_lanes(std::uint64_t seed) {
 }
 
 // A kernel that forgets the barrier gives wrong results in every order of the lanes.
-TEST(WarpPack, OnlyOrderLanesOrdersStores) {
-  for (std::uint64_t seed = 1; seed < 6; ++seed) {
-    EXPECT_EQ(wrong_lanes<true>(seed), 0);
-    EXPECT_GT(wrong_lanes<false>(seed), 0);
-  }
+TEST(WarpPack, OrderLanesOrdersStores) {
+  for (std::uint64_t seed = 1; seed < 6; ++seed) EXPECT_EQ(wrong_lanes<true>(seed), 0);
+}
+TEST(WarpPack, NothingElseOrdersStores) {
+  if (exec::emulation::thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer reports the race itself";
+  for (std::uint64_t seed = 1; seed < 6; ++seed) EXPECT_GT(wrong_lanes<false>(seed), 0);
 }
 
 /// Numbers of all magnitudes that a division keeps normal.
