@@ -1,16 +1,19 @@
-"""mbirk-mpi recon with 1 to 3 ranks: the files of `mbirk recon` to the same bits for fbp and to 1e-6 for vcd, the same
-bits for every number of ranks, and one line, exit code 2 and no file where the input is wrong.
+"""mbirk-mpi recon with 1 to 3 ranks: the files of `mbirk recon`, to the bit, and one line, exit code 2 and no file where
+the input is wrong.
 
 program_test.py MBIRK MBIRK_MPI "MPIRUN -n" """
 import array
 import json
 import math
+import os
 import pathlib
 import shlex
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 mbirk, mbirk_mpi, launch = sys.argv[1], sys.argv[2], shlex.split(sys.argv[3])
 VIEWS, ROWS, CHANNELS = 20, 70, 24
@@ -43,6 +46,32 @@ def ranks(count, *arguments, more=()):
     return subprocess.run([*launch, str(count), mbirk_mpi, "recon", *arguments, *more], capture_output=True, text=True, timeout=120)
 
 
+def ranks_of(job, program):
+    """Processes of a program that a job has started."""
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                parents[int(entry.name)] = int(fields[1])
+            except OSError:
+                pass
+    def below(pid):
+        while pid in parents:
+            if pid == job:
+                return True
+            pid = parents[pid]
+        return False
+    return sorted(pid for pid in parents if below(pid) and executable(pid) == os.path.realpath(program))
+
+
+def executable(pid):
+    try:
+        return os.path.realpath(f"/proc/{pid}/exe")
+    except OSError:
+        return None
+
+
 def expect(condition, what):
     if not condition:
         sys.exit(f"failed: {what}")
@@ -70,23 +99,62 @@ with tempfile.TemporaryDirectory() as name:
         for n in 1, 2, 3:
             result = ranks(n, *common, "--method", method, *options, "--out", str(out[n]))
             expect(result.returncode == 0, f"{method} with {n} ranks: {result.stderr}")
-            expect(out[n].read_bytes() == out[1].read_bytes(), f"{method}: {n} ranks and 1 give the same bits")
+            expect(out[n].read_bytes() == out[0].read_bytes(), f"{method}: {n} ranks give the bits of mbirk recon")
             expect(out[n].with_suffix(".json").exists(), f"{method}: the record is written")
-        expected, found = read_npy(out[0]), read_npy(out[1])
-        expect(len(expected) == len(found) == ROWS * CHANNELS * CHANNELS, "the shape of the volume")
-        largest = max(abs(a - b) for a, b in zip(expected, found)) / max(map(abs, expected))
-        # Sums in another order move the image by its rounding; direct reconstruction has no such sums.
-        expect(largest <= (1e-6 if method == "vcd" else 0), f"{method} agrees with mbirk recon: {largest}")
+        volume = read_npy(out[1])
+        expect(len(volume) == ROWS * CHANNELS * CHANNELS and max(volume) > 0, "there is a volume")
 
     bad = ["--out", str(folder / "bad.npy")]
     expect_failure(ranks(4, *common, *bad), "4 ranks for 70 slices, expected at most 3", folder)
-    expect_failure(ranks(2, *common, *bad, "--checkpoint", str(folder / "bad.checkpoint")), "--checkpoint is not available in mbirk-mpi", folder)
     expect_failure(ranks(2, str(folder / "none.npy"), *common[1:], *bad), "none.npy: no such file", folder)
     expect_failure(ranks(2, *common, *bad, "--memory-limit", "10kiB"), "--memory-limit", folder)
     cone = folder / "cone.json"
     cone.write_text(json.dumps({"geometry": "cone", "angles": {**angles, "stop": 2 * math.pi},
                                 "params": {"source_detector_dist": 96, "source_iso_dist": 48}}))
-    expect_failure(ranks(2, str(scan), "--geometry", str(cone), *bad), "mbirk-mpi reconstructs parallel beam only, found geometry cone", folder)
+    expect_failure(ranks(2, str(scan), "--geometry", str(cone), *bad), "found geometry cone and --method vcd", folder)
+    turned = folder / "turned.json"
+    turned.write_text(json.dumps({"geometry": "cone", "angles": {**angles, "stop": 4}, "params": {"source_detector_dist": 96, "source_iso_dist": 48}}))
+    expect_failure(ranks(2, str(scan), "--geometry", str(turned), "--method", "fdk", *bad), "the views do not cover a full turn", folder)
+
+    fdk = [str(scan), "--geometry", str(cone), "--no-png", "--threads", "1", "--method", "fdk"]
+    out = {n: folder / f"fdk_{n}.npy" for n in range(5)}
+    subprocess.run([mbirk, "recon", *fdk, "--quiet", "--out", str(out[0])], check=True)
+    for n in 1, 2, 3, 4:
+        result = ranks(n, *fdk, "--out", str(out[n]))
+        expect(result.returncode == 0, f"fdk with {n} ranks: {result.stderr}")
+        expect(out[n].read_bytes() == out[1].read_bytes(), f"fdk: {n} ranks give the bits of one")
+    expected, found = read_npy(out[0]), read_npy(out[1])
+    expect(len(expected) == len(found), "fdk: the shape of the volume")
+    # The sum of 20 views in another order.
+    largest = max(abs(a - b) for a, b in zip(expected, found)) / max(map(abs, expected))
+    expect(largest <= 1e-6, f"fdk agrees with mbirk recon: {largest}")
     expect_failure(subprocess.run([*launch, "1", mbirk_mpi, "recon", *common, *bad, ":", *launch[-1:], "1", mbirk_mpi, "recon", *common, *bad, "--seed", "1"],
                                   capture_output=True, text=True, timeout=120), "ranks were started with different options", folder)
+
+    # A rank, or all of them, are killed after some iteration; another number of ranks goes on to the bits of one run.
+    long = [*common, "--max-iterations", "400", "--stop-threshold-change-pct", "0"]
+    whole, state = folder / "whole.npy", folder / "state.checkpoint"
+    subprocess.run([mbirk, "recon", *long, "--quiet", "--out", str(whole)], check=True)
+    for first, then, kill_all in (2, 3, False), (3, 1, True):
+        state.unlink(missing_ok=True)
+        job = subprocess.Popen([*launch, str(first), mbirk_mpi, "recon", *long, "--quiet", "--checkpoint", str(state), "--out", str(folder / "killed.npy")],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not state.exists() and time.monotonic() < deadline:
+            time.sleep(0.002)
+        expect(state.exists() and job.poll() is None, "the job runs and has written its first state")
+        of_job = ranks_of(job.pid, mbirk_mpi)
+        expect(len(of_job) == first, f"{len(of_job)} ranks run, expected {first}")
+        for pid in of_job if kill_all else of_job[:1]:
+            os.kill(pid, signal.SIGKILL)
+        expect(job.wait(timeout=60) != 0, "the job fails")
+        expect(not (folder / "killed.npy").exists(), "a killed job leaves no volume")
+        resumed = folder / f"resumed_{then}.npy"
+        result = ranks(then, *long, "--resume", str(state), "--out", str(resumed))
+        expect(result.returncode == 0, f"resuming with {then} ranks: {result.stderr}")
+        expect(resumed.read_bytes() == whole.read_bytes(), f"{first} ranks, killed, and {then} give the bits of one run")
+    resumed = folder / "resumed_alone.npy"
+    subprocess.run([mbirk, "recon", *long, "--quiet", "--resume", str(state), "--out", str(resumed)], check=True)
+    expect(resumed.read_bytes() == whole.read_bytes(), "mbirk recon goes on where ranks were killed")
+    expect_failure(ranks(2, *long, *bad, "--resume", str(state), "--weights", "transmission"), "was made with other parameters", folder)
 print("mbirk-mpi: as expected")

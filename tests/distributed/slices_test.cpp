@@ -1,13 +1,11 @@
-// Operations of ranks that have slices each, in parallel beam: the same bits for every number of ranks, close to those
-// of one memory, and the traffic that docs/distributed.md promises. Run by mpirun with 1 to 4 ranks; every rank runs
+// Operations of ranks that have slices each, in parallel beam: the bits of one memory for every number of ranks, and
+// the traffic that docs/distributed.md promises. Run by mpirun with 1 to 4 ranks; every rank runs
 // all tests, and reports what it finds in its own slices.
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <numbers>
@@ -19,21 +17,20 @@
 #include "mbirk/distributed/mpi.hpp"
 #include "mbirk/distributed/recon.hpp"
 #include "mbirk/distributed/self.hpp"
+#include "mbirk/distributed/slab_state.hpp"
 #include "mbirk/exec/host.hpp"
 #include "mbirk/instrument/none.hpp"
 #include "mbirk/util/phantom.hpp"
+#include "world.hpp"
 
 namespace {
 
 using namespace mbirk;
+using testing_ranks::world;
 using distributed::parallel_slab;
 using floats = std::vector<float>;
 
 context const ctx{exec::host{1}, instrument::none{}};
-
-/// Between MPI_Init and MPI_Finalize.
-std::optional<distributed::mpi> all_ranks;
-distributed::mpi const& world() { return *all_ranks; }
 
 /// The last unit of slices is not full, and the last pack of it neither.
 parallel_parameters scan_parameters() {
@@ -96,18 +93,6 @@ floats part(floats const& all, std::array<index_t, 3> shape, int axis, distribut
 bool same_bits(floats const& a, floats const& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
-double largest_difference(floats const& a, floats const& b) {
-  double most = 0;
-  for (std::size_t n = 0; n < a.size(); ++n)
-    most = std::max(most, std::abs(static_cast<double>(a[n]) - static_cast<double>(b[n])));
-  return most;
-}
-double peak_of(floats const& a) {
-  double most = 0;
-  for (auto const x : a) most = std::max(most, std::abs(static_cast<double>(x)));
-  return most;
-}
-
 /// The arguments of recon or prox_map, on one rank or on all.
 struct run_case {
   char const* name;
@@ -136,7 +121,12 @@ recon_options options_of(run_case const& c) {
 
 struct outcome { floats image; recon_log log; };
 
-template <class Comm> outcome run(Comm const& ranks, run_case const& c, exec::host const& host = exec::host{1}) {
+struct nothing_more {
+  void operator()(recon_options&, parallel_slab const&) const {}
+};
+/// @param more  changes the options of this rank
+template <class Comm, class More = nothing_more>
+outcome run(Comm const& ranks, run_case const& c, exec::host const& host = exec::host{1}, More const& more = {}) {
   context const here{host, instrument::none{}};
   auto const& d = data();
   parallel_slab const slab(d.parameters, ranks.rank(), ranks.size());
@@ -150,12 +140,13 @@ template <class Comm> outcome run(Comm const& ranks, run_case const& c, exec::ho
   auto const x = writing(out.image, recon_shape);
   auto o = options_of(c);
   if (c.first == run_case::given) o.init_recon = reading(v, recon_shape);
+  more(o, slab);
   out.log = c.proximal
                 ? distributed::prox_map(here, ranks, slab, reading(v, recon_shape), reading(y, shape), weights, x, o)
                 : distributed::recon(here, ranks, slab, reading(y, shape), weights, x, o);
   return out;
 }
-outcome run_in_one_memory(run_case const& c) {
+template <class More = nothing_more> outcome run_in_one_memory(run_case const& c, More const& more = {}) {
   auto const& d = data();
   auto const shape = d.scan.sinogram_shape(), recon_shape = d.scan.recon_shape();
   std::optional<view<float const, 3>> weights;
@@ -164,42 +155,73 @@ outcome run_in_one_memory(run_case const& c) {
   auto const x = writing(out.image, recon_shape);
   auto o = options_of(c);
   if (c.first == run_case::given) o.init_recon = reading(d.image, recon_shape);
+  more(o, parallel_slab(d.parameters, 0, 1));
   out.log = c.proximal
                 ? prox_map(ctx, d.scan, reading(d.image, recon_shape), reading(d.sinogram, shape), weights, x, o)
                 : recon(ctx, d.scan, reading(d.sinogram, shape), weights, x, o);
   return out;
 }
 
-TEST(slices, reconstructions_have_the_same_bits_for_every_number_of_ranks) {
+void expect_same_log(recon_log const& found, recon_log const& expected) {
+  EXPECT_EQ(found.alpha_values, expected.alpha_values);
+  EXPECT_EQ(found.fm_rmse, expected.fm_rmse);
+  EXPECT_EQ(found.stop_threshold_change_pct, expected.stop_threshold_change_pct);
+  EXPECT_EQ(found.delta_norm_per_slice, expected.delta_norm_per_slice);
+  EXPECT_EQ(found.sigma_y, expected.sigma_y);
+  EXPECT_EQ(found.sigma_x, expected.sigma_x);
+  EXPECT_EQ(found.sigma_prox, expected.sigma_prox);
+}
+
+TEST(slices, reconstructions_have_the_bits_of_one_memory_for_every_number_of_ranks) {
   for (auto const& c : cases()) {
-    auto const alone = run(distributed::self{}, c);
+    SCOPED_TRACE(c.name);
+    auto const expected = run_in_one_memory(c);
     auto const mine = run(world(), c);
     parallel_slab const slab(data().parameters, world().rank(), world().size());
-    EXPECT_TRUE(same_bits(mine.image, part(alone.image, data().scan.recon_shape(), 2, slab.range()))) << c.name;
-    EXPECT_EQ(mine.log.alpha_values, alone.log.alpha_values) << c.name;
-    EXPECT_EQ(mine.log.fm_rmse, alone.log.fm_rmse) << c.name;
-    EXPECT_EQ(mine.log.stop_threshold_change_pct, alone.log.stop_threshold_change_pct) << c.name;
-    EXPECT_EQ(mine.log.delta_norm_per_slice, alone.log.delta_norm_per_slice) << c.name;
-    EXPECT_EQ(mine.log.sigma_y, alone.log.sigma_y) << c.name;
-    EXPECT_EQ(mine.log.sigma_x, alone.log.sigma_x) << c.name;
+    EXPECT_TRUE(same_bits(mine.image, part(expected.image, data().scan.recon_shape(), 2, slab.range())));
+    expect_same_log(mine.log, expected.log);
+    if (world().size() > 1) continue;
+    auto const alone = run(distributed::self{}, c);
+    EXPECT_TRUE(same_bits(alone.image, expected.image));
+    expect_same_log(alone.log, expected.log);
   }
 }
 
-TEST(slices, one_rank_agrees_with_one_memory) {
-  if (world().size() > 1) GTEST_SKIP() << "one rank is enough";
-  for (auto const& c : cases()) {
-    auto const alone = run(distributed::self{}, c), expected = run_in_one_memory(c);
-    // Sums in another order change a step by 2^-24 at most relative to the largest, and an image by as much per update.
-    EXPECT_LT(largest_difference(alone.image, expected.image), 1e-6 * peak_of(expected.image)) << c.name;
-    ASSERT_EQ(alone.log.alpha_values.size(), expected.log.alpha_values.size());
-    EXPECT_FLOAT_EQ(static_cast<float>(alone.log.sigma_y), static_cast<float>(expected.log.sigma_y));
-    for (std::size_t k = 0; k < expected.log.alpha_values.size(); ++k) {
-      EXPECT_NEAR(alone.log.alpha_values[k], expected.log.alpha_values[k], 1e-6);
-      EXPECT_NEAR(alone.log.fm_rmse[k], expected.log.fm_rmse[k], 1e-6 * expected.log.fm_rmse[k]);
-      EXPECT_NEAR(alone.log.stop_threshold_change_pct[k], expected.log.stop_threshold_change_pct[k],
-                  1e-5 * expected.log.stop_threshold_change_pct[k]);
-    }
+/// The state after the first iteration is that of one memory, and is resumed by any number of ranks to the same bits.
+TEST(slices, a_state_is_resumed_by_any_number_of_ranks) {
+  auto const c = cases()[2];
+  std::optional<recon_state> expected, saved;
+  auto const save_to = [](std::optional<recon_state>& to) {
+    return [&to](recon_options& o, parallel_slab const&) {
+      o.checkpoint = [&to](recon_state const& state) {
+        if (!to) to = state;
+      };
+    };
+  };
+  auto const whole = run_in_one_memory(c, save_to(expected));
+  distributed::traffic_ledger ledger;
+  run(distributed::counted(world(), ledger), c, exec::host{1}, save_to(saved));
+  parallel_slab const slab(data().parameters, world().rank(), world().size());
+  index_t const sends = world().rank() > 0 ? c.iterations : 0;
+  EXPECT_EQ(ledger["checkpoint"].messages, 3 * sends);
+  EXPECT_EQ(ledger["checkpoint"].bytes,
+            4 * sends * (2 * size_of(slab.scan().recon_shape()) + size_of(slab.scan().sinogram_shape())));
+  ASSERT_EQ(saved.has_value(), world().rank() == 0) << "rank 0 alone gets the state";
+  if (saved) {
+    EXPECT_TRUE(same_bits(saved->recon, expected->recon));
+    EXPECT_TRUE(same_bits(saved->hessian, expected->hessian));
+    EXPECT_TRUE(same_bits(saved->weighted_error, expected->weighted_error));
+    expect_same_log(saved->record, expected->record);
+    auto const alone = run_in_one_memory(c, [&](recon_options& o, parallel_slab const&) { o.resume = &*saved; });
+    EXPECT_TRUE(same_bits(alone.image, whole.image));
   }
+  recon_state mine;
+  auto const resumed = run(world(), c, exec::host{1}, [&](recon_options& o, parallel_slab const&) {
+    mine = distributed::state_of_slab(*expected, slab);
+    o.resume = &mine;
+  });
+  EXPECT_TRUE(same_bits(resumed.image, part(whole.image, data().scan.recon_shape(), 2, slab.range())));
+  expect_same_log(resumed.log, whole.log);
 }
 
 TEST(slices, the_number_of_threads_changes_no_bit) {
@@ -274,7 +296,6 @@ TEST(slices, traffic_is_what_the_formulas_say) {
   index_t const sends = world().rank() > 0 ? 2 : 0;  // sinogram and weights, of all 24 views
   expect("sampled views", {sends, sends * 4 * shape[0] * shape[1] * shape[2]});
   expect("units", {1, 8});
-  expect("slices", {1, 8});
 }
 
 TEST(slices, the_proximal_map_exchanges_no_slices) {
@@ -370,20 +391,3 @@ TEST(slices, are_shared_out_in_whole_units) {
 }
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  testing::InitGoogleTest(&argc, argv);
-  all_ranks.emplace(MPI_COMM_WORLD);
-  if (world().rank() > 0) {
-    auto& listeners = testing::UnitTest::GetInstance()->listeners();
-    delete listeners.Release(listeners.default_result_printer());
-  }
-  int const failed = RUN_ALL_TESTS();
-  auto const anywhere = distributed::all_reduce(world(), "result", failed, distributed::reduction::maximum);
-  if (world().rank() == 0 && anywhere != failed) std::fprintf(stderr, "another rank failed\n");
-  all_ranks.reset();
-  MPI_Finalize();
-  return static_cast<int>(anywhere);
-}

@@ -239,7 +239,7 @@ TEST_F(Recon, ResumingWithOtherDataIsRefused) {
     H5Sclose(memory), H5Sclose(whole), H5Dclose(d), H5Fclose(f);
   };
   spoil("/exchange/data_white");
-  auto const other = "was made from other data: the line integrals had crc32 ";
+  auto const other = "was made from other data: the line integrals had sum64 ";
   expect_failure(recon("z.h5", with({"--resume", state})), 2, other);
   spoil("/exchange/data");
   expect_failure(recon("z.h5", with({"--resume", state})), 2, other);

@@ -165,7 +165,7 @@ int reconstruct(recon_command const& o) {
   if (vcd) {
     auto const& mask = std::visit([](auto const& s) -> auto const& { return s.mask(); }, scan);
     sums["mask"] = data_sum(mask.data(), mask.size());
-    sums["line integrals"] = data_sum(sinogram.data(), sinogram.size() * sizeof(float));
+    sums["line integrals"] = sum_text(rows_sum(view<float const, 3>(sinogram.data(), source.shape())));
   }
   if (!o.resume.empty()) require_same_data(o.resume, saved.sums, sums);
   view<float const, 3> const y(sinogram.data(), source.shape());

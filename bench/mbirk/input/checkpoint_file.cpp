@@ -1,5 +1,7 @@
 #include "input/checkpoint_file.hpp"
 
+#include <fmt/format.h>
+
 #include "mbirk/io/checkpoint.hpp"
 
 namespace mbirk::program {
@@ -10,6 +12,19 @@ std::string data_sum(void const* data, std::size_t bytes) {
   auto const line = sum.line();
   return line.substr(0, line.size() - 1);
 }
+
+std::uint64_t rows_sum(view<float const, 3> const& rows, index_t first) {
+  std::uint64_t total = 0;
+  auto const bytes = static_cast<std::size_t>(rows.extent(2)) * sizeof(float);
+  for (index_t m = 0; m < rows.extent(1); ++m) {
+    mbirk::detail::crc32 sum;
+    for (index_t v = 0; v < rows.extent(0); ++v) sum.add(&rows(v, m, 0), bytes);
+    // The multiplier depends on the row, so that rows in another order have another sum.
+    total += sum.value() * (2 * static_cast<std::uint64_t>(first + m) + 1) * 0x9e3779b97f4a7c15u;
+  }
+  return total;
+}
+std::string sum_text(std::uint64_t sum) { return fmt::format("sum64 {:016x}", sum); }
 
 json record_json(recon_log const& r) {
   return {{"num_iterations", r.num_iterations},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -16,6 +17,9 @@ namespace mbirk::program {
 using data_sums = std::map<std::string, std::string>;
 /// Checksum of an array.
 std::string data_sum(void const* data, std::size_t bytes);
+/// Checksum of a sinogram of which the rows from `first` on are given. Those of parts add up, modulo 2^64.
+std::uint64_t rows_sum(view<float const, 3> const& rows, index_t first = 0);
+std::string sum_text(std::uint64_t sum);
 
 /// The record as JSON with MBIRJAX's names. Non-finite numbers become null.
 json record_json(recon_log const& record);

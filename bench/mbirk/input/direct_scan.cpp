@@ -15,40 +15,45 @@ std::string degrees(double radians) {
   return number_text(std::round(radians * 18000 / std::numbers::pi) / 100) + " degrees";
 }
 
+/// Views from which a scan of less than a turn is complete.
+double needed_range(cone_parameters const& p) { return std::numbers::pi + 2 * half_fan_angle(p); }
+
 /// Weighs a circular cone-beam scan. Returns whether the detector is not centred and has half-fan weights.
 bool weigh(cone_parameters const& p, view<float, 3> y, std::vector<std::string>& notes) {
-  constexpr double turn = 2 * std::numbers::pi;
-  double const range = view_range(p.angles);
-  if (range == 0) return false;
-  double const step = range / static_cast<double>(p.angles.size());
   auto const multiply = [&](auto const& weight) {
     for (index_t v = 0; v < y.extent(0); ++v)
       for (index_t m = 0; m < y.extent(1); ++m)
         for (index_t n = 0; n < y.extent(2); ++n) y(v, m, n) *= weight(v, n);
   };
-  if (range < turn - 1.5 * step) {
-    double const needed = turn / 2 + 2 * half_fan_angle(p);
-    if (range >= 0.999 * needed) {
-      auto const weights = short_scan_weights(p);
-      multiply([&](index_t v, index_t n) { return weights[static_cast<std::size_t>(v * y.extent(2) + n)]; });
-      notes.push_back("views cover " + degrees(range) + ": Parker weights");
-    } else {
-      notes.push_back("views cover " + degrees(range) + ", expected at least 180 and the fan angle, " +
-                      degrees(needed) + ": the image has artefacts; method vcd needs no full range");
-    }
-    return false;
-  }
-  double const half = static_cast<double>(p.sinogram_shape[2]) * p.delta_det_channel / 2;
-  if (std::abs(p.det_channel_offset) > 0.1 * half && std::abs(p.det_channel_offset) < half) {
+  auto const coverage = coverage_of(p);
+  if (coverage == scan_coverage::short_scan) {
+    auto const weights = short_scan_weights(p);
+    multiply([&](index_t v, index_t n) { return weights[static_cast<std::size_t>(v * y.extent(2) + n)]; });
+    notes.push_back("views cover " + degrees(view_range(p.angles)) + ": Parker weights");
+  } else if (coverage == scan_coverage::too_short) {
+    notes.push_back("views cover " + degrees(view_range(p.angles)) + ", expected at least 180 and the fan angle, " +
+                    degrees(needed_range(p)) + ": the image has artefacts; method vcd needs no full range");
+  } else if (coverage == scan_coverage::one_sided) {
     auto const weights = offset_detector_weights(p);
     multiply([&](index_t, index_t n) { return weights[static_cast<std::size_t>(n)]; });
     notes.push_back("the detector reaches farther to one side of the axis: half-fan weights");
-    return true;
   }
-  return false;
+  return coverage == scan_coverage::one_sided;
 }
 
 }  // namespace
+
+scan_coverage coverage_of(cone_parameters const& p) {
+  if (!p.helical_z_shifts.empty() || !std::isfinite(p.source_detector_dist)) return scan_coverage::full;
+  double const range = view_range(p.angles);
+  if (range == 0) return scan_coverage::full;
+  double const step = range / static_cast<double>(p.angles.size());
+  if (range < 2 * std::numbers::pi - 1.5 * step)
+    return range >= 0.999 * needed_range(p) ? scan_coverage::short_scan : scan_coverage::too_short;
+  double const half = static_cast<double>(p.sinogram_shape[2]) * p.delta_det_channel / 2,
+               offset = std::abs(p.det_channel_offset);
+  return offset > 0.1 * half && offset < half ? scan_coverage::one_sided : scan_coverage::full;
+}
 
 std::vector<std::string> direct_scan_recon(recon_context const& ctx, geometry_file const& g, view<float, 3> sinogram,
                                            view<float, 3> recon) {
@@ -62,8 +67,7 @@ std::vector<std::string> direct_scan_recon(recon_context const& ctx, geometry_fi
   }
   bool offset = false;
   auto const* cone = std::get_if<cone_parameters>(&g.parameters);
-  if (cone && cone->helical_z_shifts.empty() && std::isfinite(cone->source_detector_dist))
-    offset = weigh(g.fan ? *g.fan : *cone, sinogram, notes);
+  if (cone) offset = weigh(g.fan ? *g.fan : *cone, sinogram, notes);
   std::vector<std::string> warnings;
   std::vector<float> wide;
   view<float const, 3> y = sinogram;

@@ -9,6 +9,15 @@
 
 namespace mbirk::program {
 
+/// What a direct reconstruction has to do about the views of a circular cone-beam scan and its detector.
+enum class scan_coverage {
+  full,        ///< nothing
+  short_scan,  ///< Parker weights: half a turn and the fan angle
+  too_short,   ///< nothing: there are artefacts
+  one_sided,   ///< half-fan weights: the detector reaches farther to one side of the axis
+};
+scan_coverage coverage_of(cone_parameters const& p);
+
 /// filtered_recon of a scan whose views may cover less than a full turn, or whose detector reaches farther to one side:
 /// line integrals are weighted first, in place. Returns notes on what was done and on views that do not suffice.
 /// @throws mbirk::error

@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +14,7 @@
 #include <vector>
 
 #include "commands/interrupt.hpp"
-#include "commands/iteration_progress.hpp"
+#include "commands/recon_files.hpp"
 #include "commands/recon_options.hpp"
 #include "commands/recon_result.hpp"
 #include "commands/run_watch.hpp"
@@ -26,9 +23,8 @@
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
 #include "mbirk/distributed/agreement.hpp"
-#include "operations/recon_memory.hpp"
 #include "process/streams.hpp"
-#include "ranks/slab_recon.hpp"
+#include "ranks/rank_run.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -47,16 +43,9 @@ void check_distributed(recon_command const& o) {
   auto const refuse = [&](bool asked, std::string const& what) {
     require<io_error>(!asked, [&] { return what + " is not available in mbirk-mpi; mbirk recon has it"; });
   };
-  refuse(!o.checkpoint.empty(), "--checkpoint");
-  refuse(!o.resume.empty(), "--resume");
   refuse(!o.monitor.file.empty(), "--monitor");
   refuse(o.call.compute_prior_loss, "--compute-prior-loss");
   refuse(o.call.mbirjax_rounding, "--mbirjax-rounding");
-  require<io_error>(!o.scan.corrections.needs_rows(), [] {
-    return std::string(
-        "--zingers, --background, --rotate, --drift and --paganin need all rows of a view, of which each rank has "
-        "some: expected none of them; mbirk prepare applies them before");
-  });
 }
 
 /// The memory that this rank may take: its share of what its machine has.
@@ -76,13 +65,34 @@ memory_budget budget_of(recon_command const& o, distributed::mpi const& ranks) {
   return memory_budget(available);
 }
 
-/// A scan as every rank opens it.
-struct opened_scan {
-  std::optional<measurement_source> source;
-  std::optional<geometry_file> g;
-  std::vector<scan_fact> used;
-  std::vector<std::string> corrected;
-};
+/// Refuses scans that ranks cannot share.
+void check_scan(recon_command const& o, geometry_file const& g) {
+  if (std::holds_alternative<parallel_parameters>(g.parameters)) {
+    require<io_error>(!o.scan.corrections.needs_rows(), [] {
+      return std::string(
+          "--zingers, --background, --rotate, --drift and --paganin need all rows of a view, of which each rank has "
+          "some: expected none of them; mbirk prepare applies them before");
+    });
+    return;
+  }
+  auto const* cone = std::get_if<cone_parameters>(&g.parameters);
+  require<io_error>(cone && !g.fan && o.method == "fdk", [&] {
+    return fmt::format("mbirk-mpi reconstructs parallel beam (fbp, vcd) and cone beam (fdk), found geometry {} and "
+                       "--method {}; mbirk recon has all",
+                       g.fan ? "fan"
+                             : std::visit([]<class Geometry>(mbirk::scan<Geometry> const&) { return Geometry::name; },
+                                          g.scan),
+                       o.method);
+  });
+  require<io_error>(!o.scan.corrections.needs_views(), [] {
+    return std::string("--stripes and --drift need all views of a row, of which each rank has some: expected none of "
+                       "them; mbirk prepare applies them before");
+  });
+  require<io_error>(coverage_of(*cone) == scan_coverage::full, [] {
+    return std::string("the views do not cover a full turn, or the detector reaches farther to one side of the axis: "
+                       "expected neither, because mbirk-mpi has no weights for them; mbirk recon has");
+  });
+}
 void open(recon_command const& o, memory_budget const& memory, bool writes, opened_scan& scan) {
   require_host(o, "recon");
   check_ignored(o);
@@ -93,11 +103,7 @@ void open(recon_command const& o, memory_budget const& memory, bool writes, open
       scan_geometry(source.scan(), source.part(), source.theta(), options, o.scan.files.input, scan.used, memory));
   for (auto& mistake : checked_mistakes(o.scan, source.scan(), g)) g.warnings.push_back(std::move(mistake));
   check_method(o, g.scan);
-  require<io_error>(std::holds_alternative<parallel_parameters>(g.parameters), [&] {
-    return std::string("mbirk-mpi reconstructs parallel beam only, found geometry ") +
-           std::visit([]<class Geometry>(mbirk::scan<Geometry> const&) { return Geometry::name; }, g.scan) +
-           "; mbirk recon has all geometries";
-  });
+  check_scan(o, g);
   g.model = merged(g.model, o);
   if (writes) check_out(o, g, source.scan());
 }
@@ -117,47 +123,6 @@ void require_same_scan(distributed::mpi const& ranks, recon_command const& o, op
   }
 }
 
-/// Reads the rows of a slab in all views.
-repair_count read_slab(measurement_source const& source, distributed::slice_range rows, exec::host const& host,
-                       float* to, progress& bar) {
-  constexpr index_t block_samples = index_t{1} << 20;  // that a reader converts at once
-  auto const [views, all, channels] = source.shape();
-  index_t const step = std::clamp<index_t>(block_samples / (rows.count * channels), 1, views);
-  repair_count repaired;
-  for (index_t v = 0; v < views; v += step) {
-    bar.at(static_cast<std::size_t>(v), "views of " + source.description());
-    stop_if_asked();
-    repaired += source.read_rows({host, {}}, v, std::min(step, views - v), rows.first, rows.count,
-                                 to + v * rows.count * channels);
-  }
-  return repaired;
-}
-
-/// Writes the slabs of all ranks, which rank 0 receives one after the other.
-void write_slabs(distributed::mpi const& ranks, recon_command const& o, geometry_file const& g,
-                 std::array<index_t, 3> const& shape, index_t slices, std::vector<float>& slab,
-                 std::vector<std::pair<std::string, std::string>> const& record) {
-  std::unique_ptr<result_stream> file;
-  agree(ranks, [&] {
-    if (ranks.rank() == 0) file = open_result(o, g, distributed::slice_unit);
-  });
-  for (int r = 0; r < ranks.size(); ++r) {
-    auto const range = distributed::slices_of(slices, r, ranks.size());
-    std::array<index_t, 3> const part{shape[0], shape[1], range.count};
-    if (ranks.rank() == r && r > 0) ranks.send("slabs", std::as_bytes(std::span(slab)), 0);
-    if (ranks.rank() == 0 && r > 0) {
-      slab.resize(static_cast<std::size_t>(part[0] * part[1] * part[2]));
-      ranks.receive("slabs", std::as_writable_bytes(std::span(slab)), r);
-    }
-    agree(ranks, [&] {
-      if (ranks.rank() == 0) file->add(view<float const, 3>(slab.data(), part));
-    });
-  }
-  agree(ranks, [&] {
-    if (ranks.rank() == 0) file->finish(record);
-  });
-}
-
 }  // namespace
 
 void require_same_text(distributed::mpi const& ranks, std::string_view text, std::string const& message) {
@@ -175,7 +140,6 @@ int reconstruct_in_ranks(recon_command const& given, distributed::mpi const& ran
   agree(ranks, [&] { open(o, memory, root, scan); });
   require_same_scan(ranks, o, scan);
   auto const& g = *scan.g;
-  auto const& source = *scan.source;
   if (o.scan.geometry.file.empty() && !o.quiet) print_facts(scan.used);
   agree(ranks, [&] {
     if (!root || o.save_parameters.empty()) return;
@@ -184,77 +148,14 @@ int reconstruct_in_ranks(recon_command const& given, distributed::mpi const& ran
     file.commit();
   });
 
-  std::optional<distributed::parallel_slab> made;
-  agree(ranks, [&] { made.emplace(std::get<parallel_parameters>(g.parameters), ranks.rank(), ranks.size()); });
-  auto const& slab = *made;
-  bool const vcd = o.method == "vcd", weighted = vcd && o.weights != "unweighted";
-  recon_options options(o.call, g.model);
   exec::host const host(o.threads);
   run_watch watch("recon", o.monitor, o.quiet);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
-  auto const shape = slab.scan().sinogram_shape(), recon_shape = slab.scan().recon_shape();
-  auto const size = [](std::array<index_t, 3> const& n) { return static_cast<std::size_t>(n[0] * n[1] * n[2]); };
-  std::vector<float> sinogram, weights, image;
-  repair_count repaired;
-  std::vector<std::string> notes = g.warnings;
-  agree(ranks, [&] {
-    auto const needed = total_bytes(recon_memory(host, slab.scan(), options, {vcd, weighted}, memory.limit())) +
-                        source.memory();
-    if (!o.quiet)
-      say("{} ranks, of {} slices at most; memory of a rank {}\n", ranks.size(), recon_shape[2], bytes_text(needed));
-    memory.require(needed, fmt::format("{}: the slices {} to {} of a rank", o.scan.files.input, slab.range().first,
-                                       slab.range().first + slab.range().count - 1));
-    sinogram.resize(size(shape));
-    image.resize(size(recon_shape));
-    if (weighted) weights.resize(size(shape));
-    watch.step("reading " + source.description());
-    progress bar(static_cast<std::size_t>(shape[0]), o.quiet);
-    repaired = read_slab(source, slab.range(), host, sinogram.data(), bar);
-    bar.clear();
-    view<float, 3> const y(sinogram.data(), shape);
-    auto const found = correct({host, {}}, o.scan.corrections, y, slab.scan().angles());
-    if (root) scan.corrected.insert(scan.corrected.end(), found.begin(), found.end());
-    if (weighted) sinogram_weights(ctx, o.weights, y, view<float, 3>(weights.data(), shape));
-  });
-  if (!o.quiet)
-    for (auto const& line : scan.corrected) say("{}\n", line);
-
-  recon_log record;
-  view<float, 3> const x(image.data(), recon_shape);
-  if (vcd) {
-    watch.step("first image");
-    iteration_progress bar(options.max_iterations, 0, o.quiet);
-    options.progress = [&](iteration_report const& report) {
-      bar.done(report);
-      watch.step(fmt::format("iteration {} of {} done", report.iteration, report.iterations));
-      return !interrupt_asked();
-    };
-    std::optional<view<float const, 3>> w;
-    if (weighted) w.emplace(weights.data(), shape);
-    record = naming(o.scan.files.input, [&] {
-      return slab_recon(ctx, ranks, slab, view<float const, 3>(sinogram.data(), shape), w, x, options);
-    });
-    bar.clear();
-    if (record.cancelled && record.num_iterations < options.max_iterations) {
-      if (root) diagnose("mbirk: interrupted after iteration {} of {} (exit code 1); nothing was written\n",
-                         record.num_iterations, options.max_iterations);
-      return check_failed;
-    }
-  } else {
-    watch.step(o.method);
-    agree(ranks, [&] {
-      auto part = g;
-      part.scan = slab.scan();
-      record.warnings = naming(o.scan.files.input, [&] {
-        return direct_scan_recon(ctx, part, view<float, 3>(sinogram.data(), shape), x);
-      });
-      stop_if_asked();
-    });
-  }
-  sinogram = {};
-  weights = {};
-  watch.step("writing");
-  write_slabs(ranks, o, g, recon_shape, slab.slices(), image, text_of(o, g, record, source.description()));
+  rank_run const run{o, ranks, memory, host, ctx, watch};
+  auto finished = std::holds_alternative<cone_parameters>(g.parameters) ? std::optional(fdk_of_views(run, scan))
+                                                                        : recon_of_slices(run, scan);
+  if (!finished) return check_failed;
+  auto& [record, repaired] = *finished;
 
   std::array<std::int64_t, 2> counts{static_cast<std::int64_t>(repaired.repaired),
                                      static_cast<std::int64_t>(repaired.lost)};
@@ -263,7 +164,7 @@ int reconstruct_in_ranks(recon_command const& given, distributed::mpi const& ran
   repaired.lost = static_cast<decltype(repaired.lost)>(counts[1]);
   if (o.quiet) return done;
   print_result(o, g.scan, record, start);
-  print_notes(std::move(notes), record, repaired);
+  print_notes(g.warnings, record, repaired);
   return done;
 }
 

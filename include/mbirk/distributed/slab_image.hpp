@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mbirk/distributed/communicator.hpp"
+#include "mbirk/kernel/shared/qggmrf_cylinder.hpp"
 #include "mbirk/kernel/shared/slice_units.hpp"
 #include "mbirk/launch.hpp"
 #include "mbirk/recon/vcd_subset.hpp"
@@ -56,8 +57,6 @@ template <class Context, communicator Comm> class slab_image {
     clear(ctx, *memory_);
   }
 
-  index_t lead() const noexcept { return lead_; }      ///< elements of a voxel column before the slices
-  index_t column() const noexcept { return column_; }  ///< elements of a voxel column
   index_t pixels() const noexcept { return pixels_; }
   /// The slices of this rank.
   view<float, 3> slices() const {
@@ -65,17 +64,34 @@ template <class Context, communicator Comm> class slab_image {
     return {memory_->data() + lead_, image_.extents(), {image_.extent(1) * column_, column_, 1}};
   }
   auto observe_slices() const { return observe(ctx_, slices(), "recon", array_role::output); }
-  /// Whole voxel columns.
-  auto observe_columns() const {
-    auto const x = slices();
-    return observe(ctx_, view<float const, 3>(x.data() - lead_, {x.extent(0), x.extent(1), column_}, x.strides()),
-                   "recon", array_role::output);
-  }
   kernel::slab_columns columns() const {
     auto const x = slices();
     return {x.extent(1), x.extent(2), x.stride(0), x.stride(1)};
   }
 
+  /// The prior of the image, for kernels.
+  kernel::slab_prior<B, kernel::qggmrf_cylinder<B>> prior(qggmrf_parameters const& p) const {
+    auto const x = slices();
+    auto const whole_columns =
+        observe(ctx_, view<float const, 3>(x.data() - lead_, {x.extent(0), x.extent(1), column_}, x.strides()), "recon",
+                array_role::output);
+    return {{whole_columns, x.extent(0), x.extent(1), column_, x.stride(0), x.stride(1),
+             kernel::qggmrf_constants(p)},
+            lead_,
+            x.extent(2)};
+  }
+
+  /// x = values, in the slices of this rank.
+  void assign(view<float const, 3> values) const {
+    if (values.data() == slices().data()) return;
+    launch(ctx_, ceil_div(pixels_, kernel::copy_slab_columns<B>::batch),
+           kernel::copy_slab_columns<B>{observe(ctx_, values, "init_recon", array_role::argument), observe_slices(),
+                                        values.extent(2), slices().stride(1), values.extent(2), pixels_});
+  }
+  /// x = values in the memory of the host, in the slices of this rank.
+  void restore(std::vector<float> const& values) const {
+    assign(view<float const, 3>(values.data(), image_.extents()));
+  }
   /// x = value, in the slices of the neighbours too.
   void fill(float value) {
     each_element([&](auto all, index_t count) { return kernel::fill_values<B>{all, value, count}; });

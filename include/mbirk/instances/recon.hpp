@@ -38,15 +38,26 @@
   X(S, kernel::multiaxis_forward<B, kernel::squared_norm_epilogue<B, false, true>>)        \
   X(S, kernel::multiaxis_forward<B, kernel::squared_norm_epilogue<B, true, true>>)         \
   X(kernel::no_scratch, kernel::pack_columns<B>)                                           \
-  X(S, kernel::parallel_forward<B, kernel::squared_norm_epilogue<B, false, true>>)         \
-  X(S, kernel::parallel_forward<B, kernel::squared_norm_epilogue<B, true, true>>)          \
+  X(S, kernel::parallel_forward<B, kernel::unit_norm_epilogue<B, false, true>>)            \
+  X(S, kernel::parallel_forward<B, kernel::unit_norm_epilogue<B, true, true>>)             \
   X(S, kernel::parallel_fused_update_backproject<B, false>)                                \
   X(S, kernel::parallel_fused_update_backproject<B, true>)                                 \
   X(S, kernel::parallel_project_subset<B, kernel::axpy_epilogue<B, false>>)                \
   X(S, kernel::parallel_project_subset<B, kernel::axpy_epilogue<B, true>>)                 \
-  X(S, kernel::parallel_project_subset<B, kernel::squared_norm_epilogue<B, false, false>>) \
-  X(S, kernel::parallel_project_subset<B, kernel::squared_norm_epilogue<B, true, false>>)  \
-  X(kernel::no_scratch, kernel::reduce_partials<B>)
+  X(S, kernel::parallel_project_subset<B, kernel::unit_norm_epilogue<B, false, false>>)    \
+  X(S, kernel::parallel_project_subset<B, kernel::unit_norm_epilogue<B, true, false>>)     \
+  X(kernel::no_scratch, kernel::reduce_partials<B>)                                        \
+  X(kernel::no_scratch, kernel::absolute_unit_sums<B>)                                     \
+  X(kernel::no_scratch, kernel::sinogram_unit_sums<B, kernel::data_product<B, false>>)     \
+  X(kernel::no_scratch, kernel::sinogram_unit_sums<B, kernel::data_product<B, true>>)      \
+  X(kernel::no_scratch, kernel::sinogram_unit_sums<B, kernel::error_square<B, false>>)     \
+  X(kernel::no_scratch, kernel::sinogram_unit_sums<B, kernel::error_square<B, true>>)      \
+  X(kernel::no_scratch, kernel::sinogram_unit_sums<B, kernel::norm_product<B, false>>)     \
+  X(kernel::no_scratch, kernel::sinogram_unit_sums<B, kernel::norm_product<B, true>>)      \
+  X(kernel::no_scratch, kernel::sinogram_unit_sums<B, kernel::sample<B>>)                  \
+  X(S, kernel::vcd_unit_direction<B, kernel::proximal_cylinder<B>>)                        \
+  X(S, kernel::vcd_unit_direction<B, kernel::qggmrf_cylinder<B>>)                          \
+  X(kernel::no_scratch, kernel::vcd_unit_update<B>)
 
 #define MBIRK_RECON_DEVICE_KERNELS(X, B)                                                                            \
   X(kernel::on_warps<kernel::apply_epilogue<B, kernel::squared_norm_epilogue<B, false, true>>, kernel::no_scratch>) \
@@ -67,8 +78,8 @@
     (c, s, prox_input, sinogram, weights, image, options), recon_log)                                          \
   X(C, G, regularize, auto_regularization,                                                                     \
     (C const& c, scan<G> const& s, view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, \
-     double sharpness, double snr_db),                                                                         \
-    (c, s, sinogram, weights, sharpness, snr_db), regularization)
+     double snr_db, double sharpness),                                                                         \
+    (c, s, sinogram, weights, snr_db, sharpness), regularization)
 #define MBIRK_RECON_OPERATIONS(X, C) MBIRK_EACH_GEOMETRY(MBIRK_RECON_OF, X, C)
 
 namespace mbirk {

@@ -44,12 +44,8 @@ inline std::vector<float> helical_slice_weights(cone_scan const& s) {
 
 namespace detail {
 
-/// Multiplies the slices of a helical scan by their weights; does nothing for other scans.
-template <class Context, class VoxelColumns>
-void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, VoxelColumns voxel_columns,
-                  std::vector<std::string>* warnings) {
-  using B = typename Context::backend;
-  if (!is_helical(s)) return;
+/// helical_slice_weights of a helical scan, with a text about them.
+inline std::vector<float> helical_factors(cone_scan const& s, std::vector<std::string>* warnings) {
   auto factors = helical_slice_weights(s);
   auto const unseen = std::count(factors.begin(), factors.end(), 0.0f);
   if (warnings)
@@ -58,6 +54,16 @@ void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> c
         (unseen == 0 ? ""
                      : "; " + std::to_string(unseen) + " of " + std::to_string(factors.size()) +
                            " slices are seen by no view and are 0"));
+  return factors;
+}
+
+/// Multiplies the slices of a helical scan by their weights; does nothing for other scans.
+template <class Context, class VoxelColumns>
+void weigh_slices(Context const& ctx, cone_scan const& s, device_plan<Context> const& plan, VoxelColumns voxel_columns,
+                  std::vector<std::string>* warnings) {
+  using B = typename Context::backend;
+  if (!is_helical(s)) return;
+  auto factors = helical_factors(s, warnings);
   factors.resize(static_cast<std::size_t>(round_up(s.geometry().slices, B::lanes)));
   [[maybe_unused]] auto const guard = ctx.instr.stage("helical weights");
   device_table const device_factors(ctx, factors, "slice weights");

@@ -24,7 +24,7 @@ void with_weights(Context const& ctx, std::optional<temporary<float, Context>> c
 /// <w z, y> and <w z, z> of a projection z and the data y.
 struct fit_products { double with_data = 0, with_itself = 0; };
 
-/// The products, with every sum in double.
+/// The products, summed in double across channels.
 template <class Context>
 fit_products fit_sums(Context const& ctx, kernel::chunked_shape const& shape, temporary<float, Context> const& z,
                       temporary<float, Context> const& data,
@@ -65,17 +65,6 @@ fit_products float32_fit_sums(Context const& ctx, kernel::chunked_shape const& s
         }
   }
   return {static_cast<double>(with_data), static_cast<double>(with_itself)};
-}
-
-/// The factor that `scaling` asks for; 1 if the projection is 0.
-template <class Context>
-double scale_of(initial_scale scaling, Context const& ctx, kernel::chunked_shape const& shape,
-                temporary<float, Context> const& z, temporary<float, Context> const& data,
-                std::optional<temporary<float, Context>> const& weights) {
-  auto const [with_data, with_itself] = scaling == initial_scale::fit
-                                            ? fit_sums(ctx, shape, z, data, weights)
-                                            : float32_fit_sums(ctx, shape, z, data, weights);
-  return Context::backend::has_data && with_itself != 0 ? with_data / with_itself : 1;
 }
 
 }  // namespace mbirk::detail

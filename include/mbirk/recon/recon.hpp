@@ -17,6 +17,7 @@
 #include "mbirk/recon/options.hpp"
 #include "mbirk/recon/regularization.hpp"
 #include "mbirk/recon/vcd.hpp"
+#include "mbirk/recon/whole_volume.hpp"
 #include "mbirk/util/partition_set.hpp"
 
 namespace mbirk {
@@ -42,15 +43,23 @@ template <class Context> class host_memory {
   index_t bytes_;
 };
 
-/// Implementation shared by recon and prox_map.
-template <class Context, class Geometry> class vcd_solver {
+/// The prior that the options ask for.
+inline qggmrf_parameters qggmrf_of(recon_options const& o, double sigma_x) {
+  return {sigma_x, o.p, o.q, o.T, o.qggmrf_nbr_wts};
+}
+
+/// Implementation shared by recon and prox_map. Part: the part of the volume that this process has, whole_volume or
+/// distributed::detail::slab_part; scan and arrays are those of the part.
+template <class Context, class Geometry, class Part = whole_volume> class vcd_solver {
   using B = typename Context::backend;
+  using state_of_part = vcd_state<Context, Geometry, Part>;
 
  public:
-  vcd_solver(Context const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
+  vcd_solver(Context const& ctx, Part const& part, scan<Geometry> const& s, view<float const, 3> sinogram,
              std::optional<view<float const, 3>> weights, view<float, 3> recon, recon_options const& o,
              char const* operation)
-      : ctx_(ctx), scan_(s), sinogram_(sinogram), weights_(weights), recon_(recon), o_(o), operation_(operation) {}
+      : ctx_(ctx), part_(part), scan_(s), sinogram_(sinogram), weights_(weights), recon_(recon), o_(o),
+        operation_(operation) {}
 
   template <class T> void check_dense(view<T, 3> const& v, char const* name) const {
     detail::check(ctx_, v, scan_.recon_shape(), operation_, name, "(rows, cols, slices)");
@@ -58,6 +67,13 @@ template <class Context, class Geometry> class vcd_solver {
     require<shape_error>(v.size() == 0 || dense, [&] {
       return detail::message(operation_, ": ", name,
                              " has gaps between its rows or columns, or axes in another order, expected a dense array");
+    });
+  }
+
+  void check_prox_input(view<float const, 3> const& prox_input) const {
+    check_dense(prox_input, "prox_input");
+    require(!prox_input.data() || prox_input.data() != recon_.data(), [&] {
+      return message(operation_, ": prox_input and recon are the same array, expected two");
     });
   }
 
@@ -96,10 +112,36 @@ template <class Context, class Geometry> class vcd_solver {
     if (o_.resume) check_resume(*o_.resume);
   }
 
-  /// Runs the iterations and returns their log. make_prior(record) returns the cylinder kernel; loss(record) the prior
-  /// loss per voxel.
+  /// recon, once checked.
+  recon_log minimise() const {
+    auto const prior_of = [&](recon_log const& r) { return qggmrf_of(o_, r.sigma_x); };
+    return run([&](state_of_part const& vcd, recon_log const& r) { return vcd.image().prior(prior_of(r)); },
+               [&](recon_log const& r) { return part_.prior_loss(ctx_, recon_, prior_of(r)); },
+               {.couples_slices = true, .needs_sigma_x = true});
+  }
+  /// prox_map, once checked.
+  recon_log proximal_point(view<float const, 3> prox_input) const {
+    auto const& g = scan_.geometry();
+    return run(
+        [&](state_of_part const& vcd, recon_log const& r) {
+          return kernel::proximal_cylinder<B>{vcd.image().observe_slices(),
+                                              observe(ctx_, prox_input, "prox_input", array_role::argument),
+                                              g.slices,
+                                              g.recon_cols * g.slices,
+                                              g.slices,
+                                              static_cast<float>(1 / (r.sigma_prox * r.sigma_prox))};
+        },
+        [](recon_log const&) { return 0.0; }, {.needs_sigma_prox = true});
+  }
+
+ private:
+  /// What a prior is like.
+  struct prior_traits { bool couples_slices = false, needs_sigma_x = false, needs_sigma_prox = false; };
+
+  /// Runs the iterations and returns their log. make_prior(state, record) returns the cylinder kernel; loss(record) the
+  /// prior loss per voxel.
   template <class MakePrior, class Loss>
-  recon_log run(MakePrior const& make_prior, Loss const& loss, bool needs_sigma_x, bool needs_sigma_prox) {
+  recon_log run(MakePrior const& make_prior, Loss const& loss, prior_traits const& traits) const {
     numpy_random_state random(o_.seed);
     auto const partitions = partition_set(host_context_of(ctx_), scan_.full_indices(), o_.granularity, random,
                                           array_role::temporary, array_role::temporary);
@@ -116,25 +158,39 @@ template <class Context, class Geometry> class vcd_solver {
     for (std::size_t k = 0; k < std::min(done, sequence.size()); ++k)  // repeat the draws of the completed iterations
       random.permutation(partitions[static_cast<std::size_t>(sequence[k])].subsets);
 
-    if (!o_.resume) set_sigmas(record, needs_sigma_x, needs_sigma_prox);
-    require(!o_.resume || (record.sigma_y > 0 && (!needs_sigma_x || record.sigma_x > 0) &&
-                           (!needs_sigma_prox || record.sigma_prox > 0)),
+    if (!o_.resume) set_sigmas(record, traits);
+    require(!o_.resume || (record.sigma_y > 0 && (!traits.needs_sigma_x || record.sigma_x > 0) &&
+                           (!traits.needs_sigma_prox || record.sigma_prox > 0)),
             [&] {
               return detail::message(operation_, ": the state to resume has sigma_y ", record.sigma_y, ", sigma_x ",
                                      record.sigma_x, " and sigma_prox ", record.sigma_prox,
                                      ", expected positive ones: it is of another operation");
             });
     vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
-    vcd_state<Context, Geometry> vcd(ctx_, scan_, recon_, weights_.has_value(), operation_);
-    for (std::size_t k = done; k < sequence.size(); ++k)
-      vcd.reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
+    state_of_part vcd(ctx_, part_, scan_, recon_, weights_.has_value(), traits.couples_slices, operation_);
+    part_.agree([&] {
+      for (std::size_t k = done; k < sequence.size(); ++k)
+        vcd.reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
+    });
     if (o_.resume) restore(vcd, *o_.resume);
     else initialize(vcd, sequence.empty());
     bool const finished = done > 0 && record.stop_threshold_change_pct.back() < o_.stop_threshold_change_pct;
-    if (sequence.empty() || finished) return record;
+    if (!sequence.empty() && !finished) {
+      vcd.image().exchange_slices();
+      iterate_from(done, vcd, make_prior, loss, partitions, sequence, random, settings, record);
+      vcd.image().receive_boundaries();
+    }
+    vcd.image().store();
+    return record;
+  }
+
+  /// The iterations from number `done` on.
+  template <class MakePrior, class Loss>
+  void iterate_from(std::size_t done, state_of_part& vcd, MakePrior const& make_prior, Loss const& loss,
+                    std::vector<pixel_partition> const& partitions, std::vector<index_t> const& sequence,
+                    numpy_random_state& random, vcd_settings const& settings, recon_log& record) const {
     double const mean_weight = vcd.mean_weight();
     std::vector<std::deque<vcd_subset<Context>>> subsets(partitions.size());  // planned on first use
-
     for (std::size_t k = done; k < sequence.size(); ++k) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("iteration");
       auto const& partition = partitions[static_cast<std::size_t>(sequence[k])];
@@ -145,25 +201,25 @@ template <class Context, class Geometry> class vcd_solver {
           planned.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices,
                                !settings.damping.empty());
       }
-      auto const report = iterate(vcd, make_prior(record), planned, partition.length,
+      auto const report = iterate(vcd, make_prior(vcd, record), planned, partition.length,
                                   random.permutation(partition.subsets), settings, mean_weight, record);
       record.partition_sequence.push_back(sequence[k]);
       record.num_iterations = static_cast<int>(k) + 1;
       record.prior_loss.push_back(o_.compute_prior_loss ? loss(record) : 0.0);
-      bool const go_on = !o_.progress || o_.progress(iteration_report{
-                                             record.num_iterations, static_cast<int>(sequence.size()), report.change,
-                                             report.alpha, record.fm_rmse.back(), record.prior_loss.back()});
+      bool const go_on = part_.go_on(
+          !o_.progress || o_.progress(iteration_report{record.num_iterations, static_cast<int>(sequence.size()),
+                                                       report.change, report.alpha, record.fm_rmse.back(),
+                                                       record.prior_loss.back()}));
       record.cancelled = !go_on;
       if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0)) {
         host_memory const copies(ctx_, "copy for a checkpoint", 2 * recon_.size() + sinogram_.size());
-        o_.checkpoint(state(vcd, record));
+        vcd.image().store();
+        part_.checkpoint(state(vcd, record), o_.checkpoint);
       }
       if (!go_on || report.change < o_.stop_threshold_change_pct / 100) break;
     }
-    return record;
   }
 
- private:
   /// The entries of the partition sequence that are used.
   std::vector<index_t> partition_sequence() const {
     auto sequence = gen_partition_sequence(o_.partition_sequence, o_.max_iterations);
@@ -192,7 +248,7 @@ template <class Context, class Geometry> class vcd_solver {
                              ": the state to resume was made with another partition_sequence, expected the same one, "
                              "so that the same subsets are drawn");
     });
-    auto const fault = log_fault(state.record, state.recon_shape[2]);
+    auto const fault = log_fault(state.record, part_.all_rows(state.recon_shape[2]));
     require(fault.empty(), [&] {
       return detail::message(operation_, ": the log in the state to resume has lists of unequal lengths: ", fault);
     });
@@ -211,16 +267,15 @@ template <class Context, class Geometry> class vcd_solver {
   }
 
   /// Uses the given sigmas and derives the others from the data.
-  void set_sigmas(recon_log& record, bool needs_sigma_x, bool needs_sigma_prox) const {
-    if (!o_.sigma_y || (needs_sigma_x && !o_.sigma_x) || (needs_sigma_prox && !o_.sigma_prox)) {
-      auto const automatic = auto_regularization(ctx_, scan_, sinogram_, weights_, o_.snr_db, o_.sharpness);
-      record.sigma_y = automatic.sigma_y;
-      record.sigma_x = automatic.sigma_x;
-      record.sigma_prox = automatic.sigma_prox;
-      record.warnings.insert(record.warnings.end(), automatic.warnings.begin(), automatic.warnings.end());
-    } else {
-      require_finite_sinogram(ctx_, sinogram_, operation_);
-      if (weights_) require_weights(ctx_, *weights_, operation_);
+  void set_sigmas(recon_log& record, prior_traits const& traits) const {
+    bool const automatic =
+        !o_.sigma_y || (traits.needs_sigma_x && !o_.sigma_x) || (traits.needs_sigma_prox && !o_.sigma_prox);
+    if (auto const found = part_.check_data(ctx_, scan_, sinogram_, weights_, o_.snr_db, o_.sharpness, automatic,
+                                            operation_)) {
+      record.sigma_y = found->sigma_y;
+      record.sigma_x = found->sigma_x;
+      record.sigma_prox = found->sigma_prox;
+      record.warnings.insert(record.warnings.end(), found->warnings.begin(), found->warnings.end());
     }
     record.sigma_y = o_.sigma_y.value_or(record.sigma_y);
     record.sigma_x = o_.sigma_x.value_or(record.sigma_x);
@@ -228,25 +283,21 @@ template <class Context, class Geometry> class vcd_solver {
   }
 
   /// Computes the initial image, its error sinogram and the Hessian diagonal.
-  void initialize(vcd_state<Context, Geometry>& vcd, bool image_only) const {
+  void initialize(state_of_part& vcd, bool image_only) const {
     vcd.load(sinogram_, weights_);
     bool fit = false, zero = false;
-    index_t const blocks = ceil_div(recon_.size(), kernel::voxel_block);
-    if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) {
+    {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
-      if (image->data() != recon_.data() || !B::has_data)
-        launch(ctx_, blocks,
-               kernel::copy_values<B>{observe(ctx_, *image, "init_recon", array_role::argument), vcd.observe_recon(),
-                                      recon_.size()});
-    } else if (auto const* constant = std::get_if<double>(&o_.init_recon)) {
-      [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
-      zero = *constant == 0;
-      launch(ctx_, blocks, kernel::fill_values<B>{vcd.observe_recon(), static_cast<float>(*constant), recon_.size()});
-    } else {
-      [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
-      fit = true;
-      direct_recon_channel_major(ctx_, scan_, vcd.error_sinogram(), vcd.shape(), recon_,
-                          {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
+      if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) {
+        vcd.image().assign(*image);
+      } else if (auto const* constant = std::get_if<double>(&o_.init_recon)) {
+        zero = *constant == 0;
+        vcd.image().fill(static_cast<float>(*constant));
+      } else {
+        fit = true;
+        direct_recon_channel_major(ctx_, scan_, vcd.error_sinogram(), vcd.shape(), vcd.image().slices(),
+                                   {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
+      }
     }
     if (image_only && !fit) return;
     vcd.make_error(!fit                  ? initial_scale::one
@@ -258,35 +309,28 @@ template <class Context, class Geometry> class vcd_solver {
 
   struct outcome { double change = 0, alpha = 0; };
   template <class Prior>
-  outcome iterate(vcd_state<Context, Geometry>& vcd, Prior const& prior, std::deque<vcd_subset<Context>> const& subsets,
+  outcome iterate(state_of_part& vcd, Prior const& prior, std::deque<vcd_subset<Context>> const& subsets,
                   index_t pixels, std::vector<std::int32_t> const& order, vcd_settings const& settings,
                   double mean_weight, recon_log& record) const {
     index_t const entries = pixels * scan_.geometry().slices;
     temporary<float, Context> direction(ctx_, "direction", entries),
         curvature(ctx_, "curvature", settings.damping.empty() ? 0 : entries);
-    double moved = 0, alphas = 0;
-    vcd.clear_slice_norms();
-    vcd.begin(std::ssize(order));
+    vcd.begin_iteration(std::ssize(order));
     for (std::size_t n = 0; n < order.size(); ++n) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("subset");
       vcd.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), direction, curvature,
                  settings);
     }
-    vcd.apply_pending_step();
-    for (auto const& [alpha, changes] : vcd.steps()) {
-      alphas += alpha;
-      moved += changes[0];
-    }
-    double const norm = vcd.recon_norm(), change = B::has_data ? moved / norm : 1.0,
-                 alpha = alphas / static_cast<double>(order.size());
+    auto const [moved, alphas, norm] = vcd.end_iteration();
+    double const change = B::has_data ? moved / norm : 1.0, alpha = alphas / static_cast<double>(order.size());
     record.fm_rmse.push_back(vcd.rmse(mean_weight) / settings.sigma_y);
     record.alpha_values.push_back(alpha);
     record.stop_threshold_change_pct.push_back(100 * change);
-    record.delta_norm_per_slice.push_back(vcd.slice_norms());
+    record.delta_norm_per_slice.push_back(part_.all_slices(vcd.slice_norms()));
     return {change, alpha};
   }
 
-  recon_state state(vcd_state<Context, Geometry> const& vcd, recon_log const& record) const {
+  recon_state state(state_of_part const& vcd, recon_log const& record) const {
     recon_state out{scan_.sinogram_shape(), scan_.recon_shape(), o_.seed, {}, {}, {}, record};
     temporary<float, Context> error(ctx_, "weighted error in rows", sinogram_.size());
     if constexpr (B::has_data) {
@@ -300,17 +344,18 @@ template <class Context, class Geometry> class vcd_solver {
     }
     return out;
   }
-  void restore(vcd_state<Context, Geometry>& vcd, recon_state const& state) const {
+  void restore(state_of_part& vcd, recon_state const& state) const {
     if constexpr (B::has_data) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("resume");
       device_table const error(ctx_, state.weighted_error, "weighted error in rows");
       vcd.load(view<float const, 3>(error.data(), state.sinogram_shape), weights_);
-      put(ctx_, state.recon.data(), recon_.size(), recon_.data());
+      vcd.image().restore(state.recon);
       put(ctx_, state.hessian.data(), recon_.size(), vcd.hessian().data());
     }
   }
 
   Context const& ctx_;
+  Part const& part_;
   scan<Geometry> const& scan_;
   view<float const, 3> sinogram_;
   std::optional<view<float const, 3>> weights_;
@@ -346,27 +391,14 @@ template <class Context, class Geometry> class vcd_solver {
 template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 recon_log recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                 std::optional<view<float const, 3>> weights, view<float, 3> image, recon_options const& options = {}) {
-  using Context = context<Exec, Instr>;
-  using B = typename Context::backend;
-  auto const prior_of = [&](double sigma_x) {
-    return qggmrf_parameters{sigma_x, options.p, options.q, options.T, options.qggmrf_nbr_wts};
-  };
-  require_valid(prior_of(options.sigma_x.value_or(1)), "recon");
-  detail::vcd_solver<Context, Geometry> run(ctx, s, sinogram, weights, image, options, "recon");
+  require_valid(detail::qggmrf_of(options, options.sigma_x.value_or(1)), "recon");
+  detail::whole_volume const whole;
+  detail::vcd_solver<context<Exec, Instr>, Geometry> const run(ctx, whole, s, sinogram, weights, image, options,
+                                                               "recon");
   run.check();
-  auto const& g = s.geometry();
   [[maybe_unused]] auto const guard =
       ctx.instr.scope({detail::operation_name<Geometry, "mbir_recon">, detail::pairs(s, std::ssize(s.full_indices()))});
-  return run.run(
-      [&](recon_log const& r) {
-        return kernel::qggmrf_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output),
-                                          g.recon_rows, g.recon_cols, g.slices, g.recon_cols * g.slices, g.slices,
-                                          kernel::qggmrf_constants(prior_of(r.sigma_x))};
-      },
-      [&](recon_log const& r) {
-        return qggmrf_loss(ctx, view<float const, 3>(image), prior_of(r.sigma_x)) / static_cast<double>(image.size());
-      },
-      true, false);
+  return run.minimise();
 }
 
 /// Proximal map of the data term at v: minimises (1 / (2 sigma_y^2)) sum w (y - A x)^2 + |x - v|^2 / (2 sigma_prox^2),
@@ -381,27 +413,14 @@ template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
 recon_log prox_map(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> prox_input,
                    view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
                    recon_options const& options = {{.max_iterations = 3}}) {
-  using Context = context<Exec, Instr>;
-  using B = typename Context::backend;
-  detail::vcd_solver<Context, Geometry> run(ctx, s, sinogram, weights, image, options, "prox_map");
+  detail::whole_volume const whole;
+  detail::vcd_solver<context<Exec, Instr>, Geometry> const run(ctx, whole, s, sinogram, weights, image, options,
+                                                               "prox_map");
   run.check();
-  run.check_dense(prox_input, "prox_input");
-  require(!prox_input.data() || prox_input.data() != image.data(), [] {
-    return std::string("prox_map: prox_input and recon are the same array, expected two");
-  });
-  auto const& g = s.geometry();
+  run.check_prox_input(prox_input);
   [[maybe_unused]] auto const guard =
       ctx.instr.scope({detail::operation_name<Geometry, "prox_map">, detail::pairs(s, std::ssize(s.full_indices()))});
-  return run.run(
-      [&](recon_log const& r) {
-        return kernel::proximal_cylinder<B>{observe(ctx, view<float const, 3>(image), "recon", array_role::output),
-                                            observe(ctx, prox_input, "prox_input", array_role::argument),
-                                            g.slices,
-                                            g.recon_cols * g.slices,
-                                            g.slices,
-                                            static_cast<float>(1 / (r.sigma_prox * r.sigma_prox))};
-      },
-      [](recon_log const&) { return 0.0; }, false, true);
+  return run.proximal_point(prox_input);
 }
 
 }  // namespace mbirk

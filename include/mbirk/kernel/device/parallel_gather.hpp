@@ -20,6 +20,9 @@ struct gather_task {
         first(task / shape.chunks % ceil_div(shape.channels, gather_channels) * gather_channels),
         chunk(task % shape.chunks) {}
 
+  static index_t count(chunked_shape const& shape) noexcept {
+    return shape.views * ceil_div(shape.channels, gather_channels) * shape.chunks;
+  }
   /// Distance of a footprint's centre from the centre of the four channels, in channels:
   /// origin + row_step i + col_step j.
   MBIRK_HD double origin(view_taps const& taps) const noexcept {
@@ -98,7 +101,7 @@ template <class B> struct parallel_gather {
   chunked_shape shape;
   device_span<pixel_group> groups;
 
-  index_t tasks() const noexcept { return shape.views * ceil_div(shape.channels, gather_channels) * shape.chunks; }
+  index_t tasks() const noexcept { return gather_task::count(shape); }
 
   /// Tasks are (view, four channels, chunk).
   MBIRK_HD void operator()(index_t task) const noexcept {

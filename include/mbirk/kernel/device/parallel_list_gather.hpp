@@ -25,7 +25,7 @@ template <class B> struct parallel_list_gather {
   channel_bins bins;
   chunked_shape shape;
 
-  index_t tasks() const noexcept { return shape.views * ceil_div(shape.channels, gather_channels) * shape.chunks; }
+  index_t tasks() const noexcept { return gather_task::count(shape); }
 
   /// Tasks are (view, four channels, chunk).
   MBIRK_HD void operator()(index_t task) const noexcept {

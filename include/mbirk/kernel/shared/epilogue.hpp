@@ -42,6 +42,17 @@ template <class B, class Epilogue> struct apply_epilogue {
   }
 };
 
+/// row + w z^2 for the pack of a projection at `z_at`, of which `valid` lanes are rows, with the weights at `w_at`.
+/// Keep: stores w z in the place of z.
+template <class B, bool Weighted, bool Keep, class Block>
+MBIRK_INLINE typename B::pack add_squared_norm(Block z_at, typename B::template cursor<float const> weights,
+                                               index_t w_at, index_t valid, typename B::pack row) noexcept {
+  auto const z = masked<B>(B::load(z_at), valid);
+  auto const wz = Weighted ? z * B::load(weights + w_at) : z;
+  if constexpr (Keep) B::store(z_at, wz);
+  return fma(wz, z, row);
+}
+
 /// Sum of w z^2 for every task, to be added in task order. Keep: the block is part of a sinogram and is overwritten
 /// with w z; otherwise it is discarded.
 template <class B, bool Weighted, bool Keep> struct squared_norm_epilogue {
@@ -63,10 +74,7 @@ template <class B, bool Weighted, bool Keep> struct squared_norm_epilogue {
       auto row = B::constant(0);  // float within a channel, double across channels
       for (index_t r = 0; r < width; r += B::lanes) {
         index_t const k = n * width + r;
-        auto const z = masked<B>(B::load(block + k), used - r);
-        auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
-        row = fma(wz, z, row);
-        if constexpr (Keep) B::store(block + k, wz);
+        row = add_squared_norm<B, Weighted, Keep>(block + k, weights, at + k, used - r, row);
       }
       total = total + B::widen(row);
     }

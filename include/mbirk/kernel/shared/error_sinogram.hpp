@@ -11,6 +11,46 @@ MBIRK_KERNELS_BEGIN
 
 namespace mbirk::kernel {
 
+// Terms of sums over a channel-major sinogram: add(k, valid, so_far) adds those of the pack at offset k, of which
+// `valid` lanes are rows.
+
+/// w z y
+template <class B, bool Weighted> struct data_product {
+  typename B::template cursor<float const> projection, sinogram, weights;
+  MBIRK_INLINE typename B::pack operator()(index_t k, index_t valid, typename B::pack so_far) const noexcept {
+    auto const z = masked<B>(B::load(projection + k), valid);
+    return fma(Weighted ? z * B::load(weights + k) : z, B::load(sinogram + k), so_far);
+  }
+};
+/// w z^2
+template <class B, bool Weighted> struct norm_product {
+  typename B::template cursor<float const> projection, weights;
+  MBIRK_INLINE typename B::pack operator()(index_t k, index_t valid, typename B::pack so_far) const noexcept {
+    auto const z = masked<B>(B::load(projection + k), valid);
+    return fma(Weighted ? z * B::load(weights + k) : z, z, so_far);
+  }
+};
+/// w e^2 = (w e)^2 / w; samples of weight 0 are skipped
+template <class B, bool Weighted> struct error_square {
+  typename B::template cursor<float const> error, weights;
+  MBIRK_INLINE typename B::pack operator()(index_t k, index_t, typename B::pack so_far) const noexcept {
+    auto const e = B::load(error + k);
+    if constexpr (Weighted) {
+      auto const w = B::load(weights + k);
+      return so_far + select(B::constant(0) < w, e * (e / w), B::constant(0));
+    } else {
+      return fma(e, e, so_far);
+    }
+  }
+};
+/// The samples themselves.
+template <class B> struct sample {
+  typename B::template cursor<float const> values;
+  MBIRK_INLINE typename B::pack operator()(index_t k, index_t, typename B::pack so_far) const noexcept {
+    return so_far + B::load(values + k);
+  }
+};
+
 /// Partial sums of w z y and w z^2, two per task, for the least-squares scale of a projection z to the sinogram y.
 template <class B, bool Weighted> struct projection_products {
   typename B::template cursor<float const> projection, sinogram, weights;
@@ -19,15 +59,15 @@ template <class B, bool Weighted> struct projection_products {
 
   MBIRK_HD void operator()(index_t task) const noexcept {
     index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
+    data_product<B, Weighted> const data{projection, sinogram, weights};
+    norm_product<B, Weighted> const itself{projection, weights};
     auto with_data = B::no_sum(), with_itself = B::no_sum();
     for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
       auto a = B::constant(0), b = B::constant(0);  // float within a channel, double across channels
       for (index_t r = 0; r < shape.width; r += B::lanes) {
         index_t const k = at + n * shape.width + r;
-        auto const z = masked<B>(B::load(projection + k), used - r);
-        auto const wz = Weighted ? z * B::load(weights + k) : z;
-        a = fma(wz, B::load(sinogram + k), a);
-        b = fma(wz, z, b);
+        a = data(k, used - r, a);
+        b = itself(k, used - r, b);
       }
       with_data = with_data + B::widen(a);
       with_itself = with_itself + B::widen(b);
@@ -72,30 +112,22 @@ template <class B> struct axpy_projection {
   }
 };
 
-/// Partial sums of w e^2 = (w e)^2 / w, one per task; samples of weight 0 are skipped.
+/// Partial sums of w e^2, one per task.
 template <class B, bool Weighted> struct weighted_squares {
   typename B::template cursor<float const> error, weights;
   typename B::template cursor<double> partial;
   chunked_shape shape;
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    index_t const at = task * shape.view_size();
+    index_t const at = task * shape.view_size(), used = shape.used(task / shape.views);
+    error_square<B, Weighted> const square{error, weights};
     auto sum = B::no_sum();
     for (index_t n = guard_channels; n < guard_channels + shape.channels; ++n) {
-      auto row = B::constant(0);
-      for (index_t r = 0; r < shape.width; r += B::lanes) {
-        index_t const k = at + n * shape.width + r;
-        auto const e = B::load(error + k);
-        if constexpr (Weighted) {
-          auto const w = B::load(weights + k);
-          row = row + select(B::constant(0) < w, e * (e / w), B::constant(0));
-        } else {
-          row = fma(e, e, row);
-        }
-      }
+      auto row = B::constant(0);  // float within a channel, double across channels
+      for (index_t r = 0; r < shape.width; r += B::lanes) row = square(at + n * shape.width + r, used - r, row);
       sum = sum + B::widen(row);
     }
-    note_samples<B>(shape, shape.used(task / shape.views));
+    note_samples<B>(shape, used);
     B::store_total(partial + task, sum);
   }
 };

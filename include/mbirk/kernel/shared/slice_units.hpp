@@ -96,10 +96,7 @@ template <class B, bool Weighted, bool Keep> struct unit_norm_epilogue {
     for (index_t n = 0; n < end - first; ++n) {
       all.add(used, [&](index_t r, index_t valid, auto row) MBIRK_FLAT {
         index_t const k = n * width + r;
-        auto const z = masked<B>(B::load(block + k), valid);
-        auto const wz = Weighted ? z * B::load(weights + (at + k)) : z;
-        if constexpr (Keep) B::store(block + k, wz);
-        return fma(wz, z, row);
+        return add_squared_norm<B, Weighted, Keep>(block + k, weights, at + k, valid, row);
       });
       if constexpr (Keep)  // packs beyond the last row
         for (index_t r = round_up(used, B::lanes); r < width; r += B::lanes)
@@ -125,45 +122,7 @@ template <class B, bool Weighted, bool Keep> struct unit_norm_epilogue {
   }
 };
 
-// Terms of sums over a channel-major sinogram. A task of unit_sums is a view of a chunk.
-
-/// w z y
-template <class B, bool Weighted> struct data_product {
-  typename B::template cursor<float const> projection, sinogram, weights;
-  MBIRK_INLINE typename B::pack operator()(index_t k, index_t n, typename B::pack row) const noexcept {
-    auto const z = masked<B>(B::load(projection + k), n);
-    return fma(Weighted ? z * B::load(weights + k) : z, B::load(sinogram + k), row);
-  }
-};
-/// w z^2
-template <class B, bool Weighted> struct norm_product {
-  typename B::template cursor<float const> projection, weights;
-  MBIRK_INLINE typename B::pack operator()(index_t k, index_t n, typename B::pack row) const noexcept {
-    auto const z = masked<B>(B::load(projection + k), n);
-    return fma(Weighted ? z * B::load(weights + k) : z, z, row);
-  }
-};
-/// w e^2 = (w e)^2 / w; samples of weight 0 are skipped
-template <class B, bool Weighted> struct error_square {
-  typename B::template cursor<float const> error, weights;
-  MBIRK_INLINE typename B::pack operator()(index_t k, index_t, typename B::pack row) const noexcept {
-    auto const e = B::load(error + k);
-    if constexpr (Weighted) {
-      auto const w = B::load(weights + k);
-      return row + select(B::constant(0) < w, e * (e / w), B::constant(0));
-    } else {
-      return fma(e, e, row);
-    }
-  }
-};
-/// The samples themselves.
-template <class B> struct sample {
-  typename B::template cursor<float const> values;
-  MBIRK_INLINE typename B::pack operator()(index_t k, index_t, typename B::pack row) const noexcept {
-    return row + B::load(values + k);
-  }
-};
-
+/// Sums of a term (error_sinogram.hpp) over the samples of each unit. A task is a view of a chunk.
 template <class B, class Term> struct sinogram_unit_sums {
   Term term;
   typename B::template cursor<double> partial;  // (units, views)
@@ -230,8 +189,7 @@ template <class B, class Prior> struct slab_prior {
 
 /// vcd_direction, with the sums of G d and h_prior d^2 of each unit. A task is a group.
 template <class B, class Prior> struct vcd_unit_direction {
-  using I = typename B::index_backend;
-  slab_prior<B, Prior> prior;
+  Prior prior;
   subset_arrays<B> subset;
   float precision;                              // c = 1 / sigma_y^2
   typename B::template cursor<double> partial;  // (units, tasks, 2)
@@ -240,36 +198,33 @@ template <class B, class Prior> struct vcd_unit_direction {
 
   void plan_scratch() { sums = layout.add<double>("direction sums", 2 * units_of<B>(prior.slices) * B::lanes); }
   template <class Scratch> MBIRK_HD void operator()(index_t task, Scratch const& s) const noexcept {
-    auto const& group = subset.groups[task];
-    auto const c = B::broadcast(precision);
     auto const total = s.template at<double>(sums);
     index_t const units = units_of<B>(prior.slices);
     for (index_t k = 0; k < 2 * units; ++k) B::store_sums(total + k * B::lanes, B::no_sum());
-    for (index_t p = group.first; p < group.first + group.count; ++p) {
-      index_t const i = I::load_value(subset.rows + p), j = I::load_value(subset.cols + p);
-      auto const at = subset.direction + I::load_value(subset.offsets + p);
-      auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
-      auto slope = B::constant(0), curve = B::constant(0);  // float within a unit of a voxel column, double across
-      prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
-        auto const gradient = fnma(c, load_lanes<B>(at + k, n), g);
-        auto const d = masked<B>((B::constant(0) - gradient) / fma(c, load_lanes<B>(diagonal + k, n), h), n);
-        store_lanes<B>(at + k, d, n);
-        slope = fma(gradient, d, slope);
-        curve = fma(h * d, d, curve);
-        if ((k + B::lanes) % unit_slices<B> != 0 && k + n < prior.slices) return;
-        auto const of_unit = total + 2 * (k / unit_slices<B>) * B::lanes;
-        B::store_sums(of_unit, B::load_sums(of_unit) + B::widen(slope));
-        B::store_sums(of_unit + B::lanes, B::load_sums(of_unit + B::lanes) + B::widen(curve));
-        slope = B::constant(0);
-        curve = B::constant(0);
-      });
-    }
+    unit_sums<decltype(total)> of_units{total, prior.slices};
+    find_directions<B>(prior, subset, subset.groups[task], precision, of_units);
     for (index_t u = 0; u < units; ++u)
       for (index_t m = 0; m < 2; ++m)
         B::store_total(partial + (2 * (u * subset.groups.size() + task) + m),
                        B::load_sums(total + (2 * u + m) * B::lanes));
-    B::note_lanes(group.count * prior.slices, group.count * round_up(prior.slices, B::lanes));
   }
+
+ private:
+  /// In float within a unit of a voxel column, in double across columns.
+  template <class Total> struct unit_sums {
+    Total total;  // (units, 2, lanes)
+    index_t slices;
+
+    MBIRK_INLINE void pack(index_t k, index_t n, typename B::pack& slope, typename B::pack& curve) const noexcept {
+      if ((k + B::lanes) % unit_slices<B> != 0 && k + n < slices) return;
+      auto const of_unit = total + 2 * (k / unit_slices<B>) * B::lanes;
+      B::store_sums(of_unit, B::load_sums(of_unit) + B::widen(slope));
+      B::store_sums(of_unit + B::lanes, B::load_sums(of_unit + B::lanes) + B::widen(curve));
+      slope = B::constant(0);
+      curve = B::constant(0);
+    }
+    MBIRK_INLINE void column(typename B::pack, typename B::pack) const noexcept {}
+  };
 };
 
 /// vcd_update, with the sums of |alpha d| of each unit. A task is a range of pixels.
@@ -302,8 +257,7 @@ template <class B> struct vcd_unit_update {
           index_t const k = begin + m * B::lanes;
           if (k >= volume.slices) break;
           index_t const n = valid_lanes<B>(k, volume.slices);
-          auto const delta = step * load_lanes<B>(d + k, n);
-          store_lanes<B>(x + k, load_lanes<B>(x + k, n) + delta, n);
+          auto const delta = move_voxels<B>(x + k, d + k, step, n);
           here = here + abs(delta);
           square[m] = fma(delta, delta, square[m]);
         }

@@ -79,37 +79,57 @@ template <class B> struct subset_arrays {
   device_span<pixel_group> groups;                                    // one per task
 };
 
-/// d = -G / K with G = g_prior - c g, K = c H + h_prior; partial sums of G d and h_prior d^2.
-template <class B, class Prior> struct vcd_direction {
+/// d = -G / K with G = g_prior - c g, K = c H + h_prior, at the pixels of a group. `sums` receives the sums of G d and
+/// h_prior d^2 of a voxel column so far after every pack, pack(k, n, slope, curve), and at its end,
+/// column(slope, curve).
+template <class B, class Prior, class Sums>
+MBIRK_INLINE void find_directions(Prior const& prior, subset_arrays<B> const& subset, pixel_group const& group,
+                                  float precision, Sums& sums) noexcept {
   using I = typename B::index_backend;
+  auto const c = B::broadcast(precision);
+  for (index_t p = group.first; p < group.first + group.count; ++p) {
+    index_t const i = I::load_value(subset.rows + p), j = I::load_value(subset.cols + p);
+    auto const at = subset.direction + I::load_value(subset.offsets + p);
+    auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
+    auto slope = B::constant(0), curve = B::constant(0);
+    prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
+      auto const gradient = fnma(c, load_lanes<B>(at + k, n), g);
+      auto const d = masked<B>((B::constant(0) - gradient) / fma(c, load_lanes<B>(diagonal + k, n), h), n);
+      store_lanes<B>(at + k, d, n);
+      slope = fma(gradient, d, slope);
+      curve = fma(h * d, d, curve);
+      sums.pack(k, n, slope, curve);
+    });
+    sums.column(slope, curve);
+  }
+  B::note_lanes(group.count * prior.slices, group.count * round_up(prior.slices, B::lanes));
+}
+
+/// The direction of a subset, with the sums of G d and h_prior d^2 of each task: in float within a voxel column, in
+/// double across.
+template <class B, class Prior> struct vcd_direction {
   Prior prior;
   subset_arrays<B> subset;
   float precision;                              // c = 1 / sigma_y^2
   typename B::template cursor<double> partial;  // two per task
 
   MBIRK_HD void operator()(index_t task) const noexcept {
-    auto const& group = subset.groups[task];
-    auto const c = B::broadcast(precision);
-    auto slope = B::no_sum(), curve = B::no_sum();
-    for (index_t p = group.first; p < group.first + group.count; ++p) {
-      index_t const i = I::load_value(subset.rows + p), j = I::load_value(subset.cols + p);
-      auto const at = subset.direction + I::load_value(subset.offsets + p);
-      auto const diagonal = subset.hessian + (i * subset.row_stride + j * subset.col_stride);
-      auto slope_here = B::constant(0), curve_here = B::constant(0);  // float within a voxel column, double across
-      prior(i, j, [&](index_t k, auto, auto g, auto h, index_t n) MBIRK_FLAT {
-        auto const gradient = fnma(c, load_lanes<B>(at + k, n), g);
-        auto const d = masked<B>((B::constant(0) - gradient) / fma(c, load_lanes<B>(diagonal + k, n), h), n);
-        store_lanes<B>(at + k, d, n);
-        slope_here = fma(gradient, d, slope_here);
-        curve_here = fma(h * d, d, curve_here);
-      });
+    column_sums sums;
+    find_directions<B>(prior, subset, subset.groups[task], precision, sums);
+    B::store_total(partial + 2 * task, sums.slope);
+    B::store_total(partial + (2 * task + 1), sums.curve);
+  }
+
+ private:
+  struct column_sums {
+    typename B::sums slope = B::no_sum(), curve = B::no_sum();
+
+    MBIRK_INLINE void pack(index_t, index_t, typename B::pack, typename B::pack) noexcept {}
+    MBIRK_INLINE void column(typename B::pack slope_here, typename B::pack curve_here) noexcept {
       slope = slope + B::widen(slope_here);
       curve = curve + B::widen(curve_here);
     }
-    B::store_total(partial + 2 * task, slope);
-    B::store_total(partial + (2 * task + 1), curve);
-    B::note_lanes(group.count * prior.slices, group.count * round_up(prior.slices, B::lanes));
-  }
+  };
 };
 
 /// First pass with slice damping: G in place, K in a second array, and for each slice the sums of G / K and 1 / K over
@@ -254,6 +274,16 @@ template <class B> struct vcd_clip_direction {
   }
 };
 
+/// x += step d for `n` slices; returns step d.
+template <class B>
+MBIRK_INLINE typename B::pack move_voxels(typename B::template cursor<float> x,
+                                          typename B::template cursor<float const> d, typename B::pack step,
+                                          index_t n) noexcept {
+  auto const delta = step * load_lanes<B>(d, n);
+  store_lanes<B>(x, load_lanes<B>(x, n) + delta, n);
+  return delta;
+}
+
 /// x += alpha d for each entry; partial sums of |alpha d|, and of (alpha d)^2 per slice.
 template <class B> struct vcd_update {
   typename B::index_backend::template cursor<std::int32_t const> pixels;  // ascending
@@ -284,8 +314,7 @@ template <class B> struct vcd_update {
       auto here = B::constant(0);
       for (index_t k = begin; k < end; k += B::lanes) {
         index_t const n = valid_lanes<B>(k, slices);
-        auto const delta = step * load_lanes<B>(d + k, n);
-        store_lanes<B>(x + k, load_lanes<B>(x + k, n) + delta, n);
+        auto const delta = move_voxels<B>(x + k, d + k, step, n);
         here = here + abs(delta);
         B::store(square + k, fma(delta, delta, B::load(square + k)));
       }

@@ -1,0 +1,105 @@
+// A rank's part of an iterative reconstruction in parallel beam: some of the slices. mbirk::detail::whole_volume is the
+// other model of this policy. Not for users.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "mbirk/distributed/agreement.hpp"
+#include "mbirk/distributed/regularization.hpp"
+#include "mbirk/distributed/slab_image.hpp"
+#include "mbirk/distributed/slab_state.hpp"
+#include "mbirk/distributed/slices.hpp"
+#include "mbirk/recon/unit_sums.hpp"
+
+namespace mbirk::distributed::detail {
+
+/// The units of all ranks: every rank receives the sums of all units, and adds them in their order.
+template <communicator Comm> class units_of_ranks {
+ public:
+  units_of_ranks(Comm const& ranks, index_t mine) : ranks_(ranks), counts_(gather_number(ranks, "units", mine)) {}
+
+  /// The sums over all units. @param mine  (units of this rank, Numbers)
+  template <std::size_t Numbers>
+  std::array<double, Numbers> sum(char const* what, std::vector<double> const& mine) const {
+    auto counts = counts_;
+    for (auto& n : counts) n *= static_cast<index_t>(Numbers);
+    return mbirk::detail::add_units<Numbers>(gather(ranks_, what, mine, counts));
+  }
+
+ private:
+  Comm const& ranks_;
+  std::vector<index_t> counts_;
+};
+
+/// Comm: the ranks, in the order of their slices. Refers to both arguments.
+template <communicator Comm> class slab_part {
+ public:
+  template <class Context> using image = slab_image<Context, Comm>;
+
+  slab_part(Comm const& ranks, parallel_slab const& slab) : ranks_(ranks), slab_(slab) {}
+
+  template <class Context> image<Context> make_image(Context const& ctx, view<float, 3> x, bool coupled) const {
+    return {ctx, ranks_, x, coupled};
+  }
+  index_t all_rows(index_t) const noexcept { return slab_.slices(); }
+  units_of_ranks<Comm> units(index_t mine) const { return {ranks_, mine}; }
+  std::vector<double> all_slices(std::vector<double> const& mine) const {
+    std::vector<index_t> counts;
+    for (int r = 0; r < ranks_.size(); ++r) counts.push_back(slices_of(slab_.slices(), r, ranks_.size()).count);
+    return gather(ranks_, "slice norms", mine, counts);
+  }
+  template <class F> void agree(F const& f) const { distributed::agree(ranks_, f); }
+  /// Rank 0 receives the state of all ranks, and its callback gets it.
+  template <class Callback> void checkpoint(recon_state const& mine, Callback const& callback) const {
+    std::optional<recon_state> whole;
+    agree([&] {
+      if (ranks_.rank() == 0) whole.emplace(empty_state(mine, slab_.slices()));
+    });
+    if (ranks_.rank() > 0) {
+      for (auto const* array : {&mine.recon, &mine.hessian, &mine.weighted_error})
+        ranks_.send("checkpoint", std::as_bytes(std::span(*array)), 0);
+    } else {
+      add_slab(*whole, mine, slab_.range());
+      for (int r = 1; r < ranks_.size(); ++r)
+        add_slab(*whole, receive(mine, r), slices_of(slab_.slices(), r, ranks_.size()));
+    }
+    agree([&] {
+      if (whole) callback(*whole);
+    });
+  }
+  bool go_on(bool mine) const {
+    return all_reduce(ranks_, "whether to go on", mine ? 1 : 0, reduction::minimum) != 0;
+  }
+
+  template <class Context>
+  std::optional<regularization> check_data(Context const& ctx, parallel_scan const&, view<float const, 3> sinogram,
+                                           std::optional<view<float const, 3>> const& weights, double snr_db,
+                                           double sharpness, bool automatic, char const* operation) const {
+    require_data(ctx, ranks_, slab_, sinogram, weights, operation);
+    if (!automatic) return {};
+    return regularize(ctx, ranks_, slab_, sinogram, weights, snr_db, sharpness);
+  }
+  /// distributed::recon refuses to compute it.
+  template <class Context> double prior_loss(Context const&, view<float, 3>, qggmrf_parameters const&) const {
+    return 0;
+  }
+
+ private:
+  /// The arrays of another rank.
+  recon_state receive(recon_state const& mine, int rank) const {
+    auto slab = empty_state(mine, slices_of(slab_.slices(), rank, ranks_.size()).count);
+    for (auto* array : {&slab.recon, &slab.hessian, &slab.weighted_error})
+      ranks_.receive("checkpoint", std::as_writable_bytes(std::span(*array)), rank);
+    return slab;
+  }
+
+  Comm const& ranks_;
+  parallel_slab const& slab_;
+};
+
+}  // namespace mbirk::distributed::detail
