@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "commands/interrupt.hpp"
+#include "commands/progress.hpp"
 #include "commands/recon_files.hpp"
 #include "commands/recon_result.hpp"
 #include "mbirk/distributed/agreement.hpp"

@@ -138,18 +138,21 @@ template <class Context, communicator Comm> class slab_image {
         if (below_) at(boundaries_.to_below, e) = step * direction.data()[e * slices];
         if (above_) at(boundaries_.to_above, e) = step * direction.data()[e * slices + slices - 1];
       }
-    moving_.emplace(moving{&subset, ranks_.start_exchange("boundaries of a subset", boundaries_.exchange())});
+    // The pixels are copied, because the last exchange of a run outlives the subsets.
+    auto const pixels = subset.pixels.data();
+    moving_.emplace(moving{{pixels, pixels + subset.size()},
+                           ranks_.start_exchange("boundaries of a subset", boundaries_.exchange())});
   }
   /// Adds what the neighbours have sent to their slices here, as they did: pixel by pixel, repeated ones twice.
   void receive_boundaries() {
     if (!moving_) return;
     [[maybe_unused]] auto const guard = ctx_.instr.stage("boundaries");
     moving_->messages.wait();
-    auto const& pixels = moving_->subset->pixels;
+    auto const& pixels = moving_->pixels;
     auto* const x = slices().data();
     if constexpr (B::has_data)
-      for (index_t e = 0; e < pixels.size(); ++e) {
-        auto* const column = x + pixels.data()[e] * column_;
+      for (index_t e = 0; e < std::ssize(pixels); ++e) {
+        auto* const column = x + pixels[static_cast<std::size_t>(e)] * column_;
         if (below_) column[-1] += at(boundaries_.from_below, e);
         if (above_) column[image_.extent(2)] += at(boundaries_.from_above, e);
       }
@@ -164,7 +167,7 @@ template <class Context, communicator Comm> class slab_image {
     launch(ctx_, ceil_div(count, kernel::voxel_block), make(all, count));
   }
 
-  struct moving { vcd_subset<Context> const* subset; exchanged messages; };
+  struct moving { std::vector<std::int32_t> pixels; exchanged messages; };
 
   Context const& ctx_;
   Comm const& ranks_;
