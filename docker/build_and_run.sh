@@ -33,7 +33,8 @@ done
 [[ $# -gt 0 ]] && shift
 
 export CONTAINERS_STORAGE_CONF=$work/storage.conf
-printf '[storage]\ndriver = "overlay"\ngraphroot = "%s/storage"\nrunroot = "%s/run"\n' "$work" "$work" > "$CONTAINERS_STORAGE_CONF"
+printf '[storage]\ndriver = "overlay"\ngraphroot = "%s/storage"\nrunroot = "%s/run"\n' "$work" "$work" \
+  > "$CONTAINERS_STORAGE_CONF"
 
 # The name without its digest, which only the registry's image has.
 base=docker.io/library/$(sed -n 's/^ARG DEBIAN=\([^@]*\)@.*/\1/p' "$source/docker/Dockerfile")
@@ -42,14 +43,18 @@ release=${release%%-*}
 if ! podman image exists "$base"; then
   rm -rf "$work/$release"
   debootstrap --variant=minbase "$release" "$work/$release" http://deb.debian.org/debian
-  rm -rf "$work/$release"/var/cache/apt/archives/*.deb "$work/$release"/var/lib/apt/lists/*
+  rm -rf "$work/$release"/var/cache/apt/{*.bin,archives/*.deb} "$work/$release"/var/lib/apt/lists/*
+  # As in Debian's images: apt keeps neither the packages that it has installed nor an index of packages.
+  printf '%s\n' 'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb"; };' 'Dir::Cache::pkgcache "";' \
+    'Dir::Cache::srcpkgcache "";' > "$work/$release/etc/apt/apt.conf.d/docker-clean"
   tar -C "$work/$release" --numeric-owner -c . | podman import --quiet - "$base"
   rm -rf "${work:?}/$release"
 fi
 
 # Within a container, or without all of root's capabilities, only isolation by chroot works.
-buildah build --isolation chroot --network host --pull-never --ignorefile "$source/docker/Dockerfile.dockerignore" \
-  --build-arg "DEBIAN=$base" "${options[@]}" --target "$target" --file "$source/docker/Dockerfile" --tag "mbirk:$target" "$source"
+buildah build --layers --isolation chroot --network host --pull-never --file "$source/docker/Dockerfile" \
+  --ignorefile "$source/docker/Dockerfile.dockerignore" --build-arg "DEBIAN=$base" "${options[@]}" \
+  --target "$target" --tag "mbirk:$target" "$source"
 podman image inspect --format "mbirk:$target: {{.Size}} bytes, user {{.User}}" "mbirk:$target"
 
 mkdir -p "$work/output"
