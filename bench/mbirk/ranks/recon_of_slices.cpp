@@ -126,15 +126,13 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, opened_scan& sc
   json const parameters = {{"geometry", geometry_json(g)}, {"weights", o.weights}};
   auto resumed = resumed_state(r, slab, parameters);
   int const done_before = resumed ? resumed->slab.record.num_iterations : 0;
-  if (resumed) {
-    options.resume = &resumed->slab;
-    if (!o.seed_given) options.seed = resumed->slab.seed;
-  }
+  if (resumed && !o.seed_given) options.seed = resumed->slab.seed;
   std::vector<float> sinogram, weights, image;
   finished_recon out;
   agree(ranks, [&] {
     auto const needed = total_bytes(recon_memory(r.host, slab.scan(), options, {vcd, weighted}, r.memory.limit())) +
-                        source.memory() + (r.is_root() && !o.checkpoint.empty() ? state_bytes(slab) : 0);
+                        source.memory() + (r.is_root() && !o.checkpoint.empty() ? state_bytes(slab) : 0) +
+                        (resumed ? sizeof(float) * static_cast<double>(2 * size_of(recon_shape) + size_of(shape)) : 0);
     if (!o.quiet)
       say("{} ranks, of {} slices at most; memory of a rank {}\n", ranks.size(), recon_shape[2], bytes_text(needed));
     r.memory.require(needed, fmt::format("{}: the slices {} to {} of a rank", o.scan.files.input, slab.range().first,
@@ -155,7 +153,10 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, opened_scan& sc
 
   data_sums sums;
   if (vcd) sums = sums_of_ranks(r, slab, {sinogram.data(), shape});
-  if (resumed) agree(ranks, [&] { require_same_data(o.resume, resumed->sums, sums); });
+  if (resumed) {
+    agree(ranks, [&] { require_same_data(o.resume, resumed->sums, sums); });
+    options.resume = &resumed->slab;
+  }
   if (!o.checkpoint.empty())
     options.checkpoint = [&](recon_state const& state) { write_checkpoint(o.checkpoint, state, parameters, sums); };
 
