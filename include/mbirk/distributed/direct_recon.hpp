@@ -160,9 +160,9 @@ template <class Context, communicator Comm> class tree_back_projection {
 ///         when `part` is of another rank.
 /// Cost: a filter and a back projection of the views of the rank into the whole image, in 16 bands of pixel rows.
 /// Memory: the filtered views, and a third of the image. Traffic of a rank: one to three parts of the rows of the
-/// others, of 4 bytes a voxel inside the mask; one part for numbers of ranks that are powers of two. The image has the same bits for
-/// every number of ranks (up to 16) and threads; it agrees with mbirk::fdk_recon, which adds the views in one order, to
-/// float32 rounding.
+/// others, of 4 bytes a voxel inside the mask; one part for numbers of ranks that are powers of two. The image has the
+/// same bits for every number of ranks (up to 16) and threads; it agrees with mbirk::fdk_recon, which adds the views in
+/// one order, to float32 rounding.
 template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
 void fdk_recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views const& part,
                view<float const, 3> sinogram, view<float, 3> image, filter_options const& options = {},

@@ -15,8 +15,8 @@
 
 namespace mbirk::distributed {
 
-/// Back projections are computed by this many ranges of views, which are added as a binary tree, and by as many bands of
-/// pixel rows, so that no bit depends on how many of them a rank has.
+/// Back projections are computed by this many ranges of views, which are added as a binary tree, and by as many bands
+/// of pixel rows, so that no bit depends on how many of them a rank has.
 inline constexpr int view_ranges = 16, row_bands = 16;
 
 /// Consecutive views, pixel rows or ranges.
