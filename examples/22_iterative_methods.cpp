@@ -1,5 +1,5 @@
-// Methods that users of ASTRA and TIGRE look for, each a few lines over the projectors: SIRT, CGLS, and FISTA with total
-// variation.
+// Methods that users of ASTRA and TIGRE look for, each a few lines over the projectors: SIRT, CGLS, and FISTA with
+// total variation.
 #include <algorithm>
 #include <array>
 #include <cmath>
