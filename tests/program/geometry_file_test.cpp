@@ -148,6 +148,50 @@ TEST_F(GeometryFile, Translation) {
   expect_error(j, "params.source_detector_dist is missing");
 }
 
+TEST_F(GeometryFile, GeneralViews) {
+  auto const p = general_geometry::typical_scan(shape);
+  json vectors = json::array();
+  for (auto at = p.view_vectors.begin(); at != p.view_vectors.end(); at += 12)
+    vectors.push_back(std::vector<double>(at, at + 12));
+  json j{{"geometry", "general"}, {"view_vectors", vectors}, {"recon_shape", {8, 9, 4}},
+         {"params", {{"delta_voxel", 0.4}, {"recon_slice_offset", 0.1}}}};
+  auto const g = read(j);
+  auto const& scan = std::get<general_scan>(g.scan);
+  EXPECT_EQ(scan.views().view_vectors, p.view_vectors);  // in double precision
+  EXPECT_EQ(scan.recon_shape(), (std::array<index_t, 3>{8, 9, 4}));
+  EXPECT_EQ(scan.geometry().recon_slice_offset, 0.1);
+  auto const again = geometry_json(g);
+  EXPECT_EQ(again["view_vectors"], vectors);
+  EXPECT_EQ(again["params"]["parallel_rays"], false);
+  EXPECT_EQ(geometry_json(read(again)), again);
+  write_npy(folder / "v.npy", p.view_vectors.data(), {6, 12});
+  j["view_vectors"] = "v.npy";
+  EXPECT_EQ(geometry_json(read(j)), again);
+
+  write_npy(folder / "v.npy", std::vector<double>(60).data(), {5, 12});
+  expect_error(j, "view_vectors has 5 values, expected one per view = 6");
+  write_npy(folder / "v.npy", std::vector<double>(66).data(), {6, 11});
+  expect_error(j, "has shape (6, 11), expected (views, 12)");
+  j["view_vectors"] = vectors;
+  j["view_vectors"][2] = {1, 2, 3};
+  expect_error(j, "view_vectors[2] is [1,2,3], expected an array of 12 numbers");
+  j["view_vectors"] = vectors;
+  j["view_vectors"][1][6] = j["view_vectors"][1][7] = j["view_vectors"][1][8] = 0;
+  expect_error(j, "view_vectors: the step between the channels of view 1 has length 0");
+  j["view_vectors"] = vectors;
+  j["params"]["parallel_rays"] = 1;
+  expect_error(j, "params.parallel_rays is 1, expected true or false");
+  j["params"]["parallel_rays"] = true;
+  EXPECT_TRUE(std::get<general_scan>(read(j).scan).geometry().parallel_rays);
+  j["params"].erase("delta_voxel");
+  expect_error(j, "delta_voxel is not given, expected a length: general views have no automatic size");
+  j["params"]["delta_voxel"] = 0.4;
+  j.erase("recon_shape");
+  expect_error(j, "recon_shape is not given, expected three sizes: general views have no automatic size");
+  j.erase("view_vectors");
+  expect_error(j, "view_vectors is missing");
+}
+
 TEST_F(GeometryFile, TwoAnglesPerView) {
   auto const multiaxis = [](geometry_file const& g) { return std::get<multiaxis_scan>(g.scan); };
   json j{{"geometry", "multiaxis"},
@@ -241,7 +285,7 @@ TEST_F(GeometryFile, WhatIsNotKnownOrDoesNotFit) {
   j["angels"] = 1;
   expect_error(j,
                "g.json: angels is not known, expected one of geometry, angles, helical_z_shifts, translation_vectors, "
-               "sinogram_shape, recon_shape, params");
+               "view_vectors, sinogram_shape, recon_shape, params");
   j = parallel();
   j["params"]["sharpnes"] = 1;
   expect_error(j, "params.sharpnes is not a parameter of geometry parallel, expected one of ");
