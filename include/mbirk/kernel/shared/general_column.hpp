@@ -120,7 +120,8 @@ template <class B, int Power, bool Unit> struct general_slices {
     } else {
       if constexpr (Taps > 0 && B::lanes < wide_gather_lanes) {
         near_cells const cells(n, m);
-        if (cells.few<Taps>() && shape.rows < (1 << 24)) return B::lift(amplitude) * sum_near<Taps>(f, cells, m, y);
+        if (cells.template few<Taps>() && shape.rows < (1 << 24))
+          return B::lift(amplitude) * sum_near<Taps>(f, cells, m, y);
       }
       auto const first = I::to_ints(fma(n.first + I::broadcast(static_cast<double>(guard_channels)),
                                         I::broadcast(static_cast<double>(shape.width)), m.first));
@@ -272,7 +273,6 @@ template <class B> struct general_tap {
   typename I::pack distance, width;
   typename B::pack value;
 
-  MBIRK_INLINE general_tap() = default;
   MBIRK_INLINE general_tap(general_position const& v, general_column const& c, typename I::wide row,
                            typename I::wide slice, double base,
                            typename B::template cursor<float const> voxel_column) noexcept {
