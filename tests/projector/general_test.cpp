@@ -192,4 +192,140 @@ TEST(GeneralViews, ConvergeToRaysThroughFinerVoxels) {
   }
 }
 
+/// Calls f(voxel, length) for the voxels that a line through `at` crosses, in the order of x = (rows, cols, slices).
+template <class F>
+void each_crossed_voxel(general_parameters const& p, vector3 const& at, vector3 const& ray, F const& f) {
+  auto const& shape = *p.recon_shape;
+  double const pitches[] = {p.voxel_row_aspect * *p.delta_voxel, *p.delta_voxel,
+                            p.voxel_slice_aspect * *p.delta_voxel},
+               starts[] = {at.y, at.x, at.z - p.recon_slice_offset}, slopes[] = {ray.y, ray.x, ray.z};
+  auto const first_plane = [&](std::size_t axis) { return -0.5 * static_cast<double>(shape[axis]) * pitches[axis]; };
+  std::vector<double> crossings;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (slopes[axis] != 0)
+      for (index_t k = 0; k <= shape[axis]; ++k)
+        crossings.push_back((first_plane(axis) + static_cast<double>(k) * pitches[axis] - starts[axis]) / slopes[axis]);
+  std::sort(crossings.begin(), crossings.end());
+  for (std::size_t k = 1; k < crossings.size(); ++k) {
+    double const middle = (crossings[k - 1] + crossings[k]) / 2;
+    index_t voxel = 0;
+    bool inside = true;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      double const cell = std::floor((starts[axis] + middle * slopes[axis] - first_plane(axis)) / pitches[axis]);
+      inside = inside && cell >= 0 && cell < static_cast<double>(shape[axis]);
+      voxel = voxel * shape[axis] + static_cast<index_t>(cell);
+    }
+    if (inside) f(static_cast<std::size_t>(voxel), (crossings[k] - crossings[k - 1]) * length(ray));
+  }
+}
+/// Calls f(cell, voxel, weight) for the matrix of a ray-driven projector in double: the mean length in a voxel of
+/// `rays` x `rays` lines to a cell.
+template <class F> void each_ray_weight(general_parameters const& p, int rays, F const& f) {
+  auto const [views, rows, channels] = p.sinogram_shape;
+  for (index_t v = 0; v < views; ++v) {
+    auto const view = mbirk::detail::general_view::of(p.view_vectors, v);
+    for (index_t m = 0; m < rows; ++m)
+      for (index_t n = 0; n < channels; ++n)
+        for (int a = 0; a < rays * rays; ++a) {
+          auto const inside = [&](int k) { return (static_cast<double>(k) + 0.5) / rays - 0.5; };
+          double const across = static_cast<double>(n) + inside(a % rays) - 0.5 * static_cast<double>(channels - 1),
+                       down = static_cast<double>(m) + inside(a / rays) - 0.5 * static_cast<double>(rows - 1);
+          auto const at = view.detector + view.u * across + view.v * down;
+          each_crossed_voxel(p, at, p.parallel_rays ? view.source : at - view.source,
+                             [&](std::size_t voxel, double length) {
+            f(static_cast<std::size_t>((v * rows + m) * channels + n), voxel, length / (rays * rays));
+          });
+        }
+  }
+}
+
+/// Errors of both projections with voxels of 2, 1 and 1/2, relative to the largest value.
+struct projection_errors { std::array<double, 3> forward, back; };
+/// @param scan_of  the scan of these views that is tested
+template <class Scan> projection_errors errors_against_lines(general_parameters p, Scan const& scan_of) {
+  projection_errors errors{};
+  p.use_ror_mask = false;
+  p.voxel_row_aspect = p.voxel_slice_aspect = 1;
+  p.recon_slice_offset = 0;
+  for (std::size_t step = 0; step < 3; ++step) {
+    index_t const n = index_t{4} << step;
+    p.delta_voxel = 8 / static_cast<double>(n);
+    p.recon_shape = {{n, n, n}};
+    any_scan const s = scan_of(p);
+    array<3> image(recon_shape(s)), sinogram(sinogram_shape(s));
+    image.data = blob(n);
+    for (index_t v = 0; v < sinogram.shape[0]; ++v)
+      for (index_t m = 0; m < sinogram.shape[1]; ++m)
+        for (index_t c = 0; c < sinogram.shape[2]; ++c) {
+          double const down = static_cast<double>(m) - 0.5 * static_cast<double>(sinogram.shape[1] - 1),
+                       across = static_cast<double>(c) - 0.5 * static_cast<double>(sinogram.shape[2] - 1);
+          sinogram.all()(v, m, c) = static_cast<float>(std::exp(-(down * down + across * across) / 18));
+        }
+    std::vector<double> projected(sinogram.data.size()), back_projected(image.data.size());
+    each_ray_weight(p, 16, [&](std::size_t cell, std::size_t voxel, double weight) {
+      projected[cell] += weight * static_cast<double>(image.data[voxel]);
+      back_projected[voxel] += weight * static_cast<double>(sinogram.data[cell]);
+    });
+    errors.forward[step] = relative_error(forward(s, image).data, projected);
+    errors.back[step] = relative_error(back(s, sinogram).data, back_projected);
+  }
+  return errors;
+}
+void expect_convergence(projection_errors const& e) {
+  SCOPED_TRACE(::testing::Message() << "forward " << e.forward[0] << ' ' << e.forward[1] << ' ' << e.forward[2]
+                                    << ", back " << e.back[0] << ' ' << e.back[1] << ' ' << e.back[2]);
+  for (auto const& errors : {e.forward, e.back}) {
+    EXPECT_LT(errors[1], errors[0] / 1.5);
+    EXPECT_LT(errors[2], errors[1] / 1.5);
+    EXPECT_LT(errors[2], 0.02);
+  }
+}
+
+// What ASTRA's FP3D and BP3D compute: line integrals through the voxels, and their transpose. The footprints of
+// general views, of cone beam and of parallel beam come closer to them the finer the voxels are.
+TEST(GeneralViews, ConvergeToLineIntegralsThroughTheVoxels) {
+  auto cone = some_circular_cone();
+  cone.sinogram_shape = {2, 9, 11}, cone.angles = {0.4f, 2.2f};
+  cone.delta_det_channel = cone.delta_det_row = 1.9;
+  auto moved = to_general(cone);
+  disturb(moved, 0.15);
+  auto const general = [](general_parameters const& p) { return any_scan(general_scan(p)); };
+  expect_convergence(errors_against_lines(moved, general));
+  expect_convergence(errors_against_lines(to_general(cone), [&](general_parameters const& p) {
+    auto q = cone;
+    q.delta_voxel = p.delta_voxel, q.recon_shape = p.recon_shape, q.use_ror_mask = false;
+    q.voxel_row_aspect = q.voxel_slice_aspect = 1, q.recon_slice_offset = 0;
+    return any_scan(cone_scan(q));
+  }));
+  // Parallel beam with rows of any height.
+  multiaxis_parameters level;
+  level.sinogram_shape = {2, 9, 11}, level.angles = {0.4f, 0, 2.2f, 0};
+  level.recon_shape = {{4, 4, 4}};
+  auto rays = to_general(level);
+  expect_convergence(errors_against_lines(rays, general));
+  disturb(rays, 0.15);
+  expect_convergence(errors_against_lines(rays, general));
+}
+TEST(GeneralViews, ParallelBeamConvergesToLineIntegrals) {
+  parallel_parameters p{.sinogram_shape = {2, 4, 13}, .angles = {0.4f, 2.2f}};
+  std::array<double, 3> errors{};
+  for (std::size_t step = 0; step < 3; ++step) {
+    index_t const n = index_t{4} << step;
+    p.sinogram_shape[1] = n, p.delta_voxel = 8 / static_cast<double>(n), p.recon_shape = {{n, n, n}};
+    p.use_ror_mask = false;
+    any_scan const s = parallel_scan(p);
+    array<3> image(recon_shape(s));
+    image.data = blob(n);
+    std::vector<double> projected(count_of(sinogram_shape(s)));
+    each_ray_weight(to_general(p), 8, [&](std::size_t cell, std::size_t voxel, double weight) {
+      projected[cell] += weight * static_cast<double>(image.data[voxel]);
+    });
+    errors[step] = relative_error(forward(s, image).data, projected);
+  }
+  SCOPED_TRACE(::testing::Message() << errors[0] << ' ' << errors[1] << ' ' << errors[2]);
+  EXPECT_LT(errors[1], errors[0] / 1.5);
+  EXPECT_LT(errors[2], errors[1] / 1.5);
+  EXPECT_LT(errors[2], 0.02);
+}
+
 }  // namespace
