@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "input/similar_name.hpp"
+#include "input/view_import.hpp"
 #include "mbirk/geometry/list.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/io/parameters_json.hpp"
@@ -363,7 +364,11 @@ std::vector<fs::path> files_of_scan(json_field const& root, fs::path const& fold
   auto const add = [&](json_field const& from, std::string const& name) {
     if (from.has(name) && from.at(name, "").value().is_string()) files.push_back(folder / from.at(name, "").text());
   };
-  for (auto const& name : view_lists()) add(root, name);
+  for (auto const& name : view_lists()) {
+    add(root, name);
+    if (root.has(name) && root.at(name, "").value().is_object())
+      for (auto& file : files_of_imported_views(root.at(name, ""), folder)) files.push_back(std::move(file));
+  }
   if (root.has("params")) add(root.at("params", ""), "use_ror_mask");
   return files;
 }
@@ -403,16 +408,28 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
     typename Geometry::parameters p;
     p.sinogram_shape = sinogram_shape;
     if constexpr (requires { p.angles; }) p.angles = theta;
+    std::optional<bool> imported_rays;
     read_view_lists<Geometry>(
         root,
         view_list_reader([&]<class T>(json_field const& field, index_t per_view, std::vector<T>& list) {
-          if constexpr (std::same_as<T, float>)
+          if constexpr (std::same_as<T, float>) {
             if (per_view == 1) return void(list = read_line(field, folder, sinogram_shape[0]));
+          } else if (field.value().is_object()) {
+            auto const views = read_imported_views(field, folder, sinogram_shape);
+            imported_rays = views.parallel_rays;
+            return void(list = views.view_vectors);
+          }
           list = read_vectors<T>(field, folder, sinogram_shape[0], per_view);
         }),
         "angles in radians, because the data have none", p);
     if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
     read_scan_parameters<Geometry>(params, folder, p, memory);
+    if constexpr (requires { p.parallel_rays; })
+      if (imported_rays) {
+        if (params.has("parallel_rays") && p.parallel_rays != *imported_rays)
+          params.at("parallel_rays", "").wrong("that of the views in view_vectors");
+        p.parallel_rays = *imported_rays;
+      }
     try {
       auto const scan = make_scan<Geometry>(p, file, memory, check_shape);
       made = geometry_file{p, scan, read_model_parameters(params, geometry), true, {}};

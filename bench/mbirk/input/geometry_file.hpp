@@ -6,7 +6,7 @@
 //        in radians; optional if the data contain theta
 //    "helical_z_shifts": in the same forms, cone only, as all lists with one value per view,
 //    "translation_vectors": [[x, y, z], ...] | "file.npy", "view_vectors": [[12 numbers], ...] | "file.npy",
-//        as all lists with several values per view,
+//        as all lists with several values per view; view_vectors also in the forms of view_import.hpp,
 //    "sinogram_shape": [views, rows, channels],  "recon_shape": [rows, cols, slices],   both optional
 //    "params": {...}}
 #pragma once
