@@ -239,7 +239,19 @@ template <class F> void each_ray_weight(general_parameters const& p, int rays, F
   }
 }
 
-/// Errors of both projections with voxels of 2, 1 and 1/2, relative to the largest value.
+/// Sums of n x n x n voxels over 4 x 4 x 4 cubes.
+template <class Values> std::vector<double> cube_sums(Values const& x, index_t n) {
+  std::vector<double> sums(64);
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = 0; j < n; ++j)
+      for (index_t k = 0; k < n; ++k)
+        sums[static_cast<std::size_t>((4 * i / n * 4 + 4 * j / n) * 4 + 4 * k / n)] +=
+            static_cast<double>(x[static_cast<std::size_t>((i * n + j) * n + k)]);
+  return sums;
+}
+
+/// Errors of both projections with voxels of 2, 1 and 1/2, relative to the largest value. Back projections are summed
+/// over cubes of 2: the lines to a cell are too few for single voxels that are smaller than the cell.
 struct projection_errors { std::array<double, 3> forward, back; };
 /// @param scan_of  the scan of these views that is tested
 template <class Scan> projection_errors errors_against_lines(general_parameters p, Scan const& scan_of) {
@@ -262,30 +274,32 @@ template <class Scan> projection_errors errors_against_lines(general_parameters 
           sinogram.all()(v, m, c) = static_cast<float>(std::exp(-(down * down + across * across) / 18));
         }
     std::vector<double> projected(sinogram.data.size()), back_projected(image.data.size());
-    each_ray_weight(p, 16, [&](std::size_t cell, std::size_t voxel, double weight) {
+    each_ray_weight(p, 8, [&](std::size_t cell, std::size_t voxel, double weight) {
       projected[cell] += weight * static_cast<double>(image.data[voxel]);
+    });
+    each_ray_weight(p, 14, [&](std::size_t cell, std::size_t voxel, double weight) {
       back_projected[voxel] += weight * static_cast<double>(sinogram.data[cell]);
     });
     errors.forward[step] = relative_error(forward(s, image).data, projected);
-    errors.back[step] = relative_error(back(s, sinogram).data, back_projected);
+    errors.back[step] = relative_error(cube_sums(back(s, sinogram).data, n), cube_sums(back_projected, n));
   }
   return errors;
 }
 void expect_convergence(projection_errors const& e) {
   SCOPED_TRACE(::testing::Message() << "forward " << e.forward[0] << ' ' << e.forward[1] << ' ' << e.forward[2]
                                     << ", back " << e.back[0] << ' ' << e.back[1] << ' ' << e.back[2]);
-  for (auto const& errors : {e.forward, e.back}) {
-    EXPECT_LT(errors[1], errors[0] / 1.5);
-    EXPECT_LT(errors[2], errors[1] / 1.5);
-    EXPECT_LT(errors[2], 0.02);
-  }
+  EXPECT_LT(e.forward[1], e.forward[0] / 1.5);
+  EXPECT_LT(e.forward[2], e.forward[1] / 1.5);
+  EXPECT_LT(e.forward[2], 0.01);
+  EXPECT_LT(e.back[2], e.back[0]);
+  EXPECT_LT(e.back[2], 0.006);
 }
 
 // What ASTRA's FP3D and BP3D compute: line integrals through the voxels, and their transpose. The footprints of
 // general views, of cone beam and of parallel beam come closer to them the finer the voxels are.
 TEST(GeneralViews, ConvergeToLineIntegralsThroughTheVoxels) {
   auto cone = some_circular_cone();
-  cone.sinogram_shape = {2, 9, 11}, cone.angles = {0.4f, 2.2f};
+  cone.sinogram_shape = {2, 7, 9}, cone.angles = {0.4f, 2.2f};
   cone.delta_det_channel = cone.delta_det_row = 1.9;
   auto moved = to_general(cone);
   disturb(moved, 0.15);
@@ -299,7 +313,7 @@ TEST(GeneralViews, ConvergeToLineIntegralsThroughTheVoxels) {
   }));
   // Parallel beam with rows of any height.
   multiaxis_parameters level;
-  level.sinogram_shape = {2, 9, 11}, level.angles = {0.4f, 0, 2.2f, 0};
+  level.sinogram_shape = {2, 7, 9}, level.angles = {0.4f, 0, 2.2f, 0};
   level.recon_shape = {{4, 4, 4}};
   auto rays = to_general(level);
   expect_convergence(errors_against_lines(rays, general));

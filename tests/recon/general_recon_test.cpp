@@ -33,7 +33,8 @@ TEST(GeneralRecon, ReconstructsRolledDetectors) {
   for (index_t i = 5; i < 12; ++i)
     for (index_t j = 6; j < 13; ++j)
       for (index_t k = 3; k < 9; ++k) object.all()(i, j, k) = 1;
-  auto const y = forward(s, object);
+  array<3> y(sinogram_shape(s));
+  std::visit([&](auto const& scan) { forward_project(on_host(), scan, object.all(), y.all()); }, s);
   recon_options o;
   o.max_iterations = 8, o.stop_threshold_change_pct = 0;
   array<3> x(recon_shape(s));
