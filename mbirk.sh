@@ -242,10 +242,9 @@ case $command in
     need "${docs_packages[@]}"
     rm -rf build/site
     sphinx-build -q -n -W --keep-going -d build/site-pages docs build/site || fail "the documents have mistakes (above)"
-    # The declarations of the headers, as pages and not as XML; without the inline namespaces, which users do not name.
-    printf '%s\n' '@INCLUDE = docs/Doxyfile' 'INPUT += docs/cpp.dox' 'FILE_PATTERNS += *.dox' 'GENERATE_XML = NO' \
-      'GENERATE_HTML = YES' 'OUTPUT_DIRECTORY = build/site' 'HTML_OUTPUT = cpp' 'HAVE_DOT = NO' 'VERBATIM_HEADERS = NO' \
-      'INPUT_FILTER = "sed -E /namespace.MBIRK_[A-Z_]*VECTORS/d"' | doxygen - ||
+    # The declarations of the headers, as pages and not as XML.
+    printf '%s\n' '@INCLUDE = docs/Doxyfile' 'GENERATE_XML = NO' 'GENERATE_HTML = YES' 'OUTPUT_DIRECTORY = build/site' \
+      'HTML_OUTPUT = cpp' 'HAVE_DOT = NO' 'VERBATIM_HEADERS = NO' | doxygen - ||
       fail "the comments of the headers have mistakes (above)"
     say "the site begins at file://$PWD/build/site/index.html"
     ;;
