@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/call_options.hpp"
+#include "mbirk/geometry/operation_name.hpp"
 
 namespace mbirk::program {
 namespace {
