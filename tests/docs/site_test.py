@@ -38,7 +38,7 @@ def check_mistakes(folder):
     for name in ("CMakeLists.txt", "CHANGELOG.md"):
         shutil.copy(root / name, copy)
     (copy / "docs").mkdir()
-    for name in ("conf.py", "site.css"):
+    for name in ("conf.py", "site.css", "search_excerpts.js"):
         shutil.copy(root / "docs" / name, copy / "docs")
     page = "# One page\n\n## A heading\n\n[itself](#a-heading)\n"
     for text, name in ((page, ""), (page + "[none](nowhere.md)\n", "nowhere.md"), (page + "[none](index.md#no-heading)\n", "no-heading"),
@@ -78,6 +78,8 @@ def check_browser(site, picture):
         b.goto(f"file://{site}/search.html?q=det_channel_offset")
         found = b.wait("document.querySelectorAll('#search-results li a').length > 2", 20)
         expect(found, "the search finds nothing in a page that is opened as a file")
+        excerpts = b.wait("document.querySelectorAll('#search-results li .context').length > 2", 20)
+        expect(excerpts, "the search does not show where the word occurs")
         # Results appear one after the other.
         b.wait("Array.from(document.querySelectorAll('#search-results li a')).some(a => a.href.includes('faq.html'))", 20)
         links = b.js("Array.from(document.querySelectorAll('#search-results li a')).map(a => a.href)")
