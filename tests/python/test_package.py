@@ -93,6 +93,7 @@ def test_general_views():
     y = np.random.default_rng(6).random((6, 9, 11), np.float32)
     left, right = np.vdot(model.forward_project(x), y), np.vdot(x, model.back_project(y))
     assert abs(left - right) <= 1e-6 * abs(left)
+    model.set_params(granularity=[1, 8, 32], partition_sequence=[0, 1, 2])
     recon, record = model.recon(expected, max_iterations=2, stop_threshold_change_pct=0)
     assert recon.shape == tuple(cone.recon_shape) and np.isfinite(recon).all()
     with pytest.raises(TypeError, match="no direct reconstruction"):
