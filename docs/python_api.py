@@ -18,7 +18,6 @@ CLASSES = (
     "ParallelBeamModel",
     "ConeBeamModel",
     "MultiAxisParallelModel",
-    "GeneralViewsModel",
     "TranslationModel",
     "QGGMRFDenoiser",
     "MACE4DModel",

@@ -12,9 +12,7 @@ namespace mbirk::program {
 std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
                                         view<float, 3> recon) {
   std::vector<std::string> warnings;
-  std::visit([&]<class Geometry>(scan<Geometry> const& s) {
-    if constexpr (has_direct_recon<Geometry>) direct_recon(ctx, s, sinogram, recon, {}, &warnings);
-  }, any);
+  std::visit([&](auto const& scan) { direct_recon(ctx, scan, sinogram, recon, {}, &warnings); }, any);
   return warnings;
 }
 

@@ -15,20 +15,6 @@ namespace mbirk {
 /// Positions of the views. Overloaded for geometries whose positions depend on the grid.
 template <class Geometry, class Views> auto place_views(Geometry const&, Views& v) { return place_views(v); }
 
-namespace detail {
-
-/// Converts a list of numbers to a vector of the type that a view list has.
-template <class List> struct view_list_of {
-  List const& list;
-  template <class T> operator std::vector<T>() const {
-    std::vector<T> values;
-    for (auto const x : list) values.push_back(static_cast<T>(x));
-    return values;
-  }
-};
-
-}  // namespace detail
-
 /// A validated scan. Copies own their angles and mask; kernels only get geometry() and positions().
 template <class Geometry> class scan {
  public:
@@ -69,7 +55,7 @@ template <class Geometry> class scan {
   /// Replaces the view parameters, given as lists in the order of view_lists: set_views(angles, z_shifts). The number
   /// of views must not change.
   template <class... Lists> void set_views(Lists const&... lists) {
-    view_lists views{detail::view_list_of<Lists>{lists}...};
+    view_lists views{std::vector<float>(lists.begin(), lists.end())...};
     require_views(geometry_, views);
     positions_ = place_views(geometry_, views);
     views_ = std::move(views);

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "mbirk/definition/cone.hpp"
-#include "mbirk/definition/general.hpp"
 #include "mbirk/definition/median.hpp"
 #include "mbirk/definition/multiaxis.hpp"
 #include "mbirk/definition/parallel.hpp"
