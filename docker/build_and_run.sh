@@ -42,7 +42,7 @@ release=${base##*:}
 release=${release%%-*}
 if ! podman image exists "$base"; then
   rm -rf "$work/$release"
-  debootstrap --variant=minbase "$release" "$work/$release" http://deb.debian.org/debian
+  debootstrap --variant=minbase "$release" "$work/$release"
   rm -rf "$work/$release"/var/cache/apt/{*.bin,archives/*.deb} "$work/$release"/var/lib/apt/lists/*
   # As in Debian's images: apt keeps neither the packages that it has installed nor an index of packages.
   printf '%s\n' 'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb"; };' 'Dir::Cache::pkgcache "";' \

@@ -62,8 +62,8 @@ def add_excerpts(app, name, template, context, document):
 
 def write_texts(app, exception):
     if exception is None and app.builder.name == "html":
-        texts = json.dumps(page_texts, ensure_ascii=False)
-        (pathlib.Path(app.outdir) / "_static/page_texts.js").write_text(f"const page_texts = {texts};\n", encoding="utf-8")
+        script = f"const page_texts = {json.dumps(page_texts, ensure_ascii=False)};\n"
+        (pathlib.Path(app.outdir) / "_static/page_texts.js").write_text(script, encoding="utf-8")
 
 
 def setup(app):

@@ -1,5 +1,5 @@
-// Where the words that were searched for occur, from the texts that the site brings along: Sphinx would fetch the pages,
-// which a browser forbids where the site is opened as files.
+// The search shows where words occur, from texts that the site brings along: Sphinx would fetch the pages, which a
+// browser forbids where the site is opened as files.
 DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = true;
 window.fetch = url => {
   const name = url.replace(/^(\.\/)+/, "").replace(/\.html.*$/, "");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Streaks of metal: filtered back projection, a plain reconstruction, and one whose weights distrust rays through metal.
+"""Streaks of metal: filtered back projection, a plain reconstruction, and one with weights against metal.
 
 python metal_artefacts.py [--size N] [--iterations N]
 

@@ -1,5 +1,4 @@
-"""mbirk-mpi recon with 1 to 3 ranks: the files of `mbirk recon`, to the bit, and one line, exit code 2 and no file where
-the input is wrong.
+"""mbirk-mpi recon with 1 to 3 ranks: the files of `mbirk recon`, to the bit. Wrong input: one line, exit code 2, no file.
 
 program_test.py MBIRK MBIRK_MPI "MPIRUN -n" """
 import array
@@ -113,8 +112,10 @@ with tempfile.TemporaryDirectory() as name:
                                 "params": {"source_detector_dist": 96, "source_iso_dist": 48}}))
     expect_failure(ranks(2, str(scan), "--geometry", str(cone), *bad), "found geometry cone and --method vcd", folder)
     turned = folder / "turned.json"
-    turned.write_text(json.dumps({"geometry": "cone", "angles": {**angles, "stop": 4}, "params": {"source_detector_dist": 96, "source_iso_dist": 48}}))
-    expect_failure(ranks(2, str(scan), "--geometry", str(turned), "--method", "fdk", *bad), "the views do not cover a full turn", folder)
+    distances = {"source_detector_dist": 96, "source_iso_dist": 48}
+    turned.write_text(json.dumps({"geometry": "cone", "angles": {**angles, "stop": 4}, "params": distances}))
+    done = ranks(2, str(scan), "--geometry", str(turned), "--method", "fdk", *bad)
+    expect_failure(done, "the views do not cover a full turn", folder)
 
     fdk = [str(scan), "--geometry", str(cone), "--no-png", "--threads", "1", "--method", "fdk"]
     out = {n: folder / f"fdk_{n}.npy" for n in range(5)}
@@ -156,5 +157,6 @@ with tempfile.TemporaryDirectory() as name:
     resumed = folder / "resumed_alone.npy"
     subprocess.run([mbirk, "recon", *long, "--quiet", "--resume", str(state), "--out", str(resumed)], check=True)
     expect(resumed.read_bytes() == whole.read_bytes(), "mbirk recon goes on where ranks were killed")
-    expect_failure(ranks(2, *long, *bad, "--resume", str(state), "--weights", "transmission"), "was made with other parameters", folder)
+    done = ranks(2, *long, *bad, "--resume", str(state), "--weights", "transmission")
+    expect_failure(done, "was made with other parameters", folder)
 print("mbirk-mpi: as expected")

@@ -77,7 +77,7 @@ problem const& data() {
 }
 
 /// Rows or slices [first, first + count) along axis `axis` of an array.
-floats part(floats const& all, std::array<index_t, 3> shape, int axis, distributed::slice_range r) {
+floats part(floats const& all, std::array<index_t, 3> shape, int axis, distributed::index_range r) {
   floats out;
   auto const n = static_cast<std::size_t>(axis);
   index_t inner = 1;

@@ -59,7 +59,7 @@ floats rows_of(Comm const& ranks, cone_parameters const& p, floats const& sinogr
   distributed::fdk_recon(ctx, ranks, part, mine, view<float, 3>(image.data(), band));
   return image;
 }
-/// The same rows of an image that one rank has.
+/// Cuts the pixel rows of this rank out of the whole image.
 floats cut(floats const& image, cone_parameters const& p) {
   cone_views const part(p, world().rank(), world().size());
   auto const band = part.recon_shape();

@@ -9,7 +9,7 @@
 
 namespace mbirk::program {
 
-/// What a direct reconstruction has to do about the views of a circular cone-beam scan and its detector.
+/// How a circular cone-beam scan covers the object, and the weights that a direct reconstruction then needs.
 enum class scan_coverage {
   full,        ///< nothing
   short_scan,  ///< Parker weights: half a turn and the fan angle

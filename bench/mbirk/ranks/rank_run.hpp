@@ -1,4 +1,4 @@
-// What the parts of mbirk-mpi recon share.
+// Types shared by the reconstructions of mbirk-mpi, by slices and by views.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct opened_scan {
   std::vector<scan_fact> used;
   std::vector<std::string> corrected;
 };
-/// What is there at the end, besides the files.
+/// The log and the counts of a reconstruction whose files are written.
 struct finished_recon {
   recon_log record;
   repair_count repaired;

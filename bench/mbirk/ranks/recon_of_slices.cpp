@@ -33,7 +33,7 @@ namespace {
 using distributed::agree;
 
 /// Reads the rows of a slab in all views.
-repair_count read_slab(measurement_source const& source, distributed::slice_range rows, exec::host const& host,
+repair_count read_slab(measurement_source const& source, distributed::index_range rows, exec::host const& host,
                        float* to, progress& bar) {
   constexpr index_t block_samples = index_t{1} << 20;  // that a reader converts at once
   auto const [views, all, channels] = source.shape();
@@ -136,7 +136,7 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, opened_scan& sc
     if (!o.quiet)
       say("{} ranks, of {} slices at most; memory of a rank {}\n", ranks.size(), recon_shape[2], bytes_text(needed));
     r.memory.require(needed, fmt::format("{}: the slices {} to {} of a rank", o.scan.files.input, slab.range().first,
-                                         slab.range().first + slab.range().count - 1));
+                                         slab.range().end() - 1));
     sinogram.resize(size_of(shape));
     image.resize(size_of(recon_shape));
     if (weighted) weights.resize(size_of(shape));

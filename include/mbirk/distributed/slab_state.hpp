@@ -18,7 +18,7 @@ namespace detail {
 /// Calls f(of the whole, of the slab, elements) for every run of elements that both have in a row. Slices are the axis
 /// `axis` of the arrays.
 template <class F>
-void each_run(std::array<index_t, 3> const& whole, std::size_t axis, slice_range slab, F const& f) {
+void each_run(std::array<index_t, 3> const& whole, std::size_t axis, index_range slab, F const& f) {
   index_t inner = 1, outer = 1;
   for (std::size_t d = 0; d < axis; ++d) outer *= whole[d];
   for (std::size_t d = axis + 1; d < 3; ++d) inner *= whole[d];
@@ -43,7 +43,7 @@ inline recon_state empty_state(recon_state const& like, index_t slices) {
 
 /// Calls f(place in the whole, place in the slab, elements) for all runs of all arrays.
 template <class Whole, class Slab, class F>
-void each_state_run(Whole& whole, Slab& slab, slice_range range, F const& f) {
+void each_state_run(Whole& whole, Slab& slab, index_range range, F const& f) {
   auto const array = [&](auto& of_whole, auto& of_slab, std::array<index_t, 3> const& shape, std::size_t axis) {
     each_run(shape, axis, range, [&](index_t there, index_t here, index_t count) {
       f(of_whole.begin() + there, of_slab.begin() + here, count);
@@ -54,7 +54,7 @@ void each_state_run(Whole& whole, Slab& slab, slice_range range, F const& f) {
   array(whole.weighted_error, slab.weighted_error, whole.sinogram_shape, 1);
 }
 /// Copies the arrays of a slab to those of the whole.
-inline void add_slab(recon_state& whole, recon_state const& slab, slice_range range) {
+inline void add_slab(recon_state& whole, recon_state const& slab, index_range range) {
   each_state_run(whole, slab, range, [](auto to, auto from, index_t count) { std::copy_n(from, count, to); });
 }
 

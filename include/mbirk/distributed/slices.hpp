@@ -15,12 +15,15 @@ namespace mbirk::distributed {
 /// results do not depend on how many units a rank has.
 inline constexpr index_t slice_unit = 32;
 
-/// Consecutive slices, which are also rows of the detector.
-struct slice_range { index_t first = 0, count = 0; };
+/// Consecutive slices (which are also rows of the detector), views, pixel rows, or parts of them.
+struct index_range {
+  index_t first = 0, count = 0;
+  index_t end() const noexcept { return first + count; }
+};
 
 /// Slices of a rank: whole units, as equal as possible.
 /// @throws parameter_error if there are more ranks than units
-inline slice_range slices_of(index_t slices, int rank, int ranks) {
+inline index_range slices_of(index_t slices, int rank, int ranks) {
   index_t const units = ceil_div(slices, slice_unit);
   require(ranks >= 1 && ranks <= units, [&] {
     return mbirk::detail::message(ranks, " ranks for ", slices, " slices, expected at most ", units, ": one for each ",
@@ -41,7 +44,7 @@ class parallel_slab {
         scan_(part(range_.count, 1)) {}
 
   parallel_scan const& scan() const noexcept { return scan_; }
-  slice_range range() const noexcept { return range_; }
+  index_range range() const noexcept { return range_; }
   index_t slices() const noexcept { return total_; }  ///< of all ranks
   parallel_parameters const& whole() const noexcept { return whole_; }
 
@@ -61,7 +64,7 @@ class parallel_slab {
 
   parallel_parameters whole_;
   index_t total_;
-  slice_range range_;
+  index_range range_;
   parallel_scan scan_;
 };
 

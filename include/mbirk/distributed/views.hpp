@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "mbirk/distributed/slices.hpp"
 #include "mbirk/geometry/scan.hpp"
 
 namespace mbirk::distributed {
@@ -18,12 +19,6 @@ namespace mbirk::distributed {
 /// Back projections are computed by this many ranges of views, which are added as a binary tree, and by as many bands
 /// of pixel rows, so that no bit depends on how many of them a rank has.
 inline constexpr int view_ranges = 16, row_bands = 16;
-
-/// Consecutive views, pixel rows or ranges.
-struct index_range {
-  index_t first = 0, count = 0;
-  index_t end() const noexcept { return first + count; }
-};
 
 /// The part-th of `parts` nearly equal parts of [0, count).
 inline index_range part_of(index_t count, index_t part, index_t parts) {
