@@ -164,9 +164,11 @@ template <class Scan> class problem {
     } else if (op == "hessian_diagonal") {
       image none({0, 0, 0}), h(recon);
       finish(none, h, [&] { hessian_diagonal(ctx, scan_, std::optional<view<float const, 3>>(), h.all()); });
-    } else {
+    } else if constexpr (has_direct_recon<typename Scan::geometry_type>) {
       image y(cell_), q(cell_);
       finish(y, q, [&] { direct_filter(ctx, scan_, y.all(), q.all()); });
+    } else {
+      throw error(std::string(Scan::geometry_type::name) + " has no " + op, source_location::current());
     }
   }
 

@@ -18,6 +18,7 @@ CLASSES = (
     "ParallelBeamModel",
     "ConeBeamModel",
     "MultiAxisParallelModel",
+    "GeneralViewsModel",
     "TranslationModel",
     "QGGMRFDenoiser",
     "MACE4DModel",

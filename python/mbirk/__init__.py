@@ -1,4 +1,4 @@
-"""mbirk: model-based iterative reconstruction for tomography, in parallel beam, cone beam and translation.
+"""mbirk: model-based iterative reconstruction for tomography, in parallel, cone, translation and general views.
 
 Names, parameters and units are those of MBIRJAX; docs/python.md lists the differences. Arrays may have any type and
 layout, from anything that NumPy or DLPack reads (PyTorch, JAX): float32 in C order (int32 for indices) is read in
@@ -36,6 +36,7 @@ from .mace4d import MACE4DModel
 from .memory import get_memory_stats
 from .models import (
     ConeBeamModel,
+    GeneralViewsModel,
     MultiAxisParallelBeamModel,
     MultiAxisParallelModel,
     ParallelBeamModel,
@@ -73,6 +74,7 @@ from .viewer import slice_viewer
 
 __all__ = [
     "ConeBeamModel",
+    "GeneralViewsModel",
     "IterationReport",
     "MACE4DModel",
     "MultiAxisParallelBeamModel",

@@ -42,7 +42,7 @@ class ModelParameters:
 
     def set_view_parameters(self, view_params: Any) -> None:
         """Replaces the angles (views), or in cone beam the angles and shifts (views, 2), or the translation vectors
-        (views, 3), by the same number of new ones."""
+        (views, 3), or the vectors of general views (views, 12), by the same number of new ones."""
         current, given = self._view_array(), numpy.asarray(view_params)
         if given.shape != current.shape:
             raise ValueError(
@@ -52,11 +52,15 @@ class ModelParameters:
         self.set_params(no_warning=True, **self._view_values(given))
 
     def _view_names(self) -> list[str]:
-        return [name for name in ("angles", "helical_z_shifts", "translation_vectors") if name in self.params]
+        names = ("angles", "helical_z_shifts", "translation_vectors", "view_vectors")
+        return [name for name in names if name in self.params]
 
     def _view_array(self) -> numpy.ndarray:
         names = self._view_names()
-        columns = [numpy.asarray(self.get_params(name), numpy.float32) for name in names]
+        columns = [
+            numpy.asarray(self.get_params(name), numpy.float64 if name == "view_vectors" else numpy.float32)
+            for name in names
+        ]
         columns = [c if c.size else numpy.zeros_like(columns[0]) for c in columns]
         return columns[0] if len(names) == 1 else numpy.stack(columns, axis=1)
 

@@ -9,10 +9,10 @@ import numpy
 from numpy.typing import NDArray
 
 from ._core import gen_cube_phantom
-from .models import ConeBeamModel, MultiAxisParallelModel, ParallelBeamModel, TranslationModel
+from .models import ConeBeamModel, GeneralViewsModel, MultiAxisParallelModel, ParallelBeamModel, TranslationModel
 from .operations import generate_3d_shepp_logan_low_dynamic_range
 
-Model = ParallelBeamModel | ConeBeamModel | MultiAxisParallelModel | TranslationModel
+Model = ParallelBeamModel | ConeBeamModel | MultiAxisParallelModel | TranslationModel | GeneralViewsModel
 Floats = NDArray[numpy.float32]
 
 
@@ -43,7 +43,7 @@ def build_model(
     optional_params has recon_shape."""
     required, optional = dict(required_params), dict(optional_params or {})
     wanted = required.pop("geometry_type", None)
-    models = (ParallelBeamModel, ConeBeamModel, MultiAxisParallelModel, TranslationModel)
+    models = (ParallelBeamModel, ConeBeamModel, MultiAxisParallelModel, TranslationModel, GeneralViewsModel)
     classes = {str(c): c for c in models}
     if wanted not in classes:
         raise ValueError(f"build_model: geometry_type is {wanted!r}, expected one of {', '.join(classes)}")

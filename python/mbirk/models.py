@@ -21,7 +21,7 @@ Result = tuple[Floats, dict[str, Any]]
 
 class TomographyModel(ModelParameters):
     """The operations of all geometries; make a ParallelBeamModel, a ConeBeamModel, a MultiAxisParallelModel or a
-    TranslationModel.
+    TranslationModel, or a GeneralViewsModel, which has no direct reconstruction.
 
     Arrays may have any type and layout: they are read in place if they are dense float32, and converted otherwise.
     With `strict=True` nothing is converted, and other arrays are an error. `output_sharded` is accepted for scripts of
@@ -432,6 +432,33 @@ class TranslationModel(TomographyModel, _core.TranslationModel):
     ) -> Floats:
         """direct_recon under its usual name: Feldkamp, Davis and Kress."""
         return self.direct_recon(sinogram, filter_name, **options)
+
+
+class GeneralViewsModel(TomographyModel, _core.GeneralViewsModel):
+    """A scan whose views have a source or ray direction, a detector centre and detector axes each, as in ASTRA's
+    cone_vec and parallel3d_vec, and the parameters of its reconstruction. Not in MBIRJAX."""
+
+    def __init__(
+        self,
+        sinogram_shape: Sequence[int],
+        view_vectors: ArrayLike,
+        recon_shape: Sequence[int],
+        delta_voxel: float,
+        *,
+        parallel_rays: bool = False,
+    ):
+        """sinogram_shape: (views, rows, channels). view_vectors: (views, 12), the source or, with parallel_rays, the
+        direction of the rays, then the centre of the detector, the step from channel to channel and the step from row
+        to row, (x, y, z) each. recon_shape: (rows, cols, slices). delta_voxel: length."""
+        super().__init__(sinogram_shape, view_vectors, recon_shape, delta_voxel, parallel_rays=parallel_rays)
+        self.logger = InstanceLogger(type(self).__name__)
+        self.verify_valid_params()
+
+    def direct_filter(self, *arguments: Any, **options: Any) -> Floats:
+        """Raises a TypeError: general views have no direct reconstruction."""
+        raise TypeError("GeneralViewsModel has no direct reconstruction, expected recon or prox_map")
+
+    direct_recon = direct_filter
 
 
 copy_docstrings(TomographyModel, _core.ConeBeamModel)

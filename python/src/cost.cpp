@@ -48,16 +48,18 @@ template <class Geometry> instrument::operation_record cost_of(model<Geometry> m
   out const to_y(nullptr, m.sinogram_shape()), to_x(nullptr, m.recon_shape());
   auto const w = weighted ? std::optional<in>(y) : std::nullopt;
   recon_call_options const a{.max_iterations = max_iterations, .stop_threshold_change_pct = 0};
-  std::map<std::string, std::function<void()>> const operations{
+  std::map<std::string, std::function<void()>> operations{
       {"forward_project", [&] { m.forward_project(ctx, x, to_y); }},
       {"back_project", [&] { m.back_project(ctx, y, to_x); }},
       {"compute_hessian_diagonal", [&] { m.compute_hessian_diagonal(ctx, w, to_x); }},
-      {"direct_filter", [&] { m.direct_filter(ctx, y, to_y); }},
-      {"direct_recon", [&] { m.direct_recon(ctx, y, to_x); }},
       {"gen_weights", [&] { m.gen_weights(ctx, y, "transmission", to_y); }},
       {"recon", [&] { m.recon(ctx, y, w, to_x, a); }},
       {"prox_map", [&] { m.prox_map(ctx, x, y, w, to_x, a); }},
   };
+  if constexpr (has_direct_recon<Geometry>) {
+    operations["direct_filter"] = [&] { m.direct_filter(ctx, y, to_y); };
+    operations["direct_recon"] = [&] { m.direct_recon(ctx, y, to_x); };
+  }
   auto const found = operations.find(operation);
   require(found != operations.end(), [&] {
     std::string names;

@@ -7,6 +7,7 @@ namespace mbirk::python {
 
 void bind_parallel(nanobind::module_& m);
 void bind_cone(nanobind::module_& m);
+void bind_general(nanobind::module_& m);
 void bind_multiaxis(nanobind::module_& m);
 void bind_translation(nanobind::module_& m);
 void bind_denoiser(nanobind::module_& m);

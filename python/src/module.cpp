@@ -42,6 +42,7 @@ NB_MODULE(_core, m) {
   mbirk::python::bind_iterations(m);
   mbirk::python::bind_parallel(m);
   mbirk::python::bind_cone(m);
+  mbirk::python::bind_general(m);
   mbirk::python::bind_multiaxis(m);
   mbirk::python::bind_translation(m);
   mbirk::python::bind_denoiser(m);

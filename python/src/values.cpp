@@ -61,7 +61,7 @@ mask_array mask_of(nb::handle array) {
 }  // namespace
 
 parameter_value to_parameter(std::string const& name, nb::handle value, index_t per_view) {
-  if (per_view > 1) return to_vectors(name.c_str(), value, per_view);
+  if (per_view > 1) return to_vectors<double>(name.c_str(), value, per_view);
   constexpr char const* expected = "a number, True or False, text, a list of numbers or a mask";
   if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
@@ -114,15 +114,17 @@ std::vector<float> to_floats(char const* name, nb::handle values) {
   return list_of<float, double>(array, "float64");
 }
 
-std::vector<float> to_vectors(char const* name, nb::handle values, index_t per_view) {
+template <class T> std::vector<T> to_vectors(char const* name, nb::handle values, index_t per_view) {
   auto const array = numeric_array(name, values, "an array of numbers (views, numbers per view)");
   nb::tuple const shape(array.attr("shape"));
   if (shape.size() != 2 || nb::cast<index_t>(shape[1]) != per_view)
     throw nb::value_error((std::string(name) + " has shape " + nb::cast<std::string>(nb::str(shape)) +
                            ", expected (views, " + std::to_string(per_view) + ")")
                               .c_str());
-  return list_of<float, double>(array, "float64");
+  return list_of<T, double>(array, "float64");
 }
+template std::vector<float> to_vectors(char const*, nb::handle, index_t);
+template std::vector<double> to_vectors(char const*, nb::handle, index_t);
 
 mask_setting to_mask(nb::handle value) {
   auto const setting = to_parameter("use_ror_mask", value).as<mask_setting>();

@@ -23,7 +23,7 @@ nb::object from_parameter(parameter_value const& value, index_t per_view = 1);
 /// A list or array of numbers as float32. @throws TypeError, ValueError that name it.
 std::vector<float> to_floats(char const* name, nb::handle values);
 /// Vectors (views, per_view), one after the other.
-std::vector<float> to_vectors(char const* name, nb::handle values, index_t per_view);
+template <class T = float> std::vector<T> to_vectors(char const* name, nb::handle values, index_t per_view);
 
 /// True, False or a mask of 0 and 1, (rows, cols).
 mask_setting to_mask(nb::handle value);

@@ -6,7 +6,6 @@ namespace mbirk {
 MBIRK_RECON_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
 MBIRK_RECON_DEVICE_KERNELS(MBIRK_DEFINE_CUDA_KERNEL, instances::cuda_backend)
 MBIRK_FILTER_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
-MBIRK_DEFINE_CUDA_WARPS(kernel::no_scratch, kernel::ramp_weights<instances::cuda_backend, translation_geometry>)
 MBIRK_WEIGHT_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
 MBIRK_IMAGE_KERNELS(MBIRK_DEFINE_CUDA_WARPS, instances::cuda_backend, instances::native_scratch)
 

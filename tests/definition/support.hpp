@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mbirk/definition/cone.hpp"
+#include "mbirk/definition/general.hpp"
 #include "mbirk/definition/multiaxis.hpp"
 #include "mbirk/definition/parallel.hpp"
 #include "mbirk/definition/translation.hpp"
@@ -54,6 +55,18 @@ std::vector<double> define_forward(multiaxis_scan const& s, std::vector<E> const
   return y;
 }
 
+template <class E>
+std::vector<double> define_forward(general_scan const& s, std::vector<E> const& x, pixel_list const& pixels) {
+  definition::plain_interpreter<double> m;
+  auto const count = static_cast<index_t>(pixels.size());
+  std::vector<double> y(count_of(s.sinogram_shape()));
+  definition::operators<general_geometry>::forward(
+      m, s, m.input(view<E const, 2>(x.data(), {count, s.geometry().slices})),
+      m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count,
+      view<double, 3>(y.data(), s.sinogram_shape()));
+  return y;
+}
+
 /// Back projection: (views, rows, channels) to (pixels, slices).
 template <class E>
 std::vector<double> define_back(parallel_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
@@ -86,6 +99,18 @@ std::vector<double> define_back(multiaxis_scan const& s, std::vector<E> const& y
                              m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count, power,
                              view<double, 2>(columns.data(), {count, g.rows}),
                              view<double, 2>(x.data(), {count, g.slices}));
+  return x;
+}
+
+template <class E>
+std::vector<double> define_back(general_scan const& s, std::vector<E> const& y, pixel_list const& pixels, int power) {
+  definition::plain_interpreter<double> m;
+  auto const count = static_cast<index_t>(pixels.size());
+  std::vector<double> x(static_cast<std::size_t>(count * s.geometry().slices));
+  definition::operators<general_geometry>::back(
+      m, s, m.input(view<E const, 3>(y.data(), s.sinogram_shape())),
+      m.input(view<std::int32_t const, 1>(pixels.data(), {count})), count, power,
+      view<double, 2>(x.data(), {count, s.geometry().slices}));
   return x;
 }
 

@@ -101,7 +101,7 @@ void device_filter(any_scan const& s, view<float const, 3> sinogram, view<float,
   auto const ctx = on_device();
   auto const y = place(ctx.exec, sinogram);
   auto const q = place(ctx.exec, filtered);
-  std::visit([&](auto const& scan) { direct_filter(ctx, scan, y.in(), q.all(), o); }, s);
+  visit_direct([&](auto const& scan) { direct_filter(ctx, scan, y.in(), q.all(), o); }, s);
   q.download(filtered);
 }
 std::vector<std::string> device_direct_recon(any_scan const& s, view<float const, 3> sinogram, view<float, 3> recon) {
@@ -109,7 +109,7 @@ std::vector<std::string> device_direct_recon(any_scan const& s, view<float const
   auto const y = place(ctx.exec, sinogram);
   auto const x = place(ctx.exec, recon);
   std::vector<std::string> warnings;
-  std::visit([&](auto const& scan) { direct_recon(ctx, scan, y.in(), x.all(), {}, &warnings); }, s);
+  visit_direct([&](auto const& scan) { direct_recon(ctx, scan, y.in(), x.all(), {}, &warnings); }, s);
   x.download(recon);
   return warnings;
 }

@@ -58,7 +58,7 @@ TEST_P(OnScans, DirectFilter) {
   for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
     array<3> found(y.shape, -1.0f), expected(y.shape, -1.0f);
     device_filter(s, y.all(), found.all(), {.taps = taps});
-    std::visit([&](auto const& scan) { direct_filter(host, scan, y.all(), expected.all(), {.taps = taps}); }, s);
+    visit_direct([&](auto const& scan) { direct_filter(host, scan, y.all(), expected.all(), {.taps = taps}); }, s);
     EXPECT_LE(relative_error(found.data, expected.data), 2 * epsilon * static_cast<double>(y.shape[2] + 4));
   }
 }
@@ -72,7 +72,7 @@ TEST_P(OnScans, FourierFilter) {
     filter_options const options{.taps = taps, .method = filter_method::fourier};
     array<3> found(y.shape, -1.0f), expected(y.shape, -1.0f);
     device_filter(s, y.all(), found.all(), options);
-    std::visit([&](auto const& scan) { direct_filter(host, scan, y.all(), expected.all(), options); }, s);
+    visit_direct([&](auto const& scan) { direct_filter(host, scan, y.all(), expected.all(), options); }, s);
     double const roundings =
         2 * std::sqrt(2 * std::log2(static_cast<double>(kernel::fourier::length_of(y.shape[2])))) + 4;
     EXPECT_LE(relative_error(found.data, expected.data),
@@ -87,7 +87,7 @@ TEST_P(OnScans, DirectRecon) {
   array<3> found(recon_shape(s), -1.0f), expected(found.shape, -1.0f);
   std::vector<std::string> warnings;
   auto const said = device_direct_recon(s, y.all(), found.all());
-  std::visit([&](auto const& scan) { direct_recon(host, scan, y.all(), expected.all(), {}, &warnings); }, s);
+  visit_direct([&](auto const& scan) { direct_recon(host, scan, y.all(), expected.all(), {}, &warnings); }, s);
   EXPECT_LE(relative_error(found.data, expected.data),
             10 * (2 * tolerance(s, false, 1) + 2 * epsilon * static_cast<double>(y.shape[2] + 4)));
   EXPECT_EQ(said, warnings);

@@ -19,7 +19,7 @@ TEST_P(GoldenFilter, DirectFilter) {
   auto const y = c.floats("sinogram.npy"), expected = c.floats("out_direct_filter.npy");
   for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
     array<3> q(y.shape, -1.0f);
-    std::visit([&](auto const& s) { direct_filter(on_host(2), s, y.all(), q.all(), {.taps = taps}); }, c.scan());
+    visit_direct([&](auto const& s) { direct_filter(on_host(2), s, y.all(), q.all(), {.taps = taps}); }, c.scan());
     EXPECT_LE(relative_error(q.data, expected.data), 4e-6) << static_cast<int>(taps);
   }
 }

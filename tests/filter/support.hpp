@@ -32,7 +32,7 @@ inline filter_options const either[] = {direct_sum(), direct_sum(ramp_taps::floa
 
 inline array<3> filtered(any_scan const& s, array<3> const& y, filter_options const& options = {}, int threads = 1) {
   array<3> q(y.shape, -1.0f);
-  std::visit([&](auto const& scan) { direct_filter(on_host(threads), scan, y.all(), q.all(), options); }, s);
+  visit_direct([&](auto const& scan) { direct_filter(on_host(threads), scan, y.all(), q.all(), options); }, s);
   return q;
 }
 

@@ -1,6 +1,8 @@
 // Documents: JSON of every kind, and the CSV of Nsight.
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "fpga/candidates.hpp"
 #include "fpga/device_file.hpp"
@@ -9,6 +11,7 @@
 #include "input/measured_times.hpp"
 #include "input/nsight_csv.hpp"
 #include "input/test_case.hpp"
+#include "mbirk/geometry/import_views.hpp"
 #include "mbirk/io/checkpoint.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/io/parameters_json.hpp"
@@ -28,6 +31,13 @@ void write_companions() {
     write_npy(scratch_folder() / "angles.npy", angles, {4});
     write_npy(scratch_folder() / "image.npy", image, {1, 2, 3});
     write_npy(scratch_folder() / "mask.npy", mask, {2, 3});
+    double vectors[48], euler[12] = {};
+    for (int k = 0; k < 48; ++k) vectors[k] = std::array{0, 30, 0, 0, -20, 0, 1, 0, 0, 0, 0, 1}[k % 12];
+    write_npy(scratch_folder() / "views.npy", vectors, {4, 12});
+    write_npy(scratch_folder() / "angles3.npy", euler, {4, 3});
+    std::string xml = "<RTKThreeDCircularGeometry>";
+    for (int k = 0; k < 4; ++k) xml += "<Matrix>-60 0 0 0 0 -60 0 0 0 0 1 -40</Matrix>";
+    write_scratch("r.xml", xml + "</RTKThreeDCircularGeometry>");
     return true;
   }();
   static_cast<void>(once);
@@ -63,6 +73,11 @@ void read_geometry_input(std::string_view input) {
   std::optional<geometry_file> copy;
   if (accepts([&] { copy = read_geometry(again, shape); }))
     expect(dump_text(geometry_json(*copy)) == text, "a geometry changed by writing", text);
+}
+
+/// A geometry file of RTK.
+void read_rtk_input(std::string_view input) {
+  accepts([&] { views_from_rtk(input, {.rows = 3, .channels = 5}); });
 }
 
 void read_device_input(std::string_view input) {
@@ -117,6 +132,7 @@ std::vector<reader> document_readers() {
   return {{"parameters", read_parameters_input, mutate_json},
           {"case", read_case_input, mutate_json, true},
           {"geometry", read_geometry_input, mutate_json, true},
+          {"rtk", read_rtk_input},
           {"device", read_device_input, mutate_json},
           {"run", read_run_input, mutate_json},
           {"note", read_note_input, mutate_json},

@@ -1,4 +1,4 @@
-// Random scans of parallel and cone beam: the host's kernels and those of devices, which are emulated, against the
+// Random scans of every geometry: the host's kernels and those of devices, which are emulated, against the
 // definitions in double, and the back projection against the forward projection, whose transpose it is.
 //
 //   fuzz_geometry [--scans N] [--seconds S] [--seed K] [--only I]
@@ -6,6 +6,7 @@
 // A failure prints the scan and the options that repeat it. Tolerances are those of projector/cases.hpp.
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -67,45 +68,71 @@ array<3> back_project(emulated_context const& ctx, any_scan const& s, array<3> c
 
 /// The largest weight of a footprint that lies on the detector as a whole. The roundings that tolerance() counts are
 /// parts of such weights; where all that is seen are ends of footprints, the largest element may be smaller.
-double whole_weight(any_scan const& s) {
+template <class Geometry> double largest_weight(scan<Geometry> const& s, pixel_list const& pixels) {
+  auto const& g = s.geometry();
   double largest = 0;
-  if (auto const* parallel = std::get_if<parallel_scan>(&s)) {
-    for (auto const& at : parallel->positions()) {
-      auto const f = definition::parallel_footprint(parallel->geometry(), at.cosine, at.sine, 0.0, 0.0);
-      largest = std::max(largest, f.chord * std::min(1.0, f.width));
-    }
-  } else {
-    auto const& cone = std::get<cone_scan>(s);
-    for (index_t v = 0; v < cone.geometry().views; ++v)
-      for (auto const p : every_pixel(s)) {
-        auto const f = definition::cone_footprint_at<double>(cone, v, index_t{p});
+  if constexpr (std::derived_from<Geometry, cone_geometry>) {
+    for (index_t v = 0; v < g.views; ++v)
+      for (auto const p : pixels) {
+        auto const f = definition::cone_footprint_at<double>(s, v, index_t{p});
         largest = std::max(largest, f.channel.chord * std::min(1.0, f.channel.width) * std::min(1.0, f.row_width));
       }
+  } else if constexpr (std::same_as<Geometry, general_geometry>) {
+    definition::plain_interpreter<double> m;
+    auto const footprints = definition::general_footprints(m, s);
+    for (index_t v = 0; v < g.views; ++v)
+      for (auto const p : pixels)
+        for (index_t k = 0; k < g.slices; ++k) {
+          auto const f = footprints(v, index_t{p}, k);
+          largest = std::max(largest, f.amplitude * std::min(1.0, f.channel_width) * std::min(1.0, f.row_width));
+        }
+  } else {
+    for (auto const& at : s.positions()) {
+      auto const f = definition::parallel_footprint(g, at.cosine, at.sine, 0.0, 0.0);
+      double weight = f.chord * std::min(1.0, f.width);
+      if constexpr (requires { at.cos_elevation; }) {
+        auto const b = definition::multiaxis_rows(g, at.cosine, at.sine, at.cos_elevation, at.sin_elevation, 0.0, 0.0);
+        weight *= b.height * std::min(1.0, b.width);
+      }
+      largest = std::max(largest, weight);
+    }
   }
   return largest;
+}
+double whole_weight(any_scan const& s) {
+  return std::visit([&](auto const& scan) { return largest_weight(scan, every_pixel(s)); }, s);
 }
 
 /// Multiplications that the definition needs: it runs through all taps of a footprint, seen or not.
 double cost_of(any_scan const& s, std::size_t pixels) {
   auto const y = sinogram_shape(s);
-  double const views = static_cast<double>(y[0]) * static_cast<double>(pixels), rows = static_cast<double>(y[1]);
-  if (auto const* cone = std::get_if<cone_scan>(&s)) {
-    auto const taps = definition::count_taps(*cone);
-    return views * (rows * (static_cast<double>(taps.channels) + static_cast<double>(taps.slices)) +
-                    static_cast<double>(slices_of(s)) * static_cast<double>(taps.rows));
-  }
-  double widest = 0;
-  auto const& parallel = std::get<parallel_scan>(s);
-  for (auto const& at : parallel.positions())
-    widest = std::max(widest,
-                      definition::parallel_footprint(parallel.geometry(), at.cosine, at.sine, 0.0, 0.0).width);
-  return views * rows * (widest + 2);
+  double const views = static_cast<double>(y[0]) * static_cast<double>(pixels), rows = static_cast<double>(y[1]),
+               slices = static_cast<double>(slices_of(s));
+  return views * std::visit([&]<class Geometry>(scan<Geometry> const& scan) {
+    if constexpr (std::derived_from<Geometry, cone_geometry>) {
+      auto const taps = definition::count_taps(scan);
+      return rows * (static_cast<double>(taps.channels) + static_cast<double>(taps.slices)) +
+             slices * static_cast<double>(taps.rows);
+    } else if constexpr (std::same_as<Geometry, general_geometry>) {
+      auto const taps = definition::count_taps(scan);
+      return slices * static_cast<double>(taps.channels) * static_cast<double>(taps.rows);
+    } else {
+      double widest = 0;
+      for (auto const& at : scan.positions())
+        widest = std::max(widest,
+                          definition::parallel_footprint(scan.geometry(), at.cosine, at.sine, 0.0, 0.0).width);
+      double along = 0;
+      if constexpr (std::same_as<Geometry, multiaxis_geometry>)
+        along = slices * static_cast<double>(definition::multiaxis_row_taps(scan));
+      return rows * (widest + 2) + along;
+    }
+  }, s);
 }
 
 /// The operators in double. Where footprints are so wide that the definition would take long, the matrix is written
 /// out: the time of its elements does not depend on that.
 struct oracle {
-  drawn_parameters const& parameters;
+  any_parameters const& parameters;
   any_scan const& s;
   bool by_matrix;
 
@@ -152,7 +179,7 @@ struct totals {
 /// Compares all results of one scan.
 class comparison {
  public:
-  comparison(drawn_parameters const& parameters, std::string repeat, totals& all)
+  comparison(any_parameters const& parameters, std::string repeat, totals& all)
       : parameters_(parameters), repeat_(std::move(repeat)), all_(all) {}
 
   /// @param least  errors are relative to the largest element, or to this if all are smaller
@@ -184,12 +211,12 @@ class comparison {
                 text_of(parameters_).c_str());
     ++all_.failures;
   }
-  drawn_parameters const& parameters_;
+  any_parameters const& parameters_;
   std::string repeat_;
   totals& all_;
 };
 
-void compare(drawn_parameters const& parameters, any_scan const& s, random_numbers& r, comparison& c, totals& all,
+void compare(any_parameters const& parameters, any_scan const& s, random_numbers& r, comparison& c, totals& all,
              bool emulate) {
   auto const pixels = masked_in(s);
   auto const listed = some_pixels(s, 5, static_cast<unsigned>(r.whole(1, 1000000)));
@@ -240,15 +267,15 @@ void compare(drawn_parameters const& parameters, any_scan const& s, random_numbe
 /// One of the scans of a seed; returns false where its parameters are no scan, or one whose definition takes long.
 bool try_scan(std::uint64_t seed, index_t number, totals& all) {
   random_numbers r(seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(number));
-  bool const emulate = r.once_in(4), cone = !r.once_in(3);
+  bool const emulate = r.once_in(4);
   size_limits const most = emulate         ? size_limits{2, 9, 9, 6, 9}
                            : r.once_in(8) ? size_limits{6, 140, 60, 24, 140}
                                           : size_limits{4, 40, 24, 14, 40};
-  drawn_parameters const parameters =
-      cone ? drawn_parameters(random_cone(r, most)) : drawn_parameters(random_parallel(r, most));
+  any_parameters parameters;
   std::optional<any_scan> s;
   try {
-    s = make_scan(std::visit([](auto const& p) { return any_parameters(p); }, parameters));
+    parameters = random_parameters(r, most);
+    s = make_scan(parameters);
   } catch (parameter_error const&) {
     ++all.invalid;
     return false;

@@ -265,11 +265,11 @@ TEST_F(Npy, InfinityAndNanAreReadAndFoundByRequireFinite) {
   auto const text = test::message_of<io_error>([&] { require_finite(array, "folder/name.npy"); });
   EXPECT_EQ(text, "folder/name.npy: value (1, 0) is -inf, expected finite numbers");
   EXPECT_NE(test::message_of<io_error>([&] {
-              require_finite({{3}, {0, 1, std::nanf("")}}, "x");
+              require_finite(npy_array<float>{{3}, {0, 1, std::nanf("")}}, "x");
             }).find("value (2) is nan"),
             std::string::npos);
   EXPECT_NO_THROW(
-      require_finite({{3}, {0, std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min()}}, "x"));
+      require_finite(npy_array<float>{{3}, {0, std::numeric_limits<float>::max(), 1e-45f}}, "x"));
 }
 
 TEST_F(Npy, UnwritableOutputLeavesNothing) {

@@ -2,6 +2,7 @@
 #include "input/geometry_file.hpp"
 
 #include <cmath>
+#include <tuple>
 
 #include "program.hpp"
 
@@ -148,6 +149,152 @@ TEST_F(GeometryFile, Translation) {
   expect_error(j, "params.source_detector_dist is missing");
 }
 
+TEST_F(GeometryFile, GeneralViews) {
+  auto const p = general_geometry::typical_scan(shape);
+  json vectors = json::array();
+  for (auto at = p.view_vectors.begin(); at != p.view_vectors.end(); at += 12)
+    vectors.push_back(std::vector<double>(at, at + 12));
+  json j{{"geometry", "general"}, {"view_vectors", vectors}, {"recon_shape", {8, 9, 4}},
+         {"params", {{"delta_voxel", 0.4}, {"recon_slice_offset", 0.1}}}};
+  auto const g = read(j);
+  auto const& scan = std::get<general_scan>(g.scan);
+  EXPECT_EQ(scan.views().view_vectors, p.view_vectors);  // in double precision
+  EXPECT_EQ(scan.recon_shape(), (std::array<index_t, 3>{8, 9, 4}));
+  EXPECT_EQ(scan.geometry().recon_slice_offset, 0.1);
+  auto const again = geometry_json(g);
+  EXPECT_EQ(again["view_vectors"], vectors);
+  EXPECT_EQ(again["params"]["parallel_rays"], false);
+  EXPECT_EQ(geometry_json(read(again)), again);
+  write_npy(folder / "v.npy", p.view_vectors.data(), {6, 12});
+  j["view_vectors"] = "v.npy";
+  EXPECT_EQ(geometry_json(read(j)), again);
+
+  write_npy(folder / "v.npy", std::vector<double>(60).data(), {5, 12});
+  expect_error(j, "view_vectors has 5 values, expected one per view = 6");
+  write_npy(folder / "v.npy", std::vector<double>(66).data(), {6, 11});
+  expect_error(j, "has shape (6, 11), expected (views, 12)");
+  j["view_vectors"] = vectors;
+  j["view_vectors"][2] = {1, 2, 3};
+  expect_error(j, "view_vectors[2] is [1,2,3], expected an array of 12 numbers");
+  j["view_vectors"] = vectors;
+  j["view_vectors"][1][6] = j["view_vectors"][1][7] = j["view_vectors"][1][8] = 0;
+  expect_error(j, "view_vectors: the step between the channels of view 1 has length 0");
+  j["view_vectors"] = vectors;
+  j["params"]["parallel_rays"] = 1;
+  expect_error(j, "params.parallel_rays is 1, expected true or false");
+  j["params"]["parallel_rays"] = true;
+  EXPECT_TRUE(std::get<general_scan>(read(j).scan).geometry().parallel_rays);
+  j["params"].erase("delta_voxel");
+  expect_error(j, "delta_voxel is not given, expected a length: general views have no automatic size");
+  j["params"]["delta_voxel"] = 0.4;
+  j.erase("recon_shape");
+  expect_error(j, "recon_shape is not given, expected three sizes: general views have no automatic size");
+  j.erase("view_vectors");
+  expect_error(j, "view_vectors is missing");
+}
+
+/// Six general views whose list of vectors is to be read.
+json general_of(json const& vectors) {
+  return {{"geometry", "general"}, {"view_vectors", vectors}, {"recon_shape", {8, 9, 4}},
+          {"params", {{"delta_voxel", 0.4}}}};
+}
+void expect_first_view(geometry_file const& g, std::vector<double> const& expected) {
+  auto const& found = std::get<general_scan>(g.scan).views().view_vectors;
+  ASSERT_EQ(found.size(), 72u);
+  for (std::size_t k = 0; k < 12; ++k) EXPECT_NEAR(found[k], expected[k], 1e-12) << k;
+}
+
+TEST_F(GeometryFile, ViewsOfRtk) {
+  auto const matrices = [](int count) {
+    std::string text = "<RTKThreeDCircularGeometry version=\"3\">\n";
+    for (int k = 0; k < count; ++k) text += "<Matrix>\n -60 0 0 0\n 0 -60 0 0\n 0 0 1 -40\n</Matrix>\n";
+    return text + "</RTKThreeDCircularGeometry>\n";
+  };
+  write_text(folder / "r.xml", matrices(6));
+  auto j = general_of({{"rtk", "r.xml"}, {"spacing", {1.5, 1.25}}});
+  auto const g = read(j);
+  // RTK's z, towards the source, is that of the rows, and its y that of the slices.
+  expect_first_view(g, {0, 40, 0, 0, -20, 0, 1.5, 0, 0, 0, 0, 1.25});
+  EXPECT_EQ(g.files, std::vector<fs::path>{folder / "r.xml"});
+  EXPECT_EQ(geometry_json(read(geometry_json(g))), geometry_json(g));
+  j["view_vectors"]["origin"] = {-3, 2};
+  expect_first_view(read(j), {0, 40, 0, 2.25, -20, 4.5, 1.5, 0, 0, 0, 0, 1.25});
+
+  j["params"]["parallel_rays"] = true;
+  expect_error(j, "params.parallel_rays is true, expected false, as in view_vectors");
+  j = general_of({{"rtk", "r.xml"}, {"spacing", {1.5, 0}}});
+  expect_error(j, "view_vectors.spacing is [1.5,0], expected two numbers > 0");
+  j["view_vectors"]["spacing"] = json::array({1});
+  expect_error(j, "view_vectors.spacing is [1], expected two numbers: x and y");
+  j["view_vectors"].erase("spacing");
+  expect_error(j, "view_vectors.spacing is missing, expected that of the projections, [x, y]");
+  j["view_vectors"]["pitch"] = 1;
+  expect_error(j, "view_vectors.pitch is not known, expected one of rtk, spacing, origin");
+  write_text(folder / "r.xml", matrices(5));
+  expect_error(general_of({{"rtk", "r.xml"}, {"spacing", {1, 1}}}),
+               "view_vectors.rtk has 5 values, expected one per view = 6");
+  write_text(folder / "r.xml", "<a/>");
+  expect_error(general_of({{"rtk", "r.xml"}, {"spacing", {1, 1}}}),
+               "view_vectors.rtk: the text is not a geometry file of RTK, expected RTKThreeDCircularGeometry");
+  expect_error(general_of({{"rtk", "none.xml"}, {"spacing", {1, 1}}}),
+               "view_vectors.rtk: " + (folder / "none.xml").string() + ": no such file");
+  expect_error(general_of(json::parse(R"({"astra": 1})")),
+               "view_vectors is an object, expected an object with rtk or tigre");
+}
+
+TEST_F(GeometryFile, ViewsOfTigre) {
+  json const plain{{"DSD", 60}, {"DSO", 40}, {"dDetector", {1.25, 1.5}}, {"angles", {0, 1, 2, 3, 4, 5}}};
+  json views = json::object();
+  views["tigre"] = plain;
+  auto j = general_of(views);
+  // The source is on x, channels run along y.
+  expect_first_view(read(j), {40, 0, 0, -20, 0, 0, 0, 1.5, 0, 0, 0, 1.25});
+  auto& tigre = j["view_vectors"]["tigre"];
+  tigre["offDetector"] = {0.5, -0.25};
+  tigre["offOrigin"] = {{0, 0, 1}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+  tigre["COR"] = 0.75;
+  expect_first_view(read(j), {39, 0.75, 0, -21, 0.5, 0.5, 0, 1.5, 0, 0, 0, 1.25});
+  tigre = plain;
+  tigre["rotDetector"] = {0, 0, std::acos(-1.0) / 2};
+  expect_first_view(read(j), {40, 0, 0, -20, 0, 0, 0, 0, 1.5, 0, -1.25, 0});
+  tigre = plain;
+  tigre["mode"] = "parallel";
+  auto const rays = read(j);
+  EXPECT_TRUE(std::get<general_scan>(rays.scan).geometry().parallel_rays);
+  expect_first_view(rays, {-40, 0, 0, -20, 0, 0, 0, 1.5, 0, 0, 0, 1.25});
+  tigre = plain;
+  write_npy(folder / "a.npy", std::vector<double>(18).data(), {6, 3});
+  tigre["angles"] = "a.npy";
+  auto const from_file = read(j);
+  expect_first_view(from_file, {40, 0, 0, -20, 0, 0, 0, 1.5, 0, 0, 0, 1.25});
+  EXPECT_EQ(from_file.files, std::vector<fs::path>{folder / "a.npy"});
+
+  for (auto const& [name, value, part] : std::vector<std::tuple<std::string, json, std::string>>{
+           {"DSO", 0, "view_vectors.tigre: DSO is 0, expected "},
+           {"DSD", "far", "view_vectors.tigre.DSD is \"far\", expected a number"},
+           {"dDetector", {1, -1}, "view_vectors.tigre.dDetector is [1,-1], expected two numbers > 0"},
+           {"dDetector", 1, "view_vectors.tigre.dDetector is 1, expected [v, u]"},
+           {"angles", {0, 1}, "view_vectors.tigre.angles has 2 values, expected one per view = 6"},
+           {"angles", {{0, 1}, 0, 0, 0, 0, 0}, "view_vectors.tigre.angles[0] is [0,1], expected three angles"},
+           {"angles", "none.npy", "view_vectors.tigre.angles: "},
+           {"offDetector", {1, 2, 3}, "view_vectors.tigre.offDetector is [1,2,3], expected [v, u]"},
+           {"offOrigin", json::array({json::array({1, 2, 3})}),
+            "view_vectors.tigre.offOrigin has 1 values, expected one per view = 6"},
+           {"COR", json::array({1}), "view_vectors.tigre.COR has 1 values, expected one per view = 6"},
+           {"COR", "no", "view_vectors.tigre.COR is \"no\", expected a number, or one per view"},
+           {"mode", "fan", "view_vectors.tigre.mode is \"fan\", expected cone or parallel"},
+           {"nVoxel", 1, "view_vectors.tigre.nVoxel is not known, expected "}}) {
+    tigre = plain;
+    tigre[name] = value;
+    expect_error(j, part);
+  }
+  tigre = plain;
+  tigre.erase("dDetector");
+  expect_error(j, "view_vectors.tigre.dDetector is missing, expected [v, u]");
+  j["view_vectors"]["origin"] = 1;
+  expect_error(j, "view_vectors.origin is not known, expected one of tigre");
+}
+
 TEST_F(GeometryFile, TwoAnglesPerView) {
   auto const multiaxis = [](geometry_file const& g) { return std::get<multiaxis_scan>(g.scan); };
   json j{{"geometry", "multiaxis"},
@@ -241,7 +388,7 @@ TEST_F(GeometryFile, WhatIsNotKnownOrDoesNotFit) {
   j["angels"] = 1;
   expect_error(j,
                "g.json: angels is not known, expected one of geometry, angles, helical_z_shifts, translation_vectors, "
-               "sinogram_shape, recon_shape, params");
+               "view_vectors, sinogram_shape, recon_shape, params");
   j = parallel();
   j["params"]["sharpnes"] = 1;
   expect_error(j, "params.sharpnes is not a parameter of geometry parallel, expected one of ");

@@ -13,8 +13,8 @@ namespace {
 
 /// Counts of 240 rows, about a thousandth of them dead, and a geometry with a small reconstruction.
 struct ReconSlabs : testing::Test {
-  static constexpr index_t views = 160, rows = 240, channels = 320;
-  static constexpr double limit = 80 << 20;
+  static constexpr index_t views = 200, rows = 240, channels = 320;
+  static constexpr double limit = 100 << 20;
   scratch_folder folder;
 
   ReconSlabs() {
@@ -26,12 +26,12 @@ struct ReconSlabs : testing::Test {
     }
     write_text(folder / "scan.raw", std::string(reinterpret_cast<char const*>(counts.data()), 2 * counts.size()));
     write_text(folder / "scan.json", R"({"geometry": "parallel", "recon_shape": [40, 48, 240], "params": {},
-                                         "angles": {"start": 0, "stop": 3.14, "num": 160, "endpoint": false}})");
+                                         "angles": {"start": 0, "stop": 3.14, "num": 200, "endpoint": false}})");
   }
   std::string name(std::string const& file) const { return (folder / file).string(); }
   outcome recon(std::string const& out, std::vector<std::string> const& more) const {
     std::vector<std::string> words{"recon", name("scan.raw"), "--geometry", name("scan.json"), "--out", name(out)};
-    words.insert(words.end(), {"--raw", "u16le,160,240,320", "--white-level", "60000", "--method", "fbp"});
+    words.insert(words.end(), {"--raw", "u16le,200,240,320", "--white-level", "60000", "--method", "fbp"});
     words.insert(words.end(), {"--threads", "2"});
     words.insert(words.end(), more.begin(), more.end());
     return mbirk_program(words);

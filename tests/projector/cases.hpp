@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "mbirk/simd/pack.hpp"
+#include "projector/general_cases.hpp"
 #include "projector/multiaxis_cases.hpp"
 #include "projector/operations.hpp"
 
@@ -246,11 +247,17 @@ inline std::vector<geometry_case> translation_cases() {
   return cases;
 }
 
-inline std::vector<geometry_case> all_cases() {
+/// Cases with a direct reconstruction.
+inline std::vector<geometry_case> direct_cases() {
   auto cases = parallel_cases();
   for (auto& c : cone_cases()) cases.push_back(c);
   for (auto& [name, parameters] : multiaxis_cases()) cases.push_back({"multiaxis_" + name, parameters});
   for (auto& c : translation_cases()) cases.push_back(c);
+  return cases;
+}
+inline std::vector<geometry_case> all_cases() {
+  auto cases = direct_cases();
+  for (auto& [name, parameters] : general_cases()) cases.push_back({"general_" + name, parameters});
   return cases;
 }
 
@@ -298,6 +305,7 @@ inline footprint_range footprints_of(any_scan const& s, bool cut = true) {
 inline double tolerance(any_scan const& s, bool towards_sinogram, int power, bool cut = true) {
   if (auto const* multiaxis = std::get_if<multiaxis_scan>(&s))
     return multiaxis_tolerance(*multiaxis, towards_sinogram, power);
+  if (auto const* general = std::get_if<general_scan>(&s)) return general_tolerance(*general, towards_sinogram, power);
   auto const r = footprints_of(s, cut);
   auto const recon = recon_shape(s);
   double const views = static_cast<double>(sinogram_shape(s)[0]),

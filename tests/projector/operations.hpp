@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <variant>
 #include <vector>
 
@@ -37,6 +38,14 @@ inline any_scan make_scan(any_parameters const& p) {
     if (auto const* own = std::get_if<typename Geometry::parameters>(&p)) made = scan<Geometry>(*own);
   });
   return *made;
+}
+/// f(scan) of a scan with a direct reconstruction.
+template <class F> auto visit_direct(F const& f, any_scan const& s) {
+  using result = decltype(f(std::declval<cone_scan const&>()));
+  return std::visit([&]<class Geometry>(scan<Geometry> const& any) -> result {
+    if constexpr (has_direct_recon<Geometry>) return f(any);
+    else throw std::logic_error("the scan has no direct reconstruction");
+  }, s);
 }
 inline shape_3 sinogram_shape(any_scan const& s) {
   return std::visit([](auto const& x) { return x.sinogram_shape(); }, s);

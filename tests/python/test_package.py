@@ -71,6 +71,46 @@ def test_view_parameters(cone):
     assert parallel.get_params("angles") == (2, 1, 0)
 
 
+def cone_views(angles, dist, iso_dist, pitch):
+    """The vectors of a circular cone beam: source, detector, step between channels, step between rows."""
+    c, s, zero = np.cos(angles), np.sin(angles), np.zeros_like(angles)
+    towards, across = np.stack([s, c, zero], 1), np.stack([c, -s, zero], 1)
+    up = np.tile([0.0, 0.0, pitch], (len(angles), 1))
+    return np.hstack([towards * iso_dist, towards * (iso_dist - dist), across * pitch, up])
+
+
+def test_general_views():
+    angles = np.linspace(0, 2 * np.pi, 6, endpoint=False, dtype=np.float32).astype(np.float64)
+    cone = mbirk.ConeBeamModel((6, 9, 11), angles, 60.0, 20.0)
+    vectors = cone_views(angles, 60.0, 20.0, 1.0)
+    pitch = cone.get_params("delta_voxel")
+    model = mbirk.GeneralViewsModel((6, 9, 11), vectors, cone.recon_shape, pitch)
+    assert np.array_equal(model.get_params("view_vectors"), vectors)
+    assert np.array_equal(model.get_params("view_params_array"), vectors)
+    x = np.random.default_rng(5).random(cone.recon_shape, np.float32)
+    expected = cone.forward_project(x)
+    assert np.abs(model.forward_project(x) - expected).max() <= 1e-6 * expected.max()
+    y = np.random.default_rng(6).random((6, 9, 11), np.float32)
+    left, right = np.vdot(model.forward_project(x), y), np.vdot(x, model.back_project(y))
+    assert abs(left - right) <= 1e-6 * abs(left)
+    model.set_params(granularity=[1, 8, 32], partition_sequence=[0, 1, 2])
+    recon, record = model.recon(expected, max_iterations=2, stop_threshold_change_pct=0)
+    assert recon.shape == tuple(cone.recon_shape) and np.isfinite(recon).all()
+    with pytest.raises(TypeError, match="no direct reconstruction"):
+        model.direct_recon(y)
+    for bad, message in (
+        (vectors[:5], "view_vectors has 60 values, expected twelve per view, of 6 views"),
+        (vectors[:, :11], r"expected \(views, 12\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mbirk.GeneralViewsModel((6, 9, 11), bad, cone.recon_shape, pitch)
+    tilted = vectors.copy()
+    tilted[:, 9] += 0.02
+    model.set_view_parameters(tilted)
+    assert np.abs(model.forward_project(x) - expected).max() > 1e-3 * expected.max()
+    assert model.copy().params["view_vectors"] == model.params["view_vectors"]
+
+
 def test_translation():
     vectors = mbirk.gen_translation_vectors(3, 2, 4.0, 3.0)
     assert vectors.shape == (6, 3) and vectors.dtype == np.float32 and tuple(vectors[5]) == (4.0, 0.0, 1.5)

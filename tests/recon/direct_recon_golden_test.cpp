@@ -19,7 +19,7 @@ TEST_P(GoldenDirectRecon, DirectRecon) {
   auto const y = c.floats("sinogram.npy"), expected = c.floats("out_direct_recon.npy");
   for (auto const taps : {ramp_taps::closed, ramp_taps::float32}) {
     array<3> x(expected.shape, -1.0f);
-    std::visit([&](auto const& s) { direct_recon(on_host(2), s, y.all(), x.all(), {.taps = taps}); }, c.scan());
+    visit_direct([&](auto const& s) { direct_recon(on_host(2), s, y.all(), x.all(), {.taps = taps}); }, c.scan());
     EXPECT_LE(relative_error(x.data, expected.data), 5e-6) << static_cast<int>(taps);
   }
 }

@@ -37,6 +37,7 @@ TEST(Parameters, TableNamesEveryMemberOnce) {
   check(list_parameters<cone_geometry>(), 35);
   check(list_parameters<translation_geometry>(), 30);
   check(list_parameters<multiaxis_geometry>(), 29);
+  check(list_parameters<general_geometry>(), 30);
   check(list_parameters<image_geometry>(), 15);
 }
 

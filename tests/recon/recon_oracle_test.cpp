@@ -310,7 +310,7 @@ TEST(KnownRecon, TheInitialImageIsTheScaledDirectImage) {
   for (auto const& k : all_known_values()) {
     auto const& s = k.scan;
     array<3> direct({7, 7, 2}), x({7, 7, 2}, NAN);
-    std::visit([&](auto const& scan) { direct_recon(on_host(), scan, y.all(), direct.all()); }, s);
+    visit_direct([&](auto const& scan) { direct_recon(on_host(), scan, y.all(), direct.all()); }, s);
     expect_row(direct, k.direct);
     auto const pixels = masked_in(s);
     auto const z = std::visit(

@@ -77,6 +77,7 @@ void add_estimate_command(CLI::App& app, chosen_command& chosen);
 void add_bench_command(CLI::App& app, chosen_command& chosen);
 void add_info_command(CLI::App& app, chosen_command& chosen);
 void add_prepare_command(CLI::App& app, chosen_command& chosen);
+void add_calibrate_command(CLI::App& app, chosen_command& chosen);
 void add_recon_command(CLI::App& app, chosen_command& chosen);
 void add_top_command(CLI::App& app, chosen_command& chosen);
 

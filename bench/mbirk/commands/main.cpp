@@ -94,6 +94,7 @@ int parse_and_run(int argc, char** argv) {
   add_estimate_command(app, chosen);
   add_info_command(app, chosen);
   add_prepare_command(app, chosen);
+  add_calibrate_command(app, chosen);
   add_recon_command(app, chosen);
   add_top_command(app, chosen);
 

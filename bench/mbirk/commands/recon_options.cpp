@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/call_options.hpp"
+#include "mbirk/geometry/operation_name.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -100,13 +101,14 @@ void note_given_options(CLI::App const& command, recon_command& o) {
 
 void check_method(recon_command const& o, recon_scan const& scan) {
   std::visit([&]<class Geometry>(mbirk::scan<Geometry> const&) {
-    require<io_error>(o.method == "vcd" || o.method == Geometry::direct_method, [&] {
+    bool const known = o.method == "vcd" || (has_direct_recon<Geometry> && o.method == Geometry::direct_method);
+    require<io_error>(known, [&] {
       std::string others;
       geometries::each([&]<class Other>(std::type_identity<Other>) {
         if (o.method == Other::direct_method) others += (others.empty() ? "" : " or ") + std::string(Other::name);
       });
-      return "--method " + o.method + " is for geometry " + others + ", expected " + Geometry::direct_method +
-             " or vcd";
+      return "--method " + o.method + " is for geometry " + others + ", expected " +
+             (has_direct_recon<Geometry> ? std::string(Geometry::direct_method) + " or vcd" : "vcd");
     });
   }, scan);
 }

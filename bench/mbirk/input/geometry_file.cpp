@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "input/similar_name.hpp"
+#include "input/view_import.hpp"
 #include "mbirk/geometry/list.hpp"
 #include "mbirk/io/npy.hpp"
 #include "mbirk/io/parameters_json.hpp"
@@ -36,15 +37,20 @@ parameter_kind kind_of(parameter_info const& info) {
                                               : parameter_kind::of_a_reconstruction;
 }
 
-template <class Member> constexpr bool is_view_list = std::same_as<std::remove_const_t<Member>, std::vector<float>>;
+/// Whether a parameter is a list with one entry per view: those of float32, and those of several doubles per view.
+template <class Member> bool is_view_list([[maybe_unused]] parameter_info const& info) {
+  if constexpr (std::same_as<std::remove_const_t<Member>, std::vector<double>>) return info.per_view > 1;
+  else return std::same_as<std::remove_const_t<Member>, std::vector<float>>;
+}
 
 /// Calls row(info, rule, member) for the rows of the table of parameters that `params` may have.
 template <class Geometry, class Values, class Row> void each_member(Values& values, Row const& row) {
   mbirk::detail::each_parameter(
       std::type_identity<Geometry>{}, values,
       [&]<class Member>(parameter_info const& info, auto const& rule, Member& member) {
-        if constexpr (!is_view_list<Member>)
-          if (std::ranges::find(shape_fields, info.name) == std::end(shape_fields)) row(info, rule, member);
+        if constexpr (!std::same_as<std::remove_const_t<Member>, std::vector<float>>)
+          if (!is_view_list<Member>(info) && std::ranges::find(shape_fields, info.name) == std::end(shape_fields))
+            row(info, rule, member);
       });
 }
 /// Calls row(info, member) for those that are lists with one entry per view.
@@ -52,7 +58,11 @@ template <class Geometry, class Values, class Row> void each_view_list(Values& v
   mbirk::detail::each_parameter(
       std::type_identity<Geometry>{}, values,
       [&]<class Member>(parameter_info const& info, auto const&, Member& member) {
-        if constexpr (is_view_list<Member>) row(info, member);
+        if constexpr (requires { typename Member::value_type; }) {
+          using number = typename Member::value_type;
+          if constexpr (std::same_as<std::remove_const_t<Member>, std::vector<number>> && std::floating_point<number>)
+            if (is_view_list<Member>(info)) row(info, member);
+        }
       });
 }
 template <class Geometry> std::vector<std::string> view_lists_of() {
@@ -105,30 +115,33 @@ mask_setting read_mask(json_field const& field, fs::path const& folder, memory_b
 }
 
 /// Reads vectors, one per view.
-std::vector<float> read_vectors(json_field const& field, fs::path const& folder, index_t views, index_t per_view) {
-  if (field.value().is_string()) return read_line_file(field, folder, views, per_view);
+template <class T>
+std::vector<T> read_vectors(json_field const& field, fs::path const& folder, index_t views, index_t per_view) {
+  if (field.value().is_string()) return read_line_file<T>(field, folder, views, per_view);
   std::string const numbers = std::to_string(per_view) + " numbers";
-  std::vector<float> list;
+  std::vector<T> list;
   auto const vectors = field.elements("an array of arrays of " + numbers + ", or the name of an npy file");
   require_one_per_view(field, std::ssize(vectors), views);
   for (auto const& vector : vectors) {
     auto const components = vector.elements("an array of " + numbers);
     if (std::ssize(components) != per_view) vector.wrong("an array of " + numbers);
-    for (auto const& c : components) list.push_back(c.single());
+    for (auto const& c : components) {
+      if constexpr (std::same_as<T, float>) list.push_back(c.single());
+      else list.push_back(c.number());
+    }
   }
   return list;
 }
 
-/// Reads angles, shifts or vectors in any of their forms.
-std::vector<float> read_line(json_field const& field, fs::path const& folder, index_t views, index_t per_view) {
-  if (per_view > 1) return read_vectors(field, folder, views, per_view);
+/// Reads angles or shifts in any of their forms.
+std::vector<float> read_line(json_field const& field, fs::path const& folder, index_t views) {
   std::string const forms = "an array of numbers, the name of an npy file, or {start, stop, num, endpoint}";
   std::vector<float> line;
   if (field.value().is_array()) {
     require_one_per_view(field, std::ssize(field.value()), views);
     for (auto const& e : field.elements()) line.push_back(e.single());
   } else if (field.value().is_string()) {
-    line = read_line_file(field, folder, views);
+    line = read_line_file<float>(field, folder, views, 1);
   } else if (field.value().is_object()) {
     for (auto const& [key, value] : field.members())
       require<io_error>(key == "start" || key == "stop" || key == "num" || key == "endpoint",
@@ -148,7 +161,7 @@ std::vector<float> read_line(json_field const& field, fs::path const& folder, in
   return line;
 }
 
-json vectors_json(std::vector<float> const& list, index_t per_view) {
+json vectors_json(auto const& list, index_t per_view) {
   json vectors = json::array();
   for (auto at = list.begin(); at != list.end(); at += per_view) vectors.push_back(std::vector(at, at + per_view));
   return vectors;
@@ -245,7 +258,8 @@ void require_one_per_view(json_field const& field, index_t values, index_t views
   });
 }
 
-std::vector<float> read_line_file(json_field const& field, fs::path const& folder, index_t views, index_t per_view) {
+template <class T>
+std::vector<T> read_line_file(json_field const& field, fs::path const& folder, index_t views, index_t per_view) {
   return read_named(field, folder, [&](fs::path const& path) {
     auto const header = read_npy_header(path);
     auto const& shape = header.shape;
@@ -255,11 +269,13 @@ std::vector<float> read_line_file(json_field const& field, fs::path const& folde
              (per_view == 1 ? ")" : ", " + std::to_string(per_view) + ")");
     });
     require_one_per_view(field, header.shape[0], views);
-    auto array = read_npy<float>(path);
+    auto array = read_npy<T>(path);
     require_finite(array, path);
     return std::move(array.data);
   });
 }
+template std::vector<float> read_line_file(json_field const&, fs::path const&, index_t, index_t);
+template std::vector<double> read_line_file(json_field const&, fs::path const&, index_t, index_t);
 
 denoise_options read_denoiser_parameters(json_field const& params) {
   parameter_values<image_geometry> values;
@@ -327,10 +343,10 @@ void read_view_lists(json_field const& root, view_list_reader const& read, char 
                    source_location::current());
   }
   parameter_values<Geometry> values{.scan = std::move(p)};
-  each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float>& list) {
+  each_view_list<Geometry>(values, [&](parameter_info const& info, auto& list) {
     std::string const name = info.name;
     if (root.has(name) || (info.required && list.empty()))
-      list = read(root.at(name, name == "angles" ? missing : info.doc), info.per_view);
+      read.into(list, root.at(name, name == "angles" ? missing : info.doc), info.per_view);
   });
   p = std::move(values.scan);
 }
@@ -348,7 +364,11 @@ std::vector<fs::path> files_of_scan(json_field const& root, fs::path const& fold
   auto const add = [&](json_field const& from, std::string const& name) {
     if (from.has(name) && from.at(name, "").value().is_string()) files.push_back(folder / from.at(name, "").text());
   };
-  for (auto const& name : view_lists()) add(root, name);
+  for (auto const& name : view_lists()) {
+    add(root, name);
+    if (root.has(name) && root.at(name, "").value().is_object())
+      for (auto& file : files_of_imported_views(root.at(name, ""), folder)) files.push_back(std::move(file));
+  }
   if (root.has("params")) add(root.at("params", ""), "use_ror_mask");
   return files;
 }
@@ -388,14 +408,28 @@ geometry_file read_geometry(json const& document, std::string const& file, fs::p
     typename Geometry::parameters p;
     p.sinogram_shape = sinogram_shape;
     if constexpr (requires { p.angles; }) p.angles = theta;
+    std::optional<bool> imported_rays;
     read_view_lists<Geometry>(
         root,
-        [&](json_field const& field, index_t per_view) {
-          return read_line(field, folder, sinogram_shape[0], per_view);
-        },
+        view_list_reader([&]<class T>(json_field const& field, index_t per_view, std::vector<T>& list) {
+          if constexpr (std::same_as<T, float>) {
+            if (per_view == 1) return void(list = read_line(field, folder, sinogram_shape[0]));
+          } else if (field.value().is_object()) {
+            auto const views = read_imported_views(field, folder, sinogram_shape);
+            imported_rays = views.parallel_rays;
+            return void(list = views.view_vectors);
+          }
+          list = read_vectors<T>(field, folder, sinogram_shape[0], per_view);
+        }),
         "angles in radians, because the data have none", p);
     if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
     read_scan_parameters<Geometry>(params, folder, p, memory);
+    if constexpr (requires { p.parallel_rays; })
+      if (imported_rays) {
+        if (params.has("parallel_rays") && p.parallel_rays != *imported_rays)
+          params.at("parallel_rays", "").wrong(*imported_rays ? "true, as in view_vectors" : "false, as in view_vectors");
+        p.parallel_rays = *imported_rays;
+      }
     try {
       auto const scan = make_scan<Geometry>(p, file, memory, check_shape);
       made = geometry_file{p, scan, read_model_parameters(params, geometry), true, {}};
@@ -454,7 +488,7 @@ json geometry_json(geometry_file const& g) {
         params[info.name] = mbirk::detail::parameter_json(parameter_value(mbirk::detail::plain_member(member)));
     });
     root["geometry"] = geometry.name;
-    each_view_list<Geometry>(values, [&](parameter_info const& info, std::vector<float> const& list) {
+    each_view_list<Geometry>(values, [&](parameter_info const& info, auto const& list) {
       if (info.per_view > 1) root[info.name] = vectors_json(list, info.per_view);
       else if (info.required || !list.empty()) root[info.name] = list;
     });

@@ -5,7 +5,8 @@
 //    "angles": [...] | "file.npy" | {"start": 0, "stop": 3.14, "num": 180, "endpoint": false},
 //        in radians; optional if the data contain theta
 //    "helical_z_shifts": in the same forms, cone only, as all lists with one value per view,
-//    "translation_vectors": [[x, y, z], ...] | "file.npy", as all lists with several values per view,
+//    "translation_vectors": [[x, y, z], ...] | "file.npy", "view_vectors": [[12 numbers], ...] | "file.npy",
+//        as all lists with several values per view; view_vectors also in the forms of view_import.hpp,
 //    "sinogram_shape": [views, rows, channels],  "recon_shape": [rows, cols, slices],   both optional
 //    "params": {...}}
 #pragma once
@@ -40,8 +41,23 @@ void read_scan_parameters(json_field const& params, std::filesystem::path const&
 
 /// Names of the lists with one entry per view, of any geometry. They are stored next to `params`.
 std::vector<std::string> view_lists();
-/// Reads the values of a field with `per_view` numbers for each view.
-using view_list_reader = std::function<std::vector<float>(json_field const& field, index_t per_view)>;
+/// Reads the values of a field with `per_view` numbers for each view, into lists of float32 and of doubles.
+class view_list_reader {
+  template <class T> using reader = std::function<void(json_field const&, index_t, std::vector<T>&)>;
+
+ public:
+  template <class F> explicit view_list_reader(F const& read) : floats_(read), doubles_(read) {}
+  void into(std::vector<float>& list, json_field const& field, index_t per_view) const {
+    floats_(field, per_view, list);
+  }
+  void into(std::vector<double>& list, json_field const& field, index_t per_view) const {
+    doubles_(field, per_view, list);
+  }
+
+ private:
+  reader<float> floats_;
+  reader<double> doubles_;
+};
 /// Reads those of a geometry. A required list may be missing if `p` has it already.
 /// @param missing  what was expected when there are no angles.
 /// @throws io_error, also for a list of another geometry.
@@ -67,8 +83,11 @@ std::array<index_t, 3> read_shape(json_field const& field);
 void require_one_per_view(json_field const& field, index_t values, index_t views);
 /// Reads the npy file named by the field: finite numbers, one per view, or vectors (views, per_view).
 /// @throws io_error; shape_error for another number of values, before they are read
-std::vector<float> read_line_file(json_field const& field, std::filesystem::path const& folder, index_t views = -1,
-                                  index_t per_view = 1);
+template <class T>
+std::vector<T> read_line_file(json_field const& field, std::filesystem::path const& folder, index_t views,
+                              index_t per_view);
+extern template std::vector<float> read_line_file(json_field const&, std::filesystem::path const&, index_t, index_t);
+extern template std::vector<double> read_line_file(json_field const&, std::filesystem::path const&, index_t, index_t);
 
 /// Makes a scan if its mask and list of pixels fit into memory.
 /// @param check_shape  called with the shape of the reconstruction before; what it throws is passed on.

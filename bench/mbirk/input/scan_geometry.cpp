@@ -128,12 +128,15 @@ std::vector<std::string> likely_mistakes(scan_description const& description, ge
         all.push_back("angles go from " + number_text(least * 360 / turn) + " to " +
                       number_text(greatest * 360 / turn) + " degrees only: are they radians? (--angle-unit rad)");
     }
-    double const channels = static_cast<double>(geometry.channels);
-    double const axis = (channels - 1) / 2 + geometry.det_channel_offset / geometry.delta_det_channel;
-    if (axis < 0 || axis > channels - 1)
-      all.push_back("det_channel_offset = " + number_text(geometry.det_channel_offset) + " puts the axis at channel " +
-                    number_text(axis) + ", outside the detector: is it a channel? (--centre, or (centre - " +
-                    number_text((channels - 1) / 2) + ") x pitch)");
+    if constexpr (requires { geometry.det_channel_offset; }) {
+      double const channels = static_cast<double>(geometry.channels);
+      double const axis = (channels - 1) / 2 + geometry.det_channel_offset / geometry.delta_det_channel;
+      if (axis < 0 || axis > channels - 1)
+        all.push_back("det_channel_offset = " + number_text(geometry.det_channel_offset) +
+                      " puts the axis at channel " + number_text(axis) +
+                      ", outside the detector: is it a channel? (--centre, or (centre - " +
+                      number_text((channels - 1) / 2) + ") x pitch)");
+    }
   }, g.scan);
   bool const integers =
       description.data.type.find("int") != std::string::npos || description.data.type.find('u') != std::string::npos;

@@ -20,9 +20,9 @@ typename Geometry::parameters read_scan(json_field const& root, json_field const
   p.sinogram_shape = read_shape(root.at("sinogram_shape", "[views, rows, channels]"));
   read_view_lists<Geometry>(
       root,
-      [&](json_field const& field, index_t per_view) {
-        return read_line_file(field, folder, p.sinogram_shape[0], per_view);
-      },
+      view_list_reader([&]<class T>(json_field const& field, index_t per_view, std::vector<T>& list) {
+        list = read_line_file<T>(field, folder, p.sinogram_shape[0], per_view);
+      }),
       "the name of an npy file", p);
   if (root.has("recon_shape")) p.recon_shape = read_shape(root.at("recon_shape", ""));
   read_scan_parameters<Geometry>(params, folder, p, memory);

@@ -28,6 +28,10 @@ namespace mbirk::program {
 /// A scan of some geometry; excludes cases without geometry.
 template <class T> concept some_scan = requires(T const& scan) { scan.geometry(); };
 
+/// A scan with a direct reconstruction.
+template <class T>
+concept direct_scan = some_scan<T> && has_direct_recon<typename T::geometry_type>;
+
 // Options of calls, from arguments and settings.
 
 inline filter_options filter_of(auto const& x) { return {.name = x.text("filter_name")}; }

@@ -12,6 +12,7 @@ namespace bodies {
 inline std::vector<operation_alias> direct_aliases(std::string const& what) {
   std::vector<operation_alias> all;
   geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
+    if (!has_direct_recon<Geometry>) return;
     auto const name = std::string(Geometry::direct_method) + '_' + what;
     auto const known = std::ranges::find(all, name, &operation_alias::name);
     if (known == all.end()) all.push_back({name, {Geometry::name}});
@@ -20,10 +21,20 @@ inline std::vector<operation_alias> direct_aliases(std::string const& what) {
   return all;
 }
 
+/// Names of the geometries with a direct reconstruction.
+inline std::vector<std::string> const direct_scans = [] {
+  std::vector<std::string> names;
+  geometries::each([&]<class Geometry>(std::type_identity<Geometry>) {
+    if (has_direct_recon<Geometry>) names.emplace_back(Geometry::name);
+  });
+  return names;
+}();
+
 struct direct_filter {
   static constexpr char const* name = "direct_filter";
   static entry_info entry() {
     return {.group = "filter",
+            .geometries = direct_scans,
             .inputs = {{.name = "sinogram", .kind = array_kind::sinogram}},
             .arguments = {{"filter_name", value_kind::text, "ramp"}},
             .output = array_kind::sinogram,
@@ -32,7 +43,7 @@ struct direct_filter {
             },
             .aliases = direct_aliases("filter")};
   }
-  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+  void operator()(auto const& ctx, direct_scan auto const& scan, auto& x) const {
     mbirk::direct_filter(ctx, scan, x.volume("sinogram"), x.output_volume(), filter_of(x));
   }
 };
@@ -41,6 +52,7 @@ struct direct_recon {
   static constexpr char const* name = "direct_recon";
   static entry_info entry() {
     return {.group = "recon",
+            .geometries = direct_scans,
             .inputs = {{.name = "sinogram", .kind = array_kind::sinogram}},
             .arguments = {{"filter_name", value_kind::text, "ramp"}},
             .output = array_kind::recon,
@@ -51,7 +63,7 @@ struct direct_recon {
             },
             .aliases = direct_aliases("recon")};
   }
-  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+  void operator()(auto const& ctx, direct_scan auto const& scan, auto& x) const {
     mbirk::direct_recon(ctx, scan, x.volume("sinogram"), x.output_volume(), filter_of(x), &x.warnings);
   }
 };

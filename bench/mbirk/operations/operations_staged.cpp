@@ -43,13 +43,13 @@ struct hessian_diagonal {
 };
 struct direct_filter {
   static constexpr char const* name = "direct_filter";
-  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+  void operator()(auto const& ctx, direct_scan auto const& scan, auto& x) const {
     stages::direct_filter(ctx, scan, x.volume("sinogram"), x.output_volume(), filter_of(x));
   }
 };
 struct direct_recon {
   static constexpr char const* name = "direct_recon";
-  void operator()(auto const& ctx, some_scan auto const& scan, auto& x) const {
+  void operator()(auto const& ctx, direct_scan auto const& scan, auto& x) const {
     stages::direct_recon(ctx, scan, x.volume("sinogram"), x.output_volume(), filter_of(x), &x.warnings);
   }
 };

@@ -55,7 +55,7 @@ double total_bytes(std::vector<memory_item> const& items) {
 
 std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& any, recon_options const& options,
                                       memory_question const& question, double limit) {
-  return std::visit([&](auto const& scan) {
+  return std::visit([&]<class Geometry>(mbirk::scan<Geometry> const& scan) {
     double const samples = 4 * product(scan.sinogram_shape()), voxels = 4 * product(scan.recon_shape()),
                  pixels = static_cast<double>(scan.full_indices().size());
     std::vector<memory_item> needed{{"sinogram", samples}, {"reconstruction", voxels}};
@@ -72,7 +72,7 @@ std::vector<memory_item> recon_memory(exec::host const& host, recon_scan const& 
       view<float, 3> const volume(nullptr, scan.recon_shape());
       auto const weights = question.weighted ? std::optional(sinogram) : std::nullopt;
       if (question.vcd) recon(ctx, scan, sinogram, weights, volume, sized_options(options));
-      else direct_recon(ctx, scan, sinogram, volume);
+      else if constexpr (has_direct_recon<Geometry>) direct_recon(ctx, scan, sinogram, volume);
       for (auto& item : memory_items(size.at_peak)) {
         if (item.name == "weights") item.name = "weights, reordered";
         needed.push_back(std::move(item));

@@ -12,7 +12,11 @@ namespace mbirk::program {
 std::vector<std::string> filtered_recon(recon_context const& ctx, recon_scan const& any, view<float const, 3> sinogram,
                                         view<float, 3> recon) {
   std::vector<std::string> warnings;
-  std::visit([&](auto const& scan) { direct_recon(ctx, scan, sinogram, recon, {}, &warnings); }, any);
+  std::visit([&]<class Geometry>(scan<Geometry> const& s) {
+    if constexpr (has_direct_recon<Geometry>) direct_recon(ctx, s, sinogram, recon, {}, &warnings);
+    else throw error(std::string(Geometry::beam) + " have no direct reconstruction, expected method vcd",
+                     source_location::current());
+  }, any);
   return warnings;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "mbirk/geometry/operation_name.hpp"
 #include "mbirk/io/output_file.hpp"
 #include "mbirk/record/cost.hpp"
 #include "mbirk/record/html.hpp"
@@ -91,7 +92,8 @@ std::optional<record::graph> graph_of(profile_entry const& entry, profile_proble
           if (op == "sparse_back_project") return record::sparse_back_project(scan, listed());
           if (op == "hessian_diagonal")
             return record::sparse_back_project(scan, scan.recon_shape()[0] * scan.recon_shape()[1], 2);
-          if (op == "direct_filter") return record::direct_filter(scan);
+          if constexpr (has_direct_recon<typename std::decay_t<decltype(scan)>::geometry_type>)
+            if (op == "direct_filter") return record::direct_filter(scan);
           if (op == "gen_weights") return record::gen_weights_transmission(scan.sinogram_shape());
           if (op == "median_filter3d") return record::median_filter3d(scan.recon_shape());
           if (op == "qggmrf_denoise")

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mbirk/definition/footprint.hpp"
+#include "mbirk/definition/general.hpp"
 #include "mbirk/definition/multiaxis_rows.hpp"
 #include "mbirk/geometry/scan.hpp"
 
@@ -112,6 +113,26 @@ inline std::uint64_t minimal_flops(multiaxis_scan const& s, std::span<std::int32
       }
       total += use == weight_use::projection ? channel_taps * rows_touched + row_taps : channel_taps + row_taps + seen;
     }
+  return 2 * total;
+}
+
+/// General views: 2 flops per cell that sees a voxel; for the unweighted Hessian, whose weights factor, 2 (channels
+/// + rows + 1) per voxel and view.
+inline std::uint64_t minimal_flops(general_scan const& s, std::span<std::int32_t const> pixels, weight_use use) {
+  auto const& g = s.geometry();
+  plain_interpreter<double> m;
+  auto const footprints = general_footprints(m, s);
+  std::uint64_t total = 0;
+  for (index_t v = 0; v < g.views; ++v)
+    for (auto const p : pixels)
+      for (index_t k = 0; k < g.slices; ++k) {
+        auto const f = footprints(v, p, k);
+        auto const across = detail::cells_hit(left_edge(f.channel, f.channel_width), f.channel_width,
+                                              static_cast<double>(g.channels)),
+                   down = detail::cells_hit(left_edge(f.row, f.row_width), f.row_width, static_cast<double>(g.rows));
+        if (across == 0 || down == 0) continue;
+        total += use == weight_use::projection ? across * down : across + down + 1;
+      }
   return 2 * total;
 }
 

@@ -64,7 +64,7 @@ void run_ramp_filter(Context const& ctx, scan<Geometry> const& s, In in, Out out
     if (weighted) {
       [[maybe_unused]] auto const guard = ctx.instr.stage("filter weights");
       auto const at = observe(ctx, weights);
-      launch(ctx, shape.channels, kernel::ramp_weights<B, Geometry>{at, g, shape});
+      launch(ctx, shape.channels, kernel::ramp_weights<B>{at, g, shape});
       weights_at = at;
     }
   }
@@ -174,7 +174,7 @@ void direct_filter_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, 
 /// Cost: a direct sum of C/2 + 1 FMAs per sample, or about 4 (L/C) log2 L flops; memory traffic of 8 bytes per sample;
 /// in cone beam a temporary of R C floats. The result is bitwise independent of the number of threads. Source: Kak and
 /// Slaney 1988; Feldkamp, Davis, Kress 1984; MBIRJAX.
-template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+template <execution_policy Exec, instrumentation_policy Instr, has_direct_recon Geometry>
 void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                    view<float, 3> filtered, filter_options const& options = {}) {
   detail::direct_filter_as(ctx, s, sinogram, filtered, options, "direct_filter",

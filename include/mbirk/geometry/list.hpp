@@ -8,16 +8,20 @@
 #include <variant>
 #include <vector>
 
+#include "mbirk/geometry/general.hpp"
 #include "mbirk/geometry/scan.hpp"
 #include "mbirk/geometry/translation.hpp"
 
-/// X(arguments..., Geometry) for every geometry: the same list for the preprocessor, which declares and defines
-/// compiled instances.
-#define MBIRK_EACH_GEOMETRY(X, ...) \
+/// X(arguments..., Geometry) for every geometry with a direct reconstruction, and for every geometry: the same lists
+/// for the preprocessor, which declares and defines compiled instances.
+#define MBIRK_EACH_DIRECT_GEOMETRY(X, ...) \
   X(__VA_ARGS__, parallel_geometry) \
   X(__VA_ARGS__, cone_geometry) \
   X(__VA_ARGS__, multiaxis_geometry) \
   X(__VA_ARGS__, translation_geometry)
+#define MBIRK_EACH_GEOMETRY(X, ...) \
+  MBIRK_EACH_DIRECT_GEOMETRY(X, __VA_ARGS__) \
+  X(__VA_ARGS__, general_geometry)
 
 namespace mbirk {
 
@@ -51,7 +55,7 @@ template <class... Geometry> struct geometry_types {
 };
 
 using geometries = geometry_types<
-    parallel_geometry, cone_geometry, multiaxis_geometry, translation_geometry>;
+    parallel_geometry, cone_geometry, multiaxis_geometry, translation_geometry, general_geometry>;
 
 template <class Geometry> using parameters_of = typename Geometry::parameters;
 

@@ -35,6 +35,10 @@ inline constexpr char const* operation_name = joined_name<Geometry, Operation>::
 
 namespace mbirk {
 
+/// Geometries with a direct reconstruction.
+template <class Geometry>
+concept has_direct_recon = !std::string_view(Geometry::direct_method).empty();
+
 /// Geometries whose direct reconstruction has this usual name.
 template <class Geometry, detail::literal Method>
 concept direct_method = std::string_view(Geometry::direct_method) == Method.text;

@@ -26,6 +26,9 @@ struct parallel_parameters {
   mask_setting use_ror_mask = true;
 };
 
+/// The direct_method of a geometry without direct reconstruction.
+inline constexpr char const* no_direct_method = "";
+
 namespace detail {
 
 /// Angles of views equally spaced over a part of a turn, beginning with 0.
@@ -44,7 +47,7 @@ inline std::vector<float> equally_spaced_angles(index_t views, double part_of_a_
 struct parallel_geometry {
   static constexpr char const* name = "parallel";
   static constexpr char const* beam = "parallel beam";      ///< in messages
-  static constexpr char const* direct_method = "fbp";       ///< usual name of its direct reconstruction
+  static constexpr char const* direct_method = "fbp";       ///< usual name of its direct reconstruction, or none
   static constexpr bool weighs_rays = false;                ///< whether the ramp filter weighs rays
   static constexpr bool has_slice_damping = false;          ///< whether VCD can damp slices
   static constexpr bool expects_truncation = false;         ///< whether views see a part of the object by design

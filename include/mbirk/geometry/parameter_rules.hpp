@@ -55,6 +55,9 @@ inline constexpr parameter_rule pairs{"two numbers per view", [](auto const& v) 
 inline constexpr parameter_rule vectors{"three numbers per view", [](auto const& v) {
   return v.size() % 3 == 0 && each_passes(v, [](double x) { return std::isfinite(x); });
 }, 3};
+inline constexpr parameter_rule view_rows{"twelve numbers per view", [](auto const& v) {
+  return v.size() % 12 == 0 && each_passes(v, [](double x) { return std::isfinite(x); });
+}, 12};
 inline constexpr parameter_rule fractions{"one or two numbers >= 0", [](std::vector<double> const& v) {
   return (v.size() == 1 || v.size() == 2) && each_passes(v, [](double x) { return x >= 0 && std::isfinite(x); });
 }};

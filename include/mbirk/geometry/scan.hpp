@@ -15,6 +15,20 @@ namespace mbirk {
 /// Positions of the views. Overloaded for geometries whose positions depend on the grid.
 template <class Geometry, class Views> auto place_views(Geometry const&, Views& v) { return place_views(v); }
 
+namespace detail {
+
+/// Converts a list of numbers to a vector of the type that a view list has.
+template <class List> struct view_list_of {
+  List const& list;
+  template <class T> operator std::vector<T>() const {
+    std::vector<T> values;
+    for (auto const x : list) values.push_back(static_cast<T>(x));
+    return values;
+  }
+};
+
+}  // namespace detail
+
 /// A validated scan. Copies own their angles and mask; kernels only get geometry() and positions().
 template <class Geometry> class scan {
  public:
@@ -53,9 +67,10 @@ template <class Geometry> class scan {
   std::vector<std::string> const& warnings() const noexcept { return warnings_; }
 
   /// Replaces the view parameters, given as lists in the order of view_lists: set_views(angles, z_shifts). The number
-  /// of views must not change.
+  /// of views must not change. Sigmas that are derived from the data keep to the pitches and the magnification of the
+  /// views with which a scan of general views was made.
   template <class... Lists> void set_views(Lists const&... lists) {
-    view_lists views{std::vector<float>(lists.begin(), lists.end())...};
+    view_lists views{detail::view_list_of<Lists>{lists}...};
     require_views(geometry_, views);
     positions_ = place_views(geometry_, views);
     views_ = std::move(views);

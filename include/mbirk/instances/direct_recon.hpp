@@ -10,7 +10,7 @@
     (C const& c, scan<G> const& s, view<float const, 3> sinogram, view<float, 3> recon,                            \
      filter_options const& options, std::vector<std::string>* warnings, char const* operation, char const* array), \
     (c, s, sinogram, recon, options, warnings, operation, array), void)
-#define MBIRK_DIRECT_RECON_OPERATIONS(X, C) MBIRK_EACH_GEOMETRY(MBIRK_DIRECT_RECON_OF, X, C)
+#define MBIRK_DIRECT_RECON_OPERATIONS(X, C) MBIRK_EACH_DIRECT_GEOMETRY(MBIRK_DIRECT_RECON_OF, X, C)
 
 namespace mbirk {
 

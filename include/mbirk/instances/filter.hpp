@@ -20,7 +20,7 @@
     (C const& c, scan<G> const& s, view<float const, 3> sinogram, view<float, 3> filtered, \
      filter_options const& options, char const* operation, char const* array),             \
     (c, s, sinogram, filtered, options, operation, array), void)
-#define MBIRK_FILTER_OPERATIONS(X, C) MBIRK_EACH_GEOMETRY(MBIRK_FILTER_OF, X, C)
+#define MBIRK_FILTER_OPERATIONS(X, C) MBIRK_EACH_DIRECT_GEOMETRY(MBIRK_FILTER_OF, X, C)
 
 namespace mbirk {
 

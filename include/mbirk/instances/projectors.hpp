@@ -5,6 +5,7 @@
 #include "mbirk/kernel/shared/scale_slices.hpp"
 // Not projector/all.hpp, which may be the file that includes this one.
 #include "mbirk/projector/cone.hpp"
+#include "mbirk/projector/general.hpp"
 #include "mbirk/projector/multiaxis.hpp"
 #include "mbirk/projector/parallel.hpp"
 #include "mbirk/projector/translation.hpp"
@@ -21,6 +22,10 @@
   X(S, kernel::cone_back<B, 2, false>)                          \
   X(S, kernel::cone_back<B, 2, true>)                           \
   X(S, kernel::cone_forward<B, kernel::store_epilogue<B>>)      \
+  X(S, kernel::general_back<B, 1, false>)                       \
+  X(S, kernel::general_back<B, 2, false>)                       \
+  X(S, kernel::general_back<B, 2, true>)                        \
+  X(kernel::no_scratch, kernel::general_forward<B, kernel::store_epilogue<B>>) \
   X(S, kernel::multiaxis_back<B, 1, false>)                     \
   X(S, kernel::multiaxis_back<B, 2, false>)                     \
   X(S, kernel::multiaxis_back<B, 2, true>)                      \
@@ -33,6 +38,10 @@
   X(kernel::cone_block_back<B, 2, false>)                              \
   X(kernel::cone_block_back<B, 2, true>)                               \
   X(kernel::on_warps<kernel::cone_gather<B>, kernel::no_scratch>)      \
+  X(kernel::on_warps<kernel::general_back_gather<B, 1, false>, kernel::no_scratch>) \
+  X(kernel::on_warps<kernel::general_back_gather<B, 2, false>, kernel::no_scratch>) \
+  X(kernel::on_warps<kernel::general_back_gather<B, 2, true>, kernel::no_scratch>)  \
+  X(kernel::on_warps<kernel::general_gather<B>, kernel::no_scratch>)   \
   X(kernel::multiaxis_block_back<B, 1, false>)                         \
   X(kernel::multiaxis_block_back<B, 2, false>)                         \
   X(kernel::multiaxis_block_back<B, 2, true>)                          \

@@ -60,6 +60,7 @@ template <class Native> struct no_data {
   static no_pack iota() { return {}; }
   static no_pack first_lanes(index_t) { return {}; }
   static no_pack to_pack_unsigned(no_pack) { return {}; }
+  static no_pack to_ints(no_pack) { return {}; }
   static no_pack lift(typename Native::pack) { return {}; }
   static no_pack no_sum() { return {}; }
   static no_pack widen(no_pack) { return {}; }

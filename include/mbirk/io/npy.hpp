@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -324,11 +325,11 @@ inline npy_header read_npy_header(std::filesystem::path const& path) {
 /// Reads an array as T (float or int32) from f4, f8, i2, i4, i8, u1, u2, u4 or bool, in C or Fortran order; the result
 /// is in C order.
 ///
-/// Floating-point numbers are rounded to float; for int32 every value must be an integer that fits. Bytes after the
-/// data are ignored.
+/// Floating-point numbers are rounded to float, unless T is double; for int32 every value must be an integer that fits.
+/// Bytes after the data are ignored.
 /// @throws io_error of one line: the file, the problem, the expected value.
 template <class T> npy_array<T> read_npy(std::filesystem::path const& path) {
-  static_assert(std::is_same_v<T, float> || std::is_same_v<T, std::int32_t>);
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t>);
   auto const header = read_npy_header(path);
   auto file = detail::open_input(path);
   file.seekg(header.offset);
@@ -395,8 +396,8 @@ template <class T, int Rank> void read_npy(std::filesystem::path const& path, vi
 namespace detail {
 
 /// Throws an error that element k is not finite.
-[[noreturn]] inline void npy_fail_finite(npy_array<float> const& array, std::size_t k,
-                                         std::filesystem::path const& path) {
+template <std::floating_point T>
+[[noreturn]] void npy_fail_finite(npy_array<T> const& array, std::size_t k, std::filesystem::path const& path) {
   npy_header where;
   where.shape = array.shape;
   npy_fail(path, "value " + npy_index(where, static_cast<index_t>(k)) + " is " + number_text(array.data[k]) +
@@ -406,7 +407,7 @@ namespace detail {
 }  // namespace detail
 
 /// Checks that all elements are finite. @throws io_error naming the file and the first element that is infinite or NaN.
-inline void require_finite(npy_array<float> const& array, std::filesystem::path const& path) {
+template <std::floating_point T> void require_finite(npy_array<T> const& array, std::filesystem::path const& path) {
   for (std::size_t k = 0; k < array.data.size(); ++k)
     if (!detail::is_finite(array.data[k])) detail::npy_fail_finite(array, k, path);
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "mbirk/profile/staged_kernels.hpp"
+#include "mbirk/profile/staged_general.hpp"
 #include "mbirk/profile/staged_multiaxis.hpp"
 #include "mbirk/projector/all.hpp"
 #include "mbirk/recon/direct_recon.hpp"
@@ -179,7 +180,7 @@ void filter_inside(Context const& ctx, scan<Geometry> const& s, temporary<float,
           weighted(ctx, "weighted sinogram", shape.size());
       {
         [[maybe_unused]] auto const guard = ctx.instr.stage("filter weights");
-        launch(ctx, shape.channels, kernel::ramp_weights<B, Geometry>{observe(ctx, weights), g, shape});
+        launch(ctx, shape.channels, kernel::ramp_weights<B>{observe(ctx, weights), g, shape});
       }
       {
         [[maybe_unused]] auto const guard = ctx.instr.stage("weight");
@@ -258,7 +259,7 @@ void hessian_diagonal(context<Exec, Instr> const& ctx, scan<Geometry> const& s,
 }
 
 /// mbirk::direct_filter in stages.
-template <class Exec, class Instr, class Geometry>
+template <class Exec, class Instr, has_direct_recon Geometry>
 void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                    view<float, 3> filtered, filter_options const& options = {}) {
   using Context = context<Exec, Instr>;
@@ -278,7 +279,7 @@ void direct_filter(context<Exec, Instr> const& ctx, scan<Geometry> const& s, vie
 }
 
 /// mbirk::direct_recon in stages.
-template <class Exec, class Instr, class Geometry>
+template <class Exec, class Instr, has_direct_recon Geometry>
 void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                   view<float, 3> recon, filter_options const& options = {},
                   std::vector<std::string>* warnings = nullptr) {

@@ -20,16 +20,19 @@ template <class Context> struct multiaxis_tables {
   std::vector<kernel::multiaxis_taps> views;    ///< device only: the first pass of every view
   device_table<kernel::multiaxis_taps, Context> device_passes, device_views;
 
-  multiaxis_tables(Context const& ctx, multiaxis_scan const& s, index_t views_per_task)
+  template <class Scan>
+  multiaxis_tables(Context const& ctx, Scan const& s, index_t views_per_task)
       : passes(kernel::make_multiaxis_taps(s)),
         ranges(on_device<Context> ? std::vector<kernel::view_taps_range>() : ranges_of(passes, views_per_task)),
         views(on_device<Context> ? first_passes(passes) : std::vector<kernel::multiaxis_taps>()),
         device_passes(ctx, passes, "passes"),
         device_views(ctx, views, "views") {}
-  multiaxis_tables(Context const& ctx, multiaxis_scan const& s)
+  template <class Scan>
+  multiaxis_tables(Context const& ctx, Scan const& s)
       : multiaxis_tables(ctx, s, fitting_views(ctx, s.geometry().views, 1)) {}
   /// Tables for an iterative reconstruction.
-  multiaxis_tables(Context const& ctx, multiaxis_scan const& s, kernel::chunked_shape const&)
+  template <class Scan>
+  multiaxis_tables(Context const& ctx, Scan const& s, kernel::chunked_shape const&)
       : multiaxis_tables(ctx, s, views_of_a_task<Context>(s.geometry().views)) {}
   multiaxis_tables(multiaxis_tables const&) = delete;
   multiaxis_tables& operator=(multiaxis_tables const&) = delete;
@@ -52,14 +55,15 @@ template <class Context> struct multiaxis_tables {
   }
 };
 
-template <> struct projector<multiaxis_geometry> : keeps_every_projection {
+/// Kernels of multi-axis parallel beam, for every geometry whose views kernel::make_multiaxis_taps describes.
+template <class Geometry> struct multiaxis_projector : keeps_every_projection {
   template <class Context> using tables = multiaxis_tables<Context>;
 
   /// One chunk with all rows, because resampling needs a whole detector column.
-  template <class Context> static kernel::chunked_shape channel_major_shape(multiaxis_geometry const& g) {
+  template <class Context> static kernel::chunked_shape channel_major_shape(Geometry const& g) {
     return kernel::make_chunks(g.views, g.channels, g.rows, Context::backend::lanes, std::max<index_t>(1, g.rows));
   }
-  template <class Context> static kernel::chunked_shape forward_shape(multiaxis_geometry const& g) {
+  template <class Context> static kernel::chunked_shape forward_shape(Geometry const& g) {
     return channel_major_shape<Context>(g);
   }
   template <class Context>
@@ -69,7 +73,7 @@ template <> struct projector<multiaxis_geometry> : keeps_every_projection {
 
   /// Part shared by the host's kernels.
   template <class Context>
-  static kernel::multiaxis_view<typename Context::backend> view_of(Context const& ctx, multiaxis_scan const& s,
+  static kernel::multiaxis_view<typename Context::backend> view_of(Context const& ctx, scan<Geometry> const& s,
                                                                    kernel::chunked_shape const& shape,
                                                                    device_plan<Context> const& plan) {
     return {observe(ctx, plan.rows), observe(ctx, plan.cols), s.geometry().slices, shape};
@@ -77,7 +81,7 @@ template <> struct projector<multiaxis_geometry> : keeps_every_projection {
 
   /// y = A x over planned pixels into a channel-major sinogram; the views are passed to the epilogue.
   template <class Context, class VoxelColumns, class Epilogue>
-  static void project_channel_major(Context const& ctx, multiaxis_scan const& s, tables<Context> const& t,
+  static void project_channel_major(Context const& ctx, scan<Geometry> const& s, tables<Context> const& t,
                                     VoxelColumns voxel_columns, device_plan<Context> const& plan,
                                     typename Context::backend::template cursor<float> channel_major,
                                     kernel::chunked_shape const& shape, Epilogue const& epilogue) {
@@ -102,7 +106,7 @@ template <> struct projector<multiaxis_geometry> : keeps_every_projection {
   }
 
   template <int Power, bool Unit, class Context, class Sinogram, class VoxelColumns>
-  static void launch_back(Context const& ctx, multiaxis_scan const& s, tables<Context> const& t, Sinogram channel_major,
+  static void launch_back(Context const& ctx, scan<Geometry> const& s, tables<Context> const& t, Sinogram channel_major,
                           kernel::chunked_shape const& shape, device_plan<Context> const& plan,
                           VoxelColumns voxel_columns) {
     using B = typename Context::backend;
@@ -127,7 +131,7 @@ template <> struct projector<multiaxis_geometry> : keeps_every_projection {
   }
   /// x = A' y (or with the elementwise square of A) over planned pixels, from a channel-major sinogram.
   template <class Context, class VoxelColumns>
-  static void back_project_channel_major(Context const& ctx, multiaxis_scan const& s, tables<Context> const& t,
+  static void back_project_channel_major(Context const& ctx, scan<Geometry> const& s, tables<Context> const& t,
                                          typename Context::backend::template cursor<float const> channel_major,
                                          kernel::chunked_shape const& shape, device_plan<Context> const& plan,
                                          int coeff_power, VoxelColumns voxel_columns) {
@@ -135,7 +139,7 @@ template <> struct projector<multiaxis_geometry> : keeps_every_projection {
     else launch_back<1, false>(ctx, s, t, channel_major, shape, plan, voxel_columns);
   }
   template <class Context, class VoxelColumns>
-  static void unweighted_hessian(Context const& ctx, multiaxis_scan const& s, device_plan<Context> const& plan,
+  static void unweighted_hessian(Context const& ctx, scan<Geometry> const& s, device_plan<Context> const& plan,
                                  VoxelColumns voxel_columns) {
     typename Context::backend::template cursor<float const> const no_sinogram{};
     launch_back<2, true>(ctx, s, tables<Context>(ctx, s), no_sinogram, channel_major_shape<Context>(s.geometry()), plan,
@@ -148,10 +152,12 @@ template <> struct projector<multiaxis_geometry> : keeps_every_projection {
     return 0;
   }
   template <class Context, class VoxelColumns>
-  static void fused_update_backproject(Context const&, multiaxis_scan const&, tables<Context> const&,
+  static void fused_update_backproject(Context const&, scan<Geometry> const&, tables<Context> const&,
                                        deferred_update<Context> const&, device_plan<Context> const&,
                                        temporary<float, Context> const&, VoxelColumns) {}
 };
+
+template <> struct projector<multiaxis_geometry> : multiaxis_projector<multiaxis_geometry> {};
 
 }  // namespace mbirk::detail
 

@@ -92,14 +92,19 @@ void reconstruct_filtered(Context const& ctx, scan<Geometry> const& s, temporary
 }
 
 /// direct_recon of a channel-major sinogram in the layout of the projector, P::channel_major_shape, which is not
-/// modified. The caller has checked shapes and options and has opened a scope.
+/// modified; without a direct reconstruction the plain back projection, which has the shape of an initial image but not
+/// its scale. The caller has checked shapes and options and has opened a scope.
 template <class Context, class Geometry>
 void direct_recon_channel_major(Context const& ctx, scan<Geometry> const& s, temporary<float, Context> const& sinogram,
                                 kernel::chunked_shape const& shape, view<float, 3> recon,
                                 filter_options const& options = {}, std::vector<std::string>* warnings = nullptr) {
-  temporary<float, Context> filtered(ctx, "filtered sinogram", shape.size());
-  filter_channel_major(ctx, s, sinogram, filtered, shape, options);
-  reconstruct_filtered(ctx, s, filtered, shape, recon, warnings);
+  if constexpr (has_direct_recon<Geometry>) {
+    temporary<float, Context> filtered(ctx, "filtered sinogram", shape.size());
+    filter_channel_major(ctx, s, sinogram, filtered, shape, options);
+    reconstruct_filtered(ctx, s, filtered, shape, recon, warnings);
+  } else {
+    reconstruct_filtered(ctx, s, sinogram, shape, recon, warnings);
+  }
 }
 
 /// Implementation of direct_recon and its aliases, which differ in name.
@@ -135,7 +140,7 @@ void direct_recon_as(context<Exec, Instr> const& ctx, scan<Geometry> const& s, v
 ///         when a temporary does not fit.
 /// Cost: direct_filter and back_project; temporary memory: one channel-major sinogram. The result is bitwise
 /// independent of the number of threads. Source: Kak and Slaney 1988; Feldkamp, Davis, Kress 1984; MBIRJAX.
-template <execution_policy Exec, instrumentation_policy Instr, class Geometry>
+template <execution_policy Exec, instrumentation_policy Instr, has_direct_recon Geometry>
 void direct_recon(context<Exec, Instr> const& ctx, scan<Geometry> const& s, view<float const, 3> sinogram,
                   view<float, 3> recon, filter_options const& options = {},
                   std::vector<std::string>* warnings = nullptr) {

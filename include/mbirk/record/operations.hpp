@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mbirk/definition/cone.hpp"
+#include "mbirk/definition/general.hpp"
 #include "mbirk/definition/median.hpp"
 #include "mbirk/definition/multiaxis.hpp"
 #include "mbirk/definition/parallel.hpp"

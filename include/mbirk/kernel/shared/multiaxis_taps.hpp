@@ -3,10 +3,12 @@
 // elsewhere (elevations beyond 45 degrees) neighbouring footprints overlap, and the taps are gathered.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "mbirk/definition/multiaxis_rows.hpp"
+#include "mbirk/geometry/general.hpp"
 #include "mbirk/kernel/shared/resample.hpp"
 #include "mbirk/kernel/shared/view_taps.hpp"
 
@@ -39,6 +41,40 @@ inline std::vector<multiaxis_taps> make_multiaxis_taps(multiaxis_scan const& s) 
                         .step = f.step, .width = f.width, .tiles = f.step == f.width};
     pass.channels.chord *= static_cast<float>(f.height);
     passes.push_back(pass);
+  }
+  return passes;
+}
+
+/// General views with parallel rays whose channels are the same for all slices: the detector's rows, or the rays, are
+/// such that the axis of the slices does not cross channels. No passes if any view has others, or positions beyond the
+/// fixed point of the kernels.
+inline std::vector<multiaxis_taps> make_multiaxis_taps(general_scan const& s) {
+  std::vector<multiaxis_taps> passes;
+  auto const& g = s.geometry();
+  if (!g.parallel_rays) return {};
+  std::vector<view_taps> channels;
+  for (auto const& at : s.positions()) {
+    constexpr double most = 1 << 24, none = 1e-9;  // cells; a part of a channel
+    double const travel = at.channel.slice * static_cast<double>(g.slices);
+    auto const fits = [](voxel_affine const& a) {
+      return std::abs(a.base) < most && std::abs(a.col) < most && std::abs(a.row) < most && std::abs(a.slice) < most;
+    };
+    if (!(std::abs(travel) <= none && fits(at.channel) && fits(at.row))) return {};
+    double const width = std::max(std::abs(at.channel.col), std::abs(at.channel.row)),
+                 height = std::max({std::abs(at.row.col), std::abs(at.row.row), std::abs(at.row.slice)});
+    if (!(std::min(width, height) * most > 1)) return {};
+    std::size_t const first = channels.size();
+    append_passes(channels,
+                  {.edge = definition::left_edge(at.channel.base, width), .row_step = at.channel.row,
+                   .col_step = at.channel.col, .width = width, .row_fixed = 0, .col_fixed = 0,
+                   .chord = static_cast<float>(at.scale / (width * height)),
+                   .view = static_cast<std::int32_t>(&at - s.positions().data()), .first_tap = 0,
+                   .taps = width <= 1 ? 2 : 3, .window = width > 2},
+                  g.channels);
+    for (std::size_t p = first; p < channels.size(); ++p)
+      passes.push_back({.channels = channels[p], .edge = definition::left_edge(at.row.base, height),
+                        .row_step = at.row.row, .col_step = at.row.col, .step = at.row.slice, .width = height,
+                        .tiles = at.row.slice == height});
   }
   return passes;
 }

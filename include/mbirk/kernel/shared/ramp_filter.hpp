@@ -36,10 +36,10 @@ template <class Tap> ramp_table make_ramp_table(index_t channels, bool even, Tap
 
 /// Cosine weights in the layout of the filter: channel-major chunks without guards, [chunk][channel][width]. A task is
 /// a channel.
-template <class B, class Geometry = cone_geometry> struct ramp_weights {
+template <class B> struct ramp_weights {
   using I = typename B::index_backend;
   typename B::template cursor<float> out;
-  Geometry g;
+  cone_geometry g;
   chunked_shape shape;
 
   MBIRK_HD void operator()(index_t channel) const noexcept {

@@ -69,6 +69,20 @@ MBIRK_INLINE index_t tile_begin(view_taps const& p, index_t channels, std::int32
   return clamp<index_t>(static_cast<index_t>(clamp(e, -1e9, 1e9)) + guard_channels, 0, channels);
 }
 
+/// Appends the passes of a view, given as its first one without fixed-point steps.
+inline void append_passes(std::vector<view_taps>& passes, view_taps p, index_t channels) {
+  if (!p.window) {
+    p.row_fixed = fixed_point_edges::fixed(p.row_step);
+    p.col_fixed = fixed_point_edges::fixed(p.col_step);
+  }
+  // Windows are cut off one channel beyond the detector.
+  double const widest = std::min(p.width, static_cast<double>(channels + 2));
+  for (auto const taps = static_cast<std::int32_t>(std::ceil(widest)) + 1; p.first_tap < taps; p.first_tap += 3) {
+    passes.push_back(p);
+    if (!p.window) break;
+  }
+}
+
 /// The passes of all views, in view order.
 template <class Geometry> std::vector<view_taps> make_view_taps(scan<Geometry> const& s) {
   std::vector<view_taps> passes;
@@ -77,22 +91,14 @@ template <class Geometry> std::vector<view_taps> make_view_taps(scan<Geometry> c
     parallel_geometry const& g = geometry_of_view(s.geometry(), at);
     auto const f = definition::parallel_footprint(g, at.cosine, at.sine, definition::column_x(g, 0.0),
                                                   definition::row_y(g, 0.0));
-    view_taps p{.edge = definition::left_edge(f.centre, f.width),
-                    .row_step = -at.sine * g.delta_y / g.delta_det_channel,
-                    .col_step = at.cosine * g.delta_x / g.delta_det_channel,
-                    .width = f.width, .row_fixed = 0, .col_fixed = 0, .chord = static_cast<float>(f.chord),
-                    .view = static_cast<std::int32_t>(v), .first_tap = 0, .taps = f.width <= 1 ? 2 : 3,
-                    .window = f.width > 2};
-    if (!p.window) {
-      p.row_fixed = fixed_point_edges::fixed(p.row_step);
-      p.col_fixed = fixed_point_edges::fixed(p.col_step);
-    }
-    // Windows are cut off one channel beyond the detector.
-    double const widest = std::min(f.width, static_cast<double>(g.channels + 2));
-    for (auto const taps = static_cast<std::int32_t>(std::ceil(widest)) + 1; p.first_tap < taps; p.first_tap += 3) {
-      passes.push_back(p);
-      if (!p.window) break;
-    }
+    append_passes(passes,
+                  {.edge = definition::left_edge(f.centre, f.width),
+                   .row_step = -at.sine * g.delta_y / g.delta_det_channel,
+                   .col_step = at.cosine * g.delta_x / g.delta_det_channel,
+                   .width = f.width, .row_fixed = 0, .col_fixed = 0, .chord = static_cast<float>(f.chord),
+                   .view = static_cast<std::int32_t>(v), .first_tap = 0, .taps = f.width <= 1 ? 2 : 3,
+                   .window = f.width > 2},
+                  g.channels);
   }
   return passes;
 }
