@@ -100,7 +100,7 @@ inline profiled const& host_profile() {
 /// Both parallel back projections, reconstruction in parallel beam, and partitions, which run on the host.
 inline profiled const& emulated_profile() {
   static profiled const once(
-      {"--policy", "emulated", "--sizes", "24", "--runs", "3", "--ops", "[gp]*[eln]_[bmp]*_[pr]*"});
+      {"--policy", "emulated", "--sizes", "24", "--runs", "3", "--ops", "[gp]??[_a]*[_i][bmx]*_[pr]*"});
   return once;
 }
 
