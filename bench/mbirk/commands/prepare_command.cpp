@@ -44,8 +44,8 @@ part_plan plan_parts(prepare_command const& o, std::array<index_t, 3> const& sha
   require<allocation_error>(!by_rows || !c.needs_rows(), [&] {
     return "the corrections need the whole scan in memory, " + bytes_text(8 * pixels(views, rows)) +
            ", expected at most " + bytes_text(available.bytes) + ", " + available.source +
-           "; --stripes can be made in one run of mbirk prepare; --background, --rotate, --zingers and --paganin in "
-           "another";
+           "; --stripes can be made in one run of mbirk prepare; --background, --rotate, --zingers, --median and "
+           "--paganin in another";
   });
   part_plan const plan = by_rows ? part_plan{views, static_cast<index_t>(most / pixels(views, 1))}
                                  : part_plan{static_cast<index_t>(most / pixels(1, rows)), rows};

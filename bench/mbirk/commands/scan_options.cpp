@@ -86,6 +86,17 @@ void add_correction_options(CLI::App& command, scan_call& call) {
       ->check(CLI::PositiveNumber)
       ->type_name("T");
   command
+      .add_option_function<index_t>(
+          "--median",
+          [&c](index_t size) {
+            require(size % 2 == 1 && size >= 3 && size <= 63, [&] {
+              return fmt::format("--median: {}, expected an odd number from 3 to 63", size);
+            });
+            c.median = size;
+          },
+          "Replace every pixel by the median of the N x N pixels around it in its view, N odd")
+      ->type_name("N");
+  command
       .add_option("--background", c.background,
                   "Subtract from each view the median of its N channels at both edges, which see air")
       ->check(CLI::Range(1, 100000))

@@ -7,6 +7,7 @@
 
 #include "input/measurement.hpp"
 #include "mbirk/util/corrections.hpp"
+#include "mbirk/util/median_views.hpp"
 #include "mbirk/util/rotation_axis.hpp"
 #include "mbirk/util/stripes.hpp"
 
@@ -28,6 +29,10 @@ std::vector<std::string> correct(correction_context const& ctx, correction_optio
   }
   if (options.zingers)
     notes.push_back(fmt::format("zingers: {} pixels were replaced", remove_zingers(ctx, y, *options.zingers)));
+  if (options.median) {
+    median_filter_views(ctx, y, *options.median);
+    notes.push_back(fmt::format("median: of {0} x {0} pixels", *options.median));
+  }
   for (auto const& method : options.stripes) {
     if (method == "sorting") remove_stripes(ctx, y, sorted_stripes{});
     else if (method == "large") remove_stripes(ctx, y, large_stripes{});
@@ -66,10 +71,11 @@ double find_centre(correction_context const& ctx, correction_options const& opti
                    bool cone, std::vector<std::string>& notes) {
   auto const [views, rows, channels] = source.shape();
   // Corrections that need all rows of a view get two more on each side. A turned detector and phase retrieval are
-  // symmetric about the axis and would need many. The search tolerates stripes, but not what their filters do to a
+  // symmetric about the axis and would need many, as would a median. The search tolerates stripes, but not what their filters do to a
   // view that is still displaced.
   auto own = options;
   own.stripes.clear();
+  own.median.reset();
   own.rotate.reset();
   own.paganin.clear();
   own.drift = false;

@@ -18,6 +18,7 @@ class measurement_source;
 
 struct correction_options {
   std::optional<double> zingers = {};         ///< threshold
+  std::optional<index_t> median = {};         ///< size of the window
   std::optional<index_t> background = {};     ///< channels at each edge
   std::vector<std::string> stripes = {};      ///< sorting, large, dead, wavelet
   std::vector<double> beam_hardening = {};    ///< coefficients of p, p^2, ...
@@ -27,12 +28,12 @@ struct correction_options {
 
   /// Whether a correction needs all views of a row, or all rows of a view.
   bool needs_views() const noexcept { return !stripes.empty() || drift; }
-  bool needs_rows() const noexcept { return background || zingers || rotate || drift || !paganin.empty(); }
+  bool needs_rows() const noexcept { return background || zingers || median || rotate || drift || !paganin.empty(); }
 };
 
 using correction_context = context<exec::host, instrument::none>;
 
-/// Corrects line integrals in place: what detector pixels do (background, zingers, stripes), what rays do (phase,
+/// Corrects line integrals in place: what detector pixels do (background, zingers, median, stripes), what rays do (phase,
 /// beam hardening), and then where the detector was (rotation, drift), because that mixes pixels.
 /// @param y       (views, rows, channels), all that needs_views and needs_rows ask for.
 /// @param angles  one per view; for drift only.

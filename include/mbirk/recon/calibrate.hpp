@@ -144,7 +144,9 @@ double residual_of(Context const& ctx, general_parameters const& p, std::vector<
 
 /// A value that a calibration searches.
 struct searched_value {
-  double misalignment::*value;
+  using member = double misalignment::*;
+
+  member value;
   double cell;   ///< a step that moves some projection by a cell of the detector
   double reach;  ///< the first search covers as much on either side
 };
