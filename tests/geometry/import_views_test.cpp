@@ -109,7 +109,7 @@ TEST(ImportViews, RefusesWrongMatrices) {
   EXPECT_NE(refusal({none}).find("projection matrix 0 is singular"), std::string::npos) << refusal({none});
   auto bad = good;
   bad[3] = std::nan("");
-  EXPECT_EQ(refusal({bad}), "a projection matrix's number is nan, expected a finite number");
+  EXPECT_EQ(refusal({bad}), "projection matrix 0 has the number nan, expected finite numbers");
 }
 
 TEST(ImportViews, FromRtk) {

@@ -227,7 +227,7 @@ TEST_F(GeometryFile, ViewsOfRtk) {
   j["view_vectors"]["spacing"] = json::array({1});
   expect_error(j, "view_vectors.spacing is [1], expected two numbers: x and y");
   j["view_vectors"].erase("spacing");
-  expect_error(j, "view_vectors.spacing is missing, expected that of the projections, [x, y]");
+  expect_error(j, "view_vectors.spacing is missing, expected the pitches of the projections, [x, y]");
   j["view_vectors"]["pitch"] = 1;
   expect_error(j, "view_vectors.pitch is not known, expected one of rtk, spacing, origin");
   write_text(folder / "r.xml", matrices(5));

@@ -20,25 +20,33 @@ inline index_t mirrored(index_t k, index_t size) noexcept {
 /// Task v of a block filters view first + v. A histogram of the levels of a window moves along a row; the level of the
 /// median tells which of the window's samples are candidates.
 struct median_of_view {
-  static constexpr index_t levels = 65536, part = 256;  ///< levels are counted by parts first
+  static constexpr index_t levels = 4096, part = 64;  ///< levels are counted by parts, too
+  static constexpr index_t counters = levels + levels / part;
 
   view<float, 3> y;
   index_t size, first;
   float* frames;           // (rows + size - 1, channels + size - 1) per task, mirrored at the edges
   std::uint16_t* leveled;  // the same samples on a scale of whole numbers
-  std::int32_t* counts;    // levels, and after them levels / part sums, per task
+  std::int32_t* counts;    // counters per task
 
+  /// Numbers of samples of a window by level, and the part in which the median was last.
   struct window_counts {
     std::int32_t *of_level, *of_part;
-    void add(std::uint16_t level, std::int32_t by) const noexcept {
+    index_t middle = 0;
+    std::int32_t below = 0;  ///< samples of parts before the middle
+
+    void add(std::uint16_t level, std::int32_t by) noexcept {
+      index_t const at = level / part;
       of_level[level] += by;
-      of_part[level / part] += by;
+      of_part[at] += by;
+      below += at < middle ? by : 0;
     }
     /// Level of the sample of this rank, which becomes its rank among the samples of that level.
-    index_t find(std::int32_t& rank) const noexcept {
-      index_t p = 0;
-      for (; rank >= of_part[p]; ++p) rank -= of_part[p];
-      index_t level = p * part;
+    index_t find(std::int32_t& rank) noexcept {
+      while (below > rank) below -= of_part[--middle];
+      while (below + of_part[middle] <= rank) below += of_part[middle++];
+      rank -= below;
+      index_t level = middle * part;
       for (; rank >= of_level[level]; ++level) rank -= of_level[level];
       return level;
     }
@@ -49,8 +57,8 @@ struct median_of_view {
                   width = channels + size - 1, height = rows + size - 1;
     float* const frame = frames + task * width * height;
     std::uint16_t* const level = leveled + task * width * height;
-    auto* const of_level = counts + task * (levels + levels / part);
-    window_counts const window{of_level, of_level + levels};
+    auto* const of_level = counts + task * counters;
+    window_counts window{of_level, of_level + levels};
     float low = std::numeric_limits<float>::infinity(), high = -low;
     for (index_t m = 0; m < height; ++m)
       for (index_t n = 0; n < width; ++n) {
@@ -59,14 +67,13 @@ struct median_of_view {
         low = std::min(low, sample);
         high = std::max(high, sample);
       }
-    // A range that overflows leaves all samples on one level, which is as right and slower.
     double const scale = high > low ? (levels - 1) / (static_cast<double>(high) - static_cast<double>(low)) : 0;
     for (index_t k = 0; k < width * height; ++k)
       level[k] = static_cast<std::uint16_t>((static_cast<double>(frame[k]) - static_cast<double>(low)) * scale);
     auto const column = [&](index_t m, index_t n, std::int32_t by) {
       for (index_t r = 0; r < size; ++r) window.add(level[(m + r) * width + n], by);
     };
-    std::fill_n(window.of_level, levels + levels / part, 0);
+    std::fill_n(of_level, counters, 0);
     for (index_t m = 0; m < rows; ++m) {
       for (index_t n = 0; n < size; ++n) column(m, n, 1);
       for (index_t n = 0; n < channels; ++n) {
@@ -76,28 +83,28 @@ struct median_of_view {
         }
         auto rank = static_cast<std::int32_t>(size * size / 2);
         auto const of = static_cast<std::uint16_t>(window.find(rank));
-        y(v, m, n) = nth(frame + m * width + n, level + m * width + n, width, of, rank);
+        y(v, m, n) = nth(frame + m * width + n, level + m * width + n, of_level[of], of, rank);
       }
       for (index_t n = channels - 1; n < channels + size - 1; ++n) column(m, n, -1);
     }
   }
 
-  /// The sample of this rank among those of a level in a window.
-  float nth(float const* frame, std::uint16_t const* level, index_t width, std::uint16_t of,
+  /// The sample of this rank among the `count` ones of a level in a window.
+  float nth(float const* frame, std::uint16_t const* level, std::int32_t count, std::uint16_t of,
             std::int32_t rank) const noexcept {
+    index_t const width = y.extent(2) + size - 1;
     float candidates[most_size * most_size];
-    index_t count = 0;
-    for (index_t r = 0; r < size; ++r) {
-      auto const* const row = level + r * width;
-      int there = 0;
-      for (index_t c = 0; c < size; ++c) there += row[c] == of;
+    std::int32_t found = 0;
+    for (index_t at = 0; found < count; at += width) {
+      std::uint16_t there = 0;
+      for (index_t c = 0; c < size; ++c) there = static_cast<std::uint16_t>(there + (level[at + c] == of));
       for (index_t c = 0; there > 0; ++c)
-        if (row[c] == of) {
-          candidates[count++] = frame[r * width + c];
+        if (level[at + c] == of) {
+          candidates[found++] = frame[at + c];
           --there;
         }
     }
-    std::nth_element(candidates, candidates + rank, candidates + count);
+    if (count > 1) std::nth_element(candidates, candidates + rank, candidates + count);
     return candidates[rank];
   }
 
@@ -120,13 +127,12 @@ void median_filter_views(context<Exec, Instr> const& ctx, view<float, 3> y, inde
            std::to_string(filter::most_size);
   });
   if (size == 1 || y.size() == 0) return;
-  index_t const views = y.extent(0), pixels = (y.extent(1) + size - 1) * (y.extent(2) + size - 1),
-                counts = filter::levels + filter::levels / filter::part;
+  index_t const views = y.extent(0), pixels = (y.extent(1) + size - 1) * (y.extent(2) + size - 1);
   [[maybe_unused]] auto const guard = ctx.instr.scope({"median_filter_views", y.size()});
   index_t const block = std::clamp<index_t>((index_t{1} << 23) / pixels, std::min<index_t>(views, 2), views);
   temporary<float, context<Exec, Instr>> const frames(ctx, "views with mirrored edges", block * pixels);
   temporary<std::uint16_t, context<Exec, Instr>> const leveled(ctx, "levels of views", block * pixels);
-  temporary<std::int32_t, context<Exec, Instr>> const window(ctx, "histograms of windows", block * counts);
+  temporary<std::int32_t, context<Exec, Instr>> const window(ctx, "histograms of windows", block * filter::counters);
   for (index_t first = 0; first < views; first += block)
     launch(ctx, std::min(block, views - first),
            filter{y, size, first, frames.data(), leveled.data(), window.data()});
