@@ -111,12 +111,13 @@ void check_ranks(Comm const& ranks, parallel_slab const& slab, Solver const& sol
 ///                  none; rank 0 receives the state of all, and only its callback is called. resume: state_of_slab of
 ///                  that state.
 /// @return the log, the same on every rank; delta_norm_per_slice is of all slices.
-/// @throws as recon, on every rank the error of the first that failed; communication_error; parameter_error also when
-///         ranks differ in what they must agree on, and when the data are not finite.
+/// @throws as recon, on every rank the error of the first that failed, also in a callback or in an
+///         allocation of a large array; communication_error; parameter_error also when ranks differ in the scan or the
+///         options, and when the data are not finite.
 /// Cost: as recon of the slab. Memory besides: the slab once more, with a slice of each neighbour. Traffic of a rank:
 /// for each subset 24 bytes a unit of 32 slices, and 4 bytes a pixel of the subset to each neighbour; once 4 bytes a
-/// pixel to each, and 20 to 39 views of the rows to rank 0, if sigmas are automatic. The image and the log have the
-/// bits of mbirk::recon for every number of ranks and threads.
+/// pixel to each, and 20 to 39 views (all if fewer) of the rows to rank 0, if sigmas are automatic. The image and the
+/// log have the bits of mbirk::recon for every number of ranks and threads.
 template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
 recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_slab const& slab,
                 view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
