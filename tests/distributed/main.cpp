@@ -22,6 +22,10 @@ mbirk::distributed::mpi const& world() { return *all_ranks; }
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  if (provided < MPI_THREAD_FUNNELED) {
+    std::fprintf(stderr, "MPI supports no threads in a rank, expected MPI_THREAD_FUNNELED at least\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   testing::InitGoogleTest(&argc, argv);
   all_ranks.emplace(MPI_COMM_WORLD);
   if (testing_ranks::world().rank() > 0) {

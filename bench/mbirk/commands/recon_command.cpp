@@ -50,17 +50,6 @@ void put_largest_first(std::vector<memory_item>& items) {
   std::ranges::stable_sort(items, [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
 }
 
-/// Bytes of parameters per view: lists of angles as JSON, while they grow, and as text.
-constexpr double parameter_bytes = 100;
-/// Bytes of its stacks that a thread touches, in the program and in the kernel (measured: 22 KiB).
-constexpr double stack_bytes = 32 * 1024;
-/// An upper bound on the threads that are started: there are no more tasks than rows of the sinogram or pixels.
-double most_threads(recon_command const& o, std::array<index_t, 3> const& sinogram,
-                    std::array<index_t, 3> const& recon) {
-  auto const tasks = static_cast<double>(std::max(sinogram[0] * sinogram[1], recon[0] * recon[1]));
-  return std::min(static_cast<double>(exec::host(o.threads).threads()), tasks);
-}
-
 std::vector<float> allocate(double elements, char const* name) {
   try {
     return std::vector<float>(static_cast<std::size_t>(elements));
@@ -117,9 +106,7 @@ int reconstruct(recon_command const& o) {
   exec::host const host(o.threads);
   recon_context const ctx{host, instrument::any(host, instrument::live(watch.memory()))};
   auto needed = recon_memory(host, scan, options, {vcd, weighted}, memory.limit());
-  std::vector<memory_item> const other{
-      {"angles and fields", source.memory() + lists},
-      {"stacks of threads", stack_bytes * most_threads(o, source.shape(), recon_shape_of(scan))}};
+  auto const other = program_memory(host, source.shape(), recon_shape_of(scan), source.memory());
   needed.insert(needed.end(), other.begin(), other.end());
   if (works_in_slabs(o, g) && total_bytes(needed) > memory.limit()) {
     auto const plan = plan_slabs(host, g, other, memory.limit());
@@ -227,9 +214,7 @@ int reconstruct(recon_command const& o) {
   print_result(o, scan, record, start);
   auto notes = g.warnings;
   if (!o.resume.empty() && saved.sums.empty())
-    notes.push_back(o.resume +
-                    ": has no checksums of the data, because an older mbirk wrote it; whether they are the same data "
-                    "was not checked");
+    notes.push_back(note_without_sums(o.resume));
   print_notes(std::move(notes), record, repaired);
   return done;
 }

@@ -15,6 +15,12 @@ std::array<index_t, 3> recon_shape_of(recon_scan const& scan) {
   return std::visit([](auto const& s) { return s.recon_shape(); }, scan);
 }
 
+std::string note_without_sums(std::string const& checkpoint) {
+  return checkpoint +
+         ": has no checksums of the data, because an older mbirk wrote it; whether they are the same data was not "
+         "checked";
+}
+
 void print_result(recon_command const& o, recon_scan const& scan, recon_log const& record,
                   std::chrono::steady_clock::time_point start) {
   if (o.quiet) return;

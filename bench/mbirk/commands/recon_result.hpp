@@ -27,6 +27,9 @@ template <class F> auto naming(std::string const& file, F const& f) {
 
 std::array<index_t, 3> recon_shape_of(recon_scan const& scan);
 
+/// A note about a checkpoint that has no checksums of the data.
+std::string note_without_sums(std::string const& checkpoint);
+
 /// One line about the volume, since `start`, unless quiet.
 void print_result(recon_command const& o, recon_scan const& scan, recon_log const& record,
                   std::chrono::steady_clock::time_point start);

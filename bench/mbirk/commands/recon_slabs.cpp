@@ -9,6 +9,7 @@
 #include "commands/progress.hpp"
 #include "input/direct_scan.hpp"
 #include "machine/process_status.hpp"
+#include "mbirk/core/element_count.hpp"
 
 namespace mbirk::program {
 namespace {
@@ -79,8 +80,7 @@ slab_result recon_in_slabs(recon_context const& ctx, recon_command const& o, mea
   auto const [views, rows, channels] = source.shape();
   auto part = slab_of(g, std::min(slices, rows));
   auto const shape = std::visit([](auto const& s) { return s.recon_shape(); }, part.scan);
-  auto const size = [](std::array<index_t, 3> const& n) { return static_cast<std::size_t>(n[0] * n[1] * n[2]); };
-  std::vector<float> now(size({views, shape[2], channels})), next(now.size()), volume(size(shape));
+  std::vector<float> now(element_count({views, shape[2], channels})), next(now.size()), volume(element_count(shape));
   held_arrays held(watch.memory());
   held.add("sinograms of two slabs", 2 * now.size() * sizeof(float));
   held.add("reconstruction of a slab", volume.size() * sizeof(float));

@@ -1,6 +1,7 @@
 // Memory of a reconstruction, array by array, before anything is allocated.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <string>
 #include <vector>
@@ -18,6 +19,14 @@ struct memory_item {
 /// Arrays of the same name as one item each, largest first.
 std::vector<memory_item> memory_items(std::vector<instrument::sized_array> const& arrays);
 double total_bytes(std::vector<memory_item> const& items);
+
+/// Bytes of parameters per view: lists of angles as JSON, while they grow, and as text.
+inline constexpr double parameter_bytes = 100;
+/// What a program needs besides the arrays: fields and lists of views, and what its threads touch of their stacks. No
+/// more threads are started than there are rows of the sinogram or pixels.
+/// @param reading  bytes that the reader of the measurement keeps
+std::vector<memory_item> program_memory(exec::host const& host, std::array<index_t, 3> const& sinogram,
+                                        std::array<index_t, 3> const& recon, double reading);
 
 /// Properties of a reconstruction that determine its allocations, besides its options.
 struct memory_question {

@@ -14,8 +14,9 @@
 #include "commands/progress.hpp"
 #include "commands/recon_files.hpp"
 #include "commands/recon_result.hpp"
-#include "mbirk/distributed/agreement.hpp"
+#include "mbirk/core/element_count.hpp"
 #include "mbirk/distributed/views.hpp"
+#include "operations/recon_memory.hpp"
 #include "process/streams.hpp"
 #include "ranks/rank_run.hpp"
 #include "ranks/slab_recon.hpp"
@@ -23,20 +24,18 @@
 namespace mbirk::program {
 namespace {
 
-using distributed::agree;
-
 /// Memory of a rank: its views, twice; a range of them in the layout of the projector; the parts of the image, and that
 /// of rank 0, which writes it.
 double fdk_memory(distributed::cone_views const& part, bool root) {
-  auto const views = static_cast<double>(size_of(part.sinogram_shape())),
-             band = static_cast<double>(size_of(part.recon_shape())),
-             whole = static_cast<double>(size_of(part.whole().recon_shape()));
+  auto const views = static_cast<double>(element_count(part.sinogram_shape())),
+             band = static_cast<double>(element_count(part.recon_shape())),
+             whole = static_cast<double>(element_count(part.whole().recon_shape()));
   return 4 * (3 * views + band + whole / 3 + (root ? whole : 0));
 }
 
 }  // namespace
 
-finished_recon fdk_of_views(rank_run const& r, opened_scan& scan) {
+finished_recon fdk_of_views(rank_run const& r, scan_input& scan) {
   auto const& o = r.o;
   auto const& ranks = r.ranks;
   auto const& g = *scan.g;
@@ -50,15 +49,16 @@ finished_recon fdk_of_views(rank_run const& r, opened_scan& scan) {
   npy_array<float> image{{whole.begin(), whole.end()}, {}};
   agree(ranks, [&] {
     auto const views = part.views();
-    double const needed = fdk_memory(part, r.is_root()) + source.memory();
+    double const needed = fdk_memory(part, r.is_root()) +
+                          total_bytes(program_memory(r.host, source.shape(), whole, source.memory()));
     if (!o.quiet)
-      say("{} ranks, of {} views at most; memory of rank 0 {}\n", ranks.size(),
-          ceil_div(part.whole().geometry().views, index_t{ranks.size()}), bytes_text(needed));
+      say("{} ranks, of {} views at most; memory of rank 0 {}\n", ranks.size(), part.most_views(),
+          bytes_text(needed));
     r.memory.require(needed, fmt::format("{}: the views {} to {} of a rank", o.scan.files.input, views.first,
                                          views.end() - 1));
-    sinogram.resize(size_of(shape));
-    band.resize(size_of(band_shape));
-    if (r.is_root()) image.data.resize(size_of(whole));
+    sinogram.resize(element_count(shape));
+    band.resize(element_count(band_shape));
+    if (r.is_root()) image.data.resize(element_count(whole));
     r.watch.step("reading " + source.description());
     progress bar(static_cast<std::size_t>(shape[0]), o.quiet);
     index_t const each = source.block(), view = shape[1] * shape[2];

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -34,6 +35,10 @@ class engine {
   engine(int& argc, char**& argv) {
     int provided = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    if (provided < MPI_THREAD_FUNNELED) {
+      print_failure("MPI supports no threads in a rank, expected MPI_THREAD_FUNNELED at least");
+      MPI_Abort(MPI_COMM_WORLD, not_available);
+    }
     MPI_Comm_dup(MPI_COMM_WORLD, &ending_);
     MPI_Comm_rank(ending_, &rank_);
     ranks_.emplace(MPI_COMM_WORLD);
@@ -50,12 +55,14 @@ class engine {
   bool is_root() const noexcept { return rank_ == 0; }
 
   /// Prints a failure on rank 0 if all ranks have failed, which they mostly do together. One that is alone for some
-  /// seconds has left the others waiting for it: it prints, and ends the job.
+  /// seconds has left the others waiting for it: it prints, and ends the job. Where several but not all have failed,
+  /// higher ranks wait longer, so that the first one ends the others.
   int fail(std::string_view what, int code) const noexcept {
     MPI_Request all = MPI_REQUEST_NULL;
     int together = 0;
     MPI_Ibarrier(ending_, &all);
-    auto const patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    auto const patience = std::chrono::steady_clock::now() + std::chrono::seconds(5) +
+                          std::chrono::milliseconds(200) * std::min(rank_, 50);
     while (!together && std::chrono::steady_clock::now() < patience) {
       MPI_Test(&all, &together, MPI_STATUS_IGNORE);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -91,6 +98,9 @@ int parse_and_run(int argc, char** argv, engine const& mpi) {
              "Exit codes: 0 done, 1 a reconstruction was interrupted, 2 bad usage or input.");
   auto* const command = app.add_subcommand("recon", "Reconstruct a volume from your own measurements");
   auto const o = add_recon_options(*command);
+  command->get_option("--checkpoint")->description("Save the state to this file for --resume (default: never)");
+  command->get_option("--memory-limit")
+      ->description("Refuse to start if a rank needs more memory, e.g. 8GiB (default: its share of what is available)");
   try {
     app.parse(argc, argv);
   } catch (CLI::Success const& asked) {  // --help, --version
@@ -112,11 +122,13 @@ int main(int argc, char** argv) {
   };
   try {
     return parse_and_run(argc, argv, mpi);
+  } catch (interrupted const& e) {
+    return fail(fmt::format("{} (exit code 1)", e.what()), check_failed);
   } catch (unavailable_error const& e) {
     return fail(e.what(), not_available);
   } catch (std::bad_alloc const&) {
     return fail("out of memory");
   } catch (std::exception const& e) {
-    return fail(e.what(), interrupt_asked() ? check_failed : bad_input);
+    return fail(e.what());
   }
 }

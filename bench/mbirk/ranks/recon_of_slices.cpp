@@ -20,8 +20,9 @@
 #include "commands/recon_result.hpp"
 #include "input/checkpoint_file.hpp"
 #include "input/direct_scan.hpp"
-#include "mbirk/distributed/agreement.hpp"
+#include "mbirk/core/element_count.hpp"
 #include "mbirk/distributed/slab_state.hpp"
+#include "mbirk/util/histogram.hpp"
 #include "operations/recon_memory.hpp"
 #include "process/streams.hpp"
 #include "ranks/rank_run.hpp"
@@ -29,8 +30,6 @@
 
 namespace mbirk::program {
 namespace {
-
-using distributed::agree;
 
 /// Reads the rows of a slab in all views.
 repair_count read_slab(measurement_source const& source, distributed::index_range rows, exec::host const& host,
@@ -48,7 +47,8 @@ repair_count read_slab(measurement_source const& source, distributed::index_rang
   return repaired;
 }
 
-/// Writes the slabs of all ranks, which rank 0 receives one after the other.
+/// Writes the slabs of all ranks, which rank 0 receives one after the other, in the memory of its own: `slab` has room
+/// for the largest.
 void write_slabs(distributed::mpi const& ranks, recon_command const& o, geometry_file const& g,
                  std::array<index_t, 3> const& shape, index_t slices, std::vector<float>& slab,
                  std::vector<std::pair<std::string, std::string>> const& record) {
@@ -61,7 +61,7 @@ void write_slabs(distributed::mpi const& ranks, recon_command const& o, geometry
     std::array<index_t, 3> const part{shape[0], shape[1], range.count};
     if (ranks.rank() == r && r > 0) ranks.send("slabs", std::as_bytes(std::span(slab)), 0);
     if (ranks.rank() == 0 && r > 0) {
-      slab.resize(static_cast<std::size_t>(part[0] * part[1] * part[2]));
+      slab.resize(element_count(part));
       ranks.receive("slabs", std::as_writable_bytes(std::span(slab)), r);
     }
     agree(ranks, [&] {
@@ -73,14 +73,49 @@ void write_slabs(distributed::mpi const& ranks, recon_command const& o, geometry
   });
 }
 
-/// Bytes of the state of all slices.
-double state_bytes(distributed::parallel_slab const& slab) {
-  auto const whole = make_geometry(slab.whole());
-  auto const elements = [](index_t a, index_t b, index_t c) {
+/// Bytes of arrays that have so many of the slices.
+class bytes_of_slices {
+ public:
+  explicit bytes_of_slices(distributed::parallel_slab const& slab) : all_(make_geometry(slab.whole())) {}
+
+  double image(index_t slices) const { return sizeof(float) * count(all_.recon_rows, all_.recon_cols, slices); }
+  double sinogram(index_t slices) const { return sizeof(float) * count(all_.views, slices, all_.channels); }
+  double state(index_t slices) const { return 2 * image(slices) + sinogram(slices); }
+  /// The views that automatic sigmas are found from.
+  double sampled(index_t slices) const {
+    auto const views = std::max<index_t>(1, all_.views);
+    return sizeof(float) * count(ceil_div(views, mbirk::detail::sampling_step(views)), slices, all_.channels);
+  }
+
+ private:
+  static double count(index_t a, index_t b, index_t c) {
     return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+  }
+  parallel_geometry all_;
+};
+
+/// Memory of this rank, besides a state to resume: the larger of what it needs to find the sigmas and in iterations.
+double slab_memory(rank_run const& r, distributed::parallel_slab const& slab, measurement_source const& source,
+                   recon_options const& options, memory_question const& question) {
+  bytes_of_slices const bytes(slab);
+  auto const shape = slab.scan().recon_shape();
+  index_t const mine = shape[2], all = slab.slices(), most = distributed::most_slices(all, r.ranks.size());
+  bool const receives = r.is_root() && r.ranks.size() > 1;
+  // Rank 0 has the fewest slices, and room for the most.
+  double const kept = total_bytes(program_memory(r.host, source.shape(), shape, source.memory())) +
+                      (receives ? bytes.image(most - mine) : 0);
+  auto const memory_of_scan = [&](double limit) {
+    return total_bytes(recon_memory(r.host, slab.scan(), options, question, limit));
   };
-  return sizeof(float) * (2 * elements(whole.recon_rows, whole.recon_cols, whole.slices) +
-                          elements(whole.views, whole.rows, whole.channels));
+  double iterating = memory_of_scan(r.memory.limit()), regularizing = memory_of_scan(0);
+  if (!question.vcd) return kept + iterating;
+  // The slab once more, between a pack below and a slice above.
+  if (r.ranks.size() > 1) iterating += bytes.image(mine + 17);
+  if (r.is_root() && !r.o.checkpoint.empty()) iterating += bytes.state(all) + (receives ? bytes.state(most) : 0);
+  if (!options.sigma_y || !options.sigma_x)
+    regularizing += r.is_root() ? bytes.sampled(most) + (question.weighted ? 2 : 1) * bytes.sampled(all)
+                                : bytes.sampled(mine);
+  return kept + std::max(iterating, regularizing);
 }
 
 /// The slab's part of a checkpoint, and the checksums of the data that it was made from.
@@ -94,6 +129,9 @@ std::optional<resumed_slab> resumed_state(rank_run const& r, distributed::parall
   std::optional<resumed_slab> found;
   if (r.o.resume.empty()) return found;
   agree(r.ranks, [&] {
+    bytes_of_slices const bytes(slab);
+    r.memory.require(bytes.state(slab.slices()) + bytes.state(slab.range().count),
+                     r.o.resume + ": the state to resume, which every rank reads whole");
     auto saved = read_checkpoint(r.o.resume, parameters, r.memory);
     found.emplace(resumed_slab{distributed::state_of_slab(saved.state, slab), std::move(saved.sums)});
   });
@@ -112,7 +150,7 @@ data_sums sums_of_ranks(rank_run const& r, distributed::parallel_slab const& sla
 
 }  // namespace
 
-std::optional<finished_recon> recon_of_slices(rank_run const& r, opened_scan& scan) {
+std::optional<finished_recon> recon_of_slices(rank_run const& r, scan_input& scan) {
   auto const& o = r.o;
   auto const& ranks = r.ranks;
   auto const& g = *scan.g;
@@ -130,16 +168,17 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, opened_scan& sc
   std::vector<float> sinogram, weights, image;
   finished_recon out;
   agree(ranks, [&] {
-    auto const needed = total_bytes(recon_memory(r.host, slab.scan(), options, {vcd, weighted}, r.memory.limit())) +
-                        source.memory() + (r.is_root() && !o.checkpoint.empty() ? state_bytes(slab) : 0) +
-                        (resumed ? sizeof(float) * static_cast<double>(2 * size_of(recon_shape) + size_of(shape)) : 0);
+    auto const needed = slab_memory(r, slab, source, options, {vcd, weighted}) +
+                        (resumed ? bytes_of_slices(slab).state(recon_shape[2]) : 0);
+    index_t const most = distributed::most_slices(slab.slices(), ranks.size());
     if (!o.quiet)
-      say("{} ranks, of {} slices at most; memory of a rank {}\n", ranks.size(), recon_shape[2], bytes_text(needed));
+      say("{} ranks, of {} slices at most; memory of rank 0 {}\n", ranks.size(), most, bytes_text(needed));
     r.memory.require(needed, fmt::format("{}: the slices {} to {} of a rank", o.scan.files.input, slab.range().first,
                                          slab.range().end() - 1));
-    sinogram.resize(size_of(shape));
-    image.resize(size_of(recon_shape));
-    if (weighted) weights.resize(size_of(shape));
+    sinogram.resize(element_count(shape));
+    image.reserve(element_count({recon_shape[0], recon_shape[1], r.is_root() ? most : recon_shape[2]}));
+    image.resize(element_count(recon_shape));
+    if (weighted) weights.resize(element_count(shape));
     r.watch.step("reading " + source.description());
     progress bar(static_cast<std::size_t>(shape[0]), o.quiet);
     out.repaired = read_slab(source, slab.range(), r.host, sinogram.data(), bar);
@@ -200,6 +239,7 @@ std::optional<finished_recon> recon_of_slices(rank_run const& r, opened_scan& sc
   weights = {};
   r.watch.step("writing");
   write_slabs(ranks, o, g, recon_shape, slab.slices(), image, text_of(o, g, record, source.description()));
+  if (resumed && resumed->sums.empty()) scan.g->warnings.push_back(note_without_sums(o.resume));
   return out;
 }
 

@@ -22,21 +22,11 @@
 #include "input/geometry_file.hpp"
 #include "input/measurement.hpp"
 #include "machine/memory.hpp"
-#include "mbirk/distributed/agreement.hpp"
 #include "process/streams.hpp"
 #include "ranks/rank_run.hpp"
 
 namespace mbirk::program {
 namespace {
-
-using distributed::agree;
-
-/// FNV-1a, to compare what ranks have read.
-std::int64_t checksum(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (char const c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return static_cast<std::int64_t>(hash);
-}
 
 /// Refuses options of `mbirk recon` that ranks do not support.
 void check_distributed(recon_command const& o) {
@@ -93,7 +83,7 @@ void check_scan(recon_command const& o, geometry_file const& g) {
                        "expected neither, because mbirk-mpi has no weights for them; mbirk recon has");
   });
 }
-void open(recon_command const& o, memory_budget const& memory, bool writes, opened_scan& scan) {
+void open(recon_command const& o, memory_budget const& memory, bool writes, scan_input& scan) {
   require_host(o, "recon");
   check_ignored(o);
   check_distributed(o);
@@ -109,7 +99,7 @@ void open(recon_command const& o, memory_budget const& memory, bool writes, open
 }
 
 /// Ranks on other machines may see other files under the same names.
-void require_same_scan(distributed::mpi const& ranks, recon_command const& o, opened_scan const& scan) {
+void require_same_scan(distributed::mpi const& ranks, recon_command const& o, scan_input const& scan) {
   auto const& source = *scan.source;
   std::string const files = "ranks see different data in " + o.scan.files.input + ", expected the same files for all";
   require_same_text(ranks, dump_text(geometry_json(*scan.g)) + source.description() +
@@ -126,7 +116,7 @@ void require_same_scan(distributed::mpi const& ranks, recon_command const& o, op
 }  // namespace
 
 void require_same_text(distributed::mpi const& ranks, std::string_view text, std::string const& message) {
-  distributed::require_same(ranks, checksum(text), message);
+  distributed::require_same(ranks, distributed::fingerprint(text).value(), message);
 }
 
 int reconstruct_in_ranks(recon_command const& given, distributed::mpi const& ranks) {
@@ -136,7 +126,7 @@ int reconstruct_in_ranks(recon_command const& given, distributed::mpi const& ran
   interrupt_watch const interrupts;
   auto const start = std::chrono::steady_clock::now();
   auto const memory = budget_of(o, ranks);
-  opened_scan scan;
+  scan_input scan;
   agree(ranks, [&] { open(o, memory, root, scan); });
   require_same_scan(ranks, o, scan);
   auto const& g = *scan.g;

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <exception>
 #include <new>
-#include <optional>
+#include <ranges>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "mbirk/distributed/communicator.hpp"
 
@@ -44,6 +46,8 @@ template <class F> failed failure_of(F const& f) {
     return {failure::allocation, "out of memory"};
   } catch (std::exception const& e) {
     return {failure::other, e.what()};
+  } catch (...) {
+    return {failure::other, "an exception of an unknown kind"};
   }
 }
 
@@ -77,6 +81,51 @@ template <communicator C, class F> void agree(C const& c, F const& f) {
   auto what = broadcast_text(c, "agreement", std::move(mine.what), root);
   if (!all) what = mbirk::detail::message("rank ", root, ": ", what);
   detail::throw_failure({static_cast<detail::failure>(kind), std::move(what)});
+}
+
+/// A hash (FNV-1a) of values, by which ranks compare lists and sets of parameters.
+class fingerprint {
+ public:
+  template <class... Values> explicit fingerprint(Values const&... values) { (add(values), ...); }
+
+  /// @param value  a number, a flag, an optional one, or an array, list or text of them
+  template <class T> fingerprint& add(T const& value) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      for (auto const byte : std::as_bytes(std::span(&value, 1)))
+        hash_ = (hash_ ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3u;
+    } else if constexpr (std::ranges::contiguous_range<T>) {
+      add(std::ranges::size(value));
+      for (auto const& element : value) add(element);
+    } else {
+      add(value.has_value());
+      if (value) add(*value);
+    }
+    return *this;
+  }
+  std::int64_t value() const noexcept { return static_cast<std::int64_t>(hash_); }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325u;
+};
+
+/// A number that ranks must agree on, or the fingerprint of several, and its name in messages.
+struct common_value {
+  char const* name;
+  std::int64_t value;
+};
+
+/// @throws parameter_error on every rank, which names the first value that is not the same on all. Collective; the
+///         names and their order are the same on all ranks.
+template <communicator C>
+void require_same(C const& c, std::vector<common_value> const& values, std::string const& operation) {
+  // The minimum of ~x is ~ the maximum of x, so that one reduction finds both.
+  std::vector<std::int64_t> bounds;
+  for (auto const& v : values) bounds.insert(bounds.end(), {v.value, ~v.value});
+  c.all_reduce("agreement", bounds, reduction::minimum);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    require(bounds[2 * k] == ~bounds[2 * k + 1], [&] {
+      return mbirk::detail::message(operation, ": ranks differ in ", values[k].name, ", expected the same on all");
+    });
 }
 
 /// @throws parameter_error on every rank unless all have the same number. @param message  what the ranks must agree on

@@ -13,6 +13,7 @@
 
 #include "mbirk/distributed/agreement.hpp"
 #include "mbirk/distributed/views.hpp"
+#include "mbirk/exec/instruction_set.hpp"
 #include "mbirk/kernel/shared/error_sinogram.hpp"
 #include "mbirk/kernel/shared/pixel_band.hpp"
 #include "mbirk/projector/all.hpp"
@@ -144,6 +145,24 @@ template <class Context, communicator Comm> class tree_back_projection {
   std::span<std::int32_t const> pixels_;
 };
 
+/// All that ranks must agree on.
+inline std::vector<common_value> common_values(cone_views const& part, filter_options const& o) {
+  auto const& p = part.parameters();
+  auto const& g = part.whole().geometry();
+  auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
+  return {{"the shape of the sinogram", of(part.whole().sinogram_shape())},
+          {"the shape of the image", of(part.whole().recon_shape())},
+          {"the distances or the shape of the detector",
+           of(p.source_detector_dist, p.source_iso_dist, p.use_curved_detector)},
+          {"the pitches or offsets", of(g.delta_det_channel, g.delta_det_row, g.det_channel_offset, g.det_row_offset,
+                                        g.delta_x, g.delta_y, g.delta_z, g.recon_slice_offset)},
+          {"the angles", of(part.whole().angles())},
+          {"helical_z_shifts", of(p.helical_z_shifts)},
+          {"the mask", of(part.whole().mask())},
+          {"the instruction set", of(instruction_set())},
+          {"the filter", of(o.name, static_cast<int>(o.taps), static_cast<int>(o.method))}};
+}
+
 }  // namespace detail
 
 /// mbirk::fdk_recon, by several ranks that have some views each and receive some rows of the image each. Collective.
@@ -157,7 +176,7 @@ template <class Context, communicator Comm> class tree_back_projection {
 /// @param options   name of the filter and choice of taps.
 /// @param warnings  as for fdk_recon; may be null.
 /// @throws as fdk_recon, on every rank the error of the first that failed; communication_error; parameter_error also
-///         when `part` is of another rank.
+///         when `part` is of another rank, and when ranks differ in the parameters of the scan or in the options.
 /// Cost: a filter and a back projection of the views of the rank into the whole image, in 16 bands of pixel rows.
 /// Memory: the filtered views, and a third of the image. Traffic of a rank: one to three parts of the rows of the
 /// others, of 4 bytes a voxel inside the mask; one part for numbers of ranks that are powers of two. The image has the
@@ -173,6 +192,7 @@ void fdk_recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views co
   constexpr char const* name = "fdk_recon";
   auto const& whole = part.whole();
   auto const& g = whole.geometry();
+  std::vector<common_value> values;
   agree(ranks, [&] {
     mbirk::detail::check_filter(options, name);
     require_shape(sinogram, part.sinogram_shape(), name, "sinogram", "(views of the rank, rows, channels)");
@@ -188,42 +208,51 @@ void fdk_recon(context<Exec, Instr> const& ctx, Comm const& ranks, cone_views co
     require(part.ranks() == ranks.size() && part.is_of(ranks.rank()), [&] {
       return mbirk::detail::message(name, ": the views are those of another rank or number of ranks");
     });
+    values = detail::common_values(part, options);
   });
+  require_same(ranks, values, name);
   [[maybe_unused]] auto const guard = ctx.instr.scope(
       {mbirk::detail::operation_name<cone_geometry, "fdk_recon">, mbirk::detail::masked_pairs(whole)});
 
   std::optional<temporary<float, Context>> filtered;
-  agree(ranks, [&] { filtered.emplace(ctx, "filtered views", sinogram.size()); });
-  auto const mine = part.ranges(ranks.rank());
-  for (index_t k = mine.first; k < mine.end(); ++k) {
-    auto const [first, count] = part.views_of_range(k);
-    if (count == 0) continue;
-    auto const scan = part.scan_of_range(k);
-    auto const shape = scan.sinogram_shape();
-    index_t const at = (first - part.views().first) * shape[1] * shape[2], size = shape[0] * shape[1] * shape[2];
-    view<float, 3> const q(filtered->data() + at, shape);
-    direct_filter(ctx, scan, view<float const, 3>(sinogram.data() + at, shape), q, options);
-    // The filter is scaled for the views of its scan, the image for those of the whole.
-    auto const share = static_cast<float>(static_cast<double>(count) / static_cast<double>(g.views));
-    launch(ctx, ceil_div(size, kernel::voxel_block),
-           kernel::scale_values<B>{observe(ctx, q, "filtered views", array_role::temporary), share, size});
-  }
+  agree(ranks, [&] {
+    filtered.emplace(ctx, "filtered views", sinogram.size());
+    auto const mine = part.ranges(ranks.rank());
+    for (index_t k = mine.first; k < mine.end(); ++k) {
+      auto const [first, count] = part.views_of_range(k);
+      if (count == 0) continue;
+      auto const scan = part.scan_of_range(k);
+      auto const shape = scan.sinogram_shape();
+      index_t const at = (first - part.views().first) * shape[1] * shape[2], size = shape[0] * shape[1] * shape[2];
+      view<float, 3> const q(filtered->data() + at, shape);
+      direct_filter(ctx, scan, view<float const, 3>(sinogram.data() + at, shape), q, options);
+      // The filter is scaled for the views of its scan, the image for those of the whole.
+      auto const share = static_cast<float>(static_cast<double>(count) / static_cast<double>(g.views));
+      launch(ctx, ceil_div(size, kernel::voxel_block),
+             kernel::scale_values<B>{observe(ctx, q, "filtered views", array_role::temporary), share, size});
+    }
+  });
 
   detail::tree_back_projection<Context, Comm> back(ctx, ranks, part, *filtered);
-  std::vector<float> factors(static_cast<std::size_t>(g.slices), 1.0f);
-  if (is_helical(whole)) factors = mbirk::detail::helical_factors(whole, warnings);
-  factors.resize(static_cast<std::size_t>(round_up(std::max<index_t>(1, g.slices), B::lanes)));
-  device_table const device_factors(ctx, factors, "slice weights");
+  std::vector<float> factors;
   auto const listed = part.pixels(part.rows());
-  device_table const device_listed(ctx, listed.data(), std::ssize(listed), "pixels of the band");
-  launch(ctx, ceil_div(image.size(), kernel::voxel_block),
-         kernel::fill_values<B>{observe(ctx, image, "recon", array_role::output), 0, image.size()});
+  std::optional<device_table<float, Context>> device_factors;
+  std::optional<device_table<std::int32_t, Context>> device_listed;
+  agree(ranks, [&] {
+    factors.assign(static_cast<std::size_t>(g.slices), 1.0f);
+    if (is_helical(whole)) factors = mbirk::detail::helical_factors(whole, warnings);
+    factors.resize(static_cast<std::size_t>(round_up(std::max<index_t>(1, g.slices), B::lanes)));
+    device_factors.emplace(ctx, factors, "slice weights");
+    device_listed.emplace(ctx, listed.data(), std::ssize(listed), "pixels of the band");
+    launch(ctx, ceil_div(image.size(), kernel::voxel_block),
+           kernel::fill_values<B>{observe(ctx, image, "recon", array_role::output), 0, image.size()});
+  });
   back.run([&](std::span<std::int32_t const> pixels, temporary<float, Context> const& columns) {
     index_t const count = std::ssize(pixels);
     launch(ctx, ceil_div(count, kernel::band_batch),
            kernel::store_columns<B>{observe(ctx, columns),
-                                    observe(ctx, device_listed) + (pixels.data() - listed.data()),
-                                    observe(ctx, device_factors), observe(ctx, image, "recon", array_role::output),
+                                    observe(ctx, *device_listed) + (pixels.data() - listed.data()),
+                                    observe(ctx, *device_factors), observe(ctx, image, "recon", array_role::output),
                                     g.slices, count, part.rows().first * g.recon_cols});
   });
 }

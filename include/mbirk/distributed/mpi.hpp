@@ -23,6 +23,9 @@ namespace mbirk::distributed {
 /// the duplicate is freed with the last copy of this object, which must be gone before MPI_Finalize. MPI must have been
 /// initialised for the threads that call operations: MPI_THREAD_FUNNELED is enough, as operations call MPI from the
 /// thread that called them. Errors of MPI are thrown.
+///
+/// After an exception that not all ranks have thrown, such as communication_error, call MPI_Abort: the other ranks may
+/// wait for this one, and messages may be in flight, so that the communicator cannot be used again.
 class mpi {
  public:
   /// Collective. @throws communication_error
@@ -62,13 +65,15 @@ class mpi {
   }
 
   /// Messages under way. Without wait(), as when an exception passes, what has not been received is given up.
-  class exchanged {
+  class pending_exchange {
    public:
-    exchanged() = default;
-    exchanged(exchanged&& other) noexcept : requests_(std::exchange(other.requests_, {})), comm_(other.comm_) {}
-    exchanged& operator=(exchanged&&) = delete;
-    ~exchanged() {
+    pending_exchange() = default;
+    pending_exchange(pending_exchange&& other) noexcept
+        : requests_(std::exchange(other.requests_, {})), comm_(other.comm_) {}
+    pending_exchange& operator=(pending_exchange&&) = delete;
+    ~pending_exchange() {
       for (auto& r : requests_) {
+        if (r == MPI_REQUEST_NULL) continue;
         MPI_Cancel(&r);
         MPI_Request_free(&r);
       }
@@ -85,18 +90,15 @@ class mpi {
     std::shared_ptr<MPI_Comm> comm_;  // outlives the messages
   };
 
-  exchanged start_exchange(char const* what, neighbour_exchange const& e) const {
-    exchanged messages;
+  pending_exchange start_exchange(char const*, neighbour_exchange const& e) const {
+    pending_exchange messages;
     messages.comm_ = comm_;
     auto const begin = [&](auto call, auto span, int neighbour, char const* name) {
-      if (span.empty()) return;
-      require<communication_error>(span.size() <= piece, [&] {
-        return mbirk::detail::message(what, ": ", span.size(), " bytes in one message, expected at most ", piece);
+      pieces(span, [&](auto part) {
+        auto& request = messages.requests_.emplace_back(MPI_REQUEST_NULL);
+        check(call(part.data(), static_cast<int>(part.size()), MPI_BYTE, neighbour, exchange_tag, handle(), &request),
+              name);
       });
-      MPI_Request request = MPI_REQUEST_NULL;
-      check(call(span.data(), static_cast<int>(span.size()), MPI_BYTE, neighbour, exchange_tag, handle(), &request),
-            name);
-      messages.requests_.push_back(request);
     };
     begin(MPI_Irecv, e.from_below, rank_ - 1, "MPI_Irecv");
     begin(MPI_Irecv, e.from_above, rank_ + 1, "MPI_Irecv");

@@ -4,8 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
+#include "mbirk/core/element_count.hpp"
 #include "mbirk/distributed/slab_part.hpp"
+#include "mbirk/exec/instruction_set.hpp"
 #include "mbirk/projector/all.hpp"
 #include "mbirk/recon/recon.hpp"
 
@@ -15,11 +19,57 @@ namespace detail {
 template <class Context, communicator Comm>
 using slab_solver = mbirk::detail::vcd_solver<Context, parallel_geometry, slab_part<Comm>>;
 
+/// Distributed reconstructions run on the host, and need the values of the boundary slices.
+template <class Context>
+inline constexpr bool runs_in_ranks = Context::backend::has_data && !on_device<Context>;
+
+/// All that ranks must agree on.
+inline std::vector<common_value> common_values(parallel_slab const& slab, view<float const, 3> image, bool weighted,
+                                               recon_options const& o) {
+  auto const g = make_geometry(slab.whole());
+  auto const of = [](auto const&... values) { return fingerprint(values...).value(); };
+  auto const* constant = std::get_if<double>(&o.init_recon);
+  recon_log const resumed = o.resume ? o.resume->record : recon_log{};
+  return {{"the number of slices", slab.slices()},
+          {"the number of views", g.views},
+          {"the number of channels", g.channels},
+          {"the rows of the image", image.extent(0)},
+          {"its columns", image.extent(1)},
+          {"the pitches or the channel offset", of(g.delta_det_channel, g.det_channel_offset, g.delta_x, g.delta_y)},
+          {"the angles", of(slab.scan().angles())},
+          {"the mask", of(slab.scan().mask())},
+          {"the instruction set", of(instruction_set())},
+          {"having weights", weighted ? 1 : 0},
+          {"max_iterations", o.max_iterations},
+          {"first_iteration", o.first_iteration},
+          {"stop_threshold_change_pct", of(o.stop_threshold_change_pct)},
+          {"seed", o.seed},
+          {"checkpoint_every, or in having a checkpoint callback", o.checkpoint ? o.checkpoint_every : 0},
+          {"the iterations of the state to resume, or in having one", o.resume ? resumed.num_iterations : -1},
+          {"the log of the state to resume",
+           of(resumed.sigma_y, resumed.sigma_x, resumed.sigma_prox, resumed.partition_sequence,
+              resumed.stop_threshold_change_pct)},
+          {"the kind of init_recon", static_cast<std::int64_t>(o.init_recon.index())},
+          {"init_recon", of(constant ? *constant : 0.0)},
+          {"sigma_y", of(o.sigma_y)},
+          {"sigma_x", of(o.sigma_x)},
+          {"sigma_prox", of(o.sigma_prox)},
+          {"snr_db", of(o.snr_db)},
+          {"sharpness", of(o.sharpness)},
+          {"p, q or T", of(o.p, o.q, o.T)},
+          {"qggmrf_nbr_wts", of(o.qggmrf_nbr_wts)},
+          {"positivity_flag", o.positivity_flag ? 1 : 0},
+          {"max_alpha", of(o.max_alpha)},
+          {"granularity", of(o.granularity)},
+          {"partition_sequence", of(o.partition_sequence)}};
+}
+
 /// Validates all shapes and options before any work, on all ranks. @param more  further checks of this rank
 template <communicator Comm, class Solver, class More>
 void check_ranks(Comm const& ranks, parallel_slab const& slab, Solver const& solver, view<float const, 3> image,
-           bool weighted, recon_options const& o, std::string const& operation, More const& more) {
+                 bool weighted, recon_options const& o, std::string const& operation, More const& more) {
   using mbirk::detail::message;
+  std::vector<common_value> values;
   agree(ranks, [&] {
     solver.check();
     auto const refuse = [&](bool asked, char const* what) {
@@ -27,29 +77,13 @@ void check_ranks(Comm const& ranks, parallel_slab const& slab, Solver const& sol
     };
     refuse(o.mbirjax_rounding, "mbirjax_rounding adds all samples in one order");
     refuse(o.compute_prior_loss, "compute_prior_loss is set");
-    auto const shape = slab.scan().sinogram_shape();
-    require(slab.slices() > 0 && shape[0] * shape[1] * shape[2] > 0 && image.size() > 0, [&] {
+    require(slab.slices() > 0 && element_count(slab.scan().sinogram_shape()) > 0 && image.size() > 0, [&] {
       return message(operation, ": the scan is empty, expected some samples and voxels");
     });
     more();
+    values = common_values(slab, image, weighted, o);
   });
-  auto const same = [&](std::int64_t number, char const* what) {
-    require_same(ranks, number, message(operation, ": ranks differ in ", what, ", expected the same on all"));
-  };
-  auto const shape = slab.scan().sinogram_shape();
-  same(slab.slices(), "the number of slices");
-  same(shape[0], "the number of views");
-  same(shape[2], "the number of channels");
-  same(image.extent(0), "the rows of the image");
-  same(image.extent(1), "its columns");
-  same(weighted ? 1 : 0, "having weights");
-  same(o.max_iterations, "max_iterations");
-  same(o.first_iteration, "first_iteration");
-  same(o.seed, "seed");
-  same(o.checkpoint ? o.checkpoint_every : 0, "checkpoint_every, or in having a checkpoint callback");
-  same(o.resume ? o.resume->record.num_iterations : -1, "the iterations of the state to resume, or in having one");
-  same(static_cast<std::int64_t>(o.init_recon.index()), "the kind of init_recon");
-  same((o.sigma_y ? 1 : 0) + (o.sigma_x ? 2 : 0) + (o.sigma_prox ? 4 : 0), "the sigmas that are given");
+  require_same(ranks, values, operation);
   // Every slab but the last ends with a unit; slabs made for another number of ranks would not meet.
   auto const expected = slices_of(slab.slices(), ranks.rank(), ranks.size());
   agree(ranks, [&] {
@@ -77,16 +111,18 @@ void check_ranks(Comm const& ranks, parallel_slab const& slab, Solver const& sol
 ///                  none; rank 0 receives the state of all, and only its callback is called. resume: state_of_slab of
 ///                  that state.
 /// @return the log, the same on every rank; delta_norm_per_slice is of all slices.
-/// @throws as recon, on every rank the error of the first that failed; communication_error; parameter_error also when
-///         ranks differ in what they must agree on, and when the data are not finite.
+/// @throws as recon, on every rank the error of the first that failed, also in a callback or in an
+///         allocation of a large array; communication_error; parameter_error also when ranks differ in the scan or the
+///         options, and when the data are not finite.
 /// Cost: as recon of the slab. Memory besides: the slab once more, with a slice of each neighbour. Traffic of a rank:
 /// for each subset 24 bytes a unit of 32 slices, and 4 bytes a pixel of the subset to each neighbour; once 4 bytes a
-/// pixel to each, and 20 to 39 views of the rows to rank 0, if sigmas are automatic. The image and the log have the
-/// bits of mbirk::recon for every number of ranks and threads.
+/// pixel to each, and 20 to 39 views (all if fewer) of the rows to rank 0, if sigmas are automatic. The image and the
+/// log have the bits of mbirk::recon for every number of ranks and threads.
 template <execution_policy Exec, instrumentation_policy Instr, communicator Comm>
 recon_log recon(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_slab const& slab,
                 view<float const, 3> sinogram, std::optional<view<float const, 3>> weights, view<float, 3> image,
                 recon_options const& options = {}) {
+  static_assert(detail::runs_in_ranks<context<Exec, Instr>>);
   detail::slab_part const part(ranks, slab);
   detail::slab_solver<context<Exec, Instr>, Comm> const run(ctx, part, slab.scan(), sinogram, weights, image, options,
                                                             "recon");
@@ -105,11 +141,12 @@ recon_log prox_map(context<Exec, Instr> const& ctx, Comm const& ranks, parallel_
                    view<float const, 3> prox_input, view<float const, 3> sinogram,
                    std::optional<view<float const, 3>> weights, view<float, 3> image,
                    recon_options const& options = {{.max_iterations = 3}}) {
+  static_assert(detail::runs_in_ranks<context<Exec, Instr>>);
   detail::slab_part const part(ranks, slab);
   detail::slab_solver<context<Exec, Instr>, Comm> const run(ctx, part, slab.scan(), sinogram, weights, image, options,
                                                             "prox_map");
   detail::check_ranks(ranks, slab, run, image, weights.has_value(), options, "prox_map",
-                [&] { run.check_prox_input(prox_input); });
+                      [&] { run.check_prox_input(prox_input); });
   [[maybe_unused]] auto const guard = ctx.instr.scope(
       {mbirk::detail::operation_name<parallel_geometry, "prox_map">, mbirk::detail::masked_pairs(slab.scan())});
   return run.proximal_point(prox_input);

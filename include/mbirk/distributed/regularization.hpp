@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -48,16 +49,19 @@ std::vector<float> gather_sampled(Comm const& ranks, char const* what, parallel_
                                   view<float const, 3> v) {
   index_t const views = ceil_div(v.extent(0), step), channels = v.extent(2);
   auto const size = [&](index_t rows) { return static_cast<std::size_t>(views * rows * channels); };
-  std::vector<float> mine;
-  mine.reserve(size(v.extent(1)));
-  for (index_t i = 0; i < v.extent(0); i += step)
-    for (index_t j = 0; j < v.extent(1); ++j)
-      for (index_t k = 0; k < channels; ++k) mine.push_back(v(i, j, k));
+  std::vector<float> mine, all;
+  agree(ranks, [&] {
+    bool const receives = ranks.rank() == 0;
+    mine.reserve(size(receives ? most_slices(slab.slices(), ranks.size()) : v.extent(1)));
+    for (index_t i = 0; i < v.extent(0); i += step)
+      for (index_t j = 0; j < v.extent(1); ++j)
+        for (index_t k = 0; k < channels; ++k) mine.push_back(v(i, j, k));
+    if (receives) all.resize(size(slab.slices()));
+  });
   if (ranks.rank() > 0) {
     ranks.send(what, std::as_bytes(std::span(mine)), 0);
     return {};
   }
-  std::vector<float> all(size(slab.slices()));
   for (int r = 0; r < ranks.size(); ++r) {
     auto const rows = slices_of(slab.slices(), r, ranks.size());
     if (r > 0) {
@@ -76,7 +80,13 @@ std::vector<float> gather_sampled(Comm const& ranks, char const* what, parallel_
 template <class Context, communicator Comm>
 regularization regularize(Context const& ctx, Comm const& ranks, parallel_slab const& slab,
                           view<float const, 3> sinogram, std::optional<view<float const, 3>> const& weights,
-                          double snr_db, double sharpness) {
+                          double snr_db, double sharpness, char const* operation) {
+  agree(ranks, [&] {
+    for (auto const& [x, what] : {std::pair(snr_db, "snr_db"), std::pair(sharpness, "sharpness")})
+      require(std::isfinite(x), [&] {
+        return message(operation, ": ", what, " is ", x, ", expected a finite number");
+      });
+  });
   index_t const step = sampling_step(sinogram.extent(0));
   auto const samples = gather_sampled(ranks, "sampled views", slab, step, sinogram);
   std::vector<float> sampled_weights;

@@ -12,7 +12,7 @@ namespace mbirk::distributed {
 
 class self {
  public:
-  struct exchanged {
+  struct pending_exchange {
     void wait() const noexcept {}
   };
 
@@ -23,7 +23,7 @@ class self {
     std::copy(mine.begin(), mine.end(), all.begin());
   }
   void broadcast(char const*, std::span<std::byte>, int) const noexcept {}
-  exchanged start_exchange(char const*, neighbour_exchange const&) const noexcept { return {}; }
+  pending_exchange start_exchange(char const*, neighbour_exchange const&) const noexcept { return {}; }
   void all_reduce(char const*, std::span<std::int64_t>, reduction) const noexcept {}
   void send(char const*, std::span<std::byte const>, int) const noexcept {}
   void receive(char const*, std::span<std::byte>, int) const noexcept {}

@@ -38,7 +38,7 @@ struct boundary_slices {
 /// caller's array where there are no neighbours.
 template <class Context, communicator Comm> class slab_image {
   using B = typename Context::backend;
-  using exchanged = decltype(std::declval<Comm const&>().start_exchange("", neighbour_exchange{}));
+  using pending_exchange = decltype(std::declval<Comm const&>().start_exchange("", neighbour_exchange{}));
 
  public:
   /// @param coupled  whether slices of the neighbours are needed
@@ -126,37 +126,35 @@ template <class Context, communicator Comm> class slab_image {
       if (above_) x[p * column_ + last + 1] = at(all.from_above, p);
     }
   }
-  /// Begins to send alpha d of the boundary slices. The back projection of the next subset hides the transfer.
+  /// Sends alpha d of the boundary slices without waiting for it: receive_boundaries() does so after the next back
+  /// projection. Whether the data travel meanwhile depends on the engine. The subset must live until then.
   void send_boundaries(vcd_subset<Context> const& subset, temporary<float, Context> const& direction,
                        kernel::step_length alpha) {
     if (!memory_) return;
     boundaries_.resize(subset.size(), below_, above_);
     index_t const slices = image_.extent(2);
     float const step = alpha.get();
-    if constexpr (B::has_data)
-      for (index_t e = 0; e < subset.size(); ++e) {
-        if (below_) at(boundaries_.to_below, e) = step * direction.data()[e * slices];
-        if (above_) at(boundaries_.to_above, e) = step * direction.data()[e * slices + slices - 1];
-      }
-    // The pixels are copied, because the last exchange of a run outlives the subsets.
-    auto const pixels = subset.pixels.data();
-    moving_.emplace(moving{{pixels, pixels + subset.size()},
-                           ranks_.start_exchange("boundaries of a subset", boundaries_.exchange())});
+    for (index_t e = 0; e < subset.size(); ++e) {
+      if (below_) at(boundaries_.to_below, e) = step * direction.data()[e * slices];
+      if (above_) at(boundaries_.to_above, e) = step * direction.data()[e * slices + slices - 1];
+    }
+    in_flight_.emplace(in_flight{{subset.pixels.data(), static_cast<std::size_t>(subset.size())},
+                                 ranks_.start_exchange("boundaries of a subset", boundaries_.exchange())});
   }
   /// Adds what the neighbours have sent to their slices here, as they did: pixel by pixel, repeated ones twice.
   void receive_boundaries() {
-    if (!moving_) return;
+    if (!in_flight_) return;
     [[maybe_unused]] auto const guard = ctx_.instr.stage("boundaries");
-    moving_->messages.wait();
-    auto const& pixels = moving_->pixels;
+    in_flight_->messages.wait();
     auto* const x = slices().data();
-    if constexpr (B::has_data)
-      for (index_t e = 0; e < std::ssize(pixels); ++e) {
-        auto* const column = x + pixels[static_cast<std::size_t>(e)] * column_;
-        if (below_) column[-1] += at(boundaries_.from_below, e);
-        if (above_) column[image_.extent(2)] += at(boundaries_.from_above, e);
-      }
-    moving_.reset();
+    index_t e = 0;
+    for (auto const pixel : in_flight_->pixels) {
+      auto* const column = x + pixel * column_;
+      if (below_) column[-1] += at(boundaries_.from_below, e);
+      if (above_) column[image_.extent(2)] += at(boundaries_.from_above, e);
+      ++e;
+    }
+    in_flight_.reset();
   }
 
  private:
@@ -167,7 +165,7 @@ template <class Context, communicator Comm> class slab_image {
     launch(ctx_, ceil_div(count, kernel::voxel_block), make(all, count));
   }
 
-  struct moving { std::vector<std::int32_t> pixels; exchanged messages; };
+  struct in_flight { std::span<std::int32_t const> pixels; pending_exchange messages; };
 
   Context const& ctx_;
   Comm const& ranks_;
@@ -176,7 +174,7 @@ template <class Context, communicator Comm> class slab_image {
   index_t lead_, column_, pixels_;
   std::optional<temporary<float, Context>> memory_;  // (pixels, column)
   boundary_slices boundaries_;
-  std::optional<moving> moving_;  // after boundaries_, which its messages refer to
+  std::optional<in_flight> in_flight_;  // after boundaries_, which its messages refer to
 };
 
 }  // namespace mbirk::distributed::detail

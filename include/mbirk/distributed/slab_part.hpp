@@ -14,6 +14,7 @@
 #include "mbirk/distributed/slab_image.hpp"
 #include "mbirk/distributed/slab_state.hpp"
 #include "mbirk/distributed/slices.hpp"
+#include "mbirk/kernel/shared/slice_units.hpp"
 #include "mbirk/recon/unit_sums.hpp"
 
 namespace mbirk::distributed::detail {
@@ -21,7 +22,8 @@ namespace mbirk::distributed::detail {
 /// The units of all ranks: every rank receives the sums of all units, and adds them in their order.
 template <communicator Comm> class units_of_ranks {
  public:
-  units_of_ranks(Comm const& ranks, index_t mine) : ranks_(ranks), counts_(gather_number(ranks, "units", mine)) {}
+  /// @param counts  the units of every rank
+  units_of_ranks(Comm const& ranks, std::vector<index_t> counts) : ranks_(ranks), counts_(std::move(counts)) {}
 
   /// The sums over all units. @param mine  (units of this rank, Numbers)
   template <std::size_t Numbers>
@@ -47,26 +49,36 @@ template <communicator Comm> class slab_part {
     return {ctx, ranks_, x, coupled};
   }
   index_t all_rows(index_t) const noexcept { return slab_.slices(); }
-  units_of_ranks<Comm> units(index_t mine) const { return {ranks_, mine}; }
+  template <class B> units_of_ranks<Comm> units() const {
+    auto counts = slices_of_ranks();
+    for (auto& n : counts) n = kernel::units_of<B>(n);
+    return {ranks_, std::move(counts)};
+  }
   std::vector<double> all_slices(std::vector<double> const& mine) const {
-    std::vector<index_t> counts;
-    for (int r = 0; r < ranks_.size(); ++r) counts.push_back(slices_of(slab_.slices(), r, ranks_.size()).count);
-    return gather(ranks_, "slice norms", mine, counts);
+    return gather(ranks_, "slice norms", mine, slices_of_ranks());
   }
   template <class F> void agree(F const& f) const { distributed::agree(ranks_, f); }
   /// Rank 0 receives the state of all ranks, and its callback gets it.
   template <class Callback> void checkpoint(recon_state const& mine, Callback const& callback) const {
-    std::optional<recon_state> whole;
+    std::optional<recon_state> whole, other;
     agree([&] {
-      if (ranks_.rank() == 0) whole.emplace(empty_state(mine, slab_.slices()));
+      if (ranks_.rank() > 0) return;
+      whole.emplace(empty_state(mine, slab_.slices()));
+      if (ranks_.size() > 1) other.emplace(empty_state(mine, most_slices(slab_.slices(), ranks_.size())));
     });
     if (ranks_.rank() > 0) {
       for (auto const* array : {&mine.recon, &mine.hessian, &mine.weighted_error})
         ranks_.send("checkpoint", std::as_bytes(std::span(*array)), 0);
     } else {
       add_slab(*whole, mine, slab_.range());
-      for (int r = 1; r < ranks_.size(); ++r)
-        add_slab(*whole, receive(mine, r), slices_of(slab_.slices(), r, ranks_.size()));
+      for (int r = 1; r < ranks_.size(); ++r) {
+        auto const range = slices_of(slab_.slices(), r, ranks_.size());
+        set_slices(*other, range.count);
+        for (auto* array : {&other->recon, &other->hessian, &other->weighted_error})
+          ranks_.receive("checkpoint", std::as_writable_bytes(std::span(*array)), r);
+        add_slab(*whole, *other, range);
+      }
+      other.reset();
     }
     agree([&] {
       if (whole) callback(*whole);
@@ -82,7 +94,7 @@ template <communicator Comm> class slab_part {
                                            double sharpness, bool automatic, char const* operation) const {
     require_data(ctx, ranks_, slab_, sinogram, weights, operation);
     if (!automatic) return {};
-    return regularize(ctx, ranks_, slab_, sinogram, weights, snr_db, sharpness);
+    return regularize(ctx, ranks_, slab_, sinogram, weights, snr_db, sharpness, operation);
   }
   /// distributed::recon refuses to compute it.
   template <class Context> double prior_loss(Context const&, view<float, 3>, qggmrf_parameters const&) const {
@@ -90,12 +102,10 @@ template <communicator Comm> class slab_part {
   }
 
  private:
-  /// The arrays of another rank.
-  recon_state receive(recon_state const& mine, int rank) const {
-    auto slab = empty_state(mine, slices_of(slab_.slices(), rank, ranks_.size()).count);
-    for (auto* array : {&slab.recon, &slab.hessian, &slab.weighted_error})
-      ranks_.receive("checkpoint", std::as_writable_bytes(std::span(*array)), rank);
-    return slab;
+  std::vector<index_t> slices_of_ranks() const {
+    std::vector<index_t> counts;
+    for (int r = 0; r < ranks_.size(); ++r) counts.push_back(slices_of(slab_.slices(), r, ranks_.size()).count);
+    return counts;
   }
 
   Comm const& ranks_;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "mbirk/core/element_count.hpp"
 #include "mbirk/core/error.hpp"
 #include "mbirk/core/index.hpp"
 #include "mbirk/distributed/slices.hpp"
@@ -26,18 +27,18 @@ void each_run(std::array<index_t, 3> const& whole, std::size_t axis, index_range
     f((o * whole[axis] + slab.first) * inner, o * slab.count * inner, slab.count * inner);
 }
 
-inline std::size_t elements(std::array<index_t, 3> const& shape) {
-  return static_cast<std::size_t>(shape[0] * shape[1] * shape[2]);
+/// Gives a state another number of slices. The values of its arrays are unspecified; fewer slices need no memory.
+inline void set_slices(recon_state& s, index_t slices) {
+  s.sinogram_shape[1] = slices;
+  s.recon_shape[2] = slices;
+  s.recon.resize(element_count(s.recon_shape));
+  s.hessian.resize(s.recon.size());
+  s.weighted_error.resize(element_count(s.sinogram_shape));
 }
-
 /// A state with the log of another one, for `slices`, and arrays of zeros.
 inline recon_state empty_state(recon_state const& like, index_t slices) {
   recon_state s{like.sinogram_shape, like.recon_shape, like.seed, {}, {}, {}, like.record};
-  s.sinogram_shape[1] = slices;
-  s.recon_shape[2] = slices;
-  s.recon.resize(elements(s.recon_shape));
-  s.hessian.resize(s.recon.size());
-  s.weighted_error.resize(elements(s.sinogram_shape));
+  set_slices(s, slices);
   return s;
 }
 
@@ -72,8 +73,8 @@ inline recon_state state_of_slab(recon_state const& whole, parallel_slab const& 
                                   " and a recon ", shape_text(whole.recon_shape), ", expected ", shape_text(sinogram),
                                   " and ", shape_text(recon));
   });
-  require<shape_error>(whole.recon.size() == detail::elements(recon) && whole.hessian.size() == whole.recon.size() &&
-                           whole.weighted_error.size() == detail::elements(sinogram), [] {
+  require<shape_error>(whole.recon.size() == element_count(recon) && whole.hessian.size() == whole.recon.size() &&
+                           whole.weighted_error.size() == element_count(sinogram), [] {
     return "state_of_slab: the state has arrays that do not fit its shapes";
   });
   auto out = detail::empty_state(whole, slab.range().count);

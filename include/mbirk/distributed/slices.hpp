@@ -33,6 +33,13 @@ inline index_range slices_of(index_t slices, int rank, int ranks) {
   return {begin(rank), begin(rank + 1) - begin(rank)};
 }
 
+/// Slices of the rank that has the most. @throws as slices_of
+inline index_t most_slices(index_t slices, int ranks) {
+  index_t most = 0;
+  for (int r = 0; r < ranks; ++r) most = std::max(most, slices_of(slices, r, ranks).count);
+  return most;
+}
+
 /// The part of a parallel-beam scan that a rank reconstructs. The projections, filters, direct reconstruction and
 /// Hessian diagonal of its slices are those of scan(), by the ordinary operations and to the same bits as in the whole;
 /// recon and prox_map are in distributed/recon.hpp.

@@ -29,7 +29,8 @@ inline index_range part_of(index_t count, index_t part, index_t parts) {
 /// The part of a cone-beam scan that a rank has.
 class cone_views {
  public:
-  /// @throws parameter_error for parameters that cone_scan refuses, and for more ranks than views or ranges of them
+  /// @throws parameter_error for parameters that cone_scan refuses, for more ranks than views or ranges of them, and if
+  ///         a rank would have no views, because there are fewer views than ranges
   cone_views(cone_parameters parameters, int rank, int ranks)
       : parameters_(std::move(parameters)), whole_(parameters_), rank_(rank), ranks_(ranks) {
     auto const& g = whole_.geometry();
@@ -40,18 +41,31 @@ class cone_views {
     };
     most(g.views, "views");
     most(view_ranges, "ranges of views, by which cone beam is shared out");
+    for (int r = 0; r < ranks; ++r)
+      require(views(r).count > 0, [&] {
+        return mbirk::detail::message(ranks, " ranks for ", g.views, " views in ", view_ranges, " ranges: rank ", r,
+                                      " would have none, expected fewer ranks");
+      });
   }
 
   cone_scan const& whole() const noexcept { return whole_; }
+  cone_parameters const& parameters() const noexcept { return parameters_; }
   int ranks() const noexcept { return ranks_; }
   bool is_of(int rank) const noexcept { return rank == rank_; }
   index_range ranges(int rank) const { return part_of(view_ranges, rank, ranks_); }
   index_range views_of_range(index_t range) const { return part_of(whole_.geometry().views, range, view_ranges); }
-  /// Views of this rank.
-  index_range views() const {
-    auto const mine = ranges(rank_);
-    index_t const first = views_of_range(mine.first).first;
-    return {first, views_of_range(mine.end() - 1).end() - first};
+  /// Views of a rank; without an argument of this one.
+  index_range views(int rank) const {
+    auto const of_rank = ranges(rank);
+    index_t const first = views_of_range(of_rank.first).first;
+    return {first, views_of_range(of_rank.end() - 1).end() - first};
+  }
+  index_range views() const { return views(rank_); }
+  /// Views of the rank that has the most.
+  index_t most_views() const {
+    index_t most = 0;
+    for (int r = 0; r < ranks_; ++r) most = std::max(most, views(r).count);
+    return most;
   }
   index_range bands(int rank) const { return part_of(row_bands, rank, ranks_); }
   index_range rows_of_band(index_t band) const { return part_of(whole_.geometry().recon_rows, band, row_bands); }

@@ -3,12 +3,14 @@
 
 #include <cmath>
 #include <deque>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "mbirk/core/element_count.hpp"
 #include "mbirk/kernel/shared/qggmrf_cylinder.hpp"
 #include "mbirk/prior/qggmrf.hpp"
 #include "mbirk/recon/damping.hpp"
@@ -143,8 +145,11 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
   template <class MakePrior, class Loss>
   recon_log run(MakePrior const& make_prior, Loss const& loss, prior_traits const& traits) const {
     numpy_random_state random(o_.seed);
-    auto const partitions = partition_set(host_context_of(ctx_), scan_.full_indices(), o_.granularity, random,
-                                          array_role::temporary, array_role::temporary);
+    std::vector<pixel_partition> partitions;
+    part_.agree([&] {
+      partitions = partition_set(host_context_of(ctx_), scan_.full_indices(), o_.granularity, random,
+                                 array_role::temporary, array_role::temporary);
+    });
     auto const sequence = partition_sequence();
 
     recon_log record;
@@ -167,18 +172,19 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
                                      ", expected positive ones: it is of another operation");
             });
     vcd_settings const settings{record.sigma_y, o_.max_alpha, o_.positivity_flag, damping()};
-    state_of_part vcd(ctx_, part_, scan_, recon_, weights_.has_value(), traits.couples_slices, operation_);
+    std::optional<state_of_part> made;
     part_.agree([&] {
+      made.emplace(ctx_, part_, scan_, recon_, weights_.has_value(), traits.couples_slices, operation_);
       for (std::size_t k = done; k < sequence.size(); ++k)
-        vcd.reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
+        made->reserve(partitions[static_cast<std::size_t>(sequence[k])].length);
     });
-    if (o_.resume) restore(vcd, *o_.resume);
+    auto& vcd = *made;
+    if (o_.resume) part_.agree([&] { restore(vcd, *o_.resume); });
     else initialize(vcd, sequence.empty());
     bool const finished = done > 0 && record.stop_threshold_change_pct.back() < o_.stop_threshold_change_pct;
     if (!sequence.empty() && !finished) {
       vcd.image().exchange_slices();
       iterate_from(done, vcd, make_prior, loss, partitions, sequence, random, settings, record);
-      vcd.image().receive_boundaries();
     }
     vcd.image().store();
     return record;
@@ -195,26 +201,28 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
       [[maybe_unused]] auto const guard = ctx_.instr.stage("iteration");
       auto const& partition = partitions[static_cast<std::size_t>(sequence[k])];
       auto& planned = subsets[static_cast<std::size_t>(sequence[k])];
-      if (planned.empty()) {
-        auto const& g = scan_.geometry();
-        for (index_t s = 0; s < partition.subsets; ++s)
-          planned.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices,
-                               !settings.damping.empty());
-      }
-      auto const report = iterate(vcd, make_prior(vcd, record), planned, partition.length,
+      auto const report = iterate(vcd, make_prior(vcd, record), partition, planned,
                                   random.permutation(partition.subsets), settings, mean_weight, record);
       record.partition_sequence.push_back(sequence[k]);
       record.num_iterations = static_cast<int>(k) + 1;
       record.prior_loss.push_back(o_.compute_prior_loss ? loss(record) : 0.0);
-      bool const go_on = part_.go_on(
-          !o_.progress || o_.progress(iteration_report{record.num_iterations, static_cast<int>(sequence.size()),
-                                                       report.change, report.alpha, record.fm_rmse.back(),
-                                                       record.prior_loss.back()}));
+      bool wanted = true;
+      part_.agree([&] {
+        if (o_.progress)
+          wanted = o_.progress(iteration_report{record.num_iterations, static_cast<int>(sequence.size()),
+                                                report.change, report.alpha, record.fm_rmse.back(),
+                                                record.prior_loss.back()});
+      });
+      bool const go_on = part_.go_on(wanted);
       record.cancelled = !go_on;
       if (o_.checkpoint && (!go_on || record.num_iterations % o_.checkpoint_every == 0)) {
         host_memory const copies(ctx_, "copy for a checkpoint", 2 * recon_.size() + sinogram_.size());
-        vcd.image().store();
-        part_.checkpoint(state(vcd, record), o_.checkpoint);
+        std::optional<recon_state> saved;
+        part_.agree([&] {
+          vcd.image().store();
+          saved.emplace(state(vcd, record));
+        });
+        part_.checkpoint(*saved, o_.checkpoint);
       }
       if (!go_on || report.change < o_.stop_threshold_change_pct / 100) break;
     }
@@ -252,9 +260,9 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
     require(fault.empty(), [&] {
       return detail::message(operation_, ": the log in the state to resume has lists of unequal lengths: ", fault);
     });
-    auto const size = [](std::array<index_t, 3> const& e) { return static_cast<std::size_t>(e[0] * e[1] * e[2]); };
-    require<shape_error>(state.recon.size() == size(state.recon_shape) && state.hessian.size() == state.recon.size() &&
-                             state.weighted_error.size() == size(state.sinogram_shape), [&] {
+    require<shape_error>(state.recon.size() == element_count(state.recon_shape) &&
+                             state.hessian.size() == state.recon.size() &&
+                             state.weighted_error.size() == element_count(state.sinogram_shape), [&] {
       return detail::message(operation_, ": the state to resume has arrays that do not fit its shapes");
     });
   }
@@ -284,9 +292,9 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
 
   /// Computes the initial image, its error sinogram and the Hessian diagonal.
   void initialize(state_of_part& vcd, bool image_only) const {
-    vcd.load(sinogram_, weights_);
     bool fit = false, zero = false;
-    {
+    part_.agree([&] {
+      vcd.load(sinogram_, weights_);
       [[maybe_unused]] auto const guard = ctx_.instr.stage("initial image");
       if (auto const* image = std::get_if<view<float const, 3>>(&o_.init_recon)) {
         vcd.image().assign(*image);
@@ -298,27 +306,35 @@ template <class Context, class Geometry, class Part = whole_volume> class vcd_so
         direct_recon_channel_major(ctx_, scan_, vcd.error_sinogram(), vcd.shape(), vcd.image().slices(),
                                    {.taps = o_.mbirjax_rounding ? ramp_taps::float32 : ramp_taps::closed});
       }
-    }
+    });
     if (image_only && !fit) return;
-    vcd.make_error(!fit                  ? initial_scale::one
+    vcd.make_error(part_,
+                   !fit                  ? initial_scale::one
                    : o_.mbirjax_rounding ? initial_scale::float32_fit
                                          : initial_scale::fit,
                    zero);
-    if (!image_only) vcd.make_hessian();
+    if (!image_only) part_.agree([&] { vcd.make_hessian(); });
   }
 
   struct outcome { double change = 0, alpha = 0; };
   template <class Prior>
-  outcome iterate(state_of_part& vcd, Prior const& prior, std::deque<vcd_subset<Context>> const& subsets,
-                  index_t pixels, std::vector<std::int32_t> const& order, vcd_settings const& settings,
-                  double mean_weight, recon_log& record) const {
-    index_t const entries = pixels * scan_.geometry().slices;
-    temporary<float, Context> direction(ctx_, "direction", entries),
-        curvature(ctx_, "curvature", settings.damping.empty() ? 0 : entries);
+  outcome iterate(state_of_part& vcd, Prior const& prior, pixel_partition const& partition,
+                  std::deque<vcd_subset<Context>>& subsets, std::vector<std::int32_t> const& order,
+                  vcd_settings const& settings, double mean_weight, recon_log& record) const {
+    auto const& g = scan_.geometry();
+    bool const damped = !settings.damping.empty();
+    std::optional<temporary<float, Context>> direction, curvature;
+    part_.agree([&] {
+      if (subsets.empty())
+        for (index_t s = 0; s < partition.subsets; ++s)
+          subsets.emplace_back(ctx_, partition.subset(s), g.recon_rows, g.recon_cols, g.slices, damped);
+      direction.emplace(ctx_, "direction", partition.length * g.slices);
+      curvature.emplace(ctx_, "curvature", damped ? partition.length * g.slices : 0);
+    });
     vcd.begin_iteration(std::ssize(order));
     for (std::size_t n = 0; n < order.size(); ++n) {
       [[maybe_unused]] auto const guard = ctx_.instr.stage("subset");
-      vcd.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), direction, curvature,
+      vcd.update(prior, subsets[static_cast<std::size_t>(order[n])], static_cast<index_t>(n), *direction, *curvature,
                  settings);
     }
     auto const [moved, alphas, norm] = vcd.end_iteration();

@@ -54,7 +54,7 @@ std::vector<double> reduce_units(Context const& ctx, temporary<double, Context> 
 template <class Context, class Part> class unit_sums {
   using B = typename Context::backend;
   using cursor = typename B::template cursor<float const>;
-  using all_units = decltype(std::declval<Part const&>().units(index_t{}));
+  using all_units = decltype(std::declval<Part const&>().template units<B>());
   static_assert(!on_device<Context>);
 
  public:
@@ -71,7 +71,7 @@ template <class Context, class Part> class unit_sums {
         padded_slices_(round_up(std::max<index_t>(1, slices), B::lanes)),
         units_(kernel::units_of<B>(slices)),
         operation_(operation),
-        all_units_(part.units(units_)),
+        all_units_(part.template units<B>()),
         slice_squares_(ctx, "slice norms", padded_slices_) {}
 
   fit_products fit(temporary<float, Context> const& z, temporary<float, Context> const& data,

@@ -85,18 +85,14 @@ template <class Context, class Geometry, class Part> class vcd_state {
     else P::unweighted_hessian(ctx_, scan_, plan, observe(ctx_, hessian_));
   }
   /// Replaces the loaded sinogram y by w (y - A x), after scaling x. @param zero  whether x is 0 everywhere.
-  void make_error(initial_scale scaling, bool zero) {
+  void make_error(Part const& part, initial_scale scaling, bool zero) {
     [[maybe_unused]] auto const guard = ctx_.instr.stage("error");
-    temporary<float, Context> fresh(ctx_, "projection", projection_ ? 0 : shape_.size());
-    auto const& z = projection_ ? *projection_ : fresh;
-    if (zero) {
-      launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block),
-             kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
-    } else {
-      auto const all = plan_mask(ctx_, scan_, image_.slices());
-      P::project_channel_major(ctx_, scan_, all.tables, image_.observe_slices(), all.pixels, observe(ctx_, z), shape_,
-                               kernel::store_epilogue<B>{});
-    }
+    std::optional<temporary<float, Context>> fresh;
+    part.agree([&] {
+      fresh.emplace(ctx_, "projection", projection_ ? 0 : shape_.size());
+      project(zero, projection_ ? *projection_ : *fresh);
+    });
+    auto const& z = projection_ ? *projection_ : *fresh;
     double scale = 1;
     if (scaling != initial_scale::one) {
       auto const [with_data, with_itself] = scaling == initial_scale::fit
@@ -126,9 +122,11 @@ template <class Context, class Geometry, class Part> class vcd_state {
 
   /// Allocates memory for the steps of an iteration.
   void begin_iteration(index_t subsets) { sums_.begin_iteration(subsets); }
+  /// Completes all updates, so that no message is in flight between iterations.
   /// @throws error if a line search found no finite step
   iteration_sums end_iteration() {
     apply_pending_step();
+    image_.receive_boundaries();
     return sums_.end_iteration(image_);
   }
   /// sqrt of the sum of (alpha d)^2 in this iteration, per slice.
@@ -161,6 +159,18 @@ template <class Context, class Geometry, class Part> class vcd_state {
   }
 
  private:
+  /// z = A x. @param zero  whether x is 0 everywhere.
+  void project(bool zero, temporary<float, Context> const& z) {
+    if (zero) {
+      launch(ctx_, ceil_div(shape_.size(), kernel::voxel_block),
+             kernel::fill_values<B>{observe(ctx_, z), 0, shape_.size()});
+      return;
+    }
+    auto const all = plan_mask(ctx_, scan_, image_.slices());
+    P::project_channel_major(ctx_, scan_, all.tables, image_.observe_slices(), all.pixels, observe(ctx_, z), shape_,
+                             kernel::store_epilogue<B>{});
+  }
+
   /// Brings the error up to date: the step of a subset may have been deferred to the back projection of the next one.
   void apply_pending_step() {
     if (!pending_update_) return;

@@ -77,11 +77,11 @@ struct whole_volume {
   }
   /// Rows of the detector (or, where they are the same, slices) of all processes.
   index_t all_rows(index_t mine) const noexcept { return mine; }
-  /// What adds the sums of units.
-  own_units units(index_t) const noexcept { return {}; }
+  /// Adds the sums of units of B.
+  template <class B> own_units units() const noexcept { return {}; }
   /// The numbers of all slices.
   std::vector<double> all_slices(std::vector<double> mine) const { return mine; }
-  /// Calls f; an error in any process is one in all.
+  /// Calls f, which does not communicate; an error in any process is one in all.
   template <class F> void agree(F const& f) const { f(); }
   /// Passes the state of all processes to a callback.
   template <class Callback> void checkpoint(recon_state const& mine, Callback const& callback) const {
