@@ -60,8 +60,8 @@ void check_scan(recon_command const& o, geometry_file const& g) {
   if (std::holds_alternative<parallel_parameters>(g.parameters)) {
     require<io_error>(!o.scan.corrections.needs_rows(), [] {
       return std::string(
-          "--zingers, --background, --rotate, --drift and --paganin need all rows of a view, of which each rank has "
-          "some: expected none of them; mbirk prepare applies them before");
+          "--zingers, --median, --background, --rotate, --drift and --paganin need all rows of a view, of which each "
+          "rank has some: expected none of them; mbirk prepare applies them before");
     });
     return;
   }
